@@ -1,0 +1,37 @@
+/**
+ * The limit of Watch: the same server sending one ready frame to each WebSocket in a bare loop. A post to
+ * `/frame` is sent as it is; nothing is stored, filtered, encoded or remembered.
+ */
+import { App, listen, readBody, type WebSocket } from './uws.ts'
+
+const BACKPRESSURE_BYTES_MAX = 64 * 1024 * 1024
+
+const sockets = new Set<WebSocket<unknown>>()
+const app = App()
+
+app.ws('/api/watch', {
+  maxBackpressure: BACKPRESSURE_BYTES_MAX,
+  open: (socket) => {
+    sockets.add(socket)
+    socket.send('{"type":"hello","cursor":"0.0","oldest":"0.0"}')
+  },
+  close: (socket) => {
+    sockets.delete(socket)
+  },
+})
+
+app.post('/frame', (response) => {
+  let aborted = false
+  readBody(
+    response,
+    () => {
+      aborted = true
+    },
+    (text) => {
+      for (const socket of sockets) socket.send(text)
+      if (!aborted) response.cork(() => response.end('{}'))
+    },
+  )
+})
+
+listen(app)

@@ -1,0 +1,157 @@
+/**
+ * Fills a home through the journal, in a process of its own: copies of one run that a real service carried from
+ * its creation to its end, under fresh ids, with its records, index rows and events as they were written. What is
+ * not kept of the truth: the copies' event ids are random, so `verify` would complain.
+ */
+import { randomBytes } from 'node:crypto'
+import { modules } from '../machines/index.ts'
+import type { ActorKind, Term } from '../machines/machine.ts'
+import type { Journal, NewEvent, Step } from '../storage/journal.ts'
+import { openLmdbJournal } from '../storage/lmdb-journal.ts'
+import { answerRequests } from './child.ts'
+
+export interface FillJob {
+  readonly home: string
+  /** Run requests to copy: one that has completed and one that is queued. */
+  readonly completed: string
+  readonly queued: string
+  readonly completedCount: number
+  readonly queuedCount: number
+  readonly eventsEach: number
+}
+
+export interface Filled {
+  readonly events: number
+  /** Text of one event as it is served. */
+  readonly sampleText: string
+}
+
+/** Steps a commit, so that neither a commit nor the applier's backlog grows long. */
+const RUNS_PER_COMMIT = 100
+/** Never filled past the reserve: the service would start read-only. */
+const DISK_RESERVE_BYTES = 1024 * 1024 * 1024
+
+/** Ids that change from copy to copy, each to a fresh one of the same length. */
+type Slot = 'run' | 'trace' | 'engineRun' | 'event'
+type Ids = Readonly<Record<Slot, string>>
+
+/** A text cut where ids stand in it. */
+class Template {
+  readonly #parts: (string | { readonly slot: Slot })[] = []
+
+  constructor(text: string, ids: Partial<Ids>) {
+    const slots = new Map(Object.entries(ids).map(([slot, id]) => [id, slot as Slot]))
+    for (const part of text.split(new RegExp(`(${[...slots.keys()].join('|')})`))) {
+      const slot = slots.get(part)
+      this.#parts.push(slot === undefined ? part : { slot })
+    }
+  }
+
+  with(ids: Ids): string {
+    let text = ''
+    for (const part of this.#parts) text += typeof part === 'string' ? part : ids[part.slot]
+    return text
+  }
+}
+
+interface StepTemplate {
+  readonly kind: ActorKind
+  readonly slot: Slot
+  readonly version: number
+  readonly record: Template
+  readonly terms: readonly Term[]
+}
+
+interface RunTemplate {
+  readonly project: string
+  readonly steps: readonly StepTemplate[]
+  readonly events: readonly Template[]
+}
+
+function stepTemplate(journal: Journal, kind: ActorKind, slot: Slot, ids: Ids): StepTemplate {
+  const text = journal.actor(kind, ids[slot])
+  if (text === undefined) throw new Error(`no ${kind} ${ids[slot]}`)
+  const record = JSON.parse(text)
+  const terms = modules[kind].terms(record.s)
+  return { kind, slot, version: record.v, record: new Template(text, ids), terms }
+}
+
+function runTemplate(journal: Journal, runId: string, eventsEach: number): RunTemplate {
+  const run = runDocument(journal, runId)
+  const ids: Ids = { run: runId, trace: run.trace_id, engineRun: run.engine_run_id ?? 'none', event: 'none' }
+  const texts = journal.history('trace', ids.trace, 0, eventsEach).map((sequence) => journal.event(sequence)!)
+  const events = texts.map((text) => new Template(text, { ...ids, event: JSON.parse(text).id }))
+  while (events.length < eventsEach && run.engine_run_id !== undefined) events.push(events[events.length % 4]!)
+  const steps = [stepTemplate(journal, 'run_request', 'run', ids)]
+  if (run.engine_run_id !== undefined) steps.push(stepTemplate(journal, 'engine_run', 'engineRun', ids))
+  return { project: run.project, steps, events }
+}
+
+function hex(digits: number): string {
+  return randomBytes(digits / 2).toString('hex')
+}
+
+function copy(template: RunTemplate, into: Step[]): void {
+  const ids = { run: `runreq_${hex(24)}`, trace: hex(32), engineRun: `run_${hex(24)}` }
+  const events: NewEvent[] = template.events.map((text) => {
+    const event = `evt_${hex(32)}`
+    return { id: event, project: template.project, traceId: ids.trace, text: text.with({ ...ids, event }) }
+  })
+  for (const step of template.steps) {
+    into.push({
+      kind: step.kind,
+      id: ids[step.slot as 'run' | 'engineRun'],
+      version: step.version,
+      record: step.record.with({ ...ids, event: '' }),
+      termsAdded: step.terms,
+      termsRemoved: [],
+      events: step.slot === 'run' ? events : [],
+      timersSet: [],
+      timersCleared: [],
+      outbox: [],
+    })
+  }
+}
+
+async function copies(journal: Journal, template: RunTemplate, count: number): Promise<void> {
+  for (let done = 0; done < count; ) {
+    await new Promise<void>((resolve) => {
+      if (!journal.waitForRoom(resume)) resume()
+      function resume(): void {
+        setImmediate(resolve)
+      }
+    })
+    const steps: Step[] = []
+    for (let n = 0; n < RUNS_PER_COMMIT && done < count; n++, done++) copy(template, steps)
+    journal.append(steps, (failure) => {
+      if (failure !== null) throw failure
+    })
+  }
+}
+
+async function fill(job: FillJob): Promise<Filled> {
+  const journal = await openLmdbJournal({
+    home: job.home,
+    diskReserveBytes: DISK_RESERVE_BYTES,
+    onFailure: (failure) => {
+      throw failure
+    },
+  })
+  const completed = runTemplate(journal, job.completed, job.eventsEach)
+  const sampleText = journal.event(journal.history('trace', runDocument(journal, job.completed).trace_id, 0, 1)[0]!)!
+  await copies(journal, completed, job.completedCount)
+  await copies(journal, runTemplate(journal, job.queued, job.eventsEach), job.queuedCount)
+  const events = journal.lastSequence
+  await journal.close()
+  return { events, sampleText }
+}
+
+function runDocument(
+  journal: Journal,
+  runId: string,
+): { readonly project: string; readonly trace_id: string; readonly engine_run_id?: string } {
+  const record = JSON.parse(journal.actor('run_request', runId)!)
+  return modules.run_request.document(record.s) as ReturnType<typeof runDocument>
+}
+
+answerRequests({ fill })

@@ -1,0 +1,231 @@
+/**
+ * What one closed-loop client sends: each script formats its requests once, then cuts ids into them.
+ * Hot path: strings are joined, answers are searched, nothing is parsed that need not be.
+ */
+import { performance } from 'node:perf_hooks'
+import { type Connection, formatRequest } from './wire.ts'
+
+/** Shared by all clients of a job; the samples are read when the job ends. */
+export interface Meter {
+  calls: number
+  rounds: number
+  emptyPolls: number
+  readonly samples: Record<string, number[]>
+  stopping: boolean
+  running: number
+  /** Called when the last client has finished its last round. */
+  ended: () => void
+}
+
+export interface LoadClient {
+  start(): void
+  answered(status: number, text: string, from: number, to: number): void
+}
+
+/** The time that the events of the load state: fixed, since each run has a trace of its own. */
+const OCCURRED_AT = '2026-01-01T00:00:00.000000Z'
+const PADDING = 'x'.repeat(120)
+const ZEROES = '00000000000000000000'
+const SERIAL_DIGITS = 16
+const ID_KEY = '"request_id":"'
+
+function digits(serial: number): string {
+  const text = serial.toString()
+  return ZEROES.slice(0, SERIAL_DIGITS - text.length) + text
+}
+
+function refuse(what: string, status: number, text: string, from: number, to: number): never {
+  throw new Error(`${what}: ${status} ${text.slice(from, to).slice(0, 600)}`)
+}
+
+function sampleInto(meter: Meter, name: string, sentMs: number): void {
+  let samples = meter.samples[name]
+  if (samples === undefined) {
+    samples = []
+    meter.samples[name] = samples
+  }
+  samples.push(performance.now() - sentMs)
+  meter.calls++
+}
+
+function endRound(meter: Meter): boolean {
+  meter.rounds++
+  if (!meter.stopping) return false
+  meter.running--
+  if (meter.running === 0) meter.ended()
+  return true
+}
+
+/** The same request for ever: empty polls, bare posts. */
+export class RepeatClient implements LoadClient {
+  readonly #connection: Connection
+  readonly #meter: Meter
+  readonly #request: string
+  readonly #status: number
+  #sentMs = 0
+
+  constructor(connection: Connection, meter: Meter, request: string, status: number) {
+    this.#connection = connection
+    this.#meter = meter
+    this.#request = request
+    this.#status = status
+  }
+
+  start(): void {
+    this.#sentMs = performance.now()
+    this.#connection.send(this.#request)
+  }
+
+  answered(status: number, text: string, from: number, to: number): void {
+    if (status !== this.#status) refuse('repeat', status, text, from, to)
+    sampleInto(this.#meter, 'call', this.#sentMs)
+    if (!endRound(this.#meter)) this.start()
+  }
+}
+
+export interface CycleOptions {
+  readonly calls: 3 | 6
+  readonly project: string
+  readonly token: string
+  readonly runner: { readonly id: string; readonly token: string }
+  readonly serial: number
+}
+
+type Call = 'create' | 'poll' | 'accepted' | 'started' | 'events' | 'completed'
+
+const SIX: readonly Call[] = ['create', 'poll', 'accepted', 'started', 'events', 'completed']
+const THREE: readonly Call[] = ['create', 'poll', 'completed']
+
+/** Bodies of a runner's posts. */
+export const RUN_BODIES: Readonly<Record<'accepted' | 'started' | 'events' | 'completed', string>> = {
+  accepted: '{"attempt":1}',
+  started: '{"attempt":1}',
+  events: JSON.stringify({
+    attempt: 1,
+    events: [{ event_type: 'greeting_composed', occurred_at: OCCURRED_AT, payload: { greeting: PADDING } }],
+  }),
+  completed: JSON.stringify({ attempt: 1, result: { status: 'completed' } }),
+}
+
+/** The body of a create; `serial` makes its payload unlike any other. */
+export function createBody(serial: number): string {
+  return `{"entry_event":"greet_requested","payload":{"name":"${PADDING}${digits(serial)}"}}`
+}
+
+/** One run request after the other from its creation to its completion. */
+export class CycleClient implements LoadClient {
+  readonly #connection: Connection
+  readonly #meter: Meter
+  readonly #calls: readonly Call[]
+  readonly #createHead: string
+  readonly #poll: string
+  readonly #tails: Readonly<Record<string, string>>
+  #serial: number
+  #call = 0
+  #id = ''
+  #sentMs = 0
+
+  constructor(connection: Connection, meter: Meter, options: CycleOptions) {
+    this.#connection = connection
+    this.#meter = meter
+    this.#calls = options.calls === 6 ? SIX : THREE
+    this.#serial = options.serial
+    const create = formatRequest('POST', `/api/projects/${options.project}/run-requests`, options.token, createBody(0))
+    this.#createHead = create.slice(0, -createBody(0).length)
+    this.#poll = formatRequest('GET', `/api/runners/${options.runner.id}/run-requests/next`, options.runner.token)
+    this.#tails = Object.fromEntries(
+      Object.entries(RUN_BODIES).map(([call, body]) => {
+        const whole = formatRequest('POST', '/', options.runner.token, body)
+        return [call, `/${call}${whole.slice('POST /'.length)}`]
+      }),
+    )
+  }
+
+  start(): void {
+    this.#sentMs = performance.now()
+    const call = this.#calls[this.#call]!
+    if (call === 'create') this.#connection.send(this.#createHead + createBody(++this.#serial))
+    else if (call === 'poll') this.#connection.send(this.#poll)
+    else this.#connection.send(`POST /api/run-requests/${this.#id}${this.#tails[call]}`)
+  }
+
+  answered(status: number, text: string, from: number, to: number): void {
+    const call = this.#calls[this.#call]!
+    if (status === 204 && call === 'poll') {
+      this.#meter.emptyPolls++
+      this.start()
+      return
+    }
+    if (status !== 200 && status !== 201) refuse(call, status, text, from, to)
+    sampleInto(this.#meter, call, this.#sentMs)
+    if (call === 'poll') {
+      const at = text.indexOf(ID_KEY, from) + ID_KEY.length
+      this.#id = text.slice(at, text.indexOf('"', at))
+    }
+    this.#call++
+    if (this.#call === this.#calls.length) {
+      this.#call = 0
+      if (endRound(this.#meter)) return
+    }
+    this.start()
+  }
+}
+
+export interface EventsOptions {
+  readonly run: { readonly id: string; readonly token: string }
+  readonly perPost: number
+  readonly serial: number
+}
+
+/** A request that posts `perPost` events to a run, with the offsets at which each event's serial number stands. */
+export function eventsRequest(options: EventsOptions): { bytes: Buffer; offsets: readonly number[] } {
+  const events = Array.from({ length: options.perPost }, () => ({
+    event_type: 'greeting_composed',
+    occurred_at: OCCURRED_AT,
+    payload: { greeting: PADDING + digits(0) },
+  }))
+  const body = JSON.stringify({ attempt: 1, events })
+  const text = formatRequest('POST', `/api/run-requests/${options.run.id}/events`, options.run.token, body)
+  const offsets: number[] = []
+  const key = PADDING + digits(0)
+  for (let at = text.indexOf(key); at >= 0; at = text.indexOf(key, at + 1)) offsets.push(at + PADDING.length)
+  return { bytes: Buffer.from(text, 'latin1'), offsets }
+}
+
+/** Write the next serial numbers into a request of `eventsRequest`. @returns the last one. */
+export function renumber(bytes: Buffer, offsets: readonly number[], serial: number): number {
+  let next = serial
+  for (const offset of offsets) bytes.write(digits(++next), offset, 'latin1')
+  return next
+}
+
+/** Posts of fresh events, one request buffer used again and again. */
+export class EventsClient implements LoadClient {
+  readonly #connection: Connection
+  readonly #meter: Meter
+  readonly #bytes: Buffer
+  readonly #offsets: readonly number[]
+  #serial: number
+  #sentMs = 0
+
+  constructor(connection: Connection, meter: Meter, options: EventsOptions) {
+    this.#connection = connection
+    this.#meter = meter
+    this.#serial = options.serial
+    const request = eventsRequest(options)
+    this.#bytes = request.bytes
+    this.#offsets = request.offsets
+  }
+
+  start(): void {
+    this.#serial = renumber(this.#bytes, this.#offsets, this.#serial)
+    this.#sentMs = performance.now()
+    this.#connection.send(this.#bytes)
+  }
+
+  answered(status: number, text: string, from: number, to: number): void {
+    if (status !== 200) refuse('events', status, text, from, to)
+    sampleInto(this.#meter, 'events', this.#sentMs)
+    if (!endRound(this.#meter)) this.start()
+  }
+}

@@ -1,0 +1,47 @@
+/**
+ * A load job against a server, with what the server's process spent on it.
+ */
+import type { Child } from './child.ts'
+import type { LoadJob, LoadResult } from './load-client.ts'
+import type { Usage } from './probe.ts'
+
+export interface Measured extends LoadResult {
+  /** Share of one core that all threads of the server used. */
+  readonly serverCpu: number
+  /** Share of the time that the server's event loop was busy; 1: it was the limit. */
+  readonly serverBusy: number
+  /** Calls for each second in which the server's event loop was busy: what it could do with a faster client. */
+  readonly callsPerBusySecond: number
+}
+
+/** Run the job on the load client and read the server's usage before and after. */
+export async function measure(load: Child, server: Child, job: LoadJob): Promise<Measured> {
+  // The probes stand just inside the job's measured window, so that connecting and warming up is not counted.
+  const result = load.ask<LoadResult>('run', job)
+  result.catch(() => {})
+  await pause(job.warmupMs + CONNECT_MS)
+  const before = await server.usage()
+  await pause(job.durationMs - 2 * CONNECT_MS)
+  const after = await server.usage()
+  return { ...(await result), ...spent(await result, before, after) }
+}
+
+const CONNECT_MS = 100
+
+function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms))
+}
+
+function spent(
+  result: LoadResult,
+  before: Usage,
+  after: Usage,
+): { serverCpu: number; serverBusy: number; callsPerBusySecond: number } {
+  const ms = after.atMs - before.atMs
+  const busy = (after.activeMs - before.activeMs) / ms
+  return {
+    serverCpu: (after.cpuMs - before.cpuMs) / ms,
+    serverBusy: busy,
+    callsPerBusySecond: result.callsPerSecond / busy,
+  }
+}

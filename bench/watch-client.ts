@@ -1,0 +1,264 @@
+/**
+ * The load on Watch: a thousand subscribers and the one who posts, in a process of its own. The same code reads
+ * from the bare loop and from the service.
+ */
+import { performance } from 'node:perf_hooks'
+import { answerRequests } from './child.ts'
+import { eventsRequest, renumber } from './load-scripts.ts'
+import { Subscriber } from './watch-socket.ts'
+import { Connection, formatRequest, type Target } from './wire.ts'
+
+export interface FanOutJob {
+  readonly target: Target
+  readonly token: string
+  /** Watch paths, taken in turn by the subscribers. Each must match every posted event. */
+  readonly paths: readonly string[]
+  readonly subscribers: number
+  /** One more that never reads. */
+  readonly deaf: boolean
+  readonly perPost: number
+  readonly posts: number
+  /** Where to post: events of a run of the service, or ready frames to the bare loop. */
+  readonly post:
+    | { readonly kind: 'run'; readonly run: { readonly id: string; readonly token: string }; readonly serial: number }
+    | { readonly kind: 'frame'; readonly length: number }
+}
+
+export interface FanOutResult {
+  readonly deliveriesPerSecond: number
+  readonly eventsPerFrame: number
+  /** Length of the served text of one event; 0 for the bare loop. */
+  readonly eventLength: number
+  readonly clientCpu: number
+}
+
+export interface ReplayJob {
+  readonly target: Target
+  readonly token: string
+  readonly path: string
+  readonly events: number
+}
+
+export interface ReplayResult {
+  readonly eventsPerSecond: number
+  readonly events: number
+  readonly bytes: number
+  readonly clientCpu: number
+}
+
+/** Posted and not yet delivered to all: enough to keep the server busy, too little to make it park anyone. */
+const FRAMES_IN_FLIGHT = 3
+/** What a frame holds beside its events: at least this, and less than this and one event. */
+const FRAME_OVERHEAD = 30
+
+/** Exact for any number of events, since a frame's overhead is between the constant and one event's length more. */
+function eventsIn(length: number, eventLength: number): number {
+  return Math.floor((length - FRAME_OVERHEAD) / (eventLength + 1))
+}
+
+/** A body for the bare loop, as long as the service's frame of so many events of that length. */
+function bareFrame(perPost: number, length: number): string {
+  return 'x'.repeat(perPost * (length + 1) + 2 * FRAME_OVERHEAD)
+}
+
+class FanOut {
+  readonly #job: FanOutJob
+  readonly #subscribers: Subscriber[] = []
+  #eventLength: number
+  #deliveries = 0
+  #frames = 0
+  #posted = 0
+  #answered = 0
+  #witnessed = 0
+  #lastSequence = -1
+  #measures = false
+  #poster!: Connection
+  #next: () => string | Buffer = () => ''
+  #finished: () => void = () => {}
+  #failed: (failure: Error) => void = () => {}
+
+  constructor(job: FanOutJob) {
+    this.#job = job
+    this.#eventLength = job.post.kind === 'frame' ? job.post.length : 0
+  }
+
+  async run(): Promise<FanOutResult> {
+    const ended = new Promise<void>((resolve, reject) => {
+      this.#finished = resolve
+      this.#failed = reject
+    })
+    ended.catch(() => {})
+    await Promise.race([this.#connect(), ended])
+    // One post to learn the length of an event and to warm up; its frame is counted by the witness alone.
+    await Promise.race([this.#warmUp(), ended])
+    this.#deliveries = 0
+    this.#frames = 0
+    this.#measures = true
+    const cpu = process.cpuUsage()
+    const from = performance.now()
+    this.#post()
+    await ended
+    const seconds = (performance.now() - from) / 1000
+    const used = process.cpuUsage(cpu)
+    for (const subscriber of this.#subscribers) subscriber.close()
+    this.#poster.close()
+    return {
+      deliveriesPerSecond: this.#deliveries / seconds,
+      eventsPerFrame: this.#deliveries / this.#frames,
+      eventLength: this.#eventLength,
+      clientCpu: (used.user + used.system) / 1e6 / seconds,
+    }
+  }
+
+  async #connect(): Promise<void> {
+    const job = this.#job
+    for (let index = 0; index < job.subscribers; index++) this.#subscribers.push(await this.#subscribe(index, false))
+    if (job.deaf) this.#subscribers.push(await this.#subscribe(0, true))
+    this.#poster = await Connection.open(job.target)
+    this.#next = this.#bodies()
+  }
+
+  #subscribe(index: number, deaf: boolean): Promise<Subscriber> {
+    const isWitness = index === 0 && !deaf && this.#job.post.kind === 'run'
+    return Subscriber.open({
+      target: this.#job.target,
+      path: this.#job.paths[index % this.#job.paths.length]!,
+      token: this.#job.token,
+      wantsText: isWitness,
+      deaf,
+      failed: this.#failed,
+      frame: (length, text) => {
+        if (isWitness) this.#witness(text)
+        this.#count(length)
+      },
+    })
+  }
+
+  #bodies(): () => string | Buffer {
+    const { post, perPost, token } = this.#job
+    if (post.kind === 'frame') {
+      const text = formatRequest('POST', '/frame', token, bareFrame(perPost, post.length))
+      return () => text
+    }
+    const request = eventsRequest({ run: post.run, perPost, serial: post.serial })
+    let serial = post.serial
+    return () => {
+      serial = renumber(request.bytes, request.offsets, serial)
+      // A copy: the next post may be written while the kernel still holds this one.
+      return Buffer.from(request.bytes)
+    }
+  }
+
+  async #warmUp(): Promise<void> {
+    await new Promise<void>((resolve, reject) => {
+      this.#poster.listen((status, text, from, to) => {
+        if (status === 200) resolve()
+        else reject(new Error(`post: ${status} ${text.slice(from, to)}`))
+      }, reject)
+      this.#poster.send(this.#next())
+    })
+    await new Promise((resolve) => setTimeout(resolve, 500))
+    if (this.#eventLength === 0) throw new Error('the witness saw no event')
+  }
+
+  #witness(text: string): void {
+    const frame = JSON.parse(text)
+    if (frame.type === 'error') throw new Error(`watch: ${text}`)
+    if (frame.type !== 'events') return
+    const sequence = Number.parseInt(String(frame.cursor).split('.')[1]!, 36)
+    if (sequence <= this.#lastSequence) throw new Error(`cursor ${frame.cursor} went back`)
+    this.#lastSequence = sequence
+    this.#witnessed += frame.events.length
+    const { length } = JSON.stringify(frame.events[0])
+    if (this.#eventLength === 0) this.#eventLength = length
+  }
+
+  #count(length: number): void {
+    const events = this.#eventLength === 0 ? 0 : eventsIn(length, this.#eventLength)
+    if (events <= 0) return
+    this.#frames++
+    this.#deliveries += events
+    if (this.#measures && this.#answered === this.#posted) this.#post()
+  }
+
+  /** Send the next post if the server is not ahead of the readers. */
+  #post(): void {
+    const { posts, perPost, subscribers } = this.#job
+    if (this.#posted === posts) {
+      if (this.#deliveries >= posts * perPost * subscribers) this.#end()
+      return
+    }
+    if (this.#answered < this.#posted) return
+    if (this.#posted * perPost * subscribers - this.#deliveries > FRAMES_IN_FLIGHT * perPost * subscribers) return
+    if (this.#posted === 0) {
+      this.#poster.listen((status, text, from, to) => {
+        if (status !== 200) this.#failed(new Error(`post: ${status} ${text.slice(from, to)}`))
+        this.#answered++
+        this.#post()
+      }, this.#failed)
+    }
+    this.#posted++
+    this.#poster.send(this.#next())
+  }
+
+  #end(): void {
+    const expected = this.#job.posts * this.#job.perPost
+    // The witness also saw the post of the warm-up.
+    if (this.#job.post.kind === 'run' && this.#witnessed !== expected + this.#job.perPost) {
+      this.#failed(new Error(`the witness saw ${this.#witnessed} of ${expected + this.#job.perPost} events`))
+    }
+    if (this.#deliveries !== expected * this.#job.subscribers) {
+      this.#failed(new Error(`${this.#deliveries} deliveries of ${expected * this.#job.subscribers}`))
+    }
+    this.#finished()
+  }
+}
+
+const CURSOR_KEY = '"cursor":"'
+
+/** The sequence in a frame's cursor: frames without a filter have no gaps, so it tells how many have come. */
+function sequenceOf(text: string): number {
+  const at = text.indexOf(CURSOR_KEY) + CURSOR_KEY.length
+  return Number.parseInt(text.slice(text.indexOf('.', at) + 1, text.indexOf('"', at)), 36)
+}
+
+/** Read `events` events from the start of the log as fast as they come; every hundredth frame is parsed. */
+function replay(job: ReplayJob): Promise<ReplayResult> {
+  const from = performance.now()
+  const cpu = process.cpuUsage()
+  return new Promise((resolve, reject) => {
+    let first = -1
+    let frames = 0
+    let bytes = 0
+    const opened = Subscriber.open({
+      target: job.target,
+      path: job.path,
+      token: job.token,
+      wantsText: true,
+      failed: reject,
+      frame: (length, text) => {
+        if (first < 0) {
+          first = sequenceOf(text)
+          return
+        }
+        bytes += length
+        const last = sequenceOf(text)
+        if (frames++ % 100 === 0) JSON.parse(text)
+        if (last - first < job.events) return
+        opened.then((subscriber) => subscriber.close())
+        const seconds = (performance.now() - from) / 1000
+        const used = process.cpuUsage(cpu)
+        const events = last - first
+        resolve({
+          eventsPerSecond: events / seconds,
+          events,
+          bytes,
+          clientCpu: (used.user + used.system) / 1e6 / seconds,
+        })
+      },
+    })
+    opened.catch(reject)
+  })
+}
+
+answerRequests({ fanOut: (job: FanOutJob) => new FanOut(job).run(), replay })

@@ -1,0 +1,95 @@
+/** `intendant verify`, `export`, `import`: the log looked at, taken out and taken in, without the service. */
+import { resolve } from 'node:path'
+import type { Command } from 'commander'
+import { integer } from './arguments.ts'
+import { EXIT } from './exit.ts'
+import { safe } from './print.ts'
+import { loadSettings } from './settings.ts'
+import type { Act, Cli } from './world.ts'
+
+const FINDINGS_SHOWN = 50
+
+export function addArchive(program: Command, act: Act): void {
+  program
+    .command('verify')
+    .description('Check a home or a backup: the log, its indexes, and every record. Changes nothing.')
+    .argument('[home]', 'The folder. Default: the home folder.')
+    .addHelpText(
+      'after',
+      '\nExit code 1: something is wrong. What was written while it looked may be found, too: stop the service to be sure.',
+    )
+    .action(act(verify))
+  program
+    .command('export')
+    .description('Write the events as JSON lines, one file a month. Offline; --home may name a backup.')
+    .argument('<dir>', 'The folder for the files; later exports append to them.')
+    .option('--after <sequence>', 'Only events after this one: the last of an earlier export.', integer(0, 1e15), 0)
+    .addHelpText(
+      'after',
+      '\nExample:\n  intendant backup --name today && intendant export ./events --home ~/.engine/backups/today',
+    )
+    .action(act(exportAll))
+  program
+    .command('import')
+    .description('Record events from files of JSON lines. Offline. They become history, and drive nothing.')
+    .argument('<files...>', 'The files. The projects of their events must exist.')
+    .addHelpText(
+      'after',
+      '\nRepeating it is harmless: an event that is there already is counted, not recorded. Lines that cannot be taken are listed.',
+    )
+    .action(act(importAll))
+}
+
+async function verify({ home, json, print }: Cli, [folder]: readonly any[]): Promise<number> {
+  const [{ verifyHome }, { verifyHooks }] = await Promise.all([
+    import('../storage/verify.ts'),
+    import('./verify-hooks.ts'),
+  ])
+  const checked = folder === undefined ? home : resolve(folder)
+  const report = await verifyHome(checked, verifyHooks())
+  const { findings, findingsCount, events, entities } = report
+  if (json) print.json({ home: checked, events, entities, findings_count: findingsCount, findings })
+  else {
+    const rows = findings.slice(0, FINDINGS_SHOWN).map(({ code, where, detail }) => [code, safe(where), safe(detail)])
+    if (rows.length > 0) print.table(['WRONG', 'WHERE', 'WHAT'], rows, '')
+    const verdict = findingsCount === 0 ? 'nothing is wrong' : `${findingsCount} thing(s) are wrong`
+    print.line(`${checked}: ${events} events, ${entities} entities, ${verdict}.`)
+  }
+  return findingsCount === 0 ? EXIT.ok : EXIT.failed
+}
+
+async function exportAll({ world, home, json, print }: Cli, [dir]: readonly any[], { after }: any): Promise<void> {
+  const [{ exportEvents }, { withJournal }] = await Promise.all([
+    import('../storage/export.ts'),
+    import('./offline.ts'),
+  ])
+  const settings = loadSettings({ flags: { home }, env: world.env })
+  const report = await withJournal(settings, (journal) => exportEvents(journal, resolve(dir), after))
+  if (json) return print.json(report)
+  const rows = Object.entries(report.files).map(([file, events]) => [file, String(events)])
+  print.table(['FILE', 'EVENTS'], rows, 'No events to export.')
+  if (report.events > 0)
+    print.line(`Events ${report.firstSequence} to ${report.lastSequence}; go on with --after ${report.lastSequence}.`)
+}
+
+async function importAll({ world, home, json, print }: Cli, [files]: readonly any[]): Promise<number> {
+  const [{ withRuntime }, { importEvents }] = await Promise.all([import('./offline.ts'), import('./import-events.ts')])
+  const settings = loadSettings({ flags: { home }, env: world.env })
+  const report = await withRuntime(settings, (runtime) =>
+    importEvents(
+      runtime,
+      files.map((file: string) => resolve(file)),
+    ),
+  )
+  if (json) print.json(report)
+  else {
+    print.line(
+      `${report.accepted} event(s) recorded, ${report.duplicates} were there already, ${report.refused_count} refused.`,
+    )
+    const rows = report.refused
+      .slice(0, FINDINGS_SHOWN)
+      .map(({ file, line, offset, reason }) => [`${file}:${line}`, String(offset), safe(reason)])
+    if (rows.length > 0) print.table(['LINE', 'OFFSET', 'WHY'], rows, '')
+  }
+  return report.refused_count === 0 ? EXIT.ok : EXIT.failed
+}

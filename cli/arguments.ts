@@ -1,0 +1,57 @@
+/** Readers of option values. Each refuses what it cannot read with a sentence; commander names the option. */
+import { readFileSync } from 'node:fs'
+import { InvalidArgumentError } from 'commander'
+import { DURATION_MS_MAX, readDuration, readInteger } from './units.ts'
+
+/** A whole number within the range. */
+export function integer(least: number, most: number): (text: string) => number {
+  return (text) => {
+    const value = readInteger(text, least, most)
+    if (value === undefined) throw new InvalidArgumentError(`A whole number from ${least} to ${most} is expected.`)
+    return value
+  }
+}
+
+/** Milliseconds of a duration with its unit. */
+export function duration(text: string): number {
+  const ms = readDuration(text)
+  if (ms === undefined || ms > DURATION_MS_MAX)
+    throw new InvalidArgumentError('A duration such as 30s, 10m or 2h is expected.')
+  return ms
+}
+
+/** RFC 3339 from a time, or from a duration counted from now. */
+export function moment(text: string): string {
+  const ms = readDuration(text)
+  const at = ms === undefined ? Date.parse(text) : Date.now() + ms
+  if (Number.isNaN(at) || at > 8.64e15) {
+    throw new InvalidArgumentError(
+      'A time such as 2030-01-31T08:00:00Z, or a duration from now such as 2h, is expected.',
+    )
+  }
+  return new Date(at).toISOString()
+}
+
+/** A JSON object: given as it is, or `@FILE` to read it from a file. */
+export function jsonObject(text: string): Record<string, unknown> {
+  let value: unknown
+  try {
+    value = JSON.parse(text.startsWith('@') ? readFileSync(text.slice(1), 'utf8') : text)
+  } catch (error) {
+    throw new InvalidArgumentError(`A JSON object, or @FILE with one, is expected: ${(error as Error).message}.`)
+  }
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    throw new InvalidArgumentError('A JSON object, or @FILE with one, is expected.')
+  }
+  return value as Record<string, unknown>
+}
+
+/** For options that may be given several times, or once with commas. */
+export function collect(text: string, before: readonly string[] | undefined): string[] {
+  const added = text.split(',').map((part) => part.trim())
+  return [...(before ?? []), ...added.filter((part) => part !== '')]
+}
+
+/** The limit of every list. */
+const LIMIT_MAX = 100_000
+export const LIMIT = ['--limit <n>', 'Show at most so many.', integer(1, LIMIT_MAX), 50] as const

@@ -1,0 +1,36 @@
+/** `intendant attention`: what waits for a person, and nothing else. */
+import type { Command } from 'commander'
+import { LIMIT } from './arguments.ts'
+import { list } from './lists.ts'
+import { age, safe } from './print.ts'
+import type { Act, Cli } from './world.ts'
+
+export function addAttention(program: Command, act: Act): void {
+  program
+    .command('attention')
+    .description('Show what needs a person: lost runs, runs to approve.')
+    .option(...LIMIT)
+    .action(act(attention))
+}
+
+async function attention({ client, json, print }: Cli, _: readonly any[], { limit }: any): Promise<void> {
+  const { items, more } = await list(client, '/api/attention', limit)
+  if (json) return print.json(items)
+  const rows = items.map((item) => {
+    const id = String(item.id ?? item[item.kind]?.id ?? '')
+    return [String(item.reason), id, String(item.project), age(item.since), safe(adviceFor(item.reason, id))]
+  })
+  print.table(['WHY', 'ID', 'PROJECT', 'FOR', 'WHAT TO DO'], rows, 'Nothing needs you.')
+  if (more) print.line(`(the first ${items.length}; --limit shows more)`)
+}
+
+function adviceFor(reason: unknown, id: string): string {
+  switch (reason) {
+    case 'lost':
+      return `intendant run-request requeue ${id}, or fail ${id} --message TEXT`
+    case 'unapproved':
+      return `intendant run-request approve ${id}, or cancel ${id}`
+    default:
+      return ''
+  }
+}

@@ -1,0 +1,85 @@
+/** `intendant backup`, from the running service, and `intendant restore`, while there is none. */
+import { rmSync, writeFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import type { Command } from 'commander'
+import { CliFailure, EXIT } from './exit.ts'
+import { loadSettings } from './settings.ts'
+import type { Act, Cli } from './world.ts'
+
+/** Longest that copying may take, milliseconds. */
+const BACKUP_MS = 6 * 3_600_000
+
+const RESTORE_HELP = `
+The home must be empty or absent, and stays as it was if anything fails. Cursors of the old log are refused from now on
+(410 cursor_of_another_log). Every unsettled run request gets a higher attempt, so that what its old runner still
+says is refused; one that had been accepted or started becomes lost, and needs a person.
+
+Example:
+  intendant restore /var/lib/intendant/backups/2030-01-31 --home /var/lib/intendant-new`
+
+export function addBackup(program: Command, act: Act): void {
+  program
+    .command('backup')
+    .description('Copy all that the service keeps into a new folder, while it runs.')
+    .option('--name <name>', 'Name of the folder under backups in the home of the service. Default: the time.')
+    .action(act(backup))
+  program
+    .command('restore')
+    .description('Make a home from a backup. Offline: no service may run on that home.')
+    .argument('<backup>', 'The folder of the backup.')
+    .addHelpText('after', RESTORE_HELP)
+    .action(act(restore))
+}
+
+async function backup({ client, json, print }: Cli, _: readonly any[], { name }: any): Promise<void> {
+  const { body } = await client.request('POST', '/api/backups', { body: { name }, answerMs: BACKUP_MS })
+  if (json) print.json(body)
+  else print.line(`The backup is in ${body.path}, on the machine of the service.`)
+}
+
+async function restore({ world, home, json, print }: Cli, [from]: readonly any[]): Promise<number> {
+  const settings = loadSettings({ flags: { home }, env: world.env })
+  const [{ restoreFiles }, { withRuntime }, { fenceRestored, makeAdminToken }] = await Promise.all([
+    import('../storage/backup.ts'),
+    import('./offline.ts'),
+    import('./restored.ts'),
+  ])
+  const { epoch, previousEpoch } = await restoreFiles(resolve(from), home)
+  try {
+    const { restored, token } = await withRuntime(settings, async (runtime) => {
+      const restored = await fenceRestored(runtime)
+      const [first] = restored.unfenced
+      if (first !== undefined) {
+        const count = restored.unfenced.length
+        throw new CliFailure(
+          `${count} run request(s) could not be fenced, first ${first.id}: ${first.reason}`,
+          EXIT.failed,
+        )
+      }
+      return { restored, token: await makeAdminToken(runtime) }
+    })
+    const tokenFile = join(home, 'admin.token')
+    writeFileSync(tokenFile, `${token}\n`, { mode: 0o600 })
+    if (json) print.json({ home, epoch, previous_epoch: previousEpoch, admin_token_file: tokenFile, ...restored })
+    else tell(print, home, tokenFile, restored)
+    return EXIT.ok
+  } catch (error) {
+    // Half a restore must not be served: its old attempts would still be good.
+    for (const part of ['log', 'view']) rmSync(join(home, part), { recursive: true, force: true })
+    throw error
+  }
+}
+
+function tell(print: Cli['print'], home: string, tokenFile: string, restored: any): void {
+  const { fenced, lost, credentials } = restored
+  print.line(`Restored into ${home}. A new admin token is in ${tokenFile}.`)
+  print.line(
+    `${fenced} unsettled run request(s) got a higher attempt; ${lost.length} of them are lost and need a person.`,
+  )
+  for (const id of lost) print.line(`  ${id}`)
+  print.line(
+    '\nThese credentials are valid again, also those that were revoked after the backup. Revoke what should not be:',
+  )
+  const rows = credentials.map(({ kind, id, name }: any) => [kind, id, name])
+  print.table(['KIND', 'ID', 'NAME'], rows, '(none)')
+}

@@ -1,0 +1,65 @@
+/** An event as a line for people: when, what, about which run, and what it says. Made from any event, known or not. */
+import { type Printer, safe, type Tint } from './print.ts'
+
+const DETAIL_CHARS_MAX = 400
+
+/** The fields of a payload that say most, in this order; the rest follows as it comes. */
+const FIRST_FIELDS = ['state', 'reason', 'code', 'class', 'message', 'name', 'key', 'verdict', 'summary']
+/** Fields that only repeat what the line shows anyway. */
+const SHOWN_ELSEWHERE = ['id', 'run_request_id', 'project', 'project_id', 'request_id', 'runner_request_id']
+
+const TINTS: readonly (readonly [RegExp, Tint])[] = [
+  [/_(failed|lost)$/, 'bad'],
+  [/_(completed|landed)$/, 'good'],
+  [/(cancel|offline|requeued|paused|escalated)/, 'warn'],
+]
+
+/** The lines to print for one event: one, but for output of a command one for each of its lines. */
+export function eventLines(event: Record<string, any>, print: Printer): string[] {
+  const time = print.tint(clock(event.occurred_at), 'dim')
+  const subject = String(event.run_request_id ?? '')
+  if (event.event_type === 'run_output') {
+    const mark = event.payload?.stream === 'stderr' ? print.tint('!', 'warn') : print.tint('|', 'dim')
+    const lines = String(event.payload?.text ?? '')
+      .replace(/\n$/, '')
+      .split('\n')
+    return lines.map((line) => `${time}  ${print.tint(subject, 'dim')} ${mark} ${safe(line)}`)
+  }
+  const type = String(event.event_type)
+  const tint = TINTS.find(([pattern]) => pattern.test(type))?.[1]
+  const parts = [
+    time,
+    print.tint(type.padEnd(26), tint),
+    safe(String(event.project)),
+    print.tint(subject, 'dim'),
+    detail(event.payload),
+  ]
+  return [
+    parts
+      .filter((part) => part !== '')
+      .join('  ')
+      .trimEnd(),
+  ]
+}
+
+function clock(time: unknown): string {
+  const at = new Date(String(time))
+  return Number.isNaN(at.getTime()) ? String(time) : at.toTimeString().slice(0, 8)
+}
+
+function detail(payload: unknown): string {
+  if (typeof payload !== 'object' || payload === null) return ''
+  const fields = payload as Record<string, unknown>
+  const names = [
+    ...FIRST_FIELDS.filter((name) => name in fields),
+    ...Object.keys(fields).filter((name) => !FIRST_FIELDS.includes(name)),
+  ]
+  const words = names.filter((name) => !SHOWN_ELSEWHERE.includes(name)).map((name) => `${name}=${word(fields[name])}`)
+  const text = safe(words.join(' '))
+  return text.length > DETAIL_CHARS_MAX ? `${text.slice(0, DETAIL_CHARS_MAX)}…` : text
+}
+
+function word(value: unknown): string {
+  if (typeof value !== 'string') return JSON.stringify(value)
+  return /^[^\s"=]+$/.test(value) ? value : JSON.stringify(value)
+}

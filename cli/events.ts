@@ -1,0 +1,36 @@
+/** `intendant events`: the events of the past. */
+import type { Command } from 'commander'
+import { LIMIT } from './arguments.ts'
+import { eventLines } from './event-line.ts'
+import { list } from './lists.ts'
+import { addFilters, filtersOf } from './watch.ts'
+import type { Act, Cli } from './world.ts'
+
+export function addEvents(program: Command, act: Act): void {
+  addFilters(program.command('events').description('List events of the past; with an id, show that one.'))
+    .argument('[id]', 'An event, evt_...')
+    .option(...LIMIT)
+    .option('--since <cursor>', 'Oldest first from behind this cursor, or from earliest. Default: the latest events.')
+    .addHelpText(
+      'after',
+      '\nExamples:\n  intendant events --limit 20\n  intendant events --run-request-id runreq_... --since earliest\n  intendant events evt_... --json',
+    )
+    .action(act(listEvents))
+}
+
+async function listEvents({ client, json, print }: Cli, [id]: readonly any[], options: any): Promise<void> {
+  if (id !== undefined) {
+    const query = { trace_id: options.traceId?.[0] }
+    const { body } = await client.request('GET', `/api/events/${encodeURIComponent(id)}`, { query })
+    return print.json(body)
+  }
+  const { since, limit } = options
+  const from = since === undefined ? { order: 'desc' } : since === 'earliest' ? {} : { cursor: since }
+  const { items, more } = await list(client, '/api/events', limit, { ...filtersOf(options), ...from })
+  // The latest come last, as in a log, wherever the list begins.
+  const events = since === undefined ? items.toReversed() : items
+  if (json) return print.json(events)
+  if (events.length === 0) print.line('No such events.')
+  for (const event of events) for (const line of eventLines(event, print)) print.line(line)
+  if (more) print.line(`(${since === undefined ? 'the latest' : 'the first'} ${events.length}; --limit shows more)`)
+}

@@ -1,0 +1,84 @@
+/**
+ * Events from files into the log, as history: a valid envelope is enough, the given id is kept, nothing is driven
+ * and no entity is restored. Committed in batches; repeating an import completes it.
+ */
+import { ingestedEventSchema, type PreparedEvent, prepareEvent } from '../machines/events/envelope.ts'
+import { compile } from '../machines/schema.ts'
+import type { MessageBody, Runtime } from '../runtime/api.ts'
+import { projectIdOf } from '../runtime/identity.ts'
+import { readEvents } from '../storage/import.ts'
+
+/** Who recorded an imported event. Its id is also how `verify` knows that the event's id may be another engine's. */
+export const IMPORTER = { id: 'import', name: 'intendant import' }
+
+const BATCH_EVENTS = 1_000
+const BATCH_CHARS = 4 * 1024 * 1024
+/** Refused lines beyond these are only counted. */
+const REFUSED_SHOWN_MAX = 1_000
+
+export interface ImportReport {
+  accepted: number
+  duplicates: number
+  refused_count: number
+  readonly refused: { file: string; line: number; offset: number; reason: string }[]
+}
+
+interface Entry {
+  readonly event: PreparedEvent
+  readonly line: number
+  readonly offset: number
+}
+
+/** Reads the files one after the other. Rejects when one of them cannot be read. */
+export async function importEvents(runtime: Runtime, files: readonly string[]): Promise<ImportReport> {
+  const report: ImportReport = { accepted: 0, duplicates: 0, refused_count: 0, refused: [] }
+  for (const file of files) await importFile(runtime, file, report)
+  return report
+}
+
+async function importFile(runtime: Runtime, file: string, report: ImportReport): Promise<void> {
+  const check = compile(ingestedEventSchema)
+  const waiting = new Map<string, Entry[]>()
+  let waitingChars = 0
+  const refuse = (line: number, offset: number, reason: string): void => {
+    report.refused_count += 1
+    if (report.refused.length < REFUSED_SHOWN_MAX) report.refused.push({ file, line, offset, reason })
+  }
+  const flush = async (project: string): Promise<void> => {
+    const entries = waiting.get(project) ?? []
+    waiting.delete(project)
+    if (entries.length === 0) return
+    const events = entries.map(({ event }) => event)
+    const message = { type: 'record', events, by: IMPORTER } as unknown as MessageBody
+    const answer = await runtime.askAsync({ kind: 'project', id: projectIdOf(project) }, message)
+    if (answer.ok) {
+      report.accepted += answer.accepted
+      report.duplicates += answer.duplicates
+    } else for (const { line, offset } of entries) refuse(line, offset, `project ${project}: ${answer.refusal.detail}`)
+  }
+  for await (const read of readEvents(file)) {
+    if (!read.ok) {
+      refuse(read.line, read.offset, read.reason)
+      continue
+    }
+    const { event, line, offset } = read
+    const [fault] = check(event)
+    if (fault !== undefined) {
+      refuse(line, offset, `${fault.pointer} ${fault.detail}`)
+      continue
+    }
+    const prepared = prepareEvent(
+      event as unknown as Parameters<typeof prepareEvent>[0],
+      event.id as string | undefined,
+    )
+    const entries = waiting.get(prepared.project) ?? []
+    waiting.set(prepared.project, entries)
+    entries.push({ event: prepared, line, offset })
+    waitingChars += prepared.payloadText.length
+    if (entries.length >= BATCH_EVENTS) await flush(prepared.project)
+    if (waitingChars < BATCH_CHARS) continue
+    waitingChars = 0
+    for (const project of [...waiting.keys()]) await flush(project)
+  }
+  for (const project of [...waiting.keys()]) await flush(project)
+}

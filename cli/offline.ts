@@ -1,0 +1,42 @@
+/**
+ * A home opened without a service: what only the command line does while nothing else may (restore, import,
+ * export). The instance lock holds a running service off. Loaded only by the commands that need it, since it
+ * brings the native libraries.
+ */
+import { modules } from '../machines/index.ts'
+import type { Runtime } from '../runtime/api.ts'
+import { realNature } from '../runtime/clock.ts'
+import { silentLogger } from '../runtime/log.ts'
+import { createRuntime } from '../runtime/runtime.ts'
+import type { Settings } from '../runtime/settings.ts'
+import { type LmdbJournal, openLmdbJournal } from '../storage/lmdb-journal.ts'
+
+/** Opens the journal for the time of `use`. Throws HomeRefused, `locked` while a service runs on it. */
+export async function withJournal<T>(settings: Settings, use: (journal: LmdbJournal) => Promise<T>): Promise<T> {
+  const journal = await openLmdbJournal({ ...settings, onFailure: () => {} })
+  try {
+    return await use(journal)
+  } finally {
+    await journal.close()
+  }
+}
+
+/** Opens the whole actor system for the time of `use`. A failed commit rejects. */
+export async function withRuntime<T>(settings: Settings, use: (runtime: Runtime) => Promise<T>): Promise<T> {
+  const journal = await openLmdbJournal({ ...settings, onFailure: () => {} })
+  let fail = (_: Error): void => {}
+  const failed = new Promise<never>((_, reject) => {
+    fail = reject
+  })
+  const runtime = createRuntime(journal, settings, {
+    nature: realNature,
+    log: silentLogger,
+    modules,
+    onFatal: (error) => fail(error),
+  })
+  try {
+    return await Promise.race([use(runtime), failed])
+  } finally {
+    await runtime.close()
+  }
+}

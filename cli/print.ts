@@ -1,0 +1,128 @@
+/**
+ * What people read: aligned tables and fields, coloured only for a terminal that wants it. Every column but the
+ * last is as wide as its widest cell; on a narrow terminal the last one is cut, never wrapped.
+ */
+import type { Sink } from './world.ts'
+
+const GAP = '  '
+const COLUMNS_MIN = 40
+
+export type Tint = 'good' | 'bad' | 'warn' | 'dim' | 'strong'
+
+const TINTS: Readonly<Record<Tint, string>> = { good: '32', bad: '31', warn: '33', dim: '2', strong: '1' }
+
+const STATE_TINTS: Readonly<Record<string, Tint>> = {
+  completed: 'good',
+  online: 'good',
+  active: 'good',
+  started: 'strong',
+  failed: 'bad',
+  lost: 'bad',
+  cancelled: 'dim',
+  revoked: 'dim',
+  offline: 'warn',
+  cancelling: 'warn',
+  draining: 'warn',
+}
+
+export class Printer {
+  readonly #out: Sink
+  readonly #coloured: boolean
+
+  /** NO_COLOR (no-color.org) wins over everything; FORCE_COLOR colours what is not a terminal. */
+  constructor(out: Sink, env: NodeJS.ProcessEnv) {
+    this.#out = out
+    const wanted =
+      (out.isTTY === true && env.TERM !== 'dumb') || (env.FORCE_COLOR !== undefined && env.FORCE_COLOR !== '0')
+    this.#coloured = wanted && (env.NO_COLOR === undefined || env.NO_COLOR === '')
+  }
+
+  line(text = ''): void {
+    this.#out.write(`${text}\n`)
+  }
+
+  /** One JSON document on lines of its own. */
+  json(value: unknown): void {
+    this.line(JSON.stringify(value, null, 2))
+  }
+
+  tint(text: string, tint: Tint | undefined): string {
+    return this.#coloured && tint !== undefined && text !== '' ? `\u001b[${TINTS[tint]}m${text}\u001b[0m` : text
+  }
+
+  /** A state in its colour. */
+  state(state: string): string {
+    return this.tint(state, STATE_TINTS[state])
+  }
+
+  /** Rows under headings. An empty list is said in words. */
+  table(headings: readonly string[], rows: readonly (readonly string[])[], none: string): void {
+    if (rows.length === 0) {
+      this.line(none)
+      return
+    }
+    const all = [headings, ...rows]
+    const widths = headings.map((_, column) => Math.max(...all.map((row) => plain(row[column] ?? '').length)))
+    all.forEach((row, n) => {
+      const cells = row.map((cell, column) => (column === row.length - 1 ? cell : pad(cell, widths[column]!)))
+      this.line(this.#fit(n === 0 ? this.tint(cells.join(GAP), 'dim') : cells.join(GAP)))
+    })
+  }
+
+  /** Names and values under each other; what is undefined is left out. */
+  fields(fields: readonly (readonly [string, string | undefined])[]): void {
+    const shown = fields.filter((field): field is [string, string] => field[1] !== undefined && field[1] !== '')
+    const width = Math.max(...shown.map(([name]) => name.length))
+    for (const [name, value] of shown) this.line(`${this.tint(name.padEnd(width), 'dim')}${GAP}${value}`)
+  }
+
+  #fit(line: string): string {
+    const { isTTY, columns } = this.#out
+    if (isTTY !== true || columns === undefined) return line
+    return cut(line, Math.max(columns, COLUMNS_MIN))
+  }
+}
+
+/** Cuts to `columns` visible characters; colour codes take no room. */
+export function cut(text: string, columns: number): string {
+  if (plain(text).length <= columns) return text
+  let room = columns - 1
+  let result = ''
+  for (const part of text.split(COLOUR_PARTS)) {
+    if (part.startsWith('\u001b[')) result += part
+    else {
+      result += part.slice(0, room)
+      room = Math.max(0, room - part.length)
+    }
+  }
+  return `${result}…`
+}
+
+// biome-ignore lint/suspicious/noControlCharactersInRegex: colour codes begin with the control character ESC
+const COLOUR_PARTS = /(\u001b\[[0-9;]*m)/
+// biome-ignore lint/suspicious/noControlCharactersInRegex: as above
+export const COLOUR = /\u001b\[[0-9;]*m/g
+
+function plain(text: string): string {
+  return text.replace(COLOUR, '')
+}
+
+function pad(cell: string, width: number): string {
+  return cell + ' '.repeat(Math.max(0, width - plain(cell).length))
+}
+
+/** What a stranger wrote, on one line and without control characters: it must not drive the reader's terminal. */
+export function safe(text: string): string {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it takes out
+  return text.replace(/[\u0000-\u001f\u007f-\u009f]+/g, ' ').trim()
+}
+
+/** How long ago, in one unit: `42s`, `7m`, `3h`, `12d`. */
+export function age(time: string | undefined, nowMs: number = Date.now()): string {
+  if (time === undefined) return ''
+  const seconds = Math.max(0, Math.round((nowMs - Date.parse(time)) / 1000))
+  if (seconds < 120) return `${seconds}s`
+  if (seconds < 7_200) return `${Math.floor(seconds / 60)}m`
+  if (seconds < 172_800) return `${Math.floor(seconds / 3_600)}h`
+  return `${Math.floor(seconds / 86_400)}d`
+}

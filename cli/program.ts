@@ -1,0 +1,88 @@
+/**
+ * The command line as a whole: every group of commands, the options that all of them take, and one way out. A
+ * command returns its exit code or throws; nothing in cli/ ends the process.
+ */
+import { Command, CommanderError } from 'commander'
+import { addArchive } from './archive.ts'
+import { addAttention } from './attention.ts'
+import { addBackup } from './backup.ts'
+import { addEvents } from './events.ts'
+import { EXIT, EXIT_CODES_HELP, explain } from './exit.ts'
+import { addProjects } from './projects.ts'
+import { addRunRequests } from './run-requests.ts'
+import { addRunners } from './runners.ts'
+import { addServe } from './serve.ts'
+import { addTokens } from './tokens.ts'
+import { VERSION } from './version.ts'
+import { addWatch } from './watch.ts'
+import { type Act, openCli, type World } from './world.ts'
+
+const GUIDE = `
+Examples:
+  intendant serve                                   start the service
+  intendant project add --name Demo                 a first project
+  intendant runner add r1 --project demo --save-token
+  intendant runner --id r1 --exec ./work.sh         take its work
+  intendant run-request create --project demo --entry-event greet_requested \\
+      --payload '{"name":"Ada"}' --wait
+  intendant watch                                   everything that happens, live
+
+Environment:
+  ENGINE_URL     where the service is (default: http://127.0.0.1:7171)
+  ENGINE_TOKEN   the bearer token (default: the file admin.token in ENGINE_HOME)
+  ENGINE_HOME    where the service keeps its data (default: ~/.engine)
+  NO_COLOR       no colours
+`
+
+/** Runs one command line (without `node` and the script). Never throws; answers the exit code. */
+export async function run(argv: readonly string[], world: World): Promise<number> {
+  let exitCode: number = EXIT.ok
+  const act: Act =
+    (body) =>
+    async (...args) => {
+      const command = args.at(-1) as Command
+      // With the options of the commands above: commander gives an option to the first of them that knows it.
+      const options = command.optsWithGlobals()
+      const cli = openCli(world, options)
+      exitCode = (await (body(cli, args.slice(0, -2), options) as Promise<number | undefined>)) ?? EXIT.ok
+    }
+  const program = makeProgram(world, act)
+  try {
+    await program.parseAsync([...argv], { from: 'user' })
+    return exitCode
+  } catch (error) {
+    // Commander has printed what it had to say: help that was asked for, or what is wrong with the usage.
+    if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.usage
+    const { text, exitCode: code } = explain(error)
+    world.stderr.write(`intendant: ${text}\n`)
+    return code
+  }
+}
+
+/** The program as commander knows it. */
+function makeProgram(world: World, act: Act): Command {
+  const program = new Command('intendant')
+  program
+    .description('The control plane for fleets of coding-agent runners.')
+    .version(VERSION, '-V, --version', 'Show the version.')
+    .helpOption('-h, --help', 'Show this help.')
+    .helpCommand('help [command]', 'Show the help of a command.')
+    .option('--url <url>', 'Where the service is.')
+    .option('--home <dir>', 'The home folder, instead of ENGINE_HOME.')
+    .option('--token-file <file>', 'Read the bearer token from this file.')
+    .option('--json', 'Print JSON.')
+    .configureHelp({ showGlobalOptions: true, helpWidth: Math.max(world.stdout.columns ?? 100, 60) })
+    .configureOutput({
+      writeOut: (text) => void world.stdout.write(text),
+      writeErr: (text) => void world.stderr.write(text),
+    })
+    .showHelpAfterError('(add --help for what it takes)')
+    .exitOverride()
+    .addHelpText('after', GUIDE + EXIT_CODES_HELP)
+  for (const add of [addServe, addProjects, addRunners, addRunRequests, addWatch, addEvents, addAttention, addTokens]) {
+    add(program, act)
+  }
+  addBackup(program, act)
+  addArchive(program, act)
+  return program
+}

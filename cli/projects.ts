@@ -1,0 +1,66 @@
+/** `intendant project`: the projects whose work is handed out. */
+import type { Command } from 'commander'
+import { LIMIT } from './arguments.ts'
+import { list } from './lists.ts'
+import { age, safe } from './print.ts'
+import type { Act, Cli } from './world.ts'
+
+export function addProjects(program: Command, act: Act): void {
+  const project = program.command('project').description('Projects: add, list, show.')
+
+  project
+    .command('add')
+    .description('Create a project.')
+    .requiredOption('--name <name>', 'What people call it.')
+    .option(
+      '--key <key>',
+      'Its name in every event: lower-case letters, digits, - and _. Made from the name when absent.',
+    )
+    .option('--repository <path>', 'Where its code lives: a URL or a path that its runners understand.')
+    .addHelpText(
+      'after',
+      '\nExample:\n  intendant project add --name "Web shop" --key shop --repository git@example.com:shop.git',
+    )
+    .action(act(add))
+
+  project
+    .command('list')
+    .alias('ls')
+    .description('List the projects.')
+    .option(...LIMIT)
+    .action(act(listProjects))
+
+  project.command('show').description('Show one project.').argument('<project>', 'Key or id.').action(act(show))
+}
+
+async function add({ client, json, print }: Cli, _: readonly any[], { key, name, repository }: any): Promise<void> {
+  const { body } = await client.request('POST', '/api/projects', { body: { key, name, repository } })
+  if (json) print.json(body)
+  else print.line(`Project ${body.key} created (${body.id}).`)
+}
+
+async function listProjects({ client, json, print }: Cli, _: readonly any[], { limit }: any): Promise<void> {
+  const { items, more } = await list(client, '/api/projects', limit)
+  if (json) return print.json(items)
+  const rows = items.map((item) => [item.key, print.state(item.state), age(item.created_at), safe(item.name)])
+  print.table(
+    ['KEY', 'STATE', 'AGE', 'NAME'],
+    rows,
+    'No projects yet. Create one with: intendant project add --name NAME',
+  )
+  if (more) print.line(`(the first ${items.length}; --limit shows more)`)
+}
+
+async function show({ client, json, print }: Cli, [id]: readonly any[]): Promise<void> {
+  const { body } = await client.request('GET', `/api/projects/${encodeURIComponent(id)}`)
+  if (json) return print.json(body)
+  print.fields([
+    ['key', body.key],
+    ['id', body.id],
+    ['name', safe(body.name)],
+    ['state', print.state(body.state)],
+    ['repository', body.repository],
+    ['created', body.created_at],
+    ['archived', body.archived_at],
+  ])
+}

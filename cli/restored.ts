@@ -1,0 +1,90 @@
+/**
+ * What a restored log means. The world went on after the backup was taken: runners may hold attempts that this
+ * log knows nothing of, so every unsettled request is fenced with a higher attempt, and whoever was revoked
+ * since then is a principal again.
+ */
+import type { MessageBody, Runtime } from '../runtime/api.ts'
+import { deriveId } from '../runtime/identity.ts'
+import { newSecret } from '../runtime/secrets.ts'
+
+const PAGE = 500
+const SETTLED: readonly string[] = ['completed', 'failed', 'cancelled']
+const BY = { id: 'restore', name: 'intendant restore' }
+
+export interface Restored {
+  /** Unsettled requests whose attempt was raised. */
+  readonly fenced: number
+  /** Ids of those that are `lost` now: a person must say what became of the work. */
+  readonly lost: readonly string[]
+  /** Requests that could not be fenced, with the reason. Not empty: the home must not be served. */
+  readonly unfenced: readonly { readonly id: string; readonly reason: string }[]
+  /** Tokens and runners that are valid in the restored home. */
+  readonly credentials: readonly { readonly kind: 'token' | 'runner'; readonly id: string; readonly name: string }[]
+}
+
+/** Fences every unsettled run request by the message `restored`, which raises its attempt and makes begun work `lost`. */
+export async function fenceRestored(runtime: Runtime): Promise<Restored> {
+  const lost: string[] = []
+  const unfenced: { id: string; reason: string }[] = []
+  let fenced = 0
+  for (const id of await unsettled(runtime)) {
+    const answer = await runtime.askAsync({ kind: 'run_request', id }, { type: 'restored', by: BY } as MessageBody)
+    if (!answer.ok) unfenced.push({ id, reason: answer.refusal.detail })
+    else {
+      fenced += 1
+      if (answer.snapshot.value === 'lost') lost.push(id)
+    }
+  }
+  return { fenced, lost, unfenced, credentials: await credentials(runtime) }
+}
+
+/** A fresh admin token: the file of the old one may be gone with the machine that the backup is of. */
+export async function makeAdminToken(runtime: Runtime): Promise<string> {
+  const { token, hash } = newSecret()
+  const id = deriveId('tok', 'token', 'admin', runtime.journal.epoch)
+  const message = {
+    type: 'create',
+    id,
+    name: 'admin',
+    roles: ['admin'],
+    rights: [],
+    projects: '*',
+    hash,
+    by: BY,
+  } as MessageBody
+  const answer = await runtime.askAsync({ kind: 'token', id }, message)
+  if (!answer.ok) throw new Error(`the admin token could not be made: ${answer.refusal.detail}`)
+  return token
+}
+
+async function unsettled(runtime: Runtime): Promise<string[]> {
+  const ids: string[] = []
+  for await (const { context, value } of all(runtime, 'run_request')) if (!SETTLED.includes(value)) ids.push(context.id)
+  return ids
+}
+
+async function credentials(runtime: Runtime): Promise<Restored['credentials']> {
+  const found: { kind: 'token' | 'runner'; id: string; name: string }[] = []
+  for (const kind of ['token', 'runner'] as const) {
+    for await (const { context, value } of all(runtime, kind)) {
+      if (value === 'revoked' || value === 'removed') continue
+      found.push({ kind, id: context.id, name: context.name ?? context.id })
+    }
+  }
+  return found
+}
+
+async function* all(runtime: Runtime, kind: 'run_request' | 'token' | 'runner') {
+  let after: { order: string; id: string } | undefined
+  do {
+    const page = await runtime.list({
+      kind,
+      index: 'all',
+      value: '',
+      limit: PAGE,
+      ...(after === undefined ? {} : { after }),
+    })
+    yield* page.snapshots
+    after = page.next
+  } while (after !== undefined)
+}

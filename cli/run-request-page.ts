@@ -1,0 +1,61 @@
+/** One run request for people: where it stands, why it waits or failed, who asked, and its times. */
+import { type Printer, safe } from './print.ts'
+
+const TIMES = ['created', 'approved', 'offered', 'accepted', 'started', 'completed', 'failed', 'cancelled', 'lost']
+
+export function showRunRequest(body: Record<string, any>, print: Printer): void {
+  print.fields([
+    ['id', body.id],
+    ['state', print.state(body.state)],
+    ['waits because', because(body.waiting_because)],
+    ['failure', failureText(body.failure)],
+    ['cancel', cancelText(body.cancel)],
+    ['project', body.project],
+    ['entry event', body.entry_event],
+    ['payload', safe(JSON.stringify(body.payload))],
+    ['throttle', `${body.throttle}, access ${body.access}, lane ${body.lane}, priority ${body.priority}`],
+    ['labels', body.labels.join(', ')],
+    ['repository', body.repo === undefined ? undefined : safe(Object.values(body.repo).join(' '))],
+    ['attempt', String(body.attempt)],
+    ['runner', body.offered_to],
+    ['lease ends', body.lease_expires_at],
+    ['engine run', body.engine_run_id],
+    ['trace', body.trace_id],
+    ['requested by', person(body.requested_by)],
+    ['approved by', person(body.approved_by)],
+    ...TIMES.map((name) => [name, body[`${name}_at`]] as const),
+    ['result', body.result === undefined ? undefined : safe(JSON.stringify(body.result))],
+  ])
+  const next = nextStep(body)
+  if (next !== undefined) print.line(`\n${next}`)
+}
+
+/** What a person can do about it, where somebody must. */
+export function nextStep({ state, id, waiting_because: why }: Record<string, any>): string | undefined {
+  if (state === 'lost') {
+    return (
+      'Its runner has not been heard of since, and the work may have happened. When you know:\n' +
+      `  intendant run-request requeue ${id}\n  intendant run-request fail ${id} --message TEXT`
+    )
+  }
+  return why?.code === 'not_approved' ? `Approve it with: intendant run-request approve ${id}` : undefined
+}
+
+export function because(why: Record<string, any> | undefined): string | undefined {
+  return why === undefined ? undefined : `${safe(why.detail)} (${why.code})`
+}
+
+export function failureText(failure: Record<string, any> | undefined): string | undefined {
+  if (failure === undefined) return undefined
+  return `${failure.class}${failure.code === undefined ? '' : `, ${failure.code}`}: ${safe(failure.message)}`
+}
+
+function cancelText(cancel: Record<string, any> | undefined): string | undefined {
+  if (cancel === undefined) return undefined
+  const reason = cancel.reason ?? cancel.code
+  return `asked for at ${cancel.requested_at}${reason === undefined ? '' : `: ${safe(reason)}`}`
+}
+
+function person(by: Record<string, any> | undefined): string | undefined {
+  return by === undefined ? undefined : `${safe(by.name)} (${by.id})`
+}

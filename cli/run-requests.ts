@@ -1,0 +1,172 @@
+/** `intendant run-request`: work from a person to a runner, and what becomes of it. */
+import type { Command } from 'commander'
+import { collect, duration, integer, jsonObject, LIMIT, moment } from './arguments.ts'
+import { CliFailure } from './exit.ts'
+import { list } from './lists.ts'
+import { age, safe } from './print.ts'
+import { showRunRequest } from './run-request-page.ts'
+import { follow } from './run-request-wait.ts'
+import type { Act, Cli } from './world.ts'
+
+const CREATE_HELP = `
+Examples:
+  intendant run-request create --project shop --entry-event greet_requested --payload '{"name":"Ada"}' --wait
+  intendant run-request create --project shop --entry-event execution_requested --throttle full \\
+      --payload @task.json --label linux --timeout 2h --idempotency-key nightly-2030-01-31`
+
+export function addRunRequests(program: Command, act: Act): void {
+  const group = program
+    .command('run-request')
+    .alias('rr')
+    .description('Run requests: create, list, show, approve, cancel, requeue, fail, release.')
+  addCreate(group, act)
+  group
+    .command('list')
+    .alias('ls')
+    .description('List run requests, newest first.')
+    .option('--project <key>', 'Only this project.')
+    .option(
+      '--state <state>',
+      'Only this state: queued, offered, accepted, started, cancelling, completed, failed, cancelled, lost.',
+    )
+    .option('--runner <id>', 'Only those that this runner holds or held.')
+    .option('--label <label>', 'Only those that ask for this label.')
+    .option(...LIMIT)
+    .action(act(listRunRequests))
+  group
+    .command('show')
+    .description('Show one run request: where it stands and, while it waits, why.')
+    .argument('<id>', 'The id, runreq_...')
+    .action(
+      act(async ({ client, json, print }, [id]) => {
+        const { body } = await client.request('GET', path(id))
+        if (json) print.json(body)
+        else showRunRequest(body, print)
+      }),
+    )
+  addMoves(group, act)
+}
+
+function addCreate(group: Command, act: Act): void {
+  group
+    .command('create')
+    .description('Ask for a run.')
+    .requiredOption('--project <key>', 'Key or id of the project.')
+    .requiredOption('--entry-event <type>', 'The event that starts the work, such as execution_requested.')
+    .option('--payload <json>', 'Its payload: a JSON object, or @FILE.', jsonObject)
+    .option('--throttle <throttle>', 'full may change things, dry_run (the default) only simulates.')
+    .option('--access <access>', 'full (the default) or read_only.')
+    .option('--lane <lane>', 'interactive (the default), campaign or maintenance.')
+    .option('--label <label>', 'A runner must carry it. May be repeated.', collect)
+    .option('--runner <id>', 'Only this runner.')
+    .option('--priority <n>', 'From -100 to 100; higher goes first.', integer(-100, 100))
+    .option('--repo-path <path>', 'The repository, as the runner understands it.')
+    .option('--revision <revision>', 'The revision to work on.')
+    .option('--branch <branch>', 'The branch to work on.')
+    .option('--brief <id>', 'The formation brief to follow; --brief-digest goes with it.')
+    .option('--brief-digest <digest>', 'The digest of the brief that was agreed upon, sha256:...')
+    .option('--timeout <duration>', 'Longest run.', duration)
+    .option('--not-before <time>', 'Do not start before this time, or this duration from now.', moment)
+    .option('--expires <time>', 'Cancel it if it still waits then: a time, or a duration from now.', moment)
+    .option('--idempotency-key <key>', 'Asking twice with one key makes one run.')
+    .option('--again', 'Run once more although the same has been done.')
+    .option('--wait', 'Follow it, and end with its outcome.')
+    .option('--wait-limit <duration>', 'Follow it for at most so long.', duration)
+    .addHelpText('after', CREATE_HELP)
+    .action(act(create))
+}
+
+function addMoves(group: Command, act: Act): void {
+  const move = (name: string, description: string): Command =>
+    group.command(name).description(description).argument('<id>', 'The id, runreq_...')
+
+  move('approve', 'Let a full-throttle run go ahead.').action(act((cli, [id]) => post(cli, id, 'approve', {})))
+  move('cancel', 'Stop it, wherever it stands.')
+    .option('--reason <text>', 'Why; the runner is told.')
+    .option('--discard-work', 'The runner throws uncommitted work away.')
+    .action(act((cli, [id], { reason, discardWork }) => post(cli, id, 'cancel', { reason, discard_work: discardWork })))
+  move('requeue', 'Hand a lost run out again. Be sure that its old runner is gone.').action(
+    act((cli, [id]) => post(cli, id, 'requeue', {})),
+  )
+  move('fail', 'Settle a lost run as failed.')
+    .requiredOption('--message <text>', 'What is known.')
+    .option('--class <class>', 'validation, dispatch, execution, safety, semantic or cancelled.')
+    .action(act((cli, [id], options) => post(cli, id, 'fail', { class: options.class, message: options.message })))
+  move('release', 'Take it back from its runner before the work has begun.')
+    .option('--attempt <n>', 'Only this attempt. Default: the present one.', integer(1, 1_000_000_000))
+    .action(act((cli, [id], { attempt }) => post(cli, id, 'release', { attempt })))
+}
+
+function path(id: string, more = ''): string {
+  return `/api/run-requests/${encodeURIComponent(id)}${more}`
+}
+
+async function post({ client, json, print }: Cli, id: string, move: string, body: object): Promise<void> {
+  const answer = await client.request('POST', path(id, `/${move}`), { body })
+  if (json) return print.json(answer.body)
+  const document = answer.body.run_request ?? answer.body
+  print.line(`${document.id} is ${print.state(document.state)}.`)
+}
+
+async function create(cli: Cli, _: readonly any[], options: any): Promise<number | undefined> {
+  const { client, json, print } = cli
+  const answer = await client.request('POST', `/api/projects/${encodeURIComponent(options.project)}/run-requests`, {
+    body: createBody(options),
+    headers: options.idempotencyKey === undefined ? {} : { 'idempotency-key': options.idempotencyKey },
+  })
+  const { body } = answer
+  const replayed = answer.headers.get('idempotent-replay') === 'true'
+  if (!options.wait && options.waitLimit === undefined) {
+    if (json) print.json(body)
+    else {
+      print.line(`Run request ${body.id} is ${replayed ? 'there already, and ' : ''}${print.state(body.state)}.`)
+      if (body.waiting_because !== undefined) print.line(safe(body.waiting_because.detail))
+    }
+    return undefined
+  }
+  if (!json) print.line(`Run request ${body.id}${replayed ? ' is there already' : ''}`)
+  const since = replayed ? undefined : (answer.headers.get('watch-cursor') ?? undefined)
+  return await follow(cli, body.id, since, options.waitLimit)
+}
+
+function createBody(options: any): object {
+  const { repoPath, revision, branch, brief, briefDigest, timeout } = options
+  if ((brief === undefined) !== (briefDigest === undefined)) {
+    throw new CliFailure('--brief and --brief-digest go together: the digest says which version was agreed upon.')
+  }
+  const repo = { path: repoPath, revision, branch }
+  return {
+    entry_event: options.entryEvent,
+    payload: options.payload,
+    throttle: options.throttle,
+    access: options.access,
+    lane: options.lane,
+    labels: options.label,
+    runner_id: options.runner,
+    priority: options.priority,
+    repo: Object.values(repo).some((part) => part !== undefined) ? repo : undefined,
+    brief: brief === undefined ? undefined : { id: brief, digest: briefDigest },
+    timeout_seconds: timeout === undefined ? undefined : Math.ceil(timeout / 1000),
+    not_before: options.notBefore,
+    expires_at: options.expires,
+    again: options.again,
+  }
+}
+
+async function listRunRequests({ client, json, print }: Cli, _: readonly any[], options: any): Promise<void> {
+  const { limit, project, state, runner, label } = options
+  const { items, more } = await list(client, '/api/run-requests', limit, { project, state, runner, label })
+  if (json) return print.json(items)
+  const rows = items.map((item) => [
+    item.id,
+    print.state(item.state),
+    item.project,
+    item.throttle,
+    age(item.created_at),
+    item.offered_to ?? '-',
+    item.entry_event,
+    safe(item.waiting_because?.detail ?? item.failure?.message ?? ''),
+  ])
+  print.table(['ID', 'STATE', 'PROJECT', 'THROTTLE', 'AGE', 'RUNNER', 'ENTRY EVENT', 'WHY'], rows, 'No run requests.')
+  if (more) print.line(`(the first ${items.length}; --limit shows more)`)
+}

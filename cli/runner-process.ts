@@ -1,0 +1,89 @@
+/** The bundled runner as a process: its options, its log on standard error, its signals and its exit code. */
+import { createClient } from '../engine/client.ts'
+import { ServiceRefused } from '../engine/errors.ts'
+import type { RunEnd } from '../engine/run.ts'
+import { type Runner, startRunner } from '../engine/runner.ts'
+import { CliFailure, EXIT } from './exit.ts'
+import { safe } from './print.ts'
+import { runnerTokenFile } from './runner-token.ts'
+import { VERSION } from './version.ts'
+import { type Cli, type GlobalOptions, serviceUrl, tokenSource, type World } from './world.ts'
+
+export interface RunnerProcessOptions extends GlobalOptions {
+  readonly id?: string
+  readonly exec?: string
+  readonly dir?: string
+  readonly capacity?: number
+  readonly once?: boolean
+  readonly drain: number
+  readonly stopGrace: number
+}
+
+export async function runRunner(cli: Cli, _: readonly any[], options: RunnerProcessOptions): Promise<number> {
+  const { id, exec } = options
+  if (id === undefined || exec === undefined) {
+    throw new CliFailure('a runner needs --id ID and --exec COMMAND (or a subcommand: see intendant runner --help).')
+  }
+  const { world, home, globals } = cli
+  const tokenFile = globals.tokenFile ?? runnerTokenFile(home, id)
+  const runner = startRunnerProcess(world, id, exec, {
+    ...options,
+    url: serviceUrl(globals, world.env, home),
+    token: tokenSource(tokenFile, globals.tokenFile !== undefined, world.env),
+  })
+  world.onStopSignal((count) => (count === 1 ? runner.drain() : runner.stop()))
+  return exitCodeOf(await finished(runner, id), options.once ?? false)
+}
+
+/** Starts the loop with its log on standard error. */
+export function startRunnerProcess(
+  world: World,
+  id: string,
+  exec: string,
+  options: Omit<RunnerProcessOptions, 'url'> & { readonly url: string; readonly token: () => string },
+): Runner {
+  return startRunner({
+    client: createClient({ url: options.url, token: options.token, userAgent: `intendant-runner/${VERSION}` }),
+    id,
+    command: exec,
+    ...(options.dir === undefined ? {} : { cwd: options.dir }),
+    ...(options.capacity === undefined ? {} : { capacity: options.capacity }),
+    environment: world.env,
+    version: VERSION,
+    once: options.once ?? false,
+    drainMs: options.drain,
+    stopGraceMs: options.stopGrace,
+    log: (text) => world.stderr.write(`${new Date().toISOString()} runner: ${safe(text)}\n`),
+  })
+}
+
+/** The ends of its runs; a refusal of the runner itself becomes a sentence that says what to do. */
+export async function finished(runner: Runner, id: string): Promise<readonly RunEnd[]> {
+  try {
+    return await runner.finished
+  } catch (error) {
+    if (!(error instanceof ServiceRefused)) throw error
+    const { status, code } = error.problem
+    if (code === 'not_the_runner') {
+      const message = `the token is not runner ${id}'s own: a runner takes no person's token, least of all an admin's. `
+      throw new CliFailure(`${message}Get one with: intendant runner token ${id} --save-token`, EXIT.refused, error)
+    }
+    if (status === 404) {
+      const message = `there is no runner ${id}. Register it with: intendant runner add ${id} --project KEY --save-token`
+      throw new CliFailure(message, EXIT.refused, error)
+    }
+    throw error
+  }
+}
+
+function exitCodeOf(ends: readonly RunEnd[], once: boolean): number {
+  if (!once) return EXIT.ok
+  switch (ends.at(-1)) {
+    case 'completed':
+      return EXIT.ok
+    case 'cancelled':
+      return EXIT.cancelled
+    default:
+      return EXIT.failed
+  }
+}

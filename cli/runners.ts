@@ -1,0 +1,170 @@
+/** `intendant runner`: the fleet, and the bundled runner itself. */
+import type { Command } from 'commander'
+import { collect, duration, integer, LIMIT } from './arguments.ts'
+import { list } from './lists.ts'
+import { age, safe } from './print.ts'
+import { runRunner } from './runner-process.ts'
+import { saveRunnerToken } from './runner-token.ts'
+import type { Act, Cli } from './world.ts'
+
+const RUN_HELP = `
+With --id and --exec, this is the runner: it polls the service, and runs the command for each run request with the
+Execution Request (JSON) on standard input. Each line of standard output that is a JSON object with an "event_type"
+is posted as that event, a line with "schema_version":"intendant.run_result.v1" is the Run Result, and all
+other lines are kept as run_output. Exit code 0 completes the run, any other fails it.
+
+The token is ENGINE_TOKEN, or --token-file, or the file runner-ID.token in the home folder.
+
+Examples:
+  intendant runner add build-1 --project shop --capacity 4 --trusted --save-token
+  intendant runner --id build-1 --exec './run-agent.sh'
+  intendant runner --id build-1 --exec 'cat; echo done' --once
+
+The protocol, for a runner of your own, is in docs/RUNNERS.md.`
+
+export function addRunners(program: Command, act: Act): void {
+  const runner = program
+    .command('runner')
+    .description('Runners: add, list, show, drain, undrain, remove, token; with --id and --exec: be one.')
+    .usage('--id ID --exec COMMAND [options]  |  runner <add|list|show|drain|undrain|remove|token> ...')
+    .option('--id <id>', 'The runner to be.')
+    .option('--exec <command>', 'The shell command that does the work of one run.')
+    .option('--dir <dir>', 'Run the command in this folder.')
+    .option(
+      '--capacity <n>',
+      'Hold at most so many runs. Default: what the service allows this runner.',
+      integer(1, 1000),
+    )
+    .option('--once', 'End after one run, with its outcome as exit code.')
+    .option('--drain <duration>', 'When asked to stop: how long present runs may take.', duration, 60_000)
+    .option('--stop-grace <duration>', 'From SIGTERM to SIGKILL of a command.', duration, 10_000)
+    .addHelpText('after', RUN_HELP)
+    .action(act(runRunner))
+
+  runner
+    .command('add')
+    .description('Register a runner. Its token is shown once.')
+    .argument('<id>', 'Letters, digits, . _ and -.')
+    .option('--project <key>', 'A project whose work it may take; * for all. May be repeated. Default: none.', collect)
+    .option('--label <label>', 'What it offers. May be repeated.', collect)
+    .option('--capacity <n>', 'Runs it holds at once.', integer(1, 1000))
+    .option('--trusted', 'May take full-throttle work with full access.')
+    .option('--name <name>', 'What people call it.')
+    .option('--save-token', 'Write the token to runner-ID.token in the home folder instead of printing it.')
+    .action(act(add))
+
+  runner
+    .command('list')
+    .alias('ls')
+    .description('List the runners and whether they are there.')
+    .option(...LIMIT)
+    .action(act(listRunners))
+
+  runner.command('show').description('Show one runner and what it holds.').argument('<id>').action(act(show))
+  runner
+    .command('drain')
+    .description('Let it finish what it holds and give it nothing new.')
+    .argument('<id>')
+    .action(act((cli, [id]) => drain(cli, id, true)))
+  runner
+    .command('undrain')
+    .description('Give it work again.')
+    .argument('<id>')
+    .action(act((cli, [id]) => drain(cli, id, false)))
+  runner.command('remove').description('Remove a runner for good.').argument('<id>').action(act(remove))
+  runner
+    .command('token')
+    .description('Give it a new token. The old one is good for ten minutes more.')
+    .argument('<id>')
+    .option('--save-token', 'Write it to runner-ID.token in the home folder instead of printing it.')
+    .action(act(rotate))
+}
+
+function path(id: string, more = ''): string {
+  return `/api/runners/${encodeURIComponent(id)}${more}`
+}
+
+async function add(cli: Cli, [id]: readonly any[], options: any): Promise<void> {
+  const { client, json, print, home } = cli
+  const { project, label, capacity, trusted, name, saveToken } = options
+  const { body } = await client.request('POST', '/api/runners', {
+    body: { id, name, allowed_projects: project, labels: label, capacity, trusted },
+  })
+  const { token, ...document } = body
+  const file = saveToken && typeof token === 'string' ? saveRunnerToken(home, id, token) : undefined
+  if (json) return print.json(file === undefined ? body : { ...document, token_file: file })
+  print.line(`Runner ${id} registered${project === undefined ? ', for no project yet (--project)' : ''}.`)
+  showToken(cli, token, file)
+}
+
+async function rotate(cli: Cli, [id]: readonly any[], { saveToken }: any): Promise<void> {
+  const { body } = await cli.client.request('POST', path(id, '/token'))
+  const { token, ...document } = body
+  const file = saveToken ? saveRunnerToken(cli.home, id, token) : undefined
+  if (cli.json) return cli.print.json(file === undefined ? body : { ...document, token_file: file })
+  cli.print.line(`Runner ${id} has a new token; the old one is taken until ${body.previous_expires_at}.`)
+  showToken(cli, token, file)
+}
+
+function showToken({ print }: Cli, token: unknown, file: string | undefined): void {
+  if (file !== undefined) print.line(`Its token is in ${file}.`)
+  else if (typeof token === 'string') {
+    print.line('Its token, shown this once:')
+    print.line(token)
+  }
+}
+
+async function listRunners({ client, json, print }: Cli, _: readonly any[], { limit }: any): Promise<void> {
+  const { items, more } = await list(client, '/api/runners', limit)
+  if (json) return print.json(items)
+  const rows = items.map((item) => [
+    item.id,
+    print.state(presence(item)),
+    `${item.in_flight?.length ?? 0}/${item.capacity}`,
+    item.trusted ? 'yes' : 'no',
+    age(item.last_seen_at) || 'never',
+    item.allowed_projects.join(',') || '(none)',
+    item.labels.join(','),
+  ])
+  const headings = ['ID', 'STATE', 'BUSY', 'TRUSTED', 'SEEN', 'PROJECTS', 'LABELS']
+  print.table(headings, rows, 'No runners yet. Register one with: intendant runner add ID --project KEY')
+  if (more) print.line(`(the first ${items.length}; --limit shows more)`)
+}
+
+/** The one word that matters most about a runner. */
+function presence(item: Record<string, any>): string {
+  if (item.state !== 'registered') return item.state
+  return item.presence ?? item.state
+}
+
+async function show({ client, json, print }: Cli, [id]: readonly any[]): Promise<void> {
+  const { body } = await client.request('GET', path(id))
+  if (json) return print.json(body)
+  print.fields([
+    ['id', body.id],
+    ['name', body.name === undefined ? undefined : safe(body.name)],
+    ['state', print.state(body.state)],
+    ['presence', body.presence === undefined ? undefined : print.state(body.presence)],
+    ['last seen', body.last_seen_at],
+    ['projects', body.allowed_projects.join(', ') || '(none)'],
+    ['labels', body.labels.join(', ')],
+    ['capacity', String(body.capacity)],
+    ['trusted', body.trusted ? 'yes' : 'no'],
+    ['version', body.session?.version],
+    ['session', body.session === undefined ? undefined : `${body.session.instance} since ${body.session.started_at}`],
+    ['in flight', (body.in_flight ?? []).join(', ')],
+  ])
+}
+
+async function drain({ client, json, print }: Cli, id: string, draining: boolean): Promise<void> {
+  const { body } = await client.request('PATCH', path(id), { body: { draining } })
+  if (json) return print.json(body)
+  const held = body.in_flight?.length ?? 0
+  print.line(draining ? `Runner ${id} is draining; it holds ${held} run(s).` : `Runner ${id} takes work again.`)
+}
+
+async function remove({ client, json, print }: Cli, [id]: readonly any[]): Promise<void> {
+  const { body } = await client.request('DELETE', path(id))
+  if (json) print.json(body ?? { id })
+  else print.line(`Runner ${id} removed.`)
+}

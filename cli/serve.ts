@@ -1,0 +1,147 @@
+/**
+ * `intendant serve`: the service in this process, and with --runner a local runner beside it. The first line on
+ * standard output is one JSON object for whoever started it; everything else goes to standard error.
+ */
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { type Command, Option } from 'commander'
+import { createClient } from '../engine/client.ts'
+import { ServiceRefused } from '../engine/errors.ts'
+import type { Runner } from '../engine/runner.ts'
+import type { Settings } from '../runtime/settings.ts'
+import { duration, integer } from './arguments.ts'
+import { CliFailure, EXIT } from './exit.ts'
+import { finished, startRunnerProcess } from './runner-process.ts'
+import { runnerTokenFile, saveRunnerToken } from './runner-token.ts'
+import { envOf, flagOf, loadSettings, SETTINGS } from './settings.ts'
+import { VERSION } from './version.ts'
+import type { Act, Cli } from './world.ts'
+
+const HELP = `
+Each setting is taken from its flag, else from its environment variable, else from config.json in the home folder
+(under its name with _ for -), else it has its default.
+
+With --runner and --exec the service also runs a runner on this machine, registered for all projects and trusted.
+There is no boundary between them: the runner's commands run as the service's user.
+
+Examples:
+  intendant serve
+  intendant serve --port 0 --home /srv/intendant --retention 90d
+  intendant serve --runner local --exec './run-agent.sh'`
+
+export function addServe(program: Command, act: Act): void {
+  const serve = program.command('serve').description('Run the service.')
+  for (const spec of SETTINGS) {
+    const byDefault = spec.byDefault === undefined ? '' : `, default ${spec.byDefault}`
+    const help = `${spec.help} (${envOf(spec)}${byDefault})`
+    serve.addOption(new Option(`${flagOf(spec)} <${spec.placeholder.toLowerCase()}>`, help))
+  }
+  serve
+    .option('--runner <id>', 'Also run a runner with this id.')
+    .option('--exec <command>', "That runner's command.")
+    .option('--capacity <n>', 'How many runs it holds at once.', integer(1, 1000), 1)
+    .option('--drain <duration>', 'When asked to stop: how long its present runs may take.', duration, 30_000)
+    .addHelpText('after', HELP)
+    .action(act(runService))
+}
+
+async function runService(cli: Cli, _: readonly any[], options: any): Promise<number> {
+  const { world, print } = cli
+  const { runner: runnerId, exec } = options
+  if ((runnerId === undefined) !== (exec === undefined)) {
+    throw new CliFailure('--runner ID and --exec COMMAND go together.')
+  }
+  const flags = Object.fromEntries(SETTINGS.map((spec) => [spec.name, options[camel(spec.name)]]))
+  const settings = loadSettings({ flags: { ...flags, home: cli.globals.home }, env: world.env })
+  // Asked for before the start: a stop that comes while it starts is not lost.
+  let stop = (): void => {}
+  const stopped = new Promise<void>((resolve) => {
+    stop = resolve
+  })
+  let runner: Runner | undefined
+  world.onStopSignal((count) => {
+    stop()
+    if (count > 1) runner?.stop()
+  })
+  // Here and not above: no other command has use for the native libraries.
+  const { startService } = await import('../http/service.ts')
+  const service = await startService(settings, { version: VERSION })
+  print.line(
+    JSON.stringify({ listening: service.url, home: settings.home, admin_token_file: adminTokenFile(settings) }),
+  )
+  try {
+    if (runnerId === undefined) {
+      await stopped
+      return EXIT.ok
+    }
+    const token = await localRunnerToken(settings, service.url, runnerId, options.capacity)
+    runner = startRunnerProcess(world, runnerId, exec, {
+      ...options,
+      stopGrace: 10_000,
+      url: service.url,
+      token: () => token,
+    })
+    const ended = finished(runner, runnerId)
+    await Promise.race([stopped, ended])
+    runner.drain()
+    await ended
+    return EXIT.ok
+  } finally {
+    await service.close()
+  }
+}
+
+/** `tls_cert` as commander hands it over: `tlsCert`. */
+function camel(name: string): string {
+  return name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase())
+}
+
+function adminTokenFile({ home }: Settings): string {
+  return join(home, 'admin.token')
+}
+
+/**
+ * The token of the local runner, which is registered if it is not there yet. It is kept in the home folder; one
+ * that the service does not know (another home's, or rotated since) is replaced.
+ */
+async function localRunnerToken(settings: Settings, url: string, id: string, capacity: number): Promise<string> {
+  const adminToken = readToken(adminTokenFile(settings))
+  const admin = createClient({ url, token: () => adminToken, userAgent: `intendant-serve/${VERSION}` })
+  const path = `/api/runners/${encodeURIComponent(id)}`
+  const grants = { allowed_projects: ['*'], capacity, trusted: true }
+  const save = (token: string): string => {
+    saveRunnerToken(settings.home, id, token)
+    return token
+  }
+  try {
+    const created = await admin.request('POST', '/api/runners', { body: { id, ...grants } })
+    if (typeof created.body.token === 'string') return save(created.body.token)
+  } catch (error) {
+    if (!(error instanceof ServiceRefused) || error.problem.code !== 'already_exists') throw error
+  }
+  await admin.request('PATCH', path, { body: grants })
+  const kept = readToken(runnerTokenFile(settings.home, id))
+  if (kept !== undefined && (await isTaken(url, kept))) return kept
+  const rotated = await admin.request('POST', `${path}/token`)
+  return save(rotated.body.token)
+}
+
+async function isTaken(url: string, token: string): Promise<boolean> {
+  try {
+    const client = createClient({ url, token: () => token, userAgent: `intendant-serve/${VERSION}` })
+    await client.request('GET', '/api/version')
+    return true
+  } catch (error) {
+    if (error instanceof ServiceRefused) return error.problem.status !== 401
+    throw error
+  }
+}
+
+function readToken(file: string): string | undefined {
+  try {
+    return readFileSync(file, 'utf8').trim()
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
+    throw error
+  }
+}

@@ -1,0 +1,66 @@
+/** `intendant token`: who may do what. A token's secret is printed once, by the command that makes it. */
+import type { Command } from 'commander'
+import { collect, LIMIT, moment } from './arguments.ts'
+import { list } from './lists.ts'
+import { age, safe } from './print.ts'
+import type { Act, Cli } from './world.ts'
+
+export function addTokens(program: Command, act: Act): void {
+  const token = program.command('token').description('Access tokens: create, list, revoke.')
+
+  token
+    .command('create')
+    .description('Create a token. It may not do more than your own.')
+    .requiredOption('--name <name>', 'Whose it is: shown in every event that it causes.')
+    .option('--role <role>', 'viewer, author, approver, operator or admin. May be repeated.', collect)
+    .option('--right <right>', 'A single right, such as work.submit. May be repeated.', collect)
+    .option('--project <key>', 'Confine it to this project. May be repeated.', collect)
+    .option('--expires <time>', 'When it ends: a time, or a duration such as 30d.', moment)
+    .addHelpText('after', '\nExample:\n  intendant token create --name ci --role operator --project shop --expires 90d')
+    .action(act(create))
+
+  token
+    .command('list')
+    .alias('ls')
+    .description('List the tokens, without their secrets.')
+    .option(...LIMIT)
+    .action(act(listTokens))
+
+  token
+    .command('revoke')
+    .description('Revoke a token: its streams and polls end within a second.')
+    .argument('<id>', 'The id, tok_...')
+    .action(act(revoke))
+}
+
+async function create({ client, json, print }: Cli, _: readonly any[], options: any): Promise<void> {
+  const { name, role, right, project, expires } = options
+  const { body } = await client.request('POST', '/api/tokens', {
+    body: { name, roles: role, rights: right, projects: project, expires_at: expires },
+  })
+  if (json) return print.json(body)
+  print.line(`Token ${body.id} for ${safe(body.name)}. It is shown this once:`)
+  print.line(body.token)
+}
+
+async function listTokens({ client, json, print }: Cli, _: readonly any[], { limit }: any): Promise<void> {
+  const { items, more } = await list(client, '/api/tokens', limit)
+  if (json) return print.json(items)
+  const rows = items.map((item) => [
+    item.id,
+    print.state(item.state),
+    [...item.roles, ...item.rights].join(','),
+    item.projects.join(','),
+    age(item.last_used_at) || 'never',
+    (item.expires_at ?? 'never').slice(0, 10),
+    safe(item.name),
+  ])
+  print.table(['ID', 'STATE', 'MAY', 'PROJECTS', 'USED', 'EXPIRES', 'NAME'], rows, 'No tokens.')
+  if (more) print.line(`(the first ${items.length}; --limit shows more)`)
+}
+
+async function revoke({ client, json, print }: Cli, [id]: readonly any[]): Promise<void> {
+  const { body } = await client.request('DELETE', `/api/tokens/${encodeURIComponent(id)}`)
+  if (json) print.json(body ?? { id })
+  else print.line(`Token ${id} revoked.`)
+}

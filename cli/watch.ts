@@ -1,0 +1,72 @@
+/** `intendant watch`: what happens, live. It takes itself up again by its cursor for as long as it is left running. */
+import type { Command } from 'commander'
+import type { QueryValue } from '../engine/client.ts'
+import { watch } from '../engine/watch.ts'
+import { collect, integer } from './arguments.ts'
+import { eventLines } from './event-line.ts'
+import type { Act, Cli } from './world.ts'
+
+/** The filters of Watch and of the list of events, as options. */
+const FILTERS = [
+  ['--project <key>', 'Only this project. May be repeated, like all filters.'],
+  ['--event-type <type>', 'Only this type of event.'],
+  ['--run-request-id <id>', 'Only this run request.'],
+  ['--trace-id <id>', 'Only this trace.'],
+  ['--item-id <id>', 'Only this work item.'],
+  ['--session-id <id>', 'Only this agent session.'],
+  ['--campaign <name>', 'Only this campaign.'],
+  ['--initiative <name>', 'Only this initiative.'],
+] as const
+
+export function addFilters(command: Command): Command {
+  for (const [flags, help] of FILTERS) command.option(flags, help, collect)
+  return command
+}
+
+/** The filters as the service takes them: lists by comma. */
+export function filtersOf(options: Readonly<Record<string, any>>): Record<string, QueryValue> {
+  const names = ['project', 'eventType', 'runRequestId', 'traceId', 'itemId', 'sessionId', 'campaign', 'initiative']
+  const given = names.filter((name) => options[name] !== undefined)
+  const wire = (name: string): string => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
+  return Object.fromEntries(given.map((name) => [wire(name), options[name].join(',')]))
+}
+
+export function addWatch(program: Command, act: Act): void {
+  addFilters(program.command('watch').description('Show events as they happen.'))
+    .option('--since <cursor>', 'Start behind this cursor; or latest, or earliest.', 'latest')
+    .option('--count <n>', 'End after so many events.', integer(1, 1e15))
+    .addHelpText(
+      'after',
+      '\nWith --json each line is one event. The stream is taken up again by itself after a break, without a gap.\n' +
+        '\nExamples:\n  intendant watch --project shop\n  intendant watch --since earliest --event-type run_request_failed --json',
+    )
+    .action(act(watchEvents))
+}
+
+async function watchEvents({ client, world, json, print }: Cli, _: readonly any[], options: any): Promise<void> {
+  const stop = new AbortController()
+  world.onStopSignal(() => stop.abort())
+  let left: number = options.count ?? Number.POSITIVE_INFINITY
+  let broken = false
+  const frames = watch({
+    client,
+    since: options.since,
+    filters: filtersOf(options),
+    signal: stop.signal,
+    onBreak(error) {
+      if (!broken) world.stderr.write(`${error.message}; trying again\n`)
+      broken = true
+    },
+  })
+  for await (const frame of frames) {
+    if (broken) world.stderr.write('connected again\n')
+    broken = false
+    if (frame.type !== 'events') continue
+    for (const event of frame.events) {
+      if (json) print.line(JSON.stringify(event))
+      else for (const line of eventLines(event, print)) print.line(line)
+      left -= 1
+      if (left <= 0) return
+    }
+  }
+}

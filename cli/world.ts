@@ -1,0 +1,107 @@
+/**
+ * What a command sees of the process it runs in, so that tests run commands without starting processes, and what
+ * every command shares: where the service is, with which token, and how to print.
+ */
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { type Client, createClient } from '../engine/client.ts'
+import { CliFailure } from './exit.ts'
+import { Printer } from './print.ts'
+import { defaultUrl, resolveHome } from './settings.ts'
+import { VERSION } from './version.ts'
+
+export interface Sink {
+  write(text: string): unknown
+  readonly isTTY?: boolean
+  readonly columns?: number
+}
+
+export interface World {
+  readonly env: NodeJS.ProcessEnv
+  readonly stdout: Sink
+  readonly stderr: Sink
+  /** From now on SIGINT and SIGTERM do not end the process but call this, with how many there were. */
+  onStopSignal(callback: (count: number) => void): void
+}
+
+/** Options that every command takes. */
+export interface GlobalOptions {
+  readonly url?: string
+  readonly home?: string
+  readonly tokenFile?: string
+  readonly json?: boolean
+}
+
+export interface Cli {
+  readonly world: World
+  readonly home: string
+  readonly json: boolean
+  readonly globals: GlobalOptions
+  readonly print: Printer
+  readonly client: Client
+}
+
+export function openCli(world: World, options: GlobalOptions): Cli {
+  const home = resolveHome(options.home, world.env)
+  const json = options.json ?? false
+  const print = new Printer(world.stdout, world.env)
+  let client: Client | undefined
+  return {
+    world,
+    home,
+    json,
+    globals: options,
+    print,
+    get client() {
+      client ??= createClient({
+        url: serviceUrl(options, world.env, home),
+        token: tokenSource(options.tokenFile ?? join(home, 'admin.token'), options.tokenFile !== undefined, world.env),
+        userAgent: `intendant-cli/${VERSION}`,
+      })
+      return client
+    },
+  }
+}
+
+export function serviceUrl(options: GlobalOptions, env: NodeJS.ProcessEnv, home: string): string {
+  const given = options.url ?? nonEmpty(env.ENGINE_URL)
+  if (given === undefined) return defaultUrl(home, env)
+  if (!URL.canParse(given) || !/^https?:$/.test(new URL(given).protocol)) {
+    const where = options.url === undefined ? 'ENGINE_URL' : '--url'
+    throw new CliFailure(
+      `${where} is "${given}", which is not an http:// or https:// URL. Example: http://127.0.0.1:7171`,
+    )
+  }
+  return given
+}
+
+/**
+ * Where the token comes from: a file named on the command line, else ENGINE_TOKEN, else the default file. A file
+ * is read again before each request, so that a rotated token is taken up.
+ */
+export function tokenSource(file: string, named: boolean, env: NodeJS.ProcessEnv): () => string {
+  const given = nonEmpty(env.ENGINE_TOKEN)
+  if (!named && given !== undefined) return () => given
+  return () => {
+    try {
+      return readFileSync(file, 'utf8').trim()
+    } catch (cause) {
+      const code = (cause as NodeJS.ErrnoException).code
+      const what = code === 'ENOENT' ? 'does not exist' : `cannot be read (${code})`
+      const message = named
+        ? `the token file ${file} ${what}.`
+        : `there is no token: ENGINE_TOKEN is not set, and ${file} ${what}. Set one, or name a file with --token-file.`
+      throw new CliFailure(message, undefined, cause)
+    }
+  }
+}
+
+/** An empty variable is an unset one. */
+function nonEmpty(text: string | undefined): string | undefined {
+  return text === undefined || text === '' ? undefined : text
+}
+
+/** The body of a command: its operands, its own options; what it returns is the exit code (nothing: 0). */
+export type Body = (cli: Cli, operands: readonly any[], options: any) => Promise<number | undefined> | Promise<void>
+/** Makes a commander action of a body. */
+export type Act = (body: Body) => (...args: any[]) => Promise<void>

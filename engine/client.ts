@@ -1,0 +1,139 @@
+/**
+ * The one way in which the command line and the runner speak to the service: HTTP, nothing else. A call either
+ * gives a 2xx answer or throws ServiceRefused or ServiceUnreachable; it never retries by itself (retry.ts does).
+ */
+import { type Problem, ServiceRefused, ServiceUnreachable } from './errors.ts'
+
+/** The version of the HTTP interface that this client was written for. */
+const API_VERSION = '1'
+const ANSWER_MS_DEFAULT = 30_000
+
+export interface ClientOptions {
+  /** Where the service listens: `http://HOST:PORT`. A path, if any, is put before every request's path. */
+  readonly url: string
+  /** Read before each request, so that a rotated token is taken up without a restart. */
+  readonly token: () => string | undefined
+  /** Shown in the service's log. */
+  readonly userAgent: string
+}
+
+export type QueryValue = string | number | boolean | undefined
+
+export interface RequestOptions {
+  readonly query?: Readonly<Record<string, QueryValue>>
+  /** Sent as JSON. A string is sent as it is: JSON text made before. */
+  readonly body?: unknown
+  readonly headers?: Readonly<Record<string, string>>
+  readonly signal?: AbortSignal
+  /** How long the whole answer may take, milliseconds. */
+  readonly answerMs?: number
+}
+
+export interface Answer {
+  readonly status: number
+  readonly headers: Headers
+  /** The parsed JSON body; undefined when there is none. */
+  readonly body: any
+}
+
+export interface Client {
+  readonly url: string
+  /** Throws ServiceRefused, ServiceUnreachable, or the reason of `signal` when that ended it. */
+  request(method: string, path: string, options?: RequestOptions): Promise<Answer>
+  /** The same, but hands over the body as it arrives; the caller reads it to its end or aborts `signal`. */
+  stream(path: string, options: RequestOptions & { readonly signal: AbortSignal }): Promise<Response>
+}
+
+export function createClient(options: ClientOptions): Client {
+  const base = options.url.replace(/\/+$/, '')
+
+  async function send(
+    method: string,
+    path: string,
+    request: RequestOptions,
+    token: string | undefined,
+    signal: AbortSignal,
+  ): Promise<Response> {
+    const url = new URL(base + path)
+    for (const [name, value] of Object.entries(request.query ?? {})) {
+      if (value !== undefined) url.searchParams.set(name, String(value))
+    }
+    const headers: Record<string, string> = {
+      'api-version': API_VERSION,
+      'user-agent': options.userAgent,
+      accept: 'application/json, application/problem+json',
+      ...request.headers,
+    }
+    if (token !== undefined) headers.authorization = `Bearer ${token}`
+    const init: RequestInit = { method, headers, signal, redirect: 'error' }
+    if (request.body !== undefined) {
+      headers['content-type'] ??= 'application/json'
+      init.body = typeof request.body === 'string' ? request.body : JSON.stringify(request.body)
+    }
+    const response = await fetch(url, init)
+    if (response.ok) return response
+    throw refusal(method, path, response, await response.text())
+  }
+
+  return {
+    url: base,
+
+    async request(method, path, request = {}) {
+      const token = options.token()
+      const limit = new AbortController()
+      const timer = setTimeout(
+        () => limit.abort(new Error('the answer took too long')),
+        request.answerMs ?? ANSWER_MS_DEFAULT,
+      )
+      // Not AbortSignal.any: on Node 20 it keeps every dependent of a long-lived signal in memory.
+      const onAbort = () => limit.abort(request.signal?.reason)
+      request.signal?.addEventListener('abort', onAbort)
+      try {
+        request.signal?.throwIfAborted()
+        const response = await send(method, path, request, token, limit.signal)
+        const text = await response.text()
+        return { status: response.status, headers: response.headers, body: text === '' ? undefined : JSON.parse(text) }
+      } catch (error) {
+        if (error instanceof ServiceRefused) throw error
+        if (request.signal?.aborted) throw request.signal.reason
+        throw new ServiceUnreachable(base, error)
+      } finally {
+        clearTimeout(timer)
+        request.signal?.removeEventListener('abort', onAbort)
+      }
+    },
+
+    async stream(path, request) {
+      const token = options.token()
+      try {
+        return await send('GET', path, request, token, request.signal)
+      } catch (error) {
+        if (error instanceof ServiceRefused) throw error
+        if (request.signal.aborted) throw request.signal.reason
+        throw new ServiceUnreachable(base, error)
+      }
+    },
+  }
+}
+
+function refusal(method: string, path: string, response: Response, text: string): ServiceRefused {
+  const after = Number(response.headers.get('retry-after'))
+  const retryAfterSeconds = Number.isFinite(after) && after > 0 ? after : undefined
+  return new ServiceRefused(method, path, problemOf(response.status, text), retryAfterSeconds)
+}
+
+/** The problem in an answer's body; one made up from the status when something else than the service answered. */
+function problemOf(status: number, text: string): Problem {
+  try {
+    const body = JSON.parse(text)
+    if (typeof body === 'object' && body !== null && typeof body.code === 'string') return { ...body, status }
+  } catch {
+    // Not JSON: a proxy's page, perhaps.
+  }
+  const shown = text.trim().slice(0, 200)
+  return {
+    status,
+    code: `http_${status}`,
+    detail: shown === '' ? `HTTP status ${status} without an explanation` : shown,
+  }
+}

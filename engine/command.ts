@@ -1,0 +1,175 @@
+/**
+ * A run's command: a shell in a process group of its own, so that stopping it stops everything it started. The
+ * request goes to its standard input; the service's credentials never reach it.
+ */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { readdirSync, readFileSync } from 'node:fs'
+import { setTimeout as pause } from 'node:timers/promises'
+import type { ExecutionRequest } from './execution-request.ts'
+
+/** How long output may still arrive after the command and its group are gone, milliseconds. */
+const LAST_OUTPUT_MS = 2_000
+/** How long a group that got SIGKILL may take to be gone, milliseconds. */
+const GONE_MS = 1_000
+const GROUP_LOOK_MS = 20
+const GROUP_LOOK_MS_MAX = 250
+
+export interface CommandEnd {
+  readonly code: number | null
+  readonly signal: NodeJS.Signals | null
+  /** The command could not be started at all. */
+  readonly error?: Error
+}
+
+export interface Command {
+  readonly pid: number | undefined
+  /** Resolves when the command has ended, its process group is gone and its output is read. Never rejects. */
+  readonly ended: Promise<CommandEnd>
+  /** Asks the group to end (SIGTERM), and ends it (SIGKILL) when `graceMs` have passed. Safe to repeat. */
+  stop(graceMs: number): void
+  /** Stops reading the output: the command blocks on its next write once the pipe is full. */
+  pause(): void
+  resume(): void
+}
+
+export interface CommandOptions {
+  /** For `/bin/sh -c`. */
+  readonly command: string
+  readonly cwd?: string
+  readonly environment: NodeJS.ProcessEnv
+  readonly input: string
+  readonly onStdout: (chunk: Buffer) => void
+  readonly onStderr: (chunk: Buffer) => void
+  /** How long what the command left behind in its group may take to end by itself after SIGTERM, milliseconds. */
+  readonly leftoverGraceMs: number
+}
+
+/**
+ * The environment of a command: the runner's own without `ENGINE_*` (where to find the service and with what
+ * token), and the run's identity and W3C trace context for tools that continue traces.
+ */
+export function commandEnvironment(
+  environment: NodeJS.ProcessEnv,
+  request: ExecutionRequest,
+  runnerId: string,
+  briefFile: string | undefined,
+): NodeJS.ProcessEnv {
+  const kept = Object.entries(environment).filter(([name]) => !name.startsWith('ENGINE_') && name !== 'TRACEPARENT')
+  const given: NodeJS.ProcessEnv = {
+    ...Object.fromEntries(kept),
+    INTENDANT_RUNNER_ID: runnerId,
+    INTENDANT_REQUEST_ID: request.request_id,
+    INTENDANT_ATTEMPT: String(request.attempt),
+    INTENDANT_PROJECT: request.project.key,
+    INTENDANT_ENTRY_EVENT: request.engine.entry_event,
+    INTENDANT_THROTTLE: request.engine.throttle,
+  }
+  if (briefFile !== undefined) given.INTENDANT_BRIEF_FILE = briefFile
+  if (request.trace?.traceparent !== undefined) given.TRACEPARENT = request.trace.traceparent
+  return given
+}
+
+export function startCommand(options: CommandOptions): Command {
+  const child = spawn('/bin/sh', ['-c', options.command], {
+    detached: true,
+    stdio: ['pipe', 'pipe', 'pipe'],
+    env: options.environment,
+    ...(options.cwd === undefined ? {} : { cwd: options.cwd }),
+  })
+  // A command need not read its input: a closed pipe is its right.
+  child.stdin.on('error', () => {})
+  child.stdin.end(options.input)
+  child.stdout.on('data', options.onStdout)
+  child.stderr.on('data', options.onStderr)
+
+  let killTimer: NodeJS.Timeout | undefined
+  const stop = (graceMs: number): void => {
+    if (child.pid === undefined || !signalGroup(child.pid, 'SIGTERM')) return
+    // A stopped process takes no SIGTERM until it goes on.
+    signalGroup(child.pid, 'SIGCONT')
+    killTimer ??= setTimeout(() => signalGroup(child.pid!, 'SIGKILL'), graceMs)
+  }
+  const ended = endOf(child, options.leftoverGraceMs, stop).finally(() => clearTimeout(killTimer))
+  return {
+    pid: child.pid,
+    ended,
+    stop,
+    pause() {
+      child.stdout.pause()
+      child.stderr.pause()
+    },
+    resume() {
+      child.stdout.resume()
+      child.stderr.resume()
+    },
+  }
+}
+
+async function endOf(child: ChildProcess, leftoverGraceMs: number, stop: (ms: number) => void): Promise<CommandEnd> {
+  const closed = new Promise<void>((resolve) => child.once('close', () => resolve()))
+  const end = await new Promise<CommandEnd>((resolve) => {
+    child.once('error', (error) => resolve({ code: null, signal: null, error }))
+    child.once('exit', (code, signal) => resolve({ code, signal }))
+  })
+  if (child.pid === undefined) return end
+  // The shell is gone; what it started in the background is not left to run on under nobody's lease.
+  stop(leftoverGraceMs)
+  // Bounded: a process in an uninterruptible wait outlives even SIGKILL.
+  const patienceEnds = performance.now() + leftoverGraceMs + GONE_MS
+  for (let lookMs = GROUP_LOOK_MS; groupLives(child.pid) && performance.now() < patienceEnds; lookMs *= 2) {
+    await pause(Math.min(lookMs, GROUP_LOOK_MS_MAX))
+  }
+  await lastOutput(child, closed)
+  return end
+}
+
+/** Waits until the output is read to its end. Something that left the group may hold the pipes: not waited for long. */
+async function lastOutput(child: ChildProcess, closed: Promise<void>): Promise<void> {
+  let quietMs = 0
+  const timer = setInterval(() => {
+    // Held back by a full queue, output is still to come.
+    if (child.stdout?.isPaused()) quietMs = 0
+    else quietMs += LAST_OUTPUT_MS / 10
+    if (quietMs < LAST_OUTPUT_MS) return
+    child.stdout?.destroy()
+    child.stderr?.destroy()
+  }, LAST_OUTPUT_MS / 10)
+  await closed
+  clearInterval(timer)
+}
+
+/** False when no process of the group is left. */
+function signalGroup(pid: number, signal: NodeJS.Signals | 0): boolean {
+  try {
+    process.kill(-pid, signal)
+    return true
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM'
+  }
+}
+
+/**
+ * Whether a process of the group still runs. Dead ones that nobody has collected do not count: where nothing reaps
+ * orphans (a container without an init) they stay for ever, and the group with them.
+ */
+function groupLives(pid: number): boolean {
+  if (!signalGroup(pid, 0)) return false
+  if (process.platform !== 'linux') return true
+  try {
+    return readdirSync('/proc').some((entry) => /^\d+$/.test(entry) && isLiveMember(entry, pid))
+  } catch {
+    return true
+  }
+}
+
+/** Reads /proc/PID/stat (proc(5)): after the name in parentheses come state, parent, process group. */
+function isLiveMember(entry: string, group: number): boolean {
+  try {
+    const stat = readFileSync(`/proc/${entry}/stat`, 'utf8')
+    const [state, , member] = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+    return Number(member) === group && state !== 'Z' && state !== 'X'
+  } catch {
+    // Gone between the listing and the look.
+    return false
+  }
+}

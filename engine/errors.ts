@@ -1,0 +1,53 @@
+/**
+ * What can go wrong between a client and the service, one class a cause, so that a caller decides by type and
+ * never by the text of a message: the service said no, or the service did not answer.
+ */
+
+/** An RFC 9457 problem as the service sends it. Only `status` and `code` are always there. */
+export interface Problem {
+  readonly status: number
+  readonly code: string
+  readonly title?: string
+  readonly detail?: string
+  readonly errors?: readonly { readonly pointer: string; readonly detail: string }[]
+  readonly state?: string
+  readonly allowed?: readonly string[]
+}
+
+/** The service answered, and the answer was no (or a fault of its own: 5xx). */
+export class ServiceRefused extends Error {
+  override readonly name = 'ServiceRefused'
+  readonly method: string
+  readonly path: string
+  readonly problem: Problem
+  /** What `Retry-After` asked for, seconds. */
+  readonly retryAfterSeconds: number | undefined
+
+  constructor(method: string, path: string, problem: Problem, retryAfterSeconds?: number) {
+    super(problem.detail ?? problem.title ?? problem.code)
+    this.method = method
+    this.path = path
+    this.problem = problem
+    this.retryAfterSeconds = retryAfterSeconds
+  }
+}
+
+/** No answer: refused connection, reset, time-out, or something that is not HTTP. The request may have arrived. */
+export class ServiceUnreachable extends Error {
+  override readonly name = 'ServiceUnreachable'
+  readonly url: string
+
+  constructor(url: string, cause: unknown) {
+    super(`no answer from ${url}: ${reasonOf(cause)}`, { cause })
+    this.url = url
+  }
+}
+
+/** The innermost reason of a failed fetch, whose own message is always `fetch failed`. */
+function reasonOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error)
+  if (error instanceof AggregateError && error.errors.length > 0) return reasonOf(error.errors[0])
+  if (error.cause !== undefined) return reasonOf(error.cause)
+  const code = (error as NodeJS.ErrnoException).code
+  return code !== undefined && !error.message.includes(code) ? `${error.message} (${code})` : error.message
+}

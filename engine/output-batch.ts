@@ -1,0 +1,47 @@
+/**
+ * Plain output lines gathered into `run_output` events, so that a chatty command costs few events and a quiet one
+ * is still seen at once: a batch is given out when it is full, when it is old, or when an event line follows it.
+ */
+import { cutText, OUTPUT_BYTES_MAX } from './output.ts'
+
+/** Longest that a line waits for others, milliseconds. */
+const BATCH_MS = 250
+
+export type OutputStream = 'stdout' | 'stderr'
+
+export class OutputBatch {
+  readonly #give: (stream: OutputStream, text: string) => void
+  #stream: OutputStream = 'stdout'
+  #lines: string[] = []
+  #bytes = 0
+  #timer: NodeJS.Timeout | undefined
+
+  /** `give` gets texts of at most 64 KiB, whole lines with their ends wherever a line fits. */
+  constructor(give: (stream: OutputStream, text: string) => void) {
+    this.#give = give
+  }
+
+  /** One line, or a piece of one (`ended` false: its line goes on in the next). */
+  add(stream: OutputStream, line: string, ended: boolean): void {
+    if (stream !== this.#stream) this.flush()
+    this.#stream = stream
+    const text = ended ? `${line}\n` : line
+    const bytes = Buffer.byteLength(text)
+    if (this.#bytes + bytes > OUTPUT_BYTES_MAX) this.flush()
+    this.#lines.push(text)
+    this.#bytes += bytes
+    if (this.#bytes >= OUTPUT_BYTES_MAX) this.flush()
+    else this.#timer ??= setTimeout(() => this.flush(), BATCH_MS)
+  }
+
+  /** Gives out what is held, now. */
+  flush(): void {
+    clearTimeout(this.#timer)
+    this.#timer = undefined
+    if (this.#lines.length === 0) return
+    const text = this.#lines.join('')
+    this.#lines = []
+    this.#bytes = 0
+    for (const piece of cutText(text)) this.#give(this.#stream, piece)
+  }
+}

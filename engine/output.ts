@@ -1,0 +1,112 @@
+/**
+ * What a command writes, taken apart: bytes to lines, and lines to events, a Run Result, or plain text. No byte
+ * is dropped: a line too long to be held is passed on in pieces.
+ */
+import { StringDecoder } from 'node:string_decoder'
+import { isObject } from './execution-request.ts'
+
+/** Longest line that is read as one, characters: an event of 512 KiB is the largest that the service takes. */
+const LINE_CHARS_MAX = 512 * 1024
+
+export interface Line {
+  readonly text: string
+  /** False for all but the last piece of a line that was too long. */
+  readonly whole: boolean
+}
+
+/** Splits a stream of bytes into lines without their ends. UTF-8; invalid bytes become U+FFFD. */
+export class LineSplitter {
+  readonly #decoder = new StringDecoder('utf8')
+  /** Parts of the line that has no end yet. A list, so that a long line costs no repeated copying. */
+  #parts: string[] = []
+  #chars = 0
+  /** Whether pieces of the present line have been handed out. */
+  #cut = false
+
+  push(chunk: Buffer): Line[] {
+    return this.#take(this.#decoder.write(chunk))
+  }
+
+  /** The last line, if it had no end. */
+  end(): Line[] {
+    const lines = this.#take(this.#decoder.end())
+    if (this.#chars > 0) lines.push(this.#finish(''))
+    return lines
+  }
+
+  #take(text: string): Line[] {
+    const lines: Line[] = []
+    let from = 0
+    for (let end = text.indexOf('\n'); end !== -1; end = text.indexOf('\n', from)) {
+      lines.push(this.#finish(text.slice(from, end)))
+      from = end + 1
+    }
+    const rest = text.slice(from)
+    if (rest === '') return lines
+    this.#parts.push(rest)
+    this.#chars += rest.length
+    if (this.#chars > LINE_CHARS_MAX) {
+      lines.push({ text: this.#join(''), whole: false })
+      this.#cut = true
+    }
+    return lines
+  }
+
+  #finish(tail: string): Line {
+    const text = this.#join(tail)
+    const whole = !this.#cut
+    this.#cut = false
+    return { text: text.endsWith('\r') ? text.slice(0, -1) : text, whole }
+  }
+
+  #join(tail: string): string {
+    const text = this.#parts.join('') + tail
+    this.#parts = []
+    this.#chars = 0
+    return text
+  }
+}
+
+export type Reading =
+  | { readonly kind: 'event'; readonly event: Record<string, unknown> & { readonly event_type: string } }
+  | { readonly kind: 'result'; readonly result: Record<string, unknown> }
+  | { readonly kind: 'text' }
+
+/**
+ * What a line of standard output says: a JSON object with a string `event_type` is an event; one whose
+ * `schema_version` is a Run Result's is the run's result; everything else is text.
+ */
+export function readLine(line: string): Reading {
+  if (!line.trimStart().startsWith('{')) return { kind: 'text' }
+  let value: unknown
+  try {
+    value = JSON.parse(line)
+  } catch {
+    return { kind: 'text' }
+  }
+  if (!isObject(value)) return { kind: 'text' }
+  if (typeof value.event_type === 'string') return { kind: 'event', event: value as never }
+  if (typeof value.schema_version === 'string' && /^intendant\.run_result\.v1(\.|$)/.test(value.schema_version)) {
+    return { kind: 'result', result: value }
+  }
+  return { kind: 'text' }
+}
+
+/** Largest text of one `run_output` event, UTF-8 bytes. */
+export const OUTPUT_BYTES_MAX = 64 * 1024
+
+/** Cuts a text into pieces of at most `bytesMax` UTF-8 bytes, never within a character. */
+export function cutText(text: string, bytesMax: number = OUTPUT_BYTES_MAX): string[] {
+  if (text === '') return []
+  if (text.length * 3 <= bytesMax || Buffer.byteLength(text) <= bytesMax) return [text]
+  const bytes = Buffer.from(text)
+  const pieces: string[] = []
+  for (let from = 0; from < bytes.length; ) {
+    let to = Math.min(from + bytesMax, bytes.length)
+    // 10xxxxxx continues a character: step back to where one begins.
+    while (to < bytes.length && to > from && (bytes[to]! & 0xc0) === 0x80) to -= 1
+    pieces.push(bytes.toString('utf8', from, to))
+    from = to
+  }
+  return pieces
+}

@@ -1,0 +1,131 @@
+/**
+ * The events of one run on their way to the service, in order. It keeps three promises: an event leaves the queue
+ * only when the service has it or has refused it; what is refused costs no other event; and the queue is bounded,
+ * so that a service that is away slows the command down instead of losing its output.
+ */
+import { ServiceRefused } from './errors.ts'
+
+const BATCH_EVENTS_MAX = 500
+/** Half of what the service takes in one post of events. */
+const BATCH_BYTES_MAX = 1024 * 1024
+/** The command's output is paused above this ... */
+const HELD_BYTES_HIGH = 4 * 1024 * 1024
+/** ... and read on below this. */
+const HELD_BYTES_LOW = 1024 * 1024
+
+/** An event as it will be posted. Its text never changes, so that a repeated post is recognized by the event's id. */
+export interface OutgoingEvent {
+  readonly text: string
+  readonly bytes: number
+  /** Called once, when the service has taken it. */
+  readonly onTaken?: () => void
+  /** Called once when the service refused it for what it is; what it returns is posted in its place. */
+  readonly onRefused?: (refusal: ServiceRefused) => readonly OutgoingEvent[]
+}
+
+export function outgoing(event: object, callbacks: Pick<OutgoingEvent, 'onTaken' | 'onRefused'> = {}): OutgoingEvent {
+  const text = JSON.stringify(event)
+  return { text, bytes: Buffer.byteLength(text), ...callbacks }
+}
+
+export interface PostQueueOptions {
+  /**
+   * Posts the JSON texts of events and retries until the service has answered for good. Resolves when they are
+   * taken; rejects with ServiceRefused when the post is refused.
+   */
+  readonly post: (texts: readonly string[]) => Promise<void>
+  /** Whether a refusal concerns the run as a whole (stale attempt, settled, token) and not what was posted. */
+  readonly concernsRun: (refusal: ServiceRefused) => boolean
+  /** The queue is fuller than its bound (true), or has room again (false). */
+  readonly onPressure: (full: boolean) => void
+  /** The run is over as far as the service is concerned: the queue has dropped everything and stays empty. */
+  readonly onEnded: (error: unknown) => void
+}
+
+export class PostQueue {
+  readonly #options: PostQueueOptions
+  #waiting: OutgoingEvent[] = []
+  #heldBytes = 0
+  #full = false
+  #posting: Promise<void> | undefined
+  #ended = false
+
+  constructor(options: PostQueueOptions) {
+    this.#options = options
+  }
+
+  add(event: OutgoingEvent): void {
+    if (this.#ended) return
+    this.#waiting.push(event)
+    this.#held(event.bytes)
+    this.#posting ??= this.#postAll()
+  }
+
+  /** Resolves when everything added so far is taken or refused. Never rejects. */
+  async empty(): Promise<void> {
+    while (this.#posting !== undefined) await this.#posting
+  }
+
+  async #postAll(): Promise<void> {
+    // A turn later, so that what one chunk of output holds goes out in one post.
+    await new Promise((resolve) => setImmediate(resolve))
+    try {
+      while (this.#waiting.length > 0) await this.#postBatch(this.#nextBatch())
+    } catch (error) {
+      this.#ended = true
+      this.#waiting = []
+      this.#held(-this.#heldBytes)
+      this.#options.onEnded(error)
+    } finally {
+      this.#posting = undefined
+    }
+  }
+
+  #nextBatch(): OutgoingEvent[] {
+    let count = 0
+    let bytes = 0
+    for (const event of this.#waiting) {
+      bytes += event.bytes
+      if (count > 0 && (count >= BATCH_EVENTS_MAX || bytes > BATCH_BYTES_MAX)) break
+      count += 1
+    }
+    return this.#waiting.splice(0, count)
+  }
+
+  /** A post is taken whole or not at all: a refused one is halved until the event at fault stands alone. */
+  async #postBatch(batch: readonly OutgoingEvent[]): Promise<void> {
+    try {
+      await this.#options.post(batch.map((event) => event.text))
+    } catch (error) {
+      if (!(error instanceof ServiceRefused) || this.#options.concernsRun(error)) throw error
+      if (batch.length > 1) {
+        const half = batch.length >> 1
+        await this.#postBatch(batch.slice(0, half))
+        await this.#postBatch(batch.slice(half))
+        return
+      }
+      await this.#replace(batch[0]!, error)
+      return
+    }
+    for (const event of batch) {
+      this.#held(-event.bytes)
+      event.onTaken?.()
+    }
+  }
+
+  async #replace(event: OutgoingEvent, refusal: ServiceRefused): Promise<void> {
+    this.#held(-event.bytes)
+    for (const substitute of event.onRefused?.(refusal) ?? []) {
+      this.#held(substitute.bytes)
+      await this.#postBatch([substitute])
+    }
+  }
+
+  #held(bytes: number): void {
+    this.#heldBytes += bytes
+    const full = this.#heldBytes > (this.#full ? HELD_BYTES_LOW : HELD_BYTES_HIGH)
+    if (full === this.#full) return
+    this.#full = full
+    this.#options.onPressure(full)
+  }
+}

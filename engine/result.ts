@@ -1,0 +1,103 @@
+/**
+ * How a command's end is told to the service: the Run Result, the failure, and for a task the typed verdict that
+ * settles it. Pure: everything is computed from the request, the command's end and what the command said.
+ */
+import type { CommandEnd } from './command.ts'
+import { type ExecutionRequest, isObject } from './execution-request.ts'
+
+const RUN_RESULT_SCHEMA = 'intendant.run_result.v1'
+
+/** How much of the end of standard error goes into a failure's message, characters. */
+export const STDERR_TAIL_CHARS = 2_000
+
+const FAILURE_CLASSES = ['validation', 'dispatch', 'execution', 'safety', 'semantic', 'cancelled']
+
+/** Bounds of a failure's fields at the service, characters. */
+const MESSAGE_CHARS_MAX = 4_000
+const CODE_CHARS_MAX = 128
+
+export interface Failure {
+  readonly class: string
+  readonly code?: string
+  readonly message: string
+}
+
+export interface CommandStory {
+  readonly request: ExecutionRequest
+  readonly engineRunId: string | undefined
+  readonly end: CommandEnd
+  /** The last Run Result line of the command, if it wrote one. */
+  readonly said: Readonly<Record<string, unknown>> | undefined
+  readonly stderrTail: string
+  /** RFC 3339. */
+  readonly at: string
+}
+
+/** The Run Result: what the command said, under the run's identity, which the command cannot change. */
+export function runResult(story: CommandStory): Record<string, unknown> {
+  const { request, said, end } = story
+  const { failure: _, ...own } = said ?? {}
+  return {
+    completed_at: story.at,
+    ...own,
+    schema_version: RUN_RESULT_SCHEMA,
+    status: own.status === 'completed_with_findings' ? 'completed_with_findings' : 'completed',
+    run_request_id: request.request_id,
+    ...(story.engineRunId === undefined ? {} : { engine_run_id: story.engineRunId }),
+    project_id: request.project.id,
+    entry_event: request.engine.entry_event,
+    throttle: request.engine.throttle,
+    ...(request.brief ? { brief_id: request.brief.id, brief_digest: request.brief.digest } : {}),
+    ...(end.code === null ? {} : { exit_code: end.code }),
+  }
+}
+
+/** Why the command's run failed; undefined when it did not: exit code 0 and no `failure` in its Run Result. */
+export function failureOf(story: CommandStory): Failure | undefined {
+  const { end, said, stderrTail } = story
+  if (isObject(said?.failure)) return saidFailure(said.failure)
+  if (end.error !== undefined) {
+    return {
+      class: 'execution',
+      code: 'command_not_started',
+      message: `the command could not be started: ${end.error.message}`,
+    }
+  }
+  if (end.code === 0) return undefined
+  const how = end.signal === null ? `ended with exit code ${end.code}` : `was ended by ${end.signal}`
+  const code = end.signal === null ? `exit_${end.code}` : `signal_${end.signal.slice(3).toLowerCase()}`
+  const tail = stderrTail.trim()
+  return { class: 'execution', code, message: tail === '' ? `the command ${how}` : `the command ${how}: ${tail}` }
+}
+
+function saidFailure(failure: Record<string, any>): Failure {
+  const said = typeof failure.message === 'string' ? failure.message.slice(0, MESSAGE_CHARS_MAX) : ''
+  return {
+    class: FAILURE_CLASSES.includes(failure.class) ? failure.class : 'execution',
+    ...(typeof failure.code === 'string' && failure.code !== '' ? { code: failure.code.slice(0, CODE_CHARS_MAX) } : {}),
+    message: said === '' ? 'the command reported a failure' : said,
+  }
+}
+
+/** Whether a request with this entry event is settled by `task_run_completed`. */
+export function isTask(request: ExecutionRequest): boolean {
+  return request.engine.entry_event === 'execution_requested'
+}
+
+/**
+ * The payload of `task_run_completed` (SPEC 6.7) for a command that did not state one itself. The runner knows of
+ * no landing: a command that lands work says so in an event of its own.
+ */
+export function taskResult(request: ExecutionRequest, failure: Failure | undefined): Record<string, unknown> {
+  const { campaign, campaign_cycle: cycle } = request.engine.payload
+  return {
+    project: request.project.key,
+    success: failure === undefined,
+    landed: false,
+    summary: failure === undefined ? 'the command ended with exit code 0' : failure.message,
+    verdict: failure === undefined ? 'complete' : 'runner_error',
+    ...(failure === undefined ? {} : { detail: failure.message }),
+    ...(typeof campaign === 'string' ? { campaign } : {}),
+    ...(Number.isSafeInteger(cycle) ? { campaign_cycle: cycle } : {}),
+  }
+}

@@ -1,0 +1,72 @@
+/**
+ * Retries with exponential backoff and jitter, so that a fleet does not come back in step after a restart of the
+ * service. What the service refused is never sent again as it was; what it did not answer is.
+ */
+import { setTimeout as sleep } from 'node:timers/promises'
+import { ServiceRefused, ServiceUnreachable } from './errors.ts'
+
+export interface Backoff {
+  /** First pause, milliseconds; it doubles from one to the next. */
+  readonly firstMs: number
+  /** Longest pause, milliseconds. `Retry-After` may ask for more. */
+  readonly longestMs: number
+}
+
+export const DEFAULT_BACKOFF: Backoff = { firstMs: 100, longestMs: 10_000 }
+
+/** A fault inside the service (500) may be one that this very request provokes: after so many it counts as refused. */
+const FAULTS_MAX = 10
+
+export interface RetryOptions {
+  readonly signal?: AbortSignal
+  readonly backoff?: Backoff
+  /** Told before each pause. */
+  readonly onRetry?: (error: Error, pauseMs: number, tries: number) => void
+}
+
+/**
+ * Calls `attempt` until it succeeds, is refused for good, or `signal` aborts (its reason is thrown). There is no
+ * limit of tries: a service that is down for an hour is waited for.
+ */
+export async function retrying<T>(attempt: () => Promise<T>, options: RetryOptions = {}): Promise<T> {
+  let faults = 0
+  for (let tries = 1; ; tries += 1) {
+    try {
+      return await attempt()
+    } catch (error) {
+      if (!(error instanceof Error) || !mayHelp(error)) throw error
+      if (error instanceof ServiceRefused && error.problem.status === 500 && ++faults >= FAULTS_MAX) throw error
+      const pauseMs = pauseAfter(error, tries, options.backoff ?? DEFAULT_BACKOFF, Math.random())
+      options.onRetry?.(error, pauseMs, tries)
+      await pause(pauseMs, options.signal)
+    }
+  }
+}
+
+/** Whether the same request may succeed later. */
+export function mayHelp(error: unknown): boolean {
+  if (error instanceof ServiceUnreachable) return true
+  if (!(error instanceof ServiceRefused)) return false
+  const { status } = error.problem
+  return status === 408 || status === 425 || status === 429 || status >= 500
+}
+
+/**
+ * Milliseconds before try number `tries` + 1. `random` is in [0, 1): half of the pause is certain, half is jitter
+ * (the "equal jitter" of the AWS architecture blog, 2015).
+ */
+export function pauseAfter(error: Error, tries: number, backoff: Backoff, random: number): number {
+  const full = Math.min(backoff.longestMs, backoff.firstMs * 2 ** Math.min(tries - 1, 30))
+  const jittered = full / 2 + (full / 2) * random
+  const asked = error instanceof ServiceRefused ? (error.retryAfterSeconds ?? 0) * 1000 : 0
+  return Math.max(jittered, asked > 0 ? asked + jittered / 2 : 0)
+}
+
+/** Waits; ends early by throwing the reason of `signal`. */
+export async function pause(ms: number, signal?: AbortSignal): Promise<void> {
+  try {
+    await sleep(ms, undefined, signal === undefined ? {} : { signal })
+  } catch {
+    throw signal?.reason
+  }
+}

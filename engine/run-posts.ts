@@ -1,0 +1,80 @@
+/**
+ * What a runner says to the service about one run. Every post carries the attempt; every answer is read for news:
+ * an attempt that is no longer ours, or a cancellation.
+ */
+import type { Client } from './client.ts'
+import { ServiceRefused } from './errors.ts'
+import { isObject } from './execution-request.ts'
+import { type Backoff, retrying } from './retry.ts'
+
+export interface Cancel {
+  readonly requested_at?: string
+  readonly reason?: string
+  readonly discard_work?: boolean
+}
+
+export interface RunPostsOptions {
+  readonly client: Client
+  readonly requestId: string
+  readonly attempt: number
+  /** Aborts every post, also one that waits for its next try. */
+  readonly signal: AbortSignal
+  readonly backoff: Backoff
+  readonly onCancel: (cancel: Cancel) => void
+  readonly onRetry: (error: Error, pauseMs: number) => void
+}
+
+export type LifecyclePost = 'accepted' | 'started' | 'release' | 'completed' | 'failed'
+
+export class RunPosts {
+  readonly #options: RunPostsOptions
+  readonly #path: string
+  /** When the service last answered, on the monotonic clock: the lease was renewed then. Milliseconds. */
+  lastAnswerMs = 0
+
+  constructor(options: RunPostsOptions) {
+    this.#options = options
+    this.#path = `/api/run-requests/${encodeURIComponent(options.requestId)}`
+  }
+
+  /** A move of the run. Retried until the service has answered; rejects with ServiceRefused. */
+  async move(post: LifecyclePost, body: object): Promise<Record<string, any>> {
+    return await this.#post(post, JSON.stringify({ attempt: this.#options.attempt, ...body }))
+  }
+
+  /** Events, given as their JSON texts. Retried until the service has answered; rejects with ServiceRefused. */
+  async events(texts: readonly string[]): Promise<void> {
+    await this.#post('events', `{"attempt":${this.#options.attempt},"events":[${texts.join(',')}]}`)
+  }
+
+  /** One try: the next heartbeat is the retry. */
+  async heartbeat(): Promise<void> {
+    await this.#send('heartbeat', JSON.stringify({ attempt: this.#options.attempt }))
+  }
+
+  async #post(post: string, body: string): Promise<Record<string, any>> {
+    const { signal, backoff, onRetry } = this.#options
+    return await retrying(() => this.#send(post, body), { signal, backoff, onRetry })
+  }
+
+  async #send(post: string, body: string): Promise<Record<string, any>> {
+    const { client, signal, attempt } = this.#options
+    const answer = await client.request('POST', `${this.#path}/${post}`, { body, signal })
+    this.lastAnswerMs = performance.now()
+    const said = isObject(answer.body) ? answer.body : {}
+    const echoed = said.run_request?.attempt
+    if (echoed !== undefined && echoed !== attempt && post !== 'release') {
+      const detail = `the service is at attempt ${echoed}, this runner at ${attempt}`
+      throw new ServiceRefused('POST', `${this.#path}/${post}`, { status: 409, code: 'stale_attempt', detail })
+    }
+    if (said.cancel_requested === true) this.#options.onCancel(isObject(said.cancel) ? said.cancel : {})
+    return said
+  }
+}
+
+/** Whether a refusal ends the run for this runner, rather than finding fault with the post's content. */
+export function concernsRun(refusal: ServiceRefused): boolean {
+  const { status, code } = refusal.problem
+  if (status === 403) return code !== 'service_owned_type'
+  return status === 401 || status === 404 || status === 409 || status === 410
+}

@@ -1,0 +1,321 @@
+/**
+ * One run: from the offer to the last post. The command starts only after the service has taken `started`, every
+ * event goes out before the run's end does, and once the service says that the attempt is not ours any more,
+ * the command is ended and nothing else is said.
+ */
+import { type BriefFile, BriefMismatch, fetchBrief } from './brief.ts'
+import type { Client } from './client.ts'
+import { occurredAt } from './clock.ts'
+import { type Command, type CommandEnd, commandEnvironment, startCommand } from './command.ts'
+import { ServiceRefused } from './errors.ts'
+import { type ExecutionRequest, unfit } from './execution-request.ts'
+import { Heartbeat } from './heartbeat.ts'
+import { type Line, LineSplitter, readLine } from './output.ts'
+import { OutputBatch, type OutputStream } from './output-batch.ts'
+import { type OutgoingEvent, outgoing, PostQueue } from './post-queue.ts'
+import { type CommandStory, failureOf, isTask, runResult, STDERR_TAIL_CHARS, taskResult } from './result.ts'
+import type { Backoff } from './retry.ts'
+import { type Cancel, concernsRun, RunPosts } from './run-posts.ts'
+
+export interface RunOptions {
+  readonly client: Client
+  readonly runnerId: string
+  readonly command: string
+  readonly cwd?: string
+  readonly environment: NodeJS.ProcessEnv
+  readonly backoff: Backoff
+  /** Pause between heartbeats, milliseconds; jitter is taken off it. */
+  readonly heartbeatMs: number
+  /** From SIGTERM to SIGKILL, milliseconds. */
+  readonly stopGraceMs: number
+  /** One line for the runner's log. */
+  readonly log: (text: string) => void
+}
+
+/**
+ * `released`: handed back before the command started. `abandoned`: the service refused (stale attempt, settled,
+ * token), so that nothing more may be said about the run.
+ */
+export type RunEnd = 'completed' | 'failed' | 'cancelled' | 'released' | 'abandoned'
+
+type Stop =
+  | { readonly why: 'cancelled'; readonly cancel: Cancel }
+  | { readonly why: 'runner_stopped' }
+  | { readonly why: 'abandoned'; readonly error: unknown }
+
+export class Run {
+  readonly requestId: string
+  readonly attempt: number
+  /** Resolves when the service has taken `started`, or when the run has ended without. */
+  readonly begun: Promise<void>
+  /** Never rejects. */
+  readonly ended: Promise<RunEnd>
+  readonly #options: RunOptions
+  readonly #request: ExecutionRequest
+  readonly #posts: RunPosts
+  readonly #queue: PostQueue
+  readonly #output: OutputBatch
+  readonly #heartbeat: Heartbeat
+  readonly #posting = new AbortController()
+  #stop: Stop | undefined
+  #command: Command | undefined
+  #brief: BriefFile | undefined
+  #said: Record<string, unknown> | undefined
+  #taskResultTaken = false
+  #stderrTail = ''
+
+  constructor(request: ExecutionRequest, options: RunOptions) {
+    this.requestId = request.request_id
+    this.attempt = request.attempt
+    this.#request = request
+    this.#options = options
+    this.#posts = new RunPosts({
+      client: options.client,
+      requestId: this.requestId,
+      attempt: this.attempt,
+      signal: this.#posting.signal,
+      backoff: options.backoff,
+      onCancel: (cancel) => this.cancel(cancel),
+      onRetry: (error, ms) => this.#log(`${error.message}; again in ${Math.ceil(ms / 1000)} s`),
+    })
+    this.#queue = new PostQueue({
+      post: (texts) => this.#posts.events(texts),
+      concernsRun,
+      onPressure: (full) => (full ? this.#command?.pause() : this.#command?.resume()),
+      onEnded: (error) => this.abandon(error),
+    })
+    this.#output = new OutputBatch((stream, text) => this.#queue.add(outgoing(outputEvent(stream, text))))
+    this.#heartbeat = new Heartbeat(this.#posts, options.heartbeatMs, (error) => this.abandon(error))
+    let begin = (): void => {}
+    this.begun = new Promise((resolve) => {
+      begin = resolve
+    })
+    this.ended = this.#whole(begin).finally(begin)
+  }
+
+  /** The service wants the run stopped. */
+  cancel(cancel: Cancel): void {
+    this.#end({ why: 'cancelled', cancel })
+  }
+
+  /** The runner itself stops: the run is handed back, or fails if its command has begun. */
+  stop(): void {
+    this.#end({ why: 'runner_stopped' })
+  }
+
+  /** The run is no longer this runner's: the command ends, and nothing more is posted. */
+  abandon(error: unknown): void {
+    this.#end({ why: 'abandoned', error })
+    this.#posting.abort(error)
+  }
+
+  #end(stop: Stop): void {
+    const first = this.#stop === undefined
+    if (first || stop.why === 'abandoned') this.#stop = stop
+    if (!first) return
+    this.#log(stop.why === 'abandoned' ? `given up: ${sentence(stop.error)}` : `stopping: ${stop.why}`)
+    this.#command?.stop(this.#options.stopGraceMs)
+  }
+
+  async #whole(begin: () => void): Promise<RunEnd> {
+    try {
+      return await this.#live(begin)
+    } catch (error) {
+      this.abandon(error)
+      if (this.#command !== undefined) await this.#command.ended
+      return 'abandoned'
+    } finally {
+      this.#heartbeat.stop()
+      this.#output.flush()
+      await this.#brief?.remove()
+    }
+  }
+
+  async #live(begin: () => void): Promise<RunEnd> {
+    const fault = unfit(this.#request as unknown as Record<string, unknown>)
+    if (fault !== undefined) return await this.#fail({ class: 'dispatch', ...fault })
+    await this.#posts.move('accepted', {})
+    this.#heartbeat.start()
+    const mismatch = await this.#layDownBrief()
+    if (this.#stop !== undefined) return await this.#settleUnstarted(this.#stop)
+    if (mismatch !== undefined) {
+      return await this.#fail({ class: 'safety', code: 'brief_digest_mismatch', message: mismatch.message })
+    }
+    const engineRunId = await this.#start()
+    begin()
+    if (this.#stop !== undefined) return await this.#settleStopped(this.#stop)
+    this.#log('started')
+    const end = await this.#runCommand()
+    await this.#queue.empty()
+    if (this.#stop !== undefined) return await this.#settleStopped(this.#stop)
+    return await this.#settle(end, engineRunId)
+  }
+
+  /** The brief for the command to read, if the run has one. The reason when it is not the one agreed upon. */
+  async #layDownBrief(): Promise<BriefMismatch | undefined> {
+    const { brief } = this.#request
+    if (brief === undefined) return undefined
+    const { client, backoff } = this.#options
+    try {
+      this.#brief = await fetchBrief(brief, { client, backoff, signal: this.#posting.signal })
+      return undefined
+    } catch (error) {
+      if (error instanceof BriefMismatch) return error
+      throw error
+    }
+  }
+
+  /** Says `started`; the engine run's id. A request that is being cancelled takes no `started`: that is news too. */
+  async #start(): Promise<string | undefined> {
+    try {
+      const said = await this.#posts.move('started', {})
+      const id = said.run_request?.engine_run_id
+      return typeof id === 'string' ? id : undefined
+    } catch (error) {
+      if (!(error instanceof ServiceRefused) || error.problem.state !== 'cancelling') throw error
+      this.cancel({})
+      return undefined
+    }
+  }
+
+  async #settleUnstarted(stop: Stop): Promise<RunEnd> {
+    if (stop.why !== 'runner_stopped') return await this.#settleStopped(stop)
+    await this.#posts.move('release', {})
+    this.#log('released')
+    return 'released'
+  }
+
+  async #settleStopped(stop: Stop): Promise<RunEnd> {
+    if (stop.why === 'abandoned') throw stop.error
+    if (stop.why === 'cancelled') {
+      const reason = stop.cancel.reason
+      await this.#fail({ class: 'cancelled', message: reason === undefined ? 'cancelled' : `cancelled: ${reason}` })
+      return 'cancelled'
+    }
+    return await this.#fail({ class: 'execution', code: 'runner_stopped', message: 'the runner was stopped' })
+  }
+
+  async #settle(end: CommandEnd, engineRunId: string | undefined): Promise<RunEnd> {
+    const story: CommandStory = {
+      request: this.#request,
+      engineRunId,
+      end,
+      said: this.#said,
+      stderrTail: this.#stderrTail,
+      at: occurredAt(),
+    }
+    const failure = failureOf(story)
+    if (isTask(this.#request) && !this.#taskResultTaken) {
+      const payload = taskResult(this.#request, failure)
+      this.#queue.add(outgoing({ event_type: 'task_run_completed', occurred_at: story.at, payload }))
+      await this.#queue.empty()
+      if (this.#stop !== undefined) return await this.#settleStopped(this.#stop)
+    }
+    if (failure !== undefined) {
+      return await this.#fail({ ...failure, ...(this.#said === undefined ? {} : { result: runResult(story) }) })
+    }
+    try {
+      // From here on the post itself renews the lease, and a heartbeat overtaken by it would only be refused.
+      this.#heartbeat.stop()
+      await this.#posts.move('completed', { result: runResult(story) })
+    } catch (error) {
+      if (!(error instanceof ServiceRefused) || concernsRun(error)) throw error
+      const message = `the service refused the Run Result: ${describe(error)}`
+      return await this.#fail({ class: 'execution', code: 'result_refused', message })
+    }
+    this.#log('completed')
+    return 'completed'
+  }
+
+  async #fail(body: { class: string; code?: string; message: string; result?: object }): Promise<RunEnd> {
+    this.#heartbeat.stop()
+    await this.#posts.move('failed', body)
+    this.#log(body.class === 'cancelled' ? 'cancelled' : `failed (${body.code ?? body.class}): ${body.message}`)
+    return 'failed'
+  }
+
+  async #runCommand(): Promise<CommandEnd> {
+    const stdout = new LineSplitter()
+    const stderr = new LineSplitter()
+    const { runnerId, environment, command, cwd, stopGraceMs } = this.#options
+    this.#command = startCommand({
+      command,
+      ...(cwd === undefined ? {} : { cwd }),
+      environment: commandEnvironment(environment, this.#request, runnerId, this.#brief?.path),
+      input: `${JSON.stringify(this.#request)}\n`,
+      onStdout: (chunk) => this.#stdout(stdout.push(chunk)),
+      onStderr: (chunk) => this.#stderr(stderr.push(chunk)),
+      leftoverGraceMs: stopGraceMs,
+    })
+    const end = await this.#command.ended
+    this.#stdout(stdout.end())
+    this.#stderr(stderr.end())
+    this.#output.flush()
+    return end
+  }
+
+  #stdout(lines: readonly Line[]): void {
+    for (const { text, whole } of lines) {
+      const reading = whole ? readLine(text) : ({ kind: 'text' } as const)
+      if (reading.kind === 'event') {
+        // What was printed before an event stays before it.
+        this.#output.flush()
+        this.#queue.add(this.#statedEvent(reading.event, text))
+      } else if (reading.kind === 'result') this.#said = reading.result
+      else this.#output.add('stdout', text, true)
+    }
+  }
+
+  #stderr(lines: readonly Line[]): void {
+    for (const { text } of lines) {
+      this.#stderrTail = `${this.#stderrTail}${text}\n`.slice(-STDERR_TAIL_CHARS)
+      this.#output.add('stderr', text, true)
+    }
+  }
+
+  /** An event of the command. The service's own time is not the command's to state; a missing time is now. */
+  #statedEvent(event: Record<string, unknown>, line: string): OutgoingEvent {
+    const { recorded_at: _, ...fields } = event
+    const terminal = event.event_type === 'task_run_completed'
+    return outgoing(
+      { occurred_at: occurredAt(), payload: {}, ...fields },
+      {
+        onTaken: () => {
+          if (terminal) this.#taskResultTaken = true
+        },
+        onRefused: (refusal) => this.#refusedEvent(refusal, line),
+      },
+    )
+  }
+
+  /** A refused event is not lost: its line becomes output, with the reason behind it. */
+  #refusedEvent(refusal: ServiceRefused, line: string): OutgoingEvent[] {
+    const reason = `intendant runner: the service refused this event: ${describe(refusal)}`
+    this.#log(reason)
+    const events: OutgoingEvent[] = []
+    const batch = new OutputBatch((stream, text) => events.push(outgoing(outputEvent(stream, text))))
+    batch.add('stdout', line, true)
+    batch.add('stderr', reason, true)
+    batch.flush()
+    return events
+  }
+
+  #log(text: string): void {
+    this.#options.log(`${this.requestId} attempt ${this.attempt}: ${text}`)
+  }
+}
+
+function outputEvent(stream: OutputStream, text: string): object {
+  return { event_type: 'run_output', occurred_at: occurredAt(), payload: { stream, text } }
+}
+
+function describe(refusal: ServiceRefused): string {
+  const { code, errors = [] } = refusal.problem
+  const where = errors.map(({ pointer, detail }) => `${pointer} ${detail}`).join('; ')
+  return where === '' ? `${code}: ${refusal.message}` : `${code}: ${where}`
+}
+
+function sentence(error: unknown): string {
+  if (error instanceof ServiceRefused) return describe(error)
+  return error instanceof Error ? error.message : String(error)
+}

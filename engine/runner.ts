@@ -1,0 +1,212 @@
+/**
+ * The bundled runner: polls for offers, runs each one's command, and lives through every restart of the service.
+ * It holds at most as many runs as it may, and leaves none behind when it ends.
+ */
+import { randomUUID } from 'node:crypto'
+import type { Answer, Client } from './client.ts'
+import { ServiceRefused } from './errors.ts'
+import { type ExecutionRequest, identityOf } from './execution-request.ts'
+import { type Backoff, DEFAULT_BACKOFF, pause, retrying } from './retry.ts'
+import { Run, type RunEnd } from './run.ts'
+
+/** How long a poll is parked at the service, seconds; under the 60 s after which proxies cut a silent connection. */
+const POLL_SECONDS = 50
+/** How much longer than that its answer may take, milliseconds. */
+const POLL_SLACK_MS = 15_000
+/** A poll answered empty sooner than this, milliseconds, was not parked: the next one waits a little. */
+const PARKED_MS_MIN = 1_000
+
+export interface RunnerOptions {
+  readonly client: Client
+  readonly id: string
+  /** For `/bin/sh -c`; gets the Execution Request on its standard input. */
+  readonly command: string
+  readonly cwd?: string
+  readonly environment: NodeJS.ProcessEnv
+  /** The runner's own version, shown by the service. */
+  readonly version: string
+  /** Hold at most this many runs. Absent: as many as the service's record of this runner allows. */
+  readonly capacity?: number
+  /** End after one run. */
+  readonly once: boolean
+  /** When asked to end: how long the present runs may take, milliseconds. */
+  readonly drainMs: number
+  /** From SIGTERM to SIGKILL of a command, milliseconds. */
+  readonly stopGraceMs?: number
+  readonly heartbeatMs?: number
+  readonly backoff?: Backoff
+  /** One line for the runner's log. */
+  readonly log: (text: string) => void
+}
+
+export interface Runner {
+  /**
+   * The ends of all runs, in order, when the runner has ended by `drain`, `stop` or `once`. Rejects with
+   * ServiceRefused when the service does not want this runner (unknown id, wrong token).
+   */
+  readonly finished: Promise<readonly RunEnd[]>
+  /** Take nothing more; end when the present runs have, or fail them after `drainMs`. */
+  drain(): void
+  /** Take nothing more and stop the present runs now. */
+  stop(): void
+}
+
+export function startRunner(options: RunnerOptions): Runner {
+  const loop = new Loop(options)
+  return { finished: loop.finished, drain: () => loop.drain(), stop: () => loop.stop() }
+}
+
+class Loop {
+  readonly finished: Promise<readonly RunEnd[]>
+  readonly #options: RunnerOptions
+  readonly #backoff: Backoff
+  readonly #runs = new Map<string, Run>()
+  readonly #ends: RunEnd[] = []
+  /** Aborted when nothing more is to be taken. */
+  readonly #taking = new AbortController()
+  #fatal: unknown
+  #drained = false
+  #emptyAnswers = 0
+
+  constructor(options: RunnerOptions) {
+    this.#options = options
+    this.#backoff = options.backoff ?? DEFAULT_BACKOFF
+    this.finished = this.#whole()
+  }
+
+  drain(): void {
+    if (this.#taking.signal.aborted) return
+    this.#taking.abort(new Error('the runner takes nothing more'))
+    if (this.#runs.size > 0)
+      this.#options.log(`waiting for ${this.#runs.size} run(s), at most ${this.#options.drainMs / 1000} s`)
+    setTimeout(() => this.stop(), this.#options.drainMs).unref()
+  }
+
+  stop(): void {
+    this.#taking.abort(new Error('the runner takes nothing more'))
+    for (const run of this.#runs.values()) run.stop()
+  }
+
+  async #whole(): Promise<readonly RunEnd[]> {
+    try {
+      await this.#openSession()
+      while (!this.#taking.signal.aborted) await this.#pollOnce()
+    } catch (error) {
+      // Ended on purpose: not an error.
+      if (!this.#taking.signal.aborted) this.#fatal = error
+    }
+    if (this.#fatal !== undefined) for (const run of this.#runs.values()) run.abandon(this.#fatal)
+    await Promise.all([...this.#runs.values()].map((run) => run.ended))
+    if (this.#fatal !== undefined) throw this.#fatal
+    return this.#ends
+  }
+
+  /** Tells the service that this process is a new one: what an earlier process of this runner held is over. */
+  async #openSession(): Promise<void> {
+    const { client, id, version, log } = this.#options
+    const body = { version, instance: randomUUID() }
+    await this.#retrying(() =>
+      client.request('POST', `/api/runners/${encodeURIComponent(id)}/session`, { body, signal: this.#taking.signal }),
+    )
+    log(`runner ${id} connected to ${client.url}`)
+  }
+
+  async #pollOnce(): Promise<void> {
+    const { client, id, capacity } = this.#options
+    if (capacity !== undefined && this.#runs.size >= capacity) {
+      await this.#untilSlot()
+      return
+    }
+    const askedMs = performance.now()
+    const answer = await this.#retrying(() =>
+      client.request('GET', `/api/runners/${encodeURIComponent(id)}/run-requests/next`, {
+        query: { wait: POLL_SECONDS },
+        signal: this.#taking.signal,
+        answerMs: POLL_SECONDS * 1000 + POLL_SLACK_MS,
+      }),
+    )
+    this.#readNews(answer)
+    if (answer.status !== 204 && (await this.#take(answer.body))) this.#emptyAnswers = 0
+    else await this.#afterNothing(performance.now() - askedMs)
+  }
+
+  /** A service that answers at once without work (draining, a proxy that does not wait) is not asked in a tight loop. */
+  async #afterNothing(waitedMs: number): Promise<void> {
+    this.#emptyAnswers = waitedMs < PARKED_MS_MIN ? this.#emptyAnswers + 1 : 0
+    // The first short answer is news (a drain, a cancel): the next poll parks.
+    if (this.#emptyAnswers < 2) return
+    const { firstMs, longestMs } = this.#backoff
+    await pause(Math.min(longestMs / 2, firstMs * 2 ** Math.min(this.#emptyAnswers - 2, 20)), this.#taking.signal)
+  }
+
+  /** Headers of a poll's answer: which runs are to be stopped, and whether this runner is drained. */
+  #readNews({ headers }: Answer): void {
+    for (const id of (headers.get('intendant-cancel') ?? '').split(',')) this.#runs.get(id.trim())?.cancel({})
+    const drained = headers.get('intendant-draining') === 'true'
+    if (drained !== this.#drained) {
+      this.#options.log(
+        drained ? 'drained by an operator: no new work until `intendant runner undrain`' : 'no longer drained',
+      )
+    }
+    this.#drained = drained
+  }
+
+  /** Whether the answer was an offer that is new to this runner. */
+  async #take(body: unknown): Promise<boolean> {
+    const identity = identityOf(body)
+    if (identity === undefined) {
+      this.#options.log(
+        'an offer without request_id and attempt was not understood: is the service newer than this runner?',
+      )
+      return false
+    }
+    const earlier = this.#runs.get(identity.request_id)
+    if (earlier !== undefined) {
+      if (earlier.attempt >= identity.attempt) return false
+      earlier.abandon(new Error(`attempt ${identity.attempt} was offered`))
+      await earlier.ended
+    }
+    const run = this.#startRun(body as ExecutionRequest)
+    // One offer at a time: the service would only repeat this one.
+    await run.begun
+    return true
+  }
+
+  #startRun(request: ExecutionRequest): Run {
+    const { client, id, command, cwd, environment, log, once } = this.#options
+    const run = new Run(request, {
+      client,
+      runnerId: id,
+      command,
+      ...(cwd === undefined ? {} : { cwd }),
+      environment,
+      backoff: this.#backoff,
+      heartbeatMs: this.#options.heartbeatMs ?? 18_000,
+      stopGraceMs: this.#options.stopGraceMs ?? 10_000,
+      log,
+    })
+    this.#runs.set(run.requestId, run)
+    void run.ended.then((end) => {
+      this.#runs.delete(run.requestId)
+      this.#ends.push(end)
+      if (once && end !== 'released' && end !== 'abandoned') this.drain()
+    })
+    return run
+  }
+
+  async #untilSlot(): Promise<void> {
+    const signal = this.#taking.signal
+    const asked = new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }))
+    await Promise.race([asked, ...[...this.#runs.values()].map((run) => run.ended)])
+  }
+
+  async #retrying(attempt: () => Promise<Answer>): Promise<Answer> {
+    let told = false
+    const onRetry = (error: Error, pauseMs: number): void => {
+      if (error instanceof ServiceRefused || pauseMs > 1000 || !told)
+        this.#options.log(`${error.message}; trying again`)
+      told = true
+    }
+    return await retrying(attempt, { signal: this.#taking.signal, backoff: this.#backoff, onRetry })
+  }
+}

@@ -1,0 +1,111 @@
+/**
+ * Watch, followed for ever: server-sent events over one long answer, taken up again behind the last cursor after
+ * every break. A caller sees each matching event once and in order, and never the break.
+ */
+import type { Client, QueryValue } from './client.ts'
+import { type Problem, ServiceRefused, ServiceUnreachable } from './errors.ts'
+import { type Backoff, DEFAULT_BACKOFF, mayHelp, pause, pauseAfter } from './retry.ts'
+
+/** A stream that says nothing for this long is dead: bookmarks come every 10 s. Milliseconds. */
+const SILENCE_MS = 35_000
+
+export type WatchFrame =
+  | { readonly type: 'hello'; readonly cursor: string; readonly oldest: string }
+  | { readonly type: 'events'; readonly cursor: string; readonly events: readonly Record<string, any>[] }
+  | { readonly type: 'bookmark'; readonly cursor: string }
+  | { readonly type: 'error'; readonly problem: Problem }
+
+export interface WatchOptions {
+  readonly client: Client
+  /** A cursor, `latest` or `earliest`. */
+  readonly since: string
+  /** Watch's filters. */
+  readonly filters?: Readonly<Record<string, QueryValue>>
+  readonly signal: AbortSignal
+  readonly backoff?: Backoff
+  /** Told when the stream broke, before it is taken up again. */
+  readonly onBreak?: (error: Error, pauseMs: number) => void
+}
+
+/**
+ * Every frame but errors, in order, for ever. Throws the ServiceRefused that says why it cannot go on (a cursor
+ * too old, a revoked token); returns when `signal` aborts.
+ */
+export async function* watch(options: WatchOptions): AsyncGenerator<WatchFrame, void, void> {
+  let since = options.since
+  let tries = 0
+  while (!options.signal.aborted) {
+    try {
+      for await (const frame of watchOnce(options, since)) {
+        tries = 0
+        if (frame.type === 'error') throw new ServiceRefused('GET', '/api/watch', frame.problem)
+        since = frame.cursor
+        yield frame
+      }
+      throw new ServiceUnreachable(options.client.url, new Error('the stream ended'))
+    } catch (error) {
+      if (options.signal.aborted) return
+      if (!(error instanceof Error) || !mayHelp(error)) throw error
+      tries += 1
+      const pauseMs = pauseAfter(error, tries, options.backoff ?? DEFAULT_BACKOFF, Math.random())
+      options.onBreak?.(error, pauseMs)
+      await pause(pauseMs, options.signal).catch(() => {})
+    }
+  }
+}
+
+/** One connection's frames. Ends when the connection does; throws ServiceUnreachable when it breaks. */
+async function* watchOnce(options: WatchOptions, since: string): AsyncGenerator<WatchFrame, void, void> {
+  const { client, filters, signal } = options
+  const connection = new AbortController()
+  const onAbort = () => connection.abort(signal.reason)
+  signal.addEventListener('abort', onAbort)
+  let silence = setTimeout(onSilence, SILENCE_MS)
+  function onSilence(): void {
+    connection.abort(new Error(`nothing for ${SILENCE_MS / 1000} s`))
+  }
+  try {
+    const response = await client.stream('/api/watch', {
+      query: { ...filters, since },
+      headers: { accept: 'text/event-stream' },
+      signal: connection.signal,
+    })
+    const frames = new SseFrames()
+    const decoder = new TextDecoder()
+    for await (const chunk of response.body as unknown as AsyncIterable<Uint8Array>) {
+      clearTimeout(silence)
+      silence = setTimeout(onSilence, SILENCE_MS)
+      for (const data of frames.push(decoder.decode(chunk, { stream: true }))) yield JSON.parse(data) as WatchFrame
+    }
+  } catch (error) {
+    if (signal.aborted) return
+    // What the service said stays as it is; a broken or silent connection is a service that cannot be reached.
+    if (error instanceof TypeError || connection.signal.aborted) throw new ServiceUnreachable(client.url, error)
+    throw error
+  } finally {
+    clearTimeout(silence)
+    signal.removeEventListener('abort', onAbort)
+    connection.abort()
+  }
+}
+
+/** The `data` of each event in a text/event-stream (HTML standard, section 9.2); comments and other fields are passed over. */
+export class SseFrames {
+  #rest = ''
+  #data: string[] = []
+
+  push(text: string): string[] {
+    const frames: string[] = []
+    const lines = (this.#rest + text).split('\n')
+    this.#rest = lines.pop() ?? ''
+    for (const line of lines) {
+      const field = line.endsWith('\r') ? line.slice(0, -1) : line
+      if (field.startsWith('data:')) this.#data.push(field.slice(field.startsWith('data: ') ? 6 : 5))
+      else if (field === '' && this.#data.length > 0) {
+        frames.push(this.#data.join('\n'))
+        this.#data = []
+      }
+    }
+    return frames
+  }
+}

@@ -1,0 +1,24 @@
+/** The table of rights for the documentation, made from the route list: what it says is what the gate checks. */
+import type { Route } from './route.ts'
+
+const RUNNER_WORDS = {
+  own: 'its own path',
+  holder: 'what it holds or held',
+  allowed_project: 'its allowed projects',
+} as const
+
+const RIGHT_WORDS: Readonly<Record<string, string>> = {
+  none: 'no token',
+  any: 'any token',
+  runner: 'only the runner',
+}
+
+/** Markdown: one row a route, in the order of the list. */
+export function accessTable(routes: readonly Route[]): string {
+  const rows = routes.map(({ method, path, access }) => {
+    const right = RIGHT_WORDS[access.right] ?? `\`${access.right}\``
+    const runner = access.right === 'none' ? 'yes' : access.runner === undefined ? 'no' : RUNNER_WORDS[access.runner]
+    return `| \`${method} ${path}\` | ${right} | ${runner} |`
+  })
+  return ["| Endpoint | Right | A runner's token |", '|---|---|---|', ...rows, ''].join('\n')
+}

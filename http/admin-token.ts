@@ -1,0 +1,46 @@
+/**
+ * The first token: made when the service starts on a home that has none, written to `admin.token` for its owner
+ * alone. The file comes before the commit: killed between the two, the next start simply makes another.
+ */
+import { closeSync, fchmodSync, fsyncSync, openSync, writeSync } from 'node:fs'
+import { join } from 'node:path'
+import type { MessageBody, Runtime } from '../runtime/api.ts'
+import { deriveId } from '../runtime/identity.ts'
+import type { Logger } from '../runtime/log.ts'
+import { newSecret } from '../runtime/secrets.ts'
+
+const OWNER_ONLY = 0o600
+
+/** Does nothing where a token was ever made. Throws when the file cannot be written. */
+export async function ensureAdminToken(runtime: Runtime, log: Logger): Promise<void> {
+  const { snapshots } = await runtime.list({ kind: 'token', index: 'all', value: '', limit: 1 })
+  if (snapshots.length > 0) return
+  const { token, hash } = newSecret()
+  const file = join(runtime.settings.home, 'admin.token')
+  writeOwnerOnly(file, `${token}\n`)
+  const id = deriveId('tok', 'token', 'admin')
+  const message = {
+    type: 'create',
+    id,
+    name: 'admin',
+    roles: ['admin'],
+    rights: [],
+    projects: '*',
+    hash,
+  } as MessageBody
+  const answer = await runtime.askAsync({ kind: 'token', id }, message)
+  if (answer.ok) log.info({ file }, 'the admin token was made')
+  else log.warn({ refusal: answer.refusal }, 'the admin token could not be made')
+}
+
+function writeOwnerOnly(file: string, text: string): void {
+  const descriptor = openSync(file, 'w', OWNER_ONLY)
+  try {
+    // A file that was there keeps its mode otherwise.
+    fchmodSync(descriptor, OWNER_ONLY)
+    writeSync(descriptor, text)
+    fsyncSync(descriptor)
+  } finally {
+    closeSync(descriptor)
+  }
+}

@@ -1,0 +1,55 @@
+/** `/asyncapi.json`: the event stream and every event type in it as AsyncAPI 3, from the schemas that the code uses. */
+import { recordedEventSchema } from '../machines/events/envelope.ts'
+import { catalogue } from '../machines/events/index.ts'
+import { Components } from './schemas.ts'
+import { frameSchemas } from './watch.ts'
+import { WATCH_PROTOCOL } from './watch-socket.ts'
+
+export function asyncApiDocument(version: string): Record<string, unknown> {
+  const components = new Components()
+  const messages: Record<string, object> = {}
+  for (const [name, schema] of Object.entries(frameSchemas)) {
+    messages[name] = { name, contentType: 'application/json', payload: components.refer(schema) }
+  }
+  for (const [type, { payload, meaning }] of catalogue)
+    components.schemas[type] = eventSchema(components, type, meaning, payload)
+  return {
+    asyncapi: '3.0.0',
+    info: {
+      title: 'Intendant: Watch',
+      version,
+      description: 'Every event once, in order, from any point of the log, without gap or repeat.',
+      license: { name: 'Apache-2.0' },
+    },
+    defaultContentType: 'application/json',
+    channels: {
+      watch: {
+        address: '/api/watch',
+        description: `A WebSocket, or server-sent events with \`Accept: text/event-stream\`. Browsers authenticate with the subprotocols \`${WATCH_PROTOCOL}, bearer.<token>\`.`,
+        messages: Object.fromEntries(
+          Object.keys(messages).map((name) => [name, { $ref: `#/components/messages/${name}` }]),
+        ),
+      },
+    },
+    operations: {
+      watch: {
+        action: 'send',
+        channel: { $ref: '#/channels/watch' },
+        summary: 'The service sends frames: first `hello`, then `events` and `bookmark`, and `error` at the end.',
+        messages: Object.keys(messages).map((name) => ({ $ref: `#/channels/watch/messages/${name}` })),
+      },
+    },
+    components: { messages, schemas: components.schemas },
+  }
+}
+
+/** An event of one type: the common envelope, with this payload. */
+function eventSchema(components: Components, type: string, description: string, payload: unknown): object {
+  return {
+    description,
+    allOf: [
+      components.refer(recordedEventSchema),
+      { type: 'object', properties: { event_type: { const: type }, payload: components.refer(payload) } },
+    ],
+  }
+}

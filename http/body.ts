@@ -1,0 +1,241 @@
+/**
+ * The one reader of request bodies. Bounded twice (each body, and the sum of all being received), strict about
+ * type and encoding; a body that arrives in one chunk, as nearly all do, is parsed where it lies, uncopied.
+ */
+import { isAscii, isUtf8 } from 'node:buffer'
+import type { Exchange } from './exchange.ts'
+import { jsonBreaksAt } from './json-position.ts'
+
+/** Objects and arrays within each other: past this a recursive walk could end the stack. */
+const BODY_DEPTH_MAX = 64
+const QUOTE = 0x22
+const BACKSLASH = 0x5c
+
+export interface BodyBounds {
+  readonly bodyBytesMax: number
+  readonly eventsBodyBytesMax: number
+  readonly bodiesInFlightBytesMax: number
+}
+
+/** Reads bodies for one server and holds the sum of those in flight. */
+export class BodyReader {
+  readonly #bounds: BodyBounds
+  #bytesInFlight = 0
+
+  constructor(bounds: BodyBounds) {
+    this.#bounds = bounds
+  }
+
+  get bytesInFlight(): number {
+    return this.#bytesInFlight
+  }
+
+  /**
+   * Read the exchange's body as JSON into `exchange.body`, then call `ready`; or answer 400, 413, 415 or 503.
+   * Must be called within uWebSockets.js's handler. `contentLength` is the header's text, empty when absent.
+   */
+  read(exchange: Exchange, contentType: string, contentLength: string, ready: (exchange: Exchange) => void): void {
+    const declared = exchange.route.body!
+    const bytesMax = declared.limit === 'events' ? this.#bounds.eventsBodyBytesMax : this.#bounds.bodyBytesMax
+    const announced = contentLength === '' ? 0 : Number(contentLength)
+    if (announced > bytesMax) {
+      tooLarge(exchange, bytesMax)
+      return
+    }
+    if (!isJsonType(contentType) && !(contentType === '' && declared.optional === true && announced === 0)) {
+      exchange.problem('unsupported_media_type', typeDetail(contentType))
+      return
+    }
+    if (this.#bytesInFlight + announced > this.#bounds.bodiesInFlightBytesMax) {
+      exchange._closeConnection()
+      exchange.problem('bodies_in_flight', `Bodies of ${this.#bytesInFlight} bytes are being received.`)
+      return
+    }
+    new Reception(this, exchange, bytesMax, announced, ready).start()
+  }
+
+  /** Used by a reception alone. */
+  _take(bytes: number): boolean {
+    if (this.#bytesInFlight + bytes > this.#bounds.bodiesInFlightBytesMax) return false
+    this.#bytesInFlight += bytes
+    return true
+  }
+
+  /** Used by a reception alone. */
+  _give(bytes: number): void {
+    this.#bytesInFlight -= bytes
+  }
+}
+
+/** One body on its way in. */
+class Reception {
+  readonly #reader: BodyReader
+  readonly #exchange: Exchange
+  readonly #bytesMax: number
+  readonly #ready: (exchange: Exchange) => void
+  #held: number
+  #received = 0
+  #chunks: Buffer[] | undefined = undefined
+  #isOver = false
+
+  constructor(
+    reader: BodyReader,
+    exchange: Exchange,
+    bytesMax: number,
+    announced: number,
+    ready: (e: Exchange) => void,
+  ) {
+    this.#reader = reader
+    this.#exchange = exchange
+    this.#bytesMax = bytesMax
+    this.#held = announced
+    this.#ready = ready
+  }
+
+  start(): void {
+    this.#reader._take(this.#held)
+    this.#exchange.onAborted(() => this.#finish())
+    this.#exchange._attachAbort()
+    this.#exchange._response.onData((chunk, isLast) => this.#data(chunk, isLast))
+  }
+
+  #data(chunk: ArrayBuffer, isLast: boolean): void {
+    if (this.#isOver) return
+    this.#received += chunk.byteLength
+    if (this.#received > this.#bytesMax) {
+      this.#finish()
+      this.#exchange._cork(() => tooLarge(this.#exchange, this.#bytesMax))
+      return
+    }
+    if (isLast && this.#chunks === undefined) {
+      this.#finish()
+      this.#exchange._cork(() => this.#parse(new Uint8Array(chunk)))
+      return
+    }
+    // A chunk is emptied when this callback returns: what must wait is copied.
+    this.#chunks ??= []
+    this.#chunks.push(Buffer.from(new Uint8Array(chunk)))
+    if (!isLast && !this.#grow()) {
+      this.#finish()
+      this.#exchange._cork(() => {
+        this.#exchange._closeConnection()
+        this.#exchange.problem('bodies_in_flight', 'The sum of the bodies being received is at its bound.')
+      })
+      return
+    }
+    if (!isLast) return
+    const whole = Buffer.concat(this.#chunks)
+    this.#finish()
+    this.#exchange._cork(() => this.#parse(whole))
+  }
+
+  /** A chunked body says nothing of its length: hold what has come. */
+  #grow(): boolean {
+    const more = this.#received - this.#held
+    if (more <= 0) return true
+    if (!this.#reader._take(more)) return false
+    this.#held += more
+    return true
+  }
+
+  #finish(): void {
+    if (this.#isOver) return
+    this.#isOver = true
+    this.#chunks = undefined
+    this.#reader._give(this.#held)
+  }
+
+  #parse(bytes: Uint8Array): void {
+    const exchange = this.#exchange
+    exchange.bodyBytes = bytes.byteLength
+    if (bytes.byteLength === 0) {
+      if (exchange.route.body!.optional === true) {
+        exchange.body = {}
+        this.#ready(exchange)
+        return
+      }
+      exchange.problem('malformed_body', 'The body is empty; one JSON object was expected.')
+      return
+    }
+    const text = textOf(bytes)
+    if (text === undefined) {
+      exchange.problem('malformed_body', 'The body is not valid UTF-8.')
+      return
+    }
+    if (bytes.byteLength > 2 * BODY_DEPTH_MAX && depthOf(bytes) > BODY_DEPTH_MAX) {
+      exchange.problem('body_too_deep', `At most ${BODY_DEPTH_MAX} levels of objects and arrays are taken.`)
+      return
+    }
+    try {
+      exchange.body = JSON.parse(text)
+    } catch {
+      exchange.problem('malformed_body', whereItBreaks(text))
+      return
+    }
+    this.#ready(exchange)
+  }
+}
+
+function tooLarge(exchange: Exchange, bytesMax: number): void {
+  // What is still to come is not worth reading.
+  exchange._closeConnection()
+  exchange.problem('body_too_large', `The body exceeds ${bytesMax} bytes.`)
+}
+
+/** `application/json`, with or without parameters, of which only a UTF-8 charset is taken; or a `+json` type. */
+export function isJsonType(contentType: string): boolean {
+  if (contentType === 'application/json') return true
+  const [type = '', ...parameters] = contentType.toLowerCase().split(';')
+  const name = type.trim()
+  if (name !== 'application/json' && !/^application\/[\w.-]+\+json$/.test(name)) return false
+  return parameters.every((parameter) => {
+    const [key = '', value = ''] = parameter.trim().split('=')
+    return key !== 'charset' || /^"?utf-?8"?$/.test(value)
+  })
+}
+
+function typeDetail(contentType: string): string {
+  return contentType === ''
+    ? 'The request has no Content-Type; application/json was expected.'
+    : `The Content-Type is ${JSON.stringify(contentType.slice(0, 100))}; application/json in UTF-8 was expected.`
+}
+
+/** The bytes as text; undefined when they are not UTF-8. Pure ASCII, the usual case, needs no decoding. */
+function textOf(bytes: Uint8Array): string | undefined {
+  const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+  if (isAscii(bytes)) return buffer.toString('latin1')
+  return isUtf8(bytes) ? buffer.toString('utf8') : undefined
+}
+
+/** Deepest nesting of objects and arrays, brackets in strings not counted. For text that may not even be JSON. */
+export function depthOf(bytes: Uint8Array): number {
+  let depth = 0
+  let deepest = 0
+  let inString = false
+  for (let i = 0; i < bytes.length; i++) {
+    const byte = bytes[i]
+    if (inString) {
+      if (byte === BACKSLASH) i++
+      else if (byte === QUOTE) inString = false
+    } else if (byte === QUOTE) {
+      inString = true
+    } else if (byte === 0x7b || byte === 0x5b) {
+      depth++
+      if (depth > deepest) deepest = depth
+    } else if (byte === 0x7d || byte === 0x5d) {
+      depth--
+    }
+  }
+  return deepest
+}
+
+/** Line and column of the first character that cannot stand where it stands, and what is there. */
+function whereItBreaks(text: string): string {
+  const at = jsonBreaksAt(text)
+  if (at === undefined) return 'The body is not JSON.'
+  const before = text.slice(0, at)
+  const line = before.split('\n').length
+  const column = before.length - before.lastIndexOf('\n')
+  const there = at >= text.length ? 'the end of the body' : JSON.stringify(String.fromCodePoint(text.codePointAt(at)!))
+  return `Line ${line}, column ${column}: ${there} was not expected.`
+}

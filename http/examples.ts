@@ -1,0 +1,223 @@
+/** Examples of bodies and answers for the documents, by route. A test holds each against its schema. */
+export interface Example {
+  readonly body?: unknown
+  readonly answer?: unknown
+}
+
+const AT = '2026-01-31T12:00:00.000000Z'
+const BY = { id: 'tok_5f0c1d2e3a4b5c6d7e8f9a0b', name: 'ada' }
+const PROJECT_ID = 'proj_0f1e2d3c4b5a69788796a5b4'
+const REQUEST_ID = 'runreq_a1b2c3d4e5f60718293a4b5c'
+const RUN_ID = 'run_112233445566778899aabbcc'
+const TRACE_ID = '4bf92f3577b34da6a3ce929d0e0e4736'
+const SPAN_ID = '00f067aa0ba902b7'
+const EVENT_ID = 'evt_4a1e0f5a6b7c8d9e0f1a2b3c4d5e6f70'
+const CURSOR = 'k3x9q2m4v7a1.2f'
+const BRIEF_ID = 'brief_99aabbccddeeff0011223344'
+const DIGEST = `sha256:${'0123456789abcdef'.repeat(4)}`
+
+const project = { id: PROJECT_ID, key: 'greeter', name: 'Greeter', state: 'active', created_at: AT }
+const runner = {
+  id: 'laptop',
+  state: 'registered',
+  allowed_projects: ['greeter'],
+  labels: ['linux'],
+  capacity: 1,
+  trusted: false,
+  draining: false,
+  created_at: AT,
+}
+const seen = { presence: 'online', last_seen_at: AT, in_flight: [REQUEST_ID] }
+const runRequest = {
+  id: REQUEST_ID,
+  project: 'greeter',
+  project_id: PROJECT_ID,
+  state: 'queued',
+  attempt: 1,
+  entry_event: 'greet_requested',
+  payload: { name: 'world' },
+  throttle: 'dry_run',
+  access: 'full',
+  lane: 'interactive',
+  labels: [],
+  priority: 0,
+  idempotency_key: 'first',
+  trace_id: TRACE_ID,
+  requested_by: BY,
+  created_at: AT,
+}
+const started = { ...runRequest, state: 'started', offered_to: 'laptop', engine_run_id: RUN_ID, started_at: AT }
+const runAnswer = { run_request: started, cancel_requested: false, lease_expires_at: AT }
+const sections = { mission: { objective: 'Greet everybody who asks.' }, forbidden_moves: ['Weaken a test.'] }
+const brief = {
+  id: BRIEF_ID,
+  schema_version: 'intendant.formation_brief.v1',
+  project: 'greeter',
+  project_id: PROJECT_ID,
+  state: 'draft',
+  version: 1,
+  digest: DIGEST,
+  ...sections,
+  throttle: 'dry_run',
+  created_at: AT,
+}
+const engineRun = {
+  id: RUN_ID,
+  project: 'greeter',
+  project_id: PROJECT_ID,
+  state: 'open',
+  run_request_id: REQUEST_ID,
+  attempt: 1,
+  runner_id: 'laptop',
+  throttle: 'dry_run',
+  trace_id: TRACE_ID,
+  evidence: [],
+  opened_at: AT,
+}
+const token = {
+  id: 'tok_5f0c1d2e3a4b5c6d7e8f9a0b',
+  name: 'ada',
+  state: 'active',
+  roles: ['operator'],
+  rights: [],
+  projects: ['greeter'],
+  created_at: AT,
+}
+const composed = { event_type: 'greeting_composed', occurred_at: AT, payload: { greeting: 'Hello, world!' } }
+
+/** Keys are `METHOD path`, as in the route list. */
+export const examples: Readonly<Record<string, Example>> = {
+  'POST /api/projects': { body: { key: 'greeter', name: 'Greeter' }, answer: project },
+  'GET /api/projects': { answer: { items: [project] } },
+  'GET /api/projects/:id': { answer: project },
+  'PATCH /api/projects/:id': { body: { name: 'The greeter' }, answer: { ...project, name: 'The greeter' } },
+  'GET /api/projects/:id/charter': { answer: { mission: 'Greet everybody.' } },
+  'PUT /api/projects/:id/charter': { body: { mission: 'Greet everybody.' }, answer: { mission: 'Greet everybody.' } },
+  'POST /api/projects/:id/formation-briefs': { body: sections, answer: brief },
+  'POST /formation-briefs': { body: { project: 'greeter', ...sections }, answer: brief },
+  'GET /api/formation-briefs/:id': { answer: brief },
+  'GET /formation-briefs/:id': { answer: brief },
+  'POST /api/projects/:id/run-requests': {
+    body: { entry_event: 'greet_requested', payload: { name: 'world' }, idempotency_key: 'first' },
+    answer: runRequest,
+  },
+  'GET /api/run-requests': { answer: { items: [runRequest] } },
+  'GET /api/projects/:id/run-requests': { answer: { items: [runRequest] } },
+  'GET /api/run-requests/:id': {
+    answer: {
+      ...runRequest,
+      waiting_because: { code: 'no_runner_registered', detail: 'No runner is registered.' },
+    },
+  },
+  'POST /api/run-requests/cancel': {
+    body: { project: 'greeter', state: 'queued', reason: 'The plan has changed.' },
+    answer: { cancelled: [REQUEST_ID], refused: [], more: false },
+  },
+  'POST /api/run-requests/:id/cancel': {
+    body: { reason: 'The plan has changed.' },
+    answer: { ...runRequest, state: 'cancelled' },
+  },
+  'POST /api/run-requests/:id/requeue': { body: {}, answer: { ...runRequest, attempt: 2 } },
+  'POST /api/run-requests/:id/fail': {
+    body: { message: 'The machine burnt down.' },
+    answer: { ...runRequest, state: 'failed' },
+  },
+  'POST /api/run-requests/:id/approve': { body: {}, answer: { ...runRequest, throttle: 'full', approved_by: BY } },
+  'GET /api/runners/:runner_id/run-requests/next': {
+    answer: {
+      schema_version: 'intendant.execution_request.v1',
+      request_id: REQUEST_ID,
+      attempt: 1,
+      offer_expires_at: AT,
+      idempotency_key: 'first',
+      project: { id: PROJECT_ID, key: 'greeter' },
+      requested_by: BY,
+      requested_at: AT,
+      repo: {},
+      engine: { entry_event: 'greet_requested', throttle: 'dry_run', access: 'full', payload: { name: 'world' } },
+      reporting: { trace_summary_required: false, evidence_observations_required: false },
+      trace: { trace_id: TRACE_ID, span_id: SPAN_ID, traceparent: `00-${TRACE_ID}-${SPAN_ID}-01` },
+    },
+  },
+  'POST /api/run-requests/:id/accepted': { body: { attempt: 1 }, answer: runAnswer },
+  'POST /api/run-requests/:id/started': { body: { attempt: 1 }, answer: runAnswer },
+  'POST /api/run-requests/:id/heartbeat': { body: { attempt: 1 }, answer: runAnswer },
+  'POST /api/run-requests/:id/release': {
+    body: { attempt: 1 },
+    answer: { run_request: { ...runRequest, attempt: 2 }, cancel_requested: false },
+  },
+  'POST /api/run-requests/:id/events': {
+    body: { attempt: 1, events: [composed] },
+    answer: { ...runAnswer, accepted: 1, duplicates: 0, cursor: CURSOR },
+  },
+  'POST /api/run-requests/:id/completed': {
+    body: { attempt: 1, result: { status: 'completed' } },
+    answer: {
+      run_request: { ...started, state: 'completed', result: { status: 'completed' } },
+      cancel_requested: false,
+    },
+  },
+  'POST /api/run-requests/:id/failed': {
+    body: { attempt: 1, class: 'execution', message: 'Gates failed after 3 retries.' },
+    answer: {
+      run_request: {
+        ...started,
+        state: 'failed',
+        failure: { class: 'execution', message: 'Gates failed after 3 retries.' },
+      },
+      cancel_requested: false,
+    },
+  },
+  'GET /api/engine-runs/:id': { answer: engineRun },
+  'POST /api/engine-runs/:id/trace-summary': {
+    body: { blocks_executed: ['compose', 'deliver'] },
+    answer: { ...engineRun, state: 'summarized', trace_summary: { blocks_executed: ['compose', 'deliver'] } },
+  },
+  'POST /api/engine-runs/:id/evidence-observations': {
+    body: { observations: [{ result: 'pass', observed_by: 'engine', source_type: 'test_run', observed_at: AT }] },
+    answer: engineRun,
+  },
+  'POST /api/runners': {
+    body: { id: 'laptop', allowed_projects: ['greeter'], labels: ['linux'] },
+    answer: { ...runner, presence: 'never_seen', in_flight: [], token: 'itd_shown-once' },
+  },
+  'GET /api/runners': { answer: { items: [{ ...runner, ...seen }] } },
+  'GET /api/runners/:runner_id': { answer: { ...runner, ...seen } },
+  'PATCH /api/runners/:runner_id': {
+    body: { draining: true },
+    answer: { ...runner, ...seen, state: 'draining', draining: true },
+  },
+  'POST /api/runners/:runner_id/token': { body: {}, answer: { token: 'itd_shown-once', previous_expires_at: AT } },
+  'POST /api/runners/:runner_id/session': {
+    body: { instance: 'b1946ac92492d234', version: '1.0.0' },
+    answer: { ...runner, ...seen, session: { instance: 'b1946ac92492d234', version: '1.0.0', started_at: AT } },
+  },
+  'POST /api/events': {
+    body: { events: [{ ...composed, project: 'greeter' }] },
+    answer: { accepted: 1, duplicates: 0, events: [EVENT_ID], run_requests: [], cursor: CURSOR },
+  },
+  'GET /api/attention': {
+    answer: {
+      items: [
+        {
+          kind: 'run_request',
+          reason: 'lost',
+          project: 'greeter',
+          since: AT,
+          run_request: { ...started, state: 'lost' },
+        },
+      ],
+    },
+  },
+  'POST /api/tokens': {
+    body: { name: 'ada', roles: ['operator'], projects: ['greeter'] },
+    answer: { ...token, token: 'itd_shown-once' },
+  },
+  'GET /api/tokens': { answer: { items: [token] } },
+  'GET /healthz': { answer: { status: 'ok' } },
+  'GET /readyz': { answer: { status: 'ready', quarantined: 0 } },
+  'POST /api/backups': {
+    body: { name: 'before-upgrade' },
+    answer: { path: '/home/ada/.engine/backups/before-upgrade', bytes: 1_048_576, sequence: 87 },
+  },
+}

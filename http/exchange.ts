@@ -1,0 +1,309 @@
+/**
+ * One request and its answer, as a handler sees it: everything copied out of uWebSockets.js's request, exactly
+ * one answer, nothing written to an aborted connection. Hot: no promise, no closure unless asked for.
+ */
+import type { Principal } from '../runtime/principals.ts'
+import { type Problem, type ProblemCode, type ProblemExtra, problemDocument, problemTable } from './problems.ts'
+import type { Route } from './route.ts'
+import { STATUS_LINES } from './status.ts'
+import type { UwsResponse } from './uws.ts'
+
+/** An answer that goes on: server-sent events, JSON lines. */
+export interface Stream {
+  /** False: the kernel's buffer is full; wait for `onWritable`. Nothing is lost either way. No-op after the end. */
+  write(chunk: string | Uint8Array): boolean
+  /** Called whenever what was buffered has gone out. One callback. */
+  onWritable(callback: () => void): void
+  /** End the answer properly. */
+  end(): void
+  /** Drop the connection. */
+  close(): void
+}
+
+/** What the router keeps for each route: the counters live here so that an answer costs one increment. */
+export interface RouteEntry {
+  readonly route: Route
+  /** Answers given, by status. */
+  readonly answered: Map<number, number>
+  /** Told of every programmer's error on the way. */
+  onFault(exchange: Exchange, error: unknown): void
+}
+
+const NO_PARAMS: readonly string[] = []
+const NO_QUERY: Readonly<Record<string, any>> = {}
+type State = 'open' | 'answered' | 'streaming' | 'aborted'
+
+export class Exchange {
+  readonly entry: RouteEntry
+  /** Percent-decoded path parameters, in the order of the route's path. */
+  params: readonly string[] = NO_PARAMS
+  /** Who asks. Only routes with `access.right: 'none'` may find it undefined. */
+  caller: Principal | undefined = undefined
+  /** Parsed and validated query, numbers and booleans as such, lists still text. */
+  query: Readonly<Record<string, any>> = NO_QUERY
+  /** Parsed and validated body; `undefined` for routes without one. */
+  body: any = undefined
+  /** Bytes of the body as it came: for a route that hashes or stores them. */
+  bodyBytes = 0
+
+  readonly #response: UwsResponse
+  #path: string | undefined
+  #state: State = 'open'
+  /** True until the handler has returned: uWebSockets.js has corked the socket so long. */
+  #corked = true
+  #closesConnection = false
+  #isHead = false
+  #answerHeaders: string[] | undefined = undefined
+  #requestHeaders: readonly string[] | undefined = undefined
+  #abortCallbacks: (() => void)[] | undefined = undefined
+
+  /** `path` only where the route does not tell it. */
+  constructor(entry: RouteEntry, response: UwsResponse, path?: string) {
+    this.entry = entry
+    this.#response = response
+    this.#path = path
+  }
+
+  /** Path without the query; put together from the route when first asked for, since most answers do not name it. */
+  get path(): string {
+    if (this.#path === undefined) {
+      let i = 0
+      this.#path = this.route.path.replaceAll(/:\w+/g, (name) => {
+        const param = this.params[i++]
+        return param === undefined ? name : encodeURIComponent(param)
+      })
+    }
+    return this.#path
+  }
+
+  get route(): Route {
+    return this.entry.route
+  }
+
+  /** Who asks, where the route needs a token. */
+  get principal(): Principal {
+    return this.caller as Principal
+  }
+
+  /** True once an answer was given or the client has gone: nothing more can be answered. */
+  get done(): boolean {
+    return this.#state !== 'open'
+  }
+
+  get aborted(): boolean {
+    return this.#state === 'aborted'
+  }
+
+  /** A request header that the route declared in `headers`; empty when absent. */
+  header(name: string): string {
+    const index = this.route.headers?.indexOf(name) ?? -1
+    return index < 0 ? '' : (this.#requestHeaders?.[index] ?? '')
+  }
+
+  /** The peer's address in text; empty when the connection has gone. */
+  peer(): string {
+    if (this.done) return ''
+    return Buffer.from(this.#response.getRemoteAddressAsText()).toString('latin1')
+  }
+
+  /** Put a header on the answer to come. */
+  setHeader(name: string, value: string): this {
+    this.#answerHeaders ??= []
+    this.#answerHeaders.push(name, value)
+    return this
+  }
+
+  /** Run when the client goes away before the answer (at once, if it has). */
+  onAborted(callback: () => void): void {
+    if (this.#state === 'aborted') {
+      callback()
+      return
+    }
+    this.#abortCallbacks ??= []
+    this.#abortCallbacks.push(callback)
+  }
+
+  /**
+   * Answer: a string is JSON text already, an object is serialized, undefined has no body.
+   * A second answer is a programmer's error; one to a client that has gone is dropped.
+   */
+  answer(status: number, body?: string | object): void {
+    if (this.#state === 'aborted') return
+    if (this.#state !== 'open') throw new Error(`${this.route.method} ${this.route.path} was answered twice`)
+    const text = body === undefined || typeof body === 'string' ? body : JSON.stringify(body)
+    this.#state = 'answered'
+    this.#abortCallbacks = undefined
+    this.#count(status)
+    if (this.#corked) this.#write(status, text)
+    else this.#response.cork(() => this.#write(status, text))
+  }
+
+  /** Answer with the problem of that code (RFC 9457). `detail` says what was wrong with this very request. */
+  problem(code: ProblemCode, detail: string, extra?: ProblemExtra): void {
+    if (this.done) return
+    const entry: Problem = problemTable[code]
+    const retryAfterSeconds = extra?.retryAfterSeconds ?? entry.retryAfterSeconds
+    if (retryAfterSeconds !== undefined) this.setHeader('Retry-After', String(Math.ceil(retryAfterSeconds)))
+    if (entry.status === 401) this.setHeader('WWW-Authenticate', 'Bearer realm="intendant"')
+    this.setHeader('Content-Type', 'application/problem+json')
+    this.answer(entry.status, problemDocument(code, detail, this.path, extra))
+  }
+
+  /**
+   * Answer for what was thrown while the request was handled: a record that cannot be read and a view that lags
+   * are operating errors (503); anything else is a programmer's, logged by the router (500).
+   */
+  fault(error: unknown): void {
+    const name = (error as Error | undefined)?.name
+    if (name === 'ViewBehind') {
+      this.problem('view_behind', 'The view has not reached the newest writes in time.')
+      return
+    }
+    if (name === 'Quarantined') {
+      this.problem('quarantined', (error as Error).message)
+      return
+    }
+    this.entry.onFault(this, error)
+    this.problem('internal_error', 'The request could not be handled; what it asked for may not have happened.')
+  }
+
+  /** Run a part of the handler that comes later, with the same net below it. */
+  attempt(run: () => void): void {
+    try {
+      run()
+    } catch (error) {
+      this.fault(error)
+    }
+  }
+
+  /** Begin an answer that goes on. Headers set before are sent; `Content-Type` should be among them. */
+  stream(status: number): Stream {
+    if (this.#state === 'open') {
+      this.#state = 'streaming'
+      this.#count(status)
+      const begin = (): void => this.#writeHead(status, false)
+      if (this.#corked) begin()
+      else this.#response.cork(begin)
+    }
+    return this.#streamOut()
+  }
+
+  /** Used by the router alone. */
+  _prepare(requestHeaders: readonly string[] | undefined, isHead: boolean, closesConnection: boolean): void {
+    this.#requestHeaders = requestHeaders
+    this.#isHead = isHead
+    this.#closesConnection = closesConnection
+  }
+
+  /** Used by the router alone: the connection ends with this answer. */
+  _closeConnection(): void {
+    this.#closesConnection = true
+  }
+
+  /** Used by the router alone: the handler has returned; without an answer yet, the abort is attached. */
+  _returned(): void {
+    this.#corked = false
+    if (this.#state === 'open' || this.#state === 'streaming') this._attachAbort()
+  }
+
+  /** Used by the router alone: the connection is a WebSocket now and answers no more. */
+  _upgraded(): void {
+    this.#state = 'answered'
+    this.#count(101)
+  }
+
+  /** Used by the router and the body reader: must run before the handler gives control back to uWebSockets.js. */
+  _attachAbort(): void {
+    if (this.#state === 'answered' || this.#state === 'aborted') return
+    this.#response.onAborted(() => {
+      this.#state = 'aborted'
+      const callbacks = this.#abortCallbacks
+      this.#abortCallbacks = undefined
+      if (callbacks !== undefined) for (const callback of callbacks) callback()
+    })
+  }
+
+  /** Used by the body reader alone. */
+  get _response(): UwsResponse {
+    return this.#response
+  }
+
+  /** Used by the body reader alone: the handler runs corked again, inside a data callback. */
+  _cork(run: () => void): void {
+    if (this.#state !== 'open') return
+    this.#response.cork(() => {
+      this.#corked = true
+      try {
+        run()
+      } finally {
+        this.#corked = false
+      }
+    })
+  }
+
+  #count(status: number): void {
+    const answered = this.entry.answered
+    answered.set(status, (answered.get(status) ?? 0) + 1)
+  }
+
+  #writeHead(status: number, hasBody: boolean): void {
+    const response = this.#response
+    response.writeStatus(STATUS_LINES[status] ?? `${status} Status`)
+    response.writeHeader('API-Version', '1')
+    let hasType = false
+    const headers = this.#answerHeaders
+    if (headers !== undefined) {
+      for (let i = 0; i < headers.length; i += 2) {
+        const name = headers[i]!
+        if (name === 'Content-Type') hasType = true
+        response.writeHeader(name, headers[i + 1]!)
+      }
+    }
+    if (hasBody && !hasType) response.writeHeader('Content-Type', 'application/json')
+  }
+
+  #write(status: number, text: string | undefined): void {
+    this.#writeHead(status, text !== undefined)
+    const response = this.#response
+    if (text === undefined) {
+      // A 204 has no Content-Length (RFC 9110 section 8.6); only `end` can close the connection.
+      if (status === 204 && !this.#closesConnection) response.endWithoutBody()
+      else response.end('', this.#closesConnection)
+    } else if (this.#isHead) {
+      // A reported length would make uWebSockets.js wait for those bytes: write the header, end without one.
+      response.writeHeader('Content-Length', String(Buffer.byteLength(text)))
+      response.endWithoutBody()
+    } else {
+      response.end(text, this.#closesConnection)
+    }
+  }
+
+  #streamOut(): Stream {
+    const response = this.#response
+    return {
+      write: (chunk) => {
+        if (this.#state !== 'streaming') return true
+        let isWritten = true
+        response.cork(() => {
+          isWritten = response.write(chunk)
+        })
+        return isWritten
+      },
+      onWritable: (callback) => {
+        if (this.#state !== 'streaming') return
+        response.onWritable(() => {
+          callback()
+          return true
+        })
+      },
+      end: () => {
+        if (this.#state !== 'streaming') return
+        this.#state = 'answered'
+        response.cork(() => response.end(''))
+      },
+      close: () => {
+        if (this.#state === 'streaming') response.close()
+      },
+    }
+  }
+}

@@ -1,0 +1,79 @@
+/**
+ * `Idempotency-Key`: the same create, sent again, is answered with the first one's outcome. A key is scoped to
+ * who asks (by name, since tokens rotate) and to the path; the id of what is made derives from it.
+ */
+import { IDEMPOTENCY_KEY_LENGTH_MAX } from '../machines/documents/fields.ts'
+import type { ActorKind } from '../machines/machine.ts'
+import type { Answer, MessageBody, Runtime } from '../runtime/api.ts'
+import { deriveId, digestOf, type IdPrefix } from '../runtime/identity.ts'
+import type { Exchange } from './exchange.ts'
+
+export const IDEMPOTENCY_HEADER = 'idempotency-key'
+
+/** Visible ASCII without the quotes that the header's draft allows around it. */
+const KEY = /^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/
+
+export type KeyResult = { readonly ok: true; readonly key: string | undefined } | { readonly ok: false }
+
+/** The key of the header, or of the body's field; where both are given they must agree. Not ok: a problem was answered. */
+export function readIdempotencyKey(exchange: Exchange, field?: string): KeyResult {
+  const header = unquoted(exchange.header(IDEMPOTENCY_HEADER))
+  if (header === '') return { ok: true, key: field }
+  if (header.length > IDEMPOTENCY_KEY_LENGTH_MAX || !KEY.test(header)) {
+    const bound = `1 to ${IDEMPOTENCY_KEY_LENGTH_MAX} printable ASCII characters`
+    exchange.problem('invalid_header', `Idempotency-Key must be ${bound}.`)
+    return { ok: false }
+  }
+  if (field !== undefined && field !== header) {
+    exchange.problem('idempotency_key_conflict', 'The header Idempotency-Key and the field idempotency_key differ.')
+    return { ok: false }
+  }
+  return { ok: true, key: header }
+}
+
+function unquoted(header: string): string {
+  const text = header.trim()
+  return text.length > 2 && text.startsWith('"') && text.endsWith('"') ? text.slice(1, -1) : text
+}
+
+export interface KeyedCreate {
+  readonly kind: ActorKind
+  readonly prefix: IdPrefix
+  /** The create message but for its id. */
+  readonly message: MessageBody
+  /** What the caller asked for: another body under the same key is refused. */
+  readonly body: unknown
+}
+
+/** Generations looked at for one key: each is older than 24 h but the last. */
+const GENERATIONS_MAX = 64
+
+/**
+ * Make an entity whose id derives from the caller's key, or is random without one. The reply gets the id and the
+ * answer; `repeat` of the answer is `replay` where the key had made it before.
+ */
+export function createKeyed(
+  runtime: Runtime,
+  exchange: Exchange,
+  key: string | undefined,
+  create: KeyedCreate,
+  reply: (answer: Answer, id: string) => void,
+): void {
+  const digits = 24
+  if (key === undefined) {
+    const id = `${create.prefix}_${runtime.nature.randomHex(digits)}`
+    runtime.ask({ kind: create.kind, id }, { ...create.message, id } as MessageBody, (answer) => reply(answer, id))
+    return
+  }
+  const fingerprint = digestOf(create.body)
+  const askGeneration = (generation: number): void => {
+    const id = deriveId(create.prefix, create.kind, exchange.principal.name, exchange.path, key, String(generation))
+    const message = { ...create.message, id, fingerprint, idempotency_key: key } as MessageBody
+    runtime.ask({ kind: create.kind, id }, message, (answer) => {
+      const isOver = !answer.ok && answer.refusal.code === 'settled_twin' && generation < GENERATIONS_MAX
+      if (isOver) askGeneration(generation + 1)
+      else reply(answer, id)
+    })
+  }
+  askGeneration(0)
+}

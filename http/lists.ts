@@ -1,0 +1,103 @@
+/**
+ * Every list: `limit`, opaque `cursor`, `{items, next_cursor?}`, `Link: rel="next"` and `Watch-Cursor`. Newest
+ * first; what the asker may not see is left out; a filter without an index may make a page short, never wrong.
+ */
+import { closedObject, type TSchema, Type } from '../machines/schema.ts'
+import type { ListRequest, SnapshotOf } from '../runtime/api.ts'
+import type { Exchange } from './exchange.ts'
+import { markCursor } from './replies.ts'
+import type { RouteAnswer, ServiceContext } from './route.ts'
+
+export const LIST_LIMIT_MAX = 500
+export const LIST_LIMIT_DEFAULT = 50
+const CURSOR_LENGTH_MAX = 512
+
+/** The query of a list with the given filters. */
+export function listQuery(filters: Record<string, TSchema> = {}): TSchema {
+  return closedObject({
+    limit: Type.Optional(
+      Type.Integer({
+        minimum: 1,
+        maximum: LIST_LIMIT_MAX,
+        description: `Rows at most; default ${LIST_LIMIT_DEFAULT}.`,
+      }),
+    ),
+    cursor: Type.Optional(
+      Type.String({ minLength: 1, maxLength: CURSOR_LENGTH_MAX, description: '`next_cursor` of the page before.' }),
+    ),
+    ...filters,
+  })
+}
+
+/** The answer of a list of such documents. */
+export function listAnswer(document: TSchema, description: string): RouteAnswer {
+  return {
+    description,
+    schema: Type.Object({
+      items: Type.Array(document, { description: 'Newest first.' }),
+      next_cursor: Type.Optional(Type.String({ description: 'Goes on behind this page; absent on the last one.' })),
+    }),
+    headers: {
+      Link: '`rel="next"`: the next page, where there is one.',
+      'Watch-Cursor': 'The point in the log that the page is true for: watch from there to miss nothing.',
+    },
+  }
+}
+
+/** Read a page and answer it. `document` turns a snapshot into what is served. */
+export function answerList(
+  service: ServiceContext,
+  exchange: Exchange,
+  request: Omit<ListRequest, 'limit' | 'after'>,
+  document: (snapshot: SnapshotOf<any>) => object,
+): void {
+  const { cursor } = exchange.query
+  const after = cursor === undefined ? undefined : decodeListCursor(cursor)
+  if (cursor !== undefined && after === undefined) {
+    exchange.problem('invalid_cursor', 'The cursor is not one that a list of this service answered.')
+    return
+  }
+  const limit = (exchange.query.limit as number | undefined) ?? LIST_LIMIT_DEFAULT
+  service.runtime.list({ ...request, limit, ...(after === undefined ? {} : { after }) }).then(
+    (page) => {
+      if (exchange.done) return
+      const body: { items: object[]; next_cursor?: string } = { items: page.snapshots.map(document) }
+      if (page.next !== undefined) {
+        body.next_cursor = encodeListCursor(page.next)
+        exchange.setHeader('Link', nextLink(exchange, body.next_cursor))
+      }
+      markCursor(service, exchange, page.sequence)
+      exchange.answer(200, body)
+    },
+    (error: Error) => exchange.fault(error),
+  )
+}
+
+interface Row {
+  readonly order: string
+  readonly id: string
+}
+
+export function encodeListCursor(row: Row): string {
+  return Buffer.from(JSON.stringify([row.order, row.id])).toString('base64url')
+}
+
+/** Undefined when the text is no cursor of ours. */
+export function decodeListCursor(text: string): Row | undefined {
+  try {
+    const parts: unknown = JSON.parse(Buffer.from(text, 'base64url').toString('utf8'))
+    if (!Array.isArray(parts) || parts.length !== 2) return undefined
+    const [order, id] = parts
+    return typeof order === 'string' && typeof id === 'string' ? { order, id } : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** The same request with another cursor (RFC 8288). */
+export function nextLink(exchange: Exchange, cursor: string): string {
+  const query = new URLSearchParams()
+  for (const [name, value] of Object.entries(exchange.query)) if (name !== 'cursor') query.set(name, String(value))
+  query.set('cursor', cursor)
+  return `<${exchange.path}?${query}>; rel="next"`
+}

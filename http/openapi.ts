@@ -1,0 +1,204 @@
+/** `/openapi.json`: the route list and its schemas as OpenAPI 3.1, nothing described twice. */
+import type { TSchema } from '../machines/schema.ts'
+import { Type } from '../machines/schema.ts'
+import { examples } from './examples.ts'
+import { IDEMPOTENCY_HEADER } from './idempotency.ts'
+import { PROBLEM_CODES, type ProblemCode, problemTable } from './problems.ts'
+import type { Route } from './route.ts'
+import { Components } from './schemas.ts'
+
+/** Body of every problem answer (RFC 9457). */
+export const problemSchema = Type.Object(
+  {
+    type: Type.String({ description: 'Reference to what the problem type means.' }),
+    title: Type.String({ description: 'The problem type in a few words.' }),
+    status: Type.Integer({ description: 'HTTP status.' }),
+    detail: Type.String({ description: 'What was wrong with this request.' }),
+    code: Type.Unsafe<ProblemCode>({
+      type: 'string',
+      enum: [...PROBLEM_CODES],
+      description: 'The problem type in a word.',
+    }),
+    action: Type.String({ description: 'What to do about it.' }),
+    retryable: Type.Boolean({ description: 'Whether the same request may succeed later.' }),
+    instance: Type.Optional(Type.String({ description: 'The path that was asked for.' })),
+    errors: Type.Optional(
+      Type.Array(
+        Type.Object({
+          pointer: Type.String({ description: 'JSON pointer into the body; for the query `/name`.' }),
+          detail: Type.String({ description: 'What was wrong there.' }),
+        }),
+      ),
+    ),
+    state: Type.Optional(Type.String({ description: 'State of the entity.' })),
+    allowed: Type.Optional(Type.Array(Type.String(), { description: 'Messages that the entity would take.' })),
+  },
+  { title: 'Problem', additionalProperties: true },
+)
+
+const EVERY_ROUTE: readonly ProblemCode[] = [
+  'malformed_path',
+  'invalid_query',
+  'unsupported_api_version',
+  'not_acceptable',
+  'headers_too_large',
+  'internal_error',
+]
+const WITH_TOKEN: readonly ProblemCode[] = ['unauthenticated', 'forbidden']
+const WITH_BODY: readonly ProblemCode[] = [
+  'malformed_body',
+  'body_too_deep',
+  'body_too_large',
+  'unsupported_media_type',
+  'invalid_body',
+  'bodies_in_flight',
+]
+const WITH_CHANGE: readonly ProblemCode[] = [
+  'overloaded',
+  'view_backlog',
+  'disk_reserve',
+  'read_only',
+  'stopping',
+  'storage_failed',
+  'quarantined',
+]
+
+/** Every problem that the route may answer with. */
+export function problemsOf(route: Route): readonly ProblemCode[] {
+  const codes = new Set<ProblemCode>(EVERY_ROUTE)
+  if (route.access.right !== 'none') for (const code of WITH_TOKEN) codes.add(code)
+  if (route.access.right === 'runner' || route.access.runner === 'own') codes.add('not_the_runner')
+  if (route.body !== undefined) for (const code of WITH_BODY) codes.add(code)
+  if (route.method !== 'GET') for (const code of WITH_CHANGE) codes.add(code)
+  else if (Object.hasOwn((route.query as { properties?: object } | undefined)?.properties ?? {}, 'cursor')) {
+    codes.add('invalid_cursor').add('view_behind')
+  }
+  if (route.headers?.includes(IDEMPOTENCY_HEADER)) codes.add('invalid_header')
+  for (const code of route.problems ?? []) codes.add(code)
+  return PROBLEM_CODES.filter((code) => codes.has(code))
+}
+
+/** The document. Throws if two different schemas have one title: a test makes it. */
+export function openApiDocument(routes: readonly Route[], version: string): Record<string, unknown> {
+  const components = new Components()
+  components.refer(problemSchema)
+  const paths: Record<string, Record<string, unknown>> = {}
+  for (const route of routes) {
+    const path = route.path.replaceAll(/:(\w+)/g, '{$1}')
+    paths[path] ??= {}
+    paths[path][route.method.toLowerCase()] = operation(route, components)
+  }
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: 'Intendant',
+      version,
+      description: 'The control plane for fleets of coding-agent runners.',
+      license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
+    },
+    servers: [{ url: '/' }],
+    tags: [...new Set(routes.map(({ area }) => area))].map((name) => ({ name })),
+    security: [{ token: [] }],
+    paths,
+    components: {
+      schemas: components.schemas,
+      securitySchemes: { token: { type: 'http', scheme: 'bearer', description: 'A token of the service.' } },
+    },
+  }
+}
+
+function operation(route: Route, components: Components): Record<string, unknown> {
+  const { right, runner } = route.access
+  const example = examples[`${route.method} ${route.path}`]
+  return {
+    operationId: operationId(route),
+    tags: [route.area],
+    summary: route.summary,
+    ...(route.description === undefined ? {} : { description: route.description }),
+    ...(right === 'none' ? { security: [] } : {}),
+    'x-right': right,
+    ...(runner === undefined ? {} : { 'x-runner': runner }),
+    parameters: parameters(route),
+    ...(route.body === undefined ? {} : { requestBody: requestBody(route, components, example?.body) }),
+    responses: { ...responses(route, components, example?.answer), ...problems(route) },
+  }
+}
+
+/** `POST /api/run-requests/:id/accepted` is `postRunRequestsByIdAccepted`. */
+function operationId({ method, path }: Route): string {
+  const words = path
+    .replace(/^\/api(?=\/)/, '')
+    .split(/[/\-_.]+/)
+    .filter((word) => word !== '')
+  const named = words.map((word) => (word.startsWith(':') ? `By${capital(word.slice(1))}` : capital(word)))
+  const prefix = path.startsWith('/api/') ? '' : path.startsWith('/formation') ? 'Intent' : ''
+  return method.toLowerCase() + prefix + named.join('')
+}
+
+function capital(word: string): string {
+  return word.slice(0, 1).toUpperCase() + word.slice(1)
+}
+
+function parameters(route: Route): readonly object[] {
+  const inPath = [...route.path.matchAll(/:(\w+)/g)].map((match) => ({
+    name: match[1],
+    in: 'path',
+    required: true,
+    schema: { type: 'string' },
+  }))
+  const { properties = {} } = (route.query ?? {}) as { properties?: Record<string, TSchema & { description?: string }> }
+  const inQuery = Object.entries(properties).map(([name, { description, ...schema }]) => ({
+    name,
+    in: 'query',
+    required: false,
+    ...(description === undefined ? {} : { description }),
+    schema,
+  }))
+  const inHeader = (route.headers ?? [])
+    .filter((name) => name === 'idempotency-key' || name === 'traceparent' || name === 'last-event-id')
+    .map((name) => ({ name, in: 'header', required: false, schema: { type: 'string' } }))
+  return [...inPath, ...inQuery, ...inHeader]
+}
+
+function requestBody(route: Route, components: Components, example: unknown): object {
+  const schema = components.refer(route.body!.schema)
+  return {
+    required: route.body!.optional !== true,
+    content: { 'application/json': { schema, ...(example === undefined ? {} : { example }) } },
+  }
+}
+
+function responses(route: Route, components: Components, answerExample: unknown): Record<string, object> {
+  const described: Record<string, object> = {}
+  for (const [status, answer] of Object.entries(route.answers)) {
+    const headers = Object.entries(answer.headers ?? {}).map(
+      ([name, description]) => [name, { description, schema: { type: 'string' } }] as const,
+    )
+    const example = answer.example ?? (Number(status) < 300 ? answerExample : undefined)
+    const content =
+      answer.schema === undefined
+        ? undefined
+        : { schema: components.refer(answer.schema), ...(example === undefined ? {} : { example }) }
+    described[status] = {
+      description: answer.description,
+      ...(headers.length === 0 ? {} : { headers: Object.fromEntries(headers) }),
+      ...(content === undefined ? {} : { content: { [answer.contentType ?? 'application/json']: content } }),
+    }
+  }
+  return described
+}
+
+/** One response a status, naming the codes that it may carry. */
+function problems(route: Route): Record<string, object> {
+  const byStatus = new Map<number, ProblemCode[]>()
+  for (const code of problemsOf(route)) {
+    const { status } = problemTable[code]
+    byStatus.set(status, [...(byStatus.get(status) ?? []), code])
+  }
+  const described = [...byStatus].map(([status, codes]) => {
+    const description = codes.map((code) => `\`${code}\`: ${problemTable[code].title}.`).join(' ')
+    const content = { 'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' } } }
+    return [String(status), { description, content }] as const
+  })
+  return Object.fromEntries(described)
+}

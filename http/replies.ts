@@ -1,0 +1,66 @@
+/**
+ * What handlers of every resource answer alike: a refusal as its problem, a thing that does not exist for the
+ * asker, and the cursor that an answer is true for.
+ */
+import type { Refused, SnapshotOf } from '../runtime/api.ts'
+import { projectIdOf } from '../runtime/identity.ts'
+import { encodeCursor } from '../runtime/stream/cursor.ts'
+import { maySee } from './access.ts'
+import type { Exchange } from './exchange.ts'
+import { codeOfRefusal } from './problems.ts'
+import type { ServiceContext } from './route.ts'
+
+/** Answer with the problem that a machine or the runtime named. */
+export function refuse(exchange: Exchange, refused: Refused): void {
+  const { code, detail } = refused.refusal
+  exchange.problem(codeOfRefusal(code), sentence(detail), {
+    ...(refused.state === undefined ? {} : { state: refused.state }),
+    ...(refused.allowed === undefined ? {} : { allowed: refused.allowed }),
+    ...(refused.retryAfterSeconds === undefined ? {} : { retryAfterSeconds: refused.retryAfterSeconds }),
+  })
+}
+
+/** The same words for what is not there and for what the asker may not see. */
+export function notFound(exchange: Exchange, what: string, id: string): void {
+  exchange.problem('not_found', `There is no ${what} ${id.slice(0, 140)}.`)
+}
+
+/** Say which point of the log the answer is true for: one may read, and watch from there without a gap. */
+export function markCursor(service: ServiceContext, exchange: Exchange, sequence?: number): void {
+  exchange.setHeader('Watch-Cursor', cursorAt(service, sequence ?? service.runtime.journal.lastSequence))
+}
+
+export function cursorAt(service: ServiceContext, sequence: number): string {
+  return encodeCursor(service.runtime.journal.epoch, sequence)
+}
+
+/** The actor id of a project named by its id or by its key. */
+export function projectId(idOrKey: string): string {
+  return /^proj_[0-9a-f]{24}$/.test(idOrKey) ? idOrKey : projectIdOf(idOrKey)
+}
+
+/** The project that the path names by id or key, if it exists for the asker; else 404 is answered. */
+export function visibleProject(
+  service: ServiceContext,
+  exchange: Exchange,
+  idOrKey: string,
+): SnapshotOf<any> | undefined {
+  const project = service.runtime.read({ kind: 'project', id: projectId(idOrKey) })
+  if (project !== undefined && maySee(exchange.principal, project.context.key)) return project
+  notFound(exchange, 'project', idOrKey)
+  return undefined
+}
+
+/** Pattern of ids that the service makes; other texts in a path name nothing. */
+export function isServiceId(prefix: string, id: string): boolean {
+  return (
+    id.length === prefix.length + 25 &&
+    id.startsWith(`${prefix}_`) &&
+    /^[0-9a-f]{24}$/.test(id.slice(prefix.length + 1))
+  )
+}
+
+function sentence(detail: string): string {
+  const text = detail.slice(0, 1).toUpperCase() + detail.slice(1)
+  return /[.!?]$/.test(text) ? text : `${text}.`
+}

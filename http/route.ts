@@ -1,0 +1,132 @@
+/**
+ * A route is data: method, path, right, schemas, handler. The router, the access check, the validators, the
+ * served documents and the access table all come from one list of these, so that none can say another thing.
+ */
+import type { Logger } from 'pino'
+import type { TSchema } from '../machines/schema.ts'
+import type { Runtime } from '../runtime/api.ts'
+import type { Dispatcher } from '../runtime/dispatch/dispatcher.ts'
+import type { Principals } from '../runtime/principals.ts'
+import type { Right } from '../runtime/rights.ts'
+import type { Exchange } from './exchange.ts'
+import type { Metrics } from './metrics.ts'
+import type { ProblemCode } from './problems.ts'
+
+export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
+
+/**
+ * What a runner's token may do here, whatever rights the route names for persons (who may be refused 404 later,
+ * for what they may not see):
+ * `own`: only the runner named in the path; `holder`: only for run requests that it holds or held (the handler
+ * checks with `http/access.ts`); `allowed_project`: only for its allowed projects.
+ */
+export type RunnerRule = 'own' | 'holder' | 'allowed_project'
+
+export interface Access {
+  /** The right that a person's token needs. `none`: no token asked for. `any`: any valid token. `runner`: only a runner's token. */
+  readonly right: Right | 'none' | 'any' | 'runner'
+  /** Absent: a runner's token is refused. */
+  readonly runner?: RunnerRule
+}
+
+export interface RouteBody {
+  /** A closed object (unknown field: 422). */
+  readonly schema: TSchema
+  /** Which setting bounds it: `bodyBytesMax` or `eventsBodyBytesMax`. Default `body`. */
+  readonly limit?: 'body' | 'events'
+  /** An absent body is read as `{}`. */
+  readonly optional?: boolean
+  /**
+   * The handler validates by itself (the hot events doors); the router only parses. The schema is still the
+   * documented one.
+   */
+  readonly selfChecked?: boolean
+}
+
+export interface RouteAnswer {
+  readonly description: string
+  /** Absent: no body. */
+  readonly schema?: TSchema
+  readonly example?: unknown
+  readonly headers?: Readonly<Record<string, string>>
+  /** Default `application/json`. */
+  readonly contentType?: string
+}
+
+export interface Route {
+  readonly method: Method
+  /** With `:params`, each a whole segment. Parameters arrive percent-decoded in the order of the path. */
+  readonly path: string
+  /** Heading in the documents: `projects`, `run requests`, ... */
+  readonly area: string
+  /** One sentence for the documents. */
+  readonly summary: string
+  readonly description?: string
+  readonly access: Access
+  /** A closed object of strings, integers, booleans: an unknown or faulty query parameter is 400 `invalid_query`. */
+  readonly query?: TSchema
+  readonly body?: RouteBody
+  /** Request headers (lower case) that the handler reads: copied before the request goes away. */
+  readonly headers?: readonly string[]
+  /** What the answers may be, by status. */
+  readonly answers: Readonly<Record<number, RouteAnswer>>
+  /** Problem codes beyond those that every route may answer with. */
+  readonly problems?: readonly ProblemCode[]
+  /** Types the route can answer with, asked by `Accept` (406). Default: JSON. The handler reads `accept` to choose. */
+  readonly produces?: readonly string[]
+  /** An endless answer: no HEAD, not counted as a request in flight. */
+  readonly endless?: boolean
+  /** Also taken as a WebSocket at this path (GET only). */
+  readonly socket?: SocketRoute
+  /** Answers exactly once, now or later, by `exchange.answer`, `exchange.problem` or `exchange.stream`. A throw is a 500. */
+  handle(exchange: Exchange): void
+}
+
+/** One open WebSocket: uWebSockets.js's own object, and no more of it than is used. Valid until `close`. */
+export interface Socket {
+  /** 1 sent, 0 buffered (wait for `drain`), 2 dropped. */
+  send(message: string | Uint8Array, isBinary?: boolean): number
+  getBufferedAmount(): number
+  /** Close with a code and a short reason. */
+  end(code?: number, reason?: string): void
+  /** Drop the connection. */
+  close(): void
+  cork(callback: () => void): unknown
+  getUserData(): SocketData
+}
+
+/** What rides on a socket: whatever `upgrade` returned. */
+export interface SocketData {
+  readonly state: unknown
+}
+
+export interface SocketRoute {
+  readonly idleTimeoutSeconds: number
+  readonly maxPayloadBytes: number
+  readonly maxBackpressureBytes: number
+  /**
+   * The checked request (principal, query). Returns the state to ride on the socket, or undefined after having
+   * answered with a problem. Runs at once, within the upgrade.
+   */
+  upgrade(exchange: Exchange): object | undefined
+  /** Subprotocol to confirm, if the client offered it. */
+  readonly protocol: string
+  open(socket: Socket): void
+  message(socket: Socket, message: ArrayBuffer, isBinary: boolean): void
+  drain(socket: Socket): void
+  /** The socket may not be used any more. */
+  close(socket: Socket, code: number): void
+}
+
+/** What every handler may reach. Routes close over it: `export const runnerRoutes = (service: ServiceContext): readonly Route[]`. */
+export interface ServiceContext {
+  readonly runtime: Runtime
+  readonly dispatcher: Dispatcher
+  readonly principals: Principals
+  readonly log: Logger
+  readonly metrics: Metrics
+  /** Called once, at the start of a graceful stop: end streams, answer what is parked. */
+  onClosing(callback: () => void): void
+  /** Copy the journal to a new folder of that name; answers where. Rejects with `EEXIST` when it is there. */
+  readonly backup?: (name: string) => Promise<object>
+}

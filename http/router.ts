@@ -1,0 +1,343 @@
+/**
+ * From the list of routes to a server: each path and method is registered natively, and every request passes the
+ * same gate in the same order: version, path, token, right, Accept, query, body. Whatever is not in the list is
+ * 404, or 405 with `Allow`.
+ */
+import type { Logger } from 'pino'
+import { type Check, compile } from '../machines/schema.ts'
+import { type AccessCheck, admit, runnerParamOf } from './access.ts'
+import type { BodyReader } from './body.ts'
+import { Exchange, type RouteEntry } from './exchange.ts'
+import { QueryParser } from './query.ts'
+import type { Method, Route, Socket, SocketData } from './route.ts'
+import {
+  type Server,
+  UWS_DISABLED_COMPRESSION,
+  type UwsHandler,
+  type UwsRequest,
+  type UwsResponse,
+  type UwsVerb,
+} from './uws.ts'
+
+const VERBS: Readonly<Record<Method, UwsVerb>> = { GET: 'get', POST: 'post', PUT: 'put', PATCH: 'patch', DELETE: 'del' }
+const JSON_ONLY: readonly string[] = ['application/json']
+
+export interface RouterOptions {
+  readonly routes: readonly Route[]
+  readonly server: Server
+  readonly access: AccessCheck
+  readonly bodies: BodyReader
+  readonly headerBytesMax: number
+  readonly log: Logger
+  /** True once the service is stopping: connections end with their next answer. */
+  readonly isClosing: () => boolean
+}
+
+/** One route with what is compiled from it. */
+class Gate implements RouteEntry {
+  readonly route: Route
+  readonly answered = new Map<number, number>()
+  readonly paramCount: number
+  readonly runnerParam: number
+  readonly query: QueryParser
+  readonly check: Check | undefined
+  readonly produces: readonly string[]
+  readonly withBody: (exchange: Exchange) => void
+  readonly #log: Logger
+
+  constructor(route: Route, log: Logger, withBody: (gate: Gate, exchange: Exchange) => void) {
+    this.route = route
+    this.#log = log
+    this.withBody = (exchange) => withBody(this, exchange)
+    this.paramCount = route.path.split('/:').length - 1
+    this.runnerParam = runnerParamOf(route)
+    this.query = new QueryParser(route.query ?? NO_QUERY)
+    this.check = route.body === undefined || route.body.selfChecked === true ? undefined : compile(route.body.schema)
+    this.produces = route.produces ?? JSON_ONLY
+  }
+
+  /** A throw is a programmer's error: 500 for this request alone, and a line in the log. */
+  onFault(exchange: Exchange, error: unknown): void {
+    const { method, path } = this.route
+    this.#log.error({ err: error, method, route: path, path: exchange.path }, 'a handler failed')
+  }
+}
+
+const NO_QUERY = { type: 'object', properties: {}, additionalProperties: false } as const
+
+/**
+ * The headers that the gate needs, of the request being handled. One walk over all of them also tells their sum,
+ * which uWebSockets.js bounds only for a request that comes in pieces; and it costs no more than asking for four.
+ */
+const incoming = {
+  bytes: 0,
+  authorization: '',
+  accept: '',
+  version: '',
+  contentType: '',
+  contentLength: '',
+  protocols: '',
+}
+
+function readHeaders(request: UwsRequest): void {
+  incoming.bytes = 0
+  incoming.authorization = ''
+  incoming.accept = ''
+  incoming.version = ''
+  incoming.contentType = ''
+  incoming.contentLength = ''
+  incoming.protocols = ''
+  request.forEach(readHeader)
+}
+
+function readHeader(name: string, value: string): void {
+  incoming.bytes += name.length + value.length + HEADER_FRAME_BYTES
+  if (name === 'authorization') incoming.authorization = value
+  else if (name === 'accept') incoming.accept = value
+  else if (name === 'content-type') incoming.contentType = value
+  else if (name === 'content-length') incoming.contentLength = value
+  else if (name === 'api-version') incoming.version = value
+  else if (name === 'sec-websocket-protocol') incoming.protocols = value
+}
+
+/** `: ` and the line's end. */
+const HEADER_FRAME_BYTES = 4
+
+function declaredHeaders(route: Route, request: UwsRequest): readonly string[] | undefined {
+  return route.headers?.map((name) => request.getHeader(name))
+}
+
+/** Percent-decoded path parameters. False: a problem was answered. */
+function readParams(gate: Gate, exchange: Exchange, request: UwsRequest): boolean {
+  const params: string[] = []
+  for (let i = 0; i < gate.paramCount; i++) {
+    const raw = request.getParameter(i)
+    const param = raw.includes('%') ? decoded(raw) : raw
+    if (param === undefined) {
+      exchange.problem('malformed_path', `${raw.slice(0, 60)} is not percent-encoded UTF-8.`)
+      return false
+    }
+    params.push(param)
+  }
+  exchange.params = params
+  return true
+}
+
+/** Stands for what no route answers, so that 404 and 405 are counted and written like the rest. */
+const NOWHERE: Route = {
+  method: 'GET',
+  path: '/*',
+  area: 'service',
+  summary: 'Whatever is not in the list.',
+  access: { right: 'none' },
+  answers: {},
+  handle: () => {},
+}
+
+export class Router {
+  readonly entries: readonly RouteEntry[]
+  readonly #options: RouterOptions
+  readonly #gates: readonly Gate[]
+  readonly #nowhere: Gate
+
+  constructor(options: RouterOptions) {
+    this.#options = options
+    const withBody = (gate: Gate, exchange: Exchange): void => this.#withBody(gate, exchange)
+    this.#gates = options.routes.map((route) => new Gate(route, options.log, withBody))
+    this.#nowhere = new Gate(NOWHERE, options.log, withBody)
+    this.entries = [...this.#gates, this.#nowhere]
+    const { app } = options.server
+    for (const gate of this.#gates) if (gate.route.socket !== undefined) this.#registerSocket(gate)
+    for (const gate of this.#gates) {
+      app[VERBS[gate.route.method]](gate.route.path, this.#handler(gate, false))
+      if (gate.route.method === 'GET' && gate.route.endless !== true)
+        app.head(gate.route.path, this.#handler(gate, true))
+    }
+    app.any('/*', (response, request) => this.#elsewhere(response, request))
+  }
+
+  #handler(gate: Gate, isHead: boolean): UwsHandler {
+    return (response, request) => {
+      const exchange = new Exchange(gate, response)
+      try {
+        this.#pass(gate, exchange, request, isHead)
+      } catch (error) {
+        exchange.fault(error)
+      }
+      exchange._returned()
+    }
+  }
+
+  #pass(gate: Gate, exchange: Exchange, request: UwsRequest, isHead: boolean): void {
+    const { route } = gate
+    readHeaders(request)
+    const { accept, contentType, contentLength } = incoming
+    exchange._prepare(declaredHeaders(route, request), isHead, this.#options.isClosing())
+    if (!this.#enter(gate, exchange, request)) return
+    if (accept !== '' && accept !== '*/*' && !accepts(accept, gate.produces)) {
+      exchange.problem('not_acceptable', `This path answers with ${gate.produces.join(' or ')}.`)
+      return
+    }
+    if (route.body === undefined) {
+      route.handle(exchange)
+      return
+    }
+    this.#options.bodies.read(exchange, contentType, contentLength, gate.withBody)
+  }
+
+  /** The part of the gate that an upgrade passes too. False: a problem was answered. */
+  #enter(gate: Gate, exchange: Exchange, request: UwsRequest): boolean {
+    const { route } = gate
+    const { authorization, protocols, version } = incoming
+    // Storage is about to close under whoever would read it.
+    if (this.#options.isClosing() && route.path !== '/healthz') {
+      exchange.problem('stopping', 'The service is stopping.')
+      return false
+    }
+    if (incoming.bytes > this.#options.headerBytesMax) {
+      exchange._closeConnection()
+      exchange.problem('headers_too_large', `The headers exceed ${this.#options.headerBytesMax} bytes.`)
+      return false
+    }
+    if (gate.paramCount > 0 && !readParams(gate, exchange, request)) return false
+    if (version !== '' && version !== '1') {
+      exchange.problem('unsupported_api_version', `API-Version ${version.slice(0, 20)} was asked for; there is 1.`)
+      return false
+    }
+    if (route.access.right !== 'none') {
+      const { access } = this.#options
+      const principal = authorization === '' ? access.authenticateSocket(protocols) : access.authenticate(authorization)
+      if (principal === undefined) {
+        exchange.problem('unauthenticated', whyNobody(authorization))
+        return false
+      }
+      exchange.caller = principal
+      if (!admit(exchange, route.access, gate.runnerParam)) return false
+    }
+    const text = request.getQuery()
+    // No query is one that every list and poll takes: no parameter is required anywhere.
+    if (text === '' || text === undefined) return true
+    const result = gate.query.parse(text)
+    if (!result.ok) {
+      exchange.problem('invalid_query', 'The query parameters named in `errors` are wrong.', { errors: result.errors })
+      return false
+    }
+    exchange.query = result.query
+    return true
+  }
+
+  #withBody(gate: Gate, exchange: Exchange): void {
+    if (this.#options.isClosing()) {
+      exchange.problem('stopping', 'The service is stopping.')
+      return
+    }
+    try {
+      const faults = gate.check?.(exchange.body)
+      if (faults !== undefined && faults.length > 0) {
+        exchange.problem('invalid_body', 'The fields named in `errors` are wrong.', { errors: faults })
+        return
+      }
+      gate.route.handle(exchange)
+    } catch (error) {
+      exchange.fault(error)
+    }
+  }
+
+  #elsewhere(response: UwsResponse, request: UwsRequest): void {
+    const path = request.getUrl()
+    const method = request.getMethod().toUpperCase()
+    const exchange = new Exchange(this.#nowhere, response, path)
+    exchange._prepare(undefined, method === 'HEAD', this.#options.isClosing())
+    const allowed = allowedMethods(this.#gates, path)
+    if (allowed.length === 0) {
+      exchange.problem('no_such_route', `There is no ${path.slice(0, 200)}; /openapi.json lists what there is.`)
+    } else if (method === 'OPTIONS') {
+      exchange.setHeader('Allow', allowed.join(', ')).answer(204)
+    } else {
+      exchange.setHeader('Allow', allowed.join(', '))
+      exchange.problem('method_not_allowed', `${method.slice(0, 20)} is not taken here; ${allowed.join(', ')} are.`)
+    }
+    exchange._returned()
+  }
+
+  #registerSocket(gate: Gate): void {
+    const route = gate.route.socket!
+    this.#options.server.app.ws(gate.route.path, {
+      maxPayloadLength: route.maxPayloadBytes,
+      idleTimeout: route.idleTimeoutSeconds,
+      maxBackpressure: route.maxBackpressureBytes,
+      closeOnBackpressureLimit: false,
+      compression: UWS_DISABLED_COMPRESSION,
+      sendPingsAutomatically: true,
+      upgrade: (response, request, context) => this.#upgrade(gate, response, request, context),
+      open: (socket) => route.open(socket),
+      message: (socket, message, isBinary) => route.message(socket, message, isBinary),
+      drain: (socket) => route.drain(socket),
+      close: (socket: Socket, code) => route.close(socket, code),
+    })
+  }
+
+  #upgrade(gate: Gate, response: UwsResponse, request: UwsRequest, context: unknown): void {
+    const socket = gate.route.socket!
+    const exchange = new Exchange(gate, response)
+    try {
+      readHeaders(request)
+      const { protocols } = incoming
+      exchange._prepare(declaredHeaders(gate.route, request), false, this.#options.isClosing())
+      if (!this.#enter(gate, exchange, request)) return
+      const state = socket.upgrade(exchange)
+      if (state === undefined || exchange.done) return
+      const key = request.getHeader('sec-websocket-key')
+      const offered = protocols.split(',').map((protocol) => protocol.trim())
+      const protocol = offered.includes(socket.protocol) ? socket.protocol : ''
+      const data: SocketData = { state }
+      exchange._upgraded()
+      response.upgrade(data, key, protocol, request.getHeader('sec-websocket-extensions'), context)
+    } catch (error) {
+      exchange.fault(error)
+    } finally {
+      exchange._returned()
+    }
+  }
+}
+
+function whyNobody(authorization: string): string {
+  return authorization === ''
+    ? 'No Authorization header was sent.'
+    : 'The token is unknown, revoked or expired, or the header is not `Bearer <token>`.'
+}
+
+function decoded(text: string): string | undefined {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return undefined
+  }
+}
+
+/** Whether one of the types is among what `Accept` takes (RFC 9110 section 12.5.1), `q=0` excluding. */
+export function accepts(accept: string, produces: readonly string[]): boolean {
+  for (const part of accept.split(',')) {
+    const [range = '', ...parameters] = part.split(';').map((piece) => piece.trim().toLowerCase())
+    if (parameters.some((parameter) => /^q=0(\.0*)?$/.test(parameter))) continue
+    if (range === '*/*' || range === 'application/problem+json') return true
+    for (const type of produces) {
+      if (type === range || (range.endsWith('/*') && type.startsWith(range.slice(0, -1)))) return true
+    }
+  }
+  return false
+}
+
+function allowedMethods(gates: readonly Gate[], path: string): readonly string[] {
+  const segments = path.split('/')
+  const methods = new Set<string>()
+  for (const { route } of gates) {
+    const pattern = route.path.split('/')
+    if (pattern.length !== segments.length) continue
+    if (!pattern.every((part, i) => (part.startsWith(':') ? segments[i] !== '' : part === segments[i]))) continue
+    methods.add(route.method)
+    if (route.method === 'GET' && route.endless !== true) methods.add('HEAD')
+  }
+  if (methods.size > 0) methods.add('OPTIONS')
+  return [...methods]
+}

@@ -1,0 +1,37 @@
+/** The one list of routes: the router, the access check, the documents and the access table are made from it. */
+import type { Route, ServiceContext } from './route.ts'
+import { attentionRoutes } from './routes/attention.ts'
+import { emitRoutes } from './routes/emit.ts'
+import { engineRunRoutes } from './routes/engine-runs.ts'
+import { eventRoutes } from './routes/events.ts'
+import { formationBriefRoutes } from './routes/formation-briefs.ts'
+import { pollRoutes } from './routes/polls.ts'
+import { projectRoutes } from './routes/projects.ts'
+import { runPostRoutes } from './routes/run-posts.ts'
+import { runRequestRoutes } from './routes/run-requests.ts'
+import { runnerRoutes } from './routes/runners.ts'
+import { type About, serviceRoutes } from './routes/service.ts'
+import { tokenRoutes } from './routes/tokens.ts'
+import { traceRoutes } from './routes/traces.ts'
+import { watchRoutes } from './routes/watch.ts'
+
+export function allRoutes(service: ServiceContext, about: Omit<About, 'routes'>): readonly Route[] {
+  const routes: Route[] = []
+  routes.push(
+    ...projectRoutes(service),
+    ...formationBriefRoutes(service),
+    ...runRequestRoutes(service),
+    ...pollRoutes(service),
+    ...runPostRoutes(service),
+    ...engineRunRoutes(service),
+    ...runnerRoutes(service),
+    ...emitRoutes(service),
+    ...eventRoutes(service),
+    ...traceRoutes(service),
+    ...watchRoutes(service),
+    ...attentionRoutes(service),
+    ...tokenRoutes(service),
+    ...serviceRoutes(service, { ...about, routes: () => routes }),
+  )
+  return routes
+}

@@ -1,0 +1,147 @@
+/**
+ * Events stated by themselves, not on a run: recorded by their project's actor. An emitted `*_requested` is a
+ * command: with it, a run request is made whose key is the event's id, so that the same command runs once.
+ */
+import { EVENTS_A_POST_MAX } from '../../machines/documents/fields.ts'
+import { emittedEventSchema, type PreparedEvent } from '../../machines/events/envelope.ts'
+import { isCommand } from '../../machines/events/index.ts'
+import type { SendParams } from '../../machines/machine.ts'
+import { closedObject, Type } from '../../machines/schema.ts'
+import type { MessageBody, SnapshotOf } from '../../runtime/api.ts'
+import { runRequestIdOf } from '../../runtime/identity.ts'
+import { runRequestMessage } from '../../runtime/run-requests.ts'
+import { mayDo } from '../access.ts'
+import { admitEvents, type StatedEvent } from '../events-in.ts'
+import type { Exchange } from '../exchange.ts'
+import { cursorAt, markCursor, refuse, visibleProject } from '../replies.ts'
+import type { Route, ServiceContext } from '../route.ts'
+import { parseTraceparent } from '../traceparent.ts'
+
+const emitBody = closedObject({
+  events: Type.Array(emittedEventSchema, {
+    minItems: 1,
+    maxItems: EVENTS_A_POST_MAX,
+    description: 'All of one project. All of them are recorded, or none; one already recorded is a duplicate.',
+  }),
+})
+
+const emitAnswer = Type.Object(
+  {
+    accepted: Type.Integer({ description: 'Events recorded now.' }),
+    duplicates: Type.Integer({ description: 'Events that the log already held.' }),
+    events: Type.Array(Type.String(), { description: 'Ids of all, in the order of the post.' }),
+    run_requests: Type.Array(Type.String(), {
+      description: 'Ids of the run requests that the commands among them make.',
+    }),
+    cursor: Type.String({ description: 'Watch from here to see what comes after them.' }),
+  },
+  { title: 'EmitAnswer' },
+)
+
+export function emitRoutes(service: ServiceContext): readonly Route[] {
+  return [
+    {
+      method: 'POST',
+      path: '/api/events',
+      area: 'events',
+      summary: 'Emit 1 to 1,000 events of one project, all or nothing.',
+      description:
+        'An emitted `*_requested` is a command: it makes a run request with it as the entry event, and needs ' +
+        '`work.submit` too.',
+      access: { right: 'event.emit' },
+      body: { schema: emitBody, limit: 'events' },
+      headers: ['traceparent'],
+      answers: { 200: { description: 'Recorded.', schema: emitAnswer } },
+      problems: [
+        'not_found',
+        'forbidden',
+        'service_owned_type',
+        'invalid_event',
+        'event_id_mismatch',
+        'event_too_large',
+        'project_archived',
+      ],
+      handle: (exchange) => emit(service, exchange),
+    },
+  ]
+}
+
+function emit(service: ServiceContext, exchange: Exchange): void {
+  const { events } = exchange.body as { events: readonly (StatedEvent & { project: string })[] }
+  const key = events[0]!.project
+  const stray = events.findIndex((event) => event.project !== key)
+  if (stray >= 0) {
+    exchange.problem('invalid_event', 'The events of a post are of one project.', {
+      errors: [{ pointer: `/events/${stray}/project`, detail: `must be ${key}, as the first event's` }],
+    })
+    return
+  }
+  const project = visibleProject(service, exchange, key)
+  if (project === undefined) return
+  if (project.context.key !== key) {
+    exchange.problem('invalid_event', 'Events name a project by its key.', {
+      errors: [{ pointer: '/events/0/project', detail: `must be ${project.context.key}` }],
+    })
+    return
+  }
+  const { eventBytesMax } = service.runtime.settings
+  const traceId = parseTraceparent(exchange.header('traceparent'))?.traceId ?? null
+  const door = { project: key, traceId, throttle: 'dry_run', isFixed: false, eventBytesMax } as const
+  const prepared = admitEvents(exchange, events, door)
+  if (prepared === undefined) return
+  const commanding = prepared.filter((event) => isCommand(event.event_type))
+  if (commanding.length > 0 && !mayDo(exchange.principal, 'work.submit')) {
+    exchange.problem('forbidden', `A ${commanding[0]!.event_type} asks for work: the right work.submit is needed.`)
+    return
+  }
+  const commands = commanding.map((event) => commandOf(service, exchange, project, event))
+  record(service, exchange, project, prepared, commands)
+}
+
+/** The message that makes the command's run request, delivered after the event is recorded. */
+function commandOf(
+  service: ServiceContext,
+  exchange: Exchange,
+  project: SnapshotOf<any>,
+  event: PreparedEvent,
+): SendParams {
+  const idempotencyKey = `event:${event.id}`
+  const order = {
+    project,
+    body: {
+      entry_event: event.event_type,
+      payload: event.payload as Record<string, unknown>,
+      throttle: event.throttle,
+      ...(event.trace_id === null ? {} : { trace_id: event.trace_id }),
+    },
+    idempotencyKey,
+    by: exchange.principal.by,
+    traceParent: undefined,
+  }
+  const id = runRequestIdOf(project.context.id, idempotencyKey, 0)
+  const caused = { causation_id: event.id, gather_id: event.gather_id, parent_span_id: event.span_id }
+  const message = { ...runRequestMessage(service.runtime, order), ...caused, id, fingerprint: event.id }
+  return { to: { kind: 'run_request', id }, message: message as unknown as SendParams['message'] }
+}
+
+function record(
+  service: ServiceContext,
+  exchange: Exchange,
+  project: SnapshotOf<any>,
+  events: readonly PreparedEvent[],
+  commands: readonly SendParams[],
+): void {
+  const message = { type: 'record', by: exchange.principal.by, events, commands } as MessageBody
+  service.runtime.ask({ kind: 'project', id: project.context.id }, message, (answer) => {
+    if (exchange.done) return
+    if (!answer.ok) return refuse(exchange, answer)
+    markCursor(service, exchange, answer.sequence)
+    exchange.answer(200, {
+      accepted: answer.accepted,
+      duplicates: answer.duplicates,
+      events: events.map((event) => event.id),
+      run_requests: commands.map((command) => command.to.id),
+      cursor: cursorAt(service, answer.sequence),
+    })
+  })
+}

@@ -1,0 +1,121 @@
+/** Engine runs: what one attempt did inside the engine. Summaries and evidence are taken in every state. */
+import {
+  type EvidenceObservationsBody,
+  engineRunDocument,
+  evidenceObservationsBody,
+  traceSummaryBody,
+} from '../../machines/documents/engine-run.ts'
+import { modules } from '../../machines/index.ts'
+import type { MessageBody, SnapshotOf } from '../../runtime/api.ts'
+import { deriveId, digestOf } from '../../runtime/identity.ts'
+import { maySee } from '../access.ts'
+import type { Exchange } from '../exchange.ts'
+import { isServiceId, markCursor, notFound, refuse } from '../replies.ts'
+import type { Route, ServiceContext } from '../route.ts'
+import { hasHeld } from '../run-request-answers.ts'
+
+const AREA = 'engine runs'
+const one = { description: 'The engine run, with its summary and its evidence.', schema: engineRunDocument }
+/** A run is opened by a message that its run request sends; a post that is very quick comes a turn before it. */
+const TURNS_WAITED_MAX = 2
+
+export function engineRunRoutes(service: ServiceContext): readonly Route[] {
+  return [readRoute(service), traceSummaryRoute(service), evidenceRoute(service)]
+}
+
+/** Hand over the run that the path names, if it exists for the asker; else answer 404. */
+function withEngineRun(
+  service: ServiceContext,
+  exchange: Exchange,
+  found: (run: SnapshotOf<any>) => void,
+  turnsLeft = TURNS_WAITED_MAX,
+): void {
+  const id = exchange.params[0]!
+  const run = isServiceId('run', id) ? service.runtime.read({ kind: 'engine_run', id }) : undefined
+  if (run === undefined && turnsLeft > 0) {
+    service.runtime.nature.nextTurn(() => {
+      if (!exchange.done) exchange.attempt(() => withEngineRun(service, exchange, found, turnsLeft - 1))
+    })
+    return
+  }
+  if (run !== undefined && mayReach(service, exchange, run)) found(run)
+  else notFound(exchange, 'engine run', id)
+}
+
+function mayReach(service: ServiceContext, { principal }: Exchange, { context }: SnapshotOf<any>): boolean {
+  if (principal.runnerId === undefined) return maySee(principal, context.project)
+  if (context.runner_id === principal.runnerId) return true
+  const request = service.runtime.read({ kind: 'run_request', id: context.run_request_id })
+  return request !== undefined && hasHeld(request.context, principal.runnerId)
+}
+
+function readRoute(service: ServiceContext): Route {
+  return {
+    method: 'GET',
+    path: '/api/engine-runs/:id',
+    area: AREA,
+    summary: 'Read an engine run, with its trace summary and evidence.',
+    access: { right: 'view' },
+    answers: { 200: one },
+    problems: ['not_found'],
+    handle: (exchange) =>
+      withEngineRun(service, exchange, (run) => {
+        markCursor(service, exchange)
+        exchange.answer(200, modules.engine_run.document(run))
+      }),
+  }
+}
+
+function traceSummaryRoute(service: ServiceContext): Route {
+  return {
+    method: 'POST',
+    path: '/api/engine-runs/:id/trace-summary',
+    area: AREA,
+    summary: 'Post the trace summary of an engine run; a later one replaces it.',
+    access: { right: 'runner', runner: 'holder' },
+    body: { schema: traceSummaryBody },
+    answers: { 200: one },
+    problems: ['not_found'],
+    handle: (exchange) => {
+      const summary = exchange.body
+      tell(service, exchange, { type: 'trace_summary', summary, digest: digestOf(summary) } as MessageBody)
+    },
+  }
+}
+
+function evidenceRoute(service: ServiceContext): Route {
+  return {
+    method: 'POST',
+    path: '/api/engine-runs/:id/evidence-observations',
+    area: AREA,
+    summary:
+      'Post what was observed: 1 to 100 observations, all or nothing. One already recorded is not recorded twice.',
+    access: { right: 'runner', runner: 'holder' },
+    body: { schema: evidenceObservationsBody },
+    answers: { 200: one },
+    problems: ['not_found', 'illegal_move'],
+    handle: (exchange) => {
+      const { observations } = exchange.body as EvidenceObservationsBody
+      // The same observation of the same run is one: its id derives from what it says.
+      const identified = observations.map((seen) => ({
+        id: deriveId('obs', 'observation', exchange.params[0]!, digestOf(seen)),
+        ...seen,
+      }))
+      tell(service, exchange, { type: 'evidence', observations: identified } as MessageBody)
+    },
+  }
+}
+
+function tell(service: ServiceContext, exchange: Exchange, message: MessageBody): void {
+  withEngineRun(service, exchange, (run) => {
+    const { principal } = exchange
+    if (principal.runnerId !== undefined) service.dispatcher.touch(principal.runnerId)
+    const ref = { kind: 'engine_run', id: run.context.id } as const
+    service.runtime.ask(ref, { ...message, by: principal.by }, (answer) => {
+      if (exchange.done) return
+      if (!answer.ok) return refuse(exchange, answer)
+      markCursor(service, exchange, answer.sequence)
+      exchange.answer(200, modules.engine_run.document(answer.snapshot))
+    })
+  })
+}

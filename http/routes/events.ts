@@ -1,0 +1,156 @@
+/** Reading recorded events: the list, with Watch's filters, and one event by its id. */
+import { recordedEventSchema } from '../../machines/events/envelope.ts'
+import { closedObject, stringEnum, Type } from '../../machines/schema.ts'
+import type { Runtime } from '../../runtime/api.ts'
+import { oldestCursor, placeOf, tooOld } from '../../runtime/stream/cursor.ts'
+import { Filter } from '../../runtime/stream/filter.ts'
+import {
+  type EventQuery,
+  type EventsFound,
+  findEvent,
+  findEvents,
+  type HistoryHint,
+  LeftTheLog,
+} from '../../runtime/stream/find-events.ts'
+import type { Exchange } from '../exchange.ts'
+import { LIST_LIMIT_DEFAULT, LIST_LIMIT_MAX, nextLink } from '../lists.ts'
+import { cursorAt, markCursor, notFound } from '../replies.ts'
+import type { Route, ServiceContext } from '../route.ts'
+import { cursorFault, cursorParameter, filterOf, filterParameters } from '../watch.ts'
+
+/** Which history holds everything that the filter lets through. A run request has its trace to itself. */
+function hintOf(filter: Filter, runtime: Pick<Runtime, 'read'>): HistoryHint | undefined {
+  const traces = filter.values('trace_id')
+  if (traces !== undefined) return { of: 'trace', ids: [...traces] }
+  const items = filter.values('item_id')
+  if (items !== undefined) return { of: 'item', ids: [...items] }
+  const requests = filter.values('run_request_id')
+  if (requests === undefined) return undefined
+  const ids: string[] = []
+  for (const id of requests) {
+    const traceId = runtime.read({ kind: 'run_request', id })?.context.trace_id
+    // Events may have been imported without their request: then only a scan finds them.
+    if (typeof traceId !== 'string') return undefined
+    ids.push(traceId)
+  }
+  return { of: 'trace', ids }
+}
+
+/** Where a list begins: behind its cursor, or at the end of the log that its order starts from. */
+function placeToBegin(exchange: Exchange, journal: Runtime['journal']): number | undefined {
+  const { cursor, order } = exchange.query
+  if (cursor === undefined) return order === 'desc' ? journal.lastSequence + 1 : journal.oldestSequence - 1
+  const place = placeOf(cursor, journal)
+  if (place.ok) return place.sequence
+  const { code, detail, extra } = cursorFault(place)
+  exchange.problem(code, detail, extra)
+  return undefined
+}
+
+/** The events' own texts, as the log holds them. */
+function answerPage(service: ServiceContext, exchange: Exchange, found: EventsFound): void {
+  markCursor(service, exchange, found.lastSequence)
+  let tail = ''
+  if (found.next !== undefined) {
+    const cursor = cursorAt(service, found.next)
+    exchange.setHeader('Link', nextLink(exchange, cursor))
+    tail = `,"next_cursor":"${cursor}"`
+  }
+  exchange.answer(200, `{"items":[${found.texts.join(',')}]${tail}}`)
+}
+
+/** A search goes on after the handler has returned: what it throws is answered here. */
+function guard(service: ServiceContext, exchange: Exchange, work: Promise<void>): void {
+  const { journal } = service.runtime
+  work.catch((error: unknown) => {
+    if (!(error instanceof LeftTheLog)) return exchange.fault(error)
+    exchange.problem('cursor_too_old', tooOld(journal), { members: { oldest: oldestCursor(journal) } })
+  })
+}
+
+async function list(service: ServiceContext, exchange: Exchange): Promise<void> {
+  const { runtime } = service
+  const filtered = filterOf(exchange.query, exchange.principal, runtime)
+  if (!filtered.ok) {
+    exchange.problem(filtered.fault.code, filtered.fault.detail, filtered.fault.extra)
+    return
+  }
+  const { filter } = filtered
+  const from = placeToBegin(exchange, runtime.journal)
+  if (from === undefined) return
+  const hint = hintOf(filter, runtime)
+  const { order = 'asc', limit = LIST_LIMIT_DEFAULT } = exchange.query
+  const query: EventQuery = { filter, order, from, limit, ...(hint === undefined ? {} : { hint }) }
+  answerPage(service, exchange, await findEvents(runtime.journal, runtime.nature, query, () => !exchange.aborted))
+}
+
+async function one(service: ServiceContext, exchange: Exchange): Promise<void> {
+  const { journal, nature } = service.runtime
+  const [id = ''] = exchange.params
+  const traceId: string | undefined = exchange.query.trace_id
+  if (!/^evt_[0-9a-f]{1,128}$/.test(id)) return notFound(exchange, 'event', id)
+  const lastSequence = journal.lastSequence
+  const { text, isWhole } = await findEvent(journal, nature, id, traceId, () => !exchange.aborted)
+  const { projects } = exchange.principal
+  const visible = new Filter({}, projects === '*' ? undefined : projects)
+  if (text === undefined || !visible.matchesText(text)) {
+    const where = traceId === undefined ? 'the newest events of the log' : 'that trace'
+    const advice = isWhole ? '' : '; name its `trace_id` to look further back'
+    return exchange.problem('not_found', `There is no event ${id} in ${where}${advice}.`)
+  }
+  markCursor(service, exchange, lastSequence)
+  exchange.answer(200, text)
+}
+
+export function eventRoutes(service: ServiceContext): readonly Route[] {
+  return [
+    {
+      method: 'GET',
+      path: '/api/events',
+      area: 'events',
+      summary: "List recorded events, with Watch's filters.",
+      description:
+        'Oldest first, or newest first with `order=desc`. Traces, items and run requests have an index; other filters ' +
+        'read a bounded part of the log, and may answer a short page with a cursor to go on. `Watch-Cursor` is where ' +
+        'to watch from.',
+      access: { right: 'view' },
+      query: closedObject({
+        limit: Type.Optional(
+          Type.Integer({
+            minimum: 1,
+            maximum: LIST_LIMIT_MAX,
+            description: `Events at most; default ${LIST_LIMIT_DEFAULT}.`,
+          }),
+        ),
+        cursor: Type.Optional(cursorParameter('`next_cursor` of the page before, or the cursor of a Watch frame.')),
+        order: Type.Optional(stringEnum(['asc', 'desc'], { description: 'Oldest (default) or newest first.' })),
+        ...filterParameters,
+      }),
+      answers: {
+        200: {
+          description: 'A page of events.',
+          schema: Type.Object({
+            items: Type.Array(recordedEventSchema),
+            next_cursor: Type.Optional(cursorParameter('Goes on behind this page; absent on the last one.')),
+          }),
+        },
+      },
+      problems: ['invalid_cursor', 'cursor_too_old', 'cursor_of_another_log'],
+      handle: (exchange) => guard(service, exchange, list(service, exchange)),
+    },
+    {
+      method: 'GET',
+      path: '/api/events/:id',
+      area: 'events',
+      summary: 'Read one event.',
+      description: 'With `trace_id` it is found wherever it is; without, among the newest 100,000 events.',
+      access: { right: 'view' },
+      query: closedObject({
+        trace_id: Type.Optional(Type.String({ minLength: 1, maxLength: 128, description: 'The trace that it is in.' })),
+      }),
+      answers: { 200: { description: 'The event.', schema: recordedEventSchema } },
+      problems: ['not_found'],
+      handle: (exchange) => guard(service, exchange, one(service, exchange)),
+    },
+  ]
+}

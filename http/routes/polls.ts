@@ -1,0 +1,83 @@
+/**
+ * A runner asks for work, and waits for it. Hot: an empty poll passes the gate, touches the runner and answers,
+ * and nothing is written. A parked poll ends with its connection, its token, or the service.
+ */
+import { executionRequestDocument } from '../../machines/documents/execution-request.ts'
+import { POLL_WAIT_SECONDS_MAX } from '../../machines/documents/run-request.ts'
+import { closedObject, Type } from '../../machines/schema.ts'
+import type { PollAnswer, PollRefusal } from '../../runtime/dispatch/runner.ts'
+import type { Exchange } from '../exchange.ts'
+import type { Route, ServiceContext } from '../route.ts'
+
+const newsHeaders = {
+  'Intendant-Draining': '`true`: the runner takes nothing new; it finishes what it holds.',
+  'Intendant-Cancel': 'Ids of the run requests that it is to stop, separated by commas.',
+}
+
+export function pollRoutes(service: ServiceContext): readonly Route[] {
+  return [
+    {
+      method: 'GET',
+      path: '/api/runners/:runner_id/run-requests/next',
+      area: 'run requests',
+      summary: 'A runner polls for its next run request.',
+      description:
+        'Answers at once when there is work or news, else waits up to `wait` seconds. A runner has at most one ' +
+        'unaccepted offer: until it is accepted, released or over, a poll answers with it again.',
+      access: { right: 'runner', runner: 'own' },
+      query: closedObject({
+        wait: Type.Optional(
+          Type.Integer({ minimum: 0, maximum: POLL_WAIT_SECONDS_MAX, description: 'Seconds to wait; default 0.' }),
+        ),
+      }),
+      answers: {
+        200: { description: 'Work for the runner.', schema: executionRequestDocument, headers: newsHeaders },
+        204: { description: 'No work now.', headers: newsHeaders },
+      },
+      problems: ['too_many_polls', 'runner_removed', 'token_revoked', 'token_expired'],
+      handle: (exchange) => poll(service, exchange),
+    },
+  ]
+}
+
+function poll({ dispatcher, principals }: ServiceContext, exchange: Exchange): void {
+  const waitMs = exchange.query.wait === undefined ? 0 : (exchange.query.wait as number) * 1_000
+  let forget: (() => void) | undefined
+  const handle = dispatcher.poll(exchange.params[0]!, waitMs, (answer) => {
+    forget?.()
+    answerPoll(exchange, answer)
+  })
+  if (exchange.done) return
+  const { principal } = exchange
+  forget = principals.onRevoked(principal, () => {
+    handle.abort()
+    const code = principal.revoked ? 'token_revoked' : 'token_expired'
+    exchange.problem(code, 'The token of this poll is not valid any more.')
+  })
+  exchange.onAborted(() => {
+    forget?.()
+    handle.abort()
+  })
+}
+
+function answerPoll(exchange: Exchange, answer: PollAnswer | PollRefusal): void {
+  if (typeof answer === 'string') {
+    refusePoll(exchange, answer)
+    return
+  }
+  if (answer.draining) exchange.setHeader('Intendant-Draining', 'true')
+  if (answer.cancel.length > 0) exchange.setHeader('Intendant-Cancel', answer.cancel.join(', '))
+  if (answer.offer === undefined) exchange.answer(204)
+  else exchange.answer(200, answer.offer)
+}
+
+function refusePoll(exchange: Exchange, refusal: PollRefusal): void {
+  if (refusal === 'too_many_polls') {
+    exchange.problem('too_many_polls', 'The runner has capacity + 1 polls parked already.')
+  } else if (refusal === 'runner_removed') {
+    exchange.problem('runner_removed', 'The runner was removed.')
+  } else {
+    // Not an error: the runner just asks again, of the service that comes up.
+    exchange.setHeader('Retry-After', '1').answer(204)
+  }
+}

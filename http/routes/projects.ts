@@ -1,0 +1,212 @@
+/** Projects: what all else belongs to. Every `:id` of a project takes its id or its key. */
+
+import { PROJECT_KEY_PATTERN } from '../../machines/documents/fields.ts'
+import {
+  charterBody,
+  type ProjectCreate,
+  projectCreateBody,
+  projectDocument,
+  projectPatchBody,
+} from '../../machines/documents/project.ts'
+import { modules } from '../../machines/index.ts'
+import { stringEnum, Type } from '../../machines/schema.ts'
+import type { Answer, MessageBody, SnapshotOf } from '../../runtime/api.ts'
+import { digestOf, projectIdOf } from '../../runtime/identity.ts'
+import { maySee } from '../access.ts'
+import type { Exchange } from '../exchange.ts'
+import { IDEMPOTENCY_HEADER, readIdempotencyKey } from '../idempotency.ts'
+import { answerList, listAnswer, listQuery } from '../lists.ts'
+import { markCursor, refuse, visibleProject } from '../replies.ts'
+import type { Route, ServiceContext } from '../route.ts'
+
+const AREA = 'projects'
+const document = (snapshot: SnapshotOf<any>): object => modules.project.document(snapshot)
+const one = { description: 'The project.', schema: projectDocument }
+
+export function projectRoutes(service: ServiceContext): readonly Route[] {
+  return [createRoute(service), ...readRoutes(service), patchRoute(service), charterRoute(service)]
+}
+
+function createRoute(service: ServiceContext): Route {
+  return {
+    method: 'POST',
+    path: '/api/projects',
+    area: AREA,
+    summary: 'Create a project.',
+    description: 'Its key never changes; without one it is made from the name. Needs a token that is not confined.',
+    access: { right: 'intent.write' },
+    body: { schema: projectCreateBody },
+    headers: [IDEMPOTENCY_HEADER],
+    answers: {
+      201: one,
+      200: {
+        ...one,
+        description: 'The project that this key made before.',
+        headers: { 'Idempotent-Replay': '`true`' },
+      },
+    },
+    problems: ['forbidden', 'already_exists', 'idempotency_key_reused'],
+    handle: (exchange) => create(service, exchange),
+  }
+}
+
+function create(service: ServiceContext, exchange: Exchange): void {
+  const body = exchange.body as ProjectCreate
+  const key = body.key ?? slugOf(body.name)
+  if (key === undefined) {
+    exchange.problem('invalid_body', 'No key can be made from the name: give one.', {
+      errors: [{ pointer: '/key', detail: 'is missing, and the name has no letter or digit to make it from' }],
+    })
+    return
+  }
+  if (!maySee(exchange.principal, key)) {
+    exchange.problem('forbidden', 'The token is confined to its projects: it cannot create another.')
+    return
+  }
+  const idempotency = readIdempotencyKey(exchange)
+  if (!idempotency.ok) return
+  const id = projectIdOf(key)
+  // The key is scoped to who asks: somebody else's same key is not a repeat.
+  const message = {
+    type: 'create',
+    by: exchange.principal.by,
+    ...body,
+    id,
+    key,
+    fingerprint: digestOf(body),
+    ...(idempotency.key === undefined ? {} : { idempotency_key: `${exchange.principal.name}\0${idempotency.key}` }),
+  } as MessageBody
+  service.runtime.ask({ kind: 'project', id }, message, (answer) => answerCreate(service, exchange, answer))
+}
+
+function answerCreate(service: ServiceContext, exchange: Exchange, answer: Answer): void {
+  if (exchange.done) return
+  if (!answer.ok) {
+    refuse(exchange, answer)
+    return
+  }
+  markCursor(service, exchange, answer.sequence)
+  const isReplay = answer.repeat === 'replay'
+  if (isReplay) exchange.setHeader('Idempotent-Replay', 'true')
+  else exchange.setHeader('Location', `/api/projects/${answer.snapshot.context.key}`)
+  exchange.answer(isReplay ? 200 : 201, document(answer.snapshot))
+}
+
+/** Lower-case letters, digits and single dashes; undefined when nothing is left, or the word is taken by the service. */
+export function slugOf(name: string): string | undefined {
+  const slug = name
+    .normalize('NFKD')
+    .replaceAll(/[\u0300-\u036f]/g, '')
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9_]+/g, '-')
+    .replaceAll(/^[-_]+/g, '')
+    .slice(0, 63)
+    .replaceAll(/-+$/g, '')
+  return new RegExp(PROJECT_KEY_PATTERN).test(slug) ? slug : undefined
+}
+
+function readRoutes(service: ServiceContext): readonly Route[] {
+  return [
+    {
+      method: 'GET',
+      path: '/api/projects',
+      area: AREA,
+      summary: 'List the projects.',
+      access: { right: 'view' },
+      query: listQuery({
+        state: Type.Optional(stringEnum(['active', 'archived'], { description: 'Only those in this state.' })),
+      }),
+      answers: { 200: listAnswer(projectDocument, 'Projects, newest first.') },
+      handle: (exchange) => {
+        const { principal } = exchange
+        const { state } = exchange.query
+        const matches = ({ value, context }: SnapshotOf<any>): boolean =>
+          maySee(principal, context.key) && (state === undefined || value === state)
+        answerList(service, exchange, { kind: 'project', index: 'all', value: '', matches }, document)
+      },
+    },
+    {
+      method: 'GET',
+      path: '/api/projects/:id',
+      area: AREA,
+      summary: 'Read a project.',
+      access: { right: 'view' },
+      answers: { 200: one },
+      problems: ['not_found'],
+      handle: (exchange) => {
+        const project = visibleProject(service, exchange, exchange.params[0]!)
+        if (project === undefined) return
+        markCursor(service, exchange)
+        exchange.answer(200, document(project))
+      },
+    },
+    {
+      method: 'GET',
+      path: '/api/projects/:id/charter',
+      area: AREA,
+      summary: "Read a project's charter: what it means, in its owner's words.",
+      access: { right: 'view' },
+      answers: { 200: { description: 'The charter; empty until it is written.', schema: charterBody } },
+      problems: ['not_found'],
+      handle: (exchange) => {
+        const project = visibleProject(service, exchange, exchange.params[0]!)
+        if (project === undefined) return
+        markCursor(service, exchange)
+        exchange.answer(200, project.context.charter ?? {})
+      },
+    },
+  ]
+}
+
+function patchRoute(service: ServiceContext): Route {
+  return {
+    method: 'PATCH',
+    path: '/api/projects/:id',
+    area: AREA,
+    summary: 'Change a project’s name or repository, archive it, or bring it back.',
+    access: { right: 'intent.write' },
+    body: { schema: projectPatchBody },
+    answers: { 200: one },
+    problems: ['not_found', 'illegal_move', 'project_archived'],
+    handle: (exchange) => {
+      const project = visibleProject(service, exchange, exchange.params[0]!)
+      if (project === undefined) return
+      tell(service, exchange, project, { type: 'update', ...exchange.body } as MessageBody, document)
+    },
+  }
+}
+
+function charterRoute(service: ServiceContext): Route {
+  return {
+    method: 'PUT',
+    path: '/api/projects/:id/charter',
+    area: AREA,
+    summary: "Write a project's charter, the whole of it: a field left out is cleared.",
+    access: { right: 'intent.write' },
+    body: { schema: charterBody },
+    answers: { 200: { description: 'The charter.', schema: charterBody } },
+    problems: ['not_found', 'project_archived', 'illegal_move'],
+    handle: (exchange) => {
+      const project = visibleProject(service, exchange, exchange.params[0]!)
+      if (project === undefined) return
+      const message = { type: 'set_charter', charter: exchange.body } as MessageBody
+      tell(service, exchange, project, message, ({ context }) => context.charter ?? {})
+    },
+  }
+}
+
+function tell(
+  service: ServiceContext,
+  exchange: Exchange,
+  project: SnapshotOf<any>,
+  message: MessageBody,
+  shown: (snapshot: SnapshotOf<any>) => object,
+): void {
+  const ref = { kind: 'project', id: project.context.id } as const
+  service.runtime.ask(ref, { ...message, by: exchange.principal.by }, (answer) => {
+    if (exchange.done) return
+    if (!answer.ok) return refuse(exchange, answer)
+    markCursor(service, exchange, answer.sequence)
+    exchange.answer(200, shown(answer.snapshot))
+  })
+}

@@ -1,0 +1,189 @@
+/**
+ * What a runner posts about a run request that it holds. Each post goes to the request's actor, which alone
+ * decides whether the attempt is still the runner's; a heartbeat reaches it only when it would change something.
+ */
+import {
+  acceptedBody,
+  completedBody,
+  eventsBody,
+  failedBody,
+  heartbeatBody,
+  releaseBody,
+  runAnswer,
+  runEventsAnswer,
+  startedBody,
+} from '../../machines/documents/run-request.ts'
+import type { TSchema } from '../../machines/schema.ts'
+import type { MessageBody, Taken } from '../../runtime/api.ts'
+import { digestOf } from '../../runtime/identity.ts'
+import { admitEvents, type StatedEvent } from '../events-in.ts'
+import type { Exchange } from '../exchange.ts'
+import type { ProblemCode } from '../problems.ts'
+import { cursorAt, markCursor, refuse } from '../replies.ts'
+import type { Route, RouteBody, ServiceContext } from '../route.ts'
+import { runAnswerOf, visibleRunRequest } from '../run-request-answers.ts'
+
+/** States in which a heartbeat of the holder only prolongs the lease: nothing is written. */
+const RENEWING_STATES: ReadonlySet<string> = new Set(['accepted', 'started', 'cancelling'])
+
+const POST_PROBLEMS = [
+  'not_found',
+  'illegal_move',
+  'stale_attempt',
+  'attempt_required',
+  'result_conflict',
+  'engine_run_taken',
+] as const
+
+interface Post {
+  readonly name: string
+  readonly summary: string
+  readonly body: RouteBody
+  readonly answer?: TSchema
+  readonly problems?: readonly ProblemCode[]
+  readonly handle: (service: ServiceContext, exchange: Exchange) => void
+}
+
+const posts: readonly Post[] = [
+  {
+    name: 'accepted',
+    summary: 'The runner takes the offer: from now on its lease runs.',
+    body: { schema: acceptedBody, optional: true },
+    handle: (service, exchange) => tell(service, exchange, { type: 'accepted', ...exchange.body }),
+  },
+  {
+    name: 'started',
+    summary: 'The work begins. A runner begins only after a 2xx to this post.',
+    body: { schema: startedBody, optional: true },
+    handle: (service, exchange) => tell(service, exchange, { type: 'started', ...exchange.body }),
+  },
+  {
+    name: 'heartbeat',
+    summary: 'The runner is still at it: the lease starts again in full length.',
+    body: { schema: heartbeatBody, optional: true },
+    handle: heartbeat,
+  },
+  {
+    name: 'events',
+    summary: 'Events of the run: 1 to 1,000, all or nothing. An event already recorded is a duplicate.',
+    body: { schema: eventsBody, limit: 'events' },
+    answer: runEventsAnswer,
+    problems: ['service_owned_type', 'invalid_event', 'event_id_mismatch', 'event_too_large'],
+    handle: postEvents,
+  },
+  {
+    name: 'completed',
+    summary: 'The work is done, with its Run Result. The same post again gets the same answer.',
+    body: { schema: completedBody },
+    handle: (service, exchange) => {
+      const { attempt: _, ...said } = exchange.body
+      tell(service, exchange, { type: 'completed', ...exchange.body, digest: digestOf(said) })
+    },
+  },
+  {
+    name: 'failed',
+    summary: 'The work failed: the class says who must act.',
+    body: { schema: failedBody },
+    handle: (service, exchange) => {
+      const { attempt: _, ...said } = exchange.body
+      tell(service, exchange, { type: 'failed', ...exchange.body, digest: digestOf(said) })
+    },
+  },
+]
+
+export function runPostRoutes(service: ServiceContext): readonly Route[] {
+  return [...posts.map((post) => postRoute(service, post)), releaseRoute(service)]
+}
+
+function postRoute(service: ServiceContext, post: Post): Route {
+  return {
+    method: 'POST',
+    path: `/api/run-requests/:id/${post.name}`,
+    area: 'run requests',
+    summary: post.summary,
+    access: { right: 'runner', runner: 'holder' },
+    body: post.body,
+    answers: { 200: { description: 'Taken, or said before.', schema: post.answer ?? runAnswer } },
+    problems: [...POST_PROBLEMS, ...(post.problems ?? [])],
+    handle: (exchange) => post.handle(service, exchange),
+  }
+}
+
+function releaseRoute(service: ServiceContext): Route {
+  return {
+    method: 'POST',
+    path: '/api/run-requests/:id/release',
+    area: 'run requests',
+    summary: 'Give the request back before the work has begun: queued again, and nobody is to blame.',
+    description: 'By its runner, or by an operator on behalf of the runner that holds it.',
+    access: { right: 'work.operate', runner: 'holder' },
+    body: { schema: releaseBody, optional: true },
+    answers: { 200: { description: 'Queued again.', schema: runAnswer } },
+    problems: ['not_found', 'illegal_move', 'stale_attempt', 'attempt_required'],
+    handle: (exchange) => tell(service, exchange, { type: 'release', ...exchange.body }),
+  }
+}
+
+/** Put the post into the actor's mailbox and answer what came of it. */
+function tell(
+  service: ServiceContext,
+  exchange: Exchange,
+  message: MessageBody,
+  more?: (taken: Taken) => object,
+): void {
+  const snapshot = visibleRunRequest(service, exchange)
+  if (snapshot === undefined) return
+  const { context } = snapshot
+  const { principal } = exchange
+  if (principal.runnerId !== undefined) service.dispatcher.touch(principal.runnerId)
+  const { attempt } = message as { attempt?: number }
+  // An operator's release names the holder of the moment; the machine refuses it if that has changed meanwhile.
+  const runnerId = principal.runnerId ?? context.offered_to ?? ''
+  const fence = principal.runnerId === undefined && attempt === undefined ? { attempt: context.attempt } : {}
+  const ref = { kind: 'run_request', id: context.id } as const
+  const addressed = { ...message, ...fence, by: principal.by, runner_id: runnerId }
+  service.runtime.ask(ref, addressed, (answer) => {
+    if (exchange.done) return
+    if (!answer.ok) return refuse(exchange, answer)
+    // Any post of the holder renews its lease, also one that repeats and so takes no step.
+    if (answer.repeat !== undefined || answer.accepted === 0) service.runtime.renew(ref)
+    markCursor(service, exchange, answer.sequence)
+    const body = runAnswerOf(service, answer)
+    exchange.answer(200, more === undefined ? body : Object.assign(body, more(answer)))
+  })
+}
+
+function heartbeat(service: ServiceContext, exchange: Exchange): void {
+  const snapshot = visibleRunRequest(service, exchange)
+  if (snapshot === undefined) return
+  const { context, value } = snapshot
+  const { runnerId } = exchange.principal
+  const { attempt } = exchange.body as { attempt?: number }
+  const isHolder = runnerId === context.offered_to && (attempt ?? 1) === context.attempt
+  if (!isHolder || !RENEWING_STATES.has(value)) {
+    tell(service, exchange, { type: 'heartbeat', ...(attempt === undefined ? {} : { attempt }) } as MessageBody)
+    return
+  }
+  service.dispatcher.touch(runnerId!)
+  service.runtime.renew({ kind: 'run_request', id: context.id })
+  const { lastSequence } = service.runtime.journal
+  markCursor(service, exchange, lastSequence)
+  const taken: Taken = { ok: true, snapshot, version: 0, sequence: lastSequence, accepted: 0, duplicates: 0 }
+  exchange.answer(200, runAnswerOf(service, taken))
+}
+
+function postEvents(service: ServiceContext, exchange: Exchange): void {
+  const snapshot = visibleRunRequest(service, exchange)
+  if (snapshot === undefined) return
+  const { project, trace_id: traceId, throttle } = snapshot.context
+  const { attempt, events } = exchange.body as { attempt?: number; events: readonly StatedEvent[] }
+  const { eventBytesMax } = service.runtime.settings
+  const prepared = admitEvents(exchange, events, { project, traceId, throttle, isFixed: true, eventBytesMax })
+  if (prepared === undefined) return
+  const message = { type: 'events', events: prepared, ...(attempt === undefined ? {} : { attempt }) } as MessageBody
+  tell(service, exchange, message, (taken) => ({
+    accepted: taken.accepted,
+    duplicates: taken.duplicates,
+    cursor: cursorAt(service, taken.sequence),
+  }))
+}

@@ -1,0 +1,316 @@
+/** Run requests as people and programs see them: made, listed, read, stopped, queued again, given up, approved. */
+import {
+  cancelBody,
+  cancelManyBody,
+  operatorFailBody,
+  RUN_REQUEST_STATES,
+  type RunRequestCreate,
+  runRequestCreateBody,
+  runRequestDocument,
+} from '../../machines/documents/run-request.ts'
+import type { RunRequestContext } from '../../machines/run-request-context.ts'
+import { closedObject, stringEnum, Type } from '../../machines/schema.ts'
+import type { ListRequest, MessageBody, SnapshotOf, Taken } from '../../runtime/api.ts'
+import { createRunRequest } from '../../runtime/run-requests.ts'
+import { mayDo, maySee } from '../access.ts'
+import type { Exchange } from '../exchange.ts'
+import { IDEMPOTENCY_HEADER, readIdempotencyKey } from '../idempotency.ts'
+import { answerList, listAnswer, listQuery } from '../lists.ts'
+import type { ProblemCode } from '../problems.ts'
+import { markCursor, notFound, projectId, refuse, visibleProject } from '../replies.ts'
+import type { Route, ServiceContext } from '../route.ts'
+import { runRequestDocumentOf, visibleRunRequest } from '../run-request-answers.ts'
+import { parseTraceparent } from '../traceparent.ts'
+
+const state = Type.Optional(stringEnum(RUN_REQUEST_STATES, { description: 'Only those in this state.' }))
+const name = (description: string) => Type.Optional(Type.String({ minLength: 1, maxLength: 128, description }))
+const projectFilter = name('Only those of this project (key or id).')
+const runnerFilter = name('Only those whose current attempt this runner holds or held.')
+const labelFilter = name('Only those that ask for this label.')
+
+const AREA = 'run requests'
+const one = { description: 'The run request.', schema: runRequestDocument }
+const page = listAnswer(runRequestDocument, 'Run requests, newest first.')
+
+export function runRequestRoutes(service: ServiceContext): readonly Route[] {
+  return [createRoute(service), ...readRoutes(service), cancelManyRoute(service), ...moveRoutes(service)]
+}
+
+function createRoute(service: ServiceContext): Route {
+  return {
+    method: 'POST',
+    path: '/api/projects/:id/run-requests',
+    area: AREA,
+    summary: 'Ask for work: a run request, to be handed to one runner.',
+    description:
+      'With throttle `full` it waits for an approval. A given idempotency key (header or field) is scoped to the ' +
+      'project and kept 24 h after settlement; without one, a key derived from what is asked for stops a twin.',
+    access: { right: 'work.submit' },
+    body: { schema: runRequestCreateBody },
+    headers: [IDEMPOTENCY_HEADER, 'traceparent'],
+    answers: {
+      201: { description: 'Made.', schema: runRequestDocument },
+      200: {
+        description: 'The request that has the key.',
+        schema: runRequestDocument,
+        headers: { 'Idempotent-Replay': '`true`' },
+      },
+    },
+    problems: [
+      'not_found',
+      'forbidden',
+      'project_archived',
+      'idempotency_key_reused',
+      'idempotency_key_conflict',
+      'unknown_brief',
+      'brief_digest_mismatch',
+      'brief_not_compiled',
+      'trace_in_use',
+    ],
+    handle: (exchange) => create(service, exchange),
+  }
+}
+
+function create(service: ServiceContext, exchange: Exchange): void {
+  const project = visibleProject(service, exchange, exchange.params[0]!)
+  if (project === undefined) return
+  if (project.value !== 'active') {
+    exchange.problem('project_archived', `The project ${project.context.key} is archived and takes no new work.`)
+    return
+  }
+  const body = exchange.body as RunRequestCreate
+  const { principal } = exchange
+  if ((body.priority ?? 0) > 0 && !mayDo(principal, 'work.operate')) {
+    exchange.problem('forbidden', 'A priority above 0 needs the right work.operate.')
+    return
+  }
+  const key = readIdempotencyKey(exchange, body.idempotency_key)
+  if (!key.ok) return
+  const traceParent = parseTraceparent(exchange.header('traceparent'))
+  const order = { project, body, idempotencyKey: key.key, by: principal.by, traceParent }
+  createRunRequest(service.runtime, order, (answer) => {
+    if (exchange.done) return
+    if (!answer.ok) return refuse(exchange, answer)
+    markCursor(service, exchange, answer.sequence)
+    const isReplay = answer.repeat === 'replay'
+    if (isReplay) exchange.setHeader('Idempotent-Replay', 'true')
+    else exchange.setHeader('Location', `/api/run-requests/${answer.snapshot.context.id}`)
+    exchange.answer(isReplay ? 200 : 201, runRequestDocumentOf(service, answer.snapshot))
+  })
+}
+
+function readRoutes(service: ServiceContext): readonly Route[] {
+  const document = (snapshot: SnapshotOf<any>): object => runRequestDocumentOf(service, snapshot)
+  return [
+    {
+      method: 'GET',
+      path: '/api/run-requests',
+      area: AREA,
+      summary: 'List run requests by project, state, runner, label.',
+      access: { right: 'view' },
+      query: listQuery({ project: projectFilter, state, runner: runnerFilter, label: labelFilter }),
+      answers: { 200: page },
+      problems: ['not_found'],
+      handle: (exchange) => {
+        const filter = filterOf(service, exchange, exchange.query)
+        if (filter !== undefined) answerList(service, exchange, filter, document)
+      },
+    },
+    {
+      method: 'GET',
+      path: '/api/projects/:id/run-requests',
+      area: AREA,
+      summary: 'List the run requests of a project.',
+      access: { right: 'view' },
+      query: listQuery({ state, runner: runnerFilter, label: labelFilter }),
+      answers: { 200: page },
+      problems: ['not_found'],
+      handle: (exchange) => {
+        const filter = filterOf(service, exchange, { ...exchange.query, project: exchange.params[0]! })
+        if (filter !== undefined) answerList(service, exchange, filter, document)
+      },
+    },
+    {
+      method: 'GET',
+      path: '/api/run-requests/:id',
+      area: AREA,
+      summary: 'Read a run request, and why it waits.',
+      access: { right: 'view' },
+      answers: { 200: one },
+      problems: ['not_found'],
+      handle: (exchange) => {
+        const snapshot = visibleRunRequest(service, exchange)
+        if (snapshot === undefined) return
+        markCursor(service, exchange)
+        exchange.answer(200, runRequestDocumentOf(service, snapshot, true))
+      },
+    },
+  ]
+}
+
+interface Filter {
+  readonly project?: string
+  readonly state?: string
+  readonly runner?: string
+  readonly label?: string
+}
+
+/** The narrowest index that the filter names, and a predicate for the rest. Undefined: 404 was answered. */
+function filterOf(
+  service: ServiceContext,
+  exchange: Exchange,
+  filter: Filter,
+): Omit<ListRequest, 'limit' | 'after'> | undefined {
+  let projectKey: string | undefined
+  if (filter.project !== undefined) {
+    const project = visibleProject(service, exchange, filter.project)
+    if (project === undefined) return undefined
+    projectKey = project.context.key
+  }
+  const { principal } = exchange
+  const [index, value] = narrowest({ ...filter, ...(projectKey === undefined ? {} : { project: projectKey }) })
+  return {
+    kind: 'run_request',
+    index,
+    value,
+    matches: ({ value: at, context }: SnapshotOf<RunRequestContext>) =>
+      maySee(principal, context.project) &&
+      (projectKey === undefined || context.project === projectKey) &&
+      (filter.state === undefined || at === filter.state) &&
+      (filter.runner === undefined || context.offered_to === filter.runner) &&
+      (filter.label === undefined || context.asked.labels.includes(filter.label)),
+  }
+}
+
+function narrowest({ project, state: at, runner, label }: Filter): readonly [index: string, value: string] {
+  if (runner !== undefined) return ['runner', runner]
+  // Settled requests pile up; the others are few.
+  if (at !== undefined && at !== 'completed' && at !== 'failed' && at !== 'cancelled') return ['state', at]
+  if (label !== undefined) return ['label', label]
+  if (project !== undefined) return ['project', project]
+  return at === undefined ? ['all', ''] : ['state', at]
+}
+
+interface Move {
+  readonly name: string
+  readonly right: 'work.operate' | 'approve.full' | 'work.submit'
+  readonly summary: string
+  readonly body?: Route['body']
+  readonly problems?: readonly ProblemCode[]
+}
+
+const moves: readonly Move[] = [
+  {
+    name: 'cancel',
+    right: 'work.operate',
+    summary: 'Stop it: at once while it waits; once its runner has it, the runner is told.',
+    body: { schema: cancelBody, optional: true },
+  },
+  {
+    name: 'requeue',
+    right: 'work.operate',
+    summary: 'A lost request is handed out again, as its next attempt.',
+    body: { schema: closedObject({}), optional: true },
+  },
+  { name: 'fail', right: 'work.operate', summary: 'A lost request is given up.', body: { schema: operatorFailBody } },
+  {
+    name: 'approve',
+    right: 'approve.full',
+    summary: 'Let a request with throttle `full` be handed out.',
+    body: { schema: closedObject({}), optional: true },
+  },
+]
+
+function moveRoutes(service: ServiceContext): readonly Route[] {
+  return moves.map((move) => ({
+    method: 'POST',
+    path: `/api/run-requests/:id/${move.name}`,
+    area: AREA,
+    summary: move.summary,
+    access: { right: move.right },
+    ...(move.body === undefined ? {} : { body: move.body }),
+    answers: { 200: one },
+    problems: ['not_found', 'illegal_move'] as const,
+    handle: (exchange: Exchange) => {
+      const snapshot = visibleRunRequest(service, exchange)
+      if (snapshot === undefined) return
+      const message = { type: move.name, by: exchange.principal.by, ...exchange.body } as MessageBody
+      service.runtime.ask({ kind: 'run_request', id: snapshot.context.id }, message, (answer) => {
+        if (exchange.done) return
+        if (!answer.ok) return refuse(exchange, answer)
+        markCursor(service, exchange, answer.sequence)
+        exchange.answer(200, runRequestDocumentOf(service, answer.snapshot))
+      })
+    },
+  }))
+}
+
+/** Requests that one `cancel` by filter reaches; the answer's `next` says whether there are more. */
+const CANCEL_PER_POST_MAX = 500
+
+const cancelManyAnswer = Type.Object(
+  {
+    cancelled: Type.Array(Type.String(), { description: 'Ids of those that were stopped, or told to stop.' }),
+    refused: Type.Array(
+      Type.Object(
+        { id: Type.String(), code: Type.String(), detail: Type.String() },
+        { description: 'One that was not.' },
+      ),
+    ),
+    more: Type.Boolean({ description: 'true: post again to go on.' }),
+  },
+  { title: 'RunCancelManyAnswer' },
+)
+
+function cancelManyRoute(service: ServiceContext): Route {
+  return {
+    method: 'POST',
+    path: '/api/run-requests/cancel',
+    area: AREA,
+    summary: `Stop the unsettled requests that match every filter given, up to ${CANCEL_PER_POST_MAX} a post.`,
+    access: { right: 'work.operate' },
+    body: { schema: cancelManyBody },
+    answers: { 200: { description: 'What came of each.', schema: cancelManyAnswer } },
+    problems: ['not_found', 'invalid_body'],
+    handle: (exchange) => {
+      cancelMany(service, exchange).catch((error: unknown) => exchange.fault(error))
+    },
+  }
+}
+
+const CANCELLABLE: ReadonlySet<string> = new Set(['queued', 'offered', 'accepted', 'started', 'lost'])
+
+async function cancelMany(service: ServiceContext, exchange: Exchange): Promise<void> {
+  const { reason, discard_work, ...filter } = exchange.body
+  if (Object.keys(filter).length === 0) {
+    return exchange.problem('invalid_body', 'At least one filter is needed: project, state, runner or label.', {
+      errors: [{ pointer: '', detail: 'must name project, state, runner or label' }],
+    })
+  }
+  if (
+    filter.project !== undefined &&
+    service.runtime.read({ kind: 'project', id: projectId(filter.project) }) === undefined
+  ) {
+    return notFound(exchange, 'project', filter.project)
+  }
+  const request = filterOf(service, exchange, filter)
+  if (request === undefined) return
+  const matches = (snapshot: SnapshotOf<any>): boolean => CANCELLABLE.has(snapshot.value) && request.matches!(snapshot)
+  const found = await service.runtime.list({ ...request, matches, limit: CANCEL_PER_POST_MAX })
+  const details = {
+    ...(reason === undefined ? {} : { reason }),
+    ...(discard_work === undefined ? {} : { discard_work }),
+  }
+  const message = { type: 'cancel', by: exchange.principal.by, ...details } as MessageBody
+  const answers = await Promise.all(
+    found.snapshots.map(async ({ context }) => ({
+      id: context.id as string,
+      answer: await service.runtime.askAsync({ kind: 'run_request', id: context.id }, message),
+    })),
+  )
+  if (exchange.done) return
+  const taken = answers.filter(({ answer }) => answer.ok)
+  const refused = answers.flatMap(({ id, answer }) => (answer.ok ? [] : [{ id, ...answer.refusal }]))
+  markCursor(service, exchange, Math.max(found.sequence, ...taken.map(({ answer }) => (answer as Taken).sequence)))
+  exchange.answer(200, { cancelled: taken.map(({ id }) => id), refused, more: found.next !== undefined })
+}

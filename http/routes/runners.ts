@@ -1,0 +1,283 @@
+/** Runners: who may take work. A runner's token is shown once, when it is made or rotated. */
+import {
+  type RunnerCreate,
+  type RunnerPatch,
+  runnerCreateBody,
+  runnerCreatedDocument,
+  runnerDocument,
+  runnerPatchBody,
+  runnerSessionBody,
+  runnerTokenDocument,
+} from '../../machines/documents/runner.ts'
+import { modules } from '../../machines/index.ts'
+import { closedObject } from '../../machines/schema.ts'
+import type { MessageBody, SnapshotOf } from '../../runtime/api.ts'
+import { digestOf } from '../../runtime/identity.ts'
+import type { Principal } from '../../runtime/principals.ts'
+import { newSecret } from '../../runtime/secrets.ts'
+import { mayDo, maySee } from '../access.ts'
+import type { Exchange } from '../exchange.ts'
+import { IDEMPOTENCY_HEADER, readIdempotencyKey } from '../idempotency.ts'
+import { answerList, listAnswer, listQuery } from '../lists.ts'
+import { markCursor, notFound, projectId, refuse } from '../replies.ts'
+import type { Route, ServiceContext } from '../route.ts'
+
+const AREA = 'runners'
+const one = { description: 'The runner.', schema: runnerDocument }
+const EMPTY_BODY = { schema: closedObject({}), optional: true } as const
+
+export function runnerRoutes(service: ServiceContext): readonly Route[] {
+  return [
+    createRoute(service),
+    ...readRoutes(service),
+    ...changeRoutes(service),
+    ...tokenRoutes(service),
+    sessionRoute(service),
+  ]
+}
+
+function documentOf(service: ServiceContext, snapshot: SnapshotOf<any>): object {
+  return { ...modules.runner.document(snapshot), ...service.dispatcher.runnerSeen(snapshot.context.id) }
+}
+
+/** A confined token sees the runners that may work for one of its projects. */
+function isVisible(principal: Principal, { context }: SnapshotOf<any>): boolean {
+  const allowed = context.allowed_projects as readonly string[]
+  if (principal.runnerId === context.id || principal.projects === '*' || allowed.includes('*')) return true
+  return allowed.some((key) => maySee(principal, key))
+}
+
+function visibleRunner(service: ServiceContext, exchange: Exchange): SnapshotOf<any> | undefined {
+  const id = exchange.params[0]!
+  const runner = service.runtime.read({ kind: 'runner', id })
+  if (runner !== undefined && isVisible(exchange.principal, runner)) return runner
+  notFound(exchange, 'runner', id)
+  return undefined
+}
+
+function createRoute(service: ServiceContext): Route {
+  return {
+    method: 'POST',
+    path: '/api/runners',
+    area: AREA,
+    summary: 'Register a runner. The answer carries its token, once.',
+    access: { right: 'runner.manage' },
+    body: { schema: runnerCreateBody },
+    headers: [IDEMPOTENCY_HEADER],
+    answers: {
+      201: { description: 'The runner, with its token.', schema: runnerCreatedDocument },
+      200: {
+        description: 'The runner that this key made before. Its token is not shown again.',
+        schema: runnerCreatedDocument,
+        headers: { 'Idempotent-Replay': '`true`' },
+      },
+    },
+    problems: ['grants_too_much', 'unknown_project', 'already_exists', 'idempotency_key_reused'],
+    handle: (exchange) => create(service, exchange),
+  }
+}
+
+function create(service: ServiceContext, exchange: Exchange): void {
+  const body = exchange.body as RunnerCreate
+  if (!mayGrant(service, exchange, body)) return
+  const key = readIdempotencyKey(exchange)
+  if (!key.ok) return
+  const { token, hash } = newSecret()
+  const { by, name } = exchange.principal
+  const message = {
+    type: 'create',
+    by,
+    ...body,
+    credential_hash: hash,
+    fingerprint: digestOf(body),
+    ...(key.key === undefined ? {} : { idempotency_key: `${name}\0${key.key}` }),
+  } as MessageBody
+  service.runtime.ask({ kind: 'runner', id: body.id }, message, (answer) => {
+    if (exchange.done) return
+    if (!answer.ok) return refuse(exchange, answer)
+    markCursor(service, exchange, answer.sequence)
+    const shown = documentOf(service, answer.snapshot)
+    if (answer.repeat === 'replay') return exchange.setHeader('Idempotent-Replay', 'true').answer(200, shown)
+    exchange.setHeader('Location', `/api/runners/${body.id}`).setHeader('Cache-Control', 'no-store')
+    exchange.answer(201, { ...shown, token })
+  })
+}
+
+/** No one grants more than they hold, in projects or in trust. False: a problem was answered. */
+function mayGrant(service: ServiceContext, exchange: Exchange, grants: RunnerPatch): boolean {
+  const { principal } = exchange
+  if (grants.trusted === true && !mayDo(principal, 'approve.full')) {
+    exchange.problem('grants_too_much', 'Trusting a runner needs the right approve.full.')
+    return false
+  }
+  for (const key of grants.allowed_projects ?? []) {
+    if (key === '*' ? principal.projects === '*' : maySee(principal, key)) continue
+    exchange.problem(
+      'grants_too_much',
+      `The token does not reach ${key === '*' ? 'all projects' : `project ${key}`} itself.`,
+    )
+    return false
+  }
+  const errors = (grants.allowed_projects ?? []).flatMap((key, i) =>
+    key === '*' || service.runtime.read({ kind: 'project', id: projectId(key) }) !== undefined
+      ? []
+      : [{ pointer: `/allowed_projects/${i}`, detail: `there is no project ${key}` }],
+  )
+  if (errors.length === 0) return true
+  exchange.problem('unknown_project', 'Projects named in allowed_projects do not exist.', { errors })
+  return false
+}
+
+function readRoutes(service: ServiceContext): readonly Route[] {
+  return [
+    {
+      method: 'GET',
+      path: '/api/runners',
+      area: AREA,
+      summary: 'List the runners, with presence and what they hold.',
+      access: { right: 'view' },
+      query: listQuery(),
+      answers: { 200: listAnswer(runnerDocument, 'Runners, newest first; removed ones are left out.') },
+      handle: (exchange) => {
+        const { principal } = exchange
+        const matches = (runner: SnapshotOf<any>): boolean => runner.value !== 'removed' && isVisible(principal, runner)
+        const request = { kind: 'runner', index: 'all', value: '', matches } as const
+        answerList(service, exchange, request, (snapshot) => documentOf(service, snapshot))
+      },
+    },
+    {
+      method: 'GET',
+      path: '/api/runners/:runner_id',
+      area: AREA,
+      summary: 'Read a runner, with presence and what it holds.',
+      access: { right: 'view', runner: 'own' },
+      answers: { 200: one },
+      problems: ['not_found'],
+      handle: (exchange) => {
+        const runner = visibleRunner(service, exchange)
+        if (runner === undefined) return
+        markCursor(service, exchange)
+        exchange.answer(200, documentOf(service, runner))
+      },
+    },
+  ]
+}
+
+function changeRoutes(service: ServiceContext): readonly Route[] {
+  return [
+    {
+      method: 'PATCH',
+      path: '/api/runners/:runner_id',
+      area: AREA,
+      summary: 'Change what a runner may take, or drain it.',
+      access: { right: 'runner.manage' },
+      body: { schema: runnerPatchBody },
+      answers: { 200: one },
+      problems: ['not_found', 'grants_too_much', 'unknown_project', 'runner_removed'],
+      handle: (exchange) => {
+        const runner = visibleRunner(service, exchange)
+        if (runner === undefined || !mayManage(exchange, runner)) return
+        if (!mayGrant(service, exchange, exchange.body as RunnerPatch)) return
+        tell(service, exchange, runner, { type: 'update', ...exchange.body } as MessageBody, 200)
+      },
+    },
+    {
+      method: 'DELETE',
+      path: '/api/runners/:runner_id',
+      area: AREA,
+      summary: 'Remove a runner: its token lets nobody in any more. What it held is queued again, or lost if begun.',
+      access: { right: 'runner.manage' },
+      answers: { 204: { description: 'Removed.' } },
+      problems: ['not_found'],
+      handle: (exchange) => {
+        const runner = visibleRunner(service, exchange)
+        if (runner === undefined || !mayManage(exchange, runner)) return
+        const { in_flight } = service.dispatcher.runnerSeen(runner.context.id)
+        tell(service, exchange, runner, { type: 'remove', in_flight } as MessageBody, 204)
+      },
+    },
+  ]
+}
+
+/** Who is confined may not change a runner that also works for others: it would change what they have. */
+function mayManage(exchange: Exchange, { context }: SnapshotOf<any>): boolean {
+  const { principal } = exchange
+  if (principal.projects === '*' || (context.allowed_projects as string[]).every((key) => maySee(principal, key)))
+    return true
+  exchange.problem('forbidden', 'The runner also works for projects that the token does not reach.')
+  return false
+}
+
+function tell(
+  service: ServiceContext,
+  exchange: Exchange,
+  runner: SnapshotOf<any>,
+  message: MessageBody,
+  status: 200 | 204,
+): void {
+  const ref = { kind: 'runner', id: runner.context.id } as const
+  service.runtime.ask(ref, { ...message, by: exchange.principal.by }, (answer) => {
+    if (exchange.done) return
+    if (!answer.ok) return refuse(exchange, answer)
+    markCursor(service, exchange, answer.sequence)
+    if (status === 204) exchange.answer(204)
+    else exchange.answer(200, documentOf(service, answer.snapshot))
+  })
+}
+
+function tokenRoutes(service: ServiceContext): readonly Route[] {
+  return [
+    {
+      method: 'POST',
+      path: '/api/runners/:runner_id/token',
+      area: AREA,
+      summary: 'Rotate a runner’s token: the answer carries the new one, once; the old one lives 10 minutes.',
+      access: { right: 'runner.manage', runner: 'own' },
+      body: EMPTY_BODY,
+      answers: { 201: { description: 'The new token.', schema: runnerTokenDocument } },
+      problems: ['not_found', 'runner_removed'],
+      handle: (exchange) => {
+        const runner = visibleRunner(service, exchange)
+        if (runner === undefined) return
+        if (exchange.principal.kind === 'token' && !mayManage(exchange, runner)) return
+        rotate(service, exchange, runner.context.id)
+      },
+    },
+  ]
+}
+
+function rotate(service: ServiceContext, exchange: Exchange, id: string): void {
+  const { token, hash } = newSecret()
+  const message = { type: 'rotate_credential', by: exchange.principal.by, hash } as MessageBody
+  service.runtime.ask({ kind: 'runner', id }, message, (answer) => {
+    if (exchange.done) return
+    if (!answer.ok) return refuse(exchange, answer)
+    const credentials = answer.snapshot.context.internal.credentials as { hash: string; expires_at?: string }[]
+    const previous = credentials.filter((credential) => credential.hash !== hash).at(-1)
+    markCursor(service, exchange, answer.sequence)
+    exchange.setHeader('Cache-Control', 'no-store')
+    const now = new Date(service.runtime.nature.wallMs()).toISOString()
+    exchange.answer(201, { token, previous_expires_at: previous?.expires_at ?? now })
+  })
+}
+
+function sessionRoute(service: ServiceContext): Route {
+  return {
+    method: 'POST',
+    path: '/api/runners/:runner_id/session',
+    area: AREA,
+    summary: 'A runner starts: a new instance ends what the old one held.',
+    access: { right: 'runner', runner: 'own' },
+    body: { schema: runnerSessionBody },
+    answers: { 200: one },
+    problems: ['runner_removed'],
+    handle: (exchange) => {
+      const runner = visibleRunner(service, exchange)
+      if (runner === undefined) return
+      service.dispatcher.touch(runner.context.id)
+      const isNew = runner.context.session?.instance !== exchange.body.instance
+      const in_flight = isNew ? service.dispatcher.beginSession(runner.context.id) : []
+      tell(service, exchange, runner, { type: 'session', ...exchange.body, in_flight } as MessageBody, 200)
+    },
+  }
+}

@@ -1,0 +1,257 @@
+/** The service about itself: whether it lives, whether it takes work, what it is, what it can be asked. */
+import { closedObject, stringEnum, Type } from '../../machines/schema.ts'
+import type { Settings } from '../../runtime/settings.ts'
+import { asyncApiDocument } from '../asyncapi.ts'
+import type { Exchange } from '../exchange.ts'
+import { openApiDocument } from '../openapi.ts'
+import { codeOfRefusal, PROBLEM_CODES, type ProblemCode, problemTable } from '../problems.ts'
+import type { Route, ServiceContext } from '../route.ts'
+
+/** What the routes must know beyond the parts of the service. */
+export interface About {
+  readonly version: string
+  /** All routes, these included. */
+  readonly routes: () => readonly Route[]
+  readonly isClosing: () => boolean
+}
+
+const AREA = 'service'
+const OPEN = { right: 'none' } as const
+
+const healthDocument = Type.Object({ status: stringEnum(['ok']) }, { title: 'Health' })
+const readinessDocument = Type.Object(
+  {
+    status: stringEnum(['ready']),
+    quarantined: Type.Integer({ description: 'Entities whose record cannot be read: the log names them.' }),
+  },
+  { title: 'Readiness' },
+)
+const versionDocument = Type.Object(
+  {
+    name: Type.String(),
+    version: Type.String(),
+    api_version: Type.Integer({ description: 'What `API-Version` may ask for.' }),
+    node: Type.String({ description: 'Version of Node.js.' }),
+    limits: Type.Record(Type.String(), Type.Number(), { description: 'Bounds, units last in the names.' }),
+    settings: Type.Record(Type.String(), Type.Unknown(), { description: 'The settings in force, without secrets.' }),
+  },
+  { title: 'Version' },
+)
+const problemTypeDocument = Type.Object(
+  {
+    code: Type.String(),
+    title: Type.String(),
+    status: Type.Integer(),
+    action: Type.String({ description: 'What to do about it.' }),
+    retryable: Type.Boolean({ description: 'Whether the same request may succeed later.' }),
+  },
+  { title: 'ProblemType' },
+)
+
+export function serviceRoutes(service: ServiceContext, about: About): readonly Route[] {
+  return [...probeRoutes(service, about), ...documentRoutes(about), ...operatorRoutes(service, about)]
+}
+
+function probeRoutes(service: ServiceContext, about: About): readonly Route[] {
+  return [
+    {
+      method: 'GET',
+      path: '/healthz',
+      area: AREA,
+      summary: 'Whether the process lives.',
+      access: OPEN,
+      answers: { 200: { description: 'It does.', schema: healthDocument } },
+      handle: (exchange) => exchange.answer(200, '{"status":"ok"}'),
+    },
+    {
+      method: 'GET',
+      path: '/readyz',
+      area: AREA,
+      summary: 'Whether the service takes work: 503 says why not.',
+      access: OPEN,
+      answers: { 200: { description: 'It does.', schema: readinessDocument } },
+      problems: ['stopping', 'disk_reserve', 'read_only', 'view_backlog', 'storage_failed'],
+      handle: (exchange) => ready(service, about, exchange),
+    },
+  ]
+}
+
+function ready({ runtime }: ServiceContext, about: About, exchange: Exchange): void {
+  if (about.isClosing()) {
+    exchange.problem('stopping', 'The service is stopping.')
+    return
+  }
+  const reason = runtime.journal.refuses()
+  if (reason !== undefined) {
+    exchange.problem(codeOfRefusal(reason), `The service takes no writes now: ${reason.replaceAll('_', ' ')}.`)
+    return
+  }
+  exchange.answer(200, { status: 'ready', quarantined: runtime.quarantined().length })
+}
+
+function documentRoutes(about: About): readonly Route[] {
+  // Made when first asked for: a hundred schemas are walked, and nothing changes while the service runs.
+  let openApi: string | undefined
+  let asyncApi: string | undefined
+  const anyDocument = Type.Record(Type.String(), Type.Unknown())
+  return [
+    {
+      method: 'GET',
+      path: '/openapi.json',
+      area: AREA,
+      summary: 'This interface as OpenAPI 3.1.',
+      access: OPEN,
+      answers: { 200: { description: 'The document.', schema: anyDocument } },
+      handle: (exchange) => {
+        openApi ??= JSON.stringify(openApiDocument(about.routes(), about.version))
+        exchange.answer(200, openApi)
+      },
+    },
+    {
+      method: 'GET',
+      path: '/asyncapi.json',
+      area: AREA,
+      summary: 'The event stream as AsyncAPI 3.',
+      access: OPEN,
+      answers: { 200: { description: 'The document.', schema: anyDocument } },
+      handle: (exchange) => {
+        asyncApi ??= JSON.stringify(asyncApiDocument(about.version))
+        exchange.answer(200, asyncApi)
+      },
+    },
+    {
+      method: 'GET',
+      path: '/problems/:code',
+      area: AREA,
+      summary: 'What a problem type means and what to do about it: the `type` of every problem leads here.',
+      access: OPEN,
+      answers: { 200: { description: 'The problem type.', schema: problemTypeDocument } },
+      problems: ['not_found'],
+      handle: (exchange) => {
+        const code = exchange.params[0] as ProblemCode
+        if (!PROBLEM_CODES.includes(code)) return exchange.problem('not_found', 'There is no such problem type.')
+        const { title, status, action, retryable } = problemTable[code]
+        exchange.answer(200, { code, title, status, action, retryable })
+      },
+    },
+  ]
+}
+
+const backupBody = closedObject({
+  name: Type.Optional(
+    Type.String({
+      pattern: '^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$',
+      description: 'Folder under `backups` in the home folder; must not exist. Default: the time.',
+    }),
+  ),
+})
+const backupDocument = Type.Object(
+  {
+    path: Type.String({ description: 'Where the backup lies, on the machine of the service.' }),
+    bytes: Type.Integer({ description: 'Its size.' }),
+    sequence: Type.Integer({ description: 'Last event that it is sure to hold.' }),
+  },
+  { title: 'Backup' },
+)
+
+function operatorRoutes(service: ServiceContext, about: About): readonly Route[] {
+  const { registry } = service.metrics
+  return [
+    {
+      method: 'GET',
+      path: '/metrics',
+      area: AREA,
+      summary: 'Measurements in the format of Prometheus.',
+      access: { right: 'view' },
+      produces: ['text/plain'],
+      answers: { 200: { description: 'The measurements.', contentType: 'text/plain', schema: Type.String() } },
+      handle: (exchange) => {
+        registry.metrics().then(
+          (text) => exchange.setHeader('Content-Type', registry.contentType).answer(200, text),
+          (error: unknown) => exchange.fault(error),
+        )
+      },
+    },
+    {
+      method: 'GET',
+      path: '/api/version',
+      area: AREA,
+      summary: 'What runs here: version, limits, settings without secrets.',
+      access: { right: 'any', runner: 'own' },
+      answers: { 200: { description: 'The version.', schema: versionDocument } },
+      handle: (exchange) => exchange.answer(200, versionOf(service, about)),
+    },
+    {
+      method: 'POST',
+      path: '/api/backups',
+      area: AREA,
+      summary: 'Copy all that the service keeps into a new folder, while it runs.',
+      access: { right: 'token.manage' },
+      body: { schema: backupBody, optional: true },
+      answers: { 201: { description: 'The backup.', schema: backupDocument } },
+      problems: ['forbidden', 'already_exists', 'backup_failed'],
+      handle: (exchange) => backUp(service, exchange),
+    },
+  ]
+}
+
+function versionOf({ runtime }: ServiceContext, about: About): object {
+  return {
+    name: 'intendant',
+    version: about.version,
+    api_version: 1,
+    node: process.version,
+    limits: limitsOf(runtime.settings),
+    settings: settingsOf(runtime.settings),
+  }
+}
+
+/** The bounds that a client runs into. */
+function limitsOf(settings: Settings): Record<string, number> {
+  return {
+    body_bytes_max: settings.bodyBytesMax,
+    events_body_bytes_max: settings.eventsBodyBytesMax,
+    event_bytes_max: settings.eventBytesMax,
+    header_bytes_max: settings.headerBytesMax,
+    bodies_in_flight_bytes_max: settings.bodiesInFlightBytesMax,
+    ingest_bytes_max: settings.ingestBytesMax,
+    offer_ms: settings.offerMs,
+    lease_ms: settings.leaseMs,
+    grace_ms: settings.graceMs,
+    presence_ms: settings.presenceMs,
+  }
+}
+
+/** Keys of files are named, never shown; the settings hold no other secret. */
+function settingsOf({ tls, ...settings }: Settings): Record<string, unknown> {
+  const shown: Record<string, unknown> = { tls: tls !== undefined }
+  for (const [name, value] of Object.entries(settings)) shown[snake(name)] = value
+  return shown
+}
+
+function snake(name: string): string {
+  return name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
+}
+
+function backUp(service: ServiceContext, exchange: Exchange): void {
+  if (exchange.principal.projects !== '*') {
+    exchange.problem('forbidden', 'A backup holds every project: the token must not be confined.')
+    return
+  }
+  if (service.backup === undefined) {
+    exchange.problem('backup_failed', 'This storage cannot be copied while it runs.')
+    return
+  }
+  const now = new Date(service.runtime.nature.wallMs()).toISOString().replaceAll(/[:.]/g, '-')
+  service.backup((exchange.body.name as string | undefined) ?? now).then(
+    (made) => exchange.answer(201, made),
+    (error: Error) => {
+      service.log.error({ err: error }, 'a backup failed')
+      const isThere = (error as NodeJS.ErrnoException).code === 'EEXIST'
+      exchange.problem(
+        isThere ? 'already_exists' : 'backup_failed',
+        isThere ? 'A backup of that name is there already.' : error.message,
+      )
+    },
+  )
+}

@@ -1,0 +1,184 @@
+/** Tokens of people and programs. No one hands out more than they hold; the secret is shown once. */
+import {
+  RIGHTS,
+  type TokenCreate,
+  tokenCreateBody,
+  tokenCreatedDocument,
+  tokenDocument,
+} from '../../machines/documents/token.ts'
+import { modules } from '../../machines/index.ts'
+import type { MessageBody, SnapshotOf } from '../../runtime/api.ts'
+import type { Principal } from '../../runtime/principals.ts'
+import { rightsOf } from '../../runtime/rights.ts'
+import { newSecret } from '../../runtime/secrets.ts'
+import { maySee } from '../access.ts'
+import type { Exchange } from '../exchange.ts'
+import { createKeyed, IDEMPOTENCY_HEADER, readIdempotencyKey } from '../idempotency.ts'
+import { answerList, listAnswer, listQuery } from '../lists.ts'
+import { isServiceId, markCursor, notFound, projectId, refuse } from '../replies.ts'
+import type { Route, ServiceContext } from '../route.ts'
+
+const AREA = 'access'
+const document = (snapshot: SnapshotOf<any>): object => modules.token.document(snapshot)
+
+export function tokenRoutes(service: ServiceContext): readonly Route[] {
+  return [createRoute(service), listRoute(service), revokeRoute(service)]
+}
+
+function createRoute(service: ServiceContext): Route {
+  return {
+    method: 'POST',
+    path: '/api/tokens',
+    area: AREA,
+    summary: 'Make a token. The answer carries the secret, once.',
+    description:
+      'It holds roles, rights, or both, and may be confined to projects. Nobody grants what they do not hold.',
+    access: { right: 'token.manage' },
+    body: { schema: tokenCreateBody },
+    headers: [IDEMPOTENCY_HEADER],
+    answers: {
+      201: { description: 'The token, with its secret.', schema: tokenCreatedDocument },
+      200: {
+        description: 'The token that this key made before. Its secret is not shown again.',
+        schema: tokenCreatedDocument,
+        headers: { 'Idempotent-Replay': '`true`' },
+      },
+    },
+    problems: ['grants_too_much', 'unknown_project', 'idempotency_key_reused'],
+    handle: (exchange) => create(service, exchange),
+  }
+}
+
+function create(service: ServiceContext, exchange: Exchange): void {
+  const body = exchange.body as TokenCreate
+  const { expires_at } = body
+  if (expires_at !== undefined && Date.parse(expires_at) <= service.runtime.nature.wallMs()) {
+    exchange.problem('invalid_body', 'The token would have expired already.', {
+      errors: [{ pointer: '/expires_at', detail: 'must be in the future' }],
+    })
+    return
+  }
+  const roles = body.roles ?? []
+  const rights = body.rights ?? []
+  if (roles.length + rights.length === 0) {
+    exchange.problem('invalid_body', 'A token holds at least one role or right.', {
+      errors: [{ pointer: '/roles', detail: 'is missing: name roles, rights, or both' }],
+    })
+    return
+  }
+  const projects = body.projects ?? ['*']
+  if (!mayGrant(service, exchange, rightsOf(roles, rights), projects)) return
+  const key = readIdempotencyKey(exchange)
+  if (!key.ok) return
+  const { token, hash } = newSecret()
+  const message = {
+    type: 'create',
+    by: exchange.principal.by,
+    ...body,
+    roles,
+    rights,
+    projects: projects.includes('*') ? '*' : projects,
+    hash,
+  } as MessageBody
+  createKeyed(service.runtime, exchange, key.key, { kind: 'token', prefix: 'tok', message, body }, (answer) => {
+    if (exchange.done) return
+    if (!answer.ok) return refuse(exchange, answer)
+    markCursor(service, exchange, answer.sequence)
+    const shown = document(answer.snapshot)
+    if (answer.repeat === 'replay') return exchange.setHeader('Idempotent-Replay', 'true').answer(200, shown)
+    exchange.setHeader('Cache-Control', 'no-store').answer(201, { ...shown, token })
+  })
+}
+
+function mayGrant(
+  service: ServiceContext,
+  exchange: Exchange,
+  granted: ReadonlySet<string>,
+  projects: readonly string[],
+): boolean {
+  const { principal } = exchange
+  const beyond = [...granted].filter((right) => !(principal.rights as ReadonlySet<string>).has(right))
+  if (beyond.length > 0) {
+    exchange.problem('grants_too_much', `The token does not hold ${beyond.join(', ')} itself.`)
+    return false
+  }
+  const unreached = projects.filter((key) => (key === '*' ? principal.projects !== '*' : !maySee(principal, key)))
+  if (unreached.length > 0) {
+    exchange.problem(
+      'grants_too_much',
+      `The token does not reach ${unreached[0] === '*' ? 'all projects' : unreached.join(', ')} itself.`,
+    )
+    return false
+  }
+  const errors = projects.flatMap((key, i) =>
+    key === '*' || service.runtime.read({ kind: 'project', id: projectId(key) }) !== undefined
+      ? []
+      : [{ pointer: `/projects/${i}`, detail: `there is no project ${key}` }],
+  )
+  if (errors.length === 0) return true
+  exchange.problem('unknown_project', 'Projects named in projects do not exist.', { errors })
+  return false
+}
+
+/** A confined manager of tokens sees those that reach no further than it does. */
+function isVisible(principal: Principal, { context }: SnapshotOf<any>): boolean {
+  if (principal.projects === '*') return true
+  return context.projects !== '*' && (context.projects as readonly string[]).every((key) => maySee(principal, key))
+}
+
+function listRoute(service: ServiceContext): Route {
+  return {
+    method: 'GET',
+    path: '/api/tokens',
+    area: AREA,
+    summary: 'List the tokens, never their secrets.',
+    access: { right: 'token.manage' },
+    query: listQuery(),
+    answers: { 200: listAnswer(tokenDocument, 'Tokens, newest first, with the revoked ones.') },
+    handle: (exchange) => {
+      const { principal } = exchange
+      const matches = (token: SnapshotOf<any>): boolean => isVisible(principal, token)
+      answerList(service, exchange, { kind: 'token', index: 'all', value: '', matches }, document)
+    },
+  }
+}
+
+function revokeRoute(service: ServiceContext): Route {
+  return {
+    method: 'DELETE',
+    path: '/api/tokens/:id',
+    area: AREA,
+    summary: 'Revoke a token: its streams and parked polls end within a second.',
+    description: 'Only by who holds all that the token holds. Revoking a revoked one is no error.',
+    access: { right: 'token.manage' },
+    answers: { 204: { description: 'Revoked.' } },
+    problems: ['not_found', 'grants_too_much'],
+    handle: (exchange) => revoke(service, exchange),
+  }
+}
+
+function revoke(service: ServiceContext, exchange: Exchange): void {
+  const id = exchange.params[0]!
+  const { principal } = exchange
+  const token = isServiceId('tok', id) ? service.runtime.read({ kind: 'token', id }) : undefined
+  if (token === undefined || !isVisible(principal, token)) {
+    notFound(exchange, 'token', id)
+    return
+  }
+  const held = rightsOf(token.context.roles, token.context.rights)
+  const beyond = RIGHTS.filter((right) => held.has(right) && !principal.rights.has(right))
+  if (beyond.length > 0) {
+    exchange.problem('grants_too_much', `That token holds ${beyond.join(', ')}, which yours does not.`)
+    return
+  }
+  if (token.value === 'revoked') {
+    exchange.answer(204)
+    return
+  }
+  service.runtime.ask({ kind: 'token', id }, { type: 'revoke', by: principal.by }, (answer) => {
+    if (exchange.done) return
+    if (!answer.ok) return refuse(exchange, answer)
+    markCursor(service, exchange, answer.sequence)
+    exchange.answer(204)
+  })
+}

@@ -1,0 +1,74 @@
+/** Watch: the one path on which events are followed, as a WebSocket or as server-sent events. */
+import { Gauge } from 'prom-client'
+import { closedObject, Type } from '../../machines/schema.ts'
+import { EventStream } from '../../runtime/stream/event-stream.ts'
+import type { Exchange } from '../exchange.ts'
+import type { Route, ServiceContext } from '../route.ts'
+import { cursorParameter, filterOf, filterParameters, startOf } from '../watch.ts'
+import { type WatchRequest, watchSocket } from '../watch-socket.ts'
+import { watchBySse } from '../watch-sse.ts'
+
+/** Watchers at one moment. Each costs a few KiB, and a turn's fan-out to all of them must stay short. */
+const watchersMax = 10_000
+
+/** The route, and the stream behind it, which listens to commits from now on. */
+export function watchRoutes(service: ServiceContext): readonly Route[] {
+  const { runtime, principals } = service
+  const stream = new EventStream(runtime.journal, runtime.nature)
+  runtime.onCommit((_steps, events, commit) => stream.committed(events, commit))
+  service.onClosing(() => stream.close())
+  new Gauge({
+    name: 'intendant_watchers',
+    help: 'Open Watch streams by what they do: live, reading the log, parked until their connection drains.',
+    labelNames: ['state'],
+    registers: [service.metrics.registry],
+    collect() {
+      for (const [state, count] of Object.entries(stream.counts())) this.set({ state }, count)
+    },
+  })
+
+  const ask = (exchange: Exchange): WatchRequest => {
+    if (stream.isClosed) {
+      return { ok: false, fault: { code: 'stopping', detail: 'The service is stopping.' } }
+    }
+    if (stream.size >= watchersMax) {
+      return { ok: false, fault: { code: 'too_many_streams', detail: `There are ${watchersMax} streams already.` } }
+    }
+    const filtered = filterOf(exchange.query, exchange.principal, runtime)
+    if (!filtered.ok) return filtered
+    // A browser's EventSource connects again with the same URL and tells in this header how far it came.
+    const start = startOf(exchange.header('last-event-id') || exchange.query.since, runtime.journal)
+    return start.ok ? { ok: true, filter: filtered.filter, after: start.after } : start
+  }
+
+  return [
+    {
+      method: 'GET',
+      path: '/api/watch',
+      area: 'events',
+      summary: 'Follow events as they are committed, from any point of the log.',
+      description:
+        'As a WebSocket, or with `Accept: text/event-stream` as server-sent events. Resuming from any cursor gives ' +
+        'every later matching event once, in order. Browsers authenticate a WebSocket with the subprotocols ' +
+        '`intendant.watch.v1, bearer.<token>`.',
+      access: { right: 'view' },
+      query: closedObject({
+        since: Type.Optional(cursorParameter('A cursor, `latest` (default) or `earliest`.')),
+        ...filterParameters,
+      }),
+      headers: ['authorization', 'last-event-id'],
+      answers: {
+        200: { description: 'The stream: frames as `/asyncapi.json` says.', contentType: 'text/event-stream' },
+      },
+      problems: ['invalid_cursor', 'cursor_too_old', 'cursor_of_another_log', 'too_many_streams', 'stopping'],
+      produces: ['text/event-stream'],
+      endless: true,
+      socket: watchSocket(stream, principals, ask, (exchange) => exchange.header('authorization') === ''),
+      handle: (exchange) => {
+        const request = ask(exchange)
+        if (request.ok) watchBySse(exchange, stream, principals, request.filter, request.after)
+        else exchange.problem(request.fault.code, request.fault.detail, request.fault.extra)
+      },
+    },
+  ]
+}

@@ -1,0 +1,70 @@
+/** What is served of a run request: its document with what only the running service knows. */
+import type { RunRequest } from '../machines/documents/run-request.ts'
+import type { SnapshotOf } from '../machines/machine.ts'
+import type { RunRequestContext } from '../machines/run-request-context.ts'
+import { document } from '../machines/run-request-view.ts'
+import type { Taken } from '../runtime/api.ts'
+import { maySee } from './access.ts'
+import type { Exchange } from './exchange.ts'
+import { isServiceId, notFound } from './replies.ts'
+import type { ServiceContext } from './route.ts'
+
+type RunRequestSnapshot = SnapshotOf<RunRequestContext>
+
+/** The document, with the end of the lease or the offer; `waiting_because` only where one request is read. */
+export function runRequestDocumentOf(
+  service: ServiceContext,
+  snapshot: RunRequestSnapshot,
+  isWhyAsked = false,
+): RunRequest {
+  const shown = document(snapshot) as { -readonly [K in keyof RunRequest]: RunRequest[K] }
+  const leaseEnd = leaseEndOf(service, snapshot)
+  if (leaseEnd !== undefined) shown.lease_expires_at = leaseEnd
+  if (isWhyAsked && snapshot.value === 'queued') {
+    const why = service.dispatcher.waitingBecause(snapshot.context.id)
+    if (why !== undefined) shown.waiting_because = why
+  }
+  return shown
+}
+
+/** The answer to a runner's post: the request, whether to stop, and until when to be heard of again. */
+export function runAnswerOf(service: ServiceContext, taken: Taken): Record<string, unknown> {
+  const snapshot = taken.snapshot as RunRequestSnapshot
+  const { cancel } = snapshot.context
+  const isStopAsked = cancel !== undefined && (snapshot.value === 'cancelling' || snapshot.value === 'cancelled')
+  const run_request = runRequestDocumentOf(service, snapshot)
+  const answer: Record<string, unknown> = { run_request, cancel_requested: isStopAsked }
+  if (isStopAsked) {
+    const { requested_at, discard_work, reason } = cancel
+    answer.cancel = reason === undefined ? { requested_at, discard_work } : { requested_at, discard_work, reason }
+  }
+  if (run_request.lease_expires_at !== undefined) answer.lease_expires_at = run_request.lease_expires_at
+  if (taken.repeat === 'already_accepted' || taken.repeat === 'already_started') answer[taken.repeat] = true
+  return answer
+}
+
+/** The request that the path names, if it exists for the asker; else 404 is answered. */
+export function visibleRunRequest(service: ServiceContext, exchange: Exchange): RunRequestSnapshot | undefined {
+  const id = exchange.params[0]!
+  const snapshot = isServiceId('runreq', id) ? service.runtime.read({ kind: 'run_request', id }) : undefined
+  if (snapshot !== undefined && mayReach(exchange, snapshot)) return snapshot
+  notFound(exchange, 'run request', id)
+  return undefined
+}
+
+/** A runner reaches what it holds or held, and what is of its projects: the machine tells it that it is not the holder. */
+function mayReach({ principal }: Exchange, { context }: RunRequestSnapshot): boolean {
+  if (maySee(principal, context.project)) return true
+  return principal.runnerId !== undefined && hasHeld(context, principal.runnerId)
+}
+
+export function hasHeld(context: RunRequestContext, runnerId: string): boolean {
+  return context.offered_to === runnerId || context.internal.held_by.includes(runnerId)
+}
+
+function leaseEndOf({ runtime }: ServiceContext, { value, context }: RunRequestSnapshot): string | undefined {
+  if (value !== 'accepted' && value !== 'started' && value !== 'cancelling' && value !== 'offered') return undefined
+  const name = value === 'offered' ? 'offer' : 'lease'
+  const endMs = runtime.deadlineMs({ kind: 'run_request', id: context.id }, name)
+  return endMs === undefined ? undefined : new Date(endMs).toISOString()
+}

@@ -1,0 +1,35 @@
+/**
+ * From the schemas in use to the shared components of a document: a schema with a title is written once, under its
+ * title, and named elsewhere. What ajv checks and what the document says are the same objects.
+ */
+export class Components {
+  readonly schemas: Record<string, unknown> = {}
+  readonly #prefix: string
+
+  constructor(prefix = '#/components/schemas/') {
+    this.#prefix = prefix
+  }
+
+  /** The schema with every titled part of it replaced by a reference. Throws if two titles mean different things. */
+  refer(schema: unknown): unknown {
+    if (Array.isArray(schema)) return schema.map((part) => this.refer(part))
+    if (typeof schema !== 'object' || schema === null) return schema
+    const { title } = schema as { title?: unknown }
+    if (typeof title !== 'string') return this.#walk(schema)
+    const before = this.schemas[title]
+    // Taken first, so that a schema that holds itself ends.
+    if (before === undefined) this.schemas[title] = {}
+    const whole = this.#walk(schema)
+    if (before !== undefined && JSON.stringify(before) !== JSON.stringify(whole)) {
+      throw new Error(`two schemas are called ${title}`)
+    }
+    this.schemas[title] = whole
+    return { $ref: this.#prefix + title }
+  }
+
+  #walk(schema: object): Record<string, unknown> {
+    const walked: Record<string, unknown> = {}
+    for (const [key, value] of Object.entries(schema)) walked[key] = key === 'enum' ? value : this.refer(value)
+    return walked
+  }
+}

@@ -1,0 +1,132 @@
+/**
+ * The service as a whole: journal, actors, dispatcher and server, opened in this order and closed in the other.
+ * It listens only once everything that was acknowledged before can be read; it stops without losing a word.
+ */
+import { randomUUID } from 'node:crypto'
+import { type Logger, pino } from 'pino'
+import { modules } from '../machines/index.ts'
+import type { Runtime } from '../runtime/api.ts'
+import { realNature } from '../runtime/clock.ts'
+import { createDispatcher } from '../runtime/dispatch/dispatcher.ts'
+import { createPrincipals, type Principals } from '../runtime/principals.ts'
+import { createRuntime } from '../runtime/runtime.ts'
+import type { Settings } from '../runtime/settings.ts'
+import type { Journal } from '../storage/journal.ts'
+import { openLmdbJournal } from '../storage/lmdb-journal.ts'
+import { AccessCheck } from './access.ts'
+import { ensureAdminToken } from './admin-token.ts'
+import { backupsOf } from './backups.ts'
+import { BodyReader } from './body.ts'
+import { createMetrics, measureRoutes, measureService } from './metrics.ts'
+import type { ServiceContext } from './route.ts'
+import { Router } from './router.ts'
+import { allRoutes } from './routes.ts'
+import { createServer } from './uws.ts'
+
+export interface ServiceOptions {
+  /** Shown by `/api/version`. */
+  readonly version: string
+  /** Structured log; default: pino on standard error, at the settings' level. */
+  readonly log?: Logger
+  /** Opens the journal; default: LMDB in the settings' home. */
+  readonly openJournal?: (onFailure: (failure: Error) => void) => Promise<Journal>
+  /** Nothing can be trusted any more. Default: say so and end the process, so that it is started again. */
+  readonly onFatal?: (failure: Error) => void
+}
+
+export interface Service {
+  /** `http://HOST:PORT`. */
+  readonly url: string
+  readonly port: number
+  readonly runtime: Runtime
+  /** Graceful stop: parked polls are answered, watchers told, what was taken is finished. Later calls wait for the first. */
+  close(): Promise<void>
+}
+
+/** How long answers that are under way may take to leave the process. */
+const FLUSH_MS = 100
+const NOTE_USE_EVERY_MS = 60_000
+/** Lets the last lines of the log and the last answers out before the process ends. */
+const FATAL_EXIT_MS = 200
+
+/** Open everything and listen. Throws HomeRefused, ServerFailure, and what the journal throws. */
+export async function startService(settings: Settings, options: ServiceOptions): Promise<Service> {
+  const log = options.log ?? pino({ level: settings.logLevel, base: { instance: randomUUID() } }, pino.destination(2))
+  const onFatal = options.onFatal ?? ((failure: Error) => endProcess(log, failure))
+  const open = options.openJournal ?? ((onFailure) => openLmdbJournal({ ...settings, onFailure }))
+  const journal = await open((failure) => log.fatal({ err: failure }, 'the journal has failed'))
+  const runtime = createRuntime(journal, settings, { nature: realNature, log, modules, onFatal })
+  try {
+    return await listen(runtime, log, options)
+  } catch (error) {
+    await runtime.close()
+    throw error
+  }
+}
+
+async function listen(runtime: Runtime, log: Logger, options: ServiceOptions): Promise<Service> {
+  const { settings } = runtime
+  const dispatcher = createDispatcher(runtime)
+  const principals = await createPrincipals(runtime)
+  await ensureAdminToken(runtime, log)
+  const metrics = createMetrics()
+  const closing: (() => void)[] = [() => dispatcher.close()]
+  let isClosing = false
+  const backup = backupsOf(runtime)
+  const context: ServiceContext = {
+    runtime,
+    dispatcher,
+    principals,
+    log,
+    metrics,
+    onClosing: (callback) => closing.push(callback),
+    ...(backup === undefined ? {} : { backup }),
+  }
+  const routes = allRoutes(context, { version: options.version, isClosing: () => isClosing })
+  const { headerBytesMax, tls } = settings
+  const server = createServer(tls === undefined ? { headerBytesMax } : { headerBytesMax, tls })
+  const bodies = new BodyReader(settings)
+  const access = new AccessCheck(principals)
+  const router = new Router({ routes, server, access, bodies, headerBytesMax, log, isClosing: () => isClosing })
+  measureRoutes(metrics, router.entries, bodies)
+  measureService(metrics, context)
+  const port = await server.listen(settings.host, settings.port)
+  const stopNoting = noteUses(runtime, principals)
+  const url = `${tls === undefined ? 'http' : 'https'}://${settings.host.includes(':') ? `[${settings.host}]` : settings.host}:${port}`
+  log.info({ url, home: settings.home, lastSequence: runtime.journal.lastSequence }, 'listening')
+  let closed: Promise<void> | undefined
+  const close = async (): Promise<void> => {
+    log.info('stopping')
+    isClosing = true
+    stopNoting()
+    server.stopListening()
+    for (const callback of closing) callback()
+    await runtime.close()
+    await new Promise((resolve) => setTimeout(resolve, FLUSH_MS))
+    server.close()
+    log.info('stopped')
+  }
+  return {
+    url,
+    port,
+    runtime,
+    close: () => {
+      closed ??= close()
+      return closed
+    },
+  }
+}
+
+/** Which tokens were used is written once a minute at most, and only for those that were. */
+function noteUses(runtime: Runtime, principals: Principals): () => void {
+  const timer = setInterval(() => {
+    for (const id of principals.takeUsed()) runtime.ask({ kind: 'token', id }, { type: 'note_use' }, () => {})
+  }, NOTE_USE_EVERY_MS)
+  timer.unref()
+  return () => clearInterval(timer)
+}
+
+function endProcess(log: Logger, failure: Error): void {
+  log.fatal({ err: failure }, 'the service cannot go on and ends; start it again')
+  setTimeout(() => process.exit(1), FATAL_EXIT_MS)
+}

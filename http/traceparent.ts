@@ -1,0 +1,14 @@
+/** W3C trace context, level 1: the header `traceparent`. What is malformed is ignored, as the standard asks. */
+import type { TraceParent } from '../runtime/run-requests.ts'
+
+const TRACEPARENT = /^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2}(-.*)?$/
+
+export function parseTraceparent(header: string): TraceParent | undefined {
+  if (header === '') return undefined
+  const parts = TRACEPARENT.exec(header)
+  if (parts === null || parts[1] === 'ff') return undefined
+  const [, version, traceId = '', spanId = '', rest] = parts
+  if (version === '00' && rest !== undefined) return undefined
+  if (/^0+$/.test(traceId) || /^0+$/.test(spanId)) return undefined
+  return { traceId, spanId }
+}

@@ -1,0 +1,146 @@
+/**
+ * The one file that imports uWebSockets.js. Its own minimal types stand here, since only what is named here is
+ * used; every rule that the native library demands of a handler is kept by http/router.ts and http/exchange.ts.
+ *
+ * The npm package `uwebsockets` is a repack of the official build under the alias `uWebSockets.js`. To swap to the
+ * official one: `npm install uWebSockets.js@github:uNetworking/uWebSockets.js#v20.69.0`, remove the alias, and
+ * nothing else changes: both export what is typed here.
+ */
+import { createRequire } from 'node:module'
+import type { Socket } from './route.ts'
+
+export interface UwsResponse {
+  writeStatus(status: string): UwsResponse
+  writeHeader(name: string, value: string): UwsResponse
+  write(chunk: string | Uint8Array): boolean
+  end(body?: string | Uint8Array, closeConnection?: boolean): UwsResponse
+  /** Only ever without arguments: an explicit `undefined` counts as a length and leaves the answer unfinished. */
+  endWithoutBody(): UwsResponse
+  close(): UwsResponse
+  cork(callback: () => void): UwsResponse
+  onAborted(handler: () => void): UwsResponse
+  onData(handler: (chunk: ArrayBuffer, isLast: boolean) => void): UwsResponse
+  onWritable(handler: (offset: number) => boolean): UwsResponse
+  getRemoteAddressAsText(): ArrayBuffer
+  pause(): void
+  resume(): void
+  upgrade(data: unknown, key: string, protocol: string, extensions: string, context: unknown): void
+}
+
+/** Lives on the native stack: gone when the handler returns. */
+export interface UwsRequest {
+  getHeader(lowerCaseName: string): string
+  forEach(visit: (lowerCaseName: string, value: string) => void): void
+  getParameter(index: number): string
+  getUrl(): string
+  getMethod(): string
+  getQuery(): string
+}
+
+export interface UwsSocketBehavior {
+  maxPayloadLength: number
+  idleTimeout: number
+  maxBackpressure: number
+  closeOnBackpressureLimit: boolean
+  compression: number
+  sendPingsAutomatically: boolean
+  upgrade(response: UwsResponse, request: UwsRequest, context: unknown): void
+  open(socket: Socket): void
+  message(socket: Socket, message: ArrayBuffer, isBinary: boolean): void
+  drain(socket: Socket): void
+  close(socket: Socket, code: number, message: ArrayBuffer): void
+}
+
+export type UwsHandler = (response: UwsResponse, request: UwsRequest) => void
+export type UwsVerb = 'get' | 'post' | 'put' | 'patch' | 'del' | 'head' | 'options' | 'any'
+
+export type UwsApp = Readonly<Record<UwsVerb, (pattern: string, handler: UwsHandler) => unknown>> & {
+  ws(pattern: string, behavior: UwsSocketBehavior): unknown
+  listen(host: string, port: number, options: number, callback: (socket: unknown) => void): unknown
+  close(): unknown
+}
+
+interface UwsModule {
+  App(): UwsApp
+  SSLApp(options: { key_file_name: string; cert_file_name: string }): UwsApp
+  us_listen_socket_close(socket: unknown): void
+  us_socket_local_port(socket: unknown): number
+  readonly DISABLED: number
+}
+
+/** `LIBUS_LISTEN_EXCLUSIVE_PORT`: without it a second service would share the port silently (SO_REUSEPORT). */
+const EXCLUSIVE_PORT = 1
+
+/** The binary for this Node.js is missing, or the port cannot be had: said in plain words, `cause` kept. */
+export class ServerFailure extends Error {
+  override readonly name = 'ServerFailure'
+}
+
+let loaded: UwsModule | undefined
+
+/** Loads the library once. The bound on headers is read by its static initializer: the first caller's holds. */
+function load(headerBytesMax: number): UwsModule {
+  if (loaded !== undefined) return loaded
+  process.env.UWS_HTTP_MAX_HEADERS_SIZE = String(headerBytesMax)
+  try {
+    loaded = createRequire(import.meta.url)('uWebSockets.js') as UwsModule
+  } catch (cause) {
+    const abi = `${process.platform}-${process.arch}, Node.js ${process.version} (ABI ${process.versions.modules})`
+    throw new ServerFailure(
+      `uWebSockets.js has no binary for ${abi}. Use Node.js 20, 22 or 24 on Linux with glibc, macOS or Windows, ` +
+        'or swap to the official build as http/uws.ts says.',
+      { cause },
+    )
+  }
+  return loaded
+}
+
+export interface ServerOptions {
+  readonly headerBytesMax: number
+  readonly tls?: { readonly certFile: string; readonly keyFile: string }
+}
+
+export interface Server {
+  readonly app: UwsApp
+  /** Bind; answers the port (of use where 0 was asked for). */
+  listen(host: string, port: number): Promise<number>
+  /** Take no new connection; those that there are live on. */
+  stopListening(): void
+  /** Drop every connection. */
+  close(): void
+}
+
+/** A server without routes yet. Throws ServerFailure when the library cannot be loaded. */
+export function createServer(options: ServerOptions): Server {
+  const uws = load(options.headerBytesMax)
+  const { tls } = options
+  const app = tls === undefined ? uws.App() : uws.SSLApp({ key_file_name: tls.keyFile, cert_file_name: tls.certFile })
+  let listener: unknown
+  return {
+    app,
+    listen: (host, port) =>
+      new Promise((resolve, reject) => {
+        app.listen(host, port, EXCLUSIVE_PORT, (socket) => {
+          if (!socket) {
+            reject(
+              new ServerFailure(`Cannot listen on ${host}:${port}: is it taken, or not an address of this machine?`),
+            )
+            return
+          }
+          listener = socket
+          resolve(uws.us_socket_local_port(socket))
+        })
+      }),
+    stopListening: () => {
+      if (listener !== undefined) uws.us_listen_socket_close(listener)
+      listener = undefined
+    },
+    close: () => {
+      listener = undefined
+      app.close()
+    },
+  }
+}
+
+/** No compression: the streams are local or behind a proxy, and a compressor costs memory for each socket. */
+export const UWS_DISABLED_COMPRESSION = 0

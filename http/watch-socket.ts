@@ -1,0 +1,172 @@
+/**
+ * Watch over a WebSocket. Invariant: a frame is sent only when nothing is buffered for the socket, so that
+ * uWebSockets.js never has a reason to drop one, and a reader that stops costs one frame.
+ */
+
+import type { Principal, Principals } from '../runtime/principals.ts'
+import type { Delivery, EventStream, Sink, StreamEnd, Subscription } from '../runtime/stream/event-stream.ts'
+import type { Filter } from '../runtime/stream/filter.ts'
+import type { Frame } from '../runtime/stream/frame.ts'
+import type { Exchange } from './exchange.ts'
+import type { Socket, SocketRoute } from './route.ts'
+import { closeCodeOf, endFault, problemFrame, type QueryFault, revocationFault } from './watch.ts'
+
+/** The subprotocol that browsers offer beside `bearer.<token>`. */
+export const WATCH_PROTOCOL = 'intendant.watch.v1'
+
+/** Without a pong or any other sign for this long the peer is taken for dead. uWebSockets.js pings before. */
+const idleTimeoutSeconds = 60
+
+/** Watch takes no messages: small ones are ignored, this is a mistake worth telling. */
+const messageBytesMax = 1_024
+
+/** Past this uWebSockets.js drops the connection without a word. */
+const payloadBytesMax = 64 * 1024
+
+/** Asked only about what is buffered before a send, which is nothing: any bound above zero does. */
+const backpressureBytesMax = 64 * 1024
+
+const SENT = 1
+const BUFFERED = 0
+
+/** RFC 6455 section 7.4.1. */
+const MESSAGE_TOO_BIG = 1009
+const SERVICE_RESTART = 1012
+
+/** What was asked for, checked; or what is wrong with it, to be told once the socket is open. */
+export type WatchRequest =
+  | { readonly ok: true; readonly filter: Filter; readonly after: number }
+  | { readonly ok: false; readonly fault: QueryFault }
+
+class SocketSink implements Sink {
+  readonly #socket: Socket
+  readonly #path: string
+  #isFull = false
+  #isOver = false
+  subscription: Subscription | undefined
+  forget: () => void = () => {}
+
+  constructor(socket: Socket, path: string) {
+    this.#socket = socket
+    this.#path = path
+  }
+
+  send(frame: Frame): Delivery {
+    if (this.#isOver) return 'gone'
+    const result = this.#socket.send(frame.bytes, false)
+    if (result === SENT) return 'sent'
+    this.#isFull = true
+    if (result === BUFFERED) return 'full'
+    // Dropped: it cannot be, and it would be a gap. The reader resumes by its cursor.
+    this.#isOver = true
+    this.forget()
+    this.#socket.close()
+    return 'gone'
+  }
+
+  end(end: StreamEnd): void {
+    const fault = endFault(end)
+    if (fault !== undefined) this.refuse(fault)
+    else if (end.code === 'stalled') this.#finish(() => this.#socket.close())
+    else this.#finish(() => this.#socket.end(SERVICE_RESTART, 'the service is stopping'))
+  }
+
+  /** Tell the problem and close. One that does not read is not waited for. */
+  refuse(fault: QueryFault): void {
+    const isFull = this.#isFull
+    this.#finish(() => {
+      if (isFull) {
+        this.#socket.close()
+        return
+      }
+      this.#socket.send(problemFrame(this.#path, fault).bytes, false)
+      this.#socket.end(closeCodeOf(fault.code), fault.code)
+    })
+  }
+
+  messaged(bytes: number): void {
+    if (bytes <= messageBytesMax) return
+    this.#finish(() => this.#socket.end(MESSAGE_TOO_BIG, 'watch takes no messages'))
+  }
+
+  drained(): void {
+    if (!this.#isFull || this.#isOver) return
+    if (this.#socket.getBufferedAmount() > 0) {
+      this.subscription?.progressed()
+      return
+    }
+    this.#isFull = false
+    this.subscription?.drained()
+  }
+
+  closed(): void {
+    this.#finish(() => {})
+  }
+
+  #finish(last: () => void): void {
+    if (this.#isOver) return
+    this.#isOver = true
+    this.forget()
+    this.subscription?.close()
+    last()
+  }
+}
+
+/** What rides on a socket from its upgrade on. */
+class WatchState {
+  readonly request: WatchRequest
+  readonly principal: Principal
+  readonly path: string
+  sink: SocketSink | undefined
+
+  constructor(request: WatchRequest, principal: Principal, path: string) {
+    this.request = request
+    this.principal = principal
+    this.path = path
+  }
+}
+
+const stateOf = (socket: Socket): WatchState => socket.getUserData().state as WatchState
+
+/**
+ * The socket half of the route.
+ * @param ask checks what the exchange asks for
+ * @param isBrowser whether the caller could not read an HTTP answer: it is told on the open socket instead
+ */
+export function watchSocket(
+  stream: EventStream,
+  principals: Principals,
+  ask: (exchange: Exchange) => WatchRequest,
+  isBrowser: (exchange: Exchange) => boolean,
+): SocketRoute {
+  return {
+    idleTimeoutSeconds,
+    maxPayloadBytes: payloadBytesMax,
+    maxBackpressureBytes: backpressureBytesMax,
+    protocol: WATCH_PROTOCOL,
+    upgrade: (exchange) => {
+      const request = ask(exchange)
+      if (!request.ok && !isBrowser(exchange)) {
+        const { code, detail, extra } = request.fault
+        exchange.problem(code, detail, extra)
+        return undefined
+      }
+      return new WatchState(request, exchange.principal, exchange.path)
+    },
+    open: (socket) => {
+      const state = stateOf(socket)
+      const { request, principal, path } = state
+      const sink = new SocketSink(socket, path)
+      state.sink = sink
+      if (!request.ok) {
+        sink.refuse(request.fault)
+        return
+      }
+      sink.forget = principals.onRevoked(principal, () => sink.refuse(revocationFault(principal)))
+      sink.subscription = stream.subscribe(request.filter, request.after, sink)
+    },
+    message: (socket, message) => stateOf(socket).sink?.messaged(message.byteLength),
+    drain: (socket) => stateOf(socket).sink?.drained(),
+    close: (socket) => stateOf(socket).sink?.closed(),
+  }
+}

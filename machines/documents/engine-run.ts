@@ -1,0 +1,128 @@
+/**
+ * The engine run's documents: the trace summary, the evidence, and the run that both belong to.
+ * Observations are facts about the past: they are taken in every state of the run.
+ */
+import { anyObject, exactlyWith, type Static, stringEnum, Type } from '../schema.ts'
+import {
+  by,
+  CLOSED,
+  LIST_MAX,
+  NAME_LENGTH_MAX,
+  name,
+  REFERENCE_LENGTH_MAX,
+  serviceId,
+  strings,
+  text,
+  throttle,
+  time,
+} from './fields.ts'
+
+/** Most observations of one post. */
+export const OBSERVATIONS_A_POST_MAX = 100
+/** Most observations of one engine run: they live in its snapshot. */
+export const OBSERVATIONS_A_RUN_MAX = 500
+
+/** A condensed trace. Open: an engine may add fields of its own. */
+export const traceSummaryBody = Type.Object(
+  {
+    schema_version: Type.Optional(name('Version of this document’s shape.')),
+    trace_id: Type.Optional(name('The trace.')),
+    root_event: Type.Optional(anyObject('The event that the trace grew from.')),
+    entry_event: Type.Optional(name('Type of the entry event.')),
+    blocks_executed: Type.Optional(strings('Workflow blocks that ran.')),
+    blocks_skipped: Type.Optional(strings('Blocks that the throttle skipped.')),
+    mutators_simulated: Type.Optional(strings('Changes only simulated.')),
+    mutators_executed: Type.Optional(strings('Changes really made.')),
+    gates: Type.Optional(
+      Type.Array(anyObject('A gate: name, phase, status.'), {
+        maxItems: LIST_MAX,
+        description: 'Gate phases and outcomes.',
+      }),
+    ),
+    retry_requests: Type.Optional(Type.Integer({ minimum: 0, description: 'Gate retries that were asked for.' })),
+    terminal_event: Type.Optional(anyObject('The event that ended the work.')),
+    commit: Type.Optional(anyObject('Outcome of the commit.')),
+    push: Type.Optional(anyObject('Outcome of the push.')),
+    errors: Type.Optional(Type.Array(Type.Unknown(), { maxItems: LIST_MAX, description: 'Errors on the way.' })),
+    correlation_ids: Type.Optional(strings('Ids in other systems.', NAME_LENGTH_MAX)),
+  },
+  { additionalProperties: true, title: 'TraceSummary' },
+)
+export type TraceSummary = Static<typeof traceSummaryBody> & Readonly<Record<string, unknown>>
+
+export const EVIDENCE_RESULTS = ['pass', 'fail', 'unknown', 'waived'] as const
+
+const observationFields = {
+  intent_record_id: Type.Optional(name('The intent record that it speaks of.')),
+  evidence_id: Type.Optional(name('The evidence of that record that it speaks of.')),
+  result: stringEnum(EVIDENCE_RESULTS, { description: 'What was seen.' }),
+  observed_by: name('Who or what saw it, such as `engine`.'),
+  source_type: name(
+    '`engine_gate`, `manual_review`, `test_run`, `static_analysis`, `trace_analysis`, or a word of the engine’s.',
+  ),
+  supporting_artifacts: Type.Optional(strings('URIs of traces, files, logs.', REFERENCE_LENGTH_MAX)),
+  notes: Type.Optional(text('What else to know.')),
+  observed_at: time('When it was seen.'),
+  trace_id: Type.Optional(name('Trace that shows it.')),
+  waiver: Type.Optional(
+    Type.Object(
+      {
+        waived_by: name('Who waived it.'),
+        reason: text('Why.'),
+        review_at: time('When to look again.'),
+      },
+      { ...CLOSED, description: 'Required with `waived`, and only with it.' },
+    ),
+  ),
+}
+
+export const evidenceObservation = Type.Object(observationFields, {
+  ...CLOSED,
+  title: 'EvidenceObservationCreate',
+  allOf: [exactlyWith('result', ['waived'], 'waiver')],
+})
+
+export const evidenceObservationsBody = Type.Object(
+  {
+    observations: Type.Array(evidenceObservation, {
+      minItems: 1,
+      maxItems: OBSERVATIONS_A_POST_MAX,
+      description: 'All of them are recorded, or none.',
+    }),
+  },
+  { ...CLOSED, title: 'EvidenceObservations' },
+)
+export type EvidenceObservationsBody = Static<typeof evidenceObservationsBody>
+
+export const evidenceObservationDocument = Type.Object(
+  { id: serviceId('obs', 'The observation.'), ...observationFields, recorded_at: time('When the service took it.') },
+  { title: 'EvidenceObservation' },
+)
+export type EvidenceObservation = Static<typeof evidenceObservationDocument>
+
+export const ENGINE_RUN_STATES = ['open', 'summarized', 'closed'] as const
+
+export const engineRunDocument = Type.Object(
+  {
+    id: serviceId('run', 'The engine run.'),
+    project: Type.String({ description: 'Key of its project.' }),
+    project_id: Type.String({ description: 'Id of its project.' }),
+    state: stringEnum(ENGINE_RUN_STATES, {
+      description: '`summarized` once a trace summary is there, `closed` once the run request has left it.',
+    }),
+    run_request_id: Type.String({ description: 'The run request that led to it.' }),
+    attempt: Type.Integer({ description: 'The attempt that it ran.' }),
+    runner_id: Type.String({ description: 'The runner that ran it.' }),
+    throttle,
+    trace_id: Type.String({ description: 'Trace of the run.' }),
+    outcome: Type.Optional(Type.String({ description: 'How the run request left it: its state then.' })),
+    trace_summary: Type.Optional(traceSummaryBody),
+    trace_summary_by: Type.Optional(by),
+    evidence: Type.Array(evidenceObservationDocument, { description: 'Observations, oldest first.' }),
+    opened_at: time('When it was opened.'),
+    summarized_at: Type.Optional(time('When the newest trace summary came.')),
+    closed_at: Type.Optional(time('When the run request left it.')),
+  },
+  { title: 'EngineRun' },
+)
+export type EngineRun = Static<typeof engineRunDocument>

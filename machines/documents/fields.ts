@@ -1,0 +1,108 @@
+/**
+ * The fields that several documents share, each with its bound and its description, so that a rule about an id,
+ * a time or a label is written once. Every string and array of a request is bounded by a named constant here.
+ */
+import { stringEnum, Type } from '../schema.ts'
+
+/** Longest key, name or id chosen by a caller: fits an LMDB key together with its prefix. */
+export const NAME_LENGTH_MAX = 128
+/** Longest one-paragraph text: a reason, a message, a note. */
+export const TEXT_LENGTH_MAX = 4_000
+/** Longest free text: a statement, a mission, a prompt. */
+export const LONG_TEXT_LENGTH_MAX = 32_000
+/** Longest URI, path or revision. */
+export const REFERENCE_LENGTH_MAX = 2_048
+/** Most labels of a runner or a request: each is a row of an index. */
+export const LABELS_MAX = 32
+export const LABEL_LENGTH_MAX = 63
+/** Most projects that a runner or a token names one by one. */
+export const PROJECTS_MAX = 1_000
+/** Most entries of a list inside a document. */
+export const LIST_MAX = 256
+/** Most events in one post of events. */
+export const EVENTS_A_POST_MAX = 1_000
+/** Longest idempotency key (as in the Idempotency-Key header). */
+export const IDEMPOTENCY_KEY_LENGTH_MAX = 255
+
+/** An id that the service makes: its prefix and 24 hexadecimal digits. */
+export function serviceId(prefix: string, description: string) {
+  return Type.String({ pattern: `^${prefix}_[0-9a-f]{24}$`, description })
+}
+
+export function time(description: string) {
+  return Type.String({ format: 'date-time', maxLength: 40, description })
+}
+
+export function text(description: string) {
+  return Type.String({ maxLength: TEXT_LENGTH_MAX, description })
+}
+
+export function name(description: string) {
+  return Type.String({ minLength: 1, maxLength: NAME_LENGTH_MAX, description })
+}
+
+export function reference(description: string) {
+  return Type.String({ minLength: 1, maxLength: REFERENCE_LENGTH_MAX, description })
+}
+
+export function strings(description: string, itemLengthMax: number = TEXT_LENGTH_MAX) {
+  return Type.Array(Type.String({ minLength: 1, maxLength: itemLengthMax }), { maxItems: LIST_MAX, description })
+}
+
+/** `:` and `/` stay out, since both are separators of paths and index keys. */
+export const RUNNER_ID_PATTERN = '^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$'
+
+export function runnerId(description: string) {
+  return Type.String({ pattern: RUNNER_ID_PATTERN, description })
+}
+
+/** `system` is the service's own, and a key must not look like an id, since every `:id` of a project takes either. */
+export const PROJECT_KEY_PATTERN = '^(?!proj_)(?!system$)[a-z0-9][a-z0-9_-]{0,62}$'
+
+export function projectKey(description: string) {
+  return Type.String({ pattern: PROJECT_KEY_PATTERN, description })
+}
+
+export function digest(description: string) {
+  return Type.String({ pattern: '^sha256:[0-9a-f]{64}$', description })
+}
+
+/** W3C trace context: 16 bytes, not all zero. */
+export function traceId(description: string) {
+  return Type.String({ pattern: '^(?!0{32}$)[0-9a-f]{32}$', description })
+}
+
+export function spanId(description: string) {
+  return Type.String({ pattern: '^(?!0{16}$)[0-9a-f]{16}$', description })
+}
+
+export function labels(description: string) {
+  return Type.Array(
+    Type.String({ pattern: `^[A-Za-z0-9][A-Za-z0-9._:/=-]{0,${LABEL_LENGTH_MAX - 1}}$`, maxLength: LABEL_LENGTH_MAX }),
+    { maxItems: LABELS_MAX, uniqueItems: true, description },
+  )
+}
+
+/** A list of project keys, or the one word `*` for all of them; empty means none. */
+export function projects(description: string) {
+  return Type.Array(Type.String({ pattern: `^\\*$|${PROJECT_KEY_PATTERN}` }), {
+    maxItems: PROJECTS_MAX,
+    uniqueItems: true,
+    description,
+  })
+}
+
+export const THROTTLES = ['full', 'dry_run'] as const
+
+export const throttle = stringEnum(THROTTLES, { description: '`full` may change things; `dry_run` only simulates.' })
+
+/** Who did something: the token's id and its name at that time. */
+export const by = Type.Object(
+  {
+    id: Type.String({ maxLength: NAME_LENGTH_MAX, description: 'Id of the token, or of the runner.' }),
+    name: Type.String({ maxLength: NAME_LENGTH_MAX, description: 'Its name.' }),
+  },
+  { description: 'Who did it.' },
+)
+
+export const CLOSED = { additionalProperties: false } as const

@@ -1,0 +1,134 @@
+/**
+ * The formation brief: what a run is to achieve and to protect. The digest is taken over the canonical JSON of
+ * these fields, so a runner can prove that it follows exactly what was approved.
+ */
+import { anyObject, type Static, stringEnum, Type } from '../schema.ts'
+import { by, digest, LIST_MAX, LONG_TEXT_LENGTH_MAX, name, serviceId, strings, text, throttle, time } from './fields.ts'
+
+const CLOSED = { additionalProperties: false } as const
+
+const idOrStatement = (description: string) =>
+  Type.Array(
+    Type.Object(
+      {
+        id: Type.Optional(name('The intent record.')),
+        name: Type.Optional(name('Its name.')),
+        statement: Type.Optional(text('What it says.')),
+        severity: Type.Optional(name('How bad its loss would be.')),
+        priority: Type.Optional(name('How much it matters.')),
+        scope: Type.Optional(text('Where it holds.')),
+        evidence_required: Type.Optional(strings('What would show that it holds.')),
+      },
+      { additionalProperties: true },
+    ),
+    { maxItems: LIST_MAX, description },
+  )
+
+export const ROLE_ACCESSES = ['read_only', 'full'] as const
+
+const mission = Type.Object(
+  {
+    objective: Type.String({ minLength: 1, maxLength: LONG_TEXT_LENGTH_MAX, description: 'What to achieve.' }),
+    definition_of_done: Type.Optional(strings('What is true when it is done.')),
+    stop_conditions: Type.Optional(strings('What ends the work early.')),
+    product_intent_refs: Type.Optional(strings('Product intent it serves.')),
+    design_intent_refs: Type.Optional(strings('Design intent it serves.')),
+    engineering_intent_refs: Type.Optional(strings('Engineering intent it serves.')),
+  },
+  { additionalProperties: true, description: 'What the run is for.' },
+)
+
+const agentFormation = Type.Object(
+  {
+    pattern: Type.Optional(name('Such as `solo_implementer` or `planner_coder_reviewer`.')),
+    roles: Type.Optional(
+      Type.Array(
+        Type.Object(
+          {
+            name: name('The role.'),
+            access: Type.Optional(stringEnum(ROLE_ACCESSES, { description: 'What it may touch.' })),
+            capabilities: Type.Optional(strings('What it can do.')),
+            model_preference: Type.Optional(name('Which model it would rather have.')),
+            handoff: Type.Optional(text('What it hands on, and to whom.')),
+          },
+          { additionalProperties: true },
+        ),
+        { maxItems: LIST_MAX, description: 'Who takes part.' },
+      ),
+    ),
+  },
+  { additionalProperties: true, description: 'How the agents are set up.' },
+)
+
+const engineControls = Type.Object(
+  {
+    entry_event: Type.Optional(name('Type of the event that starts the work.')),
+    throttle: Type.Optional(throttle),
+    max_iterations: Type.Optional(Type.Integer({ minimum: 1, description: 'Iterations at most.' })),
+    actions: Type.Optional(anyObject('Which engine actions run: {iterate, maintain}.')),
+    gate_profile: Type.Optional(name('Which gates run.')),
+    maintenance_may_chain: Type.Optional(Type.Boolean({ description: 'Maintenance may follow by itself.' })),
+    commit_allowed: Type.Optional(Type.Boolean({ description: 'The engine may commit.' })),
+    push_allowed: Type.Optional(Type.Boolean({ description: 'The engine may push.' })),
+    payload: Type.Optional(anyObject('Payload of the entry event.')),
+  },
+  { additionalProperties: true, description: 'How the engine is to run.' },
+)
+
+/** The sections that the digest covers. */
+const briefSections = {
+  title: Type.Optional(name('What people call it.')),
+  mission,
+  relevant_intent: Type.Optional(anyObject('The values it was made from, known conflicts, open questions.')),
+  protected_capabilities: Type.Optional(idOrStatement('What must still hold afterwards.')),
+  threats_to_watch: Type.Optional(strings('Patterns that signal drift.')),
+  strategies_to_prefer: Type.Optional(strings('How to go about it.')),
+  forbidden_moves: Type.Optional(strings('What not to do.')),
+  tradeoffs: Type.Optional(strings('What may be given up for what.')),
+  evidence_plan: Type.Optional(
+    Type.Object(
+      {
+        required: Type.Optional(strings('What must be shown.')),
+        suggested: Type.Optional(strings('What would help.')),
+      },
+      { additionalProperties: true, description: 'What would prove that it held.' },
+    ),
+  ),
+  agent_formation: Type.Optional(agentFormation),
+  gate_overlay: Type.Optional(anyObject('Gates beyond the project’s own: {id, applies_to, gates, mode}.')),
+  engine_controls: Type.Optional(engineControls),
+  feedback_hooks: Type.Optional(strings('What to do on completion.')),
+  throttle: Type.Optional(throttle),
+}
+
+export const formationBriefCreateBody = Type.Object(briefSections, { ...CLOSED, title: 'FormationBriefCreate' })
+export type FormationBriefCreate = Static<typeof formationBriefCreateBody>
+
+/** `POST /formation-briefs` is not under a project, so it names one. */
+export const formationBriefCreateGlobalBody = Type.Object(
+  { project: name('Key or id of the project.'), ...briefSections },
+  { ...CLOSED, title: 'FormationBriefCreateGlobal' },
+)
+export type FormationBriefCreateGlobal = Static<typeof formationBriefCreateGlobalBody>
+
+export const FORMATION_BRIEF_STATES = ['draft'] as const
+export const FORMATION_BRIEF_SCHEMA_VERSION = 'intendant.formation_brief.v1'
+
+export const formationBriefDocument = Type.Object(
+  {
+    id: serviceId('brief', 'The brief.'),
+    schema_version: Type.String({ description: 'Version of this document’s shape.' }),
+    project: Type.String({ description: 'Key of its project.' }),
+    project_id: Type.String({ description: 'Id of its project.' }),
+    state: stringEnum(FORMATION_BRIEF_STATES, { description: 'Where it stands.' }),
+    version: Type.Integer({ description: 'Goes up with every change.' }),
+    digest: digest('SHA-256 over the canonical JSON (RFC 8785) of its sections.'),
+    ...briefSections,
+    throttle,
+    created_by: Type.Optional(by),
+    created_at: time('When it was made.'),
+    updated_at: Type.Optional(time('When it last changed.')),
+  },
+  { title: 'FormationBrief' },
+)
+export type FormationBrief = Static<typeof formationBriefDocument>

@@ -1,0 +1,78 @@
+/**
+ * The project's documents: what a project is on the wire, and the bodies that create and change it.
+ * The key is the project's name in every event, so it never changes.
+ */
+import { nullable, type Static, stringEnum, Type } from '../schema.ts'
+import {
+  CLOSED,
+  LONG_TEXT_LENGTH_MAX,
+  name,
+  projectKey,
+  REFERENCE_LENGTH_MAX,
+  reference,
+  serviceId,
+  time,
+} from './fields.ts'
+
+const charterText = (description: string) =>
+  Type.Optional(Type.String({ maxLength: LONG_TEXT_LENGTH_MAX, description }))
+
+/** Replaces the whole charter: a field left out is cleared. */
+export const charterBody = Type.Object(
+  {
+    mission: charterText('What the project is for.'),
+    target_audience: charterText('Whom it serves.'),
+    problem_space: charterText('The problem it works on.'),
+    differentiators: charterText('What sets it apart.'),
+    out_of_scope: charterText('What it deliberately leaves to others.'),
+  },
+  { ...CLOSED, title: 'Charter', description: 'What a project means, in its owner’s words. All fields are optional.' },
+)
+export type Charter = Static<typeof charterBody>
+
+export const projectCreateBody = Type.Object(
+  {
+    key: Type.Optional(
+      projectKey('Lower-case letters, digits, `_` and `-`; unique, never changes. Derived from `name` when absent.'),
+    ),
+    name: name('What people call it.'),
+    repository: Type.Optional(reference('Where its code lives: a URL or a path that its runners understand.')),
+  },
+  { ...CLOSED, title: 'ProjectCreate' },
+)
+export type ProjectCreate = Static<typeof projectCreateBody>
+
+export const projectPatchBody = Type.Object(
+  {
+    name: Type.Optional(name('A new name.')),
+    repository: Type.Optional(
+      nullable(
+        Type.String({
+          minLength: 1,
+          maxLength: REFERENCE_LENGTH_MAX,
+          description: 'A new repository; null takes it away.',
+        }),
+      ),
+    ),
+    archived: Type.Optional(Type.Boolean({ description: 'true archives the project, false brings it back.' })),
+  },
+  { ...CLOSED, minProperties: 1, title: 'ProjectPatch' },
+)
+export type ProjectPatch = Static<typeof projectPatchBody>
+
+export const PROJECT_STATES = ['active', 'archived'] as const
+
+export const projectDocument = Type.Object(
+  {
+    id: serviceId('proj', 'Derived from the key.'),
+    key: Type.String({ description: 'Unique; never changes. Every `:id` of a project takes either.' }),
+    name: Type.String({ description: 'What people call it.' }),
+    repository: Type.Optional(Type.String({ description: 'Where its code lives.' })),
+    state: stringEnum(PROJECT_STATES, { description: 'An archived project takes no new work.' }),
+    created_at: time('When it was created.'),
+    updated_at: Type.Optional(time('When it last changed.')),
+    archived_at: Type.Optional(time('When it was archived.')),
+  },
+  { title: 'Project' },
+)
+export type Project = Static<typeof projectDocument>

@@ -1,0 +1,400 @@
+/**
+ * The run request's documents: what one asks for, what is posted about it, and what everybody reads.
+ * Request bodies are closed; a runner's posts carry the fencing token.
+ */
+import { postedEventSchema } from '../events/envelope.ts'
+import { anyObject, type Static, stringEnum, Type } from '../schema.ts'
+import {
+  by,
+  CLOSED,
+  digest,
+  EVENTS_A_POST_MAX,
+  IDEMPOTENCY_KEY_LENGTH_MAX,
+  labels,
+  NAME_LENGTH_MAX,
+  name,
+  reference,
+  runnerId,
+  serviceId,
+  TEXT_LENGTH_MAX,
+  text,
+  throttle,
+  time,
+  traceId,
+} from './fields.ts'
+import { runResult } from './run-result.ts'
+
+export const PRIORITY_MIN = -100
+export const PRIORITY_MAX = 100
+/** Longest timeout of a run, seconds: a week. */
+export const TIMEOUT_SECONDS_MAX = 604_800
+/** Longest pause before a retry, seconds: a day. */
+export const BACKOFF_SECONDS_MAX = 86_400
+export const RETRY_ATTEMPTS_MAX = 20
+/** Longest wait of a poll, seconds. */
+export const POLL_WAIT_SECONDS_MAX = 60
+
+export const FAILURE_CLASSES = ['validation', 'dispatch', 'execution', 'safety', 'semantic', 'cancelled'] as const
+export type FailureClass = (typeof FAILURE_CLASSES)[number]
+export const ACCESSES = ['full', 'read_only'] as const
+export type Access = (typeof ACCESSES)[number]
+export const LANES = ['interactive', 'campaign', 'maintenance'] as const
+export type Lane = (typeof LANES)[number]
+export const RUN_REQUEST_STATES = [
+  'queued',
+  'offered',
+  'accepted',
+  'started',
+  'cancelling',
+  'completed',
+  'failed',
+  'cancelled',
+  'lost',
+] as const
+export type RunRequestState = (typeof RUN_REQUEST_STATES)[number]
+export const WAITING_CODES = [
+  'not_before',
+  'lane_paused',
+  'repository_busy',
+  'not_approved',
+  'no_runner_registered',
+  'no_runner_allowed',
+  'no_runner_with_labels',
+  'no_runner_online',
+  'no_capable_engine',
+  'all_busy',
+  'draining',
+  'next',
+] as const
+
+const failureClass = stringEnum(FAILURE_CLASSES, {
+  description:
+    'Who must act: `validation` the brief, `dispatch` the fleet, `execution` the code, `safety` a person, `semantic` the intent; `cancelled`: nobody.',
+})
+const access = stringEnum(ACCESSES, { description: '`read_only` work neither holds nor waits for a repository.' })
+const lane = stringEnum(LANES, { description: 'A paused lane offers nothing.' })
+const eventTypeName = (description: string) =>
+  Type.String({ pattern: '^[a-z][a-z0-9_]*$', maxLength: NAME_LENGTH_MAX, description })
+
+const briefReference = Type.Object(
+  {
+    id: serviceId('brief', 'The formation brief.'),
+    digest: digest('The digest that was approved: a runner refuses a brief with another one.'),
+  },
+  { ...CLOSED, description: 'The formation brief that the run follows.' },
+)
+
+const repoReference = Type.Object(
+  {
+    path: Type.Optional(reference('Path or URL, as the runner understands it.')),
+    revision: Type.Optional(reference('The revision to work on.')),
+    branch: Type.Optional(reference('The branch to work on.')),
+  },
+  { ...CLOSED, description: 'The repository and the revision that the run works on.' },
+)
+
+const retryPolicy = Type.Object(
+  {
+    max_attempts: Type.Integer({
+      minimum: 1,
+      maximum: RETRY_ATTEMPTS_MAX,
+      description: 'Runs in all, with the first.',
+    }),
+    on: Type.Array(failureClass, {
+      minItems: 1,
+      maxItems: FAILURE_CLASSES.length,
+      uniqueItems: true,
+      description: 'The failure classes after which it runs again.',
+    }),
+    backoff_seconds: Type.Number({
+      minimum: 0,
+      maximum: BACKOFF_SECONDS_MAX,
+      description: 'Pause before the next run.',
+    }),
+  },
+  {
+    ...CLOSED,
+    description: 'Whether a failed run is queued again by itself. For `full` work it holds only as approved.',
+  },
+)
+
+const reporting = Type.Object(
+  {
+    trace_summary_required: Type.Optional(
+      Type.Boolean({ description: 'The run must post a trace summary. Default false.' }),
+    ),
+    evidence_observations_required: Type.Optional(
+      Type.Boolean({ description: 'The run must post evidence observations. Default false.' }),
+    ),
+  },
+  { ...CLOSED, description: 'What the run must report beside its result.' },
+)
+
+const runRequestFields = {
+  entry_event: eventTypeName('Type of the event that starts the engine’s work.'),
+  payload: Type.Optional(anyObject('Payload of the entry event. Default {}.')),
+  throttle: Type.Optional(throttle),
+  access: Type.Optional(access),
+  lane: Type.Optional(lane),
+  brief: Type.Optional(briefReference),
+  repo: Type.Optional(repoReference),
+  labels: Type.Optional(labels('A runner must carry all of them.')),
+  runner_id: Type.Optional(runnerId('Only this runner may take it.')),
+  priority: Type.Optional(
+    Type.Integer({
+      minimum: PRIORITY_MIN,
+      maximum: PRIORITY_MAX,
+      description: 'Higher goes first within its project. Default 0; above 0 needs `work.operate`.',
+    }),
+  ),
+  idempotency_key: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: IDEMPOTENCY_KEY_LENGTH_MAX,
+      description: 'The same as the header Idempotency-Key. Without one, a key is derived from what is asked for.',
+    }),
+  ),
+  again: Type.Optional(Type.Boolean({ description: 'Run once more although a settled `full` twin exists.' })),
+  timeout_seconds: Type.Optional(
+    Type.Integer({ minimum: 1, maximum: TIMEOUT_SECONDS_MAX, description: 'Longest run, from `started`.' }),
+  ),
+  expires_at: Type.Optional(time('Cancelled if it is still queued then.')),
+  not_before: Type.Optional(time('Not offered before.')),
+  retry: Type.Optional(retryPolicy),
+  reporting: Type.Optional(reporting),
+  trace_id: Type.Optional(traceId('Trace of the run; must be unused in its project. Made by the service when absent.')),
+}
+
+export const runRequestCreateBody = Type.Object(runRequestFields, { ...CLOSED, title: 'RunRequestCreate' })
+export type RunRequestCreate = Static<typeof runRequestCreateBody>
+
+export const failure = Type.Object(
+  {
+    class: failureClass,
+    code: Type.Optional(Type.String({ description: 'A word for the cause.' })),
+    message: Type.String({ description: 'What happened.' }),
+  },
+  { description: 'Why it failed.' },
+)
+export type Failure = Static<typeof failure>
+
+export const cancellation = Type.Object(
+  {
+    requested_at: time('When the stop was asked for.'),
+    requested_by: Type.Optional(by),
+    reason: Type.Optional(Type.String({ description: 'Why.' })),
+    code: Type.Optional(Type.String({ description: '`timeout` or `expired` when the service itself stopped it.' })),
+    discard_work: Type.Boolean({ description: 'The runner throws uncommitted work away.' }),
+  },
+  { description: 'That and why it was stopped.' },
+)
+export type Cancellation = Static<typeof cancellation>
+
+export const waitingBecause = Type.Object(
+  {
+    code: stringEnum(WAITING_CODES, { description: 'Why it is not with a runner yet.' }),
+    detail: Type.String({ description: 'The same for people.' }),
+  },
+  { description: 'Why a queued request waits. Known while the service runs.' },
+)
+export type WaitingBecause = Static<typeof waitingBecause>
+
+export const runRequestDocument = Type.Object(
+  {
+    id: serviceId('runreq', 'The request’s id.'),
+    project: Type.String({ description: 'Key of its project.' }),
+    project_id: Type.String({ description: 'Id of its project.' }),
+    state: stringEnum(RUN_REQUEST_STATES, { description: 'Where it stands.' }),
+    attempt: Type.Integer({
+      description: 'The fencing token: 1 for the first offer, one more each time it is queued again.',
+    }),
+    entry_event: Type.String({ description: 'Type of the event that starts the engine’s work.' }),
+    payload: anyObject('Payload of the entry event.'),
+    throttle,
+    access,
+    lane,
+    brief: Type.Optional(briefReference),
+    repo: Type.Optional(repoReference),
+    labels: Type.Array(Type.String(), { description: 'A runner must carry all of them.' }),
+    runner_id: Type.Optional(Type.String({ description: 'Only this runner may take it.' })),
+    priority: Type.Integer({ description: 'Higher goes first within its project.' }),
+    idempotency_key: Type.String({ description: 'The given key, or the derived one.' }),
+    again: Type.Optional(Type.Boolean({ description: 'Asked for although a settled twin exists.' })),
+    timeout_seconds: Type.Optional(Type.Integer({ description: 'Longest run, from `started`.' })),
+    expires_at: Type.Optional(time('Cancelled if it is still queued then.')),
+    not_before: Type.Optional(time('Not offered before. A retry sets it to the end of its pause.')),
+    retry: Type.Optional(retryPolicy),
+    reporting: Type.Optional(reporting),
+    trace_id: Type.String({ description: 'Trace of the run.' }),
+    offered_to: Type.Optional(Type.String({ description: 'The runner that holds or held the current attempt.' })),
+    lease_expires_at: Type.Optional(time('When it leaves its runner unless that is heard of.')),
+    engine_run_id: Type.Optional(Type.String({ description: 'The engine’s run of the current attempt.' })),
+    result: Type.Optional(runResult),
+    failure: Type.Optional(failure),
+    waiting_because: Type.Optional(waitingBecause),
+    cancel: Type.Optional(cancellation),
+    requested_by: by,
+    approved_by: Type.Optional(by),
+    work_item_id: Type.Optional(Type.String({ description: 'The work item it was made for.' })),
+    created_at: time('When it was made.'),
+    approved_at: Type.Optional(time('When it was approved.')),
+    offered_at: Type.Optional(time('Of the current attempt.')),
+    accepted_at: Type.Optional(time('Of the current attempt.')),
+    started_at: Type.Optional(time('Of the current attempt.')),
+    completed_at: Type.Optional(time('When it was completed.')),
+    failed_at: Type.Optional(time('When it failed.')),
+    cancelled_at: Type.Optional(time('When it was cancelled.')),
+    lost_at: Type.Optional(time('When its runner was last given up.')),
+  },
+  { title: 'RunRequest' },
+)
+export type RunRequest = Static<typeof runRequestDocument>
+
+/** Highest attempt that a post may name. */
+export const ATTEMPT_MAX = 1_000_000_000
+/** Most agent sessions that one heartbeat reports. */
+export const SESSIONS_A_HEARTBEAT_MAX = 100
+
+const attempt = Type.Optional(
+  Type.Integer({
+    minimum: 1,
+    maximum: ATTEMPT_MAX,
+    description: 'The fencing token from the Execution Request; required whenever it is above 1.',
+  }),
+)
+const engineRunId = Type.Optional(
+  serviceId('run', 'The engine’s own run; made by the service when absent. The latest one named holds.'),
+)
+
+/** Body of `accepted` and of `started`. */
+export const acceptedBody = Type.Object({ attempt, engine_run_id: engineRunId }, { ...CLOSED, title: 'RunAccepted' })
+export type AcceptedBody = Static<typeof acceptedBody>
+export const startedBody = Type.Object({ attempt, engine_run_id: engineRunId }, { ...CLOSED, title: 'RunStarted' })
+export type StartedBody = Static<typeof startedBody>
+
+export const heartbeatBody = Type.Object(
+  {
+    attempt,
+    sessions: Type.Optional(
+      Type.Array(
+        Type.Object(
+          {
+            session_id: name('The agent session.'),
+            bytes_written: Type.Optional(Type.Integer({ minimum: 0, description: 'Bytes of its transcript.' })),
+            last_output_at: Type.Optional(time('When it last wrote.')),
+          },
+          CLOSED,
+        ),
+        { maxItems: SESSIONS_A_HEARTBEAT_MAX, description: 'Agent sessions that run now; kept in memory.' },
+      ),
+    ),
+  },
+  { ...CLOSED, title: 'RunHeartbeat' },
+)
+export type HeartbeatBody = Static<typeof heartbeatBody>
+
+export const releaseBody = Type.Object({ attempt }, { ...CLOSED, title: 'RunRelease' })
+export type ReleaseBody = Static<typeof releaseBody>
+
+export const eventsBody = Type.Object(
+  {
+    attempt,
+    events: Type.Array(postedEventSchema, {
+      minItems: 1,
+      maxItems: EVENTS_A_POST_MAX,
+      description: 'All of them are recorded, or none. An event already recorded counts as a duplicate.',
+    }),
+  },
+  { ...CLOSED, title: 'RunEvents' },
+)
+export type EventsBody = Static<typeof eventsBody>
+
+export const completedBody = Type.Object({ attempt, result: runResult }, { ...CLOSED, title: 'RunCompleted' })
+export type CompletedBody = Static<typeof completedBody>
+
+export const failedBody = Type.Object(
+  {
+    attempt,
+    class: failureClass,
+    code: Type.Optional(name('A word for the cause, such as `provider_unavailable`.')),
+    message: Type.String({ minLength: 1, maxLength: TEXT_LENGTH_MAX, description: 'What happened.' }),
+    result: Type.Optional(runResult),
+  },
+  { ...CLOSED, title: 'RunFailed' },
+)
+export type FailedBody = Static<typeof failedBody>
+
+/** Operator: stop it. */
+export const cancelBody = Type.Object(
+  {
+    reason: Type.Optional(text('Why; shown to the runner’s owner.')),
+    discard_work: Type.Optional(
+      Type.Boolean({ description: 'The runner throws uncommitted work away. Default false.' }),
+    ),
+  },
+  { ...CLOSED, title: 'RunCancel' },
+)
+export type CancelBody = Static<typeof cancelBody>
+
+/** Operator: cancel every unsettled request that matches; at least one filter. */
+export const cancelManyBody = Type.Object(
+  {
+    project: Type.Optional(name('Key or id of the project.')),
+    state: Type.Optional(
+      stringEnum(['queued', 'offered', 'accepted', 'started', 'lost'], { description: 'State they are in.' }),
+    ),
+    runner: Type.Optional(runnerId('The runner that holds them.')),
+    label: Type.Optional(name('A label they ask for.')),
+    reason: Type.Optional(text('Why.')),
+    discard_work: Type.Optional(
+      Type.Boolean({ description: 'The runners throw uncommitted work away. Default false.' }),
+    ),
+  },
+  { ...CLOSED, minProperties: 1, title: 'RunCancelMany' },
+)
+export type CancelManyBody = Static<typeof cancelManyBody>
+
+/** Operator: a lost request is failed. */
+export const operatorFailBody = Type.Object(
+  {
+    class: Type.Optional(failureClass),
+    message: Type.String({ minLength: 1, maxLength: TEXT_LENGTH_MAX, description: 'What is known.' }),
+  },
+  { ...CLOSED, title: 'RunFailByOperator' },
+)
+export type OperatorFailBody = Static<typeof operatorFailBody>
+
+const answerFields = {
+  run_request: runRequestDocument,
+  cancel_requested: Type.Boolean({ description: 'true: stop the work and post `failed`, class `cancelled`.' }),
+  cancel: Type.Optional(
+    Type.Object(
+      {
+        requested_at: time('When the stop was asked for.'),
+        discard_work: Type.Boolean({ description: 'Throw uncommitted work away.' }),
+        reason: Type.Optional(Type.String({ description: 'Why.' })),
+      },
+      { description: 'How to stop.' },
+    ),
+  ),
+  lease_expires_at: Type.Optional(time('The next post or heartbeat must come before.')),
+  already_accepted: Type.Optional(Type.Boolean({ description: 'The same was said before.' })),
+  already_started: Type.Optional(Type.Boolean({ description: 'The same was said before.' })),
+}
+
+/** Answer to every post of a runner about a run request. */
+export const runAnswer = Type.Object(answerFields, { title: 'RunAnswer' })
+export type RunAnswer = Static<typeof runAnswer>
+
+export const runEventsAnswer = Type.Object(
+  {
+    ...answerFields,
+    accepted: Type.Integer({ description: 'Events recorded now.' }),
+    duplicates: Type.Integer({ description: 'Events that the log already held.' }),
+    cursor: Type.String({ description: 'Watch from here to see what comes after them.' }),
+  },
+  { title: 'RunEventsAnswer' },
+)
+export type RunEventsAnswer = Static<typeof runEventsAnswer>
+
+export { access, briefReference, eventTypeName, lane, repoReference }

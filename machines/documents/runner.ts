@@ -1,0 +1,110 @@
+/**
+ * The runner's documents: who may take work, and what it may take. A runner's credential is shown once, in the
+ * answer that made it, and is never part of the document.
+ */
+import { type Static, stringEnum, Type } from '../schema.ts'
+import { CLOSED, labels, NAME_LENGTH_MAX, name, projects, runnerId, time } from './fields.ts'
+
+/** Most run requests that one runner holds at once: its list of them is part of its document. */
+export const CAPACITY_MAX = 1_000
+
+const settable = {
+  name: Type.Optional(name('What people call it.')),
+  allowed_projects: Type.Optional(
+    projects('Keys of the projects whose work it may take. Empty: none; `["*"]`: all. Default: none.'),
+  ),
+  labels: Type.Optional(labels('What it offers; a request is eligible when the runner carries all of its labels.')),
+  capacity: Type.Optional(
+    Type.Integer({ minimum: 1, maximum: CAPACITY_MAX, description: 'Run requests it holds at once. Default 1.' }),
+  ),
+  trusted: Type.Optional(
+    Type.Boolean({
+      description: 'May take `throttle: full` work with `access: full`. Granting it needs `approve.full`.',
+    }),
+  ),
+}
+
+export const runnerCreateBody = Type.Object(
+  { id: runnerId('Chosen by the caller; part of the runner’s poll path.'), ...settable },
+  { ...CLOSED, title: 'RunnerCreate' },
+)
+export type RunnerCreate = Static<typeof runnerCreateBody>
+
+export const runnerPatchBody = Type.Object(
+  {
+    ...settable,
+    draining: Type.Optional(Type.Boolean({ description: 'true: finishes what it holds and takes nothing new.' })),
+  },
+  { ...CLOSED, minProperties: 1, title: 'RunnerPatch' },
+)
+export type RunnerPatch = Static<typeof runnerPatchBody>
+
+export const runnerSessionBody = Type.Object(
+  {
+    instance: name('Identity of this process of the runner. A new one ends what the old one held.'),
+    version: name('The runner’s version.'),
+  },
+  { ...CLOSED, title: 'RunnerSession', description: 'Posted once by a runner that starts.' },
+)
+export type RunnerSession = Static<typeof runnerSessionBody>
+
+export const PRESENCES = ['online', 'offline', 'never_seen'] as const
+export const RUNNER_STATES = ['registered', 'draining', 'removed'] as const
+
+export const runnerDocument = Type.Object(
+  {
+    id: Type.String({ description: 'Chosen by the caller.' }),
+    name: Type.Optional(Type.String({ description: 'What people call it.' })),
+    state: stringEnum(RUNNER_STATES, {
+      description: 'A draining runner takes nothing new; a removed one may do nothing.',
+    }),
+    allowed_projects: Type.Array(Type.String(), { description: 'Project keys; `["*"]`: all; empty: none.' }),
+    labels: Type.Array(Type.String(), { description: 'What it offers.' }),
+    capacity: Type.Integer({ description: 'Run requests it holds at once.' }),
+    trusted: Type.Boolean({ description: 'May take `throttle: full` work with `access: full`.' }),
+    draining: Type.Boolean({ description: 'Finishes what it holds and takes nothing new.' }),
+    session: Type.Optional(
+      Type.Object(
+        {
+          instance: Type.String({ maxLength: NAME_LENGTH_MAX, description: 'Identity of the process.' }),
+          version: Type.String({ maxLength: NAME_LENGTH_MAX, description: 'The runner’s version.' }),
+          started_at: time('When the service heard of it.'),
+        },
+        { description: 'The runner’s newest process.' },
+      ),
+    ),
+    presence: Type.Optional(
+      stringEnum(PRESENCES, {
+        description: 'Offline after three minutes without a call. Known while the service runs.',
+      }),
+    ),
+    last_seen_at: Type.Optional(time('Its last call, since the service started.')),
+    in_flight: Type.Optional(
+      Type.Array(Type.String(), { description: 'Ids of the run requests that use one of its slots.' }),
+    ),
+    created_at: time('When it was registered.'),
+    updated_at: Type.Optional(time('When it last changed.')),
+    removed_at: Type.Optional(time('When it was removed.')),
+  },
+  { title: 'Runner' },
+)
+export type Runner = Static<typeof runnerDocument>
+
+/** Answer of the create and of a rotation: the only time the credential is shown. */
+export const runnerCreatedDocument = Type.Object(
+  {
+    ...runnerDocument.properties,
+    token: Type.Optional(Type.String({ description: 'The runner’s bearer token. Shown once; only its hash is kept.' })),
+  },
+  { title: 'RunnerCreated' },
+)
+export type RunnerCreated = Static<typeof runnerCreatedDocument>
+
+export const runnerTokenDocument = Type.Object(
+  {
+    token: Type.String({ description: 'The new bearer token. Shown once.' }),
+    previous_expires_at: time('Until then the old one is taken too.'),
+  },
+  { title: 'RunnerToken' },
+)
+export type RunnerToken = Static<typeof runnerTokenDocument>

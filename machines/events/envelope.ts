@@ -1,0 +1,191 @@
+/**
+ * The common envelope of every event (SPEC 6.1): its deterministic id and its one text. Invariant: the same ten
+ * fields have the same id wherever they are stated, and an event's text is canonical JSON, written once and
+ * never parsed again on its way to the log and to Watch.
+ *
+ * Hot: once per event. The text is put together from strings, because a serializer would have to walk the
+ * payload again. Measured on Node 20.20 with a payload of 402 bytes: prepareEvent 3.0 us (4.2 us when its keys are out
+ * of order), eventText with its UTF-8 encoding 0.9 us, where JSON.stringify of the whole event takes 2.3 us.
+ */
+import { hash } from 'node:crypto'
+import { canonical, quoted } from '../canonical.ts'
+import { anyObject, closedObject, nullable, openObject, type Static, stringEnum, Type, timestamp } from '../schema.ts'
+
+/** The ten fields that make the fact: two events that agree in all of them are one event. */
+export interface EventFields {
+  readonly event_type: string
+  readonly project: string
+  /** RFC 3339; kept to the letter. */
+  readonly occurred_at: string
+  readonly throttle: 'full' | 'dry_run'
+  readonly payload: Readonly<Record<string, unknown>>
+  readonly trace_id?: string | null | undefined
+  readonly span_id?: string | null | undefined
+  readonly parent_span_id?: string | null | undefined
+  readonly causation_id?: string | null | undefined
+  readonly gather_id?: string | null | undefined
+}
+
+/** An event that is identified and ready to be recorded. Plain JSON: it travels in messages. */
+export interface PreparedEvent {
+  /** `evt_` + first 32 hex digits of SHA-256 over the canonical JSON of the ten fields that make the fact. */
+  readonly id: string
+  readonly event_type: string
+  readonly project: string
+  readonly occurred_at: string
+  readonly throttle: 'full' | 'dry_run'
+  readonly trace_id: string | null
+  readonly span_id: string | null
+  readonly parent_span_id: string | null
+  readonly causation_id: string | null
+  readonly gather_id: string | null
+  readonly payload: Readonly<Record<string, unknown>>
+  /** Canonical JSON (RFC 8785) of the payload. */
+  readonly payloadText: string
+}
+
+/** What is added when an event is recorded; no part of its identity. */
+export interface Recording {
+  /** RFC 3339, UTC: the only time that the service adds. */
+  readonly recorded_at: string
+  readonly by?: { readonly id: string; readonly name: string } | undefined
+  readonly run_request_id?: string | undefined
+}
+
+/** The id of a fact: `evt_` + 32 hex digits. Throws NotJson if the payload or a text is none. */
+export function eventId(fields: EventFields): string {
+  return idOf(fields, canonical(fields.payload))
+}
+
+/**
+ * Identify an event and write its payload, once. `givenId` is kept instead of the computed id: for events of
+ * other engines, which hash differently. Throws NotJson (pointer from the payload) if the payload is none.
+ */
+export function prepareEvent(fields: EventFields, givenId?: string): PreparedEvent {
+  const payloadText = canonical(fields.payload)
+  return {
+    id: givenId ?? idOf(fields, payloadText),
+    event_type: fields.event_type,
+    project: fields.project,
+    occurred_at: fields.occurred_at,
+    throttle: fields.throttle,
+    trace_id: fields.trace_id ?? null,
+    span_id: fields.span_id ?? null,
+    parent_span_id: fields.parent_span_id ?? null,
+    causation_id: fields.causation_id ?? null,
+    gather_id: fields.gather_id ?? null,
+    payload: fields.payload,
+    payloadText,
+  }
+}
+
+/**
+ * The event's JSON text as it is kept and served: canonical, so keys stand in alphabetical order. Ids, times and
+ * the throttle are taken as they are: their schemas leave nothing in them that JSON would escape.
+ */
+export function eventText(event: PreparedEvent, { recorded_at, by, run_request_id }: Recording): string {
+  const head = by === undefined ? '{' : `{"by":{"id":${quoted(by.id)},"name":${quoted(by.name)}},`
+  const request = run_request_id === undefined ? '' : `,"run_request_id":${quoted(run_request_id)}`
+  return (
+    `${head}"causation_id":${orNull(event.causation_id)},"event_type":${quoted(event.event_type)}` +
+    `,"gather_id":${orNull(event.gather_id)},"id":"${event.id}","occurred_at":"${event.occurred_at}"` +
+    `,"parent_span_id":${orNull(event.parent_span_id)},"payload":${event.payloadText}` +
+    `,"project":${quoted(event.project)},"recorded_at":"${recorded_at}"${request}` +
+    `,"span_id":${orNull(event.span_id)},"throttle":"${event.throttle}","trace_id":${orNull(event.trace_id)}}`
+  )
+}
+
+/** The event in a text that `eventText` wrote. Throws SyntaxError if it is not JSON; checks no more than that. */
+export function parseEventText(text: string): RecordedEvent {
+  return JSON.parse(text)
+}
+
+function idOf(fields: EventFields, payloadText: string): string {
+  const fact =
+    `[${quoted(fields.event_type)},${quoted(fields.project)},${quoted(fields.occurred_at)},"${fields.throttle}"` +
+    `,${payloadText},${orNull(fields.trace_id)},${orNull(fields.span_id)},${orNull(fields.parent_span_id)}` +
+    `,${orNull(fields.causation_id)},${orNull(fields.gather_id)}]`
+  // One-shot hash: 0.53 us where createHash takes 0.88 (600 bytes, Node 20.20).
+  return `evt_${hash('sha256', fact, 'hex').slice(0, 32)}`
+}
+
+function orNull(text: string | null | undefined): string {
+  return text === null || text === undefined ? 'null' : quoted(text)
+}
+
+/** Longest project, trace, span, causation or gather name, characters: three of them fit into one key of the log. */
+const NAME_CHARACTERS_MAX = 128
+
+const name = (description: string) => Type.String({ minLength: 1, maxLength: NAME_CHARACTERS_MAX, description })
+
+const given = {
+  event_type: Type.String({ pattern: '^[a-z][a-z0-9_]*$', maxLength: 100, description: 'snake_case type name' }),
+  occurred_at: timestamp('when it happened'),
+  payload: anyObject('type-specific fields'),
+}
+const project = name('key of the project that the event relates to')
+const throttle = stringEnum(['full', 'dry_run'])
+const correlation = {
+  trace_id: nullable(name('OpenTelemetry trace identity')),
+  span_id: nullable(name('current workflow span')),
+  parent_span_id: nullable(name('parent span')),
+  causation_id: nullable(name('event that caused this one')),
+  gather_id: nullable(name('scatter/gather group identity')),
+}
+const optionalCorrelation = {
+  trace_id: Type.Optional(correlation.trace_id),
+  span_id: Type.Optional(correlation.span_id),
+  parent_span_id: Type.Optional(correlation.parent_span_id),
+  causation_id: Type.Optional(correlation.causation_id),
+  gather_id: Type.Optional(correlation.gather_id),
+}
+const id = Type.String({ pattern: '^evt_[0-9a-f]+$', maxLength: 132, description: 'identity of the fact' })
+
+/** An event as it is kept and served (SPEC 6.1), with the two optional extension fields. */
+export const recordedEventSchema = closedObject(
+  {
+    by: Type.Optional(
+      closedObject({ id: Type.String(), name: Type.String() }, { description: 'who caused it: a token' }),
+    ),
+    ...given,
+    ...correlation,
+    id,
+    project,
+    recorded_at: timestamp('when it was logged'),
+    run_request_id: Type.Optional(Type.String({ description: 'run request on which it was stated' })),
+    throttle,
+  },
+  { description: 'The common envelope of every event' },
+)
+export type RecordedEvent = Static<typeof recordedEventSchema>
+
+/**
+ * An event in a post about a run: `project`, `trace_id` and `throttle` default to the request's. A given `id` is
+ * compared with the computed one.
+ */
+export const postedEventSchema = closedObject({
+  ...given,
+  ...optionalCorrelation,
+  id: Type.Optional(id),
+  project: Type.Optional(project),
+  throttle: Type.Optional(throttle),
+})
+
+/** An event that is emitted by itself: nothing is there to take the project from. */
+export const emittedEventSchema = closedObject({
+  ...given,
+  ...optionalCorrelation,
+  id: Type.Optional(id),
+  project,
+  throttle: Type.Optional(throttle),
+})
+
+/** An event of another log (ingest, import): its id is kept, members beyond the envelope are let pass. */
+export const ingestedEventSchema = openObject({
+  ...given,
+  ...optionalCorrelation,
+  id,
+  project,
+  recorded_at: Type.Optional(timestamp('when the other log took it')),
+  throttle,
+})

@@ -1,0 +1,47 @@
+/**
+ * How an event type is declared. Each type is classified here once (who owns it, whether it opens a span,
+ * whether it is a command), so that no door, machine or document has to know a list of its own.
+ */
+import { absent, type Rule, type TSchema } from '../schema.ts'
+
+/** Who may state a fact: `service` types are refused at every door but import. */
+export type Owner = 'service' | 'engine'
+
+export interface EventDefinition<S extends TSchema = TSchema> {
+  /** Section of SPEC that names the type, or `own` for the service's own resources. */
+  readonly section: string
+  /** One line. */
+  readonly meaning: string
+  readonly payload: S
+  readonly owner: Owner
+  /** The event starts a span of its own; others belong to the span they were emitted in. */
+  readonly opensSpan: boolean
+  /** Emitted, it becomes a run request with this type as its entry event. Stated on a run, it is a record. */
+  readonly command: boolean
+}
+
+interface Classes {
+  readonly opensSpan?: boolean
+  readonly command?: boolean
+}
+
+/** A fact that engines and runners state. */
+export function engineEvent<S extends TSchema>(
+  section: string,
+  meaning: string,
+  payload: S,
+  { opensSpan = false, command = false }: Classes = {},
+): EventDefinition<S> {
+  return { section, meaning, payload, owner: 'engine', opensSpan, command }
+}
+
+/** A fact that only the service states. */
+export function serviceEvent<S extends TSchema>(section: string, meaning: string, payload: S): EventDefinition<S> {
+  return { section, meaning, payload, owner: 'service', opensSpan: false, command: false }
+}
+
+/** For the payloads of documents that own a credential: what is stated is public. */
+export const noSecrets: Rule = absent(
+  ['token', 'secret', 'credential', 'credentials', 'hash', 'credential_hash'],
+  'an event never holds a secret',
+)

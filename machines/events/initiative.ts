@@ -1,0 +1,105 @@
+/**
+ * Initiatives (SPEC 6.18): lifecycle, steering and owner actions. Invariant: the outcome of an assessment decides
+ * alone which of error, reason, decision and action are there, and only an applied one asks for work.
+ */
+import { anyObject, count, exactlyWith, onlyWith, openObject, requiredWith, rule, stringEnum, Type } from '../schema.ts'
+import { engineEvent, serviceEvent } from './event-type.ts'
+
+const initiative = Type.String({ description: 'initiative name' })
+const texts = Type.Array(Type.String())
+
+/** A campaign, a work item or a project that takes part. */
+export const member = openObject({ kind: stringEnum(['campaign', 'work_item', 'project']), ref: Type.String() })
+
+const DECISIONS = ['advance', 'dispatch', 'hold', 'relay', 'ask', 'escalate', 'stage', 'done', 'wait'] as const
+const OUTCOMES = ['applied', 'waited', 'no_op', 'skipped', 'rejected', 'stale', 'failed'] as const
+const SUCCEEDED = ['applied', 'waited', 'no_op', 'skipped', 'rejected', 'stale'] as const
+/** Outcomes to which an agent's decision led. For a failed one there may or may not have been a decision. */
+const DECIDED = ['applied', 'waited', 'no_op', 'rejected', 'stale'] as const
+
+const lifecycle = openObject({
+  initiative,
+  outcome: Type.String({ description: 'the shared outcome that is sought' }),
+  projects: texts,
+  intent_refs: texts,
+  members: Type.Array(member),
+  status: stringEnum(['active', 'completed', 'cancelled']),
+  authorized_by: Type.String(),
+  budget: openObject({ max_assessments: Type.Optional(count()), max_actions: Type.Optional(count()) }),
+  reason: Type.Optional(Type.String()),
+  decision: Type.Optional(Type.String()),
+  applicable_members: Type.Optional(Type.Array(member)),
+})
+
+const followUpOf = Type.Optional(openObject({ steer_id: Type.String(), step: stringEnum(DECISIONS) }))
+
+const steered = openObject(
+  {
+    success: Type.Boolean({ description: 'true for every outcome except failed' }),
+    outcome: stringEnum(OUTCOMES),
+    error: Type.Optional(Type.String({ description: "the guard's message, or the failure" })),
+    initiative,
+    steer_id: Type.String(),
+    prompt: Type.Optional(Type.String({ description: 'empty when no agent ran' })),
+    decision: Type.Optional(stringEnum(DECISIONS)),
+    provider: Type.Optional(Type.String()),
+    action: Type.Optional(anyObject('the durable action that was requested')),
+    reason: Type.Optional(Type.String({ description: 'why nothing changed' })),
+    eligible_members: Type.Optional(Type.Array(member)),
+    follow_up_of: followUpOf,
+  },
+  {
+    rules: [
+      rule('outcome', SUCCEEDED, { success: { const: true, description: 'only failed is no success' } }),
+      rule('outcome', ['failed'], { success: { const: false, description: 'failed is no success' } }),
+      exactlyWith('outcome', ['rejected', 'stale', 'failed'], 'error'),
+      exactlyWith('outcome', ['waited', 'no_op', 'skipped'], 'reason'),
+      requiredWith('outcome', [...DECIDED, 'skipped'], 'prompt'),
+      requiredWith('outcome', DECIDED, 'decision'),
+      onlyWith('outcome', [...DECIDED, 'failed'], 'decision'),
+      onlyWith('outcome', ['applied'], 'action'),
+      rule('outcome', ['skipped'], { prompt: { const: '', description: 'no agent ran' } }),
+    ],
+  },
+)
+
+export const initiativeEvents = {
+  initiative_advance_requested: engineEvent(
+    '6.18',
+    'request one read-only steering assessment',
+    openObject({
+      initiative,
+      member: Type.Optional(member),
+      operator_origin: Type.String(),
+      trigger_id: Type.String(),
+      follow_up_of: followUpOf,
+    }),
+    { opensSpan: true },
+  ),
+  initiative_steered: serviceEvent('6.18', 'retains the assessment prompt, provider and one typed decision', steered),
+  initiative_action_requested: engineEvent(
+    '6.18',
+    'apply the durable admitted steering action',
+    openObject({
+      action_id: Type.String({ description: 'identity: a replay acknowledges instead of dispatching' }),
+      initiative,
+      decision: stringEnum(DECISIONS),
+      provider: Type.Optional(Type.String()),
+      context_fingerprint: Type.Optional(Type.String()),
+    }),
+  ),
+  initiative_owner_action_recorded: serviceEvent(
+    '6.18',
+    'records a direct owner hold, milestone or member override',
+    openObject({
+      initiative,
+      action_id: Type.String(),
+      operator_origin: Type.String(),
+      action: stringEnum(['hold', 'milestone', 'member_override']),
+    }),
+  ),
+  initiative_added: serviceEvent('6.18', 'an initiative and its member references entered the store', lifecycle),
+  initiative_decided: serviceEvent('6.18', 'an owner decision was recorded for applicable members', lifecycle),
+  initiative_completed: serviceEvent('6.18', 'the owner affirmed the shared outcome', lifecycle),
+  initiative_cancelled: serviceEvent('6.18', 'the owner stopped the initiative and its members', lifecycle),
+}

@@ -1,0 +1,79 @@
+/**
+ * What the service states of its run requests, and the plain output lines of the command that a runner runs.
+ * Every payload names the request and its new state; what else is there is what changed.
+ */
+import { anyObject, count, openObject, stringEnum, Type, timestamp } from '../schema.ts'
+import { engineEvent, serviceEvent } from './event-type.ts'
+
+const state = stringEnum([
+  'queued',
+  'offered',
+  'accepted',
+  'started',
+  'cancelling',
+  'completed',
+  'failed',
+  'cancelled',
+  'lost',
+])
+
+const identity = {
+  run_request_id: Type.String(),
+  state,
+  attempt: Type.Optional(count('the fencing token: 1, 2, ...')),
+  runner_id: Type.Optional(Type.String()),
+  engine_run_id: Type.Optional(Type.String()),
+  reason: Type.Optional(Type.String()),
+}
+
+const failureClass = stringEnum(['validation', 'dispatch', 'execution', 'safety', 'semantic', 'cancelled'])
+
+/** A later lifecycle post of the same attempt stands for the ones before it. */
+const moved = openObject({ ...identity, deadline: Type.Optional(timestamp()) })
+
+const created = openObject({
+  ...identity,
+  entry_event: Type.Optional(Type.String()),
+  payload: Type.Optional(anyObject()),
+  throttle: Type.Optional(stringEnum(['full', 'dry_run'])),
+  access: Type.Optional(stringEnum(['full', 'read_only'])),
+  lane: Type.Optional(stringEnum(['interactive', 'campaign', 'maintenance'])),
+  priority: Type.Optional(Type.Integer()),
+  labels: Type.Optional(Type.Array(Type.String())),
+  requested_by: Type.Optional(Type.Unknown()),
+})
+
+const ended = openObject({
+  ...identity,
+  class: Type.Optional(failureClass),
+  code: Type.Optional(Type.String()),
+  message: Type.Optional(Type.String()),
+  result: Type.Optional(anyObject('Run Result')),
+})
+
+const cancelRequested = openObject({
+  ...identity,
+  discard_work: Type.Optional(Type.Boolean()),
+  requested_at: Type.Optional(timestamp()),
+})
+
+export const runRequestEvents = {
+  run_request_created: serviceEvent('own', 'a run request was made', created),
+  run_request_approved: serviceEvent('own', 'a run request may change things: somebody approved it', moved),
+  run_request_offered: serviceEvent('own', 'a runner was offered the request', moved),
+  run_request_accepted: serviceEvent('own', 'the runner took the request', moved),
+  run_request_started: serviceEvent('own', 'the runner began the work', moved),
+  run_request_completed: serviceEvent('own', 'the work ended with a Run Result', ended),
+  run_request_failed: serviceEvent('own', 'the work, or handing it out, failed', ended),
+  run_request_cancel_requested: serviceEvent('own', 'the runner is to stop', cancelRequested),
+  run_request_cancelled: serviceEvent('own', 'the request ended without having been carried out', ended),
+  run_request_lost: serviceEvent('own', 'the runner fell silent while work may have happened', moved),
+  run_request_requeued: serviceEvent('own', 'the request waits again, for its next attempt', moved),
+  run_request_released: serviceEvent('own', 'the runner gave the request back', moved),
+
+  run_output: engineEvent(
+    'own',
+    'plain output lines of the command a runner ran, batched',
+    openObject({ stream: stringEnum(['stdout', 'stderr']), text: Type.String() }),
+  ),
+}

@@ -1,0 +1,18 @@
+/** The one list of statecharts, by the kind of actor. */
+
+import { engineRunModule } from './engine-run.ts'
+import { formationBriefModule } from './formation-brief.ts'
+import type { ActorKind, MachineModule } from './machine.ts'
+import { projectModule } from './project.ts'
+import { runRequestModule } from './run-request.ts'
+import { runnerModule } from './runner.ts'
+import { tokenModule } from './token.ts'
+
+export const modules: Readonly<Record<ActorKind, MachineModule>> = {
+  project: projectModule,
+  runner: runnerModule,
+  run_request: runRequestModule,
+  engine_run: engineRunModule,
+  formation_brief: formationBriefModule,
+  token: tokenModule,
+}

@@ -1,0 +1,161 @@
+/**
+ * The contract between a statechart and the runtime that hosts it. A machine is pure: no clock, no
+ * randomness, no I/O; everything a step depends on is in the snapshot and in the message.
+ *
+ * XState's own vocabulary is the whole of it: `emit(fact)` is a fact for the event log; the declared
+ * actions below are messages and timers; any other declared action is an effect.
+ */
+import type { AnyMachineSnapshot, AnyStateMachine } from 'xstate'
+import type { PreparedEvent } from './events/envelope.ts'
+
+/** Every kind of actor there is; one file of `machines/` each. */
+export const ACTOR_KINDS = ['project', 'runner', 'run_request', 'engine_run', 'formation_brief', 'token'] as const
+export type ActorKind = (typeof ACTOR_KINDS)[number]
+
+export interface ActorRef {
+  readonly kind: ActorKind
+  readonly id: string
+}
+
+/** Who caused a message: a token's id and name. Shown in the envelope of every event the service emits. */
+export interface By {
+  readonly id: string
+  readonly name: string
+}
+
+/** What a sender writes. Plain JSON; `by` is absent for timers and for messages between actors. */
+export interface MessageBody {
+  readonly type: string
+  readonly by?: By
+  /** Facts stated by others, to be recorded. The runtime leaves out those that the log already holds. */
+  readonly events?: readonly PreparedEvent[]
+}
+
+/** What the runtime adds when the message is taken from the mailbox: one reading of the clock. */
+export interface Stamp {
+  /** RFC 3339, UTC, microseconds. Never repeats within a process. */
+  readonly at: string
+  /** The same reading, whole milliseconds since the epoch: for computing due times. */
+  readonly atMs: number
+}
+
+export type Message<B extends MessageBody = MessageBody> = B & Stamp
+
+export type Throttle = 'full' | 'dry_run'
+
+/** The part of the common envelope (SPEC 6.1) that an actor's own facts share. */
+export interface FactEnvelope {
+  readonly project: string
+  readonly throttle: Throttle
+  readonly trace_id: string | null
+  readonly span_id: string | null
+  readonly parent_span_id: string | null
+  readonly causation_id: string | null
+  readonly gather_id: string | null
+  readonly run_request_id?: string
+}
+
+/** A fact of the actor itself: the runtime gives it envelope, time, id and `by`. */
+export interface OwnFact {
+  readonly type: string
+  readonly payload: object
+}
+
+/** A fact that somebody else stated and the edge has validated and identified: recorded as it is. */
+export interface RecordedFact {
+  readonly type: string
+  readonly recorded: PreparedEvent
+}
+
+export type Fact = OwnFact | RecordedFact
+
+/** Parameters of the declared action `send`: a message to another actor, delivered at least once, applied once. */
+export interface SendParams {
+  readonly to: ActorRef
+  readonly message: MessageBody & Record<string, unknown>
+}
+
+/** Parameters of `schedule`: a durable timer. A second `schedule` of the same name replaces the first. */
+export interface ScheduleParams {
+  readonly timer: string
+  /** Absolute due time, milliseconds since the epoch. */
+  readonly dueMs: number
+  readonly message: MessageBody & Record<string, unknown>
+}
+
+export interface CancelTimerParams {
+  readonly timer: string
+}
+
+/**
+ * Implementations of the declared actions for `setup({ actions })`. They do nothing: the runtime reads the
+ * action's name and parameters from the step and carries them out after the commit.
+ */
+export const declaredActions = {
+  send: (_: unknown, _params: SendParams): void => {},
+  schedule: (_: unknown, _params: ScheduleParams): void => {},
+  cancelTimer: (_: unknown, _params: CancelTimerParams): void => {},
+}
+
+/** One row of a list index: the entity is found under (index, value), ordered by `order`, then by id. */
+export interface Term {
+  readonly index: string
+  readonly value: string
+  readonly order: string
+}
+
+/** Lengths of the deadlines that live in memory on the monotonic clock (settings). Milliseconds. */
+export interface DeadlineLengths {
+  readonly offerMs: number
+  readonly leaseMs: number
+}
+
+/**
+ * A deadline that holds in a snapshot. Kept in memory, never written; started in full length when the service
+ * starts. `key` names one occasion: a step that leaves the key as it was renews the deadline only if `renews`.
+ */
+export interface Deadline {
+  readonly name: string
+  readonly key: string
+  readonly afterMs: number
+  readonly renews: boolean
+  readonly message: MessageBody & Record<string, unknown>
+}
+
+/** Why a machine did not take a message. `code` is one of the problem table's (http/problems.ts). */
+export interface Refusal {
+  readonly code: string
+  readonly detail: string
+}
+
+/** A persisted or live XState snapshot, seen with its context's type. */
+export type SnapshotOf<C> = AnyMachineSnapshot & { readonly context: C; readonly value: string }
+
+/**
+ * One resource's statechart and what the runtime must know about it. Every machine starts in the state
+ * `absent`, which is never stored and accepts only the message that creates the entity.
+ */
+export interface MachineModule<C = any, M extends MessageBody = any> {
+  readonly kind: ActorKind
+  /** Bumped, with a migration, whenever the structure or the context's shape changes. */
+  readonly version: number
+  readonly machine: AnyStateMachine
+  /** Pure functions from version n's persisted snapshot to version n+1's, by n. */
+  readonly migrations: Readonly<Record<number, (snapshot: any) => unknown>>
+  /** Messages only the runtime sends (timers, deadlines, other actors): left out of `allowed` in a problem. */
+  readonly internal: readonly string[]
+  /** Asked before the step. A word for the repeat (`replay`, `already_accepted`), or undefined: not a repeat. */
+  repeats(snapshot: SnapshotOf<C>, message: Message<M>): string | undefined
+  /** Asked after the chart took no transition: the specific refusal, or undefined for a plain illegal move. */
+  refusal(snapshot: SnapshotOf<C>, message: Message<M>): Refusal | undefined
+  /** The envelope of the actor's own facts, read from the snapshot after the step. */
+  envelope(context: C): FactEnvelope
+  /** The index rows of this snapshot. Short: each one that changes costs two writes. */
+  terms(snapshot: SnapshotOf<C>): readonly Term[]
+  /** The states in which deadlines may hold: what the service looks up when it starts (index `state`). */
+  readonly deadlineStates: readonly string[]
+  /** The deadlines that hold in this snapshot. */
+  deadlines(snapshot: SnapshotOf<C>, lengths: DeadlineLengths): readonly Deadline[]
+  /** The resource as it is served, without what only the running service knows (presence, lease end). */
+  document(snapshot: SnapshotOf<C>): object
+}

@@ -1,0 +1,249 @@
+/**
+ * The project: a name that events carry, and the place where events that belong to nothing else are recorded.
+ * Its key never changes, and an archived project takes no new work.
+ */
+import { assign, emit, enqueueActions, setup } from 'xstate'
+import {
+  type CreateBody,
+  type CreationRecord,
+  changed,
+  creationRecord,
+  creationRefusal,
+  creationRepeat,
+} from './creation.ts'
+import type { Charter, Project } from './documents/project.ts'
+import type { PreparedEvent } from './events/envelope.ts'
+import {
+  declaredActions,
+  type Fact,
+  type FactEnvelope,
+  type MachineModule,
+  type Message,
+  type MessageBody,
+  type Refusal,
+  type SendParams,
+  type SnapshotOf,
+  type Term,
+} from './machine.ts'
+
+export interface ProjectContext {
+  readonly id: string
+  readonly key: string
+  readonly name: string
+  readonly repository?: string | undefined
+  readonly charter?: Charter
+  readonly created_at: string
+  readonly updated_at?: string
+  readonly archived_at?: string | undefined
+  readonly internal: { readonly creation: CreationRecord }
+}
+
+export interface CreateProject extends CreateBody {
+  readonly id: string
+  readonly key: string
+  readonly name: string
+  readonly repository?: string
+}
+
+/** Members left out stay as they are; `repository: null` takes it away. */
+export interface UpdateProject extends MessageBody {
+  readonly type: 'update'
+  readonly name?: string
+  readonly repository?: string | null
+  readonly archived?: boolean
+}
+
+export interface ArchiveProject extends MessageBody {
+  readonly type: 'archive'
+}
+
+export interface UnarchiveProject extends MessageBody {
+  readonly type: 'unarchive'
+}
+
+/** Replaces the whole charter. */
+export interface SetCharter extends MessageBody {
+  readonly type: 'set_charter'
+  readonly charter: Charter
+}
+
+/** Events that belong to no other actor, and the run requests that emitted commands among them create. */
+export interface RecordEvents extends MessageBody {
+  readonly type: 'record'
+  readonly events: readonly PreparedEvent[]
+  readonly commands?: readonly SendParams[]
+}
+
+export type ProjectBody = CreateProject | UpdateProject | ArchiveProject | UnarchiveProject | SetCharter | RecordEvents
+type ProjectMessage = Message<ProjectBody>
+type Of<T extends ProjectBody['type']> = Message<Extract<ProjectBody, { type: T }>>
+type Change = Partial<ProjectContext>
+
+function changeOf(context: ProjectContext, message: Of<'update'>): Change {
+  const { name, repository } = message
+  const next: Change = {
+    ...(name === undefined ? {} : { name }),
+    ...(repository === undefined ? {} : { repository: repository ?? undefined }),
+  }
+  const names = changed(context, next)
+  return Object.fromEntries(Object.entries(next).filter(([member]) => names.includes(member)))
+}
+
+function isChange(context: ProjectContext, message: Of<'update'>): boolean {
+  return Object.keys(changeOf(context, message)).length > 0
+}
+
+/** What changed, by the members' names: the values are in the document. */
+function updated(context: ProjectContext, state: string, names: readonly string[]): Fact {
+  const { id, key, name, repository } = context
+  const payload = {
+    changed: names,
+    key,
+    name,
+    project_id: id,
+    ...(repository === undefined ? {} : { repository }),
+    state,
+  }
+  return { type: 'project_updated', payload }
+}
+
+const machineSetup = setup({
+  types: { context: {} as ProjectContext, events: {} as ProjectMessage, emitted: {} as Fact },
+  guards: {
+    changes: ({ context, event }) => isChange(context, event as Of<'update'>),
+    archives: ({ event }) => (event as Of<'update'>).archived === true,
+    unarchives: ({ event }) => (event as Of<'update'>).archived === false,
+    recordsOnly: ({ event }) => ((event as Of<'record'>).commands ?? []).length === 0,
+  },
+  actions: {
+    ...declaredActions,
+    create: assign(({ event }) => {
+      const { id, key, name, repository, at, ...rest } = event as Of<'create'>
+      const internal = { creation: creationRecord({ ...rest, at }) }
+      return { id, key, name, ...(repository === undefined ? {} : { repository }), created_at: at, internal }
+    }),
+    change: assign(({ context, event }) => ({ ...changeOf(context, event as Of<'update'>), updated_at: event.at })),
+    archive: assign(({ event }) => ({ archived_at: event.at, updated_at: event.at })),
+    unarchive: assign(({ event }) => ({ archived_at: undefined, updated_at: event.at })),
+    setCharter: assign(({ event }) => ({ charter: (event as Of<'set_charter'>).charter, updated_at: event.at })),
+    /** Nothing of the project changes, but the step counts: without it XState hands back the same snapshot. */
+    touch: assign(() => UNCHANGED),
+
+    emitCreated: emit(({ context: { id, key, name, repository } }) => ({
+      type: 'project_created',
+      payload: { key, name, project_id: id, ...(repository === undefined ? {} : { repository }), state: 'active' },
+    })),
+    /** Stands before the change that it tells of. */
+    emitChanged: emit(({ context, event }) => {
+      const change = changeOf(context, event as Of<'update'>)
+      return updated({ ...context, ...change }, 'active', Object.keys(change))
+    }),
+    emitArchived: emit(({ context, event }) => {
+      const change = event.type === 'update' ? changeOf(context, event) : {}
+      return updated({ ...context, ...change }, 'archived', [...Object.keys(change), 'archived'])
+    }),
+    emitUnarchived: emit(({ context, event }) => {
+      const change = event.type === 'update' ? changeOf(context, event) : {}
+      return updated({ ...context, ...change }, 'active', [...Object.keys(change), 'archived'])
+    }),
+    emitCharterSet: emit(({ context }) => updated(context, 'active', ['charter'])),
+    emitRecorded: enqueueActions(({ event, enqueue }) => {
+      const { events, commands = [] } = event as Of<'record'>
+      for (const prepared of events) enqueue.emit({ type: prepared.event_type, recorded: prepared })
+      for (const command of commands) enqueue({ type: 'send', params: command })
+    }),
+  },
+})
+
+const UNCHANGED = {}
+
+export const projectMachine = machineSetup.createMachine({
+  id: 'project',
+  initial: 'absent',
+  context: {} as ProjectContext,
+  states: {
+    absent: {
+      on: { create: { target: 'active', actions: ['create', 'emitCreated'] } },
+    },
+    active: {
+      on: {
+        update: [
+          { guard: 'archives', target: 'archived', actions: ['emitArchived', 'change', 'archive'] },
+          { guard: 'changes', actions: ['emitChanged', 'change'] },
+        ],
+        archive: { target: 'archived', actions: ['emitArchived', 'archive'] },
+        set_charter: { actions: ['setCharter', 'emitCharterSet'] },
+        record: { actions: ['touch', 'emitRecorded'] },
+      },
+    },
+    archived: {
+      on: {
+        update: { guard: 'unarchives', target: 'active', actions: ['emitUnarchived', 'change', 'unarchive'] },
+        unarchive: { target: 'active', actions: ['emitUnarchived', 'unarchive'] },
+        record: { guard: 'recordsOnly', actions: ['touch', 'emitRecorded'] },
+      },
+    },
+  },
+})
+
+/** Said again: nothing would change. */
+function repeats({ value, context }: SnapshotOf<ProjectContext>, message: ProjectMessage): string | undefined {
+  if (value === 'absent') return undefined
+  if (message.type === 'create') return creationRepeat(context.internal.creation, message)
+  const isArchived = value === 'archived'
+  if (message.type === 'archive') return isArchived ? 'already_archived' : undefined
+  if (message.type === 'unarchive') return isArchived ? undefined : 'already_active'
+  if (message.type !== 'update' || isChange(context, message)) return undefined
+  return (message.archived ?? isArchived) === isArchived ? 'unchanged' : undefined
+}
+
+function refusal({ value, context }: SnapshotOf<ProjectContext>, message: ProjectMessage): Refusal | undefined {
+  if (value === 'absent') return undefined
+  if (message.type === 'create') {
+    return creationRefusal(context.internal.creation, message, { what: 'project', isIdFromKey: false })
+  }
+  return value === 'archived'
+    ? { code: 'project_archived', detail: `the project ${context.key} is archived` }
+    : undefined
+}
+
+function envelope({ key }: ProjectContext): FactEnvelope {
+  const none = { trace_id: null, span_id: null, parent_span_id: null, causation_id: null, gather_id: null }
+  return { project: key, throttle: 'full', ...none }
+}
+
+function terms({ value, context: { created_at: order } }: SnapshotOf<ProjectContext>): readonly Term[] {
+  return [
+    { index: 'all', value: '', order },
+    { index: 'state', value, order },
+  ]
+}
+
+function document({ value, context }: SnapshotOf<ProjectContext>): Project {
+  const { id, key, name, repository, created_at, updated_at, archived_at } = context
+  return {
+    id,
+    key,
+    name,
+    ...(repository === undefined ? {} : { repository }),
+    state: value as Project['state'],
+    created_at,
+    ...(updated_at === undefined ? {} : { updated_at }),
+    ...(archived_at === undefined ? {} : { archived_at }),
+  }
+}
+
+export const projectModule: MachineModule<ProjectContext, ProjectBody> = {
+  kind: 'project',
+  version: 1,
+  machine: projectMachine,
+  migrations: {},
+  internal: ['record'],
+  repeats,
+  refusal,
+  envelope,
+  terms,
+  deadlineStates: [],
+  deadlines: () => [],
+  document,
+}

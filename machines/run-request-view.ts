@@ -1,0 +1,95 @@
+/**
+ * How a run request is seen from outside: the envelope of its facts, its index rows, the deadlines that hold,
+ * and the document that is served. What is internal stays internal.
+ */
+import type { RunRequest } from './documents/run-request.ts'
+import type { Deadline, DeadlineLengths, FactEnvelope, SnapshotOf, Term } from './machine.ts'
+import type { RunRequestContext } from './run-request-context.ts'
+
+export function envelope({ id, project, throttle, trace_id, internal }: RunRequestContext): FactEnvelope {
+  const { span_id, parent_span_id, causation_id, gather_id } = internal
+  return { project, throttle, trace_id, span_id, parent_span_id, causation_id, gather_id, run_request_id: id }
+}
+
+export function terms({ value, context }: SnapshotOf<RunRequestContext>): readonly Term[] {
+  const order = context.created_at
+  const rows: Term[] = [
+    { index: 'all', value: '', order },
+    { index: 'project', value: context.project, order },
+    { index: 'state', value, order },
+  ]
+  if (context.offered_to !== undefined) rows.push({ index: 'runner', value: context.offered_to, order })
+  for (const label of context.asked.labels) rows.push({ index: 'label', value: label, order })
+  if (value === 'lost') rows.push({ index: 'attention', value: 'lost', order })
+  if (value === 'queued' && !context.internal.approved) rows.push({ index: 'attention', value: 'unapproved', order })
+  return rows
+}
+
+/** The states that wait for a runner's word. */
+export const deadlineStates = ['offered', 'accepted', 'started', 'cancelling'] as const
+
+const NO_DEADLINES: readonly Deadline[] = []
+
+export function deadlines(
+  { value, context }: SnapshotOf<RunRequestContext>,
+  { offerMs, leaseMs }: DeadlineLengths,
+): readonly Deadline[] {
+  const { attempt, offered_to } = context
+  const key = String(attempt)
+  if (value === 'offered') {
+    const message = { type: 'offer_expired', attempt, runner_id: offered_to, counted: true }
+    return [{ name: 'offer', key, afterMs: offerMs, renews: false, message }]
+  }
+  if (value === 'accepted' || value === 'started' || value === 'cancelling') {
+    return [{ name: 'lease', key, afterMs: leaseMs, renews: true, message: { type: 'lease_expired', attempt } }]
+  }
+  return NO_DEADLINES
+}
+
+/** Named member by member: quicker than a copy, and what is internal cannot slip out. */
+export function document({ value, context: c }: SnapshotOf<RunRequestContext>): object {
+  const { asked, times } = c
+  const shown: { readonly [K in keyof Omit<RunRequest, 'lease_expires_at' | 'waiting_because'>]-?: unknown } = {
+    id: c.id,
+    project: c.project,
+    project_id: c.project_id,
+    state: value,
+    attempt: c.attempt,
+    entry_event: asked.entry_event,
+    payload: asked.payload,
+    throttle: c.throttle,
+    access: asked.access,
+    lane: asked.lane,
+    brief: asked.brief,
+    repo: asked.repo,
+    labels: asked.labels,
+    runner_id: asked.runner_id,
+    priority: asked.priority,
+    idempotency_key: asked.idempotency_key,
+    again: asked.again,
+    timeout_seconds: asked.timeout_seconds,
+    expires_at: asked.expires_at,
+    not_before: c.not_before,
+    retry: asked.retry,
+    reporting: asked.reporting,
+    trace_id: c.trace_id,
+    offered_to: c.offered_to,
+    engine_run_id: c.engine_run_id,
+    result: c.result,
+    failure: c.failure,
+    cancel: c.cancel,
+    requested_by: asked.requested_by,
+    approved_by: c.approved_by,
+    work_item_id: asked.work_item_id,
+    created_at: c.created_at,
+    approved_at: times.approved_at,
+    offered_at: times.offered_at,
+    accepted_at: times.accepted_at,
+    started_at: times.started_at,
+    completed_at: times.completed_at,
+    failed_at: times.failed_at,
+    cancelled_at: times.cancelled_at,
+    lost_at: times.lost_at,
+  }
+  return shown
+}

@@ -1,0 +1,344 @@
+/**
+ * The run request: work that is handed to exactly one runner at a time. Its invariants: one holder, who must
+ * name the current attempt; an attempt never comes back; a settled request stays settled; work that may have
+ * begun is never handed out again by itself (`lost`).
+ */
+import { assign, emit, enqueueActions, setup } from 'xstate'
+import { declaredActions, type Fact, type MachineModule } from './machine.ts'
+import type { Of, RunRequestBody, RunRequestContext, RunRequestMessage } from './run-request-context.ts'
+import { facts, recorded } from './run-request-facts.ts'
+import * as moves from './run-request-moves.ts'
+import * as rules from './run-request-rules.ts'
+import { deadlineStates, deadlines, document, envelope, terms } from './run-request-view.ts'
+
+interface Step {
+  readonly context: RunRequestContext
+  readonly event: RunRequestMessage
+}
+
+/** The engine run hears that its run request has left it, and how. */
+const closeEngineRun = (outcome: string) => ({
+  type: 'send' as const,
+  params: ({ context }: Step) => moves.closeEngineRun(context, outcome),
+})
+
+/** A run that was over before anything else was heard of it: opened and closed by one message. */
+const openEndedEngineRun = (outcome: string) => ({
+  type: 'send' as const,
+  params: ({ context }: Step) => moves.openEngineRun(context, outcome),
+})
+
+const openEngineRun = { type: 'send' as const, params: ({ context }: Step) => moves.openEngineRun(context) }
+const armGrace = { type: 'schedule' as const, params: ({ context, event }: Step) => moves.grace(context, event) }
+const armNotBefore = { type: 'schedule' as const, params: ({ context }: Step) => moves.notBefore(context) }
+
+const machineSetup = setup({
+  types: { context: {} as RunRequestContext, events: {} as RunRequestMessage, emitted: {} as Fact },
+  guards: {
+    offerable: ({ context, event }) => rules.offerable(context, event as Of<'offer'>),
+    unapproved: ({ context }) => !context.internal.approved,
+    notReady: ({ context }) => !context.internal.ready,
+    holds: ({ context, event }) => rules.holds(context, event as Of<'accepted'>),
+    holdsAndRetries: ({ context, event }) =>
+      rules.holds(context, event as Of<'failed'>) && rules.retries(context, event),
+    holdsAndStopped: ({ context, event }) =>
+      rules.holds(context, event as Of<'failed'>) &&
+      (event as Of<'failed'>).class === 'cancelled' &&
+      !rules.timedOut(context),
+    namesAnotherRun: ({ context, event }) => rules.namesAnotherRun(context, event as Of<'accepted'>),
+    eventsStillTaken: ({ context, event }) => rules.eventsStillTaken(context, event as Of<'events'>),
+    sameOffer: ({ context, event }) => rules.sameOffer(context, event as Of<'offer_expired'>),
+    lastUnacceptedOffer: ({ context, event }) => rules.lastUnacceptedOffer(context, event as Of<'offer_expired'>),
+    lastUnacceptedOfferAndRetries: ({ context, event }) =>
+      rules.lastUnacceptedOffer(context, event as Of<'offer_expired'>) && rules.retries(context, event),
+    sameAttempt: ({ context, event }) => (event as Of<'lease_expired'>).attempt === context.attempt,
+    lastLostAccept: ({ context, event }) => rules.lastLostAccept(context, event as Of<'lease_expired'>),
+    lastLostAcceptAndRetries: ({ context, event }) =>
+      rules.lastLostAccept(context, event as Of<'lease_expired'>) && rules.retries(context, event),
+    sessionEnded: ({ context, event }) => rules.sessionEnded(context, event as Of<'runner_session_started'>),
+    sessionEndedTimedOut: ({ context, event }) =>
+      rules.sessionEnded(context, event as Of<'runner_session_started'>) && rules.timedOut(context),
+    sessionEndedTimedOutAndRetries: ({ context, event }) =>
+      rules.sessionEnded(context, event as Of<'runner_session_started'>) &&
+      rules.timedOut(context) &&
+      rules.retries(context, event),
+    sameAttemptTimedOut: ({ context, event }) =>
+      (event as Of<'grace_ended'>).attempt === context.attempt && rules.timedOut(context),
+    sameAttemptTimedOutAndRetries: ({ context, event }) =>
+      (event as Of<'grace_ended'>).attempt === context.attempt &&
+      rules.timedOut(context) &&
+      rules.retries(context, event),
+  },
+  actions: {
+    ...declaredActions,
+    create: assign(({ event }) => moves.create(event as Of<'create'>)),
+    approve: assign(({ context, event }) => moves.approve(context, event as Of<'approve'>)),
+    ready: assign(({ context }) => moves.ready(context)),
+    offer: assign(({ context, event }) => moves.offer(context, event as Of<'offer'>)),
+    accept: assign(({ context, event }) => moves.accept(context, event)),
+    start: assign(({ context, event }) => moves.start(context, event)),
+    complete: assign(({ context, event }) => moves.complete(context, event as Of<'completed'>)),
+    fail: assign(({ context, event }) => moves.fail(context, event)),
+    requestCancel: assign(({ context, event }) => moves.requestCancel(context, event)),
+    cancelNow: assign(({ context, event }) => moves.cancelNow(context, event)),
+    endCancelled: assign(({ context, event }) => moves.endCancelled(context, event)),
+    lose: assign(({ context, event }) => moves.lose(context, event)),
+    requeue: assign(({ context, event }) => moves.requeue(context, event)),
+    retry: assign(({ context, event }) => moves.retry(context, event)),
+    /** Nothing of the request changes, but the step counts: without it XState hands back the same snapshot. */
+    touch: assign(() => UNCHANGED),
+
+    emitCreated: emit(({ context }) => facts.created(context)),
+    emitApproved: emit(({ context }) => facts.approved(context)),
+    emitOffered: emit(({ context }) => facts.offered(context)),
+    emitAccepted: emit(({ context }) => facts.accepted(context)),
+    emitStarted: emit(({ context }) => facts.started(context)),
+    emitRevived: emit(({ context }) => facts.revived(context)),
+    emitCompleted: emit(({ context }) => facts.completed(context)),
+    emitFailed: emit(({ context }) => facts.failed(context)),
+    emitCancelRequested: emit(({ context }) => facts.cancelRequested(context)),
+    emitCancelled: emit(({ context }) => facts.cancelled(context)),
+    emitLost: emit(({ context, event }) => facts.lost(context, event)),
+    emitRequeued: emit(({ context, event }) => facts.requeued(context, event)),
+    emitRetried: emit(({ context, event }) => facts.retried(context, event)),
+    emitReleased: emit(({ context, event }) => facts.released(context, event)),
+    emitRecorded: enqueueActions(({ event, enqueue }) => {
+      for (const fact of recorded(event as Of<'events'>)) enqueue.emit(fact)
+    }),
+
+    armStart: enqueueActions(({ context, enqueue }) => {
+      if (!context.internal.ready) enqueue({ type: 'schedule', params: moves.notBefore(context) })
+      if (context.asked.expires_at !== undefined) enqueue({ type: 'schedule', params: moves.expiry(context) })
+    }),
+    armExpiry: enqueueActions(({ context, enqueue }) => {
+      if (context.asked.expires_at !== undefined) enqueue({ type: 'schedule', params: moves.expiry(context) })
+    }),
+    armTimeout: enqueueActions(({ context, enqueue }) => {
+      if (context.asked.timeout_seconds !== undefined) enqueue({ type: 'schedule', params: moves.timeout(context) })
+    }),
+    /** These two stand before the move that they belong to, while the context still tells which timers are set. */
+    clearTimers: enqueueActions(({ context, enqueue }) => {
+      for (const timer of moves.allTimers(context)) enqueue({ type: 'cancelTimer', params: { timer } })
+    }),
+    clearAttemptTimers: enqueueActions(({ context, enqueue }) => {
+      for (const timer of moves.attemptTimers(context)) enqueue({ type: 'cancelTimer', params: { timer } })
+    }),
+  },
+})
+
+const UNCHANGED = {}
+
+/** The attempt is over and a new one waits. An earlier `expires_at` fires at once and cancels it. */
+const requeue = ['clearAttemptTimers', 'requeue', 'emitRequeued', 'armExpiry'] as const
+const requeueOpenRun = ['clearAttemptTimers', closeEngineRun('queued'), 'requeue', 'emitRequeued', 'armExpiry'] as const
+const giveBack = ['clearAttemptTimers', 'requeue', 'emitReleased', 'armExpiry'] as const
+const giveBackOpenRun = [
+  'clearAttemptTimers',
+  closeEngineRun('queued'),
+  'requeue',
+  'emitReleased',
+  'armExpiry',
+] as const
+const retry = ['clearAttemptTimers', 'emitRetried', 'retry', armNotBefore, 'armExpiry'] as const
+const retryOpenRun = [closeEngineRun('failed'), ...retry] as const
+const complete = ['clearTimers', 'complete', 'emitCompleted', closeEngineRun('completed')] as const
+const fail = ['clearTimers', 'fail', 'emitFailed'] as const
+const failOpenRun = [...fail, closeEngineRun('failed')] as const
+const endCancelled = ['clearTimers', 'endCancelled', 'emitCancelled', closeEngineRun('cancelled')] as const
+
+const settled = { on: { events: { guard: 'eventsStillTaken', actions: ['touch', 'emitRecorded'] } } } as const
+
+export const runRequestMachine = machineSetup.createMachine({
+  id: 'run_request',
+  initial: 'absent',
+  context: {} as RunRequestContext,
+  states: {
+    absent: {
+      on: { create: { target: 'queued', actions: ['create', 'emitCreated', 'armStart'] } },
+    },
+    queued: {
+      on: {
+        offer: { guard: 'offerable', target: 'offered', actions: ['offer', 'emitOffered'] },
+        approve: { guard: 'unapproved', actions: ['approve', 'emitApproved'] },
+        not_before_reached: { guard: 'notReady', actions: 'ready' },
+        cancel: { target: 'cancelled', actions: ['clearTimers', 'cancelNow', 'emitCancelled'] },
+        expires_at_reached: { target: 'cancelled', actions: ['clearTimers', 'cancelNow', 'emitCancelled'] },
+      },
+    },
+    offered: {
+      on: {
+        accepted: { guard: 'holds', target: 'accepted', actions: ['accept', 'emitAccepted', openEngineRun] },
+        started: {
+          guard: 'holds',
+          target: 'started',
+          actions: ['start', 'emitAccepted', 'emitStarted', openEngineRun, 'armTimeout'],
+        },
+        events: {
+          guard: 'holds',
+          target: 'started',
+          actions: ['start', 'emitAccepted', 'emitStarted', openEngineRun, 'armTimeout', 'emitRecorded'],
+        },
+        completed: {
+          guard: 'holds',
+          target: 'completed',
+          actions: [
+            'clearTimers',
+            'complete',
+            'emitAccepted',
+            'emitStarted',
+            'emitCompleted',
+            openEndedEngineRun('completed'),
+          ],
+        },
+        failed: [
+          {
+            guard: 'holdsAndRetries',
+            target: 'queued',
+            actions: ['start', 'emitAccepted', 'emitStarted', openEndedEngineRun('failed'), ...retry],
+          },
+          {
+            guard: 'holds',
+            target: 'failed',
+            actions: ['start', 'emitAccepted', 'emitStarted', ...fail, openEndedEngineRun('failed')],
+          },
+        ],
+        release: { guard: 'holds', target: 'queued', actions: giveBack },
+        offer_aborted: { guard: 'sameOffer', target: 'queued', actions: giveBack },
+        offer_expired: [
+          { guard: 'lastUnacceptedOfferAndRetries', target: 'queued', actions: retry },
+          { guard: 'lastUnacceptedOffer', target: 'failed', actions: fail },
+          { guard: 'sameOffer', target: 'queued', actions: requeue },
+        ],
+        runner_session_started: { guard: 'sessionEnded', target: 'queued', actions: requeue },
+        cancel: { target: 'cancelled', actions: ['clearTimers', 'cancelNow', 'emitCancelled'] },
+      },
+    },
+    accepted: {
+      on: {
+        accepted: { guard: 'namesAnotherRun', actions: [closeEngineRun('renamed'), 'accept', openEngineRun] },
+        started: [
+          {
+            guard: 'namesAnotherRun',
+            target: 'started',
+            actions: [closeEngineRun('renamed'), 'start', 'emitStarted', openEngineRun, 'armTimeout'],
+          },
+          { guard: 'holds', target: 'started', actions: ['start', 'emitStarted', 'armTimeout'] },
+        ],
+        events: { guard: 'holds', target: 'started', actions: ['start', 'emitStarted', 'armTimeout', 'emitRecorded'] },
+        completed: {
+          guard: 'holds',
+          target: 'completed',
+          actions: ['clearTimers', 'complete', 'emitStarted', 'emitCompleted', closeEngineRun('completed')],
+        },
+        failed: [
+          { guard: 'holdsAndRetries', target: 'queued', actions: ['start', 'emitStarted', ...retryOpenRun] },
+          { guard: 'holds', target: 'failed', actions: ['start', 'emitStarted', ...failOpenRun] },
+        ],
+        release: { guard: 'holds', target: 'queued', actions: giveBackOpenRun },
+        lease_expired: [
+          { guard: 'lastLostAcceptAndRetries', target: 'queued', actions: retryOpenRun },
+          { guard: 'lastLostAccept', target: 'failed', actions: failOpenRun },
+          { guard: 'sameAttempt', target: 'queued', actions: requeueOpenRun },
+        ],
+        runner_session_started: { guard: 'sessionEnded', target: 'queued', actions: requeueOpenRun },
+        cancel: { target: 'cancelling', actions: ['requestCancel', 'emitCancelRequested', armGrace] },
+      },
+    },
+    started: {
+      on: {
+        started: { guard: 'namesAnotherRun', actions: [closeEngineRun('renamed'), 'start', openEngineRun] },
+        events: { guard: 'holds', actions: ['touch', 'emitRecorded'] },
+        completed: { guard: 'holds', target: 'completed', actions: complete },
+        failed: [
+          { guard: 'holdsAndRetries', target: 'queued', actions: retryOpenRun },
+          { guard: 'holds', target: 'failed', actions: failOpenRun },
+        ],
+        lease_expired: { guard: 'sameAttempt', target: 'lost', actions: ['lose', 'emitLost'] },
+        runner_session_started: { guard: 'sessionEnded', target: 'lost', actions: ['lose', 'emitLost'] },
+        timeout_reached: {
+          guard: 'sameAttempt',
+          target: 'cancelling',
+          actions: ['requestCancel', 'emitCancelRequested', armGrace],
+        },
+        cancel: { target: 'cancelling', actions: ['requestCancel', 'emitCancelRequested', armGrace] },
+      },
+    },
+    cancelling: {
+      on: {
+        events: { guard: 'holds', actions: ['touch', 'emitRecorded'] },
+        completed: { guard: 'holds', target: 'completed', actions: complete },
+        failed: [
+          { guard: 'holdsAndStopped', target: 'cancelled', actions: endCancelled },
+          { guard: 'holdsAndRetries', target: 'queued', actions: retryOpenRun },
+          { guard: 'holds', target: 'failed', actions: failOpenRun },
+        ],
+        lease_expired: [
+          { guard: 'sameAttemptTimedOutAndRetries', target: 'queued', actions: retryOpenRun },
+          { guard: 'sameAttemptTimedOut', target: 'failed', actions: failOpenRun },
+          { guard: 'sameAttempt', target: 'cancelled', actions: endCancelled },
+        ],
+        grace_ended: [
+          { guard: 'sameAttemptTimedOutAndRetries', target: 'queued', actions: retryOpenRun },
+          { guard: 'sameAttemptTimedOut', target: 'failed', actions: failOpenRun },
+          { guard: 'sameAttempt', target: 'cancelled', actions: endCancelled },
+        ],
+        runner_session_started: [
+          { guard: 'sessionEndedTimedOutAndRetries', target: 'queued', actions: retryOpenRun },
+          { guard: 'sessionEndedTimedOut', target: 'failed', actions: failOpenRun },
+          { guard: 'sessionEnded', target: 'cancelled', actions: endCancelled },
+        ],
+      },
+    },
+    lost: {
+      on: {
+        accepted: { guard: 'holds', target: 'started', actions: ['touch', 'emitRevived', 'armTimeout'] },
+        started: { guard: 'holds', target: 'started', actions: ['touch', 'emitRevived', 'armTimeout'] },
+        heartbeat: { guard: 'holds', target: 'started', actions: ['touch', 'emitRevived', 'armTimeout'] },
+        events: {
+          guard: 'holds',
+          target: 'started',
+          actions: ['touch', 'emitRevived', 'armTimeout', 'emitRecorded'],
+        },
+        completed: { guard: 'holds', target: 'completed', actions: complete },
+        failed: [
+          { guard: 'holdsAndRetries', target: 'queued', actions: retryOpenRun },
+          { guard: 'holds', target: 'failed', actions: failOpenRun },
+        ],
+        requeue: { target: 'queued', actions: requeueOpenRun },
+        fail: { target: 'failed', actions: failOpenRun },
+        cancel: {
+          target: 'cancelled',
+          actions: ['clearTimers', 'cancelNow', 'emitCancelled', closeEngineRun('cancelled')],
+        },
+      },
+    },
+    completed: settled,
+    failed: settled,
+    cancelled: settled,
+  },
+})
+
+export const runRequestModule: MachineModule<RunRequestContext, RunRequestBody> = {
+  kind: 'run_request',
+  version: 1,
+  machine: runRequestMachine,
+  migrations: {},
+  internal: [
+    'offer',
+    'offer_aborted',
+    'offer_expired',
+    'lease_expired',
+    'runner_session_started',
+    'not_before_reached',
+    'expires_at_reached',
+    'timeout_reached',
+    'grace_ended',
+  ],
+  repeats: rules.repeats,
+  refusal: rules.refusal,
+  envelope,
+  terms,
+  deadlineStates,
+  deadlines,
+  document,
+}

@@ -1,0 +1,340 @@
+/**
+ * The runner: who may take which work, by which credential. Its invariant: what an earlier process of the runner
+ * held is told that this process is gone, before the new one can be offered anything.
+ */
+import { assign, emit, enqueueActions, setup } from 'xstate'
+import {
+  type CreateBody,
+  type CreationRecord,
+  changed,
+  creationRecord,
+  creationRefusal,
+  creationRepeat,
+  SYSTEM_ENVELOPE,
+} from './creation.ts'
+import type { Runner } from './documents/runner.ts'
+import {
+  declaredActions,
+  type Fact,
+  type MachineModule,
+  type Message,
+  type MessageBody,
+  type Refusal,
+  type SendParams,
+  type SnapshotOf,
+  type Term,
+} from './machine.ts'
+
+/** How long a rotated credential is still taken. Milliseconds: ten minutes. */
+const ROTATION_OVERLAP_MS = 600_000
+/** Credentials kept at most: the newest, and those that are about to expire. */
+const CREDENTIALS_MAX = 8
+
+export interface RunnerCredential {
+  /** Lower-case hex of the token's SHA-256. */
+  readonly hash: string
+  readonly expires_at?: string
+}
+
+export interface RunnerContext {
+  readonly id: string
+  readonly name?: string
+  readonly allowed_projects: readonly string[]
+  readonly labels: readonly string[]
+  readonly capacity: number
+  readonly trusted: boolean
+  readonly session?: { readonly instance: string; readonly version: string; readonly started_at: string } | undefined
+  readonly created_at: string
+  readonly updated_at?: string
+  readonly removed_at?: string
+  readonly internal: {
+    readonly credentials: readonly RunnerCredential[]
+    /** What was last stated about its presence. */
+    readonly online: boolean
+    readonly creation: CreationRecord
+  }
+}
+
+interface Terms {
+  readonly name?: string
+  readonly allowed_projects?: readonly string[]
+  readonly labels?: readonly string[]
+  readonly capacity?: number
+  readonly trusted?: boolean
+}
+
+export interface CreateRunner extends CreateBody, Terms {
+  readonly id: string
+  readonly credential_hash: string
+}
+
+/** Members left out stay as they are. */
+export interface UpdateRunner extends MessageBody, Terms {
+  readonly type: 'update'
+  readonly draining?: boolean
+}
+
+export interface RemoveRunner extends MessageBody {
+  readonly type: 'remove'
+  /** Ids of the run requests that it holds or has lost. */
+  readonly in_flight: readonly string[]
+}
+
+export interface RotateCredential extends MessageBody {
+  readonly type: 'rotate_credential'
+  readonly hash: string
+}
+
+/** A process of the runner started. */
+export interface StartSession extends MessageBody {
+  readonly type: 'session'
+  readonly instance: string
+  readonly version: string
+  /** Ids of the run requests that the runner holds. */
+  readonly in_flight: readonly string[]
+}
+
+export interface CameOnline extends MessageBody {
+  readonly type: 'came_online'
+}
+
+export interface WentOffline extends MessageBody {
+  readonly type: 'went_offline'
+}
+
+export type RunnerBody =
+  | CreateRunner
+  | UpdateRunner
+  | RemoveRunner
+  | RotateCredential
+  | StartSession
+  | CameOnline
+  | WentOffline
+type RunnerMessage = Message<RunnerBody>
+type Of<T extends RunnerBody['type']> = Message<Extract<RunnerBody, { type: T }>>
+
+const SETTABLE = ['name', 'allowed_projects', 'labels', 'capacity', 'trusted'] as const
+
+/** The members that the message really changes. */
+function changeOf(context: RunnerContext, message: Of<'update'>): Terms {
+  const given = SETTABLE.filter((member) => message[member] !== undefined)
+  const next = Object.fromEntries(given.map((member) => [member, message[member]])) as Terms
+  const names = changed<Terms>(context, next)
+  return Object.fromEntries(Object.entries(next).filter(([member]) => names.includes(member)))
+}
+
+function rotated(
+  credentials: readonly RunnerCredential[],
+  { hash, at, atMs }: Of<'rotate_credential'>,
+): RunnerCredential[] {
+  const until = new Date(atMs + ROTATION_OVERLAP_MS).toISOString()
+  const alive = credentials.filter(({ expires_at }) => expires_at === undefined || expires_at > at)
+  const ending = alive.map((old) => ({ hash: old.hash, expires_at: old.expires_at ?? until }))
+  return [...ending, { hash }].slice(-CREDENTIALS_MAX)
+}
+
+/** A run request hears that the process which held it is gone. */
+function sessionStarted(id: string, runId: string, at: string, reason: string): SendParams {
+  const message = { type: 'runner_session_started', runner_id: id, session_at: at, reason }
+  return { to: { kind: 'run_request', id: runId }, message }
+}
+
+function described(context: RunnerContext): object {
+  const { id, name, allowed_projects, labels, capacity, trusted } = context
+  return { runner_id: id, ...(name === undefined ? {} : { name }), allowed_projects, labels, capacity, trusted }
+}
+
+const machineSetup = setup({
+  types: { context: {} as RunnerContext, events: {} as RunnerMessage, emitted: {} as Fact },
+  guards: {
+    drains: ({ event }) => (event as Of<'update'>).draining === true,
+    resumes: ({ event }) => (event as Of<'update'>).draining === false,
+    changes: ({ context, event }) => Object.keys(changeOf(context, event as Of<'update'>)).length > 0,
+    newInstance: ({ context, event }) => (event as Of<'session'>).instance !== context.session?.instance,
+    offline: ({ context }) => !context.internal.online,
+    online: ({ context }) => context.internal.online,
+  },
+  actions: {
+    ...declaredActions,
+    sendSessionStarted: enqueueActions(({ context, event, enqueue }) => {
+      const { in_flight, at, type } = event as Of<'session' | 'remove'>
+      const reason = type === 'remove' ? 'its runner was removed' : 'its runner started a new session'
+      for (const id of in_flight) enqueue({ type: 'send', params: sessionStarted(context.id, id, at, reason) })
+    }),
+  },
+}).extend({
+  actions: {
+    create: assign(({ event }) => {
+      const message = event as Of<'create'>
+      const { id, name, allowed_projects = [], labels = [], capacity = 1, trusted = false, credential_hash } = message
+      const internal = { credentials: [{ hash: credential_hash }], online: false, creation: creationRecord(message) }
+      const given = { allowed_projects, labels, capacity, trusted, created_at: message.at, internal }
+      return { id, ...(name === undefined ? {} : { name }), ...given }
+    }),
+    change: assign(({ context, event }) => ({ ...changeOf(context, event as Of<'update'>), updated_at: event.at })),
+    rotate: assign(({ context, event }) => ({
+      updated_at: event.at,
+      internal: {
+        ...context.internal,
+        credentials: rotated(context.internal.credentials, event as Of<'rotate_credential'>),
+      },
+    })),
+    startSession: assign(({ event }) => {
+      const { instance, version, at } = event as Of<'session'>
+      return { session: { instance, version, started_at: at } }
+    }),
+    remove: assign(({ context, event }) => ({
+      removed_at: event.at,
+      session: undefined,
+      internal: { ...context.internal, credentials: [], online: false },
+    })),
+    comeOnline: assign(({ context }) => ({ internal: { ...context.internal, online: true } })),
+    goOffline: assign(({ context }) => ({ internal: { ...context.internal, online: false } })),
+
+    emitRegistered: emit(({ context }) => ({
+      type: 'runner_registered',
+      payload: { ...described(context), state: 'registered' },
+    })),
+    /** Stands before the change that it tells of; `state` is the state that follows. */
+    emitChanged: emit(({ context, event }, { state, drain }: { state: string; drain: boolean }) => {
+      const change = changeOf(context, event as Of<'update'>)
+      const names = [...Object.keys(change), ...(drain ? ['draining'] : [])]
+      return {
+        type: 'runner_updated',
+        payload: { ...described({ ...context, ...change }), state, draining: state === 'draining', changed: names },
+      }
+    }),
+    emitRotated: emit(({ context }, { state }: { state: string }) => ({
+      type: 'runner_updated',
+      payload: { runner_id: context.id, state, changed: ['credentials'] },
+    })),
+    emitSession: emit(({ context, event }, { state }: { state: string }) => ({
+      type: 'runner_updated',
+      payload: { runner_id: context.id, state, version: (event as Of<'session'>).version, changed: ['session'] },
+    })),
+    emitRemoved: emit(({ context }) => ({
+      type: 'runner_removed',
+      payload: { runner_id: context.id, state: 'removed' },
+    })),
+    emitOnline: emit(({ context, event }, { state }: { state: string }) => ({
+      type: 'runner_online',
+      payload: { runner_id: context.id, state, presence: 'online', last_seen_at: event.at },
+    })),
+    emitOffline: emit(({ context }, { state }: { state: string }) => ({
+      type: 'runner_offline',
+      payload: { runner_id: context.id, state, presence: 'offline', reason: 'it has not called for some time' },
+    })),
+  },
+})
+
+/** What a runner hears in both states in which it lives; only the state that is stated differs. */
+const living = <const State extends 'registered' | 'draining'>(state: State) =>
+  ({
+    remove: { target: 'removed', actions: ['sendSessionStarted', 'remove', 'emitRemoved'] },
+    rotate_credential: { actions: ['rotate', { type: 'emitRotated', params: { state } }] },
+    session: {
+      guard: 'newInstance',
+      actions: ['sendSessionStarted', 'startSession', { type: 'emitSession', params: { state } }],
+    },
+    came_online: { guard: 'offline', actions: ['comeOnline', { type: 'emitOnline', params: { state } }] },
+    went_offline: { guard: 'online', actions: ['goOffline', { type: 'emitOffline', params: { state } }] },
+  }) as const
+
+const stateChanges = (state: string, drain: boolean) => ({ type: 'emitChanged' as const, params: { state, drain } })
+
+export const runnerMachine = machineSetup.createMachine({
+  id: 'runner',
+  initial: 'absent',
+  context: {} as RunnerContext,
+  states: {
+    absent: {
+      on: { create: { target: 'registered', actions: ['create', 'emitRegistered'] } },
+    },
+    registered: {
+      on: {
+        ...living('registered'),
+        update: [
+          { guard: 'drains', target: 'draining', actions: [stateChanges('draining', true), 'change'] },
+          { guard: 'changes', actions: [stateChanges('registered', false), 'change'] },
+        ],
+      },
+    },
+    draining: {
+      on: {
+        ...living('draining'),
+        update: [
+          { guard: 'resumes', target: 'registered', actions: [stateChanges('registered', true), 'change'] },
+          { guard: 'changes', actions: [stateChanges('draining', false), 'change'] },
+        ],
+      },
+    },
+    removed: {},
+  },
+})
+
+/** Said again: nothing would change. */
+function repeats({ value, context }: SnapshotOf<RunnerContext>, message: RunnerMessage): string | undefined {
+  if (value === 'absent') return undefined
+  if (value === 'removed') return message.type === 'remove' ? 'already_removed' : undefined
+  switch (message.type) {
+    case 'create':
+      return creationRepeat(context.internal.creation, message)
+    case 'session':
+      return message.instance === context.session?.instance ? 'same_session' : undefined
+    case 'came_online':
+      return context.internal.online ? 'already_online' : undefined
+    case 'went_offline':
+      return context.internal.online ? undefined : 'already_offline'
+    case 'update': {
+      const drains = message.draining ?? value === 'draining'
+      const isSame = drains === (value === 'draining') && Object.keys(changeOf(context, message)).length === 0
+      return isSame ? 'unchanged' : undefined
+    }
+    default:
+      return undefined
+  }
+}
+
+function refusal({ value, context }: SnapshotOf<RunnerContext>, message: RunnerMessage): Refusal | undefined {
+  if (value === 'removed') return { code: 'runner_removed', detail: `the runner ${context.id} was removed` }
+  if (value === 'absent' || message.type !== 'create') return undefined
+  return creationRefusal(context.internal.creation, message, { what: 'runner', isIdFromKey: false })
+}
+
+/** A removed runner is not listed any more; its document can still be read. */
+function terms({ value, context }: SnapshotOf<RunnerContext>): readonly Term[] {
+  return value === 'removed' ? [] : [{ index: 'all', value: '', order: context.created_at }]
+}
+
+function document({ value, context }: SnapshotOf<RunnerContext>): Runner {
+  const { id, name, allowed_projects, labels, capacity, trusted, session, created_at, updated_at, removed_at } = context
+  return {
+    id,
+    ...(name === undefined ? {} : { name }),
+    state: value as Runner['state'],
+    allowed_projects: [...allowed_projects],
+    labels: [...labels],
+    capacity,
+    trusted,
+    draining: value === 'draining',
+    ...(session === undefined ? {} : { session: { ...session } }),
+    created_at,
+    ...(updated_at === undefined ? {} : { updated_at }),
+    ...(removed_at === undefined ? {} : { removed_at }),
+  }
+}
+
+export const runnerModule: MachineModule<RunnerContext, RunnerBody> = {
+  kind: 'runner',
+  version: 1,
+  machine: runnerMachine,
+  migrations: {},
+  internal: ['came_online', 'went_offline'],
+  repeats,
+  refusal,
+  envelope: () => SYSTEM_ENVELOPE,
+  terms,
+  deadlineStates: [],
+  deadlines: () => [],
+  document,
+}

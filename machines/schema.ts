@@ -1,0 +1,298 @@
+/**
+ * The one place that knows how schemas are written (TypeBox, JSON Schema draft 2020-12) and checked (ajv).
+ * Invariant: what `compile` lets through is what the schema's TypeScript type says, nothing is coerced, filled
+ * in or removed; what it refuses is refused with a pointer and a sentence.
+ *
+ * Maps that are open stay data: keys like `__proto__` are own members after JSON.parse and harmless as long as
+ * nobody merges such an object into another. Closed objects refuse them like any unknown member.
+ */
+import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js'
+import formats from 'ajv-formats'
+import { type Static, type TProperties, type TSchema, Type } from 'typebox'
+import { escaped } from './canonical.ts'
+
+export { type Static, type TSchema, Type }
+
+/** One thing that was wrong: a JSON Pointer (RFC 6901) from the value that was checked, and a sentence. */
+export interface Fault {
+  readonly pointer: string
+  /** What was wrong and what was expected. */
+  readonly detail: string
+}
+
+/** Every fault of a value; none: it satisfies the schema. */
+export type Check = (value: unknown) => readonly Fault[]
+
+/** Faults listed for one value at most: enough to repair it, too few to answer a kilobyte with a megabyte. */
+const FAULTS_MAX = 50
+/** Values with more members than this are told their first fault only, since listing all costs memory for each. */
+const LISTED_MEMBERS_MAX = 10_000
+
+const SETTINGS = {
+  strict: true,
+  // Rules (`requiredWith`) name members that the object around them declares.
+  strictRequired: false,
+  allowUnionTypes: true,
+  // Errors carry the value and the schema that refused it: the sentences are made from them.
+  verbose: true,
+} as const
+
+/** Passes or stops at the first fault: all that a good value ever meets. */
+const first = withFormats(new Ajv2020(SETTINGS))
+/** Goes on to every fault; asked only once a value has failed. */
+const every = withFormats(new Ajv2020({ ...SETTINGS, allErrors: true }))
+
+/** The grammar's shape: ajv-formats knows the calendar, but lets a space stand for the T and takes offsets like `+02`. */
+const RFC_3339 = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,30})?(Z|[+-]\d\d:\d\d)$/i
+
+const NO_FAULTS: readonly Fault[] = Object.freeze([])
+
+/**
+ * The check of a schema. Compiled when it is first asked (about 1 ms), so that loading a hundred schemas costs
+ * nothing; a second, slower validator is compiled only when a value fails. Throws on the first check if the
+ * schema itself is wrong: a test compiles them all.
+ */
+export function compile(schema: TSchema): Check {
+  let passes: ValidateFunction | undefined
+  let explain: ValidateFunction | undefined
+  return (value) => {
+    passes ??= first.compile(schema)
+    if (passes(value)) return NO_FAULTS
+    if (membersOf(value, LISTED_MEMBERS_MAX) > LISTED_MEMBERS_MAX) return faultsOf(passes.errors ?? [])
+    explain ??= every.compile(schema)
+    explain(value)
+    return faultsOf(explain.errors ?? [])
+  }
+}
+
+/** A closed union of strings: `enum` in the document, a union of literals in TypeScript. */
+export function stringEnum<const Values extends readonly string[]>(
+  values: Values,
+  options: { readonly description?: string } = {},
+) {
+  return Type.Unsafe<Values[number]>({ type: 'string', enum: [...values], ...options })
+}
+
+/** Either what the schema says or null; only for the members that SPEC gives as "or null". */
+export function nullable<S extends TSchema>(schema: S) {
+  const { type, enum: values, ...rest } = schema as { type?: string; enum?: readonly unknown[] }
+  if (typeof type !== 'string') return Type.Unsafe<Static<S> | null>({ anyOf: [schema, { type: 'null' }] })
+  const nulled = { ...rest, type: [type, 'null'], ...(values === undefined ? {} : { enum: [...values, null] }) }
+  return Type.Unsafe<Static<S> | null>(nulled)
+}
+
+export interface ObjectOptions {
+  readonly description?: string
+  /** Conditions between members (`onlyWith`, `requiredWith`, `rule`). */
+  readonly rules?: readonly Rule[]
+}
+
+/** An object that may carry members beyond those named: event payloads, Run Results. */
+export function openObject<P extends TProperties>(properties: P, options: ObjectOptions = {}) {
+  return Type.Object(properties, { additionalProperties: true, ...annotations(options) })
+}
+
+/** An object that carries the named members and no other: request bodies. */
+export function closedObject<P extends TProperties>(properties: P, options: ObjectOptions = {}) {
+  return Type.Object(properties, { additionalProperties: false, ...annotations(options) })
+}
+
+/** A JSON object about whose members nothing is said. */
+export function anyObject(description?: string) {
+  return Type.Unsafe<Record<string, unknown>>({ type: 'object', ...(description === undefined ? {} : { description }) })
+}
+
+/** RFC 3339 date and time with an offset; the `T` is required, the text is kept as it is. */
+export function timestamp(description?: string) {
+  return Type.String({ format: 'date-time', ...(description === undefined ? {} : { description }) })
+}
+
+/** A whole number from 0 up. */
+export function count(description?: string) {
+  return Type.Integer({ minimum: 0, ...(description === undefined ? {} : { description }) })
+}
+
+/** A condition between the members of one object: a schema that goes into its `allOf`. */
+export type Rule = object
+type Scalar = string | boolean
+
+/** The named members may be there only while `member` has one of `values`. */
+export function onlyWith(member: string, values: readonly Scalar[], ...names: string[]): Rule {
+  return when(has(member, values), {}, absent(names, `allowed only with ${told(member, values)}`))
+}
+
+/** The named members must be there while `member` has one of `values`. */
+export function requiredWith(member: string, values: readonly Scalar[], ...names: string[]): Rule {
+  return when(has(member, values), needed(member, values, names), {})
+}
+
+/** The named members must be there while `member` has one of `values`, and not otherwise. */
+export function exactlyWith(member: string, values: readonly Scalar[], ...names: string[]): Rule {
+  const otherwise = absent(names, `allowed only with ${told(member, values)}`)
+  return when(has(member, values), needed(member, values, names), otherwise)
+}
+
+/** While `member` has one of `values`, other members satisfy these schemas; each says why in its `description`. */
+export function rule(member: string, values: readonly Scalar[], members: Readonly<Record<string, object>>): Rule {
+  return when(has(member, values), { properties: members }, {})
+}
+
+/** The named members are never there; `why` completes "must be absent: ...". */
+export function absent(names: readonly string[], why: string): Rule {
+  return { properties: Object.fromEntries(names.map((name) => [name, never(why)])) }
+}
+
+/** A member that must not be there; `why` completes "must be absent: ...". */
+export function never(why: string) {
+  return { not: {}, description: why }
+}
+
+function annotations({ description, rules }: ObjectOptions) {
+  return { ...(description === undefined ? {} : { description }), ...(rules === undefined ? {} : { allOf: rules }) }
+}
+
+function has(member: string, values: readonly Scalar[]) {
+  return { properties: { [member]: { enum: values } }, required: [member] }
+}
+
+function needed(member: string, values: readonly Scalar[], names: readonly string[]) {
+  return { required: names, description: `required with ${told(member, values)}` }
+}
+
+function when(condition: object, consequence: object, otherwise: object): Rule {
+  // biome-ignore lint/suspicious/noThenProperty: the keyword's name in JSON Schema
+  return { if: condition, then: consequence, else: otherwise }
+}
+
+function told(member: string, values: readonly Scalar[]): string {
+  return `${member} ${values.map(String).join(' or ')}`
+}
+
+function withFormats(ajv: Ajv2020): Ajv2020 {
+  formats.default(ajv)
+  const calendar = formats.default.get('date-time', 'full') as { validate: (text: string) => boolean }
+  ajv.addFormat('date-time', { type: 'string', validate: (text) => RFC_3339.test(text) && calendar.validate(text) })
+  return ajv
+}
+
+/** Number of members and elements in a value, counted up to a bound. */
+function membersOf(value: unknown, bound: number): number {
+  if (typeof value !== 'object' || value === null) return 1
+  let members = 1
+  const stack: object[] = [value]
+  for (let at = stack.pop(); at !== undefined && members <= bound; at = stack.pop()) {
+    for (const member of Object.values(at)) {
+      members += 1
+      if (members > bound) break
+      if (typeof member === 'object' && member !== null) stack.push(member)
+    }
+  }
+  return members
+}
+
+function faultsOf(errors: readonly ErrorObject[]): readonly Fault[] {
+  const seen = new Set<string>()
+  const faults: Fault[] = []
+  const forms = new Set(errors.filter(({ keyword }) => keyword === 'anyOf').map(({ schemaPath }) => schemaPath))
+  for (const error of errors) {
+    if (error.keyword === 'if' || insideOf(error, forms) || (errors.length > 1 && saidByEnum(error))) continue
+    const fault = faultOf(error)
+    const identity = `${fault.pointer}\n${fault.detail}`
+    if (seen.has(identity)) continue
+    seen.add(identity)
+    faults.push(fault)
+    if (faults.length === FAULTS_MAX) break
+  }
+  return faults
+}
+
+/** Errors of the branches of a failed anyOf: the anyOf's own error says it. */
+function insideOf(error: ErrorObject, forms: ReadonlySet<string>): boolean {
+  for (const path of forms) if (error.schemaPath.startsWith(`${path}/`)) return true
+  return false
+}
+
+/** A value of the wrong type is not one of the allowed values either: the list of those says more. */
+function saidByEnum(error: ErrorObject): boolean {
+  return error.keyword === 'type' && (error.parentSchema as { enum?: unknown } | undefined)?.enum !== undefined
+}
+
+function faultOf(error: ErrorObject): Fault {
+  const { params, instancePath: pointer } = error
+  if (error.keyword === 'required') {
+    return { pointer: `${pointer}/${escaped(params.missingProperty)}`, detail: missing(error) }
+  }
+  if (error.keyword === 'additionalProperties') {
+    return { pointer: `${pointer}/${escaped(params.additionalProperty)}`, detail: unknownMember(error) }
+  }
+  return { pointer, detail: sentence(error) }
+}
+
+function sentence(error: ErrorObject): string {
+  const { keyword, params, data } = error
+  if (keyword === 'type') return `must be ${typeNames(params.type)}, got ${shown(data)}`
+  if (keyword === 'enum') {
+    return `must be one of ${params.allowedValues.map(String).join(', ')}${reasonOf(error)}; got ${shown(data)}`
+  }
+  if (keyword === 'const') return `must be ${JSON.stringify(params.allowedValue)}${reasonOf(error)}; got ${shown(data)}`
+  if (keyword === 'not') return `must be absent: ${because(error, 'it is not allowed here')}`
+  if (keyword === 'format') return `must be ${FORMATS[params.format] ?? `a valid ${params.format}`}, got ${shown(data)}`
+  if (keyword === 'pattern') return `must match ${params.pattern}, got ${shown(data)}`
+  if (keyword === 'minimum' || keyword === 'maximum') {
+    return `must be ${params.comparison === '>=' ? 'at least' : 'at most'} ${params.limit}, got ${shown(data)}`
+  }
+  if (keyword === 'anyOf') return `must be one of the forms that are allowed here, got ${shown(data)}`
+  return `${error.message ?? 'is not valid'}, got ${shown(data)}`
+}
+
+const FORMATS: Readonly<Record<string, string>> = {
+  'date-time': 'an RFC 3339 date and time such as 2026-01-31T12:00:00Z',
+  uri: 'an absolute URI',
+}
+
+const TYPES: Readonly<Record<string, string>> = {
+  string: 'a string',
+  number: 'a number',
+  integer: 'a whole number',
+  boolean: 'true or false',
+  object: 'an object',
+  array: 'an array',
+  null: 'null',
+}
+
+function typeNames(type: string | readonly string[]): string {
+  const names = typeof type === 'string' ? type.split(',') : type
+  return names.map((name) => TYPES[name] ?? name).join(' or ')
+}
+
+/** The offending value, short enough for a message. Undefined where only the first fault is listed. */
+function shown(data: unknown): string {
+  if (Array.isArray(data)) return 'an array'
+  if (typeof data === 'object' && data !== null) return 'an object'
+  if (typeof data !== 'string') return String(data)
+  return data.length <= 60 ? JSON.stringify(data) : `a string of ${data.length} characters`
+}
+
+/** What the schema that refused says of itself. */
+function because(error: ErrorObject, otherwise: string): string {
+  return (error.parentSchema as { description?: string } | undefined)?.description ?? otherwise
+}
+
+/** Schemas of rules have no type and describe why they ask; those of members describe the member. */
+function isOfRule(error: ErrorObject): boolean {
+  return (error.parentSchema as { type?: string } | undefined)?.type === undefined
+}
+
+function missing(error: ErrorObject): string {
+  return `is missing: ${isOfRule(error) ? because(error, 'it is required') : 'it is required'}`
+}
+
+function reasonOf(error: ErrorObject): string {
+  const reason = isOfRule(error) ? because(error, '') : ''
+  return reason === '' ? '' : ` (${reason})`
+}
+
+function unknownMember(error: ErrorObject): string {
+  const known = Object.keys((error.parentSchema as { properties?: object } | undefined)?.properties ?? {})
+  return known.length === 0 ? 'is not a known member' : `is not a known member; known are ${known.join(', ')}`
+}

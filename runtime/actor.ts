@@ -1,0 +1,163 @@
+/**
+ * An actor in memory: its committed record and its mailbox. One message at a time, first in first out; idle
+ * actors leave memory by least recent use, so that memory does not grow with the entities ever created.
+ */
+import type { ActorKind, ActorRef, MessageBody, Term } from '../machines/machine.ts'
+import type { Journal, OutboxKey } from '../storage/journal.ts'
+import type { Reply } from './api.ts'
+import { type ActorRecord, absentRecord, decodeRecord } from './record.ts'
+import type { Stepper } from './scope.ts'
+
+/** Where a message came from. Only `outside` is bounded by mailbox depth and answered. */
+export type Source =
+  | { readonly from: 'outside'; readonly reply: Reply }
+  | { readonly from: 'deadline' }
+  | { readonly from: 'timer'; readonly name: string; readonly generation: number }
+  | { readonly from: 'outbox'; readonly row: OutboxKey }
+
+export interface Mail {
+  readonly body: MessageBody
+  readonly source: Source
+}
+
+const NO_TERMS: readonly Term[] = []
+
+export class Actor {
+  readonly ref: ActorRef
+  readonly key: string
+  readonly stepper: Stepper
+  /** The tip: committed, or stepped in the turn that is about to commit. Undefined until first needed. */
+  record: ActorRecord | undefined
+  /** What was durable when this turn began; reads see this one. */
+  committed: ActorRecord | undefined
+  /** Index rows of the tip. */
+  terms: readonly Term[] = NO_TERMS
+  /** A step of this actor is on its way to a journal that answers later: no message is taken. */
+  committing = false
+  /** It stands in the list of actors with mail. */
+  ready = false
+  /** It took a message since the last sweep for idle actors. */
+  used = false
+  private mail: Mail[] = []
+  private head = 0
+
+  constructor(ref: ActorRef, key: string, stepper: Stepper) {
+    this.ref = ref
+    this.key = key
+    this.stepper = stepper
+  }
+
+  get mailCount(): number {
+    return this.mail.length - this.head
+  }
+
+  put(mail: Mail): void {
+    this.mail.push(mail)
+  }
+
+  take(): Mail | undefined {
+    const mail = this.mail[this.head]
+    if (mail === undefined) return undefined
+    this.head++
+    if (this.head === this.mail.length) {
+      this.mail = []
+      this.head = 0
+    }
+    return mail
+  }
+}
+
+export function actorKey(kind: string, id: string): string {
+  return `${kind}/${id}`
+}
+
+export class ActorTable {
+  private readonly journal: Journal
+  private readonly steppers: Readonly<Record<ActorKind, Stepper>>
+  private readonly actors = new Map<string, Actor>()
+  private readonly unreadable = new Map<string, { ref: ActorRef; reason: string }>()
+
+  constructor(journal: Journal, steppers: Readonly<Record<ActorKind, Stepper>>) {
+    this.journal = journal
+    this.steppers = steppers
+  }
+
+  get size(): number {
+    return this.actors.size
+  }
+
+  stepper(kind: ActorKind): Stepper {
+    return this.steppers[kind]
+  }
+
+  /** The actor if it is in memory. */
+  resident(key: string): Actor | undefined {
+    return this.actors.get(key)
+  }
+
+  /** The actor, made resident; its record is read when it is first needed. */
+  get(ref: ActorRef): Actor {
+    const key = actorKey(ref.kind, ref.id)
+    let actor = this.actors.get(key)
+    if (actor === undefined) {
+      actor = new Actor(ref, key, this.steppers[ref.kind])
+      this.actors.set(key, actor)
+    }
+    return actor
+  }
+
+  /** Reads the actor's record if it has none yet. False when it is quarantined. */
+  load(actor: Actor): boolean {
+    if (actor.record !== undefined) return true
+    if (this.unreadable.has(actor.key)) return false
+    const record = this.readRecord(actor.ref, actor.key)
+    if (record === undefined) return false
+    actor.record = record
+    actor.committed = record
+    actor.terms = record.version === 0 ? NO_TERMS : actor.stepper.module.terms(record.snapshot)
+    return true
+  }
+
+  /** The committed record, without making the actor resident; undefined when it is quarantined. */
+  peek(ref: ActorRef): ActorRecord | undefined {
+    const key = actorKey(ref.kind, ref.id)
+    return this.actors.get(key)?.committed ?? this.readRecord(ref, key)
+  }
+
+  quarantined(): readonly { readonly ref: ActorRef; readonly reason: string }[] {
+    return [...this.unreadable.values()]
+  }
+
+  isQuarantined(key: string): boolean {
+    return this.unreadable.has(key)
+  }
+
+  /**
+   * Lets idle actors go until `keep` are left: a second-chance sweep, so that an actor used since the last sweep
+   * stays once more. The journal's overlay still holds steps that its view does not, so nothing is lost with them.
+   */
+  passivate(keep: number): void {
+    const looks = this.actors.size
+    let looked = 0
+    for (const [key, actor] of this.actors) {
+      if (this.actors.size <= keep || looked++ >= looks) return
+      if (actor.ready || actor.committing || actor.mailCount > 0) continue
+      this.actors.delete(key)
+      if (!actor.used) continue
+      actor.used = false
+      this.actors.set(key, actor)
+    }
+  }
+
+  private readRecord(ref: ActorRef, key: string): ActorRecord | undefined {
+    const stepper = this.steppers[ref.kind]
+    const text = this.journal.actor(ref.kind, ref.id)
+    if (text === undefined) return absentRecord(stepper)
+    try {
+      return decodeRecord(stepper, text)
+    } catch (error) {
+      this.unreadable.set(key, { ref, reason: error instanceof Error ? error.message : String(error) })
+      return undefined
+    }
+  }
+}

@@ -1,0 +1,132 @@
+/**
+ * What the rest of the service sees of the actor system. Everything that changes state is a message to an
+ * actor; every answer comes after the flush; reads come from committed data and never pass a mailbox.
+ */
+
+import type { PreparedEvent } from '../machines/events/envelope.ts'
+import type { ActorKind, ActorRef, By, Message, MessageBody, Refusal, SnapshotOf } from '../machines/machine.ts'
+import type { Commit, Journal } from '../storage/journal.ts'
+import type { Settings } from './settings.ts'
+
+/** The message was taken (or is a repeat of one that was), and its step is on disk. */
+export interface Taken {
+  readonly ok: true
+  readonly snapshot: SnapshotOf<any>
+  readonly version: number
+  /** The machine's word for a repeat (`replay`, `already_accepted`): nothing changed. */
+  readonly repeat?: string
+  /** Last sequence of the log that contains this step: the `cursor` of the answer. */
+  readonly sequence: number
+  /** Of the recorded events in the message: how many are new in the log, and how many it already held. */
+  readonly accepted: number
+  readonly duplicates: number
+}
+
+/** Nothing changed. `refusal.code` is one of the problem table's. */
+export interface Refused {
+  readonly ok: false
+  readonly refusal: Refusal
+  /** The actor's state and the messages that it would take, where there is an actor. */
+  readonly state?: string
+  readonly allowed?: readonly string[]
+  /** Seconds after which a retry may help (503). */
+  readonly retryAfterSeconds?: number
+}
+
+export type Answer = Taken | Refused
+export type Reply = (answer: Answer) => void
+
+/** One committed step, told to listeners in commit order, after the flush and before the replies. */
+export interface CommittedStep {
+  readonly ref: ActorRef
+  /** Undefined when the step created the entity. */
+  readonly before: SnapshotOf<any> | undefined
+  readonly after: SnapshotOf<any>
+  readonly version: number
+}
+
+/** One committed event with what Watch filters by, so that nobody parses it again. */
+export interface CommittedEvent {
+  readonly sequence: number
+  readonly text: string
+  readonly event_type: string
+  readonly project: string
+  readonly trace_id: string | null
+  readonly run_request_id?: string
+  readonly item_id?: string
+  readonly session_id?: string
+  readonly campaign?: string
+  readonly initiative?: string
+}
+
+export type CommitListener = (
+  steps: readonly CommittedStep[],
+  events: readonly CommittedEvent[],
+  commit: Commit,
+) => void
+
+export interface ListRequest {
+  readonly kind: ActorKind
+  readonly index: string
+  readonly value: string
+  /** 1 to 500. */
+  readonly limit: number
+  /** The `next` of the page before. */
+  readonly after?: { readonly order: string; readonly id: string }
+  /** Rows that do not match are skipped; at most a bounded number of rows is read for a page. */
+  readonly matches?: (snapshot: SnapshotOf<any>) => boolean
+}
+
+export interface ListResult {
+  readonly snapshots: readonly SnapshotOf<any>[]
+  readonly next?: { readonly order: string; readonly id: string }
+  readonly sequence: number
+}
+
+/** Sources of what is not determined by a message; a simulation gives its own. */
+export interface Nature {
+  /** Wall clock, milliseconds since the epoch (may have a fraction). */
+  wallMs(): number
+  /** Monotonic clock, milliseconds. */
+  monotonicMs(): number
+  /** Fresh random lower-case hex digits. */
+  randomHex(digits: number): string
+  setTimer(callback: () => void, afterMs: number): unknown
+  clearTimer(timer: unknown): void
+  /** Runs the callback after the present turn of the event loop. */
+  nextTurn(callback: () => void): void
+}
+
+export interface Runtime {
+  readonly settings: Settings
+  readonly journal: Journal
+  readonly nature: Nature
+
+  /** Put a message from outside into an actor's mailbox. `reply` is called once, always after this call returned. */
+  ask(ref: ActorRef, message: MessageBody, reply: Reply): void
+  /** The same for code that is not hot. */
+  askAsync(ref: ActorRef, message: MessageBody): Promise<Answer>
+  /** The committed snapshot; undefined when the entity does not exist. Throws Quarantined when it cannot be read. */
+  read(ref: ActorRef): SnapshotOf<any> | undefined
+  /** A page of an index. Rejects with ViewBehind. */
+  list(request: ListRequest): Promise<ListResult>
+  /** Every entity under an index term, as it stands in the view: for loading derived state at start. */
+  scan(
+    kind: ActorKind,
+    index: string,
+    value: string,
+  ): Iterable<{ readonly ref: ActorRef; readonly snapshot: SnapshotOf<any> }>
+  /** Start the actor's renewable deadlines again in full length (heartbeat): writes nothing. */
+  renew(ref: ActorRef): void
+  /** Wall-clock end of a deadline that runs now, milliseconds since the epoch. */
+  deadlineMs(ref: ActorRef, name: string): number | undefined
+  onCommit(listener: CommitListener): void
+  /** Lets what only the running service knows be filled into a deadline's message at the moment it falls due. */
+  beforeDeadline(amend: (ref: ActorRef, message: MessageBody) => MessageBody): void
+  /** Actors whose record cannot be read: their messages are refused with 503 `quarantined`. */
+  quarantined(): readonly { readonly ref: ActorRef; readonly reason: string }[]
+  /** Stop taking messages, finish and answer what was taken, close the journal. */
+  close(): Promise<void>
+}
+
+export type { ActorKind, ActorRef, By, Message, MessageBody, PreparedEvent, Refusal, SnapshotOf }

@@ -1,0 +1,312 @@
+/**
+ * One turn's work: the steps of many actors, put together for one commit. A step is a pure transition and what
+ * it asked for, written out as the journal's self-contained record. Nothing here is visible to anybody before
+ * the journal has made the whole batch durable.
+ */
+import { eventText, type PreparedEvent, prepareEvent } from '../machines/events/envelope.ts'
+import type { By, Fact, FactEnvelope, Message, MessageBody, SnapshotOf, Term } from '../machines/machine.ts'
+import type { Journal, NewEvent, OutboxRow, Reservation, Step, TimerRow } from '../storage/journal.ts'
+import type { Actor, Mail } from './actor.ts'
+import type { Answer, CommittedEvent } from './api.ts'
+import type { Clock } from './clock.ts'
+import { type ActorRecord, encodeRecord } from './record.ts'
+import type { Outcome } from './scope.ts'
+import { payloadFields } from './stream/fields.ts'
+
+/** What a message came to, told to its sender after the commit. */
+export interface Settled {
+  readonly mail: Mail
+  readonly answer: Answer
+}
+
+/** A step in the batch with what is needed once it is durable. */
+export interface BatchedStep {
+  readonly actor: Actor
+  readonly before: ActorRecord
+  readonly after: ActorRecord
+  readonly timersSet: readonly TimerRow[]
+  readonly outbox: readonly OutboxRow[]
+}
+
+/** A committed event before its number is known: until then `sequence` is its place in the batch. */
+type Numbering = { -readonly [field in keyof CommittedEvent]: CommittedEvent[field] }
+
+interface StepParts {
+  timers: Record<string, { dueMs: number; generation: number }>
+  readonly timersSet: TimerRow[]
+  readonly timersCleared: { name: string; dueMs: number }[]
+  readonly outbox: OutboxRow[]
+  readonly events: NewEvent[]
+  readonly announced: Numbering[]
+  readonly recorded: string[]
+  outboxNumber: number
+}
+
+/** A message may carry a reservation to be kept with the step that takes it (a name given once). */
+interface Reserving {
+  readonly reservation?: Reservation
+}
+
+export class Batch {
+  readonly steps: Step[] = []
+  readonly batched: BatchedStep[] = []
+  readonly settled: Settled[] = []
+  /** Events of the batch, in the order of the steps. */
+  readonly events: Numbering[] = []
+  private readonly journal: Journal
+  private readonly clock: Clock
+  /** Identities of the recorded events in this batch, which the journal cannot know yet. */
+  private readonly recorded = new Set<string>()
+  private readonly outcomes: Outcome[] = []
+
+  constructor(journal: Journal, clock: Clock) {
+    this.journal = journal
+    this.clock = clock
+  }
+
+  /** Steps one message of a loaded actor. Throws what the machine throws, with nothing added. */
+  step(actor: Actor, mail: Mail): void {
+    const before = actor.record!
+    if (isLateTimer(before, mail)) return
+    const { module } = actor.stepper
+    const { fresh, duplicates } = this.withoutKnownEvents(mail.body)
+    const micros = this.clock.nextMicros()
+    const message: Message = { ...fresh, at: this.clock.text(micros), atMs: Math.floor(micros / 1000) }
+
+    const alreadyApplied = mail.source.from === 'outbox' && isApplied(before, mail.source.row)
+    const repeat = alreadyApplied ? 'replay' : module.repeats(before.snapshot, message)
+    if (repeat !== undefined) {
+      this.finishWithoutTransition(actor, mail, { repeat, duplicates })
+      return
+    }
+    this.outcomes.length = 0
+    const next = actor.stepper.step(before.snapshot, message, this.outcomes)
+    const isUnchanged = next.context === before.snapshot.context && next.value === before.snapshot.value
+    if (this.outcomes.length > 0 || !isUnchanged) this.add(actor, mail, message, next, duplicates)
+    else if (next !== before.snapshot || before.snapshot.can(message as never))
+      this.finishWithoutTransition(actor, mail, { duplicates })
+    else this.refuse(actor, mail, message)
+  }
+
+  private withoutKnownEvents(body: MessageBody): { fresh: MessageBody; duplicates: number } {
+    const { events } = body
+    if (events === undefined) return { fresh: body, duplicates: 0 }
+    const fresh: PreparedEvent[] = []
+    const seenHere = new Set<string>()
+    for (const event of events) {
+      const identity = identityOf(event)
+      if (seenHere.has(identity) || this.recorded.has(identity)) continue
+      if (this.journal.eventSequence(event.project, event.trace_id, event.id) !== undefined) continue
+      seenHere.add(identity)
+      fresh.push(event)
+    }
+    return fresh.length === events.length
+      ? { fresh: body, duplicates: 0 }
+      : { fresh: { ...body, events: fresh }, duplicates: events.length - fresh.length }
+  }
+
+  private refuse(actor: Actor, mail: Mail, message: Message): void {
+    const { snapshot } = actor.record!
+    const { module } = actor.stepper
+    const state = String(snapshot.value)
+    const refusal =
+      module.refusal(snapshot, message) ??
+      (state === 'absent'
+        ? { code: 'not_found', detail: `There is no ${words(module.kind)} ${actor.ref.id}.` }
+        : { code: 'illegal_move', detail: `A ${words(module.kind)} that is ${state} does not take ${message.type}.` })
+    const known = state === 'absent' ? {} : { state, allowed: actor.stepper.allowed(snapshot) }
+    this.settled.push({ mail, answer: { ok: false, refusal, ...known } })
+    this.consume(actor, mail)
+  }
+
+  private finishWithoutTransition(actor: Actor, mail: Mail, how: { repeat?: string; duplicates: number }): void {
+    const { snapshot, version } = actor.record!
+    const answer = { ok: true as const, snapshot, version, sequence: this.events.length, accepted: 0, ...how }
+    this.settled.push({ mail, answer })
+    this.consume(actor, mail)
+  }
+
+  /** A delivered message or a fired timer is used up whatever the machine said: a step that changes nothing else. */
+  private consume(actor: Actor, mail: Mail): void {
+    if (mail.source.from === 'outside' || mail.source.from === 'deadline') return
+    const before = actor.record!
+    const parts = newParts(before)
+    this.write(actor, mail, before.snapshot, actor.terms, parts)
+  }
+
+  private add(actor: Actor, mail: Mail, message: Message, next: SnapshotOf<any>, duplicates: number): void {
+    const { module } = actor.stepper
+    const before = actor.record!
+    const parts = newParts(before)
+    this.carryOut(actor, message, next, parts)
+    this.write(actor, mail, next, module.terms(next), parts)
+    const version = before.version + 1
+    const sequence = this.events.length
+    const accepted = parts.recorded.length
+    this.settled.push({ mail, answer: { ok: true, snapshot: next, version, sequence, accepted, duplicates } })
+  }
+
+  /** Turns what the step asked for into rows. */
+  private carryOut(actor: Actor, message: Message, next: SnapshotOf<any>, parts: StepParts): void {
+    let envelope: FactEnvelope | undefined
+    for (const outcome of this.outcomes) {
+      switch (outcome.kind) {
+        case 'fact':
+          envelope ??= actor.stepper.module.envelope(next.context)
+          this.addFact(outcome.fact, envelope, message, parts)
+          break
+        case 'send': {
+          const { to, message: sent } = outcome.send
+          parts.outbox.push({ n: ++parts.outboxNumber, toKind: to.kind, toId: to.id, message: sent })
+          break
+        }
+        case 'schedule': {
+          const { timer, dueMs, message: due } = outcome.schedule
+          clearTimer(parts, timer)
+          const generation = actor.record!.version + 1
+          parts.timers = { ...parts.timers, [timer]: { dueMs, generation } }
+          parts.timersSet.push({ name: timer, dueMs, generation, message: due })
+          break
+        }
+        case 'cancelTimer':
+          clearTimer(parts, outcome.cancelTimer.timer)
+          break
+      }
+    }
+  }
+
+  private addFact(fact: Fact, envelope: FactEnvelope, message: Message, parts: StepParts): void {
+    const isRecorded = 'recorded' in fact
+    const event = isRecorded ? fact.recorded : this.ownEvent(fact.type, fact.payload, envelope)
+    const extension = extensionOf(message.by, message.at, envelope.run_request_id)
+    const text = eventText(event, extension)
+    const fields = payloadFields(event.payload)
+    parts.events.push({
+      id: event.id,
+      project: event.project,
+      traceId: event.trace_id,
+      text,
+      ...(fields.item_id === undefined ? undefined : { itemId: fields.item_id }),
+    })
+    parts.announced.push({
+      sequence: 0,
+      text,
+      event_type: event.event_type,
+      project: event.project,
+      trace_id: event.trace_id,
+      ...(envelope.run_request_id === undefined ? undefined : { run_request_id: envelope.run_request_id }),
+      ...fields,
+    })
+    if (isRecorded) parts.recorded.push(identityOf(event))
+  }
+
+  private ownEvent(type: string, payload: object, envelope: FactEnvelope): PreparedEvent {
+    const { project, throttle, trace_id, span_id, parent_span_id, causation_id, gather_id } = envelope
+    return prepareEvent({
+      event_type: type,
+      project,
+      occurred_at: this.clock.text(this.clock.nextMicros()),
+      throttle,
+      payload: payload as Record<string, unknown>,
+      trace_id,
+      span_id,
+      parent_span_id,
+      causation_id,
+      gather_id,
+    })
+  }
+
+  private write(actor: Actor, mail: Mail, snapshot: SnapshotOf<any>, terms: readonly Term[], parts: StepParts): void {
+    const before = actor.record!
+    const { source } = mail
+    if (source.from === 'timer') clearTimer(parts, source.name)
+    const seen = source.from === 'outbox' ? withSeen(before.seen, source.row) : before.seen
+    const after: ActorRecord = {
+      snapshot,
+      version: before.version + 1,
+      outboxNumber: parts.outboxNumber,
+      timers: parts.timers,
+      seen,
+    }
+    const { reservation } = mail.body as Reserving
+    this.steps.push({
+      kind: actor.ref.kind,
+      id: actor.ref.id,
+      version: after.version,
+      record: encodeRecord(actor.stepper.module.version, after),
+      termsAdded: terms === actor.terms ? [] : missingFrom(actor.terms, terms),
+      termsRemoved: terms === actor.terms ? [] : missingFrom(terms, actor.terms),
+      events: parts.events,
+      timersSet: parts.timersSet,
+      timersCleared: parts.timersCleared,
+      outbox: parts.outbox,
+      ...(source.from === 'outbox' ? { consumed: source.row } : undefined),
+      ...(reservation === undefined ? undefined : { reservation }),
+    })
+    this.batched.push({ actor, before, after, timersSet: parts.timersSet, outbox: parts.outbox })
+    for (const identity of parts.recorded) this.recorded.add(identity)
+    for (const event of parts.announced) {
+      event.sequence = this.events.length
+      this.events.push(event)
+    }
+    actor.record = after
+    actor.terms = terms
+  }
+}
+
+function newParts(record: ActorRecord): StepParts {
+  return {
+    timers: record.timers,
+    timersSet: [],
+    timersCleared: [],
+    outbox: [],
+    events: [],
+    announced: [],
+    recorded: [],
+    outboxNumber: record.outboxNumber,
+  }
+}
+
+function clearTimer(parts: StepParts, name: string): void {
+  const known = parts.timers[name]
+  if (known === undefined) return
+  const { [name]: _, ...rest } = parts.timers
+  parts.timers = rest
+  parts.timersCleared.push({ name, dueMs: known.dueMs })
+}
+
+/** A timer that was set again or cancelled after it had left its heap. */
+function isLateTimer(record: ActorRecord, mail: Mail): boolean {
+  return mail.source.from === 'timer' && record.timers[mail.source.name]?.generation !== mail.source.generation
+}
+
+function isApplied(record: ActorRecord, row: { kind: string; id: string; n: number }): boolean {
+  return (record.seen[`${row.kind}/${row.id}`] ?? 0) >= row.n
+}
+
+function withSeen(seen: Readonly<Record<string, number>>, row: { kind: string; id: string; n: number }) {
+  const sender = `${row.kind}/${row.id}`
+  return (seen[sender] ?? 0) >= row.n ? seen : { ...seen, [sender]: row.n }
+}
+
+function missingFrom(known: readonly Term[], terms: readonly Term[]): readonly Term[] {
+  return terms.filter(
+    (term) => !known.some((one) => one.index === term.index && one.value === term.value && one.order === term.order),
+  )
+}
+
+function extensionOf(by: By | undefined, recorded_at: string, run_request_id: string | undefined) {
+  return {
+    recorded_at,
+    ...(by === undefined ? undefined : { by }),
+    ...(run_request_id === undefined ? undefined : { run_request_id }),
+  }
+}
+
+function identityOf(event: PreparedEvent): string {
+  return `${event.project}/${event.trace_id ?? ''}/${event.id}`
+}
+
+function words(kind: string): string {
+  return kind.replaceAll('_', ' ')
+}

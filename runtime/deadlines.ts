@@ -1,0 +1,101 @@
+/**
+ * Deadlines that live in memory on the monotonic clock: offers and leases. Nothing of them is written, so a
+ * heartbeat costs no commit; at start, and after a time in which the service refused writes, each begins again
+ * in full length, so that downtime is nobody's fault.
+ */
+import type { ActorRef, Deadline } from '../machines/machine.ts'
+import { MinHeap } from './heap.ts'
+
+interface Armed {
+  readonly ref: ActorRef
+  deadline: Deadline
+  armedMs: number
+  /** Monotonic due time; the heap may hold an earlier one, which then moves on when it comes up. */
+  dueMs: number
+  live: boolean
+}
+
+const NONE: readonly Armed[] = []
+
+export class Deadlines {
+  private readonly heap = new MinHeap<Armed>()
+  private readonly byActor = new Map<string, readonly Armed[]>()
+
+  /** Monotonic time of the earliest heap entry: never later than the earliest deadline. */
+  nextMs(): number | undefined {
+    return this.heap.peekKey()
+  }
+
+  get size(): number {
+    return this.byActor.size
+  }
+
+  /** Make the actor's deadlines those given: new ones start, gone ones end, renewing ones start again. */
+  set(key: string, ref: ActorRef, deadlines: readonly Deadline[], nowMs: number): void {
+    const armed = this.byActor.get(key) ?? NONE
+    if (armed === NONE && deadlines.length === 0) return
+    const next: Armed[] = []
+    for (const deadline of deadlines) {
+      const known = armed.find((one) => one.deadline.name === deadline.name && one.deadline.key === deadline.key)
+      if (known === undefined) next.push(this.arm(ref, deadline, nowMs))
+      else {
+        known.deadline = deadline
+        if (deadline.renews) restart(known, nowMs)
+        next.push(known)
+      }
+    }
+    for (const one of armed) if (!next.includes(one)) one.live = false
+    if (next.length > 0) this.byActor.set(key, next)
+    else this.byActor.delete(key)
+  }
+
+  /** Start the actor's renewing deadlines again in full length. */
+  renew(key: string, nowMs: number): void {
+    for (const one of this.byActor.get(key) ?? NONE) if (one.deadline.renews) restart(one, nowMs)
+  }
+
+  /** Monotonic due time of a deadline that runs now. */
+  dueMs(key: string, name: string): number | undefined {
+    return this.byActor.get(key)?.find((one) => one.deadline.name === name)?.dueMs
+  }
+
+  /**
+   * Takes out what is due, at most `limit`. A deadline armed before `refusedUntilMs` (the last moment at which
+   * writes were refused) starts again in full length instead of falling due.
+   */
+  takeDue(
+    nowMs: number,
+    refusedUntilMs: number,
+    limit: number,
+    due: (ref: ActorRef, deadline: Deadline) => void,
+  ): void {
+    for (let taken = 0; taken < limit; ) {
+      const key = this.heap.peekKey()
+      if (key === undefined || key > nowMs) return
+      const one = this.heap.pop()!
+      if (!one.live) continue
+      if (one.armedMs < refusedUntilMs) restart(one, refusedUntilMs)
+      if (one.dueMs > nowMs) {
+        this.heap.push(one.dueMs, one)
+        continue
+      }
+      // It stays armed, and falls due again after its full length, until a step of the actor ends it: a message
+      // that was refused for want of room must come again.
+      restart(one, nowMs)
+      this.heap.push(one.dueMs, one)
+      taken++
+      due(one.ref, one.deadline)
+    }
+  }
+
+  private arm(ref: ActorRef, deadline: Deadline, nowMs: number): Armed {
+    const armed = { ref, deadline, armedMs: nowMs, dueMs: nowMs + deadline.afterMs, live: true }
+    this.heap.push(armed.dueMs, armed)
+    return armed
+  }
+}
+
+function restart(armed: Armed, nowMs: number): void {
+  armed.armedMs = nowMs
+  armed.dueMs = nowMs + armed.deadline.afterMs
+}

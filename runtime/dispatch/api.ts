@@ -1,0 +1,52 @@
+/**
+ * What the rest of the service asks of the dispatcher.
+ */
+import type { WaitingBecause } from '../../machines/documents/run-request.ts'
+import type { Capable } from './matching.ts'
+import type { PollHandle } from './polls.ts'
+import type { QueuedOfProject } from './queue.ts'
+import type { Respond } from './runner.ts'
+
+export interface RunnerSeen {
+  readonly presence: 'online' | 'offline' | 'never_seen'
+  /** RFC 3339; absent when it has not called since the service started. */
+  readonly last_seen_at?: string
+  /** Run requests that use one of its slots. */
+  readonly in_flight: readonly string[]
+}
+
+export interface DispatchCounts {
+  readonly parkedPolls: number
+  /** Since the start: parked polls that something ended before their time. */
+  readonly wakeups: number
+  /** Since the start: offers committed, refused by their actor, and returned because their poll was gone. */
+  readonly offers: number
+  readonly offersRefused: number
+  readonly offersReturned: number
+  readonly queued: readonly QueuedOfProject[]
+  readonly runners: { readonly online: number; readonly registered: number }
+}
+
+export interface Dispatcher {
+  /**
+   * A runner asks for work, and waits up to `waitMs` for it. `respond` is called once, unless the poll is
+   * aborted: within this call when the answer is known.
+   */
+  poll(runnerId: string, waitMs: number, respond: Respond): PollHandle
+  /** Any other call of a runner: it is there. Writes nothing. */
+  touch(runnerId: string): void
+  /** Why the request is not with a runner yet; undefined when it is not queued. */
+  waitingBecause(runRequestId: string): WaitingBecause | undefined
+  runnerSeen(runnerId: string): RunnerSeen
+  /** A process of the runner begins: polls of the one before end. Answers the run requests that it held. */
+  beginSession(runnerId: string): readonly string[]
+  /** The runner's polls end with an empty answer: its credential was revoked. */
+  endPolls(runnerId: string): void
+  /** The lanes that offer nothing, all of them. */
+  setPausedLanes(lanes: Iterable<string>): void
+  /** Asked of each pair of runner and request; undefined: every engine serves everything. */
+  setCapable(capable: Capable | undefined): void
+  counts(): DispatchCounts
+  /** Every parked poll ends, and later ones are refused. */
+  close(): void
+}

@@ -1,0 +1,175 @@
+/**
+ * The runners as the dispatcher sees them: what they may take, whether they can take it now, and whether they
+ * are there. Presence and calls live in memory only; a call writes nothing.
+ */
+import type { RunnerContext } from '../../machines/runner.ts'
+import type { Runtime } from '../api.ts'
+import { type Demand, pair, type Supply, unpairSupply } from './eligibility.ts'
+import { IndexHeap, type Positions } from './index-heap.ts'
+import { Runner, type RunnerState } from './runner.ts'
+import type { TimerWheel } from './wheel.ts'
+
+export class Fleet {
+  private readonly runtime: Runtime
+  private readonly wheel: TimerWheel
+  private readonly demands: () => Iterable<Demand>
+  private readonly runners = new Map<string, Runner>()
+  private readonly bySlot: Runner[] = []
+  private readonly supplies = new Map<string, Supply>()
+  private readonly positions: Positions = { of: new Int32Array(16).fill(-1) }
+  private readonly polledLater = (a: number, b: number) => this.bySlot[a]!.pollOrder > this.bySlot[b]!.pollOrder
+  private polls = 0
+
+  /** `demands`: every demand there is, to pair a new supply with. */
+  constructor(runtime: Runtime, wheel: TimerWheel, demands: () => Iterable<Demand>) {
+    this.runtime = runtime
+    this.wheel = wheel
+    this.demands = demands
+  }
+
+  find(id: string): Runner | undefined {
+    return this.runners.get(id)
+  }
+
+  /** The runner of that id, made if it is not known: a request may be held by one that was removed. */
+  get(id: string): Runner {
+    const known = this.runners.get(id)
+    if (known !== undefined) return known
+    const slot = this.bySlot.length
+    if (slot === this.positions.of.length) {
+      const wider = new Int32Array(slot * 2).fill(-1)
+      wider.set(this.positions.of)
+      this.positions.of = wider
+    }
+    const runner = new Runner(id, slot, this.checkPresence)
+    this.bySlot.push(runner)
+    this.runners.set(id, runner)
+    return runner
+  }
+
+  all(): Iterable<Runner> {
+    return this.runners.values()
+  }
+
+  allSupplies(): Iterable<Supply> {
+    return this.supplies.values()
+  }
+
+  /** Takes over what a committed step says of the runner. */
+  update(runner: Runner, context: RunnerContext, state: RunnerState): void {
+    this.withdraw(runner)
+    if (state === 'draining' && runner.state !== 'draining') runner.untold = true
+    runner.state = state
+    runner.capacity = context.capacity
+    this.changeSupply(runner, state === 'removed' ? undefined : context)
+    this.refresh(runner)
+  }
+
+  /** Brings the runner's place among those that can take an offer up to date. */
+  refresh(runner: Runner): void {
+    if (runner.polls.length === 0 || !runner.hasRoom) this.withdraw(runner)
+    else if (this.positions.of[runner.slot]! < 0) runner.supply!.available.push(runner.slot)
+  }
+
+  /** The runner has polled: of all, it is now the one that polled last. */
+  notePoll(runner: Runner): void {
+    runner.pollOrder = ++this.polls
+    if (this.positions.of[runner.slot]! >= 0) runner.supply!.available.moved(runner.slot)
+  }
+
+  /** Of the supply's runners that can take an offer, the one that polled last. */
+  newestOf(supply: Supply): Runner | undefined {
+    return this.bySlot[supply.available.first]
+  }
+
+  /** The same among those that the predicate admits: a walk over all of them. */
+  newestWhere(supply: Supply, admits: (runner: Runner) => boolean): Runner | undefined {
+    let newest: Runner | undefined
+    for (let place = 0; place < supply.available.size; place++) {
+      const runner = this.bySlot[supply.available.at(place)]!
+      if (runner.pollOrder > (newest?.pollOrder ?? 0) && admits(runner)) newest = runner
+    }
+    return newest
+  }
+
+  /** The runner has called. In memory only, but for the step that says it came back. */
+  touch(runner: Runner): void {
+    runner.calls++
+    runner.lastSeenMs = this.runtime.nature.monotonicMs()
+    if (!runner.isOnline) this.comeOnline(runner)
+  }
+
+  /** It was online when the service stopped: it has the full length again to call. */
+  presumeOnline(runner: Runner): void {
+    runner.isOnline = true
+    this.wheel.add(runner, this.runtime.nature.monotonicMs() + this.runtime.settings.presenceMs)
+  }
+
+  private readonly checkPresence = (runner: Runner, nowMs: number): void => {
+    const { presenceMs } = this.runtime.settings
+    // A parked poll is a call that has not ended.
+    if (runner.polls.length > 0) runner.lastSeenMs = nowMs
+    const silentMs = nowMs - (runner.lastSeenMs ?? Number.NEGATIVE_INFINITY)
+    if (silentMs < presenceMs) {
+      this.wheel.add(runner, nowMs + presenceMs - silentMs)
+      return
+    }
+    runner.isOnline = false
+    this.announce(runner, 'went_offline')
+  }
+
+  private comeOnline(runner: Runner): void {
+    runner.isOnline = true
+    this.wheel.add(runner, runner.lastSeenMs! + this.runtime.settings.presenceMs)
+    this.announce(runner, 'came_online')
+  }
+
+  /** If the step cannot be taken now, the runner counts as what it was, and the next call or check says it again. */
+  private announce(runner: Runner, type: 'came_online' | 'went_offline'): void {
+    this.runtime.ask({ kind: 'runner', id: runner.id }, { type }, (answer) => {
+      if (answer.ok || answer.retryAfterSeconds === undefined) return
+      if (type === 'came_online') this.forget(runner)
+      else if (!runner.isOnline) this.presumeOnline(runner)
+    })
+  }
+
+  private forget(runner: Runner): void {
+    runner.isOnline = false
+    this.wheel.remove(runner)
+  }
+
+  private withdraw(runner: Runner): void {
+    if (this.positions.of[runner.slot]! >= 0) runner.supply!.available.remove(runner.slot)
+  }
+
+  private changeSupply(runner: Runner, context: RunnerContext | undefined): void {
+    const supply = context === undefined ? undefined : this.supplyFor(context)
+    const before = runner.supply
+    if (before === supply) return
+    if (supply !== undefined) supply.members++
+    runner.supply = supply
+    if (before === undefined || --before.members > 0) return
+    unpairSupply(before)
+    this.supplies.delete(before.signature)
+  }
+
+  private supplyFor(context: RunnerContext): Supply {
+    const labels = [...new Set(context.labels)].sort()
+    const projects = context.allowed_projects.includes('*') ? ['*'] : [...new Set(context.allowed_projects)].sort()
+    const signature = JSON.stringify([projects, labels, context.trusted])
+    const known = this.supplies.get(signature)
+    if (known !== undefined) return known
+    const supply: Supply = {
+      signature,
+      projects: projects[0] === '*' ? undefined : new Set(projects),
+      labels: new Set(labels),
+      isTrusted: context.trusted,
+      available: new IndexHeap(this.positions, this.polledLater),
+      members: 0,
+      demands: [],
+    }
+    this.supplies.set(signature, supply)
+    for (const demand of this.demands()) pair(supply, demand)
+    return supply
+  }
+}

@@ -1,0 +1,36 @@
+/**
+ * Requests whose offer their actor refused although they were queued: each is left out for a while, longer at
+ * each refusal, so that one that cannot be offered (its record is unreadable) does not stand before the others.
+ */
+import type { Nature } from '../api.ts'
+import { Later, type TimerWheel } from './wheel.ts'
+
+const holdBackMs = 1_000
+const holdBackMsMax = 60_000
+
+export class HoldBacks {
+  private readonly nature: Nature
+  private readonly wheel: TimerWheel
+  private readonly end: (id: string) => void
+  /** Refusals in a row, by request. */
+  private readonly refusals = new Map<string, number>()
+
+  /** `end`: the request may be offered again. */
+  constructor(nature: Nature, wheel: TimerWheel, end: (id: string) => void) {
+    this.nature = nature
+    this.wheel = wheel
+    this.end = end
+  }
+
+  hold(id: string): void {
+    const before = this.refusals.get(id) ?? 0
+    this.refusals.set(id, before + 1)
+    const waitMs = Math.min(holdBackMs * 2 ** before, holdBackMsMax)
+    this.wheel.add(new Later(() => this.end(id)), this.nature.monotonicMs() + waitMs)
+  }
+
+  /** The request has left the queue. */
+  forget(id: string): void {
+    if (this.refusals.size > 0) this.refusals.delete(id)
+  }
+}

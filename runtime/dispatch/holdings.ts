@@ -1,0 +1,126 @@
+/**
+ * The run requests that runners hold, and those on their way to one. From the moment an offer is sent, its slot
+ * and its repository are taken: a second offer can never be made of either while the first is being committed.
+ */
+import type { RunRequestContext } from '../../machines/run-request-context.ts'
+import type { Fleet } from './fleet.ts'
+import type { Held, Runner } from './runner.ts'
+import { exclusiveRepository, type HeldState } from './snapshots.ts'
+
+/** What a change of the holdings sets free. */
+export interface Freed {
+  runner(runner: Runner): void
+  repository(repository: string): void
+  news(runner: Runner): void
+}
+
+export class Holdings {
+  private readonly fleet: Fleet
+  private readonly freed: Freed
+  private readonly byId = new Map<string, Held>()
+  private readonly holders = new Map<string, Set<Held>>()
+
+  constructor(fleet: Fleet, freed: Freed) {
+    this.fleet = fleet
+    this.freed = freed
+  }
+
+  get(id: string): Held | undefined {
+    return this.byId.get(id)
+  }
+
+  all(): Iterable<Held> {
+    return this.byId.values()
+  }
+
+  isBusy(repository: string): boolean {
+    return this.holders.has(repository)
+  }
+
+  /** Who holds the repository: one, unless a repository was renamed while work went on. */
+  holderOf(repository: string): Held | undefined {
+    return this.holders.get(repository)?.values().next().value
+  }
+
+  /** Takes the runner's slot and the repository for an offer that is being sent. */
+  reserve(id: string, runner: Runner, repository: string | undefined): Held {
+    return this.add({
+      id,
+      runner,
+      repository,
+      state: 'offering',
+      attempt: 0,
+      isDelivered: false,
+      isReturning: false,
+      callsAtDelivery: 0,
+    })
+  }
+
+  /** A committed step says that a runner holds the request. */
+  note(context: RunRequestContext, state: HeldState): void {
+    const runner = this.fleet.get(context.offered_to ?? '')
+    const repository = exclusiveRepository(context)
+    let held = this.byId.get(context.id)
+    if (held !== undefined && (held.runner !== runner || held.repository !== repository)) {
+      this.drop(held)
+      held = undefined
+    }
+    // One that is not known comes from before the start: its runner has been told of it as far as anyone knows.
+    held ??= this.add({
+      id: context.id,
+      runner,
+      repository,
+      state,
+      attempt: context.attempt,
+      isDelivered: true,
+      isReturning: false,
+      callsAtDelivery: 0,
+    })
+    held.attempt = context.attempt
+    if (held.state !== state) this.change(held, state)
+  }
+
+  /** Nobody holds the request any more. */
+  drop(held: Held): void {
+    this.byId.delete(held.id)
+    const { runner, repository } = held
+    runner.held.delete(held)
+    runner.cancels.delete(held.id)
+    if (runner.offer === held) runner.offer = undefined
+    this.freed.runner(runner)
+    if (repository === undefined) return
+    const holders = this.holders.get(repository)!
+    holders.delete(held)
+    if (holders.size > 0) return
+    this.holders.delete(repository)
+    this.freed.repository(repository)
+  }
+
+  private add(held: Held): Held {
+    this.byId.set(held.id, held)
+    if (held.repository !== undefined) {
+      const holders = this.holders.get(held.repository)
+      if (holders === undefined) this.holders.set(held.repository, new Set([held]))
+      else holders.add(held)
+    }
+    this.change(held, held.state)
+    return held
+  }
+
+  private change(held: Held, state: Held['state']): void {
+    const { runner } = held
+    held.state = state
+    // A lost run uses no slot: should it come back, its runner has one more than its capacity for a while.
+    if (state === 'lost') runner.held.delete(held)
+    else runner.held.add(held)
+    if (state === 'offering' || state === 'offered') runner.offer = held
+    else if (runner.offer === held) runner.offer = undefined
+    if (state !== 'cancelling') runner.cancels.delete(held.id)
+    else if (!runner.cancels.has(held.id)) {
+      runner.cancels.add(held.id)
+      runner.untold = true
+      this.freed.news(runner)
+    }
+    this.freed.runner(runner)
+  }
+}

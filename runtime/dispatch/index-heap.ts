@@ -1,0 +1,104 @@
+/**
+ * A binary heap of small integers that knows where each of them lies, so that any of them can leave it. Typed
+ * arrays: four bytes an item here, and four in the shared array of positions; nothing for the collector to walk.
+ */
+
+/** Where each item lies in the one heap that holds it; -1: in none. Its owner makes it grow. */
+export interface Positions {
+  of: Int32Array
+}
+
+export class IndexHeap {
+  private readonly before: (a: number, b: number) => boolean
+  private readonly positions: Positions
+  private items = new Int32Array(2)
+  private count = 0
+
+  constructor(positions: Positions, before: (a: number, b: number) => boolean) {
+    this.positions = positions
+    this.before = before
+  }
+
+  get size(): number {
+    return this.count
+  }
+
+  /** The first item, or -1. */
+  get first(): number {
+    return this.count === 0 ? -1 : this.items[0]!
+  }
+
+  /** The item at a place of the heap, for a walk over all in no order. */
+  at(place: number): number {
+    return this.items[place]!
+  }
+
+  has(item: number): boolean {
+    const place = this.positions.of[item]!
+    return place >= 0 && place < this.count && this.items[place] === item
+  }
+
+  push(item: number): void {
+    if (this.count === this.items.length) this.resize(this.count * 2)
+    this.count++
+    this.rise(this.count - 1, item)
+  }
+
+  remove(item: number): void {
+    const place = this.positions.of[item]!
+    this.positions.of[item] = -1
+    this.count--
+    if (place < this.count) {
+      const last = this.items[this.count]!
+      this.items[place] = last
+      this.positions.of[last] = place
+      this.moved(last)
+    }
+    if (this.count > 16 && this.count < this.items.length >> 2) this.resize(this.items.length >> 1)
+  }
+
+  /** The item's key has changed. */
+  moved(item: number): void {
+    const place = this.positions.of[item]!
+    this.rise(place, item)
+    if (this.positions.of[item] === place) this.sink(place, item)
+  }
+
+  private rise(from: number, item: number): void {
+    const { items, positions, before } = this
+    let place = from
+    while (place > 0) {
+      const parent = (place - 1) >> 1
+      const above = items[parent]!
+      if (!before(item, above)) break
+      items[place] = above
+      positions.of[above] = place
+      place = parent
+    }
+    items[place] = item
+    positions.of[item] = place
+  }
+
+  private sink(from: number, item: number): void {
+    const { items, positions, before, count } = this
+    let place = from
+    for (;;) {
+      let child = 2 * place + 1
+      if (child >= count) break
+      if (child + 1 < count && before(items[child + 1]!, items[child]!)) child++
+      const below = items[child]!
+      if (!before(below, item)) break
+      items[place] = below
+      positions.of[below] = place
+      place = child
+    }
+    items[place] = item
+    positions.of[item] = place
+  }
+
+  private resize(length: number): void {
+    const items = new Int32Array(length)
+    items.set(this.items.subarray(0, this.count))
+    this.items = items
+  }
+}

@@ -1,0 +1,98 @@
+/**
+ * Which request goes to which runner. Two questions, each answered by a walk over demands or supplies, never over
+ * requests: what should this runner take, and which runner should take this. Both keep the same order: projects
+ * in turn, then priority, age and id; of the runners, the one that polled last.
+ */
+import type { Demand, Supply } from './eligibility.ts'
+import { isAllowed } from './eligibility.ts'
+import type { Fleet } from './fleet.ts'
+import type { Holdings } from './holdings.ts'
+import type { Queue } from './queue.ts'
+import type { Runner } from './runner.ts'
+
+/** What a capability manifest is asked: whether this runner's engine serves the entry event at this throttle. */
+export type Capable = (
+  runnerId: string,
+  asked: { readonly project: string; readonly entryEvent: string; readonly throttle: 'full' | 'dry_run' },
+) => boolean
+
+export class Matching {
+  private readonly queue: Queue
+  private readonly fleet: Fleet
+  private readonly holdings: Holdings
+  private pausedLanes: ReadonlySet<string> = new Set()
+  private capable: Capable | undefined
+
+  constructor(queue: Queue, fleet: Fleet, holdings: Holdings) {
+    this.queue = queue
+    this.fleet = fleet
+    this.holdings = holdings
+  }
+
+  /** Answers the demands that this sets free. */
+  pauseLanes(lanes: Iterable<string>): Demand[] {
+    const before = this.pausedLanes
+    const paused = new Set(lanes)
+    this.pausedLanes = paused
+    return [...this.queue.allDemands()].filter(({ lane }) => before.has(lane) && !paused.has(lane))
+  }
+
+  isLanePaused(lane: string): boolean {
+    return this.pausedLanes.has(lane)
+  }
+
+  setCapable(capable: Capable | undefined): void {
+    this.capable = capable
+  }
+
+  isCapable(runner: Runner, { project, entryEvent, throttle }: Demand): boolean {
+    return this.capable?.(runner.id, { project: project.key, entryEvent, throttle }) ?? true
+  }
+
+  /** The demand whose first request the runner should take now; undefined when there is none for it. */
+  workFor(runner: Runner): Demand | undefined {
+    let best: Demand | undefined
+    for (const demand of runner.supply!.demands) {
+      if (demand.ready.size > 0 && this.isBetter(demand, best, runner)) best = demand
+    }
+    for (const demand of this.queue.demandsPinnedTo(runner.id)) {
+      if (demand.ready.size > 0 && isAllowed(runner.supply!, demand) && this.isBetter(demand, best, runner))
+        best = demand
+    }
+    return best
+  }
+
+  /** The runner that should take the demand's first request now; undefined when none can. */
+  runnerFor(demand: Demand): Runner | undefined {
+    if (demand.ready.size === 0 || this.isBlocked(demand)) return undefined
+    if (demand.pin !== undefined) return this.pinned(demand.pin, demand)
+    let newest: Runner | undefined
+    for (const supply of demand.supplies) {
+      if (supply.available.size === 0) continue
+      const runner = this.newestOf(supply, demand)
+      if (runner !== undefined && runner.pollOrder > (newest?.pollOrder ?? 0)) newest = runner
+    }
+    return newest
+  }
+
+  private pinned(id: string, demand: Demand): Runner | undefined {
+    const runner = this.fleet.find(id)
+    if (runner === undefined || runner.polls.length === 0 || !runner.hasRoom) return undefined
+    return isAllowed(runner.supply!, demand) && this.isCapable(runner, demand) ? runner : undefined
+  }
+
+  private newestOf(supply: Supply, demand: Demand): Runner | undefined {
+    const newest = this.fleet.newestOf(supply)
+    if (newest === undefined || this.capable === undefined || this.isCapable(newest, demand)) return newest
+    return this.fleet.newestWhere(supply, (runner) => this.isCapable(runner, demand))
+  }
+
+  private isBetter(demand: Demand, best: Demand | undefined, runner: Runner): boolean {
+    if (best !== undefined && !this.queue.goesBefore(demand, best)) return false
+    return !this.isBlocked(demand) && (this.capable === undefined || this.isCapable(runner, demand))
+  }
+
+  private isBlocked({ lane, repository }: Demand): boolean {
+    return this.pausedLanes.has(lane) || (repository !== undefined && this.holdings.isBusy(repository))
+  }
+}

@@ -1,0 +1,121 @@
+/**
+ * Long polls that wait. Each is answered exactly once: with an offer, with news, empty when its time is over, or
+ * because it had to end; or it is given up because its client is gone.
+ */
+import type { ExecutionRequest } from '../../machines/documents/execution-request.ts'
+import type { ParkedPoll, PollAnswer, PollRefusal, Respond, Runner } from './runner.ts'
+import { type TimerWheel, WheelEntry } from './wheel.ts'
+
+export interface PollHandle {
+  /** The client is gone: `respond` will not be called. Of no effect once it was. */
+  abort(): void
+}
+
+/** What a poll that is answered at once leaves to its caller. */
+export const ANSWERED: PollHandle = Object.freeze({ abort: () => {} })
+
+const NOTHING: PollAnswer = Object.freeze({ draining: false, cancel: Object.freeze([]) })
+
+class Poll extends WheelEntry implements PollHandle {
+  private readonly polls: Polls
+  readonly runner: Runner
+  readonly respond: Respond
+  /** Its time is over; it is kept only for the offer that is being committed. */
+  isOverdue: boolean
+
+  constructor(polls: Polls, runner: Runner, respond: Respond, isOverdue: boolean) {
+    super()
+    this.polls = polls
+    this.runner = runner
+    this.respond = respond
+    this.isOverdue = isOverdue
+  }
+
+  abort(): void {
+    this.polls.giveUp(this)
+  }
+
+  override fire(): void {
+    this.polls.expire(this)
+  }
+}
+
+export class Polls {
+  private readonly wheel: TimerWheel
+  /** Told when a runner has one parked poll fewer. */
+  private readonly left: (runner: Runner) => void
+  private count = 0
+
+  constructor(wheel: TimerWheel, left: (runner: Runner) => void) {
+    this.wheel = wheel
+    this.left = left
+  }
+
+  get size(): number {
+    return this.count
+  }
+
+  /** Keeps the poll until `dueMs` (monotonic), or as overdue until its runner's offer is committed. */
+  park(runner: Runner, respond: Respond, dueMs: number | undefined): Poll {
+    const poll = new Poll(this, runner, respond, dueMs === undefined)
+    runner.polls.push(poll)
+    this.count++
+    if (dueMs !== undefined) this.wheel.add(poll, dueMs)
+    return poll
+  }
+
+  /** Answers the runner's newest parked poll. False when there is none. */
+  answerNewest(runner: Runner, offer?: ExecutionRequest): boolean {
+    const poll = runner.polls.at(-1)
+    if (poll === undefined) return false
+    this.end(poll, answerFor(runner, offer))
+    return true
+  }
+
+  /** The polls whose time ran out while an offer was being made get their empty answer. */
+  endOverdue(runner: Runner): void {
+    for (const poll of runner.polls.filter((one) => one.isOverdue)) this.end(poll, answerFor(runner))
+  }
+
+  /** Answers all of the runner's polls: with nothing, or with why they end. */
+  endAll(runner: Runner, refusal?: PollRefusal): void {
+    for (const poll of runner.polls.slice()) this.end(poll, refusal ?? answerFor(runner))
+  }
+
+  giveUp(poll: Poll): void {
+    if (this.takeOut(poll)) this.left(poll.runner)
+  }
+
+  expire(poll: Poll): void {
+    // Should the offer be refused, its end comes with the reply.
+    if (poll.runner.awaitsOffer) poll.isOverdue = true
+    else this.end(poll, answerFor(poll.runner))
+  }
+
+  private end(poll: ParkedPoll, answer: PollAnswer | PollRefusal): void {
+    if (!this.takeOut(poll)) return
+    this.left(poll.runner)
+    poll.respond(answer)
+  }
+
+  private takeOut(poll: ParkedPoll): boolean {
+    const { polls } = poll.runner
+    const at = polls.lastIndexOf(poll)
+    if (at < 0) return false
+    polls.splice(at, 1)
+    this.wheel.remove(poll)
+    this.count--
+    return true
+  }
+}
+
+/** The answer with the runner's news, which it has then been told. */
+export function answerFor(runner: Runner, offer?: ExecutionRequest): PollAnswer {
+  const isDraining = runner.state === 'draining'
+  runner.untold = false
+  if (!isDraining && runner.cancels.size === 0) {
+    return offer === undefined ? NOTHING : { offer, draining: false, cancel: NOTHING.cancel }
+  }
+  const news = { draining: isDraining, cancel: [...runner.cancels] }
+  return offer === undefined ? news : { offer, ...news }
+}

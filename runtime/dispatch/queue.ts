@@ -1,0 +1,319 @@
+/**
+ * The run requests that wait, in some fifty bytes each outside the collected heap, ordered within their demand by
+ * priority, then age, then id. What a poll does not need to know stays in the request's snapshot.
+ */
+import type { RunRequestContext } from '../../machines/run-request-context.ts'
+import type { Nature } from '../api.ts'
+import { type Demand, type ProjectTurn, pair, type Supply, unpairDemand } from './eligibility.ts'
+import { IdTable } from './id-table.ts'
+import { IndexHeap, type Positions } from './index-heap.ts'
+import { exclusiveRepository } from './snapshots.ts'
+
+/** What keeps a queued request from being offered, or that nothing does. */
+const FREE = 0
+const UNREADY = 1
+const READY = 2
+const OFFERING = 3
+const HELD_BACK = 4
+
+/** Demands without a request that stay, so that a stream of single requests does not make them anew each time. */
+const idleDemandsMax = 256
+
+const NONE: readonly Demand[] = []
+
+export interface QueuedOfProject {
+  readonly project: string
+  readonly count: number
+  /** Milliseconds since the oldest of them was made. */
+  readonly oldestAgeMs: number
+}
+
+export class Queue {
+  private readonly nature: Nature
+  private readonly suppliesOf: () => Iterable<Supply>
+  private capacity = 64
+  private ids = new IdTable(64)
+  private createdMicros = new Float64Array(64)
+  private priority = new Int8Array(64)
+  private demandOf = new Int32Array(64)
+  private state = new Uint8Array(64)
+  private readonly positions: Positions = { of: new Int32Array(64).fill(-1) }
+  private used = 0
+  private freeSlots: number[] = []
+  private count = 0
+  private readonly demands = new Map<string, Demand>()
+  private readonly bySlot: (Demand | undefined)[] = []
+  private readonly freeDemands: number[] = []
+  private idleDemands = 0
+  private readonly projects = new Map<string, { turn: ProjectTurn; demands: number }>()
+  private readonly repositories = new Map<string, Set<Demand>>()
+  private readonly pins = new Map<string, Set<Demand>>()
+  private readonly order = (a: number, b: number) => this.before(a, b)
+  private lastTurn = 0
+
+  /** `suppliesOf`: every supply there is, to pair a new demand with. */
+  constructor(nature: Nature, suppliesOf: () => Iterable<Supply>) {
+    this.nature = nature
+    this.suppliesOf = suppliesOf
+  }
+
+  get size(): number {
+    return this.count
+  }
+
+  allDemands(): Iterable<Demand> {
+    return this.demands.values()
+  }
+
+  demandsOfRepository(repository: string): Iterable<Demand> {
+    return this.repositories.get(repository) ?? NONE
+  }
+
+  demandsPinnedTo(runnerId: string): Iterable<Demand> {
+    return this.pins.size === 0 ? NONE : (this.pins.get(runnerId) ?? NONE)
+  }
+
+  /**
+   * Takes in a queued request, or what a step has changed of it. Answers its demand when the request is ready,
+   * else undefined. A request that is being offered, or held back, stays so.
+   */
+  put(context: RunRequestContext): Demand | undefined {
+    const demand = this.demandFor(context)
+    const known = this.ids.find(context.id)
+    const slot = known >= 0 ? known : this.insert(context, demand)
+    if (known >= 0 && this.demandOf[slot] !== demand.slot) this.changeDemand(slot, demand)
+    const state = this.state[slot]!
+    if (state === OFFERING || state === HELD_BACK) return undefined
+    const next = readiness(context)
+    this.become(slot, next)
+    return next === READY ? demand : undefined
+  }
+
+  /** The request waits no more. */
+  remove(id: string): void {
+    const slot = this.ids.find(id)
+    if (slot < 0) return
+    this.become(slot, FREE)
+    this.ids.remove(slot)
+    this.leaveDemand(this.demandOfSlot(slot))
+    this.count--
+    this.freeSlots.push(slot)
+    if (this.count === 0) this.freeSlots = []
+    if (this.count === 0) this.used = 0
+  }
+
+  /** The first ready request of the demand leaves the order while it is offered. Answers its id; serves its project. */
+  take(demand: Demand): string {
+    const slot = demand.ready.first
+    this.become(slot, OFFERING)
+    demand.project.turn = ++this.lastTurn
+    return this.ids.idOf(slot)
+  }
+
+  /** The offer was refused: the request stays out of the order until `release`. False when it waits no more. */
+  holdBack(id: string): boolean {
+    const slot = this.ids.find(id)
+    if (slot < 0 || this.state[slot] !== OFFERING) return false
+    this.become(slot, HELD_BACK)
+    return true
+  }
+
+  /** Ends a `holdBack`; answers the demand when the request is ready. */
+  release(id: string, context: RunRequestContext): Demand | undefined {
+    const slot = this.ids.find(id)
+    if (slot < 0 || this.state[slot] !== HELD_BACK) return undefined
+    const next = readiness(context)
+    this.become(slot, next)
+    return next === READY ? this.demandOfSlot(slot) : undefined
+  }
+
+  /** Whether demand a's first ready request goes before demand b's. Neither may be empty. */
+  goesBefore(a: Demand, b: Demand): boolean {
+    if (a.project !== b.project) return a.project.turn < b.project.turn
+    return this.before(a.ready.first, b.ready.first)
+  }
+
+  /** The demand of a queued request, or undefined when it waits no more. */
+  demandOfRequest(id: string): Demand | undefined {
+    const slot = this.ids.find(id)
+    return slot < 0 ? undefined : this.demandOfSlot(slot)
+  }
+
+  /** Counts and ages by project: one walk over the queue, for the metrics. */
+  byProject(): QueuedOfProject[] {
+    const nowMicros = this.nature.wallMs() * 1000
+    const totals = new Map<string, { count: number; oldest: number }>()
+    for (let slot = 0; slot < this.used; slot++) {
+      if (this.state[slot] === FREE) continue
+      const { key } = this.demandOfSlot(slot).project
+      const total = totals.get(key)
+      const created = this.createdMicros[slot]!
+      if (total === undefined) totals.set(key, { count: 1, oldest: created })
+      else {
+        total.count++
+        if (created < total.oldest) total.oldest = created
+      }
+    }
+    return [...totals].map(([project, { count, oldest }]) => ({
+      project,
+      count,
+      oldestAgeMs: Math.max(0, (nowMicros - oldest) / 1000),
+    }))
+  }
+
+  private before(a: number, b: number): boolean {
+    if (this.priority[a] !== this.priority[b]) return this.priority[a]! > this.priority[b]!
+    if (this.createdMicros[a] !== this.createdMicros[b]) return this.createdMicros[a]! < this.createdMicros[b]!
+    return this.ids.before(a, b)
+  }
+
+  /** The one place where a request enters or leaves the order. */
+  private become(slot: number, state: number): void {
+    const before = this.state[slot]!
+    if (before === state) return
+    const { ready, project } = this.demandOfSlot(slot)
+    if (before === READY) {
+      ready.remove(slot)
+      project.ready--
+    }
+    this.state[slot] = state
+    if (state !== READY) return
+    // A project that had nothing to offer joins the round at its end: idleness earns no credit, and a project
+    // that asks for one thing at a time waits one round, as one with a thousand does.
+    if (project.ready === 0) project.turn = ++this.lastTurn
+    project.ready++
+    ready.push(slot)
+  }
+
+  private insert(context: RunRequestContext, demand: Demand): number {
+    const slot = this.freeSlots.pop() ?? this.used
+    if (slot === this.capacity) this.grow()
+    if (slot === this.used) this.used++
+    this.ids.add(context.id, slot)
+    this.createdMicros[slot] = microsOf(context.created_at)
+    this.priority[slot] = context.asked.priority
+    this.demandOf[slot] = demand.slot
+    this.state[slot] = FREE
+    this.positions.of[slot] = -1
+    this.count++
+    this.joinDemand(demand)
+    return slot
+  }
+
+  private changeDemand(slot: number, demand: Demand): void {
+    const state = this.state[slot]!
+    if (state === READY) this.become(slot, UNREADY)
+    this.leaveDemand(this.demandOfSlot(slot))
+    this.demandOf[slot] = demand.slot
+    this.joinDemand(demand)
+  }
+
+  private grow(): void {
+    this.capacity *= 2
+    this.createdMicros = wider(this.createdMicros, new Float64Array(this.capacity))
+    this.priority = wider(this.priority, new Int8Array(this.capacity))
+    this.demandOf = wider(this.demandOf, new Int32Array(this.capacity))
+    this.state = wider(this.state, new Uint8Array(this.capacity))
+    this.positions.of = wider(this.positions.of, new Int32Array(this.capacity))
+    this.ids.grow(this.capacity, this.used)
+  }
+
+  private demandOfSlot(slot: number): Demand {
+    return this.bySlot[this.demandOf[slot]!]!
+  }
+
+  private demandFor(context: RunRequestContext): Demand {
+    const labels = [...new Set(context.asked.labels)].sort()
+    const repository = exclusiveRepository(context)
+    const { project, throttle } = context
+    const { access, lane, entry_event, runner_id } = context.asked
+    const signature = JSON.stringify([project, throttle, access, lane, entry_event, runner_id, repository, labels])
+    const known = this.demands.get(signature)
+    if (known !== undefined) return known
+    if (this.idleDemands > idleDemandsMax + this.demands.size / 2) this.sweep()
+    const demand: Demand = {
+      signature,
+      slot: this.freeDemands.pop() ?? this.bySlot.length,
+      project: this.projectTurn(project),
+      projectId: context.project_id,
+      throttle,
+      access,
+      lane,
+      entryEvent: entry_event,
+      labels,
+      pin: runner_id,
+      repository,
+      ready: new IndexHeap(this.positions, this.order),
+      queued: 0,
+      supplies: [],
+    }
+    this.demands.set(signature, demand)
+    this.bySlot[demand.slot] = demand
+    this.idleDemands++
+    if (repository !== undefined) addTo(this.repositories, repository, demand)
+    if (runner_id !== undefined) addTo(this.pins, runner_id, demand)
+    for (const supply of this.suppliesOf()) pair(supply, demand)
+    return demand
+  }
+
+  private projectTurn(key: string): ProjectTurn {
+    let project = this.projects.get(key)
+    if (project === undefined) {
+      project = { turn: { key, turn: 0, ready: 0 }, demands: 0 }
+      this.projects.set(key, project)
+    }
+    project.demands++
+    return project.turn
+  }
+
+  private joinDemand(demand: Demand): void {
+    if (demand.queued++ === 0) this.idleDemands--
+  }
+
+  private leaveDemand(demand: Demand): void {
+    if (--demand.queued === 0) this.idleDemands++
+  }
+
+  /** Forgets the demands that nothing asks for. */
+  private sweep(): void {
+    for (const demand of this.demands.values()) {
+      if (demand.queued > 0) continue
+      this.demands.delete(demand.signature)
+      this.bySlot[demand.slot] = undefined
+      this.freeDemands.push(demand.slot)
+      unpairDemand(demand)
+      if (demand.repository !== undefined) removeFrom(this.repositories, demand.repository, demand)
+      if (demand.pin !== undefined) removeFrom(this.pins, demand.pin, demand)
+      const project = this.projects.get(demand.project.key)!
+      if (--project.demands === 0) this.projects.delete(demand.project.key)
+    }
+    this.idleDemands = 0
+  }
+}
+
+/** Whether the request itself stands in the way: it must be approved, and its time must have come. */
+function readiness({ internal }: RunRequestContext): number {
+  return internal.approved && internal.ready ? READY : UNREADY
+}
+
+/** Microseconds since the epoch of an RFC 3339 time with up to six digits of a second. */
+function microsOf(time: string): number {
+  const match = /\.\d{3}(\d{1,3})/.exec(time)
+  return Date.parse(time) * 1000 + (match === null ? 0 : Number(match[1]!.padEnd(3, '0')))
+}
+
+function wider<A extends { set(from: A): void }>(from: A, to: A): A {
+  to.set(from)
+  return to
+}
+
+function addTo<K, V>(sets: Map<K, Set<V>>, key: K, value: V): void {
+  const set = sets.get(key)
+  if (set === undefined) sets.set(key, new Set([value]))
+  else set.add(value)
+}
+
+function removeFrom<K, V>(sets: Map<K, Set<V>>, key: K, value: V): void {
+  const set = sets.get(key)
+  if (set?.delete(value) && set.size === 0) sets.delete(key)
+}

@@ -1,0 +1,101 @@
+/**
+ * One runner as the dispatcher sees it: what it may take, what it holds, its parked polls, whether it is there,
+ * and what it has not been told. Memory only; all of it is rebuilt from committed steps and from calls.
+ */
+import type { ExecutionRequest } from '../../machines/documents/execution-request.ts'
+import type { Supply } from './eligibility.ts'
+import type { HeldState } from './snapshots.ts'
+import { WheelEntry } from './wheel.ts'
+
+export type RunnerState = 'registered' | 'draining' | 'removed'
+
+/** What an answer to a runner's poll carries: an offer or none, and the news. */
+export interface PollAnswer {
+  readonly offer?: ExecutionRequest
+  /** The runner takes nothing new. */
+  readonly draining: boolean
+  /** Ids of its run requests that are to be stopped. */
+  readonly cancel: readonly string[]
+}
+
+/** Why a poll ended without an answer of its own. */
+export type PollRefusal = 'too_many_polls' | 'closing' | 'runner_removed'
+
+/** Called once for each poll that was not given up; within the call of `poll` when it is answered at once. */
+export type Respond = (answer: PollAnswer | PollRefusal) => void
+
+export interface ParkedPoll extends WheelEntry {
+  readonly runner: Runner
+  readonly respond: Respond
+  /** Its time is over; it is kept only for the offer that is being committed. */
+  isOverdue: boolean
+}
+
+/** A run request that a runner holds, or that is on its way to one. */
+export interface Held {
+  readonly id: string
+  readonly runner: Runner
+  readonly repository: string | undefined
+  /** `offering`: sent to the request's actor and not yet committed. */
+  state: 'offering' | HeldState
+  attempt: number
+  /** A poll has carried the offer to its runner. */
+  isDelivered: boolean
+  /** The offer found no poll, and goes back. */
+  isReturning: boolean
+  /** The runner's calls when the offer was delivered. */
+  callsAtDelivery: number
+}
+
+/** As an entry of the wheel, a runner is its presence. */
+export class Runner extends WheelEntry {
+  readonly id: string
+  readonly slot: number
+  private readonly checkPresence: (runner: Runner, nowMs: number) => void
+  state: RunnerState = 'removed'
+  /** Undefined when it is removed. */
+  supply: Supply | undefined = undefined
+  capacity = 0
+  /** The newest last. */
+  readonly polls: ParkedPoll[] = []
+  /** Place of its last poll in the order of all polls. */
+  pollOrder = 0
+  /** The offer that it has not accepted, also while it is being committed. */
+  offer: Held | undefined = undefined
+  /** What uses one of its slots. */
+  readonly held = new Set<Held>()
+  /** Calls since the service started. */
+  calls = 0
+  /** Monotonic time of its last call. */
+  lastSeenMs: number | undefined = undefined
+  isOnline = false
+  /** Run requests that it holds and that are to be stopped. */
+  readonly cancels = new Set<string>()
+  /** It drains or has something to stop, and no answer to a poll has said so yet. */
+  untold = false
+
+  constructor(id: string, slot: number, checkPresence: (runner: Runner, nowMs: number) => void) {
+    super()
+    this.id = id
+    this.slot = slot
+    this.checkPresence = checkPresence
+  }
+
+  /** Whether it could take an offer, given a poll to carry it. */
+  get hasRoom(): boolean {
+    return this.state === 'registered' && this.offer === undefined && this.held.size < this.capacity
+  }
+
+  /** An offer is on its way to one of its polls: none of them ends before it is known which. */
+  get awaitsOffer(): boolean {
+    return this.offer !== undefined && !this.offer.isDelivered && !this.offer.isReturning
+  }
+
+  get hasNews(): boolean {
+    return this.untold && (this.state === 'draining' || this.cancels.size > 0)
+  }
+
+  override fire(nowMs: number): void {
+    this.checkPresence(this, nowMs)
+  }
+}

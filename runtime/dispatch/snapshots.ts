@@ -1,0 +1,29 @@
+/**
+ * How the dispatcher reads run requests and runners: their committed snapshots.
+ */
+import type { SnapshotOf } from '../../machines/machine.ts'
+import type { RunRequestContext } from '../../machines/run-request-context.ts'
+import type { Runtime } from '../api.ts'
+
+/** States of a run request in which a runner holds it, or may still hold it. */
+export type HeldState = 'offered' | 'accepted' | 'started' | 'cancelling' | 'lost'
+export const heldStates: readonly HeldState[] = ['offered', 'accepted', 'started', 'cancelling', 'lost']
+
+export function isHeld(state: string): state is HeldState {
+  return (heldStates as readonly string[]).includes(state)
+}
+
+/** The repository that the request needs for itself: only work that changes something holds one. */
+export function exclusiveRepository(context: RunRequestContext): string | undefined {
+  const mutates = context.throttle === 'full' && context.asked.access === 'full'
+  return mutates ? (context.internal.repository ?? undefined) : undefined
+}
+
+/** The committed snapshot of a run request, or undefined when there is none that can be read. */
+export function readRequest(runtime: Runtime, id: string): SnapshotOf<RunRequestContext> | undefined {
+  try {
+    return runtime.read({ kind: 'run_request', id })
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,165 @@
+/**
+ * One timer of the event loop for every parked poll, presence and hold: entries lie in buckets of one tick, and
+ * only a bucket that holds something wakes the process. Adding and removing an entry cost the same however many
+ * there are, and none of it allocates. An entry never fires early; it fires at most a tick late.
+ */
+import type { Nature } from '../api.ts'
+
+/** How late an entry may fire. Nobody notices it in a wait of seconds, and 20 wakings a second cost nothing. */
+export const wheelTickMs = 50
+
+/** One turn of the wheel is 102 s, above the longest poll; what is due later is looked at once a turn. */
+const buckets = 2_048
+
+/** Something that is due once. Extend it, and give it to at most one wheel. */
+export abstract class WheelEntry {
+  /** Monotonic, milliseconds. */
+  dueMs = 0
+  previousEntry: WheelEntry | undefined = undefined
+  nextEntry: WheelEntry | undefined = undefined
+
+  /** Called once when due; the entry is out of the wheel by then and may be added again. */
+  abstract fire(nowMs: number): void
+}
+
+/** Something to do once, later, for what is too rare to have an entry of its own kind. */
+export class Later extends WheelEntry {
+  private readonly action: () => void
+
+  constructor(action: () => void) {
+    super()
+    this.action = action
+  }
+
+  override fire(): void {
+    this.action()
+  }
+}
+
+class Bucket extends WheelEntry {
+  constructor() {
+    super()
+    this.previousEntry = this
+    this.nextEntry = this
+  }
+
+  override fire(): void {}
+}
+
+export class TimerWheel {
+  private readonly nature: Nature
+  private readonly slots: readonly Bucket[] = Array.from({ length: buckets }, () => new Bucket())
+  private readonly ringing = new Bucket()
+  private readonly tick = () => this.ring()
+  /** The last tick whose bucket was emptied. */
+  private doneTick: number
+  private armedTick = Number.POSITIVE_INFINITY
+  private timer: unknown
+  private count = 0
+  private isClosed = false
+
+  constructor(nature: Nature) {
+    this.nature = nature
+    this.doneTick = Math.floor(nature.monotonicMs() / wheelTickMs)
+  }
+
+  get size(): number {
+    return this.count
+  }
+
+  add(entry: WheelEntry, dueMs: number): void {
+    if (this.isClosed) return
+    entry.dueMs = dueMs
+    if (this.count === 0) this.doneTick = Math.floor(this.nature.monotonicMs() / wheelTickMs)
+    this.count++
+    const tick = this.tickOf(dueMs)
+    link(this.slots[tick % buckets]!, entry)
+    if (tick < this.armedTick) this.arm(tick)
+  }
+
+  /** Takes the entry out; an entry that is in no wheel is left alone. */
+  remove(entry: WheelEntry): void {
+    if (entry.nextEntry === undefined) return
+    unlink(entry)
+    this.count--
+    if (this.count === 0) this.disarm()
+  }
+
+  /** Nothing fires any more, and what is added is forgotten. */
+  close(): void {
+    this.isClosed = true
+    this.disarm()
+    for (const slot of this.slots) while (slot.nextEntry !== slot) this.remove(slot.nextEntry!)
+  }
+
+  private tickOf(dueMs: number): number {
+    const tick = Math.ceil(dueMs / wheelTickMs)
+    return Math.min(Math.max(tick, this.doneTick + 1), this.doneTick + buckets - 1)
+  }
+
+  private ring(): void {
+    this.timer = undefined
+    this.armedTick = Number.POSITIVE_INFINITY
+    const nowMs = this.nature.monotonicMs()
+    const nowTick = Math.floor(nowMs / wheelTickMs)
+    const firstTick = Math.max(this.doneTick + 1, nowTick - buckets + 1)
+    for (let tick = firstTick; tick <= nowTick; tick++) moveAll(this.slots[tick % buckets]!, this.ringing)
+    this.doneTick = Math.max(this.doneTick, nowTick)
+    while (this.ringing.nextEntry !== this.ringing) {
+      const entry = this.ringing.nextEntry!
+      unlink(entry)
+      this.count--
+      if (entry.dueMs > nowMs) this.add(entry, entry.dueMs)
+      else entry.fire(nowMs)
+    }
+    this.armNext()
+  }
+
+  private armNext(): void {
+    if (this.count === 0) return
+    for (let tick = this.doneTick + 1; tick < this.armedTick && tick < this.doneTick + buckets; tick++) {
+      const slot = this.slots[tick % buckets]!
+      if (slot.nextEntry !== slot) this.arm(tick)
+    }
+  }
+
+  private arm(tick: number): void {
+    this.disarm()
+    this.armedTick = tick
+    this.timer = this.nature.setTimer(this.tick, Math.max(0, tick * wheelTickMs - this.nature.monotonicMs()))
+  }
+
+  private disarm(): void {
+    if (this.timer !== undefined) this.nature.clearTimer(this.timer)
+    this.timer = undefined
+    this.armedTick = Number.POSITIVE_INFINITY
+  }
+}
+
+function link(head: WheelEntry, entry: WheelEntry): void {
+  const last = head.previousEntry!
+  entry.previousEntry = last
+  entry.nextEntry = head
+  last.nextEntry = entry
+  head.previousEntry = entry
+}
+
+function unlink(entry: WheelEntry): void {
+  entry.previousEntry!.nextEntry = entry.nextEntry
+  entry.nextEntry!.previousEntry = entry.previousEntry
+  entry.previousEntry = undefined
+  entry.nextEntry = undefined
+}
+
+function moveAll(from: WheelEntry, to: WheelEntry): void {
+  if (from.nextEntry === from) return
+  const first = from.nextEntry!
+  const last = from.previousEntry!
+  const end = to.previousEntry!
+  end.nextEntry = first
+  first.previousEntry = end
+  last.nextEntry = to
+  to.previousEntry = last
+  from.nextEntry = from
+  from.previousEntry = from
+}

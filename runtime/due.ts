@@ -1,0 +1,116 @@
+/**
+ * Everything that falls due: durable timers on the wall clock and deadlines on the monotonic one, with one timer
+ * of the event loop for both. What falls due while the journal refuses writes waits until it takes them again.
+ */
+import type { ActorRef, MessageBody } from '../machines/machine.ts'
+import type { Journal } from '../storage/journal.ts'
+import { type Actor, actorKey, type Mail } from './actor.ts'
+import { Alarm } from './alarm.ts'
+import type { Nature } from './api.ts'
+import type { BatchedStep } from './batch.ts'
+import { Deadlines } from './deadlines.ts'
+import { timersPerTurnMax } from './limits.ts'
+import type { Reader } from './reader.ts'
+import type { Stepper } from './scope.ts'
+import type { Settings } from './settings.ts'
+import { Timers } from './timers.ts'
+
+/** How long what could not be done because the journal refuses writes waits before it is tried again. */
+export const refusedRetryMs = 100
+
+export type Amend = (ref: ActorRef, message: MessageBody) => MessageBody
+
+export interface DueParts {
+  readonly nature: Nature
+  readonly journal: Journal
+  readonly settings: Settings
+  /** Puts what fell due into its actor's mailbox. */
+  readonly deliver: (ref: ActorRef, mail: Mail) => void
+}
+
+export class Due {
+  private readonly parts: DueParts
+  private readonly deadlines = new Deadlines()
+  private readonly timers: Timers
+  private readonly alarm: Alarm
+  private readonly amendments: Amend[] = []
+  /** Monotonic time at which the journal was last seen refusing writes. */
+  private refusedAtMs = Number.NEGATIVE_INFINITY
+
+  constructor(parts: DueParts) {
+    this.parts = parts
+    this.timers = new Timers(parts.journal)
+    this.alarm = new Alarm(parts.nature, () => this.ring())
+  }
+
+  /** Start the deadlines of a kind's actors in full length, as the service starts. */
+  begin({ module }: Stepper, reader: Reader): void {
+    const nowMs = this.parts.nature.monotonicMs()
+    for (const state of module.deadlineStates)
+      for (const { ref, snapshot } of reader.scan(module.kind, 'state', state)) {
+        const deadlines = module.deadlines(snapshot, this.parts.settings)
+        this.deadlines.set(actorKey(ref.kind, ref.id), ref, deadlines, nowMs)
+      }
+  }
+
+  /** A step was committed: its deadlines hold from now, its timers wait. */
+  committed(actor: Actor, step: BatchedStep, nowMs: number): void {
+    const { module } = actor.stepper
+    if (module.deadlineStates.length > 0)
+      this.deadlines.set(actor.key, actor.ref, module.deadlines(step.after.snapshot, this.parts.settings), nowMs)
+    for (const row of step.timersSet) this.timers.add(actor.ref, row)
+  }
+
+  renew(key: string): void {
+    this.deadlines.renew(key, this.parts.nature.monotonicMs())
+  }
+
+  /** Wall-clock end of a deadline that runs now, milliseconds since the epoch. */
+  deadlineMs(key: string, name: string): number | undefined {
+    const { nature } = this.parts
+    const dueMs = this.deadlines.dueMs(key, name)
+    return dueMs === undefined ? undefined : nature.wallMs() + dueMs - nature.monotonicMs()
+  }
+
+  beforeDeadline(amend: Amend): void {
+    this.amendments.push(amend)
+  }
+
+  /** The journal was seen refusing writes: deadlines armed before now begin again. */
+  noteRefused(): void {
+    this.refusedAtMs = this.parts.nature.monotonicMs()
+  }
+
+  /** Set the event loop's one timer to what is due next. */
+  wait(): void {
+    const { nature } = this.parts
+    const untilDeadline = (this.deadlines.nextMs() ?? Number.POSITIVE_INFINITY) - nature.monotonicMs()
+    const untilTimer = this.timers.nextMs() - nature.wallMs()
+    this.alarm.set(Math.min(untilDeadline, untilTimer))
+  }
+
+  stop(): void {
+    this.alarm.clear()
+  }
+
+  private ring(): void {
+    if (this.parts.journal.refuses() === undefined) {
+      this.fire()
+      this.wait()
+    } else {
+      this.noteRefused()
+      this.alarm.set(refusedRetryMs)
+    }
+  }
+
+  private fire(): void {
+    const { nature, deliver } = this.parts
+    this.timers.takeDue(nature.wallMs(), timersPerTurnMax, ({ ref, name, generation, message }) =>
+      deliver(ref, { body: message, source: { from: 'timer', name, generation } }),
+    )
+    this.deadlines.takeDue(nature.monotonicMs(), this.refusedAtMs, timersPerTurnMax, (ref, deadline) => {
+      const body = this.amendments.reduce((message, amend) => amend(ref, message), deadline.message as MessageBody)
+      deliver(ref, { body, source: { from: 'deadline' } })
+    })
+  }
+}

@@ -1,0 +1,35 @@
+/**
+ * Every bound inside the actor system, by name, units last, each with its reason. Bounds that a user may change
+ * are settings (runtime/settings.ts).
+ */
+
+/** Messages from outside that wait in one mailbox. Past it the sender hears 503: a queue nobody drains is a lie. */
+export const mailboxDepthMax = 1_024
+
+/** Messages from outside taken and not yet answered, over all actors: about a second of work at full speed. */
+export const messagesInFlightMax = 50_000
+
+/** Steps in one commit. 256 already share a flush well; more only makes the turn long for everybody else. */
+export const stepsPerBatchMax = 512
+
+/** Events in one commit: ten full posts of events, some 10 MB of text at most in practice. */
+export const eventsPerBatchMax = 10_000
+
+/** Steps of one actor in one commit, so that a hot actor shares the turn. */
+export const stepsPerActorPerBatchMax = 128
+
+/** Actors kept in memory when idle: about 4 KB each. Past it the least recently used leave. */
+export const residentActorsMax = 20_000
+
+/** Timers further away than this stay rows of the view and are read when their window comes. */
+export const timerWindowMs = 600_000
+
+/** Timers read into memory at once, and fired in one turn. */
+export const timersPerReadMax = 10_000
+export const timersPerTurnMax = 1_000
+
+/** The longest delay Node.js takes for a timer (2^31 - 1 ms); longer waits are made of several. */
+export const timerDelayMsMax = 2_147_483_647
+
+/** Index rows read for one page of a filtered list, matching or not: a page is short rather than slow. */
+export const listRowsReadMax = 2_000

@@ -1,0 +1,79 @@
+/**
+ * Reads of committed data. They never pass a mailbox and never see a step that is not durable: an entity is read
+ * from its resident actor or from the journal, a list from the view.
+ */
+import type { ActorKind, ActorRef, SnapshotOf } from '../machines/machine.ts'
+import type { Journal } from '../storage/journal.ts'
+import type { ActorTable } from './actor.ts'
+import type { ListRequest, ListResult } from './api.ts'
+import { listRowsReadMax } from './limits.ts'
+import type { Logger } from './log.ts'
+import { decodeRecord } from './record.ts'
+
+/** The entity's record exists but this program cannot open it. */
+export class Quarantined extends Error {
+  override readonly name = 'Quarantined'
+}
+
+export class Reader {
+  private readonly journal: Journal
+  private readonly actors: ActorTable
+  private readonly log: Logger
+
+  constructor(journal: Journal, actors: ActorTable, log: Logger) {
+    this.journal = journal
+    this.actors = actors
+    this.log = log
+  }
+
+  /** Undefined when the entity does not exist. Throws Quarantined. */
+  read(ref: ActorRef): SnapshotOf<any> | undefined {
+    const record = this.actors.peek(ref)
+    if (record === undefined) throw new Quarantined(`The record of ${ref.kind} ${ref.id} cannot be read.`)
+    return String(record.snapshot.value) === 'absent' ? undefined : record.snapshot
+  }
+
+  /** Reads pages of the index until the result is full, the index ends, or enough rows were looked at. */
+  async list(request: ListRequest): Promise<ListResult> {
+    const { kind, index, value, limit, matches } = request
+    const snapshots: SnapshotOf<any>[] = []
+    let { after } = request
+    let sequence: number | undefined
+    for (let rowsRead = 0; rowsRead < listRowsReadMax; ) {
+      const query = { kind, index, value, limit: Math.max(limit - snapshots.length, 50), reverse: true }
+      const page = await this.journal.list(after === undefined ? query : { ...query, after })
+      // The first page's point in the log: whoever watches from there misses nothing that a later page lacks.
+      sequence ??= page.sequence
+      for (const [index, row] of page.rows.entries()) {
+        rowsRead++
+        after = { order: row.order, id: row.id }
+        const snapshot = this.open(kind, row.id, row.record)
+        if (snapshot === undefined || matches?.(snapshot) === false) continue
+        snapshots.push(snapshot)
+        if (snapshots.length < limit) continue
+        const isLast = !page.more && index === page.rows.length - 1
+        return isLast ? { snapshots, sequence } : { snapshots, next: after, sequence }
+      }
+      if (!page.more) return { snapshots, sequence }
+    }
+    return { snapshots, ...(after === undefined ? undefined : { next: after }), sequence: sequence! }
+  }
+
+  /** Every entity under an index, as it was when the service started. */
+  *scan(kind: ActorKind, index: string, value: string): Iterable<{ ref: ActorRef; snapshot: SnapshotOf<any> }> {
+    for (const row of this.journal.scan(kind, index, value)) {
+      const snapshot = this.open(kind, row.id, row.record)
+      if (snapshot !== undefined) yield { ref: { kind, id: row.id }, snapshot }
+    }
+  }
+
+  /** A record that cannot be opened is named in the log and left out: one bad entity does not hide the others. */
+  private open(kind: ActorKind, id: string, text: string): SnapshotOf<any> | undefined {
+    try {
+      return decodeRecord(this.actors.stepper(kind), text).snapshot
+    } catch (error) {
+      this.log.error({ kind, id, err: error }, 'a record cannot be read')
+      return undefined
+    }
+  }
+}

@@ -1,0 +1,82 @@
+/**
+ * An actor's stored record: one JSON text that holds everything the runtime needs to take the actor up again.
+ * The snapshot inside is XState's own persisted form, so that `createActor(machine, { snapshot })` opens it.
+ */
+import type { SnapshotOf } from '../machines/machine.ts'
+import type { Stepper } from './scope.ts'
+
+/** A durable timer as its actor remembers it: enough to delete its row and to know a late fire. */
+export interface KnownTimer {
+  readonly dueMs: number
+  readonly generation: number
+}
+
+export interface ActorRecord {
+  readonly snapshot: SnapshotOf<any>
+  readonly version: number
+  /** Number of the last outbox row that this actor wrote. */
+  readonly outboxNumber: number
+  readonly timers: Readonly<Record<string, KnownTimer>>
+  /** The last message applied of each sender, by `kind/id`. */
+  readonly seen: Readonly<Record<string, number>>
+}
+
+/** The record cannot be opened by the machine as it is now; the actor is quarantined. */
+export class RecordUnreadable extends Error {
+  override readonly name = 'RecordUnreadable'
+}
+
+const EMPTY = Object.freeze({})
+
+export function encodeRecord(machineVersion: number, record: ActorRecord): string {
+  const { snapshot } = record
+  const timers = record.timers === EMPTY ? '{}' : JSON.stringify(record.timers)
+  const seen = record.seen === EMPTY ? '{}' : JSON.stringify(record.seen)
+  // Only plain states without children or history are admitted (runtime/scope.ts), so this is the whole
+  // persisted form, at half the cost of getPersistedSnapshot and one more stringify.
+  return (
+    `{"mv":${machineVersion},"v":${record.version},"n":${record.outboxNumber},"t":${timers},"seen":${seen},` +
+    `"s":{"status":"${snapshot.status}","value":${JSON.stringify(snapshot.value)},"historyValue":{},"children":{},` +
+    `"context":${JSON.stringify(snapshot.context)}}}`
+  )
+}
+
+/** Throws RecordUnreadable, with the cause kept. */
+export function decodeRecord(stepper: Stepper, text: string): ActorRecord {
+  try {
+    const stored = JSON.parse(text)
+    return {
+      snapshot: stepper.restore(migrate(stepper, stored.mv, stored.s)),
+      version: stored.v,
+      outboxNumber: stored.n,
+      timers: emptyOr(stored.t),
+      seen: emptyOr(stored.seen),
+    }
+  } catch (cause) {
+    const detail = cause instanceof Error ? cause.message : String(cause)
+    throw new RecordUnreadable(detail, { cause })
+  }
+}
+
+/** The record of an entity that does not exist yet. */
+export function absentRecord(stepper: Stepper): ActorRecord {
+  return { snapshot: stepper.initial, version: 0, outboxNumber: 0, timers: EMPTY, seen: EMPTY }
+}
+
+function migrate(stepper: Stepper, storedVersion: number, persisted: unknown): unknown {
+  const { module } = stepper
+  if (storedVersion > module.version)
+    throw new Error(`written by machine version ${storedVersion}; this program knows ${module.version}`)
+  let snapshot = persisted
+  for (let version = storedVersion; version < module.version; version++) {
+    const migration = module.migrations[version]
+    if (migration === undefined) throw new Error(`no migration from machine version ${version}`)
+    snapshot = migration(snapshot)
+  }
+  return snapshot
+}
+
+function emptyOr<T extends object>(value: T): T {
+  for (const _ in value) return value
+  return EMPTY as T
+}

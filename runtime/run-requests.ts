@@ -1,0 +1,194 @@
+/**
+ * Making run requests, wherever they come from (a person's post, an emitted command). Its invariant: one key, one
+ * request. The id derives from project, key and generation, so that repeats and races meet in one mailbox; a
+ * generation goes up only when the machine says that the holder of the key is settled and done with.
+ */
+import type { RunRequestCreate } from '../machines/documents/run-request.ts'
+import type { By, MessageBody, SnapshotOf } from '../machines/machine.ts'
+import type { CreateRunRequest } from '../machines/run-request-context.ts'
+import type { Answer, Refused, Runtime } from './api.ts'
+import { derivedKeyOf, digestOf, runRequestIdOf } from './identity.ts'
+
+/** W3C trace context of the caller: the trace, and the span that is to be the parent. */
+export interface TraceParent {
+  readonly traceId: string
+  readonly spanId: string
+}
+
+export interface RunRequestOrder {
+  /** The committed snapshot of the project that it is for. */
+  readonly project: SnapshotOf<any>
+  /** As validated by the create body's schema. */
+  readonly body: RunRequestCreate
+  /** A key that the caller gave; without one it is derived from what is asked for. */
+  readonly idempotencyKey: string | undefined
+  readonly by: By
+  readonly traceParent: TraceParent | undefined
+}
+
+export type RunRequestReply = (answer: Answer, id: string) => void
+
+/** Generations tried in one post; the reservation row leads to the newest, so that more than two are never seen. */
+const GENERATIONS_PER_POST_MAX = 16
+const RESERVATION_SCOPE = 'run_request'
+const TRACE_ID_DIGITS = 32
+const SPAN_ID_DIGITS = 16
+
+/** Traces under way in creates that are not committed yet: the log cannot know them. Per runtime. */
+const tracesInFlight = new WeakMap<Runtime, Set<string>>()
+
+/**
+ * Make the request, or find the one that has its key (`repeat` of the answer is `replay`). Refusals beyond the
+ * machine's: `unknown_brief`, `brief_digest_mismatch`, `brief_not_compiled`, `trace_in_use`, `invalid_body`.
+ */
+export function createRunRequest(runtime: Runtime, order: RunRequestOrder, reply: RunRequestReply): void {
+  const message = runRequestMessage(runtime, order)
+  const fault = whyNotBrief(runtime, order) ?? whyNotTimes(order.body)
+  if (fault !== undefined) {
+    reply(fault, '')
+    return
+  }
+  new Creation(runtime, order, message, reply).next()
+}
+
+/**
+ * The message that creates the request, but for its id: all that does not depend on the generation. The given
+ * trace, else the caller's where the project does not know it yet, else a new one.
+ */
+export function runRequestMessage(runtime: Runtime, order: RunRequestOrder): CreateRunRequest {
+  const { project, body, by, traceParent } = order
+  const { idempotency_key: _, trace_id: givenTrace, ...asked } = body
+  const context = project.context as { id: string; key: string; repository?: string }
+  const key = order.idempotencyKey ?? derivedKeyOf(factsOf(context.key, body, by))
+  const repository = body.repo?.path ?? context.repository ?? context.id
+  const { graceMs, lateEventsMs, idempotencyMs } = runtime.settings
+  return {
+    type: 'create',
+    by,
+    ...asked,
+    ...(context.repository === undefined ? {} : { repo: { path: context.repository, ...body.repo } }),
+    id: '',
+    project: context.key,
+    project_id: context.id,
+    idempotency_key: key,
+    key_given: order.idempotencyKey !== undefined,
+    fingerprint: order.idempotencyKey === undefined ? key : digestOf({ ...asked, trace_id: givenTrace ?? null }),
+    repository,
+    requested_by: by,
+    trace_id: givenTrace ?? freshTrace(runtime, context.key, traceParent),
+    span_id: runtime.nature.randomHex(SPAN_ID_DIGITS),
+    parent_span_id: givenTrace === undefined ? (traceParent?.spanId ?? null) : null,
+    limits: { grace_ms: graceMs, late_events_ms: lateEventsMs, idempotency_ms: idempotencyMs },
+  }
+}
+
+/** One create on its way through the generations of its key. */
+class Creation {
+  readonly #runtime: Runtime
+  readonly #message: CreateRunRequest
+  readonly #reply: RunRequestReply
+  readonly #isTraceGiven: boolean
+  #generation: number
+  #tries = 0
+
+  constructor(runtime: Runtime, order: RunRequestOrder, message: CreateRunRequest, reply: RunRequestReply) {
+    this.#runtime = runtime
+    this.#message = message
+    this.#reply = reply
+    this.#isTraceGiven = order.body.trace_id !== undefined
+    this.#generation = Number(runtime.journal.reservation(RESERVATION_SCOPE, this.#reservationKey) ?? 0)
+  }
+
+  get #reservationKey(): string {
+    return runRequestIdOf(this.#message.project_id, this.#message.idempotency_key, 0)
+  }
+
+  next(): void {
+    const { project, project_id, idempotency_key, trace_id } = this.#message
+    const id = runRequestIdOf(project_id, idempotency_key, this.#generation)
+    const ref = { kind: 'run_request', id } as const
+    const traceKey = `${project}\0${trace_id}`
+    const inFlight = tracesOf(this.#runtime)
+    const isNew = this.#isTraceGiven && this.#runtime.read(ref) === undefined
+    if (isNew && (inFlight.has(traceKey) || this.#runtime.journal.hasTrace(project, trace_id))) {
+      this.#reply(refused('trace_in_use', `The trace ${trace_id} is in use in project ${project}.`), id)
+      return
+    }
+    if (isNew) inFlight.add(traceKey)
+    this.#runtime.ask(ref, this.#addressed(id), (answer) => {
+      if (isNew) inFlight.delete(traceKey)
+      this.#answered(answer, id)
+    })
+  }
+
+  #addressed(id: string): MessageBody {
+    const message = { ...this.#message, id }
+    if (this.#generation === 0) return message
+    const reservation = { scope: RESERVATION_SCOPE, key: this.#reservationKey, value: String(this.#generation) }
+    return { ...message, reservation } as MessageBody
+  }
+
+  #answered(answer: Answer, id: string): void {
+    if (answer.ok || answer.refusal.code !== 'settled_twin') {
+      this.#reply(answer, id)
+      return
+    }
+    this.#generation += 1
+    this.#tries += 1
+    if (this.#tries < GENERATIONS_PER_POST_MAX) this.next()
+    else this.#reply(refused('overloaded', 'The key has too many settled requests to walk through at once.'), id)
+  }
+}
+
+function tracesOf(runtime: Runtime): Set<string> {
+  let traces = tracesInFlight.get(runtime)
+  if (traces === undefined) {
+    traces = new Set()
+    tracesInFlight.set(runtime, traces)
+  }
+  return traces
+}
+
+/** The caller's trace is continued once; a second request under it gets its own and keeps the parent as its link. */
+function freshTrace(runtime: Runtime, project: string, parent: TraceParent | undefined): string {
+  if (parent !== undefined && !runtime.journal.hasTrace(project, parent.traceId)) return parent.traceId
+  return runtime.nature.randomHex(TRACE_ID_DIGITS)
+}
+
+function factsOf(project: string, body: RunRequestCreate, by: By) {
+  return {
+    project,
+    repo_revision: body.repo?.revision ?? null,
+    brief_digest: body.brief?.digest ?? null,
+    entry_event: body.entry_event,
+    payload: body.payload ?? {},
+    throttle: body.throttle ?? 'dry_run',
+    requester: by.name,
+  }
+}
+
+/** A request names a brief by what it says: another digest is another brief. */
+function whyNotBrief(runtime: Runtime, { body, project }: RunRequestOrder): Refused | undefined {
+  if (body.brief === undefined) return undefined
+  const { id, digest } = body.brief
+  const brief = runtime.read({ kind: 'formation_brief', id })
+  if (brief === undefined || brief.context.project !== project.context.key) {
+    return refused('unknown_brief', `The project ${project.context.key} has no formation brief ${id}.`)
+  }
+  if (brief.context.digest !== digest) {
+    return refused('brief_digest_mismatch', `The brief's digest is ${brief.context.digest}; ${digest} was given.`)
+  }
+  const isCompiled = brief.value !== 'draft'
+  if (isCompiled || (body.throttle ?? 'dry_run') === 'dry_run') return undefined
+  return refused('brief_not_compiled', 'An uncompiled brief may be run with throttle dry_run only.')
+}
+
+function whyNotTimes({ not_before, expires_at }: RunRequestCreate): Refused | undefined {
+  if (not_before === undefined || expires_at === undefined) return undefined
+  if (Date.parse(not_before) < Date.parse(expires_at)) return undefined
+  return refused('invalid_body', 'It would expire before it may be offered: expires_at must be after not_before.')
+}
+
+function refused(code: string, detail: string): Refused {
+  return { ok: false, refusal: { code, detail } }
+}

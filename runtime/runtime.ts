@@ -1,0 +1,365 @@
+/**
+ * Hosts the statecharts. What arrives in one turn of the event loop is stepped and committed together; only
+ * when the journal has made it durable are the senders answered, the listeners told, and messages, timers and
+ * deadlines set going. No state is ever read, answered or announced that is not on disk.
+ */
+import {
+  ACTOR_KINDS,
+  type ActorKind,
+  type ActorRef,
+  type MachineModule,
+  type MessageBody,
+  type SnapshotOf,
+} from '../machines/machine.ts'
+import type { Commit, Journal, JournalFailure } from '../storage/journal.ts'
+import { type Actor, ActorTable, actorKey, type Mail, type Source } from './actor.ts'
+import type { Answer, CommitListener, ListRequest, ListResult, Nature, Refused, Reply, Runtime } from './api.ts'
+import { Batch, type BatchedStep } from './batch.ts'
+import { Clock } from './clock.ts'
+import { type Amend, Due, refusedRetryMs } from './due.ts'
+import {
+  eventsPerBatchMax,
+  mailboxDepthMax,
+  messagesInFlightMax,
+  residentActorsMax,
+  stepsPerActorPerBatchMax,
+  stepsPerBatchMax,
+} from './limits.ts'
+import type { Logger } from './log.ts'
+import { Reader } from './reader.ts'
+import { Stepper } from './scope.ts'
+import type { Settings } from './settings.ts'
+
+export interface RuntimeOptions {
+  readonly nature: Nature
+  readonly log: Logger
+  readonly modules: Readonly<Record<ActorKind, MachineModule>>
+  /** The journal failed: nothing can be trusted any more. Called once, after every sender has heard 503. */
+  readonly onFatal: (failure: Error) => void
+}
+
+/** Opens the actor system on a journal: deadlines begin in full length, messages under way are delivered. */
+export function createRuntime(journal: Journal, settings: Settings, options: RuntimeOptions): Runtime {
+  const runtime = new ActorRuntime(journal, settings, options)
+  runtime.start()
+  return runtime
+}
+
+class ActorRuntime implements Runtime {
+  readonly settings: Settings
+  readonly journal: Journal
+  readonly nature: Nature
+  private readonly options: RuntimeOptions
+  private readonly clock: Clock
+  private readonly actors: ActorTable
+  private readonly due: Due
+  private readonly listeners: CommitListener[] = []
+  private ready: Actor[] = []
+  /** Answers that need no step, given in the next turn so that a reply never comes before `ask` returned. */
+  private refusals: { reply: Reply; answer: Answer }[] = []
+  private turnPending = false
+  private inFlight = 0
+  private readonly reader: Reader
+  private state: 'open' | 'closing' | 'closed' | 'failed' = 'open'
+  private whenIdle: (() => void) | undefined
+
+  constructor(journal: Journal, settings: Settings, options: RuntimeOptions) {
+    this.journal = journal
+    this.settings = settings
+    this.options = options
+    this.nature = options.nature
+    this.clock = new Clock(() => this.nature.wallMs())
+    const steppers = {} as Record<ActorKind, Stepper>
+    for (const kind of ACTOR_KINDS) steppers[kind] = new Stepper(options.modules[kind])
+    this.actors = new ActorTable(journal, steppers)
+    this.reader = new Reader(journal, this.actors, options.log)
+    const deliver = (ref: ActorRef, mail: Mail): void => this.deliver(ref, mail)
+    this.due = new Due({ nature: this.nature, journal, settings, deliver })
+  }
+
+  start(): void {
+    for (const kind of ACTOR_KINDS) this.due.begin(this.actors.stepper(kind), this.reader)
+    for (const row of this.journal.outbox()) {
+      const ref = { kind: row.toKind as ActorKind, id: row.toId }
+      const key = { kind: row.kind, id: row.id, n: row.n }
+      this.deliver(ref, { body: row.message as MessageBody, source: { from: 'outbox', row: key } })
+    }
+    this.due.wait()
+  }
+
+  ask(ref: ActorRef, body: MessageBody, reply: Reply): void {
+    const refused = this.whyNotNow()
+    if (refused !== undefined) {
+      this.refuse(reply, refused)
+      return
+    }
+    const actor = this.actors.get(ref)
+    if (actor.mailCount >= mailboxDepthMax || this.inFlight >= messagesInFlightMax) {
+      this.refuse(reply, unavailable('overloaded', 'Too much work is waiting; nothing of this was taken.'))
+      return
+    }
+    this.inFlight++
+    this.post(actor, { body, source: { from: 'outside', reply } })
+  }
+
+  askAsync(ref: ActorRef, body: MessageBody): Promise<Answer> {
+    return new Promise((resolve) => this.ask(ref, body, resolve))
+  }
+
+  read(ref: ActorRef): SnapshotOf<any> | undefined {
+    return this.reader.read(ref)
+  }
+
+  list(request: ListRequest): Promise<ListResult> {
+    return this.reader.list(request)
+  }
+
+  scan(kind: ActorKind, index: string, value: string) {
+    return this.reader.scan(kind, index, value)
+  }
+
+  renew(ref: ActorRef): void {
+    this.due.renew(actorKey(ref.kind, ref.id))
+  }
+
+  deadlineMs(ref: ActorRef, name: string): number | undefined {
+    return this.due.deadlineMs(actorKey(ref.kind, ref.id), name)
+  }
+
+  onCommit(listener: CommitListener): void {
+    this.listeners.push(listener)
+  }
+
+  beforeDeadline(amend: Amend): void {
+    this.due.beforeDeadline(amend)
+  }
+
+  quarantined() {
+    return this.actors.quarantined()
+  }
+
+  async close(): Promise<void> {
+    if (this.state !== 'open') return
+    this.state = 'closing'
+    if (this.ready.length > 0 || this.turnPending)
+      await new Promise<void>((resolve) => {
+        this.whenIdle = resolve
+      })
+    this.due.stop()
+    this.state = 'closed'
+    await this.journal.close()
+  }
+
+  private whyNotNow(): Refused | undefined {
+    if (this.state === 'failed') return unavailable('storage_failed', 'The log failed; the service is ending.')
+    if (this.state !== 'open') return unavailable('stopping', 'The service is stopping.')
+    const reason = this.journal.refuses()
+    if (reason === undefined) return undefined
+    this.due.noteRefused()
+    return unavailable(reason, `The service takes no writes now: ${reason.replaceAll('_', ' ')}.`)
+  }
+
+  private refuse(reply: Reply, answer: Refused): void {
+    this.refusals.push({ reply, answer })
+    this.scheduleTurn()
+  }
+
+  private post(actor: Actor, mail: Mail): void {
+    actor.put(mail)
+    this.standUp(actor)
+  }
+
+  private standUp(actor: Actor): void {
+    if (actor.ready) return
+    actor.ready = true
+    this.ready.push(actor)
+    this.scheduleTurn()
+  }
+
+  /** Hands over a message from a timer, a deadline or another actor: never refused for want of room. */
+  private deliver(ref: ActorRef, mail: Mail): void {
+    const actor = this.actors.get(ref)
+    if (this.actors.isQuarantined(actor.key)) return
+    this.post(actor, mail)
+  }
+
+  private scheduleTurn(): void {
+    if (this.turnPending) return
+    this.turnPending = true
+    this.nature.nextTurn(() => this.turn())
+  }
+
+  private resume(): void {
+    this.turnPending = false
+    this.scheduleTurn()
+  }
+
+  private turn(): void {
+    this.turnPending = false
+    const refusals = this.refusals
+    this.refusals = []
+    for (const { reply, answer } of refusals) reply(answer)
+    if (this.state === 'failed' || this.state === 'closed') return
+    if (this.ready.length > 0 && this.journal.waitForRoom(() => this.resume())) {
+      // The view is a little behind: this turn's work waits for it, so that the backlog stays bounded in time.
+      this.turnPending = true
+      return
+    }
+    const batch = new Batch(this.journal, this.clock)
+    if (this.journal.refuses() === undefined) this.collect(batch)
+    else this.turnAway()
+    if (batch.steps.length === 0) this.settle(batch, this.journal.lastSequence)
+    else this.commit(batch)
+    if (this.actors.size > residentActorsMax * 1.1) this.actors.passivate(residentActorsMax)
+    this.becomeIdleOrGoOn()
+  }
+
+  /** Steps what waits, each actor in its turn, until the batch is full. */
+  private collect(batch: Batch): void {
+    const ready = this.ready
+    this.ready = []
+    for (let index = 0; index < ready.length; index++) {
+      if (batch.steps.length >= stepsPerBatchMax || batch.events.length >= eventsPerBatchMax) {
+        for (; index < ready.length; index++) this.ready.push(ready[index]!)
+        return
+      }
+      this.stepActor(ready[index]!, batch)
+    }
+  }
+
+  private stepActor(actor: Actor, batch: Batch): void {
+    if (actor.committing) {
+      // A journal that answers later: the actor stands up again when its step is durable.
+      actor.ready = false
+      return
+    }
+    actor.used = true
+    const isReadable = this.actors.load(actor)
+    const before = actor.record
+    const limit = this.journal.synchronous ? stepsPerActorPerBatchMax : 1
+    for (let steps = 0; steps < limit; steps++) {
+      const mail = actor.take()
+      if (mail === undefined) break
+      if (isReadable) this.stepMail(actor, mail, batch)
+      else this.refuseQuarantined(actor, mail, batch)
+    }
+    actor.committing = actor.record !== before
+    actor.ready = actor.mailCount > 0
+    if (actor.ready) this.ready.push(actor)
+  }
+
+  private stepMail(actor: Actor, mail: Mail, batch: Batch): void {
+    try {
+      batch.step(actor, mail)
+    } catch (error) {
+      this.options.log.error({ actor: actor.key, message: mail.body.type, err: error }, 'a step failed')
+      const refusal = { code: 'internal_error', detail: `The step ${mail.body.type} failed; nothing changed.` }
+      batch.settled.push({ mail, answer: { ok: false, refusal } })
+    }
+  }
+
+  /** A message from outside hears 503; a timer stays a row and a delivery stays in the outbox, and they wait. */
+  private refuseQuarantined(actor: Actor, mail: Mail, batch: Batch): void {
+    const detail = `The record of ${actor.ref.kind} ${actor.ref.id} cannot be read; it is set aside until it is repaired.`
+    batch.settled.push({ mail, answer: unavailable('quarantined', detail) })
+  }
+
+  private commit(batch: Batch): void {
+    this.journal.append(batch.steps, (failure, commit) => {
+      if (failure !== null) this.fail(batch, failure)
+      else this.committed(batch, commit!)
+    })
+  }
+
+  private committed(batch: Batch, commit: Commit): void {
+    const nowMs = this.nature.monotonicMs()
+    for (const step of batch.batched) {
+      step.actor.committed = step.after
+      step.actor.committing = false
+      if (step.actor.mailCount > 0) this.standUp(step.actor)
+    }
+    const baseSequence = commit.lastSequence - batch.events.length
+    for (const event of batch.events) event.sequence += baseSequence + 1
+    const steps = batch.batched.map(({ actor, before, after }) => ({
+      ref: actor.ref,
+      before: String(before.snapshot.value) === 'absent' ? undefined : before.snapshot,
+      after: after.snapshot,
+      version: after.version,
+    }))
+    for (const step of batch.batched) this.setGoing(step, nowMs)
+    for (const listener of this.listeners) listener(steps, batch.events, commit)
+    this.settle(batch, baseSequence)
+    this.due.wait()
+  }
+
+  private setGoing(step: BatchedStep, nowMs: number): void {
+    const { actor } = step
+    this.due.committed(actor, step, nowMs)
+    for (const row of step.outbox) {
+      const source: Source = { from: 'outbox', row: { kind: actor.ref.kind, id: actor.ref.id, n: row.n } }
+      this.deliver({ kind: row.toKind as ActorKind, id: row.toId }, { body: row.message as MessageBody, source })
+    }
+  }
+
+  /** Answers the batch's senders. `baseSequence`: the log's last event before the batch. */
+  private settle(batch: Batch, baseSequence: number): void {
+    for (const { mail, answer } of batch.settled) {
+      if (mail.source.from !== 'outside') {
+        this.noteUnanswered(mail, answer)
+        continue
+      }
+      this.inFlight--
+      mail.source.reply(answer.ok ? { ...answer, sequence: baseSequence + answer.sequence } : answer)
+    }
+  }
+
+  private noteUnanswered(mail: Mail, answer: Answer): void {
+    if (answer.ok || mail.source.from === 'deadline') return
+    this.options.log.warn({ message: mail.body.type, source: mail.source, refusal: answer.refusal }, 'message refused')
+  }
+
+  private fail(batch: Batch, failure: JournalFailure): void {
+    this.state = 'failed'
+    const answer = unavailable('storage_failed', 'The log could not be written; nothing of this was taken.')
+    for (const { mail } of batch.settled) if (mail.source.from === 'outside') mail.source.reply(answer)
+    for (const actor of this.ready)
+      for (let mail = actor.take(); mail !== undefined; mail = actor.take())
+        if (mail.source.from === 'outside') mail.source.reply(answer)
+    this.options.log.error({ err: failure }, 'the log failed')
+    this.options.onFatal(failure)
+  }
+
+  private becomeIdleOrGoOn(): void {
+    if (this.state === 'failed') return
+    if (this.ready.length > 0) this.scheduleTurn()
+    else if (!this.turnPending) this.whenIdle?.()
+  }
+
+  /** The journal refuses writes: senders hear 503, what comes from inside waits. */
+  private turnAway(): void {
+    const refused = this.whyNotNow() ?? unavailable('overloaded', 'The service could not write; try again.')
+    const ready = this.ready
+    this.ready = []
+    for (const actor of ready) {
+      const kept: Mail[] = []
+      for (let mail = actor.take(); mail !== undefined; mail = actor.take()) {
+        if (mail.source.from !== 'outside') kept.push(mail)
+        else {
+          this.inFlight--
+          mail.source.reply(refused)
+        }
+      }
+      actor.ready = false
+      for (const mail of kept) actor.put(mail)
+    }
+    const waiting = ready.filter((actor) => actor.mailCount > 0)
+    if (waiting.length === 0) return
+    this.nature.setTimer(() => {
+      for (const actor of waiting) this.standUp(actor)
+    }, refusedRetryMs)
+  }
+}
+
+function unavailable(code: string, detail: string): Refused {
+  return { ok: false, refusal: { code, detail }, retryAfterSeconds: 1 }
+}

@@ -1,0 +1,61 @@
+/**
+ * A place in the log as clients hold it: `<epoch>.<sequence in base 36>`, opaque to them. It means "after this
+ * event". The epoch refuses a cursor of another log, instead of letting it silently match nothing.
+ */
+
+/** What a cursor is checked against: the log as it is now. */
+export interface LogRange {
+  readonly epoch: string
+  readonly oldestSequence: number
+  readonly lastSequence: number
+}
+
+type CursorFault = 'invalid_cursor' | 'cursor_of_another_log' | 'cursor_too_old'
+
+export type CursorPlace =
+  | { readonly ok: true; readonly sequence: number }
+  | { readonly ok: false; readonly code: CursorFault; readonly detail: string; readonly oldest?: string }
+
+// Ten digits of base 36 are 3.6e15, still a safe integer; a sequence of eleven would not be exact.
+const CURSOR = /^([0-9a-z]{1,64})\.(0|[1-9a-z][0-9a-z]{0,9})$/
+
+/** The cursor after the event with this sequence; 0 is the place before the log's very first event. */
+export function encodeCursor(epoch: string, sequence: number): string {
+  return `${epoch}.${sequence.toString(36)}`
+}
+
+/** The earliest cursor that this log can still go on from. */
+export function oldestCursor(log: LogRange): string {
+  return encodeCursor(log.epoch, log.oldestSequence - 1)
+}
+
+/**
+ * Where in this log a client's cursor points.
+ * @returns the sequence after which to go on, or why that cannot be: not a cursor (400), of another log (410),
+ * or behind what the log still holds (410, naming the oldest cursor that works).
+ */
+export function placeOf(cursor: string, log: LogRange): CursorPlace {
+  const parts = CURSOR.exec(cursor)
+  if (parts === null) {
+    return { ok: false, code: 'invalid_cursor', detail: 'this is not a cursor that this service gave out' }
+  }
+  const sequence = Number.parseInt(parts[2]!, 36)
+  // A place behind the end was never given out by this log: its files were put back to an older state.
+  if (parts[1] !== log.epoch || sequence > log.lastSequence) {
+    return {
+      ok: false,
+      code: 'cursor_of_another_log',
+      detail: 'the cursor belongs to another log (restored or made anew): list again, and watch from there',
+      oldest: oldestCursor(log),
+    }
+  }
+  if (sequence < log.oldestSequence - 1) {
+    return { ok: false, code: 'cursor_too_old', detail: tooOld(log), oldest: oldestCursor(log) }
+  }
+  return { ok: true, sequence }
+}
+
+/** The sentence that goes with `cursor_too_old`. */
+export function tooOld(log: LogRange): string {
+  return `events after this cursor have left the log; the oldest cursor that works is ${oldestCursor(log)}`
+}

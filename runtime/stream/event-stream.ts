@@ -1,0 +1,363 @@
+/**
+ * The event stream that Watch reads. Each subscriber has a cursor into the log; nothing is queued for it. Those
+ * that have caught up share one evaluation and one encode a turn; one whose connection is full is parked at its
+ * cursor and reads the log at its own pace. Invariant: every matching event after a subscriber's first cursor
+ * reaches its sink exactly once and in order, or the subscription ends with a cursor to go on from.
+ */
+import type { Commit } from '../../storage/journal.ts'
+import type { CommittedEvent, Nature } from '../api.ts'
+import { oldestCursor, tooOld } from './cursor.ts'
+import type { Filter } from './filter.ts'
+import { bookmarkFrame, type Frame, helloFrame } from './frame.ts'
+import { Groups } from './groups.ts'
+import { type StreamLimits, streamLimits } from './limits.ts'
+import { type EventSource, frameEnd, frameOf, LogWindow } from './log-window.ts'
+
+/** What became of a frame: gone out or buffered by the kernel; taken, but nothing more until drained; nobody there. */
+export type Delivery = 'sent' | 'full' | 'gone'
+
+/** Why the stream ends a subscription. */
+export type StreamEnd =
+  | { readonly code: 'cursor_too_old'; readonly detail: string; readonly oldest: string }
+  | { readonly code: 'stalled' }
+  | { readonly code: 'stopping' }
+
+/** Where a subscriber's frames go: one connection. */
+export interface Sink {
+  /** Takes the whole frame or, when `gone`, none of it. Called again only after `drained`, if it says `full`. */
+  send(frame: Frame): Delivery
+  /** The last call that a sink gets. */
+  end(end: StreamEnd): void
+}
+
+/** What the connection tells the stream. */
+export interface Subscription {
+  /** Everything that was buffered has gone out. */
+  drained(): void
+  /** Some of it has. */
+  progressed(): void
+  /** The connection has ended. May be said twice. */
+  close(): void
+}
+
+type SubscriberState = 'live' | 'reading' | 'parked' | 'closed'
+
+interface Subscriber {
+  readonly filter: Filter
+  readonly sink: Sink
+  state: SubscriberState
+  groupIndex: number
+  /** Everything up to here was sent or does not match. Of a live one: as far as the stream has published. */
+  cursor: number
+  /** The place that the last frame named, and when. */
+  told: number
+  toldMs: number
+  parkedMs: number
+}
+
+/** Watchers by what they are doing, for the metrics. */
+interface StreamCounts {
+  readonly live: number
+  readonly reading: number
+  readonly parked: number
+}
+
+export class EventStream {
+  readonly #source: EventSource
+  readonly #nature: Nature
+  readonly #limits: StreamLimits
+  readonly #window: LogWindow
+  readonly #groups = new Groups<Subscriber>()
+  readonly #subscribers = new Set<Subscriber>()
+  #readers: Subscriber[] = []
+  /** What live subscribers have been shown; the log may be further. */
+  #published: number
+  #flushTimer: unknown
+  #isFlushScheduled = false
+  #flushNotBeforeMs = 0
+  #isReadScheduled = false
+  #tickTimer: unknown
+  #isClosed = false
+
+  /** Made before the first commit is told, so that none is missed. */
+  constructor(source: EventSource, nature: Nature, limits: StreamLimits = streamLimits) {
+    this.#source = source
+    this.#nature = nature
+    this.#limits = limits
+    this.#window = new LogWindow(source, limits)
+    this.#published = source.lastSequence
+  }
+
+  /** A batch is on disk. Cheap: watchers are told in a turn of their own, after the replies. */
+  committed(events: readonly CommittedEvent[], commit: Commit): void {
+    this.#window.commit(events)
+    if (this.#subscribers.size === 0) this.#published = commit.lastSequence
+    else this.#scheduleFlush()
+  }
+
+  /**
+   * Begin a subscription after the event with this sequence, which the log holds or has just held (`placeOf`).
+   * The sink gets its hello before this returns.
+   */
+  subscribe(filter: Filter, after: number, sink: Sink): Subscription {
+    const source = this.#source
+    // The cursor may be of a commit that watchers have not been told of yet.
+    if (after > this.#published) this.#flush()
+    const nowMs = this.#nature.monotonicMs()
+    const subscriber: Subscriber = {
+      filter,
+      sink,
+      state: 'closed',
+      groupIndex: -1,
+      cursor: after,
+      told: after,
+      toldMs: nowMs,
+      parkedMs: nowMs,
+    }
+    if (this.#isClosed) {
+      sink.end({ code: 'stopping' })
+    } else {
+      this.#subscribers.add(subscriber)
+      this.#startTicking()
+      const delivery = sink.send(helloFrame(source.epoch, after, oldestCursor(source)))
+      if (delivery === 'sent') this.#resume(subscriber)
+      else this.#hinder(subscriber, delivery)
+    }
+    return {
+      drained: () => {
+        if (subscriber.state === 'parked') this.#resume(subscriber)
+      },
+      progressed: () => {
+        subscriber.parkedMs = this.#nature.monotonicMs()
+      },
+      close: () => this.#remove(subscriber),
+    }
+  }
+
+  get isClosed(): boolean {
+    return this.#isClosed
+  }
+
+  /** Open subscriptions. */
+  get size(): number {
+    return this.#subscribers.size
+  }
+
+  counts(): StreamCounts {
+    const counts = { live: 0, reading: 0, parked: 0 }
+    for (const { state } of this.#subscribers) if (state !== 'closed') counts[state] += 1
+    return counts
+  }
+
+  /** End every subscription, with all that was committed sent to those that can take it. */
+  close(): void {
+    if (this.#isClosed) return
+    this.#flush()
+    this.#isClosed = true
+    this.#nature.clearTimer(this.#flushTimer)
+    this.#nature.clearTimer(this.#tickTimer)
+    for (const subscriber of [...this.#subscribers]) this.#end(subscriber, { code: 'stopping' })
+  }
+
+  // -- live ---------------------------------------------------------------------------------------------------
+
+  #scheduleFlush(): void {
+    if (this.#isFlushScheduled || this.#isClosed) return
+    this.#isFlushScheduled = true
+    const waitMs = this.#flushNotBeforeMs - this.#nature.monotonicMs()
+    if (waitMs <= 0) this.#nature.nextTurn(() => this.#scheduledFlush())
+    else this.#flushTimer = this.#nature.setTimer(() => this.#scheduledFlush(), waitMs)
+  }
+
+  #scheduledFlush(): void {
+    this.#isFlushScheduled = false
+    if (this.#isClosed) return
+    const startMs = this.#nature.monotonicMs()
+    this.#flush()
+    const endMs = this.#nature.monotonicMs()
+    const { flushPauseShare, flushPauseMsMax } = this.#limits
+    this.#flushNotBeforeMs = endMs + Math.min((endMs - startMs) * flushPauseShare, flushPauseMsMax)
+  }
+
+  /** Show the live subscribers what was committed since the last time. */
+  #flush(): void {
+    const after = this.#published
+    const through = this.#source.lastSequence
+    if (after === through) return
+    const events = this.#window.newest(after, through)
+    if (events === undefined) {
+      // More was committed than is kept in memory, or without us being told: everybody reads it from the log.
+      for (const subscriber of this.#subscribers) if (subscriber.state === 'live') this.#demote(subscriber, after)
+    }
+    this.#published = through
+    if (events !== undefined) {
+      for (const [group, chosen] of this.#groups.match(events)) {
+        group.toldMs = this.#nature.monotonicMs()
+        this.#fanOut(group.members, chosen)
+      }
+    }
+    if (this.#readers.length > 0) this.#scheduleRead()
+  }
+
+  #fanOut(members: readonly Subscriber[], events: readonly CommittedEvent[]): void {
+    const { epoch } = this.#source
+    const frames: Frame[] = []
+    for (let start = 0; start < events.length; ) {
+      const end = frameEnd(events, start, this.#limits)
+      frames.push(frameOf(epoch, start === 0 && end === events.length ? events : events.slice(start, end))!)
+      start = end
+    }
+    // Backwards: whoever leaves is replaced by one that has been served.
+    for (let i = members.length - 1; i >= 0; i--) {
+      const member = members[i]!
+      let n = 0
+      let delivery: Delivery = 'sent'
+      while (n < frames.length && delivery === 'sent') delivery = member.sink.send(frames[n++]!)
+      member.told = frames[n - 1]!.sequence
+      if (delivery === 'sent') continue
+      member.cursor = n === frames.length ? this.#published : member.told
+      this.#hinder(member, delivery)
+    }
+  }
+
+  #demote(subscriber: Subscriber, cursor: number): void {
+    this.#groups.leave(subscriber)
+    subscriber.cursor = cursor
+    subscriber.state = 'reading'
+    this.#readers.push(subscriber)
+  }
+
+  // -- from the log -------------------------------------------------------------------------------------------
+
+  /** Go on: live when caught up, else by reading. */
+  #resume(subscriber: Subscriber): void {
+    if (subscriber.cursor === this.#published) {
+      this.#join(subscriber)
+      return
+    }
+    subscriber.state = 'reading'
+    this.#readers.push(subscriber)
+    this.#scheduleRead()
+  }
+
+  #join(subscriber: Subscriber): void {
+    const nowMs = this.#nature.monotonicMs()
+    // The end of a replay is told, also when its last events did not match.
+    if (subscriber.told < this.#published && !this.#bookmark(subscriber, nowMs)) return
+    subscriber.state = 'live'
+    this.#groups.join(subscriber, nowMs)
+  }
+
+  #scheduleRead(): void {
+    if (this.#isReadScheduled || this.#isClosed) return
+    this.#isReadScheduled = true
+    this.#nature.nextTurn(() => {
+      this.#isReadScheduled = false
+      this.#readTurn()
+    })
+  }
+
+  /** Each reader in turn takes one page, until the time is over. */
+  #readTurn(): void {
+    if (this.#isClosed) return
+    const untilMs = this.#nature.monotonicMs() + this.#limits.readTurnMs
+    const readers = this.#readers
+    let taken = 0
+    while (taken < readers.length) {
+      const subscriber = readers[taken++]!
+      if (subscriber.state !== 'reading') continue
+      this.#readPage(subscriber)
+      if (subscriber.state === 'reading') readers.push(subscriber)
+      if (this.#nature.monotonicMs() >= untilMs) break
+    }
+    this.#readers = readers.slice(taken)
+    if (this.#readers.length > 0) this.#scheduleRead()
+  }
+
+  #readPage(subscriber: Subscriber): void {
+    if (subscriber.cursor === this.#published) {
+      this.#join(subscriber)
+      return
+    }
+    const chunk = this.#window.chunk(subscriber.cursor)
+    if (chunk === undefined) {
+      const oldest = oldestCursor(this.#source)
+      this.#end(subscriber, { code: 'cursor_too_old', detail: tooOld(this.#source), oldest })
+      return
+    }
+    const through = Math.min(chunk.through, this.#published)
+    const frame = chunk.frame(this.#source.epoch, subscriber.filter, subscriber.cursor, through)
+    const nowMs = this.#nature.monotonicMs()
+    subscriber.cursor = through
+    if (frame !== undefined) this.#sendFromLog(subscriber, frame, nowMs)
+    else if (nowMs - subscriber.toldMs >= this.#limits.readerBookmarkMs) this.#bookmark(subscriber, nowMs)
+  }
+
+  #bookmark(subscriber: Subscriber, nowMs: number): boolean {
+    return this.#sendFromLog(subscriber, bookmarkFrame(this.#source.epoch, subscriber.cursor), nowMs)
+  }
+
+  /** @returns whether the subscriber can take more */
+  #sendFromLog(subscriber: Subscriber, frame: Frame, nowMs: number): boolean {
+    const delivery = subscriber.sink.send(frame)
+    subscriber.told = frame.sequence
+    subscriber.toldMs = nowMs
+    if (delivery === 'sent') return true
+    this.#hinder(subscriber, delivery)
+    return false
+  }
+
+  // -- coming and going ---------------------------------------------------------------------------------------
+
+  /** The connection takes no more, or is not there any more. */
+  #hinder(subscriber: Subscriber, delivery: Delivery): void {
+    if (delivery === 'gone') {
+      this.#remove(subscriber)
+      return
+    }
+    if (subscriber.state === 'live') this.#groups.leave(subscriber)
+    subscriber.state = 'parked'
+    subscriber.parkedMs = this.#nature.monotonicMs()
+  }
+
+  #remove(subscriber: Subscriber): void {
+    if (!this.#subscribers.delete(subscriber)) return
+    if (subscriber.state === 'live') this.#groups.leave(subscriber)
+    subscriber.state = 'closed'
+  }
+
+  #end(subscriber: Subscriber, end: StreamEnd): void {
+    this.#remove(subscriber)
+    subscriber.sink.end(end)
+  }
+
+  #startTicking(): void {
+    this.#tickTimer ??= this.#nature.setTimer(() => {
+      this.#tickTimer = undefined
+      if (this.#isClosed) return
+      this.#tick()
+      if (this.#subscribers.size > 0) this.#startTicking()
+    }, this.#limits.tickMs)
+  }
+
+  #tick(): void {
+    const nowMs = this.#nature.monotonicMs()
+    const frame = bookmarkFrame(this.#source.epoch, this.#published)
+    for (const group of [...this.#groups.all()]) {
+      if (nowMs - group.toldMs < this.#limits.bookmarkMs) continue
+      group.toldMs = nowMs
+      for (let i = group.members.length - 1; i >= 0; i--) {
+        const member = group.members[i]!
+        const delivery = member.sink.send(frame)
+        member.told = this.#published
+        if (delivery === 'sent') continue
+        member.cursor = this.#published
+        this.#hinder(member, delivery)
+      }
+    }
+    for (const subscriber of [...this.#subscribers]) {
+      if (subscriber.state !== 'parked' || nowMs - subscriber.parkedMs < this.#limits.stalledMs) continue
+      this.#end(subscriber, { code: 'stalled' })
+    }
+  }
+}

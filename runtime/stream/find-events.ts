@@ -1,0 +1,192 @@
+/**
+ * Reading the log for lists and look-ups, forwards or backwards, by the history of a trace or an item where the
+ * filter names one, else by scanning. Invariant: one request reads a bounded number of rows, in turns that
+ * others share, and says where to go on: nothing that matches is skipped between two pages.
+ */
+import type { Journal } from '../../storage/journal.ts'
+import type { Nature } from '../api.ts'
+import type { Filter } from './filter.ts'
+
+/** Rows read for one answer, matching or not: a page is short rather than slow (some 50 ms). */
+const rowsReadMax = 20_000
+
+/** Rows read in one turn: about 1 ms. */
+const rowsPerTurnMax = 500
+const charsPerTurnMax = 1024 * 1024
+
+/** Text in one answer (a single event always fits). */
+const answerCharsMax = 8 * 1024 * 1024
+
+/** Sequences taken from an index for one answer; beyond it the log is scanned. */
+const historyRowsMax = 100_000
+const historyPageRows = 10_000
+
+/** Rows that a look-up by id alone reads backwards. */
+const lookUpRowsMax = 100_000
+
+type Log = Pick<Journal, 'events' | 'eventsBackward' | 'history' | 'event' | 'lastSequence' | 'oldestSequence'>
+
+/** An index that holds every event of the filter: the histories of these traces or items. */
+export interface HistoryHint {
+  readonly of: 'trace' | 'item'
+  readonly ids: readonly string[]
+}
+
+export interface EventQuery {
+  readonly filter: Filter
+  readonly order: 'asc' | 'desc'
+  /** Ascending: only events after this sequence; descending: only events before it. */
+  readonly from: number
+  readonly limit: number
+  readonly hint?: HistoryHint
+}
+
+export interface EventsFound {
+  readonly texts: readonly string[]
+  /** `from` of the next page; undefined: there was nothing more when this page was read. */
+  readonly next?: number
+  /** The end of the log for which this is true. */
+  readonly lastSequence: number
+}
+
+/** Events after `from` have left the log while it was read, or before. */
+export class LeftTheLog extends Error {
+  override readonly name = 'LeftTheLog'
+}
+
+const turn = (nature: Nature): Promise<void> => new Promise((resolve) => nature.nextTurn(resolve))
+
+/** What has been chosen so far, and whether that is enough. */
+class Chosen {
+  readonly texts: string[] = []
+  readonly #query: EventQuery
+  #chars = 0
+
+  constructor(query: EventQuery) {
+    this.#query = query
+  }
+
+  /** Whether more may be offered. */
+  offer(text: string): boolean {
+    if (this.#query.filter.matchesText(text)) {
+      this.texts.push(text)
+      this.#chars += text.length
+    }
+    return this.texts.length < this.#query.limit && this.#chars < answerCharsMax
+  }
+}
+
+/**
+ * A page of the events that the filter lets through.
+ * @param isWanted asked between turns; once false the search ends early with what it has
+ * @throws LeftTheLog
+ */
+export async function findEvents(
+  log: Log,
+  nature: Nature,
+  query: EventQuery,
+  isWanted: () => boolean,
+): Promise<EventsFound> {
+  const lastSequence = log.lastSequence
+  const sequences = query.hint === undefined ? undefined : historyOf(log, query, query.hint)
+  const chosen = new Chosen(query)
+  const found = (next: number | undefined): EventsFound =>
+    next === undefined ? { texts: chosen.texts, lastSequence } : { texts: chosen.texts, next, lastSequence }
+  let from = query.from
+  for (let rows = 0; rows < rowsReadMax; ) {
+    const page = sequences === undefined ? scanned(log, query, from) : indexed(log, sequences, rows)
+    for (const { sequence, text } of page.events) {
+      from = sequence
+      if (!chosen.offer(text)) return found(isEnd(log, query, sequences, from) ? undefined : from)
+    }
+    rows += page.taken
+    if (page.isLast) return found(undefined)
+    if (!isWanted()) break
+    await turn(nature)
+  }
+  return found(from)
+}
+
+interface Rows {
+  readonly events: readonly { readonly sequence: number; readonly text: string }[]
+  /** Rows looked at, also such that are not there any more. */
+  readonly taken: number
+  readonly isLast: boolean
+}
+
+function scanned(log: Log, query: EventQuery, from: number): Rows {
+  if (query.order === 'desc') {
+    const { events } = log.eventsBackward(from, rowsPerTurnMax)
+    return { events, taken: events.length, isLast: events.length < rowsPerTurnMax }
+  }
+  const page = log.events(from, rowsPerTurnMax, charsPerTurnMax)
+  if (page.oldestSequence > from + 1) throw new LeftTheLog(`events after ${from} have left the log`)
+  const last = page.events.at(-1)?.sequence ?? page.lastSequence
+  return { events: page.events, taken: page.events.length, isLast: last >= page.lastSequence }
+}
+
+function indexed(log: Log, sequences: readonly number[], start: number): Rows {
+  const part = sequences.slice(start, start + rowsPerTurnMax)
+  const events: { sequence: number; text: string }[] = []
+  for (const sequence of part) {
+    const text = log.event(sequence)
+    if (text !== undefined) events.push({ sequence, text })
+  }
+  return { events, taken: part.length, isLast: start + part.length >= sequences.length }
+}
+
+function isEnd(log: Log, query: EventQuery, sequences: readonly number[] | undefined, at: number): boolean {
+  if (sequences !== undefined) return at === sequences.at(-1)
+  return query.order === 'asc' ? at >= log.lastSequence : at <= log.oldestSequence
+}
+
+/** Sequences in the order of the query; undefined when there are too many, and scanning does no worse. */
+function historyOf(log: Log, query: EventQuery, hint: HistoryHint): readonly number[] | undefined {
+  const all = new Set<number>()
+  const floor = query.order === 'asc' ? query.from : 0
+  for (const id of hint.ids) {
+    for (let after = floor; ; ) {
+      const page = log.history(hint.of, id, after, historyPageRows)
+      for (const sequence of page) all.add(sequence)
+      if (all.size > historyRowsMax) return undefined
+      if (page.length < historyPageRows) break
+      after = page.at(-1)!
+    }
+  }
+  const sequences = [...all].sort((a, b) => a - b)
+  if (query.order === 'asc') return sequences
+  return sequences.filter((sequence) => sequence < query.from).reverse()
+}
+
+/**
+ * The event with this id, looked for among the newest events of the log, or in one trace.
+ * @returns its text; undefined when it is not among the rows read, which `isWhole` says were all there are
+ */
+export async function findEvent(
+  log: Log,
+  nature: Nature,
+  id: string,
+  traceId: string | undefined,
+  isWanted: () => boolean,
+): Promise<{ readonly text?: string; readonly isWhole: boolean }> {
+  const words = `"id":"${id}"`
+  const isIt = (text: string): boolean => text.includes(words) && JSON.parse(text).id === id
+  let after = 0
+  let before = log.lastSequence + 1
+  for (let rows = 0; rows < lookUpRowsMax && isWanted(); ) {
+    const sequences = traceId === undefined ? undefined : log.history('trace', traceId, after, rowsPerTurnMax)
+    const page = sequences === undefined ? log.eventsBackward(before, rowsPerTurnMax).events : textsOf(log, sequences)
+    for (const { text } of page) if (isIt(text)) return { text, isWhole: true }
+    const taken = sequences?.length ?? page.length
+    if (taken < rowsPerTurnMax) return { isWhole: true }
+    after = sequences?.at(-1) ?? after
+    before = page.at(-1)?.sequence ?? before
+    rows += taken
+    await turn(nature)
+  }
+  return { isWhole: false }
+}
+
+function textsOf(log: Log, sequences: readonly number[]): readonly { sequence: number; text: string }[] {
+  return indexed(log, sequences, 0).events
+}

@@ -1,0 +1,48 @@
+/** Every bound of the event stream, by name, units last, each with its reason. A test may give smaller ones. */
+export interface StreamLimits {
+  readonly frameEventsMax: number
+  readonly frameCharsMax: number
+  readonly tailEventsMax: number
+  readonly tailCharsMax: number
+  readonly pagesMax: number
+  readonly pageFramesMax: number
+  readonly bookmarkMs: number
+  readonly readerBookmarkMs: number
+  readonly tickMs: number
+  readonly stalledMs: number
+  readonly readTurnMs: number
+  readonly flushPauseShare: number
+  readonly flushPauseMsMax: number
+}
+
+export const streamLimits: StreamLimits = {
+  /** Events in a frame: a reader sees progress, and one page of the log is one frame. */
+  frameEventsMax: 1_000,
+  /**
+   * Text in a frame (a single event always fits). Also what one watcher that stops reading can hold of the
+   * service's memory: 1,000 of them 256 MiB at the very worst.
+   */
+  frameCharsMax: 256 * 1024,
+  /** Newest events kept as committed, fields and all: what a watcher misses in a moment of backpressure. */
+  tailEventsMax: 8_192,
+  tailCharsMax: 8 * 1024 * 1024,
+  /** Pages of the log kept; each at most a frame of text. Watchers at one place move on within one or two. */
+  pagesMax: 16,
+  /** Encoded frames kept with a page, one a filter. More filters at one place encode for themselves. */
+  pageFramesMax: 4,
+  /** A watcher with nothing to see hears from us after this and one tick at most: within the promised 10 s. */
+  bookmarkMs: 8_000,
+  /** A reader of the log that finds nothing to show says where it is this often, so that a cut costs it little. */
+  readerBookmarkMs: 2_000,
+  tickMs: 1_000,
+  /** A connection that took nothing for this long, though pings were answered, is closed. */
+  stalledMs: 60_000,
+  /** Replays get this much of a turn; then commits and polls have theirs. */
+  readTurnMs: 2,
+  /**
+   * After a fan-out the next one waits for this share of the time that it took, so that commits and polls keep
+   * their part of a busy service, and what they commit meanwhile shares a frame.
+   */
+  flushPauseShare: 1 / 3,
+  flushPauseMsMax: 20,
+}

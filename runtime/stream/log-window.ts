@@ -1,0 +1,161 @@
+/**
+ * The part of the log that watchers read again and again: the newest events as they were committed, and the
+ * last few pages read from disk. However many watchers are behind at the same place, a page is read, filtered
+ * and encoded once for all of them. Bounded in events and in text, whatever the number of watchers.
+ */
+import type { EventPage } from '../../storage/journal.ts'
+import type { CommittedEvent } from '../api.ts'
+import type { LogRange } from './cursor.ts'
+import type { Filter } from './filter.ts'
+import { eventsFrame, type Frame } from './frame.ts'
+import type { StreamLimits } from './limits.ts'
+
+/** What the stream needs of the journal. */
+export interface EventSource extends LogRange {
+  events(afterSequence: number, limit: number, bytesMax: number): EventPage
+}
+
+type LogEvent = CommittedEvent | { readonly sequence: number; readonly text: string }
+
+/** Events (after, through], as many as fit one frame. */
+class Chunk {
+  readonly after: number
+  readonly through: number
+  readonly #events: readonly LogEvent[]
+  readonly #framesMax: number
+  readonly #frames = new Map<string, Frame | undefined>()
+
+  constructor(after: number, events: readonly LogEvent[], framesMax: number) {
+    this.after = after
+    this.#framesMax = framesMax
+    this.#events = events
+    this.through = after + events.length
+  }
+
+  holds(after: number): boolean {
+    return this.after <= after && after < this.through
+  }
+
+  /** The frame of what the filter lets through in (after, through]; undefined: nothing. */
+  frame(epoch: string, filter: Filter, after: number, through: number): Frame | undefined {
+    const isWhole = after === this.after && through === this.through
+    if (isWhole && this.#frames.has(filter.key)) return this.#frames.get(filter.key)
+    const part = isWhole ? this.#events : this.#events.slice(after - this.after, through - this.after)
+    const chosen = filter.matchesAll ? part : part.filter((event) => filter.lets(event))
+    const frame = frameOf(epoch, chosen)
+    if (isWhole && this.#frames.size < this.#framesMax) this.#frames.set(filter.key, frame)
+    return frame
+  }
+}
+
+/** One frame of these events, whatever their size; undefined for none. */
+export function frameOf(epoch: string, events: readonly LogEvent[]): Frame | undefined {
+  const last = events.at(-1)
+  if (last === undefined) return undefined
+  return eventsFrame(epoch, last.sequence, events)
+}
+
+/** How many of the events from `start` on make one frame. At least one. */
+export function frameEnd(events: readonly LogEvent[], start: number, limits: StreamLimits): number {
+  let end = start
+  let chars = 0
+  while (end < events.length && end - start < limits.frameEventsMax) {
+    chars += events[end]!.text.length
+    if (chars > limits.frameCharsMax && end > start) break
+    end += 1
+  }
+  return end
+}
+
+export class LogWindow {
+  readonly #source: EventSource
+  readonly #limits: StreamLimits
+  /** Newest first. */
+  #chunks: Chunk[] = []
+  /** Contiguous; the oldest kept event is at `#tailStart`. */
+  #tail: CommittedEvent[] = []
+  #tailStart = 0
+  #tailChars = 0
+
+  constructor(source: EventSource, limits: StreamLimits) {
+    this.#source = source
+    this.#limits = limits
+  }
+
+  /** Take newly committed events. Out of step with the tail (somebody else wrote to the log): begin it anew. */
+  commit(events: readonly CommittedEvent[]): void {
+    if (events.length === 0) return
+    const last = this.#tail.at(-1)
+    if (last !== undefined && events[0]!.sequence !== last.sequence + 1) this.#clearTail()
+    for (const event of events) {
+      this.#tail.push(event)
+      this.#tailChars += event.text.length
+    }
+    this.#trimTail()
+  }
+
+  /** Committed events in (after, through]; undefined when the tail does not hold all of them any more. */
+  newest(after: number, through: number): readonly CommittedEvent[] | undefined {
+    const at = this.#tailIndex(after)
+    if (at === undefined) return undefined
+    const end = at + through - after
+    if (end > this.#tail.length) return undefined
+    return at === 0 && end === this.#tail.length ? this.#tail.slice() : this.#tail.slice(at, end)
+  }
+
+  /**
+   * The events right after a place that is not yet the end of the log.
+   * @returns undefined when they have left the log (retention)
+   */
+  chunk(after: number): Chunk | undefined {
+    for (const chunk of this.#chunks) if (chunk.holds(after)) return chunk
+    const chunk = this.#tailChunk(after) ?? this.#pageChunk(after)
+    if (chunk === undefined) return undefined
+    this.#chunks.unshift(chunk)
+    if (this.#chunks.length > this.#limits.pagesMax) this.#chunks.pop()
+    return chunk
+  }
+
+  #tailIndex(after: number): number | undefined {
+    const first = this.#tail[this.#tailStart]
+    if (first === undefined || after + 1 < first.sequence) return undefined
+    return this.#tailStart + after + 1 - first.sequence
+  }
+
+  #tailChunk(after: number): Chunk | undefined {
+    const at = this.#tailIndex(after)
+    if (at === undefined || at >= this.#tail.length) return undefined
+    return this.#chunkOf(after, this.#tail.slice(at, frameEnd(this.#tail, at, this.#limits)))
+  }
+
+  #pageChunk(after: number): Chunk | undefined {
+    const page = this.#source.events(after, this.#limits.frameEventsMax, this.#limits.frameCharsMax)
+    const first = page.events[0]
+    if (page.oldestSequence > after + 1) return undefined
+    if (first === undefined) throw new Error(`the log ends at ${page.lastSequence}, a commit beyond ${after} was told`)
+    if (first.sequence !== after + 1) throw new Error(`the log has a hole after sequence ${after}`)
+    return this.#chunkOf(after, page.events)
+  }
+
+  #chunkOf(after: number, events: readonly LogEvent[]): Chunk {
+    return new Chunk(after, events, this.#limits.pageFramesMax)
+  }
+
+  #trimTail(): void {
+    const tail = this.#tail
+    const { tailEventsMax, tailCharsMax } = this.#limits
+    while (tail.length - this.#tailStart > tailEventsMax || this.#tailChars > tailCharsMax) {
+      this.#tailChars -= tail[this.#tailStart]!.text.length
+      this.#tailStart += 1
+    }
+    if (this.#tailStart < tailEventsMax && this.#tailStart < tail.length) return
+    this.#tail = tail.slice(this.#tailStart)
+    this.#tailStart = 0
+  }
+
+  #clearTail(): void {
+    this.#tail = []
+    this.#tailStart = 0
+    this.#tailChars = 0
+  }
+}

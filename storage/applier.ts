@@ -1,0 +1,191 @@
+/**
+ * Carries batches from the log into the view, behind the answers. One fold takes in what is appended while the one
+ * before it is written; reads by key ask both before the view. All writes of the view go through here, one at a
+ * time. A fold that cannot be written is a failed commit: the journal ends.
+ */
+import type { Marker } from './environments.ts'
+import { Fold } from './fold.ts'
+import { ViewBehind } from './journal.ts'
+import type { Batch } from './redo.ts'
+import type { View } from './view.ts'
+
+/** How long a fold takes in batches before it is written when nobody waits for it: steps of one actor meet in it. */
+const LINGER_MS = 20
+/** Steps and events after which it is written at once: about 5 ms of main thread. */
+const FOLD_WEIGHT_MAX = 1_000
+/** Applier work that may wait before appends do. */
+const BACKLOG_MS_MAX = 50
+/** Below this much the estimate says nothing. */
+const BACKLOG_WEIGHT_MIN = 2_048
+/** Backlog at which the journal refuses outright, should a caller append without asking for room. */
+const BACKLOG_REFUSED_MS = 1_000
+/** First guess of the cost of one step or event; measured from then on. */
+const WEIGHT_MS_FIRST = 0.015
+/** Smaller folds are all flush: they say nothing about the cost of a step. */
+const MEASURED_WEIGHT_MIN = 256
+const MEASURED_SHARE = 0.2
+
+interface Waiter {
+  readonly batch: number
+  readonly resolve: () => void
+  readonly reject: (error: Error) => void
+  timer: NodeJS.Timeout | undefined
+}
+
+export class Applier {
+  /** Last batch and sequence that the view holds on disk. */
+  applied: Marker
+  readonly #view: View
+  readonly #onApplied: (batch: number) => void
+  readonly #onFailure: (error: unknown) => void
+  #pending = new Fold()
+  #writing: Fold | undefined
+  /** True while anything writes the view. */
+  #busy = false
+  #failure: Error | undefined
+  #timer: NodeJS.Timeout | undefined
+  #held = false
+  #weightMs = WEIGHT_MS_FIRST
+  #waiters: Waiter[] = []
+  #forRoom: (() => void)[] = []
+  #exclusive: (() => Promise<void>)[] = []
+
+  constructor(view: View, applied: Marker, onApplied: (batch: number) => void, onFailure: (error: unknown) => void) {
+    this.#view = view
+    this.applied = applied
+    this.#onApplied = onApplied
+    this.#onFailure = onFailure
+  }
+
+  /** Folds not yet in the view, newest first. */
+  folds(): readonly Fold[] {
+    if (this.#writing !== undefined) return [this.#pending, this.#writing]
+    return [this.#pending]
+  }
+
+  /** The newest answer that a fold gives. */
+  overlay<V>(ask: (fold: Fold) => V | undefined): V | undefined {
+    return ask(this.#pending) ?? (this.#writing === undefined ? undefined : ask(this.#writing))
+  }
+
+  /** Takes in a batch that is not to be written: the disk is full. From then on this view is written no more. */
+  hold(batch: Batch): void {
+    this.#held = true
+    this.#pending.add(batch)
+  }
+
+  add(batch: Batch): void {
+    this.#pending.add(batch)
+    if (this.#pending.weight >= FOLD_WEIGHT_MAX) this.#start()
+    else this.#timer ??= setTimeout(() => this.#start(), LINGER_MS)
+  }
+
+  /** Resolves when the view holds everything up to `batch`; rejects with ViewBehind after `withinMs`, if given. */
+  reached(batch: number, withinMs?: number): Promise<void> {
+    if (this.applied.batch >= batch) return Promise.resolve()
+    if (this.#failure !== undefined) return Promise.reject(this.#failure)
+    if (this.#held) return Promise.reject(new ViewBehind('the disk is full: the last batches are not in the view'))
+    return new Promise((resolve, reject) => {
+      const waiter: Waiter = { batch, resolve, reject, timer: undefined }
+      if (withinMs !== undefined) {
+        waiter.timer = setTimeout(() => {
+          this.#waiters.splice(this.#waiters.indexOf(waiter), 1)
+          reject(new ViewBehind(`the view is at batch ${this.applied.batch}, not yet at ${batch}`))
+        }, withinMs)
+      }
+      this.#waiters.push(waiter)
+      this.#start()
+    })
+  }
+
+  /** Writes the view between two folds. */
+  exclusive<V>(write: () => Promise<V>): Promise<V> {
+    if (this.#failure !== undefined) return Promise.reject(this.#failure)
+    return new Promise((resolve, reject) => {
+      this.#exclusive.push(async () => {
+        try {
+          resolve(await write())
+        } catch (error) {
+          reject(error)
+          throw error
+        }
+      })
+      this.#start()
+    })
+  }
+
+  backlogMs(): number {
+    const weight = this.#pending.weight + (this.#writing?.weight ?? 0)
+    return weight < BACKLOG_WEIGHT_MIN ? 0 : weight * this.#weightMs
+  }
+
+  get refuses(): boolean {
+    return this.backlogMs() > BACKLOG_REFUSED_MS
+  }
+
+  waitForRoom(resume: () => void): boolean {
+    if (this.#failure !== undefined || this.backlogMs() <= BACKLOG_MS_MAX) return false
+    this.#forRoom.push(resume)
+    this.#start()
+    return true
+  }
+
+  fail(error: Error): void {
+    this.#failure ??= error
+    clearTimeout(this.#timer)
+    for (const waiter of this.#waiters.splice(0)) {
+      clearTimeout(waiter.timer)
+      waiter.reject(error)
+    }
+    for (const resume of this.#forRoom.splice(0)) resume()
+  }
+
+  #start(): void {
+    if (this.#busy || this.#held || this.#failure !== undefined) return
+    this.#busy = true
+    clearTimeout(this.#timer)
+    this.#timer = undefined
+    this.#run().catch((error: unknown) => this.#onFailure(error))
+  }
+
+  async #run(): Promise<void> {
+    let first = true
+    while (this.#failure === undefined) {
+      const write = this.#exclusive.shift()
+      if (write !== undefined) await write()
+      else if (!this.#pending.empty && (first || this.#hurried)) await this.#apply()
+      else break
+      first = false
+    }
+    this.#busy = false
+    if (!this.#pending.empty) this.#timer ??= setTimeout(() => this.#start(), LINGER_MS)
+  }
+
+  /** Somebody waits for what is pending, or there is much of it. */
+  get #hurried(): boolean {
+    return this.#waiters.length > 0 || this.#forRoom.length > 0 || this.#pending.weight >= FOLD_WEIGHT_MAX
+  }
+
+  async #apply(): Promise<void> {
+    const fold = this.#pending
+    this.#writing = fold
+    this.#pending = new Fold()
+    const startedMs = performance.now()
+    const marker = await this.#view.write(fold, this.applied.epoch)
+    this.#writing = undefined
+    this.applied = marker
+    if (fold.weight >= MEASURED_WEIGHT_MIN) {
+      const weightMs = (performance.now() - startedMs) / fold.weight
+      this.#weightMs += MEASURED_SHARE * (weightMs - this.#weightMs)
+    }
+    this.#onApplied(marker.batch)
+    const waiting = this.#waiters
+    this.#waiters = waiting.filter((waiter) => waiter.batch > marker.batch)
+    for (const waiter of waiting) {
+      if (waiter.batch > marker.batch) continue
+      clearTimeout(waiter.timer)
+      waiter.resolve()
+    }
+    if (this.backlogMs() <= BACKLOG_MS_MAX) for (const resume of this.#forRoom.splice(0)) resume()
+  }
+}

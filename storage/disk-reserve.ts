@@ -1,0 +1,63 @@
+/**
+ * Watches the free space of a home. A full disk can abort the process inside LMDB, so writes are refused while
+ * there is still room: enough to finish what was acknowledged and to start again.
+ */
+import { statfs } from 'node:fs/promises'
+
+/** Free bytes of the file system. */
+export type FreeBytes = () => Promise<number>
+
+const CHECK_INTERVAL_MS = 2_000
+/** Written since the last look: look again before the interval ends. */
+const CHECK_AFTER_BYTES = 8 * 1024 * 1024
+
+/** What an unprivileged process may still use on the file system of `path`. */
+export function freeBytesOf(path: string): FreeBytes {
+  return async () => {
+    const { bavail, bsize } = await statfs(path)
+    return bavail * bsize
+  }
+}
+
+export class DiskReserve {
+  /** Less than the reserve is free. */
+  low = false
+  readonly #freeBytes: FreeBytes
+  readonly #reserveBytes: number
+  readonly #timer: NodeJS.Timeout
+  #writtenBytes = 0
+  #checking: Promise<void> | undefined
+
+  constructor(freeBytes: FreeBytes, reserveBytes: number) {
+    this.#freeBytes = freeBytes
+    this.#reserveBytes = reserveBytes
+    this.#timer = setInterval(() => this.check(), CHECK_INTERVAL_MS)
+    this.#timer.unref()
+  }
+
+  /** Tell of bytes written; looks at the disk after a large amount. */
+  wrote(bytes: number): void {
+    this.#writtenBytes += bytes
+    if (this.#writtenBytes >= CHECK_AFTER_BYTES) this.check()
+  }
+
+  /** Looks now; one look at a time. A file system that gives no answer leaves the last one standing. */
+  check(): Promise<void> {
+    this.#writtenBytes = 0
+    this.#checking ??= this.#freeBytes()
+      .then(
+        (bytes) => {
+          this.low = bytes < this.#reserveBytes
+        },
+        () => {},
+      )
+      .finally(() => {
+        this.#checking = undefined
+      })
+    return this.#checking
+  }
+
+  stop(): void {
+    clearInterval(this.#timer)
+  }
+}

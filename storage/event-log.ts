@@ -1,0 +1,224 @@
+/**
+ * The log: events by sequence without a hole, the redo of batches that the view does not hold yet, and the head.
+ * Every write is one `transactionSync` with a braced callback (a returned promise would leave the transaction
+ * open): when it returns the batch is on disk, when it throws nothing of it is. Hot: one transaction a turn.
+ */
+import { randomBytes } from 'node:crypto'
+import { CorruptRow } from './checked-text.ts'
+import { HEAD_EPOCH, HEAD_FLOOR, HEAD_LAST, HEAD_SCHEMA, type LogTables } from './environments.ts'
+import { HomeRefused } from './home-refused.ts'
+import type { EventPage, NewEvent, Step, StoredEvent } from './journal.ts'
+import { type Batch, decodeBatch, encodeBatch } from './redo.ts'
+
+/** The shape of both environments. A change of it needs a new number; see docs/OPERATIONS.md. */
+export const SCHEMA_VERSION = 1
+
+/** Applied redo rows deleted by one commit: more than a turn makes, few enough not to be felt. */
+const REDO_TRIMMED_MAX = 64
+const APPEND = { append: true }
+
+const EPOCH_CHARS = 12
+const EPOCH_ALPHABET = '0123456789abcdefghijklmnopqrstuv'
+
+/** Identity of a new log: 60 random bits. */
+export function mintEpoch(): string {
+  let epoch = ''
+  for (const byte of randomBytes(EPOCH_CHARS)) epoch += EPOCH_ALPHABET[byte % EPOCH_ALPHABET.length]
+  return epoch
+}
+
+/** Refuses a log that this program cannot read; a log without a schema is new. Throws HomeRefused. */
+export function assertSchema(head: LogTables['head'], home: string): void {
+  const schema = head.get(HEAD_SCHEMA)
+  if (schema === undefined || schema === String(SCHEMA_VERSION)) return
+  const advice =
+    Number(schema) > SCHEMA_VERSION
+      ? 'it was written by a newer version of Intendant: start that one'
+      : 'it was written by an older version: export its events with that one and import them into a new home'
+  throw new HomeRefused(
+    'schema_version',
+    `${home} has schema ${schema}, this program reads ${SCHEMA_VERSION}: ${advice}`,
+  )
+}
+
+export class EventLog {
+  readonly epoch: string
+  lastBatch: number
+  lastSequence: number
+  /** First sequence that the log still holds. */
+  oldestSequence: number
+  /** While a backup runs the redo rows stay, so that its copy of the log reaches back to its copy of the view. */
+  redoKept = false
+  readonly #tables: LogTables
+  #last: string
+  #redoTrimmed = 0
+  #applied = 0
+
+  /** Reads the head; a log without one is made, with a fresh epoch. */
+  constructor(tables: LogTables) {
+    this.#tables = tables
+    if (tables.head.get(HEAD_SCHEMA) === undefined) this.#create()
+    this.epoch = tables.head.get(HEAD_EPOCH)!
+    this.#last = tables.head.get(HEAD_LAST)!
+    const [batch, sequence] = this.#last.split(' ').map(Number)
+    this.lastBatch = batch!
+    this.lastSequence = sequence!
+    this.oldestSequence = Number(tables.head.get(HEAD_FLOOR))
+    this.#redoTrimmed = this.lastBatch
+    for (const first of tables.redo.getKeys({ limit: 1 })) this.#redoTrimmed = first - 1
+  }
+
+  /** Makes one batch durable. Returns it with its length in characters; throws when nothing of it was written. */
+  append(steps: readonly Step[], looseEvents: readonly NewEvent[]): { batch: Batch; chars: number } {
+    const firstSequence = this.lastSequence + 1
+    let lastSequence = this.lastSequence + looseEvents.length
+    for (const step of steps) lastSequence += step.events.length
+    const batch: Batch = { batch: this.lastBatch + 1, firstSequence, lastSequence, steps, looseEvents }
+    const redoText = encodeBatch(batch)
+    const last = `${batch.batch} ${lastSequence}`
+    let chars = redoText.length
+    this.#tables.env.transactionSync(() => {
+      this.#assertSoleWriter()
+      const { events, redo, head } = this.#tables
+      let sequence = firstSequence
+      for (const step of steps) {
+        for (const { text } of step.events) {
+          appendRow(events, sequence++, text)
+          chars += text.length
+        }
+      }
+      for (const { text } of looseEvents) {
+        appendRow(events, sequence++, text)
+        chars += text.length
+      }
+      appendRow(redo, batch.batch, redoText)
+      head.put(HEAD_LAST, last)
+      this.#trimRedo(REDO_TRIMMED_MAX)
+    })
+    this.#last = last
+    this.lastBatch = batch.batch
+    this.lastSequence = lastSequence
+    return { batch, chars }
+  }
+
+  /** The view holds every batch up to this one on disk: their redo may go. */
+  applied(batch: number): void {
+    this.#applied = batch
+  }
+
+  /** One flushed write: what an earlier process left visible and perhaps unflushed is on disk after it. */
+  flush(): void {
+    this.#tables.env.transactionSync(() => {
+      this.#assertSoleWriter()
+      this.#tables.head.put(HEAD_LAST, this.#last)
+      this.#trimRedo(Number.POSITIVE_INFINITY)
+    })
+  }
+
+  /** The batches after `batch`, in order and without a hole. Throws HomeRefused. */
+  *redoAfter(batch: number): Generator<Batch> {
+    let expected = batch + 1
+    for (; expected <= this.lastBatch; expected += 1) {
+      let text: string | undefined
+      try {
+        text = this.#tables.redo.get(expected)
+      } catch (error) {
+        if (!(error instanceof CorruptRow)) throw error
+        throw new HomeRefused('corrupt', `redo of batch ${expected} does not match its checksum: restore a backup`)
+      }
+      if (text === undefined) {
+        throw new HomeRefused(
+          'redo_missing',
+          `the view is at batch ${batch}, and the log has no redo of batch ${expected}: restore a backup`,
+        )
+      }
+      yield decodeBatch(text)
+    }
+  }
+
+  /** Deletes the oldest events, up to and without `sequence`, and moves the floor in the same transaction. */
+  removeBefore(sequence: number): void {
+    this.#tables.env.transactionSync(() => {
+      this.#assertSoleWriter()
+      for (let row = this.oldestSequence; row < sequence; row += 1) this.#tables.events.remove(row)
+      this.#tables.head.put(HEAD_FLOOR, String(sequence))
+    })
+    this.oldestSequence = sequence
+  }
+
+  page(afterSequence: number, limit: number, bytesMax: number): EventPage {
+    const oldestSequence = Number(this.#tables.head.get(HEAD_FLOOR))
+    const events: StoredEvent[] = []
+    let chars = 0
+    let expected = Math.max(afterSequence + 1, oldestSequence)
+    try {
+      for (const { key, value } of this.#tables.events.getRange({ start: expected, limit })) {
+        chars += value.length
+        if (chars > bytesMax && events.length > 0) break
+        events.push({ sequence: key, text: value })
+        expected = key + 1
+      }
+    } catch (error) {
+      throw named(error, expected)
+    }
+    return { events, oldestSequence, lastSequence: this.lastSequence }
+  }
+
+  pageBackward(beforeSequence: number, limit: number): EventPage {
+    const oldestSequence = Number(this.#tables.head.get(HEAD_FLOOR))
+    const events: StoredEvent[] = []
+    let expected = Math.min(beforeSequence - 1, this.lastSequence)
+    try {
+      for (const { key, value } of this.#tables.events.getRange({ start: expected, reverse: true, limit })) {
+        events.push({ sequence: key, text: value })
+        expected = key - 1
+      }
+    } catch (error) {
+      throw named(error, expected)
+    }
+    return { events, oldestSequence, lastSequence: this.lastSequence }
+  }
+
+  event(sequence: number): string | undefined {
+    try {
+      return this.#tables.events.get(sequence)
+    } catch (error) {
+      throw named(error, sequence)
+    }
+  }
+
+  /** Another process that writes this log would give a sequence twice: found before the write, in its transaction. */
+  #assertSoleWriter(): void {
+    const last = this.#tables.head.get(HEAD_LAST)
+    if (last !== this.#last) throw new Error(`another process wrote this log: its head is ${last}, not ${this.#last}`)
+  }
+
+  #trimRedo(rowsMax: number): void {
+    if (this.redoKept) return
+    const to = Math.min(this.#applied, this.#redoTrimmed + rowsMax)
+    while (this.#redoTrimmed < to) {
+      this.#redoTrimmed += 1
+      this.#tables.redo.remove(this.#redoTrimmed)
+    }
+  }
+
+  #create(): void {
+    this.#tables.env.transactionSync(() => {
+      const { head } = this.#tables
+      head.put(HEAD_SCHEMA, String(SCHEMA_VERSION))
+      head.put(HEAD_EPOCH, mintEpoch())
+      head.put(HEAD_LAST, '0 0')
+      head.put(HEAD_FLOOR, '1')
+    })
+  }
+}
+
+/** Puts a row behind the last one. lmdb-js reports a key that is not the greatest by its result alone. */
+function appendRow(rows: LogTables['events'], key: number, text: string): void {
+  const taken = rows.putSync(key, text, APPEND) as unknown
+  if (taken === false) throw new Error(`row ${key} is not behind the last row of its database`)
+}
+
+function named(error: unknown, sequence: number): unknown {
+  return error instanceof CorruptRow ? new CorruptRow(`event ${sequence} does not match its checksum`) : error
+}

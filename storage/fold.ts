@@ -1,0 +1,161 @@
+/**
+ * Batches that the log holds and the view does not yet: folded together as they come, so that one object is both
+ * the overlay that reads by key look in first and the list of rows that the applier will write. Last write wins,
+ * and a row that came and went within one fold is never written. Hot: plain maps, no copies of steps.
+ */
+import type { Term } from '../machines/machine.ts'
+import type { NewEvent, OutboxKey, OutboxRow, Step, TimerRow } from './journal.ts'
+import type { Batch } from './redo.ts'
+
+export interface EventIdEntry {
+  readonly id: string
+  readonly project: string
+  readonly traceId: string | null
+  readonly sequence: number
+  /** Another event with the same id in another project or trace. */
+  readonly next: EventIdEntry | undefined
+}
+
+export interface TermChange {
+  readonly kind: string
+  readonly id: string
+  readonly term: Term
+  readonly before: boolean
+  after: boolean
+}
+
+export interface TimerChange {
+  readonly kind: string
+  readonly id: string
+  readonly name: string
+  readonly dueMs: number
+  /** Undefined: cleared. */
+  readonly row: TimerRow | undefined
+}
+
+export interface OutboxChange {
+  readonly key: OutboxKey
+  /** Undefined: consumed. */
+  readonly row: OutboxRow | undefined
+}
+
+function two<V>(outer: Map<string, Map<string, V>>, key: string): Map<string, V> {
+  let inner = outer.get(key)
+  if (inner === undefined) {
+    inner = new Map()
+    outer.set(key, inner)
+  }
+  return inner
+}
+
+/** (kind, id, n) as one string: the kind has no line break, so no two are alike. */
+export const outboxName = (kind: string, id: string, n: number): string => `${n}\n${kind}\n${id}`
+
+export class Fold {
+  /** First and last batch and last event sequence in the fold; 0 while it is empty. */
+  firstBatch = 0
+  lastBatch = 0
+  lastSequence = 0
+  /** Steps and events taken in: the measure of the work to apply. */
+  weight = 0
+
+  /** kind -> id -> record. */
+  readonly records = new Map<string, Map<string, string>>()
+  readonly eventIds = new Map<string, EventIdEntry>()
+  /** Trace id or item id -> sequences, ascending. */
+  readonly traces = new Map<string, number[]>()
+  readonly items = new Map<string, number[]>()
+  readonly terms = new Map<string, TermChange>()
+  readonly timers = new Map<string, TimerChange>()
+  readonly outbox = new Map<string, OutboxChange>()
+  /** scope -> key -> value. */
+  readonly reservations = new Map<string, Map<string, string>>()
+
+  get empty(): boolean {
+    return this.lastBatch === 0
+  }
+
+  add(batch: Batch): void {
+    let sequence = batch.firstSequence
+    for (const step of batch.steps) {
+      this.#step(step)
+      for (const event of step.events) this.#event(event, sequence++)
+    }
+    for (const event of batch.looseEvents) this.#event(event, sequence++)
+    if (this.firstBatch === 0) this.firstBatch = batch.batch
+    this.lastBatch = batch.batch
+    this.lastSequence = batch.lastSequence
+    this.weight += batch.steps.length + batch.looseEvents.length
+  }
+
+  /** Sequence of an event in this fold. */
+  eventSequence(project: string, traceId: string | null, id: string): number | undefined {
+    let entry = this.eventIds.get(id)
+    while (entry !== undefined) {
+      if (entry.project === project && entry.traceId === traceId) return entry.sequence
+      entry = entry.next
+    }
+    return undefined
+  }
+
+  hasTrace(project: string, traceId: string): boolean {
+    if (!this.traces.has(traceId)) return false
+    for (let entry of this.eventIds.values()) {
+      for (;;) {
+        if (entry.traceId === traceId && entry.project === project) return true
+        if (entry.next === undefined) break
+        entry = entry.next
+      }
+    }
+    return false
+  }
+
+  #step(step: Step): void {
+    two(this.records, step.kind).set(step.id, step.record)
+    for (const term of step.termsRemoved) this.#term(step, term, false)
+    for (const term of step.termsAdded) this.#term(step, term, true)
+    for (const timer of step.timersCleared) this.#timer(step, timer.name, timer.dueMs, undefined)
+    for (const timer of step.timersSet) this.#timer(step, timer.name, timer.dueMs, timer)
+    for (const row of step.outbox) {
+      const key = { kind: step.kind, id: step.id, n: row.n }
+      this.outbox.set(outboxName(key.kind, key.id, key.n), { key, row })
+    }
+    if (step.consumed !== undefined) this.#consume(step.consumed)
+    const reserved = step.reservation
+    if (reserved !== undefined) two(this.reservations, reserved.scope).set(reserved.key, reserved.value)
+  }
+
+  #term(step: Step, term: Term, present: boolean): void {
+    const name = `${step.kind}\n${term.index}\n${term.order}\n${step.id}\n${term.value}`
+    const change = this.terms.get(name)
+    if (change === undefined) {
+      this.terms.set(name, { kind: step.kind, id: step.id, term, before: !present, after: present })
+    } else {
+      change.after = present
+    }
+  }
+
+  #timer(step: Step, name: string, dueMs: number, row: TimerRow | undefined): void {
+    this.timers.set(`${dueMs}\n${step.kind}\n${step.id}\n${name}`, { kind: step.kind, id: step.id, name, dueMs, row })
+  }
+
+  /** A message sent and consumed within one fold leaves no trace: the view never held it. */
+  #consume(key: OutboxKey): void {
+    const name = outboxName(key.kind, key.id, key.n)
+    if (this.outbox.get(name)?.row !== undefined) this.outbox.delete(name)
+    else this.outbox.set(name, { key, row: undefined })
+  }
+
+  #event(event: NewEvent, sequence: number): void {
+    const { id, project, traceId, itemId } = event
+    this.eventIds.set(id, { id, project, traceId, sequence, next: this.eventIds.get(id) })
+    if (traceId !== null) append(this.traces, traceId, sequence)
+    if (itemId !== undefined) append(this.items, itemId, sequence)
+  }
+}
+
+function append(histories: Map<string, number[]>, id: string, sequence: number): void {
+  const sequences = histories.get(id)
+  if (sequences === undefined) histories.set(id, [sequence])
+  else sequences.push(sequence)
+}

@@ -1,0 +1,20 @@
+/** Why a home is not opened. Found before anything in it is changed; the sentence says what to do. */
+export type HomeRefusal =
+  | 'locked'
+  | 'schema_version'
+  | 'view_of_another_log'
+  | 'view_ahead'
+  | 'redo_missing'
+  | 'corrupt'
+  | 'disk_reserve'
+  | 'not_empty'
+
+export class HomeRefused extends Error {
+  override readonly name = 'HomeRefused'
+  readonly code: HomeRefusal
+
+  constructor(code: HomeRefusal, message: string) {
+    super(message)
+    this.code = code
+  }
+}

@@ -1,0 +1,31 @@
+/** What the indexes know of an event, read back from its text: for retention and for `verify`. */
+export interface EventIdentity {
+  readonly id: string
+  readonly project: string
+  readonly traceId: string | null
+  /** Milliseconds since the epoch. */
+  readonly recordedMs: number
+  /** Work items that the event's history rows may be under. */
+  readonly itemIds: readonly string[]
+}
+
+/** Where payloads name a work item (SPEC 6.7 to 6.9, 6.18). */
+const ITEM_FIELDS = ['item_id', 'work_item_id'] as const
+
+/** Throws SyntaxError when the text is not JSON. */
+export function identityOf(text: string): EventIdentity {
+  const event = JSON.parse(text) as {
+    id: string
+    project: string
+    trace_id: string | null
+    recorded_at: string
+    payload?: Record<string, unknown>
+  }
+  const itemIds: string[] = []
+  for (const field of ITEM_FIELDS) {
+    const value = event.payload?.[field]
+    if (typeof value === 'string') itemIds.push(value)
+  }
+  const { id, project, trace_id: traceId, recorded_at: recordedAt } = event
+  return { id, project, traceId: traceId ?? null, recordedMs: Date.parse(recordedAt), itemIds }
+}

@@ -1,0 +1,204 @@
+/**
+ * The journal: the one contract between the actor system and whatever keeps its steps. A step is durable when
+ * it is answered; steps of different actors share nothing. LMDB implements it on one machine, and an in-memory
+ * one for tests and simulation; both pass test/storage/contract.
+ */
+import type { Term } from '../machines/machine.ts'
+
+export interface NewEvent {
+  /** `evt_` + 32 hex digits. */
+  readonly id: string
+  readonly project: string
+  readonly traceId: string | null
+  /** A work item the event speaks of, for its history. */
+  readonly itemId?: string
+  /** The event's JSON text, exactly as Watch and HTTP send it. */
+  readonly text: string
+}
+
+export interface TimerRow {
+  readonly name: string
+  /** Absolute, milliseconds since the epoch. */
+  readonly dueMs: number
+  readonly generation: number
+  readonly message: object
+}
+
+/** A message on its way from one actor to another. (sender, n) identifies it; n grows by one per sender. */
+export interface OutboxRow {
+  readonly n: number
+  readonly toKind: string
+  readonly toId: string
+  readonly message: object
+}
+
+export interface OutboxKey {
+  readonly kind: string
+  readonly id: string
+  readonly n: number
+}
+
+/** A name once given, so that it is not given twice: [scope, key] -> value. */
+export interface Reservation {
+  readonly scope: string
+  readonly key: string
+  readonly value: string
+}
+
+/** One step of one actor, self-contained. Everything in it becomes durable together or not at all. */
+export interface Step {
+  readonly kind: string
+  readonly id: string
+  /** The actor's version after this step; the step is valid only upon version - 1. 1 for the first. */
+  readonly version: number
+  /** JSON text of the actor's whole record (runtime/record.ts). */
+  readonly record: string
+  readonly termsAdded: readonly Term[]
+  readonly termsRemoved: readonly Term[]
+  readonly events: readonly NewEvent[]
+  readonly timersSet: readonly TimerRow[]
+  readonly timersCleared: readonly { readonly name: string; readonly dueMs: number }[]
+  readonly outbox: readonly OutboxRow[]
+  /** The outbox row whose delivery this step is. */
+  readonly consumed?: OutboxKey
+  readonly reservation?: Reservation
+}
+
+export interface Commit {
+  readonly batch: number
+  /** Sequence of the first event in the batch; events are numbered in the order of the steps. */
+  readonly firstSequence: number
+  /** Sequence of the last event in the log after this batch. */
+  readonly lastSequence: number
+}
+
+/** A commit that failed: nothing of it is visible, and the journal takes no more. */
+export class JournalFailure extends Error {
+  override readonly name = 'JournalFailure'
+}
+
+export interface StoredEvent {
+  readonly sequence: number
+  readonly text: string
+}
+
+export interface EventPage {
+  readonly events: readonly StoredEvent[]
+  /** First sequence that the log still holds, read in the same transaction as the page. */
+  readonly oldestSequence: number
+  /** Last sequence of the log as seen by this page. */
+  readonly lastSequence: number
+}
+
+export interface ListQuery {
+  readonly kind: string
+  readonly index: string
+  readonly value: string
+  readonly limit: number
+  /** Newest (highest order) first. */
+  readonly reverse: boolean
+  /** Go on behind this row: the `order` and `id` of the last row of the page before. */
+  readonly after?: { readonly order: string; readonly id: string }
+}
+
+export interface ListRow {
+  readonly id: string
+  readonly order: string
+  /** JSON text of the actor's record, from the same read transaction. */
+  readonly record: string
+}
+
+export interface ListPage {
+  readonly rows: readonly ListRow[]
+  readonly more: boolean
+  /** Last event sequence that the page is true for: its `Watch-Cursor`. */
+  readonly sequence: number
+}
+
+/** What retention may remove: events before a sequence, or recorded before a time (milliseconds since the epoch). */
+export type TrimCut = { readonly beforeSequence: number } | { readonly recordedBeforeMs: number }
+
+export interface TrimStep {
+  readonly removed: number
+  /** The cut is not reached yet: call again. */
+  readonly more: boolean
+}
+
+/** An entity to forget, with the terms that its present record is listed under. */
+export interface RemovedEntity {
+  readonly kind: string
+  readonly id: string
+  readonly terms: readonly Term[]
+}
+
+export interface Journal {
+  /** Identity of this log: made when it is created or restored. In every cursor. */
+  readonly epoch: string
+  /** True when `append` answers before it returns, so that one turn may stack several steps of one actor. */
+  readonly synchronous: boolean
+  readonly lastSequence: number
+  readonly oldestSequence: number
+
+  /** Make the steps durable, in order, as one batch. `done` is called once, with the failure or the commit. */
+  append(steps: readonly Step[], done: (failure: JournalFailure | null, commit: Commit | null) => void): void
+
+  /** The actor's record as last committed (unapplied batches first, then the view). */
+  actor(kind: string, id: string): string | undefined
+  /** Sequence of an event already recorded, by its identity. */
+  eventSequence(project: string, traceId: string | null, eventId: string): number | undefined
+  /** Whether any event of this trace was recorded in the project. */
+  hasTrace(project: string, traceId: string): boolean
+  reservation(scope: string, key: string): string | undefined
+
+  /** Up to `limit` events after `afterSequence`, at most about `bytesMax` of text (at least one event). */
+  events(afterSequence: number, limit: number, bytesMax: number): EventPage
+  /** Up to `limit` events before `beforeSequence`, newest first. */
+  eventsBackward(beforeSequence: number, limit: number): EventPage
+  /** Sequences of the events of a trace or of a work item, ascending, after `afterSequence`. */
+  history(of: 'trace' | 'item', id: string, afterSequence: number, limit: number): readonly number[]
+  event(sequence: number): string | undefined
+
+  /** A page of an index. Waits until the view has reached the last acknowledged batch; at most 250 ms, then rejects with ViewBehind. */
+  list(query: ListQuery): Promise<ListPage>
+  /** Number of entities under (kind, index, value). */
+  count(kind: string, index: string, value: string): number
+
+  /** Timers due in [fromMs, toMs), earliest first. Read at start and when the window moves on. */
+  timers(
+    fromMs: number,
+    toMs: number,
+    limit: number,
+  ): readonly (TimerRow & { readonly kind: string; readonly id: string })[]
+  /** Every message not yet consumed, by sender and n. Read at start. */
+  outbox(): Iterable<OutboxKey & OutboxRow>
+  /** Every id under an index, with its record: read at start, in pages of its own. */
+  scan(kind: string, index: string, value: string): Iterable<ListRow>
+
+  /**
+   * Make events durable that are no step of an actor (import): one batch, numbered in order, answered like
+   * `append`. The caller has asked `eventSequence` first; an event given twice would be recorded twice.
+   */
+  appendEvents(events: readonly NewEvent[], done: (failure: JournalFailure | null, commit: Commit | null) => void): void
+
+  /** True: hold the next append until `resume` is called, once (the view is too far behind). False: go on. */
+  waitForRoom(resume: () => void): boolean
+  /** Resolves when lists show every batch acknowledged before the call; rejects with the JournalFailure. */
+  settled(): Promise<void>
+
+  /** One step of retention: at most 1,000 of the oldest events, their ids and histories. Nothing an unapplied batch needs. */
+  trim(cut: TrimCut): Promise<TrimStep>
+  /**
+   * Forget entities (settled and past retention) that the caller keeps no actor of: record and list rows. One with
+   * an unapplied step, or unknown, is passed over. Resolves to the number removed.
+   */
+  removeEntities(entities: readonly RemovedEntity[]): Promise<number>
+
+  /** Why the journal takes no writes now (`disk_reserve`, `view_backlog`, `read_only`), or undefined. Cheap: asked before each message. */
+  refuses(): string | undefined
+  close(): Promise<void>
+}
+
+/** The view did not reach the last acknowledged batch in time: 503, retry. */
+export class ViewBehind extends Error {
+  override readonly name = 'ViewBehind'
+}

@@ -1,0 +1,366 @@
+/**
+ * The journal on LMDB, on one machine. What is true is the view at batch k plus the redo after k; an append is one
+ * flushed transaction of the log, and answers before it returns. It may be killed at any moment: starting again
+ * applies what the redo holds. After a failed commit nothing more is written: LMDB cannot be trusted on after it.
+ */
+import { existsSync } from 'node:fs'
+import { Applier } from './applier.ts'
+import { DiskReserve, type FreeBytes, freeBytesOf } from './disk-reserve.ts'
+import { type Environments, environmentPaths, type Marker, openEnvironments } from './environments.ts'
+import { assertSchema, EventLog } from './event-log.ts'
+import { HomeRefused } from './home-refused.ts'
+import { type InstanceLock, lockInstance } from './instance-lock.ts'
+import type {
+  Commit,
+  EventPage,
+  Journal,
+  ListPage,
+  ListQuery,
+  ListRow,
+  NewEvent,
+  OutboxKey,
+  OutboxRow,
+  RemovedEntity,
+  Step,
+  TrimCut,
+  TrimStep,
+} from './journal.ts'
+import { JournalFailure } from './journal.ts'
+import { assertStep } from './keys.ts'
+import { historyAcross, outboxAcross, timersAcross } from './overlay.ts'
+import { trimOldest } from './retention.ts'
+import { type DueTimer, View } from './view.ts'
+
+export interface LmdbJournalOptions {
+  /** `ENGINE_HOME`. Made when it does not exist. */
+  readonly home: string
+  readonly diskReserveBytes: number
+  /** Where free space is read; the file system of the home unless given. */
+  readonly freeBytes?: FreeBytes
+  /** A commit failed: answer 503 to all in flight and end the process. Called once. */
+  readonly onFailure: (failure: JournalFailure) => void
+}
+
+type Done = (failure: JournalFailure | null, commit: Commit | null) => void
+
+const LIST_WAIT_MS = 250
+const NO_STEPS: readonly Step[] = []
+const NO_EVENTS: readonly NewEvent[] = []
+
+export class LmdbJournal implements Journal {
+  readonly home: string
+  readonly synchronous = true
+  readonly environments: Environments
+  readonly #log: EventLog
+  readonly #view: View
+  readonly #applier: Applier
+  readonly #disk: DiskReserve
+  readonly #lock: InstanceLock
+  readonly #readOnly: boolean
+  readonly #onFailure: (failure: JournalFailure) => void
+  #failure: JournalFailure | undefined
+  #closed = false
+  #trimming: Promise<unknown> = Promise.resolve()
+
+  /** Use `openLmdbJournal`. */
+  constructor(
+    options: LmdbJournalOptions,
+    parts: {
+      environments: Environments
+      log: EventLog
+      view: View
+      applied: Marker
+      disk: DiskReserve
+      lock: InstanceLock
+    },
+    readOnly: boolean,
+  ) {
+    this.home = options.home
+    this.environments = parts.environments
+    this.#log = parts.log
+    this.#view = parts.view
+    this.#disk = parts.disk
+    this.#lock = parts.lock
+    this.#readOnly = readOnly
+    this.#onFailure = options.onFailure
+    this.#applier = new Applier(
+      parts.view,
+      parts.applied,
+      (batch) => this.#log.applied(batch),
+      (error) => this.#fail('the view could not be written', error),
+    )
+  }
+
+  get epoch(): string {
+    return this.#log.epoch
+  }
+
+  get lastSequence(): number {
+    return this.#log.lastSequence
+  }
+
+  get oldestSequence(): number {
+    return this.#log.oldestSequence
+  }
+
+  /** What the view holds on disk: at most the last batch. */
+  get applied(): Marker {
+    return this.#applier.applied
+  }
+
+  append(steps: readonly Step[], done: Done): void {
+    for (const step of steps) assertStep(step)
+    this.#append(steps, NO_EVENTS, done)
+  }
+
+  appendEvents(events: readonly NewEvent[], done: Done): void {
+    this.#append(NO_STEPS, events, done)
+  }
+
+  actor(kind: string, id: string): string | undefined {
+    return this.#applier.overlay((fold) => fold.records.get(kind)?.get(id)) ?? this.#view.record(kind, id)
+  }
+
+  eventSequence(project: string, traceId: string | null, eventId: string): number | undefined {
+    const sequence =
+      this.#applier.overlay((fold) => fold.eventSequence(project, traceId, eventId)) ??
+      this.#view.eventSequence(project, traceId, eventId)
+    return sequence !== undefined && sequence < this.oldestSequence ? undefined : sequence
+  }
+
+  hasTrace(project: string, traceId: string): boolean {
+    return (
+      this.#applier.overlay((fold) => fold.hasTrace(project, traceId) || undefined) ??
+      this.#view.hasTrace(project, traceId)
+    )
+  }
+
+  reservation(scope: string, key: string): string | undefined {
+    return this.#applier.overlay((fold) => fold.reservations.get(scope)?.get(key)) ?? this.#view.reservation(scope, key)
+  }
+
+  events(afterSequence: number, limit: number, bytesMax: number): EventPage {
+    return this.#log.page(afterSequence, limit, bytesMax)
+  }
+
+  eventsBackward(beforeSequence: number, limit: number): EventPage {
+    return this.#log.pageBackward(beforeSequence, limit)
+  }
+
+  event(sequence: number): string | undefined {
+    return this.#log.event(sequence)
+  }
+
+  history(of: 'trace' | 'item', id: string, afterSequence: number, limit: number): readonly number[] {
+    const after = Math.max(afterSequence, this.oldestSequence - 1)
+    return historyAcross(this.#view.history(of, id, after, limit), this.#applier.folds(), of, id, after, limit)
+  }
+
+  async list(query: ListQuery): Promise<ListPage> {
+    await this.#applier.reached(this.#log.lastBatch, LIST_WAIT_MS)
+    return this.#view.list(query)
+  }
+
+  count(kind: string, index: string, value: string): number {
+    let count = this.#view.count(kind, index, value)
+    for (const fold of this.#applier.folds()) {
+      for (const change of fold.terms.values()) {
+        if (change.kind !== kind || change.term.index !== index || change.term.value !== value) continue
+        count += Number(change.after) - Number(change.before)
+      }
+    }
+    return count
+  }
+
+  timers(fromMs: number, toMs: number, limit: number): readonly DueTimer[] {
+    return timersAcross((max) => this.#view.timers(fromMs, toMs, max), this.#applier.folds(), fromMs, toMs, limit)
+  }
+
+  outbox(): Iterable<OutboxKey & OutboxRow> {
+    return outboxAcross(this.#view.outbox(), this.#applier.folds())
+  }
+
+  scan(kind: string, index: string, value: string): Iterable<ListRow> {
+    return this.#view.scan(kind, index, value)
+  }
+
+  refuses(): string | undefined {
+    if (this.#readOnly || this.#failure !== undefined || this.#closed) return 'read_only'
+    if (this.#disk.low) return 'disk_reserve'
+    return this.#applier.refuses ? 'view_backlog' : undefined
+  }
+
+  waitForRoom(resume: () => void): boolean {
+    return this.#applier.waitForRoom(resume)
+  }
+
+  settled(): Promise<void> {
+    return this.#applier.reached(this.#log.lastBatch)
+  }
+
+  trim(cut: TrimCut): Promise<TrimStep> {
+    return this.#serially(async () => {
+      this.#assertWritable()
+      return trimOldest(this.#log, this.#view, this.#applier, cut, (error) => this.#fail('retention failed', error))
+    })
+  }
+
+  async removeEntities(entities: readonly RemovedEntity[]): Promise<number> {
+    this.#assertWritable()
+    return this.#applier.exclusive(() => {
+      const idle = entities.filter(
+        ({ kind, id }) => this.#applier.overlay((fold) => fold.records.get(kind)?.get(id)) === undefined,
+      )
+      return this.#view.removeEntities(idle)
+    })
+  }
+
+  /**
+   * Runs `copy` while retention and the trimming of redo rest, so that what it copies of the log reaches back to
+   * what it copied of the view. It is handed the way to let the redo go early.
+   */
+  whileRedoKept<V>(copy: (releaseRedo: () => void) => Promise<V>): Promise<V> {
+    const releaseRedo = () => {
+      this.#log.redoKept = false
+    }
+    return this.#serially(async () => {
+      this.#log.redoKept = true
+      return copy(releaseRedo).finally(releaseRedo)
+    })
+  }
+
+  /** Looks at the free space now rather than at the next interval. */
+  checkDisk(): Promise<void> {
+    return this.#disk.check()
+  }
+
+  /** Nothing is written to the view until the promise settles: for maintenance that needs it at rest. */
+  holdView(until: Promise<void>): Promise<void> {
+    return this.#applier.exclusive(() => until)
+  }
+
+  /** Carries everything into the view and closes both environments. A failed journal is closed as it is. */
+  async close(): Promise<void> {
+    if (this.#closed) return
+    await this.#trimming
+    if (this.#failure === undefined && !this.#readOnly) {
+      try {
+        await this.settled()
+        this.#log.flush()
+      } catch (error) {
+        this.#fail('closing failed', error)
+      }
+    }
+    this.#closed = true
+    this.#applier.fail(new JournalFailure('the journal is closed'))
+    this.#disk.stop()
+    await this.environments.close()
+    await this.#lock.release()
+  }
+
+  /** Called once by `openLmdbJournal`, before anybody else has the journal. */
+  async start(): Promise<void> {
+    if (this.#readOnly) {
+      for (const batch of this.#log.redoAfter(this.applied.batch)) this.#applier.hold(batch)
+      return
+    }
+    for (const batch of this.#log.redoAfter(this.applied.batch)) {
+      this.#applier.add(batch)
+      if (this.#applier.waitForRoom(() => {})) await this.#applier.reached(batch.batch)
+    }
+    await this.settled()
+    await this.#view.writeMarker(this.applied)
+    this.#log.applied(this.applied.batch)
+    this.#log.flush()
+  }
+
+  #append(steps: readonly Step[], looseEvents: readonly NewEvent[], done: Done): void {
+    if (this.#failure !== undefined || this.#readOnly || this.#closed) {
+      done(this.#failure ?? new JournalFailure('the journal takes no writes'), null)
+      return
+    }
+    let written: ReturnType<EventLog['append']>
+    try {
+      written = this.#log.append(steps, looseEvents)
+    } catch (error) {
+      done(this.#fail('the log could not be written', error), null)
+      return
+    }
+    this.#applier.add(written.batch)
+    this.#disk.wrote(written.chars)
+    done(null, written.batch)
+  }
+
+  #fail(what: string, cause: unknown): JournalFailure {
+    if (this.#failure === undefined) {
+      const reason = cause instanceof Error ? cause.message : String(cause)
+      this.#failure = new JournalFailure(`${what}: ${reason}`, { cause })
+      this.#applier.fail(this.#failure)
+      this.#onFailure(this.#failure)
+    }
+    return this.#failure
+  }
+
+  #assertWritable(): void {
+    if (this.#failure !== undefined) throw this.#failure
+    if (this.#readOnly || this.#closed) throw new JournalFailure('the journal takes no writes')
+  }
+
+  /** Retention and backups, one after another. */
+  #serially<V>(work: () => Promise<V>): Promise<V> {
+    const result = this.#trimming.then(work)
+    this.#trimming = result.catch(() => {})
+    return result
+  }
+}
+
+/**
+ * Opens the home, or makes it. The instance lock comes first, then the schema; a view ahead of its log is refused;
+ * what the redo holds is applied; one flushed write; only then is the journal there to serve. Under the disk
+ * reserve it is opened for reading alone. Throws HomeRefused.
+ */
+export async function openLmdbJournal(options: LmdbJournalOptions): Promise<LmdbJournal> {
+  const lock = await lockInstance(options.home)
+  const disk = new DiskReserve(options.freeBytes ?? freeBytesOf(options.home), options.diskReserveBytes)
+  let environments: Environments | undefined
+  try {
+    await disk.check()
+    if (disk.low && !existsSync(environmentPaths(options.home).log)) {
+      throw new HomeRefused(
+        'disk_reserve',
+        `${options.home} is new and its disk is nearly full: free some space, or choose another home`,
+      )
+    }
+    environments = await openEnvironments(options.home, (head) => assertSchema(head, options.home))
+    const log = new EventLog(environments.log)
+    const view = new View(environments.view)
+    const applied = assertMarker(view.marker(), log, options.home)
+    const parts = { environments, log, view, applied, disk, lock }
+    const journal = new LmdbJournal(options, parts, disk.low)
+    await journal.start()
+    return journal
+  } catch (error) {
+    disk.stop()
+    await environments?.close()
+    await lock.release()
+    throw error
+  }
+}
+
+/** The view's marker, if it fits this log. A view without one is new: all of its redo must be there. */
+function assertMarker(marker: Marker | undefined, log: EventLog, home: string): Marker {
+  if (marker === undefined) return { epoch: log.epoch, batch: 0, sequence: 0 }
+  if (marker.epoch !== log.epoch) {
+    throw new HomeRefused(
+      'view_of_another_log',
+      `${home}/view belongs to log ${marker.epoch}, ${home}/log is ${log.epoch}: put back the two that belong together, or restore a backup`,
+    )
+  }
+  if (marker.batch > log.lastBatch) {
+    throw new HomeRefused(
+      'view_ahead',
+      `${home}/view is at batch ${marker.batch}, ${home}/log ends at ${log.lastBatch}: the log has lost batches; restore a backup`,
+    )
+  }
+  return marker
+}

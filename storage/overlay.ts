@@ -1,0 +1,67 @@
+/** Answers made of the view and of the folds that it does not hold yet, as if all were applied. */
+import type { Fold } from './fold.ts'
+import { outboxName } from './fold.ts'
+import type { OutboxKey, OutboxRow } from './journal.ts'
+import type { DueTimer } from './view.ts'
+
+/** `applied` are the view's sequences after `afterSequence`; folds come newest first and hold only later ones. */
+export function historyAcross(
+  applied: number[],
+  folds: readonly Fold[],
+  of: 'trace' | 'item',
+  id: string,
+  afterSequence: number,
+  limit: number,
+): readonly number[] {
+  for (const fold of [...folds].reverse()) {
+    const sequences = (of === 'trace' ? fold.traces : fold.items).get(id)
+    if (sequences === undefined) continue
+    for (const sequence of sequences) {
+      if (applied.length >= limit) return applied
+      if (sequence > afterSequence) applied.push(sequence)
+    }
+  }
+  return applied
+}
+
+/** The view is asked for as many more rows as the folds may have cleared. */
+export function timersAcross(
+  view: (max: number) => DueTimer[],
+  folds: readonly Fold[],
+  fromMs: number,
+  toMs: number,
+  limit: number,
+): readonly DueTimer[] {
+  let changed = 0
+  for (const fold of folds) changed += fold.timers.size
+  if (changed === 0) return view(limit)
+  const name = (timer: { kind: string; id: string; name: string; dueMs: number }) =>
+    `${timer.dueMs}\n${timer.kind}\n${timer.id}\n${timer.name}`
+  const due = new Map(view(limit + changed).map((timer) => [name(timer), timer]))
+  for (const fold of [...folds].reverse()) {
+    for (const { kind, id, row, dueMs, name: timer } of fold.timers.values()) {
+      if (dueMs < fromMs || dueMs >= toMs) continue
+      if (row === undefined) due.delete(name({ kind, id, name: timer, dueMs }))
+      else due.set(name({ kind, id, name: timer, dueMs }), { ...row, kind, id })
+    }
+  }
+  return [...due.values()].sort((a, b) => a.dueMs - b.dueMs).slice(0, limit)
+}
+
+export function* outboxAcross(
+  view: Iterable<OutboxKey & OutboxRow>,
+  folds: readonly Fold[],
+): Generator<OutboxKey & OutboxRow> {
+  for (const row of view) {
+    const name = outboxName(row.kind, row.id, row.n)
+    if (!folds.some((fold) => fold.outbox.has(name))) yield row
+  }
+  const seen = new Set<string>()
+  for (const fold of folds) {
+    for (const [name, { key, row }] of fold.outbox) {
+      if (seen.has(name)) continue
+      seen.add(name)
+      if (row !== undefined) yield { ...key, ...row }
+    }
+  }
+}

@@ -1,0 +1,282 @@
+/**
+ * The view: what the actors are now, in rows that a read by key or a short range answers. Written only by
+ * `write`, a whole fold in one atomic, flushed batch off the main thread, with absolute values and its marker
+ * in the same batch: a fold applied twice is a fold applied once.
+ */
+import assert from 'node:assert/strict'
+import type { Term } from '../machines/machine.ts'
+import { type Key, LAST_PART, MARKER, type Marker, type ViewTables } from './environments.ts'
+import type { Fold } from './fold.ts'
+import { CHUNK_SEQUENCES_MAX, packChunk, unpackChunk } from './history-chunk.ts'
+import type { ListPage, ListQuery, ListRow, OutboxKey, OutboxRow, RemovedEntity, TimerRow } from './journal.ts'
+import { keyPart } from './keys.ts'
+
+export type DueTimer = TimerRow & { readonly kind: string; readonly id: string }
+
+const SCAN_PAGE_ROWS = 1_000
+
+const termKey = (kind: string, term: Term, id: string): Key => [kind, term.index, keyPart(term.value), term.order, id]
+const countKey = (kind: string, index: string, value: string): Key => [kind, index, keyPart(value)]
+const eventIdKey = (project: string, traceId: string | null, id: string): Key => [
+  keyPart(project),
+  keyPart(traceId ?? ''),
+  keyPart(id),
+]
+
+export class View {
+  readonly #tables: ViewTables
+
+  constructor(tables: ViewTables) {
+    this.#tables = tables
+  }
+
+  marker(): Marker | undefined {
+    const text = this.#tables.marker.get(MARKER)
+    return text === undefined ? undefined : (JSON.parse(text) as Marker)
+  }
+
+  /**
+   * Resolves to the new marker when the rows of the fold are on disk; rejects when the commit failed. A fold that the
+   * view holds is not written again; one that does not begin where the view ends is the caller's mistake.
+   */
+  async write(fold: Fold, epoch: string): Promise<Marker> {
+    const held = this.marker() ?? { epoch, batch: 0, sequence: 0 }
+    if (held.batch >= fold.lastBatch) return held
+    assert.equal(fold.firstBatch, held.batch + 1, 'the fold does not begin where the view ends')
+    const marker: Marker = { epoch, batch: fold.lastBatch, sequence: fold.lastSequence }
+    await this.#commit(() => {
+      this.#putActors(fold)
+      this.#putEvents(fold)
+      this.#tables.marker.put(MARKER, JSON.stringify(marker))
+    })
+    return marker
+  }
+
+  /** Writes the marker alone: flushes what an earlier process may have left visible and unflushed. */
+  writeMarker(marker: Marker): Promise<void> {
+    return this.#commit(() => {
+      this.#tables.marker.put(MARKER, JSON.stringify(marker))
+    })
+  }
+
+  /** Takes entities out: snapshot, list rows, counts. Resolves to how many there were. */
+  async removeEntities(entities: readonly RemovedEntity[]): Promise<number> {
+    const { snapshots, entities: rows } = this.#tables
+    const present = entities.filter(({ kind, id }) => snapshots.doesExist([kind, id]))
+    await this.#commit(() => {
+      const counts = new Map<string, [Key, number]>()
+      for (const { kind, id, terms } of present) {
+        snapshots.remove([kind, id])
+        for (const term of terms) {
+          if (!rows.doesExist(termKey(kind, term, id))) continue
+          rows.remove(termKey(kind, term, id))
+          addToCount(counts, kind, term, -1)
+        }
+      }
+      this.#putCounts(counts)
+    })
+    return present.length
+  }
+
+  /** Takes out the ids and the histories of events that retention removes. */
+  removeEvents(
+    ids: readonly { project: string; traceId: string | null; id: string; sequence: number }[],
+    histories: readonly { of: 'trace' | 'item'; id: string }[],
+    beforeSequence: number,
+  ): Promise<void> {
+    const { eventIds, histories: rows } = this.#tables
+    return this.#commit(() => {
+      for (const { project, traceId, id, sequence } of ids) {
+        const key = eventIdKey(project, traceId, id)
+        if (eventIds.get(key) === String(sequence)) eventIds.remove(key)
+      }
+      for (const { of, id } of histories) {
+        const prefix: Key = [of, keyPart(id)]
+        for (const { key, value } of rows.getRange({ start: prefix, end: [...prefix, beforeSequence] })) {
+          if (unpackChunk(key[2] as number, value).at(-1)! < beforeSequence) rows.remove(key)
+        }
+      }
+    })
+  }
+
+  record(kind: string, id: string): string | undefined {
+    return this.#tables.snapshots.get([kind, id])
+  }
+
+  eventSequence(project: string, traceId: string | null, id: string): number | undefined {
+    const text = this.#tables.eventIds.get(eventIdKey(project, traceId, id))
+    return text === undefined ? undefined : Number(text)
+  }
+
+  hasTrace(project: string, traceId: string): boolean {
+    const prefix: Key = [keyPart(project), keyPart(traceId)]
+    for (const _ of this.#tables.eventIds.getKeys({ start: prefix, end: [...prefix, LAST_PART], limit: 1 })) return true
+    return false
+  }
+
+  reservation(scope: string, key: string): string | undefined {
+    return this.#tables.reservations.get([keyPart(scope), keyPart(key)])
+  }
+
+  count(kind: string, index: string, value: string): number {
+    return Number(this.#tables.counts.get(countKey(kind, index, value)) ?? 0)
+  }
+
+  /** Sequences after `afterSequence`, ascending, at most `limit`. */
+  history(of: 'trace' | 'item', id: string, afterSequence: number, limit: number): number[] {
+    const prefix: Key = [of, keyPart(id)]
+    // The row that holds the next sequence may begin at or before `afterSequence`.
+    let start: Key = prefix
+    const before = { start: [...prefix, afterSequence], end: prefix, reverse: true, limit: 1 }
+    for (const key of this.#tables.histories.getKeys(before)) start = key
+    const sequences: number[] = []
+    for (const { key, value } of this.#tables.histories.getRange({ start, end: [...prefix, LAST_PART] })) {
+      for (const sequence of unpackChunk(key[2] as number, value)) {
+        if (sequence <= afterSequence) continue
+        if (sequences.length >= limit) return sequences
+        sequences.push(sequence)
+      }
+    }
+    return sequences
+  }
+
+  /** A page of an index; rows and marker are of one read transaction. */
+  list(query: ListQuery): ListPage {
+    const { entities, snapshots, marker } = this.#tables
+    const transaction = entities.useReadTransaction()
+    try {
+      const prefix: Key = [query.kind, query.index, keyPart(query.value)]
+      const first: Key = query.after ? [...prefix, query.after.order, query.after.id] : prefix
+      const range = query.reverse
+        ? { start: query.after ? first : [...prefix, LAST_PART], end: prefix, reverse: true }
+        : { start: first, end: [...prefix, LAST_PART] }
+      const rows: ListRow[] = []
+      let more = false
+      for (const key of entities.getKeys({ ...range, transaction })) {
+        const order = key[3] as string
+        const id = key[4] as string
+        if (query.after !== undefined && order === query.after.order && id === query.after.id) continue
+        if (rows.length >= query.limit) {
+          more = true
+          break
+        }
+        const record = snapshots.get([query.kind, id], { transaction })
+        if (record !== undefined) rows.push({ id, order, record })
+      }
+      const { sequence } = JSON.parse(marker.get(MARKER, { transaction })!) as Marker
+      return { rows, more, sequence }
+    } finally {
+      transaction.done()
+    }
+  }
+
+  timers(fromMs: number, toMs: number, limit: number): DueTimer[] {
+    const due: DueTimer[] = []
+    for (const { key, value } of this.#tables.timers.getRange({ start: [fromMs], end: [toMs], limit })) {
+      const [dueMs, kind, id, name] = key as [number, string, string, string]
+      const [generation, message] = JSON.parse(value) as [number, object]
+      due.push({ kind, id, name, dueMs, generation, message })
+    }
+    return due
+  }
+
+  *outbox(): Generator<OutboxKey & OutboxRow> {
+    for (const { key, value } of this.#tables.outbox.getRange({ snapshot: false })) {
+      const [kind, id, n] = key as [string, string, number]
+      const [toKind, toId, message] = JSON.parse(value) as [string, string, object]
+      yield { kind, id, n, toKind, toId, message }
+    }
+  }
+
+  /** Every row of an index, a page of rows at a time. */
+  *scan(kind: string, index: string, value: string): Generator<ListRow> {
+    let after: { order: string; id: string } | undefined
+    for (;;) {
+      const query = { kind, index, value, limit: SCAN_PAGE_ROWS, reverse: false, ...(after && { after }) }
+      const page = this.list(query)
+      yield* page.rows
+      if (!page.more) return
+      after = page.rows.at(-1)!
+    }
+  }
+
+  #putActors(fold: Fold): void {
+    const { snapshots, entities, timers, outbox, reservations } = this.#tables
+    for (const [kind, records] of fold.records) {
+      for (const [id, record] of records) snapshots.put([kind, id], record)
+    }
+    const counts = new Map<string, [Key, number]>()
+    for (const { kind, id, term, before, after } of fold.terms.values()) {
+      if (before === after) continue
+      const key = termKey(kind, term, id)
+      if (after) entities.put(key, '')
+      else entities.remove(key)
+      addToCount(counts, kind, term, after ? 1 : -1)
+    }
+    this.#putCounts(counts)
+    for (const { dueMs, kind, id, name, row } of fold.timers.values()) {
+      if (row === undefined) timers.remove([dueMs, kind, id, name])
+      else timers.put([dueMs, kind, id, name], JSON.stringify([row.generation, row.message]))
+    }
+    for (const { key, row } of fold.outbox.values()) {
+      if (row === undefined) outbox.remove([key.kind, key.id, key.n])
+      else outbox.put([key.kind, key.id, key.n], JSON.stringify([row.toKind, row.toId, row.message]))
+    }
+    for (const [scope, values] of fold.reservations) {
+      for (const [key, value] of values) reservations.put([keyPart(scope), keyPart(key)], value)
+    }
+  }
+
+  #putEvents(fold: Fold): void {
+    const { eventIds } = this.#tables
+    for (let entry of fold.eventIds.values()) {
+      for (;;) {
+        eventIds.put(eventIdKey(entry.project, entry.traceId, entry.id), String(entry.sequence))
+        if (entry.next === undefined) break
+        entry = entry.next
+      }
+    }
+    this.#putHistories('trace', fold.traces)
+    this.#putHistories('item', fold.items)
+  }
+
+  #putHistories(of: 'trace' | 'item', histories: ReadonlyMap<string, readonly number[]>): void {
+    for (const [id, sequences] of histories) {
+      for (let from = 0; from < sequences.length; from += CHUNK_SEQUENCES_MAX) {
+        const to = Math.min(from + CHUNK_SEQUENCES_MAX, sequences.length)
+        this.#tables.histories.put([of, keyPart(id), sequences[from]!], packChunk(sequences, from, to))
+      }
+    }
+  }
+
+  /** Absolute values: the count that the view holds now, and what changes. No other write is in flight. */
+  #putCounts(changes: ReadonlyMap<string, readonly [Key, number]>): void {
+    const { counts } = this.#tables
+    for (const [key, change] of changes.values()) {
+      if (change === 0) continue
+      const count = Number(counts.get(key) ?? 0) + change
+      if (count === 0) counts.remove(key)
+      else counts.put(key, String(count))
+    }
+  }
+
+  /**
+   * Queued writes of one `batch` call are one transaction, committed and flushed by lmdb's writer thread. The
+   * cause of a failure hides in a promise of its own, which would end the process if nobody took it.
+   */
+  async #commit(queueWrites: () => void): Promise<void> {
+    try {
+      await this.#tables.env.batch(queueWrites)
+    } catch (error) {
+      const cause = (error as { commitError?: Promise<never> }).commitError
+      throw cause === undefined ? error : await cause.catch((reason: unknown) => reason)
+    }
+  }
+}
+
+function addToCount(counts: Map<string, [Key, number]>, kind: string, term: Term, change: number): void {
+  const name = `${kind}\n${term.index}\n${term.value}`
+  const entry = counts.get(name)
+  if (entry === undefined) counts.set(name, [countKey(kind, term.index, term.value), change])
+  else entry[1] += change
+}

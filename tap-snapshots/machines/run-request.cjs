@@ -1,0 +1,563 @@
+/* IMPORTANT
+ * This snapshot file is auto-generated, but designed for humans.
+ * It should be checked into source control and tracked carefully.
+ * Re-generate by setting TAP_SNAPSHOT=1 and running tests.
+ * Make sure to inspect the output below.  Do not ignore changes!
+ */
+'use strict'
+exports[`dist/test/machines/run-request.test.js > TAP > every message in every state has the outcome that the table shows > run request 1`] = `
+absent:
+  create                    -> queued; facts run_request_created
+  create (other body)       -> queued; facts run_request_created
+  approve                   refused illegal_move
+  offer                     refused illegal_move
+  accepted                  refused illegal_move
+  accepted (other runner)   refused illegal_move
+  accepted (other attempt)  refused illegal_move
+  accepted (names a run)    refused illegal_move
+  started                   refused illegal_move
+  heartbeat                 refused illegal_move
+  events                    refused illegal_move
+  events (too late)         refused illegal_move
+  completed                 refused illegal_move
+  completed (other body)    refused illegal_move
+  failed                    refused illegal_move
+  failed (cancelled)        refused illegal_move
+  release                   refused illegal_move
+  offer_aborted             refused illegal_move
+  cancel                    refused illegal_move
+  requeue                   refused illegal_move
+  fail                      refused illegal_move
+  runner_session_started    refused illegal_move
+  offer_expired             refused illegal_move
+  lease_expired             refused illegal_move
+  not_before_reached        refused illegal_move
+  expires_at_reached        refused illegal_move
+  timeout_reached           refused illegal_move
+  grace_ended               refused illegal_move
+queued:
+  create                    repeat replay
+  create (other body)       refused idempotency_key_reused
+  approve                   repeat already_approved
+  offer                     -> offered; facts run_request_offered
+  accepted                  refused stale_attempt
+  accepted (other runner)   refused stale_attempt
+  accepted (other attempt)  refused stale_attempt
+  accepted (names a run)    refused stale_attempt
+  started                   refused stale_attempt
+  heartbeat                 refused stale_attempt
+  events                    refused stale_attempt
+  events (too late)         refused stale_attempt
+  completed                 refused stale_attempt
+  completed (other body)    refused stale_attempt
+  failed                    refused stale_attempt
+  failed (cancelled)        refused stale_attempt
+  release                   refused stale_attempt
+  offer_aborted             refused illegal_move
+  cancel                    -> cancelled; facts run_request_cancelled
+  requeue                   refused illegal_move
+  fail                      refused illegal_move
+  runner_session_started    refused illegal_move
+  offer_expired             refused illegal_move
+  lease_expired             refused illegal_move
+  not_before_reached        refused illegal_move
+  expires_at_reached        -> cancelled; facts run_request_cancelled
+  timeout_reached           refused illegal_move
+  grace_ended               refused illegal_move
+offered:
+  create                    repeat replay
+  create (other body)       refused idempotency_key_reused
+  approve                   repeat already_approved
+  offer                     refused illegal_move
+  accepted                  -> accepted; facts run_request_accepted; sends engine_run.open
+  accepted (other runner)   refused stale_attempt
+  accepted (other attempt)  refused stale_attempt
+  accepted (names a run)    -> accepted; facts run_request_accepted; sends engine_run.open
+  started                   -> started; facts run_request_accepted, run_request_started; sends engine_run.open
+  heartbeat                 repeat renewed
+  events                    -> started; facts run_request_accepted, run_request_started, task_run_started; sends engine_run.open
+  events (too late)         -> started; facts run_request_accepted, run_request_started, task_run_started; sends engine_run.open
+  completed                 -> completed; facts run_request_accepted, run_request_started, run_request_completed; sends engine_run.open
+  completed (other body)    -> completed; facts run_request_accepted, run_request_started, run_request_completed; sends engine_run.open
+  failed                    -> failed; facts run_request_accepted, run_request_started, run_request_failed; sends engine_run.open
+  failed (cancelled)        -> failed; facts run_request_accepted, run_request_started, run_request_failed; sends engine_run.open
+  release                   -> queued; facts run_request_released
+  offer_aborted             -> queued; facts run_request_released
+  cancel                    -> cancelled; facts run_request_cancelled
+  requeue                   refused illegal_move
+  fail                      refused illegal_move
+  runner_session_started    -> queued; facts run_request_requeued
+  offer_expired             -> queued; facts run_request_requeued
+  lease_expired             refused illegal_move
+  not_before_reached        refused illegal_move
+  expires_at_reached        refused illegal_move
+  timeout_reached           refused illegal_move
+  grace_ended               refused illegal_move
+accepted:
+  create                    repeat replay
+  create (other body)       refused idempotency_key_reused
+  approve                   repeat already_approved
+  offer                     refused illegal_move
+  accepted                  repeat already_accepted
+  accepted (other runner)   refused stale_attempt
+  accepted (other attempt)  refused stale_attempt
+  accepted (names a run)    stays; sends engine_run.close, engine_run.open
+  started                   -> started; facts run_request_started
+  heartbeat                 repeat renewed
+  events                    -> started; facts run_request_started, task_run_started
+  events (too late)         -> started; facts run_request_started, task_run_started
+  completed                 -> completed; facts run_request_started, run_request_completed; sends engine_run.close
+  completed (other body)    -> completed; facts run_request_started, run_request_completed; sends engine_run.close
+  failed                    -> failed; facts run_request_started, run_request_failed; sends engine_run.close
+  failed (cancelled)        -> failed; facts run_request_started, run_request_failed; sends engine_run.close
+  release                   -> queued; facts run_request_released; sends engine_run.close
+  offer_aborted             refused illegal_move
+  cancel                    -> cancelling; facts run_request_cancel_requested; arms grace
+  requeue                   refused illegal_move
+  fail                      refused illegal_move
+  runner_session_started    -> queued; facts run_request_requeued; sends engine_run.close
+  offer_expired             refused illegal_move
+  lease_expired             -> queued; facts run_request_requeued; sends engine_run.close
+  not_before_reached        refused illegal_move
+  expires_at_reached        refused illegal_move
+  timeout_reached           refused illegal_move
+  grace_ended               refused illegal_move
+started:
+  create                    repeat replay
+  create (other body)       refused idempotency_key_reused
+  approve                   repeat already_approved
+  offer                     refused illegal_move
+  accepted                  repeat already_accepted
+  accepted (other runner)   refused stale_attempt
+  accepted (other attempt)  refused stale_attempt
+  accepted (names a run)    repeat already_accepted
+  started                   repeat already_started
+  heartbeat                 repeat renewed
+  events                    stays; facts task_run_started
+  events (too late)         stays; facts task_run_started
+  completed                 -> completed; facts run_request_completed; sends engine_run.close
+  completed (other body)    -> completed; facts run_request_completed; sends engine_run.close
+  failed                    -> failed; facts run_request_failed; sends engine_run.close
+  failed (cancelled)        -> failed; facts run_request_failed; sends engine_run.close
+  release                   refused illegal_move
+  offer_aborted             refused illegal_move
+  cancel                    -> cancelling; facts run_request_cancel_requested; arms grace
+  requeue                   refused illegal_move
+  fail                      refused illegal_move
+  runner_session_started    -> lost; facts run_request_lost
+  offer_expired             refused illegal_move
+  lease_expired             -> lost; facts run_request_lost
+  not_before_reached        refused illegal_move
+  expires_at_reached        refused illegal_move
+  timeout_reached           -> cancelling; facts run_request_cancel_requested; arms grace
+  grace_ended               refused illegal_move
+cancelling:
+  create                    repeat replay
+  create (other body)       refused idempotency_key_reused
+  approve                   repeat already_approved
+  offer                     refused illegal_move
+  accepted                  repeat already_accepted
+  accepted (other runner)   refused stale_attempt
+  accepted (other attempt)  refused stale_attempt
+  accepted (names a run)    repeat already_accepted
+  started                   repeat already_started
+  heartbeat                 repeat renewed
+  events                    stays; facts task_run_started
+  events (too late)         stays; facts task_run_started
+  completed                 -> completed; facts run_request_completed; sends engine_run.close; clears grace
+  completed (other body)    -> completed; facts run_request_completed; sends engine_run.close; clears grace
+  failed                    -> failed; facts run_request_failed; sends engine_run.close; clears grace
+  failed (cancelled)        -> cancelled; facts run_request_cancelled; sends engine_run.close; clears grace
+  release                   refused illegal_move
+  offer_aborted             refused illegal_move
+  cancel                    repeat already_cancelling
+  requeue                   refused illegal_move
+  fail                      refused illegal_move
+  runner_session_started    -> cancelled; facts run_request_cancelled; sends engine_run.close; clears grace
+  offer_expired             refused illegal_move
+  lease_expired             -> cancelled; facts run_request_cancelled; sends engine_run.close; clears grace
+  not_before_reached        refused illegal_move
+  expires_at_reached        refused illegal_move
+  timeout_reached           refused illegal_move
+  grace_ended               -> cancelled; facts run_request_cancelled; sends engine_run.close; clears grace
+lost:
+  create                    repeat replay
+  create (other body)       refused idempotency_key_reused
+  approve                   repeat already_approved
+  offer                     refused illegal_move
+  accepted                  -> started; facts run_request_started
+  accepted (other runner)   refused stale_attempt
+  accepted (other attempt)  refused stale_attempt
+  accepted (names a run)    -> started; facts run_request_started
+  started                   -> started; facts run_request_started
+  heartbeat                 -> started; facts run_request_started
+  events                    -> started; facts run_request_started, task_run_started
+  events (too late)         -> started; facts run_request_started, task_run_started
+  completed                 -> completed; facts run_request_completed; sends engine_run.close
+  completed (other body)    -> completed; facts run_request_completed; sends engine_run.close
+  failed                    -> failed; facts run_request_failed; sends engine_run.close
+  failed (cancelled)        -> failed; facts run_request_failed; sends engine_run.close
+  release                   refused illegal_move
+  offer_aborted             refused illegal_move
+  cancel                    -> cancelled; facts run_request_cancelled; sends engine_run.close
+  requeue                   -> queued; facts run_request_requeued; sends engine_run.close
+  fail                      -> failed; facts run_request_failed; sends engine_run.close
+  runner_session_started    refused illegal_move
+  offer_expired             refused illegal_move
+  lease_expired             refused illegal_move
+  not_before_reached        refused illegal_move
+  expires_at_reached        refused illegal_move
+  timeout_reached           refused illegal_move
+  grace_ended               refused illegal_move
+completed:
+  create                    repeat replay
+  create (other body)       refused idempotency_key_reused
+  approve                   refused illegal_move
+  offer                     refused illegal_move
+  accepted                  refused illegal_move
+  accepted (other runner)   refused stale_attempt
+  accepted (other attempt)  refused stale_attempt
+  accepted (names a run)    refused illegal_move
+  started                   refused illegal_move
+  heartbeat                 refused illegal_move
+  events                    stays; facts task_run_started
+  events (too late)         refused illegal_move
+  completed                 repeat already_completed
+  completed (other body)    refused result_conflict
+  failed                    refused result_conflict
+  failed (cancelled)        refused result_conflict
+  release                   refused illegal_move
+  offer_aborted             refused illegal_move
+  cancel                    refused illegal_move
+  requeue                   refused illegal_move
+  fail                      refused illegal_move
+  runner_session_started    refused illegal_move
+  offer_expired             refused illegal_move
+  lease_expired             refused illegal_move
+  not_before_reached        refused illegal_move
+  expires_at_reached        refused illegal_move
+  timeout_reached           refused illegal_move
+  grace_ended               refused illegal_move
+failed:
+  create                    repeat replay
+  create (other body)       refused idempotency_key_reused
+  approve                   refused illegal_move
+  offer                     refused illegal_move
+  accepted                  refused illegal_move
+  accepted (other runner)   refused stale_attempt
+  accepted (other attempt)  refused stale_attempt
+  accepted (names a run)    refused illegal_move
+  started                   refused illegal_move
+  heartbeat                 refused illegal_move
+  events                    stays; facts task_run_started
+  events (too late)         refused illegal_move
+  completed                 refused result_conflict
+  completed (other body)    refused result_conflict
+  failed                    repeat already_failed
+  failed (cancelled)        refused result_conflict
+  release                   refused illegal_move
+  offer_aborted             refused illegal_move
+  cancel                    refused illegal_move
+  requeue                   refused illegal_move
+  fail                      refused illegal_move
+  runner_session_started    refused illegal_move
+  offer_expired             refused illegal_move
+  lease_expired             refused illegal_move
+  not_before_reached        refused illegal_move
+  expires_at_reached        refused illegal_move
+  timeout_reached           refused illegal_move
+  grace_ended               refused illegal_move
+cancelled:
+  create                    repeat replay
+  create (other body)       refused idempotency_key_reused
+  approve                   refused illegal_move
+  offer                     refused illegal_move
+  accepted                  refused illegal_move
+  accepted (other runner)   refused stale_attempt
+  accepted (other attempt)  refused stale_attempt
+  accepted (names a run)    refused illegal_move
+  started                   refused illegal_move
+  heartbeat                 refused illegal_move
+  events                    stays; facts task_run_started
+  events (too late)         refused illegal_move
+  completed                 refused result_conflict
+  completed (other body)    refused result_conflict
+  failed                    refused result_conflict
+  failed (cancelled)        repeat already_failed
+  release                   refused illegal_move
+  offer_aborted             refused illegal_move
+  cancel                    repeat already_cancelled
+  requeue                   refused illegal_move
+  fail                      refused illegal_move
+  runner_session_started    refused illegal_move
+  offer_expired             refused illegal_move
+  lease_expired             refused illegal_move
+  not_before_reached        refused illegal_move
+  expires_at_reached        refused illegal_move
+  timeout_reached           refused illegal_move
+  grace_ended               refused illegal_move
+`
+
+exports[`dist/test/machines/run-request.test.js > TAP > with timers and a retry policy, every message in every state arms and clears what it must > run request with timers 1`] = `
+queued:
+  create                    repeat replay
+  create (other body)       refused idempotency_key_reused
+  approve                   repeat already_approved
+  offer                     -> offered; facts run_request_offered
+  accepted                  refused stale_attempt
+  accepted (other runner)   refused stale_attempt
+  accepted (other attempt)  refused stale_attempt
+  accepted (names a run)    refused stale_attempt
+  started                   refused stale_attempt
+  heartbeat                 refused stale_attempt
+  events                    refused stale_attempt
+  events (too late)         refused stale_attempt
+  completed                 refused stale_attempt
+  completed (other body)    refused stale_attempt
+  failed                    refused stale_attempt
+  failed (cancelled)        refused stale_attempt
+  release                   refused stale_attempt
+  offer_aborted             refused illegal_move
+  cancel                    -> cancelled; facts run_request_cancelled; clears expires_at
+  requeue                   refused illegal_move
+  fail                      refused illegal_move
+  runner_session_started    refused illegal_move
+  offer_expired             refused illegal_move
+  lease_expired             refused illegal_move
+  not_before_reached        refused illegal_move
+  expires_at_reached        -> cancelled; facts run_request_cancelled; clears expires_at
+  timeout_reached           refused illegal_move
+  grace_ended               refused illegal_move
+offered:
+  create                    repeat replay
+  create (other body)       refused idempotency_key_reused
+  approve                   repeat already_approved
+  offer                     refused illegal_move
+  accepted                  -> accepted; facts run_request_accepted; sends engine_run.open
+  accepted (other runner)   refused stale_attempt
+  accepted (other attempt)  refused stale_attempt
+  accepted (names a run)    -> accepted; facts run_request_accepted; sends engine_run.open
+  started                   -> started; facts run_request_accepted, run_request_started; sends engine_run.open; arms timeout
+  heartbeat                 repeat renewed
+  events                    -> started; facts run_request_accepted, run_request_started, task_run_started; sends engine_run.open; arms timeout
+  events (too late)         -> started; facts run_request_accepted, run_request_started, task_run_started; sends engine_run.open; arms timeout
+  completed                 -> completed; facts run_request_accepted, run_request_started, run_request_completed; sends engine_run.open; clears expires_at
+  completed (other body)    -> completed; facts run_request_accepted, run_request_started, run_request_completed; sends engine_run.open; clears expires_at
+  failed                    -> queued; facts run_request_accepted, run_request_started, run_request_requeued; sends engine_run.open; arms not_before, expires_at; clears timeout
+  failed (cancelled)        -> failed; facts run_request_accepted, run_request_started, run_request_failed; sends engine_run.open; clears timeout, expires_at
+  release                   -> queued; facts run_request_released; arms expires_at
+  offer_aborted             -> queued; facts run_request_released; arms expires_at
+  cancel                    -> cancelled; facts run_request_cancelled; clears expires_at
+  requeue                   refused illegal_move
+  fail                      refused illegal_move
+  runner_session_started    -> queued; facts run_request_requeued; arms expires_at
+  offer_expired             -> queued; facts run_request_requeued; arms expires_at
+  lease_expired             refused illegal_move
+  not_before_reached        refused illegal_move
+  expires_at_reached        refused illegal_move
+  timeout_reached           refused illegal_move
+  grace_ended               refused illegal_move
+accepted:
+  create                    repeat replay
+  create (other body)       refused idempotency_key_reused
+  approve                   repeat already_approved
+  offer                     refused illegal_move
+  accepted                  repeat already_accepted
+  accepted (other runner)   refused stale_attempt
+  accepted (other attempt)  refused stale_attempt
+  accepted (names a run)    stays; sends engine_run.close, engine_run.open
+  started                   -> started; facts run_request_started; arms timeout
+  heartbeat                 repeat renewed
+  events                    -> started; facts run_request_started, task_run_started; arms timeout
+  events (too late)         -> started; facts run_request_started, task_run_started; arms timeout
+  completed                 -> completed; facts run_request_started, run_request_completed; sends engine_run.close; clears expires_at
+  completed (other body)    -> completed; facts run_request_started, run_request_completed; sends engine_run.close; clears expires_at
+  failed                    -> queued; facts run_request_started, run_request_requeued; sends engine_run.close; arms not_before, expires_at; clears timeout
+  failed (cancelled)        -> failed; facts run_request_started, run_request_failed; sends engine_run.close; clears timeout, expires_at
+  release                   -> queued; facts run_request_released; sends engine_run.close; arms expires_at
+  offer_aborted             refused illegal_move
+  cancel                    -> cancelling; facts run_request_cancel_requested; arms grace
+  requeue                   refused illegal_move
+  fail                      refused illegal_move
+  runner_session_started    -> queued; facts run_request_requeued; sends engine_run.close; arms expires_at
+  offer_expired             refused illegal_move
+  lease_expired             -> queued; facts run_request_requeued; sends engine_run.close; arms expires_at
+  not_before_reached        refused illegal_move
+  expires_at_reached        refused illegal_move
+  timeout_reached           refused illegal_move
+  grace_ended               refused illegal_move
+started:
+  create                    repeat replay
+  create (other body)       refused idempotency_key_reused
+  approve                   repeat already_approved
+  offer                     refused illegal_move
+  accepted                  repeat already_accepted
+  accepted (other runner)   refused stale_attempt
+  accepted (other attempt)  refused stale_attempt
+  accepted (names a run)    repeat already_accepted
+  started                   repeat already_started
+  heartbeat                 repeat renewed
+  events                    stays; facts task_run_started
+  events (too late)         stays; facts task_run_started
+  completed                 -> completed; facts run_request_completed; sends engine_run.close; clears timeout, expires_at
+  completed (other body)    -> completed; facts run_request_completed; sends engine_run.close; clears timeout, expires_at
+  failed                    -> queued; facts run_request_requeued; sends engine_run.close; arms not_before, expires_at; clears timeout
+  failed (cancelled)        -> failed; facts run_request_failed; sends engine_run.close; clears timeout, expires_at
+  release                   refused illegal_move
+  offer_aborted             refused illegal_move
+  cancel                    -> cancelling; facts run_request_cancel_requested; arms grace
+  requeue                   refused illegal_move
+  fail                      refused illegal_move
+  runner_session_started    -> lost; facts run_request_lost
+  offer_expired             refused illegal_move
+  lease_expired             -> lost; facts run_request_lost
+  not_before_reached        refused illegal_move
+  expires_at_reached        refused illegal_move
+  timeout_reached           -> cancelling; facts run_request_cancel_requested; arms grace
+  grace_ended               refused illegal_move
+cancelling:
+  create                    repeat replay
+  create (other body)       refused idempotency_key_reused
+  approve                   repeat already_approved
+  offer                     refused illegal_move
+  accepted                  repeat already_accepted
+  accepted (other runner)   refused stale_attempt
+  accepted (other attempt)  refused stale_attempt
+  accepted (names a run)    repeat already_accepted
+  started                   repeat already_started
+  heartbeat                 repeat renewed
+  events                    stays; facts task_run_started
+  events (too late)         stays; facts task_run_started
+  completed                 -> completed; facts run_request_completed; sends engine_run.close; clears timeout, grace, expires_at
+  completed (other body)    -> completed; facts run_request_completed; sends engine_run.close; clears timeout, grace, expires_at
+  failed                    -> failed; facts run_request_failed; sends engine_run.close; clears timeout, grace, expires_at
+  failed (cancelled)        -> cancelled; facts run_request_cancelled; sends engine_run.close; clears timeout, grace, expires_at
+  release                   refused illegal_move
+  offer_aborted             refused illegal_move
+  cancel                    repeat already_cancelling
+  requeue                   refused illegal_move
+  fail                      refused illegal_move
+  runner_session_started    -> cancelled; facts run_request_cancelled; sends engine_run.close; clears timeout, grace, expires_at
+  offer_expired             refused illegal_move
+  lease_expired             -> cancelled; facts run_request_cancelled; sends engine_run.close; clears timeout, grace, expires_at
+  not_before_reached        refused illegal_move
+  expires_at_reached        refused illegal_move
+  timeout_reached           refused illegal_move
+  grace_ended               -> cancelled; facts run_request_cancelled; sends engine_run.close; clears timeout, grace, expires_at
+lost:
+  create                    repeat replay
+  create (other body)       refused idempotency_key_reused
+  approve                   repeat already_approved
+  offer                     refused illegal_move
+  accepted                  -> started; facts run_request_started; arms timeout
+  accepted (other runner)   refused stale_attempt
+  accepted (other attempt)  refused stale_attempt
+  accepted (names a run)    -> started; facts run_request_started; arms timeout
+  started                   -> started; facts run_request_started; arms timeout
+  heartbeat                 -> started; facts run_request_started; arms timeout
+  events                    -> started; facts run_request_started, task_run_started; arms timeout
+  events (too late)         -> started; facts run_request_started, task_run_started; arms timeout
+  completed                 -> completed; facts run_request_completed; sends engine_run.close; clears timeout, expires_at
+  completed (other body)    -> completed; facts run_request_completed; sends engine_run.close; clears timeout, expires_at
+  failed                    -> queued; facts run_request_requeued; sends engine_run.close; arms not_before, expires_at; clears timeout
+  failed (cancelled)        -> failed; facts run_request_failed; sends engine_run.close; clears timeout, expires_at
+  release                   refused illegal_move
+  offer_aborted             refused illegal_move
+  cancel                    -> cancelled; facts run_request_cancelled; sends engine_run.close; clears timeout, expires_at
+  requeue                   -> queued; facts run_request_requeued; sends engine_run.close; arms expires_at; clears timeout
+  fail                      -> failed; facts run_request_failed; sends engine_run.close; clears timeout, expires_at
+  runner_session_started    refused illegal_move
+  offer_expired             refused illegal_move
+  lease_expired             refused illegal_move
+  not_before_reached        refused illegal_move
+  expires_at_reached        refused illegal_move
+  timeout_reached           refused illegal_move
+  grace_ended               refused illegal_move
+completed:
+  create                    repeat replay
+  create (other body)       refused idempotency_key_reused
+  approve                   refused illegal_move
+  offer                     refused illegal_move
+  accepted                  refused illegal_move
+  accepted (other runner)   refused stale_attempt
+  accepted (other attempt)  refused stale_attempt
+  accepted (names a run)    refused illegal_move
+  started                   refused illegal_move
+  heartbeat                 refused illegal_move
+  events                    stays; facts task_run_started
+  events (too late)         refused illegal_move
+  completed                 repeat already_completed
+  completed (other body)    refused result_conflict
+  failed                    refused result_conflict
+  failed (cancelled)        refused result_conflict
+  release                   refused illegal_move
+  offer_aborted             refused illegal_move
+  cancel                    refused illegal_move
+  requeue                   refused illegal_move
+  fail                      refused illegal_move
+  runner_session_started    refused illegal_move
+  offer_expired             refused illegal_move
+  lease_expired             refused illegal_move
+  not_before_reached        refused illegal_move
+  expires_at_reached        refused illegal_move
+  timeout_reached           refused illegal_move
+  grace_ended               refused illegal_move
+failed:
+  create                    repeat replay
+  create (other body)       refused idempotency_key_reused
+  approve                   repeat already_approved
+  offer                     refused illegal_move
+  accepted                  refused stale_attempt
+  accepted (other runner)   refused stale_attempt
+  accepted (other attempt)  refused stale_attempt
+  accepted (names a run)    refused stale_attempt
+  started                   refused stale_attempt
+  heartbeat                 refused stale_attempt
+  events                    refused stale_attempt
+  events (too late)         refused stale_attempt
+  completed                 refused stale_attempt
+  completed (other body)    refused stale_attempt
+  failed                    repeat already_failed
+  failed (cancelled)        refused stale_attempt
+  release                   refused stale_attempt
+  offer_aborted             refused illegal_move
+  cancel                    -> cancelled; facts run_request_cancelled; clears not_before, expires_at
+  requeue                   refused illegal_move
+  fail                      refused illegal_move
+  runner_session_started    refused illegal_move
+  offer_expired             refused illegal_move
+  lease_expired             refused illegal_move
+  not_before_reached        stays
+  expires_at_reached        -> cancelled; facts run_request_cancelled; clears not_before, expires_at
+  timeout_reached           refused illegal_move
+  grace_ended               refused illegal_move
+cancelled:
+  create                    repeat replay
+  create (other body)       refused idempotency_key_reused
+  approve                   refused illegal_move
+  offer                     refused illegal_move
+  accepted                  refused illegal_move
+  accepted (other runner)   refused stale_attempt
+  accepted (other attempt)  refused stale_attempt
+  accepted (names a run)    refused illegal_move
+  started                   refused illegal_move
+  heartbeat                 refused illegal_move
+  events                    stays; facts task_run_started
+  events (too late)         refused illegal_move
+  completed                 refused result_conflict
+  completed (other body)    refused result_conflict
+  failed                    refused result_conflict
+  failed (cancelled)        repeat already_failed
+  release                   refused illegal_move
+  offer_aborted             refused illegal_move
+  cancel                    repeat already_cancelled
+  requeue                   refused illegal_move
+  fail                      refused illegal_move
+  runner_session_started    refused illegal_move
+  offer_expired             refused illegal_move
+  lease_expired             refused illegal_move
+  not_before_reached        refused illegal_move
+  expires_at_reached        refused illegal_move
+  timeout_reached           refused illegal_move
+  grace_ended               refused illegal_move
+`

@@ -1,0 +1,53 @@
+/* IMPORTANT
+ * This snapshot file is auto-generated, but designed for humans.
+ * It should be checked into source control and tracked carefully.
+ * Re-generate by setting TAP_SNAPSHOT=1 and running tests.
+ * Make sure to inspect the output below.  Do not ignore changes!
+ */
+'use strict'
+exports[`dist/test/machines/runner.test.js > TAP > every message in every state has the outcome that the table shows > runner 1`] = `
+absent:
+  create             -> registered; facts runner_registered
+  update             refused illegal_move
+  update (same)      refused illegal_move
+  update (drains)    refused illegal_move
+  update (resumes)   refused illegal_move
+  rotate_credential  refused illegal_move
+  session            refused illegal_move
+  came_online        refused illegal_move
+  went_offline       refused illegal_move
+  remove             refused illegal_move
+registered:
+  create             refused already_exists
+  update             stays; facts runner_updated
+  update (same)      repeat unchanged
+  update (drains)    -> draining; facts runner_updated
+  update (resumes)   stays; facts runner_updated
+  rotate_credential  stays; facts runner_updated
+  session            stays; facts runner_updated; sends run_request.runner_session_started, run_request.runner_session_started
+  came_online        stays; facts runner_online
+  went_offline       repeat already_offline
+  remove             -> removed; facts runner_removed; sends run_request.runner_session_started
+draining:
+  create             refused already_exists
+  update             stays; facts runner_updated
+  update (same)      repeat unchanged
+  update (drains)    repeat unchanged
+  update (resumes)   -> registered; facts runner_updated
+  rotate_credential  stays; facts runner_updated
+  session            stays; facts runner_updated; sends run_request.runner_session_started, run_request.runner_session_started
+  came_online        stays; facts runner_online
+  went_offline       repeat already_offline
+  remove             -> removed; facts runner_removed; sends run_request.runner_session_started
+removed:
+  create             refused runner_removed
+  update             refused runner_removed
+  update (same)      refused runner_removed
+  update (drains)    refused runner_removed
+  update (resumes)   refused runner_removed
+  rotate_credential  refused runner_removed
+  session            refused runner_removed
+  came_online        refused runner_removed
+  went_offline       refused runner_removed
+  remove             repeat already_removed
+`

@@ -1,0 +1,30 @@
+/* IMPORTANT
+ * This snapshot file is auto-generated, but designed for humans.
+ * It should be checked into source control and tracked carefully.
+ * Re-generate by setting TAP_SNAPSHOT=1 and running tests.
+ * Make sure to inspect the output below.  Do not ignore changes!
+ */
+'use strict'
+exports[`dist/test/machines/versions.test.js > TAP > a machine whose structure changes has a new version > engine_run 1`] = `
+engine_run version 1: 249f956eba3099c3
+`
+
+exports[`dist/test/machines/versions.test.js > TAP > a machine whose structure changes has a new version > formation_brief 1`] = `
+formation_brief version 1: 0ca936fc9c77f7ab
+`
+
+exports[`dist/test/machines/versions.test.js > TAP > a machine whose structure changes has a new version > project 1`] = `
+project version 1: 9339858c2e28e717
+`
+
+exports[`dist/test/machines/versions.test.js > TAP > a machine whose structure changes has a new version > run_request 1`] = `
+run_request version 1: 8e17ccfa03b492bc
+`
+
+exports[`dist/test/machines/versions.test.js > TAP > a machine whose structure changes has a new version > runner 1`] = `
+runner version 1: e9e2144710a461a2
+`
+
+exports[`dist/test/machines/versions.test.js > TAP > a machine whose structure changes has a new version > token 1`] = `
+token version 1: ee2e0eaf2e678862
+`

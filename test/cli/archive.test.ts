@@ -1,0 +1,128 @@
+import { appendFileSync, cpSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync } from 'node:fs'
+import t, { type Test } from 'tap'
+import { command, type Served, serve } from './processes.ts'
+
+const REQUEST = ['run-request', 'create', '--project', 'demo', '--entry-event', 'greet_requested']
+
+async function demo(test: Test, home: string): Promise<Served> {
+  const service = await serve(test, home)
+  await service.cli('project', 'add', '--name', 'Demo', '--key', 'demo')
+  await service.cli('runner', 'add', 'r1', '--project', 'demo', '--save-token')
+  return service
+}
+
+/** A home in which one run was completed, and its service stopped. */
+async function used(test: Test): Promise<{ home: string; cursor: string }> {
+  const home = `${test.testdir()}/home`
+  const service = await demo(test, home)
+  const runner = service.start('runner', '--id', 'r1', '--exec', 'echo hello', '--once')
+  test.equal((await service.cli(...REQUEST, '--wait')).code, 0)
+  test.equal(await runner.ended, 0)
+  const answer = await fetch(`${service.url}/api/projects`, {
+    headers: { authorization: `Bearer ${readFileSync(`${home}/admin.token`, 'utf8').trim()}` },
+  })
+  test.equal(await service.end('SIGTERM'), 0)
+  return { home, cursor: answer.headers.get('watch-cursor')! }
+}
+
+function lines(dir: string): any[] {
+  return readdirSync(dir).flatMap((file) =>
+    readFileSync(`${dir}/${file}`, 'utf8')
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line)),
+  )
+}
+
+t.test(
+  'verify finds nothing wrong in what the service leaves behind, and something in a folder that is no home',
+  async (t) => {
+    const { home } = await used(t)
+    const { code, out } = await command('verify', '--home', home)
+    t.equal(code, 0, out)
+    t.match(out, /nothing is wrong/)
+    mkdirSync(`${t.testdirName}/empty`)
+    t.equal((await command('verify', `${t.testdirName}/empty`)).code, 1)
+  },
+)
+
+t.test('what is exported can be imported elsewhere: same events, same ids, each once however often', async (t) => {
+  const { home } = await used(t)
+  const dir = `${t.testdirName}/events`
+  t.equal((await command('export', dir, '--home', home)).code, 0)
+  const exported = lines(dir)
+  const [file] = readdirSync(dir)
+  t.match(file, /\d{4}-\d\d/)
+
+  const other = `${t.testdirName}/other`
+  const service = await demo(t, other)
+  await service.end('SIGTERM')
+  appendFileSync(`${dir}/${file}`, '{"event_type":\n')
+  const first = await command('import', `${dir}/${file}`, '--home', other, '--json')
+  const ofProject = exported.filter((event) => event.project === 'demo')
+  t.equal(first.code, 1, 'a line was refused')
+  t.match(JSON.parse(first.out), { accepted: ofProject.length, duplicates: 0 })
+  const again = JSON.parse((await command('import', `${dir}/${file}`, '--home', other, '--json')).out)
+  t.match(again, { accepted: 0, duplicates: ofProject.length })
+  t.ok(
+    again.refused.some((line: any) => line.line === exported.length + 1 && line.offset > 0),
+    'the broken line is named',
+  )
+
+  t.equal((await command('export', `${t.testdirName}/back`, '--home', other)).code, 0)
+  const back = new Map(lines(`${t.testdirName}/back`).map((event) => [event.id, event]))
+  for (const event of ofProject) t.same(back.get(event.id)?.payload, event.payload, event.event_type)
+  t.equal((await command('verify', '--home', other)).code, 0)
+})
+
+t.test('a home that a service runs on is not opened', async (t) => {
+  const service = await serve(t, `${t.testdir()}/home`)
+  const { code, err } = await command('export', `${t.testdirName}/events`, '--home', service.home)
+  t.equal(code, 1)
+  t.match(err, /is in use by process \d+/)
+})
+
+t.test('a restored home has what the backup had, a new admin token, and refuses old cursors', async (t) => {
+  const { home, cursor } = await used(t)
+  cpSync(home, `${t.testdirName}/backup`, { recursive: true })
+  const restored = `${t.testdirName}/restored`
+  const { code, out, err } = await command('restore', `${t.testdirName}/backup`, '--home', restored)
+  t.equal(code, 0, err)
+  t.match(out, /token +tok_[0-9a-f]+ +admin/)
+  t.match(out, /runner +r1/)
+  t.equal(statSync(`${restored}/admin.token`).mode & 0o777, 0o600)
+  const service = await serve(t, restored)
+  t.match((await service.cli('run-request', 'list')).out, /completed/)
+  const watched = await service.cli('watch', '--since', cursor)
+  t.equal(watched.code, 3)
+  t.match(watched.err, /cursor_of_another_log/)
+})
+
+t.test('a restore raises the attempt of every unsettled run, and makes what had begun lost', async (t) => {
+  const home = `${t.testdir()}/home`
+  const service = await demo(t, home)
+  const held = service.start('runner', '--id', 'r1', '--exec', 'echo up; sleep 20')
+  const waiting = service.start(...REQUEST, '--wait')
+  await waiting.until((out) => out.includes('| up'))
+  await service.cli(...REQUEST, '--payload', '{"name":"second"}')
+  await service.end('SIGKILL')
+  held.child.kill('SIGKILL')
+  const restored = `${t.testdirName}/restored`
+  const { code, out, err } = await command('restore', home, '--home', restored, '--json')
+  t.equal(code, 0, err)
+  t.match(JSON.parse(out), { fenced: 2, lost: [/^runreq_/] })
+  const again = await serve(t, restored)
+  const items = JSON.parse((await again.cli('run-request', 'list', '--json')).out)
+  t.same(items.map((item: any) => [item.state, item.attempt]).sort(), [
+    ['lost', 2],
+    ['queued', 2],
+  ])
+})
+
+t.test('a restore does not write into a home that is there, and leaves nothing half done', async (t) => {
+  const { home } = await used(t)
+  const { code, err } = await command('restore', home, '--home', home)
+  t.equal(code, 1)
+  t.match(err, /not empty/)
+  t.ok(existsSync(`${home}/log`))
+})

@@ -1,0 +1,79 @@
+import t from 'tap'
+import { eventLines } from '../../cli/event-line.ts'
+import { age, COLOUR, cut, Printer, safe } from '../../cli/print.ts'
+
+function printed(
+  env: Record<string, string>,
+  terminal: { isTTY?: boolean; columns?: number },
+  print: (printer: Printer) => void,
+): string {
+  let out = ''
+  print(new Printer({ write: (text) => (out += text), ...terminal }, env))
+  return out
+}
+
+t.test('colour is for terminals, and NO_COLOR wins', async (t) => {
+  const state = (printer: Printer) => printer.line(printer.state('failed'))
+  t.equal(printed({}, {}, state), 'failed\n')
+  t.equal(printed({}, { isTTY: true }, state), '\u001b[31mfailed\u001b[0m\n')
+  t.equal(printed({ NO_COLOR: '1' }, { isTTY: true }, state), 'failed\n')
+  t.equal(printed({ TERM: 'dumb' }, { isTTY: true }, state), 'failed\n')
+  t.equal(printed({ FORCE_COLOR: '1' }, {}, state), '\u001b[31mfailed\u001b[0m\n')
+})
+
+t.test('columns are aligned whatever their colours, and a narrow terminal cuts the last one', async (t) => {
+  const rows = (printer: Printer) =>
+    printer.table(
+      ['A', 'B'],
+      [
+        [printer.state('failed'), 'x'.repeat(60)],
+        ['ok', 'y'],
+      ],
+      'none',
+    )
+  const lines = printed({}, { isTTY: true, columns: 40 }, rows).split('\n')
+  t.equal(lines[1]!.replace(COLOUR, ''), `failed  ${'x'.repeat(31)}…`)
+  t.equal(lines[2], 'ok      y')
+  t.equal(
+    printed({}, {}, (printer) => printer.table(['A'], [], 'none')),
+    'none\n',
+  )
+})
+
+t.test('cutting counts what is seen and keeps the colour codes', async (t) => {
+  t.equal(cut('\u001b[31mabcdef\u001b[0m', 4), '\u001b[31mabc\u001b[0m…')
+  t.equal(cut('abcd', 4), 'abcd')
+})
+
+t.test('ages are in one unit', async (t) => {
+  const now = Date.parse('2030-01-31T00:00:00Z')
+  t.same(
+    [
+      '2030-01-30T23:59:18Z',
+      '2030-01-30T23:53:00Z',
+      '2030-01-30T21:00:00Z',
+      '2030-01-01T00:00:00Z',
+      '2031-01-01T00:00:00Z',
+    ].map((at) => age(at, now)),
+    ['42s', '7m', '3h', '30d', '0s'],
+  )
+})
+
+t.test('output of a command is shown line by line, other events with what they say', async (t) => {
+  const printer = new Printer({ write: () => {} }, {})
+  const base = { occurred_at: '2030-01-01T00:00:00Z', project: 'demo', run_request_id: 'runreq_1' }
+  const output = eventLines(
+    { ...base, event_type: 'run_output', payload: { stream: 'stdout', text: 'a\nb\u0007\n' } },
+    printer,
+  )
+  t.same(
+    output.map((line) => line.slice(8)),
+    ['  runreq_1 | a', '  runreq_1 | b'],
+  )
+  const [line] = eventLines(
+    { ...base, event_type: 'run_request_failed', payload: { id: 'x', message: 'no luck', state: 'failed' } },
+    printer,
+  )
+  t.match(line, /run_request_failed\s+demo {2}runreq_1 {2}state=failed message="no luck"$/)
+  t.equal(safe('a\u009b1mb'), 'a 1mb')
+})

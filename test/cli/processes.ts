@@ -1,0 +1,111 @@
+/** The built binary as processes: a service on a home of its own, and command lines against it. */
+import { type ChildProcess, execFile, spawn } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+import type { Test } from 'tap'
+
+const BINARY = fileURLToPath(new URL('../../cli/main.js', import.meta.url))
+
+export interface Ended {
+  readonly code: number | null
+  readonly out: string
+  readonly err: string
+}
+
+export interface Served {
+  readonly url: string
+  readonly home: string
+  readonly child: ChildProcess
+  readonly env: NodeJS.ProcessEnv
+  /** Standard error so far. */
+  log(): string
+  /** Runs a command line against this service. */
+  cli(...argv: string[]): Promise<Ended>
+  /** Starts one that runs on. */
+  start(...argv: string[]): Running
+  /** Ends the service and resolves with its exit code. */
+  end(signal: NodeJS.Signals): Promise<number | null>
+}
+
+export interface Running {
+  readonly child: ChildProcess
+  out(): string
+  err(): string
+  /** Resolves when standard output satisfies it. */
+  until(matches: (out: string) => boolean): Promise<void>
+  readonly ended: Promise<number | null>
+}
+
+const ENV: NodeJS.ProcessEnv = { PATH: process.env.PATH, HOME: '/nonexistent', NO_COLOR: '1' }
+
+export function startProcess(argv: readonly string[], env: NodeJS.ProcessEnv, test: Test): Running {
+  const child = spawn(process.execPath, [BINARY, ...argv], { env, stdio: ['ignore', 'pipe', 'pipe'] })
+  let out = ''
+  let err = ''
+  const waiting = new Set<() => void>()
+  child.stdout.on('data', (chunk) => {
+    out += chunk
+    for (const look of waiting) look()
+  })
+  child.stderr.on('data', (chunk) => {
+    err += chunk
+  })
+  const ended = new Promise<number | null>((resolve) => child.on('exit', resolve))
+  test.teardown(async () => {
+    child.kill('SIGKILL')
+    await ended
+  })
+  return {
+    child,
+    out: () => out,
+    err: () => err,
+    ended,
+    until: (matches) =>
+      new Promise((resolve, reject) => {
+        const look = (): void => {
+          if (!matches(out)) return
+          waiting.delete(look)
+          resolve()
+        }
+        waiting.add(look)
+        look()
+        void ended.then((code) =>
+          reject(new Error(`ended with ${code} before it said what was waited for.\n${out}\n${err}`)),
+        )
+      }),
+  }
+}
+
+/** Runs a command line that needs no service. */
+export function command(...argv: string[]): Promise<Ended> {
+  return runCommand(argv, ENV)
+}
+
+function runCommand(argv: readonly string[], env: NodeJS.ProcessEnv): Promise<Ended> {
+  return new Promise((resolve) => {
+    execFile(process.execPath, [BINARY, ...argv], { env, timeout: 30_000 }, (error, out, err) => {
+      resolve({ code: error === null ? 0 : Number(error.code ?? -1), out, err })
+    })
+  })
+}
+
+/** Starts `intendant serve` on the home and a free port (or the given one), and waits until it listens. */
+export async function serve(test: Test, home: string, ...argv: string[]): Promise<Served> {
+  const port = argv.includes('--port') ? [] : ['--port', '0']
+  const running = startProcess(['serve', '--home', home, ...port, ...argv], ENV, test)
+  await running.until((out) => out.includes('\n'))
+  const { listening } = JSON.parse(running.out().split('\n')[0]!)
+  const env = { ...ENV, ENGINE_HOME: home, ENGINE_URL: listening }
+  return {
+    url: listening,
+    home,
+    child: running.child,
+    env,
+    log: running.err,
+    cli: (...args) => runCommand(args, env),
+    start: (...args) => startProcess(args, env, test),
+    end(signal) {
+      running.child.kill(signal)
+      return running.ended
+    },
+  }
+}

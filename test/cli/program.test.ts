@@ -1,0 +1,345 @@
+import { createServer, type IncomingMessage } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import t, { type Test } from 'tap'
+import { run } from '../../cli/program.ts'
+
+interface Outcome {
+  readonly code: number
+  readonly out: string
+  readonly err: string
+}
+
+/** Runs a command line in this process, with the given environment. */
+async function cli(env: Record<string, string>, ...argv: string[]): Promise<Outcome> {
+  let out = ''
+  let err = ''
+  const code = await run(argv, {
+    env: { ENGINE_HOME: '/nonexistent', ...env },
+    stdout: { write: (text) => (out += text) },
+    stderr: { write: (text) => (err += text) },
+    onStopSignal: () => {},
+  })
+  return { code, out, err }
+}
+
+interface Asked {
+  readonly method: string
+  readonly url: string
+  readonly token: string | undefined
+  readonly body: any
+}
+
+type Reply = readonly [status: number, body?: unknown, headers?: Record<string, string>]
+
+/** A service that answers each request as told, and remembers what it was asked. */
+async function service(
+  test: Test,
+  answer: (asked: Asked) => Reply,
+): Promise<{ env: Record<string, string>; asked: Asked[] }> {
+  const asked: Asked[] = []
+  const read = async (request: IncomingMessage): Promise<unknown> => {
+    let text = ''
+    for await (const chunk of request) text += chunk
+    return text === '' ? undefined : JSON.parse(text)
+  }
+  const server = createServer(async (request, response) => {
+    const one = {
+      method: request.method!,
+      url: request.url!,
+      token: request.headers.authorization,
+      body: await read(request),
+    }
+    asked.push(one)
+    const [status, body, headers = {}] = answer(one)
+    response.writeHead(status, headers).end(typeof body === 'string' ? body : JSON.stringify(body))
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  test.teardown(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  return { env: { ENGINE_URL: url, ENGINE_TOKEN: 'secret' }, asked }
+}
+
+const RUN = {
+  id: 'runreq_1',
+  state: 'queued',
+  project: 'demo',
+  entry_event: 'greet_requested',
+  payload: {},
+  throttle: 'dry_run',
+  access: 'full',
+  lane: 'interactive',
+  priority: 0,
+  labels: [],
+  attempt: 1,
+  trace_id: 'a',
+  requested_by: { id: 'tok_1', name: 'ada' },
+  created_at: '2030-01-01T00:00:00Z',
+}
+
+t.test(
+  'help is on standard output, tells the examples, the environment and the exit codes, and is no failure',
+  async (t) => {
+    const { code, out, err } = await cli({}, '--help')
+    t.equal(code, 0)
+    t.equal(err, '')
+    for (const text of ['Examples:', 'ENGINE_TOKEN', 'Exit codes:', 'run-request', 'attention']) t.match(out, text)
+  },
+)
+
+t.test('every command has a help with a description', async (t) => {
+  const names = [
+    'serve',
+    'project add',
+    'project list',
+    'project show',
+    'runner',
+    'runner add',
+    'runner list',
+    'runner show',
+    'runner drain',
+    'runner undrain',
+    'runner remove',
+    'runner token',
+    'run-request create',
+    'run-request list',
+    'run-request show',
+    'run-request approve',
+    'run-request cancel',
+    'run-request requeue',
+    'run-request fail',
+    'run-request release',
+    'watch',
+    'events',
+    'attention',
+    'token create',
+    'token list',
+    'token revoke',
+    'backup',
+    'restore',
+    'verify',
+    'export',
+    'import',
+  ]
+  for (const name of names) {
+    const { code, out } = await cli({}, ...name.split(' '), '--help')
+    t.equal(code, 0, name)
+    t.match(out, new RegExp(`^Usage: intendant ${name}`), name)
+    t.match(out, /\n\n[A-Z].*\.\n/, `${name} says what it does`)
+  }
+})
+
+t.test('a faulty command line is exit code 2, and says what is wrong', async (t) => {
+  const faults: [string[], RegExp][] = [
+    [['frobnicate'], /unknown command/],
+    [['project', 'list', '--colour'], /unknown option/],
+    [['project', 'list', '--limit', '0'], /--limit.*whole number from 1/],
+    [['project', 'add'], /--name/],
+    [['run-request', 'create', '--project', 'p', '--entry-event', 'e', '--payload', '[1]'], /--payload.*JSON object/],
+    [['run-request', 'create', '--project', 'p', '--entry-event', 'e', '--timeout', '5'], /--timeout.*duration/],
+    [['run-request', 'create', '--project', 'p', '--entry-event', 'e', '--brief', 'b'], /go together/],
+    [['runner'], /--id ID and --exec COMMAND/],
+    [['serve', '--runner', 'r1'], /go together/],
+    [['serve', '--port', 'x'], /--port is "x"/],
+    [['watch', '--url', 'ftp://x'], /not an http/],
+  ]
+  for (const [argv, message] of faults) {
+    const { code, err } = await cli({ ENGINE_TOKEN: 'x' }, ...argv)
+    t.equal(code, 2, argv.join(' '))
+    t.match(err, message)
+  }
+})
+
+t.test('without a token the command says where it looked', async (t) => {
+  const { code, err } = await cli({ ENGINE_URL: 'http://127.0.0.1:1' }, 'project', 'list')
+  t.equal(code, 2)
+  t.match(err, /ENGINE_TOKEN is not set, and \/nonexistent\/admin.token does not exist/)
+})
+
+t.test('a service that is not there is exit code 4, with what to do', async (t) => {
+  const { code, err } = await cli({ ENGINE_URL: 'http://127.0.0.1:4171', ENGINE_TOKEN: 'x' }, 'project', 'list')
+  t.equal(code, 4)
+  t.match(err, /no answer from http:\/\/127.0.0.1:4171: .*ECONNREFUSED/)
+  t.match(err, /intendant serve/)
+})
+
+t.test('a refusal is exit code 3, told with its fields, state and code', async (t) => {
+  const problem = {
+    title: 'The state does not allow this',
+    status: 409,
+    detail: 'A completed request cannot be cancelled.',
+    code: 'illegal_move',
+    state: 'completed',
+    allowed: ['events'],
+    errors: [{ pointer: '/reason', detail: 'is too long' }],
+  }
+  const { env } = await service(t, () => [409, problem])
+  const { code, err } = await cli(env, 'run-request', 'cancel', 'runreq_1')
+  t.equal(code, 3)
+  for (const text of [
+    'A completed request cannot be cancelled.',
+    '/reason',
+    'It is completed',
+    'events',
+    '409 illegal_move',
+  ])
+    t.match(err, text)
+})
+
+t.test('a service that cannot answer now is exit code 4', async (t) => {
+  const { env } = await service(t, () => [
+    503,
+    { status: 503, code: 'disk_reserve', detail: 'The disk is nearly full.' },
+  ])
+  t.equal((await cli(env, 'project', 'list')).code, 4)
+})
+
+t.test('a list is an aligned table, or JSON; pages are followed up to the limit', async (t) => {
+  const project = (key: string) => ({ key, state: 'active', created_at: new Date().toISOString(), name: `The ${key}` })
+  const { env, asked } = await service(t, ({ url }) =>
+    url.includes('cursor=two')
+      ? [200, { items: [project('c')] }]
+      : [200, { items: [project('a-long-key'), project('b')], next_cursor: 'two' }],
+  )
+  const table = await cli(env, 'project', 'list')
+  t.equal(table.code, 0)
+  const lines = table.out.trimEnd().split('\n')
+  t.equal(lines.length, 4)
+  t.equal(new Set(lines.map((line) => line.search(/(STATE|active)/))).size, 1, 'the second column is aligned')
+  t.equal(asked[0]!.token, 'Bearer secret')
+  const json = await cli(env, 'project', 'list', '--json', '--limit', '2')
+  t.same(
+    JSON.parse(json.out).map((item: any) => item.key),
+    ['a-long-key', 'b'],
+  )
+})
+
+t.test('what strangers wrote cannot drive the terminal', async (t) => {
+  const { env } = await service(t, () => [
+    200,
+    { key: 'x', id: 'proj_1', name: 'a\u001b[2Jb\nc', state: 'active', created_at: '' },
+  ])
+  const { out } = await cli(env, 'project', 'show', 'x')
+  t.notOk(out.includes('\u001b'))
+  t.match(out, /a \[2Jb c/)
+})
+
+t.test('a create sends what was given and nothing else', async (t) => {
+  const { env, asked } = await service(t, () => [201, RUN])
+  const argv =
+    '--project demo --entry-event greet_requested --label a,b --label c --timeout 90s --branch main --idempotency-key k'
+  const { code, out } = await cli(env, 'run-request', 'create', ...argv.split(' '), '--payload', '{"name":"Ada"}')
+  t.equal(code, 0)
+  t.match(out, /runreq_1 is queued/)
+  t.equal(asked[0]!.url, '/api/projects/demo/run-requests')
+  t.same(asked[0]!.body, {
+    entry_event: 'greet_requested',
+    payload: { name: 'Ada' },
+    labels: ['a', 'b', 'c'],
+    repo: { branch: 'main' },
+    timeout_seconds: 90,
+  })
+})
+
+t.test('create --wait follows the run, says why it waits, and ends with its outcome', async (t) => {
+  for (const [state, code] of [
+    ['completed', 0],
+    ['failed', 1],
+    ['cancelled', 5],
+  ] as const) {
+    let reads = 0
+    const settled = {
+      ...RUN,
+      state,
+      ...(state === 'failed' ? { failure: { class: 'execution', code: 'exit_3', message: 'no' } } : {}),
+    }
+    const event = (type: string) => ({
+      event_type: type,
+      project: 'demo',
+      occurred_at: RUN.created_at,
+      run_request_id: RUN.id,
+      payload: { state },
+    })
+    const frame = {
+      type: 'events',
+      cursor: 'e.2',
+      events: [event('run_request_started'), event(`run_request_${state}`)],
+    }
+    const { env, asked } = await service(t, ({ method, url }) => {
+      if (method === 'POST') return [201, RUN, { 'watch-cursor': 'e.1' }]
+      if (url.startsWith('/api/watch')) return [200, `data: ${JSON.stringify(frame)}\n\n`]
+      reads += 1
+      return [
+        200,
+        reads === 1
+          ? { ...RUN, waiting_because: { code: 'no_runner_online', detail: 'No runner is online.' } }
+          : settled,
+      ]
+    })
+    const outcome = await cli(env, 'run-request', 'create', '--project', 'demo', '--entry-event', 'x', '--wait')
+    t.equal(outcome.code, code, state)
+    t.match(outcome.err, /No runner is online/)
+    t.match(outcome.out, new RegExp(`run_request_started.*\\n.*run_request_${state}.*\\nrunreq_1 ${state}\\n$`))
+    t.match(asked.find(({ url }) => url.startsWith('/api/watch'))!.url, /run_request_id=runreq_1&since=e.1/)
+    if (state === 'failed') t.match(outcome.err, /execution, exit_3: no/)
+  }
+})
+
+t.test('create --wait-limit ends with exit code 6 when the time is over', async (t) => {
+  const { env } = await service(t, ({ method, url }) =>
+    method === 'POST'
+      ? [201, RUN]
+      : url.startsWith('/api/watch')
+        ? [503, { code: 'busy' }]
+        : [200, RUN, { 'watch-cursor': 'c' }],
+  )
+  const { code, err } = await cli(
+    env,
+    'run-request',
+    'create',
+    '--project',
+    'demo',
+    '--entry-event',
+    'x',
+    '--wait-limit',
+    '200ms',
+  )
+  t.equal(code, 6)
+  t.match(err, /run-request show runreq_1/)
+})
+
+t.test('show says why a request waits and what a person can do about it', async (t) => {
+  const waiting = { ...RUN, waiting_because: { code: 'not_approved', detail: 'Full-throttle work needs an approval.' } }
+  const { env } = await service(t, () => [200, waiting])
+  const { out } = await cli(env, 'run-request', 'show', 'runreq_1')
+  t.match(out, /waits because +Full-throttle work needs an approval. \(not_approved\)/)
+  t.match(out, /intendant run-request approve runreq_1/)
+})
+
+t.test('a person-owned token is no token for a runner, and the runner says what to do', async (t) => {
+  const { env } = await service(t, () => [403, { status: 403, code: 'not_the_runner', detail: 'd' }])
+  const { code, err } = await cli(env, 'runner', '--id', 'r1', '--exec', 'true')
+  t.equal(code, 3)
+  t.match(err, /not runner r1's own.*\n?.*intendant runner token r1 --save-token/)
+})
+
+t.test('an unknown runner is told how to be registered', async (t) => {
+  const { env } = await service(t, () => [404, { status: 404, code: 'not_found', detail: 'd' }])
+  const { code, err } = await cli(env, 'runner', '--id', 'r1', '--exec', 'true')
+  t.equal(code, 3)
+  t.match(err, /intendant runner add r1/)
+})
+
+t.test('runner add keeps the token in a file that only its owner reads', async (t) => {
+  const { readFileSync, statSync } = await import('node:fs')
+  const home = t.testdir()
+  const { env, asked } = await service(t, () => [201, { id: 'r1', token: 'tok' }])
+  const argv = ['runner', 'add', 'r1', '--project', '*', '--capacity', '3', '--trusted', '--save-token']
+  const { out } = await cli({ ...env, ENGINE_HOME: home }, ...argv)
+  t.notMatch(out, /tok\n/)
+  t.equal(readFileSync(`${home}/runner-r1.token`, 'utf8'), 'tok\n')
+  t.equal(statSync(`${home}/runner-r1.token`).mode & 0o777, 0o600)
+  t.same(asked[0]!.body, { id: 'r1', allowed_projects: ['*'], capacity: 3, trusted: true })
+})

@@ -1,0 +1,72 @@
+import t from 'tap'
+import { loadSettings, resolveHome } from '../../cli/settings.ts'
+import { readDuration, readSize, showDuration, showSize } from '../../cli/units.ts'
+import { defaultSettings } from '../../runtime/settings.ts'
+
+function load(flags: Record<string, string>, env: Record<string, string>, config?: object | string) {
+  const text = typeof config === 'object' ? JSON.stringify(config) : config
+  return loadSettings({ flags: { home: '/srv/x', ...flags }, env, readFile: () => text })
+}
+
+t.test('a flag wins over the environment, that over config.json, and that over the default', async (t) => {
+  const env = { ENGINE_PORT: '2', ENGINE_LEASE: '2m' }
+  const config = { port: 3, lease: '3m', offer: '3m' }
+  t.match(load({ port: '1' }, env, config), { port: 1, leaseMs: 120_000, offerMs: 180_000, graceMs: 60_000 })
+  t.same(load({}, {}), { ...defaultSettings, home: '/srv/x' })
+})
+
+t.test('an empty variable is an unset one', async (t) => {
+  t.equal(load({}, { ENGINE_PORT: '' }).port, defaultSettings.port)
+})
+
+t.test('the home folder is the flag, ENGINE_HOME, or ~/.engine, and absolute', async (t) => {
+  t.equal(resolveHome('/a', { ENGINE_HOME: '/b' }), '/a')
+  t.equal(resolveHome(undefined, { ENGINE_HOME: '/b' }), '/b')
+  t.match(resolveHome(undefined, {}), /^\/.*\/\.engine$/)
+  t.equal(resolveHome('x', {}), `${process.cwd()}/x`)
+  t.throws(() => resolveHome('', {}), /--home is empty/)
+})
+
+t.test('a faulty value is refused by the name it was given under, with what is expected', async (t) => {
+  t.throws(() => load({ port: '70000' }, {}), /^--port is "70000": a number from 0 to 65535 is expected/)
+  t.throws(() => load({}, { ENGINE_LEASE: '60' }), /^ENGINE_LEASE is "60": a duration with its unit/)
+  t.throws(() => load({}, { ENGINE_LEASE: '0s' }), /ENGINE_LEASE/)
+  t.throws(() => load({}, { ENGINE_LEASE: '25h' }), /at most 1d/)
+  t.throws(() => load({}, {}, { body_max: '1 parsec' }), /^"body_max" in \/srv\/x\/config.json is "1 parsec"/)
+  t.throws(() => load({}, { ENGINE_LOG_LEVEL: 'loud' }), /one of fatal, error/)
+  t.throws(() => load({}, {}, { prot: 7171 }), /"prot" in .*config.json is not a setting. Known are: .*port/)
+  t.throws(() => load({}, {}, { port: true }), /must be a text or a number/)
+  t.throws(() => load({}, {}, '[]'), /must hold one JSON object/)
+  t.throws(() => load({}, {}, '{'), /config.json is not JSON/)
+})
+
+t.test('TLS takes both files or none', async (t) => {
+  t.throws(() => load({ tls_cert: 'c.pem' }, {}), /tls_cert is set and tls_key is not/)
+  t.throws(() => load({}, { ENGINE_TLS_KEY: 'k.pem' }), /tls_key is set and tls_cert is not/)
+  t.same(load({ tls_cert: '/c.pem', tls_key: '/k.pem' }, {}).tls, { certFile: '/c.pem', keyFile: '/k.pem' })
+})
+
+t.test('durations and sizes are read as people write them, and written back the same', async (t) => {
+  for (const [text, ms] of [
+    ['500ms', 500],
+    ['1.5s', 1500],
+    ['10m', 600_000],
+    ['24h', 86_400_000],
+    ['7d', 604_800_000],
+  ] as const) {
+    t.equal(readDuration(text), ms)
+  }
+  for (const text of ['', '5', '-1s', '1w', 's', '1 hour']) t.equal(readDuration(text), undefined, text)
+  for (const [text, bytes] of [
+    ['0', 0],
+    ['12', 12],
+    ['64KiB', 65_536],
+    ['1MiB', 1_048_576],
+    ['2 GB', 2e9],
+  ] as const) {
+    t.equal(readSize(text), bytes)
+  }
+  for (const text of ['', '1Mb', '-1', '9999999999TiB']) t.equal(readSize(text), undefined, text)
+  for (const ms of [0, 1, 1_500, 60_000, 86_400_000]) t.equal(readDuration(showDuration(ms)), ms)
+  for (const bytes of [0, 1, 1024, 1_048_576, 1_000_000]) t.equal(readSize(showSize(bytes)), bytes)
+})

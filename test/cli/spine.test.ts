@@ -1,0 +1,170 @@
+import { spawn } from 'node:child_process'
+import { existsSync, readFileSync, statSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import t, { type Test } from 'tap'
+import { type Served, serve } from './processes.ts'
+
+const GREET = `cat > /dev/null; echo hello; echo '{"event_type":"greeting_composed","payload":{"greeting":"Hello, Ada"}}'`
+
+/** A service with the project `demo` and the runner `r1`, whose token is saved. */
+async function demo(test: Test, ...argv: string[]): Promise<Served> {
+  const service = await serve(test, test.testdir(), ...argv)
+  for (const argv of [
+    ['project', 'add', '--name', 'Demo', '--key', 'demo'],
+    ['runner', 'add', 'r1', '--project', 'demo', '--save-token'],
+  ]) {
+    const { code, err } = await service.cli(...argv)
+    test.equal(code, 0, err)
+  }
+  return service
+}
+
+const REQUEST = [
+  'run-request',
+  'create',
+  '--project',
+  'demo',
+  '--entry-event',
+  'greet_requested',
+  '--payload',
+  '{"name":"Ada"}',
+]
+
+t.test('the first line of serve says where it listens and where the admin token is', async (t) => {
+  const home = t.testdir()
+  const service = await serve(t, home)
+  t.match(service.url, /^http:\/\/127\.0\.0\.1:\d+$/)
+  t.equal(statSync(`${home}/admin.token`).mode & 0o777, 0o600)
+  const { code, out } = await service.cli('project', 'list')
+  t.equal(code, 0)
+  t.match(out, /No projects yet/)
+  t.equal(await service.end('SIGTERM'), 0)
+})
+
+t.test('from a person to a runner and back: create --wait ends with the outcome, watch sees every event', async (t) => {
+  const service = await demo(t)
+  const watching = service.start('watch', '--since', 'earliest', '--json')
+  const runner = service.start('runner', '--id', 'r1', '--exec', GREET)
+  const { code, out, err } = await service.cli(...REQUEST, '--wait')
+  t.equal(code, 0, err)
+  t.match(out, /greeting_composed/)
+  t.match(out, /runreq_[0-9a-f]{24} completed\n$/)
+  await watching.until((text) => text.includes('run_request_completed'))
+  const seen = watching
+    .out()
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line))
+  const wanted = [
+    'project_created',
+    'runner_registered',
+    'run_request_created',
+    'run_request_offered',
+    'run_request_accepted',
+    'run_request_started',
+    'run_output',
+    'greeting_composed',
+    'run_request_completed',
+  ]
+  const types: string[] = seen.map((event) => event.event_type)
+  t.same(
+    types.filter((type) => wanted.includes(type)),
+    wanted,
+  )
+  t.equal(new Set(seen.map((event) => event.id)).size, seen.length)
+  runner.child.kill('SIGTERM')
+  t.equal(await runner.ended, 0)
+})
+
+t.test('a run waits with a reason that show tells, and a failed one ends create --wait with 1', async (t) => {
+  const service = await demo(t)
+  const created = JSON.parse((await service.cli(...REQUEST, '--json')).out)
+  t.match((await service.cli('run-request', 'show', created.id)).out, /waits because .*\(no_runner_online\)/)
+  const listed = await service.cli('run-request', 'list', '--state', 'queued')
+  t.match(listed.out, created.id)
+  service.start('runner', '--id', 'r1', '--exec', 'echo no luck >&2; exit 7')
+  const { code, err } = await service.cli(...REQUEST, '--wait')
+  t.equal(code, 1)
+  t.match(err, /execution, exit_7: .*no luck/)
+})
+
+t.test('cancel reaches the command and its children, and create --wait ends with 5', async (t) => {
+  const service = await demo(t)
+  service.start('runner', '--id', 'r1', '--exec', 'echo up; sleep 300')
+  const waiting = service.start(...REQUEST, '--wait')
+  await waiting.until((out) => out.includes('| up'))
+  const id = /runreq_[0-9a-f]{24}/.exec(waiting.out())![0]
+  t.equal((await service.cli('run-request', 'cancel', id, '--reason', 'enough')).code, 0)
+  t.equal(await waiting.ended, 5)
+})
+
+t.test('kill -9 of the service: the runner, the watcher and the waiting command carry on by themselves', async (t) => {
+  // Not a port from which clients connect: one that tries while nobody listens could get it for itself.
+  const service = await demo(t, '--port', String(20_000 + Math.floor(Math.random() * 10_000)))
+  const watching = service.start('watch', '--since', 'earliest', '--json')
+  service.start('runner', '--id', 'r1', '--exec', 'for n in 1 2 3 4 5 6 7 8 9; do echo "line $n"; sleep 0.3; done')
+  const waiting = service.start(...REQUEST, '--wait')
+  await waiting.until((out) => out.includes('line 2'))
+  await service.end('SIGKILL')
+  await serve(t, service.home, '--port', new URL(service.url).port)
+  t.equal(await waiting.ended, 0, waiting.err())
+  await watching.until((out) => out.includes('run_request_completed'))
+  const events = watching
+    .out()
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line))
+  t.equal(new Set(events.map((event) => event.id)).size, events.length, 'no event twice')
+  const output = events
+    .filter((event) => event.event_type === 'run_output')
+    .map((event) => event.payload.text)
+    .join('')
+  t.equal(output, [1, 2, 3, 4, 5, 6, 7, 8, 9].map((n) => `line ${n}\n`).join(''))
+})
+
+t.test('serve --runner is service and runner in one, also the second time', async (t) => {
+  const home = t.testdir()
+  for (const round of [1, 2]) {
+    const service = await serve(t, home, '--runner', 'local', '--exec', GREET)
+    if (round === 1) await service.cli('project', 'add', '--name', 'Demo', '--key', 'demo')
+    const { code, err } = await service.cli(...REQUEST, '--wait', '--idempotency-key', `round-${round}`)
+    t.equal(code, 0, err)
+    t.equal(await service.end('SIGTERM'), 0, service.log())
+  }
+})
+
+t.test("an admin's token is refused by the runner", async (t) => {
+  const service = await demo(t)
+  const { code, err } = await service.cli(
+    'runner',
+    '--id',
+    'r1',
+    '--exec',
+    'true',
+    '--token-file',
+    `${service.home}/admin.token`,
+  )
+  t.equal(code, 3)
+  t.match(err, /takes no person's token/)
+})
+
+t.test('the shell runner of the documentation takes work from the real service', async (t) => {
+  const service = await demo(t)
+  const script = ['docs/runner.sh', fileURLToPath(new URL('../../../docs/runner.sh', import.meta.url))].find(
+    existsSync,
+  )!
+  const child = spawn('sh', [script, 'sh', '-c', 'cat; echo; echo done'], {
+    env: {
+      ...service.env,
+      ENGINE_TOKEN: readFileSync(`${service.home}/runner-r1.token`, 'utf8').trim(),
+      RUNNER_ID: 'r1',
+      RUNS: '1',
+    },
+    stdio: 'inherit',
+  })
+  t.teardown(() => child.kill('SIGKILL'))
+  const { code, out, err } = await service.cli(...REQUEST, '--wait')
+  t.equal(code, 0, err)
+  t.match(out, /"name":"Ada"/)
+  t.match(out, /\| done/)
+})

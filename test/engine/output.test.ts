@@ -1,0 +1,100 @@
+import fc from 'fast-check'
+import t from 'tap'
+import { occurredAt } from '../../engine/clock.ts'
+import { cutText, LineSplitter, OUTPUT_BYTES_MAX, readLine } from '../../engine/output.ts'
+import { OutputBatch } from '../../engine/output-batch.ts'
+
+/** The lines of a text whose bytes arrive cut at the given places. */
+function split(bytes: Buffer, cuts: readonly number[]): { text: string; whole: boolean }[] {
+  const splitter = new LineSplitter()
+  const places = [...new Set(cuts.map((cut) => cut % (bytes.length + 1)))].sort((a, b) => a - b)
+  const lines = []
+  let from = 0
+  for (const to of [...places, bytes.length]) {
+    lines.push(...splitter.push(bytes.subarray(from, to)))
+    from = to
+  }
+  return [...lines, ...splitter.end()]
+}
+
+t.test('lines come out the same wherever the bytes are cut, also within a character', async (t) => {
+  const line = fc.string({ unit: 'grapheme' }).map((text) => text.replace(/[\r\n]/g, ''))
+  const property = fc.property(fc.array(line), fc.array(fc.nat()), (lines, cuts) => {
+    const bytes = Buffer.from(lines.map((text) => `${text}\n`).join(''))
+    t.same(
+      split(bytes, cuts),
+      lines.map((text) => ({ text, whole: true })),
+    )
+  })
+  fc.assert(property, { numRuns: 200 })
+})
+
+t.test('a last line without an end is a line, and a carriage return belongs to the end', async (t) => {
+  t.same(
+    split(Buffer.from('a\r\n\nb'), []).map((line) => line.text),
+    ['a', '', 'b'],
+  )
+})
+
+t.test('a line too long to be held comes in pieces, and none of them is read as an event', async (t) => {
+  const splitter = new LineSplitter()
+  const chunk = Buffer.alloc(300 * 1024, 'x')
+  const lines = [...splitter.push(chunk), ...splitter.push(chunk), ...splitter.push(Buffer.from('end\nnext\n'))]
+  t.same(
+    lines.map((line) => [line.text.length, line.whole]),
+    [
+      [600 * 1024, false],
+      [3, false],
+      [4, true],
+    ],
+  )
+})
+
+t.test('a line is an event, a result, or text', async (t) => {
+  const kinds: [string, string][] = [
+    ['{"event_type":"x"}', 'event'],
+    ['  {"event_type":"x","payload":{}} ', 'event'],
+    ['{"schema_version":"intendant.run_result.v1"}', 'result'],
+    ['{"schema_version":"intendant.run_result.v1.2"}', 'result'],
+    ['{"schema_version":"intendant.run_result.v10"}', 'text'],
+    ['{"event_type":7}', 'text'],
+    ['[{"event_type":"x"}]', 'text'],
+    ['{"event_type":"x"', 'text'],
+    ['"event_type"', 'text'],
+    ['null', 'text'],
+    ['', 'text'],
+  ]
+  for (const [line, kind] of kinds) t.equal(readLine(line).kind, kind, line)
+})
+
+t.test('a text is cut into pieces that are small enough, whole characters, and nothing less', async (t) => {
+  const property = fc.property(
+    fc.string({ unit: 'grapheme', maxLength: 200 }),
+    fc.integer({ min: 4, max: 40 }),
+    (text, bytesMax) => {
+      const pieces = cutText(text, bytesMax)
+      t.equal(pieces.join(''), text)
+      t.ok(pieces.every((piece) => piece !== '' && Buffer.byteLength(piece) <= bytesMax))
+    },
+  )
+  fc.assert(property, { numRuns: 300 })
+})
+
+t.test('output is gathered, and keeps its order and its bound across the streams', async (t) => {
+  const given: [string, string][] = []
+  const batch = new OutputBatch((stream, text) => given.push([stream, text]))
+  batch.add('stdout', 'a', true)
+  batch.add('stdout', 'b', true)
+  batch.add('stderr', 'c', true)
+  t.same(given, [['stdout', 'a\nb\n']])
+  batch.add('stderr', 'x'.repeat(OUTPUT_BYTES_MAX), true)
+  batch.flush()
+  t.equal(given.map(([, text]) => text).join(''), `a\nb\nc\n${'x'.repeat(OUTPUT_BYTES_MAX)}\n`)
+  t.ok(given.every(([, text]) => Buffer.byteLength(text) <= OUTPUT_BYTES_MAX))
+})
+
+t.test('the runner never states two events at one time', async (t) => {
+  const times = Array.from({ length: 5_000 }, occurredAt)
+  t.equal(new Set(times).size, times.length)
+  t.same([...times].sort(), times)
+})

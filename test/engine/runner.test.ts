@@ -1,0 +1,395 @@
+import { existsSync, writeFileSync } from 'node:fs'
+import { setTimeout as pause } from 'node:timers/promises'
+import t, { type Test } from 'tap'
+import { ServiceRefused } from '../../engine/errors.ts'
+import { type Runner, type RunnerOptions, startRunner } from '../../engine/runner.ts'
+import { executionRequest, type StandIn, standIn } from './stand-in.ts'
+
+const BACKOFF = { firstMs: 5, longestMs: 40 }
+
+interface Setting {
+  service: StandIn
+  runner: Runner
+  logs: string[]
+}
+
+/** A stand-in and a runner on it; the runner is stopped at the end of the test. */
+async function setting(test: Test, command: string, more: Partial<RunnerOptions> = {}): Promise<Setting> {
+  const service = await standIn()
+  const logs: string[] = []
+  const runner = startRunner({
+    client: service.client,
+    id: 'r1',
+    command,
+    environment: { PATH: process.env.PATH, ENGINE_TOKEN: 'secret', ENGINE_URL: 'http://x' },
+    version: '0.0.0',
+    once: true,
+    drainMs: 5_000,
+    stopGraceMs: 300,
+    backoff: BACKOFF,
+    log: (text) => logs.push(text),
+    ...more,
+  })
+  test.teardown(async () => {
+    runner.stop()
+    await runner.finished.catch(() => {})
+    await service.stop()
+  })
+  return { service, runner, logs }
+}
+
+function alive(pid: number): boolean {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch {
+    return false
+  }
+}
+
+async function gone(pid: number): Promise<boolean> {
+  for (let look = 0; look < 100 && alive(pid); look += 1) await pause(20)
+  return !alive(pid)
+}
+
+t.test('a run is accepted, started, told in order and completed with a Run Result', async (t) => {
+  const command = `cat > /dev/null; echo one; echo '{"event_type":"greeting_composed","payload":{"greeting":"hi"}}'; echo two; echo oops >&2`
+  const { service, runner } = await setting(t, command)
+  service.offer(executionRequest('runreq_a'))
+  t.same(await runner.finished, ['completed'])
+  t.same(
+    service.posts.map((post) => post.verb).filter((verb, n, all) => verb !== all[n - 1]),
+    ['session', 'accepted', 'started', 'events', 'completed'],
+  )
+  t.ok(
+    service.posts.slice(1).every((post) => post.body.attempt === 1),
+    'every post carries the attempt',
+  )
+  const stdout = service.events().filter((event) => event.payload.stream !== 'stderr')
+  t.same(
+    stdout.map((event) => [event.event_type, event.payload.text ?? event.payload.greeting]),
+    [
+      ['run_output', 'one\n'],
+      ['greeting_composed', 'hi'],
+      ['run_output', 'two\n'],
+    ],
+  )
+  t.same(
+    service
+      .events()
+      .filter((event) => event.payload.stream === 'stderr')
+      .map((event) => event.payload.text),
+    ['oops\n'],
+  )
+  t.match(service.events()[0].occurred_at, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/)
+  t.match(service.said('completed')[0]!.body.result, {
+    schema_version: 'intendant.run_result.v1',
+    status: 'completed',
+    run_request_id: 'runreq_a',
+    engine_run_id: 'run_1',
+    exit_code: 0,
+  })
+})
+
+t.test('the command gets the request on its input and neither ENGINE_* nor the token in its environment', async (t) => {
+  const { service, runner } = await setting(t, 'cat; env')
+  service.offer(executionRequest('runreq_env'))
+  await runner.finished
+  const text = service
+    .events()
+    .map((event) => event.payload.text)
+    .join('')
+  t.match(text, '"request_id":"runreq_env"')
+  t.notMatch(text, /ENGINE_/)
+  t.notMatch(text, /secret/)
+  t.match(text, `TRACEPARENT=00-${'a'.repeat(32)}`)
+  t.match(text, 'INTENDANT_REQUEST_ID=runreq_env')
+})
+
+t.test('a failing command fails the run, with its exit code and the end of its standard error', async (t) => {
+  const { service, runner } = await setting(t, 'echo no such luck >&2; exit 3')
+  service.offer(executionRequest('runreq_f'))
+  t.same(await runner.finished, ['failed'])
+  t.match(service.said('failed')[0]!.body, { class: 'execution', code: 'exit_3', message: /exit code 3: no such luck/ })
+})
+
+t.test('a task is settled with task_run_completed: complete on exit 0', async (t) => {
+  const { service, runner } = await setting(t, 'true')
+  const engine = {
+    entry_event: 'execution_requested',
+    throttle: 'full',
+    payload: { objective: 'x', campaign: 'c', campaign_cycle: 2 },
+  }
+  service.offer(executionRequest('runreq_t', { engine }))
+  await runner.finished
+  t.match(service.events().at(-1), {
+    event_type: 'task_run_completed',
+    payload: { project: 'demo', success: true, landed: false, verdict: 'complete', campaign: 'c', campaign_cycle: 2 },
+  })
+})
+
+t.test('a task whose command fails is settled as runner_error, and its run fails', async (t) => {
+  const { service, runner } = await setting(t, 'exit 9')
+  service.offer(
+    executionRequest('runreq_t', { engine: { entry_event: 'execution_requested', throttle: 'full', payload: {} } }),
+  )
+  t.same(await runner.finished, ['failed'])
+  t.match(service.events().at(-1).payload, { success: false, verdict: 'runner_error', detail: /exit code 9/ })
+  t.equal(service.posts.at(-1)!.verb, 'failed')
+})
+
+t.test('a task whose command stated its own verdict gets no second one', async (t) => {
+  const own =
+    '{"event_type":"task_run_completed","payload":{"project":"demo","success":true,"landed":true,"summary":"s","verdict":"complete"}}'
+  const { service, runner } = await setting(t, `echo '${own}'`)
+  service.offer(
+    executionRequest('runreq_t', { engine: { entry_event: 'execution_requested', throttle: 'full', payload: {} } }),
+  )
+  await runner.finished
+  t.same(
+    service.events().map((event) => event.payload.landed),
+    [true],
+  )
+})
+
+t.test('the last Run Result line is the result, and its failure is the failure', async (t) => {
+  const said = {
+    schema_version: 'intendant.run_result.v1',
+    decision: 'advance',
+    failure: { class: 'execution', code: 'usage_limit', message: 'come back at nine' },
+  }
+  const { service, runner } = await setting(t, `echo '${JSON.stringify(said)}'`)
+  service.offer(executionRequest('runreq_r'))
+  t.same(await runner.finished, ['failed'])
+  t.match(service.said('failed')[0]!.body, {
+    code: 'usage_limit',
+    result: { decision: 'advance', run_request_id: 'runreq_r' },
+  })
+})
+
+t.test('a refused event costs no other event: its line becomes output with the reason', async (t) => {
+  const lines = [
+    '{"event_type":"a","payload":{}}',
+    '{"event_type":"bad","payload":{}}',
+    '{"event_type":"c","payload":{}}',
+  ]
+  const { service, runner } = await setting(t, lines.map((line) => `echo '${line}'`).join(';'))
+  service.misbehave = (post) =>
+    post.verb === 'events' && post.body.events.some((event: any) => event.event_type === 'bad')
+      ? { status: 422, code: 'invalid_event' }
+      : undefined
+  service.offer(executionRequest('runreq_b'))
+  t.same(await runner.finished, ['completed'])
+  t.same(
+    service.events().map((event) => event.event_type),
+    ['a', 'run_output', 'run_output', 'c'],
+  )
+  t.match(service.events()[2].payload.text, /refused this event: invalid_event/)
+})
+
+t.test(
+  'cancelled by an answer: the command and its children are ended, and the run fails with class cancelled',
+  async (t) => {
+    const { service, runner } = await setting(t, 'sleep 300 & echo child=$!; echo self=$$; wait', { heartbeatMs: 40 })
+    service.offer(executionRequest('runreq_c'))
+    const output = await service.until((post) => post.verb === 'events' && /self=/.test(JSON.stringify(post.body)))
+    const text = output.body.events.map((event: any) => event.payload.text).join('')
+    const child = Number(/child=(\d+)/.exec(text)![1])
+    t.ok(alive(child))
+    service.answers.set('runreq_c', { cancel_requested: true, cancel: { reason: 'changed my mind' } })
+    t.same(await runner.finished, ['cancelled'])
+    t.match(service.said('failed')[0]!.body, { class: 'cancelled', message: 'cancelled: changed my mind' })
+    t.ok(await gone(child), 'the child process is gone')
+  },
+)
+
+t.test('cancelled by the header of a parked poll, at once', async (t) => {
+  const { service, runner } = await setting(t, 'echo up; sleep 300', { once: false, heartbeatMs: 60_000 })
+  service.offer(executionRequest('runreq_h'))
+  await service.until((post) => post.verb === 'events')
+  service.news({ 'Intendant-Cancel': 'runreq_other, runreq_h' })
+  const failed = await service.until((post) => post.verb === 'failed')
+  t.equal(failed.body.class, 'cancelled')
+  runner.drain()
+  t.same(await runner.finished, ['cancelled'])
+})
+
+t.test('a command that ignores SIGTERM is killed after the grace', async (t) => {
+  const { service, runner } = await setting(t, `trap '' TERM; echo pid=$$; while true; do sleep 0.05; done`, {
+    heartbeatMs: 30,
+  })
+  service.offer(executionRequest('runreq_k'))
+  const output = await service.until((post) => post.verb === 'events')
+  const pid = Number(/pid=(\d+)/.exec(output.body.events[0].payload.text)![1])
+  service.answers.set('runreq_k', { cancel_requested: true })
+  t.same(await runner.finished, ['cancelled'])
+  t.ok(await gone(pid))
+})
+
+t.test('what a command leaves running in the background is ended with the run', async (t) => {
+  const { service, runner } = await setting(t, 'sleep 300 & echo child=$!')
+  service.offer(executionRequest('runreq_l'))
+  t.same(await runner.finished, ['completed'])
+  const pid = Number(/child=(\d+)/.exec(service.events()[0].payload.text)![1])
+  t.ok(await gone(pid))
+})
+
+t.test('the runner outlives a restart of the service, and every event arrives once and in order', async (t) => {
+  const { service, runner } = await setting(
+    t,
+    'for n in 1 2 3 4 5 6 7 8; do echo "{\\"event_type\\":\\"n\\",\\"payload\\":{\\"n\\":$n}}"; sleep 0.05; done',
+  )
+  service.offer(executionRequest('runreq_s'))
+  await service.until((post) => post.verb === 'events')
+  await service.stop()
+  await pause(250)
+  await service.start()
+  t.same(await runner.finished, ['completed'])
+  t.same(
+    service.events().map((event) => event.payload.n),
+    [1, 2, 3, 4, 5, 6, 7, 8],
+  )
+})
+
+t.test('lost answers and 5xx are retried with the very same text', async (t) => {
+  const { service, runner } = await setting(t, `echo '{"event_type":"x","payload":{}}'`)
+  const seen = new Map<string, string[]>()
+  service.misbehave = (post) => {
+    const texts = seen.get(post.verb) ?? []
+    seen.set(post.verb, [...texts, JSON.stringify(post.body)])
+    if (texts.length === 0) return 'cut'
+    return texts.length === 1 ? { status: 503, code: 'busy' } : undefined
+  }
+  service.offer(executionRequest('runreq_5'))
+  t.same(await runner.finished, ['completed'])
+  for (const verb of ['session', 'accepted', 'started', 'events', 'completed']) {
+    const texts = seen.get(verb)!
+    t.equal(texts.length, 3, `${verb} was tried three times`)
+    t.equal(new Set(texts).size, 1, `${verb} said the same each time`)
+  }
+})
+
+t.test('a stale attempt ends the command, and nothing more is posted', async (t) => {
+  const { service, runner, logs } = await setting(t, 'echo pid=$$; sleep 300', { once: false, heartbeatMs: 50 })
+  service.offer(executionRequest('runreq_st'))
+  const output = await service.until((post) => post.verb === 'events')
+  const pid = Number(/pid=(\d+)/.exec(output.body.events[0].payload.text)![1])
+  service.misbehave = (post) => (post.path.includes('runreq_st') ? { status: 409, code: 'stale_attempt' } : undefined)
+  t.ok(await gone(pid))
+  runner.drain()
+  t.same(await runner.finished, ['abandoned'])
+  t.equal(service.said('failed').length + service.said('completed').length, 0)
+  t.match(logs.join('\n'), /given up: stale_attempt/)
+})
+
+t.test('an answer that echoes another attempt is a stale attempt', async (t) => {
+  const { service, runner } = await setting(t, 'echo never', { once: false })
+  service.answers.set('runreq_e', { run_request: { id: 'runreq_e', attempt: 2 } })
+  service.offer(executionRequest('runreq_e'))
+  await service.until((post) => post.verb === 'accepted')
+  runner.drain()
+  t.same(await runner.finished, ['abandoned'])
+  t.equal(service.said('started').length, 0)
+})
+
+t.test('a newer attempt of a run in hand ends the older one first', async (t) => {
+  const { service, runner } = await setting(
+    t,
+    'echo pid=$$ attempt=$INTENDANT_ATTEMPT; test $INTENDANT_ATTEMPT = 2 || sleep 300',
+    { once: false },
+  )
+  service.offer(executionRequest('runreq_n'))
+  await service.until((post) => post.verb === 'events')
+  service.offer(executionRequest('runreq_n', { attempt: 2 }))
+  await service.until((post) => post.verb === 'completed' && post.body.attempt === 2)
+  runner.drain()
+  t.same(await runner.finished, ['abandoned', 'completed'])
+})
+
+t.test('an unknown major schema version is refused without running anything', async (t) => {
+  const { service, runner } = await setting(t, 'echo never')
+  service.offer(executionRequest('runreq_v', { schema_version: 'intendant.execution_request.v2' }))
+  t.same(await runner.finished, ['failed'])
+  t.match(service.said('failed')[0]!.body, { class: 'dispatch', code: 'unsupported_schema_version', message: /v2/ })
+  t.equal(service.events().length, 0)
+})
+
+t.test('a request cancelled before it began is not begun', async (t) => {
+  const { service, runner } = await setting(t, 'echo never')
+  service.answers.set('runreq_u', { cancel_requested: true })
+  service.offer(executionRequest('runreq_u'))
+  t.same(await runner.finished, ['cancelled'])
+  t.equal(service.said('started').length, 0)
+})
+
+t.test('the runner holds as many runs as its capacity, side by side', async (t) => {
+  const { service, runner } = await setting(t, 'echo up; while [ ! -e "$GATE" ]; do sleep 0.02; done', {
+    once: false,
+    capacity: 2,
+    environment: { PATH: process.env.PATH, GATE: `${t.testdir()}/gate` },
+  })
+  for (const id of ['1', '2', '3']) service.offer(executionRequest(`runreq_${id}`))
+  await service.until((post) => post.path.includes('runreq_2') && post.verb === 'events')
+  t.equal(service.offers.length, 1, 'the third is not asked for')
+  writeFileSync(`${t.testdirName}/gate`, '')
+  await service.until((post) => post.path.includes('runreq_3') && post.verb === 'completed')
+  runner.drain()
+  t.same(await runner.finished, ['completed', 'completed', 'completed'])
+})
+
+t.test('a drained runner finishes what it holds; a stopped one fails it and says why', async (t) => {
+  const { service, runner } = await setting(t, 'echo up; sleep 300', { once: false, drainMs: 100 })
+  service.offer(executionRequest('runreq_d'))
+  await service.until((post) => post.verb === 'events')
+  runner.drain()
+  t.same(await runner.finished, ['failed'])
+  t.match(service.said('failed')[0]!.body, { class: 'execution', code: 'runner_stopped' })
+})
+
+t.test('a token that the service refuses ends the runner', async (t) => {
+  const { service, runner } = await setting(t, 'true')
+  service.misbehave = () => ({ status: 401, code: 'unauthenticated' })
+  await t.rejects(runner.finished, { name: 'ServiceRefused', problem: { status: 401 } })
+  t.ok(await runner.finished.catch((error) => error instanceof ServiceRefused))
+})
+
+t.test('a service that is away slows the command down instead of losing its output', async (t) => {
+  const { service, runner } = await setting(
+    t,
+    `i=0; while [ $i -lt 400 ]; do head -c 60000 /dev/zero | tr '\\0' x; echo; i=$((i+1)); done`,
+  )
+  let open = false
+  service.misbehave = (post) => (post.verb === 'events' && !open ? { status: 503, code: 'busy' } : undefined)
+  service.offer(executionRequest('runreq_p'))
+  await service.until((post) => post.verb === 'started')
+  await pause(400)
+  t.ok(process.memoryUsage().heapUsed < 200 * 1024 * 1024)
+  open = true
+  t.same(await runner.finished, ['completed'])
+  const bytes = service.events().reduce((sum, event) => sum + event.payload.text.length, 0)
+  t.equal(bytes, 400 * 60001)
+  t.ok(service.events().every((event) => Buffer.byteLength(event.payload.text) <= 65_536))
+})
+
+t.test('the brief lies in a file for the command, and is gone after the run', async (t) => {
+  const { service, runner } = await setting(t, 'echo $INTENDANT_BRIEF_FILE; cat $INTENDANT_BRIEF_FILE')
+  service.brief = { id: 'brief_1', digest: 'sha256:1', mission: { objective: 'be kind' } }
+  service.offer(executionRequest('runreq_br', { brief: { id: 'brief_1', digest: 'sha256:1' } }))
+  t.same(await runner.finished, ['completed'])
+  const [file, text] = service
+    .events()
+    .map((event) => event.payload.text)
+    .join('')
+    .split('\n')
+  t.same(JSON.parse(text!), service.brief)
+  t.notOk(existsSync(file!))
+})
+
+t.test('a brief with another digest fails the run before it starts', async (t) => {
+  const { service, runner } = await setting(t, 'echo never')
+  service.brief = { id: 'brief_1', digest: 'sha256:2' }
+  service.offer(executionRequest('runreq_bm', { brief: { id: 'brief_1', digest: 'sha256:1' } }))
+  t.same(await runner.finished, ['failed'])
+  t.match(service.said('failed')[0]!.body, { class: 'safety', code: 'brief_digest_mismatch' })
+  t.equal(service.said('started').length, 0)
+})

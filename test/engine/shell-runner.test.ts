@@ -1,0 +1,82 @@
+import { spawn } from 'node:child_process'
+import { existsSync, readFileSync } from 'node:fs'
+import t, { type Test } from 'tap'
+import { executionRequest, type StandIn, standIn } from './stand-in.ts'
+
+const script = ['docs/runner.sh', '../../../docs/runner.sh']
+  .map((path, n) => (n === 0 ? path : new URL(path, import.meta.url).pathname))
+  .find((path) => existsSync(path))!
+
+/** Runs docs/runner.sh for one run; its exit code. */
+function shellRunner(service: StandIn, work: string, test: Test): Promise<number | null> {
+  const child = spawn('sh', [script, 'sh', '-c', work], {
+    env: {
+      PATH: process.env.PATH,
+      ENGINE_URL: service.client.url,
+      ENGINE_TOKEN: 'secret',
+      RUNNER_ID: 'sh-1',
+      RUNS: '1',
+      HEARTBEAT: '1',
+    },
+    stdio: ['ignore', 'inherit', 'inherit'],
+  })
+  test.teardown(() => child.kill('SIGKILL'))
+  return new Promise((resolve) => child.on('exit', resolve))
+}
+
+t.test('the runner of the documentation has at most forty lines', async (t) => {
+  t.ok(readFileSync(script, 'utf8').trimEnd().split('\n').length <= 40)
+})
+
+t.test('the shell runner accepts, starts, posts its output and completes', async (t) => {
+  const service = await standIn()
+  t.teardown(() => service.stop())
+  service.offer(executionRequest('runreq_sh', { attempt: 3 }))
+  const code = await shellRunner(
+    service,
+    `grep -o '"name":"Ada"'; printf 'a "quoted" \\\\ back\\tslash\\nä\\n'; env | grep -c ENGINE_TOKEN`,
+    t,
+  )
+  t.equal(code, 0)
+  t.same(
+    service.posts.map((post) => post.verb).filter((verb) => verb !== 'heartbeat'),
+    ['session', 'accepted', 'started', 'events', 'failed'],
+  )
+  t.ok(service.posts.slice(1).every((post) => post.body.attempt === 3))
+  t.equal(service.events()[0].payload.text, '"name":"Ada"\na "quoted" \\ back\tslash\nä\n0\n')
+  t.match(service.said('failed')[0]!.body, { class: 'execution', code: 'exit_1' }, 'grep -c finds no token and fails')
+})
+
+t.test('the shell runner completes a run whose work succeeds, and posts an empty output as nothing', async (t) => {
+  const service = await standIn()
+  t.teardown(() => service.stop())
+  service.offer(executionRequest('runreq_ok'))
+  t.equal(await shellRunner(service, 'true', t), 0)
+  t.same(
+    service.posts.map((post) => post.verb).filter((verb) => verb !== 'heartbeat'),
+    ['session', 'accepted', 'started', 'completed'],
+  )
+})
+
+t.test('the shell runner stops its work and the children of it when cancelled', async (t) => {
+  const service = await standIn()
+  t.teardown(() => service.stop())
+  service.offer(executionRequest('runreq_cc'))
+  const ended = shellRunner(service, 'sleep 60 & echo $!; wait', t)
+  await service.until((post) => post.verb === 'started')
+  service.answers.set('runreq_cc', { cancel_requested: true })
+  t.equal(await ended, 0)
+  t.match(service.said('failed')[0]!.body, { class: 'cancelled' })
+})
+
+t.test('the shell runner waits for a service that is away, and ends when its token is refused', async (t) => {
+  const service = await standIn()
+  t.teardown(() => service.stop())
+  let tries = 0
+  service.misbehave = () => {
+    tries += 1
+    return tries === 1 ? { status: 503, code: 'busy' } : { status: 401, code: 'unauthenticated' }
+  }
+  t.equal(await shellRunner(service, 'true', t), 3)
+  t.equal(tries, 2)
+})

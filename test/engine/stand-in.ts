@@ -1,0 +1,165 @@
+/**
+ * A service of one file for the runner's tests: node:http, no memory of its own but what it was told, and every
+ * misbehaviour on request. It keeps the order and the bodies of all posts, so that a test reads what was said.
+ */
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { type Client, createClient } from '../../engine/client.ts'
+
+export interface Post {
+  readonly path: string
+  /** The last part of the path: `accepted`, `events`, `session`, ... */
+  readonly verb: string
+  readonly body: any
+}
+
+/** What a test answers instead of the ordinary 200: a status with a problem, or `cut` to drop the connection. */
+export type Misbehaviour = { status: number; code: string; retryAfter?: number; state?: string } | 'cut' | undefined
+
+export interface StandIn {
+  readonly client: Client
+  readonly posts: Post[]
+  /** Handed out to polls, first come first served. */
+  readonly offers: Record<string, any>[]
+  /** Asked before each post is taken. */
+  misbehave: (post: Post) => Misbehaviour
+  /** Merged into the answers to runner posts about this run. */
+  readonly answers: Map<string, object>
+  /** What is answered to whoever reads a brief. */
+  brief: object
+  /** Headers of the next poll answer, which ends a parked poll at once. */
+  news(headers: Record<string, string>): void
+  offer(request: Record<string, any>): void
+  /** Posts with this verb, in order. */
+  said(verb: string): Post[]
+  /** All events of a run as the service holds them, in order. */
+  events(): any[]
+  /** Resolves when a post satisfies it, also one of the past. */
+  until(matches: (post: Post) => boolean): Promise<Post>
+  stop(): Promise<void>
+  start(): Promise<void>
+}
+
+export function executionRequest(id: string, more: Record<string, any> = {}): Record<string, any> {
+  return {
+    schema_version: 'intendant.execution_request.v1',
+    request_id: id,
+    attempt: 1,
+    project: { id: 'proj_1', key: 'demo' },
+    engine: { entry_event: 'greet_requested', throttle: 'dry_run', access: 'full', payload: { name: 'Ada' } },
+    trace: {
+      trace_id: 'a'.repeat(32),
+      span_id: 'b'.repeat(16),
+      traceparent: `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01`,
+    },
+    ...more,
+  }
+}
+
+export async function standIn(): Promise<StandIn> {
+  const posts: Post[] = []
+  const offers: Record<string, any>[] = []
+  const parked = new Set<ServerResponse>()
+  const watchers: { matches: (post: Post) => boolean; resolve: (post: Post) => void }[] = []
+  let server: Server
+  let port = 0
+  let newsHeaders: Record<string, string> | undefined
+  let attempts = new Map<string, number>()
+
+  function pump(): void {
+    for (const response of parked) {
+      const offer = offers.shift()
+      if (offer === undefined && newsHeaders === undefined) return
+      parked.delete(response)
+      const headers = newsHeaders ?? {}
+      newsHeaders = undefined
+      if (offer === undefined) response.writeHead(204, headers).end()
+      else {
+        attempts = attempts.set(offer.request_id, offer.attempt)
+        response.writeHead(200, { ...headers, 'content-type': 'application/json' }).end(JSON.stringify(offer))
+      }
+    }
+  }
+
+  function answerPost(post: Post, response: ServerResponse): void {
+    const fault = self.misbehave(post)
+    if (fault === 'cut') {
+      response.destroy()
+      return
+    }
+    if (fault !== undefined) {
+      const { status, code, retryAfter, state } = fault
+      response.writeHead(status, {
+        'content-type': 'application/problem+json',
+        ...(retryAfter === undefined ? {} : { 'retry-after': String(retryAfter) }),
+      })
+      response.end(JSON.stringify({ type: 'x', title: code, status, detail: `refused: ${code}`, code, state }))
+      return
+    }
+    posts.push(post)
+    const id = post.path.split('/')[3] ?? ''
+    const answer = {
+      run_request: { id, attempt: attempts.get(id), engine_run_id: 'run_1', state: 'started' },
+      cancel_requested: false,
+      ...self.answers.get(id),
+    }
+    response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(answer))
+    for (const watcher of watchers) if (watcher.matches(post)) watcher.resolve(post)
+  }
+
+  async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const path = request.url!.split('?')[0]!
+    if (request.method === 'GET' && path.startsWith('/api/formation-briefs/')) {
+      response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(self.brief))
+      return
+    }
+    if (request.method === 'GET') {
+      parked.add(response)
+      response.on('close', () => parked.delete(response))
+      pump()
+      return
+    }
+    const chunks: Buffer[] = []
+    for await (const chunk of request) chunks.push(chunk as Buffer)
+    const text = Buffer.concat(chunks).toString()
+    answerPost({ path, verb: path.split('/').pop()!, body: text === '' ? {} : JSON.parse(text) }, response)
+  }
+
+  const self: StandIn = {
+    client: undefined as unknown as Client,
+    posts,
+    offers,
+    misbehave: () => undefined,
+    answers: new Map(),
+    brief: {},
+    news(headers) {
+      newsHeaders = headers
+      pump()
+    },
+    offer(request) {
+      offers.push(request)
+      pump()
+    },
+    said: (verb) => posts.filter((post) => post.verb === verb),
+    events: () => posts.filter((post) => post.verb === 'events').flatMap((post) => post.body.events),
+    until(matches) {
+      const past = posts.find(matches)
+      if (past !== undefined) return Promise.resolve(past)
+      return new Promise((resolve) => watchers.push({ matches, resolve }))
+    },
+    async stop() {
+      server.closeAllConnections()
+      await new Promise((resolve) => server.close(resolve))
+    },
+    async start() {
+      server = createServer((request, response) => void handle(request, response).catch(() => response.destroy()))
+      await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve))
+      port = (server.address() as AddressInfo).port
+    },
+  }
+  await self.start()
+  Object.assign(self, {
+    client: createClient({ url: `http://127.0.0.1:${port}`, token: () => 'token', userAgent: 'test' }),
+  })
+  return self
+}

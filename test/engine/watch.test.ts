@@ -1,0 +1,81 @@
+import { createServer, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import t from 'tap'
+import { createClient } from '../../engine/client.ts'
+import { SseFrames, watch } from '../../engine/watch.ts'
+
+function frame(cursor: number, type = 'events'): string {
+  return `id: ${cursor}\nevent: ${type}\ndata: ${JSON.stringify({ type, cursor: String(cursor), events: [{ n: cursor }] })}\n\n`
+}
+
+t.test('frames are read wherever the stream is cut', async (t) => {
+  const text = `: comment\r\n${frame(1)}data: {"a":\ndata: 1}\n\n`
+  for (let cut = 0; cut <= text.length; cut += 1) {
+    const frames = new SseFrames()
+    t.same(
+      [...frames.push(text.slice(0, cut)), ...frames.push(text.slice(cut))],
+      [JSON.stringify({ type: 'events', cursor: '1', events: [{ n: 1 }] }), '{"a":\n1}'],
+    )
+  }
+})
+
+t.test('a broken stream is taken up behind the last cursor: no gap, no repeat', async (t) => {
+  const asked: string[] = []
+  const script: ((response: ServerResponse) => void)[] = [
+    (response) => response.writeHead(200).write(frame(1) + frame(2), () => response.destroy()),
+    (response) => response.writeHead(503).end(),
+    (response) => response.writeHead(200).end(frame(3)),
+    (response) => response.destroy(),
+    (response) => void response.writeHead(200).write(frame(4)),
+  ]
+  const server = createServer((request, response) => {
+    asked.push(new URL(request.url!, 'http://x').searchParams.get('since')!)
+    script.shift()!(response)
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  t.teardown(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  const client = createClient({
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    token: () => 'x',
+    userAgent: 'test',
+  })
+  const stop = new AbortController()
+  const seen: number[] = []
+  for await (const frame of watch({
+    client,
+    since: 'earliest',
+    signal: stop.signal,
+    backoff: { firstMs: 1, longestMs: 2 },
+  })) {
+    if (frame.type !== 'events') continue
+    seen.push(Number(frame.cursor))
+    if (seen.length === 4) stop.abort()
+  }
+  t.same(seen, [1, 2, 3, 4])
+  t.same(asked, ['earliest', '2', '2', '3', '3'])
+})
+
+t.test('a refusal and an error frame end the watch with their problem', async (t) => {
+  const answers = [
+    (response: ServerResponse) =>
+      response
+        .writeHead(410, { 'content-type': 'application/problem+json' })
+        .end('{"code":"cursor_too_old","detail":"gone"}'),
+    (response: ServerResponse) =>
+      response
+        .writeHead(200)
+        .end('data: {"type":"error","problem":{"status":401,"code":"token_revoked","detail":"d"}}\n\n'),
+  ]
+  const server = createServer((_, response) => answers.shift()!(response))
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  t.teardown(() => server.close())
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  for (const code of ['cursor_too_old', 'token_revoked']) {
+    const client = createClient({ url, token: () => 'x', userAgent: 'test' })
+    const frames = watch({ client, since: 'old', signal: new AbortController().signal })
+    await t.rejects(frames.next(), { name: 'ServiceRefused', problem: { code } })
+  }
+})

@@ -1,0 +1,156 @@
+import t from 'tap'
+import { raw, startTestService } from './service-harness.ts'
+
+const POST_PROJECT = (admin: string, more: string): string =>
+  `POST /api/projects HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${admin}\r\n${more}`
+
+const JSON_TYPE = 'Content-Type: application/json\r\n'
+
+t.test('wrong bodies get a problem that says what is wrong', async (t) => {
+  const s = await startTestService(t)
+  const post = (body: string, headers: Record<string, string> = {}) =>
+    s.call('POST', '/api/projects', body, { headers })
+  const malformed = await post('{"key": "a",\n "name": }')
+  t.match(malformed, { status: 400, body: { code: 'malformed_body' } })
+  t.match(malformed.body.detail, /Line 2, column 10: "}" was not expected/)
+  t.match(await post('{"key": "a"'), { status: 400, body: { code: 'malformed_body' } })
+  t.match(await post('\ufeff{"name":"a"}'), { status: 400, body: { code: 'malformed_body' } })
+  t.match(await post('[]'), { status: 422, body: { code: 'invalid_body' } })
+  t.match(await post('null'), { status: 422, body: { code: 'invalid_body' } })
+  t.match(await post('{"name":"a","__proto__":{"x":1}}'), { status: 422, body: { code: 'invalid_body' } })
+  t.match(await post(`${'['.repeat(100_000)}${']'.repeat(100_000)}`), { status: 400, body: { code: 'body_too_deep' } })
+  t.match(await post(`{"name":"${'['.repeat(200)}"}`), { status: 422 }, 'brackets in a string are no nesting')
+  t.match(await post('{"name":"a"}', { 'content-type': 'text/plain' }), {
+    status: 415,
+    body: { code: 'unsupported_media_type' },
+  })
+  t.match(await post('{"name":"a"}', { 'content-type': 'application/json; charset=latin1' }), { status: 415 })
+  t.match(await post('{"name":"Utf"}', { 'content-type': 'application/json; charset=UTF-8' }), { status: 201 })
+  t.match(await post(`{"name":"${'x'.repeat(1_100_000)}"}`), { status: 413, body: { code: 'body_too_large' } })
+  t.match(await s.call('GET', '/api/projects', undefined, { headers: { accept: 'text/html' } }), {
+    status: 406,
+    body: { code: 'not_acceptable' },
+  })
+  t.match(await s.call('GET', '/api/projects', undefined, { headers: { accept: 'text/html, application/*;q=0.2' } }), {
+    status: 200,
+  })
+  t.match(await s.call('GET', '/api/projects', undefined, { headers: { 'api-version': '2' } }), {
+    status: 400,
+    body: { code: 'unsupported_api_version' },
+  })
+  t.match(await s.call('GET', '/api/projects/%zz'), { status: 400, body: { code: 'malformed_path' } })
+  t.match(await s.call('GET', '/api/projects/%2e%2e%2fetc'), { status: 404 })
+  t.match(await s.call('GET', '/api/projects/'), { status: 404, body: { code: 'no_such_route' } })
+  const wrongMethod = await s.call('DELETE', '/api/projects')
+  t.match(wrongMethod, { status: 405, body: { code: 'method_not_allowed' } })
+  t.equal(wrongMethod.headers.get('allow'), 'POST, GET, HEAD, OPTIONS')
+})
+
+t.test('HEAD tells the length, OPTIONS the methods', async (t) => {
+  const s = await startTestService(t)
+  const head = await fetch(`${s.service.url}/healthz`, { method: 'HEAD' })
+  t.equal(head.status, 200)
+  t.equal(head.headers.get('content-length'), '15')
+  const options = await fetch(`${s.service.url}/api/runners/x`, { method: 'OPTIONS' })
+  t.equal(options.status, 204)
+  t.equal(options.headers.get('allow'), 'GET, HEAD, PATCH, DELETE, OPTIONS')
+})
+
+t.test('bytes that are no request, or only half of one, harm nobody', async (t) => {
+  const s = await startTestService(t)
+  const { port } = s.service
+  const { admin } = s
+  const body = '{"name":"Chunked"}'
+  const whole = POST_PROJECT(admin, `${JSON_TYPE}Content-Length: ${body.length}\r\n\r\n${body}`)
+  t.match(await raw(port, [whole.slice(0, 40), whole.slice(40, 120), whole.slice(120)]), /^HTTP\/1.1 201/)
+  const chunked = POST_PROJECT(admin, `${JSON_TYPE}Transfer-Encoding: chunked\r\n\r\n`)
+  const pieces = ['{"name":', '"Chunked ', 'two"}'].map((piece) => `${piece.length.toString(16)}\r\n${piece}\r\n`)
+  t.match(await raw(port, [chunked, ...pieces, '0\r\n\r\n']), /^HTTP\/1.1 201/)
+  const invalid = Buffer.concat([
+    Buffer.from(POST_PROJECT(admin, `${JSON_TYPE}Content-Length: 12\r\n\r\n{"name":"`)),
+    Buffer.from([0xff]),
+    Buffer.from('"}'),
+  ])
+  t.match(await raw(port, [invalid]), /not valid UTF-8/)
+  t.match(await raw(port, [POST_PROJECT(admin, `${JSON_TYPE}Content-Length: 0\r\n\r\n`)]), /The body is empty/)
+  t.match(await raw(port, [POST_PROJECT(admin, `${JSON_TYPE}Content-Length: 99999999999\r\n\r\n{`)]), /^HTTP\/1.1 413/)
+  const large = `X-Large: ${'a'.repeat(17_000)}\r\n`
+  t.match(await raw(port, [`GET /healthz HTTP/1.1\r\nHost: x\r\n${large}\r\n`]), /^HTTP\/1.1 431/)
+  await raw(port, [`GET /healthz HTTP/1.1\r\nHost: x\r\n${large.slice(0, 9_000)}`, 'a'.repeat(9_000), '\r\n\r\n'])
+  for (const noise of [
+    '\0\0\0\0',
+    'GET\r\n\r\n',
+    'GET / HTTP/9.9\r\n\r\n',
+    'G'.repeat(100_000),
+    `${whole.slice(0, -5)}`,
+    'POST /api/projects HTTP/1.1\r\n\r\n',
+    chunked,
+    `${chunked}zz\r\n`,
+  ]) {
+    await raw(port, [noise], 100)
+  }
+  const two = `GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n`
+  t.equal(
+    (await raw(port, [two + two + two])).split('{"status":"ok"}').length,
+    4,
+    'pipelined requests are all answered',
+  )
+  await s.expect(200, 'GET', '/api/projects')
+})
+
+t.test('bodies being received are bounded in sum, and one that breaks off gives its bytes back', async (t) => {
+  const s = await startTestService(t, { bodiesInFlightBytesMax: 1_500_000 })
+  const { port } = s.service
+  const half = POST_PROJECT(s.admin, `${JSON_TYPE}Content-Length: 1000000\r\n\r\n{"name":"`)
+  const slow = raw(port, [half], 600)
+  await new Promise((resolve) => setTimeout(resolve, 150))
+  const second = await raw(port, [half], 150)
+  t.match(second, /^HTTP\/1.1 503/)
+  t.match(second, /Retry-After: 1/)
+  t.match(second, /bodies_in_flight/)
+  await slow
+  await new Promise((resolve) => setTimeout(resolve, 50))
+  t.notMatch(await raw(port, [half], 150), /503/)
+  t.match((await s.call('GET', '/metrics')).body, /intendant_http_body_bytes_in_flight 0/)
+})
+
+t.test('a poll whose client goes away leaves nothing behind', async (t) => {
+  const s = await startTestService(t)
+  await s.project('greeter')
+  const token = await s.runner('r1')
+  const poll = `GET /api/runners/r1/run-requests/next?wait=30 HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${token}\r\n\r\n`
+  await raw(s.service.port, [poll], 100)
+  const made = await s.request('greeter')
+  t.equal((await s.expect(200, 'GET', `/api/run-requests/${made.id}`)).body.state, 'queued')
+  await s.expect(200, 'GET', '/api/runners/r1/run-requests/next?wait=2', undefined, { token })
+  const parked = [1, 2].map(() => s.call('GET', '/api/runners/r1/run-requests/next?wait=5', undefined, { token }))
+  void parked
+})
+
+t.test('a graceful stop answers parked polls and refuses what comes later', async (t) => {
+  const s = await startTestService(t)
+  const token = await s.runner('r1')
+  const parked = s.call('GET', '/api/runners/r1/run-requests/next?wait=30', undefined, { token })
+  await new Promise((resolve) => setTimeout(resolve, 100))
+  const begun = performance.now()
+  await s.service.close()
+  t.equal((await parked).status, 204)
+  t.ok(performance.now() - begun < 2_000)
+  await t.rejects(fetch(`${s.service.url}/healthz`))
+})
+
+t.test('while the service refuses writes it says why, and reads go on', async (t) => {
+  const { MemoryJournal } = await import('../../storage/memory.ts')
+  const journal = new MemoryJournal()
+  const s = await startTestService(t, {}, { openJournal: async () => journal })
+  await s.project('greeter')
+  journal.refuse('disk_reserve')
+  const refused = await s.expect(503, 'POST', '/api/projects', { name: 'Other' })
+  t.match(refused.body, { code: 'disk_reserve', retryable: true })
+  t.ok(refused.headers.get('retry-after'))
+  await s.expect(200, 'GET', '/api/projects/greeter')
+  t.equal((await s.expect(503, 'GET', '/readyz')).body.code, 'disk_reserve')
+  await s.expect(200, 'GET', '/healthz')
+  journal.refuse(undefined)
+  await s.expect(200, 'GET', '/readyz')
+})

@@ -1,0 +1,243 @@
+import { readFileSync, writeFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { pino } from 'pino'
+import t from 'tap'
+import { accessTable } from '../../http/access-table.ts'
+import { createMetrics } from '../../http/metrics.ts'
+import type { Route } from '../../http/route.ts'
+import { allRoutes } from '../../http/routes.ts'
+import { ROLES } from '../../machines/documents/token.ts'
+import { ROLE_RIGHTS } from '../../runtime/rights.ts'
+import { startTestService, type TestService } from './service-harness.ts'
+
+/** The routes of a service like the one under test, as data. */
+function routesOf(s: TestService): readonly Route[] {
+  const { runtime } = s.service
+  const context = {
+    runtime,
+    dispatcher: undefined,
+    principals: undefined,
+    log: pino({ level: 'silent' }),
+    metrics: createMetrics(),
+    onClosing: () => {},
+  }
+  return allRoutes(context as never, { version: '0', isClosing: () => false })
+}
+
+/** A path of the route that names things which are not there: whoever passes the gate gets past 401 and 403. */
+function pathOf(route: Route, runnerId = 'nobody'): string {
+  return route.path.replace(':runner_id', runnerId).replace(':code', 'not_found').replaceAll(/:\w+/g, 'nothing')
+}
+
+async function ask(
+  s: TestService,
+  route: Route,
+  token: string | null,
+  path = pathOf(route),
+): Promise<{ status: number; code?: string }> {
+  const response = await fetch(s.service.url + path, {
+    method: route.method,
+    headers: {
+      ...(token === null ? {} : { authorization: `Bearer ${token}` }),
+      ...(route.body === undefined ? {} : { 'content-type': 'application/json' }),
+      ...(route.endless === true ? { accept: 'text/event-stream' } : {}),
+    },
+    // Not JSON: nothing that passes the gate may change anything here.
+    ...(route.body === undefined ? {} : { body: '{' }),
+    signal: AbortSignal.timeout(5_000),
+  })
+  if (route.endless === true && response.status === 200) {
+    await response.body?.cancel()
+    return { status: 200 }
+  }
+  const text = await response.text()
+  return { status: response.status, code: text.startsWith('{') ? JSON.parse(text).code : undefined }
+}
+
+t.test('the access table holds for every endpoint and every role, runner and stranger', async (t) => {
+  const s = await startTestService(t)
+  await s.project('greeter')
+  const runnerToken = await s.runner('somebody')
+  const otherRunner = await s.runner('somebody-else')
+  const tokens = new Map<string, string>()
+  for (const role of ROLES) tokens.set(role, await s.token(role, { roles: [role] }))
+  for (const route of routesOf(s)) {
+    const name = `${route.method} ${route.path}`
+    const { right, runner } = route.access
+    const nobody = await ask(s, route, null)
+    if (right === 'none') {
+      t.not(nobody.status, 401, `${name} needs no token`)
+      continue
+    }
+    t.equal(nobody.status, 401, `${name} without a token`)
+    t.equal((await ask(s, route, 'itd_wrong')).status, 401, `${name} with a wrong token`)
+    for (const role of ROLES) {
+      const isAllowed = right === 'any' || (ROLE_RIGHTS[role] as readonly string[]).includes(right)
+      const { status } = await ask(s, route, tokens.get(role)!)
+      t.equal(status === 403, !isAllowed, `${name} as ${role}: ${status}`)
+    }
+    const own = await ask(s, route, runnerToken, pathOf(route, 'somebody'))
+    t.equal(own.status === 403, runner === undefined && right !== 'any', `${name} as a runner: ${own.status}`)
+    if (runner === 'own' && route.path.includes(':runner_id')) {
+      const other = await ask(s, route, otherRunner, pathOf(route, 'somebody'))
+      t.match(other, { status: 403, code: 'not_the_runner' }, `${name} as another runner`)
+    }
+  }
+})
+
+t.test('docs/ACCESS.md says what the route list says', async (t) => {
+  const s = await startTestService(t)
+  const file = fileURLToPath(
+    new URL(import.meta.url.includes('/dist/') ? '../../../docs/ACCESS.md' : '../../docs/ACCESS.md', import.meta.url),
+  )
+  const table = accessTable(routesOf(s))
+  const [begin, end] = ['<!-- begin: made from the route list -->', '<!-- end -->']
+  const written = readFileSync(process.env.ACCESS_FILE ?? file, 'utf8')
+  const made = `${written.slice(0, written.indexOf(begin) + begin.length)}\n\n${table}\n${written.slice(written.indexOf(end))}`
+  if (process.env.TAP_SNAPSHOT === '1') writeFileSync(process.env.ACCESS_FILE ?? file, made)
+  else t.equal(written, made, 'TAP_SNAPSHOT=1 writes it anew')
+})
+
+t.test("what a token may not see does not exist for it: another project's token", async (t) => {
+  const s = await startTestService(t)
+  await s.project('mine')
+  const theirs = await s.project('theirs')
+  const request = await s.request('theirs')
+  const brief = (await s.expect(201, 'POST', '/api/projects/theirs/formation-briefs', { mission: { objective: 'x' } }))
+    .body
+  const theirRunner = await s.runner('their-runner', { allowed_projects: ['theirs'] })
+  await s.expect(200, 'GET', '/api/runners/their-runner/run-requests/next', undefined, { token: theirRunner })
+  const started = await s.expect(200, 'POST', `/api/run-requests/${request.id}/started`, {}, { token: theirRunner })
+  const runId = started.body.run_request.engine_run_id
+  const token = await s.token('confined', { roles: ['admin'], projects: ['mine'] })
+  const as = { token }
+  const hidden: [string, string, unknown?][] = [
+    ['GET', '/api/projects/theirs'],
+    ['GET', `/api/projects/${theirs.id}`],
+    ['PATCH', '/api/projects/theirs', { name: 'x' }],
+    ['GET', '/api/projects/theirs/charter'],
+    ['PUT', '/api/projects/theirs/charter', {}],
+    ['POST', '/api/projects/theirs/run-requests', { entry_event: 'greet_requested' }],
+    ['GET', '/api/projects/theirs/run-requests'],
+    ['GET', '/api/run-requests?project=theirs'],
+    ['GET', `/api/run-requests/${request.id}`],
+    ['POST', `/api/run-requests/${request.id}/cancel`, {}],
+    ['POST', `/api/run-requests/${request.id}/release`, {}],
+    ['POST', '/api/run-requests/cancel', { project: 'theirs' }],
+    ['POST', '/api/projects/theirs/formation-briefs', { mission: { objective: 'x' } }],
+    ['POST', '/formation-briefs', { project: 'theirs', mission: { objective: 'x' } }],
+    ['GET', `/api/formation-briefs/${brief.id}`],
+    ['GET', `/formation-briefs/${brief.id}`],
+    ['GET', `/api/engine-runs/${runId}`],
+    ['GET', '/api/runners/their-runner'],
+    [
+      'POST',
+      '/api/events',
+      { events: [{ project: 'theirs', event_type: 'x', occurred_at: '2026-01-01T00:00:00Z', payload: {} }] },
+    ],
+  ]
+  for (const [method, path, body] of hidden) {
+    t.match(await s.call(method, path, body, as), { status: 404, body: { code: 'not_found' } }, `${method} ${path}`)
+  }
+  for (const path of ['/api/run-requests', '/api/runners', '/api/attention']) {
+    t.same((await s.expect(200, 'GET', path, undefined, as)).body.items, [], path)
+  }
+  t.same(
+    (await s.expect(200, 'GET', '/api/projects', undefined, as)).body.items.map((item: any) => item.key),
+    ['mine'],
+  )
+  t.same(
+    (await s.expect(200, 'GET', '/api/tokens', undefined, as)).body.items.map((item: any) => item.name),
+    ['confined'],
+  )
+  t.equal((await s.expect(403, 'POST', '/api/projects', { key: 'new', name: 'new' }, as)).body.code, 'forbidden')
+  t.equal((await s.expect(403, 'POST', '/api/backups', {}, as)).body.code, 'forbidden')
+  const stranger = await s.runner('my-runner', { allowed_projects: ['mine'] })
+  t.equal((await s.call('POST', `/api/run-requests/${request.id}/accepted`, {}, { token: stranger })).status, 404)
+  t.equal((await s.call('POST', `/api/engine-runs/${runId}/trace-summary`, {}, { token: stranger })).status, 404)
+  t.equal((await s.call('GET', `/api/formation-briefs/${brief.id}`, undefined, { token: stranger })).status, 404)
+})
+
+t.test('no one grants more than they hold', async (t) => {
+  const s = await startTestService(t)
+  await s.project('mine')
+  await s.project('theirs')
+  const keeper = {
+    token: await s.token('keeper', { rights: ['token.manage', 'runner.manage', 'view'], projects: ['mine'] }),
+  }
+  const refused = async (path: string, body: object): Promise<void> => {
+    t.equal((await s.expect(403, 'POST', path, body, keeper)).body.code, 'grants_too_much', JSON.stringify(body))
+  }
+  await refused('/api/tokens', { name: 'x', roles: ['admin'], projects: ['mine'] })
+  await refused('/api/tokens', { name: 'x', rights: ['work.submit'], projects: ['mine'] })
+  await refused('/api/tokens', { name: 'x', roles: ['viewer'] })
+  await refused('/api/tokens', { name: 'x', roles: ['viewer'], projects: ['theirs'] })
+  await refused('/api/runners', { id: 'x', allowed_projects: ['*'] })
+  await refused('/api/runners', { id: 'x', allowed_projects: ['theirs'] })
+  await refused('/api/runners', { id: 'x', allowed_projects: ['mine'], trusted: true })
+  await s.expect(201, 'POST', '/api/tokens', { name: 'y', roles: ['viewer'], projects: ['mine'] }, keeper)
+  await s.expect(201, 'POST', '/api/runners', { id: 'y', allowed_projects: ['mine'] }, keeper)
+  t.equal((await s.expect(403, 'PATCH', '/api/runners/y', { trusted: true }, keeper)).body.code, 'grants_too_much')
+  await s.runner('wide')
+  t.equal((await s.expect(403, 'PATCH', '/api/runners/wide', { capacity: 2 }, keeper)).body.code, 'forbidden')
+  t.equal(
+    (await s.expect(422, 'POST', '/api/tokens', { name: 'z', roles: ['viewer'], projects: ['nowhere'] })).body.code,
+    'unknown_project',
+  )
+  t.equal(
+    (await s.expect(422, 'POST', '/api/runners', { id: 'z', allowed_projects: ['nowhere'] })).body.code,
+    'unknown_project',
+  )
+})
+
+t.test('a revocation, an expiry and a removal end parked polls within a second', async (t) => {
+  const s = await startTestService(t)
+  const token = await s.runner('r1')
+  const parked = s.call('GET', '/api/runners/r1/run-requests/next?wait=30', undefined, { token })
+  await s.expect(200, 'GET', '/api/runners/r1')
+  const begun = performance.now()
+  await s.expect(204, 'DELETE', '/api/runners/r1')
+  const ended = await parked
+  t.ok(performance.now() - begun < 1_000)
+  t.ok([401, 409].includes(ended.status), String(ended.status))
+  t.equal((await s.expect(401, 'GET', '/api/version', undefined, { token })).body.code, 'unauthenticated')
+
+  const soon = await s.token('soon', { roles: ['viewer'], expires_at: new Date(Date.now() + 400).toISOString() })
+  await s.expect(200, 'GET', '/api/projects', undefined, { token: soon })
+  await new Promise((resolve) => setTimeout(resolve, 500))
+  await s.expect(401, 'GET', '/api/projects', undefined, { token: soon })
+
+  const list = await s.expect(200, 'GET', '/api/tokens')
+  const viewer = await s.token('viewer', { roles: ['viewer'] })
+  await s.expect(200, 'GET', '/api/projects', undefined, { token: viewer })
+  const { id } = (await s.expect(200, 'GET', '/api/tokens')).body.items.find((item: any) => item.name === 'viewer')
+  await s.expect(204, 'DELETE', `/api/tokens/${id}`)
+  await s.expect(204, 'DELETE', `/api/tokens/${id}`)
+  await s.expect(401, 'GET', '/api/projects', undefined, { token: viewer })
+  t.ok(list.body.items.length > 0)
+})
+
+t.test('a rotated runner token and its predecessor both let in; the secret is never shown again', async (t) => {
+  const s = await startTestService(t)
+  const token = await s.runner('r1')
+  const rotated = await s.expect(201, 'POST', '/api/runners/r1/token', {}, { token })
+  t.ok(Date.parse(rotated.body.previous_expires_at) > Date.now() + 500_000)
+  for (const one of [token, rotated.body.token]) {
+    await s.expect(204, 'GET', '/api/runners/r1/run-requests/next', undefined, { token: one })
+  }
+  const headers = { 'idempotency-key': 'k' }
+  const first = await s.expect(201, 'POST', '/api/runners', { id: 'r2' }, { headers })
+  const replay = await s.expect(200, 'POST', '/api/runners', { id: 'r2' }, { headers })
+  t.ok(first.body.token)
+  t.notOk(replay.body.token)
+  t.equal(
+    (await s.expect(422, 'POST', '/api/runners', { id: 'r2', capacity: 2 }, { headers })).body.code,
+    'idempotency_key_reused',
+  )
+  t.equal((await s.expect(409, 'POST', '/api/runners', { id: 'r2' })).body.code, 'already_exists')
+  const all =
+    JSON.stringify((await s.expect(200, 'GET', '/api/runners')).body) +
+    JSON.stringify((await s.expect(200, 'GET', '/api/events')).body)
+  t.notMatch(all, /itd_/)
+  t.notMatch(all, /hash/)
+})

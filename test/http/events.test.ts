@@ -1,0 +1,157 @@
+/** The list of events and the look-up of one, over HTTP. */
+import t from 'tap'
+import type { EventDraft } from '../runtime/stream/fake-log.ts'
+import { type Harness, startHarness, watchSocket } from './watch-harness.ts'
+
+async function harnessFor(test: { teardown(callback: () => void): unknown }): Promise<Harness> {
+  const harness = await startHarness()
+  test.teardown(() => harness.close())
+  return harness
+}
+
+const idOf = (sequence: number): string => `evt_${sequence.toString(16).padStart(32, '0')}`
+const idsOf = (from: number, to: number): string[] => Array.from({ length: to - from + 1 }, (_, i) => idOf(from + i))
+
+async function get(harness: Harness, path: string, token = 'all') {
+  const response = await fetch(harness.url + path, { headers: { authorization: `Bearer ${token}` } })
+  const body = (await response.json()) as any
+  return {
+    status: response.status,
+    body,
+    ids: ((body.items ?? body.events ?? []) as { id: string }[]).map((event) => event.id),
+    cursor: response.headers.get('watch-cursor'),
+    link: response.headers.get('link'),
+  }
+}
+
+/** Follow `next_cursor` to the end. */
+async function all(harness: Harness, path: string, token = 'all') {
+  const ids: string[] = []
+  let pages = 0
+  for (let query = ''; ; ) {
+    const page = await get(harness, `${path}${query}`, token)
+    ids.push(...page.ids)
+    pages += 1
+    if (page.body.next_cursor === undefined) return { ids, pages }
+    query = `&cursor=${page.body.next_cursor}`
+  }
+}
+
+const noted = (project: string, more: Partial<EventDraft> = {}): EventDraft => ({
+  event_type: 'noted',
+  project,
+  ...more,
+})
+
+t.test('pages follow each other without gap or repeat, in either order', async (t) => {
+  const harness = await harnessFor(t)
+  harness.log.commit(Array.from({ length: 25 }, () => noted('a')))
+  const first = await get(harness, '/api/events?limit=10')
+  t.same(first.ids, idsOf(1, 10))
+  t.equal(first.body.next_cursor, 'e0e0e0e0e0e0.a')
+  t.equal(first.link, '</api/events?limit=10&cursor=e0e0e0e0e0e0.a>; rel="next"')
+  t.same(await all(harness, '/api/events?limit=10'), { ids: idsOf(1, 25), pages: 3 })
+  t.same(await all(harness, '/api/events?limit=5'), { ids: idsOf(1, 25), pages: 5 }, 'a full last page is the last')
+  t.same(await all(harness, '/api/events?limit=10&order=desc'), { ids: idsOf(1, 25).reverse(), pages: 3 })
+})
+
+t.test('an empty log is an empty list', async (t) => {
+  const harness = await harnessFor(t)
+  const page = await get(harness, '/api/events')
+  t.same(page.body, { items: [] })
+  t.equal(page.cursor, 'e0e0e0e0e0e0.0')
+})
+
+t.test('one may list and then watch from Watch-Cursor without a gap', async (t) => {
+  const harness = await harnessFor(t)
+  harness.log.commit([noted('a'), noted('a')])
+  const page = await get(harness, '/api/events')
+  harness.log.commit([noted('a')])
+  const { frames } = await watchSocket(harness, `?since=${page.cursor}`)
+  await frames.until((f) => f.ids.length === 1)
+  t.same([...page.ids, ...frames.ids], idsOf(1, 3))
+})
+
+t.test(
+  'traces, items and run requests are read by their history; other filters scan, a bounded part a page',
+  async (t) => {
+    const harness = await harnessFor(t)
+    const request = `runreq_${'1'.repeat(24)}`
+    harness.actors.set(`run_request/${request}`, { value: 'queued', context: { trace_id: 't2', project: 'b' } })
+    const rare: EventDraft[] = [
+      noted('b', { trace_id: 't1' }),
+      noted('b', { trace_id: 't2', run_request_id: request }),
+      noted('b', { payload: { item_id: 'wi_1' } }),
+      noted('b', { trace_id: 't2' }),
+    ]
+    for (const draft of rare) harness.log.commit([...Array.from({ length: 12_000 }, () => noted('a')), draft])
+    const at = [12_001, 24_002, 36_003, 48_004].map(idOf)
+    const readsBefore = harness.log.reads
+    t.same((await get(harness, '/api/events?trace_id=t1,t2')).ids, [at[0], at[1], at[3]])
+    t.same((await get(harness, '/api/events?trace_id=t1,t2&order=desc')).ids, [at[3], at[1], at[0]])
+    t.same(await all(harness, '/api/events?trace_id=t1,t2&limit=1'), { ids: [at[0], at[1], at[3]], pages: 3 })
+    t.same((await get(harness, '/api/events?item_id=wi_1')).ids, [at[2]])
+    t.same((await get(harness, `/api/events?run_request_id=${request}`)).ids, [at[1]])
+    t.equal(harness.log.reads, readsBefore, 'nothing was scanned')
+    const scanned = await all(harness, '/api/events?project=b')
+    t.same(scanned, { ids: at, pages: 3 }, 'short pages, each with a cursor to go on')
+    t.same((await all(harness, '/api/events?project=b&order=desc')).ids, [...at].reverse())
+  },
+)
+
+t.test('a confined token lists and reads what it may see, and the rest does not exist', async (t) => {
+  const harness = await harnessFor(t)
+  harness.principals.add('confined', ['a'])
+  harness.log.commit([
+    noted('a', { trace_id: 't1' }),
+    noted('b', { trace_id: 't1', payload: { text: '"project":"a"', project: 'a' } }),
+    { event_type: 'pacing_paused', project: 'system' },
+    noted('system'),
+  ])
+  t.same((await get(harness, '/api/events', 'confined')).ids, [idOf(1), idOf(3)])
+  t.same((await get(harness, '/api/events?trace_id=t1', 'confined')).ids, [idOf(1)])
+  t.equal((await get(harness, `/api/events/${idOf(1)}`, 'confined')).status, 200)
+  t.equal((await get(harness, `/api/events/${idOf(3)}`, 'confined')).status, 200)
+  t.match(await get(harness, `/api/events/${idOf(2)}`, 'confined'), { status: 404, body: { code: 'not_found' } })
+  t.match(await get(harness, `/api/events/${idOf(4)}`, 'confined'), { status: 404 })
+})
+
+t.test('one event is found by its id, in its trace or among the newest', async (t) => {
+  const harness = await harnessFor(t)
+  harness.log.commit(Array.from({ length: 3_000 }, (_, i) => noted('a', { trace_id: `t${i % 3}` })))
+  // Another event speaks of the id; it is not the one.
+  harness.log.commit([noted('a', { payload: { id: idOf(7), text: `"id":"${idOf(7)}"` } })])
+  const found = await get(harness, `/api/events/${idOf(7)}`)
+  t.equal(found.body.id, idOf(7))
+  t.equal(found.cursor, 'e0e0e0e0e0e0.2bd')
+  t.equal((await get(harness, `/api/events/${idOf(7)}?trace_id=t0`)).body.id, idOf(7))
+  t.equal((await get(harness, `/api/events/${idOf(7)}?trace_id=t1`)).status, 404)
+  t.equal((await get(harness, `/api/events/evt_${'f'.repeat(32)}`)).status, 404)
+  t.equal((await get(harness, '/api/events/nonsense')).status, 404)
+})
+
+t.test('a project may be named by its id', async (t) => {
+  const harness = await harnessFor(t)
+  const id = `proj_${'a'.repeat(24)}`
+  harness.actors.set(`project/${id}`, { value: 'active', context: { key: 'a' } })
+  harness.log.commit([noted('a'), noted('b')])
+  t.same((await get(harness, `/api/events?project=${id}`)).ids, [idOf(1)])
+})
+
+t.test('wrong questions are answered by name', async (t) => {
+  const harness = await harnessFor(t)
+  harness.log.commit(Array.from({ length: 10 }, () => noted('a')))
+  harness.log.trim(5)
+  t.match(await get(harness, '/api/events?limit=0'), { status: 400, body: { code: 'invalid_query' } })
+  t.match(await get(harness, '/api/events?limit=501'), { status: 400, body: { code: 'invalid_query' } })
+  t.match(await get(harness, '/api/events?order=up'), { status: 400, body: { code: 'invalid_query' } })
+  t.match(await get(harness, '/api/events?colour=red'), { status: 400, body: { code: 'invalid_query' } })
+  t.match(await get(harness, '/api/events?cursor=nonsense'), { status: 400, body: { code: 'invalid_cursor' } })
+  t.match(await get(harness, '/api/events?cursor=ffff.1'), { status: 410, body: { code: 'cursor_of_another_log' } })
+  t.match(await get(harness, '/api/events?cursor=e0e0e0e0e0e0.2'), {
+    status: 410,
+    body: { code: 'cursor_too_old', oldest: 'e0e0e0e0e0e0.5' },
+  })
+  t.match(await get(harness, '/api/events', 'nobody'), { status: 401 })
+  t.same((await get(harness, '/api/events')).ids, idsOf(6, 10), 'a list begins with the oldest event that there is')
+})

@@ -1,0 +1,177 @@
+import fc from 'fast-check'
+import t from 'tap'
+import { depthOf, isJsonType } from '../../http/body.ts'
+import { jsonBreaksAt } from '../../http/json-position.ts'
+import { decodeListCursor, encodeListCursor } from '../../http/lists.ts'
+import { QueryParser } from '../../http/query.ts'
+import { accepts } from '../../http/router.ts'
+import { slugOf } from '../../http/routes/projects.ts'
+import { parseTraceparent } from '../../http/traceparent.ts'
+import { closedObject, Type } from '../../machines/schema.ts'
+import { deriveId, projectIdOf, runRequestIdOf } from '../../runtime/identity.ts'
+import { ROLE_RIGHTS, rightsOf } from '../../runtime/rights.ts'
+
+function parses(text: string): boolean {
+  try {
+    JSON.parse(text)
+    return true
+  } catch {
+    return false
+  }
+}
+
+t.test('a text breaks somewhere exactly when JSON.parse refuses it', (t) => {
+  const nearly = fc.tuple(
+    fc.json(),
+    fc.nat(),
+    fc.constantFrom('', '"', ',', '}', ']', '\\', '\n', '0', '-', '.', 'e', '\u0001', 'tru'),
+  )
+  fc.assert(
+    fc.property(nearly, ([json, at, noise]) => {
+      const cut = at % (json.length + 1)
+      const text = json.slice(0, cut) + noise + json.slice(cut + (noise === '' ? 1 : 0))
+      const broken = jsonBreaksAt(text)
+      if ((broken === undefined) !== parses(text)) throw new Error(`${JSON.stringify(text)}: ${broken}`)
+      // What stands before the break may still become JSON, so that the break is not named too late.
+      return broken === undefined || broken <= text.length
+    }),
+    { numRuns: 2_000 },
+  )
+  t.equal(jsonBreaksAt('{"a": 1,}'), 8)
+  t.equal(jsonBreaksAt('{"a": "x\ny"}'), 8)
+  t.equal(jsonBreaksAt('[1, 2'), 5)
+  t.end()
+})
+
+t.test('nesting is counted outside strings', (t) => {
+  const depth = (text: string): number => depthOf(Buffer.from(text))
+  t.equal(depth('{"a":[{"b":"[[[[{{"}]}'), 3)
+  t.equal(depth('"\\"[[["'), 0)
+  t.equal(depth('[[]],[[[]]]'), 3)
+  t.end()
+})
+
+t.test('JSON is JSON with or without a UTF-8 charset, and nothing else', (t) => {
+  for (const type of [
+    'application/json',
+    'Application/JSON; charset=UTF-8',
+    'application/json;charset="utf-8"',
+    'application/vnd.x+json',
+  ]) {
+    t.ok(isJsonType(type), type)
+  }
+  for (const type of [
+    '',
+    'text/json',
+    'application/jsonx',
+    'application/json; charset=latin1',
+    'multipart/form-data',
+  ]) {
+    t.notOk(isJsonType(type), type)
+  }
+  t.end()
+})
+
+t.test('Accept is read with wildcards and q=0', (t) => {
+  const json = ['application/json']
+  for (const accept of [
+    '*/*',
+    'application/*',
+    'text/html, application/json;q=0.1',
+    'APPLICATION/JSON',
+    'application/problem+json',
+  ]) {
+    t.ok(accepts(accept, json), accept)
+  }
+  for (const accept of ['text/html', 'application/json;q=0', 'application/xml, text/*'])
+    t.notOk(accepts(accept, json), accept)
+  t.end()
+})
+
+t.test('a query is typed by its schema; unknown, doubled and undecodable parameters are faults', (t) => {
+  const parser = new QueryParser(
+    closedObject({
+      limit: Type.Optional(Type.Integer({ minimum: 1 })),
+      name: Type.Optional(Type.String()),
+      all: Type.Optional(Type.Boolean()),
+    }),
+  )
+  t.same(parser.parse('limit=5&name=a%20b+c&all=true'), { ok: true, query: { limit: 5, name: 'a b c', all: true } })
+  t.same(parser.parse('name=5'), { ok: true, query: { name: '5' } })
+  for (const text of [
+    'limit=0',
+    'limit=1.5',
+    'limit=1e3',
+    'all=yes',
+    'nam=a',
+    'name=a&name=b',
+    'name=%e9',
+    '__proto__=1',
+  ]) {
+    t.equal(parser.parse(text).ok, false, text)
+    t.equal(parser.parse(text).ok, false, `${text} again, from the cache`)
+  }
+  t.end()
+})
+
+t.test('a traceparent is taken as W3C says, or ignored', (t) => {
+  const [trace, span] = ['ab'.repeat(16), 'cd'.repeat(8)]
+  t.same(parseTraceparent(`00-${trace}-${span}-01`), { traceId: trace, spanId: span })
+  t.same(
+    parseTraceparent(`01-${trace}-${span}-01-more`),
+    { traceId: trace, spanId: span },
+    'a later version may say more',
+  )
+  for (const header of [
+    '',
+    'x',
+    `00-${trace}-${span}-01-more`,
+    `ff-${trace}-${span}-01`,
+    `00-${'0'.repeat(32)}-${span}-01`,
+    `00-${trace}-${'0'.repeat(16)}-01`,
+    `00-${trace.toUpperCase()}-${span}-01`,
+  ]) {
+    t.equal(parseTraceparent(header), undefined, header)
+  }
+  t.end()
+})
+
+t.test('a list cursor comes back as it went, and noise is none', (t) => {
+  fc.assert(
+    fc.property(fc.string(), fc.string(), (order, id) => {
+      const row = decodeListCursor(encodeListCursor({ order, id }))
+      return row?.order === Buffer.from(order).toString() && row.id === Buffer.from(id).toString()
+    }),
+  )
+  fc.assert(fc.property(fc.string(), (text) => decodeListCursor(text) === undefined || text !== ''))
+  t.end()
+})
+
+t.test('a project key is made from the name', (t) => {
+  t.equal(slugOf('The Greeter, v2'), 'the-greeter-v2')
+  t.equal(slugOf('Müller & Söhne'), 'muller-sohne')
+  t.equal(slugOf('system'), undefined, 'the service keeps its own name')
+  t.equal(slugOf('日本'), undefined)
+  fc.assert(
+    fc.property(fc.string(), (name) => slugOf(name) === undefined || /^[a-z0-9][a-z0-9_-]{0,62}$/.test(slugOf(name)!)),
+  )
+  t.end()
+})
+
+t.test('ids derive from what they name, and parts do not run together', (t) => {
+  t.match(projectIdOf('greeter'), /^proj_[0-9a-f]{24}$/)
+  t.equal(projectIdOf('greeter'), deriveId('proj', 'project', 'greeter'))
+  t.not(runRequestIdOf('p', 'k1', 2), runRequestIdOf('p', 'k12', 2))
+  t.not(runRequestIdOf('p', 'k', 0), runRequestIdOf('p', 'k', 1))
+  t.end()
+})
+
+t.test('roles are sets of rights; only admin hands out tokens', (t) => {
+  t.same([...rightsOf(['viewer'], ['work.submit', 'nonsense'])].sort(), ['view', 'work.submit'])
+  for (const [role, rights] of Object.entries(ROLE_RIGHTS)) {
+    t.ok(rights.includes('view'), role)
+    t.equal(rights.includes('token.manage'), role === 'admin', role)
+  }
+  t.same(rightsOf(['nobody'], []).size, 0)
+  t.end()
+})

@@ -1,0 +1,160 @@
+import { readFileSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { pino } from 'pino'
+import t from 'tap'
+import { startService } from '../../http/service.ts'
+import { startTestService } from './service-harness.ts'
+
+t.test('projects: made once, read by id or key, changed, archived, brought back, chartered', async (t) => {
+  const s = await startTestService(t)
+  const made = await s.expect(201, 'POST', '/api/projects', { name: 'The Greeter', repository: 'https://x/y' })
+  t.equal(made.body.key, 'the-greeter')
+  t.same((await s.expect(200, 'GET', `/api/projects/${made.body.id}`)).body, made.body)
+  t.same((await s.expect(200, 'GET', '/api/projects/the-greeter')).body, made.body)
+  t.equal((await s.expect(409, 'POST', '/api/projects', { name: 'The Greeter' })).body.code, 'already_exists')
+  t.equal((await s.expect(422, 'POST', '/api/projects', { name: '日本' })).body.errors[0].pointer, '/key')
+  for (const key of ['system', 'proj_x', 'Upper', '', 'a b']) {
+    t.equal((await s.expect(422, 'POST', '/api/projects', { key, name: 'x' })).body.code, 'invalid_body', key)
+  }
+  const patched = await s.expect(200, 'PATCH', '/api/projects/the-greeter', { name: 'Greeter', repository: null })
+  t.match(patched.body, { name: 'Greeter', key: 'the-greeter' })
+  t.notOk('repository' in patched.body)
+  t.equal((await s.expect(422, 'PATCH', '/api/projects/the-greeter', { key: 'other' })).body.code, 'invalid_body')
+  t.equal((await s.expect(422, 'PATCH', '/api/projects/the-greeter', {})).body.code, 'invalid_body')
+  t.same((await s.expect(200, 'GET', '/api/projects/the-greeter/charter')).body, {})
+  await s.expect(200, 'PUT', '/api/projects/the-greeter/charter', { mission: 'Greet.', out_of_scope: 'Farewells.' })
+  t.same((await s.expect(200, 'PUT', '/api/projects/the-greeter/charter', { mission: 'Greet.' })).body, {
+    mission: 'Greet.',
+  })
+  t.equal((await s.expect(200, 'PATCH', '/api/projects/the-greeter', { archived: true })).body.state, 'archived')
+  t.equal((await s.expect(409, 'PATCH', '/api/projects/the-greeter', { name: 'x' })).body.code, 'project_archived')
+  t.equal((await s.expect(200, 'PATCH', '/api/projects/the-greeter', { archived: false })).body.state, 'active')
+  const headers = { 'idempotency-key': 'k' }
+  const body = { key: 'other', name: 'Other' }
+  await s.expect(201, 'POST', '/api/projects', body, { headers })
+  t.equal((await s.expect(200, 'POST', '/api/projects', body, { headers })).headers.get('idempotent-replay'), 'true')
+  t.equal(
+    (await s.expect(422, 'POST', '/api/projects', { ...body, name: 'x' }, { headers })).body.code,
+    'idempotency_key_reused',
+  )
+  const other = await s.token('other', { roles: ['author'] })
+  t.equal(
+    (await s.expect(409, 'POST', '/api/projects', body, { headers, token: other })).body.code,
+    'already_exists',
+    'a key is scoped to who asks',
+  )
+})
+
+t.test('runners: presence, drain, sessions, removal', async (t) => {
+  const s = await startTestService(t)
+  await s.project('greeter')
+  const token = await s.runner('r1', { labels: ['gpu'], capacity: 2 })
+  t.equal((await s.expect(200, 'GET', '/api/runners/r1')).body.presence, 'never_seen')
+  const parked = s.expect(204, 'GET', '/api/runners/r1/run-requests/next?wait=20', undefined, { token })
+  while ((await s.expect(200, 'GET', '/api/runners/r1')).body.presence !== 'online') await new Promise(setImmediate)
+  t.equal((await s.expect(200, 'PATCH', '/api/runners/r1', { draining: true })).body.state, 'draining')
+  t.equal((await parked).headers.get('intendant-draining'), 'true', 'the news ends a parked poll')
+  await s.expect(200, 'PATCH', '/api/runners/r1', { draining: false })
+  const made = await s.request('greeter')
+  await s.expect(200, 'GET', '/api/runners/r1/run-requests/next?wait=2', undefined, { token })
+  t.same((await s.expect(200, 'GET', '/api/runners/r1')).body.in_flight, [made.id])
+  await s.expect(200, 'POST', '/api/runners/r1/session', { instance: 'one', version: '1' }, { token })
+  await s.expect(200, 'POST', `/api/run-requests/${made.id}/cancel`)
+  const second = await s.request('greeter', { idempotency_key: 'second' })
+  await s.expect(200, 'GET', '/api/runners/r1/run-requests/next?wait=2', undefined, { token })
+  await s.expect(200, 'POST', `/api/run-requests/${second.id}/started`, {}, { token })
+  await s.expect(200, 'POST', '/api/runners/r1/session', { instance: 'one', version: '1' }, { token })
+  t.equal(
+    (await s.expect(200, 'GET', `/api/run-requests/${second.id}`)).body.state,
+    'started',
+    'the same instance ends nothing',
+  )
+  await s.expect(200, 'POST', '/api/runners/r1/session', { instance: 'two', version: '1' }, { token })
+  const lost = async (): Promise<boolean> =>
+    (await s.expect(200, 'GET', `/api/run-requests/${second.id}`)).body.state === 'lost'
+  for (let tries = 0; !(await lost()); tries++) if (tries > 50) throw new Error('not lost')
+  t.equal((await s.expect(200, 'GET', '/api/attention')).body.items[0].reason, 'lost')
+  const revived = await s.expect(200, 'POST', `/api/run-requests/${second.id}/heartbeat`, {}, { token })
+  t.equal(revived.body.run_request.state, 'started', 'a network cut is not a death')
+  t.equal((await s.expect(404, 'GET', '/api/runners/nobody')).body.code, 'not_found')
+  await s.expect(204, 'DELETE', '/api/runners/r1')
+  t.same((await s.expect(200, 'GET', '/api/runners')).body.items, [])
+  t.equal((await s.expect(409, 'PATCH', '/api/runners/r1', { capacity: 1 })).body.code, 'runner_removed')
+})
+
+t.test('a runner has at most capacity + 1 parked polls', async (t) => {
+  const s = await startTestService(t)
+  const token = await s.runner('r1')
+  const poll = () => s.call('GET', '/api/runners/r1/run-requests/next?wait=2', undefined, { token })
+  const statuses = (await Promise.all([poll(), poll(), poll()])).map(({ status }) => status).sort()
+  t.same(statuses, [204, 204, 429])
+})
+
+t.test('formation briefs: both creates, the digest, who may read', async (t) => {
+  const s = await startTestService(t)
+  await s.project('greeter')
+  const token = await s.runner('r1')
+  const sections = { mission: { objective: 'Greet.' }, forbidden_moves: ['Weaken a test.'] }
+  const headers = { 'idempotency-key': 'k' }
+  const under = await s.expect(201, 'POST', '/api/projects/greeter/formation-briefs', sections, { headers })
+  t.equal(
+    (await s.expect(200, 'POST', '/api/projects/greeter/formation-briefs', sections, { headers })).body.id,
+    under.body.id,
+  )
+  t.equal(
+    (
+      await s.expect(
+        422,
+        'POST',
+        '/api/projects/greeter/formation-briefs',
+        { ...sections, tradeoffs: ['x'] },
+        { headers },
+      )
+    ).body.code,
+    'idempotency_key_reused',
+  )
+  const global = await s.expect(201, 'POST', '/formation-briefs', { project: 'greeter', ...sections })
+  t.not(global.body.id, under.body.id)
+  t.equal(global.body.digest, under.body.digest, 'the same sections have the same digest')
+  t.equal(
+    (await s.expect(404, 'POST', '/formation-briefs', { project: 'nowhere', ...sections })).body.code,
+    'not_found',
+  )
+  t.equal(
+    (await s.expect(422, 'POST', '/formation-briefs', { project: 'greeter', ...sections, colour: 'red' })).body.code,
+    'invalid_body',
+  )
+  const path = `/api/formation-briefs/${under.body.id}`
+  t.same((await s.expect(200, 'GET', path)).body, (await s.expect(200, 'GET', path.slice(4))).body)
+  await s.expect(404, 'GET', path, undefined, { token })
+  await s.request('greeter', { brief: { id: under.body.id, digest: under.body.digest } })
+  await s.expect(200, 'GET', '/api/runners/r1/run-requests/next?wait=2', undefined, { token })
+  await s.expect(200, 'GET', path, undefined, { token })
+})
+
+t.test('on LMDB: the admin token is made once, for its owner alone, and all is there after a restart', async (t) => {
+  const home = t.testdir()
+  const { defaultSettings } = await import('../../runtime/settings.ts')
+  const settings = { ...defaultSettings, home, port: 0, diskReserveBytes: 0 }
+  const options = { version: '0', log: pino({ level: 'silent' }) }
+  const first = await startService(settings, options)
+  const file = join(home, 'admin.token')
+  const token = readFileSync(file, 'utf8').trim()
+  t.equal(statSync(file).mode & 0o777, 0o600)
+  const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
+  const made = await fetch(`${first.url}/api/projects`, { method: 'POST', headers, body: '{"name":"Kept"}' })
+  t.equal(made.status, 201)
+  await first.close()
+  const second = await startService(settings, options)
+  t.teardown(() => second.close())
+  t.equal(readFileSync(file, 'utf8').trim(), token)
+  t.equal((await fetch(`${second.url}/api/projects/kept`, { headers })).status, 200)
+  const backUp = () => fetch(`${second.url}/api/backups`, { method: 'POST', headers, body: '{"name":"one"}' })
+  const backedUp = await backUp()
+  t.equal(backedUp.status, 201)
+  t.ok(statSync(((await backedUp.json()) as { path: string }).path).isDirectory())
+  t.equal((await backUp()).status, 409)
+  t.equal((await fetch(`${second.url}/api/backups`, { method: 'POST', headers, body: '{"name":"../x"}' })).status, 422)
+  const metrics = await (await fetch(`${second.url}/metrics`, { headers })).text()
+  t.match(metrics, /intendant_http_answers_total\{method="GET",route="\/api\/projects\/:id",status="200"\} 1/)
+})

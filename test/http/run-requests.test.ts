@@ -1,0 +1,375 @@
+import t from 'tap'
+import { startTestService } from './service-harness.ts'
+
+const AT = '2026-01-31T12:00:00Z'
+
+t.test('a run request goes from a person to a runner and back, each answer as documented', async (t) => {
+  const s = await startTestService(t)
+  await s.project('greeter')
+  const token = await s.runner('r1')
+  const runner = { token }
+  t.equal((await s.expect(204, 'GET', '/api/runners/r1/run-requests/next', undefined, runner)).body, undefined)
+  const made = await s.expect(201, 'POST', '/api/projects/greeter/run-requests', {
+    entry_event: 'greet_requested',
+    payload: { name: 'world' },
+  })
+  const { id } = made.body
+  t.equal(made.headers.get('location'), `/api/run-requests/${id}`)
+  t.match(made.headers.get('watch-cursor'), /^[0-9a-z]+\.[0-9a-z]+$/)
+  const read = await s.expect(200, 'GET', `/api/run-requests/${id}`)
+  t.equal(read.body.waiting_because.code, 'next')
+  const offer = await s.expect(200, 'GET', '/api/runners/r1/run-requests/next?wait=2', undefined, runner)
+  t.equal(offer.body.request_id, id)
+  t.equal(offer.body.attempt, 1)
+  const again = await s.expect(200, 'GET', '/api/runners/r1/run-requests/next', undefined, runner)
+  t.same(again.body.attempt, 1, 'a repeated poll tells the same offer')
+  const accepted = await s.expect(200, 'POST', `/api/run-requests/${id}/accepted`, { attempt: 1 }, runner)
+  t.ok(accepted.body.lease_expires_at)
+  t.notOk(accepted.body.cancel_requested)
+  const repeated = await s.expect(200, 'POST', `/api/run-requests/${id}/accepted`, undefined, runner)
+  t.equal(repeated.body.already_accepted, true)
+  const started = await s.expect(200, 'POST', `/api/run-requests/${id}/started`, {}, runner)
+  const runId = started.body.run_request.engine_run_id
+  const sequence = s.service.runtime.journal.lastSequence
+  const beat = await s.expect(200, 'POST', `/api/run-requests/${id}/heartbeat`, {}, runner)
+  t.equal(beat.body.run_request.state, 'started')
+  t.equal(s.service.runtime.journal.lastSequence, sequence, 'a heartbeat writes nothing')
+  const event = { event_type: 'greeting_composed', occurred_at: AT, payload: { greeting: 'Hello' } }
+  const posted = await s.expect(200, 'POST', `/api/run-requests/${id}/events`, { events: [event] }, runner)
+  t.match(posted.body, { accepted: 1, duplicates: 0 })
+  const postedAgain = await s.expect(
+    200,
+    'POST',
+    `/api/run-requests/${id}/events`,
+    { events: [event, { ...event, occurred_at: '2026-01-31T12:00:01Z' }] },
+    runner,
+  )
+  t.match(postedAgain.body, { accepted: 1, duplicates: 1 })
+  const summary = await s.expect(
+    200,
+    'POST',
+    `/api/engine-runs/${runId}/trace-summary`,
+    { blocks_executed: ['a'] },
+    runner,
+  )
+  t.equal(summary.body.state, 'summarized')
+  const observation = { result: 'pass', observed_by: 'engine', source_type: 'test_run', observed_at: AT }
+  await s.expect(
+    200,
+    'POST',
+    `/api/engine-runs/${runId}/evidence-observations`,
+    { observations: [observation] },
+    runner,
+  )
+  const observed = await s.expect(
+    200,
+    'POST',
+    `/api/engine-runs/${runId}/evidence-observations`,
+    { observations: [observation] },
+    runner,
+  )
+  t.equal(observed.body.evidence.length, 1, 'the same observation is one')
+  const done = await s.expect(
+    200,
+    'POST',
+    `/api/run-requests/${id}/completed`,
+    { result: { status: 'completed' } },
+    runner,
+  )
+  t.equal(done.body.run_request.state, 'completed')
+  await s.expect(200, 'POST', `/api/run-requests/${id}/completed`, { result: { status: 'completed' } }, runner)
+  const other = await s.expect(
+    409,
+    'POST',
+    `/api/run-requests/${id}/completed`,
+    { result: { status: 'completed_with_findings' } },
+    runner,
+  )
+  t.equal(other.body.code, 'result_conflict')
+  t.equal(other.body.state, 'completed')
+  const run = await s.expect(200, 'GET', `/api/engine-runs/${runId}`)
+  t.equal(run.body.state, 'closed')
+})
+
+t.test('one key is one request: repeats, races, other bodies, derived keys, again', async (t) => {
+  const s = await startTestService(t)
+  await s.project('greeter')
+  const path = '/api/projects/greeter/run-requests'
+  const body = { entry_event: 'greet_requested', payload: { name: 'world' } }
+  const headers = { 'idempotency-key': 'k1' }
+  const races = await Promise.all([1, 2, 3, 4].map(() => s.call('POST', path, body, { headers })))
+  t.same(races.map(({ status }) => status).sort(), [200, 200, 200, 201])
+  t.equal(new Set(races.map((reply) => reply.body.id)).size, 1)
+  const replay = races.find(({ status }) => status === 200)!
+  t.equal(replay.headers.get('idempotent-replay'), 'true')
+  const field = await s.expect(200, 'POST', path, { ...body, idempotency_key: 'k1' })
+  t.equal(field.body.id, races[0]!.body.id, 'the header and the field are the same thing')
+  t.equal(
+    (await s.expect(422, 'POST', path, { ...body, priority: -1 }, { headers })).body.code,
+    'idempotency_key_reused',
+  )
+  t.equal(
+    (await s.expect(422, 'POST', path, { ...body, idempotency_key: 'k2' }, { headers })).body.code,
+    'idempotency_key_conflict',
+  )
+  t.equal(
+    (await s.expect(400, 'POST', path, body, { headers: { 'idempotency-key': 'a'.repeat(300) } })).body.code,
+    'invalid_header',
+  )
+
+  const derived = await s.expect(201, 'POST', path, { ...body, payload: { name: 'other' } })
+  const twin = await s.expect(200, 'POST', path, { ...body, payload: { name: 'other' } })
+  t.equal(twin.body.id, derived.body.id, 'an unsettled twin is answered')
+  await s.expect(200, 'POST', `/api/run-requests/${derived.body.id}/cancel`)
+  const second = await s.expect(201, 'POST', path, { ...body, payload: { name: 'other' } })
+  t.not(second.body.id, derived.body.id, 'a settled dry run is no twin')
+  const third = await s.expect(200, 'POST', path, { ...body, payload: { name: 'other' } })
+  t.equal(third.body.id, second.body.id, 'the walk finds the newest generation')
+
+  const full = { ...body, throttle: 'full' }
+  const made = await s.expect(201, 'POST', path, full)
+  await s.expect(200, 'POST', `/api/run-requests/${made.body.id}/cancel`)
+  t.equal((await s.expect(200, 'POST', path, full)).body.id, made.body.id, 'a settled full request is a twin')
+  t.not((await s.expect(201, 'POST', path, { ...full, again: true })).body.id, made.body.id)
+})
+
+t.test('traces: a given one is unused in its project, a traceparent is continued once', async (t) => {
+  const s = await startTestService(t)
+  await s.project('greeter')
+  const path = '/api/projects/greeter/run-requests'
+  const trace_id = 'ab'.repeat(16)
+  const first = await s.expect(201, 'POST', path, { entry_event: 'greet_requested', trace_id, idempotency_key: 'a' })
+  t.equal(first.body.trace_id, trace_id)
+  await s.expect(200, 'POST', path, { entry_event: 'greet_requested', trace_id, idempotency_key: 'a' })
+  const used = await s.expect(409, 'POST', path, { entry_event: 'greet_requested', trace_id, idempotency_key: 'b' })
+  t.equal(used.body.code, 'trace_in_use')
+  const races = await Promise.all(
+    ['x', 'y', 'z'].map((idempotency_key) =>
+      s.call('POST', path, { entry_event: 'greet_requested', trace_id: 'cd'.repeat(16), idempotency_key }),
+    ),
+  )
+  t.same(races.map(({ status }) => status).sort(), [201, 409, 409])
+  const headers = { traceparent: `00-${'12'.repeat(16)}-${'34'.repeat(8)}-01` }
+  const continued = await s.expect(
+    201,
+    'POST',
+    path,
+    { entry_event: 'greet_requested', idempotency_key: 'c' },
+    { headers },
+  )
+  t.equal(continued.body.trace_id, '12'.repeat(16))
+  const linked = await s.expect(
+    201,
+    'POST',
+    path,
+    { entry_event: 'greet_requested', idempotency_key: 'd' },
+    { headers },
+  )
+  t.not(linked.body.trace_id, '12'.repeat(16), 'an exact trace names one request')
+})
+
+t.test('what a run request names must be there and fit', async (t) => {
+  const s = await startTestService(t)
+  await s.project('greeter')
+  const sections = { mission: { objective: 'Greet.' } }
+  const brief = (await s.expect(201, 'POST', '/api/projects/greeter/formation-briefs', sections)).body
+  const path = '/api/projects/greeter/run-requests'
+  const entry_event = 'greet_requested'
+  const reference = { id: brief.id, digest: brief.digest }
+  await s.expect(201, 'POST', path, { entry_event, brief: reference })
+  t.equal(
+    (await s.expect(422, 'POST', path, { entry_event, brief: { ...reference, digest: `sha256:${'0'.repeat(64)}` } }))
+      .body.code,
+    'brief_digest_mismatch',
+  )
+  t.equal(
+    (await s.expect(422, 'POST', path, { entry_event, brief: { ...reference, id: `brief_${'0'.repeat(24)}` } })).body
+      .code,
+    'unknown_brief',
+  )
+  t.equal(
+    (await s.expect(422, 'POST', path, { entry_event, brief: reference, throttle: 'full' })).body.code,
+    'brief_not_compiled',
+  )
+  const times = { not_before: '2030-01-02T00:00:00Z', expires_at: '2030-01-01T00:00:00Z' }
+  t.equal((await s.expect(422, 'POST', path, { entry_event, ...times })).body.code, 'invalid_body')
+  t.equal((await s.expect(404, 'POST', '/api/projects/nowhere/run-requests', { entry_event })).body.code, 'not_found')
+  const wrong = await s.expect(422, 'POST', path, { entry_event: 'Greet', payload: 4, colour: 'red' })
+  t.same(wrong.body.errors.map((error: any) => error.pointer).sort(), ['/colour', '/entry_event', '/payload'])
+  await s.expect(200, 'PATCH', '/api/projects/greeter', { archived: true })
+  t.equal((await s.expect(409, 'POST', path, { entry_event })).body.code, 'project_archived')
+})
+
+t.test('a full request waits for its approval, and attention says so', async (t) => {
+  const s = await startTestService(t)
+  await s.project('greeter')
+  const token = await s.runner('r1', { trusted: true })
+  const made = await s.request('greeter', { throttle: 'full' })
+  const waiting = await s.expect(200, 'GET', `/api/run-requests/${made.id}`)
+  t.equal(waiting.body.waiting_because.code, 'not_approved')
+  const attention = await s.expect(200, 'GET', '/api/attention')
+  t.same(
+    attention.body.items.map((item: any) => [item.reason, item.run_request.id]),
+    [['unapproved', made.id]],
+  )
+  await s.expect(204, 'GET', '/api/runners/r1/run-requests/next', undefined, { token })
+  const parked = s.expect(200, 'GET', '/api/runners/r1/run-requests/next?wait=5', undefined, { token })
+  const approved = await s.expect(200, 'POST', `/api/run-requests/${made.id}/approve`)
+  t.equal(approved.body.approved_by.name, 'admin')
+  t.equal((await parked).body.request_id, made.id, 'the approval wakes the parked poll')
+})
+
+t.test('an operator stops, gives back, and each illegal move says what would be taken', async (t) => {
+  const s = await startTestService(t)
+  await s.project('greeter')
+  const token = await s.runner('r1')
+  const runner = { token }
+  const made = await s.request('greeter')
+  await s.expect(200, 'GET', '/api/runners/r1/run-requests/next', undefined, runner)
+  const released = await s.expect(200, 'POST', `/api/run-requests/${made.id}/release`)
+  t.match(released.body.run_request, { state: 'queued', attempt: 2 })
+  await s.expect(200, 'GET', '/api/runners/r1/run-requests/next', undefined, runner)
+  t.equal(
+    (await s.expect(422, 'POST', `/api/run-requests/${made.id}/accepted`, {}, runner)).body.code,
+    'attempt_required',
+  )
+  t.equal(
+    (await s.expect(409, 'POST', `/api/run-requests/${made.id}/accepted`, { attempt: 1 }, runner)).body.code,
+    'stale_attempt',
+  )
+  await s.expect(200, 'POST', `/api/run-requests/${made.id}/started`, { attempt: 2 }, runner)
+  const illegal = await s.expect(409, 'POST', `/api/run-requests/${made.id}/requeue`)
+  t.match(illegal.body, { code: 'illegal_move', state: 'started' })
+  t.ok(illegal.body.allowed.includes('cancel'))
+  await s.expect(200, 'POST', `/api/run-requests/${made.id}/cancel`, { reason: 'enough' })
+  const told = await s.expect(200, 'POST', `/api/run-requests/${made.id}/heartbeat`, { attempt: 2 }, runner)
+  t.match(told.body, { cancel_requested: true, cancel: { reason: 'enough', discard_work: false } })
+  const poll = await s.expect(204, 'GET', '/api/runners/r1/run-requests/next?wait=1', undefined, runner)
+  t.equal(poll.headers.get('intendant-cancel'), made.id, 'every poll answer carries it')
+  const ended = await s.expect(
+    200,
+    'POST',
+    `/api/run-requests/${made.id}/failed`,
+    { attempt: 2, class: 'cancelled', message: 'stopped' },
+    runner,
+  )
+  t.equal(ended.body.run_request.state, 'cancelled')
+  const other = await s.runner('r2')
+  t.equal(
+    (await s.expect(409, 'POST', `/api/run-requests/${made.id}/heartbeat`, { attempt: 2 }, { token: other })).body.code,
+    'stale_attempt',
+  )
+})
+
+t.test('many are cancelled by filter, and only those that match every filter', async (t) => {
+  const s = await startTestService(t)
+  await s.project('greeter')
+  await s.project('other')
+  const gpu = await s.request('greeter', { labels: ['gpu'], idempotency_key: '1' })
+  await s.request('greeter', { idempotency_key: '2' })
+  await s.request('other', { labels: ['gpu'], idempotency_key: '3' })
+  t.equal((await s.expect(422, 'POST', '/api/run-requests/cancel', {})).body.code, 'invalid_body')
+  t.equal((await s.expect(422, 'POST', '/api/run-requests/cancel', { reason: 'no filter' })).body.code, 'invalid_body')
+  const reply = await s.expect(200, 'POST', '/api/run-requests/cancel', { project: 'greeter', label: 'gpu' })
+  t.same(reply.body, { cancelled: [gpu.id], refused: [], more: false })
+  const left = await s.expect(200, 'GET', '/api/run-requests?state=queued')
+  t.equal(left.body.items.length, 2)
+})
+
+t.test('lists page through everything once, newest first, with a Link and a Watch-Cursor', async (t) => {
+  const s = await startTestService(t)
+  await s.project('greeter')
+  const ids: string[] = []
+  for (let i = 0; i < 7; i++) ids.unshift((await s.request('greeter', { idempotency_key: String(i) })).id)
+  const seen: string[] = []
+  let path: string | undefined = '/api/projects/greeter/run-requests?limit=3'
+  for (let pages = 0; path !== undefined; pages++) {
+    if (pages > 3) throw new Error('too many pages')
+    const page = await s.expect(200, 'GET', path)
+    t.ok(page.headers.get('watch-cursor'))
+    seen.push(...page.body.items.map((item: any) => item.id))
+    path = /<([^>]+)>; rel="next"/.exec(page.headers.get('link') ?? '')?.[1]
+    t.equal(path !== undefined, page.body.next_cursor !== undefined)
+  }
+  t.same(seen, ids)
+  t.equal((await s.expect(400, 'GET', '/api/run-requests?cursor=bogus')).body.code, 'invalid_cursor')
+  for (const query of [
+    'limit=0',
+    'limit=501',
+    'limit=x',
+    'state=sleeping',
+    'limit=1&limit=2',
+    'stat=queued',
+    'state=%zz',
+  ]) {
+    t.equal((await s.expect(400, 'GET', `/api/run-requests?${query}`)).body.code, 'invalid_query', query)
+  }
+})
+
+t.test('events in: the strict door', async (t) => {
+  const s = await startTestService(t)
+  await s.project('greeter')
+  const token = await s.runner('r1')
+  const made = await s.request('greeter')
+  await s.expect(200, 'GET', '/api/runners/r1/run-requests/next', undefined, { token })
+  const path = `/api/run-requests/${made.id}/events`
+  const good = { event_type: 'greeting_composed', occurred_at: AT, payload: { greeting: 'Hello' } }
+  const post = (status: number, events: unknown) => s.expect(status, 'POST', path, { events }, { token })
+  t.equal((await post(403, [{ ...good, event_type: 'work_item_settled' }])).body.code, 'service_owned_type')
+  const invalid = await post(422, [good, { ...good, payload: { greeting: 4 } }])
+  t.same(invalid.body.errors[0].pointer, '/events/1/payload/greeting')
+  t.equal((await post(422, [{ ...good, project: 'other' }])).body.errors[0].pointer, '/events/0/project')
+  t.equal((await post(422, [{ ...good, trace_id: '0f'.repeat(16) }])).body.errors[0].pointer, '/events/0/trace_id')
+  t.equal((await post(422, [{ ...good, throttle: 'full' }])).body.errors[0].pointer, '/events/0/throttle')
+  t.equal((await post(422, [{ ...good, id: `evt_${'0'.repeat(32)}` }])).body.code, 'event_id_mismatch')
+  t.equal((await post(422, [{ ...good, occurred_at: 'yesterday' }])).body.code, 'invalid_body')
+  t.equal((await post(422, [{ ...good, colour: 'red' }])).body.code, 'invalid_body')
+  t.equal((await post(422, [])).body.code, 'invalid_body')
+  t.equal(
+    (
+      await post(
+        422,
+        Array.from({ length: 1001 }, () => good),
+      )
+    ).body.code,
+    'invalid_body',
+  )
+  t.equal(
+    (await post(413, [{ ...good, event_type: 'something_else', payload: { text: 'x'.repeat(600_000) } }])).body.code,
+    'event_too_large',
+  )
+  t.equal(
+    (await post(422, [{ ...good, event_type: 'something_else', payload: { text: '\ud800' } }])).body.code,
+    'invalid_event',
+  )
+  const unknown = await post(200, [{ ...good, event_type: 'something_else', payload: { any: [1, null] } }])
+  t.equal(unknown.body.accepted, 1)
+  const many = Array.from({ length: 1000 }, (_, i) => ({ ...good, payload: { greeting: `Hello ${i}` } }))
+  t.equal((await post(200, many)).body.accepted, 1000)
+})
+
+t.test('an emitted command makes one run request, however often it is sent', async (t) => {
+  const s = await startTestService(t)
+  await s.project('greeter')
+  const command = { project: 'greeter', event_type: 'greet_requested', occurred_at: AT, payload: { name: 'world' } }
+  const first = await s.expect(200, 'POST', '/api/events', { events: [command] })
+  const second = await s.expect(200, 'POST', '/api/events', { events: [command] })
+  t.match(first.body, { accepted: 1, duplicates: 0 })
+  t.match(second.body, { accepted: 0, duplicates: 1, run_requests: first.body.run_requests })
+  const [id] = first.body.run_requests
+  const made = await s.expect(200, 'GET', `/api/run-requests/${id}`)
+  t.match(made.body, { entry_event: 'greet_requested', throttle: 'dry_run', payload: { name: 'world' } })
+  const list = await s.expect(200, 'GET', '/api/run-requests')
+  t.equal(list.body.items.length, 1)
+  const stray = await s.expect(422, 'POST', '/api/events', { events: [command, { ...command, project: 'other' }] })
+  t.equal(stray.body.errors[0].pointer, '/events/1/project')
+  t.equal(
+    (await s.expect(404, 'POST', '/api/events', { events: [{ ...command, project: 'system' }] })).body.code,
+    'not_found',
+  )
+  const emitter = await s.token('emitter', { rights: ['event.emit'] })
+  t.equal(
+    (await s.expect(403, 'POST', '/api/events', { events: [command] }, { token: emitter })).body.code,
+    'forbidden',
+  )
+})

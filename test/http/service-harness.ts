@@ -1,0 +1,190 @@
+/**
+ * A whole service on a real port, over a journal in memory unless asked otherwise, and a client that holds every answer against the service's
+ * own `/openapi.json`: an answer that the document does not tell of fails the test that caused it.
+ */
+import { readFileSync } from 'node:fs'
+import { connect } from 'node:net'
+import { join } from 'node:path'
+import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
+import formats from 'ajv-formats'
+import { pino } from 'pino'
+import type { Test } from 'tap'
+import { type Service, type ServiceOptions, startService } from '../../http/service.ts'
+import { defaultSettings, type Settings } from '../../runtime/settings.ts'
+import { MemoryJournal } from '../../storage/memory.ts'
+
+export interface Reply {
+  readonly status: number
+  readonly headers: Headers
+  readonly body: any
+}
+
+export interface CallOptions {
+  readonly token?: string | null
+  readonly headers?: Record<string, string>
+  readonly signal?: AbortSignal
+}
+
+interface Checked {
+  readonly pattern: RegExp
+  readonly path: string
+  readonly paramCount: number
+}
+
+export class TestService {
+  readonly service: Service
+  readonly settings: Settings
+  readonly admin: string
+  openApi: any = undefined
+  readonly #ajv = new Ajv2020({ strict: false, allErrors: true })
+  readonly #validators = new Map<string, ValidateFunction>()
+  #paths: readonly Checked[] = []
+
+  constructor(service: Service, settings: Settings) {
+    this.service = service
+    this.settings = settings
+    this.admin = readFileSync(join(settings.home, 'admin.token'), 'utf8').trim()
+    formats.default(this.#ajv)
+  }
+
+  async loadDocuments(): Promise<void> {
+    this.openApi = await (await fetch(`${this.service.url}/openapi.json`)).json()
+    this.#ajv.addSchema({ ...this.openApi, $id: 'openapi' })
+    this.#paths = Object.keys(this.openApi.paths).map((path) => ({
+      path,
+      pattern: new RegExp(`^${path.replaceAll(/\{\w+\}/g, '[^/]+')}$`),
+      paramCount: path.split('{').length,
+    }))
+  }
+
+  /** One request by fetch, its answer held against the documents. */
+  async call(method: string, path: string, body?: unknown, options: CallOptions = {}): Promise<Reply> {
+    const token = options.token === undefined ? this.admin : options.token
+    const response = await fetch(this.service.url + path, {
+      method,
+      headers: {
+        ...(token === null ? {} : { authorization: `Bearer ${token}` }),
+        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+        ...options.headers,
+      },
+      ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+      ...(options.signal === undefined ? {} : { signal: options.signal }),
+    })
+    const text = await response.text()
+    const type = response.headers.get('content-type') ?? ''
+    const parsed = text === '' ? undefined : type.includes('json') ? JSON.parse(text) : text
+    this.#hold(method, path.split('?')[0]!, response, parsed)
+    return { status: response.status, headers: response.headers, body: parsed }
+  }
+
+  /** The same, failing unless the answer has this status. */
+  async expect(status: number, method: string, path: string, body?: unknown, options?: CallOptions): Promise<Reply> {
+    const reply = await this.call(method, path, body, options)
+    if (reply.status !== status) {
+      throw new Error(`${method} ${path}: ${reply.status} instead of ${status}: ${JSON.stringify(reply.body)}`)
+    }
+    return reply
+  }
+
+  async project(key: string): Promise<any> {
+    return (await this.expect(201, 'POST', '/api/projects', { key, name: key })).body
+  }
+
+  /** A registered runner's token. */
+  async runner(id: string, more: object = {}): Promise<string> {
+    const created = await this.expect(201, 'POST', '/api/runners', { id, allowed_projects: ['*'], ...more })
+    return created.body.token
+  }
+
+  async token(name: string, more: object): Promise<string> {
+    return (await this.expect(201, 'POST', '/api/tokens', { name, ...more })).body.token
+  }
+
+  async request(project: string, more: object = {}): Promise<any> {
+    const body = { entry_event: 'greet_requested', payload: { name: 'world' }, ...more }
+    return (await this.expect(201, 'POST', `/api/projects/${project}/run-requests`, body)).body
+  }
+
+  #hold(method: string, path: string, response: Response, body: unknown): void {
+    if (response.headers.get('api-version') !== '1') throw new Error(`${method} ${path}: no API-Version`)
+    const known = this.#paths
+      .filter(({ pattern }) => pattern.test(path))
+      .sort((a, b) => a.paramCount - b.paramCount)
+      .find((candidate) => this.openApi.paths[candidate.path][method.toLowerCase()] !== undefined)
+    if (known === undefined) {
+      if (response.status !== 404 && response.status !== 405) throw new Error(`${method} ${path} is not documented`)
+      return
+    }
+    const { responses } = this.openApi.paths[known.path][method.toLowerCase()]
+    const described = responses[response.status]
+    if (described === undefined) {
+      throw new Error(`${method} ${known.path}: status ${response.status} is not documented: ${JSON.stringify(body)}`)
+    }
+    const type = (response.headers.get('content-type') ?? '').split(';')[0]!
+    const content = described.content?.[type]
+    if (content === undefined) {
+      if (body !== undefined) throw new Error(`${method} ${known.path}: ${response.status} ${type} is not documented`)
+      return
+    }
+    if (!type.includes('json')) return
+    const code = (body as { code?: string }).code
+    if (type === 'application/problem+json' && !described.description.includes(`\`${code}\``)) {
+      throw new Error(`${method} ${known.path}: problem ${code} is not documented for ${response.status}`)
+    }
+    this.#validate(known.path, method.toLowerCase(), response.status, type, body)
+  }
+
+  #validate(path: string, method: string, status: number, type: string, body: unknown): void {
+    const steps = ['paths', path, method, 'responses', String(status), 'content', type, 'schema']
+    const reference = `openapi#/${steps.map((step) => encodeURIComponent(step.replaceAll('~', '~0').replaceAll('/', '~1'))).join('/')}`
+    let validate = this.#validators.get(reference)
+    if (validate === undefined) {
+      validate = this.#ajv.compile({ $ref: reference })
+      this.#validators.set(reference, validate)
+    }
+    if (!validate(body)) {
+      throw new Error(`${method} ${path} ${status}: ${this.#ajv.errorsText(validate.errors)}: ${JSON.stringify(body)}`)
+    }
+  }
+}
+
+/** A service of its own for the test, stopped with it. */
+export async function startTestService(
+  t: Test,
+  more: Partial<Settings> = {},
+  options: Partial<ServiceOptions> = {},
+): Promise<TestService> {
+  const settings: Settings = { ...defaultSettings, home: t.testdir(), port: 0, diskReserveBytes: 0, ...more }
+  const service = await startService(settings, {
+    version: '0.0.0-test',
+    log: pino({ level: 'silent' }),
+    openJournal: async () => new MemoryJournal(),
+    ...options,
+  })
+  t.teardown(() => service.close())
+  const test = new TestService(service, settings)
+  await test.loadDocuments()
+  return test
+}
+
+/** Send bytes as they are, and answer all that came back until the connection ended or `untilMs` passed. */
+export function raw(port: number, chunks: readonly (string | Uint8Array)[], untilMs = 500): Promise<string> {
+  return new Promise((resolve, reject) => {
+    let answer = ''
+    const socket = connect(port, '127.0.0.1', () => {
+      for (const chunk of chunks) socket.write(chunk)
+    })
+    const timer = setTimeout(() => socket.destroy(), untilMs)
+    socket.setNoDelay(true)
+    socket.on('data', (data) => {
+      answer += data.toString('latin1')
+    })
+    socket.on('error', (error: NodeJS.ErrnoException) => {
+      if (error.code !== 'ECONNRESET' && error.code !== 'EPIPE') reject(error)
+    })
+    socket.on('close', () => {
+      clearTimeout(timer)
+      resolve(answer)
+    })
+  })
+}

@@ -1,0 +1,83 @@
+/** Traces over HTTP: their events, and whether a run left a whole one. */
+import t from 'tap'
+import { type Harness, startHarness } from './watch-harness.ts'
+
+const request = (digit: string): string => `runreq_${digit.repeat(24)}`
+
+async function harnessFor(test: { teardown(callback: () => void): unknown }): Promise<Harness> {
+  const harness = await startHarness()
+  test.teardown(() => harness.close())
+  return harness
+}
+
+async function get(harness: Harness, path: string, token = 'all') {
+  const response = await fetch(harness.url + path, { headers: { authorization: `Bearer ${token}` } })
+  return { status: response.status, body: (await response.json()) as any, cursor: response.headers.get('watch-cursor') }
+}
+
+t.test('a trace has its events in order, and the run requests that are its own', async (t) => {
+  const harness = await harnessFor(t)
+  harness.actors.set(`run_request/${request('1')}`, { value: 'completed', context: { trace_id: 't1', project: 'a' } })
+  harness.actors.set(`run_request/${request('2')}`, { value: 'queued', context: { trace_id: 't2', project: 'a' } })
+  harness.log.commit([
+    { event_type: 'run_request_created', project: 'a', trace_id: 't1', run_request_id: request('1') },
+    { event_type: 'noted', project: 'a', trace_id: 't2' },
+    // Speaks of another trace's request, which is still open: no reason to call this trace incomplete.
+    { event_type: 'noted', project: 'a', trace_id: 't1', payload: { run_request_id: request('2') } },
+  ])
+  const { status, body, cursor } = await get(harness, '/api/traces/t1')
+  t.equal(status, 200)
+  t.match(body, { trace_id: 't1', complete: true, run_requests: [{ id: request('1'), state: 'completed' }] })
+  t.same(
+    body.events.map((event: { event_type: string }) => event.event_type),
+    ['run_request_created', 'noted'],
+  )
+  t.equal(cursor, 'e0e0e0e0e0e0.3')
+})
+
+t.test('a run that is open, or ended without the word of its runner, leaves an incomplete trace', async (t) => {
+  const harness = await harnessFor(t)
+  const cases: readonly [string, object | undefined, boolean][] = [
+    ['completed', undefined, true],
+    ['failed', { class: 'execution', message: 'exit 1' }, true],
+    ['failed', { class: 'execution', code: 'timeout', message: 'too long' }, false],
+    ['failed', { class: 'dispatch', message: 'nobody took it' }, false],
+    ['cancelled', undefined, false],
+    ['lost', undefined, false],
+    ['started', undefined, false],
+  ]
+  for (const [index, [value, failure, complete]] of cases.entries()) {
+    const id = request(String(index))
+    harness.actors.set(`run_request/${id}`, { value, context: { trace_id: `t${index}`, project: 'a', failure } })
+    harness.log.commit([{ event_type: 'noted', project: 'a', trace_id: `t${index}`, run_request_id: id }])
+    const { body } = await get(harness, `/api/traces/t${index}`)
+    t.equal(body.complete, complete, `${value} ${JSON.stringify(failure)}`)
+    t.equal(body.events.length, 1, 'its events are shown all the same')
+  }
+})
+
+t.test('a long trace is paged', async (t) => {
+  const harness = await harnessFor(t)
+  harness.log.commit(Array.from({ length: 5 }, () => ({ event_type: 'noted', project: 'a', trace_id: 't1' })))
+  const first = await get(harness, '/api/traces/t1?limit=3')
+  t.equal(first.body.events.length, 3)
+  const second = await get(harness, `/api/traces/t1?limit=3&cursor=${first.body.next_cursor}`)
+  t.equal(second.body.events.length, 2)
+  t.notOk('next_cursor' in second.body)
+})
+
+t.test('a trace is what the token may see of it', async (t) => {
+  const harness = await harnessFor(t)
+  harness.principals.add('confined', ['a'])
+  harness.actors.set(`run_request/${request('1')}`, { value: 'started', context: { trace_id: 't1', project: 'b' } })
+  harness.log.commit([
+    { event_type: 'noted', project: 'a', trace_id: 't1' },
+    { event_type: 'noted', project: 'b', trace_id: 't1', run_request_id: request('1') },
+    { event_type: 'noted', project: 'b', trace_id: 't2' },
+  ])
+  const { body } = await get(harness, '/api/traces/t1', 'confined')
+  t.equal(body.events.length, 1)
+  t.same(body.run_requests, [])
+  t.match(await get(harness, '/api/traces/t2', 'confined'), { status: 404, body: { code: 'not_found' } })
+  t.match(await get(harness, '/api/traces/nothing'), { status: 404, body: { code: 'not_found' } })
+})

@@ -1,0 +1,90 @@
+import t from 'tap'
+import * as engineRun from '../../machines/documents/engine-run.ts'
+import * as executionRequest from '../../machines/documents/execution-request.ts'
+import * as formationBrief from '../../machines/documents/formation-brief.ts'
+import * as project from '../../machines/documents/project.ts'
+import * as runRequest from '../../machines/documents/run-request.ts'
+import * as runner from '../../machines/documents/runner.ts'
+import * as token from '../../machines/documents/token.ts'
+import { compile, type TSchema } from '../../machines/schema.ts'
+
+const files = { engineRun, executionRequest, formationBrief, project, runRequest, runner, token }
+
+/** Every schema that the files export, by its name. */
+const schemas = Object.values(files).flatMap((file) =>
+  Object.entries(file).filter(([, value]) => typeof value === 'object' && !Array.isArray(value)),
+) as unknown as readonly (readonly [string, TSchema & { additionalProperties?: boolean }])[]
+
+/** Calls back for every subschema of type string or array, with its path. */
+function bounds(schema: any, path: string, unbounded: string[]): void {
+  if (typeof schema !== 'object' || schema === null) return
+  const bound = schema.maxLength ?? schema.pattern ?? schema.enum ?? schema.const
+  if (schema.type === 'string' && bound === undefined) unbounded.push(path)
+  if (schema.type === 'array' && schema.maxItems === undefined) unbounded.push(path)
+  for (const [key, value] of Object.entries(schema.properties ?? {})) bounds(value, `${path}.${key}`, unbounded)
+  if (schema.items !== undefined) bounds(schema.items, `${path}[]`, unbounded)
+}
+
+t.test('every schema compiles', (t) => {
+  for (const [name, schema] of schemas) t.doesNotThrow(() => compile(schema)(undefined), name)
+  t.end()
+})
+
+t.test('request bodies are closed, and bound every string and array', (t) => {
+  const bodies = schemas.filter(([name]) => name.endsWith('Body'))
+  t.ok(bodies.length >= 18, 'all of them are here')
+  for (const [name, schema] of bodies) {
+    t.equal(schema.additionalProperties, name === 'traceSummaryBody', name)
+    const unbounded: string[] = []
+    bounds(schema, name, unbounded)
+    t.strictSame(
+      unbounded.filter((path) => !path.startsWith('eventsBody.events[].')),
+      [],
+      name,
+    )
+  }
+  t.end()
+})
+
+t.test('what a create says is checked with a pointer at what is wrong', (t) => {
+  const check = compile(runRequest.runRequestCreateBody)
+  const pointers = (body: object) =>
+    check({ entry_event: 'execution_requested', ...body }).map(({ pointer }) => pointer)
+  t.strictSame(pointers({}), [])
+  t.strictSame(
+    pointers({
+      priority: 100,
+      trace_id: 'a'.repeat(32),
+      retry: { max_attempts: 2, on: ['execution'], backoff_seconds: 0 },
+    }),
+    [],
+  )
+  t.strictSame(pointers({ priority: 101 }), ['/priority'])
+  t.strictSame(pointers({ priority: -101 }), ['/priority'])
+  t.strictSame(pointers({ unknown: 1 }), ['/unknown'])
+  t.strictSame(pointers({ trace_id: '0'.repeat(32) }), ['/trace_id'])
+  t.strictSame(pointers({ labels: ['a', 'a'] }), ['/labels'])
+  t.strictSame(pointers({ not_before: 'tomorrow' }), ['/not_before'])
+  t.strictSame(
+    check({}).map(({ pointer }) => pointer),
+    ['/entry_event'],
+  )
+  t.end()
+})
+
+t.test('a project key is a slug, is not the reserved one, and cannot be taken for an id', (t) => {
+  const check = compile(project.projectCreateBody)
+  for (const key of ['acme', 'a-b_c', '9lives']) t.strictSame(check({ key, name: 'x' }), [], key)
+  for (const key of ['system', 'Acme', 'proj_1', '-a', '', 'a'.repeat(64)]) {
+    t.equal(check({ key, name: 'x' })[0]?.pointer, '/key', key)
+  }
+  t.end()
+})
+
+t.test('a Run Result is open, with a closed status', (t) => {
+  const check = compile(runRequest.completedBody)
+  t.strictSame(check({ result: { anything: { at: 'all' }, status: 'completed_with_findings' } }), [])
+  t.equal(check({ result: { status: 'fine' } })[0]?.pointer, '/result/status')
+  t.equal(check({})[0]?.pointer, '/result')
+  t.end()
+})

@@ -1,0 +1,85 @@
+import t from 'tap'
+import { engineRunDocument, evidenceObservation, OBSERVATIONS_A_RUN_MAX } from '../../machines/documents/engine-run.ts'
+import { engineRunModule as module } from '../../machines/engine-run.ts'
+import { validatePayload } from '../../machines/events/index.ts'
+import type { OwnFact } from '../../machines/machine.ts'
+import { compile } from '../../machines/schema.ts'
+import { absent, after, at, reopened, snapshotFile, step, table } from './step.ts'
+
+t.snapshotFile = snapshotFile('engine-run')
+
+const ID = `run_${'a'.repeat(24)}`
+const OPEN = {
+  type: 'open',
+  id: ID,
+  project: 'acme',
+  project_id: `proj_${'b'.repeat(24)}`,
+  run_request_id: 'runreq_1',
+  attempt: 1,
+  runner_id: 'runner-1',
+  throttle: 'dry_run',
+  trace_id: 'c'.repeat(32),
+}
+const seen = (n: number) => ({
+  id: `obs_${String(n).padStart(24, '0')}`,
+  result: 'pass',
+  observed_by: 'engine',
+  source_type: 'engine_gate',
+  observed_at: '2026-01-01T00:00:00Z',
+})
+const M = {
+  open: at(0, OPEN),
+  'open (over already)': at(0, { ...OPEN, outcome: 'completed' }),
+  'open (other request)': at(0, { ...OPEN, run_request_id: 'runreq_2' }),
+  trace_summary: at(1, { type: 'trace_summary', summary: { blocks_executed: ['plan'] }, digest: 'digest-1' }),
+  'trace_summary (other)': at(2, { type: 'trace_summary', summary: {}, digest: 'digest-2' }),
+  evidence: at(3, { type: 'evidence', observations: [seen(1), seen(2)] }),
+  close: at(4, { type: 'close', run_request_id: 'runreq_1', outcome: 'completed' }),
+  'close (other request)': at(4, { type: 'close', run_request_id: 'runreq_2', outcome: 'completed' }),
+}
+const open = after(module, [M.open])
+const summarized = after(module, [M.open, M.trace_summary])
+const closed = after(module, [M.open, M.trace_summary, M.close])
+
+t.test('every message in every state has the outcome that the table shows', (t) => {
+  t.matchSnapshot(table(module, { absent: absent(module), open, summarized, closed }, M), 'engine run')
+  t.end()
+})
+
+t.test('evidence is taken in every state, each observation once', (t) => {
+  for (const snapshot of [open, summarized, closed]) {
+    const first = step(module, snapshot, M.evidence)
+    t.equal(first.facts.length, 2, String(snapshot.value))
+    t.equal(step(module, first.snapshot, M.evidence).repeat, 'already_recorded')
+    const more = step(module, first.snapshot, at(5, { type: 'evidence', observations: [seen(2), seen(3)] }))
+    t.match(more.facts, [{ payload: { observation_id: seen(3).id } }])
+    t.equal(more.snapshot.context.evidence.length, 3)
+  }
+  const many = Array.from({ length: OBSERVATIONS_A_RUN_MAX }, (_, n) => seen(n))
+  const full = step(module, open, at(5, { type: 'evidence', observations: many })).snapshot
+  t.equal(step(module, full, at(6, { type: 'evidence', observations: [seen(9999)] })).refused, 'illegal_move')
+  t.end()
+})
+
+t.test('documents and facts satisfy their schemas', (t) => {
+  for (const snapshot of [open, summarized, closed, step(module, closed, M.evidence).snapshot]) {
+    t.strictSame(compile(engineRunDocument)(module.document(reopened(module, snapshot))), [])
+    for (const message of Object.values(M)) {
+      for (const fact of step(module, snapshot, message).facts) {
+        t.strictSame(validatePayload(fact.type, (fact as OwnFact).payload), [], fact.type)
+      }
+    }
+  }
+  t.end()
+})
+
+t.test('a waiver names who, why and when to look again, and nothing else does', (t) => {
+  const check = compile(evidenceObservation)
+  const { id: _, ...pass } = seen(1)
+  const waiver = { waived_by: 'ann', reason: 'known', review_at: '2026-02-01T00:00:00Z' }
+  t.strictSame(check(pass), [])
+  t.strictSame(check({ ...pass, result: 'waived', waiver }), [])
+  t.equal(check({ ...pass, result: 'waived' })[0]?.pointer, '/waiver')
+  t.equal(check({ ...pass, waiver })[0]?.pointer, '/waiver')
+  t.end()
+})

@@ -1,0 +1,60 @@
+import t from 'tap'
+import { projectDocument } from '../../machines/documents/project.ts'
+import { projectModule as module } from '../../machines/project.ts'
+import { compile } from '../../machines/schema.ts'
+import { EVENT } from './run-request-samples.ts'
+import { absent, after, at, reopened, snapshotFile, step, table } from './step.ts'
+
+t.snapshotFile = snapshotFile('project')
+
+const CREATE = {
+  type: 'create',
+  id: `proj_${'a'.repeat(24)}`,
+  key: 'acme',
+  name: 'Acme',
+  idempotency_key: 'key-1',
+  fingerprint: 'fingerprint-1',
+}
+const command = { to: { kind: 'run_request', id: 'runreq_1' }, message: { type: 'create' } }
+const M = {
+  create: at(0, CREATE),
+  'create (other body)': at(1, { ...CREATE, fingerprint: 'fingerprint-2' }),
+  'create (other key)': at(1, { ...CREATE, idempotency_key: 'key-2' }),
+  update: at(2, { type: 'update', name: 'Acme Ltd' }),
+  'update (same)': at(2, { type: 'update', name: 'Acme' }),
+  'update (archives)': at(2, { type: 'update', name: 'Old Acme', archived: true }),
+  'update (unarchives)': at(2, { type: 'update', archived: false }),
+  archive: at(3, { type: 'archive' }),
+  unarchive: at(4, { type: 'unarchive' }),
+  set_charter: at(5, { type: 'set_charter', charter: { mission: 'sell anvils' } }),
+  record: at(6, { type: 'record', events: [EVENT] }),
+  'record (commands)': at(6, { type: 'record', events: [EVENT], commands: [command] }),
+}
+const active = after(module, [M.create])
+const archived = after(module, [M.create, M.archive])
+
+t.test('every message in every state has the outcome that the table shows', (t) => {
+  t.matchSnapshot(table(module, { absent: absent(module), active, archived }, M), 'project')
+  t.end()
+})
+
+t.test('a change tells what changed, and the document shows it', (t) => {
+  const named = step(module, active, at(2, { type: 'update', name: 'Acme Ltd', repository: 'git@example.com:acme' }))
+  t.match(named.facts, [{ type: 'project_updated', payload: { changed: ['name', 'repository'], state: 'active' } }])
+  const cleared = step(module, named.snapshot, at(3, { type: 'update', repository: null, archived: true }))
+  t.match(cleared.facts, [{ payload: { changed: ['repository', 'archived'], state: 'archived' } }])
+  t.notOk('repository' in module.document(cleared.snapshot))
+  for (const snapshot of [active, archived, named.snapshot, cleared.snapshot]) {
+    t.strictSame(compile(projectDocument)(module.document(reopened(module, snapshot))), [])
+  }
+  t.end()
+})
+
+t.test('events of others are recorded as they are, and commands sent to whom they are for', (t) => {
+  const { facts, sends, snapshot } = step(module, active, M['record (commands)'])
+  t.strictSame(facts, [{ type: EVENT.event_type, recorded: EVENT }])
+  t.strictSame(sends, [command])
+  t.not(snapshot, active)
+  t.equal(module.envelope(snapshot.context).project, 'acme')
+  t.end()
+})

@@ -1,0 +1,302 @@
+import t from 'tap'
+import { runRequestDocument } from '../../machines/documents/run-request.ts'
+import { validatePayload } from '../../machines/events/index.ts'
+import type { Message, OwnFact, SnapshotOf } from '../../machines/machine.ts'
+import { runRequestModule as module } from '../../machines/run-request.ts'
+import { compile } from '../../machines/schema.ts'
+import { CREATE, EVENT, MESSAGES as M, RUNNER, states } from './run-request-samples.ts'
+import { absent, after, at, reopened, snapshotFile, step, table } from './step.ts'
+
+t.snapshotFile = snapshotFile('run-request')
+
+const post = (attempt: number) => ({ runner_id: RUNNER, attempt })
+const offer = at(1, { type: 'offer', runner_id: RUNNER })
+
+function run(...messages: readonly Message<any>[]): SnapshotOf<any> {
+  return after(module, messages)
+}
+
+/** As JSON has it: without members that are undefined. */
+function plain(value: unknown): unknown {
+  return JSON.parse(JSON.stringify(value))
+}
+
+t.test('every message in every state has the outcome that the table shows', (t) => {
+  t.matchSnapshot(table(module, { absent: absent(module), ...states() }, M), 'run request')
+  t.end()
+})
+
+t.test('with timers and a retry policy, every message in every state arms and clears what it must', (t) => {
+  const variant = {
+    timeout_seconds: 60,
+    expires_at: '2026-01-02T00:00:00Z',
+    retry: { max_attempts: 3, on: ['execution', 'dispatch'] as const, backoff_seconds: 5 },
+  }
+  t.matchSnapshot(table(module, states(variant as object), M), 'run request with timers')
+  t.end()
+})
+
+t.test('a request that waits for approval or for its time is not offered', (t) => {
+  const full = run(at(0, { ...CREATE, throttle: 'full' }))
+  t.equal(step(module, full, offer).refused, 'illegal_move')
+  t.equal(step(module, step(module, full, M.approve).snapshot, offer).snapshot.value, 'offered')
+  const early = run(at(0, { ...CREATE, not_before: '2026-01-01T01:00:00Z' }))
+  t.equal(step(module, early, offer).refused, 'illegal_move')
+  t.equal(step(module, step(module, early, M.not_before_reached).snapshot, offer).snapshot.value, 'offered')
+  const named = run(at(0, { ...CREATE, runner_id: 'runner-2' }))
+  t.equal(step(module, named, offer).refused, 'illegal_move', 'only the runner that is named')
+  t.end()
+})
+
+t.test('only the holder of the current attempt is heard, and must name it from the second on', (t) => {
+  const second = run(M.create, offer, M.offer_expired, offer)
+  t.equal(second.context.attempt, 2)
+  t.equal(step(module, second, at(40, { type: 'accepted', runner_id: RUNNER })).refused, 'attempt_required')
+  t.equal(step(module, second, at(40, { type: 'accepted', ...post(1) })).refused, 'stale_attempt')
+  t.equal(
+    step(module, second, at(40, { type: 'accepted', runner_id: 'runner-2', attempt: 2 })).refused,
+    'stale_attempt',
+  )
+  t.equal(step(module, second, at(40, { type: 'accepted', ...post(2) })).snapshot.value, 'accepted')
+  const first = run(M.create, offer)
+  t.equal(step(module, first, at(2, { type: 'accepted', runner_id: RUNNER })).snapshot.value, 'accepted')
+  t.end()
+})
+
+t.test('five offers that nobody accepts fail it, uncounted ones do not', (t) => {
+  let snapshot = run(M.create)
+  const expire = (counted: boolean) => {
+    snapshot = step(module, snapshot, offer).snapshot
+    const { attempt } = snapshot.context
+    snapshot = step(module, snapshot, at(31, { type: 'offer_expired', ...post(attempt), counted })).snapshot
+  }
+  for (let n = 0; n < 4; n += 1) expire(true)
+  for (let n = 0; n < 9; n += 1) expire(false)
+  t.equal(snapshot.value, 'queued')
+  expire(true)
+  t.equal(snapshot.value, 'failed')
+  t.match(snapshot.context.failure, { class: 'dispatch', code: 'offers_not_accepted' })
+  t.equal(snapshot.context.attempt, 14)
+  t.end()
+})
+
+t.test('accepted and never started five times fails it', (t) => {
+  let snapshot = run(M.create)
+  for (let attempt = 1; attempt <= 5; attempt += 1) {
+    snapshot = step(module, snapshot, offer).snapshot
+    snapshot = step(module, snapshot, at(2, { type: 'accepted', ...post(attempt) })).snapshot
+    snapshot = step(module, snapshot, at(70, { type: 'lease_expired', attempt })).snapshot
+  }
+  t.equal(snapshot.value, 'failed')
+  t.match(snapshot.context.failure, { class: 'dispatch', code: 'never_started' })
+  t.end()
+})
+
+t.test('a simple runner polls and completes: the moves in between happen at the same moment', (t) => {
+  const { snapshot, facts, sends } = step(module, run(M.create, offer), M.completed)
+  t.equal(snapshot.value, 'completed')
+  t.strictSame(
+    facts.map(({ type }) => type),
+    ['run_request_accepted', 'run_request_started', 'run_request_completed'],
+  )
+  const { accepted_at, started_at, completed_at } = snapshot.context.times
+  t.equal(accepted_at, M.completed.at)
+  t.equal(started_at, M.completed.at)
+  t.equal(completed_at, M.completed.at)
+  t.strictSame(
+    sends.map(({ message }) => [message.type, message.outcome]),
+    [['open', 'completed']],
+  )
+  t.end()
+})
+
+t.test('the same end said again is a repeat, another one a conflict', (t) => {
+  const { completed, cancelled } = states()
+  t.equal(step(module, completed!, M.completed).repeat, 'already_completed')
+  t.equal(step(module, completed!, M['completed (other body)']).refused, 'result_conflict')
+  t.equal(step(module, completed!, M.failed).refused, 'result_conflict')
+  t.equal(step(module, cancelled!, M['failed (cancelled)']).repeat, 'already_failed')
+  const retry = { max_attempts: 2, on: ['execution'] as const, backoff_seconds: 0 }
+  const retried = run(at(0, { ...CREATE, retry }), offer, M.accepted, M.started, M.failed)
+  t.equal(retried.value, 'queued')
+  t.equal(step(module, retried, M.failed).repeat, 'already_failed', 'also once it waits for the next attempt')
+  t.equal(step(module, retried, M.completed).refused, 'stale_attempt')
+  t.end()
+})
+
+t.test('a lost request comes back with any post of its attempt, and is never handed out again by itself', (t) => {
+  const { lost } = states()
+  for (const name of ['accepted', 'started', 'heartbeat', 'events'] as const) {
+    const { snapshot, facts } = step(module, lost!, M[name])
+    t.equal(snapshot.value, 'started', name)
+    t.equal(facts[0]?.type, 'run_request_started')
+  }
+  t.equal(step(module, lost!, offer).refused, 'illegal_move')
+  const again = step(module, lost!, M.requeue).snapshot
+  t.equal(again.context.attempt, 2)
+  t.equal(step(module, again, M.heartbeat).refused, 'stale_attempt')
+  t.end()
+})
+
+t.test('a new session gives up what the old process held, but not what was offered since', (t) => {
+  const { offered, accepted, started } = states()
+  const session = (session_at: string) => at(9, { type: 'runner_session_started', runner_id: RUNNER, session_at })
+  const later = session(at(8, { type: '' }).at)
+  t.equal(step(module, offered!, later).snapshot.value, 'queued')
+  t.equal(step(module, accepted!, later).snapshot.value, 'queued')
+  t.equal(step(module, started!, later).snapshot.value, 'lost')
+  t.equal(step(module, started!, session(at(0, { type: '' }).at)).refused, 'illegal_move')
+  const counted = step(module, accepted!, later).snapshot.context.internal
+  t.equal(counted.lost_accepts, 0, 'and counts for nothing')
+  t.end()
+})
+
+t.test('a run that takes too long is stopped, and fails as a timeout whatever its runner then says', (t) => {
+  const started = run(at(0, { ...CREATE, timeout_seconds: 60 }), offer, M.accepted, M.started)
+  const { snapshot, scheduled } = step(module, started, at(63, { type: 'timeout_reached', attempt: 1 }))
+  t.equal(snapshot.value, 'cancelling')
+  t.strictSame(scheduled[0], {
+    timer: 'grace',
+    dueMs: at(123, { type: '' }).atMs,
+    message: { type: 'grace_ended', attempt: 1 },
+  })
+  for (const end of [M['failed (cancelled)'], M.grace_ended, M.lease_expired]) {
+    const settled = step(module, snapshot, end).snapshot
+    t.equal(settled.value, 'failed', end.type)
+    t.match(settled.context.failure, { class: 'execution', code: 'timeout' })
+  }
+  t.equal(step(module, snapshot, M.completed).snapshot.value, 'completed', 'unless it was done after all')
+  t.end()
+})
+
+t.test('a run that comes back from lost has the rest of its time, no more', (t) => {
+  const lost = run(at(0, { ...CREATE, timeout_seconds: 60 }), offer, M.accepted, M.started, M.lease_expired)
+  const { scheduled } = step(module, lost, M.heartbeat)
+  t.strictSame(
+    scheduled.map(({ timer, dueMs }) => [timer, dueMs]),
+    [['timeout', at(63, { type: '' }).atMs]],
+  )
+  t.end()
+})
+
+t.test('the retry policy queues a listed failure again, after its pause, and only while attempts are left', (t) => {
+  const retry = { max_attempts: 2, on: ['execution'] as const, backoff_seconds: 30 }
+  const first = step(module, run(at(0, { ...CREATE, retry }), offer, M.accepted, M.started), M.failed)
+  t.equal(first.snapshot.value, 'queued')
+  t.equal(first.snapshot.context.attempt, 2)
+  t.strictSame(
+    first.scheduled.map(({ timer, dueMs }) => [timer, dueMs]),
+    [['not_before', at(36, { type: '' }).atMs]],
+  )
+  t.equal(step(module, first.snapshot, offer).refused, 'illegal_move', 'not before its pause is over')
+  const ready = step(module, first.snapshot, at(36, { type: 'not_before_reached' })).snapshot
+  const offered = step(module, ready, at(37, { type: 'offer', runner_id: RUNNER })).snapshot
+  const last = step(module, offered, at(38, { ...M.failed, ...post(2), digest: 'digest-9' }))
+  t.equal(last.snapshot.value, 'failed')
+  const other = step(module, run(at(0, { ...CREATE, retry }), offer, M.accepted, M.started), {
+    ...M.failed,
+    class: 'safety',
+  })
+  t.equal(other.snapshot.value, 'failed', 'a class that is not listed')
+  const cancelled = run(at(0, { ...CREATE, retry }), offer, M.accepted, M.started, M.cancel)
+  t.equal(step(module, cancelled, M.failed).snapshot.value, 'failed', 'a stop was asked for')
+  t.end()
+})
+
+t.test('an expiry that passed while somebody held it cancels it as soon as it is queued again', (t) => {
+  const offered = run(at(0, { ...CREATE, expires_at: '2026-01-01T00:00:20Z' }), offer)
+  const { scheduled } = step(module, offered, M.offer_expired)
+  t.strictSame(
+    scheduled.map(({ timer, dueMs }) => [timer, dueMs]),
+    [['expires_at', at(20, { type: '' }).atMs]],
+  )
+  t.end()
+})
+
+t.test('late events of the attempt are recorded for ten minutes after the end', (t) => {
+  const { completed } = states()
+  const late = (seconds: number) => at(seconds, { type: 'events', ...post(1), events: [EVENT] })
+  const { snapshot, facts } = step(module, completed!, late(606))
+  t.strictSame(facts, [{ type: EVENT.event_type, recorded: EVENT }])
+  t.not(snapshot, completed, 'a step that only states facts is a step')
+  t.equal(step(module, completed!, late(607)).refused, 'illegal_move')
+  t.end()
+})
+
+t.test('a given key is replayed until a day after the end, a derived one stops twins of work that counts', (t) => {
+  const { queued, completed } = states()
+  const day = 86_400 + 6
+  t.equal(step(module, queued!, at(1, CREATE)).repeat, 'replay')
+  t.equal(step(module, completed!, at(day - 1, CREATE)).repeat, 'replay')
+  t.equal(step(module, completed!, at(day, CREATE)).refused, 'settled_twin')
+  t.equal(step(module, queued!, M['create (other body)']).refused, 'idempotency_key_reused')
+  const derived = { ...CREATE, key_given: false }
+  const dry = run(at(0, derived), offer, M.completed)
+  t.equal(step(module, run(at(0, derived)), at(9, derived)).repeat, 'replay')
+  t.equal(step(module, dry, at(9, derived)).refused, 'settled_twin')
+  const full = { ...derived, throttle: 'full' as const, approved: true }
+  const done = run(at(0, full), offer, M.completed)
+  t.equal(step(module, done, at(99_999, full)).repeat, 'replay')
+  t.equal(step(module, done, at(9, { ...full, again: true })).refused, 'settled_twin')
+  t.end()
+})
+
+t.test('a step depends on nothing but snapshot and message, and changes neither', (t) => {
+  const variant = { timeout_seconds: 60, expires_at: '2026-01-02T00:00:00Z' }
+  for (const snapshot of [absent(module), ...Object.values(states(variant))]) {
+    for (const message of Object.values(M)) {
+      const before = JSON.stringify([snapshot.context, message])
+      const once = step(module, snapshot, message)
+      const twice = step(module, snapshot, message)
+      t.equal(JSON.stringify([snapshot.context, message]), before)
+      t.same({ ...once, snapshot: once.snapshot.context }, { ...twice, snapshot: twice.snapshot.context })
+      if (snapshot.value === 'absent') continue
+      const restored = step(module, reopened(module, snapshot), message)
+      t.equal(restored.snapshot.value, once.snapshot.value)
+      t.same(plain(restored.snapshot.context), plain(once.snapshot.context))
+      t.same(plain(restored.facts), plain(once.facts))
+    }
+  }
+  t.end()
+})
+
+t.test('what is seen from outside is plain JSON, and the document satisfies its schema', (t) => {
+  const check = compile(runRequestDocument)
+  const variant = {
+    brief: { id: `brief_${'f'.repeat(24)}`, digest: `sha256:${'0'.repeat(64)}` },
+    repo: { path: '/srv/acme', branch: 'main' },
+    timeout_seconds: 60,
+    not_before: '2025-12-31T00:00:00Z',
+    retry: { max_attempts: 1, on: ['execution'], backoff_seconds: 0.5 },
+    reporting: { trace_summary_required: true },
+  }
+  for (const [state, snapshot] of Object.entries({ ...states(), ...states(variant as object) })) {
+    const document = JSON.parse(JSON.stringify(module.document(snapshot)))
+    t.strictSame(check(document), [], state)
+    t.notOk('internal' in document)
+    t.equal(document.state, state)
+    const seen = [module.terms(snapshot), module.deadlines(snapshot, { offerMs: 1, leaseMs: 2 })]
+    t.strictSame(JSON.parse(JSON.stringify(seen)), seen)
+    const holds = module.deadlines(snapshot, { offerMs: 1, leaseMs: 2 }).length > 0
+    t.equal(holds, module.deadlineStates.includes(state), `deadlines of ${state}`)
+  }
+  t.end()
+})
+
+t.test('every fact that is stated is in the catalogue and satisfies its schema', (t) => {
+  const variant = { timeout_seconds: 60, retry: { max_attempts: 9, on: ['execution'], backoff_seconds: 0 } }
+  const seen = new Set<string>()
+  for (const snapshot of [absent(module), ...Object.values(states()), ...Object.values(states(variant as object))]) {
+    for (const message of Object.values(M)) {
+      for (const fact of step(module, snapshot, message).facts) {
+        if ('recorded' in fact) continue
+        seen.add(fact.type)
+        t.strictSame(validatePayload(fact.type, JSON.parse(JSON.stringify((fact as OwnFact).payload))), [], fact.type)
+      }
+    }
+  }
+  const approved = step(module, run(at(0, { ...CREATE, throttle: 'full' })), M.approve).facts
+  for (const { type } of approved) seen.add(type)
+  t.equal(seen.size, 12, 'all twelve of them')
+  t.end()
+})

@@ -1,0 +1,81 @@
+import t from 'tap'
+import { runnerDocument } from '../../machines/documents/runner.ts'
+import { validatePayload } from '../../machines/events/index.ts'
+import type { OwnFact } from '../../machines/machine.ts'
+import { runnerModule as module } from '../../machines/runner.ts'
+import { compile } from '../../machines/schema.ts'
+import { absent, after, at, reopened, snapshotFile, step, table } from './step.ts'
+
+t.snapshotFile = snapshotFile('runner')
+
+const CREATE = {
+  type: 'create',
+  id: 'runner-1',
+  allowed_projects: ['acme'],
+  labels: ['linux'],
+  credential_hash: 'hash-1',
+}
+const M = {
+  create: at(0, CREATE),
+  update: at(1, { type: 'update', capacity: 4 }),
+  'update (same)': at(1, { type: 'update', capacity: 1, labels: ['linux'] }),
+  'update (drains)': at(1, { type: 'update', draining: true }),
+  'update (resumes)': at(1, { type: 'update', draining: false, trusted: true }),
+  rotate_credential: at(2, { type: 'rotate_credential', hash: 'hash-2' }),
+  session: at(3, { type: 'session', instance: 'i-1', version: '1.0.0', in_flight: ['runreq_1', 'runreq_2'] }),
+  came_online: at(4, { type: 'came_online' }),
+  went_offline: at(5, { type: 'went_offline' }),
+  remove: at(6, { type: 'remove', in_flight: ['runreq_1'] }),
+}
+const registered = after(module, [M.create])
+const draining = after(module, [M.create, M['update (drains)']])
+const removed = after(module, [M.create, M.remove])
+const all = { registered, draining, removed }
+
+t.test('every message in every state has the outcome that the table shows', (t) => {
+  t.matchSnapshot(table(module, { absent: absent(module), ...all }, M), 'runner')
+  t.end()
+})
+
+t.test('a new instance ends what the old one held, the same instance said again ends nothing', (t) => {
+  const { snapshot, sends } = step(module, registered, M.session)
+  t.match(sends, [
+    { to: { kind: 'run_request', id: 'runreq_1' }, message: { type: 'runner_session_started', runner_id: 'runner-1' } },
+    { to: { kind: 'run_request', id: 'runreq_2' }, message: { session_at: M.session.at } },
+  ])
+  t.equal(step(module, snapshot, M.session).repeat, 'same_session')
+  const next = step(module, snapshot, at(9, { ...M.session, instance: 'i-2', in_flight: [] }))
+  t.equal(next.snapshot.context.session.instance, 'i-2')
+  t.end()
+})
+
+t.test('a rotated credential lives for ten minutes beside the new one', (t) => {
+  const rotated = after(module, [M.create, M.rotate_credential])
+  t.strictSame(rotated.context.internal.credentials, [
+    { hash: 'hash-1', expires_at: '2026-01-01T00:10:02.000Z' },
+    { hash: 'hash-2' },
+  ])
+  const later = step(module, rotated, at(900, { type: 'rotate_credential', hash: 'hash-3' })).snapshot
+  t.strictSame(
+    later.context.internal.credentials.map(({ hash }: { hash: string }) => hash),
+    ['hash-2', 'hash-3'],
+  )
+  t.strictSame(step(module, rotated, M.remove).snapshot.context.internal.credentials, [], 'and none after removal')
+  t.end()
+})
+
+t.test('documents and facts satisfy their schemas and show no credential', (t) => {
+  const shown = [...Object.values(all), after(module, [M.create, M.session])]
+  for (const snapshot of shown) {
+    const document = module.document(reopened(module, snapshot))
+    t.strictSame(compile(runnerDocument)(document), [])
+    t.notMatch(JSON.stringify(document), 'hash')
+    for (const message of Object.values(M)) {
+      for (const fact of step(module, snapshot, message).facts) {
+        t.strictSame(validatePayload(fact.type, (fact as OwnFact).payload), [], fact.type)
+        t.notMatch(JSON.stringify(fact), 'hash')
+      }
+    }
+  }
+  t.end()
+})

@@ -1,0 +1,114 @@
+/**
+ * Steps a statechart with XState's own pure functions, and asks the module what the runtime asks: first whether
+ * the message is a repeat, then the chart, then for the reason of a refusal.
+ */
+import { resolve } from 'node:path'
+import { createActor, initialTransition, transition } from 'xstate'
+import type {
+  CancelTimerParams,
+  Fact,
+  MachineModule,
+  Message,
+  ScheduleParams,
+  SendParams,
+  SnapshotOf,
+} from '../../machines/machine.ts'
+
+/** Where a test's snapshots are kept, whatever folder it was compiled to. Absolute: tap does not find it else. */
+export function snapshotFile(name: string): string {
+  return resolve('tap-snapshots/machines', `${name}.cjs`)
+}
+
+export interface Stepped {
+  readonly snapshot: SnapshotOf<any>
+  readonly repeat?: string
+  /** `illegal_move` where the machine has no word of its own. */
+  readonly refused?: string
+  readonly facts: readonly Fact[]
+  readonly sends: readonly SendParams[]
+  readonly scheduled: readonly ScheduleParams[]
+  readonly cancelled: readonly string[]
+}
+
+export const AT_MS = Date.parse('2026-01-01T00:00:00Z')
+
+/** A message as the runtime stamps it: `seconds` after the beginning of the tests' time. */
+export function at<B extends { readonly type: string }>(seconds: number, body: B): Message<B> {
+  const atMs = AT_MS + seconds * 1000
+  return { ...body, at: new Date(atMs).toISOString().replace('Z', '000Z'), atMs }
+}
+
+/** The snapshot of an actor that does not exist. */
+export function absent(module: MachineModule): SnapshotOf<any> {
+  return initialTransition(module.machine)[0] as SnapshotOf<any>
+}
+
+const NOTHING = { facts: [], sends: [], scheduled: [], cancelled: [] }
+
+/** One message, as the runtime takes it. */
+export function step(module: MachineModule, snapshot: SnapshotOf<any>, message: Message<any>): Stepped {
+  const repeat = module.repeats(snapshot, message)
+  if (repeat !== undefined) return { ...NOTHING, snapshot, repeat }
+  const [next, actions] = transition(module.machine, snapshot as any, message as any)
+  if (next === (snapshot as unknown)) {
+    return { ...NOTHING, snapshot, refused: module.refusal(snapshot, message)?.code ?? 'illegal_move' }
+  }
+  const named = actions as unknown as readonly { readonly type: string; readonly params: any }[]
+  const paramsOf = (type: string) => named.filter((action) => action.type === type).map(({ params }) => params)
+  return {
+    snapshot: next as SnapshotOf<any>,
+    facts: paramsOf('xstate.emit').map(({ event }) => event as Fact),
+    sends: paramsOf('send') as SendParams[],
+    scheduled: paramsOf('schedule') as ScheduleParams[],
+    cancelled: paramsOf('cancelTimer').map(({ timer }: CancelTimerParams) => timer),
+  }
+}
+
+/** The snapshot after all of the messages; every one must be taken. */
+export function after(module: MachineModule, messages: readonly Message<any>[]): SnapshotOf<any> {
+  let snapshot = absent(module)
+  for (const message of messages) {
+    const stepped = step(module, snapshot, message)
+    if (stepped.refused !== undefined || stepped.repeat !== undefined) {
+      throw new Error(`${message.type} in ${snapshot.value}: ${stepped.refused ?? stepped.repeat}`)
+    }
+    snapshot = stepped.snapshot
+  }
+  return snapshot
+}
+
+/** What the journal keeps of a snapshot, as it comes back from it. */
+export function reopened(module: MachineModule, snapshot: SnapshotOf<any>): SnapshotOf<any> {
+  const persisted = JSON.parse(JSON.stringify(module.machine.getPersistedSnapshot(snapshot as any)))
+  return createActor(module.machine, { snapshot: persisted }).getSnapshot() as unknown as SnapshotOf<any>
+}
+
+/** A step as one line for a table that people read. */
+export function told(before: SnapshotOf<any>, stepped: Stepped): string {
+  if (stepped.repeat !== undefined) return `repeat ${stepped.repeat}`
+  if (stepped.refused !== undefined) return `refused ${stepped.refused}`
+  const { snapshot, facts, sends, scheduled, cancelled } = stepped
+  const parts = [snapshot.value === before.value ? 'stays' : `-> ${snapshot.value}`]
+  if (facts.length > 0) parts.push(`facts ${facts.map(({ type }) => type).join(', ')}`)
+  if (sends.length > 0) parts.push(`sends ${sends.map(({ to, message }) => `${to.kind}.${message.type}`).join(', ')}`)
+  if (scheduled.length > 0) parts.push(`arms ${scheduled.map(({ timer }) => timer).join(', ')}`)
+  if (cancelled.length > 0) parts.push(`clears ${cancelled.join(', ')}`)
+  return parts.join('; ')
+}
+
+/** Every message in every state, as text. */
+export function table(
+  module: MachineModule,
+  states: Readonly<Record<string, SnapshotOf<any>>>,
+  messages: Readonly<Record<string, Message<any>>>,
+): string {
+  const width = Math.max(...Object.keys(messages).map(({ length }) => length))
+  const lines: string[] = []
+  for (const [state, snapshot] of Object.entries(states)) {
+    lines.push(`${state}:`)
+    for (const [label, message] of Object.entries(messages)) {
+      lines.push(`  ${label.padEnd(width)}  ${told(snapshot, step(module, snapshot, message))}`)
+    }
+  }
+  return lines.join('\n')
+}

@@ -1,0 +1,36 @@
+import { createHash } from 'node:crypto'
+import t from 'tap'
+import { modules } from '../../machines/index.ts'
+import { snapshotFile } from './step.ts'
+
+t.snapshotFile = snapshotFile('versions')
+
+/** Names of states, messages, guards, actions and targets: what a stored snapshot and a stored message rely on. */
+function structureOf(definition: object): string {
+  return JSON.stringify(definition, (_, value) => (typeof value === 'function' ? 'function' : value))
+}
+
+t.test('a machine whose structure changes has a new version', (t) => {
+  for (const [kind, { machine, version }] of Object.entries(modules)) {
+    const hash = createHash('sha256').update(structureOf(machine.definition)).digest('hex').slice(0, 16)
+    t.matchSnapshot(`${kind} version ${version}: ${hash}`, kind)
+  }
+  t.end()
+})
+
+t.test('there is a migration from every older version', (t) => {
+  for (const [kind, { version, migrations }] of Object.entries(modules)) {
+    const from = Object.keys(migrations).map(Number)
+    t.strictSame(
+      from,
+      Array.from({ length: version - 1 }, (_, index) => index + 1),
+      kind,
+    )
+  }
+  t.end()
+})
+
+t.test('a module is under the kind that it says', (t) => {
+  for (const [kind, module] of Object.entries(modules)) t.equal(module.kind, kind)
+  t.end()
+})

@@ -1,0 +1,92 @@
+import fc from 'fast-check'
+import t from 'tap'
+import type { Deadline } from '../../machines/machine.ts'
+import { Deadlines } from '../../runtime/deadlines.ts'
+import { MinHeap } from '../../runtime/heap.ts'
+
+const ref = { kind: 'run_request', id: 'r' } as const
+const lease = (key: string, afterMs = 100, renews = true): Deadline => ({
+  name: 'lease',
+  key,
+  afterMs,
+  renews,
+  message: { type: 'lease_expired', key },
+})
+
+function due(deadlines: Deadlines, nowMs: number, refusedUntilMs = Number.NEGATIVE_INFINITY): string[] {
+  const out: string[] = []
+  deadlines.takeDue(nowMs, refusedUntilMs, 100, (_ref, deadline) => out.push(deadline.key))
+  return out
+}
+
+t.test('a heap gives its items in the order of their keys', async (t) => {
+  fc.assert(
+    fc.property(fc.array(fc.integer()), (keys) => {
+      const heap = new MinHeap<number>()
+      for (const key of keys) heap.push(key, key)
+      const out: number[] = []
+      while (heap.size > 0) out.push(heap.pop()!)
+      t.same(
+        out,
+        [...keys].sort((a, b) => a - b),
+      )
+    }),
+  )
+})
+
+t.test('a deadline falls due once its length has passed and not before', async (t) => {
+  const deadlines = new Deadlines()
+  deadlines.set('k', ref, [lease('1')], 0)
+  t.same(due(deadlines, 99), [])
+  t.same(due(deadlines, 100), ['1'])
+})
+
+t.test('a step that leaves a renewing deadline in force starts it again', async (t) => {
+  const deadlines = new Deadlines()
+  deadlines.set('k', ref, [lease('1')], 0)
+  deadlines.set('k', ref, [lease('1')], 60)
+  t.same(due(deadlines, 150), [])
+  t.same(due(deadlines, 160), ['1'])
+})
+
+t.test('a step that leaves a fixed deadline in force does not move it', async (t) => {
+  const deadlines = new Deadlines()
+  deadlines.set('k', ref, [lease('1', 100, false)], 0)
+  deadlines.set('k', ref, [lease('1', 100, false)], 60)
+  t.same(due(deadlines, 100), ['1'])
+})
+
+t.test('a renewed deadline counts from the renewal, and one that ended never falls due', async (t) => {
+  const deadlines = new Deadlines()
+  deadlines.set('k', ref, [lease('1')], 0)
+  deadlines.renew('k', 90)
+  t.equal(deadlines.dueMs('k', 'lease'), 190)
+  t.same(due(deadlines, 189), [])
+  deadlines.set('k', ref, [], 189)
+  t.same(due(deadlines, 1_000), [])
+  t.equal(deadlines.size, 0)
+})
+
+t.test('another occasion of the same deadline starts in full length', async (t) => {
+  const deadlines = new Deadlines()
+  deadlines.set('k', ref, [lease('attempt 1', 100, false)], 0)
+  deadlines.set('k', ref, [lease('attempt 2', 100, false)], 90)
+  t.same(due(deadlines, 100), [])
+  t.same(due(deadlines, 190), ['attempt 2'])
+})
+
+t.test('a deadline that ran while writes were refused starts again in full length', async (t) => {
+  const deadlines = new Deadlines()
+  deadlines.set('k', ref, [lease('1')], 0)
+  t.same(due(deadlines, 120, 110), [])
+  t.same(due(deadlines, 209, 110), [])
+  t.same(due(deadlines, 210, 110), ['1'])
+})
+
+t.test('a deadline whose message changed nothing comes again after its full length', async (t) => {
+  const deadlines = new Deadlines()
+  deadlines.set('k', ref, [lease('1')], 0)
+  t.same(due(deadlines, 100), ['1'])
+  t.same(due(deadlines, 150), [])
+  t.same(due(deadlines, 200), ['1'])
+})

@@ -1,0 +1,300 @@
+import t from 'tap'
+import { executionRequestDocument } from '../../../machines/documents/execution-request.ts'
+import { compile } from '../../../machines/schema.ts'
+import { offered, poll } from './fake.ts'
+import { restarted, world } from './world.ts'
+
+const EMPTY = { draining: false, cancel: [] }
+
+t.test('an empty poll that does not wait is answered within the call', async (t) => {
+  const { dispatcher } = world({ r1: {} })
+  const asked = poll(dispatcher, 'r1', 0)
+  t.same(asked.answer, EMPTY)
+  t.equal(poll(dispatcher, 'r1', 0).answer, asked.answer, 'and is the same object each time')
+})
+
+t.test('a poll gets the offer only when it is committed, as a valid Execution Request', async (t) => {
+  const { fake, dispatcher } = world({ r1: {} })
+  const id = fake.create({ priority: 3 })
+  fake.run()
+  const asked = poll(dispatcher, 'r1', 0)
+  t.equal(asked.answer, undefined, 'nothing is said before the commit')
+  fake.run()
+  t.equal(fake.state(id), 'offered')
+  const { offer } = asked.answer as { offer: object }
+  t.same(compile(executionRequestDocument)(offer), [])
+  t.match(offer, {
+    request_id: id,
+    attempt: 1,
+    project: { key: 'alpha' },
+    trace: { traceparent: /^00-a{32}-b{16}-01$/ },
+  })
+  t.equal(asked.answers, 1)
+})
+
+t.test('a parked poll ends empty when its time is over, and not much later', async (t) => {
+  const { fake, dispatcher } = world({ r1: {} })
+  const asked = poll(dispatcher, 'r1', 5_000)
+  fake.nature.advance(4_999)
+  t.equal(asked.answer, undefined)
+  fake.nature.advance(51)
+  t.same(asked.answer, EMPTY)
+  t.equal(dispatcher.counts().parkedPolls, 0)
+})
+
+t.test('a repeated poll gets the unaccepted offer again, with the same attempt', async (t) => {
+  const { fake, dispatcher } = world({ r1: { capacity: 3 } })
+  const id = fake.create()
+  fake.create()
+  fake.run()
+  const first = poll(dispatcher, 'r1')
+  fake.run()
+  const again = poll(dispatcher, 'r1')
+  t.equal(offered(again), id)
+  t.same(again.answer, first.answer)
+  t.equal(fake.asked.filter((what) => what.startsWith('offer ')).length, 1, 'no second offer was made')
+})
+
+t.test('of several parked polls the newest gets the offer', async (t) => {
+  const { fake, dispatcher } = world({ r1: { capacity: 2 } })
+  const polls = [poll(dispatcher, 'r1'), poll(dispatcher, 'r1'), poll(dispatcher, 'r1')]
+  fake.create()
+  fake.run()
+  t.same(
+    polls.map((one) => one.answers),
+    [0, 0, 1],
+  )
+})
+
+t.test('more than capacity + 1 parked polls of one runner are refused', async (t) => {
+  const { fake, dispatcher } = world({ r1: { capacity: 2 } })
+  const polls = [1, 2, 3, 4].map(() => poll(dispatcher, 'r1'))
+  t.equal(polls[3]!.answer, 'too_many_polls')
+  t.same(
+    polls.slice(0, 3).map((one) => one.answer),
+    [undefined, undefined, undefined],
+  )
+  polls[0]!.handle.abort()
+  t.equal(poll(dispatcher, 'r1').answer, undefined, 'one that is gone makes room')
+  t.same(poll(dispatcher, 'r1', 0).answer, EMPTY, 'one that does not wait is never too many')
+  fake.run()
+})
+
+t.test('polls of an unknown or removed runner, and of a closing service, end with the reason', async (t) => {
+  const { fake, dispatcher } = world({ r1: {}, r2: {} })
+  t.equal(poll(dispatcher, 'nobody').answer, 'runner_removed')
+  const parked = poll(dispatcher, 'r1')
+  fake.runner('r1', { state: 'removed' })
+  fake.run()
+  t.equal(parked.answer, 'runner_removed')
+  const other = poll(dispatcher, 'r2')
+  dispatcher.close()
+  t.equal(other.answer, 'closing')
+  t.equal(poll(dispatcher, 'r2').answer, 'closing')
+  t.equal(fake.nature.timersSet, 0, 'no timer is left')
+})
+
+t.test('a poll aborted before anything was offered costs nothing', async (t) => {
+  const { fake, dispatcher } = world({ r1: {} })
+  const asked = poll(dispatcher, 'r1')
+  asked.handle.abort()
+  asked.handle.abort()
+  const id = fake.create()
+  fake.run()
+  t.equal(fake.state(id), 'queued')
+  t.equal(asked.answers, 0)
+})
+
+t.test('a poll aborted while its offer is being committed returns the request at once, uncounted', async (t) => {
+  const { fake, dispatcher } = world({ r1: {} })
+  const id = fake.create()
+  fake.run()
+  const asked = poll(dispatcher, 'r1')
+  asked.handle.abort()
+  fake.run()
+  t.equal(asked.answers, 0)
+  t.equal(fake.state(id), 'queued')
+  t.match(fake.request(id).context, { attempt: 2, internal: { unaccepted_offers: 0 } })
+  t.equal(dispatcher.counts().offersReturned, 1)
+  const next = poll(dispatcher, 'r1')
+  fake.run()
+  t.match(next.answer, { offer: { request_id: id, attempt: 2 } })
+})
+
+t.test('an offer whose poll is gone goes to a newer poll of the same runner', async (t) => {
+  const { fake, dispatcher } = world({ r1: {} })
+  const id = fake.create()
+  fake.run()
+  const first = poll(dispatcher, 'r1')
+  first.handle.abort()
+  const second = poll(dispatcher, 'r1')
+  fake.run()
+  t.equal(offered(second), id)
+  t.equal(fake.request(id).context.attempt, 1)
+})
+
+t.test('a poll during the commit waits for it, also when it does not wait otherwise', async (t) => {
+  const { fake, dispatcher } = world({ r1: {} })
+  const id = fake.create()
+  fake.run()
+  const older = poll(dispatcher, 'r1', 0)
+  const newer = poll(dispatcher, 'r1', 0)
+  t.same([older.answer, newer.answer], [undefined, undefined])
+  fake.run()
+  t.equal(offered(newer), id)
+  t.same(older.answer, EMPTY)
+})
+
+t.test('a poll while an offer goes back is parked, and is not told the offer that goes', async (t) => {
+  const { fake, dispatcher } = world({ r1: {} })
+  const id = fake.create()
+  fake.run()
+  poll(dispatcher, 'r1').handle.abort()
+  fake.nature.runOnce()
+  t.equal(fake.state(id), 'offered', 'the return is under way')
+  const next = poll(dispatcher, 'r1')
+  t.equal(next.answer, undefined)
+  fake.run()
+  t.match(next.answer, { offer: { attempt: 2 } })
+})
+
+t.test('an abort after the answer has no effect', async (t) => {
+  const { fake, dispatcher } = world({ r1: {} })
+  const id = fake.create()
+  fake.run()
+  const asked = poll(dispatcher, 'r1')
+  fake.run()
+  asked.handle.abort()
+  fake.run()
+  t.equal(fake.state(id), 'offered')
+})
+
+t.test('a poll whose time runs out while its offer is being committed still gets it', async (t) => {
+  const { fake, dispatcher } = world({ r1: {} })
+  const asked = poll(dispatcher, 'r1', 1_000)
+  const id = fake.create()
+  fake.nature.runOnce()
+  fake.nature.nowMs += 2_000
+  fake.nature.advance(0)
+  t.equal(offered(asked), id)
+})
+
+t.test('a request cancelled in the turn of its offer frees the runner for the next one', async (t) => {
+  const { fake, dispatcher } = world({ r1: {} })
+  const first = fake.create()
+  const second = fake.create()
+  fake.run()
+  fake.send(first, 'cancel')
+  const asked = poll(dispatcher, 'r1')
+  fake.run()
+  t.equal(fake.state(first), 'cancelled')
+  t.equal(offered(asked), second)
+})
+
+t.test('an offer taken and cancelled in one batch is not delivered', async (t) => {
+  const { fake, dispatcher } = world({ r1: {} })
+  const id = fake.create()
+  fake.run()
+  const asked = poll(dispatcher, 'r1', 0)
+  fake.send(id, 'cancel')
+  fake.run()
+  t.equal(fake.state(id), 'cancelled')
+  t.same(asked.answer, EMPTY)
+})
+
+t.test(
+  'a request whose actor refuses the offer does not stand before the others, and is tried again later',
+  async (t) => {
+    const { fake, dispatcher } = world({ r1: { capacity: 2 } })
+    const broken = fake.create()
+    const sound = fake.create()
+    fake.run()
+    fake.refusals.set(broken, { ok: false, refusal: { code: 'quarantined', detail: '' }, retryAfterSeconds: 1 })
+    const first = poll(dispatcher, 'r1')
+    fake.run()
+    t.equal(offered(first), sound)
+    fake.report(sound, 'accepted')
+    fake.run()
+    const second = poll(dispatcher, 'r1')
+    fake.refusals.delete(broken)
+    fake.nature.advance(1_100)
+    t.equal(offered(second), broken)
+    t.equal(dispatcher.counts().offersRefused, 1)
+  },
+)
+
+t.test('while the service takes no writes nothing is offered, and afterwards it goes on by itself', async (t) => {
+  const { fake, dispatcher } = world({ r1: {} })
+  const id = fake.create()
+  fake.run()
+  fake.refusing = 'disk_reserve'
+  const asked = poll(dispatcher, 'r1')
+  t.same(poll(dispatcher, 'r1', 0).answer, EMPTY)
+  fake.nature.advance(2_000)
+  t.notOk(fake.asked.includes(`offer ${id}`))
+  fake.refusing = undefined
+  fake.nature.advance(300)
+  t.equal(offered(asked), id)
+})
+
+t.test('a repeated poll after a restart gets the offer that was made before', async (t) => {
+  const before = world({ r1: {} })
+  const id = before.fake.create()
+  before.fake.create()
+  before.fake.run()
+  poll(before.dispatcher, 'r1')
+  before.fake.run()
+  const { dispatcher } = restarted(before)
+  t.equal(offered(poll(dispatcher, 'r1', 0)), id)
+})
+
+t.test('after a restart slots and repositories are as taken as before', async (t) => {
+  const full = { throttle: 'full', approved: true } as const
+  const before = world({ r1: {}, r2: {} })
+  const held = before.fake.create(full)
+  const waits = before.fake.create(full)
+  before.fake.run()
+  poll(before.dispatcher, 'r1')
+  before.fake.run()
+  before.fake.report(held, 'started')
+  before.fake.run()
+  const { fake, dispatcher } = restarted(before)
+  const mine = poll(dispatcher, 'r1')
+  const other = poll(dispatcher, 'r2')
+  fake.run()
+  t.same([mine.answer, other.answer], [undefined, undefined])
+  fake.report(held, 'completed')
+  fake.run()
+  t.equal(offered(other), waits, 'the runner that polled last takes it')
+})
+
+t.test('a new session ends the polls of the process before it and names what that held', async (t) => {
+  const { fake, dispatcher } = world({ r1: { capacity: 2 } })
+  const id = fake.create()
+  fake.run()
+  poll(dispatcher, 'r1')
+  fake.run()
+  fake.report(id, 'started')
+  fake.run()
+  const parked = poll(dispatcher, 'r1')
+  t.same(dispatcher.beginSession('r1'), [id])
+  t.same(parked.answer, EMPTY)
+})
+
+t.test('an answer may bring the next poll within the call', async (t) => {
+  const { fake, dispatcher } = world({ r1: { capacity: 1_000 } })
+  const got: string[] = []
+  const ids = Array.from({ length: 5 }, () => fake.create())
+  const next = (): void => {
+    dispatcher.poll('r1', 60_000, (answer) => {
+      const { offer } = answer as { offer?: { request_id: string } }
+      if (offer === undefined) return
+      got.push(offer.request_id)
+      fake.send(offer.request_id, 'accepted', { runner_id: 'r1' })
+      fake.nature.nextTurn(next)
+    })
+  }
+  next()
+  fake.run()
+  t.same(got, ids)
+})

@@ -1,0 +1,331 @@
+/**
+ * A world for the dispatcher that a test turns by hand: a clock, turns of the event loop, and actors. Run requests
+ * are stepped by their real machine; runners are stated. Steps of one turn are committed together, listeners
+ * hear of them before the senders, as in the real runtime.
+ */
+import type { ActorRef, MessageBody, SnapshotOf } from '../../../machines/machine.ts'
+import { runRequestModule } from '../../../machines/run-request.ts'
+import type { RunRequestContext } from '../../../machines/run-request-context.ts'
+import type { Answer, CommitListener, CommittedStep, Nature, Reply, Runtime } from '../../../runtime/api.ts'
+import type { Dispatcher, PollAnswer, PollHandle, PollRefusal } from '../../../runtime/dispatch/dispatcher.ts'
+import { Stepper } from '../../../runtime/scope.ts'
+import { defaultSettings } from '../../../runtime/settings.ts'
+
+interface Timer {
+  readonly dueMs: number
+  readonly callback: () => void
+}
+
+/** A clock that stands still until it is turned. */
+export class FakeNature implements Nature {
+  nowMs = 1_000
+  readonly epochMs = Date.UTC(2026, 0, 1)
+  private readonly timers = new Set<Timer>()
+  private turns: (() => void)[] = []
+
+  wallMs = (): number => this.epochMs + this.nowMs
+  monotonicMs = (): number => this.nowMs
+  randomHex = (digits: number): string => '0'.repeat(digits)
+
+  setTimer = (callback: () => void, afterMs: number): unknown => {
+    const timer = { dueMs: this.nowMs + Math.max(0, afterMs), callback }
+    this.timers.add(timer)
+    return timer
+  }
+
+  clearTimer = (timer: unknown): void => {
+    this.timers.delete(timer as Timer)
+  }
+
+  nextTurn = (callback: () => void): void => {
+    this.turns.push(callback)
+  }
+
+  get timersSet(): number {
+    return this.timers.size
+  }
+
+  /** Runs what waits for the next turn, and what that asks for, until nothing does. */
+  run(): void {
+    while (this.turns.length > 0) {
+      const turns = this.turns
+      this.turns = []
+      for (const turn of turns) turn()
+    }
+  }
+
+  /** Only the next turn. */
+  runOnce(): void {
+    const turns = this.turns
+    this.turns = []
+    for (const turn of turns) turn()
+  }
+
+  advance(ms: number): void {
+    const endMs = this.nowMs + ms
+    for (;;) {
+      this.run()
+      let next: Timer | undefined
+      for (const timer of this.timers)
+        if (timer.dueMs <= endMs && (next === undefined || timer.dueMs < next.dueMs)) next = timer
+      if (next === undefined) break
+      this.timers.delete(next)
+      this.nowMs = Math.max(this.nowMs, next.dueMs)
+      next.callback()
+    }
+    this.nowMs = endMs
+    this.run()
+  }
+}
+
+interface Mail {
+  readonly ref: ActorRef
+  readonly message: MessageBody
+  readonly reply: Reply | undefined
+}
+
+export interface RunnerGiven {
+  readonly allowed_projects?: readonly string[]
+  readonly labels?: readonly string[]
+  readonly capacity?: number
+  readonly trusted?: boolean
+  readonly state?: 'registered' | 'draining' | 'removed'
+  readonly online?: boolean
+}
+
+export interface RequestGiven {
+  readonly project?: string
+  readonly throttle?: 'full' | 'dry_run'
+  readonly access?: 'full' | 'read_only'
+  readonly approved?: boolean
+  readonly repository?: string | null
+  readonly lane?: 'interactive' | 'campaign' | 'maintenance'
+  readonly labels?: readonly string[]
+  readonly runner_id?: string
+  readonly priority?: number
+  readonly not_before?: string
+  readonly entry_event?: string
+}
+
+const stepper = new Stepper(runRequestModule)
+
+export function requestId(n: number): string {
+  return `runreq_${n.toString(16).padStart(24, '0')}`
+}
+
+export function projectId(key: string): string {
+  return `proj_${Buffer.from(key).toString('hex').padEnd(24, '0').slice(0, 24)}`
+}
+
+export class FakeRuntime {
+  readonly nature = new FakeNature()
+  readonly settings = { ...defaultSettings, home: '/nowhere' }
+  /** Why the journal takes no writes. */
+  refusing: string | undefined
+  /** What an actor answers instead of stepping, by request id. */
+  readonly refusals = new Map<string, Answer>()
+  /** Every message asked for, as `type id`. */
+  readonly asked: string[] = []
+  private readonly snapshots = new Map<string, SnapshotOf<any>>()
+  private readonly listeners: CommitListener[] = []
+  private mail: Mail[] = []
+  private micros = 0
+  private requests = 0
+  private amend: Parameters<Runtime['beforeDeadline']>[0] | undefined
+
+  readonly journal = { refuses: () => this.refusing }
+
+  /** The world as the dispatcher knows it. */
+  get runtime(): Runtime {
+    return this as unknown as Runtime
+  }
+
+  /** Begin with what another world had committed. */
+  adopt(other: FakeRuntime): void {
+    for (const [key, snapshot] of other.snapshots) this.snapshots.set(key, snapshot)
+    this.requests = other.requests
+    this.micros = other.micros
+  }
+
+  ask(ref: ActorRef, message: MessageBody, reply: Reply): void {
+    this.asked.push(`${message.type} ${ref.id}`)
+    this.post({ ref, message, reply })
+  }
+
+  /** A message from elsewhere. */
+  tell(ref: ActorRef, message: MessageBody & Record<string, unknown>): void {
+    this.post({ ref, message, reply: undefined })
+  }
+
+  read(ref: ActorRef): SnapshotOf<any> | undefined {
+    return this.snapshots.get(`${ref.kind} ${ref.id}`)
+  }
+
+  deadlineMs(): number {
+    return this.nature.wallMs() + 30_000
+  }
+
+  onCommit(listener: CommitListener): void {
+    this.listeners.push(listener)
+  }
+
+  /** The offer's deadline as the runtime would tell it: amended at the moment it falls due. */
+  beforeDeadline(amend: Parameters<Runtime['beforeDeadline']>[0]): void {
+    this.amend = amend
+  }
+
+  offerCounted(id: string): unknown {
+    return (this.amend!({ kind: 'run_request', id }, { type: 'offer_expired' }) as { counted?: boolean }).counted
+  }
+
+  state(id: string): string {
+    return this.request(id).value
+  }
+
+  request(id: string): SnapshotOf<RunRequestContext> {
+    return this.read({ kind: 'run_request', id })!
+  }
+
+  everyRequest(): SnapshotOf<RunRequestContext>[] {
+    return [...this.snapshots].filter(([key]) => key.startsWith('run_request ')).map(([, snapshot]) => snapshot)
+  }
+
+  /** A run request of the next id, created in the next turn. */
+  create(given: RequestGiven = {}): string {
+    const id = requestId(++this.requests)
+    this.tell({ kind: 'run_request', id }, createMessage(id, given))
+    return id
+  }
+
+  /** A runner as it stands from the next turn on. */
+  runner(id: string, given: RunnerGiven = {}): string {
+    const { state = 'registered', online = false, ...terms } = given
+    const context = {
+      id,
+      allowed_projects: ['*'],
+      labels: [],
+      capacity: 1,
+      trusted: true,
+      ...terms,
+      internal: { online },
+    }
+    this.post({ ref: { kind: 'runner', id }, message: { type: 'stated', state, context } as never, reply: undefined })
+    return id
+  }
+
+  /** A message about a run request, taken in the next turn. */
+  send(id: string, type: string, fields: object = {}): void {
+    this.tell({ kind: 'run_request', id }, { type, ...fields })
+  }
+
+  /** The post of the runner that holds the request, in its present attempt. */
+  report(id: string, type: string, fields: object = {}): void {
+    const { offered_to, attempt } = this.request(id).context
+    this.send(id, type, {
+      runner_id: offered_to,
+      attempt,
+      digest: 'd',
+      result: {},
+      class: 'execution',
+      message: 'm',
+      ...fields,
+    })
+  }
+
+  run(): void {
+    this.nature.run()
+  }
+
+  private post(mail: Mail): void {
+    this.mail.push(mail)
+    if (this.mail.length === 1) this.nature.nextTurn(() => this.turn())
+  }
+
+  private turn(): void {
+    const mail = this.mail
+    this.mail = []
+    const steps: CommittedStep[] = []
+    const answers: [Reply, Answer][] = []
+    for (const one of mail) {
+      const answer = this.step(one, steps)
+      if (one.reply !== undefined) answers.push([one.reply, answer])
+    }
+    if (steps.length > 0)
+      for (const listener of this.listeners) listener(steps, [], { batch: 1, firstSequence: 1, lastSequence: 1 })
+    for (const [reply, answer] of answers) reply(answer)
+  }
+
+  private step({ ref, message }: Mail, steps: CommittedStep[]): Answer {
+    const refused = this.refusals.get(ref.id)
+    if (refused !== undefined) return refused
+    const key = `${ref.kind} ${ref.id}`
+    const before = this.snapshots.get(key)
+    const after = ref.kind === 'runner' ? this.stepRunner(before, message) : this.stepRequest(before, message)
+    if (after === before) return { ok: false, refusal: { code: 'illegal_move', detail: 'not in this state' } }
+    this.snapshots.set(key, after!)
+    steps.push({ ref, before, after: after!, version: 1 })
+    return { ok: true, snapshot: after!, version: 1, sequence: 1, accepted: 0, duplicates: 0 }
+  }
+
+  private stepRunner(before: SnapshotOf<any> | undefined, message: any): SnapshotOf<any> | undefined {
+    if (message.type === 'stated') return { value: message.state, context: message.context } as SnapshotOf<any>
+    const context = { ...before!.context, internal: { online: message.type === 'came_online' } }
+    return { value: before!.value, context } as SnapshotOf<any>
+  }
+
+  private stepRequest(before: SnapshotOf<any> | undefined, message: MessageBody): SnapshotOf<any> | undefined {
+    const micros = String(++this.micros).padStart(6, '0')
+    const atMs = Math.floor(this.nature.wallMs())
+    const at = `${new Date(atMs).toISOString().slice(0, 20)}${micros}Z`
+    const after = stepper.step(before ?? stepper.initial, { ...message, at, atMs }, [])
+    return after === stepper.initial ? before : after
+  }
+
+  *scan(kind: ActorRef['kind'], _index: string, value: string): ReturnType<Runtime['scan']> {
+    for (const [key, snapshot] of this.snapshots) {
+      if (!key.startsWith(`${kind} `) || (kind === 'run_request' && snapshot.value !== value)) continue
+      yield { ref: { kind, id: snapshot.context.id }, snapshot }
+    }
+  }
+}
+
+export function createMessage(id: string, given: RequestGiven): MessageBody & Record<string, unknown> {
+  const project = given.project ?? 'alpha'
+  return {
+    type: 'create',
+    id,
+    project,
+    project_id: projectId(project),
+    entry_event: 'execution_requested',
+    idempotency_key: id,
+    key_given: true,
+    fingerprint: id,
+    requested_by: { id: 'tok_1', name: 'test' },
+    trace_id: 'a'.repeat(32),
+    span_id: 'b'.repeat(16),
+    repository: project,
+    ...given,
+  }
+}
+
+/** A poll and what became of it. */
+export interface Asked {
+  readonly runner: string
+  answer: PollAnswer | PollRefusal | undefined
+  answers: number
+  handle: PollHandle
+}
+
+export function poll(dispatcher: Dispatcher, runner: string, waitMs = 60_000): Asked {
+  const asked: Asked = { runner, answer: undefined, answers: 0, handle: { abort: () => {} } }
+  asked.handle = dispatcher.poll(runner, waitMs, (answer) => {
+    asked.answer = answer
+    asked.answers++
+  })
+  return asked
+}
+
+/** The id of the run request that the poll brought, if it brought one. */
+export function offered({ answer }: Asked): string | undefined {
+  return typeof answer === 'object' ? answer.offer?.request_id : undefined
+}

@@ -1,0 +1,123 @@
+import t from 'tap'
+import { poll } from './fake.ts'
+import { restarted, world } from './world.ts'
+
+const presenceMs = 180_000
+
+t.test('a first call brings a runner online, and silence takes it offline, each said once', async (t) => {
+  const { fake, dispatcher } = world({ r1: {} })
+  t.same(dispatcher.runnerSeen('r1'), { presence: 'never_seen', in_flight: [] })
+  dispatcher.touch('r1')
+  dispatcher.touch('r1')
+  fake.run()
+  t.match(dispatcher.runnerSeen('r1'), { presence: 'online', last_seen_at: '2026-01-01T00:00:01.000Z' })
+  fake.nature.advance(presenceMs - 1)
+  dispatcher.touch('r1')
+  fake.nature.advance(presenceMs - 1)
+  t.equal(dispatcher.runnerSeen('r1').presence, 'online', 'a call begins the time anew')
+  fake.nature.advance(100)
+  t.equal(dispatcher.runnerSeen('r1').presence, 'offline')
+  t.same(fake.asked, ['came_online r1', 'went_offline r1'])
+  dispatcher.touch('r1')
+  fake.run()
+  t.equal(fake.asked.at(-1), 'came_online r1')
+})
+
+t.test('a parked poll is a call that has not ended', async (t) => {
+  const { fake, dispatcher } = world({ r1: {} })
+  const asked = poll(dispatcher, 'r1', presenceMs * 3)
+  fake.nature.advance(presenceMs * 2)
+  t.equal(asked.answer, undefined)
+  t.equal(dispatcher.runnerSeen('r1').presence, 'online')
+  asked.handle.abort()
+  fake.nature.advance(presenceMs + 100)
+  t.equal(dispatcher.runnerSeen('r1').presence, 'offline')
+})
+
+t.test('a restart gives a runner that was online the full time again', async (t) => {
+  const before = world({ r1: { online: true } })
+  const { fake, dispatcher } = restarted(before)
+  fake.nature.advance(presenceMs - 100)
+  t.equal(dispatcher.runnerSeen('r1').presence, 'online')
+  t.same(fake.asked, [])
+  fake.nature.advance(200)
+  t.same(fake.asked, ['went_offline r1'])
+})
+
+t.test('a step of presence that was not taken is said again', async (t) => {
+  const { fake, dispatcher } = world({ r1: {} })
+  fake.refusals.set('r1', { ok: false, refusal: { code: 'disk_reserve', detail: '' }, retryAfterSeconds: 1 })
+  dispatcher.touch('r1')
+  fake.run()
+  fake.refusals.clear()
+  dispatcher.touch('r1')
+  fake.run()
+  t.same(fake.asked, ['came_online r1', 'came_online r1'])
+  t.equal(dispatcher.runnerSeen('r1').presence, 'online')
+})
+
+t.test('an unaccepted offer counts only if its runner was told and has called since', async (t) => {
+  const { fake, dispatcher } = world({ r1: {}, r2: {} })
+  const id = fake.create()
+  fake.run()
+  t.notOk(fake.offerCounted(id), 'not offered')
+  poll(dispatcher, 'r1')
+  t.notOk(fake.offerCounted(id), 'not told')
+  fake.run()
+  t.notOk(fake.offerCounted(id), 'told, and silent since')
+  dispatcher.touch('r2')
+  t.notOk(fake.offerCounted(id), 'the call of another')
+  dispatcher.touch('r1')
+  t.ok(fake.offerCounted(id))
+  fake.report(id, 'accepted')
+  fake.run()
+  t.notOk(fake.offerCounted(id), 'accepted')
+})
+
+t.test('a runner shows what uses its slots', async (t) => {
+  const { fake, dispatcher } = world({ r1: { capacity: 3 } })
+  const ids = [fake.create(), fake.create(), fake.create()]
+  fake.run()
+  for (const id of ids) {
+    poll(dispatcher, 'r1', 0)
+    fake.run()
+    fake.report(id, 'started')
+    fake.run()
+  }
+  fake.send(ids[1]!, 'lease_expired', { attempt: 1 })
+  fake.run()
+  t.same(dispatcher.runnerSeen('r1').in_flight, [ids[0], ids[2]], 'a lost one uses none')
+  const fourth = fake.create()
+  fake.run()
+  poll(dispatcher, 'r1', 0)
+  fake.run()
+  fake.report(ids[1]!, 'heartbeat')
+  fake.run()
+  t.equal(dispatcher.runnerSeen('r1').in_flight.length, 4, 'one that came back may exceed the capacity')
+  fake.report(fourth, 'completed')
+  fake.create()
+  fake.run()
+  const asked = poll(dispatcher, 'r1')
+  fake.run()
+  t.equal(asked.answer, undefined, 'and then the runner gets nothing more')
+})
+
+t.test('counts tell what waits, by project, and how long', async (t) => {
+  const { fake, dispatcher } = world({ r1: {} })
+  fake.create({ project: 'alpha' })
+  fake.run()
+  fake.nature.advance(5_000)
+  fake.create({ project: 'beta' })
+  fake.create({ project: 'alpha', throttle: 'full' })
+  fake.run()
+  fake.nature.advance(1_000)
+  const { queued, runners, parkedPolls } = dispatcher.counts()
+  t.same(
+    queued.map(({ project, count, oldestAgeMs }) => [project, count, Math.round(oldestAgeMs / 1000)]),
+    [
+      ['alpha', 2, 6],
+      ['beta', 1, 1],
+    ],
+  )
+  t.same([runners, parkedPolls], [{ online: 0, registered: 1 }, 0])
+})

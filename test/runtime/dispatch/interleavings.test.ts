@@ -1,0 +1,191 @@
+import fc from 'fast-check'
+import t from 'tap'
+import { type Asked, offered, poll, type RequestGiven, type RunnerGiven } from './fake.ts'
+import { everything, HOLDING, IN_SLOT, isReady, mayTake, mutates } from './oracle.ts'
+import { type World, world } from './world.ts'
+
+const given: fc.Arbitrary<RequestGiven> = fc.record(
+  {
+    project: fc.constantFrom('alpha', 'beta'),
+    throttle: fc.constantFrom('full', 'full', 'dry_run'),
+    approved: fc.constantFrom(true, true, false),
+    repository: fc.constantFrom('acme/one', 'acme/two'),
+    lane: fc.constantFrom('interactive', 'campaign'),
+    labels: fc.subarray(['gpu']),
+    runner_id: fc.constantFrom('r1', 'r2'),
+  },
+  { requiredKeys: ['project'] },
+)
+const changed: fc.Arbitrary<RunnerGiven> = fc.record({
+  capacity: fc.integer({ min: 1, max: 3 }),
+  labels: fc.subarray(['gpu']),
+  trusted: fc.boolean(),
+  allowed_projects: fc.constantFrom(['*'], ['alpha'], []),
+  state: fc.constantFrom('registered', 'registered', 'draining'),
+})
+const posts = ['accepted', 'started', 'completed', 'failed', 'release', 'heartbeat'] as const
+const operations = ['cancel', 'requeue', 'approve', 'lease_expired', 'offer_expired', 'runner_session_started'] as const
+
+const runner = fc.constantFrom('r1', 'r2', 'r3')
+const which = fc.nat(1_000)
+const command = fc.oneof(
+  { weight: 4, arbitrary: fc.record({ do: fc.constant('create' as const), given }) },
+  {
+    weight: 6,
+    arbitrary: fc.record({ do: fc.constant('poll' as const), runner, waitMs: fc.constantFrom(0, 500, 60_000) }),
+  },
+  { weight: 3, arbitrary: fc.record({ do: fc.constant('abort' as const), which }) },
+  { weight: 6, arbitrary: fc.record({ do: fc.constant('post' as const), which, type: fc.constantFrom(...posts) }) },
+  {
+    weight: 3,
+    arbitrary: fc.record({ do: fc.constant('operate' as const), which, type: fc.constantFrom(...operations) }),
+  },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('change' as const), runner, given: changed }) },
+  {
+    weight: 1,
+    arbitrary: fc.record({ do: fc.constant('pause' as const), lanes: fc.subarray(['interactive', 'campaign']) }),
+  },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('refuse' as const), isOn: fc.boolean() }) },
+  { weight: 2, arbitrary: fc.record({ do: fc.constant('turn' as const) }) },
+  { weight: 4, arbitrary: fc.record({ do: fc.constant('run' as const) }) },
+  { weight: 2, arbitrary: fc.record({ do: fc.constant('advance' as const), ms: fc.integer({ min: 1, max: 5_000 }) }) },
+)
+type Command = typeof command extends fc.Arbitrary<infer C> ? C : never
+
+class Play {
+  readonly place: World
+  readonly polls: Asked[] = []
+  readonly fleet: Record<string, RunnerGiven> = {}
+  readonly aborted = new Set<Asked>()
+  paused: readonly string[] = []
+  /** Once the service has refused writes, what waits is offered a moment later. */
+  hasRefused = false
+
+  constructor() {
+    this.fleet = { r1: { capacity: 1 }, r2: { capacity: 2, labels: ['gpu'] }, r3: { trusted: false } }
+    this.place = world(this.fleet)
+  }
+
+  take(one: Command): void {
+    const { fake, dispatcher } = this.place
+    if (one.do === 'create') fake.create(one.given)
+    else if (one.do === 'poll') this.polls.push(poll(dispatcher, one.runner, one.waitMs))
+    else if (one.do === 'abort') this.abort(one.which)
+    else if (one.do === 'post') this.aboutOne(one.which, (id) => fake.report(id, one.type))
+    else if (one.do === 'operate') this.operate(one.which, one.type)
+    else if (one.do === 'change') this.change(one.runner, one.given)
+    else if (one.do === 'pause') this.pause(one.lanes)
+    else if (one.do === 'refuse') this.refuse(one.isOn)
+    else if (one.do === 'turn') fake.nature.runOnce()
+    else if (one.do === 'run') fake.run()
+    else fake.nature.advance(one.ms)
+  }
+
+  private pause(lanes: readonly string[]): void {
+    this.paused = lanes
+    this.place.dispatcher.setPausedLanes(lanes)
+  }
+
+  private refuse(isOn: boolean): void {
+    this.place.fake.refusing = isOn ? 'disk_reserve' : undefined
+    this.hasRefused ||= isOn
+  }
+
+  private abort(n: number): void {
+    const open = this.polls.filter((asked) => asked.answers === 0)
+    const asked = open[n % Math.max(1, open.length)]
+    if (asked === undefined) return
+    asked.handle.abort()
+    this.aborted.add(asked)
+  }
+
+  private operate(n: number, type: (typeof operations)[number]): void {
+    this.aboutOne(n, (id) => {
+      const { attempt, offered_to } = this.place.fake.request(id).context
+      this.place.fake.send(id, type, { attempt, runner_id: offered_to, counted: false })
+    })
+  }
+
+  private change(id: string, changed: RunnerGiven): void {
+    // A smaller capacity than what is held is legal and would only blur the check below.
+    this.fleet[id] = { ...changed, capacity: Math.max(changed.capacity!, this.fleet[id]!.capacity ?? 1) }
+    this.place.fake.runner(id, this.fleet[id])
+  }
+
+  private aboutOne(n: number, what: (id: string) => void): void {
+    const all = everything(this.place.fake)
+    if (all.length > 0) what(all[n % all.length]!.context.id)
+  }
+}
+
+/** What must hold at any moment, also in the middle of a commit. */
+function checkSafety({ place, polls, fleet, aborted }: Play): void {
+  const all = everything(place.fake)
+  for (const [id, { capacity = 1 }] of Object.entries(fleet)) {
+    const mine = all.filter(({ context }) => context.offered_to === id)
+    if (mine.filter(({ value }) => value === 'offered').length > 1) throw new Error(`${id} has two unaccepted offers`)
+    const revived = mine.filter(
+      ({ value, context }) => IN_SLOT.includes(value) && context.times.lost_at !== undefined,
+    ).length
+    const used = mine.filter(({ value }) => IN_SLOT.includes(value)).length
+    if (used - revived > capacity) throw new Error(`${id} holds ${used} of ${capacity}`)
+  }
+  const holders = all.filter(({ value, context }) => HOLDING.includes(value) && mutates(context))
+  const repositories = holders.map(({ context }) => context.internal.repository)
+  if (new Set(repositories).size < repositories.length) throw new Error('two hold one repository')
+  for (const asked of polls) {
+    if (asked.answers > 1) throw new Error('a poll was answered twice')
+    if (aborted.has(asked) && asked.answers > 0) throw new Error('an aborted poll was answered')
+  }
+}
+
+/** What must hold when everything has been committed: nobody waits beside what they could take. */
+function checkNothingLeft({ place, polls, fleet, aborted, paused }: Play): void {
+  const all = everything(place.fake)
+  const parked = polls.filter((asked) => asked.answers === 0 && !aborted.has(asked))
+  if (place.dispatcher.counts().parkedPolls !== parked.length) throw new Error('parked polls are miscounted')
+  for (const { runner: id } of parked) {
+    const runner = fleet[id]!
+    const mine = all.filter(({ value, context }) => context.offered_to === id && IN_SLOT.includes(value))
+    if (runner.state === 'draining' || mine.some(({ value }) => value === 'offered')) continue
+    if (mine.length >= (runner.capacity ?? 1)) continue
+    const missed = all.find((one) => isReady(one) && mayTake(id, runner, one.context, all, paused))
+    if (missed !== undefined) throw new Error(`${id} waits beside ${missed.context.id}`)
+  }
+}
+
+t.test('under any interleaving nothing is promised twice, and nobody waits beside work', async () => {
+  fc.assert(
+    fc.property(fc.array(command, { maxLength: 80, size: 'max' }), (commands) => {
+      const play = new Play()
+      for (const one of commands) {
+        play.take(one)
+        checkSafety(play)
+        if (one.do === 'run' && !play.hasRefused) checkNothingLeft(play)
+      }
+      play.place.fake.refusing = undefined
+      play.place.fake.nature.advance(1_500)
+      checkSafety(play)
+      checkNothingLeft(play)
+      // Every poll that waits ends in its time.
+      for (const id of Object.keys(play.fleet)) play.place.fake.runner(id, { ...play.fleet[id], allowed_projects: [] })
+      play.place.fake.nature.advance(61_000)
+      if (play.place.dispatcher.counts().parkedPolls > 0) throw new Error('a poll never ended')
+    }),
+    { numRuns: 400 },
+  )
+})
+
+t.test('an offer that nobody heard of is at most a moment away from the queue', async (t) => {
+  const { fake, dispatcher } = world({ r1: {} })
+  const id = fake.create()
+  fake.run()
+  for (let round = 0; round < 20; round++) {
+    poll(dispatcher, 'r1').handle.abort()
+    fake.run()
+    t.equal(fake.state(id), 'queued')
+  }
+  const asked = poll(dispatcher, 'r1')
+  fake.run()
+  t.equal(offered(asked), id, 'twenty dead connections cost it nothing')
+})

@@ -1,0 +1,79 @@
+/**
+ * What the dispatcher must do, said in the plainest way: filter all that is queued, sort it, take the first.
+ * Rules only; none of the dispatcher's structures.
+ */
+import type { RunRequestContext } from '../../../machines/run-request-context.ts'
+import type { FakeRuntime, RunnerGiven } from './fake.ts'
+
+export const HOLDING = ['offered', 'accepted', 'started', 'cancelling', 'lost']
+export const IN_SLOT = HOLDING.slice(0, 4)
+
+export interface Seen {
+  readonly value: string
+  readonly context: RunRequestContext
+}
+
+export function mutates({ throttle, asked }: RunRequestContext): boolean {
+  return throttle === 'full' && asked.access === 'full'
+}
+
+/** Whether the request could be handed out at all now. */
+export function isReady({ value, context }: Seen): boolean {
+  return value === 'queued' && context.internal.approved && context.internal.ready
+}
+
+export function mayTake(
+  runnerId: string,
+  runner: RunnerGiven,
+  request: RunRequestContext,
+  all: readonly Seen[],
+  pausedLanes: readonly string[],
+): boolean {
+  const { allowed_projects = ['*'], labels = [], trusted = true } = runner
+  const isAllowed = allowed_projects.includes('*') || allowed_projects.includes(request.project)
+  const isNamed = request.asked.runner_id === runnerId
+  const carries = request.asked.labels.every((label) => labels.includes(label))
+  const { repository } = request.internal
+  const isBusy =
+    mutates(request) &&
+    repository !== null &&
+    all.some(
+      (one) => HOLDING.includes(one.value) && mutates(one.context) && one.context.internal.repository === repository,
+    )
+  return (
+    isAllowed &&
+    (request.asked.runner_id === undefined ? carries : isNamed) &&
+    (trusted || !mutates(request)) &&
+    !pausedLanes.includes(request.asked.lane) &&
+    !isBusy
+  )
+}
+
+/** Projects in the order of their turns: who was served, or has just come back, goes to the end. */
+export class Round {
+  private order: string[] = []
+
+  toEnd(project: string): void {
+    this.order = [...this.order.filter((one) => one !== project), project]
+  }
+
+  /** The ids in the order in which they are to go out. */
+  sort(requests: readonly RunRequestContext[]): string[] {
+    const place = ({ project }: RunRequestContext): number => this.order.indexOf(project)
+    const byOrder = (a: RunRequestContext, b: RunRequestContext): number =>
+      place(a) - place(b) ||
+      b.asked.priority - a.asked.priority ||
+      compare(a.created_at, b.created_at) ||
+      compare(a.id, b.id)
+    return [...requests].sort(byOrder).map(({ id }) => id)
+  }
+}
+
+function compare(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0
+}
+
+/** Every run request of the world. */
+export function everything(fake: FakeRuntime): Seen[] {
+  return fake.everyRequest().map(({ value, context }) => ({ value, context }))
+}

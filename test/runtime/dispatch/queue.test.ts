@@ -1,0 +1,158 @@
+import fc from 'fast-check'
+import t from 'tap'
+import type { RunRequestContext } from '../../../machines/run-request-context.ts'
+import { IdTable } from '../../../runtime/dispatch/id-table.ts'
+import { IndexHeap } from '../../../runtime/dispatch/index-heap.ts'
+import { Queue } from '../../../runtime/dispatch/queue.ts'
+import { FakeNature, requestId } from './fake.ts'
+
+t.test('a heap gives its items in order, whatever leaves it in between', async () => {
+  const change = fc.tuple(fc.constantFrom('push', 'remove', 'move'), fc.nat(40), fc.integer({ min: 0, max: 20 }))
+  fc.assert(
+    fc.property(fc.array(change, { maxLength: 200 }), (changes) => {
+      const keys = new Map<number, number>()
+      const positions = { of: new Int32Array(41).fill(-1) }
+      const heap = new IndexHeap(positions, (a, b) => keys.get(a)! < keys.get(b)!)
+      const inside = new Set<number>()
+      for (const [what, item, key] of changes) {
+        if (what === 'push' && !inside.has(item)) {
+          keys.set(item, key)
+          heap.push(item)
+          inside.add(item)
+        } else if (what === 'remove' && inside.has(item)) {
+          heap.remove(item)
+          inside.delete(item)
+        } else if (what === 'move' && inside.has(item)) {
+          keys.set(item, key)
+          heap.moved(item)
+        }
+        const least = Math.min(...[...inside].map((one) => keys.get(one)!))
+        if (heap.size !== inside.size) throw new Error('size')
+        if (inside.size > 0 && keys.get(heap.first) !== least) throw new Error('first')
+        if (inside.size === 0 && heap.first !== -1) throw new Error('empty')
+      }
+    }),
+  )
+})
+
+t.test('the table of ids finds what a Map finds', async () => {
+  // Few different words, so that ids collide in parts and places.
+  const id = fc
+    .tuple(fc.nat(3), fc.nat(3), fc.nat(3))
+    .map((words) => `runreq_${words.map((one) => one.toString(16).padStart(8, '0')).join('')}`)
+  fc.assert(
+    fc.property(fc.array(fc.tuple(fc.boolean(), id), { maxLength: 200 }), (changes) => {
+      const table = new IdTable(64)
+      const map = new Map<string, number>()
+      const free = Array.from({ length: 64 }, (_, slot) => slot)
+      for (const [isAdded, one] of changes) {
+        const slot = map.get(one)
+        if (isAdded && slot === undefined) {
+          const next = free.shift()!
+          table.add(one, next)
+          map.set(one, next)
+        } else if (!isAdded && slot !== undefined) {
+          table.remove(slot)
+          map.delete(one)
+          free.push(slot)
+        }
+        for (const [known, at] of map) if (table.find(known) !== at || table.idOf(at) !== known) throw new Error(known)
+        if (!map.has(one) && table.find(one) !== -1) throw new Error('found what is gone')
+      }
+    }),
+  )
+})
+
+t.test('an id of another shape is a mistake of the program', async (t) => {
+  t.throws(() => new IdTable(64).find('runreq_1'), /not the id of a run request/)
+})
+
+function context(n: number, given: Partial<RunRequestContext['asked']> = {}, project = 'alpha'): RunRequestContext {
+  const micros = String(n % 1_000_000).padStart(6, '0')
+  return {
+    id: requestId(n),
+    project,
+    throttle: 'dry_run',
+    asked: {
+      access: 'full',
+      lane: 'interactive',
+      entry_event: 'execution_requested',
+      labels: [],
+      priority: 0,
+      ...given,
+    },
+    created_at: `2026-01-01T00:00:00.${micros}Z`,
+    internal: { repository: null, approved: true, ready: true },
+  } as unknown as RunRequestContext
+}
+
+t.test('requests made within one millisecond keep their order, to the microsecond', async (t) => {
+  const queue = new Queue(new FakeNature(), () => [])
+  for (const n of [700, 3, 250, 4]) queue.put(context(n))
+  const demand = queue.demandOfRequest(requestId(3))!
+  const order = [1, 2, 3, 4].map(() => {
+    const id = queue.take(demand)
+    queue.remove(id)
+    return id
+  })
+  t.same(order, [3, 4, 250, 700].map(requestId))
+})
+
+t.test('ten thousand requests go in and out and leave nothing behind', async (t) => {
+  const queue = new Queue(new FakeNature(), () => [])
+  for (let round = 0; round < 3; round++) {
+    for (let n = 0; n < 10_000; n++) queue.put(context(n, { priority: n % 7 }))
+    t.equal(queue.size, 10_000)
+    for (let n = 0; n < 10_000; n += 2) queue.remove(requestId(n))
+    const demand = queue.demandOfRequest(requestId(1))!
+    t.equal(demand.ready.size, 5_000)
+    let before = 7
+    for (let left = 5_000; left > 0; left--) {
+      const id = queue.take(demand)
+      const priority = Number.parseInt(id.slice(7), 16) % 7
+      if (priority > before) t.fail('out of order')
+      before = priority
+      queue.remove(id)
+    }
+    t.equal(queue.size, 0)
+  }
+})
+
+t.test('demands that nobody asks for any more are forgotten', async (t) => {
+  const queue = new Queue(new FakeNature(), () => [])
+  for (let n = 0; n < 5_000; n++) {
+    queue.put(context(n, { labels: [`label-${n}`], runner_id: `r${n}` }, `project-${n}`))
+    queue.remove(requestId(n))
+  }
+  t.ok([...queue.allDemands()].length < 600)
+  t.same([...queue.demandsPinnedTo('r1')], [])
+})
+
+t.test('a request that changes its demand moves', async (t) => {
+  const queue = new Queue(new FakeNature(), () => [])
+  queue.put(context(1))
+  const before = queue.demandOfRequest(requestId(1))!
+  queue.put(context(1, { labels: ['gpu'] }))
+  const after = queue.demandOfRequest(requestId(1))!
+  t.equal(before.ready.size + before.queued, 0)
+  t.equal(after.ready.size, 1)
+  t.same(after.labels, ['gpu'])
+})
+
+t.test(
+  'a request that is being offered, or held back, stays out of the order whatever else a step changes',
+  async (t) => {
+    const queue = new Queue(new FakeNature(), () => [])
+    const demand = queue.put(context(1))!
+    const id = queue.take(demand)
+    t.equal(queue.put(context(1)), undefined)
+    t.equal(demand.ready.size, 0)
+    t.ok(queue.holdBack(id))
+    t.equal(queue.put(context(1)), undefined)
+    t.equal(queue.release(id, context(1)), demand)
+    t.equal(demand.ready.size, 1)
+    queue.remove(id)
+    t.notOk(queue.holdBack(id), 'one that has left cannot be held back')
+    t.equal(queue.release(id, context(1)), undefined)
+  },
+)

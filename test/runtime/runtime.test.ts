@@ -1,0 +1,426 @@
+import t from 'tap'
+import { prepareEvent } from '../../machines/events/envelope.ts'
+import { ACTOR_KINDS, type ActorKind, type MachineModule } from '../../machines/machine.ts'
+import type { Answer, CommittedEvent, CommittedStep, Runtime } from '../../runtime/api.ts'
+import { mailboxDepthMax } from '../../runtime/limits.ts'
+import { silentLogger } from '../../runtime/log.ts'
+import { Quarantined } from '../../runtime/reader.ts'
+import { createRuntime } from '../../runtime/runtime.ts'
+import { defaultSettings } from '../../runtime/settings.ts'
+import { type Journal, JournalFailure, type Step } from '../../storage/journal.ts'
+import { MemoryJournal } from '../../storage/memory.ts'
+import { toyModule } from './toy.ts'
+import { TurnedNature } from './turned-nature.ts'
+
+interface World {
+  readonly nature: TurnedNature
+  readonly journal: Journal
+  readonly runtime: Runtime
+  readonly fatal: Error[]
+  /** Asks, lets turns run until there is an answer, and gives it. */
+  say(id: string, message: object): Answer
+}
+
+const modules = Object.fromEntries(ACTOR_KINDS.map((kind) => [kind, { ...toyModule, kind }])) as Record<
+  ActorKind,
+  MachineModule
+>
+
+function open(options: { journal?: Journal; nature?: TurnedNature; modules?: typeof modules } = {}): World {
+  const nature = options.nature ?? new TurnedNature()
+  const journal = options.journal ?? new MemoryJournal()
+  const fatal: Error[] = []
+  const settings = { ...defaultSettings, home: '/nowhere', leaseMs: 60_000 }
+  const runtime = createRuntime(journal, settings, {
+    nature,
+    log: silentLogger,
+    modules: options.modules ?? modules,
+    onFatal: (failure) => fatal.push(failure),
+  })
+  nature.run()
+  const say = (id: string, message: object): Answer => {
+    let answer: Answer | undefined
+    runtime.ask({ kind: 'project', id }, message as never, (given) => {
+      answer = given
+    })
+    nature.run()
+    return answer!
+  }
+  return { nature, journal, runtime, fatal, say }
+}
+
+/** A journal that passes everything on, but for what a test replaces. */
+function journalWith(journal: Journal, replaced: Partial<Journal>): Journal {
+  return new Proxy(journal, {
+    get(target, name) {
+      if (name in replaced) return replaced[name as keyof Journal]
+      const value = Reflect.get(target, name, target)
+      return typeof value === 'function' ? value.bind(target) : value
+    },
+  })
+}
+
+const texts = (journal: Journal): any[] => journal.events(0, 1_000, 1e9).events.map((event) => JSON.parse(event.text))
+const create = (id: string) => ({ type: 'create', id })
+
+t.test('an answer comes after the commit, and says what became durable', async (t) => {
+  const { say, journal } = open()
+  const answer = say('a', create('a'))
+  t.match(answer, { ok: true, version: 1, sequence: 1, accepted: 0, duplicates: 0 })
+  const [event] = texts(journal)
+  t.match(event, { event_type: 'toy_created', project: 'a', payload: { id: 'a' }, throttle: 'full', trace_id: null })
+  t.match(event.id, /^evt_[0-9a-f]{32}$/)
+})
+
+t.test('no reply, listener or read hears of a step before it is durable', async (t) => {
+  const inner = new MemoryJournal()
+  const pending: (() => void)[] = []
+  const journal = journalWith(inner, {
+    synchronous: false,
+    append: (steps: readonly Step[], done: Parameters<Journal['append']>[1]) => {
+      pending.push(() => inner.append(steps, done))
+    },
+  })
+  const { runtime, nature } = open({ journal })
+  const heard: string[] = []
+  runtime.onCommit(() => heard.push('listener'))
+  const ref = { kind: 'project', id: 'a' } as const
+  runtime.ask(ref, create('a') as never, () => heard.push('created'))
+  runtime.ask(ref, { type: 'bump' }, () => heard.push('bumped'))
+  nature.run()
+  t.same(heard, [])
+  t.equal(runtime.read(ref), undefined)
+  t.equal(pending.length, 1, 'the second message waits while the first is not durable')
+  pending.shift()!()
+  nature.run()
+  t.same(heard, ['listener', 'created'])
+  t.equal(runtime.read(ref)!.context.count, 0)
+  pending.shift()!()
+  nature.run()
+  t.same(heard, ['listener', 'created', 'listener', 'bumped'])
+  t.equal(runtime.read(ref)!.context.count, 1)
+})
+
+t.test('what arrives in one turn is one commit, also several messages of one actor', async (t) => {
+  const inner = new MemoryJournal()
+  const batches: number[] = []
+  const journal = journalWith(inner, {
+    append: (steps: readonly Step[], done: Parameters<Journal['append']>[1]) => {
+      batches.push(steps.length)
+      inner.append(steps, done)
+    },
+  })
+  const { runtime, nature } = open({ journal })
+  const answers: Answer[] = []
+  for (const id of ['a', 'b']) runtime.ask({ kind: 'project', id }, create(id) as never, (one) => answers.push(one))
+  for (let i = 0; i < 3; i++) runtime.ask({ kind: 'project', id: 'a' }, { type: 'bump' }, (one) => answers.push(one))
+  nature.run()
+  t.same(batches, [5])
+  t.same(
+    answers.map((one: any) => [one.ok, one.version]),
+    [
+      [true, 1],
+      [true, 2],
+      [true, 3],
+      [true, 4],
+      [true, 1],
+    ],
+  )
+  t.same(
+    texts(inner).map((event) => event.event_type),
+    ['toy_created', 'toy_bumped', 'toy_bumped', 'toy_bumped', 'toy_created'],
+  )
+})
+
+t.test('a message that the state does not take changes nothing and is answered with what it would take', async (t) => {
+  const { say, journal } = open()
+  say('a', create('a'))
+  const before = journal.lastSequence
+  const answer = say('a', { type: 'start' })
+  t.match(answer, { ok: false, refusal: { code: 'illegal_move' }, state: 'on' })
+  t.ok((answer as any).allowed.includes('bump'))
+  t.equal(journal.lastSequence, before)
+  t.match(say('nobody', { type: 'bump' }), { ok: false, refusal: { code: 'not_found' } })
+  t.match(say('a', create('other')), { ok: false, refusal: { code: 'already_exists' } })
+})
+
+t.test('a repeat is answered as one, and writes nothing', async (t) => {
+  const { say, journal } = open()
+  say('a', create('a'))
+  const before = journal.lastSequence
+  t.match(say('a', create('a')), { ok: true, repeat: 'replay', version: 1 })
+  t.equal(journal.lastSequence, before)
+})
+
+t.test('a step that throws fails its own message alone', async (t) => {
+  const { say } = open()
+  say('a', create('a'))
+  t.match(say('a', { type: 'break' }), { ok: false, refusal: { code: 'internal_error' } })
+  t.match(say('a', { type: 'bump' }), { ok: true, version: 2 })
+})
+
+t.test('an event already in the log is not recorded again, wherever it is said', async (t) => {
+  const { runtime, nature, journal, say } = open()
+  say('a', create('a'))
+  say('b', create('b'))
+  const event = prepareEvent({
+    event_type: 'greeting_composed',
+    project: 'a',
+    occurred_at: '2026-01-01T00:00:00Z',
+    throttle: 'full',
+    payload: { greeting: 'hello' },
+    trace_id: null,
+    span_id: null,
+    parent_span_id: null,
+    causation_id: null,
+    gather_id: null,
+  })
+  const answers: any[] = []
+  const record = { type: 'record', events: [event, event] }
+  for (const id of ['a', 'b']) runtime.ask({ kind: 'project', id }, record, (one) => answers.push(one))
+  nature.run()
+  t.match(answers[0], { ok: true, accepted: 1, duplicates: 1 })
+  t.match(answers[1], { ok: true, accepted: 0, duplicates: 2 }, 'in the same turn by another actor')
+  t.match(say('a', record), { ok: true, accepted: 0, duplicates: 2 }, 'later')
+  t.equal(texts(journal).filter((one) => one.id === event.id).length, 1)
+})
+
+t.test('listeners hear of steps and events in the order of the log', async (t) => {
+  const { runtime, say } = open()
+  const steps: CommittedStep[] = []
+  const events: CommittedEvent[] = []
+  runtime.onCommit((newSteps, newEvents) => {
+    steps.push(...newSteps)
+    events.push(...newEvents)
+  })
+  say('a', create('a'))
+  say('a', { type: 'bump' })
+  t.same(
+    steps.map(({ before, after, version }) => [before?.value, after.value, version]),
+    [
+      [undefined, 'on', 1],
+      ['on', 'on', 2],
+    ],
+  )
+  t.same(
+    events.map(({ sequence, event_type }) => [sequence, event_type]),
+    [
+      [1, 'toy_created'],
+      [2, 'toy_bumped'],
+    ],
+  )
+})
+
+t.test('a message to another actor is delivered once', async (t) => {
+  const { runtime, say, journal } = open()
+  say('a', create('a'))
+  say('b', create('b'))
+  say('a', { type: 'tell', to: 'b', text: 'one' })
+  say('a', { type: 'tell', to: 'b', text: 'two' })
+  t.same(runtime.read({ kind: 'project', id: 'b' })!.context.heard, ['one', 'two'])
+  t.same([...journal.outbox()], [])
+})
+
+t.test('a message that was not delivered before the service ended is delivered when it starts again', async (t) => {
+  const journal = new MemoryJournal()
+  const first = open({ journal })
+  first.say('a', create('a'))
+  first.say('b', create('b'))
+  first.runtime.ask({ kind: 'project', id: 'a' }, { type: 'tell', to: 'b', text: 'late' } as never, () => {})
+  const turns = first.nature as unknown as { turns: (() => void)[] }
+  turns.turns.shift()!()
+  t.equal([...journal.outbox()].length, 1)
+  const second = open({ journal })
+  t.same(second.runtime.read({ kind: 'project', id: 'b' })!.context.heard, ['late'])
+  t.same([...journal.outbox()], [])
+  const third = open({ journal })
+  t.same(third.runtime.read({ kind: 'project', id: 'b' })!.context.heard, ['late'])
+})
+
+t.test('a message to an actor that refuses it is used up all the same', async (t) => {
+  const { say, journal, runtime } = open()
+  say('a', create('a'))
+  say('a', { type: 'tell', to: 'nobody', text: 'lost' })
+  t.same([...journal.outbox()], [])
+  t.equal(runtime.read({ kind: 'project', id: 'nobody' }), undefined)
+})
+
+t.test('a durable timer fires at its time, once, also when the service was down', async (t) => {
+  const journal = new MemoryJournal()
+  const nature = new TurnedNature()
+  const first = open({ journal, nature })
+  first.say('a', create('a'))
+  first.say('a', { type: 'later', afterMs: 5_000, text: 'ring' })
+  nature.advance(4_999)
+  t.same(first.runtime.read({ kind: 'project', id: 'a' })!.context.heard, [])
+  nature.advance(1)
+  t.same(first.runtime.read({ kind: 'project', id: 'a' })!.context.heard, ['ring'])
+  first.say('a', { type: 'later', afterMs: 5_000, text: 'ring again' })
+  const later = new TurnedNature(nature.wallMs() + 3_600_000)
+  const second = open({ journal, nature: later })
+  later.advance(10)
+  t.same(second.runtime.read({ kind: 'project', id: 'a' })!.context.heard, ['ring', 'ring again'])
+  later.advance(3_600_000)
+  t.same(second.runtime.read({ kind: 'project', id: 'a' })!.context.heard, ['ring', 'ring again'])
+})
+
+t.test('a timer that was set again or cancelled does not fire its old time', async (t) => {
+  const { say, nature, runtime } = open()
+  say('a', create('a'))
+  say('a', { type: 'later', afterMs: 1_000, text: 'old' })
+  say('a', { type: 'later', afterMs: 9_000, text: 'new' })
+  nature.advance(5_000)
+  t.same(runtime.read({ kind: 'project', id: 'a' })!.context.heard, [])
+  nature.advance(5_000)
+  t.same(runtime.read({ kind: 'project', id: 'a' })!.context.heard, ['new'])
+  say('a', { type: 'later', afterMs: 1_000, text: 'cancelled' })
+  say('a', { type: 'never' })
+  nature.advance(5_000)
+  t.same(runtime.read({ kind: 'project', id: 'a' })!.context.heard, ['new'])
+})
+
+t.test('a timer far away waits in the view and fires when its window comes', async (t) => {
+  const { say, nature, runtime } = open()
+  say('a', create('a'))
+  say('a', { type: 'later', afterMs: 86_400_000, text: 'tomorrow' })
+  nature.advance(86_399_000)
+  t.same(runtime.read({ kind: 'project', id: 'a' })!.context.heard, [])
+  nature.advance(1_000)
+  t.same(runtime.read({ kind: 'project', id: 'a' })!.context.heard, ['tomorrow'])
+})
+
+t.test('a deadline falls due unless it is renewed, writes nothing, and begins anew at a start', async (t) => {
+  const journal = new MemoryJournal()
+  const first = open({ journal })
+  const ref = { kind: 'project', id: 'a' } as const
+  first.say('a', create('a'))
+  first.say('a', { type: 'sleep' })
+  const written = journal.lastSequence
+  first.nature.advance(50_000)
+  first.runtime.renew(ref)
+  t.equal(first.runtime.deadlineMs(ref, 'lease'), first.nature.wallMs() + 60_000)
+  first.nature.advance(50_000)
+  t.equal(first.runtime.read(ref)!.value, 'dozing')
+  t.equal(journal.lastSequence, written)
+
+  const second = open({ journal })
+  second.nature.advance(59_999)
+  t.equal(second.runtime.read(ref)!.value, 'dozing', 'in full length after the restart')
+  second.nature.advance(1)
+  t.equal(second.runtime.read(ref)!.value, 'off')
+})
+
+t.test('a full mailbox answers 503, and what was taken is done', async (t) => {
+  const { runtime, nature, say } = open()
+  say('a', create('a'))
+  const answers: Answer[] = []
+  for (let i = 0; i < mailboxDepthMax + 5; i++)
+    runtime.ask({ kind: 'project', id: 'a' }, { type: 'bump' }, (one) => answers.push(one))
+  nature.run()
+  const refused = answers.filter((one) => !one.ok)
+  t.equal(refused.length, 5)
+  t.match(refused[0], { refusal: { code: 'overloaded' }, retryAfterSeconds: 1 })
+  t.equal(runtime.read({ kind: 'project', id: 'a' })!.context.count, mailboxDepthMax)
+})
+
+t.test(
+  'while the journal refuses writes senders hear 503, reads go on, and what comes from inside waits',
+  async (t) => {
+    const inner = new MemoryJournal()
+    let reason: string | undefined
+    const { say, nature, runtime } = open({ journal: journalWith(inner, { refuses: () => reason }) })
+    const ref = { kind: 'project', id: 'a' } as const
+    say('a', create('a'))
+    say('a', { type: 'later', afterMs: 1_000, text: 'ring' })
+    say('b', create('b'))
+    say('b', { type: 'sleep' })
+    reason = 'disk_reserve'
+    t.match(say('a', { type: 'bump' }), { ok: false, refusal: { code: 'disk_reserve' } })
+    t.equal(runtime.read(ref)!.context.count, 0)
+    nature.advance(70_000)
+    t.same(runtime.read(ref)!.context.heard, [])
+    reason = undefined
+    nature.advance(1_000)
+    t.same(runtime.read(ref)!.context.heard, ['ring'])
+    t.equal(runtime.read({ kind: 'project', id: 'b' })!.value, 'dozing', 'the lease begins again in full')
+    nature.advance(60_000)
+    t.equal(runtime.read({ kind: 'project', id: 'b' })!.value, 'off')
+  },
+)
+
+t.test('a failed commit answers 503 to all in flight and ends the service', async (t) => {
+  const inner = new MemoryJournal()
+  const failing = journalWith(inner, {
+    append: (_steps: readonly Step[], done: Parameters<Journal['append']>[1]) =>
+      done(new JournalFailure('disk gone'), null),
+  })
+  const { say, fatal, runtime } = open({ journal: failing })
+  t.match(say('a', create('a')), { ok: false, refusal: { code: 'storage_failed' } })
+  t.equal(fatal.length, 1)
+  t.match(say('b', create('b')), { ok: false, refusal: { code: 'storage_failed' } })
+  t.equal(runtime.read({ kind: 'project', id: 'a' }), undefined, 'nothing of it is visible')
+})
+
+t.test('a record that cannot be opened sets its actor aside, and the others work on', async (t) => {
+  const inner = new MemoryJournal()
+  open({ journal: inner }).say('a', create('a'))
+  const spoiled = journalWith(inner, {
+    actor: (kind: string, id: string) =>
+      id === 'a' ? inner.actor(kind, id)!.replace('"value":"on"', '"value":"gone"') : inner.actor(kind, id),
+  })
+  const { say, runtime } = open({ journal: spoiled })
+  t.match(say('a', { type: 'bump' }), { ok: false, refusal: { code: 'quarantined' } })
+  t.throws(() => runtime.read({ kind: 'project', id: 'a' }), Quarantined)
+  t.match(runtime.quarantined(), [{ ref: { kind: 'project', id: 'a' } }])
+  t.match(say('b', create('b')), { ok: true })
+})
+
+t.test('a record of an older machine is migrated, one of a newer machine is set aside', async (t) => {
+  const journal = new MemoryJournal()
+  open({ journal }).say('a', create('a'))
+  const next = {
+    ...modules,
+    project: {
+      ...modules.project,
+      version: 2,
+      migrations: { 1: (old: any) => ({ ...old, context: { ...old.context, count: 40 } }) },
+    },
+  }
+  const second = open({ journal, modules: next })
+  second.say('a', { type: 'bump' })
+  t.equal(second.runtime.read({ kind: 'project', id: 'a' })!.context.count, 41)
+  t.match(open({ journal }).say('a', { type: 'bump' }), { ok: false, refusal: { code: 'quarantined' } })
+})
+
+t.test('a stop finishes what was taken and refuses what comes', async (t) => {
+  const { runtime, nature } = open()
+  const answers: Answer[] = []
+  runtime.ask({ kind: 'project', id: 'a' }, create('a') as never, (one) => answers.push(one))
+  const closed = runtime.close()
+  runtime.ask({ kind: 'project', id: 'b' }, create('b') as never, (one) => answers.push(one))
+  nature.run()
+  await closed
+  t.match(answers[0], { ok: false, refusal: { code: 'stopping' } })
+  t.match(answers[1], { ok: true, version: 1 })
+})
+
+t.test('a list gives the matching entities, newest first, in pages', async (t) => {
+  const { runtime, say } = open()
+  for (const id of ['a', 'b', 'c', 'd', 'e']) say(id, create(id))
+  const request = { kind: 'project' as const, index: 'all', value: '', limit: 2 }
+  const seen: string[] = []
+  let page = await runtime.list(request)
+  for (;;) {
+    seen.push(...page.snapshots.map((one) => one.context.id))
+    if (page.next === undefined) break
+    page = await runtime.list({ ...request, after: page.next })
+  }
+  t.same(seen, ['e', 'd', 'c', 'b', 'a'])
+  t.equal(page.sequence, 5)
+  const odd = await runtime.list({ ...request, limit: 5, matches: ({ context }) => 'ace'.includes(context.id) })
+  t.same(
+    odd.snapshots.map((one) => one.context.id),
+    ['e', 'c', 'a'],
+  )
+  t.equal(odd.next, undefined)
+})

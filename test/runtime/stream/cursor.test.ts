@@ -1,0 +1,60 @@
+/** Cursors: written and read back, refused by name when they cannot work. */
+import fc from 'fast-check'
+import t from 'tap'
+import { encodeCursor, oldestCursor, placeOf } from '../../../runtime/stream/cursor.ts'
+
+const log = { epoch: 'k3j9x0q2m4zz', oldestSequence: 101, lastSequence: 5_000 }
+
+t.test('every cursor of a place that the log holds leads back to it', async () => {
+  fc.assert(
+    fc.property(fc.integer({ min: 100, max: 5_000 }), (sequence) => {
+      const place = placeOf(encodeCursor(log.epoch, sequence), log)
+      return place.ok && place.sequence === sequence
+    }),
+  )
+  const huge = { ...log, lastSequence: 3e15 }
+  fc.assert(
+    fc.property(fc.integer({ min: 100, max: 3e15 }), (sequence) => {
+      const place = placeOf(encodeCursor(log.epoch, sequence), huge)
+      return place.ok && place.sequence === sequence
+    }),
+  )
+})
+
+t.test('a place that the log has forgotten is too old, and the oldest that works is named', async (t) => {
+  const oldest = encodeCursor(log.epoch, 100)
+  t.equal(oldestCursor(log), oldest)
+  t.match(placeOf(encodeCursor(log.epoch, 99), log), { ok: false, code: 'cursor_too_old', oldest })
+  t.match(placeOf(oldest, log), { ok: true, sequence: 100 })
+})
+
+t.test('a cursor of another epoch, or from behind the end, is of another log', async (t) => {
+  t.match(placeOf(encodeCursor('another', 200), log), { ok: false, code: 'cursor_of_another_log' })
+  t.match(placeOf(encodeCursor(log.epoch, 5_001), log), { ok: false, code: 'cursor_of_another_log' })
+})
+
+t.test('what is not a cursor is said to be none', async (t) => {
+  const texts = [
+    '',
+    '.',
+    'a.',
+    '.a',
+    'k3j9x0q2m4zz',
+    'a.b.c',
+    'a.B',
+    'a.-1',
+    'a.01',
+    'a. 1',
+    'ä.1',
+    'a.zzzzzzzzzzz',
+    'A.1',
+    `${'1'.repeat(65)}.1`,
+  ]
+  for (const text of texts) t.match(placeOf(text, log), { ok: false, code: 'invalid_cursor' }, JSON.stringify(text))
+  fc.assert(
+    fc.property(fc.string(), (text) => {
+      const place = placeOf(text, log)
+      return !place.ok
+    }),
+  )
+})

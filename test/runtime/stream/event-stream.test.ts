@@ -1,0 +1,253 @@
+/** The event stream on a clock that is turned by hand: who is told what and when, and what it costs. */
+import t from 'tap'
+import { EventStream } from '../../../runtime/stream/event-stream.ts'
+import { Filter, type FilterTerms } from '../../../runtime/stream/filter.ts'
+import { type StreamLimits, streamLimits } from '../../../runtime/stream/limits.ts'
+import { type EventDraft, FakeLog, FakeNature } from './fake-log.ts'
+import { FakeSink } from './fake-sink.ts'
+
+function world(limits: Partial<StreamLimits> = {}) {
+  const log = new FakeLog()
+  const nature = new FakeNature()
+  const stream = new EventStream(log, nature, { ...streamLimits, ...limits })
+  log.onCommit((events, commit) => stream.committed(events, commit))
+  const watch = (terms: FilterTerms = {}, after = log.lastSequence, room = Number.POSITIVE_INFINITY): FakeSink => {
+    const sink = new FakeSink(room)
+    sink.subscription = stream.subscribe(new Filter(terms), after, sink)
+    return sink
+  }
+  return { log, nature, stream, watch }
+}
+
+const noted = (project = 'a'): EventDraft => ({ event_type: 'noted', project })
+const types = (sink: FakeSink): string => sink.frames.map((frame) => frame.type).join(' ')
+
+t.test('what is committed in one turn is one frame, the same bytes for everybody with that filter', async (t) => {
+  const { log, nature, watch } = world()
+  const [first, second, other] = [watch(), watch(), watch({ project: ['b'] })]
+  log.commit([noted('a')])
+  log.commit([noted('a'), noted('b')])
+  t.equal(first.frames.length, 1, 'nobody is told within the commit')
+  nature.turn()
+  t.same(first.frames[1]!.events!.length, 3)
+  t.equal(first.raw[1], second.raw[1], 'the very same frame')
+  t.same(
+    other.frames[1]!.events!.map((event) => event.project),
+    ['b'],
+  )
+})
+
+t.test(
+  'a slow fan-out is followed by a pause, a share of what it took, in which commits gather into one frame',
+  async (t) => {
+    const { log, nature, stream } = world()
+    const sink = new FakeSink()
+    const slow = new (class extends FakeSink {
+      override send(...given: Parameters<FakeSink['send']>) {
+        nature.nowMs += 18
+        return super.send(...given)
+      }
+    })()
+    stream.subscribe(new Filter({}), 0, sink)
+    stream.subscribe(new Filter({}), 0, slow)
+    log.commit([noted()])
+    nature.settle()
+    t.equal(slow.ids.length, 1)
+    log.commit([noted()])
+    nature.settle()
+    t.equal(slow.ids.length, 1)
+    nature.advance(5)
+    t.equal(slow.ids.length, 1)
+    log.commit([noted()])
+    nature.advance(1)
+    t.equal(slow.ids.length, 3)
+    t.equal(slow.frames.length, 3, 'the two commits share a frame')
+  },
+)
+
+t.test('a stream with nothing to see gets a bookmark at least every 10 s, at the place where the log is', async (t) => {
+  const { log, nature, watch } = world()
+  const sink = watch({ project: ['b'] })
+  for (let second = 0; second < 60; second++) {
+    log.commit([noted('a')])
+    nature.advance(1_000)
+  }
+  const bookmarks = sink.frames.filter((frame) => frame.type === 'bookmark')
+  t.ok(bookmarks.length >= 6, `${bookmarks.length} in a minute`)
+  t.equal(types(sink), `hello${' bookmark'.repeat(bookmarks.length)}`)
+  const idle = watch()
+  nature.advance(10_000)
+  t.equal(types(idle), 'hello bookmark', 'also when nothing happens at all')
+})
+
+t.test('the end of a replay is told at once when its last events did not match', async (t) => {
+  const { log, nature, watch } = world()
+  log.commit([noted('b'), noted('a'), noted('a')])
+  const sink = watch({ project: ['b'] }, 0)
+  nature.settle()
+  t.equal(types(sink), 'hello events bookmark')
+  t.equal(sink.frames[1]!.cursor, 'e0e0e0e0e0e0.1')
+  t.equal(sink.frames[2]!.cursor, 'e0e0e0e0e0e0.3')
+})
+
+t.test('a long search without a match says where it is', async (t) => {
+  const { log, nature, watch } = world({ frameEventsMax: 10, readTurnMs: 0, tailEventsMax: 1 })
+  log.commit(Array.from({ length: 1_000 }, () => noted('a')))
+  const sink = watch({ project: ['b'] }, 0)
+  for (let n = 0; n < 50; n++) {
+    nature.nowMs += 500
+    nature.turn()
+  }
+  t.ok(sink.frames.length >= 10, types(sink))
+  t.notOk(types(sink).includes('events'))
+})
+
+t.test('replays take turns with each other and with everything else', async (t) => {
+  const { log, nature, watch } = world({ frameEventsMax: 10, readTurnMs: 0, tailEventsMax: 1, pagesMax: 1 })
+  log.commit(Array.from({ length: 100 }, () => noted()))
+  const [first, second] = [watch({}, 0), watch({}, 0)]
+  let others = 0
+  const other = (): void => {
+    others += 1
+    if (others < 20) nature.nextTurn(other)
+  }
+  nature.nextTurn(other)
+  for (let n = 0; n < 8; n++) nature.turn()
+  t.equal(others, 8)
+  t.equal(first.ids.length, 40, 'one page a turn, in turn')
+  t.equal(second.ids.length, 40)
+})
+
+t.test('many that are behind at the same place share reads, and pages read are shared frames', async (t) => {
+  const { log, nature, watch } = world({ tailEventsMax: 1, frameEventsMax: 100 })
+  log.commit(Array.from({ length: 1_000 }, () => noted()))
+  const sinks = Array.from({ length: 50 }, () => watch({}, 0))
+  nature.settle()
+  for (const sink of sinks) t.equal(sink.ids.length, 1_000)
+  t.ok(log.reads <= 10, `${log.reads} reads`)
+  t.equal(sinks[0]!.raw[5], sinks[49]!.raw[5], 'the very same frame')
+})
+
+t.test('a moment of backpressure is made up from memory, without a read of the log', async (t) => {
+  const { log, nature, watch } = world()
+  const sink = watch({}, 0, 2)
+  log.commit([noted()])
+  nature.settle()
+  t.ok(sink.isFull)
+  for (let n = 0; n < 100; n++) {
+    log.commit([noted()])
+    nature.advance(1)
+  }
+  sink.drain(Number.POSITIVE_INFINITY)
+  nature.settle()
+  t.equal(sink.ids.length, 101)
+  t.equal(types(sink), 'hello events events', 'all in one frame')
+  t.equal(log.reads, 0)
+})
+
+t.test('retention that passes a parked watcher ends it with the oldest cursor that works', async (t) => {
+  const { log, nature, watch } = world({ tailEventsMax: 1 })
+  const sink = watch({}, 0, 1)
+  log.commit(Array.from({ length: 100 }, () => noted()))
+  nature.settle()
+  log.trim(50)
+  sink.drain(10)
+  nature.settle()
+  t.match(sink.ended, { code: 'cursor_too_old', oldest: 'e0e0e0e0e0e0.1e' })
+  t.same(sink.ids, [])
+})
+
+t.test('a connection that takes nothing for a minute is closed; one that moves is not', async (t) => {
+  const { log, nature, watch, stream } = world()
+  const [stuck, moving] = [watch({}, 0, 2), watch({}, 0, 2)]
+  log.commit([noted()])
+  nature.settle()
+  t.same(stream.counts(), { live: 0, reading: 0, parked: 2 })
+  for (let second = 0; second < 65; second++) {
+    nature.advance(1_000)
+    moving.subscription!.progressed()
+  }
+  t.same(stuck.ended, { code: 'stalled' })
+  t.equal(moving.ended, undefined)
+  t.same(stream.counts(), { live: 0, reading: 0, parked: 1 })
+})
+
+t.test('a cursor of a commit that was not yet told starts right there', async (t) => {
+  const { log, nature, watch } = world()
+  const early = watch()
+  log.commit([noted(), noted()])
+  const late = watch({}, 2)
+  log.commit([noted()])
+  nature.settle()
+  t.equal(early.ids.length, 3)
+  t.equal(late.ids.length, 1)
+})
+
+t.test('a burst larger than what is kept in memory is read from the log', async (t) => {
+  const { log, nature, watch } = world({ tailEventsMax: 10, frameEventsMax: 7 })
+  const sink = watch()
+  log.commit(Array.from({ length: 50 }, () => noted()))
+  log.commit([noted()])
+  nature.settle()
+  t.equal(sink.ids.length, 51)
+})
+
+t.test('an event larger than a frame is one frame', async (t) => {
+  const { log, nature, watch } = world({ frameCharsMax: 1_000 })
+  const big: EventDraft = { event_type: 'noted', project: 'a', payload: { text: 'x'.repeat(5_000) } }
+  const live = watch()
+  log.commit([noted(), big, noted()])
+  nature.settle()
+  t.equal(types(live), 'hello events events events')
+  const replay = watch({}, 0)
+  nature.settle()
+  t.equal(replay.ids.length, 3)
+})
+
+t.test('closing tells what is committed, ends everybody, and leaves no timer', async (t) => {
+  const { log, nature, stream, watch } = world()
+  const [open, full] = [watch(), watch({}, 0, 1)]
+  log.commit([noted()])
+  stream.close()
+  t.equal(open.ids.length, 1)
+  t.same(open.ended, { code: 'stopping' })
+  t.same(full.ended, { code: 'stopping' })
+  t.equal(nature.timerCount, 0)
+  t.same(watch().ended, { code: 'stopping' })
+  nature.settle()
+  t.equal(nature.timerCount, 0)
+})
+
+t.test('without watchers there is no timer and nothing to do', async (t) => {
+  const { log, nature, watch } = world()
+  log.commit([noted()])
+  t.notOk(nature.turn())
+  t.equal(nature.timerCount, 0)
+  const sink = watch()
+  sink.subscription!.close()
+  sink.subscription!.close()
+  nature.advance(5_000)
+  t.equal(nature.timerCount, 0)
+})
+
+t.test('a commit looks only at the watchers that it may concern', async (t) => {
+  const { log, nature, watch } = world()
+  const sinks = Array.from({ length: 1_000 }, (_, n) => watch({ trace_id: [`t${n}`] }))
+  let evaluated = 0
+  const { matches } = Filter.prototype
+  t.teardown(() => {
+    Filter.prototype.matches = matches
+  })
+  Filter.prototype.matches = function (event) {
+    evaluated += 1
+    return matches.call(this, event)
+  }
+  log.commit([{ event_type: 'noted', project: 'a', trace_id: 't500' }])
+  nature.settle()
+  t.equal(evaluated, 1)
+  t.equal(sinks[500]!.ids.length, 1)
+  t.equal(
+    sinks.reduce((sum, sink) => sum + sink.frames.length, 0),
+    1_001,
+  )
+})

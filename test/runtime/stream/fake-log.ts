@@ -1,0 +1,188 @@
+/**
+ * A log in memory and a clock that is turned by hand: what the event stream runs on in its tests. The log takes
+ * commits and forgets its oldest events; nothing happens that a test did not ask for.
+ */
+import type { CommittedEvent, Nature } from '../../../runtime/api.ts'
+import { payloadFields } from '../../../runtime/stream/fields.ts'
+import type { EventSource } from '../../../runtime/stream/log-window.ts'
+import type { Commit, EventPage } from '../../../storage/journal.ts'
+
+export interface EventDraft {
+  readonly event_type: string
+  readonly project: string
+  readonly trace_id?: string | null
+  readonly run_request_id?: string
+  /** Name of the token that caused it. */
+  readonly by?: string
+  readonly payload?: Readonly<Record<string, unknown>>
+}
+
+export class FakeLog implements EventSource {
+  readonly epoch: string
+  oldestSequence = 1
+  lastSequence = 0
+  /** Pages asked for, so that a test can count reads. */
+  reads = 0
+  readonly #events: CommittedEvent[] = []
+  #listener: ((events: readonly CommittedEvent[], commit: Commit) => void) | undefined
+
+  constructor(epoch = 'e0e0e0e0e0e0') {
+    this.epoch = epoch
+  }
+
+  onCommit(listener: (events: readonly CommittedEvent[], commit: Commit) => void): void {
+    this.#listener = listener
+  }
+
+  /** @param isTold whether listeners hear of it */
+  commit(drafts: readonly EventDraft[], isTold = true): readonly CommittedEvent[] {
+    const firstSequence = this.lastSequence + 1
+    const events = drafts.map((draft, index) => committedEvent(firstSequence + index, draft))
+    for (const event of events) this.#events.push(event)
+    this.lastSequence += events.length
+    if (isTold) this.#listener?.(events, { batch: 1, firstSequence, lastSequence: this.lastSequence })
+    return events
+  }
+
+  /** Forget everything up to and with this sequence. */
+  trim(through: number): void {
+    this.oldestSequence = Math.max(this.oldestSequence, through + 1)
+  }
+
+  all(): readonly CommittedEvent[] {
+    return this.#events
+  }
+
+  events(after: number, limit: number, bytesMax: number): EventPage {
+    this.reads += 1
+    const from = Math.max(after, this.oldestSequence - 1)
+    const events: { sequence: number; text: string }[] = []
+    let bytes = 0
+    for (let i = from; i < this.lastSequence && events.length < limit; i++) {
+      const { sequence, text } = this.#events[i]!
+      bytes += text.length
+      if (bytes > bytesMax && events.length > 0) break
+      events.push({ sequence, text })
+    }
+    return { events, oldestSequence: this.oldestSequence, lastSequence: this.lastSequence }
+  }
+}
+
+/** Adds what lists and look-ups read: histories and single events. */
+export class FakeJournal extends FakeLog {
+  eventsBackward(before: number, limit: number): EventPage {
+    const { oldestSequence, lastSequence } = this
+    const from = Math.min(before, lastSequence + 1) - 1
+    const events = this.all()
+      .slice(Math.max(oldestSequence - 1, from - limit), Math.max(0, from))
+      .map(({ sequence, text }) => ({ sequence, text }))
+      .reverse()
+    return { events, oldestSequence, lastSequence }
+  }
+
+  history(of: 'trace' | 'item', id: string, after: number, limit: number): readonly number[] {
+    const field = of === 'trace' ? 'trace_id' : 'item_id'
+    const isOf = (event: CommittedEvent): boolean => event.sequence > after && event[field] === id
+    return this.all()
+      .filter((event) => isOf(event) && event.sequence >= this.oldestSequence)
+      .slice(0, limit)
+      .map((event) => event.sequence)
+  }
+
+  event(sequence: number): string | undefined {
+    return sequence < this.oldestSequence ? undefined : this.all()[sequence - 1]?.text
+  }
+}
+
+/** An event as the runtime commits it: canonical text, and the fields that Watch filters by. */
+export function committedEvent(sequence: number, draft: EventDraft): CommittedEvent {
+  const { event_type, project, payload = {}, run_request_id } = draft
+  const trace_id = draft.trace_id ?? null
+  const id = `evt_${sequence.toString(16).padStart(32, '0')}`
+  const at = '2026-01-01T00:00:00.000000Z'
+  const text = JSON.stringify({
+    by: { id: 'tok_1', name: draft.by ?? 'somebody' },
+    causation_id: null,
+    event_type,
+    gather_id: null,
+    id,
+    occurred_at: at,
+    parent_span_id: null,
+    payload,
+    project,
+    recorded_at: at,
+    ...(run_request_id === undefined ? {} : { run_request_id }),
+    span_id: null,
+    throttle: 'full',
+    trace_id,
+  })
+  const own = run_request_id === undefined ? {} : { run_request_id }
+  return { sequence, text, event_type, project, trace_id, ...own, ...payloadFields(payload) }
+}
+
+export class FakeNature implements Nature {
+  nowMs = 1_000
+  #turns: (() => void)[] = []
+  #timers = new Map<number, { readonly dueMs: number; readonly callback: () => void }>()
+  #timerCount = 0
+
+  wallMs(): number {
+    return this.nowMs
+  }
+
+  monotonicMs(): number {
+    return this.nowMs
+  }
+
+  randomHex(digits: number): string {
+    return '0'.repeat(digits)
+  }
+
+  setTimer(callback: () => void, afterMs: number): unknown {
+    this.#timerCount += 1
+    this.#timers.set(this.#timerCount, { dueMs: this.nowMs + afterMs, callback })
+    return this.#timerCount
+  }
+
+  clearTimer(timer: unknown): void {
+    this.#timers.delete(timer as number)
+  }
+
+  nextTurn(callback: () => void): void {
+    this.#turns.push(callback)
+  }
+
+  /** One turn of the event loop. Answers whether there was anything to do. */
+  turn(): boolean {
+    const turns = this.#turns
+    this.#turns = []
+    for (const callback of turns) callback()
+    return turns.length > 0
+  }
+
+  settle(): void {
+    while (this.turn());
+  }
+
+  /** Time goes on; what falls due runs in order, each with its turns. */
+  advance(ms: number): void {
+    const untilMs = this.nowMs + ms
+    for (;;) {
+      let next: number | undefined
+      for (const [timer, { dueMs }] of this.#timers) {
+        if (dueMs <= untilMs && (next === undefined || dueMs < this.#timers.get(next)!.dueMs)) next = timer
+      }
+      if (next === undefined) break
+      const { dueMs, callback } = this.#timers.get(next)!
+      this.#timers.delete(next)
+      this.nowMs = Math.max(this.nowMs, dueMs)
+      callback()
+      this.settle()
+    }
+    this.nowMs = untilMs
+  }
+
+  get timerCount(): number {
+    return this.#timers.size
+  }
+}

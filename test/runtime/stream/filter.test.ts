@@ -1,0 +1,129 @@
+/** Filters: fields, keys, and texts that look like what they are not. */
+import fc from 'fast-check'
+import t from 'tap'
+import { FILTER_FIELDS, Filter, type FilterTerms } from '../../../runtime/stream/filter.ts'
+import { committedEvent, type EventDraft } from './fake-log.ts'
+
+const base: EventDraft = { event_type: 'noted', project: 'a' }
+const lets = (terms: FilterTerms, draft: Partial<EventDraft>, visible?: readonly string[]): boolean => {
+  const filter = new Filter(terms, visible === undefined ? undefined : new Set(visible))
+  const event = committedEvent(1, { ...base, ...draft })
+  const [byFields, byText] = [filter.matches(event), filter.matchesText(event.text)]
+  if (byFields !== byText) throw new Error(`fields say ${byFields}, the text says ${byText}: ${event.text}`)
+  return byFields
+}
+
+t.test('each field is read from its place, envelope or payload, and from nowhere else', async (t) => {
+  const inEnvelope = ['project', 'event_type', 'trace_id', 'run_request_id'] as const
+  for (const field of inEnvelope) {
+    t.ok(lets({ [field]: ['v'] }, { [field]: 'v' }), `${field} of the envelope`)
+    t.notOk(lets({ [field]: ['v'] }, { payload: { [field]: 'v' } }), `${field} of the payload is another thing`)
+  }
+  for (const field of ['item_id', 'session_id', 'campaign', 'initiative'] as const) {
+    t.ok(lets({ [field]: ['v'] }, { payload: { [field]: 'v' } }), `${field} of the payload`)
+    t.notOk(lets({ [field]: ['v'] }, { payload: { nested: { [field]: 'v' } } }), `${field} deeper in the payload`)
+    t.notOk(lets({ [field]: ['v'] }, { payload: { [field]: ['v'] } }), `${field} that is no string`)
+  }
+  t.notOk(lets({ trace_id: ['null'] }, { trace_id: null }), 'an event without a trace is in none')
+})
+
+t.test('values are alternatives, fields are conditions', async (t) => {
+  t.ok(lets({ project: ['b', 'a'] }, {}))
+  t.notOk(lets({ project: ['a'], event_type: ['landed'] }, {}))
+  t.ok(lets({ project: ['a'], event_type: ['landed', 'noted'] }, {}))
+  t.ok(lets({}, {}))
+})
+
+t.test('a confined reader sees its projects and why work waits, and no other word of system', async (t) => {
+  t.ok(lets({}, {}, ['a']))
+  t.notOk(lets({}, { project: 'b' }, ['a']))
+  t.ok(lets({}, { project: 'system', event_type: 'pacing_paused' }, ['a']))
+  t.ok(lets({}, { project: 'system', event_type: 'pacing_resumed' }, []))
+  t.notOk(lets({}, { project: 'system', event_type: 'token_created' }, ['a']))
+  t.notOk(lets({}, { project: 'b', event_type: 'pacing_paused' }, ['a']), 'pacing of a project that it may not see')
+  t.notOk(lets({ project: ['b'] }, { project: 'b' }, ['a']), 'asking for it by name does not help')
+  t.notOk(
+    lets({ project: ['a'] }, { project: 'system', event_type: 'pacing_paused' }, ['a']),
+    'nor does it get what it did not ask for',
+  )
+})
+
+/** Mostly the same few, so that events and filters meet; now and then something nasty. */
+const word = fc.oneof(
+  { weight: 6, arbitrary: fc.constantFrom('a', 'b') },
+  {
+    weight: 1,
+    arbitrary: fc.constantFrom(
+      '"',
+      '\\',
+      'x","project":"a',
+      '"project":"a"',
+      ',"project":"a"',
+      ',"run_request_id":"a","trace_id":"b"}',
+      '\u2028',
+      'é',
+      '\\u0061',
+    ),
+  },
+  { weight: 1, arbitrary: fc.string() },
+)
+const key = fc.oneof(fc.constantFrom(...FILTER_FIELDS, 'payload', '0', '__proto__'), word)
+const draft: fc.Arbitrary<EventDraft> = fc.record(
+  {
+    run_request_id: word,
+    event_type: word,
+    project: word,
+    by: word,
+    trace_id: fc.option(word, { nil: null }),
+    payload: fc.dictionary(key, fc.oneof(word, fc.dictionary(key, word), fc.jsonValue()), { maxKeys: 6 }),
+  },
+  { requiredKeys: ['event_type', 'project', 'payload', 'trace_id', 'by'] },
+) as fc.Arbitrary<EventDraft>
+const terms: fc.Arbitrary<FilterTerms> = fc
+  .subarray([...FILTER_FIELDS], { minLength: 1, maxLength: 2 })
+  .chain((fields) =>
+    fc.record(Object.fromEntries(fields.map((field) => [field, fc.uniqueArray(word, { minLength: 1, maxLength: 2 })]))),
+  )
+
+t.test('the text of an event never says other than its fields, whatever stands in the payload', async () => {
+  fc.assert(
+    fc.property(
+      draft,
+      terms,
+      fc.option(fc.uniqueArray(word, { minLength: 1 }), { nil: undefined }),
+      (event, wanted, visible) => {
+        lets(wanted, event, visible)
+      },
+    ),
+    { numRuns: 5_000 },
+  )
+})
+
+t.test('filters that say the same have one key; others have another', async (t) => {
+  const key = (given: FilterTerms, visible?: readonly string[]): string =>
+    new Filter(given, visible === undefined ? undefined : new Set(visible)).key
+  t.equal(key({}), '')
+  t.equal(key({ project: ['a', 'b'], campaign: ['c'] }), key({ campaign: ['c'], project: ['b', 'a', 'b'] }))
+  t.equal(key({}, ['a', 'b']), key({}, ['b', 'a']))
+  const others = [
+    {},
+    { project: ['a'] },
+    { project: ['a', 'b'] },
+    { project: ['a,b'] },
+    { campaign: ['a'] },
+    { project: ['a'], campaign: ['a'] },
+  ]
+  const keys = new Set([
+    ...others.map((given) => key(given)),
+    key({}, []),
+    key({}, ['a']),
+    key({ project: ['a'] }, ['a']),
+  ])
+  t.equal(keys.size, others.length + 3)
+})
+
+t.test('the pivot is the most selective field of those that are given', async (t) => {
+  t.equal(new Filter({ project: ['a'], trace_id: ['t'] }).pivot?.field, 'trace_id')
+  t.equal(new Filter({ project: ['a'], event_type: ['x'] }).pivot?.field, 'event_type')
+  t.equal(new Filter({}, new Set(['a'])).pivot, undefined)
+})

@@ -1,0 +1,128 @@
+/** A small machine with one of everything that a machine may ask for, to test the runtime apart from the product's own. */
+import { assign, emit, enqueueActions, setup } from 'xstate'
+import {
+  declaredActions,
+  type MachineModule,
+  type Message,
+  type MessageBody,
+  type SnapshotOf,
+} from '../../machines/machine.ts'
+
+export interface ToyContext {
+  readonly id: string
+  readonly count: number
+  readonly heard: readonly string[]
+}
+
+type ToyMessage = MessageBody & {
+  readonly id?: string
+  readonly to?: string
+  readonly text?: string
+  readonly afterMs?: number
+}
+
+const toy = setup({
+  types: { context: {} as ToyContext, events: {} as Message<ToyMessage>, emitted: {} as { type: string } },
+  actions: { ...declaredActions },
+  guards: {
+    throws: () => {
+      throw new Error('a guard that throws')
+    },
+  },
+}).createMachine({
+  id: 'toy',
+  initial: 'absent',
+  context: { id: '', count: 0, heard: [] },
+  states: {
+    absent: {
+      on: {
+        create: {
+          target: 'on',
+          actions: [
+            assign({ id: ({ event }) => event.id ?? '' }),
+            emit(({ event }) => ({ type: 'toy_created', payload: { id: event.id } })),
+          ],
+        },
+      },
+    },
+    on: {
+      on: {
+        bump: {
+          actions: [
+            assign({ count: ({ context }) => context.count + 1 }),
+            emit(({ context }) => ({ type: 'toy_bumped', payload: { count: context.count } })),
+          ],
+        },
+
+        record: {
+          actions: enqueueActions(({ event, enqueue }) => {
+            for (const recorded of event.events ?? []) enqueue.emit({ type: recorded.event_type, recorded } as never)
+          }),
+        },
+        tell: {
+          actions: [
+            assign({ count: ({ context }) => context.count + 1 }),
+            {
+              type: 'send',
+              params: ({ event }) => ({
+                to: { kind: 'project' as const, id: event.to ?? '' },
+                message: { type: 'hear', text: event.text ?? '' },
+              }),
+            },
+          ],
+        },
+        hear: { actions: assign({ heard: ({ context, event }) => [...context.heard, event.text ?? ''] }) },
+        later: {
+          actions: {
+            type: 'schedule',
+            params: ({ event }) => ({
+              timer: 'later',
+              dueMs: event.atMs + (event.afterMs ?? 0),
+              message: { type: 'hear', text: event.text ?? 'timer' },
+            }),
+          },
+        },
+        never: { actions: { type: 'cancelTimer', params: { timer: 'later' } } },
+        break: { guard: 'throws', target: 'off' },
+        stop: { target: 'off' },
+        sleep: { target: 'dozing' },
+      },
+    },
+    dozing: { on: { overslept: { target: 'off' }, wake: { target: 'on' } } },
+    off: { on: { start: { target: 'on' } } },
+  },
+})
+
+/** The toy in the place of a kind of the product, since the kinds are a closed set. */
+export const toyModule: MachineModule<ToyContext, ToyMessage> = {
+  kind: 'project',
+  version: 1,
+  machine: toy as never,
+  migrations: {},
+  internal: ['hear', 'overslept'],
+  repeats: (snapshot: SnapshotOf<ToyContext>, message) =>
+    message.type === 'create' && snapshot.value !== 'absent' && snapshot.context.id === message.id
+      ? 'replay'
+      : undefined,
+  refusal: (_snapshot, message) =>
+    message.type === 'create' ? { code: 'already_exists', detail: 'There is one already.' } : undefined,
+  envelope: (context) => ({
+    project: context.id,
+    throttle: 'full',
+    trace_id: null,
+    span_id: null,
+    parent_span_id: null,
+    causation_id: null,
+    gather_id: null,
+  }),
+  terms: ({ value, context }) => [
+    { index: 'all', value: '', order: context.id },
+    { index: 'state', value, order: context.id },
+  ],
+  deadlineStates: ['dozing'],
+  deadlines: ({ value, context }, { leaseMs }) =>
+    value === 'dozing'
+      ? [{ name: 'lease', key: context.id, afterMs: leaseMs, renews: true, message: { type: 'overslept' } }]
+      : [],
+  document: ({ context }) => context,
+}

@@ -1,0 +1,389 @@
+/**
+ * What every journal promises, whatever keeps it. Each test gets a journal of its own from the factory; each read
+ * is asked twice, right after the append and when the view has caught up, since the answer must not differ.
+ */
+
+import fc from 'fast-check'
+import type { Test } from 'tap'
+import type { Journal, ListQuery } from '../../storage/journal.ts'
+import { AT, append, appendEvents, event, state, step } from './steps.ts'
+
+type Make = (t: Test) => Promise<Journal>
+
+const ids = (rows: Iterable<{ id: string }>): string[] => [...rows].map(({ id }) => id)
+const query = (value: string, rest: Partial<ListQuery> = {}): ListQuery => ({
+  kind: 'run_request',
+  index: 'state',
+  value,
+  limit: 100,
+  reverse: false,
+  ...rest,
+})
+
+/** Asks now, and again with everything settled: both answers, to be compared with the one that is expected. */
+async function twice<V>(journal: Journal, ask: () => V): Promise<[V, V]> {
+  const early = ask()
+  await journal.settled()
+  return [early, ask()]
+}
+
+export function journalContract(t: Test, make: Make): void {
+  appends(t, make)
+  readsByKey(t, make)
+  lists(t, make)
+  timersAndMessages(t, make)
+  pages(t, make)
+  retention(t, make)
+}
+
+function appends(t: Test, make: Make): void {
+  t.test('a new journal is empty and has an epoch of twelve characters', async (t) => {
+    const journal = await make(t)
+    t.match(journal.epoch, /^[a-z0-9]{12}$/)
+    t.equal(journal.lastSequence, 0)
+    t.equal(journal.oldestSequence, 1)
+    t.equal(journal.refuses(), undefined)
+    t.same(journal.events(0, 10, 1000), { events: [], oldestSequence: 1, lastSequence: 0 })
+  })
+
+  t.test('batches and events are numbered in the order of the steps, without a hole', async (t) => {
+    const journal = await make(t)
+    const a = step('a', 1, { events: [event('1'), event('2')] })
+    const b = step('b', 1, { events: [event('3')] })
+    t.same(pick(await append(journal, a, b)), { batch: 1, firstSequence: 1, lastSequence: 3 })
+    t.same(pick(await append(journal, step('c', 1))), { batch: 2, firstSequence: 4, lastSequence: 3 })
+    t.same(pick(await appendEvents(journal, event('4'))), { batch: 3, firstSequence: 4, lastSequence: 4 })
+    t.equal(journal.lastSequence, 4)
+    t.equal(journal.event(3), event('3').text)
+    t.equal(journal.event(5), undefined)
+  })
+
+  t.test('a synchronous journal has answered, and shows the step, when append returns', async (t) => {
+    const journal = await make(t)
+    let answered = false
+    journal.append([step('a', 1), step('a', 2)], () => {
+      answered = true
+    })
+    t.equal(answered, journal.synchronous)
+    if (journal.synchronous) t.equal(journal.actor('run_request', 'a'), step('a', 2).record)
+  })
+
+  t.test('what cannot be part of a key is refused before anything is written, and the journal goes on', async (t) => {
+    const journal = await make(t)
+    t.throws(() => journal.append([step('a', 1), step('x'.repeat(500), 1)], () => {}), { name: 'RangeError' })
+    t.throws(() => journal.append([step('a\nb', 1)], () => {}), { name: 'RangeError' })
+    t.throws(() => journal.append([step('', 1)], () => {}), { name: 'RangeError' })
+    t.equal(journal.actor('run_request', 'a'), undefined)
+    t.equal((await append(journal, step('a', 1))).batch, 1)
+  })
+
+  t.test('a closed journal takes nothing', async (t) => {
+    const journal = await make(t)
+    await journal.close()
+    await t.rejects(append(journal, step('a', 1)), { name: 'JournalFailure' })
+    t.equal(journal.refuses(), 'read_only')
+  })
+}
+
+function readsByKey(t: Test, make: Make): void {
+  t.test('an actor is its last record, whatever is applied', async (t) => {
+    const journal = await make(t)
+    await append(journal, step('a', 1))
+    await journal.settled()
+    await append(journal, step('a', 2), step('b', 1))
+    await append(journal, step('a', 3))
+    for (const record of await twice(journal, () => journal.actor('run_request', 'a'))) {
+      t.equal(record, step('a', 3).record)
+    }
+    t.equal(journal.actor('run_request', 'c'), undefined)
+    t.equal(journal.actor('runner', 'a'), undefined)
+  })
+
+  t.test('an event is found by project, trace and id together', async (t) => {
+    const journal = await make(t)
+    await append(journal, step('a', 1, { events: [event('1', { traceId: 't1' }), event('1', { traceId: 't2' })] }))
+    await append(journal, step('b', 1, { events: [event('1'), event('1', { project: 'other', traceId: 't1' })] }))
+    const { id } = event('1')
+    const ask = () => [
+      journal.eventSequence('demo', 't1', id),
+      journal.eventSequence('demo', 't2', id),
+      journal.eventSequence('demo', null, id),
+      journal.eventSequence('other', 't1', id),
+      journal.eventSequence('other', 't2', id),
+      journal.eventSequence('demo', 't1', 'evt_unknown'),
+    ]
+    for (const answer of await twice(journal, ask)) t.same(answer, [1, 2, 3, 4, undefined, undefined])
+    const traces = () => [
+      journal.hasTrace('demo', 't1'),
+      journal.hasTrace('other', 't1'),
+      journal.hasTrace('other', 't2'),
+      journal.hasTrace('demo', 't'),
+    ]
+    for (const answer of await twice(journal, traces)) t.same(answer, [true, true, false, false])
+  })
+
+  t.test('names of any length and any characters are kept apart', async (t) => {
+    const journal = await make(t)
+    const odd = ['', '\0', 'a\nb', 'é'.repeat(300), `${'é'.repeat(300)}!`, '\ud83d\ude00', '"\\']
+    for (const [i, traceId] of odd.entries()) {
+      const reservation = { scope: traceId, key: traceId, value: String(i) }
+      const made = { ...event('odd', { traceId, project: traceId }), itemId: traceId }
+      const termsAdded = [{ index: 'label', value: traceId, order: AT }]
+      await append(journal, step(`r${i}`, 1, { events: [made], reservation, termsAdded }))
+    }
+    const ask = () =>
+      odd.map((name) => [
+        journal.eventSequence(name, name, event('odd').id),
+        journal.reservation(name, name),
+        journal.count('run_request', 'label', name),
+        ...journal.history('item', name, 0, 10),
+      ])
+    const expected = odd.map((_, i) => [i + 1, String(i), 1, i + 1])
+    for (const answer of await twice(journal, ask)) t.same(answer, expected)
+    for (const [i, name] of odd.entries()) {
+      t.same(ids((await journal.list(query(name, { index: 'label' }))).rows), [`r${i}`])
+    }
+  })
+
+  t.test('a reservation is found by scope and key', async (t) => {
+    const journal = await make(t)
+    await append(journal, step('a', 1, { reservation: { scope: 's', key: 'k', value: 'v' } }))
+    const ask = () => [journal.reservation('s', 'k'), journal.reservation('s', 'x'), journal.reservation('x', 'k')]
+    for (const answer of await twice(journal, ask)) t.same(answer, ['v', undefined, undefined])
+  })
+
+  t.test('the history of a trace and of an item is ascending, whole, and goes on behind any sequence', async (t) => {
+    const journal = await make(t)
+    const expected: number[] = []
+    for (let i = 0; i < 700; ) {
+      const made = Array.from({ length: 10 }, () => {
+        i += 1
+        if (i % 3 !== 0) return event(String(i), { traceId: 'other' })
+        expected.push(i)
+        return event(String(i), { traceId: 'ours', itemId: 'wi_1' })
+      })
+      await append(journal, step(`a${i}`, 1, { events: made }))
+      if (i % 200 === 0) await journal.settled()
+    }
+    for (const of of ['trace', 'item'] as const) {
+      const id = of === 'trace' ? 'ours' : 'wi_1'
+      for (const history of await twice(journal, () => journal.history(of, id, 0, 1_000))) t.same(history, expected)
+      for (const after of [0, 1, 3, 4, 500, 697, 698, 5_000]) {
+        const rest = expected.filter((sequence) => sequence > after).slice(0, 20)
+        t.same(journal.history(of, id, after, 20), rest, `after ${after}`)
+      }
+    }
+    t.same(journal.history('trace', 'unknown', 0, 10), [])
+  })
+}
+
+function lists(t: Test, make: Make): void {
+  t.test('a list has every acknowledged row in order, says its sequence, and pages both ways', async (t) => {
+    const journal = await make(t)
+    for (let i = 0; i < 25; i += 1) {
+      const order = `2026-11-${String(10 + (i % 5)).padStart(2, '0')}`
+      await append(
+        journal,
+        step(`r${String(i).padStart(2, '0')}`, 1, { termsAdded: [state('queued', order)], events: [event(`${i}`)] }),
+      )
+    }
+    const whole = await journal.list(query('queued'))
+    t.equal(whole.sequence, 25)
+    t.equal(whole.more, false)
+    const sorted = [...whole.rows].sort((a, b) => (a.order + a.id < b.order + b.id ? -1 : 1))
+    t.same(whole.rows, sorted)
+    t.equal(whole.rows.length, 25)
+    t.equal(whole.rows[0]!.record, step('r00', 1).record)
+    for (const reverse of [false, true]) {
+      const paged: string[] = []
+      let after: { order: string; id: string } | undefined
+      for (;;) {
+        const page = await journal.list(query('queued', { limit: 7, reverse, ...(after && { after }) }))
+        paged.push(...ids(page.rows))
+        if (!page.more) break
+        after = page.rows.at(-1)!
+      }
+      t.same(paged, ids(reverse ? [...whole.rows].reverse() : whole.rows), `reverse ${reverse}`)
+    }
+    t.same(ids(journal.scan('run_request', 'state', 'queued')), ids(whole.rows))
+    t.same((await journal.list(query('nothing'))).rows, [])
+  })
+
+  t.test(
+    'a row moves between lists with its terms, within one batch and across batches, and counts follow',
+    async (t) => {
+      const journal = await make(t)
+      const move = (from: string, to: string) => ({ termsRemoved: [state(from)], termsAdded: [state(to)] })
+      await append(journal, step('a', 1, { termsAdded: [state('queued')] }), step('a', 2, move('queued', 'offered')))
+      await append(journal, step('b', 1, { termsAdded: [state('queued')] }))
+      await journal.settled()
+      await append(journal, step('a', 3, move('offered', 'queued')), step('a', 4, move('queued', 'offered')))
+      await append(journal, step('b', 2, move('queued', 'offered')), step('b', 3, move('offered', 'started')))
+      const counts = () => ['queued', 'offered', 'started'].map((value) => journal.count('run_request', 'state', value))
+      for (const answer of await twice(journal, counts)) t.same(answer, [0, 1, 1])
+      t.same(ids((await journal.list(query('queued'))).rows), [])
+      t.same(ids((await journal.list(query('offered'))).rows), ['a'])
+      t.same(ids((await journal.list(query('started'))).rows), ['b'])
+    },
+  )
+
+  t.test('lists and counts equal a plain map, whatever moves and whenever the view catches up', async (t) => {
+    const states = ['queued', 'offered', 'started', 'completed']
+    const moves = fc.array(
+      fc.record({ actor: fc.integer({ min: 0, max: 5 }), to: fc.constantFrom(...states), settle: fc.boolean() }),
+      { maxLength: 60 },
+    )
+    await fc.assert(
+      fc.asyncProperty(moves, async (run) => {
+        const journal = await make(t)
+        const model = new Map<string, { version: number; at: string }>()
+        for (const { actor, to, settle } of run) {
+          const id = `r${actor}`
+          const before = model.get(id)
+          const version = (before?.version ?? 0) + 1
+          const termsRemoved = before === undefined ? [] : [state(before.at)]
+          await append(journal, step(id, version, { termsRemoved, termsAdded: [state(to)] }))
+          model.set(id, { version, at: to })
+          if (settle) await journal.settled()
+        }
+        for (const value of states) {
+          const expected = [...model].filter(([, { at }]) => at === value).map(([id]) => id)
+          t.same(ids((await journal.list(query(value))).rows), expected.sort())
+          t.equal(journal.count('run_request', 'state', value), expected.length)
+        }
+        await journal.close()
+      }),
+      { numRuns: 15 },
+    )
+  })
+}
+
+function timersAndMessages(t: Test, make: Make): void {
+  t.test('timers due in a window come earliest first; cleared and replaced ones do not', async (t) => {
+    const journal = await make(t)
+    const timer = (name: string, dueMs: number, generation = 1) => ({
+      name,
+      dueMs,
+      generation,
+      message: { type: name },
+    })
+    await append(journal, step('a', 1, { timersSet: [timer('x', 100), timer('y', 50), timer('z', 999)] }))
+    await journal.settled()
+    await append(journal, step('a', 2, { timersCleared: [{ name: 'x', dueMs: 100 }], timersSet: [timer('x', 70, 2)] }))
+    await append(journal, step('b', 1, { timersSet: [timer('w', 60)] }))
+    await append(journal, step('b', 2, { timersCleared: [{ name: 'w', dueMs: 60 }] }))
+    for (const due of await twice(journal, () => journal.timers(0, 999, 10))) {
+      t.same(due, [
+        { kind: 'run_request', id: 'a', ...timer('y', 50) },
+        { kind: 'run_request', id: 'a', ...timer('x', 70, 2) },
+      ])
+    }
+    t.same(
+      journal.timers(51, 1_000, 1).map(({ name }) => name),
+      ['x'],
+    )
+  })
+
+  t.test('a message is in the outbox until it is consumed', async (t) => {
+    const journal = await make(t)
+    const row = (n: number) => ({ n, toKind: 'runner', toId: 'r', message: { type: 'hello', n } })
+    const key = (n: number) => ({ kind: 'run_request', id: 'a', n })
+    await append(journal, step('a', 1, { outbox: [row(1), row(2)] }))
+    await journal.settled()
+    await append(journal, step('a', 2, { outbox: [row(3), row(4)] }), step('b', 1, { consumed: key(4) }))
+    await append(journal, step('b', 2, { consumed: key(1) }))
+    for (const rows of await twice(journal, () => [...journal.outbox()])) {
+      t.same(
+        rows.sort((a, b) => a.n - b.n),
+        [
+          { ...key(2), ...row(2) },
+          { ...key(3), ...row(3) },
+        ],
+      )
+    }
+  })
+}
+
+function pages(t: Test, make: Make): void {
+  t.test('events are read in pages by number and by size, at least one, forward and backward', async (t) => {
+    const journal = await make(t)
+    for (let i = 1; i <= 30; i += 1) await append(journal, step(`a${i}`, 1, { events: [event(`${i}`)] }))
+    const sequences = (page: { events: readonly { sequence: number }[] }) => page.events.map(({ sequence }) => sequence)
+    t.same(sequences(journal.events(0, 3, 1e6)), [1, 2, 3])
+    t.same(sequences(journal.events(28, 10, 1e6)), [29, 30])
+    t.same(sequences(journal.events(30, 10, 1e6)), [])
+    t.same(sequences(journal.events(5, 10, 1)), [6])
+    const chars = event('7').text.length
+    t.same(sequences(journal.events(6, 10, chars * 2 + chars / 2)), [7, 8])
+    t.same(journal.events(6, 1, 1).events, [{ sequence: 7, text: event('7').text }])
+    t.same(sequences(journal.eventsBackward(31, 3)), [30, 29, 28])
+    t.same(sequences(journal.eventsBackward(3, 10)), [2, 1])
+    t.same(sequences(journal.eventsBackward(1, 10)), [])
+    t.same(sequences(journal.eventsBackward(1e9, 1)), [30])
+  })
+
+  t.test('a text comes back as it went in, whatever its characters', async (t) => {
+    const journal = await make(t)
+    const text = JSON.stringify({ a: 'é \u0000 \u2028 😀 "', b: 'x'.repeat(100_000) })
+    await append(journal, step('a', 1, { record: text, events: [{ ...event('1'), text }] }))
+    for (const record of await twice(journal, () => journal.actor('run_request', 'a'))) t.equal(record, text)
+    t.equal(journal.event(1), text)
+    t.equal(journal.events(0, 1, 1).events[0]!.text, text)
+  })
+}
+
+function retention(t: Test, make: Make): void {
+  t.test('retention removes a prefix with its ids and histories, in steps, and moves the floor', async (t) => {
+    const journal = await make(t)
+    const made = Array.from({ length: 1_500 }, (_, i) => {
+      const recordedAt = i < 1_200 ? '2026-01-01T00:00:00.000000Z' : AT
+      return event(`${i}`, { traceId: i % 2 === 0 ? 'even' : `odd${i}`, itemId: 'wi_1', recordedAt })
+    })
+    await appendEvents(journal, ...made)
+    await journal.settled()
+    const cut = { recordedBeforeMs: Date.parse('2026-06-01T00:00:00Z') }
+    t.same(await journal.trim(cut), { removed: 1_000, more: true })
+    t.equal(journal.oldestSequence, 1_001)
+    t.same(await journal.trim(cut), { removed: 200, more: false })
+    t.same(await journal.trim(cut), { removed: 0, more: false })
+    t.equal(journal.oldestSequence, 1_201)
+    t.equal(journal.lastSequence, 1_500)
+    const page = journal.events(0, 1, 1e6)
+    t.equal(page.events[0]!.sequence, 1_201)
+    t.equal(page.oldestSequence, 1_201)
+    t.equal(journal.event(1_200), undefined)
+    t.equal(journal.eventSequence('demo', 'even', made[0]!.id), undefined)
+    t.equal(journal.eventSequence('demo', 'even', made[1_400]!.id), 1_401)
+    t.equal(journal.hasTrace('demo', 'odd1'), false)
+    t.equal(journal.hasTrace('demo', 'odd1401'), true)
+    t.same(journal.history('trace', 'odd1', 0, 10), [])
+    t.same(journal.history('trace', 'even', 0, 2), [1_201, 1_203])
+    t.same(journal.history('item', 'wi_1', 0, 2), [1_201, 1_202])
+    t.same(await journal.trim({ beforeSequence: 1_300 }), { removed: 99, more: false })
+    t.same(await journal.trim({ beforeSequence: 1e9 }), { removed: 201, more: false })
+    t.equal(journal.oldestSequence, 1_501)
+    t.equal((await appendEvents(journal, event('next'))).firstSequence, 1_501)
+  })
+
+  t.test('entities that retention forgets leave their lists and counts; unknown ones are passed over', async (t) => {
+    const journal = await make(t)
+    const terms = [state('completed')]
+    await append(journal, step('a', 1, { termsAdded: terms }), step('b', 1, { termsAdded: terms }))
+    await journal.settled()
+    const gone = { kind: 'run_request', terms }
+    t.equal(
+      await journal.removeEntities([
+        { ...gone, id: 'a' },
+        { ...gone, id: 'never' },
+      ]),
+      1,
+    )
+    t.equal(journal.actor('run_request', 'a'), undefined)
+    t.equal(journal.count('run_request', 'state', 'completed'), 1)
+    t.same(ids((await journal.list(query('completed'))).rows), ['b'])
+  })
+}
+
+function pick({ batch, firstSequence, lastSequence }: { batch: number; firstSequence: number; lastSequence: number }) {
+  return { batch, firstSequence, lastSequence }
+}

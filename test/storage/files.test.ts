@@ -1,0 +1,180 @@
+import { appendFileSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import { backup, restoreFiles } from '../../storage/backup.ts'
+import { exportEvents } from '../../storage/export.ts'
+import { type ImportLine, readEvents } from '../../storage/import.ts'
+import { type LmdbJournal, openLmdbJournal } from '../../storage/lmdb-journal.ts'
+import { type VerifyHooks, verify, verifyHome } from '../../storage/verify.ts'
+import { modelAfter, nextBatch } from './kill-model.ts'
+import { append, appendEvents, event, state } from './steps.ts'
+
+async function openIn(t: Test, home: string): Promise<LmdbJournal> {
+  const onFailure = (failure: Error) => t.fail(failure.message)
+  const journal = await openLmdbJournal({ home, diskReserveBytes: 1, freeBytes: async () => 1e12, onFailure })
+  t.teardown(() => journal.close())
+  return journal
+}
+
+/** What the model's records say of themselves. */
+const hooks: VerifyHooks = {
+  terms: (_kind, _id, record) => {
+    const { v } = JSON.parse(record) as { v: number }
+    return [state(['queued', 'offered', 'started', 'completed'][v % 4]!)]
+  },
+  eventId: (text) => `evt_${JSON.parse(text).payload.name === 'wrong' ? 'other' : JSON.parse(text).id.slice(4)}`,
+}
+
+t.test('a backup taken while steps are appended restores to a whole home of its own epoch', async (t) => {
+  const root = t.testdir()
+  const journal = await openIn(t, join(root, 'home'))
+  const { model } = modelAfter(0)
+  let batch = 0
+  let copying = true
+  const writing = (async () => {
+    while (copying || batch < 50) {
+      await append(journal, ...nextBatch(model, ++batch))
+      await new Promise((resolve) => setImmediate(resolve))
+    }
+  })()
+  while (batch < 20) await new Promise((resolve) => setImmediate(resolve))
+  const { sequence } = await backup(journal, join(root, 'backup'), 1e9)
+  copying = false
+  await writing
+  t.ok(sequence > 0)
+  await t.rejects(async () => backup(journal, join(root, 'backup'), 1e9), { code: 'not_empty' })
+  const { epoch, previousEpoch } = await restoreFiles(join(root, 'backup'), join(root, 'restored'))
+  t.equal(previousEpoch, journal.epoch)
+  t.not(epoch, previousEpoch)
+  const restored = await openIn(t, join(root, 'restored'))
+  t.equal(restored.epoch, epoch)
+  t.ok(restored.lastSequence >= sequence)
+  const expected = modelAfter(restored.applied.batch)
+  t.equal(restored.lastSequence, expected.events)
+  for (const [id, { version }] of expected.model) t.equal(JSON.parse(restored.actor('run_request', id)!).v, version)
+  t.same((await verify(restored.environments, hooks)).findings, [])
+  await t.rejects(restoreFiles(join(root, 'backup'), join(root, 'restored')), { code: 'not_empty' })
+  await t.rejects(restoreFiles(join(root, 'nowhere'), join(root, 'other')), { code: 'corrupt' })
+})
+
+t.test('a backup during which the log grows past the bound is given up and leaves nothing', async (t) => {
+  const root = t.testdir()
+  const journal = await openIn(t, join(root, 'home'))
+  await appendEvents(journal, event('1'))
+  await t.rejects(backup(journal, join(root, 'backup'), -1), { name: 'BackupAborted' })
+  t.same(readdirSync(join(root, 'backup')), [])
+  t.equal((await appendEvents(journal, event('2'))).batch, 2)
+})
+
+t.test('verify finds nothing in a sound home, in service and closed', async (t) => {
+  const home = join(t.testdir(), 'home')
+  const journal = await openIn(t, home)
+  const { model } = modelAfter(0)
+  for (let n = 1; n <= 40; n += 1) await append(journal, ...nextBatch(model, n))
+  const inService = await verify(journal.environments, hooks)
+  t.same(inService.findings, [])
+  await journal.settled()
+  await journal.trim({ beforeSequence: 10 })
+  t.same((await verify(journal.environments, hooks)).findings, [])
+  await journal.close()
+  const closed = await verifyHome(home, hooks)
+  t.same(closed, { findings: [], findingsCount: 0, events: journal.lastSequence - 9, entities: model.size })
+  t.match((await verifyHome(join(home, 'nowhere'), hooks)).findings, [{ code: 'unreadable' }])
+})
+
+t.test('verify names each kind of damage', async (t) => {
+  type Damage = (journal: LmdbJournal) => unknown
+  const damages: Record<string, Damage> = {
+    hole: ({ environments: { log } }) => log.events.remove(2),
+    checksum: ({ environments: { log } }) => {
+      const raw = log.events.getBinary(2)!
+      raw[9]! ^= 4
+      return log.events.put(2, { '\x10binary-data\x02': raw } as never)
+    },
+    wrong_id: (journal) => appendEvents(journal, event('wrong')),
+    not_indexed: ({ environments: { view } }) => view.eventIds.remove([...view.eventIds.getKeys({ limit: 1 })][0]!),
+    recorded_twice: (journal) => appendEvents(journal, event('1.1.0', { traceId: 'r6', itemId: 'wi_1' })),
+    index_of_nothing: ({ environments: { view } }) => view.eventIds.put(['demo', 't', 'evt_x'], '900'),
+    index_wrong: ({ environments: { view } }) => view.eventIds.put(['demo', 't', 'evt_x'], '1'),
+    not_in_history: ({ environments: { view } }) =>
+      view.histories.remove([...view.histories.getKeys({ start: ['trace'], limit: 1 })][0]!),
+    history_wrong: ({ environments: { view } }) => view.histories.put(['trace', 'unheard', 1], ''),
+    record_unreadable: ({ environments: { view } }) => view.snapshots.put(['run_request', 'r1'], '{'),
+    not_listed: ({ environments: { view } }) => view.entities.remove([...view.entities.getKeys({ limit: 1 })][0]!),
+    list_of_nothing: ({ environments: { view } }) =>
+      view.entities.put(['run_request', 'state', 'queued', 'o', 'ghost'], ''),
+    list_wrong: ({ environments: { view } }) => view.entities.put(['run_request', 'state', 'nowhere', 'o', 'r5'], ''),
+    count_wrong: ({ environments: { view } }) => view.counts.put(['run_request', 'state', 'nowhere'], '3'),
+    timer_of_nothing: ({ environments: { view } }) => view.timers.put([5, 'run_request', 'ghost', 'x'], '[1,{}]'),
+    message_of_nothing: ({ environments: { view } }) =>
+      view.outbox.put(['run_request', 'ghost', 1], '["runner","r",{}]'),
+    view_of_another_log: ({ environments: { view }, applied }) =>
+      view.marker.put('marker', JSON.stringify({ ...applied, epoch: 'x' })),
+    view_ahead: ({ environments: { view }, applied }) =>
+      view.marker.put('marker', JSON.stringify({ ...applied, batch: 99 })),
+    redo_missing: ({ environments: { view }, applied }) =>
+      view.marker.put('marker', JSON.stringify({ ...applied, batch: 1 })),
+  }
+  const root = t.testdir()
+  for (const [code, damage] of Object.entries(damages)) {
+    const home = join(root, code)
+    const journal = await openIn(t, home)
+    const { model } = modelAfter(0)
+    for (let n = 1; n <= 3; n += 1) await append(journal, ...nextBatch(model, n))
+    await journal.close()
+    const sound = await openIn(t, home)
+    await damage(sound)
+    await sound.settled()
+    const { findings } = await verify(sound.environments, hooks)
+    t.ok(
+      findings.some((finding) => finding.code === code),
+      `${code}: ${JSON.stringify(findings)}`,
+    )
+    await sound.close()
+  }
+})
+
+t.test(
+  'an export holds every event once, as served, in the file of its month, and goes on where it ended',
+  async (t) => {
+    const root = t.testdir()
+    const journal = await openIn(t, join(root, 'home'))
+    const made = [
+      event('1', { occurredAt: '2026-10-31T23:59:59.999999Z' }),
+      event('2', { occurredAt: '2026-11-01T00:30:00.000000+02:00' }),
+      event('3', { occurredAt: '2026-11-01T00:00:00.000000Z' }),
+      event('4', { occurredAt: 'some day' }),
+    ]
+    await appendEvents(journal, ...made)
+    const directory = join(root, 'out')
+    const report = await exportEvents(journal, directory)
+    t.same(report.files, { 'events-2026-10.jsonl': 2, 'events-2026-11.jsonl': 1, 'events-undated.jsonl': 1 })
+    t.equal(report.events, 4)
+    t.equal(readFileSync(join(directory, 'events-2026-10.jsonl'), 'utf8'), `${made[0]!.text}\n${made[1]!.text}\n`)
+    await appendEvents(journal, event('5', { occurredAt: '2026-11-02T00:00:00.000000Z' }))
+    t.equal((await exportEvents(journal, directory, report.lastSequence)).events, 1)
+    t.equal(readFileSync(join(directory, 'events-2026-11.jsonl'), 'utf8').split('\n').length, 3)
+  },
+)
+
+t.test('an import skips what it cannot read, says where, and goes on', async (t) => {
+  const path = join(t.testdir(), 'events.jsonl')
+  const lines = [event('1').text, '{"broken"', '', '[1]', `{"é":"${'x'.repeat(200_000)}"}`]
+  writeFileSync(path, `${lines.join('\n')}\n`)
+  appendFileSync(path, Buffer.from([0x7b, 0xff, 0x7d, 0x0a]))
+  appendFileSync(path, event('2').text)
+  const read: ImportLine[] = []
+  for await (const line of readEvents(path)) read.push(line)
+  const offset = (n: number) => lines.slice(0, n).reduce((sum, line) => sum + Buffer.byteLength(line) + 1, 0)
+  t.match(read, [
+    { ok: true, line: 1, offset: 0, event: { id: event('1').id } },
+    { ok: false, line: 2, offset: offset(1) },
+    { ok: false, line: 4, offset: offset(3), reason: 'not a JSON object' },
+    { ok: true, line: 5, offset: offset(4) },
+    { ok: false, line: 6, offset: offset(5) },
+    { ok: true, line: 7, offset: offset(5) + 4, event: { id: event('2').id } },
+  ])
+  await t.rejects(async () => {
+    for await (const _ of readEvents(`${path}.nowhere`)) t.fail('read')
+  })
+})

@@ -1,0 +1,54 @@
+/**
+ * A run of batches that is the same for whoever computes it: the process that is killed appends them, the one
+ * that looks afterwards knows what batch n must have left.
+ */
+import type { Step } from '../../storage/journal.ts'
+import { event, state, step } from './steps.ts'
+
+const ACTORS = 13
+const STATES = ['queued', 'offered', 'started', 'completed'] as const
+
+export interface ModelActor {
+  version: number
+  at: string
+  /** Number of the last message it sent; each is consumed by the actor's next step but one. */
+  sent: number
+}
+
+export type Model = Map<string, ModelActor>
+
+/** The steps of batch `n` upon the model, which is moved on. */
+export function nextBatch(model: Model, n: number): Step[] {
+  const steps: Step[] = []
+  for (let k = 0; k <= n % 7; k += 1) {
+    const id = `r${(n * 5 + k) % ACTORS}`
+    const before = model.get(id)
+    const version = (before?.version ?? 0) + 1
+    const at = STATES[version % STATES.length]!
+    const events = Array.from({ length: (n + k) % 3 }, (_, i) =>
+      event(`${n}.${k}.${i}`, { traceId: id, itemId: 'wi_1' }),
+    )
+    steps.push(
+      step(id, version, {
+        events,
+        termsRemoved: before === undefined ? [] : [state(before.at)],
+        termsAdded: [state(at)],
+        timersCleared: before === undefined ? [] : [{ name: 'x', dueMs: before.version }],
+        timersSet: [{ name: 'x', dueMs: version, generation: version, message: { type: 'x' } }],
+        outbox: [{ n: version, toKind: 'run_request', toId: id, message: { type: 'm' } }],
+        ...(before !== undefined && { consumed: { kind: 'run_request', id, n: before.sent } }),
+        reservation: { scope: id, key: 'k', value: String(version) },
+      }),
+    )
+    model.set(id, { version, at, sent: version })
+  }
+  return steps
+}
+
+/** The model after `batches` batches, with the number of events in the log. */
+export function modelAfter(batches: number): { model: Model; events: number } {
+  const model: Model = new Map()
+  let events = 0
+  for (let n = 1; n <= batches; n += 1) for (const { events: made } of nextBatch(model, n)) events += made.length
+  return { model, events }
+}

@@ -1,0 +1,76 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import t, { type Test } from 'tap'
+import { openLmdbJournal } from '../../storage/lmdb-journal.ts'
+import { verify } from '../../storage/verify.ts'
+import { modelAfter } from './kill-model.ts'
+import { state } from './steps.ts'
+
+const KILLS = 20
+const script = (name: string) => fileURLToPath(new URL(`./${name}.js`, import.meta.url))
+
+/** Starts the script, lets it run until `until` of its output says so, kills it, and returns its last whole line. */
+async function runAndKill(name: string, home: string, lifeMs: number): Promise<number> {
+  const child: ChildProcess = spawn(process.execPath, [script(name), home], { stdio: ['ignore', 'pipe', 'inherit'] })
+  let output = ''
+  child.stdout!.on('data', (chunk) => {
+    output += chunk
+  })
+  await once(child.stdout!, 'data')
+  setTimeout(() => child.kill('SIGKILL'), lifeMs)
+  const [, signal] = await once(child, 'close')
+  if (signal !== 'SIGKILL') throw new Error(`${name} ended by itself`)
+  return Number(output.split('\n').at(-2))
+}
+
+async function check(t: Test, home: string, acknowledged: number): Promise<void> {
+  const journal = await openLmdbJournal({ home, diskReserveBytes: 1, onFailure: (failure) => t.fail(failure.message) })
+  const { batch, sequence } = journal.applied
+  t.ok(batch >= acknowledged, `batch ${batch}, acknowledged ${acknowledged}`)
+  const { model, events } = modelAfter(batch)
+  t.equal(journal.lastSequence, events)
+  t.equal(sequence, events)
+  for (const [id, { version }] of model) {
+    t.equal(JSON.parse(journal.actor('run_request', id) ?? '{}').v, version, id)
+    t.equal(journal.reservation(id, 'k'), String(version))
+  }
+  for (const value of ['queued', 'offered', 'started', 'completed']) {
+    const expected = [...model].filter(([, { at }]) => at === value).map(([id]) => id)
+    const query = { kind: 'run_request', index: state(value).index, value, limit: 100, reverse: false }
+    t.same(
+      (await journal.list(query)).rows.map(({ id }) => id),
+      expected.sort(),
+    )
+    t.equal(journal.count('run_request', 'state', value), expected.length)
+  }
+  t.equal(journal.timers(0, 1e9, 1_000).length, model.size)
+  t.equal([...journal.outbox()].length, model.size)
+  t.equal(journal.history('item', 'wi_1', 0, 1e9).length, events)
+  t.same((await verify(journal.environments)).findings, [])
+  await journal.close()
+}
+
+t.test('killed at any moment, everything acknowledged is there and everything agrees', async (t) => {
+  const home = join(t.testdir(), 'home')
+  for (let kill = 0; kill < KILLS; kill += 1) {
+    const acknowledged = await runAndKill('kill-child', home, 3 + Math.random() * 120)
+    await check(t, home, acknowledged)
+  }
+})
+
+t.test('a batch of the view is there whole or not at all: lmdb `batch` is one transaction', async (t) => {
+  const { open } = await import('lmdb')
+  const home = join(t.testdir(), 'home')
+  for (let kill = 0; kill < 5; kill += 1) {
+    const acknowledged = await runAndKill('batch-child', home, 20 + Math.random() * 60)
+    const env = open({ path: home, overlappingSync: false, maxDbs: 4 })
+    const generations = new Set(
+      [...env.openDB<string, number>('rows', { encoding: 'string' }).getRange()].map(({ value }) => value),
+    )
+    t.equal(generations.size, 1, 'every row is of one generation')
+    t.ok(Number([...generations][0]) >= acknowledged)
+    await env.close()
+  }
+})

@@ -1,0 +1,176 @@
+/**
+ * The mechanical part of the house's order: which folder may import which, no cycles, no dead files, files that
+ * can be read in a sitting, and one import place for each library that must stay at the edge.
+ */
+import { readdirSync, readFileSync } from 'node:fs'
+import { dirname, join, relative, resolve } from 'node:path'
+import t from 'tap'
+
+const root = process.cwd()
+
+/** A folder imports only itself and folders that stand below it here. */
+const layers = ['cli', 'engine', 'http', 'runtime', 'storage', 'machines']
+const product = new Set(layers)
+const outside = ['test', 'bench']
+
+/** Libraries that must be known in few places, and those places. */
+const confined: Record<string, RegExp> = {
+  'uWebSockets.js': /^(http\/uws\.ts|bench\/.*)$/,
+  xstate: /^(machines\/.*|runtime\/scope\.ts|test\/.*|bench\/.*)$/,
+  lmdb: /^(storage\/.*|bench\/.*|test\/storage\/.*)$/,
+  typebox: /^machines\/schema\.ts$/,
+  commander: /^cli\/.*$/,
+}
+
+/** The longest a source file of the product may be, so that it can be read in a sitting. */
+const fileLinesMax = 400
+
+/** Entries that nothing imports because something outside the sources starts them. */
+const isEntry = (file: string): boolean =>
+  file === 'cli/main.ts' ||
+  /^bench\//.test(file) ||
+  /\.test\.ts$/.test(file) ||
+  /^test\/.*-child\.ts$/.test(file) ||
+  /^test\/(crash|simulation|conformance)\//.test(file)
+
+function sourcesUnder(folder: string): string[] {
+  let entries: string[]
+  try {
+    entries = readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
+  } catch {
+    return []
+  }
+  return entries.filter((name) => name.endsWith('.ts')).map((name) => join(folder, name))
+}
+
+const files = [...layers, ...outside].flatMap(sourcesUnder)
+const sources = new Map(files.map((file) => [file, readFileSync(join(root, file), 'utf8')]))
+
+interface Imports {
+  readonly local: { readonly file: string; readonly typeOnly: boolean }[]
+  readonly packages: string[]
+}
+
+function importsOf(file: string, source: string): Imports {
+  const local: Imports['local'] = []
+  const packages: string[] = []
+  const pattern =
+    /(?:^|\n)\s*(import|export)\s+(type\s)?[^'"`;]*?from\s+'([^']+)'|import\(\s*'([^']+)'\s*\)|(?:^|\n)import\s+'([^']+)'/g
+  for (const match of source.matchAll(pattern)) {
+    const specifier = match[3] ?? match[4] ?? match[5]!
+    if (specifier.startsWith('.')) {
+      const target = relative(root, resolve(root, dirname(file), specifier))
+      local.push({ file: target, typeOnly: match[2] !== undefined })
+    } else packages.push(specifier)
+  }
+  return { local, packages }
+}
+
+const graph = new Map([...sources].map(([file, source]) => [file, importsOf(file, source)]))
+const folderOf = (file: string): string => file.split('/')[0]!
+
+t.ok(files.length > 0, 'the sources are found')
+
+t.test('a folder imports only from folders below it', async (t) => {
+  const wrong: string[] = []
+  for (const [file, { local }] of graph) {
+    const from = layers.indexOf(folderOf(file))
+    if (from < 0) continue
+    for (const { file: target } of local)
+      if (layers.indexOf(folderOf(target)) < from) wrong.push(`${file} -> ${target}`)
+  }
+  t.same(wrong, [])
+})
+
+t.test('the engine knows the service only over its public interface', async (t) => {
+  const wrong: string[] = []
+  for (const [file, { local }] of graph)
+    if (folderOf(file) === 'engine')
+      for (const { file: target } of local)
+        if (!['engine', 'machines'].includes(folderOf(target))) wrong.push(`${file} -> ${target}`)
+  t.same(wrong, [])
+})
+
+t.test('every import names a file that exists', async (t) => {
+  const wrong: string[] = []
+  for (const [file, { local }] of graph)
+    for (const { file: target } of local) if (!sources.has(target)) wrong.push(`${file} -> ${target}`)
+  t.same(wrong, [])
+})
+
+t.test('there are no import cycles', async (t) => {
+  const state = new Map<string, 'open' | 'done'>()
+  const cycles: string[] = []
+  const visit = (file: string, path: readonly string[]): void => {
+    if (state.get(file) === 'done') return
+    if (state.get(file) === 'open') {
+      cycles.push([...path.slice(path.indexOf(file)), file].join(' -> '))
+      return
+    }
+    state.set(file, 'open')
+    for (const { file: target, typeOnly } of graph.get(file)?.local ?? []) if (!typeOnly) visit(target, [...path, file])
+    state.set(file, 'done')
+  }
+  for (const file of graph.keys()) visit(file, [])
+  t.same(cycles, [])
+})
+
+t.test('there are no dead files', async (t) => {
+  const reached = new Set<string>()
+  const reach = (file: string): void => {
+    if (reached.has(file)) return
+    reached.add(file)
+    for (const { file: target } of graph.get(file)?.local ?? []) reach(target)
+  }
+  for (const file of files) if (isEntry(file)) reach(file)
+  t.same(
+    files.filter((file) => !reached.has(file)),
+    [],
+  )
+  const used = new Set<string>()
+  const use = (file: string): void => {
+    if (used.has(file)) return
+    used.add(file)
+    for (const { file: target } of graph.get(file)?.local ?? []) use(target)
+  }
+  use('cli/main.ts')
+  t.same(
+    files.filter((file) => product.has(folderOf(file)) && !used.has(file)),
+    [],
+    'everything in the product is reached from its one binary',
+  )
+})
+
+t.test('libraries that belong to one place are imported only there', async (t) => {
+  const wrong: string[] = []
+  for (const [file, { packages }] of graph)
+    for (const name of packages) {
+      const owner = Object.keys(confined).find((library) => name === library || name.startsWith(`${library}/`))
+      if (owner !== undefined && !confined[owner]!.test(file)) wrong.push(`${file} -> ${name}`)
+    }
+  t.same(wrong, [])
+})
+
+t.test('the machines know no clock, no randomness and no input or output', async (t) => {
+  const impure =
+    /\bDate\.now\b|\bnew Date\(\)|\bMath\.random\b|\bperformance\.now\b|\brandomBytes\b|\brandomUUID\b|from 'node:(fs|net|http|child_process|timers|os)/
+  t.same(
+    [...sources].filter(([file, source]) => folderOf(file) === 'machines' && impure.test(source)).map(([file]) => file),
+    [],
+  )
+})
+
+t.test('no product file is longer than can be read in a sitting', async (t) => {
+  const long = [...sources]
+    .map(([file, source]) => ({ file, lines: source.split('\n').length - 1 }))
+    .filter(({ file, lines }) => product.has(folderOf(file)) && lines > fileLinesMax)
+  t.same(long, [])
+})
+
+t.test('no source holds a note to do it later', async (t) => {
+  const notes = new RegExp(`\\b(${['TO', 'DO'].join('')}|${['FIX', 'ME'].join('')}|${['X', 'XX'].join('')})\\b`)
+  t.same(
+    [...sources].filter(([, source]) => notes.test(source)).map(([file]) => file),
+    [],
+  )
+})
