@@ -12,6 +12,7 @@ import { interleave, median, medianOfRatios } from './statistics.ts'
 import { formatRequest, type Target, targetOf } from './wire.ts'
 
 const CLIENTS_MAX = 256
+const WARM_UP_MS = 2_000
 
 interface Rig {
   readonly load: Child
@@ -58,6 +59,15 @@ function cycleScript(rig: Rig, calls: 3 | 6, token: string): Script {
   return { kind: 'cycle', calls, project: 'bench', token, runners: rig.runners }
 }
 
+/** Code that is not yet compiled says nothing about the service; what follows is measured warm. */
+async function warmUp(context: Context, rig: Rig): Promise<void> {
+  context.say('warming up')
+  for (const { child, target } of [rig.ceiling, { child: rig.service.child, target: rig.service.target }]) {
+    const script = cycleScript(rig, 6, rig.service.token)
+    await measure(rig.load, child, { target, clients: 64, warmupMs: 500, durationMs: WARM_UP_MS, script })
+  }
+}
+
 type Side = 'ceiling' | 'service'
 
 async function rounds(context: Context, rig: Rig, calls: 3 | 6, clients: number): Promise<Record<Side, Measured[]>> {
@@ -81,8 +91,8 @@ function noteOf(sides: Record<Side, Measured[]>): string {
   const of = (side: Side, read: (measured: Measured) => number): number => median(sides[side].map(read))
   const empty = sides.service.reduce((sum, measured) => sum + measured.emptyPolls, 0)
   return [
-    `server busy ${percent(of('service', (m) => m.serverBusy))}`,
-    `ceiling's ${percent(of('ceiling', (m) => m.serverBusy))}`,
+    `CPU a call ${of('service', (m) => m.serverCpuUsPerCall).toFixed(0)} us, the ceiling's ${of('ceiling', (m) => m.serverCpuUsPerCall).toFixed(0)}`,
+    `busy ${percent(of('service', (m) => m.serverBusy))} and ${percent(of('ceiling', (m) => m.serverBusy))}`,
     `client CPU ${percent(of('service', (m) => m.clientCpu))}, at the ceiling ${percent(of('ceiling', (m) => m.clientCpu))}`,
     `create p99 ${of('service', (m) => m.latencyMs.create!.p99).toFixed(1)} ms`,
     ...(empty > 0 ? [`${empty} empty polls`] : []),
@@ -140,6 +150,7 @@ async function ceilingFinding(context: Context, rig: Rig): Promise<Finding> {
 async function run(context: Context): Promise<readonly Finding[]> {
   const rig = await assemble(context)
   try {
+    await warmUp(context, rig)
     const findings: Finding[] = [await ceilingFinding(context, rig)]
     for (const clients of [1, 16, 64, CLIENTS_MAX]) {
       context.say(`six calls, ${clients} clients`)

@@ -54,7 +54,7 @@ async function eventsOf(context: Context, rig: Rig): Promise<Finding> {
     durationMs,
     script: { kind: 'events', perPost, runs: rig.runs },
   } as const
-  await measure(rig.load, service.child, { ...job, durationMs: 400 })
+  await measure(rig.load, service.child, { ...job, durationMs: 1_500 })
   const text = await service.sampleEvent('greeting_composed')
   const results = await interleave<Measured | Commits, 'raw' | 'service'>(context.quick ? 3 : 5, {
     raw: () => rig.limits.ask<Commits>('commits', { home, text, batch: BATCH, durationMs: durationMs / 2 }),
@@ -74,6 +74,7 @@ async function eventsOf(context: Context, rig: Rig): Promise<Finding> {
     note:
       `text of ${text.length} bytes; post p99 ${median(measured.map((m) => m.latencyMs.events!.p99)).toFixed(1)} ms; ` +
       `server busy ${Math.round(median(measured.map((m) => m.serverBusy)) * 100)} %, ` +
+      `CPU an event ${(median(measured.map((m) => m.serverCpuUsPerCall)) / perPost).toFixed(1)} us, ` +
       `client CPU ${Math.round(median(measured.map((m) => m.clientCpu)) * 100)} %`,
   }
 }

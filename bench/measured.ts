@@ -8,6 +8,8 @@ import type { Usage } from './probe.ts'
 export interface Measured extends LoadResult {
   /** Share of one core that all threads of the server used. */
   readonly serverCpu: number
+  /** Time of all cores for one call, microseconds: says the same on a busy machine. */
+  readonly serverCpuUsPerCall: number
   /** Share of the time that the server's event loop was busy; 1: it was the limit. */
   readonly serverBusy: number
   /** Calls for each second in which the server's event loop was busy: what it could do with a faster client. */
@@ -32,15 +34,13 @@ function pause(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms))
 }
 
-function spent(
-  result: LoadResult,
-  before: Usage,
-  after: Usage,
-): { serverCpu: number; serverBusy: number; callsPerBusySecond: number } {
+function spent(result: LoadResult, before: Usage, after: Usage): Omit<Measured, keyof LoadResult> {
   const ms = after.atMs - before.atMs
   const busy = (after.activeMs - before.activeMs) / ms
+  const serverCpu = (after.cpuMs - before.cpuMs) / ms
   return {
-    serverCpu: (after.cpuMs - before.cpuMs) / ms,
+    serverCpu,
+    serverCpuUsPerCall: (serverCpu / result.callsPerSecond) * 1e6,
     serverBusy: busy,
     callsPerBusySecond: result.callsPerSecond / busy,
   }

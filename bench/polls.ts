@@ -55,7 +55,8 @@ function findingOf(bare: readonly Measured[], service: readonly Measured[]): Fin
     note:
       `on the wire ${Math.round(median(calls(service)))}/s and ${Math.round(median(calls(bare)))}/s ` +
       `(ratio ${medianOfRatios(calls(service), calls(bare)).toFixed(2)}); server busy ` +
-      `${share(median(service.map((m) => m.serverBusy)))} and ${share(median(bare.map((m) => m.serverBusy)))}`,
+      `${share(median(service.map((m) => m.serverBusy)))} and ${share(median(bare.map((m) => m.serverBusy)))}; CPU a poll ` +
+      `${median(service.map((m) => m.serverCpuUsPerCall)).toFixed(1)} and ${median(bare.map((m) => m.serverCpuUsPerCall)).toFixed(1)} us`,
   }
 }
 

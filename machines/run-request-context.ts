@@ -58,7 +58,7 @@ export interface RunRequestInternal {
   readonly lost_accepts: number
   /** Runs that failed and were queued again by the retry policy. */
   readonly retries: number
-  readonly last_post?: LastPost
+  readonly last_post?: LastPost | undefined
 }
 
 /** Optional members may be set to undefined, which JSON leaves out: clearing is one assignment, no copy. */
@@ -230,6 +230,11 @@ export interface Requeue extends MessageBody {
   readonly type: 'requeue'
 }
 
+/** The log was restored from a backup: runners may hold attempts that it knows nothing of. */
+export interface Restored extends MessageBody {
+  readonly type: 'restored'
+}
+
 /** From an operator, who gives a lost run up. */
 export interface Fail extends MessageBody {
   readonly type: 'fail'
@@ -291,6 +296,7 @@ export type RunRequestBody =
   | OfferAborted
   | Cancel
   | Requeue
+  | Restored
   | Fail
   | RunnerSessionStarted
   | OfferExpired

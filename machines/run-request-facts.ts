@@ -130,6 +130,8 @@ function reasonOf(message: RunRequestMessage): string {
       return 'the poll ended before the offer reached its runner'
     case 'lease_expired':
       return 'nothing was heard of its runner for the length of the lease'
+    case 'restored':
+      return 'the service was restored from a backup'
     case 'release':
       return 'its runner gave it back'
     default:

@@ -85,6 +85,7 @@ const machineSetup = setup({
     lose: assign(({ context, event }) => moves.lose(context, event)),
     requeue: assign(({ context, event }) => moves.requeue(context, event)),
     retry: assign(({ context, event }) => moves.retry(context, event)),
+    fence: assign(({ context }) => moves.fence(context)),
     /** Nothing of the request changes, but the step counts: without it XState hands back the same snapshot. */
     touch: assign(() => UNCHANGED),
 
@@ -163,6 +164,7 @@ export const runRequestMachine = machineSetup.createMachine({
         not_before_reached: { guard: 'notReady', actions: 'ready' },
         cancel: { target: 'cancelled', actions: ['clearTimers', 'cancelNow', 'emitCancelled'] },
         expires_at_reached: { target: 'cancelled', actions: ['clearTimers', 'cancelNow', 'emitCancelled'] },
+        restored: { actions: ['fence', 'emitRequeued'] },
       },
     },
     offered: {
@@ -210,6 +212,7 @@ export const runRequestMachine = machineSetup.createMachine({
           { guard: 'sameOffer', target: 'queued', actions: requeue },
         ],
         runner_session_started: { guard: 'sessionEnded', target: 'queued', actions: requeue },
+        restored: { target: 'queued', actions: ['fence', ...requeue] },
         cancel: { target: 'cancelled', actions: ['clearTimers', 'cancelNow', 'emitCancelled'] },
       },
     },
@@ -241,6 +244,7 @@ export const runRequestMachine = machineSetup.createMachine({
           { guard: 'sameAttempt', target: 'queued', actions: requeueOpenRun },
         ],
         runner_session_started: { guard: 'sessionEnded', target: 'queued', actions: requeueOpenRun },
+        restored: { target: 'lost', actions: ['fence', 'lose', 'emitLost'] },
         cancel: { target: 'cancelling', actions: ['requestCancel', 'emitCancelRequested', armGrace] },
       },
     },
@@ -255,6 +259,7 @@ export const runRequestMachine = machineSetup.createMachine({
         ],
         lease_expired: { guard: 'sameAttempt', target: 'lost', actions: ['lose', 'emitLost'] },
         runner_session_started: { guard: 'sessionEnded', target: 'lost', actions: ['lose', 'emitLost'] },
+        restored: { target: 'lost', actions: ['fence', 'lose', 'emitLost'] },
         timeout_reached: {
           guard: 'sameAttempt',
           target: 'cancelling',
@@ -287,6 +292,7 @@ export const runRequestMachine = machineSetup.createMachine({
           { guard: 'sessionEndedTimedOut', target: 'failed', actions: failOpenRun },
           { guard: 'sessionEnded', target: 'cancelled', actions: endCancelled },
         ],
+        restored: { target: 'cancelled', actions: ['fence', ...endCancelled] },
       },
     },
     lost: {
@@ -305,6 +311,7 @@ export const runRequestMachine = machineSetup.createMachine({
           { guard: 'holds', target: 'failed', actions: failOpenRun },
         ],
         requeue: { target: 'queued', actions: requeueOpenRun },
+        restored: { actions: ['fence', 'emitLost'] },
         fail: { target: 'failed', actions: failOpenRun },
         cancel: {
           target: 'cancelled',
@@ -329,6 +336,7 @@ export const runRequestModule: MachineModule<RunRequestContext, RunRequestBody> 
     'offer_expired',
     'lease_expired',
     'runner_session_started',
+    'restored',
     'not_before_reached',
     'expires_at_reached',
     'timeout_reached',

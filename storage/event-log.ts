@@ -7,10 +7,11 @@ import { randomBytes } from 'node:crypto'
 import { CorruptRow } from './checked-text.ts'
 import { HEAD_EPOCH, HEAD_FLOOR, HEAD_LAST, HEAD_SCHEMA, type LogTables } from './environments.ts'
 import { HomeRefused } from './home-refused.ts'
+import { identityOf } from './identity.ts'
 import type { EventPage, NewEvent, Step, StoredEvent } from './journal.ts'
 import { type Batch, decodeBatch, encodeBatch } from './redo.ts'
 
-/** The shape of both environments. A change of it needs a new number; see docs/OPERATIONS.md. */
+/** The shape of both environments. A change of it needs a new number. */
 export const SCHEMA_VERSION = 1
 
 /** Applied redo rows deleted by one commit: more than a turn makes, few enough not to be felt. */
@@ -132,7 +133,7 @@ export class EventLog {
           `the view is at batch ${batch}, and the log has no redo of batch ${expected}: restore a backup`,
         )
       }
-      yield decodeBatch(text)
+      yield decodeBatch(text, (sequence) => this.#eventAt(sequence))
     }
   }
 
@@ -185,6 +186,13 @@ export class EventLog {
     } catch (error) {
       throw named(error, sequence)
     }
+  }
+
+  #eventAt(sequence: number): NewEvent {
+    const text = this.event(sequence)
+    if (text === undefined) throw new HomeRefused('corrupt', `event ${sequence} is missing: restore a backup`)
+    const { id, project, traceId } = identityOf(text)
+    return { id, project, traceId, text }
   }
 
   /** Another process that writes this log would give a sequence twice: found before the write, in its transaction. */

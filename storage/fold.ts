@@ -7,7 +7,7 @@ import type { Term } from '../machines/machine.ts'
 import type { NewEvent, OutboxKey, OutboxRow, Step, TimerRow } from './journal.ts'
 import type { Batch } from './redo.ts'
 
-export interface EventIdEntry {
+interface EventIdEntry {
   readonly id: string
   readonly project: string
   readonly traceId: string | null
@@ -16,15 +16,22 @@ export interface EventIdEntry {
   readonly next: EventIdEntry | undefined
 }
 
-export interface TermChange {
-  readonly kind: string
-  readonly id: string
+interface TermChange {
   readonly term: Term
+  /** Whether the view has the row, and whether it shall have it. */
   readonly before: boolean
   after: boolean
 }
 
-export interface TimerChange {
+interface EntityChange {
+  readonly kind: string
+  readonly id: string
+  record: string
+  /** Few: searched one after the other, which is cheaper than a key for each. */
+  readonly terms: TermChange[]
+}
+
+interface TimerChange {
   readonly kind: string
   readonly id: string
   readonly name: string
@@ -33,7 +40,7 @@ export interface TimerChange {
   readonly row: TimerRow | undefined
 }
 
-export interface OutboxChange {
+interface OutboxChange {
   readonly key: OutboxKey
   /** Undefined: consumed. */
   readonly row: OutboxRow | undefined
@@ -59,13 +66,12 @@ export class Fold {
   /** Steps and events taken in: the measure of the work to apply. */
   weight = 0
 
-  /** kind -> id -> record. */
-  readonly records = new Map<string, Map<string, string>>()
+  /** kind -> id -> change. */
+  readonly entities = new Map<string, Map<string, EntityChange>>()
   readonly eventIds = new Map<string, EventIdEntry>()
   /** Trace id or item id -> sequences, ascending. */
   readonly traces = new Map<string, number[]>()
   readonly items = new Map<string, number[]>()
-  readonly terms = new Map<string, TermChange>()
   readonly timers = new Map<string, TimerChange>()
   readonly outbox = new Map<string, OutboxChange>()
   /** scope -> key -> value. */
@@ -86,6 +92,11 @@ export class Fold {
     this.lastBatch = batch.batch
     this.lastSequence = batch.lastSequence
     this.weight += batch.steps.length + batch.looseEvents.length
+  }
+
+  /** The actor's record, if a step of it is in this fold. */
+  record(kind: string, id: string): string | undefined {
+    return this.entities.get(kind)?.get(id)?.record
   }
 
   /** Sequence of an event in this fold. */
@@ -111,9 +122,16 @@ export class Fold {
   }
 
   #step(step: Step): void {
-    two(this.records, step.kind).set(step.id, step.record)
-    for (const term of step.termsRemoved) this.#term(step, term, false)
-    for (const term of step.termsAdded) this.#term(step, term, true)
+    const ofKind = two(this.entities, step.kind)
+    let entity = ofKind.get(step.id)
+    if (entity === undefined) {
+      entity = { kind: step.kind, id: step.id, record: step.record, terms: [] }
+      ofKind.set(step.id, entity)
+    } else {
+      entity.record = step.record
+    }
+    for (const term of step.termsRemoved) setTerm(entity.terms, term, false)
+    for (const term of step.termsAdded) setTerm(entity.terms, term, true)
     for (const timer of step.timersCleared) this.#timer(step, timer.name, timer.dueMs, undefined)
     for (const timer of step.timersSet) this.#timer(step, timer.name, timer.dueMs, timer)
     for (const row of step.outbox) {
@@ -123,16 +141,6 @@ export class Fold {
     if (step.consumed !== undefined) this.#consume(step.consumed)
     const reserved = step.reservation
     if (reserved !== undefined) two(this.reservations, reserved.scope).set(reserved.key, reserved.value)
-  }
-
-  #term(step: Step, term: Term, present: boolean): void {
-    const name = `${step.kind}\n${term.index}\n${term.order}\n${step.id}\n${term.value}`
-    const change = this.terms.get(name)
-    if (change === undefined) {
-      this.terms.set(name, { kind: step.kind, id: step.id, term, before: !present, after: present })
-    } else {
-      change.after = present
-    }
   }
 
   #timer(step: Step, name: string, dueMs: number, row: TimerRow | undefined): void {
@@ -152,6 +160,18 @@ export class Fold {
     if (traceId !== null) append(this.traces, traceId, sequence)
     if (itemId !== undefined) append(this.items, itemId, sequence)
   }
+}
+
+/** The first word about a row tells whether the view has it; the last one whether it shall. */
+function setTerm(changes: TermChange[], term: Term, present: boolean): void {
+  for (const change of changes) {
+    const { index, value, order } = change.term
+    if (value === term.value && index === term.index && order === term.order) {
+      change.after = present
+      return
+    }
+  }
+  changes.push({ term, before: !present, after: present })
 }
 
 function append(histories: Map<string, number[]>, id: string, sequence: number): void {

@@ -1,5 +1,5 @@
 /** Why a home is not opened. Found before anything in it is changed; the sentence says what to do. */
-export type HomeRefusal =
+type HomeRefusal =
   | 'locked'
   | 'schema_version'
   | 'view_of_another_log'

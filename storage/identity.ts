@@ -1,5 +1,5 @@
 /** What the indexes know of an event, read back from its text: for retention and for `verify`. */
-export interface EventIdentity {
+interface EventIdentity {
   readonly id: string
   readonly project: string
   readonly traceId: string | null

@@ -28,9 +28,9 @@ const HOLDER_ANSWER_MS = 1_000
 const HOME_MODE = 0o700
 
 /** Takes the lock, making the home if need be. Throws HomeRefused `locked`, naming the holder, having changed nothing. */
-export function lockInstance(home: string): Promise<InstanceLock> {
+export async function lockInstance(home: string): Promise<InstanceLock> {
   mkdirSync(home, { recursive: true, mode: HOME_MODE })
-  return process.platform === 'linux' ? lockBySocket(home) : Promise.resolve(lockByFile(home))
+  return process.platform === 'linux' ? lockBySocket(home) : lockByFile(home)
 }
 
 function refusal(home: string, holder: string): HomeRefused {
@@ -74,7 +74,10 @@ function askHolder(address: string): Promise<string> {
   })
 }
 
-/** Made complete under another name, then linked: whoever reads the lock file reads a whole process id. */
+/**
+ * Made complete under another name, then linked: whoever reads the lock file reads a whole process id. Two that
+ * find the same dead holder in the same instant may both go on; the log's fence ends the second at its first write.
+ */
 function lockByFile(home: string): InstanceLock {
   const path = join(home, 'lock')
   const draft = `${path}.${process.pid}`

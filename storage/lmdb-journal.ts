@@ -118,7 +118,7 @@ export class LmdbJournal implements Journal {
   }
 
   actor(kind: string, id: string): string | undefined {
-    return this.#applier.overlay((fold) => fold.records.get(kind)?.get(id)) ?? this.#view.record(kind, id)
+    return this.#applier.overlay((fold) => fold.record(kind, id)) ?? this.#view.record(kind, id)
   }
 
   eventSequence(project: string, traceId: string | null, eventId: string): number | undefined {
@@ -164,9 +164,10 @@ export class LmdbJournal implements Journal {
   count(kind: string, index: string, value: string): number {
     let count = this.#view.count(kind, index, value)
     for (const fold of this.#applier.folds()) {
-      for (const change of fold.terms.values()) {
-        if (change.kind !== kind || change.term.index !== index || change.term.value !== value) continue
-        count += Number(change.after) - Number(change.before)
+      for (const { terms } of fold.entities.get(kind)?.values() ?? []) {
+        for (const { term, before, after } of terms) {
+          if (term.index === index && term.value === value) count += Number(after) - Number(before)
+        }
       }
     }
     return count
@@ -209,7 +210,7 @@ export class LmdbJournal implements Journal {
     this.#assertWritable()
     return this.#applier.exclusive(() => {
       const idle = entities.filter(
-        ({ kind, id }) => this.#applier.overlay((fold) => fold.records.get(kind)?.get(id)) === undefined,
+        ({ kind, id }) => this.#applier.overlay((fold) => fold.record(kind, id)) === undefined,
       )
       return this.#view.removeEntities(idle)
     })

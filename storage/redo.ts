@@ -1,7 +1,7 @@
 /**
  * A batch as the log keeps it until the view holds it: one JSON text, self-contained, made by joining texts that
- * exist already (an actor's record is put in as it is, never quoted again). Events are in it by identity; their
- * texts are rows of their own.
+ * exist already (an actor's record is put in as it is, never quoted again). Of the
+ * events it holds the range; they are rows of their own, in the same transaction.
  */
 import type { Term } from '../machines/machine.ts'
 import type { NewEvent, OutboxRow, Step, TimerRow } from './journal.ts'
@@ -17,13 +17,14 @@ export interface Batch {
 
 const quote = JSON.stringify
 
+/** Events by number; of their identity only the items are not in their texts for certain: `,"e":2,"w":[[1,"wi_1"]]`. */
 function eventsText(events: readonly NewEvent[]): string {
-  let text = ''
-  for (const event of events) {
-    const item = event.itemId === undefined ? '' : `,${quote(event.itemId)}`
-    text += `${text === '' ? '' : ','}[${quote(event.id)},${quote(event.project)},${quote(event.traceId)}${item}]`
+  let items = ''
+  for (let i = 0; i < events.length; i += 1) {
+    const itemId = events[i]!.itemId
+    if (itemId !== undefined) items += `${items === '' ? '' : ','}[${i},${quote(itemId)}]`
   }
-  return text
+  return items === '' ? `,"e":${events.length}` : `,"e":${events.length},"w":[${items}]`
 }
 
 function termsText(terms: readonly Term[]): string {
@@ -36,7 +37,7 @@ function termsText(terms: readonly Term[]): string {
 
 function stepText(step: Step): string {
   let text = `{"k":${quote(step.kind)},"i":${quote(step.id)},"v":${step.version},"r":${step.record}`
-  if (step.events.length > 0) text += `,"e":[${eventsText(step.events)}]`
+  if (step.events.length > 0) text += eventsText(step.events)
   if (step.termsAdded.length > 0) text += `,"+":[${termsText(step.termsAdded)}]`
   if (step.termsRemoved.length > 0) text += `,"-":[${termsText(step.termsRemoved)}]`
   if (step.timersSet.length > 0) {
@@ -57,19 +58,25 @@ function stepText(step: Step): string {
 export function encodeBatch(batch: Batch): string {
   let steps = ''
   for (const step of batch.steps) steps += steps === '' ? stepText(step) : `,${stepText(step)}`
-  const loose = batch.looseEvents.length > 0 ? `,"e":[${eventsText(batch.looseEvents)}]` : ''
+  const loose = batch.looseEvents.length > 0 ? eventsText(batch.looseEvents) : ''
   return `{"b":${batch.batch},"f":${batch.firstSequence},"l":${batch.lastSequence},"s":[${steps}]${loose}}`
 }
 
-type EventEntry = [id: string, project: string, traceId: string | null, itemId?: string]
+/** Reads an event of the batch from the log, by its sequence. */
+type EventAt = (sequence: number) => NewEvent
+
+interface EventsEntry {
+  e?: number
+  w?: [position: number, itemId: string][]
+}
+
 type TermEntry = [index: string, value: string, order: string]
 
-interface StepEntry {
+interface StepEntry extends EventsEntry {
   k: string
   i: string
   v: number
   r: unknown
-  e?: EventEntry[]
   '+'?: TermEntry[]
   '-'?: TermEntry[]
   t?: [name: string, dueMs: number, generation: number, message: object][]
@@ -79,9 +86,10 @@ interface StepEntry {
   y?: [scope: string, key: string, value: string]
 }
 
-/** Replay needs no text: the log holds it. */
-function eventOf([id, project, traceId, itemId]: EventEntry): NewEvent {
-  return itemId === undefined ? { id, project, traceId, text: '' } : { id, project, traceId, itemId, text: '' }
+function eventsOf({ e = 0, w = [] }: EventsEntry, firstSequence: number, eventAt: EventAt): NewEvent[] {
+  const events = Array.from({ length: e }, (_, i) => eventAt(firstSequence + i))
+  for (const [position, itemId] of w) events[position] = { ...events[position]!, itemId }
+  return events
 }
 
 const termOf = ([index, value, order]: TermEntry): Term => ({ index, value, order })
@@ -98,13 +106,13 @@ const outboxOf = ([n, toKind, toId, message]: NonNullable<StepEntry['o']>[number
   message,
 })
 
-function stepOf(entry: StepEntry): Step {
+function stepOf(entry: StepEntry, firstSequence: number, eventAt: EventAt): Step {
   return {
     kind: entry.k,
     id: entry.i,
     version: entry.v,
     record: JSON.stringify(entry.r),
-    events: (entry.e ?? []).map(eventOf),
+    events: eventsOf(entry, firstSequence, eventAt),
     termsAdded: (entry['+'] ?? []).map(termOf),
     termsRemoved: (entry['-'] ?? []).map(termOf),
     timersSet: (entry.t ?? []).map(timerOf),
@@ -115,8 +123,14 @@ function stepOf(entry: StepEntry): Step {
   }
 }
 
-/** The batch that `encodeBatch` wrote; the events' texts are empty. Throws SyntaxError. */
-export function decodeBatch(text: string): Batch {
-  const { b, f, l, s, e } = JSON.parse(text) as { b: number; f: number; l: number; s: StepEntry[]; e?: EventEntry[] }
-  return { batch: b, firstSequence: f, lastSequence: l, steps: s.map(stepOf), looseEvents: (e ?? []).map(eventOf) }
+/** The batch that `encodeBatch` wrote. Throws SyntaxError, and what `eventAt` throws. */
+export function decodeBatch(text: string, eventAt: EventAt): Batch {
+  const { b, f, l, s, ...loose } = JSON.parse(text) as { b: number; f: number; l: number; s: StepEntry[] } & EventsEntry
+  let sequence = f
+  const steps = s.map((entry) => {
+    const step = stepOf(entry, sequence, eventAt)
+    sequence += step.events.length
+    return step
+  })
+  return { batch: b, firstSequence: f, lastSequence: l, steps, looseEvents: eventsOf(loose, sequence, eventAt) }
 }

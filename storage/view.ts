@@ -202,16 +202,17 @@ export class View {
 
   #putActors(fold: Fold): void {
     const { snapshots, entities, timers, outbox, reservations } = this.#tables
-    for (const [kind, records] of fold.records) {
-      for (const [id, record] of records) snapshots.put([kind, id], record)
-    }
     const counts = new Map<string, [Key, number]>()
-    for (const { kind, id, term, before, after } of fold.terms.values()) {
-      if (before === after) continue
-      const key = termKey(kind, term, id)
-      if (after) entities.put(key, '')
-      else entities.remove(key)
-      addToCount(counts, kind, term, after ? 1 : -1)
+    for (const ofKind of fold.entities.values()) {
+      for (const { kind, id, record, terms } of ofKind.values()) {
+        snapshots.put([kind, id], record)
+        for (const { term, before, after } of terms) {
+          if (before === after) continue
+          if (after) entities.put(termKey(kind, term, id), '')
+          else entities.remove(termKey(kind, term, id))
+          addToCount(counts, kind, term, after ? 1 : -1)
+        }
+      }
     }
     this.#putCounts(counts)
     for (const { dueMs, kind, id, name, row } of fold.timers.values()) {

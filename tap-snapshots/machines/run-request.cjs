@@ -27,6 +27,7 @@ absent:
   offer_aborted             refused illegal_move
   cancel                    refused illegal_move
   requeue                   refused illegal_move
+  restored                  refused illegal_move
   fail                      refused illegal_move
   runner_session_started    refused illegal_move
   offer_expired             refused illegal_move
@@ -56,6 +57,7 @@ queued:
   offer_aborted             refused illegal_move
   cancel                    -> cancelled; facts run_request_cancelled
   requeue                   refused illegal_move
+  restored                  stays; facts run_request_requeued
   fail                      refused illegal_move
   runner_session_started    refused illegal_move
   offer_expired             refused illegal_move
@@ -85,6 +87,7 @@ offered:
   offer_aborted             -> queued; facts run_request_released
   cancel                    -> cancelled; facts run_request_cancelled
   requeue                   refused illegal_move
+  restored                  -> queued; facts run_request_requeued
   fail                      refused illegal_move
   runner_session_started    -> queued; facts run_request_requeued
   offer_expired             -> queued; facts run_request_requeued
@@ -114,6 +117,7 @@ accepted:
   offer_aborted             refused illegal_move
   cancel                    -> cancelling; facts run_request_cancel_requested; arms grace
   requeue                   refused illegal_move
+  restored                  -> lost; facts run_request_lost
   fail                      refused illegal_move
   runner_session_started    -> queued; facts run_request_requeued; sends engine_run.close
   offer_expired             refused illegal_move
@@ -143,6 +147,7 @@ started:
   offer_aborted             refused illegal_move
   cancel                    -> cancelling; facts run_request_cancel_requested; arms grace
   requeue                   refused illegal_move
+  restored                  -> lost; facts run_request_lost
   fail                      refused illegal_move
   runner_session_started    -> lost; facts run_request_lost
   offer_expired             refused illegal_move
@@ -172,6 +177,7 @@ cancelling:
   offer_aborted             refused illegal_move
   cancel                    repeat already_cancelling
   requeue                   refused illegal_move
+  restored                  -> cancelled; facts run_request_cancelled; sends engine_run.close; clears grace
   fail                      refused illegal_move
   runner_session_started    -> cancelled; facts run_request_cancelled; sends engine_run.close; clears grace
   offer_expired             refused illegal_move
@@ -201,6 +207,7 @@ lost:
   offer_aborted             refused illegal_move
   cancel                    -> cancelled; facts run_request_cancelled; sends engine_run.close
   requeue                   -> queued; facts run_request_requeued; sends engine_run.close
+  restored                  stays; facts run_request_lost
   fail                      -> failed; facts run_request_failed; sends engine_run.close
   runner_session_started    refused illegal_move
   offer_expired             refused illegal_move
@@ -230,6 +237,7 @@ completed:
   offer_aborted             refused illegal_move
   cancel                    refused illegal_move
   requeue                   refused illegal_move
+  restored                  refused illegal_move
   fail                      refused illegal_move
   runner_session_started    refused illegal_move
   offer_expired             refused illegal_move
@@ -259,6 +267,7 @@ failed:
   offer_aborted             refused illegal_move
   cancel                    refused illegal_move
   requeue                   refused illegal_move
+  restored                  refused illegal_move
   fail                      refused illegal_move
   runner_session_started    refused illegal_move
   offer_expired             refused illegal_move
@@ -288,6 +297,7 @@ cancelled:
   offer_aborted             refused illegal_move
   cancel                    repeat already_cancelled
   requeue                   refused illegal_move
+  restored                  refused illegal_move
   fail                      refused illegal_move
   runner_session_started    refused illegal_move
   offer_expired             refused illegal_move
@@ -320,6 +330,7 @@ queued:
   offer_aborted             refused illegal_move
   cancel                    -> cancelled; facts run_request_cancelled; clears expires_at
   requeue                   refused illegal_move
+  restored                  stays; facts run_request_requeued
   fail                      refused illegal_move
   runner_session_started    refused illegal_move
   offer_expired             refused illegal_move
@@ -349,6 +360,7 @@ offered:
   offer_aborted             -> queued; facts run_request_released; arms expires_at
   cancel                    -> cancelled; facts run_request_cancelled; clears expires_at
   requeue                   refused illegal_move
+  restored                  -> queued; facts run_request_requeued; arms expires_at
   fail                      refused illegal_move
   runner_session_started    -> queued; facts run_request_requeued; arms expires_at
   offer_expired             -> queued; facts run_request_requeued; arms expires_at
@@ -378,6 +390,7 @@ accepted:
   offer_aborted             refused illegal_move
   cancel                    -> cancelling; facts run_request_cancel_requested; arms grace
   requeue                   refused illegal_move
+  restored                  -> lost; facts run_request_lost
   fail                      refused illegal_move
   runner_session_started    -> queued; facts run_request_requeued; sends engine_run.close; arms expires_at
   offer_expired             refused illegal_move
@@ -407,6 +420,7 @@ started:
   offer_aborted             refused illegal_move
   cancel                    -> cancelling; facts run_request_cancel_requested; arms grace
   requeue                   refused illegal_move
+  restored                  -> lost; facts run_request_lost
   fail                      refused illegal_move
   runner_session_started    -> lost; facts run_request_lost
   offer_expired             refused illegal_move
@@ -436,6 +450,7 @@ cancelling:
   offer_aborted             refused illegal_move
   cancel                    repeat already_cancelling
   requeue                   refused illegal_move
+  restored                  -> cancelled; facts run_request_cancelled; sends engine_run.close; clears timeout, grace, expires_at
   fail                      refused illegal_move
   runner_session_started    -> cancelled; facts run_request_cancelled; sends engine_run.close; clears timeout, grace, expires_at
   offer_expired             refused illegal_move
@@ -465,6 +480,7 @@ lost:
   offer_aborted             refused illegal_move
   cancel                    -> cancelled; facts run_request_cancelled; sends engine_run.close; clears timeout, expires_at
   requeue                   -> queued; facts run_request_requeued; sends engine_run.close; arms expires_at; clears timeout
+  restored                  stays; facts run_request_lost
   fail                      -> failed; facts run_request_failed; sends engine_run.close; clears timeout, expires_at
   runner_session_started    refused illegal_move
   offer_expired             refused illegal_move
@@ -494,6 +510,7 @@ completed:
   offer_aborted             refused illegal_move
   cancel                    refused illegal_move
   requeue                   refused illegal_move
+  restored                  refused illegal_move
   fail                      refused illegal_move
   runner_session_started    refused illegal_move
   offer_expired             refused illegal_move
@@ -523,6 +540,7 @@ failed:
   offer_aborted             refused illegal_move
   cancel                    -> cancelled; facts run_request_cancelled; clears not_before, expires_at
   requeue                   refused illegal_move
+  restored                  stays; facts run_request_requeued
   fail                      refused illegal_move
   runner_session_started    refused illegal_move
   offer_expired             refused illegal_move
@@ -552,6 +570,7 @@ cancelled:
   offer_aborted             refused illegal_move
   cancel                    repeat already_cancelled
   requeue                   refused illegal_move
+  restored                  refused illegal_move
   fail                      refused illegal_move
   runner_session_started    refused illegal_move
   offer_expired             refused illegal_move

@@ -140,7 +140,7 @@ t.test('a graceful stop answers parked polls and refuses what comes later', asyn
 })
 
 t.test('while the service refuses writes it says why, and reads go on', async (t) => {
-  const { MemoryJournal } = await import('../../storage/memory.ts')
+  const { MemoryJournal } = await import('../storage/memory.ts')
   const journal = new MemoryJournal()
   const s = await startTestService(t, {}, { openJournal: async () => journal })
   await s.project('greeter')

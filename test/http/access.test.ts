@@ -2,12 +2,12 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { pino } from 'pino'
 import t from 'tap'
-import { accessTable } from '../../http/access-table.ts'
 import { createMetrics } from '../../http/metrics.ts'
 import type { Route } from '../../http/route.ts'
 import { allRoutes } from '../../http/routes.ts'
 import { ROLES } from '../../machines/documents/token.ts'
 import { ROLE_RIGHTS } from '../../runtime/rights.ts'
+import { accessTable } from './access-table.ts'
 import { startTestService, type TestService } from './service-harness.ts'
 
 /** The routes of a service like the one under test, as data. */

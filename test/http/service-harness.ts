@@ -11,7 +11,7 @@ import { pino } from 'pino'
 import type { Test } from 'tap'
 import { type Service, type ServiceOptions, startService } from '../../http/service.ts'
 import { defaultSettings, type Settings } from '../../runtime/settings.ts'
-import { MemoryJournal } from '../../storage/memory.ts'
+import { MemoryJournal } from '../storage/memory.ts'
 
 export interface Reply {
   readonly status: number

@@ -60,6 +60,7 @@ export const MESSAGES = {
   offer_aborted: at(6, { type: 'offer_aborted', ...post }),
   cancel: at(8, { type: 'cancel', by: BY, reason: 'not needed' }),
   requeue: at(9, { type: 'requeue', by: BY }),
+  restored: at(9, { type: 'restored', by: BY }),
   fail: at(9, { type: 'fail', by: BY, message: 'the machine burnt down' }),
   runner_session_started: at(9, { type: 'runner_session_started', runner_id: RUNNER }),
   offer_expired: at(31, { type: 'offer_expired', ...post, counted: true }),

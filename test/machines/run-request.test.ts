@@ -48,6 +48,27 @@ t.test('a request that waits for approval or for its time is not offered', (t) =
   t.end()
 })
 
+t.test('a restored log fences every attempt that it cannot know of, and hands out nothing that may have begun', (t) => {
+  const fenced = (snapshot: SnapshotOf<any>) => {
+    const { value, context } = step(module, snapshot, M.restored).snapshot
+    return [value, context.attempt]
+  }
+  const known = states()
+  t.same(fenced(known.queued!), ['queued', known.queued!.context.attempt + 1_000])
+  t.same(fenced(known.offered!), ['queued', known.offered!.context.attempt + 1_001])
+  t.same(fenced(known.accepted!), ['lost', known.accepted!.context.attempt + 1_000])
+  t.same(fenced(known.started!), ['lost', known.started!.context.attempt + 1_000])
+  t.same(fenced(known.lost!), ['lost', known.lost!.context.attempt + 1_000])
+  t.same(fenced(known.cancelling!), ['cancelled', known.cancelling!.context.attempt + 1_000])
+  const late = step(
+    module,
+    step(module, known.started!, M.restored).snapshot,
+    at(40, { type: 'completed', ...post(1), result: {}, digest: 'd' }),
+  )
+  t.equal(late.refused, 'stale_attempt')
+  t.end()
+})
+
 t.test('only the holder of the current attempt is heard, and must name it from the second on', (t) => {
   const second = run(M.create, offer, M.offer_expired, offer)
   t.equal(second.context.attempt, 2)

@@ -8,7 +8,7 @@ import { Quarantined } from '../../runtime/reader.ts'
 import { createRuntime } from '../../runtime/runtime.ts'
 import { defaultSettings } from '../../runtime/settings.ts'
 import { type Journal, JournalFailure, type Step } from '../../storage/journal.ts'
-import { MemoryJournal } from '../../storage/memory.ts'
+import { MemoryJournal } from '../storage/memory.ts'
 import { toyModule } from './toy.ts'
 import { TurnedNature } from './turned-nature.ts'
 

@@ -19,13 +19,22 @@ function batches(count: number): Batch[] {
   })
 }
 
+/** The log's part in reading a redo: the batch's events by sequence, without their items. */
+function eventsOf({ steps, looseEvents, firstSequence }: Batch) {
+  const events = [...steps.flatMap((made) => made.events), ...looseEvents]
+  return (sequence: number) => {
+    const { id, project, traceId, text } = events[sequence - firstSequence]!
+    return { id, project, traceId, text }
+  }
+}
+
 t.test('a batch comes back from its redo as it went in, but for the texts of its events', (t) => {
   for (const batch of [
     ...batches(40),
     { ...batches(1)[0]!, looseEvents: [event('x', { traceId: 't', itemId: 'i' }), event('y')] },
   ]) {
     const bare = (given: Batch) => JSON.parse(JSON.stringify(given), (key, value) => (key === 'text' ? '' : value))
-    t.same(decodeBatch(encodeBatch(batch)), bare(batch))
+    t.same(bare(decodeBatch(encodeBatch(batch), eventsOf(batch))), bare(batch))
   }
   t.end()
 })
@@ -40,7 +49,7 @@ t.test('an actor record is in the redo once, unquoted, and comes back as the sam
     looseEvents: [],
   }
   t.ok(encodeBatch(batch).includes(record))
-  t.equal(decodeBatch(encodeBatch(batch)).steps[0]!.record, record)
+  t.equal(decodeBatch(encodeBatch(batch), eventsOf(batch)).steps[0]!.record, record)
   t.end()
 })
 
@@ -51,7 +60,7 @@ t.test('the same view, whether batches are folded one by one, all together, or e
     const view = new View(environments.view)
     for (const part of parts) {
       const fold = new Fold()
-      for (const batch of part) fold.add(decodeBatch(encodeBatch(batch)))
+      for (const batch of part) fold.add(decodeBatch(encodeBatch(batch), eventsOf(batch)))
       await view.write(fold, 'e')
       if (twice) await view.write(fold, 'e')
     }

@@ -1,6 +1,6 @@
 import t from 'tap'
-import { MemoryJournal } from '../../storage/memory.ts'
 import { journalContract } from './contract.ts'
+import { MemoryJournal } from './memory.ts'
 import { append, event, step } from './steps.ts'
 
 journalContract(t, async () => new MemoryJournal())

@@ -4,7 +4,7 @@ import { createDispatcher } from '../../../runtime/dispatch/dispatcher.ts'
 import { silentLogger } from '../../../runtime/log.ts'
 import { createRuntime } from '../../../runtime/runtime.ts'
 import { defaultSettings } from '../../../runtime/settings.ts'
-import { MemoryJournal } from '../../../storage/memory.ts'
+import { MemoryJournal } from '../../storage/memory.ts'
 import { createMessage, FakeNature, offered, poll, requestId } from './fake.ts'
 
 function open(journal: MemoryJournal) {

@@ -3,7 +3,7 @@
  * everything in plain maps and sorts when asked; nothing in it is meant to be fast.
  */
 
-import { identityOf } from './identity.ts'
+import { identityOf } from '../../storage/identity.ts'
 import type {
   Commit,
   EventPage,
@@ -20,9 +20,9 @@ import type {
   TimerRow,
   TrimCut,
   TrimStep,
-} from './journal.ts'
-import { JournalFailure } from './journal.ts'
-import { assertStep } from './keys.ts'
+} from '../../storage/journal.ts'
+import { JournalFailure } from '../../storage/journal.ts'
+import { assertStep } from '../../storage/keys.ts'
 
 type Done = (failure: JournalFailure | null, commit: Commit | null) => void
 type DueTimer = TimerRow & { readonly kind: string; readonly id: string }

@@ -1,5 +1,5 @@
 /** The table of rights for the documentation, made from the route list: what it says is what the gate checks. */
-import type { Route } from './route.ts'
+import type { Route } from '../../http/route.ts'
 
 const RUNNER_WORDS = {
   own: 'its own path',

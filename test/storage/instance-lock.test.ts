@@ -1,0 +1,45 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import { lockInstance } from '../../storage/instance-lock.ts'
+
+/** Runs the test as on another platform. */
+function onPlatform(t: Test, platform: string): void {
+  const real = Object.getOwnPropertyDescriptor(process, 'platform')!
+  Object.defineProperty(process, 'platform', { ...real, value: platform })
+  t.teardown(() => Object.defineProperty(process, 'platform', real))
+}
+
+t.test('the lock is given once, and again after it is released', async (t) => {
+  const home = join(t.testdir(), 'home')
+  const lock = await lockInstance(home)
+  await t.rejects(lockInstance(home), { code: 'locked', message: /is in use by process \d+/ })
+  await lock.release()
+  await (await lockInstance(home)).release()
+})
+
+t.test('two homes do not share a lock', async (t) => {
+  const root = t.testdir()
+  const locks = await Promise.all([lockInstance(join(root, 'a')), lockInstance(join(root, 'b'))])
+  for (const lock of locks) await lock.release()
+  t.equal(locks.length, 2)
+})
+
+t.test('without abstract sockets a file names the holder: alive it is refused, dead it is replaced', async (t) => {
+  onPlatform(t, 'darwin')
+  const home = t.testdir()
+  const file = join(home, 'lock')
+  const other = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)'])
+  t.teardown(() => other.kill('SIGKILL'))
+  writeFileSync(file, String(other.pid))
+  await t.rejects(lockInstance(home), { code: 'locked', message: new RegExp(`process ${other.pid}:`) })
+  t.equal(readFileSync(file, 'utf8'), String(other.pid))
+  other.kill('SIGKILL')
+  await once(other, 'exit')
+  const lock = await lockInstance(home)
+  t.equal(readFileSync(file, 'utf8'), String(process.pid))
+  await lock.release()
+  t.notOk(existsSync(file))
+})
