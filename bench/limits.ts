@@ -69,8 +69,8 @@ async function http(context: Context, durationMs: number): Promise<Finding[]> {
         script: { kind: 'repeat', requests: [request], status },
       })
       findings.push({
-        measure: `${name}, per busy second of the server`,
-        value: measured.callsPerBusySecond,
+        measure: `${name}, per CPU second of the server`,
+        value: measured.callsPerCpuSecond,
         unit: 'calls/s',
         note: `${Math.round(measured.callsPerSecond)}/s with this client; server busy ${Math.round(measured.serverBusy * 100)} %`,
       })

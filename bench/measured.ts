@@ -12,8 +12,8 @@ export interface Measured extends LoadResult {
   readonly serverCpuUsPerCall: number
   /** Share of the time that the server's event loop was busy; 1: it was the limit. */
   readonly serverBusy: number
-  /** Calls for each second in which the server's event loop was busy: what it could do with a faster client. */
-  readonly callsPerBusySecond: number
+  /** Calls for each second of CPU that the server used: what one core could do with a client that fills it. */
+  readonly callsPerCpuSecond: number
 }
 
 /** Run the job on the load client and read the server's usage before and after. */
@@ -42,6 +42,6 @@ function spent(result: LoadResult, before: Usage, after: Usage): Omit<Measured, 
     serverCpu,
     serverCpuUsPerCall: (serverCpu / result.callsPerSecond) * 1e6,
     serverBusy: busy,
-    callsPerBusySecond: result.callsPerSecond / busy,
+    callsPerCpuSecond: result.callsPerSecond / serverCpu,
   }
 }

@@ -236,7 +236,7 @@ function envelope({ project, throttle, trace_id, run_request_id, internal }: Eng
 }
 
 function terms({ context }: SnapshotOf<EngineRunContext>): readonly Term[] {
-  return [{ index: 'project', value: context.project, order: context.opened_at }]
+  return [{ index: 'all', value: '', order: context.opened_at }]
 }
 
 function document({ value, context }: SnapshotOf<EngineRunContext>): EngineRun {
@@ -261,6 +261,7 @@ export const engineRunModule: MachineModule<EngineRunContext, EngineRunBody> = {
   refusal,
   envelope,
   terms,
+  retirement: { index: 'all', values: [''], at: ({ context }) => context.closed_at },
   deadlineStates: [],
   deadlines: () => [],
   document,

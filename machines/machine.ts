@@ -122,6 +122,15 @@ export interface Deadline {
   readonly message: MessageBody & Record<string, unknown>
 }
 
+/** Which entities of a kind may be forgotten once retention has passed. */
+export interface Retirement {
+  /** The index, and the values in it, under which they stand; ordered by when they were made. */
+  readonly index: string
+  readonly values: readonly string[]
+  /** When the entity's life ended (RFC 3339); undefined: it goes on. */
+  at(snapshot: SnapshotOf<any>): string | undefined
+}
+
 /** Why a machine did not take a message. `code` is one of the problem table's (http/problems.ts). */
 export interface Refusal {
   readonly code: string
@@ -156,6 +165,8 @@ export interface MachineModule<C = any, M extends MessageBody = any> {
   readonly deadlineStates: readonly string[]
   /** The deadlines that hold in this snapshot. */
   deadlines(snapshot: SnapshotOf<C>, lengths: DeadlineLengths): readonly Deadline[]
+  /** Absent: entities of this kind are kept for ever. */
+  readonly retirement?: Retirement
   /** The resource as it is served, without what only the running service knows (presence, lease end). */
   document(snapshot: SnapshotOf<C>): object
 }

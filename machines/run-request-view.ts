@@ -3,7 +3,7 @@
  * and the document that is served. What is internal stays internal.
  */
 import type { RunRequest } from './documents/run-request.ts'
-import type { Deadline, DeadlineLengths, FactEnvelope, SnapshotOf, Term } from './machine.ts'
+import type { Deadline, DeadlineLengths, FactEnvelope, Retirement, SnapshotOf, Term } from './machine.ts'
 import type { RunRequestContext } from './run-request-context.ts'
 
 export function envelope({ id, project, throttle, trace_id, internal }: RunRequestContext): FactEnvelope {
@@ -23,6 +23,14 @@ export function terms({ value, context }: SnapshotOf<RunRequestContext>): readon
   if (value === 'lost') rows.push({ index: 'attention', value: 'lost', order })
   if (value === 'queued' && !context.internal.approved) rows.push({ index: 'attention', value: 'unapproved', order })
   return rows
+}
+
+/** A settled request's life ended with its last move. */
+export const retirement: Retirement = {
+  index: 'state',
+  values: ['completed', 'failed', 'cancelled'],
+  at: ({ context: { times } }: SnapshotOf<RunRequestContext>) =>
+    times.completed_at ?? times.failed_at ?? times.cancelled_at,
 }
 
 /** The states that wait for a runner's word. */

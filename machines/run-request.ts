@@ -9,7 +9,7 @@ import type { Of, RunRequestBody, RunRequestContext, RunRequestMessage } from '.
 import { facts, recorded } from './run-request-facts.ts'
 import * as moves from './run-request-moves.ts'
 import * as rules from './run-request-rules.ts'
-import { deadlineStates, deadlines, document, envelope, terms } from './run-request-view.ts'
+import { deadlineStates, deadlines, document, envelope, retirement, terms } from './run-request-view.ts'
 
 interface Step {
   readonly context: RunRequestContext
@@ -346,6 +346,7 @@ export const runRequestModule: MachineModule<RunRequestContext, RunRequestBody> 
   refusal: rules.refusal,
   envelope,
   terms,
+  retirement,
   deadlineStates,
   deadlines,
   document,

@@ -118,6 +118,15 @@ export class ActorTable {
     return true
   }
 
+  /** Lets the actor go for good. False: it has mail, or a step under way. */
+  forget(ref: ActorRef): boolean {
+    const key = actorKey(ref.kind, ref.id)
+    const actor = this.actors.get(key)
+    if (actor !== undefined && (actor.ready || actor.committing || actor.mailCount > 0)) return false
+    this.actors.delete(key)
+    return true
+  }
+
   /** The committed record, without making the actor resident; undefined when it is quarantined. */
   peek(ref: ActorRef): ActorRecord | undefined {
     const key = actorKey(ref.kind, ref.id)

@@ -68,7 +68,7 @@ export class Reader {
   }
 
   /** A record that cannot be opened is named in the log and left out: one bad entity does not hide the others. */
-  private open(kind: ActorKind, id: string, text: string): SnapshotOf<any> | undefined {
+  open(kind: ActorKind, id: string, text: string): SnapshotOf<any> | undefined {
     try {
       return decodeRecord(this.actors.stepper(kind), text).snapshot
     } catch (error) {

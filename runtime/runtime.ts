@@ -27,6 +27,7 @@ import {
 } from './limits.ts'
 import type { Logger } from './log.ts'
 import { Reader } from './reader.ts'
+import { Retention } from './retention.ts'
 import { Stepper } from './scope.ts'
 import type { Settings } from './settings.ts'
 
@@ -60,6 +61,7 @@ class ActorRuntime implements Runtime {
   private turnPending = false
   private inFlight = 0
   private readonly reader: Reader
+  private readonly retention: Retention | undefined
   private state: 'open' | 'closing' | 'closed' | 'failed' = 'open'
   private whenIdle: (() => void) | undefined
 
@@ -74,6 +76,12 @@ class ActorRuntime implements Runtime {
     this.actors = new ActorTable(journal, steppers)
     this.reader = new Reader(journal, this.actors, options.log)
     const deliver = (ref: ActorRef, mail: Mail): void => this.deliver(ref, mail)
+    const { retentionMs } = settings
+    const { log, modules } = options
+    if (retentionMs !== undefined) {
+      const { nature, actors, reader } = this
+      this.retention = new Retention({ journal, actors, reader, nature, log, modules, retentionMs })
+    }
     this.due = new Due({ nature: this.nature, journal, settings, deliver })
   }
 
@@ -85,6 +93,7 @@ class ActorRuntime implements Runtime {
       this.deliver(ref, { body: row.message as MessageBody, source: { from: 'outbox', row: key } })
     }
     this.due.wait()
+    this.retention?.start()
   }
 
   ask(ref: ActorRef, body: MessageBody, reply: Reply): void {
@@ -146,6 +155,7 @@ class ActorRuntime implements Runtime {
         this.whenIdle = resolve
       })
     this.due.stop()
+    await this.retention?.stop()
     this.state = 'closed'
     await this.journal.close()
   }

@@ -1,0 +1,74 @@
+import t from 'tap'
+import { ACTOR_KINDS, type ActorKind, type MachineModule } from '../../machines/machine.ts'
+import type { Answer } from '../../runtime/api.ts'
+import { retentionSweepMs } from '../../runtime/limits.ts'
+import { silentLogger } from '../../runtime/log.ts'
+import { createRuntime } from '../../runtime/runtime.ts'
+import { defaultSettings } from '../../runtime/settings.ts'
+import { MemoryJournal } from '../storage/memory.ts'
+import { toyModule } from './toy.ts'
+import { TurnedNature } from './turned-nature.ts'
+
+const HOUR_MS = 3_600_000
+
+/** The toy ends its life when it is switched off; its name is the time at which it was made. */
+const mortal: MachineModule = {
+  ...toyModule,
+  retirement: { index: 'state', values: ['off'], at: ({ context }) => context.id },
+}
+const modules = Object.fromEntries(ACTOR_KINDS.map((kind) => [kind, { ...mortal, kind }])) as Record<
+  ActorKind,
+  MachineModule
+>
+
+t.test('what is older than retention is forgotten, and what is unsettled or younger is kept', async (t) => {
+  const nature = new TurnedNature()
+  const journal = new MemoryJournal()
+  const settings = { ...defaultSettings, home: '/nowhere', retentionMs: 24 * HOUR_MS }
+  const runtime = createRuntime(journal, settings, { nature, log: silentLogger, modules, onFatal: t.fail })
+  const say = (id: string, type: string): Answer | undefined => {
+    let answer: Answer | undefined
+    runtime.ask({ kind: 'project', id }, { type, id } as never, (given) => {
+      answer = given
+    })
+    nature.run()
+    return answer
+  }
+  const now = () => new Date(nature.wallMs()).toISOString()
+  const settledEarly = now()
+  say(settledEarly, 'create')
+  say(settledEarly, 'stop')
+  nature.advance(1)
+  const unsettled = now()
+  say(unsettled, 'create')
+  nature.advance(20 * HOUR_MS)
+  const settledLate = now()
+  say(settledLate, 'create')
+  say(settledLate, 'stop')
+  const before = journal.oldestSequence
+
+  const sweep = async (): Promise<void> => {
+    nature.advance(retentionSweepMs)
+    for (let i = 0; i < 20; i++) await null
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+  await sweep()
+  t.equal(journal.oldestSequence, before, 'nothing is old enough yet')
+  t.ok(runtime.read({ kind: 'project', id: settledEarly }))
+
+  nature.advance(5 * HOUR_MS)
+  // The sweep that began on the way ends first; the next one sees the new time.
+  await sweep()
+  await sweep()
+  t.equal(runtime.read({ kind: 'project', id: settledEarly }), undefined)
+  t.ok(runtime.read({ kind: 'project', id: unsettled }))
+  t.ok(runtime.read({ kind: 'project', id: settledLate }))
+  t.equal(journal.oldestSequence, 3, 'the two old events are gone, the young one stays')
+  const { snapshots } = await runtime.list({ kind: 'project', index: 'all', value: '', limit: 10 })
+  t.same(
+    snapshots.map((one) => one.context.id),
+    [settledLate, unsettled],
+  )
+  t.match(say(unsettled, 'bump'), { ok: true })
+  await runtime.close()
+})
