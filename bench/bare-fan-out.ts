@@ -28,7 +28,8 @@ app.post('/frame', (response) => {
       aborted = true
     },
     (text) => {
-      for (const socket of sockets) socket.send(text)
+      const frame = Buffer.from(text)
+      for (const socket of sockets) socket.send(frame, false)
       if (!aborted) response.cork(() => response.end('{}'))
     },
   )

@@ -41,7 +41,7 @@ export class Child {
   constructor(script: string, options: StartOptions = {}) {
     const probe = new URL('./probe.js', import.meta.url).href
     this.#process = fork(fileURLToPath(new URL(script, import.meta.url)), options.arguments ?? [], {
-      execArgv: ['--expose-gc', '--import', probe],
+      execArgv: ['--max-semi-space-size=64', '--expose-gc', '--import', probe],
       env: { ...process.env, ...options.environment },
       stdio: ['ignore', 'pipe', options.errorFile === undefined ? 'inherit' : 'pipe', 'ipc'],
       serialization: 'advanced',

@@ -1,7 +1,7 @@
 /** Readers of option values. Each refuses what it cannot read with a sentence; commander names the option. */
 import { readFileSync } from 'node:fs'
-import { InvalidArgumentError } from 'commander'
-import { DURATION_MS_MAX, readDuration, readInteger } from './units.ts'
+import { InvalidArgumentError, Option } from 'commander'
+import { DURATION_MS_MAX, readDuration, readInteger, showDuration } from './units.ts'
 
 /** A whole number within the range. */
 export function integer(least: number, most: number): (text: string) => number {
@@ -18,6 +18,11 @@ export function duration(text: string): number {
   if (ms === undefined || ms > DURATION_MS_MAX)
     throw new InvalidArgumentError('A duration such as 30s, 10m or 2h is expected.')
   return ms
+}
+
+/** An option that takes a duration; its help shows the default as a user would write it. */
+export function durationOption(flags: string, help: string, byDefaultMs: number): Option {
+  return new Option(flags, help).argParser(duration).default(byDefaultMs, showDuration(byDefaultMs))
 }
 
 /** RFC 3339 from a time, or from a duration counted from now. */

@@ -16,7 +16,7 @@ const BATCH_CHARS = 4 * 1024 * 1024
 /** Refused lines beyond these are only counted. */
 const REFUSED_SHOWN_MAX = 1_000
 
-export interface ImportReport {
+interface ImportReport {
   accepted: number
   duplicates: number
   refused_count: number

@@ -4,7 +4,7 @@ import type { Client, QueryValue } from '../engine/client.ts'
 /** Largest page that the service gives. */
 const PAGE_MAX = 500
 
-export interface Listing {
+interface Listing {
   readonly items: readonly Record<string, any>[]
   /** There is more than was asked for. */
   readonly more: boolean

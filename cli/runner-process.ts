@@ -9,7 +9,7 @@ import { runnerTokenFile } from './runner-token.ts'
 import { VERSION } from './version.ts'
 import { type Cli, type GlobalOptions, serviceUrl, tokenSource, type World } from './world.ts'
 
-export interface RunnerProcessOptions extends GlobalOptions {
+interface RunnerProcessOptions extends GlobalOptions {
   readonly id?: string
   readonly exec?: string
   readonly dir?: string

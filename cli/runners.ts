@@ -1,6 +1,6 @@
 /** `intendant runner`: the fleet, and the bundled runner itself. */
 import type { Command } from 'commander'
-import { collect, duration, integer, LIMIT } from './arguments.ts'
+import { collect, durationOption, integer, LIMIT } from './arguments.ts'
 import { list } from './lists.ts'
 import { age, safe } from './print.ts'
 import { runRunner } from './runner-process.ts'
@@ -36,8 +36,8 @@ export function addRunners(program: Command, act: Act): void {
       integer(1, 1000),
     )
     .option('--once', 'End after one run, with its outcome as exit code.')
-    .option('--drain <duration>', 'When asked to stop: how long present runs may take.', duration, 60_000)
-    .option('--stop-grace <duration>', 'From SIGTERM to SIGKILL of a command.', duration, 10_000)
+    .addOption(durationOption('--drain <duration>', 'When asked to stop: how long present runs may take.', 60_000))
+    .addOption(durationOption('--stop-grace <duration>', 'From SIGTERM to SIGKILL of a command.', 10_000))
     .addHelpText('after', RUN_HELP)
     .action(act(runRunner))
 

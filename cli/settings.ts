@@ -10,7 +10,7 @@ import { defaultSettings, type Settings } from '../runtime/settings.ts'
 import { CliFailure } from './exit.ts'
 import { DURATION_MS_MAX, readDuration, readInteger, readSize, showDuration, showSize } from './units.ts'
 
-export interface SettingSpec {
+interface SettingSpec {
   /** As in config.json. */
   readonly name: string
   readonly placeholder: string
@@ -116,7 +116,7 @@ export const SETTINGS: readonly SettingSpec[] = [
   size('disk_reserve', 'diskReserveBytes', 'Free disk space below which writes are refused.', 0),
 ]
 
-export interface SettingSources {
+interface SettingSources {
   /** By the setting's name, as text: what the command line gave. */
   readonly flags: Readonly<Record<string, string | undefined>>
   readonly env: NodeJS.ProcessEnv

@@ -3,7 +3,7 @@ import { eventId, parseEventText } from '../machines/events/envelope.ts'
 import { modules } from '../machines/index.ts'
 import type { ActorKind } from '../machines/machine.ts'
 import { decodeRecord } from '../runtime/record.ts'
-import { Stepper } from '../runtime/scope.ts'
+import { Stepper } from '../runtime/stepper.ts'
 import type { VerifyHooks } from '../storage/verify.ts'
 import { IMPORTER } from './import-events.ts'
 

@@ -8,12 +8,12 @@ import { join } from 'node:path'
 import type { Client } from './client.ts'
 import { type Backoff, retrying } from './retry.ts'
 
-export interface BriefReference {
+interface BriefReference {
   readonly id: string
   readonly digest: string
 }
 
-export interface BriefOptions {
+interface BriefOptions {
   readonly client: Client
   readonly signal: AbortSignal
   readonly backoff: Backoff

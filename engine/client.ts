@@ -8,7 +8,7 @@ import { type Problem, ServiceRefused, ServiceUnreachable } from './errors.ts'
 const API_VERSION = '1'
 const ANSWER_MS_DEFAULT = 30_000
 
-export interface ClientOptions {
+interface ClientOptions {
   /** Where the service listens: `http://HOST:PORT`. A path, if any, is put before every request's path. */
   readonly url: string
   /** Read before each request, so that a rotated token is taken up without a restart. */
@@ -19,7 +19,7 @@ export interface ClientOptions {
 
 export type QueryValue = string | number | boolean | undefined
 
-export interface RequestOptions {
+interface RequestOptions {
   readonly query?: Readonly<Record<string, QueryValue>>
   /** Sent as JSON. A string is sent as it is: JSON text made before. */
   readonly body?: unknown

@@ -32,7 +32,7 @@ export interface Command {
   resume(): void
 }
 
-export interface CommandOptions {
+interface CommandOptions {
   /** For `/bin/sh -c`. */
   readonly command: string
   readonly cwd?: string

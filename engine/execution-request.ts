@@ -23,7 +23,7 @@ export interface ExecutionRequest {
 }
 
 /** What makes an offer unfit to be run, as a runner reports it: nobody but a newer runner can change it. */
-export interface Unfit {
+interface Unfit {
   readonly code: 'unsupported_schema_version' | 'malformed_execution_request'
   readonly message: string
 }

@@ -10,8 +10,10 @@ const LINE_CHARS_MAX = 512 * 1024
 
 export interface Line {
   readonly text: string
-  /** False for all but the last piece of a line that was too long. */
+  /** False for every piece of a line that was too long. */
   readonly whole: boolean
+  /** False for all but the last piece of such a line: the line goes on in the next. */
+  readonly ended: boolean
 }
 
 /** Splits a stream of bytes into lines without their ends. UTF-8; invalid bytes become U+FFFD. */
@@ -46,7 +48,7 @@ export class LineSplitter {
     this.#parts.push(rest)
     this.#chars += rest.length
     if (this.#chars > LINE_CHARS_MAX) {
-      lines.push({ text: this.#join(''), whole: false })
+      lines.push({ text: this.#join(''), whole: false, ended: false })
       this.#cut = true
     }
     return lines
@@ -56,7 +58,7 @@ export class LineSplitter {
     const text = this.#join(tail)
     const whole = !this.#cut
     this.#cut = false
-    return { text: text.endsWith('\r') ? text.slice(0, -1) : text, whole }
+    return { text: text.endsWith('\r') ? text.slice(0, -1) : text, whole, ended: true }
   }
 
   #join(tail: string): string {

@@ -28,7 +28,7 @@ export function outgoing(event: object, callbacks: Pick<OutgoingEvent, 'onTaken'
   return { text, bytes: Buffer.byteLength(text), ...callbacks }
 }
 
-export interface PostQueueOptions {
+interface PostQueueOptions {
   /**
    * Posts the JSON texts of events and retries until the service has answered for good. Resolves when they are
    * taken; rejects with ServiceRefused when the post is refused.

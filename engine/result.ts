@@ -13,7 +13,7 @@ export const STDERR_TAIL_CHARS = 2_000
 const FAILURE_CLASSES = ['validation', 'dispatch', 'execution', 'safety', 'semantic', 'cancelled']
 
 /** Bounds of a failure's fields at the service, characters. */
-const MESSAGE_CHARS_MAX = 4_000
+export const MESSAGE_CHARS_MAX = 4_000
 const CODE_CHARS_MAX = 128
 
 export interface Failure {

@@ -17,7 +17,7 @@ export const DEFAULT_BACKOFF: Backoff = { firstMs: 100, longestMs: 10_000 }
 /** A fault inside the service (500) may be one that this very request provokes: after so many it counts as refused. */
 const FAULTS_MAX = 10
 
-export interface RetryOptions {
+interface RetryOptions {
   readonly signal?: AbortSignal
   readonly backoff?: Backoff
   /** Told before each pause. */

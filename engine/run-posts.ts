@@ -13,7 +13,7 @@ export interface Cancel {
   readonly discard_work?: boolean
 }
 
-export interface RunPostsOptions {
+interface RunPostsOptions {
   readonly client: Client
   readonly requestId: string
   readonly attempt: number
@@ -24,7 +24,7 @@ export interface RunPostsOptions {
   readonly onRetry: (error: Error, pauseMs: number) => void
 }
 
-export type LifecyclePost = 'accepted' | 'started' | 'release' | 'completed' | 'failed'
+type LifecyclePost = 'accepted' | 'started' | 'release' | 'completed' | 'failed'
 
 export class RunPosts {
   readonly #options: RunPostsOptions
@@ -39,7 +39,7 @@ export class RunPosts {
 
   /** A move of the run. Retried until the service has answered; rejects with ServiceRefused. */
   async move(post: LifecyclePost, body: object): Promise<Record<string, any>> {
-    return await this.#post(post, JSON.stringify({ attempt: this.#options.attempt, ...body }))
+    return await this.#post(post, wellFormed(JSON.stringify({ attempt: this.#options.attempt, ...body })))
   }
 
   /** Events, given as their JSON texts. Retried until the service has answered; rejects with ServiceRefused. */
@@ -70,6 +70,14 @@ export class RunPosts {
     if (said.cancel_requested === true) this.#options.onCancel(isObject(said.cancel) ? said.cancel : {})
     return said
   }
+}
+
+/**
+ * A JSON text without halves of surrogate pairs, which the service cannot keep: each becomes U+FFFD. They come of
+ * cutting a text to a length, and of what a command escaped; `JSON.stringify` writes them as \\udXXX and nothing else so.
+ */
+export function wellFormed(json: string): string {
+  return json.replace(/\\\\|\\ud[89a-f][0-9a-f]{2}/g, (found) => (found === '\\\\' ? found : '\ufffd'))
 }
 
 /** Whether a refusal ends the run for this runner, rather than finding fault with the post's content. */

@@ -13,11 +13,19 @@ import { Heartbeat } from './heartbeat.ts'
 import { type Line, LineSplitter, readLine } from './output.ts'
 import { OutputBatch, type OutputStream } from './output-batch.ts'
 import { type OutgoingEvent, outgoing, PostQueue } from './post-queue.ts'
-import { type CommandStory, failureOf, isTask, runResult, STDERR_TAIL_CHARS, taskResult } from './result.ts'
+import {
+  type CommandStory,
+  failureOf,
+  isTask,
+  MESSAGE_CHARS_MAX,
+  runResult,
+  STDERR_TAIL_CHARS,
+  taskResult,
+} from './result.ts'
 import type { Backoff } from './retry.ts'
 import { type Cancel, concernsRun, RunPosts } from './run-posts.ts'
 
-export interface RunOptions {
+interface RunOptions {
   readonly client: Client
   readonly runnerId: string
   readonly command: string
@@ -227,9 +235,17 @@ export class Run {
     return 'completed'
   }
 
+  /** The failure is told in any case: where the service finds fault with its Run Result, without that. */
   async #fail(body: { class: string; code?: string; message: string; result?: object }): Promise<RunEnd> {
     this.#heartbeat.stop()
-    await this.#posts.move('failed', body)
+    try {
+      await this.#posts.move('failed', body)
+    } catch (error) {
+      if (!(error instanceof ServiceRefused) || concernsRun(error) || body.result === undefined) throw error
+      const { result: _, ...rest } = body
+      const refused = `(the service refused the Run Result: ${describe(error)})`
+      return await this.#fail({ ...rest, message: `${body.message} ${refused}`.slice(0, MESSAGE_CHARS_MAX) })
+    }
     this.#log(body.class === 'cancelled' ? 'cancelled' : `failed (${body.code ?? body.class}): ${body.message}`)
     return 'failed'
   }
@@ -255,21 +271,21 @@ export class Run {
   }
 
   #stdout(lines: readonly Line[]): void {
-    for (const { text, whole } of lines) {
+    for (const { text, whole, ended } of lines) {
       const reading = whole ? readLine(text) : ({ kind: 'text' } as const)
       if (reading.kind === 'event') {
         // What was printed before an event stays before it.
         this.#output.flush()
         this.#queue.add(this.#statedEvent(reading.event, text))
       } else if (reading.kind === 'result') this.#said = reading.result
-      else this.#output.add('stdout', text, true)
+      else this.#output.add('stdout', text, ended)
     }
   }
 
   #stderr(lines: readonly Line[]): void {
-    for (const { text } of lines) {
-      this.#stderrTail = `${this.#stderrTail}${text}\n`.slice(-STDERR_TAIL_CHARS)
-      this.#output.add('stderr', text, true)
+    for (const { text, ended } of lines) {
+      this.#stderrTail = `${this.#stderrTail}${text}${ended ? '\n' : ''}`.slice(-STDERR_TAIL_CHARS)
+      this.#output.add('stderr', text, ended)
     }
   }
 

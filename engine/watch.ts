@@ -6,7 +6,7 @@ import type { Client, QueryValue } from './client.ts'
 import { type Problem, ServiceRefused, ServiceUnreachable } from './errors.ts'
 import { type Backoff, DEFAULT_BACKOFF, mayHelp, pause, pauseAfter } from './retry.ts'
 
-/** A stream that says nothing for this long is dead: bookmarks come every 10 s. Milliseconds. */
+/** Bookmarks come every 10 s. Milliseconds. */
 const SILENCE_MS = 35_000
 
 export type WatchFrame =
@@ -15,7 +15,7 @@ export type WatchFrame =
   | { readonly type: 'bookmark'; readonly cursor: string }
   | { readonly type: 'error'; readonly problem: Problem }
 
-export interface WatchOptions {
+interface WatchOptions {
   readonly client: Client
   /** A cursor, `latest` or `earliest`. */
   readonly since: string
@@ -23,6 +23,8 @@ export interface WatchOptions {
   readonly filters?: Readonly<Record<string, QueryValue>>
   readonly signal: AbortSignal
   readonly backoff?: Backoff
+  /** A stream that says nothing for this long is dead, milliseconds. */
+  readonly silenceMs?: number
   /** Told when the stream broke, before it is taken up again. */
   readonly onBreak?: (error: Error, pauseMs: number) => void
 }
@@ -56,13 +58,20 @@ export async function* watch(options: WatchOptions): AsyncGenerator<WatchFrame, 
 
 /** One connection's frames. Ends when the connection does; throws ServiceUnreachable when it breaks. */
 async function* watchOnce(options: WatchOptions, since: string): AsyncGenerator<WatchFrame, void, void> {
-  const { client, filters, signal } = options
+  const { client, filters, signal, silenceMs = SILENCE_MS } = options
   const connection = new AbortController()
-  const onAbort = () => connection.abort(signal.reason)
+  let reader: ReadableStreamDefaultReader<Uint8Array> | undefined
+  // Both ways: the signal ends a request that has no answer yet. Once there is one, fetch of Node 20 holds the signal
+  // weakly, and an abort after the next garbage collection no longer ends the body (measured): cancelling it does.
+  const end = (reason: unknown): void => {
+    connection.abort(reason)
+    reader?.cancel(reason).catch(() => {})
+  }
+  const onAbort = () => end(signal.reason)
   signal.addEventListener('abort', onAbort)
-  let silence = setTimeout(onSilence, SILENCE_MS)
+  let silence = setTimeout(onSilence, silenceMs)
   function onSilence(): void {
-    connection.abort(new Error(`nothing for ${SILENCE_MS / 1000} s`))
+    end(new Error(`nothing for ${silenceMs / 1000} s`))
   }
   try {
     const response = await client.stream('/api/watch', {
@@ -72,9 +81,13 @@ async function* watchOnce(options: WatchOptions, since: string): AsyncGenerator<
     })
     const frames = new SseFrames()
     const decoder = new TextDecoder()
-    for await (const chunk of response.body as unknown as AsyncIterable<Uint8Array>) {
+    reader = (response.body as unknown as ReadableStream<Uint8Array>).getReader()
+    for (;;) {
+      const { value: chunk, done } = await reader.read()
+      connection.signal.throwIfAborted()
+      if (done) return
       clearTimeout(silence)
-      silence = setTimeout(onSilence, SILENCE_MS)
+      silence = setTimeout(onSilence, silenceMs)
       for (const data of frames.push(decoder.decode(chunk, { stream: true }))) yield JSON.parse(data) as WatchFrame
     }
   } catch (error) {
@@ -85,7 +98,7 @@ async function* watchOnce(options: WatchOptions, since: string): AsyncGenerator<
   } finally {
     clearTimeout(silence)
     signal.removeEventListener('abort', onAbort)
-    connection.abort()
+    end(undefined)
   }
 }
 

@@ -4,6 +4,7 @@
  */
 import { closeSync, fchmodSync, fsyncSync, openSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
+import { SERVICE_BY } from '../machines/machine.ts'
 import type { MessageBody, Runtime } from '../runtime/api.ts'
 import { deriveId } from '../runtime/identity.ts'
 import type { Logger } from '../runtime/log.ts'
@@ -21,6 +22,7 @@ export async function ensureAdminToken(runtime: Runtime, log: Logger): Promise<v
   const id = deriveId('tok', 'token', 'admin')
   const message = {
     type: 'create',
+    by: SERVICE_BY,
     id,
     name: 'admin',
     roles: ['admin'],

@@ -3,13 +3,18 @@
  * type and encoding; a body that arrives in one chunk, as nearly all do, is parsed where it lies, uncopied.
  */
 import { isAscii, isUtf8 } from 'node:buffer'
+import { canonical, NotJson } from '../machines/canonical.ts'
 import type { Exchange } from './exchange.ts'
 import { jsonBreaksAt } from './json-position.ts'
+import { doubledMember, membersOf, shapeOf } from './json-shape.ts'
 
 /** Objects and arrays within each other: past this a recursive walk could end the stack. */
 const BODY_DEPTH_MAX = 64
-const QUOTE = 0x22
-const BACKSLASH = 0x5c
+/**
+ * What may parse to a value that JSON cannot carry further: the escape of half a surrogate pair, and numbers past
+ * the largest double. A text without it needs no look at its values.
+ */
+const SUSPECT = /\\u[dD][89a-fA-F]|[eE]\+?\d{3}|\d{200}/
 
 export interface BodyBounds {
   readonly bodyBytesMax: number
@@ -38,6 +43,12 @@ export class BodyReader {
     const declared = exchange.route.body!
     const bytesMax = declared.limit === 'events' ? this.#bounds.eventsBodyBytesMax : this.#bounds.bodyBytesMax
     const announced = contentLength === '' ? 0 : Number(contentLength)
+    // uWebSockets.js hands such a request over before it refuses it; a sum with it would be no number ever after.
+    if (!(announced >= 0)) {
+      exchange._closeConnection()
+      exchange.problem('invalid_header', 'Content-Length must be one number of bytes.')
+      return
+    }
     if (announced > bytesMax) {
       tooLarge(exchange, bytesMax)
       return
@@ -162,7 +173,8 @@ class Reception {
       exchange.problem('malformed_body', 'The body is not valid UTF-8.')
       return
     }
-    if (bytes.byteLength > 2 * BODY_DEPTH_MAX && depthOf(bytes) > BODY_DEPTH_MAX) {
+    const { depth, members } = shapeOf(bytes)
+    if (depth > BODY_DEPTH_MAX) {
       exchange.problem('body_too_deep', `At most ${BODY_DEPTH_MAX} levels of objects and arrays are taken.`)
       return
     }
@@ -172,7 +184,14 @@ class Reception {
       exchange.problem('malformed_body', whereItBreaks(text))
       return
     }
-    this.#ready(exchange)
+    if (membersOf(exchange.body) !== members) {
+      const errors = [{ pointer: doubledMember(text) ?? '', detail: 'is there already: one of the two would be lost' }]
+      exchange.problem('malformed_body', 'The body gives a member twice.', { errors })
+      return
+    }
+    const fault = exchange.route.body!.limit === 'events' || !SUSPECT.test(text) ? undefined : faultOf(exchange.body)
+    if (fault === undefined) this.#ready(exchange)
+    else exchange.problem('invalid_body', 'The fields named in `errors` are wrong.', { errors: [fault] })
   }
 }
 
@@ -180,6 +199,20 @@ function tooLarge(exchange: Exchange, bytesMax: number): void {
   // What is still to come is not worth reading.
   exchange._closeConnection()
   exchange.problem('body_too_large', `The body exceeds ${bytesMax} bytes.`)
+}
+
+/**
+ * What in a parsed body JSON cannot carry, found where it comes in: ids, digests and events are made from canonical
+ * texts. The doors of events say it of each event by themselves.
+ */
+function faultOf(body: unknown): { readonly pointer: string; readonly detail: string } | undefined {
+  try {
+    canonical(body)
+    return undefined
+  } catch (error) {
+    if (!(error instanceof NotJson)) throw error
+    return { pointer: error.pointer, detail: error.detail }
+  }
 }
 
 /** `application/json`, with or without parameters, of which only a UTF-8 charset is taken; or a `+json` type. */
@@ -205,28 +238,6 @@ function textOf(bytes: Uint8Array): string | undefined {
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
   if (isAscii(bytes)) return buffer.toString('latin1')
   return isUtf8(bytes) ? buffer.toString('utf8') : undefined
-}
-
-/** Deepest nesting of objects and arrays, brackets in strings not counted. For text that may not even be JSON. */
-export function depthOf(bytes: Uint8Array): number {
-  let depth = 0
-  let deepest = 0
-  let inString = false
-  for (let i = 0; i < bytes.length; i++) {
-    const byte = bytes[i]
-    if (inString) {
-      if (byte === BACKSLASH) i++
-      else if (byte === QUOTE) inString = false
-    } else if (byte === QUOTE) {
-      inString = true
-    } else if (byte === 0x7b || byte === 0x5b) {
-      depth++
-      if (depth > deepest) deepest = depth
-    } else if (byte === 0x7d || byte === 0x5d) {
-      depth--
-    }
-  }
-  return deepest
 }
 
 /** Line and column of the first character that cannot stand where it stands, and what is there. */

@@ -105,9 +105,16 @@ function prepare(fields: EventFields, i: number, faults: FieldProblem[]): Prepar
     return prepareEvent(rooted(fields))
   } catch (error) {
     if (!(error instanceof NotJson)) throw error
-    faults.push({ pointer: `/events/${i}/payload${error.pointer}`, detail: error.detail })
+    faults.push({ pointer: `/events/${i}${memberOf(fields, error)}${error.pointer}`, detail: error.detail })
     return undefined
   }
+}
+
+/** Which member of the event is no JSON: the pointer of the error starts at that member. */
+function memberOf(fields: EventFields, { pointer }: NotJson): string {
+  if (pointer !== '') return '/payload'
+  const broken = Object.entries(fields).find(([, value]) => typeof value === 'string' && !value.isWellFormed())
+  return `/${broken?.[0] ?? 'payload'}`
 }
 
 /**

@@ -25,6 +25,10 @@ export interface RouteEntry {
   readonly route: Route
   /** Answers given, by status. */
   readonly answered: Map<number, number>
+  /** Problems answered, by code. */
+  readonly problems: Map<string, number>
+  /** Told of every answer with its status; undefined while nobody wants to hear of each. */
+  readonly onAnswer: ((exchange: Exchange, status: number) => void) | undefined
   /** Told of every programmer's error on the way. */
   onFault(exchange: Exchange, error: unknown): void
 }
@@ -45,9 +49,14 @@ export class Exchange {
   body: any = undefined
   /** Bytes of the body as it came: for a route that hashes or stores them. */
   bodyBytes = 0
+  /** The problem that was answered. */
+  problemCode: ProblemCode | undefined = undefined
+  /** When the request came, on the monotonic clock; kept only where each answer is told of. */
+  readonly begunMs: number
 
   readonly #response: UwsResponse
   #path: string | undefined
+  readonly #method: string | undefined
   #state: State = 'open'
   /** True until the handler has returned: uWebSockets.js has corked the socket so long. */
   #corked = true
@@ -57,11 +66,13 @@ export class Exchange {
   #requestHeaders: readonly string[] | undefined = undefined
   #abortCallbacks: (() => void)[] | undefined = undefined
 
-  /** `path` only where the route does not tell it. */
-  constructor(entry: RouteEntry, response: UwsResponse, path?: string) {
+  /** `path` and `method` only where the route does not tell them. */
+  constructor(entry: RouteEntry, response: UwsResponse, path?: string, method?: string) {
     this.entry = entry
     this.#response = response
     this.#path = path
+    this.#method = method
+    this.begunMs = entry.onAnswer === undefined ? 0 : performance.now()
   }
 
   /** Path without the query; put together from the route when first asked for, since most answers do not name it. */
@@ -74,6 +85,10 @@ export class Exchange {
       })
     }
     return this.#path
+  }
+
+  get method(): string {
+    return this.#method ?? this.entry.route.method
   }
 
   get route(): Route {
@@ -142,6 +157,9 @@ export class Exchange {
   problem(code: ProblemCode, detail: string, extra?: ProblemExtra): void {
     if (this.done) return
     const entry: Problem = problemTable[code]
+    const { problems } = this.entry
+    problems.set(code, (problems.get(code) ?? 0) + 1)
+    this.problemCode = code
     const retryAfterSeconds = extra?.retryAfterSeconds ?? entry.retryAfterSeconds
     if (retryAfterSeconds !== undefined) this.setHeader('Retry-After', String(Math.ceil(retryAfterSeconds)))
     if (entry.status === 401) this.setHeader('WWW-Authenticate', 'Bearer realm="intendant"')
@@ -242,8 +260,9 @@ export class Exchange {
   }
 
   #count(status: number): void {
-    const answered = this.entry.answered
+    const { answered, onAnswer } = this.entry
     answered.set(status, (answered.get(status) ?? 0) + 1)
+    if (onAnswer !== undefined) onAnswer(this, status)
   }
 
   #writeHead(status: number, hasBody: boolean): void {

@@ -36,6 +36,11 @@ function unquoted(header: string): string {
   return text.length > 2 && text.startsWith('"') && text.endsWith('"') ? text.slice(1, -1) : text
 }
 
+/** The members of a create message that make a repeat of it known as one, for as long as the settings say. */
+export function keyed({ settings }: Runtime, key: string): { idempotency_key: string; idempotency_ms: number } {
+  return { idempotency_key: key, idempotency_ms: settings.idempotencyMs }
+}
+
 export interface KeyedCreate {
   readonly kind: ActorKind
   readonly prefix: IdPrefix
@@ -45,8 +50,10 @@ export interface KeyedCreate {
   readonly body: unknown
 }
 
-/** Generations looked at for one key: each is older than 24 h but the last. */
-const GENERATIONS_MAX = 64
+/** A key that was free again leads to its newest generation by this reservation: at most two are looked at. */
+const RESERVATION_SCOPE = 'create'
+/** Generations tried in one post, should the reservation have been lost with the entity that it led to. */
+const GENERATIONS_PER_POST_MAX = 64
 
 /**
  * Make an entity whose id derives from the caller's key, or is random without one. The reply gets the id and the
@@ -66,14 +73,19 @@ export function createKeyed(
     return
   }
   const fingerprint = digestOf(create.body)
+  const idOf = (generation: number): string =>
+    deriveId(create.prefix, create.kind, exchange.principal.name, exchange.path, key, String(generation))
+  const first = Number(runtime.journal.reservation(RESERVATION_SCOPE, idOf(0)) ?? 0)
   const askGeneration = (generation: number): void => {
-    const id = deriveId(create.prefix, create.kind, exchange.principal.name, exchange.path, key, String(generation))
-    const message = { ...create.message, id, fingerprint, idempotency_key: key } as MessageBody
-    runtime.ask({ kind: create.kind, id }, message, (answer) => {
-      const isOver = !answer.ok && answer.refusal.code === 'settled_twin' && generation < GENERATIONS_MAX
-      if (isOver) askGeneration(generation + 1)
+    const id = idOf(generation)
+    const message = { ...create.message, id, fingerprint, ...keyed(runtime, key) } as MessageBody
+    const reservation = { scope: RESERVATION_SCOPE, key: idOf(0), value: String(generation) }
+    const reserving = generation === 0 ? message : ({ ...message, reservation } as MessageBody)
+    runtime.ask({ kind: create.kind, id }, reserving, (answer) => {
+      const isOver = !answer.ok && answer.refusal.code === 'settled_twin'
+      if (isOver && generation - first < GENERATIONS_PER_POST_MAX) askGeneration(generation + 1)
       else reply(answer, id)
     })
   }
-  askGeneration(0)
+  askGeneration(first)
 }

@@ -4,6 +4,7 @@
  */
 import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client'
 import { RUN_REQUEST_STATES } from '../machines/documents/run-request.ts'
+import type { DispatchCounts } from '../runtime/dispatch/api.ts'
 import type { BodyReader } from './body.ts'
 import type { RouteEntry } from './exchange.ts'
 import type { ServiceContext } from './route.ts'
@@ -19,7 +20,7 @@ export function createMetrics(): Metrics {
   return { registry }
 }
 
-/** Answers by route and status, taken from the counters that the exchanges keep. */
+/** Answers by route and status, and problems by reason, taken from the counters that the exchanges keep. */
 export function measureRoutes({ registry }: Metrics, entries: readonly RouteEntry[], bodies: BodyReader): void {
   new Counter({
     name: 'intendant_http_answers_total',
@@ -33,11 +34,23 @@ export function measureRoutes({ registry }: Metrics, entries: readonly RouteEntr
       }
     },
   })
+  new Counter({
+    name: 'intendant_http_problems_total',
+    help: 'Requests refused, by reason (the code of the problem).',
+    labelNames: ['code'],
+    registers: [registry],
+    collect() {
+      this.reset()
+      for (const { problems } of entries) for (const [code, count] of problems) this.inc({ code }, count)
+    },
+  })
   gauge(registry, 'intendant_http_body_bytes_in_flight', 'Bytes of bodies being received.', () => bodies.bytesInFlight)
 }
 
 /** The log, the run requests by state, the hand-out, the tokens. */
-export function measureService({ registry }: Metrics, { runtime, dispatcher, principals }: ServiceContext): void {
+export function measureService(metrics: Metrics, service: ServiceContext): void {
+  const { registry } = metrics
+  const { runtime, principals } = service
   const { journal } = runtime
   gauge(registry, 'intendant_log_last_sequence', 'Sequence of the newest event.', () => journal.lastSequence)
   gauge(registry, 'intendant_log_oldest_sequence', 'Sequence of the oldest event kept.', () => journal.oldestSequence)
@@ -51,14 +64,6 @@ export function measureService({ registry }: Metrics, { runtime, dispatcher, pri
     () => runtime.quarantined().length,
   )
   gauge(registry, 'intendant_tokens_active', 'Tokens that are let in.', () => principals.size)
-  gauge(registry, 'intendant_parked_polls', 'Polls that wait for work.', () => dispatcher.counts().parkedPolls)
-  gauge(registry, 'intendant_runners_online', 'Runners heard of lately.', () => dispatcher.counts().runners.online)
-  gauge(
-    registry,
-    'intendant_runners_registered',
-    'Runners that are registered.',
-    () => dispatcher.counts().runners.registered,
-  )
   new Gauge({
     name: 'intendant_run_requests',
     help: 'Run requests, by state.',
@@ -66,6 +71,105 @@ export function measureService({ registry }: Metrics, { runtime, dispatcher, pri
     registers: [registry],
     collect() {
       for (const state of RUN_REQUEST_STATES) this.set({ state }, journal.count('run_request', 'state', state))
+    },
+  })
+  measureCommits(metrics, service)
+  measureDispatch(metrics, service)
+}
+
+/** What the commits hold: each turn's work is one, so that steps over commits is how much shares a flush. */
+function measureCommits({ registry }: Metrics, { runtime }: ServiceContext): void {
+  const totals = { commits: 0, steps: 0, events: 0, lost: 0 }
+  runtime.onCommit((steps, events) => {
+    totals.commits += 1
+    totals.steps += steps.length
+    totals.events += events.length
+    for (const { ref, before, after } of steps) {
+      if (ref.kind === 'run_request' && after.value === 'lost' && before?.value !== 'lost') totals.lost += 1
+    }
+  })
+  counter(registry, 'intendant_commits_total', 'Flushed commits.', () => totals.commits)
+  counter(registry, 'intendant_commit_steps_total', 'Steps of actors in them.', () => totals.steps)
+  counter(registry, 'intendant_commit_events_total', 'Events in them.', () => totals.events)
+  counter(registry, 'intendant_run_requests_lost_total', 'Started run requests given up as lost.', () => totals.lost)
+}
+
+/** Polls, offers, runners, and the backlog of each project. */
+function measureDispatch({ registry }: Metrics, { dispatcher }: ServiceContext): void {
+  const read = (value: (counts: DispatchCounts) => number) => () => value(dispatcher.counts())
+  gauge(
+    registry,
+    'intendant_parked_polls',
+    'Polls that wait for work.',
+    read(({ parkedPolls }) => parkedPolls),
+  )
+  gauge(
+    registry,
+    'intendant_runners_online',
+    'Runners heard of lately.',
+    read(({ runners }) => runners.online),
+  )
+  gauge(
+    registry,
+    'intendant_runners_registered',
+    'Runners registered.',
+    read(({ runners }) => runners.registered),
+  )
+  counter(
+    registry,
+    'intendant_poll_wakeups_total',
+    'Parked polls ended early.',
+    read(({ wakeups }) => wakeups),
+  )
+  counter(
+    registry,
+    'intendant_offers_total',
+    'Offers made.',
+    read(({ offers }) => offers),
+  )
+  counter(
+    registry,
+    'intendant_offers_refused_total',
+    'Offers the request did not take.',
+    read((c) => c.offersRefused),
+  )
+  counter(
+    registry,
+    'intendant_offers_returned_total',
+    'Offers whose poll was gone.',
+    read((c) => c.offersReturned),
+  )
+  const labelNames = ['project'] as const
+  new Gauge({
+    name: 'intendant_backlog',
+    help: 'Queued run requests, by project.',
+    labelNames,
+    registers: [registry],
+    collect() {
+      this.reset()
+      for (const { project, count } of dispatcher.counts().queued) this.set({ project }, count)
+    },
+  })
+  new Gauge({
+    name: 'intendant_backlog_oldest_seconds',
+    help: 'Age of the oldest queued run request, by project.',
+    labelNames,
+    registers: [registry],
+    collect() {
+      this.reset()
+      for (const { project, oldestAgeMs } of dispatcher.counts().queued) this.set({ project }, oldestAgeMs / 1_000)
+    },
+  })
+}
+
+function counter(registry: Registry, name: string, help: string, read: () => number): void {
+  new Counter({
+    name,
+    help,
+    registers: [registry],
+    collect() {
+      this.reset()
+      this.inc(read())
     },
   })
 }

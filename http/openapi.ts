@@ -2,7 +2,6 @@
 import type { TSchema } from '../machines/schema.ts'
 import { Type } from '../machines/schema.ts'
 import { examples } from './examples.ts'
-import { IDEMPOTENCY_HEADER } from './idempotency.ts'
 import { PROBLEM_CODES, type ProblemCode, problemTable } from './problems.ts'
 import type { Route } from './route.ts'
 import { Components } from './schemas.ts'
@@ -38,6 +37,7 @@ export const problemSchema = Type.Object(
 
 const EVERY_ROUTE: readonly ProblemCode[] = [
   'malformed_path',
+  'invalid_header',
   'invalid_query',
   'unsupported_api_version',
   'not_acceptable',
@@ -73,9 +73,21 @@ export function problemsOf(route: Route): readonly ProblemCode[] {
   else if (Object.hasOwn((route.query as { properties?: object } | undefined)?.properties ?? {}, 'cursor')) {
     codes.add('invalid_cursor').add('view_behind')
   }
-  if (route.headers?.includes(IDEMPOTENCY_HEADER)) codes.add('invalid_header')
   for (const code of route.problems ?? []) codes.add(code)
   return PROBLEM_CODES.filter((code) => codes.has(code))
+}
+
+/** What each area is about, in one sentence. */
+const AREAS: Readonly<Record<string, string>> = {
+  projects: 'What all else belongs to.',
+  'formation briefs': 'What a run is to achieve and to protect.',
+  'run requests': 'Work on its way to a runner and back.',
+  'engine runs': 'What one attempt did inside the engine.',
+  runners: 'Who may take work.',
+  events: 'What happened: stated, listed, followed.',
+  attention: 'What needs a person.',
+  access: 'Tokens of people and programs.',
+  service: 'The service about itself.',
 }
 
 /** The document. Throws if two different schemas have one title: a test makes it. */
@@ -97,7 +109,7 @@ export function openApiDocument(routes: readonly Route[], version: string): Reco
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
     servers: [{ url: '/' }],
-    tags: [...new Set(routes.map(({ area }) => area))].map((name) => ({ name })),
+    tags: [...new Set(routes.map(({ area }) => area))].map((name) => ({ name, description: AREAS[name] ?? name })),
     security: [{ token: [] }],
     paths,
     components: {

@@ -9,6 +9,7 @@ import { type AccessCheck, admit, runnerParamOf } from './access.ts'
 import type { BodyReader } from './body.ts'
 import { Exchange, type RouteEntry } from './exchange.ts'
 import { QueryParser } from './query.ts'
+import { requestLog } from './request-log.ts'
 import type { Method, Route, Socket, SocketData } from './route.ts'
 import {
   type Server,
@@ -37,6 +38,8 @@ export interface RouterOptions {
 class Gate implements RouteEntry {
   readonly route: Route
   readonly answered = new Map<number, number>()
+  readonly problems = new Map<string, number>()
+  readonly onAnswer: RouteEntry['onAnswer']
   readonly paramCount: number
   readonly runnerParam: number
   readonly query: QueryParser
@@ -48,6 +51,7 @@ class Gate implements RouteEntry {
   constructor(route: Route, log: Logger, withBody: (gate: Gate, exchange: Exchange) => void) {
     this.route = route
     this.#log = log
+    this.onAnswer = requestLog(log)
     this.withBody = (exchange) => withBody(this, exchange)
     this.paramCount = route.path.split('/:').length - 1
     this.runnerParam = runnerParamOf(route)
@@ -76,6 +80,8 @@ const incoming = {
   version: '',
   contentType: '',
   contentLength: '',
+  /** Neither a length nor chunks, or two lengths: where the body ends depends on who reads it (RFC 9112 section 6.3). */
+  isFramedTwice: false,
   protocols: '',
 }
 
@@ -86,6 +92,7 @@ function readHeaders(request: UwsRequest): void {
   incoming.version = ''
   incoming.contentType = ''
   incoming.contentLength = ''
+  incoming.isFramedTwice = false
   incoming.protocols = ''
   request.forEach(readHeader)
 }
@@ -95,7 +102,10 @@ function readHeader(name: string, value: string): void {
   if (name === 'authorization') incoming.authorization = value
   else if (name === 'accept') incoming.accept = value
   else if (name === 'content-type') incoming.contentType = value
-  else if (name === 'content-length') incoming.contentLength = value
+  else if (name === 'content-length') {
+    if (incoming.contentLength !== '' && incoming.contentLength !== value) incoming.isFramedTwice = true
+    incoming.contentLength = value
+  } else if (name === 'transfer-encoding') incoming.isFramedTwice ||= value.toLowerCase() !== 'chunked'
   else if (name === 'api-version') incoming.version = value
   else if (name === 'sec-websocket-protocol') incoming.protocols = value
 }
@@ -199,6 +209,11 @@ export class Router {
       exchange.problem('headers_too_large', `The headers exceed ${this.#options.headerBytesMax} bytes.`)
       return false
     }
+    if (incoming.isFramedTwice) {
+      exchange._closeConnection()
+      exchange.problem('invalid_header', 'The body needs one Content-Length, or Transfer-Encoding: chunked alone.')
+      return false
+    }
     if (gate.paramCount > 0 && !readParams(gate, exchange, request)) return false
     if (version !== '' && version !== '1') {
       exchange.problem('unsupported_api_version', `API-Version ${version.slice(0, 20)} was asked for; there is 1.`)
@@ -206,7 +221,8 @@ export class Router {
     }
     if (route.access.right !== 'none') {
       const { access } = this.#options
-      const principal = authorization === '' ? access.authenticateSocket(protocols) : access.authenticate(authorization)
+      const isBrowser = authorization === '' && route.socket !== undefined
+      const principal = isBrowser ? access.authenticateSocket(protocols) : access.authenticate(authorization)
       if (principal === undefined) {
         exchange.problem('unauthenticated', whyNobody(authorization))
         return false
@@ -246,7 +262,7 @@ export class Router {
   #elsewhere(response: UwsResponse, request: UwsRequest): void {
     const path = request.getUrl()
     const method = request.getMethod().toUpperCase()
-    const exchange = new Exchange(this.#nowhere, response, path)
+    const exchange = new Exchange(this.#nowhere, response, path, method.slice(0, 20))
     exchange._prepare(undefined, method === 'HEAD', this.#options.isClosing())
     const allowed = allowedMethods(this.#gates, path)
     if (allowed.length === 0) {

@@ -4,6 +4,7 @@ import type { SnapshotOf } from '../machines/machine.ts'
 import type { RunRequestContext } from '../machines/run-request-context.ts'
 import { document } from '../machines/run-request-view.ts'
 import type { Taken } from '../runtime/api.ts'
+import type { Principal } from '../runtime/principals.ts'
 import { maySee } from './access.ts'
 import type { Exchange } from './exchange.ts'
 import { isServiceId, notFound } from './replies.ts'
@@ -11,20 +12,35 @@ import type { ServiceContext } from './route.ts'
 
 type RunRequestSnapshot = SnapshotOf<RunRequestContext>
 
-/** The document, with the end of the lease or the offer; `waiting_because` only where one request is read. */
+/** The document, with the end of the lease or the offer; `waiting_because` only for who reads one request. */
 export function runRequestDocumentOf(
   service: ServiceContext,
   snapshot: RunRequestSnapshot,
-  isWhyAsked = false,
+  reader?: Principal,
 ): RunRequest {
   const shown = document(snapshot) as { -readonly [K in keyof RunRequest]: RunRequest[K] }
   const leaseEnd = leaseEndOf(service, snapshot)
   if (leaseEnd !== undefined) shown.lease_expires_at = leaseEnd
-  if (isWhyAsked && snapshot.value === 'queued') {
+  if (reader !== undefined && snapshot.value === 'queued') {
     const why = service.dispatcher.waitingBecause(snapshot.context.id)
-    if (why !== undefined) shown.waiting_because = why
+    if (why !== undefined) shown.waiting_because = withoutOthers(service, reader, why)
   }
   return shown
+}
+
+/** A repository may be held for a project that the reader may not see: then nothing of its holder is told. */
+function withoutOthers(
+  service: ServiceContext,
+  reader: Principal,
+  why: NonNullable<RunRequest['waiting_because']>,
+): NonNullable<RunRequest['waiting_because']> {
+  if (why.code !== 'repository_busy' || reader.projects === '*') return why
+  for (const [id] of why.detail.matchAll(/runreq_[0-9a-f]{24}/g)) {
+    const holder = service.runtime.read({ kind: 'run_request', id })
+    if (holder !== undefined && maySee(reader, holder.context.project)) continue
+    return { code: why.code, detail: 'Its repository is held by other work.' }
+  }
+  return why
 }
 
 /** The answer to a runner's post: the request, whether to stop, and until when to be heard of again. */

@@ -5,7 +5,7 @@
 import { randomUUID } from 'node:crypto'
 import { type Logger, pino } from 'pino'
 import { modules } from '../machines/index.ts'
-import type { Runtime } from '../runtime/api.ts'
+import type { Nature, Runtime } from '../runtime/api.ts'
 import { realNature } from '../runtime/clock.ts'
 import { createDispatcher } from '../runtime/dispatch/dispatcher.ts'
 import { createPrincipals, type Principals } from '../runtime/principals.ts'
@@ -28,6 +28,8 @@ export interface ServiceOptions {
   readonly version: string
   /** Structured log; default: pino on standard error, at the settings' level. */
   readonly log?: Logger
+  /** Clocks, timers and randomness; default: the real ones. */
+  readonly nature?: Nature
   /** Opens the journal; default: LMDB in the settings' home. */
   readonly openJournal?: (onFailure: (failure: Error) => void) => Promise<Journal>
   /** Nothing can be trusted any more. Default: say so and end the process, so that it is started again. */
@@ -55,7 +57,7 @@ export async function startService(settings: Settings, options: ServiceOptions):
   const onFatal = options.onFatal ?? ((failure: Error) => endProcess(log, failure))
   const open = options.openJournal ?? ((onFailure) => openLmdbJournal({ ...settings, onFailure }))
   const journal = await open((failure) => log.fatal({ err: failure }, 'the journal has failed'))
-  const runtime = createRuntime(journal, settings, { nature: realNature, log, modules, onFatal })
+  const runtime = createRuntime(journal, settings, { nature: options.nature ?? realNature, log, modules, onFatal })
   try {
     return await listen(runtime, log, options)
   } catch (error) {

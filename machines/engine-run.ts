@@ -23,7 +23,7 @@ import {
   type Throttle,
 } from './machine.ts'
 
-export interface EngineRunContext {
+interface EngineRunContext {
   readonly id: string
   /** Key and id of the project. */
   readonly project: string
@@ -51,7 +51,7 @@ export interface EngineRunContext {
 }
 
 /** From the run request. With `outcome`, the run is over already. */
-export interface OpenEngineRun extends MessageBody {
+interface OpenEngineRun extends MessageBody {
   readonly type: 'open'
   readonly id: string
   readonly project: string
@@ -67,7 +67,7 @@ export interface OpenEngineRun extends MessageBody {
   readonly outcome?: string
 }
 
-export interface SummarizeTrace extends MessageBody {
+interface SummarizeTrace extends MessageBody {
   readonly type: 'trace_summary'
   readonly summary: TraceSummary
   /** Hash of the body: tells the same post from another one. */
@@ -75,19 +75,19 @@ export interface SummarizeTrace extends MessageBody {
 }
 
 /** Observations as posted, each with the id that the edge gave it; one whose id is known counts as recorded. */
-export interface ObserveEvidence extends MessageBody {
+interface ObserveEvidence extends MessageBody {
   readonly type: 'evidence'
   readonly observations: readonly Omit<EvidenceObservation, 'recorded_at'>[]
 }
 
 /** From the run request: it has ended, or goes on elsewhere. */
-export interface CloseEngineRun extends MessageBody {
+interface CloseEngineRun extends MessageBody {
   readonly type: 'close'
   readonly run_request_id: string
   readonly outcome: string
 }
 
-export type EngineRunBody = OpenEngineRun | SummarizeTrace | ObserveEvidence | CloseEngineRun
+type EngineRunBody = OpenEngineRun | SummarizeTrace | ObserveEvidence | CloseEngineRun
 type EngineRunMessage = Message<EngineRunBody>
 type Of<T extends EngineRunBody['type']> = Message<Extract<EngineRunBody, { type: T }>>
 
@@ -170,7 +170,7 @@ const observe = { guard: 'hasRoom', actions: ['emitObserved', 'observe'] } as co
 const summarize = (state: string) => ['summarize', { type: 'emitSummarized', params: { state } }] as const
 const emitOpened = (state: string) => ({ type: 'emitOpened' as const, params: { state } })
 
-export const engineRunMachine = machineSetup.createMachine({
+const engineRunMachine = machineSetup.createMachine({
   id: 'engine_run',
   initial: 'absent',
   context: {} as EngineRunContext,

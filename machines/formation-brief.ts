@@ -24,9 +24,9 @@ import {
 } from './machine.ts'
 
 /** The sections as they were given, with the throttle that holds when none was: what the digest covers. */
-export type BriefSections = FormationBriefCreate & { readonly throttle: 'full' | 'dry_run' }
+type BriefSections = FormationBriefCreate & { readonly throttle: 'full' | 'dry_run' }
 
-export interface FormationBriefContext {
+interface FormationBriefContext {
   readonly id: string
   /** Key and id of the project. */
   readonly project: string
@@ -39,14 +39,14 @@ export interface FormationBriefContext {
   readonly internal: { readonly creation: CreationRecord }
 }
 
-export interface CreateFormationBrief extends CreateBody {
+interface CreateFormationBrief extends CreateBody {
   readonly id: string
   readonly project: string
   readonly project_id: string
   readonly sections: FormationBriefCreate
 }
 
-export type FormationBriefBody = CreateFormationBrief
+type FormationBriefBody = CreateFormationBrief
 type FormationBriefMessage = Message<FormationBriefBody>
 
 /** `sha256:` and the hash of the canonical JSON (RFC 8785) of the sections. */
@@ -82,7 +82,7 @@ const machineSetup = setup({
   },
 })
 
-export const formationBriefMachine = machineSetup.createMachine({
+const formationBriefMachine = machineSetup.createMachine({
   id: 'formation_brief',
   initial: 'absent',
   context: {} as FormationBriefContext,

@@ -5,7 +5,7 @@
  * XState's own vocabulary is the whole of it: `emit(fact)` is a fact for the event log; the declared
  * actions below are messages and timers; any other declared action is an effect.
  */
-import type { AnyMachineSnapshot, AnyStateMachine } from 'xstate'
+import type { AnyStateMachine } from 'xstate'
 import type { PreparedEvent } from './events/envelope.ts'
 
 /** Every kind of actor there is; one file of `machines/` each. */
@@ -23,7 +23,10 @@ export interface By {
   readonly name: string
 }
 
-/** What a sender writes. Plain JSON; `by` is absent for timers and for messages between actors. */
+/** Who caused what no person and no runner asked for: a deadline, a timer, the hand-out itself. */
+export const SERVICE_BY: By = { id: 'service', name: 'intendant' }
+
+/** What a sender writes. Plain JSON; without `by` it is the service's own doing. */
 export interface MessageBody {
   readonly type: string
   readonly by?: By
@@ -137,8 +140,12 @@ export interface Refusal {
   readonly detail: string
 }
 
-/** A persisted or live XState snapshot, seen with its context's type. */
-export type SnapshotOf<C> = AnyMachineSnapshot & { readonly context: C; readonly value: string }
+/** What of an XState snapshot a durable machine has: plain states, no children, no history. */
+export interface SnapshotOf<C> {
+  readonly status: 'active'
+  readonly value: string
+  readonly context: C
+}
 
 /**
  * One resource's statechart and what the runtime must know about it. Every machine starts in the state

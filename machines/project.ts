@@ -26,7 +26,7 @@ import {
   type Term,
 } from './machine.ts'
 
-export interface ProjectContext {
+interface ProjectContext {
   readonly id: string
   readonly key: string
   readonly name: string
@@ -38,7 +38,7 @@ export interface ProjectContext {
   readonly internal: { readonly creation: CreationRecord }
 }
 
-export interface CreateProject extends CreateBody {
+interface CreateProject extends CreateBody {
   readonly id: string
   readonly key: string
   readonly name: string
@@ -46,35 +46,35 @@ export interface CreateProject extends CreateBody {
 }
 
 /** Members left out stay as they are; `repository: null` takes it away. */
-export interface UpdateProject extends MessageBody {
+interface UpdateProject extends MessageBody {
   readonly type: 'update'
   readonly name?: string
   readonly repository?: string | null
   readonly archived?: boolean
 }
 
-export interface ArchiveProject extends MessageBody {
+interface ArchiveProject extends MessageBody {
   readonly type: 'archive'
 }
 
-export interface UnarchiveProject extends MessageBody {
+interface UnarchiveProject extends MessageBody {
   readonly type: 'unarchive'
 }
 
 /** Replaces the whole charter. */
-export interface SetCharter extends MessageBody {
+interface SetCharter extends MessageBody {
   readonly type: 'set_charter'
   readonly charter: Charter
 }
 
 /** Events that belong to no other actor, and the run requests that emitted commands among them create. */
-export interface RecordEvents extends MessageBody {
+interface RecordEvents extends MessageBody {
   readonly type: 'record'
   readonly events: readonly PreparedEvent[]
   readonly commands?: readonly SendParams[]
 }
 
-export type ProjectBody = CreateProject | UpdateProject | ArchiveProject | UnarchiveProject | SetCharter | RecordEvents
+type ProjectBody = CreateProject | UpdateProject | ArchiveProject | UnarchiveProject | SetCharter | RecordEvents
 type ProjectMessage = Message<ProjectBody>
 type Of<T extends ProjectBody['type']> = Message<Extract<ProjectBody, { type: T }>>
 type Change = Partial<ProjectContext>
@@ -157,7 +157,7 @@ const machineSetup = setup({
 
 const UNCHANGED = {}
 
-export const projectMachine = machineSetup.createMachine({
+const projectMachine = machineSetup.createMachine({
   id: 'project',
   initial: 'absent',
   context: {} as ProjectContext,

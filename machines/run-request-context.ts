@@ -14,7 +14,7 @@ export const LOST_ACCEPTS_MAX = 5
 export const HELD_BY_MAX = 32
 
 /** Lengths taken from the settings when the request is made; they hold for its whole life. Milliseconds. */
-export interface RunRequestLimits {
+interface RunRequestLimits {
   /** How long a cancelled run may take to stop. */
   readonly grace_ms: number
   /** How long events of a settled attempt are still recorded. */
@@ -168,7 +168,7 @@ export interface Approve extends MessageBody {
 }
 
 /** From the dispatcher: the runner's poll takes it. */
-export interface Offer extends MessageBody {
+interface Offer extends MessageBody {
   readonly type: 'offer'
   readonly runner_id: string
 }
@@ -192,14 +192,14 @@ export interface RunEvents extends RunnerPost {
   readonly events: readonly PreparedEvent[]
 }
 
-export interface Completed extends RunnerPost {
+interface Completed extends RunnerPost {
   readonly type: 'completed'
   readonly result: RunResult
   /** Hash of the body: tells the same post from another one. */
   readonly digest: string
 }
 
-export interface Failed extends RunnerPost {
+interface Failed extends RunnerPost {
   readonly type: 'failed'
   readonly class: FailureClass
   readonly code?: string
@@ -213,7 +213,7 @@ export interface Release extends RunnerPost {
 }
 
 /** From the edge: the poll's connection was gone before the offer was written. */
-export interface OfferAborted extends MessageBody {
+interface OfferAborted extends MessageBody {
   readonly type: 'offer_aborted'
   readonly runner_id: string
   readonly attempt: number
@@ -226,7 +226,7 @@ export interface Cancel extends MessageBody {
   readonly discard_work?: boolean
 }
 
-export interface Requeue extends MessageBody {
+interface Requeue extends MessageBody {
   readonly type: 'requeue'
 }
 
@@ -236,14 +236,14 @@ export interface Restored extends MessageBody {
 }
 
 /** From an operator, who gives a lost run up. */
-export interface Fail extends MessageBody {
+interface Fail extends MessageBody {
   readonly type: 'fail'
   readonly message: string
   readonly class?: FailureClass
 }
 
 /** From the runner's actor: what its old process held is not held any more. */
-export interface RunnerSessionStarted extends MessageBody {
+interface RunnerSessionStarted extends MessageBody {
   readonly type: 'runner_session_started'
   readonly runner_id: string
   /** When the new session began: an offer made later belongs to it and stays. */
@@ -251,7 +251,7 @@ export interface RunnerSessionStarted extends MessageBody {
   readonly reason?: string
 }
 
-export interface OfferExpired extends MessageBody {
+interface OfferExpired extends MessageBody {
   readonly type: 'offer_expired'
   readonly attempt: number
   readonly runner_id: string
@@ -259,25 +259,25 @@ export interface OfferExpired extends MessageBody {
   readonly counted: boolean
 }
 
-export interface LeaseExpired extends MessageBody {
+interface LeaseExpired extends MessageBody {
   readonly type: 'lease_expired'
   readonly attempt: number
 }
 
-export interface NotBeforeReached extends MessageBody {
+interface NotBeforeReached extends MessageBody {
   readonly type: 'not_before_reached'
 }
 
-export interface ExpiresAtReached extends MessageBody {
+interface ExpiresAtReached extends MessageBody {
   readonly type: 'expires_at_reached'
 }
 
-export interface TimeoutReached extends MessageBody {
+interface TimeoutReached extends MessageBody {
   readonly type: 'timeout_reached'
   readonly attempt: number
 }
 
-export interface GraceEnded extends MessageBody {
+interface GraceEnded extends MessageBody {
   readonly type: 'grace_ended'
   readonly attempt: number
 }

@@ -48,7 +48,7 @@ export function namesAnotherRun(context: RunRequestContext, message: Of<'accepte
 }
 
 /** When it settled, milliseconds since the epoch; undefined while it is not settled. */
-export function settledAtMs({ times }: RunRequestContext): number | undefined {
+function settledAtMs({ times }: RunRequestContext): number | undefined {
   const at = times.completed_at ?? times.failed_at ?? times.cancelled_at
   return at === undefined ? undefined : Date.parse(at)
 }
@@ -76,6 +76,14 @@ export function lastLostAccept(context: RunRequestContext, message: Of<'lease_ex
 
 export function timedOut(context: RunRequestContext): boolean {
   return context.cancel?.code === 'timeout'
+}
+
+/**
+ * A stop that a person asks for while the run is being stopped: it takes the place of the timeout's, which could
+ * have run it again, and of one that would have kept the work.
+ */
+export function asksForMore(context: RunRequestContext, { discard_work = false }: Of<'cancel'>): boolean {
+  return timedOut(context) || (discard_work && context.cancel?.discard_work !== true)
 }
 
 /** Why this message fails the request: the runner's own words, or the rule that it broke. */
@@ -130,6 +138,7 @@ export function repeats(
     case 'failed':
       return saidBefore(context, message) ? `already_${message.type}` : undefined
     case 'cancel':
+      if (value === 'cancelling' && asksForMore(context, message)) return undefined
       return value === 'cancelled' || value === 'cancelling' ? `already_${value}` : undefined
     case 'approve':
       return value !== 'absent' && !SETTLED.has(value) && context.internal.approved ? 'already_approved' : undefined

@@ -64,6 +64,7 @@ const machineSetup = setup({
       rules.retries(context, event),
     sameAttemptTimedOut: ({ context, event }) =>
       (event as Of<'grace_ended'>).attempt === context.attempt && rules.timedOut(context),
+    asksForMore: ({ context, event }) => rules.asksForMore(context, event as Of<'cancel'>),
     sameAttemptTimedOutAndRetries: ({ context, event }) =>
       (event as Of<'grace_ended'>).attempt === context.attempt &&
       rules.timedOut(context) &&
@@ -293,6 +294,8 @@ export const runRequestMachine = machineSetup.createMachine({
           { guard: 'sessionEnded', target: 'cancelled', actions: endCancelled },
         ],
         restored: { target: 'cancelled', actions: ['fence', ...endCancelled] },
+        // The grace that is running goes on: asking again gives no more time.
+        cancel: { guard: 'asksForMore', actions: ['requestCancel', 'emitCancelRequested'] },
       },
     },
     lost: {

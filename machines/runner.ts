@@ -30,7 +30,7 @@ const ROTATION_OVERLAP_MS = 600_000
 /** Credentials kept at most: the newest, and those that are about to expire. */
 const CREDENTIALS_MAX = 8
 
-export interface RunnerCredential {
+interface RunnerCredential {
   /** Lower-case hex of the token's SHA-256. */
   readonly hash: string
   readonly expires_at?: string
@@ -51,6 +51,8 @@ export interface RunnerContext {
     readonly credentials: readonly RunnerCredential[]
     /** What was last stated about its presence. */
     readonly online: boolean
+    /** A time at which it certainly was there: the last that was stated. Absent: it never called. */
+    readonly seen_at?: string
     readonly creation: CreationRecord
   }
 }
@@ -63,30 +65,30 @@ interface Terms {
   readonly trusted?: boolean
 }
 
-export interface CreateRunner extends CreateBody, Terms {
+interface CreateRunner extends CreateBody, Terms {
   readonly id: string
   readonly credential_hash: string
 }
 
 /** Members left out stay as they are. */
-export interface UpdateRunner extends MessageBody, Terms {
+interface UpdateRunner extends MessageBody, Terms {
   readonly type: 'update'
   readonly draining?: boolean
 }
 
-export interface RemoveRunner extends MessageBody {
+interface RemoveRunner extends MessageBody {
   readonly type: 'remove'
   /** Ids of the run requests that it holds or has lost. */
   readonly in_flight: readonly string[]
 }
 
-export interface RotateCredential extends MessageBody {
+interface RotateCredential extends MessageBody {
   readonly type: 'rotate_credential'
   readonly hash: string
 }
 
 /** A process of the runner started. */
-export interface StartSession extends MessageBody {
+interface StartSession extends MessageBody {
   readonly type: 'session'
   readonly instance: string
   readonly version: string
@@ -100,9 +102,11 @@ export interface CameOnline extends MessageBody {
 
 export interface WentOffline extends MessageBody {
   readonly type: 'went_offline'
+  /** Its last call; absent when it has not called since the service started. */
+  readonly seen_at?: string
 }
 
-export type RunnerBody =
+type RunnerBody =
   | CreateRunner
   | UpdateRunner
   | RemoveRunner
@@ -188,8 +192,13 @@ const machineSetup = setup({
       session: undefined,
       internal: { ...context.internal, credentials: [], online: false },
     })),
-    comeOnline: assign(({ context }) => ({ internal: { ...context.internal, online: true } })),
-    goOffline: assign(({ context }) => ({ internal: { ...context.internal, online: false } })),
+    comeOnline: assign(({ context, event }) => ({
+      internal: { ...context.internal, online: true, seen_at: event.at },
+    })),
+    goOffline: assign(({ context, event }) => {
+      const { seen_at } = event as Of<'went_offline'>
+      return { internal: { ...context.internal, online: false, ...(seen_at === undefined ? {} : { seen_at }) } }
+    }),
 
     emitRegistered: emit(({ context }) => ({
       type: 'runner_registered',
@@ -242,7 +251,7 @@ const living = <const State extends 'registered' | 'draining'>(state: State) =>
 
 const stateChanges = (state: string, drain: boolean) => ({ type: 'emitChanged' as const, params: { state, drain } })
 
-export const runnerMachine = machineSetup.createMachine({
+const runnerMachine = machineSetup.createMachine({
   id: 'runner',
   initial: 'absent',
   context: {} as RunnerContext,

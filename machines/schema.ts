@@ -81,7 +81,7 @@ export function nullable<S extends TSchema>(schema: S) {
   return Type.Unsafe<Static<S> | null>(nulled)
 }
 
-export interface ObjectOptions {
+interface ObjectOptions {
   readonly description?: string
   /** Conditions between members (`onlyWith`, `requiredWith`, `rule`). */
   readonly rules?: readonly Rule[]

@@ -41,7 +41,7 @@ export interface TokenContext {
   readonly internal: { readonly creation: CreationRecord }
 }
 
-export interface CreateToken extends CreateBody {
+interface CreateToken extends CreateBody {
   readonly id: string
   readonly name: string
   readonly hash: string
@@ -51,16 +51,16 @@ export interface CreateToken extends CreateBody {
   readonly expires_at?: string
 }
 
-export interface RevokeToken extends MessageBody {
+interface RevokeToken extends MessageBody {
   readonly type: 'revoke'
 }
 
 /** Its last use, noted lazily. */
-export interface NoteUse extends MessageBody {
+interface NoteUse extends MessageBody {
   readonly type: 'note_use'
 }
 
-export type TokenBody = CreateToken | RevokeToken | NoteUse
+type TokenBody = CreateToken | RevokeToken | NoteUse
 type TokenMessage = Message<TokenBody>
 type Of<T extends TokenBody['type']> = Message<Extract<TokenBody, { type: T }>>
 
@@ -106,7 +106,7 @@ const machineSetup = setup({
   },
 })
 
-export const tokenMachine = machineSetup.createMachine({
+const tokenMachine = machineSetup.createMachine({
   id: 'token',
   initial: 'absent',
   context: {} as TokenContext,

@@ -6,7 +6,7 @@ import type { ActorKind, ActorRef, MessageBody, Term } from '../machines/machine
 import type { Journal, OutboxKey } from '../storage/journal.ts'
 import type { Reply } from './api.ts'
 import { type ActorRecord, absentRecord, decodeRecord } from './record.ts'
-import type { Stepper } from './scope.ts'
+import type { Stepper } from './stepper.ts'
 
 /** Where a message came from. Only `outside` is bounded by mailbox depth and answered. */
 export type Source =

@@ -4,13 +4,22 @@
  * the journal has made the whole batch durable.
  */
 import { eventText, type PreparedEvent, prepareEvent } from '../machines/events/envelope.ts'
-import type { By, Fact, FactEnvelope, Message, MessageBody, SnapshotOf, Term } from '../machines/machine.ts'
+import {
+  type By,
+  type Fact,
+  type FactEnvelope,
+  type Message,
+  type MessageBody,
+  SERVICE_BY,
+  type SnapshotOf,
+  type Term,
+} from '../machines/machine.ts'
 import type { Journal, NewEvent, OutboxRow, Reservation, Step, TimerRow } from '../storage/journal.ts'
 import type { Actor, Mail } from './actor.ts'
 import type { Answer, CommittedEvent } from './api.ts'
 import type { Clock } from './clock.ts'
 import { type ActorRecord, encodeRecord } from './record.ts'
-import type { Outcome } from './scope.ts'
+import type { Outcome } from './stepper.ts'
 import { payloadFields } from './stream/fields.ts'
 
 /** What a message came to, told to its sender after the commit. */
@@ -81,11 +90,9 @@ export class Batch {
     }
     this.outcomes.length = 0
     const next = actor.stepper.step(before.snapshot, message, this.outcomes)
-    const isUnchanged = next.context === before.snapshot.context && next.value === before.snapshot.value
-    if (this.outcomes.length > 0 || !isUnchanged) this.add(actor, mail, message, next, duplicates)
-    else if (next !== before.snapshot || before.snapshot.can(message as never))
-      this.finishWithoutTransition(actor, mail, { duplicates })
-    else this.refuse(actor, mail, message)
+    if (next === undefined) this.refuse(actor, mail, message)
+    else if (next !== before.snapshot || this.outcomes.length > 0) this.add(actor, mail, message, next, duplicates)
+    else this.finishWithoutTransition(actor, mail, { duplicates })
   }
 
   private withoutKnownEvents(body: MessageBody): { fresh: MessageBody; duplicates: number } {
@@ -178,7 +185,7 @@ export class Batch {
   private addFact(fact: Fact, envelope: FactEnvelope, message: Message, parts: StepParts): void {
     const isRecorded = 'recorded' in fact
     const event = isRecorded ? fact.recorded : this.ownEvent(fact.type, fact.payload, envelope)
-    const extension = extensionOf(message.by, message.at, envelope.run_request_id)
+    const extension = extensionOf(message.by ?? SERVICE_BY, message.at, envelope.run_request_id)
     const text = eventText(event, extension)
     const fields = payloadFields(event.payload)
     parts.events.push({
@@ -295,10 +302,10 @@ function missingFrom(known: readonly Term[], terms: readonly Term[]): readonly T
   )
 }
 
-function extensionOf(by: By | undefined, recorded_at: string, run_request_id: string | undefined) {
+function extensionOf(by: By, recorded_at: string, run_request_id: string | undefined) {
   return {
     recorded_at,
-    ...(by === undefined ? undefined : { by }),
+    by,
     ...(run_request_id === undefined ? undefined : { run_request_id }),
   }
 }

@@ -36,14 +36,29 @@ export class Clock {
   }
 }
 
+/** Random digits are drawn by the thousand: one call of the system for each would cost more than a step. */
+const poolDigits = 8_192
+let pool = ''
+let poolAt = 0
+
+function pooledHex(digits: number): string {
+  if (digits > poolDigits)
+    return randomBytes((digits + 1) >> 1)
+      .toString('hex')
+      .slice(0, digits)
+  if (poolAt + digits > pool.length) {
+    pool = randomBytes(poolDigits / 2).toString('hex')
+    poolAt = 0
+  }
+  poolAt += digits
+  return pool.slice(poolAt - digits, poolAt)
+}
+
 /** The real world: system clocks, randomness and timers. */
 export const realNature: Nature = {
   wallMs: () => performance.timeOrigin + performance.now(),
   monotonicMs: () => performance.now(),
-  randomHex: (digits) =>
-    randomBytes((digits + 1) >> 1)
-      .toString('hex')
-      .slice(0, digits),
+  randomHex: pooledHex,
   setTimer: (callback, afterMs) => setTimeout(callback, afterMs),
   clearTimer: (timer) => clearTimeout(timer as NodeJS.Timeout),
   nextTurn: (callback) => {

@@ -11,8 +11,8 @@ import type { BatchedStep } from './batch.ts'
 import { Deadlines } from './deadlines.ts'
 import { timersPerTurnMax } from './limits.ts'
 import type { Reader } from './reader.ts'
-import type { Stepper } from './scope.ts'
 import type { Settings } from './settings.ts'
+import type { Stepper } from './stepper.ts'
 import { Timers } from './timers.ts'
 
 /** How long what could not be done because the journal refuses writes waits before it is tried again. */

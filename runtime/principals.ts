@@ -225,6 +225,13 @@ class PrincipalTable implements Principals {
   }
 }
 
+/** An expiry that no clock shows (a leap second) is over: what cannot be compared must not let in for ever. */
+function expiryOf({ expires_at }: { readonly expires_at?: string }): number | undefined {
+  if (expires_at === undefined) return undefined
+  const atMs = Date.parse(expires_at)
+  return Number.isNaN(atMs) ? 0 : atMs
+}
+
 function entriesOfToken(snapshot: SnapshotOf<TokenContext>): Entry[] {
   const context: TokenContext = snapshot.context
   if (snapshot.value !== 'active') return []
@@ -237,7 +244,7 @@ function entriesOfToken(snapshot: SnapshotOf<TokenContext>): Entry[] {
       by: { id: context.id, name: context.name },
       rights: rightsOf(context.roles, context.rights),
       projects: context.projects === '*' ? '*' : new Set(context.projects),
-      expiresAtMs: context.expires_at === undefined ? undefined : Date.parse(context.expires_at),
+      expiresAtMs: expiryOf(context),
       revoked: false,
       used: false,
       callbacks: undefined,
@@ -260,7 +267,7 @@ function entriesOfRunner(snapshot: SnapshotOf<RunnerContext>): Entry[] {
       rights: NO_RIGHTS,
       projects,
       runnerId: context.id,
-      expiresAtMs: credential.expires_at === undefined ? undefined : Date.parse(credential.expires_at),
+      expiresAtMs: expiryOf(credential),
       revoked: false,
       used: false,
       callbacks: undefined,

@@ -3,7 +3,7 @@
  * The snapshot inside is XState's own persisted form, so that `createActor(machine, { snapshot })` opens it.
  */
 import type { SnapshotOf } from '../machines/machine.ts'
-import type { Stepper } from './scope.ts'
+import type { Stepper } from './stepper.ts'
 
 /** A durable timer as its actor remembers it: enough to delete its row and to know a late fire. */
 export interface KnownTimer {
@@ -32,7 +32,7 @@ export function encodeRecord(machineVersion: number, record: ActorRecord): strin
   const { snapshot } = record
   const timers = record.timers === EMPTY ? '{}' : JSON.stringify(record.timers)
   const seen = record.seen === EMPTY ? '{}' : JSON.stringify(record.seen)
-  // Only plain states without children or history are admitted (runtime/scope.ts), so this is the whole
+  // Only plain states without children or history are admitted (runtime/stepper.ts), so this is the whole
   // persisted form, at half the cost of getPersistedSnapshot and one more stringify.
   return (
     `{"mv":${machineVersion},"v":${record.version},"n":${record.outboxNumber},"t":${timers},"seen":${seen},` +

@@ -34,6 +34,8 @@ const RESERVATION_SCOPE = 'run_request'
 const TRACE_ID_DIGITS = 32
 const SPAN_ID_DIGITS = 16
 
+const NOTHING_TAKEN = (): void => {}
+
 /** Traces under way in creates that are not committed yet: the log cannot know them. Per runtime. */
 const tracesInFlight = new WeakMap<Runtime, Set<string>>()
 
@@ -107,16 +109,14 @@ class Creation {
     const { project, project_id, idempotency_key, trace_id } = this.#message
     const id = runRequestIdOf(project_id, idempotency_key, this.#generation)
     const ref = { kind: 'run_request', id } as const
-    const traceKey = `${project}\0${trace_id}`
-    const inFlight = tracesOf(this.#runtime)
     const isNew = this.#isTraceGiven && this.#runtime.read(ref) === undefined
-    if (isNew && (inFlight.has(traceKey) || this.#runtime.journal.hasTrace(project, trace_id))) {
+    const giveBack = isNew ? takeTrace(this.#runtime, project, trace_id) : NOTHING_TAKEN
+    if (giveBack === undefined) {
       this.#reply(refused('trace_in_use', `The trace ${trace_id} is in use in project ${project}.`), id)
       return
     }
-    if (isNew) inFlight.add(traceKey)
     this.#runtime.ask(ref, this.#addressed(id), (answer) => {
-      if (isNew) inFlight.delete(traceKey)
+      giveBack()
       this.#answered(answer, id)
     })
   }
@@ -138,6 +138,18 @@ class Creation {
     if (this.#tries < GENERATIONS_PER_POST_MAX) this.next()
     else this.#reply(refused('overloaded', 'The key has too many settled requests to walk through at once.'), id)
   }
+}
+
+/**
+ * Take a trace for commands that are about to be recorded, unless it is in use. Answers the function that gives it
+ * back, to be called once they are in the log or refused.
+ */
+export function takeTrace(runtime: Runtime, project: string, traceId: string): (() => void) | undefined {
+  const traceKey = `${project}\0${traceId}`
+  const inFlight = tracesOf(runtime)
+  if (inFlight.has(traceKey) || runtime.journal.hasTrace(project, traceId)) return undefined
+  inFlight.add(traceKey)
+  return () => inFlight.delete(traceKey)
 }
 
 function tracesOf(runtime: Runtime): Set<string> {
@@ -184,6 +196,11 @@ function whyNotBrief(runtime: Runtime, { body, project }: RunRequestOrder): Refu
 }
 
 function whyNotTimes({ not_before, expires_at }: RunRequestCreate): Refused | undefined {
+  for (const [name, time] of Object.entries({ not_before, expires_at })) {
+    // RFC 3339 allows a leap second, and a timer cannot be set to one.
+    if (time === undefined || !Number.isNaN(Date.parse(time))) continue
+    return refused('invalid_body', `The field ${name} is in a leap second: give the second before or behind it.`)
+  }
   if (not_before === undefined || expires_at === undefined) return undefined
   if (Date.parse(not_before) < Date.parse(expires_at)) return undefined
   return refused('invalid_body', 'It would expire before it may be offered: expires_at must be after not_before.')

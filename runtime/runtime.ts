@@ -28,8 +28,8 @@ import {
 import type { Logger } from './log.ts'
 import { Reader } from './reader.ts'
 import { Retention } from './retention.ts'
-import { Stepper } from './scope.ts'
 import type { Settings } from './settings.ts'
+import { Stepper } from './stepper.ts'
 
 export interface RuntimeOptions {
   readonly nature: Nature
@@ -208,7 +208,7 @@ class ActorRuntime implements Runtime {
     this.turnPending = false
     const refusals = this.refusals
     this.refusals = []
-    for (const { reply, answer } of refusals) reply(answer)
+    for (const { reply, answer } of refusals) this.answer(reply, answer)
     if (this.state === 'failed' || this.state === 'closed') return
     if (this.ready.length > 0 && this.journal.waitForRoom(() => this.resume())) {
       // The view is a little behind: this turn's work waits for it, so that the backlog stays bounded in time.
@@ -297,7 +297,8 @@ class ActorRuntime implements Runtime {
       version: after.version,
     }))
     for (const step of batch.batched) this.setGoing(step, nowMs)
-    for (const listener of this.listeners) listener(steps, batch.events, commit)
+    for (const listener of this.listeners)
+      this.guarded('a commit listener', () => listener(steps, batch.events, commit))
     this.settle(batch, baseSequence)
     this.due.wait()
   }
@@ -319,7 +320,20 @@ class ActorRuntime implements Runtime {
         continue
       }
       this.inFlight--
-      mail.source.reply(answer.ok ? { ...answer, sequence: baseSequence + answer.sequence } : answer)
+      this.answer(mail.source.reply, answer.ok ? { ...answer, sequence: baseSequence + answer.sequence } : answer)
+    }
+  }
+
+  /** One sender's mistake is not the next one's: what a reply throws is logged, and the batch's others are answered. */
+  private answer(reply: Reply, answer: Answer): void {
+    this.guarded('a reply', () => reply(answer))
+  }
+
+  private guarded(what: string, run: () => void): void {
+    try {
+      run()
+    } catch (error) {
+      this.options.log.error({ err: error }, `${what} threw`)
     }
   }
 
@@ -331,10 +345,10 @@ class ActorRuntime implements Runtime {
   private fail(batch: Batch, failure: JournalFailure): void {
     this.state = 'failed'
     const answer = unavailable('storage_failed', 'The log could not be written; nothing of this was taken.')
-    for (const { mail } of batch.settled) if (mail.source.from === 'outside') mail.source.reply(answer)
+    for (const { mail } of batch.settled) if (mail.source.from === 'outside') this.answer(mail.source.reply, answer)
     for (const actor of this.ready)
       for (let mail = actor.take(); mail !== undefined; mail = actor.take())
-        if (mail.source.from === 'outside') mail.source.reply(answer)
+        if (mail.source.from === 'outside') this.answer(mail.source.reply, answer)
     this.options.log.error({ err: failure }, 'the log failed')
     this.options.onFatal(failure)
   }
@@ -356,7 +370,7 @@ class ActorRuntime implements Runtime {
         if (mail.source.from !== 'outside') kept.push(mail)
         else {
           this.inFlight--
-          mail.source.reply(refused)
+          this.answer(mail.source.reply, refused)
         }
       }
       actor.ready = false

@@ -32,6 +32,11 @@ interface Waiter {
   timer: NodeJS.Timeout | undefined
 }
 
+interface Exclusive {
+  readonly write: () => Promise<void>
+  readonly reject: (error: Error) => void
+}
+
 export class Applier {
   /** Last batch and sequence that the view holds on disk. */
   applied: Marker
@@ -48,7 +53,7 @@ export class Applier {
   #weightMs = WEIGHT_MS_FIRST
   #waiters: Waiter[] = []
   #forRoom: (() => void)[] = []
-  #exclusive: (() => Promise<void>)[] = []
+  #exclusive: Exclusive[] = []
 
   constructor(view: View, applied: Marker, onApplied: (batch: number) => void, onFailure: (error: unknown) => void) {
     this.#view = view
@@ -61,6 +66,16 @@ export class Applier {
   folds(): readonly Fold[] {
     if (this.#writing !== undefined) return [this.#pending, this.#writing]
     return [this.#pending]
+  }
+
+  /**
+   * Folds that a read of the view in this turn does not see. A fold is on disk a moment before its write is known
+   * to have ended: added to the view it would count twice.
+   */
+  foldsUnseen(): readonly Fold[] {
+    const writing = this.#writing
+    if (writing === undefined) return [this.#pending]
+    return (this.#view.marker()?.batch ?? 0) >= writing.lastBatch ? [this.#pending] : [this.#pending, writing]
   }
 
   /** The newest answer that a fold gives. */
@@ -102,14 +117,15 @@ export class Applier {
   exclusive<V>(write: () => Promise<V>): Promise<V> {
     if (this.#failure !== undefined) return Promise.reject(this.#failure)
     return new Promise((resolve, reject) => {
-      this.#exclusive.push(async () => {
+      const attempt = async () => {
         try {
           resolve(await write())
         } catch (error) {
           reject(error)
           throw error
         }
-      })
+      }
+      this.#exclusive.push({ write: attempt, reject })
       this.#start()
     })
   }
@@ -137,6 +153,7 @@ export class Applier {
       clearTimeout(waiter.timer)
       waiter.reject(error)
     }
+    for (const { reject } of this.#exclusive.splice(0)) reject(error)
     for (const resume of this.#forRoom.splice(0)) resume()
   }
 
@@ -151,8 +168,9 @@ export class Applier {
   async #run(): Promise<void> {
     let first = true
     while (this.#failure === undefined) {
-      const write = this.#exclusive.shift()
-      if (write !== undefined) await write()
+      // Before what is pending: it may stand upon what these take away.
+      const next = this.#exclusive.shift()
+      if (next !== undefined) await next.write()
       else if (!this.#pending.empty && (first || this.#hurried)) await this.#apply()
       else break
       first = false

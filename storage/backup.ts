@@ -11,19 +11,22 @@ import {
   mkdirSync,
   openSync,
   readdirSync,
+  renameSync,
   rmSync,
   statSync,
 } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { environmentPaths, HEAD_EPOCH, MARKER, type Marker, openEnvironments } from './environments.ts'
 import { assertSchema, mintEpoch } from './event-log.ts'
+import { assertWhole, DATA_FILE, damaged } from './home-checks.ts'
 import { HomeRefused } from './home-refused.ts'
 import { lockInstance } from './instance-lock.ts'
 import type { LmdbJournal } from './lmdb-journal.ts'
 
 const GROWTH_CHECK_MS = 100
-const DATA_FILE = 'data.mdb'
 const DIRECTORY_MODE = 0o700
+/** In a home: the copy that a restore is not done with. */
+const RESTORING = 'restoring'
 
 /** The log grew past the bound while it was copied; what was copied is removed. Try when less is written. */
 export class BackupAborted extends Error {
@@ -38,13 +41,18 @@ export interface BackupReport {
 }
 
 /**
- * Copies both environments into `directory`, which must be absent or empty. Copying pins what the copy reads, so
- * the log grows meanwhile: past `growthBytesMax` the backup is given up. Rejects with HomeRefused, BackupAborted.
+ * Copies both environments into `directory`, which must be absent or empty, and is there only once it is whole: until
+ * then the copy grows in a folder beside it, which the next backup of this log removes should this one be killed.
+ * Copying pins what the copy reads, so the log grows meanwhile: past `growthBytesMax` the backup is given up.
+ * Rejects with HomeRefused, BackupAborted.
  */
 export function backup(journal: LmdbJournal, directory: string, growthBytesMax: number): Promise<BackupReport> {
-  assertEmpty(directory)
   return journal.whileRedoKept(async (releaseRedo) => {
-    const paths = environmentPaths(directory)
+    assertEmpty(directory)
+    const parent = dirname(directory)
+    const unfinished = join(parent, `unfinished-${journal.epoch}`)
+    const paths = environmentPaths(unfinished)
+    rmSync(unfinished, { recursive: true, force: true })
     for (const path of [paths.log, paths.view]) mkdirSync(path, { recursive: true, mode: DIRECTORY_MODE })
     const logFile = join(environmentPaths(journal.home).log, DATA_FILE)
     const bytesBefore = statSync(logFile).size
@@ -62,10 +70,13 @@ export function backup(journal: LmdbJournal, directory: string, growthBytesMax: 
       if (look()) throw new BackupAborted(`the log grew by more than ${growthBytesMax} bytes during the backup`)
       const files = [paths.log, paths.view].map((path) => join(path, DATA_FILE))
       for (const file of files) flush(file)
-      for (const path of [paths.log, paths.view, directory]) flush(path)
-      return { directory, bytes: files.reduce((sum, file) => sum + statSync(file).size, 0), sequence }
+      for (const path of [paths.log, paths.view, unfinished]) flush(path)
+      const bytes = files.reduce((sum, file) => sum + statSync(file).size, 0)
+      renameSync(unfinished, directory)
+      flush(parent)
+      return { directory, bytes, sequence }
     } catch (error) {
-      for (const path of [paths.log, paths.view]) rmSync(path, { recursive: true, force: true })
+      rmSync(unfinished, { recursive: true, force: true })
       throw error
     } finally {
       clearInterval(watch)
@@ -74,24 +85,43 @@ export function backup(journal: LmdbJournal, directory: string, growthBytesMax: 
 }
 
 /**
- * Copies a backup into an empty home, offline, and gives the log a fresh epoch. What the restored state means
- * (attempts to raise, runs to declare lost) is for those who know the machines. Throws HomeRefused.
+ * Makes a home, empty or absent, from a backup, offline, with a fresh epoch. What the restored state means (attempts to
+ * raise, runs to declare lost) is for those who know the machines: `settle` gets the copy as a home of its own, in a
+ * folder of `toHome` that no service looks at. Only when it is done does the home have a log and a view, so that a
+ * restore that is killed half way is never served. Throws HomeRefused, and what `settle` throws; the home is then as it was.
  */
-export async function restoreFiles(from: string, toHome: string): Promise<{ epoch: string; previousEpoch: string }> {
+export async function restoreFiles(
+  from: string,
+  toHome: string,
+  settle: (home: string) => Promise<void> = async () => {},
+): Promise<{ epoch: string; previousEpoch: string }> {
   const source = environmentPaths(from)
   for (const path of [source.log, source.view]) {
     if (!existsSync(join(path, DATA_FILE))) throw new HomeRefused('corrupt', `${from} is no backup: ${path} is missing`)
   }
-  assertEmpty(toHome)
+  assertWhole(from)
+  assertEmpty(toHome, RESTORING)
   const lock = await lockInstance(toHome)
+  const draft = join(toHome, RESTORING)
   try {
+    rmSync(draft, { recursive: true, force: true })
+    const made = environmentPaths(draft)
+    for (const path of [made.log, made.view]) mkdirSync(path, { recursive: true, mode: DIRECTORY_MODE })
+    for (const part of ['view', 'log'] as const) {
+      copyFileSync(join(source[part], DATA_FILE), join(made[part], DATA_FILE))
+    }
+    const epochs = await giveFreshEpoch(draft)
+    await settle(draft)
+    for (const path of [made.log, made.view]) flush(join(path, DATA_FILE))
     const target = environmentPaths(toHome)
-    for (const path of [target.log, target.view]) mkdirSync(path, { recursive: true, mode: DIRECTORY_MODE })
     // The log last: a view alone is refused at start, and says why.
-    copyFileSync(join(source.view, DATA_FILE), join(target.view, DATA_FILE))
-    copyFileSync(join(source.log, DATA_FILE), join(target.log, DATA_FILE))
-    return await giveFreshEpoch(toHome)
+    for (const part of ['view', 'log'] as const) renameSync(made[part], target[part])
+    flush(toHome)
+    return epochs
+  } catch (error) {
+    throw damaged(from, error)
   } finally {
+    rmSync(draft, { recursive: true, force: true })
     await lock.release()
   }
 }
@@ -113,8 +143,9 @@ async function giveFreshEpoch(home: string): Promise<{ epoch: string; previousEp
   }
 }
 
-function assertEmpty(directory: string): void {
-  if (existsSync(directory) && readdirSync(directory).length > 0) {
+/** `except`: what a restore that was killed may have left. */
+function assertEmpty(directory: string, except?: string): void {
+  if (existsSync(directory) && readdirSync(directory).some((name) => name !== except)) {
     throw new HomeRefused('not_empty', `${directory} is not empty: choose a directory that is empty or absent`)
   }
 }

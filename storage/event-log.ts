@@ -66,7 +66,14 @@ export class EventLog {
     this.lastSequence = sequence!
     this.oldestSequence = Number(tables.head.get(HEAD_FLOOR))
     this.#redoTrimmed = this.lastBatch
-    for (const first of tables.redo.getKeys({ limit: 1 })) this.#redoTrimmed = first - 1
+    const first = this.firstRedo
+    if (first !== undefined) this.#redoTrimmed = first - 1
+  }
+
+  /** The first batch that there is redo of. */
+  get firstRedo(): number | undefined {
+    for (const first of this.#tables.redo.getKeys({ limit: 1 })) return first
+    return undefined
   }
 
   /** Makes one batch durable. Returns it with its length in characters; throws when nothing of it was written. */
@@ -137,14 +144,29 @@ export class EventLog {
     }
   }
 
-  /** Deletes the oldest events, up to and without `sequence`, and moves the floor in the same transaction. */
-  removeBefore(sequence: number): void {
+  /** From here on the events before `sequence` are no part of the log, whether their rows are gone yet or not. */
+  raiseFloor(sequence: number): void {
     this.#tables.env.transactionSync(() => {
       this.#assertSoleWriter()
-      for (let row = this.oldestSequence; row < sequence; row += 1) this.#tables.events.remove(row)
       this.#tables.head.put(HEAD_FLOOR, String(sequence))
     })
     this.oldestSequence = sequence
+  }
+
+  /** Rows below the floor, oldest first: those of a step of retention that is under way, or was cut short. */
+  belowFloor(limit: number): readonly StoredEvent[] {
+    const rows: StoredEvent[] = []
+    const range = { end: this.oldestSequence, limit }
+    for (const { key, value } of this.#tables.events.getRange(range)) rows.push({ sequence: key, text: value })
+    return rows
+  }
+
+  /** Deletes the rows of these events, all of them below the floor. */
+  remove(rows: readonly StoredEvent[]): void {
+    this.#tables.env.transactionSync(() => {
+      this.#assertSoleWriter()
+      for (const { sequence } of rows) this.#tables.events.remove(sequence)
+    })
   }
 
   page(afterSequence: number, limit: number, bytesMax: number): EventPage {
@@ -170,7 +192,12 @@ export class EventLog {
     const events: StoredEvent[] = []
     let expected = Math.min(beforeSequence - 1, this.lastSequence)
     try {
-      for (const { key, value } of this.#tables.events.getRange({ start: expected, reverse: true, limit })) {
+      for (const { key, value } of this.#tables.events.getRange({
+        start: expected,
+        end: oldestSequence - 1,
+        reverse: true,
+        limit,
+      })) {
         events.push({ sequence: key, text: value })
         expected = key - 1
       }
@@ -181,6 +208,7 @@ export class EventLog {
   }
 
   event(sequence: number): string | undefined {
+    if (sequence < this.oldestSequence) return undefined
     try {
       return this.#tables.events.get(sequence)
     } catch (error) {

@@ -13,8 +13,8 @@ export class HomeRefused extends Error {
   override readonly name = 'HomeRefused'
   readonly code: HomeRefusal
 
-  constructor(code: HomeRefusal, message: string) {
-    super(message)
+  constructor(code: HomeRefusal, message: string, options?: ErrorOptions) {
+    super(message, options)
     this.code = code
   }
 }

@@ -1,10 +1,12 @@
 /** What the indexes know of an event, read back from its text: for retention and for `verify`. */
-interface EventIdentity {
+export interface EventIdentity {
   readonly id: string
   readonly project: string
   readonly traceId: string | null
   /** Milliseconds since the epoch. */
   readonly recordedMs: number
+  /** The work item whose history the event is in. */
+  readonly itemId: string | undefined
   /** Work items that the event's history rows may be under. */
   readonly itemIds: readonly string[]
 }
@@ -27,5 +29,21 @@ export function identityOf(text: string): EventIdentity {
     if (typeof value === 'string') itemIds.push(value)
   }
   const { id, project, trace_id: traceId, recorded_at: recordedAt } = event
-  return { id, project, traceId: traceId ?? null, recordedMs: Date.parse(recordedAt), itemIds }
+  const itemId = event.payload?.item_id
+  return {
+    id,
+    project,
+    traceId: traceId ?? null,
+    recordedMs: Date.parse(recordedAt),
+    itemId: typeof itemId === 'string' ? itemId : undefined,
+    itemIds,
+  }
+}
+
+/** The histories that the event is in. */
+export function historiesOf({ traceId, itemId }: EventIdentity): readonly (readonly ['trace' | 'item', string])[] {
+  const histories: (readonly ['trace' | 'item', string])[] = []
+  if (traceId !== null) histories.push(['trace', traceId])
+  if (itemId !== undefined) histories.push(['item', itemId])
+  return histories
 }

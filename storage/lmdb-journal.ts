@@ -8,6 +8,7 @@ import { Applier } from './applier.ts'
 import { DiskReserve, type FreeBytes, freeBytesOf } from './disk-reserve.ts'
 import { type Environments, environmentPaths, type Marker, openEnvironments } from './environments.ts'
 import { assertSchema, EventLog } from './event-log.ts'
+import { assertMarker, assertWhole, damaged } from './home-checks.ts'
 import { HomeRefused } from './home-refused.ts'
 import { type InstanceLock, lockInstance } from './instance-lock.ts'
 import type {
@@ -27,9 +28,9 @@ import type {
 } from './journal.ts'
 import { JournalFailure } from './journal.ts'
 import { assertStep } from './keys.ts'
-import { historyAcross, outboxAcross, timersAcross } from './overlay.ts'
+import { historyAcross, listAcross, outboxAcross, timersAcross } from './overlay.ts'
 import { trimOldest } from './retention.ts'
-import { type DueTimer, View } from './view.ts'
+import { type DueTimer, scanPages, View } from './view.ts'
 
 export interface LmdbJournalOptions {
   /** `ENGINE_HOME`. Made when it does not exist. */
@@ -40,6 +41,8 @@ export interface LmdbJournalOptions {
   /** A commit failed: answer 503 to all in flight and end the process. Called once. */
   readonly onFailure: (failure: JournalFailure) => void
 }
+
+const entityName = (kind: string, id: string): string => `${kind}\n${id}`
 
 type Done = (failure: JournalFailure | null, commit: Commit | null) => void
 
@@ -60,6 +63,9 @@ export class LmdbJournal implements Journal {
   readonly #onFailure: (failure: JournalFailure) => void
   #failure: JournalFailure | undefined
   #closed = false
+  #closing: Promise<void> | undefined
+  /** Entities that are being removed from the view. */
+  readonly #leaving = new Set<string>()
   #trimming: Promise<unknown> = Promise.resolve()
 
   /** Use `openLmdbJournal`. */
@@ -118,7 +124,9 @@ export class LmdbJournal implements Journal {
   }
 
   actor(kind: string, id: string): string | undefined {
-    return this.#applier.overlay((fold) => fold.record(kind, id)) ?? this.#view.record(kind, id)
+    const record = this.#applier.overlay((fold) => fold.record(kind, id))
+    if (record !== undefined) return record
+    return this.#leaving.has(entityName(kind, id)) ? undefined : this.#view.record(kind, id)
   }
 
   eventSequence(project: string, traceId: string | null, eventId: string): number | undefined {
@@ -153,17 +161,18 @@ export class LmdbJournal implements Journal {
 
   history(of: 'trace' | 'item', id: string, afterSequence: number, limit: number): readonly number[] {
     const after = Math.max(afterSequence, this.oldestSequence - 1)
-    return historyAcross(this.#view.history(of, id, after, limit), this.#applier.folds(), of, id, after, limit)
+    return historyAcross(this.#view.history(of, id, after, limit), this.#applier.foldsUnseen(), of, id, after, limit)
   }
 
   async list(query: ListQuery): Promise<ListPage> {
+    if (this.#readOnly) return this.#listNow(query)
     await this.#applier.reached(this.#log.lastBatch, LIST_WAIT_MS)
     return this.#view.list(query)
   }
 
   count(kind: string, index: string, value: string): number {
     let count = this.#view.count(kind, index, value)
-    for (const fold of this.#applier.folds()) {
+    for (const fold of this.#applier.foldsUnseen()) {
       for (const { terms } of fold.entities.get(kind)?.values() ?? []) {
         for (const { term, before, after } of terms) {
           if (term.index === index && term.value === value) count += Number(after) - Number(before)
@@ -182,7 +191,7 @@ export class LmdbJournal implements Journal {
   }
 
   scan(kind: string, index: string, value: string): Iterable<ListRow> {
-    return this.#view.scan(kind, index, value)
+    return scanPages((query) => this.#listNow(query), kind, index, value)
   }
 
   refuses(): string | undefined {
@@ -206,14 +215,20 @@ export class LmdbJournal implements Journal {
     })
   }
 
+  /**
+   * From this call on the entities are gone for whoever asks: a step upon one of them is the first of a new life, and
+   * is written behind the removal.
+   */
   async removeEntities(entities: readonly RemovedEntity[]): Promise<number> {
     this.#assertWritable()
-    return this.#applier.exclusive(() => {
-      const idle = entities.filter(
-        ({ kind, id }) => this.#applier.overlay((fold) => fold.record(kind, id)) === undefined,
-      )
-      return this.#view.removeEntities(idle)
-    })
+    const idle = entities.filter(({ kind, id }) => this.#applier.overlay((fold) => fold.record(kind, id)) === undefined)
+    const names = idle.map(({ kind, id }) => entityName(kind, id))
+    for (const name of names) this.#leaving.add(name)
+    try {
+      return await this.#applier.exclusive(() => this.#view.removeEntities(idle))
+    } finally {
+      for (const name of names) this.#leaving.delete(name)
+    }
   }
 
   /**
@@ -241,12 +256,18 @@ export class LmdbJournal implements Journal {
   }
 
   /** Carries everything into the view and closes both environments. A failed journal is closed as it is. */
-  async close(): Promise<void> {
-    if (this.#closed) return
+  close(): Promise<void> {
+    this.#closing ??= this.#close()
+    return this.#closing
+  }
+
+  async #close(): Promise<void> {
     await this.#trimming
     if (this.#failure === undefined && !this.#readOnly) {
       try {
         await this.settled()
+        // Behind whatever else writes the view: an environment is not closed under a write.
+        await this.#applier.exclusive(async () => {})
         this.#log.flush()
       } catch (error) {
         this.#fail('closing failed', error)
@@ -273,6 +294,12 @@ export class LmdbJournal implements Journal {
     await this.#view.writeMarker(this.applied)
     this.#log.applied(this.applied.batch)
     this.#log.flush()
+  }
+
+  /** A page of an index without waiting. Read-only, the view is never carried on: what it lacks is added here. */
+  #listNow(query: ListQuery): ListPage {
+    if (!this.#readOnly) return this.#view.list(query)
+    return listAcross((more) => this.#view.list(more), this.#applier.folds(), query, this.lastSequence)
   }
 
   #append(steps: readonly Step[], looseEvents: readonly NewEvent[], done: Done): void {
@@ -332,10 +359,11 @@ export async function openLmdbJournal(options: LmdbJournalOptions): Promise<Lmdb
         `${options.home} is new and its disk is nearly full: free some space, or choose another home`,
       )
     }
+    assertWhole(options.home)
     environments = await openEnvironments(options.home, (head) => assertSchema(head, options.home))
     const log = new EventLog(environments.log)
     const view = new View(environments.view)
-    const applied = assertMarker(view.marker(), log, options.home)
+    const applied = assertMarker(view, log, options.home)
     const parts = { environments, log, view, applied, disk, lock }
     const journal = new LmdbJournal(options, parts, disk.low)
     await journal.start()
@@ -344,24 +372,6 @@ export async function openLmdbJournal(options: LmdbJournalOptions): Promise<Lmdb
     disk.stop()
     await environments?.close()
     await lock.release()
-    throw error
+    throw damaged(options.home, error)
   }
-}
-
-/** The view's marker, if it fits this log. A view without one is new: all of its redo must be there. */
-function assertMarker(marker: Marker | undefined, log: EventLog, home: string): Marker {
-  if (marker === undefined) return { epoch: log.epoch, batch: 0, sequence: 0 }
-  if (marker.epoch !== log.epoch) {
-    throw new HomeRefused(
-      'view_of_another_log',
-      `${home}/view belongs to log ${marker.epoch}, ${home}/log is ${log.epoch}: put back the two that belong together, or restore a backup`,
-    )
-  }
-  if (marker.batch > log.lastBatch) {
-    throw new HomeRefused(
-      'view_ahead',
-      `${home}/view is at batch ${marker.batch}, ${home}/log ends at ${log.lastBatch}: the log has lost batches; restore a backup`,
-    )
-  }
-  return marker
 }

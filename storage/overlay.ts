@@ -1,7 +1,7 @@
 /** Answers made of the view and of the folds that it does not hold yet, as if all were applied. */
 import type { Fold } from './fold.ts'
 import { outboxName } from './fold.ts'
-import type { OutboxKey, OutboxRow } from './journal.ts'
+import type { ListPage, ListQuery, ListRow, OutboxKey, OutboxRow } from './journal.ts'
 import type { DueTimer } from './view.ts'
 
 /** `applied` are the view's sequences after `afterSequence`; folds come newest first and hold only later ones. */
@@ -23,6 +23,42 @@ export function historyAcross(
   }
   return applied
 }
+
+/**
+ * A page of an index where the view is not carried on any more (read-only): its rows, with what the folds change in
+ * them. `sequence`: the last event of the log, which the page is true for.
+ */
+export function listAcross(
+  view: (query: ListQuery) => ListPage,
+  folds: readonly Fold[],
+  query: ListQuery,
+  sequence: number,
+): ListPage {
+  const { kind, index, value, limit, reverse, after } = query
+  const direction = reverse ? -1 : 1
+  const compare = (a: { order: string; id: string }, b: { order: string; id: string }) =>
+    direction * (compareTexts(a.order, b.order) || compareTexts(a.id, b.id))
+  const changes = new Map<string, ListRow & { readonly present: boolean }>()
+  for (const fold of [...folds].reverse()) {
+    for (const { id, terms } of fold.entities.get(kind)?.values() ?? []) {
+      for (const { term, after: present } of terms) {
+        if (term.index !== index || term.value !== value) continue
+        changes.set(`${term.order}\n${id}`, { id, order: term.order, record: '', present })
+      }
+    }
+  }
+  const page = view({ ...query, limit: limit + changes.size })
+  const kept = page.rows.filter(({ order, id }) => !changes.has(`${order}\n${id}`))
+  const added = [...changes.values()].filter((row) => row.present && (after === undefined || compare(row, after) > 0))
+  const recordOf = ({ id, order, record }: ListRow): ListRow => {
+    const newer = folds.map((fold) => fold.record(kind, id)).find((text) => text !== undefined)
+    return { id, order, record: newer ?? record }
+  }
+  const rows = [...kept, ...added].sort(compare)
+  return { rows: rows.slice(0, limit).map(recordOf), more: page.more || rows.length > limit, sequence }
+}
+
+const compareTexts = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0)
 
 /** The view is asked for as many more rows as the folds may have cleared. */
 export function timersAcross(

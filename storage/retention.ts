@@ -1,11 +1,12 @@
 /**
- * Retention removes a prefix of the log. First the ids and histories of the events, flushed, then the events
- * and the floor in one transaction: killed in between, the same step is made again and ends the same.
+ * Retention removes a prefix of the log: first the floor moves, and the events are gone for every reader; then go
+ * their ids and histories, flushed, and last their rows. Killed in between, the next step finds rows below the floor
+ * and goes on with them.
  */
 import type { Applier } from './applier.ts'
 import type { EventLog } from './event-log.ts'
 import { identityOf } from './identity.ts'
-import type { TrimCut, TrimStep } from './journal.ts'
+import type { StoredEvent, TrimCut, TrimStep } from './journal.ts'
 import type { View } from './view.ts'
 
 const TRIM_ROWS_MAX = 1_000
@@ -20,27 +21,37 @@ export async function trimOldest(
   cut: TrimCut,
   onFailure: (error: unknown) => Error,
 ): Promise<TrimStep> {
+  const left = log.belowFloor(TRIM_ROWS_MAX)
+  const { events, more } = left.length > 0 ? { events: left, more: true } : oldest(log, applier, cut)
+  if (events.length === 0) return { removed: 0, more: false }
+  const ids: { project: string; traceId: string | null; id: string; sequence: number }[] = []
+  const histories = { trace: new Set<string>(), item: new Set<string>() }
+  for (const { sequence, text } of events) {
+    const { project, traceId, id, itemIds } = identityOf(text)
+    ids.push({ project, traceId, id, sequence })
+    if (traceId !== null) histories.trace.add(traceId)
+    for (const itemId of itemIds) histories.item.add(itemId)
+  }
+  const floor = events.at(-1)!.sequence + 1
+  try {
+    if (left.length === 0) log.raiseFloor(floor)
+    await applier.exclusive(() => view.removeEvents(ids, histories, floor))
+    log.remove(events)
+  } catch (error) {
+    throw onFailure(error)
+  }
+  return { removed: events.length, more }
+}
+
+/** The oldest events before the cut that the view holds, and whether there are more of them. */
+function oldest(log: EventLog, applier: Applier, cut: TrimCut): { events: readonly StoredEvent[]; more: boolean } {
   const beforeSequence = 'beforeSequence' in cut ? cut.beforeSequence : Number.POSITIVE_INFINITY
   const recordedBeforeMs = 'recordedBeforeMs' in cut ? cut.recordedBeforeMs : Number.POSITIVE_INFINITY
   const end = Math.min(beforeSequence, applier.applied.sequence + 1)
   const { events } = log.page(log.oldestSequence - 1, TRIM_ROWS_MAX, TRIM_BYTES_MAX)
-  const ids: { project: string; traceId: string | null; id: string; sequence: number }[] = []
-  const histories: { of: 'trace' | 'item'; id: string }[] = []
-  let floor = log.oldestSequence
-  for (const { sequence, text } of events) {
-    const identity = identityOf(text)
-    if (sequence >= end || identity.recordedMs >= recordedBeforeMs) break
-    floor = sequence + 1
-    ids.push({ project: identity.project, traceId: identity.traceId, id: identity.id, sequence })
-    if (identity.traceId !== null) histories.push({ of: 'trace', id: identity.traceId })
-    for (const id of identity.itemIds) histories.push({ of: 'item', id })
-  }
-  if (ids.length === 0) return { removed: 0, more: false }
-  await applier.exclusive(() => view.removeEvents(ids, histories, floor))
-  try {
-    log.removeBefore(floor)
-  } catch (error) {
-    throw onFailure(error)
-  }
-  return { removed: ids.length, more: ids.length === events.length && floor < end }
+  const stop = events.findIndex(
+    ({ sequence, text }) => sequence >= end || identityOf(text).recordedMs >= recordedBeforeMs,
+  )
+  if (stop !== -1) return { events: events.slice(0, stop), more: false }
+  return { events, more: events.length > 0 && events.at(-1)!.sequence + 1 < end }
 }

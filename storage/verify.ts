@@ -1,9 +1,9 @@
 /**
- * Holds the log and the view against each other, row by row and both ways, and reports; it repairs nothing and never
- * throws. It reads one snapshot of each environment, the view's first, and lets the event loop run in between, so
- * that it works beside a running service.
+ * Holds the log and the view against each other, both ways, and reports; it repairs nothing and never throws. Each
+ * database is read once, in its order; only where two do not agree are their rows looked up one by one, to name what is
+ * wrong. It reads one snapshot of each environment, the view's first, and lets the event loop run in between, so that
+ * it works beside a running service.
  */
-
 import type { Term } from '../machines/machine.ts'
 import { CorruptRow } from './checked-text.ts'
 import {
@@ -18,9 +18,13 @@ import {
   openEnvironments,
 } from './environments.ts'
 import { assertSchema } from './event-log.ts'
+import { Fingerprint } from './fingerprint.ts'
 import { unpackChunk } from './history-chunk.ts'
-import { identityOf } from './identity.ts'
+import { assertWhole } from './home-checks.ts'
+import { type EventIdentity, historiesOf, identityOf } from './identity.ts'
 import { keyPart } from './keys.ts'
+import { paced } from './paced.ts'
+import { eventIdKey, termKey } from './view.ts'
 
 export interface Finding {
   readonly code: string
@@ -46,11 +50,13 @@ export interface VerifyReport {
 }
 
 const FINDINGS_MAX = 1_000
-const ROWS_A_TURN = 1_000
+/** Events that one step of retention removes. */
+const BELOW_FLOOR_MAX = 1_000
 
 /** Verifies a home from another process, or one that is not in service. Never throws. */
 export async function verifyHome(home: string, hooks: VerifyHooks = {}): Promise<VerifyReport> {
   try {
+    assertWhole(home)
     const environments = await openEnvironments(home, (head) => assertSchema(head, home), true)
     try {
       return await verify(environments, hooks)
@@ -82,6 +88,13 @@ class Verification {
   #entities = 0
   #floor = 1
   #marker: Marker = { epoch: '', batch: 0, sequence: 0 }
+  /** What the events say must be in the indexes of the view, and what is. */
+  readonly #idsWanted = new Fingerprint()
+  readonly #idsFound = new Fingerprint()
+  readonly #historiesWanted = new Fingerprint()
+  readonly #historiesFound = new Fingerprint()
+  readonly #rowsWanted = new Fingerprint()
+  readonly #rowsFound = new Fingerprint()
 
   constructor(environments: Environments, hooks: VerifyHooks) {
     this.#log = environments.log
@@ -93,15 +106,14 @@ class Verification {
 
   async all(): Promise<VerifyReport> {
     try {
-      this.#heads()
-      await this.#eventRows()
-      await this.#eventIds()
-      await this.#histories()
-      await this.#snapshots()
-      await this.#entityRows()
-      await this.#owners()
-    } catch (error) {
-      this.#find('unreadable', 'storage', (error as Error).message)
+      await this.#part('head', () => this.#heads())
+      await this.#part('events', () => this.#eventRows())
+      await this.#part('event ids', () => this.#eventIds())
+      await this.#part('histories', () => this.#histories())
+      await this.#part('snapshots', () => this.#snapshots())
+      await this.#part('entities', () => this.#entityRows())
+      await this.#part('counts', () => this.#counts())
+      await this.#part('timers and outbox', () => this.#owners())
     } finally {
       this.#ofView.transaction.done()
       this.#ofLog.transaction.done()
@@ -111,6 +123,15 @@ class Verification {
       findingsCount: this.#findingsCount,
       events: this.#events,
       entities: this.#entities,
+    }
+  }
+
+  /** Damage that ends the reading of one database does not hide what is in the others. */
+  async #part(where: string, look: () => void | Promise<void>): Promise<void> {
+    try {
+      await look()
+    } catch (error) {
+      this.#find('unreadable', where, (error as Error).message)
     }
   }
 
@@ -142,9 +163,10 @@ class Verification {
     if (found !== lastSequence - this.#floor + 1) {
       this.#find('hole', 'events', `${found} events from ${this.#floor} to ${lastSequence}`)
     }
-    for (const key of this.#log.events.getKeys({ ...this.#ofLog, end: this.#floor, limit: 1 })) {
-      this.#find('below_floor', `event ${key}`, `the floor is ${this.#floor}`)
-    }
+    // A step of retention that is under way, or was cut short, has some; the next one goes on with them.
+    const below = this.#log.events.getKeysCount({ ...this.#ofLog, end: this.#floor, limit: BELOW_FLOOR_MAX + 1 })
+    if (below > BELOW_FLOOR_MAX)
+      this.#find('below_floor', 'events', `more than ${BELOW_FLOOR_MAX} before ${this.#floor}`)
   }
 
   async #eventRows(): Promise<void> {
@@ -170,17 +192,91 @@ class Verification {
     if (computed !== undefined && computed !== identity.id)
       this.#find('wrong_id', where, `${identity.id} is not ${computed}`)
     if (sequence > this.#marker.sequence) return
-    const key: Key = [keyPart(identity.project), keyPart(identity.traceId ?? ''), keyPart(identity.id)]
-    const indexed = this.#view.eventIds.get(key, this.#ofView)
-    if (indexed === undefined) this.#find('not_indexed', where, 'its id is not in the index')
-    else if (Number(indexed) !== sequence) this.#find('recorded_twice', where, `the index says ${indexed}`)
-    if (identity.traceId !== null && !this.#inHistory(identity.traceId, sequence)) {
-      this.#find('not_in_history', where, `missing in the history of trace ${identity.traceId}`)
+    this.#idsWanted.add(`${idKeyOf(identity).join('\n')}\n${sequence}`)
+    for (const [of, id] of historiesOf(identity)) this.#historiesWanted.add(`${of}\n${keyPart(id)}\n${sequence}`)
+  }
+
+  /** Event ids, and the events once more where they do not agree. */
+  async #eventIds(): Promise<void> {
+    const { eventIds } = this.#view
+    for await (const { key, value } of paced(eventIds.getRange({ ...this.#ofView }))) {
+      if (Number(value) >= this.#floor) this.#idsFound.add(`${key.join('\n')}\n${value}`)
+    }
+    if (this.#idsFound.equals(this.#idsWanted)) return
+    for await (const { sequence, identity } of this.#applied()) {
+      const indexed = eventIds.get(idKeyOf(identity), this.#ofView)
+      const where = `event ${sequence}`
+      if (indexed === undefined) this.#find('not_indexed', where, 'its id is not in the index')
+      else if (Number(indexed) !== sequence) this.#find('recorded_twice', where, `the index says ${indexed}`)
+    }
+    for await (const { key, value } of paced(eventIds.getRange({ ...this.#ofView }))) {
+      const sequence = Number(value)
+      if (sequence < this.#floor) continue
+      const where = `event id ${key.join(' ')}`
+      const identity = this.#identity(sequence)
+      if (identity === undefined) this.#find('index_of_nothing', where, `there is no event ${sequence}`)
+      else if (idKeyOf(identity).some((part, i) => part !== key[i])) {
+        this.#find('index_wrong', where, `event ${sequence} is ${identity.id}`)
+      }
     }
   }
 
-  #inHistory(traceId: string, sequence: number): boolean {
-    const prefix: Key = ['trace', keyPart(traceId)]
+  /** Histories of traces and items, and the events once more where they do not agree. */
+  async #histories(): Promise<void> {
+    for await (const { of, id, row, sequences } of this.#historyRows()) {
+      const where = `history of ${of} ${id}`
+      if (sequences.some((sequence, i) => i > 0 && !(sequence > sequences[i - 1]!))) {
+        this.#find('history_disordered', where, `row ${row}`)
+      }
+      for (const sequence of sequences) {
+        if (sequence >= this.#floor) this.#historiesFound.add(`${of}\n${id}\n${sequence}`)
+      }
+    }
+    if (this.#historiesFound.equals(this.#historiesWanted)) return
+    for await (const { sequence, identity } of this.#applied()) {
+      for (const [of, id] of historiesOf(identity)) {
+        if (this.#inHistory(of, id, sequence)) continue
+        this.#find('not_in_history', `event ${sequence}`, `missing in the history of ${of} ${id}`)
+      }
+    }
+    for await (const { of, id, sequences } of this.#historyRows()) {
+      for (const sequence of sequences) {
+        if (sequence < this.#floor) continue
+        const identity = this.#identity(sequence)
+        const said = identity === undefined ? [] : of === 'trace' ? [identity.traceId ?? ''] : identity.itemIds
+        if (said.some((name) => keyPart(name) === id)) continue
+        this.#find('history_wrong', `history of ${of} ${id}`, `event ${sequence} is not of it`)
+      }
+    }
+  }
+
+  async *#historyRows() {
+    for await (const { key, value } of paced(this.#view.histories.getRange({ ...this.#ofView }))) {
+      const [of, id, row] = key as ['trace' | 'item', string, number]
+      yield { of, id, row, sequences: unpackChunk(row, value) }
+    }
+  }
+
+  /** The events that the view holds, with what its indexes must know of each; unreadable ones were found before. */
+  async *#applied() {
+    const range = { ...this.#ofLog, start: this.#floor, end: this.#marker.sequence + 1 }
+    for await (const sequence of paced(this.#log.events.getKeys(range))) {
+      const identity = this.#identity(sequence)
+      if (identity !== undefined) yield { sequence, identity }
+    }
+  }
+
+  #identity(sequence: number): EventIdentity | undefined {
+    try {
+      const text = this.#log.events.get(sequence, this.#ofLog)
+      return text === undefined ? undefined : identityOf(text)
+    } catch {
+      return undefined
+    }
+  }
+
+  #inHistory(of: 'trace' | 'item', id: string, sequence: number): boolean {
+    const prefix: Key = [of, keyPart(id)]
     const range = { ...this.#ofView, start: [...prefix, sequence], end: prefix, reverse: true, limit: 1 }
     for (const { key, value } of this.#view.histories.getRange(range)) {
       return unpackChunk(key[2] as number, value).includes(sequence)
@@ -188,64 +284,22 @@ class Verification {
     return false
   }
 
-  async #eventIds(): Promise<void> {
-    for await (const { key, value } of paced(this.#view.eventIds.getRange({ ...this.#ofView }))) {
-      const sequence = Number(value)
-      const where = `event id ${key.join(' ')}`
-      const text = this.#read(`event ${sequence}`, () => this.#log.events.get(sequence, this.#ofLog))
-      if (text === undefined) {
-        this.#find('index_of_nothing', where, `there is no event ${sequence}`)
-        continue
-      }
-      const { id, project, traceId } = identityOf(text)
-      const same = key[0] === keyPart(project) && key[1] === keyPart(traceId ?? '') && key[2] === keyPart(id)
-      if (!same) this.#find('index_wrong', where, `event ${sequence} is ${id}`)
-    }
-  }
-
-  async #histories(): Promise<void> {
-    for await (const { key, value } of paced(this.#view.histories.getRange({ ...this.#ofView }))) {
-      const [of, id, first] = key as [string, string, number]
-      const sequences = unpackChunk(first, value)
-      const where = `history of ${of} ${id}`
-      if (sequences.some((sequence, i) => i > 0 && !(sequence > sequences[i - 1]!))) {
-        this.#find('history_disordered', where, `row ${first}`)
-      }
-      for (const sequence of sequences) {
-        if (sequence < this.#floor || of !== 'trace') continue
-        const text = this.#read(`event ${sequence}`, () => this.#log.events.get(sequence, this.#ofLog))
-        if (text === undefined || keyPart(identityOf(text).traceId ?? '') !== id) {
-          this.#find('history_wrong', where, `event ${sequence} is not of it`)
-        }
-      }
-    }
-  }
-
   async #snapshots(): Promise<void> {
     for await (const { key, value } of paced(this.#view.snapshots.getRange({ ...this.#ofView }))) {
       this.#entities += 1
       const [kind, id] = key as [string, string]
-      const where = `${kind} ${id}`
-      let terms: readonly Term[]
       try {
         JSON.parse(value)
-        terms = this.#hooks.terms?.(kind, id, value) ?? []
+        for (const term of this.#hooks.terms?.(kind, id, value) ?? []) {
+          this.#rowsWanted.add(termKey(kind, term, id).join('\n'))
+        }
       } catch (error) {
-        this.#find('record_unreadable', where, (error as Error).message)
-        continue
-      }
-      for (const { index, value: of, order } of terms) {
-        const listed = this.#view.entities.doesExist(
-          [kind, index, keyPart(of), order, id],
-          undefined as never,
-          this.#ofView,
-        )
-        if (!listed) this.#find('not_listed', where, `missing under ${index} ${of}`)
+        this.#find('record_unreadable', `${kind} ${id}`, (error as Error).message)
       }
     }
   }
 
-  /** Every list row stands for a record that says so, and every count for its rows. */
+  /** List rows against the counts and, where they do not agree with what the records say, one by one. */
   async #entityRows(): Promise<void> {
     let prefix: Key | undefined
     let rows = 0
@@ -255,39 +309,60 @@ class Verification {
       if (count !== rows) this.#find('count_wrong', prefix.join(' '), `${count} counted, ${rows} listed`)
     }
     for await (const key of paced(this.#view.entities.getKeys({ ...this.#ofView }))) {
-      const [kind, index, value, order, id] = key as [string, string, string, string, string]
+      const [kind, index, value] = key as [string, string, string]
       if (prefix === undefined || prefix[0] !== kind || prefix[1] !== index || prefix[2] !== value) {
         closeCount()
         prefix = [kind, index, value]
         rows = 0
       }
       rows += 1
-      const record = this.#view.snapshots.get([kind, id], this.#ofView)
+      this.#rowsFound.add(key.join('\n'))
+    }
+    closeCount()
+    if (this.#hooks.terms === undefined || !this.#rowsFound.equals(this.#rowsWanted)) await this.#disagreeingRows()
+  }
+
+  async #disagreeingRows(): Promise<void> {
+    const { snapshots, entities } = this.#view
+    for await (const { key, value } of paced(snapshots.getRange({ ...this.#ofView }))) {
+      const [kind, id] = key as [string, string]
+      for (const term of this.#termsOf(kind, id, value) ?? []) {
+        const listed = entities.doesExist(termKey(kind, term, id), undefined as never, this.#ofView)
+        if (!listed) this.#find('not_listed', `${kind} ${id}`, `missing under ${term.index} ${term.value}`)
+      }
+    }
+    for await (const key of paced(entities.getKeys({ ...this.#ofView }))) {
+      const [kind, index, value, order, id] = key as [string, string, string, string, string]
+      const record = snapshots.get([kind, id], this.#ofView)
       if (record === undefined) this.#find('list_of_nothing', `${kind} ${id}`, `listed under ${index} ${value}`)
       else if (!this.#saysSo(kind, id, record, index, value, order)) {
         this.#find('list_wrong', `${kind} ${id}`, `listed under ${index} ${value}, which its record does not say`)
       }
     }
-    closeCount()
+  }
+
+  /** Counts of lists without rows. */
+  async #counts(): Promise<void> {
     for await (const { key, value } of paced(this.#view.counts.getRange({ ...this.#ofView }))) {
-      const listed = this.#view.entities.getKeysCount({
-        ...this.#ofView,
-        start: key,
-        end: [...key, LAST_PART],
-        limit: 1,
-      })
-      if (listed === 0) this.#find('count_wrong', key.join(' '), `${value} counted, 0 listed`)
+      const rows = { ...this.#ofView, start: key, end: [...key, LAST_PART], limit: 1 }
+      if (this.#view.entities.getKeysCount(rows) === 0)
+        this.#find('count_wrong', key.join(' '), `${value} counted, 0 listed`)
+    }
+  }
+
+  /** Undefined: not to be known, or reported by #snapshots. */
+  #termsOf(kind: string, id: string, record: string): readonly Term[] | undefined {
+    try {
+      return this.#hooks.terms?.(kind, id, record)
+    } catch {
+      return undefined
     }
   }
 
   #saysSo(kind: string, id: string, record: string, index: string, value: string, order: string): boolean {
-    if (this.#hooks.terms === undefined) return true
-    try {
-      const terms = this.#hooks.terms(kind, id, record)
-      return terms.some((term) => term.index === index && keyPart(term.value) === value && term.order === order)
-    } catch {
-      return true // reported by #snapshots
-    }
+    const terms = this.#termsOf(kind, id, record)
+    if (terms === undefined) return true
+    return terms.some((term) => term.index === index && keyPart(term.value) === value && term.order === order)
   }
 
   /** Timers belong to entities that live, and messages come from such. */
@@ -316,12 +391,4 @@ class Verification {
   }
 }
 
-/** The same rows, with a turn of the event loop now and then. */
-async function* paced<R>(rows: Iterable<R>): AsyncGenerator<R> {
-  let count = 0
-  for (const row of rows) {
-    yield row
-    count += 1
-    if (count % ROWS_A_TURN === 0) await new Promise((resolve) => setImmediate(resolve))
-  }
-}
+const idKeyOf = ({ project, traceId, id }: EventIdentity): Key => eventIdKey(project, traceId, id)

@@ -14,10 +14,17 @@ import { keyPart } from './keys.ts'
 export type DueTimer = TimerRow & { readonly kind: string; readonly id: string }
 
 const SCAN_PAGE_ROWS = 1_000
+const IGNORE = () => {}
 
-const termKey = (kind: string, term: Term, id: string): Key => [kind, term.index, keyPart(term.value), term.order, id]
+export const termKey = (kind: string, term: Term, id: string): Key => [
+  kind,
+  term.index,
+  keyPart(term.value),
+  term.order,
+  id,
+]
 const countKey = (kind: string, index: string, value: string): Key => [kind, index, keyPart(value)]
-const eventIdKey = (project: string, traceId: string | null, id: string): Key => [
+export const eventIdKey = (project: string, traceId: string | null, id: string): Key => [
   keyPart(project),
   keyPart(traceId ?? ''),
   keyPart(id),
@@ -81,7 +88,7 @@ export class View {
   /** Takes out the ids and the histories of events that retention removes. */
   removeEvents(
     ids: readonly { project: string; traceId: string | null; id: string; sequence: number }[],
-    histories: readonly { of: 'trace' | 'item'; id: string }[],
+    histories: { readonly trace: ReadonlySet<string>; readonly item: ReadonlySet<string> },
     beforeSequence: number,
   ): Promise<void> {
     const { eventIds, histories: rows } = this.#tables
@@ -90,10 +97,12 @@ export class View {
         const key = eventIdKey(project, traceId, id)
         if (eventIds.get(key) === String(sequence)) eventIds.remove(key)
       }
-      for (const { of, id } of histories) {
-        const prefix: Key = [of, keyPart(id)]
-        for (const { key, value } of rows.getRange({ start: prefix, end: [...prefix, beforeSequence] })) {
-          if (unpackChunk(key[2] as number, value).at(-1)! < beforeSequence) rows.remove(key)
+      for (const of of ['trace', 'item'] as const) {
+        for (const id of histories[of]) {
+          const prefix: Key = [of, keyPart(id)]
+          for (const { key, value } of rows.getRange({ start: prefix, end: [...prefix, beforeSequence] })) {
+            if (unpackChunk(key[2] as number, value).at(-1)! < beforeSequence) rows.remove(key)
+          }
         }
       }
     })
@@ -163,8 +172,8 @@ export class View {
         const record = snapshots.get([query.kind, id], { transaction })
         if (record !== undefined) rows.push({ id, order, record })
       }
-      const { sequence } = JSON.parse(marker.get(MARKER, { transaction })!) as Marker
-      return { rows, more, sequence }
+      const held = marker.get(MARKER, { transaction })
+      return { rows, more, sequence: held === undefined ? 0 : (JSON.parse(held) as Marker).sequence }
     } finally {
       transaction.done()
     }
@@ -185,18 +194,6 @@ export class View {
       const [kind, id, n] = key as [string, string, number]
       const [toKind, toId, message] = JSON.parse(value) as [string, string, object]
       yield { kind, id, n, toKind, toId, message }
-    }
-  }
-
-  /** Every row of an index, a page of rows at a time. */
-  *scan(kind: string, index: string, value: string): Generator<ListRow> {
-    let after: { order: string; id: string } | undefined
-    for (;;) {
-      const query = { kind, index, value, limit: SCAN_PAGE_ROWS, reverse: false, ...(after && { after }) }
-      const page = this.list(query)
-      yield* page.rows
-      if (!page.more) return
-      after = page.rows.at(-1)!
     }
   }
 
@@ -262,16 +259,39 @@ export class View {
   }
 
   /**
-   * Queued writes of one `batch` call are one transaction, committed and flushed by lmdb's writer thread. The
-   * cause of a failure hides in a promise of its own, which would end the process if nobody took it.
+   * Queued writes of one `batch` call are one transaction, committed and flushed by lmdb's writer thread. When it
+   * fails, lmdb-js rejects more promises than the one it gives: one that the writes share, one of the event turn that
+   * they began in, and one that hides the cause. Any of them that nobody took would end the process in mid-answer.
    */
   async #commit(queueWrites: () => void): Promise<void> {
+    const { env } = this.#tables
     try {
-      await this.#tables.env.batch(queueWrites)
+      await env.batch(() => {
+        queueWrites()
+        env.committed.then(IGNORE, IGNORE)
+        // Behind lmdb-js' own immediate, which the first write set.
+        setImmediate(() => env.committed.then(IGNORE, IGNORE))
+      })
     } catch (error) {
       const cause = (error as { commitError?: Promise<never> }).commitError
       throw cause === undefined ? error : await cause.catch((reason: unknown) => reason)
     }
+  }
+}
+
+/** Every row of an index, a page of rows at a time. */
+export function* scanPages(
+  list: (query: ListQuery) => ListPage,
+  kind: string,
+  index: string,
+  value: string,
+): Generator<ListRow> {
+  let after: { order: string; id: string } | undefined
+  for (;;) {
+    const page = list({ kind, index, value, limit: SCAN_PAGE_ROWS, reverse: false, ...(after && { after }) })
+    yield* page.rows
+    if (!page.more) return
+    after = page.rows.at(-1)!
   }
 }
 

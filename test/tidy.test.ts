@@ -16,7 +16,7 @@ const outside = ['test', 'bench']
 /** Libraries that must be known in few places, and those places. */
 const confined: Record<string, RegExp> = {
   'uWebSockets.js': /^(http\/uws\.ts|bench\/.*)$/,
-  xstate: /^(machines\/.*|runtime\/scope\.ts|test\/.*|bench\/.*)$/,
+  xstate: /^(machines\/.*|runtime\/stepper\.ts|test\/.*|bench\/.*)$/,
   lmdb: /^(storage\/.*|bench\/.*|test\/storage\/.*)$/,
   typebox: /^machines\/schema\.ts$/,
   commander: /^cli\/.*$/,

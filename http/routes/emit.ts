@@ -11,6 +11,7 @@ import type { MessageBody, SnapshotOf } from '../../runtime/api.ts'
 import { runRequestIdOf } from '../../runtime/identity.ts'
 import { runRequestMessage } from '../../runtime/run-requests.ts'
 import { mayDo } from '../access.ts'
+import { type CommandTraces, commandKey, commandWithoutTrace, takeTraces } from '../command-traces.ts'
 import { admitEvents, type StatedEvent } from '../events-in.ts'
 import type { Exchange } from '../exchange.ts'
 import { cursorAt, markCursor, refuse, visibleProject } from '../replies.ts'
@@ -60,11 +61,14 @@ export function emitRoutes(service: ServiceContext): readonly Route[] {
         'event_id_mismatch',
         'event_too_large',
         'project_archived',
+        'trace_in_use',
       ],
       handle: (exchange) => emit(service, exchange),
     },
   ]
 }
+
+const NOTHING_TAKEN = (): void => {}
 
 function emit(service: ServiceContext, exchange: Exchange): void {
   const { events } = exchange.body as { events: readonly (StatedEvent & { project: string })[] }
@@ -87,15 +91,46 @@ function emit(service: ServiceContext, exchange: Exchange): void {
   const { eventBytesMax } = service.runtime.settings
   const traceId = parseTraceparent(exchange.header('traceparent'))?.traceId ?? null
   const door = { project: key, traceId, throttle: 'dry_run', isFixed: false, eventBytesMax } as const
-  const prepared = admitEvents(exchange, events, door)
-  if (prepared === undefined) return
-  const commanding = prepared.filter((event) => isCommand(event.event_type))
-  if (commanding.length > 0 && !mayDo(exchange.principal, 'work.submit')) {
-    exchange.problem('forbidden', `A ${commanding[0]!.event_type} asks for work: the right work.submit is needed.`)
+  const admitted = admitEvents(exchange, events, door)
+  if (admitted === undefined) return
+  const command = admitted.find((event) => isCommand(event.event_type))
+  if (command === undefined) {
+    record(service, exchange, project, admitted, [], NOTHING_TAKEN)
     return
   }
+  if (!mayDo(exchange.principal, 'work.submit')) {
+    exchange.problem('forbidden', `A ${command.event_type} asks for work: the right work.submit is needed.`)
+    return
+  }
+  const odd = commandWithoutTrace(admitted)
+  if (odd >= 0) {
+    exchange.problem('invalid_event', 'A command begins a run, whose trace is a W3C one.', {
+      errors: [{ pointer: `/events/${odd}/trace_id`, detail: 'must be 32 lower-case hex digits, not all zero' }],
+    })
+    return
+  }
+  const traces = takeTraces(service.runtime, project.context, events, admitted)
+  const prepared = traces.others.size === 0 ? admitted : admitEvents(exchange, ownTraces(events, traces), door)
+  if (traces.inUse !== undefined) {
+    const { trace_id } = admitted[traces.inUse]!
+    exchange.problem('trace_in_use', `The trace ${trace_id} is in use in project ${key}.`, {
+      errors: [
+        { pointer: `/events/${traces.inUse}/trace_id`, detail: 'must be unused in the project, or be left out' },
+      ],
+    })
+  }
+  if (exchange.done || prepared === undefined) {
+    traces.giveBack()
+    return
+  }
+  const commanding = prepared.filter((event) => isCommand(event.event_type))
   const commands = commanding.map((event) => commandOf(service, exchange, project, event))
-  record(service, exchange, project, prepared, commands)
+  record(service, exchange, project, prepared, commands, traces.giveBack)
+}
+
+/** A trace that the caller would have continued is another's already: the command begins its own. */
+function ownTraces<E extends StatedEvent>(events: readonly E[], { others }: CommandTraces): readonly E[] {
+  return events.map((event, i) => (others.has(i) ? { ...event, trace_id: null } : event))
 }
 
 /** The message that makes the command's run request, delivered after the event is recorded. */
@@ -105,7 +140,7 @@ function commandOf(
   project: SnapshotOf<any>,
   event: PreparedEvent,
 ): SendParams {
-  const idempotencyKey = `event:${event.id}`
+  const idempotencyKey = commandKey(event)
   const order = {
     project,
     body: {
@@ -130,9 +165,11 @@ function record(
   project: SnapshotOf<any>,
   events: readonly PreparedEvent[],
   commands: readonly SendParams[],
+  recorded: () => void,
 ): void {
   const message = { type: 'record', by: exchange.principal.by, events, commands } as MessageBody
   service.runtime.ask({ kind: 'project', id: project.context.id }, message, (answer) => {
+    recorded()
     if (exchange.done) return
     if (!answer.ok) return refuse(exchange, answer)
     markCursor(service, exchange, answer.sequence)

@@ -14,7 +14,7 @@ import {
 } from '../../runtime/stream/find-events.ts'
 import type { Exchange } from '../exchange.ts'
 import { LIST_LIMIT_DEFAULT, LIST_LIMIT_MAX, nextLink } from '../lists.ts'
-import { cursorAt, markCursor, notFound } from '../replies.ts'
+import { cursorAt, isServiceId, markCursor, notFound } from '../replies.ts'
 import type { Route, ServiceContext } from '../route.ts'
 import { cursorFault, cursorParameter, filterOf, filterParameters } from '../watch.ts'
 
@@ -28,7 +28,8 @@ function hintOf(filter: Filter, runtime: Pick<Runtime, 'read'>): HistoryHint | u
   if (requests === undefined) return undefined
   const ids: string[] = []
   for (const id of requests) {
-    const traceId = runtime.read({ kind: 'run_request', id })?.context.trace_id
+    const request = isServiceId('runreq', id) ? runtime.read({ kind: 'run_request', id }) : undefined
+    const traceId = request?.context.trace_id
     // Events may have been imported without their request: then only a scan finds them.
     if (typeof traceId !== 'string') return undefined
     ids.push(traceId)

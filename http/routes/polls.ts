@@ -2,6 +2,7 @@
  * A runner asks for work, and waits for it. Hot: an empty poll passes the gate, touches the runner and answers,
  * and nothing is written. A parked poll ends with its connection, its token, or the service.
  */
+import { Histogram } from 'prom-client'
 import { executionRequestDocument } from '../../machines/documents/execution-request.ts'
 import { POLL_WAIT_SECONDS_MAX } from '../../machines/documents/run-request.ts'
 import { closedObject, Type } from '../../machines/schema.ts'
@@ -14,7 +15,16 @@ const newsHeaders = {
   'Intendant-Cancel': 'Ids of the run requests that it is to stop, separated by commas.',
 }
 
+/** Upper bounds of the buckets, seconds: from a wake-up at once to the longest wait. */
+const WAIT_SECONDS = [0.005, 0.05, 0.5, 1, 5, 15, 30, POLL_WAIT_SECONDS_MAX]
+
 export function pollRoutes(service: ServiceContext): readonly Route[] {
+  const waits = new Histogram({
+    name: 'intendant_poll_wait_seconds',
+    help: 'How long parked polls waited for their answer.',
+    buckets: WAIT_SECONDS,
+    registers: [service.metrics.registry],
+  })
   return [
     {
       method: 'GET',
@@ -35,19 +45,22 @@ export function pollRoutes(service: ServiceContext): readonly Route[] {
         204: { description: 'No work now.', headers: newsHeaders },
       },
       problems: ['too_many_polls', 'runner_removed', 'token_revoked', 'token_expired'],
-      handle: (exchange) => poll(service, exchange),
+      handle: (exchange) => poll(service, exchange, waits),
     },
   ]
 }
 
-function poll({ dispatcher, principals }: ServiceContext, exchange: Exchange): void {
+function poll({ dispatcher, principals, runtime }: ServiceContext, exchange: Exchange, waits: Histogram): void {
   const waitMs = exchange.query.wait === undefined ? 0 : (exchange.query.wait as number) * 1_000
   let forget: (() => void) | undefined
+  let parkedMs: number | undefined
   const handle = dispatcher.poll(exchange.params[0]!, waitMs, (answer) => {
     forget?.()
+    if (parkedMs !== undefined) waits.observe((runtime.nature.monotonicMs() - parkedMs) / 1_000)
     answerPoll(exchange, answer)
   })
   if (exchange.done) return
+  parkedMs = runtime.nature.monotonicMs()
   const { principal } = exchange
   forget = principals.onRevoked(principal, () => {
     handle.abort()

@@ -14,7 +14,7 @@ import type { Answer, MessageBody, SnapshotOf } from '../../runtime/api.ts'
 import { digestOf, projectIdOf } from '../../runtime/identity.ts'
 import { maySee } from '../access.ts'
 import type { Exchange } from '../exchange.ts'
-import { IDEMPOTENCY_HEADER, readIdempotencyKey } from '../idempotency.ts'
+import { IDEMPOTENCY_HEADER, keyed, readIdempotencyKey } from '../idempotency.ts'
 import { answerList, listAnswer, listQuery } from '../lists.ts'
 import { markCursor, refuse, visibleProject } from '../replies.ts'
 import type { Route, ServiceContext } from '../route.ts'
@@ -74,7 +74,7 @@ function create(service: ServiceContext, exchange: Exchange): void {
     id,
     key,
     fingerprint: digestOf(body),
-    ...(idempotency.key === undefined ? {} : { idempotency_key: `${exchange.principal.name}\0${idempotency.key}` }),
+    ...(idempotency.key === undefined ? {} : keyed(service.runtime, `${exchange.principal.name}\0${idempotency.key}`)),
   } as MessageBody
   service.runtime.ask({ kind: 'project', id }, message, (answer) => answerCreate(service, exchange, answer))
 }

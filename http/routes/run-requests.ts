@@ -10,14 +10,14 @@ import {
 } from '../../machines/documents/run-request.ts'
 import type { RunRequestContext } from '../../machines/run-request-context.ts'
 import { closedObject, stringEnum, Type } from '../../machines/schema.ts'
-import type { ListRequest, MessageBody, SnapshotOf, Taken } from '../../runtime/api.ts'
+import type { ListRequest, ListResult, MessageBody, SnapshotOf, Taken } from '../../runtime/api.ts'
 import { createRunRequest } from '../../runtime/run-requests.ts'
 import { mayDo, maySee } from '../access.ts'
 import type { Exchange } from '../exchange.ts'
 import { IDEMPOTENCY_HEADER, readIdempotencyKey } from '../idempotency.ts'
 import { answerList, listAnswer, listQuery } from '../lists.ts'
 import type { ProblemCode } from '../problems.ts'
-import { markCursor, notFound, projectId, refuse, visibleProject } from '../replies.ts'
+import { markCursor, refuse, visibleProject } from '../replies.ts'
 import type { Route, ServiceContext } from '../route.ts'
 import { runRequestDocumentOf, visibleRunRequest } from '../run-request-answers.ts'
 import { parseTraceparent } from '../traceparent.ts'
@@ -142,7 +142,7 @@ function readRoutes(service: ServiceContext): readonly Route[] {
         const snapshot = visibleRunRequest(service, exchange)
         if (snapshot === undefined) return
         markCursor(service, exchange)
-        exchange.answer(200, runRequestDocumentOf(service, snapshot, true))
+        exchange.answer(200, runRequestDocumentOf(service, snapshot, exchange.principal))
       },
     },
   ]
@@ -280,6 +280,15 @@ function cancelManyRoute(service: ServiceContext): Route {
 
 const CANCELLABLE: ReadonlySet<string> = new Set(['queued', 'offered', 'accepted', 'started', 'lost'])
 
+/** The first page that has something: a bounded page may pass over nothing but settled requests. */
+async function firstOf({ runtime }: ServiceContext, exchange: Exchange, request: ListRequest): Promise<ListResult> {
+  let page = await runtime.list(request)
+  while (page.snapshots.length === 0 && page.next !== undefined && !exchange.done) {
+    page = await runtime.list({ ...request, after: page.next })
+  }
+  return page
+}
+
 async function cancelMany(service: ServiceContext, exchange: Exchange): Promise<void> {
   const { reason, discard_work, ...filter } = exchange.body
   if (Object.keys(filter).length === 0) {
@@ -287,16 +296,10 @@ async function cancelMany(service: ServiceContext, exchange: Exchange): Promise<
       errors: [{ pointer: '', detail: 'must name project, state, runner or label' }],
     })
   }
-  if (
-    filter.project !== undefined &&
-    service.runtime.read({ kind: 'project', id: projectId(filter.project) }) === undefined
-  ) {
-    return notFound(exchange, 'project', filter.project)
-  }
   const request = filterOf(service, exchange, filter)
   if (request === undefined) return
   const matches = (snapshot: SnapshotOf<any>): boolean => CANCELLABLE.has(snapshot.value) && request.matches!(snapshot)
-  const found = await service.runtime.list({ ...request, matches, limit: CANCEL_PER_POST_MAX })
+  const found = await firstOf(service, exchange, { ...request, matches, limit: CANCEL_PER_POST_MAX })
   const details = {
     ...(reason === undefined ? {} : { reason }),
     ...(discard_work === undefined ? {} : { discard_work }),

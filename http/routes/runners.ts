@@ -1,4 +1,5 @@
 /** Runners: who may take work. A runner's token is shown once, when it is made or rotated. */
+import { RUNNER_ID_PATTERN } from '../../machines/documents/fields.ts'
 import {
   type RunnerCreate,
   type RunnerPatch,
@@ -17,13 +18,15 @@ import type { Principal } from '../../runtime/principals.ts'
 import { newSecret } from '../../runtime/secrets.ts'
 import { mayDo, maySee } from '../access.ts'
 import type { Exchange } from '../exchange.ts'
-import { IDEMPOTENCY_HEADER, readIdempotencyKey } from '../idempotency.ts'
+import { IDEMPOTENCY_HEADER, keyed, readIdempotencyKey } from '../idempotency.ts'
 import { answerList, listAnswer, listQuery } from '../lists.ts'
 import { markCursor, notFound, projectId, refuse } from '../replies.ts'
 import type { Route, ServiceContext } from '../route.ts'
 
 const AREA = 'runners'
 const one = { description: 'The runner.', schema: runnerDocument }
+/** Other texts name no runner, and may be longer than a key of the storage can be. */
+const RUNNER_ID = new RegExp(RUNNER_ID_PATTERN)
 const EMPTY_BODY = { schema: closedObject({}), optional: true } as const
 
 export function runnerRoutes(service: ServiceContext): readonly Route[] {
@@ -36,8 +39,17 @@ export function runnerRoutes(service: ServiceContext): readonly Route[] {
   ]
 }
 
-function documentOf(service: ServiceContext, snapshot: SnapshotOf<any>): object {
-  return { ...modules.runner.document(snapshot), ...service.dispatcher.runnerSeen(snapshot.context.id) }
+function documentOf(service: ServiceContext, { principal }: Exchange, snapshot: SnapshotOf<any>): object {
+  const document = modules.runner.document(snapshot) as { readonly allowed_projects: readonly string[] }
+  const seen = service.dispatcher.runnerSeen(snapshot.context.id)
+  if (principal.projects === '*' || principal.runnerId === snapshot.context.id) return { ...document, ...seen }
+  // Who is confined is told of a shared runner what concerns its own projects.
+  const allowed_projects = document.allowed_projects.filter((key) => key === '*' || maySee(principal, key))
+  const in_flight = seen.in_flight.filter((id) => {
+    const request = service.runtime.read({ kind: 'run_request', id })
+    return request !== undefined && maySee(principal, request.context.project)
+  })
+  return { ...document, ...seen, allowed_projects, in_flight }
 }
 
 /** A confined token sees the runners that may work for one of its projects. */
@@ -49,7 +61,7 @@ function isVisible(principal: Principal, { context }: SnapshotOf<any>): boolean 
 
 function visibleRunner(service: ServiceContext, exchange: Exchange): SnapshotOf<any> | undefined {
   const id = exchange.params[0]!
-  const runner = service.runtime.read({ kind: 'runner', id })
+  const runner = RUNNER_ID.test(id) ? service.runtime.read({ kind: 'runner', id }) : undefined
   if (runner !== undefined && isVisible(exchange.principal, runner)) return runner
   notFound(exchange, 'runner', id)
   return undefined
@@ -72,7 +84,7 @@ function createRoute(service: ServiceContext): Route {
         headers: { 'Idempotent-Replay': '`true`' },
       },
     },
-    problems: ['grants_too_much', 'unknown_project', 'already_exists', 'idempotency_key_reused'],
+    problems: ['grants_too_much', 'unknown_project', 'already_exists', 'runner_removed', 'idempotency_key_reused'],
     handle: (exchange) => create(service, exchange),
   }
 }
@@ -90,13 +102,13 @@ function create(service: ServiceContext, exchange: Exchange): void {
     ...body,
     credential_hash: hash,
     fingerprint: digestOf(body),
-    ...(key.key === undefined ? {} : { idempotency_key: `${name}\0${key.key}` }),
+    ...(key.key === undefined ? {} : keyed(service.runtime, `${name}\0${key.key}`)),
   } as MessageBody
   service.runtime.ask({ kind: 'runner', id: body.id }, message, (answer) => {
     if (exchange.done) return
     if (!answer.ok) return refuse(exchange, answer)
     markCursor(service, exchange, answer.sequence)
-    const shown = documentOf(service, answer.snapshot)
+    const shown = documentOf(service, exchange, answer.snapshot)
     if (answer.repeat === 'replay') return exchange.setHeader('Idempotent-Replay', 'true').answer(200, shown)
     exchange.setHeader('Location', `/api/runners/${body.id}`).setHeader('Cache-Control', 'no-store')
     exchange.answer(201, { ...shown, token })
@@ -142,7 +154,7 @@ function readRoutes(service: ServiceContext): readonly Route[] {
         const { principal } = exchange
         const matches = (runner: SnapshotOf<any>): boolean => runner.value !== 'removed' && isVisible(principal, runner)
         const request = { kind: 'runner', index: 'all', value: '', matches } as const
-        answerList(service, exchange, request, (snapshot) => documentOf(service, snapshot))
+        answerList(service, exchange, request, (snapshot) => documentOf(service, exchange, snapshot))
       },
     },
     {
@@ -157,7 +169,7 @@ function readRoutes(service: ServiceContext): readonly Route[] {
         const runner = visibleRunner(service, exchange)
         if (runner === undefined) return
         markCursor(service, exchange)
-        exchange.answer(200, documentOf(service, runner))
+        exchange.answer(200, documentOf(service, exchange, runner))
       },
     },
   ]
@@ -177,7 +189,9 @@ function changeRoutes(service: ServiceContext): readonly Route[] {
       handle: (exchange) => {
         const runner = visibleRunner(service, exchange)
         if (runner === undefined || !mayManage(exchange, runner)) return
-        if (!mayGrant(service, exchange, exchange.body as RunnerPatch)) return
+        const patch = exchange.body as RunnerPatch
+        if (!mayGrant(service, exchange, patch)) return
+        if (widens(patch, runner) && !mayTrust(exchange, runner)) return
         tell(service, exchange, runner, { type: 'update', ...exchange.body } as MessageBody, 200)
       },
     },
@@ -208,6 +222,19 @@ function mayManage(exchange: Exchange, { context }: SnapshotOf<any>): boolean {
   return false
 }
 
+/** Whether a runner that stays trusted would be let into projects where nobody has trusted it yet. */
+function widens({ trusted, allowed_projects = [] }: RunnerPatch, { context }: SnapshotOf<any>): boolean {
+  const known = context.allowed_projects as readonly string[]
+  return trusted !== false && !known.includes('*') && allowed_projects.some((key) => !known.includes(key))
+}
+
+/** Whoever holds a trusted runner's token may do what it is trusted with: no one gets that who may not grant it. */
+function mayTrust(exchange: Exchange, { context }: SnapshotOf<any>): boolean {
+  if (context.trusted !== true || mayDo(exchange.principal, 'approve.full')) return true
+  exchange.problem('grants_too_much', 'The runner is trusted: this needs the right approve.full.')
+  return false
+}
+
 function tell(
   service: ServiceContext,
   exchange: Exchange,
@@ -221,7 +248,7 @@ function tell(
     if (!answer.ok) return refuse(exchange, answer)
     markCursor(service, exchange, answer.sequence)
     if (status === 204) exchange.answer(204)
-    else exchange.answer(200, documentOf(service, answer.snapshot))
+    else exchange.answer(200, documentOf(service, exchange, answer.snapshot))
   })
 }
 
@@ -235,11 +262,11 @@ function tokenRoutes(service: ServiceContext): readonly Route[] {
       access: { right: 'runner.manage', runner: 'own' },
       body: EMPTY_BODY,
       answers: { 201: { description: 'The new token.', schema: runnerTokenDocument } },
-      problems: ['not_found', 'runner_removed'],
+      problems: ['not_found', 'grants_too_much', 'runner_removed'],
       handle: (exchange) => {
         const runner = visibleRunner(service, exchange)
         if (runner === undefined) return
-        if (exchange.principal.kind === 'token' && !mayManage(exchange, runner)) return
+        if (exchange.principal.kind === 'token' && !(mayManage(exchange, runner) && mayTrust(exchange, runner))) return
         rotate(service, exchange, runner.context.id)
       },
     },

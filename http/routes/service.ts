@@ -1,6 +1,8 @@
 /** The service about itself: whether it lives, whether it takes work, what it is, what it can be asked. */
 import { closedObject, stringEnum, Type } from '../../machines/schema.ts'
+import type { Principal } from '../../runtime/principals.ts'
 import type { Settings } from '../../runtime/settings.ts'
+import { maySee } from '../access.ts'
 import { asyncApiDocument } from '../asyncapi.ts'
 import type { Exchange } from '../exchange.ts'
 import { openApiDocument } from '../openapi.ts'
@@ -167,7 +169,10 @@ function operatorRoutes(service: ServiceContext, about: About): readonly Route[]
       answers: { 200: { description: 'The measurements.', contentType: 'text/plain', schema: Type.String() } },
       handle: (exchange) => {
         registry.metrics().then(
-          (text) => exchange.setHeader('Content-Type', registry.contentType).answer(200, text),
+          (text) => {
+            if (exchange.done) return
+            exchange.setHeader('Content-Type', registry.contentType).answer(200, visibleLines(exchange.principal, text))
+          },
           (error: unknown) => exchange.fault(error),
         )
       },
@@ -193,6 +198,18 @@ function operatorRoutes(service: ServiceContext, about: About): readonly Route[]
       handle: (exchange) => backUp(service, exchange),
     },
   ]
+}
+
+/** A confined token sees no project's line but its own. */
+function visibleLines(principal: Principal, text: string): string {
+  if (principal.projects === '*') return text
+  return text
+    .split('\n')
+    .filter((line) => {
+      const key = /\bproject="([^"]*)"/.exec(line)?.[1]
+      return key === undefined || maySee(principal, key)
+    })
+    .join('\n')
 }
 
 function versionOf({ runtime }: ServiceContext, about: About): object {
@@ -246,8 +263,8 @@ function backUp(service: ServiceContext, exchange: Exchange): void {
   service.backup((exchange.body.name as string | undefined) ?? now).then(
     (made) => exchange.answer(201, made),
     (error: Error) => {
-      service.log.error({ err: error }, 'a backup failed')
       const isThere = (error as NodeJS.ErrnoException).code === 'EEXIST'
+      if (!isThere) service.log.error({ err: error }, 'a backup failed')
       exchange.problem(
         isThere ? 'already_exists' : 'backup_failed',
         isThere ? 'A backup of that name is there already.' : error.message,

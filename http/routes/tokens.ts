@@ -52,9 +52,10 @@ function createRoute(service: ServiceContext): Route {
 function create(service: ServiceContext, exchange: Exchange): void {
   const body = exchange.body as TokenCreate
   const { expires_at } = body
-  if (expires_at !== undefined && Date.parse(expires_at) <= service.runtime.nature.wallMs()) {
-    exchange.problem('invalid_body', 'The token would have expired already.', {
-      errors: [{ pointer: '/expires_at', detail: 'must be in the future' }],
+  // A leap second is no number here, and so never in the future.
+  if (expires_at !== undefined && !(Date.parse(expires_at) > service.runtime.nature.wallMs())) {
+    exchange.problem('invalid_body', 'The token would have expired already, or at no time that a clock shows.', {
+      errors: [{ pointer: '/expires_at', detail: 'must be in the future, and no leap second' }],
     })
     return
   }

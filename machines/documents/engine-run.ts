@@ -18,7 +18,7 @@ import {
 } from './fields.ts'
 
 /** Most observations of one post. */
-export const OBSERVATIONS_A_POST_MAX = 100
+const OBSERVATIONS_A_POST_MAX = 100
 /** Most observations of one engine run: they live in its snapshot. */
 export const OBSERVATIONS_A_RUN_MAX = 500
 
@@ -50,7 +50,7 @@ export const traceSummaryBody = Type.Object(
 )
 export type TraceSummary = Static<typeof traceSummaryBody> & Readonly<Record<string, unknown>>
 
-export const EVIDENCE_RESULTS = ['pass', 'fail', 'unknown', 'waived'] as const
+const EVIDENCE_RESULTS = ['pass', 'fail', 'unknown', 'waived'] as const
 
 const observationFields = {
   intent_record_id: Type.Optional(name('The intent record that it speaks of.')),
@@ -94,13 +94,13 @@ export const evidenceObservationsBody = Type.Object(
 )
 export type EvidenceObservationsBody = Static<typeof evidenceObservationsBody>
 
-export const evidenceObservationDocument = Type.Object(
+const evidenceObservationDocument = Type.Object(
   { id: serviceId('obs', 'The observation.'), ...observationFields, recorded_at: time('When the service took it.') },
   { title: 'EvidenceObservation' },
 )
 export type EvidenceObservation = Static<typeof evidenceObservationDocument>
 
-export const ENGINE_RUN_STATES = ['open', 'summarized', 'closed'] as const
+const ENGINE_RUN_STATES = ['open', 'summarized', 'closed'] as const
 
 export const engineRunDocument = Type.Object(
   {

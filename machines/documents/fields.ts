@@ -13,10 +13,10 @@ export const LONG_TEXT_LENGTH_MAX = 32_000
 /** Longest URI, path or revision. */
 export const REFERENCE_LENGTH_MAX = 2_048
 /** Most labels of a runner or a request: each is a row of an index. */
-export const LABELS_MAX = 32
-export const LABEL_LENGTH_MAX = 63
+const LABELS_MAX = 32
+const LABEL_LENGTH_MAX = 63
 /** Most projects that a runner or a token names one by one. */
-export const PROJECTS_MAX = 1_000
+const PROJECTS_MAX = 1_000
 /** Most entries of a list inside a document. */
 export const LIST_MAX = 256
 /** Most events in one post of events. */
@@ -92,7 +92,7 @@ export function projects(description: string) {
   })
 }
 
-export const THROTTLES = ['full', 'dry_run'] as const
+const THROTTLES = ['full', 'dry_run'] as const
 
 export const throttle = stringEnum(THROTTLES, { description: '`full` may change things; `dry_run` only simulates.' })
 

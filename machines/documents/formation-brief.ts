@@ -24,7 +24,7 @@ const idOrStatement = (description: string) =>
     { maxItems: LIST_MAX, description },
   )
 
-export const ROLE_ACCESSES = ['read_only', 'full'] as const
+const ROLE_ACCESSES = ['read_only', 'full'] as const
 
 const mission = Type.Object(
   {
@@ -111,7 +111,7 @@ export const formationBriefCreateGlobalBody = Type.Object(
 )
 export type FormationBriefCreateGlobal = Static<typeof formationBriefCreateGlobalBody>
 
-export const FORMATION_BRIEF_STATES = ['draft'] as const
+const FORMATION_BRIEF_STATES = ['draft'] as const
 export const FORMATION_BRIEF_SCHEMA_VERSION = 'intendant.formation_brief.v1'
 
 export const formationBriefDocument = Type.Object(

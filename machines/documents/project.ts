@@ -60,7 +60,7 @@ export const projectPatchBody = Type.Object(
 )
 export type ProjectPatch = Static<typeof projectPatchBody>
 
-export const PROJECT_STATES = ['active', 'archived'] as const
+const PROJECT_STATES = ['active', 'archived'] as const
 
 export const projectDocument = Type.Object(
   {

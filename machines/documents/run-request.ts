@@ -24,21 +24,21 @@ import {
 } from './fields.ts'
 import { runResult } from './run-result.ts'
 
-export const PRIORITY_MIN = -100
-export const PRIORITY_MAX = 100
+const PRIORITY_MIN = -100
+const PRIORITY_MAX = 100
 /** Longest timeout of a run, seconds: a week. */
-export const TIMEOUT_SECONDS_MAX = 604_800
+const TIMEOUT_SECONDS_MAX = 604_800
 /** Longest pause before a retry, seconds: a day. */
-export const BACKOFF_SECONDS_MAX = 86_400
-export const RETRY_ATTEMPTS_MAX = 20
+const BACKOFF_SECONDS_MAX = 86_400
+const RETRY_ATTEMPTS_MAX = 20
 /** Longest wait of a poll, seconds. */
 export const POLL_WAIT_SECONDS_MAX = 60
 
 export const FAILURE_CLASSES = ['validation', 'dispatch', 'execution', 'safety', 'semantic', 'cancelled'] as const
 export type FailureClass = (typeof FAILURE_CLASSES)[number]
-export const ACCESSES = ['full', 'read_only'] as const
+const ACCESSES = ['full', 'read_only'] as const
 export type Access = (typeof ACCESSES)[number]
-export const LANES = ['interactive', 'campaign', 'maintenance'] as const
+const LANES = ['interactive', 'campaign', 'maintenance'] as const
 export type Lane = (typeof LANES)[number]
 export const RUN_REQUEST_STATES = [
   'queued',
@@ -52,7 +52,7 @@ export const RUN_REQUEST_STATES = [
   'lost',
 ] as const
 export type RunRequestState = (typeof RUN_REQUEST_STATES)[number]
-export const WAITING_CODES = [
+const WAITING_CODES = [
   'not_before',
   'lane_paused',
   'repository_busy',
@@ -251,9 +251,9 @@ export const runRequestDocument = Type.Object(
 export type RunRequest = Static<typeof runRequestDocument>
 
 /** Highest attempt that a post may name. */
-export const ATTEMPT_MAX = 1_000_000_000
+const ATTEMPT_MAX = 1_000_000_000
 /** Most agent sessions that one heartbeat reports. */
-export const SESSIONS_A_HEARTBEAT_MAX = 100
+const SESSIONS_A_HEARTBEAT_MAX = 100
 
 const attempt = Type.Optional(
   Type.Integer({

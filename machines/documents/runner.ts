@@ -6,7 +6,7 @@ import { type Static, stringEnum, Type } from '../schema.ts'
 import { CLOSED, labels, NAME_LENGTH_MAX, name, projects, runnerId, time } from './fields.ts'
 
 /** Most run requests that one runner holds at once: its list of them is part of its document. */
-export const CAPACITY_MAX = 1_000
+const CAPACITY_MAX = 1_000
 
 const settable = {
   name: Type.Optional(name('What people call it.')),
@@ -48,8 +48,8 @@ export const runnerSessionBody = Type.Object(
 )
 export type RunnerSession = Static<typeof runnerSessionBody>
 
-export const PRESENCES = ['online', 'offline', 'never_seen'] as const
-export const RUNNER_STATES = ['registered', 'draining', 'removed'] as const
+const PRESENCES = ['online', 'offline', 'never_seen'] as const
+const RUNNER_STATES = ['registered', 'draining', 'removed'] as const
 
 export const runnerDocument = Type.Object(
   {
@@ -78,7 +78,7 @@ export const runnerDocument = Type.Object(
         description: 'Offline after three minutes without a call. Known while the service runs.',
       }),
     ),
-    last_seen_at: Type.Optional(time('Its last call, since the service started.')),
+    last_seen_at: Type.Optional(time('Its last call, as far as is known; absent when it has never called.')),
     in_flight: Type.Optional(
       Type.Array(Type.String(), { description: 'Ids of the run requests that use one of its slots.' }),
     ),

@@ -46,7 +46,7 @@ export const tokenCreateBody = Type.Object(
 )
 export type TokenCreate = Static<typeof tokenCreateBody>
 
-export const TOKEN_STATES = ['active', 'revoked'] as const
+const TOKEN_STATES = ['active', 'revoked'] as const
 
 export const tokenDocument = Type.Object(
   {

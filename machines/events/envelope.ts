@@ -45,7 +45,7 @@ export interface PreparedEvent {
 }
 
 /** What is added when an event is recorded; no part of its identity. */
-export interface Recording {
+interface Recording {
   /** RFC 3339, UTC: the only time that the service adds. */
   readonly recorded_at: string
   readonly by?: { readonly id: string; readonly name: string } | undefined
@@ -157,7 +157,7 @@ export const recordedEventSchema = closedObject(
   },
   { description: 'The common envelope of every event' },
 )
-export type RecordedEvent = Static<typeof recordedEventSchema>
+type RecordedEvent = Static<typeof recordedEventSchema>
 
 /**
  * An event in a post about a run: `project`, `trace_id` and `throttle` default to the request's. A given `id` is

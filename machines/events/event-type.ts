@@ -5,7 +5,7 @@
 import { absent, type Rule, type TSchema } from '../schema.ts'
 
 /** Who may state a fact: `service` types are refused at every door but import. */
-export type Owner = 'service' | 'engine'
+type Owner = 'service' | 'engine'
 
 export interface EventDefinition<S extends TSchema = TSchema> {
   /** Section of SPEC that names the type, or `own` for the service's own resources. */

@@ -9,7 +9,7 @@ import type { Respond } from './runner.ts'
 
 export interface RunnerSeen {
   readonly presence: 'online' | 'offline' | 'never_seen'
-  /** RFC 3339; absent when it has not called since the service started. */
+  /** RFC 3339; absent when it has never called. */
   readonly last_seen_at?: string
   /** Run requests that use one of its slots. */
   readonly in_flight: readonly string[]
@@ -40,8 +40,6 @@ export interface Dispatcher {
   runnerSeen(runnerId: string): RunnerSeen
   /** A process of the runner begins: polls of the one before end. Answers the run requests that it held. */
   beginSession(runnerId: string): readonly string[]
-  /** The runner's polls end with an empty answer: its credential was revoked. */
-  endPolls(runnerId: string): void
   /** The lanes that offer nothing, all of them. */
   setPausedLanes(lanes: Iterable<string>): void
   /** Asked of each pair of runner and request; undefined: every engine serves everything. */

@@ -110,24 +110,19 @@ class RunRequestDispatcher implements Dispatcher {
   runnerSeen(runnerId: string): RunnerSeen {
     const runner = this.fleet.find(runnerId)
     if (runner === undefined) return { presence: 'never_seen', in_flight: [] }
-    const { isOnline, lastSeenMs } = runner
     const in_flight = this.inFlight(runner)
-    if (lastSeenMs === undefined) return { presence: isOnline ? 'online' : 'never_seen', in_flight }
-    const { nature } = this.runtime
-    const wallMs = nature.wallMs() - (nature.monotonicMs() - lastSeenMs)
-    return { presence: isOnline ? 'online' : 'offline', last_seen_at: new Date(wallMs).toISOString(), in_flight }
+    const last_seen_at = this.fleet.seenAt(runner)
+    if (last_seen_at === undefined) return { presence: runner.isOnline ? 'online' : 'never_seen', in_flight }
+    return { presence: runner.isOnline ? 'online' : 'offline', last_seen_at, in_flight }
   }
 
   beginSession(runnerId: string): readonly string[] {
     const runner = this.fleet.find(runnerId)
     if (runner === undefined) return []
     this.polls.endAll(runner)
+    // What the polls of the old process were told, the new one has not heard.
+    runner.untold = true
     return this.inFlight(runner)
-  }
-
-  endPolls(runnerId: string): void {
-    const runner = this.fleet.find(runnerId)
-    if (runner !== undefined) this.polls.endAll(runner)
   }
 
   setPausedLanes(lanes: Iterable<string>): void {

@@ -61,7 +61,7 @@ export function isGranted({ projects }: Supply, { project, projectId }: Demand):
 }
 
 /** Only such work can change something for good. */
-export function needsTrust(demand: Pick<Demand, 'throttle' | 'access'>): boolean {
+function needsTrust(demand: Pick<Demand, 'throttle' | 'access'>): boolean {
   return demand.throttle === 'full' && demand.access === 'full'
 }
 

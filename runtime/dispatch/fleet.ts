@@ -2,7 +2,7 @@
  * The runners as the dispatcher sees them: what they may take, whether they can take it now, and whether they
  * are there. Presence and calls live in memory only; a call writes nothing.
  */
-import type { RunnerContext } from '../../machines/runner.ts'
+import type { CameOnline, RunnerContext, WentOffline } from '../../machines/runner.ts'
 import type { Runtime } from '../api.ts'
 import { type Demand, pair, type Supply, unpairSupply } from './eligibility.ts'
 import { IndexHeap, type Positions } from './index-heap.ts'
@@ -61,6 +61,7 @@ export class Fleet {
     if (state === 'draining' && runner.state !== 'draining') runner.untold = true
     runner.state = state
     runner.capacity = context.capacity
+    runner.seenAt = context.internal.seen_at
     this.changeSupply(runner, state === 'removed' ? undefined : context)
     this.refresh(runner)
   }
@@ -99,6 +100,13 @@ export class Fleet {
     if (!runner.isOnline) this.comeOnline(runner)
   }
 
+  /** When it called last, RFC 3339: by the clock since the start, else by its record. Undefined: never. */
+  seenAt({ lastSeenMs, seenAt }: Runner): string | undefined {
+    if (lastSeenMs === undefined) return seenAt
+    const { nature } = this.runtime
+    return new Date(nature.wallMs() - (nature.monotonicMs() - lastSeenMs)).toISOString()
+  }
+
   /** It was online when the service stopped: it has the full length again to call. */
   presumeOnline(runner: Runner): void {
     runner.isOnline = true
@@ -115,20 +123,21 @@ export class Fleet {
       return
     }
     runner.isOnline = false
-    this.announce(runner, 'went_offline')
+    const seen_at = this.seenAt(runner)
+    this.announce(runner, { type: 'went_offline', ...(seen_at === undefined ? {} : { seen_at }) })
   }
 
   private comeOnline(runner: Runner): void {
     runner.isOnline = true
     this.wheel.add(runner, runner.lastSeenMs! + this.runtime.settings.presenceMs)
-    this.announce(runner, 'came_online')
+    this.announce(runner, { type: 'came_online' })
   }
 
   /** If the step cannot be taken now, the runner counts as what it was, and the next call or check says it again. */
-  private announce(runner: Runner, type: 'came_online' | 'went_offline'): void {
-    this.runtime.ask({ kind: 'runner', id: runner.id }, { type }, (answer) => {
+  private announce(runner: Runner, message: CameOnline | WentOffline): void {
+    this.runtime.ask({ kind: 'runner', id: runner.id }, message, (answer) => {
       if (answer.ok || answer.retryAfterSeconds === undefined) return
-      if (type === 'came_online') this.forget(runner)
+      if (message.type === 'came_online') this.forget(runner)
       else if (!runner.isOnline) this.presumeOnline(runner)
     })
   }

@@ -8,7 +8,7 @@ import type { Held, Runner } from './runner.ts'
 import { exclusiveRepository, type HeldState } from './snapshots.ts'
 
 /** What a change of the holdings sets free. */
-export interface Freed {
+interface Freed {
   runner(runner: Runner): void
   repository(repository: string): void
   news(runner: Runner): void

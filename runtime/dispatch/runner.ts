@@ -68,6 +68,8 @@ export class Runner extends WheelEntry {
   calls = 0
   /** Monotonic time of its last call. */
   lastSeenMs: number | undefined = undefined
+  /** When it was seen as far as its record says, RFC 3339: what there is to tell until it calls again. */
+  seenAt: string | undefined = undefined
   isOnline = false
   /** Run requests that it holds and that are to be stopped. */
   readonly cancels = new Set<string>()

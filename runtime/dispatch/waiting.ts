@@ -8,7 +8,7 @@ import { carriesLabels, type Demand, isAllowed, isGranted } from './eligibility.
 import type { Fleet } from './fleet.ts'
 import type { Held, Runner } from './runner.ts'
 
-export interface Circumstances {
+interface Circumstances {
   readonly fleet: Fleet
   /** Who holds what the demand needs for itself. */
   readonly holder: Held | undefined

@@ -18,7 +18,7 @@ project version 1: 9339858c2e28e717
 `
 
 exports[`dist/test/machines/versions.test.js > TAP > a machine whose structure changes has a new version > run_request 1`] = `
-run_request version 1: 8ed247b00352b91f
+run_request version 1: 0f18467699cc602d
 `
 
 exports[`dist/test/machines/versions.test.js > TAP > a machine whose structure changes has a new version > runner 1`] = `

@@ -26,7 +26,7 @@ export interface Served {
   end(signal: NodeJS.Signals): Promise<number | null>
 }
 
-export interface Running {
+interface Running {
   readonly child: ChildProcess
   out(): string
   err(): string
@@ -37,7 +37,7 @@ export interface Running {
 
 const ENV: NodeJS.ProcessEnv = { PATH: process.env.PATH, HOME: '/nonexistent', NO_COLOR: '1' }
 
-export function startProcess(argv: readonly string[], env: NodeJS.ProcessEnv, test: Test): Running {
+function startProcess(argv: readonly string[], env: NodeJS.ProcessEnv, test: Test): Running {
   const child = spawn(process.execPath, [BINARY, ...argv], { env, stdio: ['ignore', 'pipe', 'pipe'] })
   let out = ''
   let err = ''

@@ -128,6 +128,7 @@ t.test('every command has a help with a description', async (t) => {
     t.equal(code, 0, name)
     t.match(out, new RegExp(`^Usage: intendant ${name}`), name)
     t.match(out, /\n\n[A-Z].*\.\n/, `${name} says what it does`)
+    t.notMatch(out, /default: \d{4,}\)/, `${name} shows the default of a duration with its unit`)
   }
 })
 

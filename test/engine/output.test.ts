@@ -1,11 +1,11 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { occurredAt } from '../../engine/clock.ts'
-import { cutText, LineSplitter, OUTPUT_BYTES_MAX, readLine } from '../../engine/output.ts'
+import { cutText, type Line, LineSplitter, OUTPUT_BYTES_MAX, readLine } from '../../engine/output.ts'
 import { OutputBatch } from '../../engine/output-batch.ts'
 
 /** The lines of a text whose bytes arrive cut at the given places. */
-function split(bytes: Buffer, cuts: readonly number[]): { text: string; whole: boolean }[] {
+function split(bytes: Buffer, cuts: readonly number[]): Line[] {
   const splitter = new LineSplitter()
   const places = [...new Set(cuts.map((cut) => cut % (bytes.length + 1)))].sort((a, b) => a - b)
   const lines = []
@@ -23,7 +23,7 @@ t.test('lines come out the same wherever the bytes are cut, also within a charac
     const bytes = Buffer.from(lines.map((text) => `${text}\n`).join(''))
     t.same(
       split(bytes, cuts),
-      lines.map((text) => ({ text, whole: true })),
+      lines.map((text) => ({ text, whole: true, ended: true })),
     )
   })
   fc.assert(property, { numRuns: 200 })
@@ -41,11 +41,11 @@ t.test('a line too long to be held comes in pieces, and none of them is read as 
   const chunk = Buffer.alloc(300 * 1024, 'x')
   const lines = [...splitter.push(chunk), ...splitter.push(chunk), ...splitter.push(Buffer.from('end\nnext\n'))]
   t.same(
-    lines.map((line) => [line.text.length, line.whole]),
+    lines.map((line) => [line.text.length, line.whole, line.ended]),
     [
-      [600 * 1024, false],
-      [3, false],
-      [4, true],
+      [600 * 1024, false, false],
+      [3, false, true],
+      [4, true, true],
     ],
   )
 })

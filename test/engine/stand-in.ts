@@ -14,7 +14,7 @@ export interface Post {
 }
 
 /** What a test answers instead of the ordinary 200: a status with a problem, or `cut` to drop the connection. */
-export type Misbehaviour = { status: number; code: string; retryAfter?: number; state?: string } | 'cut' | undefined
+type Misbehaviour = { status: number; code: string; retryAfter?: number; state?: string } | 'cut' | undefined
 
 export interface StandIn {
   readonly client: Client

@@ -241,3 +241,43 @@ t.test('a rotated runner token and its predecessor both let in; the secret is ne
   t.notMatch(all, /itd_/)
   t.notMatch(all, /hash/)
 })
+
+t.test('a trusted runner is handed on only by who may trust', async (t) => {
+  const s = await startTestService(t)
+  await s.project('mine')
+  await s.project('more')
+  await s.runner('trusted', { allowed_projects: ['mine'], trusted: true })
+  await s.runner('plain', { allowed_projects: ['mine'] })
+  const operator = { token: await s.token('operator', { roles: ['operator'] }) }
+  const rotated = await s.expect(403, 'POST', '/api/runners/trusted/token', {}, operator)
+  t.equal(rotated.body.code, 'grants_too_much')
+  const widened = await s.expect(403, 'PATCH', '/api/runners/trusted', { allowed_projects: ['mine', 'more'] }, operator)
+  t.equal(widened.body.code, 'grants_too_much')
+  await s.expect(200, 'PATCH', '/api/runners/trusted', { draining: true, capacity: 2, allowed_projects: [] }, operator)
+  await s.expect(201, 'POST', '/api/runners/plain/token', {}, operator)
+  await s.expect(200, 'PATCH', '/api/runners/trusted', { allowed_projects: ['more'], trusted: false }, operator)
+  await s.expect(201, 'POST', '/api/runners/trusted/token', {}, operator)
+})
+
+t.test('a repeat that comes while the first is under way gets its answer', async (t) => {
+  const s = await startTestService(t)
+  await s.project('mine')
+  const creates: [path: string, body: object][] = [
+    ['/api/projects', { key: 'new', name: 'New' }],
+    ['/api/runners', { id: 'new' }],
+    ['/api/tokens', { name: 'new', roles: ['viewer'] }],
+    ['/api/projects/mine/formation-briefs', { mission: { objective: 'x' } }],
+    ['/formation-briefs', { project: 'mine', mission: { objective: 'x' } }],
+    ['/api/projects/mine/run-requests', { entry_event: 'x' }],
+  ]
+  for (const [path, body] of creates) {
+    const headers = { 'idempotency-key': 'k' }
+    const replies = await Promise.all([1, 2, 3].map(() => s.call('POST', path, body, { headers })))
+    t.same(replies.map(({ status }) => status).sort(), [200, 200, 201], path)
+    t.equal(new Set(replies.map((reply) => reply.body.id)).size, 1, path)
+    for (const { status, headers: answered, body: shown } of replies) {
+      t.equal(answered.get('idempotent-replay'), status === 200 ? 'true' : null, path)
+      t.equal(status === 200 && 'token' in shown, false, 'a secret is shown once')
+    }
+  }
+})

@@ -5,6 +5,7 @@ import formats from 'ajv-formats'
 import t from 'tap'
 import { examples } from '../../http/examples.ts'
 import { codeOfRefusal, PROBLEM_CODES, problemDocument, problemTable } from '../../http/problems.ts'
+import { catalogue } from '../../machines/events/index.ts'
 import { startTestService } from './service-harness.ts'
 
 /** Every `$ref` in a document, with where it points. */
@@ -37,6 +38,81 @@ t.test('the served documents hold together', async (t) => {
     Object.values<any>(path).map(({ operationId }) => operationId),
   )
   t.equal(new Set(ids).size, ids.length, 'operation ids are unique')
+})
+
+t.test('openapi.json is what OpenAPI 3.1 asks for', async (t) => {
+  const { openApi } = await startTestService(t)
+  const ajv = new Ajv2020({ strict: false })
+  const METHODS = new Set(['get', 'post', 'put', 'patch', 'delete'])
+  const tags = new Set(openApi.tags.map(({ name }: { name: string }) => name))
+  for (const { name, description } of openApi.tags) t.ok(description !== undefined && description !== name, name)
+  t.ok(openApi.info.title && openApi.info.version && openApi.info.license.name)
+  const schemas: [string, unknown][] = Object.entries(openApi.components.schemas)
+  for (const name of Object.keys(openApi.components.schemas)) t.match(name, /^[A-Za-z0-9._-]+$/)
+  const used = new Set<string>()
+  for (const [path, item] of Object.entries<any>(openApi.paths)) {
+    t.match(path, /^(\/[a-zA-Z0-9._-]+|\/\{\w+\})+$/, path)
+    const inPath = [...path.matchAll(/\{(\w+)\}/g)].map((match) => match[1])
+    t.equal(new Set(inPath).size, inPath.length, path)
+    for (const [method, operation] of Object.entries<any>(item)) {
+      const where = `${method} ${path}`
+      t.ok(METHODS.has(method), where)
+      t.ok(tags.has(operation.tags[0]), where)
+      t.ok(operation.summary, where)
+      const parameters = operation.parameters as { name: string; in: string; required: boolean; schema: object }[]
+      const keys = parameters.map((parameter) => `${parameter.in} ${parameter.name}`)
+      t.equal(new Set(keys).size, keys.length, `${where}: parameters are unique`)
+      t.same(
+        parameters.filter((parameter) => parameter.in === 'path').map(({ name }) => name),
+        inPath,
+        where,
+      )
+      for (const parameter of parameters) {
+        t.equal(parameter.required, parameter.in === 'path', where)
+        schemas.push([`${where} ${parameter.name}`, parameter.schema])
+      }
+      t.equal(operation.requestBody !== undefined && (method === 'get' || method === 'delete'), false, where)
+      const contents: [string, any][] = Object.entries(operation.requestBody?.content ?? {})
+      t.ok(
+        Object.keys(operation.responses).some((status) => status.startsWith('2')),
+        where,
+      )
+      for (const [status, response] of Object.entries<any>(operation.responses)) {
+        t.match(status, /^[2-5]\d\d$/, where)
+        t.type(response.description, 'string', `${where} ${status}`)
+        contents.push(...Object.entries(response.content ?? {}))
+        for (const header of Object.values<any>(response.headers ?? {})) schemas.push([where, header.schema])
+        if (status === '204') t.equal(response.content, undefined, where)
+      }
+      for (const [type, { schema }] of contents) {
+        t.match(type, /^[a-z]+\/[a-z+.-]+$/, where)
+        if (schema !== undefined) schemas.push([`${where} ${type}`, schema])
+      }
+      for (const reference of references(operation)) used.add(reference)
+    }
+  }
+  for (const [where, schema] of schemas) t.ok(ajv.validateSchema(schema as object), `${where}: ${ajv.errorsText()}`)
+  for (const [, schema] of Object.entries(openApi.components.schemas))
+    for (const one of references(schema)) used.add(one)
+  for (const name of Object.keys(openApi.components.schemas)) {
+    t.ok(used.has(`#/components/schemas/${name}`), `${name} is used`)
+  }
+})
+
+t.test('asyncapi.json is what AsyncAPI 3 asks for', async (t) => {
+  const s = await startTestService(t)
+  const { body } = await s.expect(200, 'GET', '/asyncapi.json', undefined, { token: null })
+  const ajv = new Ajv2020({ strict: false })
+  const { messages, schemas } = body.components
+  t.same(Object.keys(messages).sort(), ['bookmark', 'error', 'events', 'hello'])
+  for (const [name, { payload }] of Object.entries<any>(messages)) t.ok(ajv.validateSchema(payload), name)
+  for (const [name, schema] of Object.entries<any>(schemas)) t.ok(ajv.validateSchema(schema), name)
+  for (const name of catalogue.keys()) t.ok(schemas[name], name)
+  const { watch } = body.operations
+  t.equal(watch.action, 'send')
+  t.equal(pointed(body, watch.channel.$ref), body.channels.watch)
+  for (const { $ref } of watch.messages)
+    t.ok((pointed(body, $ref) as { $ref: string }).$ref.startsWith('#/components/messages/'))
 })
 
 t.test(

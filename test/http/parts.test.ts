@@ -1,7 +1,8 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { depthOf, isJsonType } from '../../http/body.ts'
+import { isJsonType } from '../../http/body.ts'
 import { jsonBreaksAt } from '../../http/json-position.ts'
+import { doubledMember, membersOf, shapeOf } from '../../http/json-shape.ts'
 import { decodeListCursor, encodeListCursor } from '../../http/lists.ts'
 import { QueryParser } from '../../http/query.ts'
 import { accepts } from '../../http/router.ts'
@@ -44,10 +45,32 @@ t.test('a text breaks somewhere exactly when JSON.parse refuses it', (t) => {
 })
 
 t.test('nesting is counted outside strings', (t) => {
-  const depth = (text: string): number => depthOf(Buffer.from(text))
+  const depth = (text: string): number => shapeOf(Buffer.from(text)).depth
   t.equal(depth('{"a":[{"b":"[[[[{{"}]}'), 3)
   t.equal(depth('"\\"[[["'), 0)
   t.equal(depth('[[]],[[[]]]'), 3)
+  t.end()
+})
+
+t.test('a member given twice is told from its text and named', (t) => {
+  fc.assert(
+    fc.property(fc.json(), (text) => {
+      const isWhole = membersOf(JSON.parse(text)) === shapeOf(Buffer.from(text)).members
+      return isWhole && doubledMember(text) === undefined
+    }),
+    { numRuns: 1_000 },
+  )
+  const doubled: [string, string][] = [
+    ['{"a":1,"a":2}', '/a'],
+    ['{"a":1,"\\u0061":2}', '/a'],
+    ['[1,{"a":{"b/c":[{"x":":,\\"{"},{"x":1,"y":[],"x":2}]}}]', '/1/a/b~1c/1/x'],
+    ['{"__proto__":1,"__proto__":2}', '/__proto__'],
+    ['{"":1, "" :2}', '/'],
+  ]
+  for (const [text, pointer] of doubled) {
+    t.ok(membersOf(JSON.parse(text)) < shapeOf(Buffer.from(text)).members, text)
+    t.equal(doubledMember(text), pointer, text)
+  }
   t.end()
 })
 

@@ -82,6 +82,24 @@ t.test('runners: presence, drain, sessions, removal', async (t) => {
   t.equal((await s.expect(409, 'PATCH', '/api/runners/r1', { capacity: 1 })).body.code, 'runner_removed')
 })
 
+t.test('a removed runner stays readable, and its id is never another runner', async (t) => {
+  const s = await startTestService(t)
+  const token = await s.runner('r1')
+  await s.expect(204, 'DELETE', '/api/runners/r1')
+  await s.expect(204, 'DELETE', '/api/runners/r1')
+  t.match((await s.expect(200, 'GET', '/api/runners/r1')).body, { state: 'removed', in_flight: [] })
+  t.same((await s.expect(200, 'GET', '/api/runners')).body.items, [])
+  const refused: [method: string, path: string, body: object][] = [
+    ['POST', '/api/runners', { id: 'r1' }],
+    ['PATCH', '/api/runners/r1', { capacity: 2 }],
+    ['POST', '/api/runners/r1/token', {}],
+  ]
+  for (const [method, path, body] of refused) {
+    t.equal((await s.expect(409, method, path, body)).body.code, 'runner_removed', `${method} ${path}`)
+  }
+  await s.expect(401, 'GET', '/api/runners/r1/run-requests/next', undefined, { token })
+})
+
 t.test('a runner has at most capacity + 1 parked polls', async (t) => {
   const s = await startTestService(t)
   const token = await s.runner('r1')

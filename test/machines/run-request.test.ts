@@ -262,6 +262,26 @@ t.test('a given key is replayed until a day after the end, a derived one stops t
   t.end()
 })
 
+t.test(
+  'a stop that a person asks for outranks the timeout: nothing runs again, and the grace is not prolonged',
+  (t) => {
+    const retry = { max_attempts: 3, on: ['execution' as const], backoff_seconds: 0 }
+    const timedOut = run(at(0, { ...CREATE, timeout_seconds: 60, retry }), offer, M.started, M.timeout_reached)
+    const asked = step(module, timedOut, at(100, { type: 'cancel', reason: 'enough' }))
+    t.match(asked.facts, [{ type: 'run_request_cancel_requested', payload: { reason: 'enough' } }])
+    t.strictSame(asked.scheduled, [])
+    t.equal(step(module, asked.snapshot, M.grace_ended).snapshot.value, 'cancelled')
+    t.equal(step(module, asked.snapshot, M['failed (cancelled)']).snapshot.value, 'cancelled')
+    t.equal(step(module, asked.snapshot, M.failed).snapshot.value, 'failed', 'and its own failure is not run again')
+    t.equal(step(module, asked.snapshot, M.cancel).repeat, 'already_cancelling')
+    const discard = at(9, { type: 'cancel', discard_work: true })
+    const harder = step(module, run(M.create, offer, M.started, M.cancel), discard)
+    t.equal(harder.snapshot.context.cancel.discard_work, true, 'and one may ask for the work to be thrown away, too')
+    t.equal(step(module, harder.snapshot, discard).repeat, 'already_cancelling')
+    t.end()
+  },
+)
+
 t.test('a step depends on nothing but snapshot and message, and changes neither', (t) => {
   const variant = { timeout_seconds: 60, expires_at: '2026-01-02T00:00:00Z' }
   for (const snapshot of [absent(module), ...Object.values(states(variant))]) {

@@ -2,8 +2,10 @@
  * Steps a statechart with XState's own pure functions, and asks the module what the runtime asks: first whether
  * the message is a repeat, then the chart, then for the reason of a refusal.
  */
+import { deepStrictEqual } from 'node:assert/strict'
 import { resolve } from 'node:path'
 import { createActor, initialTransition, transition } from 'xstate'
+import { validatePayload } from '../../machines/events/index.ts'
 import type {
   CancelTimerParams,
   Fact,
@@ -13,13 +15,14 @@ import type {
   SendParams,
   SnapshotOf,
 } from '../../machines/machine.ts'
+import { type Outcome, Stepper } from '../../runtime/stepper.ts'
 
 /** Where a test's snapshots are kept, whatever folder it was compiled to. Absolute: tap does not find it else. */
 export function snapshotFile(name: string): string {
   return resolve('tap-snapshots/machines', `${name}.cjs`)
 }
 
-export interface Stepped {
+interface Stepped {
   readonly snapshot: SnapshotOf<any>
   readonly repeat?: string
   /** `illegal_move` where the machine has no word of its own. */
@@ -30,7 +33,7 @@ export interface Stepped {
   readonly cancelled: readonly string[]
 }
 
-export const AT_MS = Date.parse('2026-01-01T00:00:00Z')
+const AT_MS = Date.parse('2026-01-01T00:00:00Z')
 
 /** A message as the runtime stamps it: `seconds` after the beginning of the tests' time. */
 export function at<B extends { readonly type: string }>(seconds: number, body: B): Message<B> {
@@ -45,23 +48,64 @@ export function absent(module: MachineModule): SnapshotOf<any> {
 
 const NOTHING = { facts: [], sends: [], scheduled: [], cancelled: [] }
 
+const steppers = new Map<MachineModule, Stepper>()
+
+/** Every step that a test takes with XState is taken with the runtime's table too, and must come out the same. */
+function assertSameInTheTable(module: MachineModule, before: SnapshotOf<any>, message: Message<any>, told: object) {
+  let stepper = steppers.get(module)
+  if (stepper === undefined) {
+    stepper = new Stepper(module)
+    steppers.set(module, stepper)
+  }
+  const outcomes: Outcome[] = []
+  const next = stepper.step(before, message, outcomes)
+  const of = (kind: Outcome['kind']) => outcomes.filter((one) => one.kind === kind).map((one: any) => one[kind])
+  const ours = {
+    value: next?.value ?? before.value,
+    context: next?.context ?? before.context,
+    facts: of('fact'),
+    sends: of('send'),
+    scheduled: of('schedule'),
+    cancelled: of('cancelTimer').map(({ timer }) => timer),
+  }
+  deepStrictEqual(ours, told, `${message.type} in ${before.value}`)
+}
+
+/** Whatever a machine states satisfies the catalogue: held at each step that any test takes, tables and walks too. */
+function assertFact(fact: Fact, where: string): void {
+  if ('recorded' in fact) return
+  deepStrictEqual(validatePayload(fact.type, JSON.parse(JSON.stringify(fact.payload))), [], `${fact.type} of ${where}`)
+}
+
 /** One message, as the runtime takes it. */
 export function step(module: MachineModule, snapshot: SnapshotOf<any>, message: Message<any>): Stepped {
   const repeat = module.repeats(snapshot, message)
   if (repeat !== undefined) return { ...NOTHING, snapshot, repeat }
   const [next, actions] = transition(module.machine, snapshot as any, message as any)
   if (next === (snapshot as unknown)) {
+    const { value, context } = snapshot
+    assertSameInTheTable(module, snapshot, message, {
+      value,
+      context,
+      facts: [],
+      sends: [],
+      scheduled: [],
+      cancelled: [],
+    })
     return { ...NOTHING, snapshot, refused: module.refusal(snapshot, message)?.code ?? 'illegal_move' }
   }
+  const taken = next as unknown as SnapshotOf<any>
   const named = actions as unknown as readonly { readonly type: string; readonly params: any }[]
   const paramsOf = (type: string) => named.filter((action) => action.type === type).map(({ params }) => params)
-  return {
-    snapshot: next as SnapshotOf<any>,
+  const asked = {
     facts: paramsOf('xstate.emit').map(({ event }) => event as Fact),
     sends: paramsOf('send') as SendParams[],
     scheduled: paramsOf('schedule') as ScheduleParams[],
     cancelled: paramsOf('cancelTimer').map(({ timer }: CancelTimerParams) => timer),
   }
+  assertSameInTheTable(module, snapshot, message, { value: taken.value, context: taken.context, ...asked })
+  for (const fact of asked.facts) assertFact(fact, `${message.type} in ${snapshot.value}`)
+  return { snapshot: taken, ...asked }
 }
 
 /** The snapshot after all of the messages; every one must be taken. */

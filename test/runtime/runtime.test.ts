@@ -69,6 +69,7 @@ t.test('an answer comes after the commit, and says what became durable', async (
   t.match(answer, { ok: true, version: 1, sequence: 1, accepted: 0, duplicates: 0 })
   const [event] = texts(journal)
   t.match(event, { event_type: 'toy_created', project: 'a', payload: { id: 'a' }, throttle: 'full', trace_id: null })
+  t.same(event.by, { id: 'service', name: 'intendant' }, 'what nobody asked for, the service did')
   t.match(event.id, /^evt_[0-9a-f]{32}$/)
 })
 
@@ -157,6 +158,21 @@ t.test('a step that throws fails its own message alone', async (t) => {
   say('a', create('a'))
   t.match(say('a', { type: 'break' }), { ok: false, refusal: { code: 'internal_error' } })
   t.match(say('a', { type: 'bump' }), { ok: true, version: 2 })
+})
+
+t.test('a reply or a listener that throws keeps nobody else from being answered', async (t) => {
+  const { runtime, nature } = open()
+  const heard: string[] = []
+  runtime.onCommit(() => {
+    throw new Error('a listener that throws')
+  })
+  runtime.onCommit(() => heard.push('listener'))
+  runtime.ask({ kind: 'project', id: 'a' }, create('a') as never, () => {
+    throw new Error('a reply that throws')
+  })
+  runtime.ask({ kind: 'project', id: 'b' }, create('b') as never, () => heard.push('b'))
+  nature.run()
+  t.same(heard, ['listener', 'b'])
 })
 
 t.test('an event already in the log is not recorded again, wherever it is said', async (t) => {

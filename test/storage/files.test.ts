@@ -1,20 +1,14 @@
-import { appendFileSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { appendFileSync, existsSync, mkdirSync, readdirSync, readFileSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import t, { type Test } from 'tap'
+import t from 'tap'
 import { backup, restoreFiles } from '../../storage/backup.ts'
 import { exportEvents } from '../../storage/export.ts'
 import { type ImportLine, readEvents } from '../../storage/import.ts'
-import { type LmdbJournal, openLmdbJournal } from '../../storage/lmdb-journal.ts'
+import type { LmdbJournal } from '../../storage/lmdb-journal.ts'
 import { type VerifyHooks, verify, verifyHome } from '../../storage/verify.ts'
 import { modelAfter, nextBatch } from './kill-model.ts'
+import { openIn } from './open.ts'
 import { append, appendEvents, event, state } from './steps.ts'
-
-async function openIn(t: Test, home: string): Promise<LmdbJournal> {
-  const onFailure = (failure: Error) => t.fail(failure.message)
-  const journal = await openLmdbJournal({ home, diskReserveBytes: 1, freeBytes: async () => 1e12, onFailure })
-  t.teardown(() => journal.close())
-  return journal
-}
 
 /** What the model's records say of themselves. */
 const hooks: VerifyHooks = {
@@ -62,8 +56,82 @@ t.test('a backup during which the log grows past the bound is given up and leave
   const journal = await openIn(t, join(root, 'home'))
   await appendEvents(journal, event('1'))
   await t.rejects(backup(journal, join(root, 'backup'), -1), { name: 'BackupAborted' })
-  t.same(readdirSync(join(root, 'backup')), [])
+  t.same(readdirSync(root), ['home'])
   t.equal((await appendEvents(journal, event('2'))).batch, 2)
+})
+
+t.test('a backup has its name only when it is whole; what a killed one left goes with the next', async (t) => {
+  const root = t.testdir()
+  const journal = await openIn(t, join(root, 'home'))
+  await appendEvents(journal, event('1'))
+  const left = join(root, `unfinished-${journal.epoch}`)
+  mkdirSync(join(left, 'log'), { recursive: true })
+  writeFileSync(join(left, 'log', 'data.mdb'), 'half')
+  const { env } = journal.environments.log
+  const copyLog = env.backup.bind(env)
+  env.backup = (async (...args: Parameters<typeof copyLog>) => {
+    t.notOk(existsSync(join(root, 'backup')), 'not there before it is whole')
+    await copyLog(...args)
+  }) as typeof env.backup
+  await backup(journal, join(root, 'backup'), 1e9)
+  t.same(readdirSync(root).sort(), ['backup', 'home'])
+  await restoreFiles(join(root, 'backup'), join(root, 'restored'))
+})
+
+t.test(
+  'a restore is in its home only when it is settled; killed or failed before, nothing of it is served',
+  async (t) => {
+    const root = t.testdir()
+    const journal = await openIn(t, join(root, 'home'))
+    await appendEvents(journal, event('1'))
+    await backup(journal, join(root, 'backup'), 1e9)
+    const home = join(root, 'restored')
+    await t.rejects(
+      restoreFiles(join(root, 'backup'), home, async (draft) => {
+        t.same(readdirSync(home), ['restoring'])
+        const settled = await openIn(t, draft)
+        await appendEvents(settled, event('2'))
+        await settled.close()
+        throw new Error('not fenced')
+      }),
+      { message: 'not fenced' },
+    )
+    t.same(readdirSync(home), [])
+    mkdirSync(join(home, 'restoring', 'log'), { recursive: true })
+    await restoreFiles(join(root, 'backup'), home, async (draft) => {
+      const settled = await openIn(t, draft)
+      await appendEvents(settled, event('2'))
+      await settled.close()
+    })
+    t.same(readdirSync(home).sort(), ['log', 'view'])
+    t.equal((await openIn(t, home)).lastSequence, 2)
+  },
+)
+
+t.test('a backup or a home whose file was cut short is refused, not read', async (t) => {
+  const root = t.testdir()
+  const journal = await openIn(t, join(root, 'home'))
+  await appendEvents(journal, ...Array.from({ length: 4_000 }, (_, i) => event(`${i}`)))
+  await journal.settled()
+  await backup(journal, join(root, 'backup'), 1e9)
+  await journal.close()
+  for (const part of ['log', 'view']) {
+    for (const place of ['backup', 'home']) {
+      const file = join(root, place, part, 'data.mdb')
+      const bytes = readFileSync(file)
+      truncateSync(file, bytes.length / 2)
+      const use = async () =>
+        place === 'backup' ? restoreFiles(join(root, place), join(root, 'to')) : openIn(t, join(root, place))
+      await t.rejects(use, {
+        name: 'HomeRefused',
+        code: 'corrupt',
+        message: /data\.mdb is cut short: .*restore a backup/,
+      })
+      t.match((await verifyHome(join(root, place))).findings, [{ code: 'unreadable', detail: /cut short/ }])
+      writeFileSync(file, bytes)
+    }
+  }
+  t.equal((await openIn(t, join(root, 'home'))).lastSequence, 4_000)
 })
 
 t.test('verify finds nothing in a sound home, in service and closed', async (t) => {
@@ -99,6 +167,11 @@ t.test('verify names each kind of damage', async (t) => {
     not_in_history: ({ environments: { view } }) =>
       view.histories.remove([...view.histories.getKeys({ start: ['trace'], limit: 1 })][0]!),
     history_wrong: ({ environments: { view } }) => view.histories.put(['trace', 'unheard', 1], ''),
+    'not_in_history ': ({ environments: { view } }) =>
+      view.histories.remove([...view.histories.getKeys({ start: ['item'], limit: 1 })][0]!),
+    'history_wrong ': ({ environments: { view } }) => view.histories.put(['item', 'wi_unheard', 1], ''),
+    'unreadable ': ({ environments: { log } }) => log.events.put(2, 'no JSON'),
+    'hole ': ({ environments: { log } }) => log.events.remove(2),
     record_unreadable: ({ environments: { view } }) => view.snapshots.put(['run_request', 'r1'], '{'),
     not_listed: ({ environments: { view } }) => view.entities.remove([...view.entities.getKeys({ limit: 1 })][0]!),
     list_of_nothing: ({ environments: { view } }) =>
@@ -127,7 +200,7 @@ t.test('verify names each kind of damage', async (t) => {
     await sound.settled()
     const { findings } = await verify(sound.environments, hooks)
     t.ok(
-      findings.some((finding) => finding.code === code),
+      findings.some((finding) => finding.code === code.trim()),
       `${code}: ${JSON.stringify(findings)}`,
     )
     await sound.close()

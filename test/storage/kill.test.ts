@@ -60,6 +60,25 @@ t.test('killed at any moment, everything acknowledged is there and everything ag
   }
 })
 
+t.test(
+  'a disk that fills under the view is one failure with its cause, and the process is there to tell',
+  async (t) => {
+    const home = join(t.testdir(), 'home')
+    // No file may grow past this, and the signal that says so is ignored: writes fail as on a full disk.
+    const command = `trap '' XFSZ; ulimit -f 4096; exec "${process.execPath}" "${script('full-disk-child')}" "${home}"`
+    const child = spawn('sh', ['-c', command], { stdio: ['ignore', 'pipe', 'inherit'] })
+    let output = ''
+    child.stdout.on('data', (chunk) => {
+      output += chunk
+    })
+    const [code, signal] = await once(child, 'close')
+    t.match(
+      { code, signal, output },
+      { code: 0, signal: null, output: /^the view could not be written: .*\nread_only\n$/ },
+    )
+  },
+)
+
 t.test('a batch of the view is there whole or not at all: lmdb `batch` is one transaction', async (t) => {
   const { open } = await import('lmdb')
   const home = join(t.testdir(), 'home')

@@ -1,33 +1,11 @@
-import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs'
+import { readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { open } from 'lmdb'
 import t, { type Test } from 'tap'
-import { checkedText } from '../../storage/checked-text.ts'
 import type { JournalFailure } from '../../storage/journal.ts'
-import { type LmdbJournal, openLmdbJournal } from '../../storage/lmdb-journal.ts'
+import { verify } from '../../storage/verify.ts'
 import { journalContract } from './contract.ts'
+import { openIn } from './open.ts'
 import { append, appendEvents, event, state, step } from './steps.ts'
-
-const PLENTY = async () => 1e12
-const CHECKED = { cache: false, encoder: checkedText }
-
-async function openIn(
-  t: Test,
-  home: string,
-  rest: Partial<Parameters<typeof openLmdbJournal>[0]> = {},
-): Promise<LmdbJournal> {
-  const onFailure = (failure: JournalFailure) => t.fail(`unexpected failure: ${failure.message}`)
-  const journal = await openLmdbJournal({ home, diskReserveBytes: 1, freeBytes: PLENTY, onFailure, ...rest })
-  t.teardown(() => journal.close())
-  return journal
-}
-
-/** Changes a closed home's log behind the journal's back. */
-async function tamper(home: string, change: (open: (name: string) => any) => void): Promise<void> {
-  const env = open({ path: join(home, 'log'), overlappingSync: false, maxDbs: 16 })
-  change((name) => env.openDB(name, CHECKED))
-  await env.close()
-}
 
 let homes = 0
 const newHome = (t: Test) => join(t.testdir(), `home${homes++}`)
@@ -126,93 +104,6 @@ t.test('a second opener is refused, is told who holds the home, and changes no b
   t.equal((await openIn(t, home)).actor('run_request', 'a'), step('a', 2).record)
 })
 
-t.test('an older and a newer schema are refused with the way out, and nothing is made beside them', async (t) => {
-  for (const [schema, advice] of [
-    ['0', /older version: export its events/],
-    ['2', /newer version of Intendant/],
-  ] as const) {
-    const home = newHome(t)
-    mkdirSync(join(home, 'log'), { recursive: true })
-    await tamper(home, (database) => database('head').putSync('schema', schema))
-    await t.rejects(openIn(t, home), { name: 'HomeRefused', code: 'schema_version', message: advice })
-    t.notOk(existsSync(join(home, 'view', 'data.mdb')))
-  }
-})
-
-t.test('a view ahead of its log, and a view of another log, are refused', async (t) => {
-  const home = newHome(t)
-  const journal = await openIn(t, home)
-  await append(journal, step('a', 1), step('b', 1))
-  await journal.close()
-  await tamper(home, (database) => database('head').putSync('last', '0 0'))
-  await t.rejects(openIn(t, home), { code: 'view_ahead' })
-  await tamper(home, (database) => database('head').putSync('epoch', 'otherepoch00'))
-  await t.rejects(openIn(t, home), { code: 'view_of_another_log' })
-})
-
-t.test('a log whose redo does not reach back to the view is refused', async (t) => {
-  const home = newHome(t)
-  const journal = await openIn(t, home)
-  await append(journal, step('a', 1))
-  await journal.close()
-  await tamper(home, (database) => database('head').putSync('last', '3 0'))
-  await t.rejects(openIn(t, home), { code: 'redo_missing' })
-})
-
-t.test('a flipped byte in an event is found when it is read, and is named', async (t) => {
-  const home = newHome(t)
-  const journal = await openIn(t, home)
-  await appendEvents(journal, event('1'), event('2'), event('3'))
-  const raw = journal.environments.log.events.getBinary(2)!
-  raw[20]! ^= 1
-  await journal.close()
-  await tamper(home, (database) => database('events').putSync(2, { '\x10binary-data\x02': raw }))
-  const again = await openIn(t, home)
-  t.throws(() => again.events(0, 10, 1e6), { name: 'CorruptRow', message: /event 2 / })
-  t.throws(() => again.eventsBackward(4, 10), { name: 'CorruptRow', message: /event 2 / })
-  t.throws(() => again.event(2), { name: 'CorruptRow', message: /event 2 / })
-  t.equal(again.event(3), event('3').text)
-})
-
-t.test('under the disk reserve writes are refused and reads go on; with space they go on too', async (t) => {
-  const home = newHome(t)
-  let free = 1_000
-  const journal = await openIn(t, home, { diskReserveBytes: 500, freeBytes: async () => free })
-  await append(journal, step('a', 1))
-  t.equal(journal.refuses(), undefined)
-  free = 499
-  await journal.checkDisk()
-  t.equal(journal.refuses(), 'disk_reserve')
-  t.equal(journal.actor('run_request', 'a'), step('a', 1).record)
-  free = 500
-  await journal.checkDisk()
-  t.equal(journal.refuses(), undefined)
-})
-
-t.test(
-  'opened under the reserve the journal is read-only until it is opened again; a new home is refused',
-  async (t) => {
-    const home = newHome(t)
-    const low = { diskReserveBytes: 500, freeBytes: async () => 499 }
-    await t.rejects(openIn(t, home, low), { code: 'disk_reserve' })
-    t.same(readdirSync(home), [])
-    const first = await openIn(t, home)
-    await append(first, step('a', 1, { termsAdded: [state('queued')] }))
-    await first.close()
-    const journal = await openIn(t, home, low)
-    t.equal(journal.refuses(), 'read_only')
-    await t.rejects(append(journal, step('b', 1)), { name: 'JournalFailure' })
-    await t.rejects(journal.trim({ beforeSequence: 2 }), { name: 'JournalFailure' })
-    t.equal(journal.actor('run_request', 'a'), step('a', 1).record)
-    const rows = (
-      await journal.list({ kind: 'run_request', index: 'state', value: 'queued', limit: 5, reverse: false })
-    ).rows
-    t.equal(rows.length, 1)
-    await journal.close()
-    t.equal((await append(await openIn(t, home), step('b', 1))).batch, 2)
-  },
-)
-
 t.test('a view that does not catch up in 250 ms makes a list fail with ViewBehind, not wait for ever', async (t) => {
   const journal = await openIn(t, newHome(t))
   let letGo = () => {}
@@ -269,6 +160,71 @@ t.test('retention never removes what the view does not hold yet', async (t) => {
   await held
   t.equal((await trimmed).removed, 1)
   t.equal(journal.event(2), event('2').text)
+})
+
+t.test('a read in the moment between a view write and the news of it counts nothing twice', async (t) => {
+  const journal = await openIn(t, newHome(t))
+  const { env } = journal.environments.view
+  const batch = env.batch.bind(env)
+  let told = () => {}
+  const news = new Promise<void>((resolve) => {
+    told = resolve
+  })
+  let written = () => {}
+  const onDisk = new Promise<void>((resolve) => {
+    written = resolve
+  })
+  env.batch = (async (queue: () => void) => {
+    await batch(queue)
+    written()
+    await news
+    return true
+  }) as typeof env.batch
+  await append(journal, step('a', 1, { termsAdded: [state('queued')], events: [event('1', { traceId: 't' })] }))
+  const settled = journal.settled()
+  await onDisk
+  t.equal(journal.count('run_request', 'state', 'queued'), 1)
+  t.same(journal.history('trace', 't', 0, 10), [1])
+  await append(journal, step('b', 1, { termsAdded: [state('queued')], events: [event('2', { traceId: 't' })] }))
+  t.equal(journal.count('run_request', 'state', 'queued'), 2)
+  t.same(journal.history('trace', 't', 0, 10), [1, 2])
+  told()
+  await settled
+})
+
+t.test('an entity that is being removed is gone at once, and a new one of its name lives', async (t) => {
+  const journal = await openIn(t, newHome(t))
+  const old = [state('completed')]
+  await append(journal, step('a', 5, { termsAdded: old }))
+  await journal.settled()
+  const removed = journal.removeEntities([{ kind: 'run_request', id: 'a', terms: old }])
+  t.equal(journal.actor('run_request', 'a'), undefined, 'whoever reads it now must not build upon it')
+  await append(journal, step('a', 1, { termsAdded: [state('queued')] }))
+  t.equal(await removed, 1)
+  t.equal(journal.actor('run_request', 'a'), step('a', 1).record)
+  await journal.settled()
+  t.equal(journal.actor('run_request', 'a'), step('a', 1).record)
+  t.equal(journal.count('run_request', 'state', 'completed'), 0)
+  t.equal(journal.count('run_request', 'state', 'queued'), 1)
+  t.same((await verify(journal.environments)).findings, [])
+})
+
+t.test('what waits to write the view hears of a failure, and the journal can be closed', async (t) => {
+  const journal = await openIn(t, newHome(t), { onFailure: () => {} })
+  const { env } = journal.environments.view
+  const batch = env.batch.bind(env)
+  env.batch = (async (queue: () => void) => {
+    await batch(queue)
+    throw new Error('no space left')
+  }) as typeof env.batch
+  await appendEvents(journal, event('1'))
+  const settled = journal.settled()
+  const trimmed = journal.trim({ beforeSequence: 1e9 })
+  const removed = journal.removeEntities([])
+  await t.rejects(settled, { name: 'JournalFailure' })
+  await t.rejects(removed, { name: 'JournalFailure' })
+  await trimmed.catch(() => {})
+  await Promise.all([journal.close(), journal.close()])
 })
 
 t.test('a home holds nothing but the two environments', async (t) => {

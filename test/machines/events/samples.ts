@@ -4,7 +4,7 @@
  */
 import { specTable } from './spec-table.ts'
 
-export interface Condition {
+interface Condition {
   readonly field: string
   readonly values: readonly unknown[]
 }
@@ -21,7 +21,7 @@ export interface Row {
 }
 
 /** Values that are chosen for some paths; everything else takes its default. */
-export type Choice = Readonly<Record<string, unknown>>
+type Choice = Readonly<Record<string, unknown>>
 
 /** What else must be so when a field has a value: rules that go beyond the presence of a field. */
 const COMPANIONS: Readonly<Record<string, Choice>> = {

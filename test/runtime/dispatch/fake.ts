@@ -8,8 +8,8 @@ import { runRequestModule } from '../../../machines/run-request.ts'
 import type { RunRequestContext } from '../../../machines/run-request-context.ts'
 import type { Answer, CommitListener, CommittedStep, Nature, Reply, Runtime } from '../../../runtime/api.ts'
 import type { Dispatcher, PollAnswer, PollHandle, PollRefusal } from '../../../runtime/dispatch/dispatcher.ts'
-import { Stepper } from '../../../runtime/scope.ts'
 import { defaultSettings } from '../../../runtime/settings.ts'
+import { Stepper } from '../../../runtime/stepper.ts'
 
 interface Timer {
   readonly dueMs: number
@@ -269,7 +269,9 @@ export class FakeRuntime {
 
   private stepRunner(before: SnapshotOf<any> | undefined, message: any): SnapshotOf<any> | undefined {
     if (message.type === 'stated') return { value: message.state, context: message.context } as SnapshotOf<any>
-    const context = { ...before!.context, internal: { online: message.type === 'came_online' } }
+    const online = message.type === 'came_online'
+    const seen_at = online ? new Date(this.nature.wallMs()).toISOString() : message.seen_at
+    const context = { ...before!.context, internal: { ...before!.context.internal, online, seen_at } }
     return { value: before!.value, context } as SnapshotOf<any>
   }
 
@@ -277,8 +279,7 @@ export class FakeRuntime {
     const micros = String(++this.micros).padStart(6, '0')
     const atMs = Math.floor(this.nature.wallMs())
     const at = `${new Date(atMs).toISOString().slice(0, 20)}${micros}Z`
-    const after = stepper.step(before ?? stepper.initial, { ...message, at, atMs }, [])
-    return after === stepper.initial ? before : after
+    return stepper.step(before ?? stepper.initial, { ...message, at, atMs }, []) ?? before
   }
 
   *scan(kind: ActorRef['kind'], _index: string, value: string): ReturnType<Runtime['scan']> {

@@ -44,6 +44,15 @@ t.test('a restart gives a runner that was online the full time again', async (t)
   t.same(fake.asked, ['went_offline r1'])
 })
 
+t.test('a restart does not forget that a runner was there', async (t) => {
+  const before = world({ r1: {} })
+  before.dispatcher.touch('r1')
+  before.fake.nature.advance(presenceMs + 100)
+  const seen = before.dispatcher.runnerSeen('r1')
+  t.match(seen, { presence: 'offline', last_seen_at: '2026-01-01T00:00:01.000Z' })
+  t.same(restarted(before).dispatcher.runnerSeen('r1'), seen)
+})
+
 t.test('a step of presence that was not taken is said again', async (t) => {
   const { fake, dispatcher } = world({ r1: {} })
   fake.refusals.set('r1', { ok: false, refusal: { code: 'disk_reserve', detail: '' }, retryAfterSeconds: 1 })

@@ -8,7 +8,7 @@ import type { FakeRuntime, RunnerGiven } from './fake.ts'
 export const HOLDING = ['offered', 'accepted', 'started', 'cancelling', 'lost']
 export const IN_SLOT = HOLDING.slice(0, 4)
 
-export interface Seen {
+interface Seen {
   readonly value: string
   readonly context: RunRequestContext
 }

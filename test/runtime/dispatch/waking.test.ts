@@ -208,6 +208,17 @@ t.test('news that found no parked poll ends the next one at once', async (t) => 
   fake.run()
 })
 
+t.test('a new process of a runner is told what its old one was told', async (t) => {
+  const { fake, dispatcher } = world({ r1: { state: 'draining' } })
+  poll(dispatcher, 'r1')
+  const old = poll(dispatcher, 'r1')
+  dispatcher.beginSession('r1')
+  t.same(old.answer, { draining: true, cancel: [] })
+  t.same(poll(dispatcher, 'r1').answer, { draining: true, cancel: [] })
+  t.equal(poll(dispatcher, 'r1').answer, undefined, 'once')
+  fake.run()
+})
+
 t.test('a cancel ends one parked poll of its runner, and each cancel is news of its own', async (t) => {
   const { fake, dispatcher } = world({ r1: { capacity: 3 }, r2: {} })
   const ids = [fake.create(), fake.create()]

@@ -1,0 +1,67 @@
+/**
+ * The traces of emitted commands. Each makes a run request, and an exact trace names one request: a trace that a
+ * command states must be unused in its project, and a caller's `traceparent` is continued by one command only.
+ */
+import type { PreparedEvent } from '../machines/events/envelope.ts'
+import { isCommand } from '../machines/events/index.ts'
+import type { Runtime } from '../runtime/api.ts'
+import { runRequestIdOf } from '../runtime/identity.ts'
+import { takeTrace } from '../runtime/run-requests.ts'
+import type { StatedEvent } from './events-in.ts'
+
+export interface CommandTraces {
+  /** Places of the commands that cannot continue the caller's trace: they begin their own. */
+  readonly others: ReadonlySet<number>
+  /** Place of the first command that states a trace which is in use. */
+  readonly inUse: number | undefined
+  /** To be called once the commands are in the log, or refused. */
+  readonly giveBack: () => void
+}
+
+/**
+ * The command's key. It names the event, so that the same command, sent again, finds the request that it made.
+ */
+export function commandKey({ id }: PreparedEvent): string {
+  return `event:${id}`
+}
+
+/** W3C trace context: what the runner is handed as `traceparent` is made of it. */
+const TRACE_ID = /^(?!0{32}$)[0-9a-f]{32}$/
+
+/** Place of the first command whose trace no run can be traced under; -1: there is none. */
+export function commandWithoutTrace(prepared: readonly PreparedEvent[]): number {
+  return prepared.findIndex(({ event_type, trace_id }) => isCommand(event_type) && !TRACE_ID.test(trace_id ?? ''))
+}
+
+/** Take the traces of a post's commands. A command that was recorded before keeps the trace that it has. */
+export function takeTraces(
+  runtime: Runtime,
+  project: { readonly id: string; readonly key: string },
+  stated: readonly StatedEvent[],
+  prepared: readonly PreparedEvent[],
+): CommandTraces {
+  const others = new Set<number>()
+  const taken = new Map<string, () => void>()
+  let inUse: number | undefined
+  for (const [i, event] of prepared.entries()) {
+    const { id, trace_id, event_type } = event
+    if (trace_id === null || !isCommand(event_type) || taken.has(id) || isRecorded(runtime, project, event)) continue
+    const giveBack = takeTrace(runtime, project.key, trace_id)
+    if (giveBack !== undefined) taken.set(id, giveBack)
+    else if (stated[i]!.trace_id === undefined) others.add(i)
+    else inUse ??= i
+  }
+  return {
+    others,
+    inUse,
+    giveBack: () => {
+      for (const giveBack of taken.values()) giveBack()
+    },
+  }
+}
+
+function isRecorded(runtime: Runtime, project: { readonly id: string; readonly key: string }, event: PreparedEvent) {
+  const request = runRequestIdOf(project.id, commandKey(event), 0)
+  if (runtime.read({ kind: 'run_request', id: request }) !== undefined) return true
+  return runtime.journal.eventSequence(project.key, event.trace_id, event.id) !== undefined
+}

@@ -1,0 +1,78 @@
+/** A watch that must end while its service says nothing, after a garbage collection as in any long-lived process. */
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { setTimeout as pause } from 'node:timers/promises'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+import t, { type Test } from 'tap'
+import { createClient } from '../../engine/client.ts'
+import { watch } from '../../engine/watch.ts'
+
+setFlagsFromString('--expose-gc')
+const collect = runInNewContext('gc') as () => void
+
+async function collected(): Promise<void> {
+  for (let n = 0; n < 5; n += 1) {
+    await pause(10)
+    collect()
+  }
+}
+
+/** A service that greets each watcher and is silent then. */
+async function silent(test: Test) {
+  const hello = 'data: {"type":"hello","cursor":"1","oldest":"1"}\n\n'
+  let connections = 0
+  let open = 0
+  const server = createServer((_, response) => {
+    connections += 1
+    open += 1
+    response.on('close', () => {
+      open -= 1
+    })
+    response.writeHead(200).write(hello)
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  test.teardown(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const client = createClient({ url, token: () => 'x', userAgent: 'test' })
+  return { client, connections: () => connections, open: () => open }
+}
+
+t.test('an abort ends the watch and its connection at once', async (t) => {
+  const { client, open } = await silent(t)
+  const stop = new AbortController()
+  const frames = watch({ client, since: 'latest', signal: stop.signal })
+  await frames.next()
+  const next = frames.next()
+  await collected()
+  stop.abort()
+  const ended = await Promise.race([next.then(({ done }) => done), pause(2_000, 'it goes on', { ref: false })])
+  t.equal(ended, true)
+  for (let look = 0; look < 100 && open() > 0; look += 1) await pause(10)
+  t.equal(open(), 0)
+})
+
+t.test('a stream that has fallen silent is taken up anew', async (t) => {
+  const { client, connections } = await silent(t)
+  const stop = new AbortController()
+  const broken: string[] = []
+  const frames = watch({
+    client,
+    since: 'latest',
+    signal: stop.signal,
+    silenceMs: 300,
+    backoff: { firstMs: 1, longestMs: 2 },
+    onBreak: (error) => broken.push(error.message),
+  })
+  await frames.next()
+  const second = frames.next()
+  await collected()
+  t.match(await Promise.race([second, pause(2_000, undefined, { ref: false })]), { value: { type: 'hello' } })
+  t.equal(connections(), 2)
+  t.match(broken, [/nothing for 0.3 s/])
+  stop.abort()
+  await frames.return()
+})

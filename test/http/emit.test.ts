@@ -1,0 +1,94 @@
+/** Emitted commands over HTTP: each makes one run request in a trace of its own, however it is sent. */
+import t from 'tap'
+import { startTestService } from './service-harness.ts'
+
+const AT = '2026-01-31T12:00:00Z'
+const command = (more: object = {}): object => ({
+  project: 'greeter',
+  event_type: 'greet_requested',
+  occurred_at: AT,
+  payload: { name: 'world' },
+  ...more,
+})
+
+t.test('a command states a trace that is unused in its project, or none', async (t) => {
+  const s = await startTestService(t)
+  await s.project('greeter')
+  const emit = (status: number, ...events: object[]) => s.expect(status, 'POST', '/api/events', { events })
+  const trace_id = 'ab'.repeat(16)
+  const first = await emit(200, command({ trace_id }))
+  const again = await emit(200, command({ trace_id }))
+  t.same(again.body.run_requests, first.body.run_requests, 'the same command finds its request')
+  const other = await emit(409, command({ trace_id, payload: { name: 'moon' } }))
+  t.match(other.body, { code: 'trace_in_use', errors: [{ pointer: '/events/0/trace_id' }] })
+  const taken = await s.request('greeter', { trace_id: 'cd'.repeat(16), idempotency_key: 'k' })
+  t.equal((await emit(409, command({ trace_id: taken.trace_id }))).body.code, 'trace_in_use')
+  for (const odd of ['t1', '0'.repeat(32), 'AB'.repeat(16)]) {
+    const refused = await emit(422, command({ trace_id: odd }))
+    t.match(refused.body, { code: 'invalid_event', errors: [{ pointer: '/events/0/trace_id' }] }, odd)
+  }
+  await emit(200, command({ trace_id: 't1', event_type: 'noted', payload: {} }))
+  const twice = await emit(
+    409,
+    command({ trace_id: 'ef'.repeat(16) }),
+    command({ trace_id: 'ef'.repeat(16), payload: { name: 'moon' } }),
+  )
+  t.equal(twice.body.errors[0].pointer, '/events/1/trace_id')
+  await emit(200, command({ trace_id: 'ef'.repeat(16) }))
+  const races = await Promise.all(
+    ['x', 'y', 'z'].map((name) =>
+      s.call('POST', '/api/events', { events: [command({ trace_id: '12'.repeat(16), payload: { name } })] }),
+    ),
+  )
+  t.same(races.map(({ status }) => status).sort(), [200, 409, 409])
+  const all = (await s.expect(200, 'GET', '/api/run-requests')).body.items
+  t.equal(new Set(all.map((item: any) => item.trace_id)).size, all.length, 'an exact trace names one request')
+})
+
+t.test('a traceparent is continued by one command; the others begin their own, also when sent again', async (t) => {
+  const s = await startTestService(t)
+  await s.project('greeter')
+  const headers = { traceparent: `00-${'12'.repeat(16)}-${'34'.repeat(8)}-01` }
+  const events = [command(), command({ payload: { name: 'moon' } }), command({ event_type: 'noted', payload: {} })]
+  const first = await s.expect(200, 'POST', '/api/events', { events }, { headers })
+  t.match(first.body, { accepted: 3, duplicates: 0 })
+  const again = await s.expect(200, 'POST', '/api/events', { events }, { headers })
+  t.match(again.body, { accepted: 0, duplicates: 3, run_requests: first.body.run_requests })
+  const traces: string[] = []
+  for (const id of first.body.run_requests)
+    traces.push((await s.expect(200, 'GET', `/api/run-requests/${id}`)).body.trace_id)
+  t.equal(traces[0], '12'.repeat(16))
+  t.not(traces[1], traces[0])
+})
+
+t.test('a command is work: its right, its approval, and a project that takes work', async (t) => {
+  const s = await startTestService(t)
+  await s.project('greeter')
+  const made = await s.expect(200, 'POST', '/api/events', { events: [command({ throttle: 'full' })] })
+  const [id] = made.body.run_requests
+  const request = (await s.expect(200, 'GET', `/api/run-requests/${id}`)).body
+  t.match(request, { state: 'queued', throttle: 'full', waiting_because: { code: 'not_approved' } })
+  t.match(request.requested_by, { name: 'admin' })
+  const events = (await s.expect(200, 'GET', `/api/traces/${request.trace_id}`)).body.events
+  t.same(
+    events.map((event: any) => [event.event_type, event.by?.name]),
+    [
+      ['greet_requested', 'admin'],
+      ['run_request_created', 'admin'],
+    ],
+  )
+  t.equal(events[1].causation_id, events[0].id)
+  for (const event_type of [
+    'work_item_settled',
+    'pacing_paused',
+    'run_request_created',
+    'token_created',
+    'campaign_paused',
+  ]) {
+    const refused = await s.expect(403, 'POST', '/api/events', { events: [command({ event_type })] })
+    t.equal(refused.body.code, 'service_owned_type', event_type)
+  }
+  await s.expect(200, 'PATCH', '/api/projects/greeter', { archived: true })
+  const late = command({ occurred_at: '2026-01-31T12:00:01Z' })
+  t.equal((await s.expect(409, 'POST', '/api/events', { events: [late] })).body.code, 'project_archived')
+})

@@ -1,0 +1,112 @@
+/** What time ends: credentials, tokens, keys. On the whole service, with its clocks put forward. */
+import t from 'tap'
+import { WebSocket } from 'ws'
+import { HurriedNature } from './hurried-nature.ts'
+import { startTestService, type TestService } from './service-harness.ts'
+
+const SECOND = 1_000
+const MINUTE = 60 * SECOND
+const HOUR = 60 * MINUTE
+
+/** An SSE stream's text, whole once it has ended. */
+async function followed(s: TestService, token: string): Promise<Promise<string>[]> {
+  const headers = { authorization: `Bearer ${token}`, accept: 'text/event-stream' }
+  const response = await fetch(`${s.service.url}/api/watch`, { headers })
+  return [response.text()]
+}
+
+/** A browser's socket: how it was closed. */
+function closed(s: TestService, token: string): Promise<[opened: Promise<void>, code: Promise<number>]> {
+  const url = `${s.service.url.replace('http', 'ws')}/api/watch`
+  const socket = new WebSocket(url, ['intendant.watch.v1', `bearer.${token}`])
+  const opened = new Promise<void>((resolve) => socket.once('message', () => resolve()))
+  const code = new Promise<number>((resolve) => socket.once('close', resolve))
+  return Promise.resolve([opened, code])
+}
+
+t.test('a rotated credential lives 10 minutes, also when the answer to a rotation was lost', async (t) => {
+  const nature = new HurriedNature()
+  const s = await startTestService(t, {}, { nature })
+  const first = await s.runner('r1')
+  const rotate = async (token: string): Promise<string> =>
+    (await s.expect(201, 'POST', '/api/runners/r1/token', {}, { token })).body.token
+  const lost = await rotate(first)
+  const newest = await rotate(first)
+  const poll = (token: string, wait = 0) =>
+    s.call('GET', `/api/runners/r1/run-requests/next?wait=${wait}`, undefined, { token })
+  nature.hurry(9 * MINUTE + 50 * SECOND)
+  for (const token of [first, lost, newest]) t.equal((await poll(token)).status, 204)
+  const parked = poll(first, 60)
+  while (!/intendant_parked_polls 1/.test((await s.call('GET', '/metrics')).body)) await new Promise(setImmediate)
+  const begun = performance.now()
+  nature.hurry(11 * SECOND)
+  t.match(await parked, { status: 401, body: { code: 'token_expired' } })
+  t.ok(performance.now() - begun < SECOND)
+  t.equal((await poll(first)).status, 401)
+  t.equal((await poll(lost)).status, 401)
+  t.equal((await poll(newest)).status, 204)
+})
+
+t.test('expiry and revocation end both kinds of stream within a second, and say why', async (t) => {
+  const nature = new HurriedNature()
+  const s = await startTestService(t, {}, { nature })
+  const expires_at = new Date(nature.wallMs() + HOUR).toISOString()
+  const short = await s.token('short', { roles: ['viewer'], expires_at })
+  const lasting = await s.token('lasting', { roles: ['viewer'] })
+  const watched = async (token: string) => {
+    const [text] = await followed(s, token)
+    const [opened, code] = await closed(s, token)
+    await opened
+    return { text: text!, code }
+  }
+  const ofShort = await watched(short)
+  const ofLasting = await watched(lasting)
+  const begun = performance.now()
+  nature.hurry(HOUR)
+  t.match(await ofShort.text, /event: error\ndata: .*"code":"token_expired"/)
+  t.equal(await ofShort.code, 4401)
+  t.ok(performance.now() - begun < SECOND)
+  const { items } = (await s.expect(200, 'GET', '/api/tokens')).body
+  await s.expect(204, 'DELETE', `/api/tokens/${items.find(({ name }: any) => name === 'lasting').id}`)
+  t.match(await ofLasting.text, /event: error\ndata: .*"code":"token_revoked"/)
+  t.equal(await ofLasting.code, 4401)
+  t.ok(performance.now() - begun < 2 * SECOND)
+  t.match((await s.call('GET', '/metrics')).body, /intendant_watchers\{state="live"\} 0/)
+})
+
+t.test('an idempotency key is kept 24 h and is free then, day after day', async (t) => {
+  const nature = new HurriedNature()
+  const s = await startTestService(t, {}, { nature })
+  await s.project('greeter')
+  const headers = { 'idempotency-key': 'nightly' }
+  const path = '/api/projects/greeter/formation-briefs'
+  const ids = new Set<string>()
+  for (let day = 0; day < 70; day++) {
+    const body = { mission: { objective: `Day ${day}` } }
+    const made = await s.expect(201, 'POST', path, body, { headers })
+    ids.add(made.body.id)
+    if (day % 23 !== 0) {
+      nature.hurry(24 * HOUR)
+      continue
+    }
+    nature.hurry(24 * HOUR - MINUTE)
+    const replay = await s.expect(200, 'POST', path, body, { headers })
+    t.equal(replay.body.id, made.body.id)
+    t.equal(
+      (await s.expect(422, 'POST', path, { mission: { objective: 'x' } }, { headers })).body.code,
+      'idempotency_key_reused',
+    )
+    nature.hurry(2 * MINUTE)
+  }
+  t.equal(ids.size, 70)
+  const body = { entry_event: 'greet_requested' }
+  const requests = '/api/projects/greeter/run-requests'
+  const first = await s.expect(201, 'POST', requests, body, { headers })
+  nature.hurry(25 * HOUR)
+  t.equal((await s.expect(200, 'POST', requests, body, { headers })).body.id, first.body.id, 'kept while unsettled')
+  await s.expect(200, 'POST', `/api/run-requests/${first.body.id}/cancel`)
+  nature.hurry(23 * HOUR)
+  t.equal((await s.expect(200, 'POST', requests, body, { headers })).body.id, first.body.id, 'and 24 h after that')
+  nature.hurry(2 * HOUR)
+  t.not((await s.expect(201, 'POST', requests, { ...body, priority: -1 }, { headers })).body.id, first.body.id)
+})

@@ -1,0 +1,19 @@
+/** Appends large records until the view can be written no more; says how the journal ended, and lives on for a moment. */
+import { openLmdbJournal } from '../../storage/lmdb-journal.ts'
+import { step } from './steps.ts'
+
+let failed = false
+const journal = await openLmdbJournal({
+  home: process.argv[2]!,
+  diskReserveBytes: 0,
+  onFailure: ({ message }) => {
+    failed = true
+    console.log(message)
+  },
+})
+for (let n = 0; !failed; n += 1) {
+  const record = JSON.stringify({ v: 1, padding: 'x'.repeat(2_000) })
+  journal.append([step(`r${n}`, 1, { record })], () => {})
+  if (n % 20 === 0) await journal.settled().catch(() => {})
+}
+setTimeout(() => console.log(journal.refuses()), 200)

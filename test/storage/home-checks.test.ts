@@ -1,0 +1,226 @@
+import { cpSync, existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { open } from 'lmdb'
+import t, { type Test } from 'tap'
+import { checkedText } from '../../storage/checked-text.ts'
+import { verify } from '../../storage/verify.ts'
+import { openIn } from './open.ts'
+import { AT, append, appendEvents, event, state, step } from './steps.ts'
+
+const CHECKED = { cache: false, encoder: checkedText }
+
+/** Changes a closed home's log behind the journal's back. */
+async function tamper(home: string, change: (open: (name: string) => any) => void): Promise<void> {
+  const env = open({ path: join(home, 'log'), overlappingSync: false, maxDbs: 16 })
+  change((name) => env.openDB(name, CHECKED))
+  await env.close()
+}
+
+let homes = 0
+const newHome = (t: Test) => join(t.testdir(), `home${homes++}`)
+
+t.test('an older and a newer schema are refused with the way out, and nothing is made beside them', async (t) => {
+  for (const [schema, advice] of [
+    ['0', /older version: export its events/],
+    ['2', /newer version of Intendant/],
+  ] as const) {
+    const home = newHome(t)
+    mkdirSync(join(home, 'log'), { recursive: true })
+    await tamper(home, (database) => database('head').putSync('schema', schema))
+    await t.rejects(openIn(t, home), { name: 'HomeRefused', code: 'schema_version', message: advice })
+    t.notOk(existsSync(join(home, 'view', 'data.mdb')))
+  }
+})
+
+t.test('a view ahead of its log, and a view of another log, are refused', async (t) => {
+  const home = newHome(t)
+  const journal = await openIn(t, home)
+  await append(journal, step('a', 1), step('b', 1))
+  await journal.close()
+  await tamper(home, (database) => database('head').putSync('last', '0 0'))
+  await t.rejects(openIn(t, home), { code: 'view_ahead' })
+  await tamper(home, (database) => database('head').putSync('epoch', 'otherepoch00'))
+  await t.rejects(openIn(t, home), { code: 'view_of_another_log' })
+})
+
+t.test('a log whose redo does not reach back to the view is refused', async (t) => {
+  const home = newHome(t)
+  const journal = await openIn(t, home)
+  await append(journal, step('a', 1))
+  await journal.close()
+  await tamper(home, (database) => database('head').putSync('last', '3 0'))
+  await t.rejects(openIn(t, home), { code: 'redo_missing' })
+})
+
+t.test('a flipped byte in an event is found when it is read, and is named', async (t) => {
+  const home = newHome(t)
+  const journal = await openIn(t, home)
+  await appendEvents(journal, event('1'), event('2'), event('3'))
+  const raw = journal.environments.log.events.getBinary(2)!
+  raw[20]! ^= 1
+  await journal.close()
+  await tamper(home, (database) => database('events').putSync(2, { '\x10binary-data\x02': raw }))
+  const again = await openIn(t, home)
+  t.throws(() => again.events(0, 10, 1e6), { name: 'CorruptRow', message: /event 2 / })
+  t.throws(() => again.eventsBackward(4, 10), { name: 'CorruptRow', message: /event 2 / })
+  t.throws(() => again.event(2), { name: 'CorruptRow', message: /event 2 / })
+  t.equal(again.event(3), event('3').text)
+})
+
+t.test('under the disk reserve writes are refused and reads go on; with space they go on too', async (t) => {
+  const home = newHome(t)
+  let free = 1_000
+  const journal = await openIn(t, home, { diskReserveBytes: 500, freeBytes: async () => free })
+  await append(journal, step('a', 1))
+  t.equal(journal.refuses(), undefined)
+  free = 499
+  await journal.checkDisk()
+  t.equal(journal.refuses(), 'disk_reserve')
+  t.equal(journal.actor('run_request', 'a'), step('a', 1).record)
+  free = 500
+  await journal.checkDisk()
+  t.equal(journal.refuses(), undefined)
+})
+
+t.test(
+  'opened under the reserve the journal is read-only until it is opened again; a new home is refused',
+  async (t) => {
+    const home = newHome(t)
+    const low = { diskReserveBytes: 500, freeBytes: async () => 499 }
+    await t.rejects(openIn(t, home, low), { code: 'disk_reserve' })
+    t.same(readdirSync(home), [])
+    const first = await openIn(t, home)
+    await append(first, step('a', 1, { termsAdded: [state('queued')] }))
+    await first.close()
+    const journal = await openIn(t, home, low)
+    t.equal(journal.refuses(), 'read_only')
+    await t.rejects(append(journal, step('b', 1)), { name: 'JournalFailure' })
+    await t.rejects(journal.trim({ beforeSequence: 2 }), { name: 'JournalFailure' })
+    t.equal(journal.actor('run_request', 'a'), step('a', 1).record)
+    const rows = (
+      await journal.list({ kind: 'run_request', index: 'state', value: 'queued', limit: 5, reverse: false })
+    ).rows
+    t.equal(rows.length, 1)
+    await journal.close()
+    t.equal((await append(await openIn(t, home), step('b', 1))).batch, 2)
+  },
+)
+
+t.test('read-only with batches that the view lacks, lists and scans have them all the same', async (t) => {
+  const root = t.testdir()
+  const home = join(root, 'home')
+  const journal = await openIn(t, home)
+  await append(
+    journal,
+    step('a', 1, { termsAdded: [state('queued')] }),
+    step('b', 1, { termsAdded: [state('queued')] }),
+  )
+  await journal.settled()
+  const letGo = journal.holdView(new Promise<void>((resolve) => setTimeout(resolve, 50)))
+  const moved = { termsRemoved: [state('queued')], termsAdded: [state('offered')] }
+  await append(
+    journal,
+    step('a', 2, { ...moved, events: [event('1')] }),
+    step('c', 1, { termsAdded: [state('queued')] }),
+  )
+  await append(journal, step('b', 2))
+  // As a kill would leave it: copied while the view is behind.
+  const copy = join(root, 'copy')
+  cpSync(home, copy, { recursive: true })
+  await letGo
+  const reader = await openIn(t, copy, { diskReserveBytes: 500, freeBytes: async () => 499 })
+  t.equal(reader.applied.batch, 1)
+  const query = { kind: 'run_request', index: 'state', value: 'queued', limit: 5, reverse: false }
+  const page = await reader.list(query)
+  t.same(page, {
+    rows: [
+      { id: 'b', order: AT, record: step('b', 2).record },
+      { id: 'c', order: AT, record: step('c', 1).record },
+    ],
+    more: false,
+    sequence: 1,
+  })
+  t.match(await reader.list({ ...query, limit: 1 }), { rows: [{ id: 'b' }], more: true })
+  t.match(await reader.list({ ...query, limit: 1, after: { order: AT, id: 'b' } }), {
+    rows: [{ id: 'c' }],
+    more: false,
+  })
+  t.match(await reader.list({ ...query, reverse: true, limit: 1 }), { rows: [{ id: 'c' }], more: true })
+  t.same(
+    [...reader.scan('run_request', 'state', 'offered')].map(({ id }) => id),
+    ['a'],
+  )
+})
+
+t.test('a view that was removed, and a head or a marker that is damaged, are refused with the way back', async (t) => {
+  const home = newHome(t)
+  const journal = await openIn(t, home)
+  for (let i = 1; i <= 3; i += 1) await append(journal, step(`a${i}`, 1))
+  await journal.close()
+  const view = open({ path: join(home, 'view'), overlappingSync: false, maxDbs: 16 })
+  await view.openDB('marker', { encoding: 'string' }).put('marker', '{"epo')
+  await view.close()
+  await t.rejects(openIn(t, home), { code: 'corrupt', message: /restore a backup/ })
+  rmSync(join(home, 'view'), { recursive: true })
+  await t.rejects(openIn(t, home), {
+    code: 'redo_missing',
+    message: /was removed.*put the view back, or restore a backup/,
+  })
+  await tamper(home, (database) => database('head').putSync('last', { '\x10binary-data\x02': Buffer.from('12345678') }))
+  await t.rejects(openIn(t, home), { code: 'corrupt', message: /checksum.*restore a backup/ })
+  writeFileSync(join(home, 'log', 'data.mdb'), 'x'.repeat(100_000))
+  await t.rejects(openIn(t, home), { code: 'corrupt', message: /restore a backup/ })
+})
+
+t.test('retention that was cut short between its floor and its rows shows nothing of them and goes on', async (t) => {
+  const home = newHome(t)
+  const journal = await openIn(t, home)
+  const made = Array.from({ length: 5 }, (_, i) => event(`${i + 1}`, { traceId: 't' }))
+  await appendEvents(journal, ...made)
+  await journal.close()
+  await tamper(home, (database) => database('head').putSync('floor', '3'))
+  const again = await openIn(t, home)
+  const sequences = (page: { events: readonly { sequence: number }[] }) => page.events.map(({ sequence }) => sequence)
+  t.same(sequences(again.events(0, 10, 1e6)), [3, 4, 5])
+  t.same(sequences(again.eventsBackward(6, 10)), [5, 4, 3])
+  t.equal(again.event(2), undefined)
+  t.same(again.history('trace', 't', 0, 10), [3, 4, 5])
+  t.equal(again.eventSequence('demo', 't', made[0]!.id), undefined)
+  t.same((await verify(again.environments)).findings, [])
+  t.same(await again.trim({ beforeSequence: 0 }), { removed: 2, more: true })
+  t.same(await again.trim({ beforeSequence: 4 }), { removed: 1, more: false })
+  t.same([...again.environments.log.events.getKeys()], [4, 5])
+  t.equal([...again.environments.view.eventIds.getKeys()].length, 2)
+})
+
+t.test('names with control characters, of any length, keep their histories, lists and ids', async (t) => {
+  const journal = await openIn(t, newHome(t))
+  const names = [
+    '\u0000',
+    '\u0000'.repeat(120),
+    `${'a'.repeat(70)}\u0002b`,
+    `${'a'.repeat(70)}\u0003b`,
+    '\u001b',
+    '\ud800',
+    '',
+  ]
+  let sequence = 0
+  for (const name of names) {
+    const labelled = [{ index: 'label', value: name, order: AT }]
+    await append(
+      journal,
+      step(`x${sequence}`, 1, {
+        termsAdded: labelled,
+        events: [event(`${++sequence}`, { traceId: name, itemId: name })],
+      }),
+    )
+  }
+  await journal.settled()
+  for (const [i, name] of names.entries()) {
+    t.same(journal.history('trace', name, 0, 10), [i + 1])
+    t.same(journal.history('item', name, 0, 10), [i + 1])
+    t.equal(journal.count('run_request', 'label', name), 1)
+  }
+  t.same((await verify(journal.environments)).findings, [])
+  await t.rejects(async () => append(journal, step('a\u0001', 1)), { name: 'RangeError' })
+})
