@@ -1,5 +1,5 @@
 /** `intendant backup`, from the running service, and `intendant restore`, while there is none. */
-import { rmSync, writeFileSync } from 'node:fs'
+import { writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import type { Command } from 'commander'
 import { CliFailure, EXIT } from './exit.ts'
@@ -44,9 +44,10 @@ async function restore({ world, home, json, print }: Cli, [from]: readonly any[]
     import('./offline.ts'),
     import('./restored.ts'),
   ])
-  const { epoch, previousEpoch } = await restoreFiles(resolve(from), home)
-  try {
-    const { restored, token } = await withRuntime(settings, async (runtime) => {
+  let outcome: { restored: any; token: string } | undefined
+  // Fenced before it stands in its place: killed half way, nothing is there that could be served.
+  const settle = async (draft: string): Promise<void> => {
+    outcome = await withRuntime({ ...settings, home: draft }, async (runtime) => {
       const restored = await fenceRestored(runtime)
       const [first] = restored.unfenced
       if (first !== undefined) {
@@ -58,16 +59,14 @@ async function restore({ world, home, json, print }: Cli, [from]: readonly any[]
       }
       return { restored, token: await makeAdminToken(runtime) }
     })
-    const tokenFile = join(home, 'admin.token')
-    writeFileSync(tokenFile, `${token}\n`, { mode: 0o600 })
-    if (json) print.json({ home, epoch, previous_epoch: previousEpoch, admin_token_file: tokenFile, ...restored })
-    else tell(print, home, tokenFile, restored)
-    return EXIT.ok
-  } catch (error) {
-    // Half a restore must not be served: its old attempts would still be good.
-    for (const part of ['log', 'view']) rmSync(join(home, part), { recursive: true, force: true })
-    throw error
   }
+  const { epoch, previousEpoch } = await restoreFiles(resolve(from), home, settle)
+  const { restored, token } = outcome!
+  const tokenFile = join(home, 'admin.token')
+  writeFileSync(tokenFile, `${token}\n`, { mode: 0o600 })
+  if (json) print.json({ home, epoch, previous_epoch: previousEpoch, admin_token_file: tokenFile, ...restored })
+  else tell(print, home, tokenFile, restored)
+  return EXIT.ok
 }
 
 function tell(print: Cli['print'], home: string, tokenFile: string, restored: any): void {

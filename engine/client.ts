@@ -2,6 +2,7 @@
  * The one way in which the command line and the runner speak to the service: HTTP, nothing else. A call either
  * gives a 2xx answer or throws ServiceRefused or ServiceUnreachable; it never retries by itself (retry.ts does).
  */
+import { textOf } from './body.ts'
 import { type Problem, ServiceRefused, ServiceUnreachable } from './errors.ts'
 
 /** The version of the HTTP interface that this client was written for. */
@@ -72,7 +73,7 @@ export function createClient(options: ClientOptions): Client {
     }
     const response = await fetch(url, init)
     if (response.ok) return response
-    throw refusal(method, path, response, await response.text())
+    throw refusal(method, path, response, await textOf(response, signal))
   }
 
   return {
@@ -91,7 +92,7 @@ export function createClient(options: ClientOptions): Client {
       try {
         request.signal?.throwIfAborted()
         const response = await send(method, path, request, token, limit.signal)
-        const text = await response.text()
+        const text = await textOf(response, limit.signal)
         return { status: response.status, headers: response.headers, body: text === '' ? undefined : JSON.parse(text) }
       } catch (error) {
         if (error instanceof ServiceRefused) throw error

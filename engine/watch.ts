@@ -2,6 +2,7 @@
  * Watch, followed for ever: server-sent events over one long answer, taken up again behind the last cursor after
  * every break. A caller sees each matching event once and in order, and never the break.
  */
+import { chunksOf } from './body.ts'
 import type { Client, QueryValue } from './client.ts'
 import { type Problem, ServiceRefused, ServiceUnreachable } from './errors.ts'
 import { type Backoff, DEFAULT_BACKOFF, mayHelp, pause, pauseAfter } from './retry.ts'
@@ -60,18 +61,11 @@ export async function* watch(options: WatchOptions): AsyncGenerator<WatchFrame, 
 async function* watchOnce(options: WatchOptions, since: string): AsyncGenerator<WatchFrame, void, void> {
   const { client, filters, signal, silenceMs = SILENCE_MS } = options
   const connection = new AbortController()
-  let reader: ReadableStreamDefaultReader<Uint8Array> | undefined
-  // Both ways: the signal ends a request that has no answer yet. Once there is one, fetch of Node 20 holds the signal
-  // weakly, and an abort after the next garbage collection no longer ends the body (measured): cancelling it does.
-  const end = (reason: unknown): void => {
-    connection.abort(reason)
-    reader?.cancel(reason).catch(() => {})
-  }
-  const onAbort = () => end(signal.reason)
+  const onAbort = () => connection.abort(signal.reason)
   signal.addEventListener('abort', onAbort)
   let silence = setTimeout(onSilence, silenceMs)
   function onSilence(): void {
-    end(new Error(`nothing for ${silenceMs / 1000} s`))
+    connection.abort(new Error(`nothing for ${silenceMs / 1000} s`))
   }
   try {
     const response = await client.stream('/api/watch', {
@@ -81,11 +75,7 @@ async function* watchOnce(options: WatchOptions, since: string): AsyncGenerator<
     })
     const frames = new SseFrames()
     const decoder = new TextDecoder()
-    reader = (response.body as unknown as ReadableStream<Uint8Array>).getReader()
-    for (;;) {
-      const { value: chunk, done } = await reader.read()
-      connection.signal.throwIfAborted()
-      if (done) return
+    for await (const chunk of chunksOf(response, connection.signal)) {
       clearTimeout(silence)
       silence = setTimeout(onSilence, silenceMs)
       for (const data of frames.push(decoder.decode(chunk, { stream: true }))) yield JSON.parse(data) as WatchFrame
@@ -98,7 +88,7 @@ async function* watchOnce(options: WatchOptions, since: string): AsyncGenerator<
   } finally {
     clearTimeout(silence)
     signal.removeEventListener('abort', onAbort)
-    end(undefined)
+    connection.abort()
   }
 }
 

@@ -56,7 +56,11 @@ export async function startService(settings: Settings, options: ServiceOptions):
   const log = options.log ?? pino({ level: settings.logLevel, base: { instance: randomUUID() } }, pino.destination(2))
   const onFatal = options.onFatal ?? ((failure: Error) => endProcess(log, failure))
   const open = options.openJournal ?? ((onFailure) => openLmdbJournal({ ...settings, onFailure }))
-  const journal = await open((failure) => log.fatal({ err: failure }, 'the journal has failed'))
+  const journal = await open((failure) => {
+    log.fatal({ err: failure }, 'the journal has failed')
+    // A view that fails has no batch waiting whose answer would tell the runtime.
+    onFatal(failure)
+  })
   const runtime = createRuntime(journal, settings, { nature: options.nature ?? realNature, log, modules, onFatal })
   try {
     return await listen(runtime, log, options)
@@ -92,10 +96,16 @@ async function listen(runtime: Runtime, log: Logger, options: ServiceOptions): P
   const router = new Router({ routes, server, access, bodies, headerBytesMax, log, isClosing: () => isClosing })
   measureRoutes(metrics, router.entries, bodies)
   measureService(metrics, context)
-  const port = await server.listen(settings.host, settings.port)
+  const port = await server.listen(settings.host, settings.port).catch((error: unknown) => {
+    for (const callback of closing) callback()
+    server.close()
+    throw error
+  })
   const stopNoting = noteUses(runtime, principals)
   const url = `${tls === undefined ? 'http' : 'https'}://${settings.host.includes(':') ? `[${settings.host}]` : settings.host}:${port}`
   log.info({ url, home: settings.home, lastSequence: runtime.journal.lastSequence }, 'listening')
+  const refused = runtime.journal.refuses()
+  if (refused !== undefined) log.warn({ reason: refused }, 'the service answers reads only: it takes no writes')
   let closed: Promise<void> | undefined
   const close = async (): Promise<void> => {
     log.info('stopping')

@@ -47,6 +47,14 @@ export class Actor {
     this.stepper = stepper
   }
 
+  /** The tip is not what the journal holds: it is read again when it is next needed. */
+  forgetRecord(): void {
+    this.record = undefined
+    this.committed = undefined
+    this.terms = NO_TERMS
+    this.committing = false
+  }
+
   get mailCount(): number {
     return this.mail.length - this.head
   }

@@ -134,7 +134,7 @@ export class Batch {
   }
 
   /** A delivered message or a fired timer is used up whatever the machine said: a step that changes nothing else. */
-  private consume(actor: Actor, mail: Mail): void {
+  consume(actor: Actor, mail: Mail): void {
     if (mail.source.from === 'outside' || mail.source.from === 'deadline') return
     const before = actor.record!
     const parts = newParts(before)

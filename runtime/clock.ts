@@ -56,7 +56,8 @@ function pooledHex(digits: number): string {
 
 /** The real world: system clocks, randomness and timers. */
 export const realNature: Nature = {
-  wallMs: () => performance.timeOrigin + performance.now(),
+  // Not timeOrigin + now(): that never learns of a clock that was set, or of a machine that slept.
+  wallMs: () => Date.now(),
   monotonicMs: () => performance.now(),
   randomHex: pooledHex,
   setTimer: (callback, afterMs) => setTimeout(callback, afterMs),

@@ -9,7 +9,7 @@ import { Alarm } from './alarm.ts'
 import type { Nature } from './api.ts'
 import type { BatchedStep } from './batch.ts'
 import { Deadlines } from './deadlines.ts'
-import { timersPerTurnMax } from './limits.ts'
+import { clockRecheckMs, timersPerTurnMax } from './limits.ts'
 import type { Reader } from './reader.ts'
 import type { Settings } from './settings.ts'
 import type { Stepper } from './stepper.ts'
@@ -86,7 +86,7 @@ export class Due {
     const { nature } = this.parts
     const untilDeadline = (this.deadlines.nextMs() ?? Number.POSITIVE_INFINITY) - nature.monotonicMs()
     const untilTimer = this.timers.nextMs() - nature.wallMs()
-    this.alarm.set(Math.min(untilDeadline, untilTimer))
+    this.alarm.set(Math.min(untilDeadline, untilTimer, clockRecheckMs))
   }
 
   stop(): void {

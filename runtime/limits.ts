@@ -24,6 +24,9 @@ export const residentActorsMax = 20_000
 /** Timers further away than this stay rows of the view and are read when their window comes. */
 export const timerWindowMs = 600_000
 
+/** The longest wait without a look at the wall clock, which may be set or have stood still while the machine slept. */
+export const clockRecheckMs = 60_000
+
 /** Timers read into memory at once, and fired in one turn. */
 export const timersPerReadMax = 10_000
 export const timersPerTurnMax = 1_000

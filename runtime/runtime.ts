@@ -13,6 +13,7 @@ import {
 } from '../machines/machine.ts'
 import type { Commit, Journal, JournalFailure } from '../storage/journal.ts'
 import { type Actor, ActorTable, actorKey, type Mail, type Source } from './actor.ts'
+import { Answers, unavailable } from './answers.ts'
 import type { Answer, CommitListener, ListRequest, ListResult, Nature, Refused, Reply, Runtime } from './api.ts'
 import { Batch, type BatchedStep } from './batch.ts'
 import { Clock } from './clock.ts'
@@ -54,6 +55,7 @@ class ActorRuntime implements Runtime {
   private readonly clock: Clock
   private readonly actors: ActorTable
   private readonly due: Due
+  private readonly answers: Answers
   private readonly listeners: CommitListener[] = []
   private ready: Actor[] = []
   /** Answers that need no step, given in the next turn so that a reply never comes before `ask` returned. */
@@ -74,6 +76,7 @@ class ActorRuntime implements Runtime {
     const steppers = {} as Record<ActorKind, Stepper>
     for (const kind of ACTOR_KINDS) steppers[kind] = new Stepper(options.modules[kind])
     this.actors = new ActorTable(journal, steppers)
+    this.answers = new Answers(options.log)
     this.reader = new Reader(journal, this.actors, options.log)
     const deliver = (ref: ActorRef, mail: Mail): void => this.deliver(ref, mail)
     const { retentionMs } = settings
@@ -208,7 +211,7 @@ class ActorRuntime implements Runtime {
     this.turnPending = false
     const refusals = this.refusals
     this.refusals = []
-    for (const { reply, answer } of refusals) this.answer(reply, answer)
+    for (const { reply, answer } of refusals) this.answers.give(reply, answer)
     if (this.state === 'failed' || this.state === 'closed') return
     if (this.ready.length > 0 && this.journal.waitForRoom(() => this.resume())) {
       // The view is a little behind: this turn's work waits for it, so that the backlog stays bounded in time.
@@ -265,6 +268,8 @@ class ActorRuntime implements Runtime {
       this.options.log.error({ actor: actor.key, message: mail.body.type, err: error }, 'a step failed')
       const refusal = { code: 'internal_error', detail: `The step ${mail.body.type} failed; nothing changed.` }
       batch.settled.push({ mail, answer: { ok: false, refusal } })
+      // A delivery or a timer that makes the step throw would come again at every start.
+      batch.consume(actor, mail)
     }
   }
 
@@ -275,10 +280,30 @@ class ActorRuntime implements Runtime {
   }
 
   private commit(batch: Batch): void {
-    this.journal.append(batch.steps, (failure, commit) => {
-      if (failure !== null) this.fail(batch, failure)
-      else this.committed(batch, commit!)
-    })
+    let isAnswered = false
+    try {
+      this.journal.append(batch.steps, (failure, commit) => {
+        isAnswered = true
+        if (failure !== null) this.fail(batch, failure)
+        else this.committed(batch, commit!)
+      })
+    } catch (error) {
+      // Thrown behind the answer it is a fault of ours on a batch that is durable: there is nothing to take back.
+      if (isAnswered) throw error
+      this.takeBack(batch, error)
+    }
+  }
+
+  /** The journal refused the batch as it is (a name too long for a key) and is as it was: so are its actors. */
+  private takeBack(batch: Batch, error: unknown): void {
+    this.options.log.error({ err: error }, 'the journal does not take a batch')
+    for (const { actor } of batch.batched) actor.forgetRecord()
+    const refusal = { code: 'internal_error', detail: 'What was asked cannot be stored; nothing changed.' }
+    for (const { mail } of batch.settled) {
+      if (mail.source.from !== 'outside') continue
+      this.inFlight--
+      this.answers.give(mail.source.reply, { ok: false, refusal })
+    }
   }
 
   private committed(batch: Batch, commit: Commit): void {
@@ -298,7 +323,7 @@ class ActorRuntime implements Runtime {
     }))
     for (const step of batch.batched) this.setGoing(step, nowMs)
     for (const listener of this.listeners)
-      this.guarded('a commit listener', () => listener(steps, batch.events, commit))
+      this.answers.guarded('a commit listener', () => listener(steps, batch.events, commit))
     this.settle(batch, baseSequence)
     this.due.wait()
   }
@@ -320,20 +345,7 @@ class ActorRuntime implements Runtime {
         continue
       }
       this.inFlight--
-      this.answer(mail.source.reply, answer.ok ? { ...answer, sequence: baseSequence + answer.sequence } : answer)
-    }
-  }
-
-  /** One sender's mistake is not the next one's: what a reply throws is logged, and the batch's others are answered. */
-  private answer(reply: Reply, answer: Answer): void {
-    this.guarded('a reply', () => reply(answer))
-  }
-
-  private guarded(what: string, run: () => void): void {
-    try {
-      run()
-    } catch (error) {
-      this.options.log.error({ err: error }, `${what} threw`)
+      this.answers.give(mail.source.reply, answer.ok ? { ...answer, sequence: baseSequence + answer.sequence } : answer)
     }
   }
 
@@ -345,11 +357,13 @@ class ActorRuntime implements Runtime {
   private fail(batch: Batch, failure: JournalFailure): void {
     this.state = 'failed'
     const answer = unavailable('storage_failed', 'The log could not be written; nothing of this was taken.')
-    for (const { mail } of batch.settled) if (mail.source.from === 'outside') this.answer(mail.source.reply, answer)
+    for (const { mail } of batch.settled)
+      if (mail.source.from === 'outside') this.answers.give(mail.source.reply, answer)
     for (const actor of this.ready)
       for (let mail = actor.take(); mail !== undefined; mail = actor.take())
-        if (mail.source.from === 'outside') this.answer(mail.source.reply, answer)
+        if (mail.source.from === 'outside') this.answers.give(mail.source.reply, answer)
     this.options.log.error({ err: failure }, 'the log failed')
+    this.whenIdle?.()
     this.options.onFatal(failure)
   }
 
@@ -370,7 +384,7 @@ class ActorRuntime implements Runtime {
         if (mail.source.from !== 'outside') kept.push(mail)
         else {
           this.inFlight--
-          this.answer(mail.source.reply, refused)
+          this.answers.give(mail.source.reply, refused)
         }
       }
       actor.ready = false
@@ -382,8 +396,4 @@ class ActorRuntime implements Runtime {
       for (const actor of waiting) this.standUp(actor)
     }, refusedRetryMs)
   }
-}
-
-function unavailable(code: string, detail: string): Refused {
-  return { ok: false, refusal: { code, detail }, retryAfterSeconds: 1 }
 }

@@ -8,7 +8,17 @@ function printed(
   print: (printer: Printer) => void,
 ): string {
   let out = ''
-  print(new Printer({ write: (text) => (out += text), ...terminal }, env))
+  print(
+    new Printer(
+      {
+        write: (text) => {
+          out += text
+        },
+        ...terminal,
+      },
+      env,
+    ),
+  )
   return out
 }
 

@@ -15,8 +15,16 @@ async function cli(env: Record<string, string>, ...argv: string[]): Promise<Outc
   let err = ''
   const code = await run(argv, {
     env: { ENGINE_HOME: '/nonexistent', ...env },
-    stdout: { write: (text) => (out += text) },
-    stderr: { write: (text) => (err += text) },
+    stdout: {
+      write: (text) => {
+        out += text
+      },
+    },
+    stderr: {
+      write: (text) => {
+        err += text
+      },
+    },
     onStopSignal: () => {},
   })
   return { code, out, err }

@@ -377,6 +377,36 @@ t.test('a failed commit answers 503 to all in flight and ends the service', asyn
   t.equal(runtime.read({ kind: 'project', id: 'a' }), undefined, 'nothing of it is visible')
 })
 
+t.test('a batch that the journal cannot store is taken back whole, and the service goes on', async (t) => {
+  const inner = new MemoryJournal()
+  const choosy = journalWith(inner, {
+    append: (steps: readonly Step[], done: Parameters<Journal['append']>[1]) => {
+      if (steps.some(({ id }) => id === 'too long')) throw new RangeError('a key is too long')
+      inner.append(steps, done)
+    },
+  })
+  const { runtime, nature, say, fatal } = open({ journal: choosy })
+  say('a', create('a'))
+  const answers: Answer[] = []
+  runtime.ask({ kind: 'project', id: 'a' }, { type: 'bump' }, (one) => answers.push(one))
+  runtime.ask({ kind: 'project', id: 'too long' }, create('too long') as never, (one) => answers.push(one))
+  nature.run()
+  t.match(answers, [{ refusal: { code: 'internal_error' } }, { refusal: { code: 'internal_error' } }])
+  t.equal(runtime.read({ kind: 'project', id: 'a' })!.context.count, 0)
+  t.match(say('a', { type: 'bump' }), { ok: true, version: 2 })
+  t.equal(runtime.read({ kind: 'project', id: 'a' })!.context.count, 1)
+  t.same(fatal, [])
+})
+
+t.test('a delivery that makes the step throw is used up, and does not come again at every start', async (t) => {
+  const journal = new MemoryJournal()
+  const { say } = open({ journal })
+  say('a', create('a'))
+  say('b', create('b'))
+  say('a', { type: 'tell', to: 'b', text: 'poison', message: 'break' })
+  t.same([...journal.outbox()], [])
+})
+
 t.test('a record that cannot be opened sets its actor aside, and the others work on', async (t) => {
   const inner = new MemoryJournal()
   open({ journal: inner }).say('a', create('a'))

@@ -19,6 +19,7 @@ type ToyMessage = MessageBody & {
   readonly to?: string
   readonly text?: string
   readonly afterMs?: number
+  readonly message?: string
 }
 
 const toy = setup({
@@ -66,7 +67,7 @@ const toy = setup({
               type: 'send',
               params: ({ event }) => ({
                 to: { kind: 'project' as const, id: event.to ?? '' },
-                message: { type: 'hear', text: event.text ?? '' },
+                message: { type: event.message ?? 'hear', text: event.text ?? '' },
               }),
             },
           ],

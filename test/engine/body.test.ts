@@ -1,4 +1,4 @@
-/** A watch that must end while its service says nothing, after a garbage collection as in any long-lived process. */
+/** What must end while the service says nothing, after a garbage collection as in any long-lived process. */
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
@@ -18,8 +18,8 @@ async function collected(): Promise<void> {
   }
 }
 
-/** A service that greets each watcher and is silent then. */
-async function silent(test: Test) {
+/** A service that begins each answer and is silent then. */
+async function silent(test: Test, status = 200) {
   const hello = 'data: {"type":"hello","cursor":"1","oldest":"1"}\n\n'
   let connections = 0
   let open = 0
@@ -29,7 +29,7 @@ async function silent(test: Test) {
     response.on('close', () => {
       open -= 1
     })
-    response.writeHead(200).write(hello)
+    response.writeHead(status).write(hello)
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   test.teardown(() => {
@@ -75,4 +75,17 @@ t.test('a stream that has fallen silent is taken up anew', async (t) => {
   t.match(broken, [/nothing for 0.3 s/])
   stop.abort()
   await frames.return()
+})
+
+t.test('an answer that stops in its middle ends with its time, or with an abort', async (t) => {
+  for (const status of [200, 409]) {
+    const { client } = await silent(t, status)
+    const stop = new AbortController()
+    const answers = [client.request('GET', '/', { answerMs: 300 }), client.request('GET', '/', { signal: stop.signal })]
+    const ends = answers.map((answer) => answer.catch((error: Error) => error.message))
+    await collected()
+    stop.abort(new Error('enough'))
+    const outcomes = await Promise.race([Promise.all(ends), pause(2_000, 'it goes on', { ref: false })])
+    t.match(outcomes, [/took too long/, 'enough'], `status ${status}`)
+  }
 })
