@@ -5,6 +5,7 @@
  */
 import type { ActorRef, Deadline } from '../machines/machine.ts'
 import { MinHeap } from './heap.ts'
+import { endedDeadlinesMin } from './limits.ts'
 
 interface Armed {
   readonly ref: ActorRef
@@ -20,6 +21,8 @@ const NONE: readonly Armed[] = []
 export class Deadlines {
   private readonly heap = new MinHeap<Armed>()
   private readonly byActor = new Map<string, readonly Armed[]>()
+  /** Heap entries of deadlines that have ended: they wait for their time unless they become too many. */
+  private ended = 0
 
   /** Monotonic time of the earliest heap entry: never later than the earliest deadline. */
   nextMs(): number | undefined {
@@ -28,6 +31,11 @@ export class Deadlines {
 
   get size(): number {
     return this.byActor.size
+  }
+
+  /** Entries in memory, those of ended deadlines among them. */
+  get entries(): number {
+    return this.heap.size
   }
 
   /** Make the actor's deadlines those given: new ones start, gone ones end, renewing ones start again. */
@@ -44,7 +52,7 @@ export class Deadlines {
         next.push(known)
       }
     }
-    for (const one of armed) if (!next.includes(one)) one.live = false
+    for (const one of armed) if (!next.includes(one)) this.end(one)
     if (next.length > 0) this.byActor.set(key, next)
     else this.byActor.delete(key)
   }
@@ -73,7 +81,10 @@ export class Deadlines {
       const key = this.heap.peekKey()
       if (key === undefined || key > nowMs) return
       const one = this.heap.pop()!
-      if (!one.live) continue
+      if (!one.live) {
+        this.ended--
+        continue
+      }
       if (one.armedMs < refusedUntilMs) restart(one, refusedUntilMs)
       if (one.dueMs > nowMs) {
         this.heap.push(one.dueMs, one)
@@ -86,6 +97,15 @@ export class Deadlines {
       taken++
       due(one.ref, one.deadline)
     }
+  }
+
+  private end(armed: Armed): void {
+    armed.live = false
+    this.ended++
+    // Every run leaves an offer and a lease behind: swept when they are the most, so that a sweep costs O(1) each.
+    if (this.ended < endedDeadlinesMin || this.ended * 2 < this.heap.size) return
+    this.heap.keep((one) => one.live)
+    this.ended = 0
   }
 
   private arm(ref: ActorRef, deadline: Deadline, nowMs: number): Armed {

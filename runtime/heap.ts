@@ -28,6 +28,13 @@ export class MinHeap<T> {
     items[at] = item
   }
 
+  /** Drops the items that are not wanted any more. */
+  keep(isWanted: (item: T) => boolean): void {
+    const keys = this.keys.splice(0)
+    const items = this.items.splice(0)
+    for (let at = 0; at < keys.length; at++) if (isWanted(items[at]!)) this.push(keys[at]!, items[at]!)
+  }
+
   /** Removes and returns the item of the smallest key. */
   pop(): T | undefined {
     const { keys, items } = this

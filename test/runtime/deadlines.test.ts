@@ -90,3 +90,16 @@ t.test('a deadline whose message changed nothing comes again after its full leng
   t.same(due(deadlines, 150), [])
   t.same(due(deadlines, 200), ['1'])
 })
+
+t.test('deadlines that ended do not pile up in memory until their time', async (t) => {
+  const deadlines = new Deadlines()
+  deadlines.set('kept', ref, [lease('kept', 500)], 0)
+  for (let run = 0; run < 20_000; run++) {
+    deadlines.set(`run ${run}`, ref, [lease('1', 1_000)], 0)
+    deadlines.set(`run ${run}`, ref, [], 0)
+  }
+  t.ok(deadlines.entries < 3_000, `${deadlines.entries} entries`)
+  t.equal(deadlines.size, 1)
+  t.same(due(deadlines, 500), ['kept'])
+  t.same(due(deadlines, 900), [])
+})
