@@ -1,4 +1,4 @@
-#!/usr/bin/env node
+#!/usr/bin/env -S node --max-semi-space-size=64
 /** The package's one binary. All it does is to give the process's streams and signals to the program. */
 import { run } from './program.ts'
 import type { World } from './world.ts'
