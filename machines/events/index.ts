@@ -3,7 +3,7 @@
  * type is declared once; whatever checks, routes or documents events asks here.
  *
  * There is no serializer per type: an event is sent as the canonical text it was recorded with (envelope.ts), and
- * fast-json-stringify would drop the unknown members that payloads may carry.
+ * a serializer made from a schema would drop the unknown members that payloads may carry.
  */
 import { type Check, compile, type Fault, type Static } from '../schema.ts'
 import { agentSessionEvents } from './agent-session.ts'
