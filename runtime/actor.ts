@@ -55,6 +55,11 @@ export class Actor {
     this.committing = false
   }
 
+  /** Nothing waits for it and nothing of it is under way: it may leave memory. */
+  get isIdle(): boolean {
+    return !this.ready && !this.committing && this.mailCount === 0
+  }
+
   get mailCount(): number {
     return this.mail.length - this.head
   }
@@ -130,7 +135,7 @@ export class ActorTable {
   forget(ref: ActorRef): boolean {
     const key = actorKey(ref.kind, ref.id)
     const actor = this.actors.get(key)
-    if (actor !== undefined && (actor.ready || actor.committing || actor.mailCount > 0)) return false
+    if (actor?.isIdle === false) return false
     this.actors.delete(key)
     return true
   }
@@ -158,7 +163,7 @@ export class ActorTable {
     let looked = 0
     for (const [key, actor] of this.actors) {
       if (this.actors.size <= keep || looked++ >= looks) return
-      if (actor.ready || actor.committing || actor.mailCount > 0) continue
+      if (!actor.isIdle) continue
       this.actors.delete(key)
       if (!actor.used) continue
       actor.used = false

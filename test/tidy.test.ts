@@ -116,24 +116,22 @@ t.test('there are no import cycles', async (t) => {
 })
 
 t.test('there are no dead files', async (t) => {
-  const reached = new Set<string>()
-  const reach = (file: string): void => {
-    if (reached.has(file)) return
-    reached.add(file)
-    for (const { file: target } of graph.get(file)?.local ?? []) reach(target)
+  const reachedFrom = (entries: readonly string[]): ReadonlySet<string> => {
+    const reached = new Set<string>()
+    const reach = (file: string): void => {
+      if (reached.has(file)) return
+      reached.add(file)
+      for (const { file: target } of graph.get(file)?.local ?? []) reach(target)
+    }
+    for (const entry of entries) reach(entry)
+    return reached
   }
-  for (const file of files) if (isEntry(file)) reach(file)
+  const reached = reachedFrom(files.filter(isEntry))
   t.same(
     files.filter((file) => !reached.has(file)),
     [],
   )
-  const used = new Set<string>()
-  const use = (file: string): void => {
-    if (used.has(file)) return
-    used.add(file)
-    for (const { file: target } of graph.get(file)?.local ?? []) use(target)
-  }
-  use('cli/main.ts')
+  const used = reachedFrom(['cli/main.ts'])
   t.same(
     files.filter((file) => product.has(folderOf(file)) && !used.has(file)),
     [],
