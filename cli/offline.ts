@@ -5,11 +5,11 @@
  */
 import { modules } from '../machines/index.ts'
 import type { Runtime } from '../runtime/api.ts'
-import { realNature } from '../runtime/clock.ts'
 import { silentLogger } from '../runtime/log.ts'
 import { createRuntime } from '../runtime/runtime.ts'
 import type { Settings } from '../runtime/settings.ts'
 import { type LmdbJournal, openLmdbJournal } from '../storage/lmdb-journal.ts'
+import { realNature } from '../storage/nature.ts'
 
 /** Opens the journal for the time of `use`. Throws HomeRefused, `locked` while a service runs on it. */
 export async function withJournal<T>(settings: Settings, use: (journal: LmdbJournal) => Promise<T>): Promise<T> {

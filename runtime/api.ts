@@ -6,6 +6,7 @@
 import type { PreparedEvent } from '../machines/events/envelope.ts'
 import type { ActorKind, ActorRef, By, Message, MessageBody, Refusal, SnapshotOf } from '../machines/machine.ts'
 import type { Commit, Journal } from '../storage/journal.ts'
+import type { Nature } from '../storage/nature.ts'
 import type { Settings } from './settings.ts'
 
 /** The message was taken (or is a repeat of one that was), and its step is on disk. */
@@ -83,20 +84,6 @@ export interface ListResult {
   readonly sequence: number
 }
 
-/** Sources of what is not determined by a message; a simulation gives its own. */
-export interface Nature {
-  /** Wall clock, milliseconds since the epoch (may have a fraction). */
-  wallMs(): number
-  /** Monotonic clock, milliseconds. */
-  monotonicMs(): number
-  /** Fresh random lower-case hex digits. */
-  randomHex(digits: number): string
-  setTimer(callback: () => void, afterMs: number): unknown
-  clearTimer(timer: unknown): void
-  /** Runs the callback after the present turn of the event loop. */
-  nextTurn(callback: () => void): void
-}
-
 export interface Runtime {
   readonly settings: Settings
   readonly journal: Journal
@@ -129,4 +116,4 @@ export interface Runtime {
   close(): Promise<void>
 }
 
-export type { ActorKind, ActorRef, By, Message, MessageBody, PreparedEvent, Refusal, SnapshotOf }
+export type { ActorKind, ActorRef, By, Message, MessageBody, Nature, PreparedEvent, Refusal, SnapshotOf }

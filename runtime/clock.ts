@@ -3,10 +3,6 @@
  * facts of the service never share a time and therefore never an id.
  */
 
-import { randomBytes } from 'node:crypto'
-import { performance } from 'node:perf_hooks'
-import type { Nature } from './api.ts'
-
 export class Clock {
   private readonly wallMs: () => number
   private lastMicros = 0
@@ -34,35 +30,4 @@ export class Clock {
     const rest = micros - second * 1_000_000
     return `${this.secondText}${String(rest).padStart(6, '0')}Z`
   }
-}
-
-/** Random digits are drawn by the thousand: one call of the system for each would cost more than a step. */
-const poolDigits = 8_192
-let pool = ''
-let poolAt = 0
-
-function pooledHex(digits: number): string {
-  if (digits > poolDigits)
-    return randomBytes((digits + 1) >> 1)
-      .toString('hex')
-      .slice(0, digits)
-  if (poolAt + digits > pool.length) {
-    pool = randomBytes(poolDigits / 2).toString('hex')
-    poolAt = 0
-  }
-  poolAt += digits
-  return pool.slice(poolAt - digits, poolAt)
-}
-
-/** The real world: system clocks, randomness and timers. */
-export const realNature: Nature = {
-  // Not timeOrigin + now(): that never learns of a clock that was set, or of a machine that slept.
-  wallMs: () => Date.now(),
-  monotonicMs: () => performance.now(),
-  randomHex: pooledHex,
-  setTimer: (callback, afterMs) => setTimeout(callback, afterMs),
-  clearTimer: (timer) => clearTimeout(timer as NodeJS.Timeout),
-  nextTurn: (callback) => {
-    setImmediate(callback)
-  },
 }

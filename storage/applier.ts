@@ -6,6 +6,7 @@
 import type { Marker } from './environments.ts'
 import { Fold } from './fold.ts'
 import { ViewBehind } from './journal.ts'
+import type { Nature } from './nature.ts'
 import type { Batch } from './redo.ts'
 import type { View } from './view.ts'
 
@@ -29,7 +30,7 @@ interface Waiter {
   readonly batch: number
   readonly resolve: () => void
   readonly reject: (error: Error) => void
-  timer: NodeJS.Timeout | undefined
+  timer: unknown
 }
 
 interface Exclusive {
@@ -41,6 +42,7 @@ export class Applier {
   /** Last batch and sequence that the view holds on disk. */
   applied: Marker
   readonly #view: View
+  readonly #nature: Nature
   readonly #onApplied: (batch: number) => void
   readonly #onFailure: (error: unknown) => void
   #pending = new Fold()
@@ -48,15 +50,22 @@ export class Applier {
   /** True while anything writes the view. */
   #busy = false
   #failure: Error | undefined
-  #timer: NodeJS.Timeout | undefined
+  #timer: unknown
   #held = false
   #weightMs = WEIGHT_MS_FIRST
   #waiters: Waiter[] = []
   #forRoom: (() => void)[] = []
   #exclusive: Exclusive[] = []
 
-  constructor(view: View, applied: Marker, onApplied: (batch: number) => void, onFailure: (error: unknown) => void) {
+  constructor(
+    view: View,
+    applied: Marker,
+    nature: Nature,
+    onApplied: (batch: number) => void,
+    onFailure: (error: unknown) => void,
+  ) {
     this.#view = view
+    this.#nature = nature
     this.applied = applied
     this.#onApplied = onApplied
     this.#onFailure = onFailure
@@ -92,7 +101,7 @@ export class Applier {
   add(batch: Batch): void {
     this.#pending.add(batch)
     if (this.#pending.weight >= FOLD_WEIGHT_MAX) this.#start()
-    else this.#timer ??= setTimeout(() => this.#start(), LINGER_MS)
+    else this.#timer ??= this.#nature.setTimer(() => this.#start(), LINGER_MS)
   }
 
   /** Resolves when the view holds everything up to `batch`; rejects with ViewBehind after `withinMs`, if given. */
@@ -103,7 +112,7 @@ export class Applier {
     return new Promise((resolve, reject) => {
       const waiter: Waiter = { batch, resolve, reject, timer: undefined }
       if (withinMs !== undefined) {
-        waiter.timer = setTimeout(() => {
+        waiter.timer = this.#nature.setTimer(() => {
           this.#waiters.splice(this.#waiters.indexOf(waiter), 1)
           reject(new ViewBehind(`the view is at batch ${this.applied.batch}, not yet at ${batch}`))
         }, withinMs)
@@ -148,9 +157,9 @@ export class Applier {
 
   fail(error: Error): void {
     this.#failure ??= error
-    clearTimeout(this.#timer)
+    this.#nature.clearTimer(this.#timer)
     for (const waiter of this.#waiters.splice(0)) {
-      clearTimeout(waiter.timer)
+      this.#nature.clearTimer(waiter.timer)
       waiter.reject(error)
     }
     for (const { reject } of this.#exclusive.splice(0)) reject(error)
@@ -160,7 +169,7 @@ export class Applier {
   #start(): void {
     if (this.#busy || this.#held || this.#failure !== undefined) return
     this.#busy = true
-    clearTimeout(this.#timer)
+    this.#nature.clearTimer(this.#timer)
     this.#timer = undefined
     this.#run().catch((error: unknown) => this.#onFailure(error))
   }
@@ -176,7 +185,7 @@ export class Applier {
       first = false
     }
     this.#busy = false
-    if (!this.#pending.empty) this.#timer ??= setTimeout(() => this.#start(), LINGER_MS)
+    if (!this.#pending.empty) this.#timer ??= this.#nature.setTimer(() => this.#start(), LINGER_MS)
   }
 
   /** Somebody waits for what is pending, or there is much of it. */
@@ -188,12 +197,12 @@ export class Applier {
     const fold = this.#pending
     this.#writing = fold
     this.#pending = new Fold()
-    const startedMs = performance.now()
+    const startedMs = this.#nature.monotonicMs()
     const marker = await this.#view.write(fold, this.applied.epoch)
     this.#writing = undefined
     this.applied = marker
     if (fold.weight >= MEASURED_WEIGHT_MIN) {
-      const weightMs = (performance.now() - startedMs) / fold.weight
+      const weightMs = (this.#nature.monotonicMs() - startedMs) / fold.weight
       this.#weightMs += MEASURED_SHARE * (weightMs - this.#weightMs)
     }
     this.#onApplied(marker.batch)
@@ -201,7 +210,7 @@ export class Applier {
     this.#waiters = waiting.filter((waiter) => waiter.batch > marker.batch)
     for (const waiter of waiting) {
       if (waiter.batch > marker.batch) continue
-      clearTimeout(waiter.timer)
+      this.#nature.clearTimer(waiter.timer)
       waiter.resolve()
     }
     if (this.backlogMs() <= BACKLOG_MS_MAX) for (const resume of this.#forRoom.splice(0)) resume()

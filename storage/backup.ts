@@ -3,25 +3,18 @@
  * trimmed, so that the copied log always reaches back to the copied view. Files come back as another log: with
  * a fresh epoch, so that no cursor of the lost one matches.
  */
-import {
-  closeSync,
-  copyFileSync,
-  existsSync,
-  fsyncSync,
-  mkdirSync,
-  openSync,
-  readdirSync,
-  renameSync,
-  rmSync,
-  statSync,
-} from 'node:fs'
-import { dirname, join } from 'node:path'
-import { environmentPaths, HEAD_EPOCH, MARKER, type Marker, openEnvironments } from './environments.ts'
+import { copyFileSync, existsSync, mkdirSync, renameSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { type Environments, HEAD_EPOCH, MARKER, type Marker } from './environments.ts'
 import { assertSchema, mintEpoch } from './event-log.ts'
-import { assertWhole, DATA_FILE, damaged } from './home-checks.ts'
+import { assertEmpty, assertWhole, damaged } from './home-checks.ts'
+import { DATA_FILE, environmentPaths } from './home-paths.ts'
 import { HomeRefused } from './home-refused.ts'
 import { lockInstance } from './instance-lock.ts'
+import { flushFile } from './lmdb-copy.ts'
+import { openEnvironments } from './lmdb-environments.ts'
 import type { LmdbJournal } from './lmdb-journal.ts'
+import { type Nature, realNature } from './nature.ts'
 
 const GROWTH_CHECK_MS = 100
 const DIRECTORY_MODE = 0o700
@@ -41,47 +34,44 @@ export interface BackupReport {
 }
 
 /**
- * Copies both environments into `directory`, which must be absent or empty, and is there only once it is whole: until
- * then the copy grows in a folder beside it, which the next backup of this log removes should this one be killed.
+ * Copies both environments into `directory`, which must be absent or empty, and is there only once it is whole.
  * Copying pins what the copy reads, so the log grows meanwhile: past `growthBytesMax` the backup is given up.
  * Rejects with HomeRefused, BackupAborted.
  */
 export function backup(journal: LmdbJournal, directory: string, growthBytesMax: number): Promise<BackupReport> {
+  const { environments, nature } = journal
   return journal.whileRedoKept(async (releaseRedo) => {
-    assertEmpty(directory)
-    const parent = dirname(directory)
-    const unfinished = join(parent, `unfinished-${journal.epoch}`)
-    const paths = environmentPaths(unfinished)
-    rmSync(unfinished, { recursive: true, force: true })
-    for (const path of [paths.log, paths.view]) mkdirSync(path, { recursive: true, mode: DIRECTORY_MODE })
-    const logFile = join(environmentPaths(journal.home).log, DATA_FILE)
-    const bytesBefore = statSync(logFile).size
+    const copy = environments.copyTo(directory)
     let grown = false
     const look = () => {
-      grown ||= statSync(logFile).size - bytesBefore > growthBytesMax
+      grown ||= copy.grownBytes() > growthBytesMax
       if (grown) releaseRedo()
       return grown
     }
-    const watch = setInterval(look, GROWTH_CHECK_MS)
+    const stop = watching(nature, look)
     try {
-      await journal.environments.view.env.backup(paths.view, true)
+      await copy.view()
       const sequence = journal.lastSequence
-      if (!look()) await journal.environments.log.env.backup(paths.log, true)
+      if (!look()) await copy.log()
       if (look()) throw new BackupAborted(`the log grew by more than ${growthBytesMax} bytes during the backup`)
-      const files = [paths.log, paths.view].map((path) => join(path, DATA_FILE))
-      for (const file of files) flush(file)
-      for (const path of [paths.log, paths.view, unfinished]) flush(path)
-      const bytes = files.reduce((sum, file) => sum + statSync(file).size, 0)
-      renameSync(unfinished, directory)
-      flush(parent)
-      return { directory, bytes, sequence }
+      return { directory, bytes: copy.keep(), sequence }
     } catch (error) {
-      rmSync(unfinished, { recursive: true, force: true })
+      copy.discard()
       throw error
     } finally {
-      clearInterval(watch)
+      stop()
     }
   })
+}
+
+/** Looks now and then, until the function that it answers is called. */
+function watching(nature: Nature, look: () => unknown): () => void {
+  const lookAgain = () => {
+    look()
+    timer = nature.setTimer(lookAgain, GROWTH_CHECK_MS)
+  }
+  let timer = nature.setTimer(lookAgain, GROWTH_CHECK_MS)
+  return () => nature.clearTimer(timer)
 }
 
 /**
@@ -110,13 +100,13 @@ export async function restoreFiles(
     for (const part of ['view', 'log'] as const) {
       copyFileSync(join(source[part], DATA_FILE), join(made[part], DATA_FILE))
     }
-    const epochs = await giveFreshEpoch(draft)
+    const epochs = await giveFreshEpochIn(draft)
     await settle(draft)
-    for (const path of [made.log, made.view]) flush(join(path, DATA_FILE))
+    for (const path of [made.log, made.view]) flushFile(join(path, DATA_FILE))
     const target = environmentPaths(toHome)
     // The log last: a view alone is refused at start, and says why.
     for (const part of ['view', 'log'] as const) renameSync(made[part], target[part])
-    flush(toHome)
+    flushFile(toHome)
     return epochs
   } catch (error) {
     throw damaged(from, error)
@@ -126,35 +116,30 @@ export async function restoreFiles(
   }
 }
 
-async function giveFreshEpoch(home: string): Promise<{ epoch: string; previousEpoch: string }> {
-  const { log, view, close } = await openEnvironments(home, (head) => assertSchema(head, home))
+async function giveFreshEpochIn(home: string): Promise<{ epoch: string; previousEpoch: string }> {
+  const environments = await openEnvironments(home, (head) => assertSchema(head, home))
   try {
-    const epoch = mintEpoch()
-    const previousEpoch = log.head.get(HEAD_EPOCH)
-    const marker = view.marker.get(MARKER)
-    if (previousEpoch === undefined || marker === undefined) throw new HomeRefused('corrupt', `${home} is no backup`)
-    log.env.transactionSync(() => {
-      log.head.put(HEAD_EPOCH, epoch)
-    })
-    await view.marker.put(MARKER, JSON.stringify({ ...(JSON.parse(marker) as Marker), epoch }))
-    return { epoch, previousEpoch }
+    return await giveFreshEpoch(environments, home, realNature)
   } finally {
-    await close()
+    await environments.close()
   }
 }
 
-/** `except`: what a restore that was killed may have left. */
-function assertEmpty(directory: string, except?: string): void {
-  if (existsSync(directory) && readdirSync(directory).some((name) => name !== except)) {
-    throw new HomeRefused('not_empty', `${directory} is not empty: choose a directory that is empty or absent`)
-  }
-}
-
-function flush(path: string): void {
-  const file = openSync(path, 'r')
-  try {
-    fsyncSync(file)
-  } finally {
-    closeSync(file)
-  }
+/** Makes a copy another log than the one it is of. Throws HomeRefused; `home` is its name in that. */
+export async function giveFreshEpoch(
+  { log, view }: Environments,
+  home: string,
+  nature: Nature,
+): Promise<{ epoch: string; previousEpoch: string }> {
+  const epoch = mintEpoch(nature)
+  const previousEpoch = log.head.get(HEAD_EPOCH)
+  const marker = view.marker.get(MARKER)
+  if (previousEpoch === undefined || marker === undefined) throw new HomeRefused('corrupt', `${home} is no backup`)
+  log.env.transactionSync(() => {
+    log.head.put(HEAD_EPOCH, epoch)
+  })
+  await view.env.commit(() => {
+    view.marker.put(MARKER, JSON.stringify({ ...(JSON.parse(marker) as Marker), epoch }))
+  })
+  return { epoch, previousEpoch }
 }

@@ -3,6 +3,7 @@
  * there is still room: enough to finish what was acknowledged and to start again.
  */
 import { statfs } from 'node:fs/promises'
+import type { Nature } from './nature.ts'
 
 /** Free bytes of the file system. */
 export type FreeBytes = () => Promise<number>
@@ -24,15 +25,16 @@ export class DiskReserve {
   low = false
   readonly #freeBytes: FreeBytes
   readonly #reserveBytes: number
-  readonly #timer: NodeJS.Timeout
+  readonly #nature: Nature
+  #timer: unknown
   #writtenBytes = 0
   #checking: Promise<void> | undefined
 
-  constructor(freeBytes: FreeBytes, reserveBytes: number) {
+  constructor(freeBytes: FreeBytes, reserveBytes: number, nature: Nature) {
     this.#freeBytes = freeBytes
     this.#reserveBytes = reserveBytes
-    this.#timer = setInterval(() => this.check(), CHECK_INTERVAL_MS)
-    this.#timer.unref()
+    this.#nature = nature
+    this.#checkLater()
   }
 
   /** Tell of bytes written; looks at the disk after a large amount. */
@@ -58,6 +60,13 @@ export class DiskReserve {
   }
 
   stop(): void {
-    clearInterval(this.#timer)
+    this.#nature.clearTimer(this.#timer)
+  }
+
+  #checkLater(): void {
+    this.#timer = this.#nature.setTimer(() => {
+      this.check()
+      this.#checkLater()
+    }, CHECK_INTERVAL_MS)
   }
 }

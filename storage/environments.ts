@@ -1,52 +1,128 @@
 /**
- * The two LMDB environments of a home and their databases: the only file that knows lmdb. `log` is written by
- * transactionSync alone and `view` by the applier's batches alone, since one synchronous write splits an
- * asynchronous batch in two. Everything is opened here, once: an openDB later would be such a write.
+ * The two environments of a home and their tables, as storage needs them of whatever keeps them: ordered rows, one
+ * writer each, whole transactions, snapshots to read from. LMDB's are in storage/lmdb-environments.ts; the simulation
+ * has its own, on a disk that breaks. `log` is written by `transactionSync` alone and `view` by `commit` alone.
  */
-import { mkdirSync } from 'node:fs'
-import { join } from 'node:path'
-import { type Database, open, type RootDatabase } from 'lmdb'
-import { checkedText } from './checked-text.ts'
+import type { FreeBytes } from './disk-reserve.ts'
+import type { InstanceLock } from './instance-lock.ts'
 
 /** [kind, id] and the like; parts compare as numbers before strings, strings by their UTF-8. */
 export type Key = (string | number | Uint8Array)[]
 
+/** One snapshot to read from; to be ended by whoever asked for it. */
+export interface ReadTransaction {
+  done(): void
+}
+
+export interface Range<K> {
+  /** The first row, itself included; with `reverse` the highest one. */
+  readonly start?: K
+  /** Not included. */
+  readonly end?: K
+  readonly limit?: number
+  readonly reverse?: boolean
+  /** False: the rows as they are when each is read. */
+  readonly snapshot?: boolean
+  readonly transaction?: ReadTransaction
+}
+
+interface Reading {
+  readonly transaction?: ReadTransaction
+}
+
+/** Rows in the order of their keys. Reads see what was committed, and inside a `transactionSync` what it wrote. */
+export interface Table<K> {
+  get(key: K, reading?: Reading): string | undefined
+  doesExist(key: K, value?: undefined, reading?: Reading): boolean
+  getKeys(range?: Range<K>): Iterable<K>
+  getRange(range?: Range<K>): Iterable<{ readonly key: K; readonly value: string }>
+  getKeysCount(range?: Range<K>): number
+  useReadTransaction(): ReadTransaction
+  put(key: K, value: string): unknown
+  /** Inside a `transactionSync`, behind the last row. False: there is a greater key, and nothing was written. */
+  putSync(key: K, value: string, how: { readonly append: true }): unknown
+  remove(key: K): unknown
+}
+
+interface Environment {
+  useReadTransaction(): ReadTransaction
+  close(): Promise<void>
+}
+
+export interface LogEnvironment extends Environment {
+  /** When it returns, what `write` put is on disk; when it throws, nothing of it is visible. */
+  transactionSync(write: () => void): void
+}
+
+export interface ViewEnvironment extends Environment {
+  /** What `write` puts (at once, reading nothing of it) is one transaction; resolves when it is on disk, rejects when it failed. */
+  commit(write: () => void): Promise<void>
+}
+
 export interface LogTables {
-  readonly env: RootDatabase
+  readonly env: LogEnvironment
   /** Sequence number -> the event's text. */
-  readonly events: Database<string, number>
+  readonly events: Table<number>
   /** Batch number -> the batch (storage/redo.ts). */
-  readonly redo: Database<string, number>
+  readonly redo: Table<number>
   /** HEAD_* -> text. */
-  readonly head: Database<string, string>
+  readonly head: Table<string>
 }
 
 export interface ViewTables {
-  readonly env: RootDatabase
+  readonly env: ViewEnvironment
   /** [kind, id] -> the actor's record. */
-  readonly snapshots: Database<string, Key>
+  readonly snapshots: Table<Key>
   /** [kind, index, value, order, id] -> ''. */
-  readonly entities: Database<string, Key>
+  readonly entities: Table<Key>
   /** [kind, index, value] -> number of entities, decimal. */
-  readonly counts: Database<string, Key>
+  readonly counts: Table<Key>
   /** [project, trace id or '', event id] -> sequence, decimal. */
-  readonly eventIds: Database<string, Key>
+  readonly eventIds: Table<Key>
   /** ['trace' | 'item', id, first sequence] -> the further sequences (storage/history-chunk.ts). */
-  readonly histories: Database<string, Key>
+  readonly histories: Table<Key>
   /** [due ms, kind, id, name] -> JSON [generation, message]. */
-  readonly timers: Database<string, Key>
+  readonly timers: Table<Key>
   /** [sender kind, sender id, n] -> JSON [to kind, to id, message]. */
-  readonly outbox: Database<string, Key>
+  readonly outbox: Table<Key>
   /** [scope, key] -> value. */
-  readonly reservations: Database<string, Key>
+  readonly reservations: Table<Key>
   /** 'marker' -> JSON Marker. */
-  readonly marker: Database<string, string>
+  readonly marker: Table<string>
 }
 
 export interface Environments {
   readonly log: LogTables
   readonly view: ViewTables
+  /** Begins a copy of both. Throws HomeRefused `not_empty`. */
+  copyTo(directory: string): Copy
   close(): Promise<void>
+}
+
+/** A copy that grows, and is there under its name only once it is whole. */
+export interface Copy {
+  view(): Promise<void>
+  log(): Promise<void>
+  /** How much the log has grown since the copy began. */
+  grownBytes(): number
+  /** Both are whole: flushes them and gives them their name. Returns their size, bytes. */
+  keep(): number
+  discard(): void
+}
+
+/** What the environments are opened on: a folder of a file system, or a simulated disk. */
+export interface Medium {
+  /** As refusals name it. */
+  readonly home: string
+  /** Nothing was ever kept here. */
+  readonly isNew: boolean
+  readonly freeBytes: FreeBytes
+  /** Throws HomeRefused `locked`. */
+  lock(): Promise<InstanceLock>
+  /** Throws HomeRefused `corrupt` for what would end the process when it is opened. */
+  assertWhole(): void
+  /** `check` sees the head before anything else is opened or made, and throws to stop there. */
+  open(check: (head: LogTables['head']) => void): Promise<Environments>
 }
 
 export const HEAD_SCHEMA = 'schema'
@@ -66,65 +142,3 @@ export interface Marker {
 
 /** Sorts behind every string and number: the end of a range over a prefix. */
 export const LAST_PART: Uint8Array = Uint8Array.of(0xff)
-
-const DATABASES_MAX = 16
-const DIRECTORY_MODE = 0o700
-
-/**
- * With `overlappingSync` off, a commit is LMDB's own: data flushed, then the meta page written through O_DSYNC,
- * and the call (or the batch's promise) ends after both. With lmdb-js's default the promise comes before the
- * flush, and an error of the flush reaches nobody. Measured equally fast on this path.
- */
-const DURABLE = { overlappingSync: false, maxDbs: DATABASES_MAX }
-
-/** Paths of the two environments in a home. */
-export function environmentPaths(home: string): { readonly log: string; readonly view: string } {
-  return { log: join(home, 'log'), view: join(home, 'view') }
-}
-
-/** lmdb takes an encoder here too; its types say so for the root database only. */
-const CHECKED_TEXT = { cache: false, encoder: checkedText }
-const TEXT = { encoding: 'string' as const }
-
-/**
- * Opens (and unless `readOnly` creates) both environments of a home. `check` sees the head before anything else is
- * opened or made, and throws to stop there. Throws what lmdb throws.
- */
-export async function openEnvironments(
-  home: string,
-  check: (head: LogTables['head']) => void,
-  readOnly = false,
-): Promise<Environments> {
-  const paths = environmentPaths(home)
-  if (!readOnly) for (const path of [paths.log, paths.view]) mkdirSync(path, { recursive: true, mode: DIRECTORY_MODE })
-  const logEnv = open({ path: paths.log, ...DURABLE, readOnly })
-  const checked = <K extends number | string>(name: string) => logEnv.openDB<string, K>(name, CHECKED_TEXT)
-  const head = checked<string>('head')
-  try {
-    check(head)
-  } catch (error) {
-    await logEnv.close()
-    throw error
-  }
-  const viewEnv = open({ path: paths.view, ...DURABLE, readOnly })
-  const text = <K extends Key | string>(name: string) => viewEnv.openDB<string, K>(name, TEXT)
-  return {
-    log: { env: logEnv, events: checked('events'), redo: checked('redo'), head },
-    view: {
-      env: viewEnv,
-      snapshots: text('snapshots'),
-      entities: text('entities'),
-      counts: text('counts'),
-      eventIds: text('event_ids'),
-      histories: text('histories'),
-      timers: text('timers'),
-      outbox: text('outbox'),
-      reservations: text('idempotency'),
-      marker: text('marker'),
-    },
-    async close() {
-      await logEnv.close()
-      await viewEnv.close()
-    },
-  }
-}

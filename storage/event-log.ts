@@ -3,12 +3,12 @@
  * Every write is one `transactionSync` with a braced callback (a returned promise would leave the transaction
  * open): when it returns the batch is on disk, when it throws nothing of it is. Hot: one transaction a turn.
  */
-import { randomBytes } from 'node:crypto'
 import { CorruptRow } from './checked-text.ts'
 import { HEAD_EPOCH, HEAD_FLOOR, HEAD_LAST, HEAD_SCHEMA, type LogTables } from './environments.ts'
 import { HomeRefused } from './home-refused.ts'
 import { identityOf } from './identity.ts'
 import type { EventPage, NewEvent, Step, StoredEvent } from './journal.ts'
+import type { Nature } from './nature.ts'
 import { type Batch, decodeBatch, encodeBatch } from './redo.ts'
 
 /** The shape of both environments. A change of it needs a new number. */
@@ -16,15 +16,17 @@ export const SCHEMA_VERSION = 1
 
 /** Applied redo rows deleted by one commit: more than a turn makes, few enough not to be felt. */
 const REDO_TRIMMED_MAX = 64
-const APPEND = { append: true }
+const APPEND = { append: true } as const
 
 const EPOCH_CHARS = 12
 const EPOCH_ALPHABET = '0123456789abcdefghijklmnopqrstuv'
 
 /** Identity of a new log: 60 random bits. */
-export function mintEpoch(): string {
+export function mintEpoch(nature: Pick<Nature, 'randomHex'>): string {
   let epoch = ''
-  for (const byte of randomBytes(EPOCH_CHARS)) epoch += EPOCH_ALPHABET[byte % EPOCH_ALPHABET.length]
+  for (const byte of Buffer.from(nature.randomHex(2 * EPOCH_CHARS), 'hex')) {
+    epoch += EPOCH_ALPHABET[byte % EPOCH_ALPHABET.length]
+  }
   return epoch
 }
 
@@ -56,9 +58,9 @@ export class EventLog {
   #applied = 0
 
   /** Reads the head; a log without one is made, with a fresh epoch. */
-  constructor(tables: LogTables) {
+  constructor(tables: LogTables, nature: Nature) {
     this.#tables = tables
-    if (tables.head.get(HEAD_SCHEMA) === undefined) this.#create()
+    if (tables.head.get(HEAD_SCHEMA) === undefined) this.#create(mintEpoch(nature))
     this.epoch = tables.head.get(HEAD_EPOCH)!
     this.#last = tables.head.get(HEAD_LAST)!
     const [batch, sequence] = this.#last.split(' ').map(Number)
@@ -238,11 +240,11 @@ export class EventLog {
     }
   }
 
-  #create(): void {
+  #create(epoch: string): void {
     this.#tables.env.transactionSync(() => {
       const { head } = this.#tables
       head.put(HEAD_SCHEMA, String(SCHEMA_VERSION))
-      head.put(HEAD_EPOCH, mintEpoch())
+      head.put(HEAD_EPOCH, epoch)
       head.put(HEAD_LAST, '0 0')
       head.put(HEAD_FLOOR, '1')
     })
@@ -251,8 +253,8 @@ export class EventLog {
 
 /** Puts a row behind the last one. lmdb-js reports a key that is not the greatest by its result alone. */
 function appendRow(rows: LogTables['events'], key: number, text: string): void {
-  const taken = rows.putSync(key, text, APPEND) as unknown
-  if (taken === false) throw new Error(`row ${key} is not behind the last row of its database`)
+  if (rows.putSync(key, text, APPEND) === false)
+    throw new Error(`row ${key} is not behind the last row of its database`)
 }
 
 function named(error: unknown, sequence: number): unknown {

@@ -2,15 +2,14 @@
  * What is looked at before a home is served: that its files are whole, and that its view belongs to its log and is
  * not ahead of it. Whatever does not fit is refused with the way back; nothing is repaired by guessing.
  */
-import { closeSync, existsSync, fstatSync, openSync, readSync } from 'node:fs'
+import { closeSync, existsSync, fstatSync, openSync, readdirSync, readSync } from 'node:fs'
 import { join } from 'node:path'
 import { CorruptRow } from './checked-text.ts'
-import { environmentPaths, type Marker } from './environments.ts'
+import type { Marker } from './environments.ts'
 import type { EventLog } from './event-log.ts'
+import { DATA_FILE, environmentPaths } from './home-paths.ts'
 import { HomeRefused } from './home-refused.ts'
 import type { View } from './view.ts'
-
-export const DATA_FILE = 'data.mdb'
 
 /** Where lmdb-js' LMDB keeps what is read here: a page header of 24 bytes, then the meta page's own fields. */
 const META = { magic: 24, pageBytes: 48, lastPage: 144, transaction: 152, end: 160 }
@@ -62,6 +61,13 @@ function metaAt(descriptor: number, position: number) {
     pageBytes: bytes.readUInt32LE(META.pageBytes),
     lastPage: Number(bytes.readBigUInt64LE(META.lastPage)),
     transaction: bytes.readBigUInt64LE(META.transaction),
+  }
+}
+
+/** `except`: what a restore that was killed may have left. Throws HomeRefused `not_empty`. */
+export function assertEmpty(directory: string, except?: string): void {
+  if (existsSync(directory) && readdirSync(directory).some((name) => name !== except)) {
+    throw new HomeRefused('not_empty', `${directory} is not empty: choose a directory that is empty or absent`)
   }
 }
 

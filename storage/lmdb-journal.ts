@@ -3,14 +3,13 @@
  * flushed transaction of the log, and answers before it returns. It may be killed at any moment: starting again
  * applies what the redo holds. After a failed commit nothing more is written: LMDB cannot be trusted on after it.
  */
-import { existsSync } from 'node:fs'
 import { Applier } from './applier.ts'
-import { DiskReserve, type FreeBytes, freeBytesOf } from './disk-reserve.ts'
-import { type Environments, environmentPaths, type Marker, openEnvironments } from './environments.ts'
+import { DiskReserve, type FreeBytes } from './disk-reserve.ts'
+import type { Environments, Marker, Medium } from './environments.ts'
 import { assertSchema, EventLog } from './event-log.ts'
-import { assertMarker, assertWhole, damaged } from './home-checks.ts'
+import { assertMarker, damaged } from './home-checks.ts'
 import { HomeRefused } from './home-refused.ts'
-import { type InstanceLock, lockInstance } from './instance-lock.ts'
+import type { InstanceLock } from './instance-lock.ts'
 import type {
   Commit,
   EventPage,
@@ -28,6 +27,8 @@ import type {
 } from './journal.ts'
 import { JournalFailure } from './journal.ts'
 import { assertStep } from './keys.ts'
+import { lmdbMedium } from './lmdb-environments.ts'
+import { type Nature, realNature } from './nature.ts'
 import { historyAcross, listAcross, outboxAcross, timersAcross } from './overlay.ts'
 import { trimOldest } from './retention.ts'
 import { type DueTimer, scanPages, View } from './view.ts'
@@ -38,6 +39,10 @@ export interface LmdbJournalOptions {
   readonly diskReserveBytes: number
   /** Where free space is read; the file system of the home unless given. */
   readonly freeBytes?: FreeBytes
+  /** What it is kept on; LMDB in the home unless given. */
+  readonly medium?: Medium
+  /** Clocks, timers and randomness; the real ones unless given. */
+  readonly nature?: Nature
   /** A commit failed: answer 503 to all in flight and end the process. Called once. */
   readonly onFailure: (failure: JournalFailure) => void
 }
@@ -54,6 +59,7 @@ export class LmdbJournal implements Journal {
   readonly home: string
   readonly synchronous = true
   readonly environments: Environments
+  readonly nature: Nature
   readonly #log: EventLog
   readonly #view: View
   readonly #applier: Applier
@@ -78,11 +84,13 @@ export class LmdbJournal implements Journal {
       applied: Marker
       disk: DiskReserve
       lock: InstanceLock
+      nature: Nature
     },
     readOnly: boolean,
   ) {
     this.home = options.home
     this.environments = parts.environments
+    this.nature = parts.nature
     this.#log = parts.log
     this.#view = parts.view
     this.#disk = parts.disk
@@ -92,6 +100,7 @@ export class LmdbJournal implements Journal {
     this.#applier = new Applier(
       parts.view,
       parts.applied,
+      parts.nature,
       (batch) => this.#log.applied(batch),
       (error) => this.#fail('the view could not be written', error),
     )
@@ -348,23 +357,24 @@ export class LmdbJournal implements Journal {
  * reserve it is opened for reading alone. Throws HomeRefused.
  */
 export async function openLmdbJournal(options: LmdbJournalOptions): Promise<LmdbJournal> {
-  const lock = await lockInstance(options.home)
-  const disk = new DiskReserve(options.freeBytes ?? freeBytesOf(options.home), options.diskReserveBytes)
+  const { home, medium = lmdbMedium(home), nature = realNature } = options
+  const lock = await medium.lock()
+  const disk = new DiskReserve(options.freeBytes ?? medium.freeBytes, options.diskReserveBytes, nature)
   let environments: Environments | undefined
   try {
     await disk.check()
-    if (disk.low && !existsSync(environmentPaths(options.home).log)) {
+    if (disk.low && medium.isNew) {
       throw new HomeRefused(
         'disk_reserve',
-        `${options.home} is new and its disk is nearly full: free some space, or choose another home`,
+        `${home} is new and its disk is nearly full: free some space, or choose another home`,
       )
     }
-    assertWhole(options.home)
-    environments = await openEnvironments(options.home, (head) => assertSchema(head, options.home))
-    const log = new EventLog(environments.log)
+    medium.assertWhole()
+    environments = await medium.open((head) => assertSchema(head, home))
+    const log = new EventLog(environments.log, nature)
     const view = new View(environments.view)
-    const applied = assertMarker(view, log, options.home)
-    const parts = { environments, log, view, applied, disk, lock }
+    const applied = assertMarker(view, log, home)
+    const parts = { environments, log, view, applied, disk, lock, nature }
     const journal = new LmdbJournal(options, parts, disk.low)
     await journal.start()
     return journal
@@ -372,6 +382,6 @@ export async function openLmdbJournal(options: LmdbJournalOptions): Promise<Lmdb
     disk.stop()
     await environments?.close()
     await lock.release()
-    throw damaged(options.home, error)
+    throw damaged(home, error)
   }
 }

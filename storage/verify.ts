@@ -15,7 +15,7 @@ import {
   LAST_PART,
   MARKER,
   type Marker,
-  openEnvironments,
+  type ReadTransaction,
 } from './environments.ts'
 import { assertSchema } from './event-log.ts'
 import { Fingerprint } from './fingerprint.ts'
@@ -23,6 +23,7 @@ import { unpackChunk } from './history-chunk.ts'
 import { assertWhole } from './home-checks.ts'
 import { type EventIdentity, historiesOf, identityOf } from './identity.ts'
 import { keyPart } from './keys.ts'
+import { openEnvironments } from './lmdb-environments.ts'
 import { paced } from './paced.ts'
 import { eventIdKey, termKey } from './view.ts'
 
@@ -80,8 +81,8 @@ class Verification {
   readonly #view: Environments['view']
   readonly #hooks: VerifyHooks
   /** Never given to a range as they are: lmdb-js writes into the options of a range. */
-  readonly #ofView: { transaction: any }
-  readonly #ofLog: { transaction: any }
+  readonly #ofView: { readonly transaction: ReadTransaction }
+  readonly #ofLog: { readonly transaction: ReadTransaction }
   readonly #findings: Finding[] = []
   #findingsCount = 0
   #events = 0
@@ -327,7 +328,7 @@ class Verification {
     for await (const { key, value } of paced(snapshots.getRange({ ...this.#ofView }))) {
       const [kind, id] = key as [string, string]
       for (const term of this.#termsOf(kind, id, value) ?? []) {
-        const listed = entities.doesExist(termKey(kind, term, id), undefined as never, this.#ofView)
+        const listed = entities.doesExist(termKey(kind, term, id), undefined, this.#ofView)
         if (!listed) this.#find('not_listed', `${kind} ${id}`, `missing under ${term.index} ${term.value}`)
       }
     }

@@ -14,7 +14,6 @@ import { keyPart } from './keys.ts'
 export type DueTimer = TimerRow & { readonly kind: string; readonly id: string }
 
 const SCAN_PAGE_ROWS = 1_000
-const IGNORE = () => {}
 
 export const termKey = (kind: string, term: Term, id: string): Key => [
   kind,
@@ -51,7 +50,7 @@ export class View {
     if (held.batch >= fold.lastBatch) return held
     assert.equal(fold.firstBatch, held.batch + 1, 'the fold does not begin where the view ends')
     const marker: Marker = { epoch, batch: fold.lastBatch, sequence: fold.lastSequence }
-    await this.#commit(() => {
+    await this.#tables.env.commit(() => {
       this.#putActors(fold)
       this.#putEvents(fold)
       this.#tables.marker.put(MARKER, JSON.stringify(marker))
@@ -61,7 +60,7 @@ export class View {
 
   /** Writes the marker alone: flushes what an earlier process may have left visible and unflushed. */
   writeMarker(marker: Marker): Promise<void> {
-    return this.#commit(() => {
+    return this.#tables.env.commit(() => {
       this.#tables.marker.put(MARKER, JSON.stringify(marker))
     })
   }
@@ -70,7 +69,7 @@ export class View {
   async removeEntities(entities: readonly RemovedEntity[]): Promise<number> {
     const { snapshots, entities: rows } = this.#tables
     const present = entities.filter(({ kind, id }) => snapshots.doesExist([kind, id]))
-    await this.#commit(() => {
+    await this.#tables.env.commit(() => {
       const counts = new Map<string, [Key, number]>()
       for (const { kind, id, terms } of present) {
         snapshots.remove([kind, id])
@@ -92,7 +91,7 @@ export class View {
     beforeSequence: number,
   ): Promise<void> {
     const { eventIds, histories: rows } = this.#tables
-    return this.#commit(() => {
+    return this.#tables.env.commit(() => {
       for (const { project, traceId, id, sequence } of ids) {
         const key = eventIdKey(project, traceId, id)
         if (eventIds.get(key) === String(sequence)) eventIds.remove(key)
@@ -255,26 +254,6 @@ export class View {
       const count = Number(counts.get(key) ?? 0) + change
       if (count === 0) counts.remove(key)
       else counts.put(key, String(count))
-    }
-  }
-
-  /**
-   * Queued writes of one `batch` call are one transaction, committed and flushed by lmdb's writer thread. When it
-   * fails, lmdb-js rejects more promises than the one it gives: one that the writes share, one of the event turn that
-   * they began in, and one that hides the cause. Any of them that nobody took would end the process in mid-answer.
-   */
-  async #commit(queueWrites: () => void): Promise<void> {
-    const { env } = this.#tables
-    try {
-      await env.batch(() => {
-        queueWrites()
-        env.committed.then(IGNORE, IGNORE)
-        // Behind lmdb-js' own immediate, which the first write set.
-        setImmediate(() => env.committed.then(IGNORE, IGNORE))
-      })
-    } catch (error) {
-      const cause = (error as { commitError?: Promise<never> }).commitError
-      throw cause === undefined ? error : await cause.catch((reason: unknown) => reason)
     }
   }
 }

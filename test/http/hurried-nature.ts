@@ -1,6 +1,6 @@
 /** The real clocks, which a test can put forward: what would be due by then is due at once. */
 import type { Nature } from '../../runtime/api.ts'
-import { realNature } from '../../runtime/clock.ts'
+import { realNature } from '../../storage/nature.ts'
 
 interface Timer {
   readonly atMs: number

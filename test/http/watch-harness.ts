@@ -16,10 +16,10 @@ import { watchRoutes } from '../../http/routes/watch.ts'
 import { createServer } from '../../http/uws.ts'
 import type { ActorRef, SnapshotOf } from '../../machines/machine.ts'
 import type { CommitListener } from '../../runtime/api.ts'
-import { realNature } from '../../runtime/clock.ts'
 import type { Principal, Principals } from '../../runtime/principals.ts'
 import { rightsOf } from '../../runtime/rights.ts'
 import { defaultSettings } from '../../runtime/settings.ts'
+import { realNature } from '../../storage/nature.ts'
 import { FakeJournal } from '../runtime/stream/fake-log.ts'
 
 /** A token's text is the name of its principal. */

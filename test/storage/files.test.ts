@@ -7,7 +7,7 @@ import { type ImportLine, readEvents } from '../../storage/import.ts'
 import type { LmdbJournal } from '../../storage/lmdb-journal.ts'
 import { type VerifyHooks, verify, verifyHome } from '../../storage/verify.ts'
 import { modelAfter, nextBatch } from './kill-model.ts'
-import { openIn } from './open.ts'
+import { binaryOf, openIn } from './open.ts'
 import { append, appendEvents, event, state } from './steps.ts'
 
 /** What the model's records say of themselves. */
@@ -67,12 +67,17 @@ t.test('a backup has its name only when it is whole; what a killed one left goes
   const left = join(root, `unfinished-${journal.epoch}`)
   mkdirSync(join(left, 'log'), { recursive: true })
   writeFileSync(join(left, 'log', 'data.mdb'), 'half')
-  const { env } = journal.environments.log
-  const copyLog = env.backup.bind(env)
-  env.backup = (async (...args: Parameters<typeof copyLog>) => {
-    t.notOk(existsSync(join(root, 'backup')), 'not there before it is whole')
-    await copyLog(...args)
-  }) as typeof env.backup
+  const { environments } = journal
+  const copyTo = environments.copyTo.bind(environments)
+  environments.copyTo = (directory) => {
+    const copy = copyTo(directory)
+    const log = copy.log.bind(copy)
+    copy.log = async () => {
+      t.notOk(existsSync(join(root, 'backup')), 'not there before it is whole')
+      await log()
+    }
+    return copy
+  }
   await backup(journal, join(root, 'backup'), 1e9)
   t.same(readdirSync(root).sort(), ['backup', 'home'])
   await restoreFiles(join(root, 'backup'), join(root, 'restored'))
@@ -155,7 +160,7 @@ t.test('verify names each kind of damage', async (t) => {
   const damages: Record<string, Damage> = {
     hole: ({ environments: { log } }) => log.events.remove(2),
     checksum: ({ environments: { log } }) => {
-      const raw = log.events.getBinary(2)!
+      const raw = binaryOf(log.events, 2)
       raw[9]! ^= 4
       return log.events.put(2, { '\x10binary-data\x02': raw } as never)
     },

@@ -4,7 +4,7 @@ import { open } from 'lmdb'
 import t, { type Test } from 'tap'
 import { checkedText } from '../../storage/checked-text.ts'
 import { verify } from '../../storage/verify.ts'
-import { openIn } from './open.ts'
+import { binaryOf, openIn } from './open.ts'
 import { AT, append, appendEvents, event, state, step } from './steps.ts'
 
 const CHECKED = { cache: false, encoder: checkedText }
@@ -56,7 +56,7 @@ t.test('a flipped byte in an event is found when it is read, and is named', asyn
   const home = newHome(t)
   const journal = await openIn(t, home)
   await appendEvents(journal, event('1'), event('2'), event('3'))
-  const raw = journal.environments.log.events.getBinary(2)!
+  const raw = binaryOf(journal.environments.log.events, 2)
   raw[20]! ^= 1
   await journal.close()
   await tamper(home, (database) => database('events').putSync(2, { '\x10binary-data\x02': raw }))

@@ -165,7 +165,7 @@ t.test('retention never removes what the view does not hold yet', async (t) => {
 t.test('a read in the moment between a view write and the news of it counts nothing twice', async (t) => {
   const journal = await openIn(t, newHome(t))
   const { env } = journal.environments.view
-  const batch = env.batch.bind(env)
+  const commit = env.commit.bind(env)
   let told = () => {}
   const news = new Promise<void>((resolve) => {
     told = resolve
@@ -174,12 +174,11 @@ t.test('a read in the moment between a view write and the news of it counts noth
   const onDisk = new Promise<void>((resolve) => {
     written = resolve
   })
-  env.batch = (async (queue: () => void) => {
-    await batch(queue)
+  env.commit = async (write) => {
+    await commit(write)
     written()
     await news
-    return true
-  }) as typeof env.batch
+  }
   await append(journal, step('a', 1, { termsAdded: [state('queued')], events: [event('1', { traceId: 't' })] }))
   const settled = journal.settled()
   await onDisk
@@ -212,11 +211,11 @@ t.test('an entity that is being removed is gone at once, and a new one of its na
 t.test('what waits to write the view hears of a failure, and the journal can be closed', async (t) => {
   const journal = await openIn(t, newHome(t), { onFailure: () => {} })
   const { env } = journal.environments.view
-  const batch = env.batch.bind(env)
-  env.batch = (async (queue: () => void) => {
-    await batch(queue)
+  const commit = env.commit.bind(env)
+  env.commit = async (write) => {
+    await commit(write)
     throw new Error('no space left')
-  }) as typeof env.batch
+  }
   await appendEvents(journal, event('1'))
   const settled = journal.settled()
   const trimmed = journal.trim({ beforeSequence: 1e9 })

@@ -1,5 +1,7 @@
 /** A journal in a home of its own, closed when the test ends; plenty of disk unless the test says otherwise. */
+import type { Database } from 'lmdb'
 import type { Test } from 'tap'
+import type { Table } from '../../storage/environments.ts'
 import type { JournalFailure } from '../../storage/journal.ts'
 import { type LmdbJournal, type LmdbJournalOptions, openLmdbJournal } from '../../storage/lmdb-journal.ts'
 
@@ -10,4 +12,9 @@ export async function openIn(t: Test, home: string, rest: Partial<LmdbJournalOpt
   const journal = await openLmdbJournal({ home, diskReserveBytes: 1, freeBytes: PLENTY, onFailure, ...rest })
   t.teardown(() => journal.close())
   return journal
+}
+
+/** The bytes of a row, which storage never asks for. */
+export function binaryOf<K extends number | string>(table: Table<K>, key: K): Buffer {
+  return (table as unknown as Database<string, K>).getBinary(key)!
 }

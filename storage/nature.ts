@@ -1,0 +1,47 @@
+/** Clocks, timers, turns and randomness: all that is not determined by a message. A simulation gives its own. */
+import { randomBytes } from 'node:crypto'
+import { performance } from 'node:perf_hooks'
+
+export interface Nature {
+  /** Wall clock, milliseconds since the epoch (may have a fraction). */
+  wallMs(): number
+  /** Monotonic clock, milliseconds. */
+  monotonicMs(): number
+  /** Fresh random lower-case hex digits. */
+  randomHex(digits: number): string
+  setTimer(callback: () => void, afterMs: number): unknown
+  clearTimer(timer: unknown): void
+  /** Runs the callback after the present turn of the event loop. */
+  nextTurn(callback: () => void): void
+}
+
+/** Random digits are drawn by the thousand: one call of the system for each would cost more than a step. */
+const poolDigits = 8_192
+let pool = ''
+let poolAt = 0
+
+function pooledHex(digits: number): string {
+  if (digits > poolDigits)
+    return randomBytes((digits + 1) >> 1)
+      .toString('hex')
+      .slice(0, digits)
+  if (poolAt + digits > pool.length) {
+    pool = randomBytes(poolDigits / 2).toString('hex')
+    poolAt = 0
+  }
+  poolAt += digits
+  return pool.slice(poolAt - digits, poolAt)
+}
+
+/** The real world: system clocks, randomness and timers. */
+export const realNature: Nature = {
+  // Not timeOrigin + now(): that never learns of a clock that was set, or of a machine that slept.
+  wallMs: () => Date.now(),
+  monotonicMs: () => performance.now(),
+  randomHex: pooledHex,
+  setTimer: (callback, afterMs) => setTimeout(callback, afterMs),
+  clearTimer: (timer) => clearTimeout(timer as NodeJS.Timeout),
+  nextTurn: (callback) => {
+    setImmediate(callback)
+  },
+}
