@@ -151,6 +151,8 @@ function capital(word: string): string {
   return word.slice(0, 1).toUpperCase() + word.slice(1)
 }
 
+const SHOWN_HEADERS: ReadonlySet<string> = new Set(['idempotency-key', 'traceparent', 'last-event-id', 'if-match'])
+
 function parameters(route: Route): readonly object[] {
   const inPath = [...route.path.matchAll(/:(\w+)/g)].map((match) => ({
     name: match[1],
@@ -167,7 +169,7 @@ function parameters(route: Route): readonly object[] {
     schema,
   }))
   const inHeader = (route.headers ?? [])
-    .filter((name) => name === 'idempotency-key' || name === 'traceparent' || name === 'last-event-id')
+    .filter((name) => SHOWN_HEADERS.has(name))
     .map((name) => ({ name, in: 'header', required: false, schema: { type: 'string' } }))
   return [...inPath, ...inQuery, ...inHeader]
 }

@@ -67,6 +67,9 @@ const table = {
   // 410
   cursor_too_old: problem(410, 'The log no longer holds that point', 'Resume from the oldest cursor named.'),
   cursor_of_another_log: problem(410, 'The cursor is of another log', 'Start anew from `earliest` or `latest`.'),
+  // 412, 428
+  precondition_failed: problem(412, 'It has changed since you read it', 'Read it again, and send its new ETag.'),
+  precondition_required: problem(428, 'The version must be named', 'Send If-Match with the ETag that you have read.'),
   // 413, 415
   body_too_large: problem(413, 'The body is too large', 'Stay below the bound that the detail names.'),
   event_too_large: problem(413, 'An event is too large', 'Stay below the bound that the detail names.'),

@@ -3,12 +3,8 @@
  * evidence it left. Observations speak of the past, so both are taken in every state, also after the end.
  */
 import { assign, emit, enqueueActions, setup } from 'xstate'
-import {
-  type EngineRun,
-  type EvidenceObservation,
-  OBSERVATIONS_A_RUN_MAX,
-  type TraceSummary,
-} from './documents/engine-run.ts'
+import { type EngineRun, OBSERVATIONS_A_RUN_MAX, type TraceSummary } from './documents/engine-run.ts'
+import type { EvidenceObservation } from './documents/observation.ts'
 import {
   type By,
   declaredActions,

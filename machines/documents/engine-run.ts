@@ -1,21 +1,10 @@
 /**
- * The engine run's documents: the trace summary, the evidence, and the run that both belong to.
+ * The engine run's documents: the trace summary, the posts of evidence, and the run that both belong to.
  * Observations are facts about the past: they are taken in every state of the run.
  */
-import { anyObject, exactlyWith, type Static, stringEnum, Type } from '../schema.ts'
-import {
-  by,
-  CLOSED,
-  LIST_MAX,
-  NAME_LENGTH_MAX,
-  name,
-  REFERENCE_LENGTH_MAX,
-  serviceId,
-  strings,
-  text,
-  throttle,
-  time,
-} from './fields.ts'
+import { anyObject, type Static, stringEnum, Type } from '../schema.ts'
+import { by, CLOSED, LIST_MAX, NAME_LENGTH_MAX, name, serviceId, strings, throttle, time } from './fields.ts'
+import { evidenceObservation, evidenceObservationDocument } from './observation.ts'
 
 /** Most observations of one post. */
 const OBSERVATIONS_A_POST_MAX = 100
@@ -50,38 +39,6 @@ export const traceSummaryBody = Type.Object(
 )
 export type TraceSummary = Static<typeof traceSummaryBody> & Readonly<Record<string, unknown>>
 
-const EVIDENCE_RESULTS = ['pass', 'fail', 'unknown', 'waived'] as const
-
-const observationFields = {
-  intent_record_id: Type.Optional(name('The intent record that it speaks of.')),
-  evidence_id: Type.Optional(name('The evidence of that record that it speaks of.')),
-  result: stringEnum(EVIDENCE_RESULTS, { description: 'What was seen.' }),
-  observed_by: name('Who or what saw it, such as `engine`.'),
-  source_type: name(
-    '`engine_gate`, `manual_review`, `test_run`, `static_analysis`, `trace_analysis`, or a word of the engine’s.',
-  ),
-  supporting_artifacts: Type.Optional(strings('URIs of traces, files, logs.', REFERENCE_LENGTH_MAX)),
-  notes: Type.Optional(text('What else to know.')),
-  observed_at: time('When it was seen.'),
-  trace_id: Type.Optional(name('Trace that shows it.')),
-  waiver: Type.Optional(
-    Type.Object(
-      {
-        waived_by: name('Who waived it.'),
-        reason: text('Why.'),
-        review_at: time('When to look again.'),
-      },
-      { ...CLOSED, description: 'Required with `waived`, and only with it.' },
-    ),
-  ),
-}
-
-export const evidenceObservation = Type.Object(observationFields, {
-  ...CLOSED,
-  title: 'EvidenceObservationCreate',
-  allOf: [exactlyWith('result', ['waived'], 'waiver')],
-})
-
 export const evidenceObservationsBody = Type.Object(
   {
     observations: Type.Array(evidenceObservation, {
@@ -93,12 +50,6 @@ export const evidenceObservationsBody = Type.Object(
   { ...CLOSED, title: 'EvidenceObservations' },
 )
 export type EvidenceObservationsBody = Static<typeof evidenceObservationsBody>
-
-const evidenceObservationDocument = Type.Object(
-  { id: serviceId('obs', 'The observation.'), ...observationFields, recorded_at: time('When the service took it.') },
-  { title: 'EvidenceObservation' },
-)
-export type EvidenceObservation = Static<typeof evidenceObservationDocument>
 
 const ENGINE_RUN_STATES = ['open', 'summarized', 'closed'] as const
 

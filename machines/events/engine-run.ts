@@ -16,6 +16,7 @@ const observed = openObject({
   observation_id: text,
   intent_record_id: text,
   evidence_id: text,
+  about: Type.Optional(stringEnum(['evidence', 'threat', 'contradiction'])),
   result: Type.Optional(stringEnum(['pass', 'fail', 'unknown', 'waived'])),
   observed_by: text,
   source_type: text,

@@ -2,13 +2,14 @@ import t from 'tap'
 import * as engineRun from '../../machines/documents/engine-run.ts'
 import * as executionRequest from '../../machines/documents/execution-request.ts'
 import * as formationBrief from '../../machines/documents/formation-brief.ts'
+import * as observation from '../../machines/documents/observation.ts'
 import * as project from '../../machines/documents/project.ts'
 import * as runRequest from '../../machines/documents/run-request.ts'
 import * as runner from '../../machines/documents/runner.ts'
 import * as token from '../../machines/documents/token.ts'
 import { compile, type TSchema } from '../../machines/schema.ts'
 
-const files = { engineRun, executionRequest, formationBrief, project, runRequest, runner, token }
+const files = { engineRun, executionRequest, formationBrief, observation, project, runRequest, runner, token }
 
 /** Every schema that the files export, by its name. */
 const schemas = Object.values(files).flatMap((file) =>

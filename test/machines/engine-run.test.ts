@@ -1,5 +1,6 @@
 import t from 'tap'
-import { engineRunDocument, evidenceObservation, OBSERVATIONS_A_RUN_MAX } from '../../machines/documents/engine-run.ts'
+import { engineRunDocument, OBSERVATIONS_A_RUN_MAX } from '../../machines/documents/engine-run.ts'
+import { evidenceObservation } from '../../machines/documents/observation.ts'
 import { engineRunModule as module } from '../../machines/engine-run.ts'
 import { validatePayload } from '../../machines/events/index.ts'
 import type { OwnFact } from '../../machines/machine.ts'

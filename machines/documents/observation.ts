@@ -1,0 +1,120 @@
+/**
+ * The evidence observation: what somebody saw that speaks for or against an intent. An engine run takes it, and
+ * hands each one that names a record on to that record, as an `observe` message.
+ *
+ * An evidence id begins with the id of its record, so that either one leads to the record without a look-up.
+ */
+import type { By } from '../machine.ts'
+import { exactlyWith, type Static, stringEnum, Type } from '../schema.ts'
+import { CLOSED, name, REFERENCE_LENGTH_MAX, serviceId, strings, text, time } from './fields.ts'
+
+export const EVIDENCE_RESULTS = ['pass', 'fail', 'unknown', 'waived'] as const
+export type EvidenceResult = (typeof EVIDENCE_RESULTS)[number]
+
+const ABOUT = ['evidence', 'threat', 'contradiction'] as const
+
+/** `<id of the record>.e<number>` */
+const EVIDENCE_ID = /^(ir_[0-9a-f]{24})\.e[1-9][0-9]{0,8}$/
+
+export function evidenceId(description: string) {
+  return Type.String({ pattern: EVIDENCE_ID.source, description })
+}
+
+const observationFields = {
+  intent_record_id: Type.Optional(serviceId('ir', 'The intent record that it speaks of.')),
+  evidence_id: Type.Optional(evidenceId('The evidence of that record that it speaks of; names the record too.')),
+  about: Type.Optional(
+    stringEnum(ABOUT, {
+      description:
+        '`evidence` (default): `pass` says that the intent holds. `threat`: `fail` says that what threatens it was seen. ' +
+        '`contradiction`: `fail` says that the record itself is at odds with the code or with another record.',
+    }),
+  ),
+  result: stringEnum(EVIDENCE_RESULTS, { description: 'What was seen.' }),
+  observed_by: name('Who or what saw it, such as `engine`.'),
+  source_type: name(
+    '`engine_gate`, `manual_review`, `test_run`, `static_analysis`, `trace_analysis`, or a word of the engine’s.',
+  ),
+  supporting_artifacts: Type.Optional(strings('URIs of traces, files, logs.', REFERENCE_LENGTH_MAX)),
+  notes: Type.Optional(text('What else to know.')),
+  observed_at: time('When it was seen.'),
+  trace_id: Type.Optional(name('Trace that shows it.')),
+  waiver: Type.Optional(
+    Type.Object(
+      {
+        waived_by: name('Who waived it.'),
+        reason: text('Why.'),
+        review_at: time('When to look again.'),
+      },
+      { ...CLOSED, description: 'Required with `waived`, and only with it.' },
+    ),
+  ),
+}
+
+/** As posted. */
+export const evidenceObservation = Type.Object(observationFields, {
+  ...CLOSED,
+  title: 'EvidenceObservationCreate',
+  allOf: [exactlyWith('result', ['waived'], 'waiver')],
+})
+export type EvidenceObservationCreate = Static<typeof evidenceObservation>
+
+/** As kept by the engine run and served. */
+export const evidenceObservationDocument = Type.Object(
+  { id: serviceId('obs', 'The observation.'), ...observationFields, recorded_at: time('When the service took it.') },
+  { title: 'EvidenceObservation' },
+)
+export type EvidenceObservation = Static<typeof evidenceObservationDocument>
+
+type Named = Pick<EvidenceObservationCreate, 'intent_record_id' | 'evidence_id'>
+
+/** The record that an observation speaks of; undefined: it belongs to the engine run only. */
+export function intentRecordIdOf({ intent_record_id, evidence_id }: Named): string | undefined {
+  return intent_record_id ?? EVIDENCE_ID.exec(evidence_id ?? '')?.[1]
+}
+
+/** Whether both ids are given and name different records: such an observation is refused at the door. */
+export function namesTwoRecords({ intent_record_id, evidence_id }: Named): boolean {
+  return intent_record_id !== undefined && evidence_id !== undefined && !evidence_id.startsWith(`${intent_record_id}.`)
+}
+
+/** An observation as a record remembers it: short, since the engine run and the log hold the whole. */
+export interface Seen extends Omit<EvidenceObservation, 'intent_record_id'> {
+  readonly engine_run_id: string
+  readonly run_request_id: string
+}
+
+/** To the actor (`intent_record`, `intentRecordIdOf(observation)`): one observation. Repeats are known by its id. */
+export interface ObserveMessage {
+  readonly type: 'observe'
+  readonly by?: By
+  /** Key of the engine run's project: a record of another one refuses the message. */
+  readonly project: string
+  readonly observation: Seen
+}
+
+const NOTES_KEPT_CHARS = 500
+const ARTIFACTS_KEPT = 5
+
+/** The message for an observation that names a record. */
+export function observeMessage(
+  { intent_record_id: _, notes, supporting_artifacts, ...observation }: EvidenceObservation,
+  run: { readonly project: string; readonly engine_run_id: string; readonly run_request_id: string },
+  by: By | undefined,
+): ObserveMessage {
+  const { project, engine_run_id, run_request_id } = run
+  return {
+    type: 'observe',
+    ...(by === undefined ? {} : { by }),
+    project,
+    observation: {
+      ...observation,
+      ...(notes === undefined ? {} : { notes: notes.slice(0, NOTES_KEPT_CHARS) }),
+      ...(supporting_artifacts === undefined
+        ? {}
+        : { supporting_artifacts: supporting_artifacts.slice(0, ARTIFACTS_KEPT) }),
+      engine_run_id,
+      run_request_id,
+    },
+  }
+}
