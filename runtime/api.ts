@@ -74,6 +74,8 @@ export interface ListRequest {
   readonly limit: number
   /** The `next` of the page before. */
   readonly after?: { readonly order: string; readonly id: string }
+  /** The list ends at the first row whose order is below this. */
+  readonly downTo?: string
   /** Rows that do not match are skipped; at most a bounded number of rows is read for a page. */
   readonly matches?: (snapshot: SnapshotOf<any>) => boolean
 }

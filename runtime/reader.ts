@@ -35,7 +35,7 @@ export class Reader {
 
   /** Reads pages of the index until the result is full, the index ends, or enough rows were looked at. */
   async list(request: ListRequest): Promise<ListResult> {
-    const { kind, index, value, limit, matches } = request
+    const { kind, index, value, limit, matches, downTo = '' } = request
     const snapshots: SnapshotOf<any>[] = []
     let { after } = request
     let sequence: number | undefined
@@ -45,6 +45,7 @@ export class Reader {
       // The first page's point in the log: whoever watches from there misses nothing that a later page lacks.
       sequence ??= page.sequence
       for (const [index, row] of page.rows.entries()) {
+        if (row.order < downTo) return { snapshots, sequence }
         rowsRead++
         after = { order: row.order, id: row.id }
         const snapshot = this.open(kind, row.id, row.record)

@@ -469,4 +469,11 @@ t.test('a list gives the matching entities, newest first, in pages', async (t) =
     ['e', 'c', 'a'],
   )
   t.equal(odd.next, undefined)
+  const late = await runtime.list({ ...request, limit: 5, downTo: 'c' })
+  t.same(
+    late.snapshots.map((one) => one.context.id),
+    ['e', 'd', 'c'],
+    'down to an order, itself included',
+  )
+  t.equal(late.next, undefined)
 })

@@ -1,0 +1,104 @@
+/**
+ * A list made of several ranges of indexes, one behind the other: what is most pressing first, or what is found
+ * under any of several values. Pages like every other list; its cursor names the section in which it goes on.
+ */
+
+import type { ActorKind } from '../machines/machine.ts'
+import type { ListResult, SnapshotOf } from '../runtime/api.ts'
+import type { Exchange } from './exchange.ts'
+import { decodeListCursor, encodeListCursor, LIST_LIMIT_DEFAULT, nextLink } from './lists.ts'
+import { markCursor } from './replies.ts'
+import type { ServiceContext } from './route.ts'
+
+export interface Section {
+  /** Names it in the cursor: without `|`, unique in the list. */
+  readonly name: string
+  readonly kind: ActorKind
+  readonly index: string
+  readonly value: string
+  /** Only rows whose order is below this, and not below that. */
+  readonly below?: string
+  readonly downTo?: string
+  readonly matches?: (snapshot: SnapshotOf<any>) => boolean
+  readonly document: (snapshot: SnapshotOf<any>) => object
+}
+
+interface Place {
+  readonly section: Section
+  readonly after?: { readonly order: string; readonly id: string }
+}
+
+/** Read a page of the sections, in their order, and answer it. */
+export function answerSections(
+  service: ServiceContext,
+  exchange: Exchange,
+  sections: readonly Section[],
+  more: () => object = () => ({}),
+): void {
+  page(service, exchange, sections, more).catch((error: unknown) => exchange.fault(error))
+}
+
+async function page(
+  service: ServiceContext,
+  exchange: Exchange,
+  sections: readonly Section[],
+  more: () => object,
+): Promise<void> {
+  const { cursor, limit = LIST_LIMIT_DEFAULT } = exchange.query
+  let place = cursor === undefined ? first(sections) : placeOf(sections, cursor)
+  if (cursor !== undefined && place === undefined) {
+    return exchange.problem('invalid_cursor', 'The cursor is not one that this list answered.')
+  }
+  const items: object[] = []
+  let sequence: number | undefined
+  while (place !== undefined && items.length < limit) {
+    const { section }: Place = place
+    const found: ListResult = await read(service, place, limit - items.length)
+    for (const snapshot of found.snapshots) items.push(section.document(snapshot))
+    sequence ??= found.sequence
+    if (found.next !== undefined) {
+      // A page that was cut short by the bound on rows read is answered short.
+      place = { section, after: found.next }
+      break
+    }
+    const following: Section | undefined = sections[sections.indexOf(section) + 1]
+    place = following === undefined ? undefined : { section: following }
+  }
+  if (exchange.done) return
+  markCursor(service, exchange, sequence)
+  if (place === undefined) return exchange.answer(200, { items, ...more() })
+  const next_cursor = cursorOf(place)
+  exchange.setHeader('Link', nextLink(exchange, next_cursor)).answer(200, { items, next_cursor, ...more() })
+}
+
+function first(sections: readonly Section[]): Place | undefined {
+  const section = sections[0]
+  return section === undefined ? undefined : { section }
+}
+
+function read(service: ServiceContext, { section, after }: Place, limit: number): Promise<ListResult> {
+  const { kind, index, value, below, downTo, matches } = section
+  const from = after ?? (below === undefined ? undefined : { order: below, id: '' })
+  return service.runtime.list({
+    kind,
+    index,
+    value,
+    limit,
+    ...(from === undefined ? {} : { after: from }),
+    ...(downTo === undefined ? {} : { downTo }),
+    ...(matches === undefined ? {} : { matches }),
+  })
+}
+
+function cursorOf({ section, after }: Place): string {
+  return encodeListCursor({ order: `${section.name}|${after?.order ?? ''}`, id: after?.id ?? '' })
+}
+
+function placeOf(sections: readonly Section[], cursor: string): Place | undefined {
+  const row = decodeListCursor(cursor)
+  const at = row?.order.indexOf('|') ?? -1
+  if (row === undefined || at < 0) return undefined
+  const section = sections.find(({ name }) => name === row.order.slice(0, at))
+  if (section === undefined) return undefined
+  return row.id === '' ? { section } : { section, after: { order: row.order.slice(at + 1), id: row.id } }
+}
