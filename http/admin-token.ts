@@ -12,13 +12,14 @@ import { newSecret } from '../runtime/secrets.ts'
 
 const OWNER_ONLY = 0o600
 
-/** Does nothing where a token was ever made. Throws when the file cannot be written. */
-export async function ensureAdminToken(runtime: Runtime, log: Logger): Promise<void> {
+/** Does nothing where a token was ever made. Throws when it cannot be kept. `save`: other than in its file. */
+export async function ensureAdminToken(runtime: Runtime, log: Logger, save?: (token: string) => void): Promise<void> {
   const { snapshots } = await runtime.list({ kind: 'token', index: 'all', value: '', limit: 1 })
   if (snapshots.length > 0) return
   const { token, hash } = newSecret()
   const file = join(runtime.settings.home, 'admin.token')
-  writeOwnerOnly(file, `${token}\n`)
+  if (save === undefined) writeOwnerOnly(file, `${token}\n`)
+  else save(token)
   const id = deriveId('tok', 'token', 'admin')
   const message = {
     type: 'create',

@@ -17,7 +17,7 @@ import { AccessCheck } from './access.ts'
 import { ensureAdminToken } from './admin-token.ts'
 import { backupsOf } from './backups.ts'
 import { BodyReader } from './body.ts'
-import { createMetrics, measureRoutes, measureService } from './metrics.ts'
+import { createMetrics, type Metrics, measureRoutes, measureService } from './metrics.ts'
 import type { ServiceContext } from './route.ts'
 import { Router } from './router.ts'
 import { allRoutes } from './routes.ts'
@@ -30,6 +30,12 @@ export interface ServiceOptions {
   readonly log?: Logger
   /** Clocks, timers and randomness; default: the real ones. */
   readonly nature?: Nature
+  /** Where requests come from; default: uWebSockets.js. */
+  readonly createServer?: typeof createServer
+  /** Takes up what the parts measure; default: with the process's own figures. */
+  readonly metrics?: Metrics
+  /** Keeps the first token for its owner; default: a file in the home. */
+  readonly saveAdminToken?: (token: string) => void
   /** Opens the journal; default: LMDB in the settings' home. */
   readonly openJournal?: (onFailure: (failure: Error) => void) => Promise<Journal>
   /** Nothing can be trusted any more. Default: say so and end the process, so that it is started again. */
@@ -74,8 +80,8 @@ async function listen(runtime: Runtime, log: Logger, options: ServiceOptions): P
   const { settings } = runtime
   const dispatcher = createDispatcher(runtime)
   const principals = await createPrincipals(runtime)
-  await ensureAdminToken(runtime, log)
-  const metrics = createMetrics()
+  await ensureAdminToken(runtime, log, options.saveAdminToken)
+  const metrics = options.metrics ?? createMetrics()
   const closing: (() => void)[] = [() => dispatcher.close()]
   let isClosing = false
   const backup = backupsOf(runtime)
@@ -90,7 +96,8 @@ async function listen(runtime: Runtime, log: Logger, options: ServiceOptions): P
   }
   const routes = allRoutes(context, { version: options.version, isClosing: () => isClosing })
   const { headerBytesMax, tls } = settings
-  const server = createServer(tls === undefined ? { headerBytesMax } : { headerBytesMax, tls })
+  const listenOn = options.createServer ?? createServer
+  const server = listenOn(tls === undefined ? { headerBytesMax } : { headerBytesMax, tls })
   const bodies = new BodyReader(settings)
   const access = new AccessCheck(principals)
   const router = new Router({ routes, server, access, bodies, headerBytesMax, log, isClosing: () => isClosing })
@@ -114,7 +121,7 @@ async function listen(runtime: Runtime, log: Logger, options: ServiceOptions): P
     server.stopListening()
     for (const callback of closing) callback()
     await runtime.close()
-    await new Promise((resolve) => setTimeout(resolve, FLUSH_MS))
+    await new Promise<void>((resolve) => runtime.nature.setTimer(resolve, FLUSH_MS))
     server.close()
     log.info('stopped')
   }
@@ -131,11 +138,13 @@ async function listen(runtime: Runtime, log: Logger, options: ServiceOptions): P
 
 /** Which tokens were used is written once a minute at most, and only for those that were. */
 function noteUses(runtime: Runtime, principals: Principals): () => void {
-  const timer = setInterval(() => {
+  const { nature } = runtime
+  const note = (): void => {
+    timer = nature.setTimer(note, NOTE_USE_EVERY_MS)
     for (const id of principals.takeUsed()) runtime.ask({ kind: 'token', id }, { type: 'note_use' }, () => {})
-  }, NOTE_USE_EVERY_MS)
-  timer.unref()
-  return () => clearInterval(timer)
+  }
+  let timer = nature.setTimer(note, NOTE_USE_EVERY_MS)
+  return () => nature.clearTimer(timer)
 }
 
 function endProcess(log: Logger, failure: Error): void {
