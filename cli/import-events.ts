@@ -8,8 +8,13 @@ import type { MessageBody, Runtime } from '../runtime/api.ts'
 import { projectIdOf } from '../runtime/identity.ts'
 import { readEvents } from '../storage/import.ts'
 
-/** Who recorded an imported event. Its id is also how `verify` knows that the event's id may be another engine's. */
-export const IMPORTER = { id: 'import', name: 'intendant import' }
+/** Who recorded an imported event. No token has this id, and a runner of this id has another name. */
+const IMPORTER = { id: 'import', name: 'intendant import' }
+
+/** The event is history of another log: its id may be another engine's, and it asserts nothing of this home. */
+export function isImported({ by }: { readonly by?: { readonly id: string; readonly name: string } }): boolean {
+  return by?.id === IMPORTER.id && by.name === IMPORTER.name
+}
 
 const BATCH_EVENTS = 1_000
 const BATCH_CHARS = 4 * 1024 * 1024

@@ -1,32 +1,87 @@
-/** What `verify` must know of events and machines: the id that a content gives, the lists that a record is in. */
+/** What `verify` must know of events and machines: ids by content, lists that a record is in, what events assert. */
 import { eventId, parseEventText } from '../machines/events/envelope.ts'
 import { modules } from '../machines/index.ts'
-import type { ActorKind } from '../machines/machine.ts'
-import { decodeRecord } from '../runtime/record.ts'
+import type { ActorKind, MachineModule } from '../machines/machine.ts'
+import { ASPECTS, differences } from '../machines/testimony.ts'
+import { type ActorRecord, decodeRecord } from '../runtime/record.ts'
 import { Stepper } from '../runtime/stepper.ts'
-import type { VerifyHooks } from '../storage/verify.ts'
-import { IMPORTER } from './import-events.ts'
+import type { Assertion, VerifyHooks, Witness } from '../storage/findings.ts'
+import { isImported } from './import-events.ts'
+
+/** Our own texts are canonical: what a name holds is escaped, so that this stands at the top or nowhere. */
+const EVENT_TYPE = /"event_type":"([a-z0-9_]+)"/
+
+/** Who states events of which type of itself. */
+const statedBy: ReadonlyMap<string, MachineModule> = new Map(
+  Object.values(modules).flatMap((module) => Array.from(module.testimony.types, (type) => [type, module] as const)),
+)
+
+interface Opened {
+  readonly record: string
+  readonly module: MachineModule
+  readonly snapshot: ActorRecord['snapshot']
+}
 
 export function verifyHooks(): Required<VerifyHooks> {
   const steppers = new Map<string, Stepper>()
-  const stepperOf = (kind: string): Stepper => {
-    const known = steppers.get(kind)
-    if (known !== undefined) return known
-    const module = modules[kind as ActorKind]
-    if (module === undefined) throw new Error(`there is no machine of kind ${kind}`)
-    const stepper = new Stepper(module)
-    steppers.set(kind, stepper)
-    return stepper
+  let last: Opened | undefined
+  // Asked twice of each record: the second time it is at hand.
+  const opened = (kind: string, record: string): Opened => {
+    if (last?.record !== record || last.module.kind !== kind) last = open(kind, record)
+    return last
+  }
+  const open = (kind: string, record: string): Opened => {
+    let stepper = steppers.get(kind)
+    if (stepper === undefined) {
+      const module = modules[kind as ActorKind]
+      if (module === undefined) throw new Error(`there is no machine of kind ${kind}`)
+      stepper = new Stepper(module)
+      steppers.set(kind, stepper)
+    }
+    return { record, module: stepper.module, snapshot: decodeRecord(stepper, record).snapshot }
   }
   return {
     eventId(text) {
       const event = parseEventText(text)
       // Imported events keep the ids of the engine that they are from, which may hash differently.
-      return event.by?.id === IMPORTER.id ? undefined : eventId(event as Parameters<typeof eventId>[0])
+      return isImported(event) ? undefined : eventId(event as Parameters<typeof eventId>[0])
     },
     terms(kind, _id, record) {
-      const stepper = stepperOf(kind)
-      return stepper.module.terms(decodeRecord(stepper, record).snapshot)
+      const { module, snapshot } = opened(kind, record)
+      return snapshot.value === 'absent' ? [] : module.terms(snapshot)
+    },
+    asserts,
+    witness(kind, _id, record) {
+      const { module, snapshot } = opened(kind, record)
+      return snapshot.value === 'absent' ? undefined : witnessOf(module, snapshot)
+    },
+  }
+}
+
+function asserts(text: string): Assertion | undefined {
+  const module = statedBy.get(EVENT_TYPE.exec(text)?.[1] ?? '')
+  if (module === undefined) return undefined
+  const event = parseEventText(text)
+  // History of another home: it drives nothing here, and asserts nothing of what is here.
+  if (isImported(event)) return undefined
+  const { testimony, kind } = module
+  const id = String((event.payload as Record<string, unknown>)[testimony.idMember])
+  const spokenOf = testimony.aspects(event)
+  return {
+    kind,
+    id,
+    creates: spokenOf.includes('creation'),
+    aspects: spokenOf.map((aspect) => ASPECTS.indexOf(aspect)),
+  }
+}
+
+function witnessOf({ testimony }: MachineModule, snapshot: ActorRecord['snapshot']): Witness {
+  const held = testimony.held(snapshot)
+  return {
+    madeAt: testimony.madeAt(snapshot.context),
+    differences(text, aspects) {
+      const event = parseEventText(text)
+      return aspects.flatMap((aspect) => differences(testimony.claims(ASPECTS[aspect]!, event), held))
     },
   }
 }

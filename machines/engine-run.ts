@@ -18,6 +18,7 @@ import {
   type Term,
   type Throttle,
 } from './machine.ts'
+import { members, type Testimony } from './testimony.ts'
 
 interface EngineRunContext {
   readonly id: string
@@ -247,6 +248,35 @@ function document({ value, context }: SnapshotOf<EngineRunContext>): EngineRun {
   }
 }
 
+/** That it was closed is stated only where it was opened and closed in one; else its run request's events say so. */
+const testimony: Testimony<EngineRunContext> = {
+  idMember: 'engine_run_id',
+  types: new Set(['engine_run_opened', 'trace_summary_recorded', 'evidence_observed']),
+  aspects: ({ event_type }) => {
+    if (event_type === 'engine_run_opened') return ['creation', 'state']
+    return event_type === 'evidence_observed' ? ['terms'] : ['state']
+  },
+  claims: (aspect, event) => {
+    const { event_type, project, throttle, trace_id, payload } = event
+    if (aspect === 'creation')
+      return { project, throttle, trace_id, ...members(payload, 'run_request_id', 'runner_id') }
+    if (aspect === 'terms') return { last_observation: payload.observation_id, last_result: payload.result }
+    const summary = event_type === 'trace_summary_recorded' ? { summarized: true } : {}
+    return { ...summary, ...(payload.state === 'closed' ? { closed: true } : {}) }
+  },
+  held: ({ value, context }) => {
+    const last = context.evidence.at(-1)
+    return {
+      ...members(context, 'project', 'throttle', 'trace_id', 'run_request_id', 'runner_id'),
+      last_observation: last?.id,
+      last_result: last?.result,
+      summarized: context.trace_summary !== undefined,
+      closed: value === 'closed',
+    }
+  },
+  madeAt: ({ opened_at }) => opened_at,
+}
+
 export const engineRunModule: MachineModule<EngineRunContext, EngineRunBody> = {
   kind: 'engine_run',
   version: 1,
@@ -260,5 +290,6 @@ export const engineRunModule: MachineModule<EngineRunContext, EngineRunBody> = {
   retirement: { index: 'all', values: [''], at: ({ context }) => context.closed_at },
   deadlineStates: [],
   deadlines: () => [],
+  testimony,
   document,
 }

@@ -22,6 +22,7 @@ import {
   type SnapshotOf,
   type Term,
 } from './machine.ts'
+import { members, type Testimony } from './testimony.ts'
 
 /** The sections as they were given, with the throttle that holds when none was: what the digest covers. */
 type BriefSections = FormationBriefCreate & { readonly throttle: 'full' | 'dry_run' }
@@ -131,6 +132,20 @@ function document({ value, context }: SnapshotOf<FormationBriefContext>): Format
   }
 }
 
+const testimony: Testimony<FormationBriefContext> = {
+  idMember: 'formation_brief_id',
+  types: new Set(['formation_brief_created']),
+  aspects: () => ['creation', 'state'],
+  claims: (aspect, { project, payload }) =>
+    aspect === 'state' ? members(payload, 'state', 'version', 'digest') : { project, throttle: payload.throttle },
+  held: ({ value, context }) => ({
+    state: value,
+    ...members(context, 'project', 'version', 'digest'),
+    throttle: context.sections.throttle,
+  }),
+  madeAt: ({ created_at }) => created_at,
+}
+
 export const formationBriefModule: MachineModule<FormationBriefContext, FormationBriefBody> = {
   kind: 'formation_brief',
   version: 1,
@@ -143,5 +158,6 @@ export const formationBriefModule: MachineModule<FormationBriefContext, Formatio
   terms,
   deadlineStates: [],
   deadlines: () => [],
+  testimony,
   document,
 }

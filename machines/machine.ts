@@ -7,6 +7,7 @@
  */
 import type { AnyStateMachine } from 'xstate'
 import type { PreparedEvent } from './events/envelope.ts'
+import type { Testimony } from './testimony.ts'
 
 /** Every kind of actor there is; one file of `machines/` each. */
 export const ACTOR_KINDS = ['project', 'runner', 'run_request', 'engine_run', 'formation_brief', 'token'] as const
@@ -172,6 +173,8 @@ export interface MachineModule<C = any, M extends MessageBody = any> {
   readonly deadlineStates: readonly string[]
   /** The deadlines that hold in this snapshot. */
   deadlines(snapshot: SnapshotOf<C>, lengths: DeadlineLengths): readonly Deadline[]
+  /** What the facts that the actor states of itself assert: held against its snapshots by `verify`. */
+  readonly testimony: Testimony<C>
   /** Absent: entities of this kind are kept for ever. */
   readonly retirement?: Retirement
   /** The resource as it is served, without what only the running service knows (presence, lease end). */

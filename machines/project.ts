@@ -25,6 +25,7 @@ import {
   type SnapshotOf,
   type Term,
 } from './machine.ts'
+import { members, type Testimony } from './testimony.ts'
 
 interface ProjectContext {
   readonly id: string
@@ -233,6 +234,16 @@ function document({ value, context }: SnapshotOf<ProjectContext>): Project {
   }
 }
 
+const testimony: Testimony<ProjectContext> = {
+  idMember: 'project_id',
+  types: new Set(['project_created', 'project_updated']),
+  aspects: ({ event_type }) => (event_type === 'project_created' ? ['creation', 'state'] : ['state']),
+  claims: (aspect, { project, payload }) =>
+    aspect === 'creation' ? { key: project } : members(payload, 'state', 'key', 'name', 'repository'),
+  held: ({ value, context }) => ({ state: value, ...members(context, 'key', 'name', 'repository') }),
+  madeAt: ({ created_at }) => created_at,
+}
+
 export const projectModule: MachineModule<ProjectContext, ProjectBody> = {
   kind: 'project',
   version: 1,
@@ -245,5 +256,6 @@ export const projectModule: MachineModule<ProjectContext, ProjectBody> = {
   terms,
   deadlineStates: [],
   deadlines: () => [],
+  testimony,
   document,
 }

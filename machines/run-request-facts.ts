@@ -5,6 +5,7 @@
  */
 import type { Fact, OwnFact } from './machine.ts'
 import type { Of, RunRequestContext, RunRequestMessage } from './run-request-context.ts'
+import { retry } from './run-request-moves.ts'
 import { failureOf } from './run-request-rules.ts'
 
 /** The attempt of `offered` to `lost` is the one that holds, of `requeued` and `released` the one that will be offered. */
@@ -84,17 +85,21 @@ export const facts = {
     type: 'run_request_requeued',
     payload: { attempt: c.attempt, reason: reasonOf(message), run_request_id: c.id, state: 'queued' },
   }),
-  retried: (c: RunRequestContext, message: RunRequestMessage): OwnFact => ({
-    type: 'run_request_requeued',
-    payload: {
-      attempt: c.attempt,
-      ...failureOf(c, message),
-      not_before: c.not_before,
-      reason: 'it failed, and its retry policy runs it again',
-      run_request_id: c.id,
-      state: 'queued',
-    },
-  }),
+  /** Told before the move, which forgets why it is made. */
+  retried: (c: RunRequestContext, message: RunRequestMessage): OwnFact => {
+    const { attempt, not_before } = retry(c, message)
+    return {
+      type: 'run_request_requeued',
+      payload: {
+        attempt,
+        ...failureOf(c, message),
+        not_before,
+        reason: 'it failed, and its retry policy runs it again',
+        run_request_id: c.id,
+        state: 'queued',
+      },
+    }
+  },
   released: (c: RunRequestContext, message: RunRequestMessage): OwnFact => ({
     type: 'run_request_released',
     payload: {

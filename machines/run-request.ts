@@ -9,6 +9,7 @@ import type { Of, RunRequestBody, RunRequestContext, RunRequestMessage } from '.
 import { facts, recorded } from './run-request-facts.ts'
 import * as moves from './run-request-moves.ts'
 import * as rules from './run-request-rules.ts'
+import { runRequestTestimony } from './run-request-testimony.ts'
 import { deadlineStates, deadlines, document, envelope, retirement, terms } from './run-request-view.ts'
 
 interface Step {
@@ -349,6 +350,7 @@ export const runRequestModule: MachineModule<RunRequestContext, RunRequestBody> 
   refusal: rules.refusal,
   envelope,
   terms,
+  testimony: runRequestTestimony,
   retirement,
   deadlineStates,
   deadlines,

@@ -24,6 +24,7 @@ import {
   type SnapshotOf,
   type Term,
 } from './machine.ts'
+import { members, type Testimony } from './testimony.ts'
 
 /** How long a rotated credential is still taken. Milliseconds: ten minutes. */
 const ROTATION_OVERLAP_MS = 600_000
@@ -333,6 +334,28 @@ function document({ value, context }: SnapshotOf<RunnerContext>): Runner {
   }
 }
 
+/** A change of credentials or of session says nothing of the terms. */
+const testimony: Testimony<RunnerContext> = {
+  idMember: 'runner_id',
+  types: new Set(['runner_registered', 'runner_updated', 'runner_removed', 'runner_online', 'runner_offline']),
+  aspects: ({ event_type, payload }) => {
+    if (event_type === 'runner_registered') return ['creation', 'state', 'terms']
+    if (event_type === 'runner_updated') return payload.labels === undefined ? ['state'] : ['state', 'terms']
+    return ['state', 'presence']
+  },
+  claims: (aspect, { payload }) => {
+    if (aspect === 'state') return { state: payload.state }
+    if (aspect === 'terms') return members(payload, ...SETTABLE)
+    return aspect === 'presence' ? { online: payload.presence === 'online' } : {}
+  },
+  held: ({ value, context }) => ({
+    state: value,
+    ...members(context, ...SETTABLE),
+    online: context.internal.online,
+  }),
+  madeAt: ({ created_at }) => created_at,
+}
+
 export const runnerModule: MachineModule<RunnerContext, RunnerBody> = {
   kind: 'runner',
   version: 1,
@@ -345,5 +368,6 @@ export const runnerModule: MachineModule<RunnerContext, RunnerBody> = {
   terms,
   deadlineStates: [],
   deadlines: () => [],
+  testimony,
   document,
 }

@@ -23,6 +23,7 @@ import {
   type SnapshotOf,
   type Term,
 } from './machine.ts'
+import { members, type Testimony } from './testimony.ts'
 
 export interface TokenContext {
   readonly id: string
@@ -158,6 +159,18 @@ function document({ value, context }: SnapshotOf<TokenContext>): Token {
   }
 }
 
+const GIVEN = ['name', 'roles', 'rights', 'projects', 'expires_at'] as const
+
+const testimony: Testimony<TokenContext> = {
+  idMember: 'token_id',
+  types: new Set(['token_created', 'token_revoked']),
+  aspects: ({ event_type }) => (event_type === 'token_created' ? ['creation', 'state'] : ['state']),
+  claims: (aspect, { payload }) =>
+    aspect === 'creation' ? members(payload, ...GIVEN) : members(payload, 'state', 'name'),
+  held: ({ value, context }) => ({ state: value, ...members(context, ...GIVEN) }),
+  madeAt: ({ created_at }) => created_at,
+}
+
 export const tokenModule: MachineModule<TokenContext, TokenBody> = {
   kind: 'token',
   version: 1,
@@ -170,5 +183,6 @@ export const tokenModule: MachineModule<TokenContext, TokenBody> = {
   terms,
   deadlineStates: [],
   deadlines: () => [],
+  testimony,
   document,
 }

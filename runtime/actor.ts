@@ -127,7 +127,8 @@ export class ActorTable {
     if (record === undefined) return false
     actor.record = record
     actor.committed = record
-    actor.terms = record.version === 0 ? NO_TERMS : actor.stepper.module.terms(record.snapshot)
+    // One that never was may still have a record: of a message that it refused.
+    actor.terms = record.snapshot.value === 'absent' ? NO_TERMS : actor.stepper.module.terms(record.snapshot)
     return true
   }
 

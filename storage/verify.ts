@@ -5,6 +5,7 @@
  * it works beside a running service.
  */
 import type { Term } from '../machines/machine.ts'
+import { Assertions } from './assertions.ts'
 import { CorruptRow } from './checked-text.ts'
 import {
   type Environments,
@@ -18,6 +19,7 @@ import {
   type ReadTransaction,
 } from './environments.ts'
 import { assertSchema } from './event-log.ts'
+import { Findings, type VerifyHooks, type VerifyReport } from './findings.ts'
 import { Fingerprint } from './fingerprint.ts'
 import { unpackChunk } from './history-chunk.ts'
 import { assertWhole } from './home-checks.ts'
@@ -27,30 +29,6 @@ import { openEnvironments } from './lmdb-environments.ts'
 import { paced } from './paced.ts'
 import { eventIdKey, termKey } from './view.ts'
 
-export interface Finding {
-  readonly code: string
-  /** The row that is wrong: `event 17`, `run_request runreq_...`. */
-  readonly where: string
-  readonly detail: string
-}
-
-/** What storage does not know by itself. */
-export interface VerifyHooks {
-  /** The id that the event's own content gives; undefined where another engine chose it. */
-  eventId?(text: string): string | undefined
-  /** The terms that a record is listed under. Throws when the record cannot be read. */
-  terms?(kind: string, id: string, record: string): readonly Term[]
-}
-
-export interface VerifyReport {
-  readonly findings: readonly Finding[]
-  /** Findings beyond the first 1,000 are only counted. */
-  readonly findingsCount: number
-  readonly events: number
-  readonly entities: number
-}
-
-const FINDINGS_MAX = 1_000
 /** Events that one step of retention removes. */
 const BELOW_FLOOR_MAX = 1_000
 
@@ -83,8 +61,9 @@ class Verification {
   /** Never given to a range as they are: lmdb-js writes into the options of a range. */
   readonly #ofView: { readonly transaction: ReadTransaction }
   readonly #ofLog: { readonly transaction: ReadTransaction }
-  readonly #findings: Finding[] = []
-  #findingsCount = 0
+  readonly #findings = new Findings()
+  /** Undefined until the events' turn. */
+  #assertions: Assertions | undefined
   #events = 0
   #entities = 0
   #floor = 1
@@ -119,12 +98,8 @@ class Verification {
       this.#ofView.transaction.done()
       this.#ofLog.transaction.done()
     }
-    return {
-      findings: this.#findings,
-      findingsCount: this.#findingsCount,
-      events: this.#events,
-      entities: this.#entities,
-    }
+    const { all, count } = this.#findings
+    return { findings: all, findingsCount: count, events: this.#events, entities: this.#entities }
   }
 
   /** Damage that ends the reading of one database does not hide what is in the others. */
@@ -137,8 +112,7 @@ class Verification {
   }
 
   #find(code: string, where: string, detail: string): void {
-    this.#findingsCount += 1
-    if (this.#findings.length < FINDINGS_MAX) this.#findings.push({ code, where, detail })
+    this.#findings.add(code, where, detail)
   }
 
   #heads(): void {
@@ -172,6 +146,8 @@ class Verification {
 
   async #eventRows(): Promise<void> {
     let expected = this.#floor
+    const text = (sequence: number) => this.#textOf(sequence)
+    this.#assertions = new Assertions({ hooks: this.#hooks, findings: this.#findings, floor: this.#floor, text })
     for await (const sequence of paced(this.#log.events.getKeys({ ...this.#ofLog, start: this.#floor }))) {
       this.#events += 1
       if (sequence !== expected) this.#find('hole', `event ${expected}`, `the next one is ${sequence}`)
@@ -195,6 +171,7 @@ class Verification {
     if (sequence > this.#marker.sequence) return
     this.#idsWanted.add(`${idKeyOf(identity).join('\n')}\n${sequence}`)
     for (const [of, id] of historiesOf(identity)) this.#historiesWanted.add(`${of}\n${keyPart(id)}\n${sequence}`)
+    this.#assertions?.event(sequence, text)
   }
 
   /** Event ids, and the events once more where they do not agree. */
@@ -269,8 +246,16 @@ class Verification {
 
   #identity(sequence: number): EventIdentity | undefined {
     try {
-      const text = this.#log.events.get(sequence, this.#ofLog)
+      const text = this.#textOf(sequence)
       return text === undefined ? undefined : identityOf(text)
+    } catch {
+      return undefined
+    }
+  }
+
+  #textOf(sequence: number): string | undefined {
+    try {
+      return this.#log.events.get(sequence, this.#ofLog)
     } catch {
       return undefined
     }
@@ -291,6 +276,7 @@ class Verification {
       const [kind, id] = key as [string, string]
       try {
         JSON.parse(value)
+        this.#assertions?.record(kind, id, value)
         for (const term of this.#hooks.terms?.(kind, id, value) ?? []) {
           this.#rowsWanted.add(termKey(kind, term, id).join('\n'))
         }
@@ -298,6 +284,7 @@ class Verification {
         this.#find('record_unreadable', `${kind} ${id}`, (error as Error).message)
       }
     }
+    this.#assertions?.rest()
   }
 
   /** List rows against the counts and, where they do not agree with what the records say, one by one. */

@@ -15,6 +15,7 @@ import type {
   SendParams,
   SnapshotOf,
 } from '../../machines/machine.ts'
+import { ASPECTS, differences, type StatedFact } from '../../machines/testimony.ts'
 import { type Outcome, Stepper } from '../../runtime/stepper.ts'
 
 /** Where a test's snapshots are kept, whatever folder it was compiled to. Absolute: tap does not find it else. */
@@ -77,6 +78,23 @@ function assertFact(fact: Fact, where: string): void {
   deepStrictEqual(validatePayload(fact.type, JSON.parse(JSON.stringify(fact.payload))), [], `${fact.type} of ${where}`)
 }
 
+/** What the step's own facts assert is what the snapshot has after it: the newest fact of each aspect holds. */
+function assertTestimony({ testimony, envelope, kind }: MachineModule, facts: readonly Fact[], after: SnapshotOf<any>) {
+  const held = testimony.held(after)
+  for (const aspect of ASPECTS) {
+    const told = facts.flatMap((fact) => ('recorded' in fact ? [] : [fact as Fact & { readonly payload: object }]))
+    const stated = told
+      .map(({ type, payload }) => ({ ...envelope(after.context), event_type: type, payload }) as StatedFact)
+      .findLast((fact) => testimony.types.has(fact.event_type) && testimony.aspects(fact).includes(aspect))
+    if (stated === undefined) continue
+    deepStrictEqual(differences(testimony.claims(aspect, stated), held), [], `${stated.event_type} of a ${kind}`)
+  }
+  for (const fact of facts) {
+    if ('recorded' in fact) continue
+    deepStrictEqual(testimony.types.has(fact.type), true, `${fact.type} asserts nothing`)
+  }
+}
+
 /** One message, as the runtime takes it. */
 export function step(module: MachineModule, snapshot: SnapshotOf<any>, message: Message<any>): Stepped {
   const repeat = module.repeats(snapshot, message)
@@ -105,6 +123,7 @@ export function step(module: MachineModule, snapshot: SnapshotOf<any>, message: 
   }
   assertSameInTheTable(module, snapshot, message, { value: taken.value, context: taken.context, ...asked })
   for (const fact of asked.facts) assertFact(fact, `${message.type} in ${snapshot.value}`)
+  assertTestimony(module, asked.facts, taken)
   return { snapshot: taken, ...asked }
 }
 

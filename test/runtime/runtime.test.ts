@@ -261,6 +261,20 @@ t.test('a message to an actor that refuses it is used up all the same', async (t
   t.equal(runtime.read({ kind: 'project', id: 'nobody' }), undefined)
 })
 
+t.test('what never was has a record of the message that it refused, and can be made after that', (t) => {
+  const journal = new MemoryJournal()
+  const first = open({ journal })
+  first.say('a', create('a'))
+  first.say('a', { type: 'tell', to: 'late', text: 'too early' })
+  const terms: MachineModule['terms'] = (snapshot) => {
+    t.not(snapshot.value, 'absent', 'an entity that is not there stands in no list')
+    return toyModule.terms(snapshot)
+  }
+  const { say } = open({ journal, modules: { ...modules, project: { ...toyModule, terms } } })
+  t.match(say('late', create('late')), { ok: true, snapshot: { value: 'on' } })
+  t.end()
+})
+
 t.test('a durable timer fires at its time, once, also when the service was down', async (t) => {
   const journal = new MemoryJournal()
   const nature = new TurnedNature()

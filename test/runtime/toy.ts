@@ -125,5 +125,13 @@ export const toyModule: MachineModule<ToyContext, ToyMessage> = {
     value === 'dozing'
       ? [{ name: 'lease', key: context.id, afterMs: leaseMs, renews: true, message: { type: 'overslept' } }]
       : [],
+  testimony: {
+    idMember: 'id',
+    types: new Set(),
+    aspects: () => [],
+    claims: () => ({}),
+    held: () => ({}),
+    madeAt: () => '',
+  },
   document: ({ context }) => context,
 }
