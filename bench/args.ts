@@ -51,10 +51,11 @@ function parse(given: readonly string[]) {
   })
 }
 
-export function usage(questions: readonly { readonly name: string; readonly asks: string }[]): string {
+/** @param script as `npm run` knows it. */
+export function usage(script: string, questions: readonly { readonly name: string; readonly asks: string }[]): string {
   const width = Math.max(...questions.map(({ name }) => name.length))
   return [
-    'Usage: npm run bench -- [question...] [--quick] [--profile] [--list]',
+    `Usage: npm run ${script} -- [question...] [--quick] [--profile] [--list]`,
     '',
     ...questions.map(({ name, asks }) => `  ${name.padEnd(width)}  ${asks}`),
     '',

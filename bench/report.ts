@@ -2,9 +2,9 @@
  * The two forms of the answers: a table to read and a JSON file to keep. Both say on what machine.
  */
 import { execFileSync } from 'node:child_process'
-import { mkdirSync, statfsSync, writeFileSync } from 'node:fs'
+import { statfsSync } from 'node:fs'
 import { cpus, release, totalmem } from 'node:os'
-import { join } from 'node:path'
+import { writeJson } from './command.ts'
 import { type Finding, verdict } from './question.ts'
 
 export interface Answered {
@@ -91,14 +91,10 @@ export function machine(directory: string): Record<string, string | number> {
   }
 }
 
-/** @returns the file's path. */
-export function writeResults(directory: string, about: object, answered: readonly Answered[]): string {
-  mkdirSync(directory, { recursive: true })
-  const path = join(directory, `${new Date().toISOString().replaceAll(':', '-').slice(0, 19)}.json`)
+export function writeResults(path: string, about: object, answered: readonly Answered[]): void {
   const answers = answered.map((answer) => ({
     ...answer,
     findings: answer.findings.map((finding) => ({ ...finding, verdict: verdict(finding) })),
   }))
-  writeFileSync(path, `${JSON.stringify({ about, answers }, undefined, 2)}\n`)
-  return path
+  writeJson(path, { about, answers })
 }

@@ -2,7 +2,7 @@
  * Temporary homes on a real disk. A flush to memory costs nothing, so a benchmark of durable calls on a tmpfs
  * would be a lie: such a directory is refused and one beside the build is taken instead.
  */
-import { mkdirSync, mkdtempSync, rmSync, statfsSync } from 'node:fs'
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, statfsSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -23,6 +23,11 @@ export class Scratch {
     const home = join(this.root, `home-${++this.#homes}`)
     mkdirSync(home)
     return home
+  }
+
+  /** Let another user's process reach the homes in it: PostgreSQL does not run as root. */
+  admitOthers(): void {
+    chmodSync(this.root, 0o711)
   }
 
   remove(directory: string): void {

@@ -5,6 +5,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { BadArguments } from './args.ts'
 import { Child } from './child.ts'
 import { createBody, RUN_BODIES } from './load-scripts.ts'
 import { Connection, eachOn, type Target, targetOf } from './wire.ts'
@@ -20,42 +21,20 @@ export interface RunnerAccess {
 /** Run requests made for setup get serial numbers of their own. */
 let setupSerial = 9_000_000_000_000_000
 
-export function serviceIsBuilt(): boolean {
-  return existsSync(fileURLToPath(new URL(MAIN, import.meta.url)))
+/** Throws BadArguments where the service is not built. */
+export function requireService(): void {
+  if (existsSync(fileURLToPath(new URL(MAIN, import.meta.url)))) return
+  throw new BadArguments('the service is not built: npm run build')
 }
 
-export class Service {
-  readonly child: Child
+/** A running service as an administrator reaches it. */
+export class Endpoint {
   readonly target: Target
   readonly token: string
-  /** From the start of the process to its first line. */
-  readonly startMs: number
 
-  private constructor(child: Child, target: Target, token: string, startMs: number) {
-    this.child = child
+  constructor(target: Target, token: string) {
     this.target = target
     this.token = token
-    this.startMs = startMs
-  }
-
-  static async start(home: string): Promise<Service> {
-    const from = performance.now()
-    const child = new Child(MAIN, {
-      arguments: ['serve'],
-      environment: { ENGINE_HOME: home, ENGINE_PORT: '0', ENGINE_HOST: '127.0.0.1', ENGINE_LOG_LEVEL: 'warn' },
-      errorFile: join(home, 'bench-stderr.log'),
-    })
-    let line: Record<string, any>
-    try {
-      line = await child.firstLine
-    } catch (failure) {
-      const log = join(home, 'bench-stderr.log')
-      const said = existsSync(log) ? readFileSync(log, 'utf8').slice(-2_000) : ''
-      throw new Error(`the service did not start: ${(failure as Error).message}\n${said}`)
-    }
-    const startMs = performance.now() - from
-    const token = readFileSync(line.admin_token_file, 'utf8').trim()
-    return new Service(child, targetOf(line.listening), token, startMs)
   }
 
   async createProject(key: string): Promise<void> {
@@ -120,15 +99,48 @@ export class Service {
     return JSON.stringify(page.items[0])
   }
 
-  stop(): Promise<void> {
-    return this.child.stop()
-  }
-
   async #ask(method: string, path: string, token: string, body?: object): Promise<any> {
     const connection = await Connection.open(this.target)
     const answer = await ask(connection, method, path, token, body)
     connection.close()
     return answer
+  }
+}
+
+export class Service extends Endpoint {
+  readonly child: Child
+  /** From the start of the process to its first line. */
+  readonly startMs: number
+
+  private constructor(child: Child, target: Target, token: string, startMs: number) {
+    super(target, token)
+    this.child = child
+    this.startMs = startMs
+  }
+
+  /** @param flags further flags of `intendant serve`. */
+  static async start(home: string, flags: readonly string[] = []): Promise<Service> {
+    const from = performance.now()
+    const child = new Child(MAIN, {
+      arguments: ['serve', ...flags],
+      environment: { ENGINE_HOME: home, ENGINE_PORT: '0', ENGINE_HOST: '127.0.0.1', ENGINE_LOG_LEVEL: 'warn' },
+      errorFile: join(home, 'bench-stderr.log'),
+    })
+    let line: Record<string, any>
+    try {
+      line = await child.firstLine
+    } catch (failure) {
+      const log = join(home, 'bench-stderr.log')
+      const said = existsSync(log) ? readFileSync(log, 'utf8').slice(-2_000) : ''
+      throw new Error(`the service did not start: ${(failure as Error).message}\n${said}`)
+    }
+    const startMs = performance.now() - from
+    const token = readFileSync(line.admin_token_file, 'utf8').trim()
+    return new Service(child, targetOf(line.listening), token, startMs)
+  }
+
+  stop(): Promise<void> {
+    return this.child.stop()
   }
 }
 

@@ -24,7 +24,7 @@ t.test('an unknown question or flag is refused and named', async (t) => {
 })
 
 t.test('the usage names every question once', async (t) => {
-  const text = usage(questions)
+  const text = usage('bench', questions)
   for (const { name, asks } of questions) t.match(text, new RegExp(`^ {2}${name} +${asks.slice(0, 20)}`, 'm'))
   t.equal(new Set(questions.map(({ name }) => name)).size, questions.length)
 })

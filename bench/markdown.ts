@@ -1,0 +1,21 @@
+/** Markdown that can be pasted into a document as it stands, and read as plain text before that. */
+
+/** A table; columns whose cells are all numbers stand right. */
+export function markdownTable(header: readonly string[], rows: readonly (readonly string[])[]): string {
+  const safe = (cell: string): string => cell.replaceAll('|', '\\|').replaceAll('\n', ' ')
+  const cells = [header, ...rows].map((row) => header.map((_, column) => safe(row[column] ?? '')))
+  const widths = header.map((_, column) => Math.max(3, ...cells.map((row) => row[column]!.length)))
+  const isRight = header.map((_, column) => rows.every((row) => /^[\d<>±.,% -]*$/.test(row[column] ?? '')))
+  const line = (row: readonly string[]): string =>
+    `| ${row.map((cell, at) => (isRight[at] ? cell.padStart(widths[at]!) : cell.padEnd(widths[at]!))).join(' | ')} |`
+  const rule = widths.map((width, at) => (isRight[at] ? `${'-'.repeat(width - 1)}:` : '-'.repeat(width)))
+  return [line(cells[0]!), `| ${rule.join(' | ')} |`, ...cells.slice(1).map(line)].join('\n')
+}
+
+/** The line under each table: on what machine, when, from which commit. */
+export function provenance(about: Readonly<Record<string, unknown>>): string {
+  const { cpu, cores, memoryBytes, kernel, node, commit, at, quick } = about
+  const gigabytes = Math.round(Number(memoryBytes) / 2 ** 30)
+  const size = quick === true ? ', `--quick`' : ''
+  return `${cores} cores (${cpu}), ${gigabytes} GiB, Linux ${kernel}, Node.js ${node}; commit ${commit}, ${String(at).slice(0, 10)}${size}.`
+}

@@ -1,0 +1,27 @@
+/**
+ * pg-boss by its three calls: its own `work` looks for jobs every half second at best, which would measure that
+ * pause.
+ */
+import PgBoss from 'pg-boss'
+import type { Open } from '../driver.ts'
+import { poolSize } from '../pool.ts'
+
+const QUEUE = 'work'
+
+export const pgBoss: Open = async (address, clients) => {
+  const { host, port, user, database } = address as Record<string, any>
+  // Maintenance beside the measured calls would count against it.
+  const quiet = { supervise: false, schedule: false }
+  const boss = new PgBoss({ host, port, user, database, max: poolSize(clients), ...quiet })
+  await boss.start()
+  await boss.createQueue(QUEUE)
+  return {
+    cycle: async (_client, job) => {
+      await boss.send(QUEUE, job)
+      let [taken] = await boss.fetch(QUEUE)
+      while (taken === undefined) [taken] = await boss.fetch(QUEUE)
+      await boss.complete(QUEUE, taken.id)
+    },
+    close: () => boss.stop({ graceful: false, close: true, wait: true }),
+  }
+}

@@ -1,0 +1,140 @@
+/** What was measured of the peers, as Markdown: one table of all, the goals, and the plain words. */
+import { markdownTable } from '../markdown.ts'
+import { type Bar, type Finding, verdict } from '../question.ts'
+import { number } from '../report.ts'
+import { median, medianOfRatios } from '../statistics.ts'
+import type { PeerResult } from './client.ts'
+
+export interface Measured {
+  readonly name: string
+  readonly server: string
+  readonly version: string
+  readonly setting: string
+  readonly usage: string
+  readonly bar?: Bar
+  /** Results of each round, by the number of clients. A round that failed has none. */
+  readonly rounds: Readonly<Record<number, readonly (PeerResult | undefined)[]>>
+  /** Flushes a cycle, by the number of clients; absent: not counted. */
+  readonly flushes: Readonly<Record<number, number>>
+  readonly failure?: string
+}
+
+/** The number of clients at which costs are compared and goals are set. */
+export const MANY = 64
+/** Fewer flushes a cycle than this by a lone client: it was answered before anything was on disk. */
+const FLUSHES_MIN = 0.5
+
+function taken(system: Measured, clients: number): readonly PeerResult[] {
+  return (system.rounds[clients] ?? []).filter((result) => result !== undefined)
+}
+
+function medianOf(system: Measured, clients: number, read: (result: PeerResult) => number): number {
+  return median(taken(system, clients).map(read))
+}
+
+export function rate(system: Measured, clients: number): number {
+  return medianOf(system, clients, (result) => result.cyclesPerSecond)
+}
+
+/** Median, and how far the rounds lay apart. */
+function rateCell(system: Measured, clients: number): string {
+  const rates = taken(system, clients).map((result) => result.cyclesPerSecond)
+  if (rates.length === 0) return '-'
+  return `${number(median(rates))} (${number(Math.min(...rates))} to ${number(Math.max(...rates))})`
+}
+
+/** Our rate over theirs, round by round: only what ran in the same minute is compared. */
+export function ratio(ours: Measured, theirs: Measured, clients: number): number {
+  const pairs = (ours.rounds[clients] ?? []).map((own, round) => [own, theirs.rounds[clients]?.[round]] as const)
+  const both = pairs.filter(([own, other]) => own !== undefined && other !== undefined)
+  return medianOfRatios(
+    both.map(([own]) => own!.cyclesPerSecond),
+    both.map(([, other]) => other!.cyclesPerSecond),
+  )
+}
+
+/** What must be said of its durability beside the number. */
+export function plainWord(system: Measured): string {
+  const alone = system.flushes[1]
+  if (alone === undefined) return 'flushes not counted'
+  if (alone < 0.05) return '**does not flush before it answers**'
+  if (alone < FLUSHES_MIN) return '**answers mostly before it flushes**'
+  if (alone < 1.5) return 'flushes one of the three steps'
+  if (alone < 2.5) return 'flushes two of the three steps'
+  return 'flushes each step'
+}
+
+export function mainTable(systems: readonly Measured[], clients: readonly number[]): string {
+  const header = [
+    'System',
+    ...clients.map((count) => (count === 1 ? '1 client, cycles/s' : `${count} clients`)),
+    `p50 / p99 ms (${MANY})`,
+    `server CPU, us a cycle (${MANY})`,
+    'client CPU',
+    `flushes a cycle (1 / ${MANY})`,
+    'durability, measured',
+    'version and setting',
+  ]
+  const rows = systems.map((system) => [
+    system.name,
+    ...clients.map((count) => (system.failure === undefined ? rateCell(system, count) : 'failed')),
+    `${number(medianOf(system, MANY, (r) => r.p50Ms))} / ${number(medianOf(system, MANY, (r) => r.p99Ms))}`,
+    number(medianOf(system, MANY, (r) => r.serverCpuUsPerCycle)),
+    number(medianOf(system, MANY, (r) => r.clientCpuUsPerCycle)),
+    [1, MANY].map((count) => flushCell(system.flushes[count])).join(' / '),
+    plainWord(system),
+    `${system.server} ${system.version}, ${system.setting}; ${system.usage}`,
+  ])
+  return markdownTable(header, rows)
+}
+
+function flushCell(flushes: number | undefined): string {
+  return flushes === undefined ? '-' : flushes.toFixed(2)
+}
+
+export function goalFindings(ours: Measured, others: readonly Measured[]): Finding[] {
+  return others
+    .filter((system) => system.bar !== undefined && system.failure === undefined)
+    .map((system) => ({
+      measure: `three-call cycle, ${MANY} clients, against ${system.name}`,
+      value: rate(ours, MANY),
+      unit: 'cycles/s',
+      limit: { what: system.name, value: rate(system, MANY) },
+      ratio: ratio(ours, system, MANY),
+      better: 'higher' as const,
+      bar: system.bar!,
+      note: plainWord(system),
+    }))
+}
+
+export function goalTable(findings: readonly Finding[]): string {
+  const rows = findings.map((finding) => [
+    `${finding.bar!.row}`,
+    finding.limit!.what,
+    number(finding.ratio!),
+    number(finding.bar!.floor),
+    number(finding.bar!.goal),
+    verdict(finding),
+    finding.note ?? '',
+  ])
+  return markdownTable(['Row', 'Ours over', 'ratio', 'floor', 'goal', 'reached', 'durability of the peer'], rows)
+}
+
+/** Who is faster than ours, at which number of clients; said whether it is on equal terms. */
+export function lostTo(ours: Measured, others: readonly Measured[], clients: readonly number[]): string[] {
+  const lines: string[] = []
+  for (const count of clients) {
+    const faster = others
+      .map((system) => ({ system, factor: 1 / ratio(ours, system, count) }))
+      .filter(({ factor }) => factor > 1)
+      .sort((a, b) => b.factor - a.factor)
+    const said = faster.map(
+      ({ system, factor }) => `${system.name} ${number(factor)} times (${plainWord(system).replaceAll('*', '')})`,
+    )
+    const who = count === 1 ? 'One client alone' : `${count} clients`
+    lines.push(
+      `- ${who}: ${said.length === 0 ? 'nobody is faster than ours' : `faster than ours: ${said.join('; ')}`}.`,
+    )
+  }
+  return lines
+}

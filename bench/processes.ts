@@ -1,0 +1,100 @@
+/**
+ * What the kernel says of a process and everything below it (Linux's /proc): the same clock for a server in any
+ * language. Reads are synchronous: they stand at the edges of a measured window.
+ */
+import { execFileSync } from 'node:child_process'
+import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
+
+export interface ProcessStat {
+  readonly pid: number
+  readonly parent: number
+  readonly name: string
+  /** User and system time of its threads and of its children that have ended, in clock ticks. */
+  readonly ticks: number
+}
+
+/** One line of /proc/PID/stat. The name stands in parentheses and may hold spaces and parentheses itself. */
+export function parseStat(line: string): ProcessStat {
+  const nameEnd = line.lastIndexOf(')')
+  const fields = line.slice(nameEnd + 2).split(' ')
+  const [utime, stime, cutime, cstime] = fields.slice(11, 15).map(Number)
+  return {
+    pid: Number.parseInt(line, 10),
+    parent: Number(fields[1]),
+    name: line.slice(line.indexOf('(') + 1, nameEnd),
+    ticks: utime! + stime! + cutime! + cstime!,
+  }
+}
+
+function all(): ProcessStat[] {
+  const found: ProcessStat[] = []
+  for (const entry of readdirSync('/proc')) {
+    if (!/^\d+$/.test(entry)) continue
+    const line = readOrNothing(`/proc/${entry}/stat`)
+    if (line !== undefined) found.push(parseStat(line))
+  }
+  return found
+}
+
+/** A process may end while it is looked at. */
+function readOrNothing(path: string): string | undefined {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch {
+    return undefined
+  }
+}
+
+/** The process and all that descend from it, parents first; empty when it has ended. */
+export function tree(root: number): ProcessStat[] {
+  const processes = all()
+  const found = processes.filter(({ pid }) => pid === root)
+  for (let at = 0; at < found.length; at++) found.push(...processes.filter(({ parent }) => parent === found[at]!.pid))
+  return found
+}
+
+let ticksPerSecond: number | undefined
+
+/** CPU time that the process and everything below it has used so far, milliseconds, in steps of ten. */
+export function cpuMs(root: number): number {
+  ticksPerSecond ??= Number(execFileSync('getconf', ['CLK_TCK'], { encoding: 'utf8' }))
+  return (tree(root).reduce((sum, { ticks }) => sum + ticks, 0) * 1000) / ticksPerSecond
+}
+
+const O_DSYNC = 0o10000
+const O_ACCMODE = 0o3
+
+/**
+ * Descriptors on which a write is a flush (opened with O_DSYNC or O_SYNC), by the id of each thread below `root`:
+ * a trace names threads.
+ */
+export function flushingDescriptors(root: number): Map<number, ReadonlySet<number>> {
+  const found = new Map<number, ReadonlySet<number>>()
+  for (const { pid } of tree(root)) {
+    const descriptors = new Set<number>()
+    for (const entry of entriesOf(`/proc/${pid}/fdinfo`)) {
+      const flags = /^flags:\s*([0-7]+)/m.exec(readOrNothing(`/proc/${pid}/fdinfo/${entry}`) ?? '')
+      const bits = flags === null ? 0 : Number.parseInt(flags[1]!, 8)
+      if ((bits & O_DSYNC) !== 0 && (bits & O_ACCMODE) !== 0) descriptors.add(Number(entry))
+    }
+    for (const thread of entriesOf(`/proc/${pid}/task`)) found.set(Number(thread), descriptors)
+  }
+  return found
+}
+
+function entriesOf(directory: string): string[] {
+  try {
+    return readdirSync(directory)
+  } catch {
+    return []
+  }
+}
+
+/** Whether /proc is there to be read. */
+export function kernelTells(): boolean {
+  try {
+    return readlinkSync('/proc/self') === String(process.pid)
+  } catch {
+    return false
+  }
+}
