@@ -1,6 +1,9 @@
 /**
  * The engine run: what one attempt of a run request did inside the engine, with its trace summary and the
  * evidence it left. Observations speak of the past, so both are taken in every state, also after the end.
+ *
+ * Most runs report neither: what there is to know of them stands in their run request (`run-request-view.ts`). So a run
+ * is an actor of its own from its first report on, or from the moment that its request leaves it for another.
  */
 import { assign, emit, enqueueActions, setup } from 'xstate'
 import { type EngineRun, OBSERVATIONS_A_RUN_MAX, type TraceSummary } from './documents/engine-run.ts'
@@ -20,7 +23,8 @@ import {
 } from './machine.ts'
 import { members, type Testimony } from './testimony.ts'
 
-interface EngineRunContext {
+/** What a run request knows of the engine run that it has. */
+export interface EngineRunIdentity {
   readonly id: string
   /** Key and id of the project. */
   readonly project: string
@@ -30,14 +34,20 @@ interface EngineRunContext {
   readonly runner_id: string
   readonly throttle: Throttle
   readonly trace_id: string
-  /** The state in which the run request left it. */
+  readonly span_id: string | null
+  readonly causation_id: string | null
+  readonly gather_id: string | null
+  readonly opened_at: string
+  /** The state in which the run request has left it, and when. */
   readonly outcome?: string
+  readonly closed_at?: string
+}
+
+interface EngineRunContext extends Omit<EngineRunIdentity, 'span_id' | 'causation_id' | 'gather_id'> {
   readonly trace_summary?: TraceSummary
   readonly trace_summary_by?: By | undefined
   readonly evidence: readonly EvidenceObservation[]
-  readonly opened_at: string
   readonly summarized_at?: string
-  readonly closed_at?: string
   readonly internal: {
     readonly span_id: string | null
     readonly causation_id: string | null
@@ -47,24 +57,12 @@ interface EngineRunContext {
   }
 }
 
-/** From the run request. With `outcome`, the run is over already. */
-interface OpenEngineRun extends MessageBody {
-  readonly type: 'open'
-  readonly id: string
-  readonly project: string
-  readonly project_id: string
-  readonly run_request_id: string
-  readonly attempt: number
-  readonly runner_id: string
-  readonly throttle: Throttle
-  readonly trace_id: string
-  readonly span_id?: string | null
-  readonly causation_id?: string | null
-  readonly gather_id?: string | null
-  readonly outcome?: string
+/** The message may be the first that is heard of the run: it says what the run is. */
+interface OfRun extends MessageBody {
+  readonly run: EngineRunIdentity
 }
 
-interface SummarizeTrace extends MessageBody {
+interface SummarizeTrace extends OfRun {
   readonly type: 'trace_summary'
   readonly summary: TraceSummary
   /** Hash of the body: tells the same post from another one. */
@@ -72,45 +70,36 @@ interface SummarizeTrace extends MessageBody {
 }
 
 /** Observations as posted, each with the id that the edge gave it; one whose id is known counts as recorded. */
-interface ObserveEvidence extends MessageBody {
+interface ObserveEvidence extends OfRun {
   readonly type: 'evidence'
   readonly observations: readonly Omit<EvidenceObservation, 'recorded_at'>[]
 }
 
-/** From the run request: it has ended, or goes on elsewhere. */
-interface CloseEngineRun extends MessageBody {
-  readonly type: 'close'
-  readonly run_request_id: string
+/** From the run request: it has settled, or goes on elsewhere. */
+interface EndEngineRun extends OfRun {
+  readonly type: 'end'
   readonly outcome: string
 }
 
-type EngineRunBody = OpenEngineRun | SummarizeTrace | ObserveEvidence | CloseEngineRun
+type EngineRunBody = SummarizeTrace | ObserveEvidence | EndEngineRun
 type EngineRunMessage = Message<EngineRunBody>
 type Of<T extends EngineRunBody['type']> = Message<Extract<EngineRunBody, { type: T }>>
 
-function opened(message: Of<'open'>): EngineRunContext {
-  const { id, project, project_id, run_request_id, attempt, runner_id, throttle, trace_id, at, outcome } = message
-  const { span_id = null, causation_id = null, gather_id = null } = message
-  return {
-    id,
-    project,
-    project_id,
-    run_request_id,
-    attempt,
-    runner_id,
-    throttle,
-    trace_id,
-    evidence: [],
-    opened_at: at,
-    ...(outcome === undefined ? {} : { outcome, closed_at: at }),
-    internal: { span_id, causation_id, gather_id },
-  }
+function begun({ run: { span_id, causation_id, gather_id, ...run } }: EngineRunMessage): EngineRunContext {
+  return { ...run, evidence: [], internal: { span_id, causation_id, gather_id } }
 }
 
 /** The observations that are not recorded yet. */
-function fresh({ evidence }: EngineRunContext, { observations }: Of<'evidence'>): Of<'evidence'>['observations'] {
+function fresh(
+  { evidence = [] }: Partial<EngineRunContext>,
+  { observations }: Of<'evidence'>,
+): Of<'evidence'>['observations'] {
   const known = new Set(evidence.map(({ id }) => id))
   return observations.filter(({ id }) => !known.has(id))
+}
+
+function hasRoom(evidence: EngineRunContext['evidence'], message: Of<'evidence'>): boolean {
+  return evidence.length + fresh({ evidence }, message).length <= OBSERVATIONS_A_RUN_MAX
 }
 
 function observed(engineRunId: string, observation: Omit<EvidenceObservation, 'recorded_at'>): Fact {
@@ -121,10 +110,9 @@ function observed(engineRunId: string, observation: Omit<EvidenceObservation, 'r
 const machineSetup = setup({
   types: { context: {} as EngineRunContext, events: {} as EngineRunMessage, emitted: {} as Fact },
   guards: {
-    isOver: ({ event }) => (event as Of<'open'>).outcome !== undefined,
-    ofItsRequest: ({ context, event }) => (event as Of<'close'>).run_request_id === context.run_request_id,
-    hasRoom: ({ context, event }) =>
-      context.evidence.length + fresh(context, event as Of<'evidence'>).length <= OBSERVATIONS_A_RUN_MAX,
+    isOver: ({ event }) => event.run.outcome !== undefined,
+    isOverAndHasRoom: ({ event }) => event.run.outcome !== undefined && hasRoom([], event as Of<'evidence'>),
+    hasRoom: ({ context, event }) => hasRoom(context.evidence ?? [], event as Of<'evidence'>),
   },
   actions: {
     ...declaredActions,
@@ -135,7 +123,7 @@ const machineSetup = setup({
   },
 }).extend({
   actions: {
-    open: assign(({ event }) => opened(event as Of<'open'>)),
+    begin: assign(({ event }) => begun(event)),
     summarize: assign(({ context, event }) => {
       const { summary, digest, by, at } = event as Of<'trace_summary'>
       const internal = { ...context.internal, summary_digest: digest }
@@ -145,12 +133,8 @@ const machineSetup = setup({
       const added = fresh(context, event as Of<'evidence'>).map((seen) => ({ ...seen, recorded_at: event.at }))
       return { evidence: [...context.evidence, ...added] }
     }),
-    close: assign(({ event }) => ({ outcome: (event as Of<'close'>).outcome, closed_at: event.at })),
+    end: assign(({ event }) => ({ outcome: (event as Of<'end'>).outcome, closed_at: event.at })),
 
-    emitOpened: emit(({ context: { id, run_request_id, runner_id } }, { state }: { state: string }) => ({
-      type: 'engine_run_opened',
-      payload: { engine_run_id: id, run_request_id, runner_id, state },
-    })),
     emitSummarized: emit(({ context }, { state }: { state: string }) => ({
       type: 'trace_summary_recorded',
       payload: {
@@ -165,7 +149,14 @@ const machineSetup = setup({
 
 const observe = { guard: 'hasRoom', actions: ['emitObserved', 'observe'] } as const
 const summarize = (state: string) => ['summarize', { type: 'emitSummarized', params: { state } }] as const
-const emitOpened = (state: string) => ({ type: 'emitOpened' as const, params: { state } })
+/** The run request hears once that there is something to end. */
+const tellRequest = {
+  type: 'send' as const,
+  params: ({ context: { id, run_request_id } }: { context: EngineRunContext }) => ({
+    to: { kind: 'run_request' as const, id: run_request_id },
+    message: { type: 'run_reported', engine_run_id: id },
+  }),
+}
 
 const engineRunMachine = machineSetup.createMachine({
   id: 'engine_run',
@@ -174,24 +165,29 @@ const engineRunMachine = machineSetup.createMachine({
   states: {
     absent: {
       on: {
-        open: [
-          { guard: 'isOver', target: 'closed', actions: ['open', emitOpened('closed')] },
-          { target: 'open', actions: ['open', emitOpened('open')] },
+        trace_summary: [
+          { guard: 'isOver', target: 'closed', actions: ['begin', ...summarize('closed')] },
+          { target: 'summarized', actions: ['begin', ...summarize('summarized'), tellRequest] },
         ],
+        evidence: [
+          { guard: 'isOverAndHasRoom', target: 'closed', actions: ['begin', 'emitObserved', 'observe'] },
+          { guard: 'hasRoom', target: 'open', actions: ['begin', 'emitObserved', 'observe', tellRequest] },
+        ],
+        end: { target: 'closed', actions: ['begin', 'end'] },
       },
     },
     open: {
       on: {
         trace_summary: { target: 'summarized', actions: summarize('summarized') },
         evidence: observe,
-        close: { guard: 'ofItsRequest', target: 'closed', actions: 'close' },
+        end: { target: 'closed', actions: 'end' },
       },
     },
     summarized: {
       on: {
         trace_summary: { actions: summarize('summarized') },
         evidence: observe,
-        close: { guard: 'ofItsRequest', target: 'closed', actions: 'close' },
+        end: { target: 'closed', actions: 'end' },
       },
     },
     closed: {
@@ -203,28 +199,22 @@ const engineRunMachine = machineSetup.createMachine({
   },
 })
 
-/** The same post again, or an open that was delivered before. */
+/** The same post again, or an end that was heard before. */
 function repeats({ value, context }: SnapshotOf<EngineRunContext>, message: EngineRunMessage): string | undefined {
   if (value === 'absent') return undefined
   switch (message.type) {
-    case 'open':
-      return message.run_request_id === context.run_request_id ? 'already_open' : undefined
     case 'trace_summary':
       return message.digest === context.internal.summary_digest ? 'already_recorded' : undefined
     case 'evidence':
       return fresh(context, message).length === 0 ? 'already_recorded' : undefined
-    case 'close':
-      return value === 'closed' && message.run_request_id === context.run_request_id ? 'already_closed' : undefined
+    case 'end':
+      return value === 'closed' ? 'already_closed' : undefined
   }
 }
 
-function refusal({ value, context }: SnapshotOf<EngineRunContext>, message: EngineRunMessage): Refusal | undefined {
-  if (value === 'absent') return undefined
-  if (message.type === 'evidence') {
-    return { code: 'illegal_move', detail: `an engine run holds at most ${OBSERVATIONS_A_RUN_MAX} observations` }
-  }
-  if (message.type !== 'open') return undefined
-  return { code: 'engine_run_taken', detail: `the engine run belongs to the run request ${context.run_request_id}` }
+function refusal({ value }: SnapshotOf<EngineRunContext>, message: EngineRunMessage): Refusal | undefined {
+  if (value === 'absent' || message.type !== 'evidence') return undefined
+  return { code: 'illegal_move', detail: `an engine run holds at most ${OBSERVATIONS_A_RUN_MAX} observations` }
 }
 
 function envelope({ project, throttle, trace_id, run_request_id, internal }: EngineRunContext): FactEnvelope {
@@ -248,21 +238,15 @@ function document({ value, context }: SnapshotOf<EngineRunContext>): EngineRun {
   }
 }
 
-/** That it was closed is stated only where it was opened and closed in one; else its run request's events say so. */
+/** That it was opened and closed is stated by its run request. */
 const testimony: Testimony<EngineRunContext> = {
   idMember: 'engine_run_id',
-  types: new Set(['engine_run_opened', 'trace_summary_recorded', 'evidence_observed']),
-  aspects: ({ event_type }) => {
-    if (event_type === 'engine_run_opened') return ['creation', 'state']
-    return event_type === 'evidence_observed' ? ['terms'] : ['state']
-  },
-  claims: (aspect, event) => {
-    const { event_type, project, throttle, trace_id, payload } = event
-    if (aspect === 'creation')
-      return { project, throttle, trace_id, ...members(payload, 'run_request_id', 'runner_id') }
+  types: new Set(['trace_summary_recorded', 'evidence_observed']),
+  aspects: ({ event_type }) => (event_type === 'evidence_observed' ? ['terms'] : ['state']),
+  claims: (aspect, { project, throttle, trace_id, payload }) => {
     if (aspect === 'terms') return { last_observation: payload.observation_id, last_result: payload.result }
-    const summary = event_type === 'trace_summary_recorded' ? { summarized: true } : {}
-    return { ...summary, ...(payload.state === 'closed' ? { closed: true } : {}) }
+    const said = { project, throttle, trace_id, ...members(payload, 'run_request_id', 'runner_id'), summarized: true }
+    return payload.state === 'closed' ? { ...said, closed: true } : said
   },
   held: ({ value, context }) => {
     const last = context.evidence.at(-1)
@@ -274,15 +258,16 @@ const testimony: Testimony<EngineRunContext> = {
       closed: value === 'closed',
     }
   },
-  madeAt: ({ opened_at }) => opened_at,
+  madeAt: () => undefined,
 }
 
 export const engineRunModule: MachineModule<EngineRunContext, EngineRunBody> = {
   kind: 'engine_run',
-  version: 1,
+  version: 2,
   machine: engineRunMachine,
-  migrations: {},
-  internal: ['open', 'close'],
+  // 2: other messages; what is stored is the same.
+  migrations: { 1: (snapshot) => snapshot },
+  internal: ['end'],
   repeats,
   refusal,
   envelope,

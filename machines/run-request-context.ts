@@ -1,6 +1,6 @@
 /**
  * What a run request remembers and what it can be told. The context is the served document's own fields in
- * groups, and `internal`: what the moves need and nobody is shown.
+ * groups, and `made` and `internal`: what the moves need and nobody is shown.
  */
 import type { FailureClass, RunRequest, RunRequestCreate } from './documents/run-request.ts'
 import type { RunResult } from './documents/run-result.ts'
@@ -37,21 +37,26 @@ export interface LastPost {
   readonly digest: string
 }
 
-export interface RunRequestInternal {
+/** What was decided when the request was made and never changes, and what nobody is shown. */
+export interface Made {
   /** Hash of what was asked for: tells a repeat from another use of the same key. */
   readonly fingerprint: string
   /** Whether the idempotency key was given, or derived from what was asked for. */
   readonly key_given: boolean
   /** What `full` work on it locks; null locks nothing. */
   readonly repository: string | null
-  readonly approved: boolean
-  /** false until `not_before` has come. */
-  readonly ready: boolean
   readonly span_id: string | null
   readonly parent_span_id: string | null
   readonly causation_id: string | null
   readonly gather_id: string | null
   readonly limits: RunRequestLimits
+}
+
+/** What the moves need to know and nobody is shown. */
+export interface RunRequestInternal {
+  readonly approved: boolean
+  /** false until `not_before` has come. */
+  readonly ready: boolean
   /** Runners that hold or held it, newest last. */
   readonly held_by: readonly string[]
   readonly unaccepted_offers: number
@@ -59,6 +64,8 @@ export interface RunRequestInternal {
   /** Runs that failed and were queued again by the retry policy. */
   readonly retries: number
   readonly last_post?: LastPost | undefined
+  /** A trace summary or evidence was given for the engine run of this attempt: it hears how the request leaves it. */
+  readonly reported?: boolean | undefined
 }
 
 /** Optional members may be set to undefined, which JSON leaves out: clearing is one assignment, no copy. */
@@ -106,7 +113,7 @@ export type Times = Clearable<
 /**
  * The document's members, in groups. Each step copies the outer object once (`Object.assign` into a literal), and
  * V8 turns such a copy of 20 members or more into a dictionary: measured 0.24 us for 18, 3.5 us for 20, 7.9 us for
- * 41. So it has 17, and what never changes hangs on one of them.
+ * 41. So it has 18, and what never changes hangs on two of them, which are never copied and so encoded once.
  */
 export type RunRequestContext = Clearable<
   Pick<
@@ -129,6 +136,7 @@ export type RunRequestContext = Clearable<
 > & {
   readonly asked: Asked
   readonly times: Times
+  readonly made: Made
   readonly internal: RunRequestInternal
 }
 
@@ -235,6 +243,12 @@ export interface Restored extends MessageBody {
   readonly type: 'restored'
 }
 
+/** From the engine run, when something is reported on it for the first time. */
+interface RunReported extends MessageBody {
+  readonly type: 'run_reported'
+  readonly engine_run_id: string
+}
+
 /** From an operator, who gives a lost run up. */
 interface Fail extends MessageBody {
   readonly type: 'fail'
@@ -297,6 +311,7 @@ export type RunRequestBody =
   | Cancel
   | Requeue
   | Restored
+  | RunReported
   | Fail
   | RunnerSessionStarted
   | OfferExpired

@@ -43,6 +43,10 @@ export const facts = {
     type: 'run_request_started',
     payload: held(c, 'started'),
   }),
+  runOpened: (c: RunRequestContext): OwnFact => ({
+    type: 'engine_run_opened',
+    payload: { engine_run_id: c.engine_run_id, run_request_id: c.id, runner_id: c.offered_to, state: 'open' },
+  }),
   revived: (c: RunRequestContext): OwnFact => ({
     type: 'run_request_started',
     payload: {

@@ -47,6 +47,11 @@ export function namesAnotherRun(context: RunRequestContext, message: Of<'accepte
   return engine_run_id !== undefined && engine_run_id !== context.engine_run_id && holds(context, message)
 }
 
+/** The report is of the engine run that this attempt has, and the first one. */
+export function ofItsEngineRun(context: RunRequestContext, { engine_run_id }: Of<'run_reported'>): boolean {
+  return engine_run_id === context.engine_run_id && context.internal.reported !== true
+}
+
 /** When it settled, milliseconds since the epoch; undefined while it is not settled. */
 function settledAtMs({ times }: RunRequestContext): number | undefined {
   const at = times.completed_at ?? times.failed_at ?? times.cancelled_at
@@ -54,7 +59,7 @@ function settledAtMs({ times }: RunRequestContext): number | undefined {
 }
 
 export function eventsStillTaken(context: RunRequestContext, message: Of<'events'>): boolean {
-  return holds(context, message) && message.atMs <= (settledAtMs(context) ?? 0) + context.internal.limits.late_events_ms
+  return holds(context, message) && message.atMs <= (settledAtMs(context) ?? 0) + context.made.limits.late_events_ms
 }
 
 export function lastUnacceptedOffer(context: RunRequestContext, message: Of<'offer_expired'>): boolean {
@@ -142,6 +147,9 @@ export function repeats(
       return value === 'cancelled' || value === 'cancelling' ? `already_${value}` : undefined
     case 'approve':
       return value !== 'absent' && !SETTLED.has(value) && context.internal.approved ? 'already_approved' : undefined
+    case 'run_reported':
+      // Of an attempt that is over: that run was told of its end then.
+      return value === 'absent' || !ofItsEngineRun(context, message) ? 'already_known' : undefined
     default:
       return undefined
   }
@@ -157,7 +165,7 @@ function saidBefore(context: RunRequestContext, message: Of<'completed' | 'faile
 /** What another create of the same id means (the id derives from project, key and generation). */
 function twin(state: string, context: RunRequestContext, message: Of<'create'>): 'replay' | 'reused' | 'settled' {
   const settledMs = settledAtMs(context)
-  const { fingerprint, key_given, limits } = context.internal
+  const { fingerprint, key_given, limits } = context.made
   if (key_given) {
     if (settledMs !== undefined && message.atMs >= settledMs + limits.idempotency_ms) return 'settled'
     return message.fingerprint === fingerprint ? 'replay' : 'reused'

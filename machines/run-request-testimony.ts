@@ -32,12 +32,15 @@ function stands({ payload }: StatedFact): Claims {
 
 export const runRequestTestimony: Testimony<RunRequestContext> = {
   idMember: 'run_request_id',
-  types: new Set(STATED.map((name) => `run_request_${name}`)),
-  aspects: ({ event_type }) => {
+  types: new Set([...STATED.map((name) => `run_request_${name}`), 'engine_run_opened']),
+  aspects: ({ event_type, payload }) => {
     if (event_type === 'run_request_created') return ['creation', 'state']
-    return event_type === 'run_request_approved' ? ['terms'] : ['state']
+    if (event_type === 'engine_run_opened') return ['run']
+    if (event_type === 'run_request_approved') return ['terms']
+    return payload.state === 'queued' ? ['state', 'run'] : ['state']
   },
   claims(aspect, event) {
+    if (aspect === 'run') return { engine_run_id: event.payload.engine_run_id }
     if (aspect === 'state') return stands(event)
     if (aspect === 'terms') return { approved: true }
     const { runner_id, ...asked } = members(event.payload, ...ASKED, 'runner_id')
@@ -45,7 +48,7 @@ export const runRequestTestimony: Testimony<RunRequestContext> = {
   },
   held: ({ value, context }: SnapshotOf<RunRequestContext>) => ({
     state: value,
-    ...members(context, ...ENVELOPE, 'attempt', 'offered_to'),
+    ...members(context, ...ENVELOPE, 'attempt', 'offered_to', 'engine_run_id'),
     ...members(context.asked, ...ASKED),
     only_runner: context.asked.runner_id,
     approved: context.internal.approved,

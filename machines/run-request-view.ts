@@ -2,12 +2,14 @@
  * How a run request is seen from outside: the envelope of its facts, its index rows, the deadlines that hold,
  * and the document that is served. What is internal stays internal.
  */
+import type { EngineRun } from './documents/engine-run.ts'
 import type { RunRequest } from './documents/run-request.ts'
+import type { EngineRunIdentity } from './engine-run.ts'
 import type { Deadline, DeadlineLengths, FactEnvelope, Retirement, SnapshotOf, Term } from './machine.ts'
 import type { RunRequestContext } from './run-request-context.ts'
 
-export function envelope({ id, project, throttle, trace_id, internal }: RunRequestContext): FactEnvelope {
-  const { span_id, parent_span_id, causation_id, gather_id } = internal
+export function envelope({ id, project, throttle, trace_id, made }: RunRequestContext): FactEnvelope {
+  const { span_id, parent_span_id, causation_id, gather_id } = made
   return { project, throttle, trace_id, span_id, parent_span_id, causation_id, gather_id, run_request_id: id }
 }
 
@@ -20,9 +22,56 @@ export function terms({ value, context }: SnapshotOf<RunRequestContext>): readon
   ]
   if (context.offered_to !== undefined) rows.push({ index: 'runner', value: context.offered_to, order })
   for (const label of context.asked.labels) rows.push({ index: 'label', value: label, order })
+  const { engine_run_id } = context
+  if (engine_run_id !== undefined && engine_run_id !== firstEngineRunOf(context.id))
+    rows.push({ index: 'engine_run', value: engine_run_id, order })
   if (value === 'lost') rows.push({ index: 'attention', value: 'lost', order })
   if (value === 'queued' && !context.internal.approved) rows.push({ index: 'attention', value: 'unapproved', order })
   return rows
+}
+
+const RUN_PREFIX = 'run_'
+const REQUEST_PREFIX = 'runreq_'
+
+/** The engine run of a first attempt whose holder names none: it has the digits of its request. */
+export function firstEngineRunOf(requestId: string): string {
+  return RUN_PREFIX + requestId.slice(REQUEST_PREFIX.length)
+}
+
+/** The request whose first attempt has this engine run, if its holder named none. */
+export function requestOfFirstEngineRun(engineRunId: string): string {
+  return REQUEST_PREFIX + engineRunId.slice(RUN_PREFIX.length)
+}
+
+/** The engine run that the request has now; undefined while nobody has accepted it. */
+export function heldEngineRun({ value, context: c }: SnapshotOf<RunRequestContext>): EngineRunIdentity | undefined {
+  if (c.engine_run_id === undefined) return undefined
+  const closed_at = retirement.at({ status: 'active', value, context: c })
+  return {
+    id: c.engine_run_id,
+    project: c.project,
+    project_id: c.project_id,
+    run_request_id: c.id,
+    attempt: c.attempt,
+    runner_id: c.offered_to!,
+    throttle: c.throttle,
+    trace_id: c.trace_id,
+    span_id: c.made.span_id,
+    causation_id: c.made.causation_id,
+    gather_id: c.made.gather_id,
+    opened_at: c.times.accepted_at!,
+    ...(closed_at === undefined ? {} : { outcome: value, closed_at }),
+  }
+}
+
+/** An engine run as its request alone tells of it: one on which nothing was reported. */
+export function unreportedEngineRun({
+  span_id: _,
+  causation_id: __,
+  gather_id: ___,
+  ...run
+}: EngineRunIdentity): EngineRun {
+  return { ...run, state: run.outcome === undefined ? 'open' : 'closed', evidence: [] }
 }
 
 /** A settled request's life ended with its last move. */

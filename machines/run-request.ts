@@ -7,6 +7,7 @@ import { assign, emit, enqueueActions, setup } from 'xstate'
 import { declaredActions, type Fact, type MachineModule } from './machine.ts'
 import type { Of, RunRequestBody, RunRequestContext, RunRequestMessage } from './run-request-context.ts'
 import { facts, recorded } from './run-request-facts.ts'
+import { runRequestMigrations } from './run-request-migrations.ts'
 import * as moves from './run-request-moves.ts'
 import * as rules from './run-request-rules.ts'
 import { runRequestTestimony } from './run-request-testimony.ts'
@@ -17,19 +18,12 @@ interface Step {
   readonly event: RunRequestMessage
 }
 
-/** The engine run hears that its run request has left it, and how. */
-const closeEngineRun = (outcome: string) => ({
+/** What the engine run was is kept by itself: its request forgets it, or hands over to another. */
+const endRun = (outcome: string) => ({
   type: 'send' as const,
-  params: ({ context }: Step) => moves.closeEngineRun(context, outcome),
+  params: ({ context }: Step) => moves.endEngineRun(context, outcome),
 })
 
-/** A run that was over before anything else was heard of it: opened and closed by one message. */
-const openEndedEngineRun = (outcome: string) => ({
-  type: 'send' as const,
-  params: ({ context }: Step) => moves.openEngineRun(context, outcome),
-})
-
-const openEngineRun = { type: 'send' as const, params: ({ context }: Step) => moves.openEngineRun(context) }
 const armGrace = { type: 'schedule' as const, params: ({ context, event }: Step) => moves.grace(context, event) }
 const armNotBefore = { type: 'schedule' as const, params: ({ context }: Step) => moves.notBefore(context) }
 
@@ -65,6 +59,7 @@ const machineSetup = setup({
       rules.retries(context, event),
     sameAttemptTimedOut: ({ context, event }) =>
       (event as Of<'grace_ended'>).attempt === context.attempt && rules.timedOut(context),
+    ofItsEngineRun: ({ context, event }) => rules.ofItsEngineRun(context, event as Of<'run_reported'>),
     asksForMore: ({ context, event }) => rules.asksForMore(context, event as Of<'cancel'>),
     sameAttemptTimedOutAndRetries: ({ context, event }) =>
       (event as Of<'grace_ended'>).attempt === context.attempt &&
@@ -88,6 +83,7 @@ const machineSetup = setup({
     requeue: assign(({ context, event }) => moves.requeue(context, event)),
     retry: assign(({ context, event }) => moves.retry(context, event)),
     fence: assign(({ context }) => moves.fence(context)),
+    noteReported: assign(({ context }) => moves.noteReported(context)),
     /** Nothing of the request changes, but the step counts: without it XState hands back the same snapshot. */
     touch: assign(() => UNCHANGED),
 
@@ -96,6 +92,7 @@ const machineSetup = setup({
     emitOffered: emit(({ context }) => facts.offered(context)),
     emitAccepted: emit(({ context }) => facts.accepted(context)),
     emitStarted: emit(({ context }) => facts.started(context)),
+    emitRunOpened: emit(({ context }) => facts.runOpened(context)),
     emitRevived: emit(({ context }) => facts.revived(context)),
     emitCompleted: emit(({ context }) => facts.completed(context)),
     emitFailed: emit(({ context }) => facts.failed(context)),
@@ -107,6 +104,12 @@ const machineSetup = setup({
     emitReleased: emit(({ context, event }) => facts.released(context, event)),
     emitRecorded: enqueueActions(({ event, enqueue }) => {
       for (const fact of recorded(event as Of<'events'>)) enqueue.emit(fact)
+    }),
+
+    /** A settled request tells of its engine run by itself; only one on which something was reported hears of the end. */
+    endReportedRun: enqueueActions(({ context, enqueue }) => {
+      if (context.internal.reported !== true) return
+      enqueue({ type: 'send', params: moves.endEngineRun(context, moves.outcomeOf(context)) })
     }),
 
     armStart: enqueueActions(({ context, enqueue }) => {
@@ -133,23 +136,24 @@ const UNCHANGED = {}
 
 /** The attempt is over and a new one waits. An earlier `expires_at` fires at once and cancels it. */
 const requeue = ['clearAttemptTimers', 'requeue', 'emitRequeued', 'armExpiry'] as const
-const requeueOpenRun = ['clearAttemptTimers', closeEngineRun('queued'), 'requeue', 'emitRequeued', 'armExpiry'] as const
+const requeueOpenRun = ['clearAttemptTimers', endRun('queued'), 'requeue', 'emitRequeued', 'armExpiry'] as const
 const giveBack = ['clearAttemptTimers', 'requeue', 'emitReleased', 'armExpiry'] as const
-const giveBackOpenRun = [
-  'clearAttemptTimers',
-  closeEngineRun('queued'),
-  'requeue',
-  'emitReleased',
-  'armExpiry',
-] as const
+const giveBackOpenRun = ['clearAttemptTimers', endRun('queued'), 'requeue', 'emitReleased', 'armExpiry'] as const
 const retry = ['clearAttemptTimers', 'emitRetried', 'retry', armNotBefore, 'armExpiry'] as const
-const retryOpenRun = [closeEngineRun('failed'), ...retry] as const
-const complete = ['clearTimers', 'complete', 'emitCompleted', closeEngineRun('completed')] as const
+const retryOpenRun = [endRun('failed'), ...retry] as const
+const complete = ['clearTimers', 'complete', 'emitCompleted', 'endReportedRun'] as const
 const fail = ['clearTimers', 'fail', 'emitFailed'] as const
-const failOpenRun = [...fail, closeEngineRun('failed')] as const
-const endCancelled = ['clearTimers', 'endCancelled', 'emitCancelled', closeEngineRun('cancelled')] as const
+const failOpenRun = [...fail, 'endReportedRun'] as const
+const endCancelled = ['clearTimers', 'endCancelled', 'emitCancelled', 'endReportedRun'] as const
 
-const settled = { on: { events: { guard: 'eventsStillTaken', actions: ['touch', 'emitRecorded'] } } } as const
+const settled = {
+  on: {
+    events: { guard: 'eventsStillTaken', actions: ['touch', 'emitRecorded'] },
+    run_reported: { guard: 'ofItsEngineRun', actions: ['noteReported', 'endReportedRun'] },
+  },
+} as const
+
+const noteReported = { guard: 'ofItsEngineRun', actions: 'noteReported' } as const
 
 export const runRequestMachine = machineSetup.createMachine({
   id: 'run_request',
@@ -171,39 +175,32 @@ export const runRequestMachine = machineSetup.createMachine({
     },
     offered: {
       on: {
-        accepted: { guard: 'holds', target: 'accepted', actions: ['accept', 'emitAccepted', openEngineRun] },
+        accepted: { guard: 'holds', target: 'accepted', actions: ['accept', 'emitAccepted', 'emitRunOpened'] },
         started: {
           guard: 'holds',
           target: 'started',
-          actions: ['start', 'emitAccepted', 'emitStarted', openEngineRun, 'armTimeout'],
+          actions: ['start', 'emitAccepted', 'emitStarted', 'emitRunOpened', 'armTimeout'],
         },
         events: {
           guard: 'holds',
           target: 'started',
-          actions: ['start', 'emitAccepted', 'emitStarted', openEngineRun, 'armTimeout', 'emitRecorded'],
+          actions: ['start', 'emitAccepted', 'emitStarted', 'emitRunOpened', 'armTimeout', 'emitRecorded'],
         },
         completed: {
           guard: 'holds',
           target: 'completed',
-          actions: [
-            'clearTimers',
-            'complete',
-            'emitAccepted',
-            'emitStarted',
-            'emitCompleted',
-            openEndedEngineRun('completed'),
-          ],
+          actions: ['clearTimers', 'complete', 'emitAccepted', 'emitStarted', 'emitRunOpened', 'emitCompleted'],
         },
         failed: [
           {
             guard: 'holdsAndRetries',
             target: 'queued',
-            actions: ['start', 'emitAccepted', 'emitStarted', openEndedEngineRun('failed'), ...retry],
+            actions: ['start', 'emitAccepted', 'emitStarted', 'emitRunOpened', ...retryOpenRun],
           },
           {
             guard: 'holds',
             target: 'failed',
-            actions: ['start', 'emitAccepted', 'emitStarted', ...fail, openEndedEngineRun('failed')],
+            actions: ['start', 'emitAccepted', 'emitStarted', 'emitRunOpened', ...fail],
           },
         ],
         release: { guard: 'holds', target: 'queued', actions: giveBack },
@@ -220,12 +217,13 @@ export const runRequestMachine = machineSetup.createMachine({
     },
     accepted: {
       on: {
-        accepted: { guard: 'namesAnotherRun', actions: [closeEngineRun('renamed'), 'accept', openEngineRun] },
+        run_reported: noteReported,
+        accepted: { guard: 'namesAnotherRun', actions: [endRun('renamed'), 'accept', 'emitRunOpened'] },
         started: [
           {
             guard: 'namesAnotherRun',
             target: 'started',
-            actions: [closeEngineRun('renamed'), 'start', 'emitStarted', openEngineRun, 'armTimeout'],
+            actions: [endRun('renamed'), 'start', 'emitStarted', 'emitRunOpened', 'armTimeout'],
           },
           { guard: 'holds', target: 'started', actions: ['start', 'emitStarted', 'armTimeout'] },
         ],
@@ -233,7 +231,7 @@ export const runRequestMachine = machineSetup.createMachine({
         completed: {
           guard: 'holds',
           target: 'completed',
-          actions: ['clearTimers', 'complete', 'emitStarted', 'emitCompleted', closeEngineRun('completed')],
+          actions: ['clearTimers', 'complete', 'emitStarted', 'emitCompleted', 'endReportedRun'],
         },
         failed: [
           { guard: 'holdsAndRetries', target: 'queued', actions: ['start', 'emitStarted', ...retryOpenRun] },
@@ -252,7 +250,8 @@ export const runRequestMachine = machineSetup.createMachine({
     },
     started: {
       on: {
-        started: { guard: 'namesAnotherRun', actions: [closeEngineRun('renamed'), 'start', openEngineRun] },
+        run_reported: noteReported,
+        started: { guard: 'namesAnotherRun', actions: [endRun('renamed'), 'start', 'emitRunOpened'] },
         events: { guard: 'holds', actions: ['touch', 'emitRecorded'] },
         completed: { guard: 'holds', target: 'completed', actions: complete },
         failed: [
@@ -272,6 +271,7 @@ export const runRequestMachine = machineSetup.createMachine({
     },
     cancelling: {
       on: {
+        run_reported: noteReported,
         events: { guard: 'holds', actions: ['touch', 'emitRecorded'] },
         completed: { guard: 'holds', target: 'completed', actions: complete },
         failed: [
@@ -301,6 +301,7 @@ export const runRequestMachine = machineSetup.createMachine({
     },
     lost: {
       on: {
+        run_reported: noteReported,
         accepted: { guard: 'holds', target: 'started', actions: ['touch', 'emitRevived', 'armTimeout'] },
         started: { guard: 'holds', target: 'started', actions: ['touch', 'emitRevived', 'armTimeout'] },
         heartbeat: { guard: 'holds', target: 'started', actions: ['touch', 'emitRevived', 'armTimeout'] },
@@ -319,7 +320,7 @@ export const runRequestMachine = machineSetup.createMachine({
         fail: { target: 'failed', actions: failOpenRun },
         cancel: {
           target: 'cancelled',
-          actions: ['clearTimers', 'cancelNow', 'emitCancelled', closeEngineRun('cancelled')],
+          actions: ['clearTimers', 'cancelNow', 'emitCancelled', 'endReportedRun'],
         },
       },
     },
@@ -331,9 +332,9 @@ export const runRequestMachine = machineSetup.createMachine({
 
 export const runRequestModule: MachineModule<RunRequestContext, RunRequestBody> = {
   kind: 'run_request',
-  version: 1,
+  version: 2,
   machine: runRequestMachine,
-  migrations: {},
+  migrations: { 1: runRequestMigrations[1] },
   internal: [
     'offer',
     'offer_aborted',
@@ -341,6 +342,7 @@ export const runRequestModule: MachineModule<RunRequestContext, RunRequestBody> 
     'lease_expired',
     'runner_session_started',
     'restored',
+    'run_reported',
     'not_before_reached',
     'expires_at_reached',
     'timeout_reached',

@@ -7,7 +7,7 @@ import { canonical } from './canonical.ts'
 import type { SnapshotOf } from './machine.ts'
 
 /** What an event speaks of. Of each aspect the newest event holds; one of `creation` ends what was said before it. */
-export const ASPECTS = ['creation', 'state', 'terms', 'presence'] as const
+export const ASPECTS = ['creation', 'state', 'terms', 'presence', 'run'] as const
 export type Aspect = (typeof ASPECTS)[number]
 
 /** Members by name, plain JSON. One that is there and undefined says that the entity has no such member. */
@@ -33,8 +33,8 @@ export interface Testimony<C = any> {
   claims(aspect: Aspect, event: StatedFact): Claims
   /** The same members, as the snapshot has them. */
   held(snapshot: SnapshotOf<C>): Claims
-  /** When the entity was made (RFC 3339). */
-  madeAt(context: C): string
+  /** When the entity was made (RFC 3339); undefined where no event of its own says that it was. */
+  madeAt(context: C): string | undefined
 }
 
 /** Where the snapshot's members are not what is claimed of them, in words; empty: it all holds. */

@@ -52,8 +52,9 @@ export class Assertions {
       if (row >= 0) this.#entities.set(row, VISITED, 0)
       return
     }
-    if (this.#place(row, CREATION) === undefined && this.#isRetained(witness.madeAt)) {
-      this.#of.findings.add('creation_missing', where, `made at ${witness.madeAt}, and no event of the log says so`)
+    const { madeAt } = witness
+    if (madeAt !== undefined && this.#place(row, CREATION) === undefined && this.#isRetained(madeAt)) {
+      this.#of.findings.add('creation_missing', where, `made at ${madeAt}, and no event of the log says so`)
     }
     for (const [sequence, aspects] of this.#standing(row)) {
       const text = this.#of.text(sequence)

@@ -18,12 +18,12 @@ export interface Assertion {
   readonly aspects: readonly number[]
 }
 
-export const ASPECTS_MAX = 4
+export const ASPECTS_MAX = 5
 
 /** An entity's record, asked about what events say of it. */
 export interface Witness {
-  /** When the entity was made, as `recorded_at` of the event that says so has it. */
-  readonly madeAt: string
+  /** When the entity was made, as `recorded_at` of the event that says so has it; undefined: no event says so. */
+  readonly madeAt: string | undefined
   /** Where the record is not as the event says, in words; empty: it is. */
   differences(text: string, aspects: readonly number[]): readonly string[]
 }

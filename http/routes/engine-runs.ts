@@ -5,8 +5,10 @@ import {
   evidenceObservationsBody,
   traceSummaryBody,
 } from '../../machines/documents/engine-run.ts'
+import type { EngineRunIdentity } from '../../machines/engine-run.ts'
 import { modules } from '../../machines/index.ts'
-import type { MessageBody, SnapshotOf } from '../../runtime/api.ts'
+import type { MessageBody } from '../../runtime/api.ts'
+import { engineRunAtHand, findEngineRun, type KnownEngineRun } from '../../runtime/engine-runs.ts'
 import { deriveId, digestOf } from '../../runtime/identity.ts'
 import { maySee } from '../access.ts'
 import type { Exchange } from '../exchange.ts'
@@ -16,36 +18,35 @@ import { hasHeld } from '../run-request-answers.ts'
 
 const AREA = 'engine runs'
 const one = { description: 'The engine run, with its summary and its evidence.', schema: engineRunDocument }
-/** A run is opened by a message that its run request sends; a post that is very quick comes a turn before it. */
-const TURNS_WAITED_MAX = 2
 
 export function engineRunRoutes(service: ServiceContext): readonly Route[] {
   return [readRoute(service), traceSummaryRoute(service), evidenceRoute(service)]
 }
 
 /** Hand over the run that the path names, if it exists for the asker; else answer 404. */
-function withEngineRun(
-  service: ServiceContext,
-  exchange: Exchange,
-  found: (run: SnapshotOf<any>) => void,
-  turnsLeft = TURNS_WAITED_MAX,
-): void {
+function withEngineRun(service: ServiceContext, exchange: Exchange, found: (run: KnownEngineRun) => void): void {
   const id = exchange.params[0]!
-  const run = isServiceId('run', id) ? service.runtime.read({ kind: 'engine_run', id }) : undefined
-  if (run === undefined && turnsLeft > 0) {
-    service.runtime.nature.nextTurn(() => {
-      if (!exchange.done) exchange.attempt(() => withEngineRun(service, exchange, found, turnsLeft - 1))
-    })
+  const go = (run: KnownEngineRun | undefined): void => {
+    if (exchange.done) return
+    if (run !== undefined && mayReach(service, exchange, run.identity)) found(run)
+    else notFound(exchange, 'engine run', id)
+  }
+  const isOne = isServiceId('run', id)
+  const atHand = isOne ? engineRunAtHand(service.runtime, id) : undefined
+  if (!isOne || atHand !== undefined) {
+    go(atHand)
     return
   }
-  if (run !== undefined && mayReach(service, exchange, run)) found(run)
-  else notFound(exchange, 'engine run', id)
+  findEngineRun(service.runtime, id).then(
+    (run) => exchange.attempt(() => go(run)),
+    (error: unknown) => exchange.fault(error),
+  )
 }
 
-function mayReach(service: ServiceContext, { principal }: Exchange, { context }: SnapshotOf<any>): boolean {
-  if (principal.runnerId === undefined) return maySee(principal, context.project)
-  if (context.runner_id === principal.runnerId) return true
-  const request = service.runtime.read({ kind: 'run_request', id: context.run_request_id })
+function mayReach(service: ServiceContext, { principal }: Exchange, run: EngineRunIdentity): boolean {
+  if (principal.runnerId === undefined) return maySee(principal, run.project)
+  if (run.runner_id === principal.runnerId) return true
+  const request = service.runtime.read({ kind: 'run_request', id: run.run_request_id })
   return request !== undefined && hasHeld(request.context, principal.runnerId)
 }
 
@@ -61,7 +62,7 @@ function readRoute(service: ServiceContext): Route {
     handle: (exchange) =>
       withEngineRun(service, exchange, (run) => {
         markCursor(service, exchange)
-        exchange.answer(200, modules.engine_run.document(run))
+        exchange.answer(200, run.document)
       }),
   }
 }
@@ -107,11 +108,11 @@ function evidenceRoute(service: ServiceContext): Route {
 }
 
 function tell(service: ServiceContext, exchange: Exchange, message: MessageBody): void {
-  withEngineRun(service, exchange, (run) => {
+  withEngineRun(service, exchange, ({ identity: run }) => {
     const { principal } = exchange
     if (principal.runnerId !== undefined) service.dispatcher.touch(principal.runnerId)
-    const ref = { kind: 'engine_run', id: run.context.id } as const
-    service.runtime.ask(ref, { ...message, by: principal.by }, (answer) => {
+    const ref = { kind: 'engine_run', id: run.id } as const
+    service.runtime.ask(ref, { ...message, run, by: principal.by } as MessageBody, (answer) => {
       if (exchange.done) return
       if (!answer.ok) return refuse(exchange, answer)
       markCursor(service, exchange, answer.sequence)

@@ -15,6 +15,7 @@ import {
 } from '../../machines/documents/run-request.ts'
 import type { TSchema } from '../../machines/schema.ts'
 import type { MessageBody, Taken } from '../../runtime/api.ts'
+import { findEngineRun } from '../../runtime/engine-runs.ts'
 import { digestOf } from '../../runtime/identity.ts'
 import { admitEvents, type StatedEvent } from '../events-in.ts'
 import type { Exchange } from '../exchange.ts'
@@ -49,13 +50,13 @@ const posts: readonly Post[] = [
     name: 'accepted',
     summary: 'The runner takes the offer: from now on its lease runs.',
     body: { schema: acceptedBody, optional: true },
-    handle: (service, exchange) => tell(service, exchange, { type: 'accepted', ...exchange.body }),
+    handle: (service, exchange) => tellUnlessTaken(service, exchange, { type: 'accepted', ...exchange.body }),
   },
   {
     name: 'started',
     summary: 'The work begins. A runner begins only after a 2xx to this post.',
     body: { schema: startedBody, optional: true },
-    handle: (service, exchange) => tell(service, exchange, { type: 'started', ...exchange.body }),
+    handle: (service, exchange) => tellUnlessTaken(service, exchange, { type: 'started', ...exchange.body }),
   },
   {
     name: 'heartbeat',
@@ -151,6 +152,24 @@ function tell(
     const body = runAnswerOf(service, answer)
     exchange.answer(200, more === undefined ? body : Object.assign(body, more(answer)))
   })
+}
+
+/** A runner that names the engine run itself may not name one of another request. */
+function tellUnlessTaken(service: ServiceContext, exchange: Exchange, message: MessageBody): void {
+  const { engine_run_id: id } = message as { engine_run_id?: string }
+  if (id === undefined) {
+    tell(service, exchange, message)
+    return
+  }
+  findEngineRun(service.runtime, id).then(
+    (run) => {
+      if (exchange.done) return
+      if (run === undefined || run.identity.run_request_id === exchange.params[0]) {
+        exchange.attempt(() => tell(service, exchange, message))
+      } else exchange.problem('engine_run_taken', `The engine run ${id} belongs to another run request.`)
+    },
+    (error: unknown) => exchange.fault(error),
+  )
 }
 
 function heartbeat(service: ServiceContext, exchange: Exchange): void {

@@ -11,7 +11,7 @@ export function executionRequest(snapshot: SnapshotOf<RunRequestContext>, offerE
   const { context } = snapshot
   const { asked, trace_id } = context
   // A request without a span of its own hands its trace's first half out: the same at every repeat.
-  const span_id = context.internal.span_id ?? trace_id.slice(0, 16)
+  const span_id = context.made.span_id ?? trace_id.slice(0, 16)
   return {
     schema_version: EXECUTION_REQUEST_SCHEMA_VERSION,
     request_id: context.id,

@@ -7,39 +7,38 @@
 'use strict'
 exports[`dist/test/machines/engine-run.test.js > TAP > every message in every state has the outcome that the table shows > engine run 1`] = `
 absent:
-  open                   -> open; facts engine_run_opened
-  open (over already)    -> closed; facts engine_run_opened
-  open (other request)   -> open; facts engine_run_opened
-  trace_summary          refused illegal_move
-  trace_summary (other)  refused illegal_move
-  evidence               refused illegal_move
-  close                  refused illegal_move
-  close (other request)  refused illegal_move
+  trace_summary                        -> summarized; facts trace_summary_recorded; sends run_request.run_reported
+  trace_summary (other)                -> summarized; facts trace_summary_recorded; sends run_request.run_reported
+  evidence                             -> open; facts evidence_observed, evidence_observed; sends run_request.run_reported
+  trace_summary (of one that is over)  -> closed; facts trace_summary_recorded
+  evidence (of one that is over)       -> closed; facts evidence_observed
+  end                                  -> closed
 open:
-  open                   repeat already_open
-  open (over already)    repeat already_open
-  open (other request)   refused engine_run_taken
-  trace_summary          -> summarized; facts trace_summary_recorded
-  trace_summary (other)  -> summarized; facts trace_summary_recorded
-  evidence               stays; facts evidence_observed, evidence_observed
-  close                  -> closed
-  close (other request)  refused illegal_move
+  trace_summary                        -> summarized; facts trace_summary_recorded
+  trace_summary (other)                -> summarized; facts trace_summary_recorded
+  evidence                             repeat already_recorded
+  trace_summary (of one that is over)  -> summarized; facts trace_summary_recorded
+  evidence (of one that is over)       stays; facts evidence_observed
+  end                                  -> closed
 summarized:
-  open                   repeat already_open
-  open (over already)    repeat already_open
-  open (other request)   refused engine_run_taken
-  trace_summary          repeat already_recorded
-  trace_summary (other)  stays; facts trace_summary_recorded
-  evidence               stays; facts evidence_observed, evidence_observed
-  close                  -> closed
-  close (other request)  refused illegal_move
+  trace_summary                        repeat already_recorded
+  trace_summary (other)                stays; facts trace_summary_recorded
+  evidence                             stays; facts evidence_observed, evidence_observed
+  trace_summary (of one that is over)  stays; facts trace_summary_recorded
+  evidence (of one that is over)       stays; facts evidence_observed
+  end                                  -> closed
 closed:
-  open                   repeat already_open
-  open (over already)    repeat already_open
-  open (other request)   refused engine_run_taken
-  trace_summary          repeat already_recorded
-  trace_summary (other)  stays; facts trace_summary_recorded
-  evidence               stays; facts evidence_observed, evidence_observed
-  close                  repeat already_closed
-  close (other request)  refused illegal_move
+  trace_summary                        repeat already_recorded
+  trace_summary (other)                stays; facts trace_summary_recorded
+  evidence                             stays; facts evidence_observed, evidence_observed
+  trace_summary (of one that is over)  stays; facts trace_summary_recorded
+  evidence (of one that is over)       stays; facts evidence_observed
+  end                                  repeat already_closed
+closed, unreported:
+  trace_summary                        stays; facts trace_summary_recorded
+  trace_summary (other)                stays; facts trace_summary_recorded
+  evidence                             stays; facts evidence_observed, evidence_observed
+  trace_summary (of one that is over)  stays; facts trace_summary_recorded
+  evidence (of one that is over)       stays; facts evidence_observed
+  end                                  repeat already_closed
 `

@@ -25,6 +25,7 @@ absent:
   failed (cancelled)        refused illegal_move
   release                   refused illegal_move
   offer_aborted             refused illegal_move
+  run_reported              repeat already_known
   cancel                    refused illegal_move
   requeue                   refused illegal_move
   restored                  refused illegal_move
@@ -55,6 +56,7 @@ queued:
   failed (cancelled)        refused stale_attempt
   release                   refused stale_attempt
   offer_aborted             refused illegal_move
+  run_reported              repeat already_known
   cancel                    -> cancelled; facts run_request_cancelled
   requeue                   refused illegal_move
   restored                  stays; facts run_request_requeued
@@ -71,20 +73,21 @@ offered:
   create (other body)       refused idempotency_key_reused
   approve                   repeat already_approved
   offer                     refused illegal_move
-  accepted                  -> accepted; facts run_request_accepted; sends engine_run.open
+  accepted                  -> accepted; facts run_request_accepted, engine_run_opened
   accepted (other runner)   refused stale_attempt
   accepted (other attempt)  refused stale_attempt
-  accepted (names a run)    -> accepted; facts run_request_accepted; sends engine_run.open
-  started                   -> started; facts run_request_accepted, run_request_started; sends engine_run.open
+  accepted (names a run)    -> accepted; facts run_request_accepted, engine_run_opened
+  started                   -> started; facts run_request_accepted, run_request_started, engine_run_opened
   heartbeat                 repeat renewed
-  events                    -> started; facts run_request_accepted, run_request_started, task_run_started; sends engine_run.open
-  events (too late)         -> started; facts run_request_accepted, run_request_started, task_run_started; sends engine_run.open
-  completed                 -> completed; facts run_request_accepted, run_request_started, run_request_completed; sends engine_run.open
-  completed (other body)    -> completed; facts run_request_accepted, run_request_started, run_request_completed; sends engine_run.open
-  failed                    -> failed; facts run_request_accepted, run_request_started, run_request_failed; sends engine_run.open
-  failed (cancelled)        -> failed; facts run_request_accepted, run_request_started, run_request_failed; sends engine_run.open
+  events                    -> started; facts run_request_accepted, run_request_started, engine_run_opened, task_run_started
+  events (too late)         -> started; facts run_request_accepted, run_request_started, engine_run_opened, task_run_started
+  completed                 -> completed; facts run_request_accepted, run_request_started, engine_run_opened, run_request_completed
+  completed (other body)    -> completed; facts run_request_accepted, run_request_started, engine_run_opened, run_request_completed
+  failed                    -> failed; facts run_request_accepted, run_request_started, engine_run_opened, run_request_failed
+  failed (cancelled)        -> failed; facts run_request_accepted, run_request_started, engine_run_opened, run_request_failed
   release                   -> queued; facts run_request_released
   offer_aborted             -> queued; facts run_request_released
+  run_reported              repeat already_known
   cancel                    -> cancelled; facts run_request_cancelled
   requeue                   refused illegal_move
   restored                  -> queued; facts run_request_requeued
@@ -104,24 +107,25 @@ accepted:
   accepted                  repeat already_accepted
   accepted (other runner)   refused stale_attempt
   accepted (other attempt)  refused stale_attempt
-  accepted (names a run)    stays; sends engine_run.close, engine_run.open
+  accepted (names a run)    stays; facts engine_run_opened; sends engine_run.end
   started                   -> started; facts run_request_started
   heartbeat                 repeat renewed
   events                    -> started; facts run_request_started, task_run_started
   events (too late)         -> started; facts run_request_started, task_run_started
-  completed                 -> completed; facts run_request_started, run_request_completed; sends engine_run.close
-  completed (other body)    -> completed; facts run_request_started, run_request_completed; sends engine_run.close
-  failed                    -> failed; facts run_request_started, run_request_failed; sends engine_run.close
-  failed (cancelled)        -> failed; facts run_request_started, run_request_failed; sends engine_run.close
-  release                   -> queued; facts run_request_released; sends engine_run.close
+  completed                 -> completed; facts run_request_started, run_request_completed
+  completed (other body)    -> completed; facts run_request_started, run_request_completed
+  failed                    -> failed; facts run_request_started, run_request_failed
+  failed (cancelled)        -> failed; facts run_request_started, run_request_failed
+  release                   -> queued; facts run_request_released; sends engine_run.end
   offer_aborted             refused illegal_move
+  run_reported              stays
   cancel                    -> cancelling; facts run_request_cancel_requested; arms grace
   requeue                   refused illegal_move
   restored                  -> lost; facts run_request_lost
   fail                      refused illegal_move
-  runner_session_started    -> queued; facts run_request_requeued; sends engine_run.close
+  runner_session_started    -> queued; facts run_request_requeued; sends engine_run.end
   offer_expired             refused illegal_move
-  lease_expired             -> queued; facts run_request_requeued; sends engine_run.close
+  lease_expired             -> queued; facts run_request_requeued; sends engine_run.end
   not_before_reached        refused illegal_move
   expires_at_reached        refused illegal_move
   timeout_reached           refused illegal_move
@@ -139,12 +143,13 @@ started:
   heartbeat                 repeat renewed
   events                    stays; facts task_run_started
   events (too late)         stays; facts task_run_started
-  completed                 -> completed; facts run_request_completed; sends engine_run.close
-  completed (other body)    -> completed; facts run_request_completed; sends engine_run.close
-  failed                    -> failed; facts run_request_failed; sends engine_run.close
-  failed (cancelled)        -> failed; facts run_request_failed; sends engine_run.close
+  completed                 -> completed; facts run_request_completed
+  completed (other body)    -> completed; facts run_request_completed
+  failed                    -> failed; facts run_request_failed
+  failed (cancelled)        -> failed; facts run_request_failed
   release                   refused illegal_move
   offer_aborted             refused illegal_move
+  run_reported              stays
   cancel                    -> cancelling; facts run_request_cancel_requested; arms grace
   requeue                   refused illegal_move
   restored                  -> lost; facts run_request_lost
@@ -169,23 +174,24 @@ cancelling:
   heartbeat                 repeat renewed
   events                    stays; facts task_run_started
   events (too late)         stays; facts task_run_started
-  completed                 -> completed; facts run_request_completed; sends engine_run.close; clears grace
-  completed (other body)    -> completed; facts run_request_completed; sends engine_run.close; clears grace
-  failed                    -> failed; facts run_request_failed; sends engine_run.close; clears grace
-  failed (cancelled)        -> cancelled; facts run_request_cancelled; sends engine_run.close; clears grace
+  completed                 -> completed; facts run_request_completed; clears grace
+  completed (other body)    -> completed; facts run_request_completed; clears grace
+  failed                    -> failed; facts run_request_failed; clears grace
+  failed (cancelled)        -> cancelled; facts run_request_cancelled; clears grace
   release                   refused illegal_move
   offer_aborted             refused illegal_move
+  run_reported              stays
   cancel                    repeat already_cancelling
   requeue                   refused illegal_move
-  restored                  -> cancelled; facts run_request_cancelled; sends engine_run.close; clears grace
+  restored                  -> cancelled; facts run_request_cancelled; clears grace
   fail                      refused illegal_move
-  runner_session_started    -> cancelled; facts run_request_cancelled; sends engine_run.close; clears grace
+  runner_session_started    -> cancelled; facts run_request_cancelled; clears grace
   offer_expired             refused illegal_move
-  lease_expired             -> cancelled; facts run_request_cancelled; sends engine_run.close; clears grace
+  lease_expired             -> cancelled; facts run_request_cancelled; clears grace
   not_before_reached        refused illegal_move
   expires_at_reached        refused illegal_move
   timeout_reached           refused illegal_move
-  grace_ended               -> cancelled; facts run_request_cancelled; sends engine_run.close; clears grace
+  grace_ended               -> cancelled; facts run_request_cancelled; clears grace
 lost:
   create                    repeat replay
   create (other body)       refused idempotency_key_reused
@@ -199,16 +205,17 @@ lost:
   heartbeat                 -> started; facts run_request_started
   events                    -> started; facts run_request_started, task_run_started
   events (too late)         -> started; facts run_request_started, task_run_started
-  completed                 -> completed; facts run_request_completed; sends engine_run.close
-  completed (other body)    -> completed; facts run_request_completed; sends engine_run.close
-  failed                    -> failed; facts run_request_failed; sends engine_run.close
-  failed (cancelled)        -> failed; facts run_request_failed; sends engine_run.close
+  completed                 -> completed; facts run_request_completed
+  completed (other body)    -> completed; facts run_request_completed
+  failed                    -> failed; facts run_request_failed
+  failed (cancelled)        -> failed; facts run_request_failed
   release                   refused illegal_move
   offer_aborted             refused illegal_move
-  cancel                    -> cancelled; facts run_request_cancelled; sends engine_run.close
-  requeue                   -> queued; facts run_request_requeued; sends engine_run.close
+  run_reported              stays
+  cancel                    -> cancelled; facts run_request_cancelled
+  requeue                   -> queued; facts run_request_requeued; sends engine_run.end
   restored                  stays; facts run_request_lost
-  fail                      -> failed; facts run_request_failed; sends engine_run.close
+  fail                      -> failed; facts run_request_failed
   runner_session_started    refused illegal_move
   offer_expired             refused illegal_move
   lease_expired             refused illegal_move
@@ -235,6 +242,7 @@ completed:
   failed (cancelled)        refused result_conflict
   release                   refused illegal_move
   offer_aborted             refused illegal_move
+  run_reported              stays; sends engine_run.end
   cancel                    refused illegal_move
   requeue                   refused illegal_move
   restored                  refused illegal_move
@@ -265,6 +273,7 @@ failed:
   failed (cancelled)        refused result_conflict
   release                   refused illegal_move
   offer_aborted             refused illegal_move
+  run_reported              stays; sends engine_run.end
   cancel                    refused illegal_move
   requeue                   refused illegal_move
   restored                  refused illegal_move
@@ -295,6 +304,7 @@ cancelled:
   failed (cancelled)        repeat already_failed
   release                   refused illegal_move
   offer_aborted             refused illegal_move
+  run_reported              stays; sends engine_run.end
   cancel                    repeat already_cancelled
   requeue                   refused illegal_move
   restored                  refused illegal_move
@@ -328,6 +338,7 @@ queued:
   failed (cancelled)        refused stale_attempt
   release                   refused stale_attempt
   offer_aborted             refused illegal_move
+  run_reported              repeat already_known
   cancel                    -> cancelled; facts run_request_cancelled; clears expires_at
   requeue                   refused illegal_move
   restored                  stays; facts run_request_requeued
@@ -344,20 +355,21 @@ offered:
   create (other body)       refused idempotency_key_reused
   approve                   repeat already_approved
   offer                     refused illegal_move
-  accepted                  -> accepted; facts run_request_accepted; sends engine_run.open
+  accepted                  -> accepted; facts run_request_accepted, engine_run_opened
   accepted (other runner)   refused stale_attempt
   accepted (other attempt)  refused stale_attempt
-  accepted (names a run)    -> accepted; facts run_request_accepted; sends engine_run.open
-  started                   -> started; facts run_request_accepted, run_request_started; sends engine_run.open; arms timeout
+  accepted (names a run)    -> accepted; facts run_request_accepted, engine_run_opened
+  started                   -> started; facts run_request_accepted, run_request_started, engine_run_opened; arms timeout
   heartbeat                 repeat renewed
-  events                    -> started; facts run_request_accepted, run_request_started, task_run_started; sends engine_run.open; arms timeout
-  events (too late)         -> started; facts run_request_accepted, run_request_started, task_run_started; sends engine_run.open; arms timeout
-  completed                 -> completed; facts run_request_accepted, run_request_started, run_request_completed; sends engine_run.open; clears expires_at
-  completed (other body)    -> completed; facts run_request_accepted, run_request_started, run_request_completed; sends engine_run.open; clears expires_at
-  failed                    -> queued; facts run_request_accepted, run_request_started, run_request_requeued; sends engine_run.open; arms not_before, expires_at; clears timeout
-  failed (cancelled)        -> failed; facts run_request_accepted, run_request_started, run_request_failed; sends engine_run.open; clears timeout, expires_at
+  events                    -> started; facts run_request_accepted, run_request_started, engine_run_opened, task_run_started; arms timeout
+  events (too late)         -> started; facts run_request_accepted, run_request_started, engine_run_opened, task_run_started; arms timeout
+  completed                 -> completed; facts run_request_accepted, run_request_started, engine_run_opened, run_request_completed; clears expires_at
+  completed (other body)    -> completed; facts run_request_accepted, run_request_started, engine_run_opened, run_request_completed; clears expires_at
+  failed                    -> queued; facts run_request_accepted, run_request_started, engine_run_opened, run_request_requeued; sends engine_run.end; arms not_before, expires_at; clears timeout
+  failed (cancelled)        -> failed; facts run_request_accepted, run_request_started, engine_run_opened, run_request_failed; clears timeout, expires_at
   release                   -> queued; facts run_request_released; arms expires_at
   offer_aborted             -> queued; facts run_request_released; arms expires_at
+  run_reported              repeat already_known
   cancel                    -> cancelled; facts run_request_cancelled; clears expires_at
   requeue                   refused illegal_move
   restored                  -> queued; facts run_request_requeued; arms expires_at
@@ -377,24 +389,25 @@ accepted:
   accepted                  repeat already_accepted
   accepted (other runner)   refused stale_attempt
   accepted (other attempt)  refused stale_attempt
-  accepted (names a run)    stays; sends engine_run.close, engine_run.open
+  accepted (names a run)    stays; facts engine_run_opened; sends engine_run.end
   started                   -> started; facts run_request_started; arms timeout
   heartbeat                 repeat renewed
   events                    -> started; facts run_request_started, task_run_started; arms timeout
   events (too late)         -> started; facts run_request_started, task_run_started; arms timeout
-  completed                 -> completed; facts run_request_started, run_request_completed; sends engine_run.close; clears expires_at
-  completed (other body)    -> completed; facts run_request_started, run_request_completed; sends engine_run.close; clears expires_at
-  failed                    -> queued; facts run_request_started, run_request_requeued; sends engine_run.close; arms not_before, expires_at; clears timeout
-  failed (cancelled)        -> failed; facts run_request_started, run_request_failed; sends engine_run.close; clears timeout, expires_at
-  release                   -> queued; facts run_request_released; sends engine_run.close; arms expires_at
+  completed                 -> completed; facts run_request_started, run_request_completed; clears expires_at
+  completed (other body)    -> completed; facts run_request_started, run_request_completed; clears expires_at
+  failed                    -> queued; facts run_request_started, run_request_requeued; sends engine_run.end; arms not_before, expires_at; clears timeout
+  failed (cancelled)        -> failed; facts run_request_started, run_request_failed; clears timeout, expires_at
+  release                   -> queued; facts run_request_released; sends engine_run.end; arms expires_at
   offer_aborted             refused illegal_move
+  run_reported              stays
   cancel                    -> cancelling; facts run_request_cancel_requested; arms grace
   requeue                   refused illegal_move
   restored                  -> lost; facts run_request_lost
   fail                      refused illegal_move
-  runner_session_started    -> queued; facts run_request_requeued; sends engine_run.close; arms expires_at
+  runner_session_started    -> queued; facts run_request_requeued; sends engine_run.end; arms expires_at
   offer_expired             refused illegal_move
-  lease_expired             -> queued; facts run_request_requeued; sends engine_run.close; arms expires_at
+  lease_expired             -> queued; facts run_request_requeued; sends engine_run.end; arms expires_at
   not_before_reached        refused illegal_move
   expires_at_reached        refused illegal_move
   timeout_reached           refused illegal_move
@@ -412,12 +425,13 @@ started:
   heartbeat                 repeat renewed
   events                    stays; facts task_run_started
   events (too late)         stays; facts task_run_started
-  completed                 -> completed; facts run_request_completed; sends engine_run.close; clears timeout, expires_at
-  completed (other body)    -> completed; facts run_request_completed; sends engine_run.close; clears timeout, expires_at
-  failed                    -> queued; facts run_request_requeued; sends engine_run.close; arms not_before, expires_at; clears timeout
-  failed (cancelled)        -> failed; facts run_request_failed; sends engine_run.close; clears timeout, expires_at
+  completed                 -> completed; facts run_request_completed; clears timeout, expires_at
+  completed (other body)    -> completed; facts run_request_completed; clears timeout, expires_at
+  failed                    -> queued; facts run_request_requeued; sends engine_run.end; arms not_before, expires_at; clears timeout
+  failed (cancelled)        -> failed; facts run_request_failed; clears timeout, expires_at
   release                   refused illegal_move
   offer_aborted             refused illegal_move
+  run_reported              stays
   cancel                    -> cancelling; facts run_request_cancel_requested; arms grace
   requeue                   refused illegal_move
   restored                  -> lost; facts run_request_lost
@@ -442,23 +456,24 @@ cancelling:
   heartbeat                 repeat renewed
   events                    stays; facts task_run_started
   events (too late)         stays; facts task_run_started
-  completed                 -> completed; facts run_request_completed; sends engine_run.close; clears timeout, grace, expires_at
-  completed (other body)    -> completed; facts run_request_completed; sends engine_run.close; clears timeout, grace, expires_at
-  failed                    -> failed; facts run_request_failed; sends engine_run.close; clears timeout, grace, expires_at
-  failed (cancelled)        -> cancelled; facts run_request_cancelled; sends engine_run.close; clears timeout, grace, expires_at
+  completed                 -> completed; facts run_request_completed; clears timeout, grace, expires_at
+  completed (other body)    -> completed; facts run_request_completed; clears timeout, grace, expires_at
+  failed                    -> failed; facts run_request_failed; clears timeout, grace, expires_at
+  failed (cancelled)        -> cancelled; facts run_request_cancelled; clears timeout, grace, expires_at
   release                   refused illegal_move
   offer_aborted             refused illegal_move
+  run_reported              stays
   cancel                    repeat already_cancelling
   requeue                   refused illegal_move
-  restored                  -> cancelled; facts run_request_cancelled; sends engine_run.close; clears timeout, grace, expires_at
+  restored                  -> cancelled; facts run_request_cancelled; clears timeout, grace, expires_at
   fail                      refused illegal_move
-  runner_session_started    -> cancelled; facts run_request_cancelled; sends engine_run.close; clears timeout, grace, expires_at
+  runner_session_started    -> cancelled; facts run_request_cancelled; clears timeout, grace, expires_at
   offer_expired             refused illegal_move
-  lease_expired             -> cancelled; facts run_request_cancelled; sends engine_run.close; clears timeout, grace, expires_at
+  lease_expired             -> cancelled; facts run_request_cancelled; clears timeout, grace, expires_at
   not_before_reached        refused illegal_move
   expires_at_reached        refused illegal_move
   timeout_reached           refused illegal_move
-  grace_ended               -> cancelled; facts run_request_cancelled; sends engine_run.close; clears timeout, grace, expires_at
+  grace_ended               -> cancelled; facts run_request_cancelled; clears timeout, grace, expires_at
 lost:
   create                    repeat replay
   create (other body)       refused idempotency_key_reused
@@ -472,16 +487,17 @@ lost:
   heartbeat                 -> started; facts run_request_started; arms timeout
   events                    -> started; facts run_request_started, task_run_started; arms timeout
   events (too late)         -> started; facts run_request_started, task_run_started; arms timeout
-  completed                 -> completed; facts run_request_completed; sends engine_run.close; clears timeout, expires_at
-  completed (other body)    -> completed; facts run_request_completed; sends engine_run.close; clears timeout, expires_at
-  failed                    -> queued; facts run_request_requeued; sends engine_run.close; arms not_before, expires_at; clears timeout
-  failed (cancelled)        -> failed; facts run_request_failed; sends engine_run.close; clears timeout, expires_at
+  completed                 -> completed; facts run_request_completed; clears timeout, expires_at
+  completed (other body)    -> completed; facts run_request_completed; clears timeout, expires_at
+  failed                    -> queued; facts run_request_requeued; sends engine_run.end; arms not_before, expires_at; clears timeout
+  failed (cancelled)        -> failed; facts run_request_failed; clears timeout, expires_at
   release                   refused illegal_move
   offer_aborted             refused illegal_move
-  cancel                    -> cancelled; facts run_request_cancelled; sends engine_run.close; clears timeout, expires_at
-  requeue                   -> queued; facts run_request_requeued; sends engine_run.close; arms expires_at; clears timeout
+  run_reported              stays
+  cancel                    -> cancelled; facts run_request_cancelled; clears timeout, expires_at
+  requeue                   -> queued; facts run_request_requeued; sends engine_run.end; arms expires_at; clears timeout
   restored                  stays; facts run_request_lost
-  fail                      -> failed; facts run_request_failed; sends engine_run.close; clears timeout, expires_at
+  fail                      -> failed; facts run_request_failed; clears timeout, expires_at
   runner_session_started    refused illegal_move
   offer_expired             refused illegal_move
   lease_expired             refused illegal_move
@@ -508,6 +524,7 @@ completed:
   failed (cancelled)        refused result_conflict
   release                   refused illegal_move
   offer_aborted             refused illegal_move
+  run_reported              stays; sends engine_run.end
   cancel                    refused illegal_move
   requeue                   refused illegal_move
   restored                  refused illegal_move
@@ -538,6 +555,7 @@ failed:
   failed (cancelled)        refused stale_attempt
   release                   refused stale_attempt
   offer_aborted             refused illegal_move
+  run_reported              repeat already_known
   cancel                    -> cancelled; facts run_request_cancelled; clears not_before, expires_at
   requeue                   refused illegal_move
   restored                  stays; facts run_request_requeued
@@ -568,6 +586,7 @@ cancelled:
   failed (cancelled)        repeat already_failed
   release                   refused illegal_move
   offer_aborted             refused illegal_move
+  run_reported              stays; sends engine_run.end
   cancel                    repeat already_cancelled
   requeue                   refused illegal_move
   restored                  refused illegal_move

@@ -6,7 +6,7 @@
  */
 'use strict'
 exports[`dist/test/machines/versions.test.js > TAP > a machine whose structure changes has a new version > engine_run 1`] = `
-engine_run version 1: 249f956eba3099c3
+engine_run version 2: 0949d360463ac66b
 `
 
 exports[`dist/test/machines/versions.test.js > TAP > a machine whose structure changes has a new version > formation_brief 1`] = `
@@ -18,7 +18,7 @@ project version 1: 9339858c2e28e717
 `
 
 exports[`dist/test/machines/versions.test.js > TAP > a machine whose structure changes has a new version > run_request 1`] = `
-run_request version 1: 0f18467699cc602d
+run_request version 2: dc378be6bf04acb2
 `
 
 exports[`dist/test/machines/versions.test.js > TAP > a machine whose structure changes has a new version > runner 1`] = `

@@ -91,6 +91,60 @@ t.test('a run request goes from a person to a runner and back, each answer as do
   t.equal(run.body.state, 'closed')
 })
 
+t.test(
+  'an engine run is there from its acceptance on, reported upon or not, under its own name or the runner’s',
+  async (t) => {
+    const s = await startTestService(t)
+    await s.project('greeter')
+    const token = await s.runner('laptop', { allowed_projects: ['*'], capacity: 9 })
+    const runner = { token }
+    const named = `run_${'9'.repeat(24)}`
+    const begun = async (body: object) => {
+      await s.expect(201, 'POST', '/api/projects/greeter/run-requests', {
+        entry_event: 'greet_requested',
+        payload: body,
+      })
+      const offer = await s.expect(200, 'GET', '/api/runners/laptop/run-requests/next?wait=5', undefined, runner)
+      return offer.body.request_id as string
+    }
+    const first = await begun({ name: 'a' })
+    const accepted = await s.expect(200, 'POST', `/api/run-requests/${first}/accepted`, {}, runner)
+    const own = accepted.body.run_request.engine_run_id
+    t.match((await s.expect(200, 'GET', `/api/engine-runs/${own}`)).body, {
+      state: 'open',
+      run_request_id: first,
+      evidence: [],
+    })
+    await s.expect(200, 'POST', `/api/run-requests/${first}/completed`, { result: { status: 'completed' } }, runner)
+    t.match((await s.expect(200, 'GET', `/api/engine-runs/${own}`)).body, { state: 'closed', outcome: 'completed' })
+    const late = await s.expect(
+      200,
+      'POST',
+      `/api/engine-runs/${own}/trace-summary`,
+      { blocks_executed: ['a'] },
+      runner,
+    )
+    t.match(late.body, { trace_summary: { blocks_executed: ['a'] } })
+    t.match((await s.expect(200, 'GET', `/api/engine-runs/${own}`)).body, { state: 'closed', outcome: 'completed' })
+
+    const second = await begun({ name: 'b' })
+    await s.expect(200, 'POST', `/api/run-requests/${second}/accepted`, { engine_run_id: named }, runner)
+    t.match((await s.expect(200, 'GET', `/api/engine-runs/${named}`)).body, { state: 'open', run_request_id: second })
+    const third = await begun({ name: 'c' })
+    for (const taken of [named, own]) {
+      const refused = await s.expect(
+        422,
+        'POST',
+        `/api/run-requests/${third}/accepted`,
+        { engine_run_id: taken },
+        runner,
+      )
+      t.equal(refused.body.code, 'engine_run_taken')
+    }
+    await s.expect(200, 'POST', `/api/run-requests/${third}/accepted`, {}, runner)
+  },
+)
+
 t.test('one key is one request: repeats, races, other bodies, derived keys, again', async (t) => {
   const s = await startTestService(t)
   await s.project('greeter')

@@ -10,8 +10,7 @@ import { absent, after, at, reopened, snapshotFile, step, table } from './step.t
 t.snapshotFile = snapshotFile('engine-run')
 
 const ID = `run_${'a'.repeat(24)}`
-const OPEN = {
-  type: 'open',
+const RUN = {
   id: ID,
   project: 'acme',
   project_id: `proj_${'b'.repeat(24)}`,
@@ -20,7 +19,12 @@ const OPEN = {
   runner_id: 'runner-1',
   throttle: 'dry_run',
   trace_id: 'c'.repeat(32),
+  span_id: null,
+  causation_id: null,
+  gather_id: null,
+  opened_at: '2026-01-01T00:00:00.000000Z',
 }
+const OVER = { ...RUN, outcome: 'completed', closed_at: '2026-01-01T00:00:01.000000Z' }
 const seen = (n: number) => ({
   id: `obs_${String(n).padStart(24, '0')}`,
   result: 'pass',
@@ -29,36 +33,42 @@ const seen = (n: number) => ({
   observed_at: '2026-01-01T00:00:00Z',
 })
 const M = {
-  open: at(0, OPEN),
-  'open (over already)': at(0, { ...OPEN, outcome: 'completed' }),
-  'open (other request)': at(0, { ...OPEN, run_request_id: 'runreq_2' }),
-  trace_summary: at(1, { type: 'trace_summary', summary: { blocks_executed: ['plan'] }, digest: 'digest-1' }),
-  'trace_summary (other)': at(2, { type: 'trace_summary', summary: {}, digest: 'digest-2' }),
-  evidence: at(3, { type: 'evidence', observations: [seen(1), seen(2)] }),
-  close: at(4, { type: 'close', run_request_id: 'runreq_1', outcome: 'completed' }),
-  'close (other request)': at(4, { type: 'close', run_request_id: 'runreq_2', outcome: 'completed' }),
+  trace_summary: at(1, { type: 'trace_summary', run: RUN, summary: { blocks_executed: ['plan'] }, digest: 'digest-1' }),
+  'trace_summary (other)': at(2, { type: 'trace_summary', run: RUN, summary: {}, digest: 'digest-2' }),
+  evidence: at(3, { type: 'evidence', run: RUN, observations: [seen(1), seen(2)] }),
+  'trace_summary (of one that is over)': at(5, { type: 'trace_summary', run: OVER, summary: {}, digest: 'digest-3' }),
+  'evidence (of one that is over)': at(5, { type: 'evidence', run: OVER, observations: [seen(3)] }),
+  end: at(4, { type: 'end', run: RUN, outcome: 'completed' }),
 }
-const open = after(module, [M.open])
-const summarized = after(module, [M.open, M.trace_summary])
-const closed = after(module, [M.open, M.trace_summary, M.close])
+const open = after(module, [M.evidence])
+const summarized = after(module, [M.trace_summary])
+const closed = after(module, [M.trace_summary, M.end])
+const unreported = after(module, [M.end])
 
 t.test('every message in every state has the outcome that the table shows', (t) => {
-  t.matchSnapshot(table(module, { absent: absent(module), open, summarized, closed }, M), 'engine run')
+  t.matchSnapshot(
+    table(module, { absent: absent(module), open, summarized, closed, 'closed, unreported': unreported }, M),
+    'engine run',
+  )
   t.end()
 })
 
 t.test('evidence is taken in every state, each observation once', (t) => {
-  for (const snapshot of [open, summarized, closed]) {
+  for (const snapshot of [summarized, closed, unreported]) {
     const first = step(module, snapshot, M.evidence)
     t.equal(first.facts.length, 2, String(snapshot.value))
     t.equal(step(module, first.snapshot, M.evidence).repeat, 'already_recorded')
-    const more = step(module, first.snapshot, at(5, { type: 'evidence', observations: [seen(2), seen(3)] }))
+    const more = step(module, first.snapshot, at(5, { type: 'evidence', run: RUN, observations: [seen(2), seen(3)] }))
     t.match(more.facts, [{ payload: { observation_id: seen(3).id } }])
     t.equal(more.snapshot.context.evidence.length, 3)
   }
-  const many = Array.from({ length: OBSERVATIONS_A_RUN_MAX }, (_, n) => seen(n))
-  const full = step(module, open, at(5, { type: 'evidence', observations: many })).snapshot
-  t.equal(step(module, full, at(6, { type: 'evidence', observations: [seen(9999)] })).refused, 'illegal_move')
+  const many = Array.from({ length: OBSERVATIONS_A_RUN_MAX }, (_, n) => seen(n + 1))
+  t.equal(
+    step(module, absent(module), at(5, { type: 'evidence', run: RUN, observations: [...many, seen(0)] })).refused,
+    'illegal_move',
+  )
+  const full = step(module, open, at(5, { type: 'evidence', run: RUN, observations: many })).snapshot
+  t.equal(step(module, full, at(6, { type: 'evidence', run: RUN, observations: [seen(9999)] })).refused, 'illegal_move')
   t.end()
 })
 

@@ -58,6 +58,7 @@ export const MESSAGES = {
   'failed (cancelled)': at(6, { type: 'failed', ...post, class: 'cancelled', message: 'stopped', digest: 'digest-4' }),
   release: at(6, { type: 'release', ...post }),
   offer_aborted: at(6, { type: 'offer_aborted', ...post }),
+  run_reported: at(7, { type: 'run_reported', engine_run_id: `run_${'a'.repeat(24)}` }),
   cancel: at(8, { type: 'cancel', by: BY, reason: 'not needed' }),
   requeue: at(9, { type: 'requeue', by: BY }),
   restored: at(9, { type: 'restored', by: BY }),

@@ -3,6 +3,7 @@ import { runRequestDocument } from '../../machines/documents/run-request.ts'
 import { validatePayload } from '../../machines/events/index.ts'
 import type { Message, OwnFact, SnapshotOf } from '../../machines/machine.ts'
 import { runRequestModule as module } from '../../machines/run-request.ts'
+import { heldEngineRun, unreportedEngineRun } from '../../machines/run-request-view.ts'
 import { compile } from '../../machines/schema.ts'
 import { CREATE, EVENT, MESSAGES as M, RUNNER, states } from './run-request-samples.ts'
 import { absent, after, at, reopened, snapshotFile, step, table } from './step.ts'
@@ -118,16 +119,41 @@ t.test('a simple runner polls and completes: the moves in between happen at the 
   t.equal(snapshot.value, 'completed')
   t.strictSame(
     facts.map(({ type }) => type),
-    ['run_request_accepted', 'run_request_started', 'run_request_completed'],
+    ['run_request_accepted', 'run_request_started', 'engine_run_opened', 'run_request_completed'],
   )
   const { accepted_at, started_at, completed_at } = snapshot.context.times
   t.equal(accepted_at, M.completed.at)
   t.equal(started_at, M.completed.at)
   t.equal(completed_at, M.completed.at)
-  t.strictSame(
-    sends.map(({ message }) => [message.type, message.outcome]),
-    [['open', 'completed']],
-  )
+  t.strictSame(sends, [], 'nothing was reported on its engine run: the request tells of it')
+  t.match(unreportedEngineRun(heldEngineRun(snapshot)!), {
+    state: 'closed',
+    outcome: 'completed',
+    closed_at: M.completed.at,
+  })
+  t.end()
+})
+
+t.test('an engine run on which something was reported hears of its end, whichever comes first', (t) => {
+  const started = run(M.create, offer, M.accepted, M.started)
+  const end = [{ to: { kind: 'engine_run' }, message: { type: 'end', outcome: 'completed' } }]
+  const reported = step(module, started, M.run_reported).snapshot
+  t.match(step(module, reported, M.completed).sends, end)
+  t.match(step(module, step(module, started, M.completed).snapshot, M.run_reported).sends, end, 'told too late')
+  const requeued = step(module, step(module, reported, M.lease_expired).snapshot, M.requeue)
+  t.match(requeued.sends, [{ message: { type: 'end', outcome: 'queued' } }])
+  t.equal(requeued.snapshot.context.internal.reported, undefined, 'the next attempt has a run of its own')
+  t.equal(step(module, requeued.snapshot, M.run_reported).repeat, 'already_known')
+  t.end()
+})
+
+t.test('a snapshot of version 1 is opened as one of version 2', (t) => {
+  const { value, context } = run(M.create, offer, M.accepted)
+  const { made, internal, ...rest } = context
+  const old = { status: 'active', value, context: { ...rest, internal: { ...made, ...internal } } }
+  const migrated = module.migrations[1]!(JSON.parse(JSON.stringify(old)))
+  const expected = { status: 'active', value, context: { ...rest, made, internal: { ...internal, reported: true } } }
+  t.strictSame(migrated, JSON.parse(JSON.stringify(expected)))
   t.end()
 })
 
@@ -338,6 +364,6 @@ t.test('every fact that is stated is in the catalogue and satisfies its schema',
   }
   const approved = step(module, run(at(0, { ...CREATE, throttle: 'full' })), M.approve).facts
   for (const { type } of approved) seen.add(type)
-  t.equal(seen.size, 12, 'all twelve of them')
+  t.equal(seen.size, 13, 'all twelve of them, and the opening of its engine run')
   t.end()
 })

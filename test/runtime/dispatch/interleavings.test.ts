@@ -131,7 +131,7 @@ function checkSafety({ place, polls, fleet, aborted }: Play): void {
     if (used - revived > capacity) throw new Error(`${id} holds ${used} of ${capacity}`)
   }
   const holders = all.filter(({ value, context }) => HOLDING.includes(value) && mutates(context))
-  const repositories = holders.map(({ context }) => context.internal.repository)
+  const repositories = holders.map(({ context }) => context.made.repository)
   if (new Set(repositories).size < repositories.length) throw new Error('two hold one repository')
   for (const asked of polls) {
     if (asked.answers > 1) throw new Error('a poll was answered twice')

@@ -33,13 +33,11 @@ export function mayTake(
   const isAllowed = allowed_projects.includes('*') || allowed_projects.includes(request.project)
   const isNamed = request.asked.runner_id === runnerId
   const carries = request.asked.labels.every((label) => labels.includes(label))
-  const { repository } = request.internal
+  const { repository } = request.made
   const isBusy =
     mutates(request) &&
     repository !== null &&
-    all.some(
-      (one) => HOLDING.includes(one.value) && mutates(one.context) && one.context.internal.repository === repository,
-    )
+    all.some((one) => HOLDING.includes(one.value) && mutates(one.context) && one.context.made.repository === repository)
   return (
     isAllowed &&
     (request.asked.runner_id === undefined ? carries : isNamed) &&

@@ -1,0 +1,47 @@
+/**
+ * Finds an engine run by its id, whether it is an actor of its own (something was reported on it, or its run request has
+ * left it) or stands in its run request alone. Reads committed data; an id that a runner chose is looked up in an index.
+ */
+
+import type { EngineRun } from '../machines/documents/engine-run.ts'
+import { type EngineRunIdentity, engineRunModule } from '../machines/engine-run.ts'
+import type { RunRequestContext } from '../machines/run-request-context.ts'
+import { heldEngineRun, requestOfFirstEngineRun, unreportedEngineRun } from '../machines/run-request-view.ts'
+import type { Runtime, SnapshotOf } from './api.ts'
+
+export interface KnownEngineRun {
+  /** What a message to its actor says of it, in case it is the first. */
+  readonly identity: EngineRunIdentity
+  readonly document: EngineRun
+}
+
+/** Undefined: there is none. Rejects with ViewBehind. */
+export async function findEngineRun(runtime: Runtime, id: string): Promise<KnownEngineRun | undefined> {
+  const found = engineRunAtHand(runtime, id)
+  if (found !== undefined) return found
+  const { snapshots } = await runtime.list({ kind: 'run_request', index: 'engine_run', value: id, limit: 1 })
+  // What the view said may have changed since: the run may be an actor now.
+  return snapshots[0] === undefined ? undefined : (engineRunAtHand(runtime, id) ?? ofRequest(snapshots[0], id))
+}
+
+/** The run, unless it is one that only the index knows. */
+export function engineRunAtHand(runtime: Runtime, id: string): KnownEngineRun | undefined {
+  const actor = runtime.read({ kind: 'engine_run', id })
+  if (actor !== undefined) {
+    const { span_id, causation_id, gather_id } = actor.context.internal
+    const document = engineRunModule.document(actor) as EngineRun
+    return { identity: { ...identityOf(document), span_id, causation_id, gather_id }, document }
+  }
+  return ofRequest(runtime.read({ kind: 'run_request', id: requestOfFirstEngineRun(id) }), id)
+}
+
+function ofRequest(request: SnapshotOf<RunRequestContext> | undefined, id: string): KnownEngineRun | undefined {
+  if (request === undefined || request.context.engine_run_id !== id) return undefined
+  const identity = heldEngineRun(request)!
+  return { identity, document: unreportedEngineRun(identity) }
+}
+
+function identityOf(run: EngineRun): Omit<EngineRunIdentity, 'span_id' | 'causation_id' | 'gather_id'> {
+  const { project, project_id, run_request_id, attempt, runner_id, throttle, trace_id, opened_at } = run
+  return { id: run.id, project, project_id, run_request_id, attempt, runner_id, throttle, trace_id, opened_at }
+}
