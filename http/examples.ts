@@ -1,20 +1,23 @@
+import {
+  AT,
+  BRIEF_ID,
+  BY,
+  CURSOR,
+  DIGEST,
+  EVENT_ID,
+  PROJECT_ID,
+  REQUEST_ID,
+  RUN_ID,
+  SPAN_ID,
+  TRACE_ID,
+} from './examples/constants.ts'
+import { engineCapabilityExamples } from './examples/engine-capabilities.ts'
+
 /** Examples of bodies and answers for the documents, by route. A test holds each against its schema. */
 export interface Example {
   readonly body?: unknown
   readonly answer?: unknown
 }
-
-const AT = '2026-01-31T12:00:00.000000Z'
-const BY = { id: 'tok_5f0c1d2e3a4b5c6d7e8f9a0b', name: 'ada' }
-const PROJECT_ID = 'proj_0f1e2d3c4b5a69788796a5b4'
-const REQUEST_ID = 'runreq_a1b2c3d4e5f60718293a4b5c'
-const RUN_ID = 'run_112233445566778899aabbcc'
-const TRACE_ID = '4bf92f3577b34da6a3ce929d0e0e4736'
-const SPAN_ID = '00f067aa0ba902b7'
-const EVENT_ID = 'evt_4a1e0f5a6b7c8d9e0f1a2b3c4d5e6f70'
-const CURSOR = 'k3x9q2m4v7a1.2f'
-const BRIEF_ID = 'brief_99aabbccddeeff0011223344'
-const DIGEST = `sha256:${'0123456789abcdef'.repeat(4)}`
 
 const project = { id: PROJECT_ID, key: 'greeter', name: 'Greeter', state: 'active', created_at: AT }
 const runner = {
@@ -97,6 +100,7 @@ export const examples: Readonly<Record<string, Example>> = {
   'POST /formation-briefs': { body: { project: 'greeter', ...sections }, answer: brief },
   'GET /api/formation-briefs/:id': { answer: brief },
   'GET /formation-briefs/:id': { answer: brief },
+  ...engineCapabilityExamples,
   'POST /api/projects/:id/run-requests': {
     body: { entry_event: 'greet_requested', payload: { name: 'world' }, idempotency_key: 'first' },
     answer: runRequest,

@@ -82,6 +82,7 @@ const AREAS: Readonly<Record<string, string>> = {
   projects: 'What all else belongs to.',
   'formation briefs': 'What a run is to achieve and to protect.',
   'run requests': 'Work on its way to a runner and back.',
+  'engine capabilities': 'What the engines of a project say they can do.',
   'engine runs': 'What one attempt did inside the engine.',
   runners: 'Who may take work.',
   events: 'What happened: stated, listed, followed.',

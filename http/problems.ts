@@ -82,9 +82,15 @@ const table = {
   idempotency_key_reused: problem(422, 'The key was used for another body', 'Use a fresh key for another request.'),
   idempotency_key_conflict: problem(422, 'Two keys were given', 'Give the header and the field the same value.'),
   unknown_project: problem(422, 'There is no such project', 'Create the project first, or correct its key.'),
+  unknown_runner: problem(422, 'There is no such runner', 'Register the runner first, or correct its id.'),
   unknown_brief: problem(422, 'There is no such brief', 'Correct the id of the brief.'),
   brief_digest_mismatch: problem(422, 'The digest is not the one of the brief', 'Read the brief, and send its digest.'),
   brief_not_compiled: problem(422, 'The brief is not compiled', 'Use throttle dry_run, or compile the brief.'),
+  engine_incapable: problem(
+    422,
+    'No engine serves this (class `dispatch`)',
+    'Ask for what the manifests of the project serve, or post a newer manifest.',
+  ),
   engine_run_taken: problem(422, 'The engine run belongs to another request', 'Leave `engine_run_id` out.'),
   // 426, 429, 431
   too_many_polls: passing(429, 'Too many polls are parked', 'Park at most capacity + 1 polls of a runner.'),

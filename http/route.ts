@@ -5,6 +5,7 @@
 import type { Logger } from 'pino'
 import type { TSchema } from '../machines/schema.ts'
 import type { Runtime } from '../runtime/api.ts'
+import type { Capabilities } from '../runtime/capabilities.ts'
 import type { Dispatcher } from '../runtime/dispatch/dispatcher.ts'
 import type { Principals } from '../runtime/principals.ts'
 import type { Right } from '../runtime/rights.ts'
@@ -122,6 +123,7 @@ export interface SocketRoute {
 export interface ServiceContext {
   readonly runtime: Runtime
   readonly dispatcher: Dispatcher
+  readonly capabilities: Capabilities
   readonly principals: Principals
   readonly log: Logger
   readonly metrics: Metrics

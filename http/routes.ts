@@ -2,6 +2,7 @@
 import type { Route, ServiceContext } from './route.ts'
 import { attentionRoutes } from './routes/attention.ts'
 import { emitRoutes } from './routes/emit.ts'
+import { engineCapabilityRoutes } from './routes/engine-capabilities.ts'
 import { engineRunRoutes } from './routes/engine-runs.ts'
 import { eventRoutes } from './routes/events.ts'
 import { formationBriefRoutes } from './routes/formation-briefs.ts'
@@ -20,6 +21,7 @@ export function allRoutes(service: ServiceContext, about: Omit<About, 'routes'>)
   routes.push(
     ...projectRoutes(service),
     ...formationBriefRoutes(service),
+    ...engineCapabilityRoutes(service),
     ...runRequestRoutes(service),
     ...pollRoutes(service),
     ...runPostRoutes(service),

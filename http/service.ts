@@ -6,6 +6,7 @@ import { randomUUID } from 'node:crypto'
 import { type Logger, pino } from 'pino'
 import { modules } from '../machines/index.ts'
 import type { Nature, Runtime } from '../runtime/api.ts'
+import { Capabilities } from '../runtime/capabilities.ts'
 import { createDispatcher } from '../runtime/dispatch/dispatcher.ts'
 import { createPrincipals, type Principals } from '../runtime/principals.ts'
 import { createRuntime } from '../runtime/runtime.ts'
@@ -79,6 +80,7 @@ export async function startService(settings: Settings, options: ServiceOptions):
 async function listen(runtime: Runtime, log: Logger, options: ServiceOptions): Promise<Service> {
   const { settings } = runtime
   const dispatcher = createDispatcher(runtime)
+  const capabilities = new Capabilities(runtime, dispatcher)
   const principals = await createPrincipals(runtime)
   await ensureAdminToken(runtime, log, options.saveAdminToken)
   const metrics = options.metrics ?? createMetrics()
@@ -88,6 +90,7 @@ async function listen(runtime: Runtime, log: Logger, options: ServiceOptions): P
   const context: ServiceContext = {
     runtime,
     dispatcher,
+    capabilities,
     principals,
     log,
     metrics,

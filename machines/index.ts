@@ -1,5 +1,6 @@
 /** The one list of statecharts, by the kind of actor. */
 
+import { engineCapabilityModule } from './engine-capability.ts'
 import { engineRunModule } from './engine-run.ts'
 import { formationBriefModule } from './formation-brief.ts'
 import type { ActorKind, MachineModule } from './machine.ts'
@@ -14,5 +15,6 @@ export const modules: Readonly<Record<ActorKind, MachineModule>> = {
   run_request: runRequestModule,
   engine_run: engineRunModule,
   formation_brief: formationBriefModule,
+  engine_capability: engineCapabilityModule,
   token: tokenModule,
 }

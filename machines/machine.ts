@@ -10,7 +10,15 @@ import type { PreparedEvent } from './events/envelope.ts'
 import type { Testimony } from './testimony.ts'
 
 /** Every kind of actor there is; one file of `machines/` each. */
-export const ACTOR_KINDS = ['project', 'runner', 'run_request', 'engine_run', 'formation_brief', 'token'] as const
+export const ACTOR_KINDS = [
+  'project',
+  'runner',
+  'run_request',
+  'engine_run',
+  'formation_brief',
+  'engine_capability',
+  'token',
+] as const
 export type ActorKind = (typeof ACTOR_KINDS)[number]
 
 export interface ActorRef {

@@ -7,6 +7,7 @@ import type { RunRequestCreate } from '../machines/documents/run-request.ts'
 import type { By, MessageBody, SnapshotOf } from '../machines/machine.ts'
 import type { CreateRunRequest } from '../machines/run-request-context.ts'
 import type { Answer, Refused, Runtime } from './api.ts'
+import type { Capabilities } from './capabilities.ts'
 import { derivedKeyOf, digestOf, runRequestIdOf } from './identity.ts'
 
 /** W3C trace context of the caller: the trace, and the span that is to be the parent. */
@@ -24,6 +25,7 @@ export interface RunRequestOrder {
   readonly idempotencyKey: string | undefined
   readonly by: By
   readonly traceParent: TraceParent | undefined
+  readonly capabilities: Pick<Capabilities, 'incapable'>
 }
 
 export type RunRequestReply = (answer: Answer, id: string) => void
@@ -41,16 +43,18 @@ const tracesInFlight = new WeakMap<Runtime, Set<string>>()
 
 /**
  * Make the request, or find the one that has its key (`repeat` of the answer is `replay`). Refusals beyond the
- * machine's: `unknown_brief`, `brief_digest_mismatch`, `brief_not_compiled`, `trace_in_use`, `invalid_body`.
+ * machine's: `unknown_brief`, `brief_digest_mismatch`, `brief_not_compiled`, `engine_incapable`, `trace_in_use`,
+ * `invalid_body`.
  */
 export function createRunRequest(runtime: Runtime, order: RunRequestOrder, reply: RunRequestReply): void {
   const message = runRequestMessage(runtime, order)
-  const fault = whyNotBrief(runtime, order) ?? whyNotTimes(order.body)
+  const fault = whyNotTimes(order.body)
   if (fault !== undefined) {
     reply(fault, '')
     return
   }
-  new Creation(runtime, order, message, reply).next()
+  const whyNotNew = whyNotBrief(runtime, order) ?? whyNotServed(order)
+  new Creation(runtime, order, message, { whyNotNew, reply }).next()
 }
 
 /**
@@ -89,14 +93,22 @@ class Creation {
   readonly #runtime: Runtime
   readonly #message: CreateRunRequest
   readonly #reply: RunRequestReply
+  /** What stands against a new request. One that was made under a given key before is answered all the same. */
+  readonly #whyNotNew: Refused | undefined
   readonly #isTraceGiven: boolean
   #generation: number
   #tries = 0
 
-  constructor(runtime: Runtime, order: RunRequestOrder, message: CreateRunRequest, reply: RunRequestReply) {
+  constructor(
+    runtime: Runtime,
+    order: RunRequestOrder,
+    message: CreateRunRequest,
+    { reply, whyNotNew }: { readonly reply: RunRequestReply; readonly whyNotNew: Refused | undefined },
+  ) {
     this.#runtime = runtime
     this.#message = message
     this.#reply = reply
+    this.#whyNotNew = whyNotNew
     this.#isTraceGiven = order.body.trace_id !== undefined
     this.#generation = Number(runtime.journal.reservation(RESERVATION_SCOPE, this.#reservationKey) ?? 0)
   }
@@ -109,6 +121,11 @@ class Creation {
     const { project, project_id, idempotency_key, trace_id } = this.#message
     const id = runRequestIdOf(project_id, idempotency_key, this.#generation)
     const ref = { kind: 'run_request', id } as const
+    const mayBeRepeat = this.#message.key_given && this.#runtime.read(ref) !== undefined
+    if (this.#whyNotNew !== undefined && !mayBeRepeat) {
+      this.#reply(this.#whyNotNew, id)
+      return
+    }
     const isNew = this.#isTraceGiven && this.#runtime.read(ref) === undefined
     const giveBack = isNew ? takeTrace(this.#runtime, project, trace_id) : NOTHING_TAKEN
     if (giveBack === undefined) {
@@ -193,6 +210,13 @@ function whyNotBrief(runtime: Runtime, { body, project }: RunRequestOrder): Refu
   const isCompiled = brief.value !== 'draft'
   if (isCompiled || (body.throttle ?? 'dry_run') === 'dry_run') return undefined
   return refused('brief_not_compiled', 'An uncompiled brief may be run with throttle dry_run only.')
+}
+
+/** What no engine of the project can do is refused, not left waiting. */
+function whyNotServed({ project, body, capabilities }: RunRequestOrder): Refused | undefined {
+  const { entry_event: entryEvent, throttle = 'dry_run', runner_id: runnerId } = body
+  const why = capabilities.incapable({ project: project.context.key, entryEvent, throttle, runnerId })
+  return why === undefined ? undefined : refused('engine_incapable', why)
 }
 
 function whyNotTimes({ not_before, expires_at }: RunRequestCreate): Refused | undefined {

@@ -62,6 +62,7 @@ export function emitRoutes(service: ServiceContext): readonly Route[] {
         'event_too_large',
         'project_archived',
         'trace_in_use',
+        'engine_incapable',
       ],
       handle: (exchange) => emit(service, exchange),
     },
@@ -102,6 +103,7 @@ function emit(service: ServiceContext, exchange: Exchange): void {
     exchange.problem('forbidden', `A ${command.event_type} asks for work: the right work.submit is needed.`)
     return
   }
+  if (!isServed(service, exchange, project, admitted)) return
   const odd = commandWithoutTrace(admitted)
   if (odd >= 0) {
     exchange.problem('invalid_event', 'A command begins a run, whose trace is a W3C one.', {
@@ -128,6 +130,25 @@ function emit(service: ServiceContext, exchange: Exchange): void {
   record(service, exchange, project, prepared, commands, traces.giveBack)
 }
 
+/** Whether an engine of the project can do what the commands ask for, but for those made before. False: a problem was answered. */
+function isServed(
+  { runtime, capabilities }: ServiceContext,
+  exchange: Exchange,
+  { context }: SnapshotOf<any>,
+  events: readonly PreparedEvent[],
+): boolean {
+  for (const [i, event] of events.entries()) {
+    const { event_type: entryEvent, throttle } = event
+    if (!isCommand(entryEvent)) continue
+    const why = capabilities.incapable({ project: context.key, entryEvent, throttle })
+    const id = runRequestIdOf(context.id, commandKey(event), 0)
+    if (why === undefined || runtime.read({ kind: 'run_request', id }) !== undefined) continue
+    exchange.problem('engine_incapable', why, { errors: [{ pointer: `/events/${i}/event_type`, detail: why }] })
+    return false
+  }
+  return true
+}
+
 /** A trace that the caller would have continued is another's already: the command begins its own. */
 function ownTraces<E extends StatedEvent>(events: readonly E[], { others }: CommandTraces): readonly E[] {
   return events.map((event, i) => (others.has(i) ? { ...event, trace_id: null } : event))
@@ -152,6 +173,7 @@ function commandOf(
     idempotencyKey,
     by: exchange.principal.by,
     traceParent: undefined,
+    capabilities: service.capabilities,
   }
   const id = runRequestIdOf(project.context.id, idempotencyKey, 0)
   const caused = { causation_id: event.id, gather_id: event.gather_id, parent_span_id: event.span_id }

@@ -65,6 +65,7 @@ function createRoute(service: ServiceContext): Route {
       'unknown_brief',
       'brief_digest_mismatch',
       'brief_not_compiled',
+      'engine_incapable',
       'trace_in_use',
     ],
     handle: (exchange) => create(service, exchange),
@@ -87,7 +88,8 @@ function create(service: ServiceContext, exchange: Exchange): void {
   const key = readIdempotencyKey(exchange, body.idempotency_key)
   if (!key.ok) return
   const traceParent = parseTraceparent(exchange.header('traceparent'))
-  const order = { project, body, idempotencyKey: key.key, by: principal.by, traceParent }
+  const { capabilities } = service
+  const order = { project, body, idempotencyKey: key.key, by: principal.by, traceParent, capabilities }
   createRunRequest(service.runtime, order, (answer) => {
     if (exchange.done) return
     if (!answer.ok) return refuse(exchange, answer)

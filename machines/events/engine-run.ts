@@ -34,11 +34,13 @@ const ingested = openObject({
 })
 
 const capabilities = openObject({
+  engine_capability_id: text,
   engine: text,
   engine_version: text,
   runner_id: text,
   supported_entry_events: Type.Optional(Type.Array(Type.String())),
   supported_throttle_modes: Type.Optional(Type.Array(Type.String())),
+  version: Type.Optional(count()),
 })
 
 export const engineRunEvents = {

@@ -5,6 +5,10 @@
  * Make sure to inspect the output below.  Do not ignore changes!
  */
 'use strict'
+exports[`dist/test/machines/versions.test.js > TAP > a machine whose structure changes has a new version > engine_capability 1`] = `
+engine_capability version 1: 4e2315e4eaba7591
+`
+
 exports[`dist/test/machines/versions.test.js > TAP > a machine whose structure changes has a new version > engine_run 1`] = `
 engine_run version 2: 0949d360463ac66b
 `

@@ -11,6 +11,7 @@ import { pino } from 'pino'
 import type { Test } from 'tap'
 import { type Service, type ServiceOptions, startService } from '../../http/service.ts'
 import { defaultSettings, type Settings } from '../../runtime/settings.ts'
+import { openLmdbJournal } from '../../storage/lmdb-journal.ts'
 import { MemoryJournal } from '../storage/memory.ts'
 
 export interface Reply {
@@ -154,7 +155,8 @@ export async function startTestService(
   more: Partial<Settings> = {},
   options: Partial<ServiceOptions> = {},
 ): Promise<TestService> {
-  const settings: Settings = { ...defaultSettings, home: t.testdir(), port: 0, diskReserveBytes: 0, ...more }
+  const home = more.home ?? t.testdir()
+  const settings: Settings = { ...defaultSettings, port: 0, diskReserveBytes: 0, ...more, home }
   const service = await startService(settings, {
     version: '0.0.0-test',
     log: pino({ level: 'silent' }),
@@ -165,6 +167,13 @@ export async function startTestService(
   const test = new TestService(service, settings)
   await test.loadDocuments()
   return test
+}
+
+/** The same on LMDB. Started again in the same home, once it is closed, it is the same service after a restart. */
+export function startOnDisk(t: Test, home: string, options: Partial<ServiceOptions> = {}): Promise<TestService> {
+  const openJournal: ServiceOptions['openJournal'] = (onFailure) =>
+    openLmdbJournal({ home, diskReserveBytes: 0, onFailure })
+  return startTestService(t, { home }, { openJournal, ...options })
 }
 
 /** Send bytes as they are, and answer all that came back until the connection ended or `untilMs` passed. */

@@ -1,0 +1,111 @@
+/** Engine capabilities: manifests posted by runners and by those who keep them, and listed. */
+import {
+  type EngineCapabilityBody,
+  engineCapabilityBody,
+  engineCapabilityDocument,
+} from '../../machines/documents/engine-capability.ts'
+import type { EngineCapabilityContext } from '../../machines/engine-capability.ts'
+import { modules } from '../../machines/index.ts'
+import type { MessageBody, SnapshotOf } from '../../runtime/api.ts'
+import { keyOf } from '../../runtime/capabilities.ts'
+import { deriveId, digestOf } from '../../runtime/identity.ts'
+import type { Exchange } from '../exchange.ts'
+import { IDEMPOTENCY_HEADER, keyed, readIdempotencyKey } from '../idempotency.ts'
+import { answerList, listAnswer, listQuery } from '../lists.ts'
+import { markCursor, refuse, visibleProject } from '../replies.ts'
+import type { Route, ServiceContext } from '../route.ts'
+
+const AREA = 'engine capabilities'
+const PATH = '/api/projects/:id/engine-capabilities'
+const one = { description: 'The manifest.', schema: engineCapabilityDocument }
+
+export function engineCapabilityRoutes(service: ServiceContext): readonly Route[] {
+  return [
+    {
+      method: 'POST',
+      path: PATH,
+      area: AREA,
+      summary: 'Say what an engine can do; the newest manifest per runner it names, or per engine name, counts.',
+      description:
+        'A runner may speak for itself alone: its manifest names it, also where it leaves `runner_id` out. Without any ' +
+        'manifest there is no restriction. With some, briefs and run requests that none of them serves are refused ' +
+        '(`engine_incapable`), and a runner that is named is offered only what its own serves.',
+      access: { right: 'runner.manage', runner: 'allowed_project' },
+      body: { schema: engineCapabilityBody },
+      headers: [IDEMPOTENCY_HEADER],
+      answers: {
+        201: { ...one, description: 'Recorded.' },
+        200: { ...one, description: 'It stands already.', headers: { 'Idempotent-Replay': '`true`' } },
+      },
+      problems: ['not_found', 'not_the_runner', 'unknown_runner', 'project_archived', 'idempotency_key_reused'],
+      handle: (exchange) => record(service, exchange),
+    },
+    {
+      method: 'GET',
+      path: PATH,
+      area: AREA,
+      summary: 'List the manifests of a project, one per runner or engine name.',
+      access: { right: 'view', runner: 'allowed_project' },
+      query: listQuery(),
+      answers: { 200: listAnswer(engineCapabilityDocument, 'Manifests, newest first.') },
+      problems: ['not_found'],
+      handle: (exchange) => {
+        const project = visibleProject(service, exchange, exchange.params[0]!)
+        if (project === undefined) return
+        const list = { kind: 'engine_capability', index: 'project', value: project.context.key } as const
+        answerList(service, exchange, list, (snapshot) => documentOf(service, snapshot))
+      },
+    },
+  ]
+}
+
+function documentOf(service: ServiceContext, snapshot: SnapshotOf<EngineCapabilityContext>): object {
+  const state = service.capabilities.isCurrent(snapshot.context) ? 'current' : 'stale'
+  return { ...modules.engine_capability.document(snapshot), state }
+}
+
+/** Whom the manifest speaks for, as it is to be kept. Undefined: a problem was answered. */
+function spokenFor(service: ServiceContext, exchange: Exchange, project: string): EngineCapabilityBody | undefined {
+  const body = exchange.body as EngineCapabilityBody
+  const { principal } = exchange
+  if (principal.runnerId !== undefined) {
+    if (body.runner_id === undefined || body.runner_id === principal.runnerId)
+      return { ...body, runner_id: principal.runnerId }
+    exchange.problem('not_the_runner', `A runner speaks for itself; the token is the one of ${principal.runnerId}.`)
+    return undefined
+  }
+  if (body.runner_id === undefined) return body
+  const runner = service.runtime.read({ kind: 'runner', id: body.runner_id })
+  const allowed = (runner?.context.allowed_projects ?? []) as readonly string[]
+  const mayWork = allowed.some((key) => key === '*' || key === project)
+  if (runner !== undefined && runner.value !== 'removed' && mayWork) return body
+  exchange.problem('unknown_runner', `No runner ${body.runner_id} works for the project ${project}.`, {
+    errors: [{ pointer: '/runner_id', detail: 'must be a runner that is allowed for the project' }],
+  })
+  return undefined
+}
+
+function record(service: ServiceContext, exchange: Exchange): void {
+  const project = visibleProject(service, exchange, exchange.params[0]!)
+  if (project === undefined) return
+  const { id: project_id, key } = project.context
+  if (project.value !== 'active') {
+    exchange.problem('project_archived', `The project ${key} is archived.`)
+    return
+  }
+  const idempotency = readIdempotencyKey(exchange)
+  const manifest = idempotency.ok ? spokenFor(service, exchange, key) : undefined
+  if (!idempotency.ok || manifest === undefined) return
+  const id = deriveId('cap', 'engine_capability', project_id, keyOf(manifest))
+  const digest = digestOf(manifest)
+  const { by, name } = exchange.principal
+  const keys = idempotency.key === undefined ? {} : keyed(service.runtime, `${name}\0${idempotency.key}`)
+  const of = { id, project: key, project_id, manifest, digest, fingerprint: digest, ...keys }
+  service.runtime.ask({ kind: 'engine_capability', id }, { type: 'record', by, ...of } as MessageBody, (answer) => {
+    if (exchange.done) return
+    if (!answer.ok) return refuse(exchange, answer)
+    markCursor(service, exchange, answer.sequence)
+    if (answer.repeat !== undefined) exchange.setHeader('Idempotent-Replay', 'true')
+    exchange.answer(answer.repeat === undefined ? 201 : 200, documentOf(service, answer.snapshot))
+  })
+}

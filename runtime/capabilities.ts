@@ -1,0 +1,118 @@
+/**
+ * What the engines of each project can do, as their newest manifests say: asked before a run is made, and by the
+ * dispatcher for each runner. Memory only, derived from committed steps. Its invariant: where there is no manifest
+ * there is no restriction, and a manifest whose runner is gone does not count.
+ */
+import type { EngineCapabilityContext } from '../machines/engine-capability.ts'
+import type { Throttle } from '../machines/machine.ts'
+import type { CommittedStep, Runtime } from './api.ts'
+import type { Dispatcher } from './dispatch/api.ts'
+
+type Manifest = EngineCapabilityContext['manifest']
+
+/** What is to be run; `entryEvent` may not be known yet. */
+export interface AskedOfEngine {
+  readonly project: string
+  readonly entryEvent?: string | undefined
+  readonly throttle: Throttle
+  /** The only runner that may take it. */
+  readonly runnerId?: string | undefined
+}
+
+export class Capabilities {
+  private readonly runtime: Runtime
+  private readonly dispatcher: Pick<Dispatcher, 'setCapable'>
+  /** By project, then by whom the manifest speaks for. */
+  private readonly byProject = new Map<string, Map<string, Manifest>>()
+  /** How many of them name a runner: while none does, the dispatcher need not ask. */
+  private naming = 0
+
+  constructor(runtime: Runtime, dispatcher: Pick<Dispatcher, 'setCapable'>) {
+    this.runtime = runtime
+    this.dispatcher = dispatcher
+    for (const { snapshot } of runtime.scan('engine_capability', 'all', '')) this.put(snapshot.context)
+    if (this.naming > 0) this.tellDispatcher()
+    runtime.onCommit((steps) => this.onCommit(steps))
+  }
+
+  /** Why no engine of the project can serve this, in a sentence; undefined: one can, or nobody has said. */
+  incapable(asked: AskedOfEngine): string | undefined {
+    const manifests = this.byProject.get(asked.project)
+    if (manifests === undefined) return undefined
+    const { entryEvent, throttle, runnerId } = asked
+    const work = `${entryEvent ?? 'work'} at throttle ${throttle}`
+    if (runnerId !== undefined) {
+      const own = manifests.get(keyOf({ runner_id: runnerId }))
+      if (own !== undefined && !serves(own, asked)) return `The manifest of runner ${runnerId} does not serve ${work}.`
+    }
+    for (const manifest of manifests.values()) if (serves(manifest, asked)) return undefined
+    const engines = [...new Set([...manifests.values()].map(({ engine }) => engine))].sort()
+    return `No manifest of the project serves ${work}: there are those of ${engines.join(', ')}.`
+  }
+
+  /** Whether the manifest still counts. */
+  isCurrent({ project, manifest }: EngineCapabilityContext): boolean {
+    return this.byProject.get(project)?.has(keyOf(manifest)) === true
+  }
+
+  private onCommit(steps: readonly CommittedStep[]): void {
+    let isNews = false
+    for (const { ref, after } of steps) {
+      if (ref.kind === 'engine_capability') {
+        this.put(after.context)
+        isNews = true
+      } else if (ref.kind === 'runner' && after.value === 'removed') isNews = this.drop(ref.id) || isNews
+    }
+    if (isNews) this.tellDispatcher()
+  }
+
+  private put({ project, manifest }: EngineCapabilityContext): void {
+    if (manifest.runner_id !== undefined && this.isRemoved(manifest.runner_id)) return
+    let manifests = this.byProject.get(project)
+    if (manifests === undefined) {
+      manifests = new Map()
+      this.byProject.set(project, manifests)
+    }
+    const key = keyOf(manifest)
+    if (manifest.runner_id !== undefined && !manifests.has(key)) this.naming++
+    manifests.set(key, manifest)
+  }
+
+  private isRemoved(runnerId: string): boolean {
+    return this.runtime.read({ kind: 'runner', id: runnerId })?.value === 'removed'
+  }
+
+  /** The runner is gone, and what was said of it with it. */
+  private drop(runnerId: string): boolean {
+    const before = this.naming
+    for (const [project, manifests] of this.byProject) {
+      if (!manifests.delete(keyOf({ runner_id: runnerId }))) continue
+      this.naming--
+      if (manifests.size === 0) this.byProject.delete(project)
+    }
+    return this.naming < before
+  }
+
+  /** Parked polls are looked at again: what was not for them may be now. */
+  private tellDispatcher(): void {
+    const { byProject } = this
+    if (this.naming === 0) {
+      this.dispatcher.setCapable(undefined)
+      return
+    }
+    this.dispatcher.setCapable((runnerId, asked) => {
+      const own = byProject.get(asked.project)?.get(keyOf({ runner_id: runnerId }))
+      return own === undefined || serves(own, asked)
+    })
+  }
+}
+
+function serves({ supported_entry_events: events, supported_throttle_modes: modes }: Manifest, asked: AskedOfEngine) {
+  const { entryEvent, throttle } = asked
+  return modes.includes(throttle) && (entryEvent === undefined || events.includes(entryEvent) || events.includes('*'))
+}
+
+/** Whom the manifest speaks for. A runner's id has no colon in it. */
+export function keyOf({ runner_id, engine = '' }: { readonly runner_id?: string; readonly engine?: string }): string {
+  return runner_id === undefined ? `engine:${engine}` : `runner:${runner_id}`
+}

@@ -1,0 +1,155 @@
+/** Manifests over HTTP: who may post them, which counts, and what is refused or held back because of them. */
+import t from 'tap'
+import { startOnDisk, startTestService, type TestService } from './service-harness.ts'
+
+const manifest = {
+  engine: 'factory',
+  engine_version: '1.0',
+  supported_entry_events: ['greet_requested'],
+  supported_throttle_modes: ['dry_run'],
+}
+const PATH = '/api/projects/greeter/engine-capabilities'
+const REQUESTS = '/api/projects/greeter/run-requests'
+
+async function start(t: Parameters<typeof startTestService>[0]): Promise<TestService> {
+  const s = await startTestService(t)
+  await s.project('greeter')
+  return s
+}
+
+t.test('a manifest is recorded once, the newest counts, and each is an event', async (t) => {
+  const s = await start(t)
+  const headers = { 'idempotency-key': 'k' }
+  const first = await s.expect(201, 'POST', PATH, manifest, { headers })
+  t.match(first.body, { ...manifest, project: 'greeter', state: 'current', version: 1, recorded_by: { name: 'admin' } })
+  t.equal((await s.expect(200, 'POST', PATH, manifest)).headers.get('idempotent-replay'), 'true')
+  const newer = { ...manifest, engine_version: '2.0' }
+  t.equal((await s.expect(422, 'POST', PATH, newer, { headers })).body.code, 'idempotency_key_reused')
+  t.equal((await s.expect(201, 'POST', PATH, newer)).body.version, 2)
+  await s.expect(201, 'POST', PATH, { ...manifest, engine: 'other' })
+  const { items } = (await s.expect(200, 'GET', PATH)).body
+  t.same(
+    items.map((item: any) => [item.engine, item.engine_version]),
+    [
+      ['other', '1.0'],
+      ['factory', '2.0'],
+    ],
+  )
+  const events = (await s.expect(200, 'GET', '/api/events?event_type=engine_capabilities_recorded')).body.items
+  t.same(
+    events.map((event: any) => [event.project, event.payload.engine, event.payload.engine_version]),
+    [
+      ['greeter', 'factory', '1.0'],
+      ['greeter', 'factory', '2.0'],
+      ['greeter', 'other', '1.0'],
+    ],
+  )
+})
+
+t.test('without a manifest nothing is refused; with some, what none serves is, with the reason', async (t) => {
+  const s = await start(t)
+  await s.request('greeter', { entry_event: 'scan_requested' })
+  const kept = { entry_event: 'scan_requested', idempotency_key: 'kept' }
+  const made = (await s.expect(201, 'POST', REQUESTS, kept)).body
+  await s.expect(201, 'POST', PATH, manifest)
+  const refused = await s.expect(422, 'POST', REQUESTS, { entry_event: 'scan_requested', payload: { again: true } })
+  t.match(refused.body, { code: 'engine_incapable', detail: /scan_requested at throttle dry_run.*factory/ })
+  t.equal(
+    (await s.expect(422, 'POST', REQUESTS, { entry_event: 'greet_requested', throttle: 'full' })).body.code,
+    'engine_incapable',
+  )
+  t.equal((await s.expect(200, 'POST', REQUESTS, kept)).body.id, made.id, 'what was made before is there')
+  await s.request('greeter')
+  await s.expect(201, 'POST', PATH, { ...manifest, engine: 'wide', supported_entry_events: ['*'] })
+  await s.request('greeter', { entry_event: 'scan_requested', idempotency_key: 'new' })
+})
+
+t.test('an emitted command is refused the same way, and the same command again is not', async (t) => {
+  const s = await start(t)
+  const event = {
+    project: 'greeter',
+    event_type: 'scan_requested',
+    occurred_at: '2026-01-01T00:00:00Z',
+    throttle: 'dry_run',
+    payload: {},
+  }
+  const first = (await s.expect(200, 'POST', '/api/events', { events: [event] })).body
+  await s.expect(201, 'POST', PATH, manifest)
+  const again = (await s.expect(200, 'POST', '/api/events', { events: [event] })).body
+  t.match(again, { accepted: 0, duplicates: 1, run_requests: first.run_requests })
+  const other = { ...event, occurred_at: '2026-01-02T00:00:00Z' }
+  const refused = await s.expect(422, 'POST', '/api/events', { events: [other] })
+  t.match(refused.body, { code: 'engine_incapable', errors: [{ pointer: '/events/0/event_type' }] })
+})
+
+t.test('a runner that a manifest names is offered only what it serves, until a newer one serves more', async (t) => {
+  const s = await start(t)
+  const token = await s.runner('r1', { allowed_projects: ['greeter'] })
+  const as = { token }
+  await s.expect(201, 'POST', PATH, { ...manifest, engine: 'wide', supported_entry_events: ['*'] })
+  const own = await s.expect(201, 'POST', PATH, manifest, as)
+  t.equal(own.body.runner_id, 'r1', 'a runner speaks for itself')
+  const request = await s.request('greeter', { entry_event: 'scan_requested' })
+  await s.expect(204, 'GET', '/api/runners/r1/run-requests/next', undefined, as)
+  const read = (await s.expect(200, 'GET', `/api/run-requests/${request.id}`)).body
+  t.match(read.waiting_because, { code: 'no_capable_engine', detail: /r1/ })
+  const pinned = { entry_event: 'scan_requested', runner_id: 'r1' }
+  t.equal((await s.expect(422, 'POST', REQUESTS, pinned)).body.code, 'engine_incapable')
+  const parked = s.expect(200, 'GET', '/api/runners/r1/run-requests/next?wait=20', undefined, as)
+  await s.expect(201, 'POST', PATH, { ...manifest, supported_entry_events: ['scan_requested'] }, as)
+  t.equal((await parked).body.request_id, request.id, 'the newer manifest wakes the parked poll')
+})
+
+t.test('a manifest whose runner is removed does not count any more, also after a restart', async (t) => {
+  const home = t.testdir()
+  const first = await startOnDisk(t, home)
+  await first.project('greeter')
+  for (const id of ['gone', 'here']) {
+    const token = await first.runner(id, { allowed_projects: ['greeter'] })
+    await first.expect(201, 'POST', PATH, manifest, { token })
+  }
+  await first.expect(204, 'DELETE', '/api/runners/gone')
+  await first.service.close()
+
+  const s = await startOnDisk(t, home)
+  const states = (await s.expect(200, 'GET', PATH)).body.items.map((item: any) => [item.runner_id, item.state])
+  t.same(states, [
+    ['here', 'current'],
+    ['gone', 'stale'],
+  ])
+  const scan = { entry_event: 'scan_requested' }
+  t.equal((await s.expect(422, 'POST', REQUESTS, scan)).body.code, 'engine_incapable')
+  await s.expect(204, 'DELETE', '/api/runners/here')
+  await s.expect(201, 'POST', REQUESTS, scan)
+})
+
+t.test('who may post and list: a keeper of runners, and a runner of the project for itself', async (t) => {
+  const s = await start(t)
+  await s.project('theirs')
+  const own = { token: await s.runner('r1', { allowed_projects: ['greeter'] }) }
+  const theirs = { token: await s.runner('r2', { allowed_projects: ['theirs'] }) }
+  t.equal((await s.expect(404, 'POST', PATH, manifest, theirs)).body.code, 'not_found')
+  t.equal((await s.expect(404, 'GET', PATH, undefined, theirs)).body.code, 'not_found')
+  t.equal((await s.expect(403, 'POST', PATH, { ...manifest, runner_id: 'r2' }, own)).body.code, 'not_the_runner')
+  await s.expect(201, 'POST', PATH, { ...manifest, runner_id: 'r1' }, own)
+  t.equal((await s.expect(200, 'GET', PATH, undefined, own)).body.items.length, 1)
+  for (const runner_id of ['nobody', 'r2']) {
+    t.equal((await s.expect(422, 'POST', PATH, { ...manifest, runner_id })).body.code, 'unknown_runner')
+  }
+  const author = { token: await s.token('author', { roles: ['author'] }) }
+  t.equal((await s.expect(403, 'POST', PATH, manifest, author)).body.code, 'forbidden')
+  await s.expect(200, 'GET', PATH, undefined, author)
+  await s.expect(200, 'PATCH', '/api/projects/greeter', { archived: true })
+  t.equal((await s.expect(409, 'POST', PATH, { ...manifest, engine: 'late' })).body.code, 'project_archived')
+})
+
+t.test('a manifest that is wrong is told where', async (t) => {
+  const s = await start(t)
+  const wrong = { ...manifest, supported_throttle_modes: ['half'], supported_entry_events: ['Not A Type'], colour: 1 }
+  const { body } = await s.expect(422, 'POST', PATH, wrong)
+  t.same(body.errors.map(({ pointer }: any) => pointer).sort(), [
+    '/colour',
+    '/supported_entry_events/0',
+    '/supported_throttle_modes/0',
+  ])
+})
