@@ -1,11 +1,11 @@
 /** `intendant verify`, `export`, `import`: the log looked at, taken out and taken in, without the service. */
 import { resolve } from 'node:path'
 import type { Command } from 'commander'
-import { integer } from './arguments.ts'
+import { integer, ORIGIN } from './arguments.ts'
 import { EXIT } from './exit.ts'
 import { safe } from './print.ts'
 import { loadSettings } from './settings.ts'
-import type { Act, Cli } from './world.ts'
+import { type Act, type Cli, originOf } from './world.ts'
 
 const FINDINGS_SHOWN = 50
 
@@ -33,6 +33,7 @@ export function addArchive(program: Command, act: Act): void {
     .command('import')
     .description('Record events from files of JSON lines. Offline. They become history, and drive nothing.')
     .argument('<files...>', 'The files. The projects of their events must exist.')
+    .option(...ORIGIN)
     .addHelpText(
       'after',
       '\nRepeating it is harmless: an event that is there already is counted, not recorded. Lines that cannot be taken are listed.',
@@ -72,13 +73,15 @@ async function exportAll({ world, home, json, print }: Cli, [dir]: readonly any[
     print.line(`Events ${report.firstSequence} to ${report.lastSequence}; go on with --after ${report.lastSequence}.`)
 }
 
-async function importAll({ world, home, json, print }: Cli, [files]: readonly any[]): Promise<number> {
+async function importAll(cli: Cli, [files]: readonly any[], { origin }: any): Promise<number> {
+  const { world, home, json, print } = cli
   const [{ withRuntime }, { importEvents }] = await Promise.all([import('./offline.ts'), import('./import-events.ts')])
   const settings = loadSettings({ flags: { home }, env: world.env })
   const report = await withRuntime(settings, (runtime) =>
     importEvents(
       runtime,
       files.map((file: string) => resolve(file)),
+      originOf(origin),
     ),
   )
   if (json) print.json(report)

@@ -57,6 +57,22 @@ export function collect(text: string, before: readonly string[] | undefined): st
   return [...(before ?? []), ...added.filter((part) => part !== '')]
 }
 
+const ORIGIN_CHARS_MAX = 180
+
+/** Of every command that changes something. */
+export const ORIGIN = [
+  '--origin <text>',
+  'Where this comes from: kept behind the name of this machine.',
+  origin,
+] as const
+
+function origin(text: string): string {
+  if (text.trim() === '' || text.length > ORIGIN_CHARS_MAX || /[\p{Cc}\p{Cs}]/u.test(text)) {
+    throw new InvalidArgumentError(`One line of 1 to ${ORIGIN_CHARS_MAX} characters is expected.`)
+  }
+  return text
+}
+
 /** The limit of every list. */
 const LIMIT_MAX = 100_000
 export const LIMIT = ['--limit <n>', 'Show at most so many.', integer(1, LIMIT_MAX), 50] as const

@@ -2,9 +2,10 @@
 import { writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import type { Command } from 'commander'
+import { ORIGIN } from './arguments.ts'
 import { CliFailure, EXIT } from './exit.ts'
 import { loadSettings } from './settings.ts'
-import type { Act, Cli } from './world.ts'
+import { type Act, type Cli, originOf } from './world.ts'
 
 /** Longest that copying may take, milliseconds. */
 const BACKUP_MS = 6 * 3_600_000
@@ -22,11 +23,13 @@ export function addBackup(program: Command, act: Act): void {
     .command('backup')
     .description('Copy all that the service keeps into a new folder, while it runs.')
     .option('--name <name>', 'Name of the folder under backups in the home of the service. Default: the time.')
+    .option(...ORIGIN)
     .action(act(backup))
   program
     .command('restore')
     .description('Make a home from a backup. Offline: no service may run on that home.')
     .argument('<backup>', 'The folder of the backup.')
+    .option(...ORIGIN)
     .addHelpText('after', RESTORE_HELP)
     .action(act(restore))
 }
@@ -37,18 +40,19 @@ async function backup({ client, json, print }: Cli, _: readonly any[], { name }:
   else print.line(`The backup is in ${body.path}, on the machine of the service.`)
 }
 
-async function restore({ world, home, json, print }: Cli, [from]: readonly any[]): Promise<number> {
+async function restore({ world, home, json, print }: Cli, [from]: readonly any[], { origin }: any): Promise<number> {
   const settings = loadSettings({ flags: { home }, env: world.env })
-  const [{ restoreFiles }, { withRuntime }, { fenceRestored, makeAdminToken }] = await Promise.all([
+  const [{ restoreFiles }, { withRuntime }, { fenceRestored, makeAdminToken, restorer }] = await Promise.all([
     import('../storage/backup.ts'),
     import('./offline.ts'),
     import('./restored.ts'),
   ])
+  const by = restorer(originOf(origin))
   let outcome: { restored: any; token: string } | undefined
   // Fenced before it stands in its place: killed half way, nothing is there that could be served.
   const settle = async (draft: string): Promise<void> => {
     outcome = await withRuntime({ ...settings, home: draft }, async (runtime) => {
-      const restored = await fenceRestored(runtime)
+      const restored = await fenceRestored(runtime, by)
       const [first] = restored.unfenced
       if (first !== undefined) {
         const count = restored.unfenced.length
@@ -57,7 +61,7 @@ async function restore({ world, home, json, print }: Cli, [from]: readonly any[]
           EXIT.failed,
         )
       }
-      return { restored, token: await makeAdminToken(runtime) }
+      return { restored, token: await makeAdminToken(runtime, by) }
     })
   }
   const { epoch, previousEpoch } = await restoreFiles(resolve(from), home, settle)

@@ -3,6 +3,7 @@
  * and no entity is restored. Committed in batches; repeating an import completes it.
  */
 import { ingestedEventSchema, type PreparedEvent, prepareEvent } from '../machines/events/envelope.ts'
+import type { By } from '../machines/machine.ts'
 import { compile } from '../machines/schema.ts'
 import type { MessageBody, Runtime } from '../runtime/api.ts'
 import { projectIdOf } from '../runtime/identity.ts'
@@ -35,13 +36,13 @@ interface Entry {
 }
 
 /** Reads the files one after the other. Rejects when one of them cannot be read. */
-export async function importEvents(runtime: Runtime, files: readonly string[]): Promise<ImportReport> {
+export async function importEvents(runtime: Runtime, files: readonly string[], origin: string): Promise<ImportReport> {
   const report: ImportReport = { accepted: 0, duplicates: 0, refused_count: 0, refused: [] }
-  for (const file of files) await importFile(runtime, file, report)
+  for (const file of files) await importFile(runtime, file, { ...IMPORTER, origin }, report)
   return report
 }
 
-async function importFile(runtime: Runtime, file: string, report: ImportReport): Promise<void> {
+async function importFile(runtime: Runtime, file: string, by: By, report: ImportReport): Promise<void> {
   const check = compile(ingestedEventSchema)
   const waiting = new Map<string, Entry[]>()
   let waitingChars = 0
@@ -54,7 +55,7 @@ async function importFile(runtime: Runtime, file: string, report: ImportReport):
     waiting.delete(project)
     if (entries.length === 0) return
     const events = entries.map(({ event }) => event)
-    const message = { type: 'record', events, by: IMPORTER } as unknown as MessageBody
+    const message = { type: 'record', events, by } as unknown as MessageBody
     const answer = await runtime.askAsync({ kind: 'project', id: projectIdOf(project) }, message)
     if (answer.ok) {
       report.accepted += answer.accepted

@@ -1,6 +1,6 @@
 /** `intendant project`: the projects whose work is handed out. */
 import type { Command } from 'commander'
-import { LIMIT } from './arguments.ts'
+import { LIMIT, ORIGIN } from './arguments.ts'
 import { list } from './lists.ts'
 import { age, safe } from './print.ts'
 import type { Act, Cli } from './world.ts'
@@ -17,6 +17,7 @@ export function addProjects(program: Command, act: Act): void {
       'Its name in every event: lower-case letters, digits, - and _. Made from the name when absent.',
     )
     .option('--repository <path>', 'Where its code lives: a URL or a path that its runners understand.')
+    .option(...ORIGIN)
     .addHelpText(
       'after',
       '\nExample:\n  intendant project add --name "Web shop" --key shop --repository git@example.com:shop.git',

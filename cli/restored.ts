@@ -3,13 +3,18 @@
  * log knows nothing of, so every unsettled request is fenced with a higher attempt, and whoever was revoked
  * since then is a principal again.
  */
+import type { By } from '../machines/machine.ts'
 import type { MessageBody, Runtime } from '../runtime/api.ts'
 import { deriveId } from '../runtime/identity.ts'
 import { newSecret } from '../runtime/secrets.ts'
 
 const PAGE = 500
 const SETTLED: readonly string[] = ['completed', 'failed', 'cancelled']
-const BY = { id: 'restore', name: 'intendant restore' }
+
+/** Who restores. */
+export function restorer(origin: string): By {
+  return { id: 'restore', name: 'intendant restore', origin }
+}
 
 export interface Restored {
   /** Unsettled requests whose attempt was raised. */
@@ -23,12 +28,12 @@ export interface Restored {
 }
 
 /** Fences every unsettled run request by the message `restored`, which raises its attempt and makes begun work `lost`. */
-export async function fenceRestored(runtime: Runtime): Promise<Restored> {
+export async function fenceRestored(runtime: Runtime, by: By): Promise<Restored> {
   const lost: string[] = []
   const unfenced: { id: string; reason: string }[] = []
   let fenced = 0
   for (const id of await unsettled(runtime)) {
-    const answer = await runtime.askAsync({ kind: 'run_request', id }, { type: 'restored', by: BY } as MessageBody)
+    const answer = await runtime.askAsync({ kind: 'run_request', id }, { type: 'restored', by } as MessageBody)
     if (!answer.ok) unfenced.push({ id, reason: answer.refusal.detail })
     else {
       fenced += 1
@@ -39,7 +44,7 @@ export async function fenceRestored(runtime: Runtime): Promise<Restored> {
 }
 
 /** A fresh admin token: the file of the old one may be gone with the machine that the backup is of. */
-export async function makeAdminToken(runtime: Runtime): Promise<string> {
+export async function makeAdminToken(runtime: Runtime, by: By): Promise<string> {
   const { token, hash } = newSecret()
   const id = deriveId('tok', 'token', 'admin', runtime.journal.epoch)
   const message = {
@@ -50,7 +55,7 @@ export async function makeAdminToken(runtime: Runtime): Promise<string> {
     rights: [],
     projects: '*',
     hash,
-    by: BY,
+    by,
   } as MessageBody
   const answer = await runtime.askAsync({ kind: 'token', id }, message)
   if (!answer.ok) throw new Error(`the admin token could not be made: ${answer.refusal.detail}`)

@@ -1,6 +1,6 @@
 /** `intendant run-request`: work from a person to a runner, and what becomes of it. */
 import type { Command } from 'commander'
-import { collect, duration, integer, jsonObject, LIMIT, moment } from './arguments.ts'
+import { collect, duration, integer, jsonObject, LIMIT, moment, ORIGIN } from './arguments.ts'
 import { CliFailure } from './exit.ts'
 import { list } from './lists.ts'
 import { age, safe } from './print.ts'
@@ -72,13 +72,18 @@ function addCreate(group: Command, act: Act): void {
     .option('--again', 'Run once more although the same has been done.')
     .option('--wait', 'Follow it, and end with its outcome.')
     .option('--wait-limit <duration>', 'Follow it for at most so long.', duration)
+    .option(...ORIGIN)
     .addHelpText('after', CREATE_HELP)
     .action(act(create))
 }
 
 function addMoves(group: Command, act: Act): void {
   const move = (name: string, description: string): Command =>
-    group.command(name).description(description).argument('<id>', 'The id, runreq_...')
+    group
+      .command(name)
+      .description(description)
+      .argument('<id>', 'The id, runreq_...')
+      .option(...ORIGIN)
 
   move('approve', 'Let a full-throttle run go ahead.').action(act((cli, [id]) => post(cli, id, 'approve', {})))
   move('cancel', 'Stop it, wherever it stands.')

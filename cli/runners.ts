@@ -1,6 +1,6 @@
 /** `intendant runner`: the fleet, and the bundled runner itself. */
 import type { Command } from 'commander'
-import { collect, durationOption, integer, LIMIT } from './arguments.ts'
+import { collect, durationOption, integer, LIMIT, ORIGIN } from './arguments.ts'
 import { list } from './lists.ts'
 import { age, safe } from './print.ts'
 import { runRunner } from './runner-process.ts'
@@ -51,6 +51,7 @@ export function addRunners(program: Command, act: Act): void {
     .option('--trusted', 'May take full-throttle work with full access.')
     .option('--name <name>', 'What people call it.')
     .option('--save-token', 'Write the token to runner-ID.token in the home folder instead of printing it.')
+    .option(...ORIGIN)
     .action(act(add))
 
   runner
@@ -65,18 +66,26 @@ export function addRunners(program: Command, act: Act): void {
     .command('drain')
     .description('Let it finish what it holds and give it nothing new.')
     .argument('<id>')
+    .option(...ORIGIN)
     .action(act((cli, [id]) => drain(cli, id, true)))
   runner
     .command('undrain')
     .description('Give it work again.')
     .argument('<id>')
+    .option(...ORIGIN)
     .action(act((cli, [id]) => drain(cli, id, false)))
-  runner.command('remove').description('Remove a runner for good.').argument('<id>').action(act(remove))
+  runner
+    .command('remove')
+    .description('Remove a runner for good.')
+    .argument('<id>')
+    .option(...ORIGIN)
+    .action(act(remove))
   runner
     .command('token')
     .description('Give it a new token. The old one is good for ten minutes more.')
     .argument('<id>')
     .option('--save-token', 'Write it to runner-ID.token in the home folder instead of printing it.')
+    .option(...ORIGIN)
     .action(act(rotate))
 }
 

@@ -15,7 +15,7 @@ import { finished, startRunnerProcess } from './runner-process.ts'
 import { runnerTokenFile, saveRunnerToken } from './runner-token.ts'
 import { envOf, flagOf, loadSettings, SETTINGS } from './settings.ts'
 import { VERSION } from './version.ts'
-import type { Act, Cli } from './world.ts'
+import { type Act, type Cli, originOf } from './world.ts'
 
 const HELP = `
 Each setting is taken from its flag, else from its environment variable, else from config.json in the home folder
@@ -106,7 +106,8 @@ function adminTokenFile({ home }: Settings): string {
  */
 async function localRunnerToken(settings: Settings, url: string, id: string, capacity: number): Promise<string> {
   const adminToken = readToken(adminTokenFile(settings))
-  const admin = createClient({ url, token: () => adminToken, userAgent: `intendant-serve/${VERSION}` })
+  const userAgent = `intendant-serve/${VERSION}`
+  const admin = createClient({ url, token: () => adminToken, userAgent, origin: originOf('intendant serve') })
   const path = `/api/runners/${encodeURIComponent(id)}`
   const grants = { allowed_projects: ['*'], capacity, trusted: true }
   const save = (token: string): string => {

@@ -1,6 +1,6 @@
 /** `intendant token`: who may do what. A token's secret is printed once, by the command that makes it. */
 import type { Command } from 'commander'
-import { collect, LIMIT, moment } from './arguments.ts'
+import { collect, LIMIT, moment, ORIGIN } from './arguments.ts'
 import { list } from './lists.ts'
 import { age, safe } from './print.ts'
 import type { Act, Cli } from './world.ts'
@@ -16,6 +16,7 @@ export function addTokens(program: Command, act: Act): void {
     .option('--right <right>', 'A single right, such as work.submit. May be repeated.', collect)
     .option('--project <key>', 'Confine it to this project. May be repeated.', collect)
     .option('--expires <time>', 'When it ends: a time, or a duration such as 30d.', moment)
+    .option(...ORIGIN)
     .addHelpText('after', '\nExample:\n  intendant token create --name ci --role operator --project shop --expires 90d')
     .action(act(create))
 
@@ -30,6 +31,7 @@ export function addTokens(program: Command, act: Act): void {
     .command('revoke')
     .description('Revoke a token: its streams and polls end within a second.')
     .argument('<id>', 'The id, tok_...')
+    .option(...ORIGIN)
     .action(act(revoke))
 }
 

@@ -3,12 +3,16 @@
  * every command shares: where the service is, with which token, and how to print.
  */
 import { readFileSync } from 'node:fs'
+import { hostname } from 'node:os'
 import { join } from 'node:path'
 import { type Client, createClient } from '../engine/client.ts'
 import { CliFailure } from './exit.ts'
 import { Printer } from './print.ts'
 import { defaultUrl, resolveHome } from './settings.ts'
 import { VERSION } from './version.ts'
+
+/** A longest name of a host; what remains of an origin is for the person's own words. */
+const HOST_CHARS_MAX = 64
 
 export interface Sink {
   write(text: string): unknown
@@ -30,6 +34,8 @@ export interface GlobalOptions {
   readonly home?: string
   readonly tokenFile?: string
   readonly json?: boolean
+  /** Of commands that change something. */
+  readonly origin?: string
 }
 
 export interface Cli {
@@ -57,9 +63,24 @@ export function openCli(world: World, options: GlobalOptions): Cli {
         url: serviceUrl(options, world.env, home),
         token: tokenSource(options.tokenFile ?? join(home, 'admin.token'), options.tokenFile !== undefined, world.env),
         userAgent: `intendant-cli/${VERSION}`,
+        origin: originOf(options.origin),
       })
       return client
     },
+  }
+}
+
+/** This machine's name, and what the person added: where a change comes from. */
+export function originOf(text: string | undefined): string {
+  const host = hostName()
+  return text === undefined ? host : `${host} ${text}`
+}
+
+function hostName(): string {
+  try {
+    return hostname().slice(0, HOST_CHARS_MAX) || 'unknown'
+  } catch {
+    return 'unknown'
   }
 }
 

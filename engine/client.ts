@@ -16,6 +16,8 @@ interface ClientOptions {
   readonly token: () => string | undefined
   /** Shown in the service's log. */
   readonly userAgent: string
+  /** Where what a person changes comes from: told with every request that may change something. */
+  readonly origin?: string
 }
 
 export type QueryValue = string | number | boolean | undefined
@@ -59,6 +61,7 @@ export function createClient(options: ClientOptions): Client {
     for (const [name, value] of Object.entries(request.query ?? {})) {
       if (value !== undefined) url.searchParams.set(name, String(value))
     }
+    const body = method === 'GET' ? request.body : withOrigin(method, url, request.body)
     const headers: Record<string, string> = {
       'api-version': API_VERSION,
       'user-agent': options.userAgent,
@@ -67,13 +70,22 @@ export function createClient(options: ClientOptions): Client {
     }
     if (token !== undefined) headers.authorization = `Bearer ${token}`
     const init: RequestInit = { method, headers, signal, redirect: 'error' }
-    if (request.body !== undefined) {
+    if (body !== undefined) {
       headers['content-type'] ??= 'application/json'
-      init.body = typeof request.body === 'string' ? request.body : JSON.stringify(request.body)
+      init.body = typeof body === 'string' ? body : JSON.stringify(body)
     }
     const response = await fetch(url, init)
     if (response.ok) return response
     throw refusal(method, path, response, await textOf(response, signal))
+  }
+
+  /** A DELETE has it in the query, everything else in the body. */
+  function withOrigin(method: string, url: URL, body: unknown): unknown {
+    const { origin } = options
+    if (origin === undefined || typeof body === 'string') return body
+    if (method !== 'DELETE') return { ...(body as object | undefined), origin }
+    url.searchParams.set('origin', origin)
+    return body
   }
 
   return {

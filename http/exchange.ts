@@ -2,6 +2,7 @@
  * One request and its answer, as a handler sees it: everything copied out of uWebSockets.js's request, exactly
  * one answer, nothing written to an aborted connection. Hot: no promise, no closure unless asked for.
  */
+import type { By } from '../machines/machine.ts'
 import type { Principal } from '../runtime/principals.ts'
 import { type Problem, type ProblemCode, type ProblemExtra, problemDocument, problemTable } from './problems.ts'
 import type { Route } from './route.ts'
@@ -23,6 +24,8 @@ export interface Stream {
 /** What the router keeps for each route: the counters live here so that an answer costs one increment. */
 export interface RouteEntry {
   readonly route: Route
+  /** What it does is done by a person from somewhere (http/origin.ts). */
+  readonly takesOrigin: boolean
   /** Answers given, by status. */
   readonly answered: Map<number, number>
   /** Problems answered, by code. */
@@ -62,6 +65,7 @@ export class Exchange {
   #corked = true
   #closesConnection = false
   #isHead = false
+  #origin: string | undefined = undefined
   #answerHeaders: string[] | undefined = undefined
   #requestHeaders: readonly string[] | undefined = undefined
   #abortCallbacks: (() => void)[] | undefined = undefined
@@ -98,6 +102,15 @@ export class Exchange {
   /** Who asks, where the route needs a token. */
   get principal(): Principal {
     return this.caller as Principal
+  }
+
+  /** Who does it, as it is recorded. What a person does has an origin: the one that was stated, or the peer's address. */
+  get by(): By {
+    const { by, kind, name } = this.principal
+    if (kind === 'runner' || !this.entry.takesOrigin) return by
+    const origin: string = this.#origin ?? this.query.origin ?? `${name}@${this.peer() || 'unknown'}`
+    this.#origin = origin
+    return { ...by, origin }
   }
 
   /** True once an answer was given or the client has gone: nothing more can be answered. */
@@ -211,6 +224,13 @@ export class Exchange {
     this.#requestHeaders = requestHeaders
     this.#isHead = isHead
     this.#closesConnection = closesConnection
+  }
+
+  /** Used by the router alone: the body said where the request comes from, which is no business of the handler. */
+  _takeOrigin(): void {
+    const { origin, ...rest } = this.body
+    this.#origin = origin
+    this.body = rest
   }
 
   /** Used by the router alone: the connection ends with this answer. */

@@ -8,6 +8,7 @@ import { type Check, compile } from '../machines/schema.ts'
 import { type AccessCheck, admit, runnerParamOf } from './access.ts'
 import type { BodyReader } from './body.ts'
 import { Exchange, type RouteEntry } from './exchange.ts'
+import { takesOrigin } from './origin.ts'
 import { QueryParser } from './query.ts'
 import { requestLog } from './request-log.ts'
 import type { Method, Route, Socket, SocketData } from './route.ts'
@@ -37,6 +38,7 @@ export interface RouterOptions {
 /** One route with what is compiled from it. */
 class Gate implements RouteEntry {
   readonly route: Route
+  readonly takesOrigin: boolean
   readonly answered = new Map<number, number>()
   readonly problems = new Map<string, number>()
   readonly onAnswer: RouteEntry['onAnswer']
@@ -50,6 +52,7 @@ class Gate implements RouteEntry {
 
   constructor(route: Route, log: Logger, withBody: (gate: Gate, exchange: Exchange) => void) {
     this.route = route
+    this.takesOrigin = takesOrigin(route)
     this.#log = log
     this.onAnswer = requestLog(log)
     this.withBody = (exchange) => withBody(this, exchange)
@@ -253,6 +256,7 @@ export class Router {
         exchange.problem('invalid_body', 'The fields named in `errors` are wrong.', { errors: faults })
         return
       }
+      if (gate.takesOrigin && exchange.body.origin !== undefined) exchange._takeOrigin()
       gate.route.handle(exchange)
     } catch (error) {
       exchange.fault(error)

@@ -1,4 +1,5 @@
 /** The one list of routes: the router, the access check, the documents and the access table are made from it. */
+import { withOrigin } from './origin.ts'
 import type { Route, ServiceContext } from './route.ts'
 import { attentionRoutes } from './routes/attention.ts'
 import { emitRoutes } from './routes/emit.ts'
@@ -18,7 +19,7 @@ import { watchRoutes } from './routes/watch.ts'
 
 export function allRoutes(service: ServiceContext, about: Omit<About, 'routes'>): readonly Route[] {
   const routes: Route[] = []
-  routes.push(
+  const listed = [
     ...projectRoutes(service),
     ...formationBriefRoutes(service),
     ...engineCapabilityRoutes(service),
@@ -34,6 +35,7 @@ export function allRoutes(service: ServiceContext, about: Omit<About, 'routes'>)
     ...attentionRoutes(service),
     ...tokenRoutes(service),
     ...serviceRoutes(service, { ...about, routes: () => routes }),
-  )
+  ]
+  routes.push(...listed.map(withOrigin))
   return routes
 }

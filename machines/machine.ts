@@ -26,10 +26,12 @@ export interface ActorRef {
   readonly id: string
 }
 
-/** Who caused a message: a token's id and name. Shown in the envelope of every event the service emits. */
+/** Who caused a message: a token's id and name, and for persons the origin. Shown in the envelope of every event the service emits. */
 export interface By {
   readonly id: string
   readonly name: string
+  /** Opaque text, never read. */
+  readonly origin?: string
 }
 
 /** Who caused what no person and no runner asked for: a deadline, a timer, the hand-out itself. */

@@ -171,7 +171,7 @@ function commandOf(
       ...(event.trace_id === null ? {} : { trace_id: event.trace_id }),
     },
     idempotencyKey,
-    by: exchange.principal.by,
+    by: exchange.by,
     traceParent: undefined,
     capabilities: service.capabilities,
   }
@@ -189,7 +189,7 @@ function record(
   commands: readonly SendParams[],
   recorded: () => void,
 ): void {
-  const message = { type: 'record', by: exchange.principal.by, events, commands } as MessageBody
+  const message = { type: 'record', by: exchange.by, events, commands } as MessageBody
   service.runtime.ask({ kind: 'project', id: project.context.id }, message, (answer) => {
     recorded()
     if (exchange.done) return

@@ -112,7 +112,7 @@ function tell(service: ServiceContext, exchange: Exchange, message: MessageBody)
     const { principal } = exchange
     if (principal.runnerId !== undefined) service.dispatcher.touch(principal.runnerId)
     const ref = { kind: 'engine_run', id: run.id } as const
-    service.runtime.ask(ref, { ...message, run, by: principal.by } as MessageBody, (answer) => {
+    service.runtime.ask(ref, { ...message, run, by: exchange.by } as MessageBody, (answer) => {
       if (exchange.done) return
       if (!answer.ok) return refuse(exchange, answer)
       markCursor(service, exchange, answer.sequence)

@@ -66,7 +66,7 @@ function create(service: ServiceContext, exchange: Exchange, projectIdOrKey: str
   }
   const idempotency = readIdempotencyKey(exchange)
   if (!idempotency.ok) return
-  const message = { type: 'create', by: exchange.principal.by, project: key, project_id, sections } as MessageBody
+  const message = { type: 'create', by: exchange.by, project: key, project_id, sections } as MessageBody
   const keyed = { kind: 'formation_brief', prefix: 'brief', message, body: exchange.body } as const
   createKeyed(service.runtime, exchange, idempotency.key, keyed, (answer) => {
     if (exchange.done) return

@@ -3,6 +3,7 @@
 import { PROJECT_KEY_PATTERN } from '../../machines/documents/fields.ts'
 import {
   charterBody,
+  charterDocument,
   type ProjectCreate,
   projectCreateBody,
   projectDocument,
@@ -69,7 +70,7 @@ function create(service: ServiceContext, exchange: Exchange): void {
   // The key is scoped to who asks: somebody else's same key is not a repeat.
   const message = {
     type: 'create',
-    by: exchange.principal.by,
+    by: exchange.by,
     ...body,
     id,
     key,
@@ -146,7 +147,7 @@ function readRoutes(service: ServiceContext): readonly Route[] {
       area: AREA,
       summary: "Read a project's charter: what it means, in its owner's words.",
       access: { right: 'view' },
-      answers: { 200: { description: 'The charter; empty until it is written.', schema: charterBody } },
+      answers: { 200: { description: 'The charter; empty until it is written.', schema: charterDocument } },
       problems: ['not_found'],
       handle: (exchange) => {
         const project = visibleProject(service, exchange, exchange.params[0]!)
@@ -184,7 +185,7 @@ function charterRoute(service: ServiceContext): Route {
     summary: "Write a project's charter, the whole of it: a field left out is cleared.",
     access: { right: 'intent.write' },
     body: { schema: charterBody },
-    answers: { 200: { description: 'The charter.', schema: charterBody } },
+    answers: { 200: { description: 'The charter.', schema: charterDocument } },
     problems: ['not_found', 'project_archived', 'illegal_move'],
     handle: (exchange) => {
       const project = visibleProject(service, exchange, exchange.params[0]!)
@@ -203,7 +204,7 @@ function tell(
   shown: (snapshot: SnapshotOf<any>) => object,
 ): void {
   const ref = { kind: 'project', id: project.context.id } as const
-  service.runtime.ask(ref, { ...message, by: exchange.principal.by }, (answer) => {
+  service.runtime.ask(ref, { ...message, by: exchange.by }, (answer) => {
     if (exchange.done) return
     if (!answer.ok) return refuse(exchange, answer)
     markCursor(service, exchange, answer.sequence)

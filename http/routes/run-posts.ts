@@ -142,7 +142,7 @@ function tell(
   const runnerId = principal.runnerId ?? context.offered_to ?? ''
   const fence = principal.runnerId === undefined && attempt === undefined ? { attempt: context.attempt } : {}
   const ref = { kind: 'run_request', id: context.id } as const
-  const addressed = { ...message, ...fence, by: principal.by, runner_id: runnerId }
+  const addressed = { ...message, ...fence, by: exchange.by, runner_id: runnerId }
   service.runtime.ask(ref, addressed, (answer) => {
     if (exchange.done) return
     if (!answer.ok) return refuse(exchange, answer)

@@ -89,7 +89,7 @@ function create(service: ServiceContext, exchange: Exchange): void {
   if (!key.ok) return
   const traceParent = parseTraceparent(exchange.header('traceparent'))
   const { capabilities } = service
-  const order = { project, body, idempotencyKey: key.key, by: principal.by, traceParent, capabilities }
+  const order = { project, body, idempotencyKey: key.key, by: exchange.by, traceParent, capabilities }
   createRunRequest(service.runtime, order, (answer) => {
     if (exchange.done) return
     if (!answer.ok) return refuse(exchange, answer)
@@ -236,7 +236,7 @@ function moveRoutes(service: ServiceContext): readonly Route[] {
     handle: (exchange: Exchange) => {
       const snapshot = visibleRunRequest(service, exchange)
       if (snapshot === undefined) return
-      const message = { type: move.name, by: exchange.principal.by, ...exchange.body } as MessageBody
+      const message = { type: move.name, by: exchange.by, ...exchange.body } as MessageBody
       service.runtime.ask({ kind: 'run_request', id: snapshot.context.id }, message, (answer) => {
         if (exchange.done) return
         if (!answer.ok) return refuse(exchange, answer)
@@ -292,6 +292,7 @@ async function firstOf({ runtime }: ServiceContext, exchange: Exchange, request:
 }
 
 async function cancelMany(service: ServiceContext, exchange: Exchange): Promise<void> {
+  const { by } = exchange
   const { reason, discard_work, ...filter } = exchange.body
   if (Object.keys(filter).length === 0) {
     return exchange.problem('invalid_body', 'At least one filter is needed: project, state, runner or label.', {
@@ -306,7 +307,7 @@ async function cancelMany(service: ServiceContext, exchange: Exchange): Promise<
     ...(reason === undefined ? {} : { reason }),
     ...(discard_work === undefined ? {} : { discard_work }),
   }
-  const message = { type: 'cancel', by: exchange.principal.by, ...details } as MessageBody
+  const message = { type: 'cancel', by, ...details } as MessageBody
   const answers = await Promise.all(
     found.snapshots.map(async ({ context }) => ({
       id: context.id as string,

@@ -243,7 +243,7 @@ function tell(
   status: 200 | 204,
 ): void {
   const ref = { kind: 'runner', id: runner.context.id } as const
-  service.runtime.ask(ref, { ...message, by: exchange.principal.by }, (answer) => {
+  service.runtime.ask(ref, { ...message, by: exchange.by }, (answer) => {
     if (exchange.done) return
     if (!answer.ok) return refuse(exchange, answer)
     markCursor(service, exchange, answer.sequence)
@@ -275,7 +275,7 @@ function tokenRoutes(service: ServiceContext): readonly Route[] {
 
 function rotate(service: ServiceContext, exchange: Exchange, id: string): void {
   const { token, hash } = newSecret()
-  const message = { type: 'rotate_credential', by: exchange.principal.by, hash } as MessageBody
+  const message = { type: 'rotate_credential', by: exchange.by, hash } as MessageBody
   service.runtime.ask({ kind: 'runner', id }, message, (answer) => {
     if (exchange.done) return
     if (!answer.ok) return refuse(exchange, answer)

@@ -74,7 +74,7 @@ function create(service: ServiceContext, exchange: Exchange): void {
   const { token, hash } = newSecret()
   const message = {
     type: 'create',
-    by: exchange.principal.by,
+    by: exchange.by,
     ...body,
     roles,
     rights,
@@ -176,7 +176,7 @@ function revoke(service: ServiceContext, exchange: Exchange): void {
     exchange.answer(204)
     return
   }
-  service.runtime.ask({ kind: 'token', id }, { type: 'revoke', by: principal.by }, (answer) => {
+  service.runtime.ask({ kind: 'token', id }, { type: 'revoke', by: exchange.by }, (answer) => {
     if (exchange.done) return
     if (!answer.ok) return refuse(exchange, answer)
     markCursor(service, exchange, answer.sequence)

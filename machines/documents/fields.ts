@@ -96,11 +96,24 @@ const THROTTLES = ['full', 'dry_run'] as const
 
 export const throttle = stringEnum(THROTTLES, { description: '`full` may change things; `dry_run` only simulates.' })
 
-/** Who did something: the token's id and its name at that time. */
+/** Longest text of where a person's deed comes from: a host's name and a sentence. */
+export const ORIGIN_LENGTH_MAX = 256
+
+/** Opaque, never parsed: one line of well-formed text. */
+export function originText(description: string) {
+  return Type.String({ minLength: 1, maxLength: ORIGIN_LENGTH_MAX, pattern: '^[^\\p{Cc}\\p{Cs}]*$', description })
+}
+
+/** Who did something: the token's id and its name at that time, and where a person did it from. */
 export const by = Type.Object(
   {
     id: Type.String({ maxLength: NAME_LENGTH_MAX, description: 'Id of the token, or of the runner.' }),
     name: Type.String({ maxLength: NAME_LENGTH_MAX, description: 'Its name.' }),
+    origin: Type.Optional(
+      Type.String({
+        description: 'Where it came from, as stated, else `<token name>@<peer address>`. Not for runners.',
+      }),
+    ),
   },
   { description: 'Who did it.' },
 )

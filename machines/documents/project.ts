@@ -17,18 +17,23 @@ import {
 const charterText = (description: string) =>
   Type.Optional(Type.String({ maxLength: LONG_TEXT_LENGTH_MAX, description }))
 
+const charterFields = {
+  mission: charterText('What the project is for.'),
+  target_audience: charterText('Whom it serves.'),
+  problem_space: charterText('The problem it works on.'),
+  differentiators: charterText('What sets it apart.'),
+  out_of_scope: charterText('What it deliberately leaves to others.'),
+}
+
 /** Replaces the whole charter: a field left out is cleared. */
-export const charterBody = Type.Object(
-  {
-    mission: charterText('What the project is for.'),
-    target_audience: charterText('Whom it serves.'),
-    problem_space: charterText('The problem it works on.'),
-    differentiators: charterText('What sets it apart.'),
-    out_of_scope: charterText('What it deliberately leaves to others.'),
-  },
-  { ...CLOSED, title: 'Charter', description: 'What a project means, in its owner’s words. All fields are optional.' },
-)
-export type Charter = Static<typeof charterBody>
+export const charterBody = Type.Object(charterFields, { ...CLOSED, title: 'CharterPut' })
+
+export const charterDocument = Type.Object(charterFields, {
+  ...CLOSED,
+  title: 'Charter',
+  description: 'What a project means, in its owner’s words. All fields are optional.',
+})
+export type Charter = Static<typeof charterDocument>
 
 export const projectCreateBody = Type.Object(
   {

@@ -48,7 +48,7 @@ export interface PreparedEvent {
 interface Recording {
   /** RFC 3339, UTC: the only time that the service adds. */
   readonly recorded_at: string
-  readonly by?: { readonly id: string; readonly name: string } | undefined
+  readonly by?: { readonly id: string; readonly name: string; readonly origin?: string } | undefined
   readonly run_request_id?: string | undefined
 }
 
@@ -84,7 +84,8 @@ export function prepareEvent(fields: EventFields, givenId?: string): PreparedEve
  * the throttle are taken as they are: their schemas leave nothing in them that JSON would escape.
  */
 export function eventText(event: PreparedEvent, { recorded_at, by, run_request_id }: Recording): string {
-  const head = by === undefined ? '{' : `{"by":{"id":${quoted(by.id)},"name":${quoted(by.name)}},`
+  const origin = by?.origin === undefined ? '' : `,"origin":${quoted(by.origin)}`
+  const head = by === undefined ? '{' : `{"by":{"id":${quoted(by.id)},"name":${quoted(by.name)}${origin}},`
   const request = run_request_id === undefined ? '' : `,"run_request_id":${quoted(run_request_id)}`
   return (
     `${head}"causation_id":${orNull(event.causation_id)},"event_type":${quoted(event.event_type)}` +
@@ -145,7 +146,10 @@ const id = Type.String({ pattern: '^evt_[0-9a-f]+$', maxLength: 132, description
 export const recordedEventSchema = closedObject(
   {
     by: Type.Optional(
-      closedObject({ id: Type.String(), name: Type.String() }, { description: 'who caused it: a token' }),
+      closedObject(
+        { id: Type.String(), name: Type.String(), origin: Type.Optional(Type.String()) },
+        { description: 'who caused it: a token, and where a person did it from' },
+      ),
     ),
     ...given,
     ...correlation,

@@ -1,5 +1,6 @@
 import { createServer, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { hostname } from 'node:os'
 import t, { type Test } from 'tap'
 import { run } from '../../cli/program.ts'
 
@@ -161,6 +162,44 @@ t.test('a faulty command line is exit code 2, and says what is wrong', async (t)
   }
 })
 
+t.test('whatever changes something says where it comes from: this machine, and what the person adds', async (t) => {
+  const { env, asked } = await service(t, ({ method }) => (method === 'DELETE' ? [204] : [200, { ...RUN, token: 'x' }]))
+  const changes = [
+    ['project', 'add', '--name', 'n'],
+    ['runner', 'add', 'r1'],
+    ['runner', 'drain', 'r1'],
+    ['runner', 'undrain', 'r1'],
+    ['runner', 'remove', 'r1'],
+    ['runner', 'token', 'r1'],
+    ['run-request', 'create', '--project', 'p', '--entry-event', 'e'],
+    ['run-request', 'approve', 'x'],
+    ['run-request', 'cancel', 'x'],
+    ['run-request', 'requeue', 'x'],
+    ['run-request', 'fail', 'x', '--message', 'm'],
+    ['run-request', 'release', 'x'],
+    ['token', 'create', '--name', 'n'],
+    ['token', 'revoke', 'x'],
+    ['backup'],
+  ]
+  for (const argv of changes) {
+    for (const [more, origin] of [
+      [[], hostname()],
+      [['--origin', 'a «b» & c'], `${hostname()} a «b» & c`],
+    ] as const) {
+      asked.length = 0
+      const { err } = await cli(env, ...argv, ...more)
+      const [{ method, url, body } = asked[0]!] = asked.filter(({ method }) => method !== 'GET')
+      const told = method === 'DELETE' ? new URL(url, 'http://x').searchParams.get('origin') : body.origin
+      t.equal(told, origin, `${argv.join(' ')} ${err}`)
+    }
+  }
+  for (const bad of ['', ' ', 'a\nb', 'x'.repeat(181)]) {
+    const { code, err } = await cli(env, 'token', 'revoke', 'x', '--origin', bad)
+    t.equal(code, 2)
+    t.match(err, /--origin(.|\n)*One line/)
+  }
+})
+
 t.test('without a token the command says where it looked', async (t) => {
   const { code, err } = await cli({ ENGINE_URL: 'http://127.0.0.1:1' }, 'project', 'list')
   t.equal(code, 2)
@@ -249,6 +288,7 @@ t.test('a create sends what was given and nothing else', async (t) => {
     labels: ['a', 'b', 'c'],
     repo: { branch: 'main' },
     timeout_seconds: 90,
+    origin: hostname(),
   })
 })
 
@@ -350,5 +390,11 @@ t.test('runner add keeps the token in a file that only its owner reads', async (
   t.notMatch(out, /tok\n/)
   t.equal(readFileSync(`${home}/runner-r1.token`, 'utf8'), 'tok\n')
   t.equal(statSync(`${home}/runner-r1.token`).mode & 0o777, 0o600)
-  t.same(asked[0]!.body, { id: 'r1', allowed_projects: ['*'], capacity: 3, trusted: true })
+  t.same(asked[0]!.body, {
+    id: 'r1',
+    allowed_projects: ['*'],
+    capacity: 3,
+    trusted: true,
+    origin: hostname(),
+  })
 })

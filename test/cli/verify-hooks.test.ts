@@ -94,7 +94,7 @@ t.test('nothing is wrong with what the service itself wrote, restored or not', a
   t.same((await verifyHome(home, verifyHooks())).findings, [])
   const restored = `${t.testdirName}/restored`
   await restoreFiles(home, restored, async (draft) => {
-    const { fenced, lost } = await withRuntime(settingsOf(draft), fenceRestored)
+    const { fenced, lost } = await withRuntime(settingsOf(draft), (runtime) => fenceRestored(runtime, BY))
     t.same([fenced, lost], [2, [OTHER]])
   })
   t.same((await verifyHome(restored, verifyHooks())).findings, [])
@@ -208,7 +208,7 @@ t.test('imported history asserts nothing, also where a runner or a project calls
   const lines = [stated(REQUEST, 'completed'), stated(`runreq_${'9'.repeat(24)}`, 'completed')]
   writeFileSync(file, lines.map(({ payloadText: _, ...event }) => `${JSON.stringify(event)}\n`).join(''))
   await withRuntime(settingsOf(home), async (runtime) => {
-    t.match(await importEvents(runtime, [file]), { accepted: 2 })
+    t.match(await importEvents(runtime, [file], 'here'), { accepted: 2 })
     const by = { id: 'import', name: 'runner:import' }
     await tell(runtime, 'run_request', OTHER, 'started', { runner_id: 'r1', attempt: 1, by })
   })

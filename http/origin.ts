@@ -1,0 +1,49 @@
+/**
+ * `origin`: what the person who changes something says of where it comes from. Opaque: bounded, kept in `by` beside
+ * the token, never read by the service. Every such route takes it, in its body or, where there is none, in its
+ * query; said once here, so that no route can forget it. A runner's own posts carry none: they are many.
+ */
+import { originText } from '../machines/documents/fields.ts'
+import { closedObject, type TSchema, Type } from '../machines/schema.ts'
+import type { Route } from './route.ts'
+
+const NOT_PERSONS: ReadonlySet<string> = new Set(['none', 'any', 'runner'])
+const origin = Type.Optional(
+  originText('Where this comes from, in your words. Default: `<token name>@<peer address>`.'),
+)
+
+/** Whether the route is one by which a person changes something. */
+export function takesOrigin({ method, access }: Route): boolean {
+  return method !== 'GET' && !NOT_PERSONS.has(access.right)
+}
+
+/** The same route with `origin` among what it takes. */
+export function withOrigin(route: Route): Route {
+  if (!takesOrigin(route) || route.body?.selfChecked === true) return route
+  if (route.method === 'DELETE') return { ...route, query: extended(route.query ?? closedObject({})) }
+  const body = route.body ?? { schema: closedObject({}), optional: true }
+  return { ...route, body: { ...body, schema: extended(body.schema) } }
+}
+
+interface Shape {
+  readonly properties?: object
+  readonly minProperties?: number
+  readonly allOf?: readonly object[]
+}
+
+/** By the schema that is extended: a titled one that two routes take must stay one. */
+const known = new WeakMap<TSchema, TSchema>()
+
+function extended(schema: TSchema): TSchema {
+  let made = known.get(schema)
+  if (made === undefined) {
+    const { properties, minProperties, allOf = [] } = schema as TSchema & Shape
+    // Where something must be said, an origin alone says nothing.
+    // biome-ignore lint/suspicious/noThenProperty: the keyword's name in JSON Schema
+    const alone = { if: { required: ['origin'] }, then: { minProperties: (minProperties ?? 0) + 1 } }
+    const rules = minProperties === undefined ? {} : { allOf: [...allOf, alone] }
+    made = { ...schema, ...rules, properties: { ...properties, origin } } as TSchema
+    known.set(schema, made)
+  }
+  return made
+}
