@@ -4,10 +4,12 @@ import { engineCapabilityModule } from './engine-capability.ts'
 import { engineRunModule } from './engine-run.ts'
 import { formationBriefModule } from './formation-brief.ts'
 import type { ActorKind, MachineModule } from './machine.ts'
+import { pacingModule } from './pacing.ts'
 import { projectModule } from './project.ts'
 import { runRequestModule } from './run-request.ts'
 import { runnerModule } from './runner.ts'
 import { tokenModule } from './token.ts'
+import { workItemModule } from './work-item.ts'
 
 export const modules: Readonly<Record<ActorKind, MachineModule>> = {
   project: projectModule,
@@ -17,4 +19,6 @@ export const modules: Readonly<Record<ActorKind, MachineModule>> = {
   formation_brief: formationBriefModule,
   engine_capability: engineCapabilityModule,
   token: tokenModule,
+  work_item: workItemModule,
+  pacing: pacingModule,
 }

@@ -18,6 +18,8 @@ export const ACTOR_KINDS = [
   'formation_brief',
   'engine_capability',
   'token',
+  'work_item',
+  'pacing',
 ] as const
 export type ActorKind = (typeof ACTOR_KINDS)[number]
 
@@ -83,7 +85,7 @@ export interface RecordedFact {
 
 export type Fact = OwnFact | RecordedFact
 
-/** Parameters of the declared action `send`: a message to another actor, delivered at least once, applied once. */
+/** Parameters of the declared action `send`: a message to another actor, delivered at least once, applied once. None: nobody is told. */
 export interface SendParams {
   readonly to: ActorRef
   readonly message: MessageBody & Record<string, unknown>
@@ -106,7 +108,7 @@ export interface CancelTimerParams {
  * action's name and parameters from the step and carries them out after the commit.
  */
 export const declaredActions = {
-  send: (_: unknown, _params: SendParams): void => {},
+  send: (_: unknown, _params: SendParams | undefined): void => {},
   schedule: (_: unknown, _params: ScheduleParams): void => {},
   cancelTimer: (_: unknown, _params: CancelTimerParams): void => {},
 }

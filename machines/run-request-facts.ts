@@ -3,7 +3,7 @@
  * the payload or the result, which may be larger than an event. Members stand in alphabetical order where the
  * path is hot, so that their canonical text needs no sorting.
  */
-import type { Fact, OwnFact } from './machine.ts'
+import type { OwnFact, RecordedFact } from './machine.ts'
 import type { Of, RunRequestContext, RunRequestMessage } from './run-request-context.ts'
 import { retry } from './run-request-moves.ts'
 import { failureOf } from './run-request-rules.ts'
@@ -149,6 +149,6 @@ function reasonOf(message: RunRequestMessage): string {
 }
 
 /** The events that a runner stated, as they are. */
-export function recorded(message: Of<'events'>): Fact[] {
+export function recorded(message: Of<'events'>): RecordedFact[] {
   return message.events.map((prepared) => ({ type: prepared.event_type, recorded: prepared }))
 }

@@ -7,6 +7,7 @@ import { assign, emit, enqueueActions, setup } from 'xstate'
 import { declaredActions, type Fact, type MachineModule } from './machine.ts'
 import type { Of, RunRequestBody, RunRequestContext, RunRequestMessage } from './run-request-context.ts'
 import { facts, recorded } from './run-request-facts.ts'
+import { concernsItem, itemEvent, tellEnded, tellLost, tellRequeued, tellStarted } from './run-request-item.ts'
 import { runRequestMigrations } from './run-request-migrations.ts'
 import * as moves from './run-request-moves.ts'
 import * as rules from './run-request-rules.ts'
@@ -102,8 +103,12 @@ const machineSetup = setup({
     emitRequeued: emit(({ context, event }) => facts.requeued(context, event)),
     emitRetried: emit(({ context, event }) => facts.retried(context, event)),
     emitReleased: emit(({ context, event }) => facts.released(context, event)),
-    emitRecorded: enqueueActions(({ event, enqueue }) => {
-      for (const fact of recorded(event as Of<'events'>)) enqueue.emit(fact)
+    emitRecorded: enqueueActions(({ context, event, enqueue }) => {
+      for (const fact of recorded(event as Of<'events'>)) {
+        enqueue.emit(fact)
+        if (!concernsItem(context, fact.recorded)) continue
+        enqueue({ type: 'send', params: itemEvent(context, fact.recorded) })
+      }
     }),
 
     /** A settled request tells of its engine run by itself; only one on which something was reported hears of the end. */
@@ -139,12 +144,12 @@ const requeue = ['clearAttemptTimers', 'requeue', 'emitRequeued', 'armExpiry'] a
 const requeueOpenRun = ['clearAttemptTimers', endRun('queued'), 'requeue', 'emitRequeued', 'armExpiry'] as const
 const giveBack = ['clearAttemptTimers', 'requeue', 'emitReleased', 'armExpiry'] as const
 const giveBackOpenRun = ['clearAttemptTimers', endRun('queued'), 'requeue', 'emitReleased', 'armExpiry'] as const
-const retry = ['clearAttemptTimers', 'emitRetried', 'retry', armNotBefore, 'armExpiry'] as const
+const retry = ['clearAttemptTimers', 'emitRetried', 'retry', tellRequeued, armNotBefore, 'armExpiry'] as const
 const retryOpenRun = [endRun('failed'), ...retry] as const
-const complete = ['clearTimers', 'complete', 'emitCompleted', 'endReportedRun'] as const
-const fail = ['clearTimers', 'fail', 'emitFailed'] as const
+const complete = ['clearTimers', 'complete', 'emitCompleted', tellEnded('completed'), 'endReportedRun'] as const
+const fail = ['clearTimers', 'fail', 'emitFailed', tellEnded('failed')] as const
 const failOpenRun = [...fail, 'endReportedRun'] as const
-const endCancelled = ['clearTimers', 'endCancelled', 'emitCancelled', 'endReportedRun'] as const
+const endCancelled = ['clearTimers', 'endCancelled', 'emitCancelled', tellEnded('cancelled'), 'endReportedRun'] as const
 
 const settled = {
   on: {
@@ -168,8 +173,8 @@ export const runRequestMachine = machineSetup.createMachine({
         offer: { guard: 'offerable', target: 'offered', actions: ['offer', 'emitOffered'] },
         approve: { guard: 'unapproved', actions: ['approve', 'emitApproved'] },
         not_before_reached: { guard: 'notReady', actions: 'ready' },
-        cancel: { target: 'cancelled', actions: ['clearTimers', 'cancelNow', 'emitCancelled'] },
-        expires_at_reached: { target: 'cancelled', actions: ['clearTimers', 'cancelNow', 'emitCancelled'] },
+        cancel: { target: 'cancelled', actions: ['clearTimers', 'cancelNow', 'emitCancelled', tellEnded('cancelled')] },
+        expires_at_reached: { target: 'cancelled', actions: ['clearTimers', 'cancelNow', 'emitCancelled', tellEnded('cancelled')] },
         restored: { actions: ['fence', 'emitRequeued'] },
       },
     },
@@ -179,28 +184,28 @@ export const runRequestMachine = machineSetup.createMachine({
         started: {
           guard: 'holds',
           target: 'started',
-          actions: ['start', 'emitAccepted', 'emitStarted', 'emitRunOpened', 'armTimeout'],
+          actions: ['start', 'emitAccepted', 'emitStarted', tellStarted, 'emitRunOpened', 'armTimeout'],
         },
         events: {
           guard: 'holds',
           target: 'started',
-          actions: ['start', 'emitAccepted', 'emitStarted', 'emitRunOpened', 'armTimeout', 'emitRecorded'],
+          actions: ['start', 'emitAccepted', 'emitStarted', tellStarted, 'emitRunOpened', 'armTimeout', 'emitRecorded'],
         },
         completed: {
           guard: 'holds',
           target: 'completed',
-          actions: ['clearTimers', 'complete', 'emitAccepted', 'emitStarted', 'emitRunOpened', 'emitCompleted'],
+          actions: ['clearTimers', 'complete', 'emitAccepted', 'emitStarted', tellStarted, 'emitRunOpened', 'emitCompleted', tellEnded('completed')],
         },
         failed: [
           {
             guard: 'holdsAndRetries',
             target: 'queued',
-            actions: ['start', 'emitAccepted', 'emitStarted', 'emitRunOpened', ...retryOpenRun],
+            actions: ['start', 'emitAccepted', 'emitStarted', tellStarted, 'emitRunOpened', ...retryOpenRun],
           },
           {
             guard: 'holds',
             target: 'failed',
-            actions: ['start', 'emitAccepted', 'emitStarted', 'emitRunOpened', ...fail],
+            actions: ['start', 'emitAccepted', 'emitStarted', tellStarted, 'emitRunOpened', ...fail],
           },
         ],
         release: { guard: 'holds', target: 'queued', actions: giveBack },
@@ -212,7 +217,7 @@ export const runRequestMachine = machineSetup.createMachine({
         ],
         runner_session_started: { guard: 'sessionEnded', target: 'queued', actions: requeue },
         restored: { target: 'queued', actions: ['fence', ...requeue] },
-        cancel: { target: 'cancelled', actions: ['clearTimers', 'cancelNow', 'emitCancelled'] },
+        cancel: { target: 'cancelled', actions: ['clearTimers', 'cancelNow', 'emitCancelled', tellEnded('cancelled')] },
       },
     },
     accepted: {
@@ -223,19 +228,19 @@ export const runRequestMachine = machineSetup.createMachine({
           {
             guard: 'namesAnotherRun',
             target: 'started',
-            actions: [endRun('renamed'), 'start', 'emitStarted', 'emitRunOpened', 'armTimeout'],
+            actions: [endRun('renamed'), 'start', 'emitStarted', tellStarted, 'emitRunOpened', 'armTimeout'],
           },
-          { guard: 'holds', target: 'started', actions: ['start', 'emitStarted', 'armTimeout'] },
+          { guard: 'holds', target: 'started', actions: ['start', 'emitStarted', tellStarted, 'armTimeout'] },
         ],
-        events: { guard: 'holds', target: 'started', actions: ['start', 'emitStarted', 'armTimeout', 'emitRecorded'] },
+        events: { guard: 'holds', target: 'started', actions: ['start', 'emitStarted', tellStarted, 'armTimeout', 'emitRecorded'] },
         completed: {
           guard: 'holds',
           target: 'completed',
-          actions: ['clearTimers', 'complete', 'emitStarted', 'emitCompleted', 'endReportedRun'],
+          actions: ['clearTimers', 'complete', 'emitStarted', tellStarted, 'emitCompleted', tellEnded('completed'), 'endReportedRun'],
         },
         failed: [
-          { guard: 'holdsAndRetries', target: 'queued', actions: ['start', 'emitStarted', ...retryOpenRun] },
-          { guard: 'holds', target: 'failed', actions: ['start', 'emitStarted', ...failOpenRun] },
+          { guard: 'holdsAndRetries', target: 'queued', actions: ['start', 'emitStarted', tellStarted, ...retryOpenRun] },
+          { guard: 'holds', target: 'failed', actions: ['start', 'emitStarted', tellStarted, ...failOpenRun] },
         ],
         release: { guard: 'holds', target: 'queued', actions: giveBackOpenRun },
         lease_expired: [
@@ -244,7 +249,7 @@ export const runRequestMachine = machineSetup.createMachine({
           { guard: 'sameAttempt', target: 'queued', actions: requeueOpenRun },
         ],
         runner_session_started: { guard: 'sessionEnded', target: 'queued', actions: requeueOpenRun },
-        restored: { target: 'lost', actions: ['fence', 'lose', 'emitLost'] },
+        restored: { target: 'lost', actions: ['fence', 'lose', 'emitLost', tellLost] },
         cancel: { target: 'cancelling', actions: ['requestCancel', 'emitCancelRequested', armGrace] },
       },
     },
@@ -258,9 +263,9 @@ export const runRequestMachine = machineSetup.createMachine({
           { guard: 'holdsAndRetries', target: 'queued', actions: retryOpenRun },
           { guard: 'holds', target: 'failed', actions: failOpenRun },
         ],
-        lease_expired: { guard: 'sameAttempt', target: 'lost', actions: ['lose', 'emitLost'] },
-        runner_session_started: { guard: 'sessionEnded', target: 'lost', actions: ['lose', 'emitLost'] },
-        restored: { target: 'lost', actions: ['fence', 'lose', 'emitLost'] },
+        lease_expired: { guard: 'sameAttempt', target: 'lost', actions: ['lose', 'emitLost', tellLost] },
+        runner_session_started: { guard: 'sessionEnded', target: 'lost', actions: ['lose', 'emitLost', tellLost] },
+        restored: { target: 'lost', actions: ['fence', 'lose', 'emitLost', tellLost] },
         timeout_reached: {
           guard: 'sameAttempt',
           target: 'cancelling',
@@ -302,25 +307,25 @@ export const runRequestMachine = machineSetup.createMachine({
     lost: {
       on: {
         run_reported: noteReported,
-        accepted: { guard: 'holds', target: 'started', actions: ['touch', 'emitRevived', 'armTimeout'] },
-        started: { guard: 'holds', target: 'started', actions: ['touch', 'emitRevived', 'armTimeout'] },
-        heartbeat: { guard: 'holds', target: 'started', actions: ['touch', 'emitRevived', 'armTimeout'] },
+        accepted: { guard: 'holds', target: 'started', actions: ['touch', 'emitRevived', tellStarted, 'armTimeout'] },
+        started: { guard: 'holds', target: 'started', actions: ['touch', 'emitRevived', tellStarted, 'armTimeout'] },
+        heartbeat: { guard: 'holds', target: 'started', actions: ['touch', 'emitRevived', tellStarted, 'armTimeout'] },
         events: {
           guard: 'holds',
           target: 'started',
-          actions: ['touch', 'emitRevived', 'armTimeout', 'emitRecorded'],
+          actions: ['touch', 'emitRevived', tellStarted, 'armTimeout', 'emitRecorded'],
         },
         completed: { guard: 'holds', target: 'completed', actions: complete },
         failed: [
           { guard: 'holdsAndRetries', target: 'queued', actions: retryOpenRun },
           { guard: 'holds', target: 'failed', actions: failOpenRun },
         ],
-        requeue: { target: 'queued', actions: requeueOpenRun },
-        restored: { actions: ['fence', 'emitLost'] },
+        requeue: { target: 'queued', actions: [...requeueOpenRun, tellRequeued] },
+        restored: { actions: ['fence', 'emitLost', tellLost] },
         fail: { target: 'failed', actions: failOpenRun },
         cancel: {
           target: 'cancelled',
-          actions: ['clearTimers', 'cancelNow', 'emitCancelled', 'endReportedRun'],
+          actions: ['clearTimers', 'cancelNow', 'emitCancelled', tellEnded('cancelled'), 'endReportedRun'],
         },
       },
     },

@@ -6,7 +6,7 @@ import { hash } from 'node:crypto'
 import { canonical } from '../machines/canonical.ts'
 
 /** Prefixes of the service's ids. */
-export type IdPrefix = 'proj' | 'runreq' | 'run' | 'brief' | 'tok' | 'obs' | 'cap'
+export type IdPrefix = 'proj' | 'runreq' | 'run' | 'brief' | 'tok' | 'obs' | 'cap' | 'wi'
 
 const HEX_DIGITS = 24
 

@@ -25,6 +25,9 @@ export interface Settings {
   /** How long an idempotency key is kept after settlement. */
   readonly idempotencyMs: number
 
+  /** Most work items that run or are handed out at one time; undefined: the slots of the runners that are online. */
+  readonly maxRunning?: number
+
   /** Largest request body. */
   readonly bodyBytesMax: number
   /** Largest body of a post of events. */

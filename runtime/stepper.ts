@@ -122,7 +122,8 @@ export class Stepper {
         this.enqueue(action.collect, args, params, outcomes)
         break
       case 'declared':
-        outcomes.push(outcomeOf(action.type, params))
+        // A message to nobody: the move has one for some only.
+        if (params !== undefined) outcomes.push(outcomeOf(action.type, params))
     }
   }
 

@@ -38,7 +38,7 @@ export const FAILURE_CLASSES = ['validation', 'dispatch', 'execution', 'safety',
 export type FailureClass = (typeof FAILURE_CLASSES)[number]
 const ACCESSES = ['full', 'read_only'] as const
 export type Access = (typeof ACCESSES)[number]
-const LANES = ['interactive', 'campaign', 'maintenance'] as const
+export const LANES = ['interactive', 'campaign', 'maintenance'] as const
 export type Lane = (typeof LANES)[number]
 export const RUN_REQUEST_STATES = [
   'queued',

@@ -2,25 +2,14 @@
  * The work-item ledger (SPEC 6.9): six events report one durable record at different points of its life, with
  * one payload; the type says which point, `state` where the item stands (SPEC 3.1).
  */
+import { LANES } from '../documents/run-request.ts'
+import { OPERATOR_COMMANDS, SETTLED_STATES, WORK_ITEM_KINDS, WORK_ITEM_STATES } from '../documents/work-item.ts'
 import { never, onlyWith, openObject, stringEnum, Type, timestamp } from '../schema.ts'
 import { serviceEvent } from './event-type.ts'
 
-export const lane = stringEnum(['interactive', 'campaign', 'maintenance'])
+export const lane = stringEnum(LANES)
 
-const state = stringEnum([
-  'submitted',
-  'queued',
-  'held',
-  'running',
-  'landed',
-  'preserved',
-  'needs_decision',
-  'failed',
-  'cancelled',
-])
-
-/** An item settles rather than completes: settling may leave an obligation. */
-const SETTLED = ['landed', 'preserved', 'needs_decision', 'failed', 'cancelled'] as const
+const state = stringEnum(WORK_ITEM_STATES)
 
 const disposition = openObject({
   verdict: Type.Optional(Type.String({ description: "reviewer's typed verdict tag for a task-shaped settlement" })),
@@ -31,7 +20,7 @@ const disposition = openObject({
 })
 
 const operatorAction = openObject({
-  command: stringEnum(['close', 'cancel', 'resume', 'hold', 'release']),
+  command: stringEnum(OPERATOR_COMMANDS),
   origin: Type.String({ description: 'hostname and context of the owner' }),
   previous_state: state,
   previous_reason: Type.String(),
@@ -42,7 +31,7 @@ const fields = {
   item_id: Type.String({ pattern: '^wi_', description: 'stable id' }),
   project: Type.String({ description: 'registered project name' }),
   objective: Type.String({ description: 'task description or campaign objective' }),
-  kind: stringEnum(['task', 'campaign_cycle', 'maintenance', 'major_upgrade', 'release', 'remediation']),
+  kind: stringEnum(WORK_ITEM_KINDS),
   lane,
   state,
   reason: Type.String({ description: 'one line: why the item is in that state' }),
@@ -60,7 +49,7 @@ const noDisposition = Type.Unsafe<never>(never('present only on a settlement'))
 /** At the points where an item has not ended. */
 const open = openObject({ ...fields, disposition: Type.Optional(noDisposition) })
 /** At the points where it has, or may have. */
-const settled = openObject(fields, { rules: [onlyWith('state', SETTLED, 'disposition')] })
+const settled = openObject(fields, { rules: [onlyWith('state', SETTLED_STATES, 'disposition')] })
 
 export const workItemEvents = {
   work_item_submitted: serviceEvent('6.9', 'a unit of work entered the ledger', open),

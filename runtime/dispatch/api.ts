@@ -2,10 +2,24 @@
  * What the rest of the service asks of the dispatcher.
  */
 import type { WaitingBecause } from '../../machines/documents/run-request.ts'
+import type { Throttle } from '../../machines/machine.ts'
 import type { Capable } from './matching.ts'
 import type { PollHandle } from './polls.ts'
 import type { QueuedOfProject } from './queue.ts'
 import type { Respond } from './runner.ts'
+
+/** What work asks of a runner, before there is a run request for it. */
+export interface Wanted {
+  /** Key and id of the project. */
+  readonly project: string
+  readonly projectId: string
+  readonly throttle: Throttle
+  readonly access: 'full' | 'read_only'
+  readonly entryEvent: string
+  readonly labels: readonly string[]
+  /** The only runner that may take it. */
+  readonly pin: string | undefined
+}
 
 export interface RunnerSeen {
   readonly presence: 'online' | 'offline' | 'never_seen'
@@ -40,6 +54,12 @@ export interface Dispatcher {
   runnerSeen(runnerId: string): RunnerSeen
   /** A process of the runner begins: polls of the one before end. Answers the run requests that it held. */
   beginSession(runnerId: string): readonly string[]
+  /** The run request that holds the repository, or may still hold it. */
+  repositoryHolder(repository: string): string | undefined
+  /** Slots of the runners that are there and take work. */
+  onlineCapacity(): number
+  /** Whether a runner that is there may take such work, busy or not. */
+  hasTaker(wanted: Wanted): boolean
   /** The lanes that offer nothing, all of them. */
   setPausedLanes(lanes: Iterable<string>): void
   /** Asked of each pair of runner and request; undefined: every engine serves everything. */

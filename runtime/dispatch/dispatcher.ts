@@ -8,7 +8,7 @@ import type { WaitingBecause } from '../../machines/documents/run-request.ts'
 import type { RunRequestContext } from '../../machines/run-request-context.ts'
 import type { RunnerContext } from '../../machines/runner.ts'
 import type { Answer, CommittedStep, Refused, Runtime, SnapshotOf } from '../api.ts'
-import type { DispatchCounts, Dispatcher, RunnerSeen } from './api.ts'
+import type { DispatchCounts, Dispatcher, RunnerSeen, Wanted } from './api.ts'
 import type { Demand } from './eligibility.ts'
 import { executionRequest } from './execution-request.ts'
 import { Fleet } from './fleet.ts'
@@ -125,6 +125,21 @@ class RunRequestDispatcher implements Dispatcher {
     return this.inFlight(runner)
   }
 
+  repositoryHolder(repository: string): string | undefined {
+    return this.holdings.holderOf(repository)?.id
+  }
+
+  onlineCapacity(): number {
+    let slots = 0
+    for (const { isOnline, state, capacity } of this.fleet.all())
+      if (isOnline && state === 'registered') slots += capacity
+    return slots
+  }
+
+  hasTaker({ project, ...wanted }: Wanted): boolean {
+    return this.matching.hasTaker({ ...wanted, project: { key: project } })
+  }
+
   setPausedLanes(lanes: Iterable<string>): void {
     this.change(this.matching.pauseLanes(lanes))
     this.settle()
@@ -137,13 +152,7 @@ class RunRequestDispatcher implements Dispatcher {
   }
 
   counts(): DispatchCounts {
-    let online = 0
-    let registered = 0
-    for (const runner of this.fleet.all()) {
-      if (runner.supply === undefined) continue
-      registered++
-      if (runner.isOnline) online++
-    }
+    const { online, registered } = this.fleet.census()
     const { wakeups, offers, offersRefused, offersReturned } = this
     const queued = this.queue.byProject()
     const runners = { online, registered }

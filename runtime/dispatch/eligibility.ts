@@ -51,22 +51,27 @@ export interface Supply {
   demands: Demand[]
 }
 
+/** What of a demand decides who may take it. */
+export type Asking = Pick<Demand, 'projectId' | 'throttle' | 'access' | 'labels' | 'pin'> & {
+  readonly project: Pick<ProjectTurn, 'key'>
+}
+
 /** Whether the runners were granted the project, and the trust that work with full access at full throttle needs. */
-export function isAllowed(supply: Supply, demand: Demand): boolean {
+export function isAllowed(supply: Supply, demand: Asking): boolean {
   return isGranted(supply, demand) && (supply.isTrusted || !needsTrust(demand))
 }
 
-export function isGranted({ projects }: Supply, { project, projectId }: Demand): boolean {
+export function isGranted({ projects }: Supply, { project, projectId }: Asking): boolean {
   return projects === undefined || projects.has(project.key) || projects.has(projectId)
 }
 
 /** Only such work can change something for good. */
-function needsTrust(demand: Pick<Demand, 'throttle' | 'access'>): boolean {
+function needsTrust(demand: Pick<Asking, 'throttle' | 'access'>): boolean {
   return demand.throttle === 'full' && demand.access === 'full'
 }
 
 /** Whether the runners carry every label. A request that names its runner asks for no labels beyond that name. */
-export function carriesLabels(supply: Supply, demand: Demand): boolean {
+export function carriesLabels(supply: Supply, demand: Asking): boolean {
   if (demand.pin !== undefined) return true
   for (const label of demand.labels) if (!supply.labels.has(label)) return false
   return true

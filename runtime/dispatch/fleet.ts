@@ -55,6 +55,21 @@ export class Fleet {
     return this.supplies.values()
   }
 
+  /** How many are registered, how many of them are there, and the slots of those that take work. */
+  census(): { readonly online: number; readonly registered: number; readonly slots: number } {
+    let online = 0
+    let registered = 0
+    let slots = 0
+    for (const runner of this.runners.values()) {
+      if (runner.supply === undefined) continue
+      registered++
+      if (!runner.isOnline) continue
+      online++
+      if (runner.state === 'registered') slots += runner.capacity
+    }
+    return { online, registered, slots }
+  }
+
   /** Takes over what a committed step says of the runner. */
   update(runner: Runner, context: RunnerContext, state: RunnerState): void {
     this.withdraw(runner)

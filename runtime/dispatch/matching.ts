@@ -3,8 +3,8 @@
  * requests: what should this runner take, and which runner should take this. Both keep the same order: projects
  * in turn, then priority, age and id; of the runners, the one that polled last.
  */
-import type { Demand, Supply } from './eligibility.ts'
-import { isAllowed } from './eligibility.ts'
+import type { Asking, Demand, Supply } from './eligibility.ts'
+import { carriesLabels, isAllowed } from './eligibility.ts'
 import type { Fleet } from './fleet.ts'
 import type { Holdings } from './holdings.ts'
 import type { Queue } from './queue.ts'
@@ -45,8 +45,19 @@ export class Matching {
     this.capable = capable
   }
 
-  isCapable(runner: Runner, { project, entryEvent, throttle }: Demand): boolean {
+  isCapable(runner: Runner, { project, entryEvent, throttle }: Asking & Pick<Demand, 'entryEvent'>): boolean {
     return this.capable?.(runner.id, { project: project.key, entryEvent, throttle }) ?? true
+  }
+
+  /** Whether any runner that is there and takes work may take such work, busy or not. */
+  hasTaker(asking: Asking & Pick<Demand, 'entryEvent'>): boolean {
+    for (const runner of this.fleet.all()) {
+      const { supply, isOnline, state } = runner
+      if (supply === undefined || !isOnline || state !== 'registered') continue
+      if (asking.pin !== undefined && asking.pin !== runner.id) continue
+      if (isAllowed(supply, asking) && carriesLabels(supply, asking) && this.isCapable(runner, asking)) return true
+    }
+    return false
   }
 
   /** The demand whose first request the runner should take now; undefined when there is none for it. */

@@ -117,7 +117,7 @@ export function step(module: MachineModule, snapshot: SnapshotOf<any>, message: 
   const paramsOf = (type: string) => named.filter((action) => action.type === type).map(({ params }) => params)
   const asked = {
     facts: paramsOf('xstate.emit').map(({ event }) => event as Fact),
-    sends: paramsOf('send') as SendParams[],
+    sends: paramsOf('send').filter((params) => params !== undefined) as SendParams[],
     scheduled: paramsOf('schedule') as ScheduleParams[],
     cancelled: paramsOf('cancelTimer').map(({ timer }: CancelTimerParams) => timer),
   }

@@ -1,0 +1,269 @@
+/**
+ * The work item's documents (SPEC 3.1, 6.9): what one submits, what an operator says about it, and what everybody
+ * reads. Request bodies are closed.
+ */
+import { anyObject, type Static, stringEnum, Type } from '../schema.ts'
+import {
+  by,
+  CLOSED,
+  LIST_MAX,
+  LONG_TEXT_LENGTH_MAX,
+  labels,
+  name,
+  reference,
+  runnerId,
+  serviceId,
+  text,
+  time,
+  traceId,
+} from './fields.ts'
+import { LANES } from './run-request.ts'
+
+export const WORK_ITEM_STATES = [
+  'submitted',
+  'queued',
+  'held',
+  'running',
+  'landed',
+  'preserved',
+  'needs_decision',
+  'failed',
+  'cancelled',
+] as const
+export type WorkItemState = (typeof WORK_ITEM_STATES)[number]
+
+/** Admitted, and nothing of the work exists yet. */
+export const WAITING_STATES = ['submitted', 'queued', 'held'] as const
+/** Settled, and somebody still has to discharge what is left. */
+export const OPEN_STATES = ['preserved', 'needs_decision', 'failed'] as const
+/** Nothing is owed. */
+export const TERMINAL_STATES = ['landed', 'cancelled'] as const
+/** An item settles rather than completes: settling may leave an obligation. */
+export const SETTLED_STATES = [...TERMINAL_STATES, ...OPEN_STATES] as const
+export type SettledState = (typeof SETTLED_STATES)[number]
+
+export const WORK_ITEM_KINDS = [
+  'task',
+  'campaign_cycle',
+  'maintenance',
+  'major_upgrade',
+  'release',
+  'remediation',
+] as const
+export type WorkItemKind = (typeof WORK_ITEM_KINDS)[number]
+/** Cycles, formation and assessments come from their campaign or initiative. */
+const SUBMITTED_KINDS = ['task', 'maintenance', 'major_upgrade', 'release', 'remediation'] as const
+
+export const SOURCE_KINDS = ['campaign', 'initiative', 'sentinel', 'operator', 'work_item'] as const
+const SOURCE_ROLES = ['cycle', 'advance', 'assessment'] as const
+export const OPERATOR_COMMANDS = ['close', 'cancel', 'resume', 'hold', 'release'] as const
+export type OperatorCommand = (typeof OPERATOR_COMMANDS)[number]
+
+const WAITING_CODES = [
+  'submitted',
+  'held',
+  'dependency_cannot_land',
+  'repository_busy',
+  'running_cap',
+  'not_before',
+  'dependency',
+  'lane_paused',
+  'no_runner',
+  'next',
+  'handed_out',
+] as const
+export type ItemWaitingCode = (typeof WAITING_CODES)[number]
+
+/** Most items that one item waits on. */
+const DEPENDENCIES_MAX = LIST_MAX
+/** Longest timeout of a run, seconds: a week. */
+const TIMEOUT_SECONDS_MAX = 604_800
+/** Owner actions that are remembered, newest last. */
+export const OPERATOR_ACTIONS_MAX = 64
+
+const state = stringEnum(WORK_ITEM_STATES, { description: 'Where it stands.' })
+const lane = stringEnum(LANES, { description: 'A paused lane starts nothing.' })
+export const itemId = (description: string) => serviceId('wi', description)
+const objective = Type.String({
+  minLength: 1,
+  maxLength: LONG_TEXT_LENGTH_MAX,
+  pattern: '\\S',
+  description: 'What is to be done, for whoever does it.',
+})
+export const origin = Type.Optional(
+  Type.String({
+    minLength: 1,
+    maxLength: 512,
+    pattern: '\\S',
+    description:
+      'Where the request comes from: opaque text, shown and never interpreted. Default `<token name>@<address>`.',
+  }),
+)
+const dependsOn = Type.Array(itemId('An item that must have landed first.'), {
+  maxItems: DEPENDENCIES_MAX,
+  uniqueItems: true,
+  description: 'Items that must have landed first.',
+})
+const context = anyObject('What the engine is told beside the objective; handed through as it is.')
+
+export const workItemCreateBody = Type.Object(
+  {
+    project: name('Key or id of the project.'),
+    objective,
+    kind: Type.Optional(stringEnum(SUBMITTED_KINDS, { description: 'Default `task`.' })),
+    lane: Type.Optional(
+      stringEnum(LANES, {
+        description: 'Default: `interactive`, for maintenance and major upgrades `maintenance`.',
+      }),
+    ),
+    depends_on: Type.Optional(dependsOn),
+    not_before: Type.Optional(time('Not started before.')),
+    origin,
+    base_ref: Type.Optional(reference('The ref that the work starts from. Default: trunk.')),
+    context: Type.Optional(context),
+    payload: Type.Optional(anyObject('Of a release or a remediation: what its entry event carries.')),
+    labels: Type.Optional(labels('A runner must carry all of them.')),
+    runner_id: Type.Optional(runnerId('Only this runner may take it.')),
+    timeout_seconds: Type.Optional(
+      Type.Integer({ minimum: 1, maximum: TIMEOUT_SECONDS_MAX, description: 'Longest run.' }),
+    ),
+    sentinel: Type.Optional(name('The cron trigger that submits it; kept as its source.')),
+    allow_duplicate: Type.Optional(
+      Type.Boolean({ description: 'Take it although an unsettled item of the project says the same.' }),
+    ),
+  },
+  { ...CLOSED, title: 'WorkItemCreate' },
+)
+export type WorkItemCreate = Static<typeof workItemCreateBody>
+
+/** Hold and release. */
+export const operateBody = Type.Object({ origin }, { ...CLOSED, title: 'WorkItemOperate' })
+
+export const closeItemBody = Type.Object(
+  {
+    reason: Type.String({ minLength: 1, maxLength: 4_000, pattern: '\\S', description: 'Why nothing more is owed.' }),
+    origin,
+  },
+  { ...CLOSED, title: 'WorkItemClose' },
+)
+
+export const cancelItemBody = Type.Object(
+  {
+    reason: Type.Optional(text('Why.')),
+    discard_work: Type.Optional(
+      Type.Boolean({ description: 'Its runner throws uncommitted work away. Default false.' }),
+    ),
+    origin,
+  },
+  { ...CLOSED, title: 'WorkItemCancel' },
+)
+
+export const resumeItemBody = Type.Object(
+  {
+    objective: Type.Optional(objective),
+    depends_on: Type.Optional(dependsOn),
+    not_before: Type.Optional(time('Not started before.')),
+    origin,
+  },
+  { ...CLOSED, title: 'WorkItemResume' },
+)
+export type ResumeItem = Static<typeof resumeItemBody>
+
+export const source = Type.Object(
+  {
+    kind: stringEnum(SOURCE_KINDS, { description: 'What kind of thing submitted it.' }),
+    ref: Type.String({ description: 'Which one.' }),
+    role: Type.Optional(
+      stringEnum(SOURCE_ROLES, {
+        description: 'What it is to a campaign or an initiative: the work, forming the next step, an assessment.',
+      }),
+    ),
+    cycle: Type.Optional(Type.Integer({ description: 'The campaign’s cycle.' })),
+  },
+  { description: 'Who submitted it, as data. Never changes.' },
+)
+export type Source = Static<typeof source>
+
+const disposition = Type.Object(
+  {
+    verdict: Type.Optional(Type.String({ description: 'The reviewer’s verdict.' })),
+    landed_commit: Type.Optional(Type.String({ description: 'Trunk commit that the work landed as.' })),
+    preservation_ref: Type.Optional(
+      Type.String({ description: 'Branch or `bundle:<path>` that holds unlanded work.' }),
+    ),
+    worktree: Type.Optional(Type.String({ description: 'Isolated worktree used.' })),
+    worktree_removed: Type.Optional(Type.Boolean({ description: 'The worktree was gone by then.' })),
+  },
+  { description: 'How it ended.' },
+)
+export type Disposition = Static<typeof disposition>
+
+const operatorAction = Type.Object(
+  {
+    command: stringEnum(OPERATOR_COMMANDS, { description: 'What was asked for.' }),
+    origin: Type.String({ description: 'Where from.' }),
+    previous_state: state,
+    previous_reason: Type.String({ description: 'The reason that it had.' }),
+    previous_settled_at: Type.Optional(time('When it had settled.')),
+    at: time('When.'),
+    by: Type.Optional(by),
+  },
+  { description: 'What an owner did about it.' },
+)
+export type OperatorAction = Static<typeof operatorAction>
+
+const resumption = Type.Object({
+  item_id: itemId('The item that continues the work.'),
+  state: Type.Optional(stringEnum(SETTLED_STATES, { description: 'How it settled; absent while it has not.' })),
+})
+export type Resumption = Static<typeof resumption>
+
+export const itemWaitingBecause = Type.Object(
+  {
+    code: stringEnum(WAITING_CODES, { description: 'The first rule that holds it back.' }),
+    detail: Type.String({ description: 'The same for people.' }),
+  },
+  { description: 'Why it has not started. Known while the service runs.' },
+)
+export type ItemWaitingBecause = Static<typeof itemWaitingBecause>
+
+export const workItemDocument = Type.Object(
+  {
+    id: itemId('The item’s id.'),
+    project: Type.String({ description: 'Key of its project.' }),
+    project_id: Type.String({ description: 'Id of its project.' }),
+    objective: Type.String({ description: 'What is to be done.' }),
+    kind: stringEnum(WORK_ITEM_KINDS, { description: 'What kind of work it is.' }),
+    lane,
+    state,
+    reason: Type.String({ description: 'One line: why it is in that state.' }),
+    waiting_because: Type.Optional(itemWaitingBecause),
+    origin: Type.String({ description: 'Where it was submitted from; opaque.' }),
+    source,
+    depends_on: Type.Optional(Type.Array(Type.String(), { description: 'Items that must have landed first.' })),
+    not_before: Type.Optional(time('Not started before.')),
+    base_ref: Type.Optional(Type.String({ description: 'The ref that the work starts from.' })),
+    context: Type.Optional(context),
+    payload: Type.Optional(anyObject('What its entry event carries beside.')),
+    labels: Type.Optional(Type.Array(Type.String(), { description: 'A runner must carry all of them.' })),
+    runner_id: Type.Optional(Type.String({ description: 'Only this runner may take it.' })),
+    timeout_seconds: Type.Optional(Type.Integer({ description: 'Longest run.' })),
+    resumes: Type.Optional(Type.String({ description: 'The preserved item whose work it continues.' })),
+    resumptions: Type.Optional(Type.Array(resumption, { description: 'Items that continue its work, oldest first.' })),
+    trace_id: traceId('Its own trace: an exact trace names one item.'),
+    submitted_trace_id: Type.Optional(Type.String({ description: 'Trace of the request that submitted it.' })),
+    run_request_id: Type.Optional(Type.String({ description: 'The run request that it was last handed out as.' })),
+    running_on: Type.Optional(Type.String({ description: 'The runner that began it last.' })),
+    disposition: Type.Optional(disposition),
+    operator_action: Type.Optional(operatorAction),
+    operator_actions: Type.Optional(
+      Type.Array(operatorAction, { description: `All of them, oldest first; the last ${OPERATOR_ACTIONS_MAX}.` }),
+    ),
+    submitted_by: by,
+    submitted_at: time('When it was submitted.'),
+    started_at: Type.Optional(time('When its runner began.')),
+    settled_at: Type.Optional(time('When it settled.')),
+  },
+  { title: 'WorkItem' },
+)
+export type WorkItem = Static<typeof workItemDocument>

@@ -1,0 +1,126 @@
+/**
+ * Pacing (SPEC 6.10): which lanes start nothing. One actor for the whole service, so that two operators meet in one
+ * mailbox; the state is durable before anybody hears of it.
+ */
+import { assign, emit, setup } from 'xstate'
+import { SYSTEM_ENVELOPE } from './creation.ts'
+import type { Pacing } from './documents/pacing.ts'
+import { LANES, type Lane } from './documents/run-request.ts'
+import {
+  type ActorRef,
+  type By,
+  declaredActions,
+  type Fact,
+  type MachineModule,
+  type Message,
+  type MessageBody,
+  type SnapshotOf,
+} from './machine.ts'
+
+export const PACING: ActorRef = { kind: 'pacing', id: 'pacing' }
+
+/** When a lane was paused, by whom, from where. */
+interface LanePause {
+  readonly lane: Lane
+  readonly at: string
+  readonly origin: string
+  readonly by?: By
+}
+
+export interface PacingContext {
+  /** In lane order. */
+  readonly paused: readonly LanePause[]
+  readonly changed_at?: string
+}
+
+interface ChangeLanes extends MessageBody {
+  readonly type: 'pause' | 'resume'
+  /** Those that the request names. */
+  readonly lanes: readonly Lane[]
+  readonly origin: string
+}
+
+type PacingMessage = Message<ChangeLanes>
+
+function inOrder(lanes: readonly Lane[]): Lane[] {
+  return LANES.filter((lane) => lanes.includes(lane))
+}
+
+/** A lane that was paused before keeps the pause that it has. */
+function pause({ paused = [] }: PacingContext, { lanes, origin, by, at }: PacingMessage): LanePause[] {
+  return inOrder([...paused.map(({ lane }) => lane), ...lanes]).map(
+    (lane) => paused.find((one) => one.lane === lane) ?? { lane, at, origin, ...(by === undefined ? {} : { by }) },
+  )
+}
+
+function resume({ paused = [] }: PacingContext, { lanes }: PacingMessage): LanePause[] {
+  return paused.filter(({ lane }) => !lanes.includes(lane))
+}
+
+function stated(type: 'pacing_paused' | 'pacing_resumed', { paused }: PacingContext, message: PacingMessage): Fact {
+  const { lanes, origin } = message
+  return {
+    type,
+    payload: { lanes: inOrder(lanes), operator_origin: origin, paused: paused.map(({ lane }) => lane) },
+  }
+}
+
+const machineSetup = setup({
+  types: { context: {} as PacingContext, events: {} as PacingMessage, emitted: {} as Fact },
+  guards: {
+    freesAll: ({ context, event }) => resume(context, event).length === 0,
+  },
+  actions: {
+    ...declaredActions,
+    pause: assign(({ context, event }) => ({ paused: pause(context, event), changed_at: event.at })),
+    resume: assign(({ context, event }) => ({ paused: resume(context, event), changed_at: event.at })),
+    emitPaused: emit(({ context, event }) => stated('pacing_paused', context, event)),
+    emitResumed: emit(({ context, event }) => stated('pacing_resumed', context, event)),
+  },
+})
+
+const pauses = { target: 'paused', actions: ['pause', 'emitPaused'] } as const
+const resumes = [
+  { guard: 'freesAll', target: 'open', actions: ['resume', 'emitResumed'] },
+  { target: 'paused', actions: ['resume', 'emitResumed'] },
+] as const
+const changes = { pause: pauses, resume: resumes } as const
+
+export const pacingMachine = machineSetup.createMachine({
+  id: 'pacing',
+  initial: 'absent',
+  context: {} as PacingContext,
+  states: {
+    absent: { on: changes },
+    /** No lane is paused. */
+    open: { on: changes },
+    /** At least one is. */
+    paused: { on: changes },
+  },
+})
+
+export const pacingModule: MachineModule<PacingContext, ChangeLanes> = {
+  kind: 'pacing',
+  version: 1,
+  machine: pacingMachine,
+  migrations: {},
+  internal: [],
+  // Said again it is stated again: SPEC 6.10 has no request that changes nothing.
+  repeats: () => undefined,
+  refusal: () => undefined,
+  envelope: () => SYSTEM_ENVELOPE,
+  terms: () => [],
+  deadlineStates: [],
+  deadlines: () => [],
+  document: ({ context }: SnapshotOf<PacingContext>): Pick<Pacing, 'lanes'> => ({ lanes: lanesOf(context) }),
+}
+
+/** Every lane, with its pause where it has one. */
+export function lanesOf({ paused = [] }: Partial<PacingContext>): Pacing['lanes'] {
+  return LANES.map((lane) => {
+    const pause = paused.find((one) => one.lane === lane)
+    if (pause === undefined) return { lane, paused: false }
+    const { at, origin, by } = pause
+    return { lane, paused: true, since: at, origin, ...(by === undefined ? {} : { by }) }
+  })
+}

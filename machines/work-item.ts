@@ -1,0 +1,238 @@
+/**
+ * The work item (SPEC 3.1): one unit of work in the ledger, from its submission until nothing is owed for it. Its
+ * invariants: it is handed out as at most one run request at a time, and settled only through that one; a
+ * settled item moves only by an owner or by work that continues it; landed and cancelled are the end.
+ */
+import { assign, emit, setup } from 'xstate'
+import type { SettledState, WorkItemState } from './documents/work-item.ts'
+import { declaredActions, type Fact, type MachineModule } from './machine.ts'
+import type { Of, WorkItemBody, WorkItemContext, WorkItemMessage } from './work-item-context.ts'
+import { itemFact } from './work-item-facts.ts'
+import * as moves from './work-item-moves.ts'
+import * as rules from './work-item-rules.ts'
+import { document, envelope, retirement, terms } from './work-item-view.ts'
+
+interface Step {
+  readonly context: WorkItemContext
+  readonly event: WorkItemMessage
+}
+
+interface At {
+  readonly state: WorkItemState
+}
+
+const machineSetup = setup({
+  types: { context: {} as WorkItemContext, events: {} as WorkItemMessage, emitted: {} as Fact },
+  guards: {
+    hasReason: ({ event }) => (event as Of<'create'>).reason !== undefined,
+    notHandedOut: ({ context }) => !rules.isHandedOut(context),
+    handedOut: ({ context }) => rules.isHandedOut(context),
+    blocked: ({ context, event }) => rules.isBlockedBy(context, event as Of<'block'>),
+    neverStarted: ({ context }) => rules.neverStarted(context),
+    ofRun: ({ context, event }) => rules.isOfRun(context, event),
+    landsByEvent: ({ context, event }) => rules.settlesAs(context, event, 'landed'),
+    preservesByEvent: ({ context, event }) => rules.settlesAs(context, event, 'preserved'),
+    asksByEvent: ({ context, event }) => rules.settlesAs(context, event, 'needs_decision'),
+    failsByEvent: ({ context, event }) => rules.settlesAs(context, event, 'failed'),
+    stoppedAsAsked: ({ context, event }) => rules.isOfRun(context, event) && context.internal.stopping,
+    stoppedByPerson: ({ context, event }) =>
+      rules.isOfRun(context, event) &&
+      rules.isStopped(event as Of<'run_ended'>) &&
+      (event as Of<'run_ended'>).stopped_by !== undefined,
+    stopped: ({ context, event }) => rules.isOfRun(context, event) && rules.isStopped(event as Of<'run_ended'>),
+    running: ({ context }) => !context.internal.stopping,
+    resumable: ({ context }) => rules.mayResume(context),
+    landedElsewhere: ({ context, event }) =>
+      rules.isResumption(context, event as Of<'resumption_settled'>) &&
+      (event as Of<'resumption_settled'>).state === 'landed',
+    isResumption: ({ context, event }) => rules.isResumption(context, event as Of<'resumption_settled'>),
+    settlesLanded: ({ event }) => (event as Of<'settle'>).state === 'landed',
+    settlesCancelled: ({ event }) => (event as Of<'settle'>).state === 'cancelled',
+  },
+  actions: {
+    ...declaredActions,
+    create: assign(({ event }) => moves.create(event as Of<'create'>)),
+    admit: assign(({ event }) => moves.admit(event as Of<'admit'>)),
+    handOut: assign(({ context, event }) => moves.handOut(context, event as Of<'hand_out'>)),
+    /** Stands before the move that it belongs to: it tells where the owner found the item. */
+    operate: assign(({ context, event }, { state }: At) => moves.operate(context, event as Of<'hold'>, state)),
+    hold: assign(({ event }) => moves.hold(event as Of<'hold'>)),
+    release: assign(({ context, event }) => moves.release(context, event as Of<'release'>)),
+    cancelled: assign(({ event }) => moves.cancelled(event as Of<'cancel'>)),
+    closed: assign(({ event }) => moves.closed(event as Of<'close'>)),
+    stopping: assign(({ context }) => moves.stopping(context)),
+    begin: assign(({ context, event }) => moves.begin(context, event as Of<'run_started'>)),
+    lose: assign(({ context, event }) => moves.lose(context, event as Of<'run_lost'>)),
+    waitAgain: assign(({ context, event }) => moves.waitAgain(context, event as Of<'run_requeued'>)),
+    settleByEvent: assign(({ context, event }) => moves.settleByEvent(context, event as Of<'run_event'>)),
+    settleByEnd: assign(({ context, event }) => moves.settleByEnd(context, event as Of<'run_ended'>)),
+    stopped: assign(({ context, event }) => moves.stopped(context, event as Of<'run_ended'>)),
+    settle: assign(({ event }) => moves.settle(event as Of<'settle'>)),
+    resume: assign(({ context, event }) => moves.resume(context, event as Of<'resume'>)),
+    noteResumption: assign(({ context, event }) => moves.noteResumption(context, event as Of<'resumption_settled'>)),
+    landByResumption: assign(({ context, event }) =>
+      moves.landByResumption(context, event as Of<'resumption_settled'>),
+    ),
+    landBySupersession: assign(({ context, event }) => moves.landBySupersession(context, event as Of<'superseded'>)),
+
+    emitSubmitted: emit(({ context }) => itemFact('work_item_submitted', context, 'queued')),
+    emitStarted: emit(({ context }) => itemFact('work_item_started', context, 'running')),
+    emitHeld: emit(({ context }) => itemFact('work_item_held', context, 'held')),
+    emitReleased: emit(({ context }) => itemFact('work_item_released', context, 'queued')),
+    emitSettled: emit(({ context }, { state }: At) => itemFact('work_item_settled', context, state)),
+    emitCancelled: emit(({ context }) => itemFact('work_item_cancelled', context, 'cancelled')),
+  },
+})
+
+const createRun = { type: 'send' as const, params: ({ event }: Step) => moves.createRun(event as Of<'hand_out'>) }
+const createChild = { type: 'send' as const, params: ({ event }: Step) => moves.createChild(event as Of<'resume'>) }
+/** Stands before the move that it belongs to, which may forget the run. */
+const withdraw = {
+  type: 'send' as const,
+  params: ({ context, event }: Step) => moves.cancelRun(context, event),
+}
+
+const operate = (state: WorkItemState) => ({ type: 'operate' as const, params: { state } })
+/** Whoever waits for the end of the item hears of it. */
+const tell = (state: SettledState) => ({
+  type: 'send' as const,
+  params: ({ context }: Step) => moves.tellResumed(context, state),
+})
+/** An end that no person asked for, or that a person's word did not bring about. */
+const settled = (state: SettledState) => [{ type: 'emitSettled' as const, params: { state } }, tell(state)] as const
+/** An end by a person. */
+const ended = ['emitCancelled', tell('cancelled')] as const
+
+/** Stopped by an owner while nothing runs. */
+const stop = (state: WorkItemState) =>
+  ({ target: 'cancelled', actions: [withdraw, operate(state), 'cancelled', ...ended] }) as const
+const close = (state: WorkItemState) =>
+  ({ target: 'cancelled', actions: [operate(state), 'closed', ...ended] }) as const
+/** By the campaign or the initiative whose item it is. */
+const settle = [
+  { guard: 'settlesLanded', target: 'landed', actions: [withdraw, 'settle', ...settled('landed')] },
+  { guard: 'settlesCancelled', target: 'cancelled', actions: [withdraw, 'settle', ...settled('cancelled')] },
+  { target: 'failed', actions: [withdraw, 'settle', ...settled('failed')] },
+] as const
+/** The run that it was handed out as has ended, and nothing had settled it. */
+const runEnded = [
+  { guard: 'stoppedAsAsked', target: 'cancelled', actions: ['stopped', ...ended] },
+  { guard: 'stoppedByPerson', target: 'cancelled', actions: ['settleByEnd', ...ended] },
+  { guard: 'stopped', target: 'cancelled', actions: ['settleByEnd', ...settled('cancelled')] },
+  { guard: 'ofRun', target: 'failed', actions: ['settleByEnd', ...settled('failed')] },
+] as const
+
+export const workItemMachine = machineSetup.createMachine({
+  id: 'work_item',
+  initial: 'absent',
+  context: {} as WorkItemContext,
+  states: {
+    absent: {
+      on: {
+        create: [
+          { guard: 'hasReason', target: 'queued', actions: ['create', 'emitSubmitted'] },
+          { target: 'submitted', actions: 'create' },
+        ],
+      },
+    },
+    submitted: {
+      on: {
+        admit: { target: 'queued', actions: ['admit', 'emitSubmitted'] },
+        cancel: stop('submitted'),
+        settle,
+      },
+    },
+    queued: {
+      on: {
+        hand_out: { guard: 'notHandedOut', actions: ['handOut', createRun] },
+        block: {
+          guard: 'blocked',
+          target: 'needs_decision',
+          actions: ['settle', ...settled('needs_decision')],
+        },
+        hold: { target: 'held', actions: [withdraw, operate('queued'), 'hold', 'emitHeld'] },
+        cancel: stop('queued'),
+        run_started: { guard: 'ofRun', target: 'running', actions: ['begin', 'emitStarted'] },
+        run_ended: runEnded,
+        settle,
+      },
+    },
+    held: {
+      on: {
+        release: { target: 'queued', actions: [operate('held'), 'release', 'emitReleased'] },
+        cancel: stop('held'),
+        settle,
+      },
+    },
+    running: {
+      on: {
+        run_started: { guard: 'ofRun', actions: 'begin' },
+        run_lost: { guard: 'ofRun', actions: 'lose' },
+        run_requeued: { guard: 'ofRun', actions: 'waitAgain' },
+        run_event: [
+          { guard: 'landsByEvent', target: 'landed', actions: ['settleByEvent', ...settled('landed')] },
+          { guard: 'preservesByEvent', target: 'preserved', actions: ['settleByEvent', ...settled('preserved')] },
+          { guard: 'asksByEvent', target: 'needs_decision', actions: ['settleByEvent', ...settled('needs_decision')] },
+          { guard: 'failsByEvent', target: 'failed', actions: ['settleByEvent', ...settled('failed')] },
+        ],
+        run_ended: runEnded,
+        cancel: { guard: 'running', actions: [operate('running'), 'stopping', withdraw] },
+        settle,
+      },
+    },
+    preserved: {
+      on: {
+        resume: { guard: 'resumable', actions: [operate('preserved'), 'resume', createChild] },
+        resumption_settled: [
+          { guard: 'landedElsewhere', target: 'landed', actions: ['landByResumption', ...settled('landed')] },
+          { guard: 'isResumption', actions: 'noteResumption' },
+        ],
+        superseded: { target: 'landed', actions: ['landBySupersession', ...settled('landed')] },
+        close: close('preserved'),
+        cancel: stop('preserved'),
+      },
+    },
+    needs_decision: {
+      on: {
+        release: {
+          guard: 'neverStarted',
+          target: 'queued',
+          actions: [operate('needs_decision'), 'release', 'emitReleased'],
+        },
+        close: close('needs_decision'),
+        cancel: stop('needs_decision'),
+      },
+    },
+    failed: { on: { close: close('failed'), cancel: stop('failed') } },
+    landed: {},
+    cancelled: {},
+  },
+})
+
+export const workItemModule: MachineModule<WorkItemContext, WorkItemBody> = {
+  kind: 'work_item',
+  version: 1,
+  machine: workItemMachine,
+  migrations: {},
+  internal: [
+    'admit',
+    'hand_out',
+    'block',
+    'run_started',
+    'run_lost',
+    'run_requeued',
+    'run_event',
+    'run_ended',
+    'resumption_settled',
+    'superseded',
+    'settle',
+  ],
+  repeats: rules.repeats,
+  refusal: rules.refusal,
+  envelope,
+  terms,
+  retirement,
+  deadlineStates: [],
+  deadlines: () => [],
+  document,
+}

@@ -1,0 +1,50 @@
+/** The message that hands an item out: the run request that the item's own step makes, written out in full. */
+import type { RunRequestCreate } from '../../machines/documents/run-request.ts'
+import type { MessageBody, SnapshotOf } from '../../machines/machine.ts'
+import type { WorkItemContext } from '../../machines/work-item-context.ts'
+import { entryOf } from '../../machines/work-item-entry.ts'
+import type { Runtime } from '../api.ts'
+import { deriveId } from '../identity.ts'
+import { runRequestMessage } from '../run-requests.ts'
+
+/** Undefined: the item's project cannot be read now. */
+export function handOut(runtime: Runtime, item: WorkItemContext): MessageBody | undefined {
+  const project = projectOf(runtime, item.project_id)
+  if (project === undefined) return undefined
+  const { asked, internal, id, trace_id } = item
+  const number = internal.hand_outs + 1
+  const { payload, ...entry } = entryOf(item)
+  const body: RunRequestCreate = {
+    ...entry,
+    payload: { ...payload },
+    throttle: 'full',
+    lane: asked.lane,
+    trace_id,
+    ...(asked.labels === undefined ? {} : { labels: [...asked.labels] }),
+    ...(asked.runner_id === undefined ? {} : { runner_id: asked.runner_id }),
+    ...(asked.timeout_seconds === undefined ? {} : { timeout_seconds: asked.timeout_seconds }),
+  }
+  const key = `work_item:${id}:${number}`
+  const order = { project, body, idempotencyKey: key, by: asked.submitted_by, traceParent: undefined }
+  const { by: _, ...message } = runRequestMessage(runtime, order)
+  const run_request = {
+    ...message,
+    // Not of the keys that a caller may choose: nobody can be there first.
+    id: deriveId('runreq', 'work_item', id, String(number)),
+    work_item_id: id,
+    // Submitting an item is its approval.
+    approved: true,
+    parent_span_id: internal.span_id,
+    causation_id: internal.causation_id,
+    gather_id: internal.gather_id,
+  }
+  return { type: 'hand_out', run_request } as MessageBody
+}
+
+function projectOf(runtime: Runtime, id: string): SnapshotOf<any> | undefined {
+  try {
+    return runtime.read({ kind: 'project', id })
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,251 @@
+/**
+ * The ledger as the scheduler sees it: a summary of each item that waits or runs, derived from committed steps and
+ * loaded from their states' indexes. Settled items are not in it, however many there are; what waits on one of
+ * them remembers its state.
+ */
+import type { Lane } from '../../machines/documents/run-request.ts'
+import type { SnapshotOf } from '../../machines/machine.ts'
+import type { WorkItemContext } from '../../machines/work-item-context.ts'
+import { entryOf } from '../../machines/work-item-entry.ts'
+import type { Wanted } from '../dispatch/api.ts'
+import { MinHeap } from '../heap.ts'
+import { digestOf } from '../identity.ts'
+import type { WaitingItem } from './rules.ts'
+import { SortedList } from './sorted-list.ts'
+
+/** States of which the ledger keeps a summary. */
+export const LEDGER_STATES = ['submitted', 'queued', 'held', 'running'] as const
+
+export interface Entry extends WaitingItem {
+  readonly projectId: string
+  readonly lane: Lane
+  readonly submittedAt: string
+  /** Two items with one key say the same in the same project. */
+  readonly twinKey: string
+  /** What a runner must be to take it; shared by all items that want the same. */
+  readonly wanted: Wanted
+  state: string
+  dependsOn: readonly string[]
+  /** The run request that it is handed out as. */
+  runId: string | undefined
+  /** What that run holds for itself. */
+  repository: string | undefined
+  /** When it came to where it stands (RFC 3339). */
+  since: string
+}
+
+export class Ledger {
+  private readonly entries = new Map<string, Entry>()
+  private readonly queue = new SortedList<Entry>(inOrder)
+  private readonly outside = new Set<Entry>()
+  private readonly active = new Map<string, Entry>()
+  private readonly holders = new Map<string, Entry>()
+  private readonly twins = new Map<string, Entry[]>()
+  private readonly dependencies = new Map<string, { state: string | undefined; readonly dependants: Set<Entry> }>()
+  private readonly wants = new Map<string, Wanted>()
+  private readonly timed = new MinHeap<Entry>()
+  private readonly readState: (id: string) => string | undefined
+  /** Items in the queue whose dependencies must be looked at again. */
+  readonly suspects = new Set<Entry>()
+  /** Items that the scheduler has not looked at yet. */
+  readonly submitted = new Set<Entry>()
+
+  /** `readState`: the committed state of an item that is not in the ledger. */
+  constructor(readState: (id: string) => string | undefined) {
+    this.readState = readState
+  }
+
+  /** In the order in which they start; handed out ones are not among them. */
+  get waiting(): readonly Entry[] {
+    return this.queue.all()
+  }
+
+  /** Held ones, and those not looked at yet. */
+  get aside(): Iterable<Entry> {
+    return this.outside
+  }
+
+  /** Handed out or running. */
+  get running(): Iterable<Entry> {
+    return this.active.values()
+  }
+
+  get runningCount(): number {
+    return this.active.size
+  }
+
+  get waitingCount(): number {
+    return this.queue.size + this.outside.size
+  }
+
+  find(id: string): Entry | undefined {
+    return this.entries.get(id)
+  }
+
+  stateOf(id: string): string | undefined {
+    return this.entries.get(id)?.state ?? (this.dependencies.get(id) ?? { state: this.readState(id) }).state
+  }
+
+  holderOf(repository: string): string | undefined {
+    return this.holders.get(repository)?.id
+  }
+
+  /** The unsettled item of the project that says the same. */
+  twinOf(projectId: string, objective: string): string | undefined {
+    return this.twins.get(twinKeyOf(projectId, objective))?.[0]?.id
+  }
+
+  /** Wall-clock time of the next `not_before` that has not come yet. */
+  nextTimeMs(nowMs: number): number | undefined {
+    for (let dueMs = this.timed.peekKey(); dueMs !== undefined && dueMs <= nowMs; dueMs = this.timed.peekKey())
+      this.timed.pop()
+    return this.timed.peekKey()
+  }
+
+  /** Takes in what a committed step says. */
+  note({ value, context }: SnapshotOf<WorkItemContext>): void {
+    const known = this.entries.get(context.id)
+    if (!(LEDGER_STATES as readonly string[]).includes(value)) {
+      if (known !== undefined) this.forget(known)
+      this.noteSettled(context.id, value)
+      return
+    }
+    const entry = known ?? this.make(context, value)
+    this.leavePlace(entry)
+    entry.state = value
+    entry.since = sinceOf(value, context)
+    entry.runId = context.run?.id
+    entry.repository = context.run?.repository ?? undefined
+    if (entry.dependsOn !== context.depends_on) this.changeDependencies(entry, context.depends_on)
+    this.takePlace(entry)
+  }
+
+  /** An entry as it would be, for asking the rules about an item that is not there yet. */
+  sketch(context: Pick<WorkItemContext, 'id' | 'project' | 'project_id' | 'asked' | 'depends_on'>, at: string): Entry {
+    const { id, project, project_id, asked, depends_on } = context
+    const { entry_event, access } = entryOf(context)
+    const wanted = {
+      project,
+      projectId: project_id,
+      throttle: 'full',
+      access,
+      entryEvent: entry_event,
+      labels: asked.labels ?? [],
+      pin: asked.runner_id,
+    } as const
+    return {
+      id,
+      project,
+      projectId: project_id,
+      lane: asked.lane,
+      submittedAt: at,
+      twinKey: twinKeyOf(project_id, asked.objective),
+      wanted: this.shared(wanted),
+      notBeforeMs: asked.not_before === undefined ? undefined : Date.parse(asked.not_before),
+      state: 'queued',
+      dependsOn: depends_on,
+      runId: undefined,
+      repository: undefined,
+      since: at,
+    }
+  }
+
+  private make(context: WorkItemContext, state: string): Entry {
+    const entry = { ...this.sketch(context, context.submitted_at), state, dependsOn: NO_IDS }
+    this.entries.set(entry.id, entry)
+    const twins = this.twins.get(entry.twinKey)
+    if (twins === undefined) this.twins.set(entry.twinKey, [entry])
+    else twins.push(entry)
+    if (entry.notBeforeMs !== undefined) this.timed.push(entry.notBeforeMs, entry)
+    return entry
+  }
+
+  private forget(entry: Entry): void {
+    this.leavePlace(entry)
+    this.changeDependencies(entry, NO_IDS)
+    this.entries.delete(entry.id)
+    const others = this.twins.get(entry.twinKey)?.filter((twin) => twin !== entry) ?? []
+    if (others.length === 0) this.twins.delete(entry.twinKey)
+    else this.twins.set(entry.twinKey, others)
+  }
+
+  /** The one place where an entry enters the queue, or stands beside it, or is active. */
+  private takePlace(entry: Entry): void {
+    if (entry.state === 'running' || entry.runId !== undefined) {
+      this.active.set(entry.id, entry)
+      if (entry.repository !== undefined) this.holders.set(entry.repository, entry)
+      return
+    }
+    if (entry.state === 'queued') {
+      this.queue.add(entry)
+      if (entry.dependsOn.length > 0) this.suspects.add(entry)
+      return
+    }
+    this.outside.add(entry)
+    if (entry.state === 'submitted') this.submitted.add(entry)
+  }
+
+  private leavePlace(entry: Entry): void {
+    if (this.active.delete(entry.id)) {
+      const { repository } = entry
+      if (repository !== undefined && this.holders.get(repository) === entry) this.holders.delete(repository)
+    } else if (!this.outside.delete(entry)) this.queue.remove(entry)
+    this.submitted.delete(entry)
+    this.suspects.delete(entry)
+  }
+
+  private changeDependencies(entry: Entry, ids: readonly string[]): void {
+    for (const id of entry.dependsOn) {
+      const dependency = this.dependencies.get(id)
+      dependency?.dependants.delete(entry)
+      if (dependency?.dependants.size === 0) this.dependencies.delete(id)
+    }
+    entry.dependsOn = ids
+    for (const id of ids) {
+      const known = this.dependencies.get(id)
+      if (known === undefined) this.dependencies.set(id, { state: this.readState(id), dependants: new Set([entry]) })
+      else known.dependants.add(entry)
+    }
+  }
+
+  private noteSettled(id: string, state: string): void {
+    const dependency = this.dependencies.get(id)
+    if (dependency === undefined) return
+    dependency.state = state
+    for (const entry of dependency.dependants) if (this.isQueued(entry)) this.suspects.add(entry)
+  }
+
+  private isQueued({ state, runId }: Entry): boolean {
+    return state === 'queued' && runId === undefined
+  }
+
+  private shared(wanted: Wanted): Wanted {
+    const signature = JSON.stringify(wanted)
+    const known = this.wants.get(signature)
+    if (known !== undefined) return known
+    if (this.wants.size >= wantsMax) this.wants.clear()
+    this.wants.set(signature, wanted)
+    return wanted
+  }
+}
+
+const NO_IDS: readonly string[] = []
+/** Kinds of wish that are remembered: past it they are told apart anew, which costs a little memory. */
+const wantsMax = 10_000
+
+/** Interactive work first, then what was submitted first. */
+function inOrder(a: Entry, b: Entry): number {
+  const lanes = Number(a.lane !== 'interactive') - Number(b.lane !== 'interactive')
+  if (lanes !== 0) return lanes
+  if (a.submittedAt !== b.submittedAt) return a.submittedAt < b.submittedAt ? -1 : 1
+  return a.id < b.id ? -1 : a.id === b.id ? 0 : 1
+}
+
+function twinKeyOf(projectId: string, objective: string): string {
+  return digestOf([projectId, objective.replace(/\s+/g, ' ').trim()])
+}
+
+function sinceOf(state: string, { submitted_at, started_at, operator_actions, run }: WorkItemContext): string {
+  if (state === 'running') return started_at ?? submitted_at
+  return run?.handed_out_at ?? operator_actions.at(-1)?.at ?? submitted_at
+}

@@ -1,0 +1,101 @@
+/**
+ * The pacing rules, in the order in which they are reported: the one place that says whether an item may start,
+ * and which rule is the first to hold it back. Pure; asked by the tick, by release and by every view.
+ */
+import type { ItemWaitingBecause, ItemWaitingCode } from '../../machines/documents/work-item.ts'
+
+/** What the rules know of an item that waits in the queue. */
+export interface WaitingItem {
+  readonly id: string
+  readonly project: string
+  readonly lane: string
+  /** The items that it waits on. */
+  readonly dependsOn: readonly string[]
+  /** Wall clock, milliseconds; undefined: at any time. */
+  readonly notBeforeMs: number | undefined
+}
+
+/** The world around an item, as it is when it is asked. */
+export interface Circumstances {
+  /** State of an item, by its id; undefined: there is none. */
+  stateOf(id: string): string | undefined
+  /** What the item must have for itself; undefined: nothing. */
+  repositoryOf(item: WaitingItem): string | undefined
+  /** The item or run request that has the repository. */
+  holderOf(repository: string): string | undefined
+  /** Items that run, are handed out or on their way there; and how many may. */
+  running(): number
+  maxRunning(): number
+  nowMs(): number
+  isLanePaused(lane: string): boolean
+  /** Whether a runner that is there may take it. */
+  hasRunner(item: WaitingItem): boolean
+}
+
+/** The first rule that holds the item back, and what it is about; `next`: none does. */
+export interface Rule {
+  readonly code: ItemWaitingCode
+  /** The dependency, the holder, the repository or the lane that the rule is about. */
+  readonly subject?: string
+  readonly detail?: string
+}
+
+const NEXT: Rule = { code: 'next' }
+
+/** States from which a dependency cannot land any more by itself. */
+const CANNOT_LAND: ReadonlySet<string> = new Set(['preserved', 'needs_decision', 'failed', 'cancelled'])
+
+export function firstRule(item: WaitingItem, now: Circumstances): Rule {
+  const dead = deadDependency(item.dependsOn, now)
+  if (dead !== undefined) return dead
+  const repository = now.repositoryOf(item)
+  const holder = repository === undefined ? undefined : now.holderOf(repository)
+  if (holder !== undefined) return { code: 'repository_busy', subject: holder, detail: repository! }
+  if (now.running() >= now.maxRunning()) return { code: 'running_cap' }
+  if (item.notBeforeMs !== undefined && now.nowMs() < item.notBeforeMs) return { code: 'not_before' }
+  for (const id of item.dependsOn) if (now.stateOf(id) !== 'landed') return { code: 'dependency', subject: id }
+  if (now.isLanePaused(item.lane)) return { code: 'lane_paused', subject: item.lane }
+  return now.hasRunner(item) ? NEXT : { code: 'no_runner' }
+}
+
+/** The first dependency that can never land: it settled as something else, or it is not there. */
+function deadDependency(dependsOn: readonly string[], now: Circumstances): Rule | undefined {
+  for (const id of dependsOn) {
+    const state = now.stateOf(id)
+    if (state === undefined || CANNOT_LAND.has(state)) {
+      return { code: 'dependency_cannot_land', subject: id, detail: state ?? 'unknown' }
+    }
+  }
+  return undefined
+}
+
+/** Those of the dependencies that can never land: a release waits for them no more. */
+export function unlandable(dependsOn: readonly string[], now: Pick<Circumstances, 'stateOf'>): string[] {
+  return dependsOn.filter((id) => CANNOT_LAND.has(now.stateOf(id) ?? 'cancelled'))
+}
+
+/** The rule in words for people: one line. */
+export function wordsOf(rule: Rule, item: WaitingItem, now: Circumstances): ItemWaitingBecause {
+  return { code: rule.code, detail: sentence(rule, item, now) }
+}
+
+function sentence({ code, subject, detail }: Rule, item: WaitingItem, now: Circumstances): string {
+  switch (code) {
+    case 'dependency_cannot_land':
+      return `its dependency ${subject} can never land: it is ${detail}`
+    case 'repository_busy':
+      return `repository ${detail} is held by ${subject}`
+    case 'running_cap':
+      return now.maxRunning() === 0 ? 'no runner is online' : `${now.running()} of ${now.maxRunning()} are running`
+    case 'not_before':
+      return `not before ${new Date(item.notBeforeMs!).toISOString()}`
+    case 'dependency':
+      return `waits for ${subject} to land (${now.stateOf(subject!)})`
+    case 'lane_paused':
+      return `lane ${subject} is paused`
+    case 'no_runner':
+      return 'no runner that is online may take it'
+    default:
+      return 'next to start'
+  }
+}

@@ -1,0 +1,362 @@
+/**
+ * Starts work items: reads committed state, asks the pacing rules, and sends `hand_out` to those that may go. Its
+ * invariant: what it decides on is durable, and what it decides is a message to the item, whose own step makes the
+ * run request. So a failed save starts nothing, and of two schedulers one wins.
+ */
+import { LANES, type Lane } from '../../machines/documents/run-request.ts'
+import type { ItemWaitingBecause } from '../../machines/documents/work-item.ts'
+import type { SnapshotOf } from '../../machines/machine.ts'
+import { PACING, type PacingContext } from '../../machines/pacing.ts'
+import type { WorkItemContext } from '../../machines/work-item-context.ts'
+import { Alarm } from '../alarm.ts'
+import type { Answer, CommittedStep, Runtime } from '../api.ts'
+import type { Dispatcher, Wanted } from '../dispatch/api.ts'
+import { handOut } from './hand-out.ts'
+import { type Entry, LEDGER_STATES, Ledger } from './ledger.ts'
+import { type Circumstances, firstRule, unlandable, type WaitingItem, wordsOf } from './rules.ts'
+
+/** Whatever was missed is found after this long. */
+const safetyIntervalMs = 15_000
+/** While the service refuses writes nothing is started, and after this long it is tried again. */
+const refusedPauseMs = 250
+/** A tick takes at most this part of the time: with a long queue the next one waits a little. */
+const tickShare = 0.1
+
+/** What the rest of the service asks of the scheduler. */
+export interface Scheduler {
+  /** Why the item has not started; undefined when it runs or has settled. */
+  waitingBecause(itemId: string): ItemWaitingBecause | undefined
+  /** Why an item would wait that is submitted or released now. */
+  reasonFor(item: Pick<WorkItemContext, 'id' | 'project' | 'project_id' | 'asked' | 'depends_on'>): string
+  /** Those of the dependencies that can never land. */
+  unlandable(dependsOn: readonly string[]): string[]
+  /** The unsettled item of the project with the same objective. */
+  twinOf(projectId: string, objective: string): string | undefined
+  view(): PacingView
+  close(): void
+}
+
+export interface PacingView {
+  readonly maxRunning: number
+  readonly runningCount: number
+  readonly waitingCount: number
+  readonly paused: readonly Lane[]
+  /** The pause state cannot be read: every lane counts as paused. */
+  readonly isUnreadable: boolean
+  /** Handed out or running. */
+  readonly running: Iterable<Entry>
+  /** In the order in which they start. */
+  readonly waiting: readonly Entry[]
+  /** Held ones. */
+  readonly aside: Iterable<Entry>
+  repositoryOf(entry: Entry): string | undefined
+}
+
+/** Opens the scheduler on what the journal holds. Call it before the runtime takes its first message. */
+export function createScheduler(runtime: Runtime, dispatcher: Dispatcher): Scheduler {
+  return new ItemScheduler(runtime, dispatcher)
+}
+
+class ItemScheduler implements Scheduler, Circumstances {
+  private readonly runtime: Runtime
+  private readonly dispatcher: Dispatcher
+  private readonly ledger: Ledger
+  private readonly alarm: Alarm
+  private readonly repositories = new Map<string, string>()
+  /** Items that a message of ours is on its way to; those that it hands out, and the repositories that this takes. */
+  private readonly under = new Set<string>()
+  private readonly starting = new Set<string>()
+  private readonly taken = new Map<string, string>()
+  private readonly takers = new Map<Wanted, boolean>()
+  private paused: ReadonlySet<string> = new Set()
+  private isUnreadable = false
+  private isWoken = false
+  private isClosed = false
+  /** What was counted since the last change; undefined: to be counted. */
+  private runningNow: number | undefined
+  private maxNow: number | undefined
+  private notBeforeTickMs = Number.NEGATIVE_INFINITY
+
+  constructor(runtime: Runtime, dispatcher: Dispatcher) {
+    this.runtime = runtime
+    this.dispatcher = dispatcher
+    this.ledger = new Ledger((id) => stateOf(runtime, id))
+    this.alarm = new Alarm(runtime.nature, () => this.wake())
+    for (const state of LEDGER_STATES)
+      for (const { snapshot } of runtime.scan('work_item', 'state', state)) this.ledger.note(snapshot)
+    this.readPauses()
+    runtime.onCommit((steps) => this.onCommit(steps))
+    this.wake()
+  }
+
+  waitingBecause(itemId: string): ItemWaitingBecause | undefined {
+    const entry = this.ledger.find(itemId)
+    if (entry === undefined || entry.state === 'running') return undefined
+    if (entry.state === 'held') return { code: 'held', detail: 'an operator holds it' }
+    if (entry.state === 'submitted') return { code: 'submitted', detail: 'the scheduler has not looked at it yet' }
+    return entry.runId === undefined ? this.ruleOf(entry) : this.handedOut(entry.runId)
+  }
+
+  reasonFor(item: Pick<WorkItemContext, 'id' | 'project' | 'project_id' | 'asked' | 'depends_on'>): string {
+    return this.ruleOf(this.ledger.sketch(item, new Date(this.nowMs()).toISOString())).detail
+  }
+
+  unlandable(dependsOn: readonly string[]): string[] {
+    return unlandable(dependsOn, this)
+  }
+
+  twinOf(projectId: string, objective: string): string | undefined {
+    return this.ledger.twinOf(projectId, objective)
+  }
+
+  view(): PacingView {
+    const { ledger, isUnreadable } = this
+    return {
+      maxRunning: this.maxRunning(),
+      runningCount: ledger.runningCount,
+      waitingCount: ledger.waitingCount,
+      paused: LANES.filter((lane) => this.paused.has(lane)),
+      isUnreadable,
+      running: ledger.running,
+      waiting: ledger.waiting,
+      aside: ledger.aside,
+      repositoryOf: (entry) => entry.repository ?? this.repositoryOf(entry),
+    }
+  }
+
+  close(): void {
+    this.isClosed = true
+    this.alarm.clear()
+  }
+
+  // What the rules ask.
+
+  stateOf(id: string): string | undefined {
+    return this.ledger.stateOf(id)
+  }
+
+  repositoryOf(item: WaitingItem): string | undefined {
+    const { projectId, wanted } = item as Entry
+    if (wanted.access === 'read_only') return undefined
+    let repository = this.repositories.get(projectId)
+    if (repository === undefined) {
+      repository = repositoryOfProject(this.runtime, projectId)
+      this.repositories.set(projectId, repository)
+    }
+    return repository
+  }
+
+  holderOf(repository: string): string | undefined {
+    return (
+      this.ledger.holderOf(repository) ?? this.taken.get(repository) ?? this.dispatcher.repositoryHolder(repository)
+    )
+  }
+
+  /** Without a cap of its own the service counts what its runners have slots for: what none may take is not there. */
+  running(): number {
+    this.runningNow ??= this.countRunning()
+    return this.runningNow
+  }
+
+  maxRunning(): number {
+    this.maxNow ??= this.runtime.settings.maxRunning ?? this.dispatcher.onlineCapacity()
+    return this.maxNow
+  }
+
+  nowMs(): number {
+    return this.runtime.nature.wallMs()
+  }
+
+  isLanePaused(lane: string): boolean {
+    return this.paused.has(lane)
+  }
+
+  hasRunner(item: WaitingItem): boolean {
+    const { wanted } = item as Entry
+    let known = this.takers.get(wanted)
+    if (known === undefined) {
+      known = this.dispatcher.hasTaker(wanted)
+      this.takers.set(wanted, known)
+    }
+    return known
+  }
+
+  private countRunning(): number {
+    const starting = this.starting.size
+    if (this.runtime.settings.maxRunning !== undefined) return this.ledger.runningCount + starting
+    let count = starting
+    for (const entry of this.ledger.running) if (entry.state === 'running' || this.hasRunner(entry)) count++
+    return count
+  }
+
+  private ruleOf(item: WaitingItem): ItemWaitingBecause {
+    return wordsOf(firstRule(item, this), item, this)
+  }
+
+  private handedOut(runId: string): ItemWaitingBecause {
+    const why = this.dispatcher.waitingBecause(runId)
+    return { code: 'handed_out', detail: `handed out: ${runId}${why === undefined ? '' : ` (${why.detail})`}` }
+  }
+
+  /** An unreadable pause state is no leave to start anything: every lane is paused. */
+  private readPauses(): void {
+    try {
+      this.pause((this.runtime.read(PACING) as SnapshotOf<PacingContext> | undefined)?.context)
+    } catch {
+      this.isUnreadable = true
+      this.paused = new Set(LANES)
+      this.dispatcher.setPausedLanes(LANES)
+    }
+  }
+
+  private pause(context: PacingContext | undefined): void {
+    this.paused = new Set((context?.paused ?? []).map(({ lane }) => lane))
+    this.dispatcher.setPausedLanes(this.paused)
+  }
+
+  private onCommit(steps: readonly CommittedStep[]): void {
+    let concerns = false
+    for (const step of steps) if (this.note(step)) concerns = true
+    if (concerns) this.wake()
+  }
+
+  /** Takes a step in; whether something may start because of it. */
+  private note({ ref, before, after }: CommittedStep): boolean {
+    this.runningNow = undefined
+    switch (ref.kind) {
+      case 'work_item':
+        this.ledger.note(after)
+        return true
+      case 'pacing':
+        this.pause(after.context)
+        return true
+      case 'runner':
+        this.takers.clear()
+        this.maxNow = undefined
+        return this.ledger.waitingCount > 0
+      case 'project':
+        return this.repositories.delete(ref.id)
+      case 'run_request':
+        return before !== undefined && after.value !== before.value && this.ledger.waitingCount > 0
+      default:
+        return false
+    }
+  }
+
+  /** Asks for a tick, in the next turn or, after a long one, a little later. */
+  private wake(): void {
+    if (this.isWoken || this.isClosed) return
+    const { nature } = this.runtime
+    const waitMs = this.notBeforeTickMs - nature.monotonicMs()
+    if (waitMs > 0) {
+      this.alarm.set(waitMs)
+      return
+    }
+    this.isWoken = true
+    nature.nextTurn(() => this.tick())
+  }
+
+  private tick(): void {
+    this.isWoken = false
+    if (this.isClosed) return
+    if (this.runtime.journal.refuses() !== undefined) {
+      this.alarm.set(refusedPauseMs)
+      return
+    }
+    const { nature } = this.runtime
+    const beganMs = nature.monotonicMs()
+    this.settleDead()
+    this.admit()
+    this.start()
+    const tookMs = nature.monotonicMs() - beganMs
+    this.notBeforeTickMs = beganMs + tookMs / tickShare
+    this.rest()
+  }
+
+  /** Before any other rule: what waits for something that can never land needs a decision. */
+  private settleDead(): void {
+    for (const entry of this.ledger.suspects) {
+      this.ledger.suspects.delete(entry)
+      const [dependency] = unlandable(entry.dependsOn, this)
+      if (dependency === undefined || this.under.has(entry.id)) continue
+      this.send(entry, { type: 'block', dependency, reason: this.ruleOf(entry).detail })
+    }
+  }
+
+  private admit(): void {
+    for (const entry of this.ledger.submitted) {
+      if (this.under.has(entry.id)) continue
+      this.send(entry, { type: 'admit', reason: this.ruleOf(entry).detail })
+    }
+  }
+
+  /** In their order, as long as there is room: what starts earlier in a tick counts for what comes later. */
+  private start(): void {
+    for (const entry of this.ledger.waiting) {
+      if (this.running() >= this.maxRunning()) return
+      if (!this.under.has(entry.id) && firstRule(entry, this).code === 'next') this.handOut(entry)
+    }
+  }
+
+  private handOut(entry: Entry): void {
+    const snapshot = readItem(this.runtime, entry.id)
+    const message = snapshot === undefined ? undefined : handOut(this.runtime, snapshot.context)
+    if (message === undefined) return
+    const repository = this.repositoryOf(entry)
+    if (repository !== undefined) this.taken.set(repository, entry.id)
+    this.starting.add(entry.id)
+    this.runningNow = undefined
+    this.send(entry, message, () => {
+      this.starting.delete(entry.id)
+      if (repository !== undefined) this.taken.delete(repository)
+    })
+  }
+
+  private send(entry: Entry, message: object, answered?: () => void): void {
+    this.under.add(entry.id)
+    this.runtime.ask({ kind: 'work_item', id: entry.id }, message as never, (answer) => {
+      this.under.delete(entry.id)
+      this.runningNow = undefined
+      answered?.()
+      this.answered(entry, answer)
+    })
+  }
+
+  private answered(entry: Entry, answer: Answer): void {
+    if (answer.ok) return
+    // Somebody else was quicker, or nothing is written now: what is true then is in the next commit, or comes later.
+    if (entry.dependsOn.length > 0) this.ledger.suspects.add(entry)
+    this.alarm.set(refusedPauseMs)
+  }
+
+  /** Until something happens, the next `not_before` comes, or the safety interval is over. */
+  private rest(): void {
+    const nowMs = this.nowMs()
+    const dueMs = this.ledger.nextTimeMs(nowMs)
+    if (this.ledger.waitingCount === 0) return
+    this.alarm.set(Math.min(safetyIntervalMs, (dueMs ?? Number.POSITIVE_INFINITY) - nowMs))
+  }
+}
+
+/** The committed snapshot of an item, or undefined when there is none that can be read. */
+function readItem(runtime: Runtime, id: string): SnapshotOf<WorkItemContext> | undefined {
+  try {
+    return runtime.read({ kind: 'work_item', id })
+  } catch {
+    return undefined
+  }
+}
+
+function stateOf(runtime: Runtime, id: string): string | undefined {
+  return readItem(runtime, id)?.value
+}
+
+/** Two projects on one repository share it; a project without one has its own. */
+function repositoryOfProject(runtime: Runtime, projectId: string): string {
+  try {
+    const project = runtime.read({ kind: 'project', id: projectId })
+    return (project?.context.repository as string | undefined) ?? projectId
+  } catch {
+    return projectId
+  }
+}
