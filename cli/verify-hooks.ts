@@ -65,7 +65,8 @@ function asserts(text: string): Assertion | undefined {
   // History of another home: it drives nothing here, and asserts nothing of what is here.
   if (isImported(event)) return undefined
   const { testimony, kind } = module
-  const id = String((event.payload as Record<string, unknown>)[testimony.idMember])
+  const { idMember } = testimony
+  const id = idMember === undefined ? kind : String((event.payload as Record<string, unknown>)[idMember])
   const spokenOf = testimony.aspects(event)
   return {
     kind,

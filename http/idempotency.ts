@@ -4,7 +4,7 @@
  */
 import { IDEMPOTENCY_KEY_LENGTH_MAX } from '../machines/documents/fields.ts'
 import type { ActorKind } from '../machines/machine.ts'
-import type { Answer, MessageBody, Runtime } from '../runtime/api.ts'
+import type { Answer, MessageBody, Runtime, SnapshotOf } from '../runtime/api.ts'
 import { deriveId, digestOf, type IdPrefix } from '../runtime/identity.ts'
 import type { Exchange } from './exchange.ts'
 
@@ -54,6 +54,32 @@ export interface KeyedCreate {
 const RESERVATION_SCOPE = 'create'
 /** Generations tried in one post, should the reservation have been lost with the entity that it led to. */
 const GENERATIONS_PER_POST_MAX = 64
+const ID_DIGITS = 24
+
+/** The id that a key has made, or makes now; a random one without a key. */
+export function createdId(
+  runtime: Runtime,
+  exchange: Exchange,
+  key: string | undefined,
+  kind: ActorKind,
+  prefix: IdPrefix,
+): string {
+  if (key === undefined) return `${prefix}_${runtime.nature.randomHex(ID_DIGITS)}`
+  const idOf = (generation: number): string =>
+    deriveId(prefix, kind, exchange.principal.name, exchange.path, key, String(generation))
+  return idOf(Number(runtime.journal.reservation(RESERVATION_SCOPE, idOf(0)) ?? 0))
+}
+
+/** What the key has made, as it is now; undefined: nothing yet. */
+export function keyedEntity(
+  runtime: Runtime,
+  exchange: Exchange,
+  key: string,
+  kind: ActorKind,
+  prefix: IdPrefix,
+): SnapshotOf<any> | undefined {
+  return runtime.read({ kind, id: createdId(runtime, exchange, key, kind, prefix) })
+}
 
 /**
  * Make an entity whose id derives from the caller's key, or is random without one. The reply gets the id and the
@@ -66,9 +92,8 @@ export function createKeyed(
   create: KeyedCreate,
   reply: (answer: Answer, id: string) => void,
 ): void {
-  const digits = 24
   if (key === undefined) {
-    const id = `${create.prefix}_${runtime.nature.randomHex(digits)}`
+    const id = createdId(runtime, exchange, key, create.kind, create.prefix)
     runtime.ask({ kind: create.kind, id }, { ...create.message, id } as MessageBody, (answer) => reply(answer, id))
     return
   }

@@ -81,6 +81,8 @@ export function problemsOf(route: Route): readonly ProblemCode[] {
 const AREAS: Readonly<Record<string, string>> = {
   projects: 'What all else belongs to.',
   'formation briefs': 'What a run is to achieve and to protect.',
+  'work items': 'The ledger: work that is wanted, what came of it, what is still owed.',
+  pacing: 'What may start, and what may not.',
   'run requests': 'Work on its way to a runner and back.',
   'engine capabilities': 'What the engines of a project say they can do.',
   'engine runs': 'What one attempt did inside the engine.',

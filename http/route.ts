@@ -9,6 +9,7 @@ import type { Capabilities } from '../runtime/capabilities.ts'
 import type { Dispatcher } from '../runtime/dispatch/dispatcher.ts'
 import type { Principals } from '../runtime/principals.ts'
 import type { Right } from '../runtime/rights.ts'
+import type { Scheduler } from '../runtime/scheduler/scheduler.ts'
 import type { Exchange } from './exchange.ts'
 import type { Metrics } from './metrics.ts'
 import type { ProblemCode } from './problems.ts'
@@ -124,6 +125,7 @@ export interface ServiceContext {
   readonly runtime: Runtime
   readonly dispatcher: Dispatcher
   readonly capabilities: Capabilities
+  readonly scheduler: Scheduler
   readonly principals: Principals
   readonly log: Logger
   readonly metrics: Metrics

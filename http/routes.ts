@@ -7,6 +7,7 @@ import { engineCapabilityRoutes } from './routes/engine-capabilities.ts'
 import { engineRunRoutes } from './routes/engine-runs.ts'
 import { eventRoutes } from './routes/events.ts'
 import { formationBriefRoutes } from './routes/formation-briefs.ts'
+import { pacingRoutes } from './routes/pacing.ts'
 import { pollRoutes } from './routes/polls.ts'
 import { projectRoutes } from './routes/projects.ts'
 import { runPostRoutes } from './routes/run-posts.ts'
@@ -16,6 +17,8 @@ import { type About, serviceRoutes } from './routes/service.ts'
 import { tokenRoutes } from './routes/tokens.ts'
 import { traceRoutes } from './routes/traces.ts'
 import { watchRoutes } from './routes/watch.ts'
+import { workItemMoveRoutes } from './routes/work-item-moves.ts'
+import { workItemRoutes } from './routes/work-items.ts'
 
 export function allRoutes(service: ServiceContext, about: Omit<About, 'routes'>): readonly Route[] {
   const routes: Route[] = []
@@ -24,6 +27,9 @@ export function allRoutes(service: ServiceContext, about: Omit<About, 'routes'>)
     ...formationBriefRoutes(service),
     ...engineCapabilityRoutes(service),
     ...runRequestRoutes(service),
+    ...workItemRoutes(service),
+    ...workItemMoveRoutes(service),
+    ...pacingRoutes(service),
     ...pollRoutes(service),
     ...runPostRoutes(service),
     ...engineRunRoutes(service),

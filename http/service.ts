@@ -10,6 +10,7 @@ import { Capabilities } from '../runtime/capabilities.ts'
 import { createDispatcher } from '../runtime/dispatch/dispatcher.ts'
 import { createPrincipals, type Principals } from '../runtime/principals.ts'
 import { createRuntime } from '../runtime/runtime.ts'
+import { createScheduler } from '../runtime/scheduler/scheduler.ts'
 import type { Settings } from '../runtime/settings.ts'
 import type { Journal } from '../storage/journal.ts'
 import { openLmdbJournal } from '../storage/lmdb-journal.ts'
@@ -81,16 +82,18 @@ async function listen(runtime: Runtime, log: Logger, options: ServiceOptions): P
   const { settings } = runtime
   const dispatcher = createDispatcher(runtime)
   const capabilities = new Capabilities(runtime, dispatcher)
+  const scheduler = createScheduler(runtime, dispatcher)
   const principals = await createPrincipals(runtime)
   await ensureAdminToken(runtime, log, options.saveAdminToken)
   const metrics = options.metrics ?? createMetrics()
-  const closing: (() => void)[] = [() => dispatcher.close()]
+  const closing: (() => void)[] = [() => scheduler.close(), () => dispatcher.close()]
   let isClosing = false
   const backup = backupsOf(runtime)
   const context: ServiceContext = {
     runtime,
     dispatcher,
     capabilities,
+    scheduler,
     principals,
     log,
     metrics,

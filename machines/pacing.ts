@@ -16,6 +16,7 @@ import {
   type MessageBody,
   type SnapshotOf,
 } from './machine.ts'
+import type { Testimony } from './testimony.ts'
 
 export const PACING: ActorRef = { kind: 'pacing', id: 'pacing' }
 
@@ -37,19 +38,28 @@ interface ChangeLanes extends MessageBody {
   readonly type: 'pause' | 'resume'
   /** Those that the request names. */
   readonly lanes: readonly Lane[]
-  readonly origin: string
 }
 
 type PacingMessage = Message<ChangeLanes>
+
+function originOf(by: By | undefined): string {
+  return by?.origin ?? 'unknown'
+}
 
 function inOrder(lanes: readonly Lane[]): Lane[] {
   return LANES.filter((lane) => lanes.includes(lane))
 }
 
 /** A lane that was paused before keeps the pause that it has. */
-function pause({ paused = [] }: PacingContext, { lanes, origin, by, at }: PacingMessage): LanePause[] {
+function pause({ paused = [] }: PacingContext, { lanes, by, at }: PacingMessage): LanePause[] {
   return inOrder([...paused.map(({ lane }) => lane), ...lanes]).map(
-    (lane) => paused.find((one) => one.lane === lane) ?? { lane, at, origin, ...(by === undefined ? {} : { by }) },
+    (lane) =>
+      paused.find((one) => one.lane === lane) ?? {
+        lane,
+        at,
+        origin: originOf(by),
+        ...(by === undefined ? {} : { by }),
+      },
   )
 }
 
@@ -58,10 +68,10 @@ function resume({ paused = [] }: PacingContext, { lanes }: PacingMessage): LaneP
 }
 
 function stated(type: 'pacing_paused' | 'pacing_resumed', { paused }: PacingContext, message: PacingMessage): Fact {
-  const { lanes, origin } = message
+  const { lanes, by } = message
   return {
     type,
-    payload: { lanes: inOrder(lanes), operator_origin: origin, paused: paused.map(({ lane }) => lane) },
+    payload: { lanes: inOrder(lanes), operator_origin: originOf(by), paused: paused.map(({ lane }) => lane) },
   }
 }
 
@@ -99,6 +109,14 @@ export const pacingMachine = machineSetup.createMachine({
   },
 })
 
+const testimony: Testimony<PacingContext> = {
+  types: new Set(['pacing_paused', 'pacing_resumed']),
+  aspects: () => ['state'],
+  claims: (_, { payload }) => ({ paused: payload.paused }),
+  held: ({ context }) => ({ paused: context.paused.map(({ lane }) => lane) }),
+  madeAt: () => undefined,
+}
+
 export const pacingModule: MachineModule<PacingContext, ChangeLanes> = {
   kind: 'pacing',
   version: 1,
@@ -112,6 +130,7 @@ export const pacingModule: MachineModule<PacingContext, ChangeLanes> = {
   terms: () => [],
   deadlineStates: [],
   deadlines: () => [],
+  testimony,
   document: ({ context }: SnapshotOf<PacingContext>): Pick<Pacing, 'lanes'> => ({ lanes: lanesOf(context) }),
 }
 

@@ -174,7 +174,10 @@ export const runRequestMachine = machineSetup.createMachine({
         approve: { guard: 'unapproved', actions: ['approve', 'emitApproved'] },
         not_before_reached: { guard: 'notReady', actions: 'ready' },
         cancel: { target: 'cancelled', actions: ['clearTimers', 'cancelNow', 'emitCancelled', tellEnded('cancelled')] },
-        expires_at_reached: { target: 'cancelled', actions: ['clearTimers', 'cancelNow', 'emitCancelled', tellEnded('cancelled')] },
+        expires_at_reached: {
+          target: 'cancelled',
+          actions: ['clearTimers', 'cancelNow', 'emitCancelled', tellEnded('cancelled')],
+        },
         restored: { actions: ['fence', 'emitRequeued'] },
       },
     },
@@ -194,7 +197,16 @@ export const runRequestMachine = machineSetup.createMachine({
         completed: {
           guard: 'holds',
           target: 'completed',
-          actions: ['clearTimers', 'complete', 'emitAccepted', 'emitStarted', tellStarted, 'emitRunOpened', 'emitCompleted', tellEnded('completed')],
+          actions: [
+            'clearTimers',
+            'complete',
+            'emitAccepted',
+            'emitStarted',
+            tellStarted,
+            'emitRunOpened',
+            'emitCompleted',
+            tellEnded('completed'),
+          ],
         },
         failed: [
           {
@@ -232,14 +244,30 @@ export const runRequestMachine = machineSetup.createMachine({
           },
           { guard: 'holds', target: 'started', actions: ['start', 'emitStarted', tellStarted, 'armTimeout'] },
         ],
-        events: { guard: 'holds', target: 'started', actions: ['start', 'emitStarted', tellStarted, 'armTimeout', 'emitRecorded'] },
+        events: {
+          guard: 'holds',
+          target: 'started',
+          actions: ['start', 'emitStarted', tellStarted, 'armTimeout', 'emitRecorded'],
+        },
         completed: {
           guard: 'holds',
           target: 'completed',
-          actions: ['clearTimers', 'complete', 'emitStarted', tellStarted, 'emitCompleted', tellEnded('completed'), 'endReportedRun'],
+          actions: [
+            'clearTimers',
+            'complete',
+            'emitStarted',
+            tellStarted,
+            'emitCompleted',
+            tellEnded('completed'),
+            'endReportedRun',
+          ],
         },
         failed: [
-          { guard: 'holdsAndRetries', target: 'queued', actions: ['start', 'emitStarted', tellStarted, ...retryOpenRun] },
+          {
+            guard: 'holdsAndRetries',
+            target: 'queued',
+            actions: ['start', 'emitStarted', tellStarted, ...retryOpenRun],
+          },
           { guard: 'holds', target: 'failed', actions: ['start', 'emitStarted', tellStarted, ...failOpenRun] },
         ],
         release: { guard: 'holds', target: 'queued', actions: giveBackOpenRun },

@@ -23,8 +23,8 @@ export interface StatedFact {
 }
 
 export interface Testimony<C = any> {
-  /** The member of the payload that names the entity. */
-  readonly idMember: string
+  /** The member of the payload that names the entity. Absent: there is one of the kind, and it is called as that. */
+  readonly idMember?: string
   /** The types that the actor states of itself: no other event asserts anything about it. */
   readonly types: ReadonlySet<string>
   /** What an event of these types speaks of. */

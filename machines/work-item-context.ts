@@ -64,6 +64,8 @@ export interface WorkItemContext {
   readonly project_id: string
   readonly trace_id: string
   readonly submitted_at: string
+  /** When it came into the queue for the first time, which is when the log was told of it. */
+  readonly announced_at?: string | undefined
   readonly asked: AskedItem
   readonly depends_on: readonly string[]
   /** One line. */
@@ -111,15 +113,11 @@ interface Block extends MessageBody {
   readonly reason: string
 }
 
-interface OwnerAction extends MessageBody {
-  readonly origin: string
-}
-
-interface Hold extends OwnerAction {
+interface Hold extends MessageBody {
   readonly type: 'hold'
 }
 
-interface Release extends OwnerAction {
+interface Release extends MessageBody {
   readonly type: 'release'
   /** Why it will wait, by the scheduler's rules. */
   readonly reason: string
@@ -127,18 +125,18 @@ interface Release extends OwnerAction {
   readonly unlandable?: readonly string[]
 }
 
-interface Close extends OwnerAction {
+interface Close extends MessageBody {
   readonly type: 'close'
   readonly reason: string
 }
 
-interface Cancel extends OwnerAction {
+interface Cancel extends MessageBody {
   readonly type: 'cancel'
   readonly reason?: string
   readonly discard_work?: boolean
 }
 
-interface Resume extends OwnerAction {
+interface Resume extends MessageBody {
   readonly type: 'resume'
   /** The item that continues the work: made by this step. */
   readonly child: CreateWorkItem

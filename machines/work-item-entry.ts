@@ -12,7 +12,7 @@ interface Entry {
 interface Item {
   readonly id: string
   readonly project: string
-  readonly asked: AskedItem
+  readonly asked: Pick<AskedItem, 'kind' | 'source' | 'objective' | 'base_ref' | 'context' | 'payload'>
 }
 
 /** By role where the source gives one that only looks, else by kind. */

@@ -30,6 +30,7 @@ export function create(message: Of<'create'>): WorkItemContext {
     project_id,
     trace_id,
     submitted_at: at,
+    ...(reason === undefined ? {} : { announced_at: at }),
     asked: askedOf(message),
     depends_on,
     reason: oneLine(reason ?? 'the scheduler has not looked at it yet'),
@@ -69,7 +70,7 @@ function askedOf(message: Of<'create'>): AskedItem {
 
 /** The scheduler's own words for why it waits. */
 export function admit(message: Of<'admit'>): Change {
-  return { reason: oneLine(message.reason) }
+  return { reason: oneLine(message.reason), announced_at: message.at }
 }
 
 export function handOut({ internal }: WorkItemContext, { run_request, at }: Of<'hand_out'>): Change {
@@ -107,10 +108,10 @@ export function operate(
   message: Of<'hold' | 'release' | 'close' | 'cancel' | 'resume'>,
   previous_state: string,
 ): Change {
-  const { type, origin, by, at } = message
+  const { type, by, at } = message
   const action = {
     command: type as OperatorCommand,
-    origin,
+    origin: by?.origin ?? 'unknown',
     previous_state: previous_state as SettledState,
     previous_reason: context.reason,
     ...(context.settled_at === undefined ? {} : { previous_settled_at: context.settled_at }),
@@ -181,6 +182,12 @@ export function settlementBy({ asked }: WorkItemContext, { event }: Of<'run_even
 export function settleByEvent(context: WorkItemContext, message: Of<'run_event'>): Change {
   const { reason, disposition } = settlementBy(context, message)!
   return { reason: oneLine(reason), settled_at: message.at, ...(disposition === undefined ? {} : { disposition }) }
+}
+
+/** A result that came while it is being stopped: where the work is stays known. */
+export function noteResult(context: WorkItemContext, message: Of<'run_event'>): Change {
+  const { disposition } = settlementBy(context, message)!
+  return disposition === undefined ? {} : { disposition }
 }
 
 /** The run has ended and nothing had settled the item. */

@@ -25,6 +25,11 @@ export function settlesAs(context: WorkItemContext, message: WorkItemMessage, st
   return isOfRun(context, message) && settlementBy(context, message as Of<'run_event'>)?.state === state
 }
 
+/** The run's terminal event for an item of this kind. */
+export function isResult(context: WorkItemContext, message: Of<'run_event'>): boolean {
+  return isOfRun(context, message) && settlementBy(context, message) !== undefined
+}
+
 /** The stop was asked for: by a person of the run itself, or by its runner. */
 export function isStopped({ outcome, failure }: Of<'run_ended'>): boolean {
   return outcome === 'cancelled' || failure?.class === 'cancelled'

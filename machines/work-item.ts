@@ -10,6 +10,7 @@ import type { Of, WorkItemBody, WorkItemContext, WorkItemMessage } from './work-
 import { itemFact } from './work-item-facts.ts'
 import * as moves from './work-item-moves.ts'
 import * as rules from './work-item-rules.ts'
+import { workItemTestimony } from './work-item-testimony.ts'
 import { document, envelope, retirement, terms } from './work-item-view.ts'
 
 interface Step {
@@ -30,6 +31,8 @@ const machineSetup = setup({
     blocked: ({ context, event }) => rules.isBlockedBy(context, event as Of<'block'>),
     neverStarted: ({ context }) => rules.neverStarted(context),
     ofRun: ({ context, event }) => rules.isOfRun(context, event),
+    isResultOfStopped: ({ context, event }) =>
+      context.internal.stopping && rules.isResult(context, event as Of<'run_event'>),
     landsByEvent: ({ context, event }) => rules.settlesAs(context, event, 'landed'),
     preservesByEvent: ({ context, event }) => rules.settlesAs(context, event, 'preserved'),
     asksByEvent: ({ context, event }) => rules.settlesAs(context, event, 'needs_decision'),
@@ -40,7 +43,7 @@ const machineSetup = setup({
       rules.isStopped(event as Of<'run_ended'>) &&
       (event as Of<'run_ended'>).stopped_by !== undefined,
     stopped: ({ context, event }) => rules.isOfRun(context, event) && rules.isStopped(event as Of<'run_ended'>),
-    running: ({ context }) => !context.internal.stopping,
+    notStopping: ({ context }) => !context.internal.stopping,
     resumable: ({ context }) => rules.mayResume(context),
     landedElsewhere: ({ context, event }) =>
       rules.isResumption(context, event as Of<'resumption_settled'>) &&
@@ -65,6 +68,7 @@ const machineSetup = setup({
     lose: assign(({ context, event }) => moves.lose(context, event as Of<'run_lost'>)),
     waitAgain: assign(({ context, event }) => moves.waitAgain(context, event as Of<'run_requeued'>)),
     settleByEvent: assign(({ context, event }) => moves.settleByEvent(context, event as Of<'run_event'>)),
+    noteResult: assign(({ context, event }) => moves.noteResult(context, event as Of<'run_event'>)),
     settleByEnd: assign(({ context, event }) => moves.settleByEnd(context, event as Of<'run_ended'>)),
     stopped: assign(({ context, event }) => moves.stopped(context, event as Of<'run_ended'>)),
     settle: assign(({ event }) => moves.settle(event as Of<'settle'>)),
@@ -106,6 +110,9 @@ const ended = ['emitCancelled', tell('cancelled')] as const
 /** Stopped by an owner while nothing runs. */
 const stop = (state: WorkItemState) =>
   ({ target: 'cancelled', actions: [withdraw, operate(state), 'cancelled', ...ended] }) as const
+/** What has ended already: nothing is to be stopped any more. */
+const giveUp = (state: WorkItemState) =>
+  ({ target: 'cancelled', actions: [operate(state), 'cancelled', ...ended] }) as const
 const close = (state: WorkItemState) =>
   ({ target: 'cancelled', actions: [operate(state), 'closed', ...ended] }) as const
 /** By the campaign or the initiative whose item it is. */
@@ -170,13 +177,15 @@ export const workItemMachine = machineSetup.createMachine({
         run_lost: { guard: 'ofRun', actions: 'lose' },
         run_requeued: { guard: 'ofRun', actions: 'waitAgain' },
         run_event: [
+          // Work that is on trunk has landed, whoever wants it stopped. Short of that, the stop goes on.
           { guard: 'landsByEvent', target: 'landed', actions: ['settleByEvent', ...settled('landed')] },
+          { guard: 'isResultOfStopped', actions: 'noteResult' },
           { guard: 'preservesByEvent', target: 'preserved', actions: ['settleByEvent', ...settled('preserved')] },
           { guard: 'asksByEvent', target: 'needs_decision', actions: ['settleByEvent', ...settled('needs_decision')] },
           { guard: 'failsByEvent', target: 'failed', actions: ['settleByEvent', ...settled('failed')] },
         ],
         run_ended: runEnded,
-        cancel: { guard: 'running', actions: [operate('running'), 'stopping', withdraw] },
+        cancel: { guard: 'notStopping', actions: [operate('running'), 'stopping', withdraw] },
         settle,
       },
     },
@@ -189,7 +198,7 @@ export const workItemMachine = machineSetup.createMachine({
         ],
         superseded: { target: 'landed', actions: ['landBySupersession', ...settled('landed')] },
         close: close('preserved'),
-        cancel: stop('preserved'),
+        cancel: giveUp('preserved'),
       },
     },
     needs_decision: {
@@ -200,10 +209,10 @@ export const workItemMachine = machineSetup.createMachine({
           actions: [operate('needs_decision'), 'release', 'emitReleased'],
         },
         close: close('needs_decision'),
-        cancel: stop('needs_decision'),
+        cancel: giveUp('needs_decision'),
       },
     },
-    failed: { on: { close: close('failed'), cancel: stop('failed') } },
+    failed: { on: { close: close('failed'), cancel: giveUp('failed') } },
     landed: {},
     cancelled: {},
   },
@@ -234,5 +243,6 @@ export const workItemModule: MachineModule<WorkItemContext, WorkItemBody> = {
   retirement,
   deadlineStates: [],
   deadlines: () => [],
+  testimony: workItemTestimony,
   document,
 }

@@ -61,7 +61,7 @@ export function createRunRequest(runtime: Runtime, order: RunRequestOrder, reply
  * The message that creates the request, but for its id: all that does not depend on the generation. The given
  * trace, else the caller's where the project does not know it yet, else a new one.
  */
-export function runRequestMessage(runtime: Runtime, order: RunRequestOrder): CreateRunRequest {
+export function runRequestMessage(runtime: Runtime, order: Omit<RunRequestOrder, 'capabilities'>): CreateRunRequest {
   const { project, body, by, traceParent } = order
   const { idempotency_key: _, trace_id: givenTrace, ...asked } = body
   const context = project.context as { id: string; key: string; repository?: string }

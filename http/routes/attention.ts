@@ -1,14 +1,18 @@
-/** What needs a person: lost run requests, and those that wait for an approval. */
+/** What needs a person: lost run requests, those that wait for an approval, items that still owe something. */
 import { runRequestDocument } from '../../machines/documents/run-request.ts'
+import { workItemDocument } from '../../machines/documents/work-item.ts'
 import type { RunRequestContext } from '../../machines/run-request-context.ts'
 import { stringEnum, type TSchema, Type } from '../../machines/schema.ts'
+import type { WorkItemContext } from '../../machines/work-item-context.ts'
 import type { ActorKind, SnapshotOf } from '../../runtime/api.ts'
+import type { Principal } from '../../runtime/principals.ts'
 import { maySee } from '../access.ts'
 import type { Exchange } from '../exchange.ts'
 import { listAnswer, listQuery } from '../lists.ts'
 import type { Route, ServiceContext } from '../route.ts'
 import { runRequestDocumentOf } from '../run-request-answers.ts'
 import { answerSections, type Section } from '../sections.ts'
+import { workItemDocumentOf } from '../work-item-answers.ts'
 
 /** One reason to call a person. Its entities stand in the index `attention` of their kind, under its name. */
 interface Reason {
@@ -16,10 +20,19 @@ interface Reason {
   /** What to do about it: for the documents. */
   readonly advice: string
   since(snapshot: SnapshotOf<any>): string
-  document(service: ServiceContext, snapshot: SnapshotOf<any>): object
+  document(service: ServiceContext, snapshot: SnapshotOf<any>, reader: Principal): object
 }
 
-const runRequest = { kind: 'run_request', document: runRequestDocumentOf } as const
+const runRequest = {
+  kind: 'run_request',
+  document: (service: ServiceContext, snapshot: SnapshotOf<any>) => runRequestDocumentOf(service, snapshot),
+} as const
+const openItem = {
+  kind: 'work_item',
+  since: ({ context }: SnapshotOf<WorkItemContext>) => context.settled_at!,
+  document: (service: ServiceContext, snapshot: SnapshotOf<any>, reader: Principal) =>
+    workItemDocumentOf(service, reader, snapshot),
+} as const
 
 /** Most pressing first. */
 const REASONS = {
@@ -28,6 +41,9 @@ const REASONS = {
     advice: 'requeue or fail it',
     since: ({ context }: SnapshotOf<RunRequestContext>) => context.times.lost_at!,
   },
+  needs_decision: { ...openItem, advice: 'decide, then release or close it' },
+  preserved: { ...openItem, advice: 'resume or close it' },
+  failed: { ...openItem, advice: 'close it, and submit it anew where it is still wanted' },
   unapproved: {
     ...runRequest,
     advice: 'approve or cancel it',
@@ -39,7 +55,10 @@ type ReasonName = keyof typeof REASONS
 const NAMES = Object.keys(REASONS) as readonly ReasonName[]
 
 /** The document of each kind, under the kind's name. */
-const DOCUMENTS: Readonly<Record<string, TSchema>> = { run_request: runRequestDocument }
+const DOCUMENTS: Readonly<Record<string, TSchema>> = {
+  run_request: runRequestDocument,
+  work_item: workItemDocument,
+}
 
 const attentionItem = Type.Object(
   {
@@ -94,7 +113,7 @@ function sectionOf(service: ServiceContext, { principal }: Exchange, name: Reaso
       reason: name,
       project: snapshot.context.project,
       since: reason.since(snapshot),
-      [kind]: reason.document(service, snapshot),
+      [kind]: reason.document(service, snapshot, principal),
     }),
   }
 }

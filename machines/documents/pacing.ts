@@ -2,7 +2,7 @@
 import { type Static, stringEnum, Type } from '../schema.ts'
 import { by, CLOSED, time } from './fields.ts'
 import { LANES } from './run-request.ts'
-import { itemWaitingBecause, origin, WORK_ITEM_STATES } from './work-item.ts'
+import { itemWaitingBecause, WORK_ITEM_STATES } from './work-item.ts'
 
 const lane = stringEnum(LANES, { description: 'The lane.' })
 
@@ -16,7 +16,6 @@ export const pacingBody = Type.Object(
         description: 'Default, and when empty: all lanes.',
       }),
     ),
-    origin,
   },
   { ...CLOSED, title: 'PacingChange' },
 )

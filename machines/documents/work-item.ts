@@ -90,15 +90,6 @@ const objective = Type.String({
   pattern: '\\S',
   description: 'What is to be done, for whoever does it.',
 })
-export const origin = Type.Optional(
-  Type.String({
-    minLength: 1,
-    maxLength: 512,
-    pattern: '\\S',
-    description:
-      'Where the request comes from: opaque text, shown and never interpreted. Default `<token name>@<address>`.',
-  }),
-)
 const dependsOn = Type.Array(itemId('An item that must have landed first.'), {
   maxItems: DEPENDENCIES_MAX,
   uniqueItems: true,
@@ -118,7 +109,6 @@ export const workItemCreateBody = Type.Object(
     ),
     depends_on: Type.Optional(dependsOn),
     not_before: Type.Optional(time('Not started before.')),
-    origin,
     base_ref: Type.Optional(reference('The ref that the work starts from. Default: trunk.')),
     context: Type.Optional(context),
     payload: Type.Optional(anyObject('Of a release or a remediation: what its entry event carries.')),
@@ -137,12 +127,11 @@ export const workItemCreateBody = Type.Object(
 export type WorkItemCreate = Static<typeof workItemCreateBody>
 
 /** Hold and release. */
-export const operateBody = Type.Object({ origin }, { ...CLOSED, title: 'WorkItemOperate' })
+export const operateBody = Type.Object({}, { ...CLOSED, title: 'WorkItemOperate' })
 
 export const closeItemBody = Type.Object(
   {
     reason: Type.String({ minLength: 1, maxLength: 4_000, pattern: '\\S', description: 'Why nothing more is owed.' }),
-    origin,
   },
   { ...CLOSED, title: 'WorkItemClose' },
 )
@@ -153,7 +142,6 @@ export const cancelItemBody = Type.Object(
     discard_work: Type.Optional(
       Type.Boolean({ description: 'Its runner throws uncommitted work away. Default false.' }),
     ),
-    origin,
   },
   { ...CLOSED, title: 'WorkItemCancel' },
 )
@@ -163,7 +151,6 @@ export const resumeItemBody = Type.Object(
     objective: Type.Optional(objective),
     depends_on: Type.Optional(dependsOn),
     not_before: Type.Optional(time('Not started before.')),
-    origin,
   },
   { ...CLOSED, title: 'WorkItemResume' },
 )

@@ -241,7 +241,8 @@ function inOrder(a: Entry, b: Entry): number {
   return a.id < b.id ? -1 : a.id === b.id ? 0 : 1
 }
 
-function twinKeyOf(projectId: string, objective: string): string {
+/** What an item says: the same for another one of the project that differs in white space only. */
+export function twinKeyOf(projectId: string, objective: string): string {
   return digestOf([projectId, objective.replace(/\s+/g, ' ').trim()])
 }
 

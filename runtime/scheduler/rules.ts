@@ -35,7 +35,7 @@ export interface Circumstances {
 /** The first rule that holds the item back, and what it is about; `next`: none does. */
 export interface Rule {
   readonly code: ItemWaitingCode
-  /** The dependency, the holder, the repository or the lane that the rule is about. */
+  /** The dependency, the holder, the lane or the run request that the rule is about. */
   readonly subject?: string
   readonly detail?: string
 }
@@ -79,6 +79,11 @@ export function wordsOf(rule: Rule, item: WaitingItem, now: Circumstances): Item
   return { code: rule.code, detail: sentence(rule, item, now) }
 }
 
+/** The same for a reason that is written down, and read by all who may see the item: it names no work of others. */
+export function lastingReason(rule: Rule, item: WaitingItem, now: Circumstances): string {
+  return rule.code === 'repository_busy' ? `repository ${rule.detail} is busy` : sentence(rule, item, now)
+}
+
 function sentence({ code, subject, detail }: Rule, item: WaitingItem, now: Circumstances): string {
   switch (code) {
     case 'dependency_cannot_land':
@@ -95,6 +100,12 @@ function sentence({ code, subject, detail }: Rule, item: WaitingItem, now: Circu
       return `lane ${subject} is paused`
     case 'no_runner':
       return 'no runner that is online may take it'
+    case 'held':
+      return 'an operator holds it'
+    case 'submitted':
+      return 'the scheduler has not looked at it yet'
+    case 'handed_out':
+      return `handed out: ${subject}${detail === undefined ? '' : ` (${detail})`}`
     default:
       return 'next to start'
   }

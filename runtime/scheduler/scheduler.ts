@@ -13,7 +13,15 @@ import type { Answer, CommittedStep, Runtime } from '../api.ts'
 import type { Dispatcher, Wanted } from '../dispatch/api.ts'
 import { handOut } from './hand-out.ts'
 import { type Entry, LEDGER_STATES, Ledger } from './ledger.ts'
-import { type Circumstances, firstRule, unlandable, type WaitingItem, wordsOf } from './rules.ts'
+import {
+  type Circumstances,
+  firstRule,
+  lastingReason,
+  type Rule,
+  unlandable,
+  type WaitingItem,
+  wordsOf,
+} from './rules.ts'
 
 /** Whatever was missed is found after this long. */
 const safetyIntervalMs = 15_000
@@ -92,13 +100,12 @@ class ItemScheduler implements Scheduler, Circumstances {
   waitingBecause(itemId: string): ItemWaitingBecause | undefined {
     const entry = this.ledger.find(itemId)
     if (entry === undefined || entry.state === 'running') return undefined
-    if (entry.state === 'held') return { code: 'held', detail: 'an operator holds it' }
-    if (entry.state === 'submitted') return { code: 'submitted', detail: 'the scheduler has not looked at it yet' }
-    return entry.runId === undefined ? this.ruleOf(entry) : this.handedOut(entry.runId)
+    return wordsOf(this.standing(entry), entry, this)
   }
 
   reasonFor(item: Pick<WorkItemContext, 'id' | 'project' | 'project_id' | 'asked' | 'depends_on'>): string {
-    return this.ruleOf(this.ledger.sketch(item, new Date(this.nowMs()).toISOString())).detail
+    const sketch = this.ledger.sketch(item, new Date(this.nowMs()).toISOString())
+    return lastingReason(firstRule(sketch, this), sketch, this)
   }
 
   unlandable(dependsOn: readonly string[]): string[] {
@@ -189,13 +196,13 @@ class ItemScheduler implements Scheduler, Circumstances {
     return count
   }
 
-  private ruleOf(item: WaitingItem): ItemWaitingBecause {
-    return wordsOf(firstRule(item, this), item, this)
-  }
-
-  private handedOut(runId: string): ItemWaitingBecause {
-    const why = this.dispatcher.waitingBecause(runId)
-    return { code: 'handed_out', detail: `handed out: ${runId}${why === undefined ? '' : ` (${why.detail})`}` }
+  /** What keeps an item of the ledger from running: where it stands, or the first rule. */
+  private standing(entry: Entry): Rule {
+    if (entry.state === 'held' || entry.state === 'submitted') return { code: entry.state }
+    const { runId } = entry
+    if (runId === undefined) return firstRule(entry, this)
+    const why = this.dispatcher.waitingBecause(runId)?.detail
+    return { code: 'handed_out', subject: runId, ...(why === undefined ? {} : { detail: why }) }
   }
 
   /** An unreadable pause state is no leave to start anything: every lane is paused. */
@@ -231,6 +238,7 @@ class ItemScheduler implements Scheduler, Circumstances {
         this.pause(after.context)
         return true
       case 'runner':
+      case 'engine_capability':
         this.takers.clear()
         this.maxNow = undefined
         return this.ledger.waitingCount > 0
@@ -279,14 +287,14 @@ class ItemScheduler implements Scheduler, Circumstances {
       this.ledger.suspects.delete(entry)
       const [dependency] = unlandable(entry.dependsOn, this)
       if (dependency === undefined || this.under.has(entry.id)) continue
-      this.send(entry, { type: 'block', dependency, reason: this.ruleOf(entry).detail })
+      this.send(entry, { type: 'block', dependency, reason: lastingReason(firstRule(entry, this), entry, this) })
     }
   }
 
   private admit(): void {
     for (const entry of this.ledger.submitted) {
       if (this.under.has(entry.id)) continue
-      this.send(entry, { type: 'admit', reason: this.ruleOf(entry).detail })
+      this.send(entry, { type: 'admit', reason: lastingReason(firstRule(entry, this), entry, this) })
     }
   }
 

@@ -17,12 +17,16 @@ exports[`dist/test/machines/versions.test.js > TAP > a machine whose structure c
 formation_brief version 1: 0ca936fc9c77f7ab
 `
 
+exports[`dist/test/machines/versions.test.js > TAP > a machine whose structure changes has a new version > pacing 1`] = `
+pacing version 1: 03fe68c03341d196
+`
+
 exports[`dist/test/machines/versions.test.js > TAP > a machine whose structure changes has a new version > project 1`] = `
 project version 1: 9339858c2e28e717
 `
 
 exports[`dist/test/machines/versions.test.js > TAP > a machine whose structure changes has a new version > run_request 1`] = `
-run_request version 2: dc378be6bf04acb2
+run_request version 2: 288c8543ddc3601f
 `
 
 exports[`dist/test/machines/versions.test.js > TAP > a machine whose structure changes has a new version > runner 1`] = `
@@ -31,4 +35,8 @@ runner version 1: e9e2144710a461a2
 
 exports[`dist/test/machines/versions.test.js > TAP > a machine whose structure changes has a new version > token 1`] = `
 token version 1: ee2e0eaf2e678862
+`
+
+exports[`dist/test/machines/versions.test.js > TAP > a machine whose structure changes has a new version > work_item 1`] = `
+work_item version 1: 2e83189d421d5cd3
 `

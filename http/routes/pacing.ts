@@ -1,0 +1,124 @@
+/** Pacing: what runs, what waits and why; lanes paused and resumed. */
+
+import { type Pacing, type PacingBody, pacingBody, pacingDocument } from '../../machines/documents/pacing.ts'
+import { LANES } from '../../machines/documents/run-request.ts'
+import type { MessageBody, SnapshotOf } from '../../machines/machine.ts'
+import { lanesOf, PACING, type PacingContext } from '../../machines/pacing.ts'
+import type { WorkItemContext } from '../../machines/work-item-context.ts'
+import type { Principal } from '../../runtime/principals.ts'
+import type { PacingView } from '../../runtime/scheduler/scheduler.ts'
+import { maySee } from '../access.ts'
+import type { Exchange } from '../exchange.ts'
+import { markCursor, refuse } from '../replies.ts'
+import type { Route, ServiceContext } from '../route.ts'
+import { waitingBecauseOf } from '../work-item-answers.ts'
+
+const AREA = 'pacing'
+/** Items shown of those that wait: the list of work items pages through all. */
+const WAITING_SHOWN_MAX = 500
+
+export function pacingRoutes(service: ServiceContext): readonly Route[] {
+  return [
+    {
+      method: 'GET',
+      path: '/api/pacing',
+      area: AREA,
+      summary: 'What runs, what waits and why, and which lanes are paused.',
+      access: { right: 'view' },
+      answers: { 200: { description: 'Pacing now.', schema: pacingDocument } },
+      handle: (exchange) => {
+        markCursor(service, exchange)
+        exchange.answer(200, pacingOf(service, exchange.principal))
+      },
+    },
+    changeRoute(service, 'pause', 'Pause lanes: nothing in them starts. What runs goes on.'),
+    changeRoute(service, 'resume', 'Resume lanes.'),
+  ]
+}
+
+function changeRoute(service: ServiceContext, name: 'pause' | 'resume', summary: string): Route {
+  return {
+    method: 'POST',
+    path: `/api/pacing/${name}`,
+    area: AREA,
+    summary,
+    description: 'A lane is every project’s: a token that is confined to projects may not.',
+    access: { right: 'work.operate' },
+    body: { schema: pacingBody, optional: true },
+    answers: { 200: { description: 'Pacing now.', schema: pacingDocument } },
+    problems: ['forbidden'],
+    handle: (exchange) => change(service, exchange, name),
+  }
+}
+
+function change(service: ServiceContext, exchange: Exchange, type: 'pause' | 'resume'): void {
+  const { principal } = exchange
+  if (principal.projects !== '*') {
+    exchange.problem('forbidden', 'A lane is every project’s: a token confined to projects may not pause or resume it.')
+    return
+  }
+  const { lanes = [] } = exchange.body as PacingBody
+  const named = lanes.length === 0 ? LANES : lanes
+  const message = { type, by: exchange.by, lanes: named } as MessageBody
+  service.runtime.ask(PACING, message, (answer) => {
+    if (exchange.done) return
+    if (!answer.ok) return refuse(exchange, answer)
+    markCursor(service, exchange, answer.sequence)
+    exchange.answer(200, pacingOf(service, principal))
+  })
+}
+
+function pacingOf(service: ServiceContext, reader: Principal): Pacing {
+  const view = service.scheduler.view()
+  const isSeen = (entry: Entry): boolean => maySee(reader, entry.project)
+  const running = [...view.running].filter(isSeen).sort(byStart)
+  const waiting = view.waiting.filter(isSeen)
+  const held = [...view.aside].filter(isSeen)
+  const shown = [...waiting, ...held].slice(0, WAITING_SHOWN_MAX)
+  return {
+    max_running: view.maxRunning,
+    running_count: running.length,
+    waiting_count: waiting.length + held.length,
+    paused: [...view.paused],
+    ...(view.isUnreadable ? { unreadable: true } : {}),
+    lanes: view.isUnreadable ? LANES.map((lane) => ({ lane, paused: true })) : lanesOf(pausesOf(service)),
+    running: running.map((entry) => pacedItem(service, reader, view, entry)),
+    waiting: shown.map((entry) => pacedItem(service, reader, view, entry)),
+  }
+}
+
+type Entry = PacingView['waiting'][number]
+
+/** What runs, oldest start first, before what is only handed out. */
+function byStart(a: Entry, b: Entry): number {
+  if (a.state !== b.state) return a.state === 'running' ? -1 : 1
+  return a.since < b.since ? -1 : 1
+}
+
+function pausesOf({ runtime }: ServiceContext): Partial<PacingContext> {
+  return (runtime.read(PACING) as SnapshotOf<PacingContext> | undefined)?.context ?? {}
+}
+
+function pacedItem(
+  service: ServiceContext,
+  reader: Principal,
+  view: PacingView,
+  entry: Entry,
+): Pacing['waiting'][number] {
+  const { id, project, lane, state, since } = entry
+  const snapshot = service.runtime.read({ kind: 'work_item', id }) as SnapshotOf<WorkItemContext>
+  const { asked, reason } = snapshot.context
+  const repository = view.repositoryOf(entry)
+  const why = waitingBecauseOf(service, reader, snapshot)
+  return {
+    id,
+    project,
+    objective: asked.objective,
+    lane,
+    ...(repository === undefined ? {} : { repository }),
+    state: state as Pacing['waiting'][number]['state'],
+    reason: state === 'queued' && why !== undefined ? why.detail : reason,
+    ...(why === undefined ? {} : { waiting_because: why }),
+    since,
+  }
+}

@@ -1,0 +1,183 @@
+/** What owners do about a work item: hold, release, close, cancel, resume. Each is one message to the item. */
+import {
+  cancelItemBody,
+  closeItemBody,
+  operateBody,
+  type ResumeItem,
+  resumeItemBody,
+  workItemDocument,
+} from '../../machines/documents/work-item.ts'
+import type { MessageBody, SnapshotOf } from '../../machines/machine.ts'
+import type { WorkItemContext } from '../../machines/work-item-context.ts'
+import type { Exchange } from '../exchange.ts'
+import { createdId, IDEMPOTENCY_HEADER, readIdempotencyKey } from '../idempotency.ts'
+import { markCursor, refuse } from '../replies.ts'
+import type { Route, RouteBody, ServiceContext } from '../route.ts'
+import { visibleWorkItem, workItemDocumentOf } from '../work-item-answers.ts'
+import { answerReplay, dependenciesExist } from './work-items.ts'
+
+const AREA = 'work items'
+const one = { description: 'The item.', schema: workItemDocument }
+const SPAN_DIGITS = 16
+const TRACE_DIGITS = 32
+
+type Item = SnapshotOf<WorkItemContext>
+
+interface Move {
+  readonly name: string
+  readonly summary: string
+  readonly body: RouteBody
+  /** Members of the message beyond the body's. */
+  readonly more?: (service: ServiceContext, item: Item) => object
+}
+
+const moves: readonly Move[] = [
+  {
+    name: 'hold',
+    summary: 'Take a queued item out of the scheduler’s hands.',
+    body: { schema: operateBody, optional: true },
+  },
+  {
+    name: 'release',
+    summary: 'Give a held item, or one that a dependency blocked, back to the queue.',
+    body: { schema: operateBody, optional: true },
+    more: releaseOf,
+  },
+  {
+    name: 'close',
+    summary: 'Discharge what a preserved, failed or undecided item still owes.',
+    body: { schema: closeItemBody },
+  },
+  {
+    name: 'cancel',
+    summary: 'Stop it: at once while it waits; a running one when its run has ended.',
+    body: { schema: cancelItemBody, optional: true },
+  },
+]
+
+/** Why it will wait, by the scheduler's own rules, and what it waits for no more. */
+function releaseOf({ scheduler }: ServiceContext, { context }: Item): object {
+  const unlandable = scheduler.unlandable(context.depends_on)
+  const depends_on = context.depends_on.filter((id) => !unlandable.includes(id))
+  return { unlandable, reason: scheduler.reasonFor({ ...context, depends_on }) }
+}
+
+export function workItemMoveRoutes(service: ServiceContext): readonly Route[] {
+  return [...moves.map((move) => moveRoute(service, move)), resumeRoute(service)]
+}
+
+function moveRoute(service: ServiceContext, { name, summary, body, more }: Move): Route {
+  return {
+    method: 'POST',
+    path: `/api/work-items/:id/${name}`,
+    area: AREA,
+    summary,
+    access: { right: 'work.operate' },
+    body,
+    answers: { 200: one },
+    problems: ['not_found', 'illegal_move'],
+    handle: (exchange) => {
+      const item = visibleWorkItem(service, exchange)
+      if (item === undefined) return
+      const message = {
+        type: name,
+        by: exchange.by,
+        ...exchange.body,
+        ...more?.(service, item),
+      } as MessageBody
+      service.runtime.ask({ kind: 'work_item', id: item.context.id }, message, (answer) => {
+        if (exchange.done) return
+        if (!answer.ok) return refuse(exchange, answer)
+        markCursor(service, exchange, answer.sequence)
+        exchange.answer(200, workItemDocumentOf(service, exchange.principal, answer.snapshot))
+      })
+    },
+  }
+}
+
+function resumeRoute(service: ServiceContext): Route {
+  return {
+    method: 'POST',
+    path: '/api/work-items/:id/resume',
+    area: AREA,
+    summary: 'Go on from preserved work: a new item from its ref. When that lands, this one has landed.',
+    access: { right: 'work.operate' },
+    body: { schema: resumeItemBody, optional: true },
+    headers: [IDEMPOTENCY_HEADER],
+    answers: {
+      201: { ...one, description: 'The item that goes on.' },
+      200: { ...one, description: 'The item that this key made before.', headers: { 'Idempotent-Replay': '`true`' } },
+    },
+    problems: ['not_found', 'illegal_move', 'unknown_work_item'],
+    handle: (exchange) => resume(service, exchange),
+  }
+}
+
+/**
+ * The preserved item's own step makes the child, so that it exists once and for certain; the child is asked with
+ * the same words only to be answered.
+ */
+function resume(service: ServiceContext, exchange: Exchange): void {
+  const { runtime } = service
+  const item = visibleWorkItem(service, exchange)
+  if (item === undefined) return
+  const key = readIdempotencyKey(exchange)
+  if (!key.ok || !dependenciesExist(service, exchange)) return
+  const id = createdId(runtime, exchange, key.key, 'work_item', 'wi')
+  const child = childOf(service, exchange, item.context, id)
+  const message = { type: 'resume', by: exchange.by, child } as MessageBody
+  runtime.ask({ kind: 'work_item', id: item.context.id }, message, (resumed) => {
+    if (exchange.done) return
+    if (!resumed.ok) return refuse(exchange, resumed)
+    runtime.ask({ kind: 'work_item', id }, child, (answer) => {
+      if (exchange.done) return
+      if (!answer.ok) return refuse(exchange, answer)
+      if (resumed.repeat !== undefined) {
+        answerReplay(service, exchange, answer.snapshot)
+        return
+      }
+      markCursor(service, exchange, answer.sequence)
+      exchange.setHeader('Location', `/api/work-items/${id}`)
+      exchange.answer(201, workItemDocumentOf(service, exchange.principal, answer.snapshot))
+    })
+  })
+}
+
+function childOf(
+  { runtime, scheduler }: ServiceContext,
+  exchange: Exchange,
+  { id: parent, project, project_id, asked, disposition }: WorkItemContext,
+  id: string,
+): MessageBody {
+  const { objective = asked.objective, depends_on = [], not_before } = exchange.body as ResumeItem
+  const { by } = exchange
+  const base_ref = disposition?.preservation_ref
+  const wanted = {
+    objective,
+    kind: 'task',
+    lane: 'interactive',
+    origin: by.origin!,
+    source: { kind: 'work_item', ref: parent },
+    resumes: parent,
+    submitted_by: by,
+    ...(base_ref === undefined ? {} : { base_ref }),
+    ...(not_before === undefined ? {} : { not_before }),
+    ...(asked.context === undefined ? {} : { context: asked.context }),
+    ...(asked.labels === undefined ? {} : { labels: asked.labels }),
+    ...(asked.timeout_seconds === undefined ? {} : { timeout_seconds: asked.timeout_seconds }),
+  } as WorkItemContext['asked']
+  return {
+    type: 'create',
+    by,
+    ...wanted,
+    id,
+    project,
+    project_id,
+    depends_on,
+    reason: scheduler.reasonFor({ id, project, project_id, asked: wanted, depends_on }),
+    trace_id: runtime.nature.randomHex(TRACE_DIGITS),
+    span_id: runtime.nature.randomHex(SPAN_DIGITS),
+    idempotency_key: id,
+    fingerprint: id,
+  } as MessageBody
+}

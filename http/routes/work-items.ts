@@ -1,0 +1,308 @@
+/** The ledger as people and programs see it: items submitted, listed, read. What owners do about them: work-item-moves. */
+
+import { LANES } from '../../machines/documents/run-request.ts'
+import {
+  SOURCE_KINDS,
+  WORK_ITEM_KINDS,
+  WORK_ITEM_STATES,
+  type WorkItemCreate,
+  type WorkItemKind,
+  workItemCreateBody,
+  workItemDocument,
+} from '../../machines/documents/work-item.ts'
+import { validatePayload } from '../../machines/events/index.ts'
+import type { MessageBody } from '../../machines/machine.ts'
+import { stringEnum, Type } from '../../machines/schema.ts'
+import type { WorkItemContext } from '../../machines/work-item-context.ts'
+import { entryOf } from '../../machines/work-item-entry.ts'
+import type { Answer, ListRequest, SnapshotOf } from '../../runtime/api.ts'
+import { twinKeyOf } from '../../runtime/scheduler/ledger.ts'
+import { maySee } from '../access.ts'
+import type { Exchange } from '../exchange.ts'
+import { createKeyed, IDEMPOTENCY_HEADER, keyedEntity, readIdempotencyKey } from '../idempotency.ts'
+import { answerList, listAnswer, listQuery } from '../lists.ts'
+import { markCursor, refuse, visibleProject } from '../replies.ts'
+import type { Route, ServiceContext } from '../route.ts'
+import { parseTraceparent } from '../traceparent.ts'
+import { findWorkItem, visibleWorkItem, workItemDocumentOf } from '../work-item-answers.ts'
+
+const AREA = 'work items'
+const one = { description: 'The item.', schema: workItemDocument }
+const SPAN_DIGITS = 16
+const TRACE_DIGITS = 32
+
+export function workItemRoutes(service: ServiceContext): readonly Route[] {
+  return [createRoute(service), listRoute(service), readRoute(service)]
+}
+
+function createRoute(service: ServiceContext): Route {
+  const admission = new Admission(service)
+  return {
+    method: 'POST',
+    path: '/api/work-items',
+    area: AREA,
+    summary: 'Submit work: an item that the scheduler starts when the pacing rules let it.',
+    description:
+      'Submitting is its approval: items run with throttle `full`. While an unsettled item of the project has the ' +
+      'same objective, that one is answered (200), unless `allow_duplicate`.',
+    access: { right: 'work.submit' },
+    body: { schema: workItemCreateBody },
+    headers: [IDEMPOTENCY_HEADER, 'traceparent'],
+    answers: {
+      201: { ...one, description: 'In the ledger.' },
+      200: {
+        ...one,
+        description: 'The item that has the key, or that says the same.',
+        headers: { 'Idempotent-Replay': '`true`' },
+      },
+    },
+    problems: ['not_found', 'project_archived', 'idempotency_key_reused', 'unknown_work_item', 'engine_incapable'],
+    handle: (exchange) => admission.submit(exchange),
+  }
+}
+
+/** Lets items in one at a time for each objective, so that of two that say the same one is made. */
+class Admission {
+  readonly #service: ServiceContext
+  /** Requests that wait for the one before them, by what they say. */
+  readonly #waiting = new Map<string, (() => void)[]>()
+
+  constructor(service: ServiceContext) {
+    this.#service = service
+  }
+
+  submit(exchange: Exchange): void {
+    const project = visibleProject(this.#service, exchange, exchange.body.project)
+    if (project === undefined) return
+    if (project.value !== 'active') {
+      exchange.problem('project_archived', `The project ${project.context.key} is archived and takes no new work.`)
+      return
+    }
+    const key = readIdempotencyKey(exchange)
+    if (!key.ok || !isSound(this.#service, exchange) || !isServed(this.#service, exchange, project)) return
+    this.#admit(exchange, project, key.key)
+  }
+
+  #admit(exchange: Exchange, project: SnapshotOf<any>, key: string | undefined): void {
+    if (exchange.done) return
+    const { runtime, scheduler } = this.#service
+    const { objective, allow_duplicate } = exchange.body as WorkItemCreate
+    const isKnown = key !== undefined && keyedEntity(runtime, exchange, key, 'work_item', 'wi') !== undefined
+    if (isKnown || allow_duplicate === true) {
+      this.#make(exchange, project, key, () => {})
+      return
+    }
+    const says = twinKeyOf(project.context.id, objective)
+    const waiting = this.#waiting.get(says)
+    if (waiting !== undefined) {
+      waiting.push(() => this.#admit(exchange, project, key))
+      return
+    }
+    const twinId = scheduler.twinOf(project.context.id, objective)
+    const twin = twinId === undefined ? undefined : runtime.read({ kind: 'work_item', id: twinId })
+    if (twin !== undefined) {
+      answerReplay(this.#service, exchange, twin)
+      return
+    }
+    this.#waiting.set(says, [])
+    this.#make(exchange, project, key, () => {
+      const behind = this.#waiting.get(says)!
+      this.#waiting.delete(says)
+      for (const admit of behind) admit()
+    })
+  }
+
+  #make(exchange: Exchange, project: SnapshotOf<any>, key: string | undefined, made: () => void): void {
+    const message = createMessage(this.#service, exchange, project.context)
+    const keyed = { kind: 'work_item', prefix: 'wi', message, body: exchange.body } as const
+    createKeyed(this.#service.runtime, exchange, key, keyed, (answer) => {
+      made()
+      answerMade(this.#service, exchange, answer)
+    })
+  }
+}
+
+function answerMade(service: ServiceContext, exchange: Exchange, answer: Answer): void {
+  if (exchange.done) return
+  if (!answer.ok) {
+    refuse(exchange, answer)
+    return
+  }
+  if (answer.repeat === 'replay') {
+    answerReplay(service, exchange, answer.snapshot)
+    return
+  }
+  markCursor(service, exchange, answer.sequence)
+  exchange.setHeader('Location', `/api/work-items/${answer.snapshot.context.id}`)
+  exchange.answer(201, workItemDocumentOf(service, exchange.principal, answer.snapshot))
+}
+
+export function answerReplay(service: ServiceContext, exchange: Exchange, snapshot: SnapshotOf<any>): void {
+  markCursor(service, exchange)
+  exchange.setHeader('Idempotent-Replay', 'true')
+  exchange.answer(200, workItemDocumentOf(service, exchange.principal, snapshot))
+}
+
+/** What a schema cannot say: dependencies exist for the asker, times are times, an entry event has its payload. */
+function isSound(service: ServiceContext, exchange: Exchange): boolean {
+  const { payload = {}, kind = 'task' } = exchange.body as WorkItemCreate
+  if (!dependenciesExist(service, exchange)) return false
+  if (kind !== 'release' && kind !== 'remediation' && exchange.body.payload !== undefined) {
+    return invalid(exchange, '/payload', 'only a release or a remediation carries one: use context')
+  }
+  const { entry_event } = entryEventOf(kind)
+  const [fault] = kind === 'remediation' || kind === 'release' ? validatePayload(entry_event, payload) : []
+  if (fault === undefined) return true
+  return invalid(exchange, `/payload${fault.pointer}`, `${fault.detail} (${entry_event})`)
+}
+
+/** What no engine of the project can do is refused, not left waiting. */
+function isServed({ capabilities }: ServiceContext, exchange: Exchange, project: SnapshotOf<any>): boolean {
+  const { kind = 'task', runner_id: runnerId } = exchange.body as WorkItemCreate
+  const { entry_event: entryEvent } = entryEventOf(kind)
+  const why = capabilities.incapable({ project: project.context.key, entryEvent, throttle: 'full', runnerId })
+  if (why === undefined) return true
+  exchange.problem('engine_incapable', why)
+  return false
+}
+
+/** Items that it is to wait on, and a time that it is not to start before. Answers the problem and says false. */
+export function dependenciesExist(service: ServiceContext, exchange: Exchange): boolean {
+  const { depends_on = [], not_before } = exchange.body as Pick<WorkItemCreate, 'depends_on' | 'not_before'>
+  const unknown = depends_on.findIndex((id) => findWorkItem(service, exchange.principal, id) === undefined)
+  if (unknown >= 0) {
+    exchange.problem('unknown_work_item', `There is no work item ${depends_on[unknown]} to wait on.`, {
+      errors: [{ pointer: `/depends_on/${unknown}`, detail: 'must name a work item' }],
+    })
+    return false
+  }
+  // RFC 3339 allows a leap second, which no clock here shows.
+  if (not_before === undefined || !Number.isNaN(Date.parse(not_before))) return true
+  return invalid(exchange, '/not_before', 'is in a leap second: give the second before or behind it')
+}
+
+/** Of an operator's own item the kind alone decides. */
+function entryEventOf(kind: WorkItemKind): { readonly entry_event: string } {
+  return entryOf({ id: '', project: '', asked: { kind, source: { kind: 'operator', ref: '' }, objective: '' } })
+}
+
+function invalid(exchange: Exchange, pointer: string, detail: string): false {
+  exchange.problem('invalid_body', 'The fields named in `errors` are wrong; nothing was taken.', {
+    errors: [{ pointer, detail }],
+  })
+  return false
+}
+
+function createMessage(
+  service: ServiceContext,
+  exchange: Exchange,
+  project: { readonly id: string; readonly key: string },
+): MessageBody {
+  const { runtime, scheduler } = service
+  const { by } = exchange
+  const body = exchange.body as WorkItemCreate
+  const { project: _, allow_duplicate: _a, depends_on = [], sentinel, kind = 'task', lane, ...given } = body
+  const isUpkeep = kind === 'maintenance' || kind === 'major_upgrade'
+  const link = parseTraceparent(exchange.header('traceparent'))
+  const asked = {
+    ...given,
+    kind,
+    lane: lane ?? (isUpkeep ? 'maintenance' : 'interactive'),
+    origin: by.origin!,
+    source: sentinel === undefined ? { kind: 'operator', ref: by.name } : { kind: 'sentinel', ref: sentinel },
+    submitted_by: by,
+    ...(link === undefined ? {} : { submitted_trace_id: link.traceId }),
+  } as WorkItemContext['asked']
+  const item = { id: '', project: project.key, project_id: project.id, asked, depends_on }
+  return {
+    type: 'create',
+    by,
+    ...asked,
+    project: project.key,
+    project_id: project.id,
+    depends_on,
+    reason: scheduler.reasonFor(item),
+    trace_id: runtime.nature.randomHex(TRACE_DIGITS),
+    span_id: runtime.nature.randomHex(SPAN_DIGITS),
+  } as MessageBody
+}
+
+function listRoute(service: ServiceContext): Route {
+  return {
+    method: 'GET',
+    path: '/api/work-items',
+    area: AREA,
+    summary: 'List work items by project, state, kind, lane, source.',
+    description:
+      'With `state`, in the order in which they came to it (running: by start, settled: by settlement), newest ' +
+      'first; else by submission.',
+    access: { right: 'view' },
+    query: listQuery({
+      project: Type.Optional(
+        Type.String({ minLength: 1, maxLength: 128, description: 'Only those of this project (key or id).' }),
+      ),
+      state: Type.Optional(stringEnum(WORK_ITEM_STATES, { description: 'Only those in this state.' })),
+      kind: Type.Optional(stringEnum(WORK_ITEM_KINDS, { description: 'Only this kind.' })),
+      lane: Type.Optional(stringEnum(LANES, { description: 'Only this lane.' })),
+      source: Type.Optional(
+        Type.String({
+          pattern: `^(${SOURCE_KINDS.join('|')}):.+$`,
+          maxLength: 256,
+          description: 'Only those of this source, as `kind:ref`.',
+        }),
+      ),
+    }),
+    answers: { 200: listAnswer(workItemDocument, 'Work items, newest first.') },
+    problems: ['not_found'],
+    handle: (exchange) => {
+      const request = filterOf(service, exchange)
+      if (request === undefined) return
+      answerList(service, exchange, request, (snapshot) => workItemDocumentOf(service, exchange.principal, snapshot))
+    },
+  }
+}
+
+/** The narrowest index that the query names, and a predicate for the rest. Undefined: 404 was answered. */
+function filterOf(service: ServiceContext, exchange: Exchange): Omit<ListRequest, 'limit' | 'after'> | undefined {
+  const { project, state, kind, lane, source } = exchange.query
+  const named = project === undefined ? undefined : visibleProject(service, exchange, project)
+  if (project !== undefined && named === undefined) return undefined
+  const key: string | undefined = named?.context.key
+  const [index, value] =
+    source !== undefined
+      ? ['source', source]
+      : state !== undefined
+        ? ['state', state]
+        : key !== undefined
+          ? ['project', key]
+          : ['all', '']
+  return {
+    kind: 'work_item',
+    index,
+    value,
+    matches: ({ value: at, context }: SnapshotOf<WorkItemContext>) =>
+      maySee(exchange.principal, context.project) &&
+      (key === undefined || context.project === key) &&
+      (state === undefined || at === state) &&
+      (kind === undefined || context.asked.kind === kind) &&
+      (lane === undefined || context.asked.lane === lane),
+  }
+}
+
+function readRoute(service: ServiceContext): Route {
+  return {
+    method: 'GET',
+    path: '/api/work-items/:id',
+    area: AREA,
+    summary: 'Read a work item: where it stands, why it waits, what owners did about it.',
+    access: { right: 'view' },
+    answers: { 200: one },
+    problems: ['not_found'],
+    handle: (exchange) => {
+      const snapshot = visibleWorkItem(service, exchange)
+      if (snapshot === undefined) return
+      markCursor(service, exchange)
+      exchange.answer(200, workItemDocumentOf(service, exchange.principal, snapshot))
+    },
+  }
+}

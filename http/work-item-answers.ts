@@ -1,0 +1,57 @@
+/** What is served of a work item: its document with what only the running service knows, and for whose eyes. */
+import type { ItemWaitingBecause, WorkItem } from '../machines/documents/work-item.ts'
+import type { SnapshotOf } from '../machines/machine.ts'
+import type { WorkItemContext } from '../machines/work-item-context.ts'
+import { document } from '../machines/work-item-view.ts'
+import type { Principal } from '../runtime/principals.ts'
+import { maySee } from './access.ts'
+import type { Exchange } from './exchange.ts'
+import { isServiceId, notFound } from './replies.ts'
+import type { ServiceContext } from './route.ts'
+
+type WorkItemSnapshot = SnapshotOf<WorkItemContext>
+
+/** While it waits, its reason is the rule that holds it back now. */
+export function workItemDocumentOf(service: ServiceContext, reader: Principal, snapshot: WorkItemSnapshot): WorkItem {
+  const shown = document(snapshot) as { -readonly [K in keyof WorkItem]: WorkItem[K] }
+  const why = waitingBecauseOf(service, reader, snapshot)
+  if (why === undefined) return shown
+  shown.waiting_because = why
+  if (snapshot.value === 'queued') shown.reason = why.detail
+  return shown
+}
+
+export function waitingBecauseOf(
+  service: ServiceContext,
+  reader: Principal,
+  { value, context }: WorkItemSnapshot,
+): ItemWaitingBecause | undefined {
+  if (value !== 'submitted' && value !== 'queued' && value !== 'held') return undefined
+  const why = service.scheduler.waitingBecause(context.id)
+  return why === undefined ? undefined : withoutOthers(service, reader, why)
+}
+
+/** What holds it back may belong to a project that the reader may not see: then it is not named. */
+function withoutOthers(service: ServiceContext, reader: Principal, why: ItemWaitingBecause): ItemWaitingBecause {
+  if (reader.projects === '*') return why
+  const detail = why.detail.replace(/(?:wi|runreq)_[0-9a-f]{24}/g, (id) => {
+    const kind = id.startsWith('wi_') ? 'work_item' : 'run_request'
+    const named = service.runtime.read({ kind, id })
+    return named !== undefined && maySee(reader, named.context.project) ? id : 'other work'
+  })
+  return { code: why.code, detail }
+}
+
+/** The item that the path names, if it exists for the asker; else 404 is answered. */
+export function visibleWorkItem(service: ServiceContext, exchange: Exchange): WorkItemSnapshot | undefined {
+  const id = exchange.params[0]!
+  const snapshot = findWorkItem(service, exchange.principal, id)
+  if (snapshot === undefined) notFound(exchange, 'work item', id)
+  return snapshot
+}
+
+/** The item of that id, if it exists for the reader. */
+export function findWorkItem(service: ServiceContext, reader: Principal, id: string): WorkItemSnapshot | undefined {
+  const snapshot = isServiceId('wi', id) ? service.runtime.read({ kind: 'work_item', id }) : undefined
+  return snapshot !== undefined && maySee(reader, snapshot.context.project) ? snapshot : undefined
+}

@@ -1,0 +1,298 @@
+import t from 'tap'
+import { workItemDocument } from '../../machines/documents/work-item.ts'
+import type { Message, OwnFact, SnapshotOf } from '../../machines/machine.ts'
+import { compile } from '../../machines/schema.ts'
+import { workItemModule as module } from '../../machines/work-item.ts'
+import { BY } from './run-request-samples.ts'
+import { absent, after, at, reopened, snapshotFile, step, table } from './step.ts'
+import { CHILD, CREATE, DEPENDENCY, ITEM, MESSAGES as M, RUN, result, runEvent, states } from './work-item-samples.ts'
+
+t.snapshotFile = snapshotFile('work-item')
+
+function run(...messages: readonly Message<any>[]): SnapshotOf<any> {
+  return after(module, messages)
+}
+
+const RUNNING = [M.create, M.hand_out, M.run_started]
+const payloadOf = (facts: readonly unknown[], n = 0) => (facts[n] as OwnFact).payload as Record<string, any>
+
+t.test('every message in every state has the outcome that the table shows', (t) => {
+  t.matchSnapshot(table(module, { absent: absent(module), ...states() }, M), 'work item')
+  t.end()
+})
+
+t.test('what continues other work tells that work how it ended', (t) => {
+  t.matchSnapshot(table(module, states({ resumes: `wi_${'f'.repeat(24)}` }), M), 'work item that resumes another')
+  t.end()
+})
+
+t.test('a hand-out makes the run request in the same step, and the item stays queued until a runner begins', (t) => {
+  const { snapshot, facts, sends } = step(module, run(M.create), M.hand_out)
+  t.equal(snapshot.value, 'queued')
+  t.equal(snapshot.context.reason, `handed out: ${RUN}`)
+  t.strictSame(facts, [], 'nothing has started, so nothing is said')
+  t.strictSame(sends[0]!.to, { kind: 'run_request', id: RUN })
+  t.match(sends[0]!.message, { type: 'create', approved: true, work_item_id: ITEM, trace_id: CREATE.trace_id })
+  const started = step(module, snapshot, M.run_started)
+  t.equal(started.snapshot.value, 'running')
+  t.strictSame(
+    started.facts.map(({ type }) => type),
+    ['work_item_started'],
+  )
+  t.end()
+})
+
+t.test('of two schedulers one hands the item out', (t) => {
+  t.equal(step(module, run(M.create, M.hand_out), M.hand_out).refused, 'illegal_move')
+  t.end()
+})
+
+t.test('each verdict settles a task as its table says', (t) => {
+  const settled = (payload: object) => {
+    const { value, context } = step(module, run(...RUNNING), runEvent(8, payload)).snapshot
+    return [value, context.disposition]
+  }
+  const landed = { success: true, landed: true, preservation_ref: 'abc' }
+  const ref = { preservation_ref: 'task/x' }
+  t.strictSame(settled(result('complete', landed)), ['landed', { verdict: 'complete', landed_commit: 'abc' }])
+  t.strictSame(settled(result('complete', { success: true })), ['landed', { verdict: 'complete' }])
+  t.strictSame(settled(result('complete', { land_blocked: 'git_failed', ...ref })), [
+    'preserved',
+    { verdict: 'complete', ...ref },
+  ])
+  t.strictSame(settled(result('remainder', { gaps: ['x'], landed: true, preservation_ref: 'abc' })), [
+    'landed',
+    { verdict: 'remainder', landed_commit: 'abc' },
+  ])
+  t.strictSame(settled(result('remainder', { gaps: ['x'], ...ref })), ['preserved', { verdict: 'remainder', ...ref }])
+  t.strictSame(settled(result('defect', { diagnosis: 'x', ...ref })), ['preserved', { verdict: 'defect', ...ref }])
+  t.equal(settled(result('blocked_on_decision', { finding: 'x', options: [] }))[0], 'needs_decision')
+  t.equal(settled(result('runner_error', { detail: 'x' }))[0], 'failed')
+  const kept = settled(result('defect', { diagnosis: 'x', ...ref, worktree: '/w', worktree_removed: false }))
+  t.match(kept[1], { worktree: '/w', worktree_removed: false })
+  t.end()
+})
+
+t.test('each kind is settled by its own terminal event, and by no other', (t) => {
+  const kinds = {
+    task: 'task_run_completed',
+    campaign_cycle: 'task_run_completed',
+    major_upgrade: 'task_run_completed',
+    maintenance: 'project_maintenance_completed',
+    release: 'release_completed',
+    remediation: 'remediation_completed',
+  } as const
+  for (const kind of Object.keys(kinds) as (keyof typeof kinds)[]) {
+    const running = run(at(0, { ...CREATE, kind }), M.hand_out, M.run_started)
+    for (const type of new Set(Object.values(kinds))) {
+      const payload =
+        type === 'task_run_completed' ? result('complete', { success: true }) : { success: true, cve: 'x' }
+      const { snapshot } = step(module, running, runEvent(8, payload, type))
+      t.equal(snapshot.value, type === kinds[kind] ? 'landed' : 'running', `${kind} by ${type}`)
+    }
+    if (kinds[kind] === 'task_run_completed') continue
+    const failed = step(module, running, runEvent(8, { success: false, cve: 'x' }, kinds[kind])).snapshot
+    t.equal(failed.value, 'failed')
+  }
+  t.end()
+})
+
+t.test('formation and assessments are not settled by their run: their source decides', (t) => {
+  for (const role of ['advance', 'assessment'] as const) {
+    const source = { kind: 'campaign', ref: 'spring', role } as const
+    const running = run(at(0, { ...CREATE, kind: 'campaign_cycle', source }), M.hand_out, M.run_started)
+    t.equal(step(module, running, M['run_event (complete)']).repeat, 'settles_nothing')
+    t.equal(step(module, running, M['settle (landed)']).snapshot.value, 'landed')
+  }
+  t.end()
+})
+
+t.test('a run that ends without a task result fails its item, and says so', (t) => {
+  const { snapshot, facts } = step(module, run(...RUNNING), M['run_ended (completed)'])
+  t.equal(snapshot.value, 'failed')
+  t.equal(snapshot.context.reason, 'run ended without a task result')
+  t.equal(facts[0]!.type, 'work_item_settled')
+  t.end()
+})
+
+t.test('a lost run keeps the item running until a person has decided', (t) => {
+  const lost = run(...RUNNING, M.run_lost)
+  t.equal(lost.value, 'running')
+  t.match(lost.context.reason, /its run is lost: its runner fell silent/)
+  const again = step(module, lost, M.run_requeued).snapshot
+  t.equal(again.context.reason, 'its run waits for a runner again (attempt 2)')
+  t.equal(step(module, again, M['run_event (complete)']).repeat, 'of_another_run', 'the old attempt is over')
+  const second = step(module, again, at(20, { ...M.run_started, attempt: 2, runner_id: 'runner-2' }))
+  t.strictSame(second.facts, [], 'it started once')
+  t.equal(second.snapshot.context.reason, 'running on runner-2 again (attempt 2)')
+  t.end()
+})
+
+t.test('a stop of a running item is an end by a person once its run has ended, unless the work was done first', (t) => {
+  const stopping = step(module, run(...RUNNING), M.cancel)
+  t.equal(stopping.snapshot.value, 'running')
+  t.equal(stopping.snapshot.context.reason, 'stopping')
+  t.match(stopping.sends, [{ to: { kind: 'run_request', id: RUN }, message: { type: 'cancel', by: BY } }])
+  for (const end of ['run_ended (completed)', 'run_ended (failed)', 'run_ended (cancelled)'] as const) {
+    const { snapshot, facts } = step(module, stopping.snapshot, M[end])
+    t.equal(snapshot.value, 'cancelled', end)
+    t.strictSame(
+      facts.map(({ type }) => type),
+      ['work_item_cancelled'],
+    )
+  }
+  const done = step(module, stopping.snapshot, M['run_event (complete)'])
+  t.equal(done.snapshot.value, 'landed')
+  t.equal(done.facts[0]!.type, 'work_item_settled')
+  const noted = step(module, stopping.snapshot, M['run_event (not landed)'])
+  t.equal(noted.snapshot.value, 'running', 'a result that landed nothing does not end the stop')
+  t.match(payloadOf(step(module, noted.snapshot, M['run_ended (cancelled)']).facts), {
+    state: 'cancelled',
+    disposition: { preservation_ref: 'task/tidy-up' },
+  })
+  t.equal(step(module, stopping.snapshot, M.cancel).repeat, 'already_stopping')
+  t.end()
+})
+
+t.test('a stop by a person states work_item_cancelled, every other end work_item_settled, never both', (t) => {
+  for (const [label, snapshot] of Object.entries(states())) {
+    for (const [name, message] of Object.entries(M)) {
+      const types = step(module, snapshot, message).facts.map(({ type }) => type)
+      const ends = types.filter((type) => type === 'work_item_cancelled' || type === 'work_item_settled')
+      t.ok(ends.length <= 1, `${name} in ${label}`)
+    }
+  }
+  t.end()
+})
+
+t.test('what was handed out is taken back by a hold, and its run is not heard any more', (t) => {
+  const { snapshot, sends } = step(module, run(M.create, M.hand_out), M.hold)
+  t.equal(snapshot.value, 'held')
+  t.match(sends, [{ to: { kind: 'run_request', id: RUN }, message: { type: 'cancel' } }])
+  t.equal(step(module, snapshot, M.run_started).repeat, 'of_another_run')
+  const released = step(module, snapshot, M.release).snapshot
+  t.equal(released.value, 'queued')
+  t.equal(step(module, released, M.run_started).repeat, 'of_another_run')
+  t.end()
+})
+
+t.test('a dependency that can never land makes a decision; a release waits for it no more', (t) => {
+  const blocked = step(module, run(M.create), M.block)
+  t.equal(blocked.snapshot.value, 'needs_decision')
+  t.notOk('disposition' in payloadOf(blocked.facts), 'nothing of the work exists')
+  const { snapshot, facts } = step(module, blocked.snapshot, M.release)
+  t.equal(snapshot.value, 'queued')
+  t.equal(facts[0]!.type, 'work_item_released')
+  t.notOk('depends_on' in payloadOf(facts))
+  t.equal(snapshot.context.settled_at, undefined)
+  t.match(payloadOf(facts).operator_action, {
+    command: 'release',
+    previous_state: 'needs_decision',
+    previous_settled_at: M.block.at,
+  })
+  t.equal(step(module, snapshot, M.hand_out).snapshot.value, 'queued', 'and it can be handed out as before')
+  t.end()
+})
+
+t.test('what started is not released: it is closed', (t) => {
+  t.equal(step(module, run(...RUNNING, M['run_event (decision)']), M.release).refused, 'illegal_move')
+  t.end()
+})
+
+t.test('preserved work goes on as a child; when that lands, so has the work', (t) => {
+  const preserved = run(...RUNNING, M['run_event (not landed)'])
+  const { snapshot, sends, facts } = step(module, preserved, M.resume)
+  t.equal(snapshot.value, 'preserved')
+  t.strictSame(sends[0]!.to, { kind: 'work_item', id: CHILD })
+  t.strictSame(facts, [])
+  t.equal(step(module, snapshot, M.resume).repeat, 'replay')
+  const other = { ...M.resume, child: { ...CREATE, id: DEPENDENCY } }
+  t.equal(step(module, snapshot, other).refused, 'illegal_move', 'one at a time')
+  const failed = step(module, snapshot, M['resumption_settled (failed)']).snapshot
+  t.equal(failed.value, 'preserved')
+  t.equal(step(module, failed, other).snapshot.value, 'preserved', 'then it may be tried again')
+  const landed = step(module, snapshot, M['resumption_settled (landed)'])
+  t.equal(landed.snapshot.value, 'landed')
+  t.match(payloadOf(landed.facts), {
+    state: 'landed',
+    disposition: { verdict: 'complete', landed_commit: 'def5678', preservation_ref: 'task/tidy-up' },
+    operator_action: { command: 'resume', previous_state: 'preserved' },
+  })
+  const closed = step(module, snapshot, M.close).snapshot
+  t.equal(
+    step(module, closed, M['resumption_settled (landed)']).repeat,
+    'already_settled',
+    'an owner has the last word',
+  )
+  t.end()
+})
+
+t.test('work without a ref to go on from is not resumed', (t) => {
+  const preserved = run(...RUNNING, runEvent(8, result('defect', { diagnosis: 'x' })))
+  const { refused } = step(module, preserved, M.resume)
+  t.equal(refused, 'illegal_move')
+  t.match(module.refusal(preserved, M.resume as never), { detail: 'it names no ref that its work is preserved under' })
+  t.end()
+})
+
+t.test('close and cancel keep origin, trace, objective and disposition; the actions are a history', (t) => {
+  const preserved = run(...RUNNING, M['run_event (not landed)'])
+  const { snapshot, facts } = step(module, step(module, preserved, M.resume).snapshot, M.close)
+  t.equal(facts[0]!.type, 'work_item_cancelled')
+  t.match(payloadOf(facts), {
+    state: 'cancelled',
+    reason: 'closed: done by hand',
+    origin: CREATE.origin,
+    objective: CREATE.objective,
+    disposition: { preservation_ref: 'task/tidy-up' },
+    operator_action: { command: 'close', previous_state: 'preserved', previous_reason: `resumed as ${CHILD}` },
+  })
+  t.strictSame(
+    snapshot.context.operator_actions.map(({ command }: any) => command),
+    ['resume', 'close'],
+  )
+  t.equal(module.envelope(snapshot.context).trace_id, CREATE.trace_id)
+  t.end()
+})
+
+t.test('a reason is one line', (t) => {
+  const { reason } = run(at(0, { ...CREATE, reason: ' a \n\n b\t' })).context
+  t.equal(reason, 'a b')
+  t.equal(run(at(0, { ...CREATE, reason: ' \n' })).context.reason, 'none recorded')
+  t.equal(run(at(0, { ...CREATE, reason: 'x'.repeat(9_999) })).context.reason.length, 500)
+  t.end()
+})
+
+t.test('what is seen from outside is plain JSON, and the document satisfies its schema', (t) => {
+  const check = compile(workItemDocument)
+  const variant = {
+    resumes: CHILD,
+    base_ref: 'x',
+    context: { a: 1 },
+    labels: ['linux'],
+    not_before: '2026-01-01T00:00:00Z',
+  }
+  for (const [label, snapshot] of Object.entries({ ...states(), ...states(variant) })) {
+    const document = JSON.parse(JSON.stringify(module.document(snapshot)))
+    t.strictSame(check(document), [], label)
+    t.equal(document.state, snapshot.value)
+    t.notOk('internal' in document)
+    t.strictSame(JSON.parse(JSON.stringify(module.terms(snapshot))), module.terms(snapshot))
+  }
+  t.end()
+})
+
+t.test('a step depends on nothing but snapshot and message, and changes neither', (t) => {
+  for (const snapshot of [absent(module), ...Object.values(states())]) {
+    for (const message of Object.values(M)) {
+      const before = JSON.stringify([snapshot.context, message])
+      const once = step(module, snapshot, message)
+      t.equal(JSON.stringify([snapshot.context, message]), before)
+      if (snapshot.value === 'absent') continue
+      const restored = step(module, reopened(module, snapshot), message)
+      t.equal(restored.snapshot.value, once.snapshot.value)
+      t.same(JSON.parse(JSON.stringify(restored.facts)), JSON.parse(JSON.stringify(once.facts)))
+    }
+  }
+  t.end()
+})
