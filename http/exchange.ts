@@ -181,8 +181,8 @@ export class Exchange {
   }
 
   /**
-   * Answer for what was thrown while the request was handled: a record that cannot be read and a view that lags
-   * are operating errors (503); anything else is a programmer's, logged by the router (500).
+   * Answer for what was thrown while the request was handled: a record that cannot be read, a view that lags and a
+   * journal that has failed are operating errors (503); anything else is a programmer's, logged by the router (500).
    */
   fault(error: unknown): void {
     const name = (error as Error | undefined)?.name
@@ -192,6 +192,10 @@ export class Exchange {
     }
     if (name === 'Quarantined') {
       this.problem('quarantined', (error as Error).message)
+      return
+    }
+    if (name === 'JournalFailure') {
+      this.problem('storage_failed', 'The log failed; the service is ending.')
       return
     }
     this.entry.onFault(this, error)

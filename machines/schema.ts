@@ -42,6 +42,9 @@ const first = withFormats(new Ajv2020(SETTINGS))
 /** Goes on to every fault; asked only once a value has failed. */
 const every = withFormats(new Ajv2020({ ...SETTINGS, allErrors: true }))
 
+/** What is compiled, by the schema's text. */
+const validators = new Map([first, every].map((ajv) => [ajv, new Map<string, ValidateFunction>()]))
+
 /** The grammar's shape: ajv-formats knows the calendar, but lets a space stand for the T and takes offsets like `+02`. */
 const RFC_3339 = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,30})?(Z|[+-]\d\d:\d\d)$/i
 
@@ -49,20 +52,31 @@ const NO_FAULTS: readonly Fault[] = Object.freeze([])
 
 /**
  * The check of a schema. Compiled when it is first asked (about 1 ms), so that loading a hundred schemas costs
- * nothing; a second, slower validator is compiled only when a value fails. Throws on the first check if the
- * schema itself is wrong: a test compiles them all.
+ * nothing; a second, slower validator is compiled only when a value fails. Schemas that say the same share one.
+ * Throws on the first check if the schema itself is wrong: a test compiles them all.
  */
 export function compile(schema: TSchema): Check {
   let passes: ValidateFunction | undefined
   let explain: ValidateFunction | undefined
   return (value) => {
-    passes ??= first.compile(schema)
+    passes ??= validatorOf(first, schema)
     if (passes(value)) return NO_FAULTS
     if (membersOf(value, LISTED_MEMBERS_MAX) > LISTED_MEMBERS_MAX) return faultsOf(passes.errors ?? [])
-    explain ??= every.compile(schema)
+    explain ??= validatorOf(every, schema)
     explain(value)
     return faultsOf(explain.errors ?? [])
   }
+}
+
+function validatorOf(ajv: Ajv2020, schema: TSchema): ValidateFunction {
+  const known = validators.get(ajv)!
+  const text = JSON.stringify(schema)
+  let validator = known.get(text)
+  if (validator === undefined) {
+    validator = ajv.compile(schema)
+    known.set(text, validator)
+  }
+  return validator
 }
 
 /** A closed union of strings: `enum` in the document, a union of literals in TypeScript. */

@@ -9,6 +9,7 @@ import type { Nature } from './api.ts'
 import { retentionRowsPerSweepMax, retentionSweepMs } from './limits.ts'
 import type { Logger } from './log.ts'
 import type { Reader } from './reader.ts'
+import type { Settings } from './settings.ts'
 
 export interface RetentionParts {
   readonly journal: Journal
@@ -17,8 +18,21 @@ export interface RetentionParts {
   readonly nature: Nature
   readonly log: Logger
   readonly modules: Readonly<Record<ActorKind, MachineModule>>
-  /** Age at which events and settled entities are forgotten. */
+}
+
+interface Ages {
+  /** Age at which events are forgotten. */
   readonly retentionMs: number
+  /** Age, counted from their end, at which entities are: their keys and their late events are promised so long. */
+  readonly entityRetentionMs: number
+}
+
+/** Undefined: the settings keep everything for ever. */
+export function retentionOf(settings: Settings, parts: RetentionParts): Retention | undefined {
+  const { retentionMs, idempotencyMs, lateEventsMs } = settings
+  if (retentionMs === undefined) return undefined
+  const entityRetentionMs = Math.max(retentionMs, idempotencyMs, lateEventsMs)
+  return new Retention({ ...parts, retentionMs, entityRetentionMs })
 }
 
 interface Place {
@@ -27,14 +41,14 @@ interface Place {
 }
 
 export class Retention {
-  private readonly parts: RetentionParts
+  private readonly parts: RetentionParts & Ages
   /** Where the next sweep goes on, by kind and index value. */
   private readonly places = new Map<string, Place>()
   private timer: unknown
   private sweeping: Promise<void> = Promise.resolve()
   private isStopped = false
 
-  constructor(parts: RetentionParts) {
+  constructor(parts: RetentionParts & Ages) {
     this.parts = parts
   }
 
@@ -55,11 +69,11 @@ export class Retention {
 
   /** One sweep over the events and over each kind that retires. */
   async sweep(): Promise<void> {
-    const { journal, nature, retentionMs, modules } = this.parts
+    const { journal, nature, retentionMs, entityRetentionMs, modules } = this.parts
     const beforeMs = nature.wallMs() - retentionMs
     let more = true
     while (more && this.mayGoOn()) more = (await journal.trim({ recordedBeforeMs: beforeMs })).more
-    const before = new Date(beforeMs).toISOString()
+    const before = new Date(nature.wallMs() - entityRetentionMs).toISOString()
     for (const module of Object.values(modules))
       for (const value of module.retirement?.values ?? [])
         if (this.mayGoOn()) await this.sweepIndex(module, module.retirement!, value, before)

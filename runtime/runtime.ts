@@ -28,7 +28,7 @@ import {
 } from './limits.ts'
 import type { Logger } from './log.ts'
 import { Reader } from './reader.ts'
-import { Retention } from './retention.ts'
+import { type Retention, retentionOf } from './retention.ts'
 import type { Settings } from './settings.ts'
 import { Stepper } from './stepper.ts'
 
@@ -79,12 +79,9 @@ class ActorRuntime implements Runtime {
     this.answers = new Answers(options.log)
     this.reader = new Reader(journal, this.actors, options.log)
     const deliver = (ref: ActorRef, mail: Mail): void => this.deliver(ref, mail)
-    const { retentionMs } = settings
     const { log, modules } = options
-    if (retentionMs !== undefined) {
-      const { nature, actors, reader } = this
-      this.retention = new Retention({ journal, actors, reader, nature, log, modules, retentionMs })
-    }
+    const { nature, actors, reader } = this
+    this.retention = retentionOf(settings, { journal, actors, reader, nature, log, modules })
     this.due = new Due({ nature: this.nature, journal, settings, deliver })
   }
 

@@ -295,6 +295,9 @@ export class LmdbJournal implements Journal {
       for (const batch of this.#log.redoAfter(this.applied.batch)) this.#applier.hold(batch)
       return
     }
+    // What an earlier process wrote and did not flush is on disk before the view is: a loss of power between the two
+    // would leave a view that is ahead of its log.
+    this.#log.flush()
     for (const batch of this.#log.redoAfter(this.applied.batch)) {
       this.#applier.add(batch)
       if (this.#applier.waitForRoom(() => {})) await this.#applier.reached(batch.batch)

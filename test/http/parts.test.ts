@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { isJsonType } from '../../http/body.ts'
+import { Exchange, type RouteEntry } from '../../http/exchange.ts'
 import { jsonBreaksAt } from '../../http/json-position.ts'
 import { doubledMember, membersOf, shapeOf } from '../../http/json-shape.ts'
 import { decodeListCursor, encodeListCursor } from '../../http/lists.ts'
@@ -8,9 +9,11 @@ import { QueryParser } from '../../http/query.ts'
 import { accepts } from '../../http/router.ts'
 import { slugOf } from '../../http/routes/projects.ts'
 import { parseTraceparent } from '../../http/traceparent.ts'
+import type { UwsResponse } from '../../http/uws.ts'
 import { closedObject, Type } from '../../machines/schema.ts'
 import { deriveId, projectIdOf, runRequestIdOf } from '../../runtime/identity.ts'
 import { ROLE_RIGHTS, rightsOf } from '../../runtime/rights.ts'
+import { JournalFailure, ViewBehind } from '../../storage/journal.ts'
 
 function parses(text: string): boolean {
   try {
@@ -196,5 +199,32 @@ t.test('roles are sets of rights; only admin hands out tokens', (t) => {
     t.equal(rights.includes('token.manage'), role === 'admin', role)
   }
   t.same(rightsOf(['nobody'], []).size, 0)
+  t.end()
+})
+
+t.test('what storage throws while a request is handled is an operating error, anything else a mistake', (t) => {
+  const statusOf = (error: Error): string => {
+    let written = ''
+    const response = {
+      writeStatus: (status: string) => {
+        written = status
+      },
+      writeHeader: () => {},
+      end: () => {},
+    }
+    const mistakes: unknown[] = []
+    const route = { path: '/x', method: 'GET' }
+    const entry = {
+      route,
+      answered: new Map(),
+      problems: new Map(),
+      onFault: (_: Exchange, is: unknown) => mistakes.push(is),
+    }
+    new Exchange(entry as unknown as RouteEntry, response as unknown as UwsResponse).fault(error)
+    return `${written.slice(0, 3)} ${mistakes.length}`
+  }
+  t.equal(statusOf(new ViewBehind('behind')), '503 0')
+  t.equal(statusOf(new JournalFailure('failed')), '503 0', 'the log failed while a list was waiting for the view')
+  t.equal(statusOf(new TypeError('a mistake')), '500 1')
   t.end()
 })

@@ -1,10 +1,10 @@
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { ACTOR_KINDS, type ActorKind, type MachineModule } from '../../machines/machine.ts'
 import type { Answer } from '../../runtime/api.ts'
 import { retentionSweepMs } from '../../runtime/limits.ts'
 import { silentLogger } from '../../runtime/log.ts'
 import { createRuntime } from '../../runtime/runtime.ts'
-import { defaultSettings } from '../../runtime/settings.ts'
+import { defaultSettings, type Settings } from '../../runtime/settings.ts'
 import { MemoryJournal } from '../storage/memory.ts'
 import { toyModule } from './toy.ts'
 import { TurnedNature } from './turned-nature.ts'
@@ -21,10 +21,10 @@ const modules = Object.fromEntries(ACTOR_KINDS.map((kind) => [kind, { ...mortal,
   MachineModule
 >
 
-t.test('what is older than retention is forgotten, and what is unsettled or younger is kept', async (t) => {
+function open(t: Test, rest: Partial<Settings>) {
   const nature = new TurnedNature()
   const journal = new MemoryJournal()
-  const settings = { ...defaultSettings, home: '/nowhere', retentionMs: 24 * HOUR_MS }
+  const settings = { ...defaultSettings, home: '/nowhere', ...rest }
   const runtime = createRuntime(journal, settings, { nature, log: silentLogger, modules, onFatal: t.fail })
   const say = (id: string, type: string): Answer | undefined => {
     let answer: Answer | undefined
@@ -35,6 +35,16 @@ t.test('what is older than retention is forgotten, and what is unsettled or youn
     return answer
   }
   const now = () => new Date(nature.wallMs()).toISOString()
+  const sweep = async (): Promise<void> => {
+    nature.advance(retentionSweepMs)
+    for (let i = 0; i < 20; i++) await null
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+  return { nature, journal, runtime, say, now, sweep }
+}
+
+t.test('what is older than retention is forgotten, and what is unsettled or younger is kept', async (t) => {
+  const { nature, journal, runtime, say, now, sweep } = open(t, { retentionMs: 24 * HOUR_MS })
   const settledEarly = now()
   say(settledEarly, 'create')
   say(settledEarly, 'stop')
@@ -47,11 +57,6 @@ t.test('what is older than retention is forgotten, and what is unsettled or youn
   say(settledLate, 'stop')
   const before = journal.oldestSequence
 
-  const sweep = async (): Promise<void> => {
-    nature.advance(retentionSweepMs)
-    for (let i = 0; i < 20; i++) await null
-    await new Promise((resolve) => setImmediate(resolve))
-  }
   await sweep()
   t.equal(journal.oldestSequence, before, 'nothing is old enough yet')
   t.ok(runtime.read({ kind: 'project', id: settledEarly }))
@@ -72,3 +77,24 @@ t.test('what is older than retention is forgotten, and what is unsettled or youn
   t.match(say(unsettled, 'bump'), { ok: true })
   await runtime.close()
 })
+
+t.test(
+  'what has ended is kept for as long as its key and its late events are promised, however short retention is',
+  async (t) => {
+    const promises = { retentionMs: HOUR_MS, idempotencyMs: 24 * HOUR_MS, lateEventsMs: 1 }
+    const { nature, journal, runtime, say, now, sweep } = open(t, promises)
+    const ended = now()
+    say(ended, 'create')
+    say(ended, 'stop')
+    nature.advance(2 * HOUR_MS)
+    await sweep()
+    await sweep()
+    t.equal(journal.oldestSequence, journal.lastSequence + 1, 'its events are gone')
+    t.ok(runtime.read({ kind: 'project', id: ended }), 'and it is not')
+    nature.advance(23 * HOUR_MS)
+    await sweep()
+    await sweep()
+    t.equal(runtime.read({ kind: 'project', id: ended }), undefined)
+    await runtime.close()
+  },
+)

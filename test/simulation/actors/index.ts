@@ -1,0 +1,11 @@
+/** Everybody who lives in a world. A new kind of actor is one file here, and one line below. */
+import type { MakeActors } from './actor.ts'
+import { emitters } from './emitter.ts'
+import { keepers } from './keeper.ts'
+import { liars } from './liar.ts'
+import { operators } from './operator.ts'
+import { readers } from './reader.ts'
+import { runners } from './runner.ts'
+import { watchers } from './watcher.ts'
+
+export const actors: readonly MakeActors[] = [runners, operators, keepers, emitters, readers, watchers, liars]

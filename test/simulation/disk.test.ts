@@ -1,0 +1,77 @@
+/** What a start must survive, phase by phase, on the simulated disk: the cases that seeds have found. */
+import t from 'tap'
+import type { Commit } from '../../storage/journal.ts'
+import { type LmdbJournal, openLmdbJournal } from '../../storage/lmdb-journal.ts'
+import { step } from '../storage/steps.ts'
+import { type Deed, type DiskWorld, type Phase, SimulatedDisk } from './disk/disk.ts'
+import { SimulatedNature } from './nature.ts'
+import { Random } from './random.ts'
+import { Timeline } from './timeline.ts'
+
+class HandDriven implements DiskWorld {
+  readonly timeline = new Timeline()
+  readonly disk = new SimulatedDisk(this)
+  /** What happens at the next of these phases. */
+  deeds: Partial<Record<Phase, Deed>> = {}
+  readonly clock = { offsetMs: 0 }
+  readonly random = new Random(1)
+
+  deedAt(phase: Phase): Deed {
+    const deed = this.deeds[phase] ?? 'go on'
+    delete this.deeds[phase]
+    return deed
+  }
+
+  viewWriteMs = () => 1
+  viewNewsMs = () => 1
+  /** Whatever was written when the process ended is there for the next one. */
+  chance = () => true
+  onFlushed = () => {}
+
+  /** Opens the journal as a process does; undefined when that process was struck down. */
+  async open(): Promise<LmdbJournal | undefined> {
+    const { disk, timeline, random, clock } = this
+    const opener = {
+      isAlive: true,
+      die: (by: 'kill' | 'power') => {
+        opener.isAlive = false
+        disk.abandon(by)
+      },
+    }
+    const nature = new SimulatedNature(timeline, random, clock, () => opener.isAlive)
+    const medium = disk.medium('/home', opener)
+    let journal: LmdbJournal | undefined
+    let failure: unknown
+    openLmdbJournal({ home: '/home', diskReserveBytes: 1, medium, nature, onFailure: () => {} }).then(
+      (opened) => {
+        journal = opened
+      },
+      (error: unknown) => {
+        failure = error
+      },
+    )
+    await timeline.run(() => timeline.nowMs > 0 && (journal !== undefined || failure !== undefined || !opener.isAlive))
+    if (failure !== undefined && opener.isAlive) throw failure
+    return opener.isAlive ? journal : undefined
+  }
+}
+
+const write = (journal: LmdbJournal, id: string): Commit | null => {
+  let commit: Commit | null = null
+  journal.append([step(id, 1)], (_, done) => {
+    commit = done
+  })
+  return commit
+}
+
+t.test('a batch that a killed process wrote and did not flush never leaves the view ahead of its log', async (t) => {
+  const world = new HandDriven()
+  const first = await world.open()
+  t.ok(write(first!, 'a'))
+  world.deeds = { 'log written': 'kill' }
+  t.equal(write(first!, 'b'), null)
+  world.deeds = { 'view flushed': 'power' }
+  t.equal(await world.open(), undefined, 'the power fails once the view holds what the log has not flushed')
+  const third = await world.open()
+  t.equal(third!.actor('run_request', 'a'), step('a', 1).record)
+})

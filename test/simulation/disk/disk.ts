@@ -1,0 +1,316 @@
+/**
+ * The simulated disk of one home: it outlives every process that opens it. Between any two of its phases the process
+ * may be killed, the power may fail, or the operation itself may fail; space may run out; a disk that lies about a
+ * flush may leave the last write torn.
+ */
+import {
+  type Copy,
+  type Environments,
+  HEAD_LAST,
+  type LogTables,
+  type Medium,
+  type ViewTables,
+} from '../../../storage/environments.ts'
+import { HomeRefused } from '../../../storage/home-refused.ts'
+import type { Timeline } from '../timeline.ts'
+import { type Change, SimulatedEnvironment } from './environment.ts'
+import type { AnyKey } from './rows.ts'
+
+const LOG_TABLES = ['events', 'redo', 'head'] as const
+const VIEW_TABLES = {
+  snapshots: 'snapshots',
+  entities: 'entities',
+  counts: 'counts',
+  eventIds: 'event_ids',
+  histories: 'histories',
+  timers: 'timers',
+  outbox: 'outbox',
+  reservations: 'idempotency',
+  marker: 'marker',
+} as const
+
+/** Where in an operation something may go wrong, in the order of the operation. */
+export type Phase =
+  | 'open'
+  | 'log begins'
+  | 'log written'
+  | 'log flushed'
+  | 'view begins'
+  | 'view written'
+  | 'view flushed'
+
+/**
+ * What goes wrong there. `kill`: the process ends, and what it has written stays with the operating system. `power`:
+ * what is not flushed is gone too. `fail`: the operation reports an error. `full`: it reports that there is no space.
+ */
+export type Deed = 'go on' | 'kill' | 'power' | 'fail' | 'full'
+
+/** Who has the disk open: a process, as far as the disk can tell. */
+export interface Opener {
+  readonly isAlive: boolean
+  /** The process is gone, and its computer with it if the power failed. */
+  die(by: 'kill' | 'power'): void
+}
+
+export interface DiskWorld {
+  readonly timeline: Timeline
+  /** Asked at each phase. */
+  deedAt(phase: Phase): Deed
+  /** How long a commit of the view takes until it is flushed, and from there until its process knows. Milliseconds. */
+  viewWriteMs(): number
+  viewNewsMs(): number
+  chance(probability: number): boolean
+  /** Rows of the log that a loss of power cannot take any more. */
+  onFlushed(changes: readonly Change[]): void
+}
+
+const PLENTY_BYTES = 1e12
+const GONE = 'the process is gone'
+
+/** A write of the view, waiting for its transaction. */
+interface Write {
+  readonly table: string
+  readonly key: AnyKey
+  readonly value: string | undefined
+}
+
+export class SimulatedDisk {
+  freeBytes = PLENTY_BYTES
+  private readonly world: DiskWorld
+  private log: SimulatedEnvironment
+  private view: SimulatedEnvironment
+  private opener: Opener | undefined
+  private wasOpened = false
+  /** Changes of the newest transaction of the log: what a disk that lies may have torn. */
+  private newest: readonly Change[] = []
+  /** Takes up what is put while a commit of the view is being told what to write. */
+  private queue: Write[] | undefined
+  readonly copies = new Map<string, { readonly log: SimulatedEnvironment; readonly view: SimulatedEnvironment }>()
+
+  constructor(world: DiskWorld) {
+    this.world = world
+    this.log = new SimulatedEnvironment(LOG_TABLES)
+    this.view = new SimulatedEnvironment(Object.values(VIEW_TABLES))
+  }
+
+  /** All space that there is, or as much as is said. */
+  fill(freeBytes = PLENTY_BYTES): void {
+    this.freeBytes = freeBytes
+  }
+
+  /** What a process that dies leaves behind. */
+  abandon(by: 'kill' | 'power'): void {
+    this.log.abandon(by)
+    this.view.abandon(by)
+    this.opener = undefined
+  }
+
+  /** The newest transaction of the log is there, and some of its rows are not what was written. */
+  tearNewest(pick: (changes: readonly Change[]) => readonly Change[]): boolean {
+    const rows = this.newest.filter(
+      ({ table, name, after }) => after !== undefined && this.log.rows(table).find(name) === after,
+    )
+    const torn = pick(rows)
+    for (const { table, name } of torn) this.log.tear(table, name)
+    return torn.length > 0
+  }
+
+  /** The bytes of one event are not what was written: a fault that shows only when somebody reads it. */
+  rot(sequence: number): void {
+    this.log.tear('events', `n${String(sequence).padStart(16, '0')}`)
+  }
+
+  /** Puts the copy of that name in the place of what is kept: as a restore does. */
+  restore(name: string): void {
+    const { log, view } = this.copies.get(name)!
+    this.log = log.copy()
+    this.view = view.copy()
+  }
+
+  /** Text of the log's head as the next process would find it. */
+  get head(): string | undefined {
+    return this.log.rows('head').find(`s${HEAD_LAST}`)?.value
+  }
+
+  /** The events as the next process would find them, from a sequence on. */
+  events(from: number): readonly { readonly sequence: number; readonly text: string }[] {
+    return this.log
+      .rows('events')
+      .range({ start: from })
+      .map(({ key, value }) => ({ sequence: key as number, text: value }))
+  }
+
+  medium(home: string, opener: Opener): Medium {
+    const disk = this
+    return {
+      home,
+      get isNew() {
+        return !disk.wasOpened
+      },
+      freeBytes: async () => disk.freeBytes,
+      lock: async () => {
+        if (disk.opener?.isAlive === true) throw new HomeRefused('locked', `${home} is in use`)
+        disk.opener = opener
+        return {
+          release: async () => {
+            if (disk.opener === opener) disk.opener = undefined
+          },
+        }
+      },
+      assertWhole: () => {},
+      open: async (check) => {
+        disk.wasOpened = true
+        const log = disk.openLog(opener)
+        check(log.head)
+        if (!disk.carryOut(disk.world.deedAt('open'), opener)) throw new Error(GONE)
+        return disk.open(opener, log)
+      },
+    }
+  }
+
+  private open(opener: Opener, log: LogTables): Environments {
+    return {
+      log,
+      view: this.openView(opener),
+      copyTo: (name) => this.copyTo(name),
+      close: async () => {},
+    }
+  }
+
+  private openLog(opener: Opener): LogTables {
+    const { log } = this
+    const put = (table: string) => (key: AnyKey, value: string | undefined) => log.write(table, key, value)
+    return {
+      env: {
+        transactionSync: (write) => this.writeLog(opener, write),
+        useReadTransaction: () => log.readTransaction(),
+        close: async () => {},
+      },
+      events: log.table<number>('events', put('events')),
+      redo: log.table<number>('redo', put('redo')),
+      head: log.table<string>('head', put('head')),
+    }
+  }
+
+  private openView(opener: Opener): ViewTables {
+    const { view } = this
+    const table = <K extends AnyKey>(name: string) =>
+      view.table<K>(name, (key, value) => this.queue!.push({ table: name, key, value }))
+    return {
+      env: {
+        commit: (write) => this.commitView(opener, write),
+        useReadTransaction: () => view.readTransaction(),
+        close: async () => {},
+      },
+      snapshots: table(VIEW_TABLES.snapshots),
+      entities: table(VIEW_TABLES.entities),
+      counts: table(VIEW_TABLES.counts),
+      eventIds: table(VIEW_TABLES.eventIds),
+      histories: table(VIEW_TABLES.histories),
+      timers: table(VIEW_TABLES.timers),
+      outbox: table(VIEW_TABLES.outbox),
+      reservations: table(VIEW_TABLES.reservations),
+      marker: table(VIEW_TABLES.marker),
+    }
+  }
+
+  private writeLog(opener: Opener, write: () => void): void {
+    const { log } = this
+    if (!opener.isAlive) throw new Error(GONE)
+    log.beginWrite()
+    try {
+      write()
+    } catch (error) {
+      log.abortWrite()
+      throw error
+    }
+    if (!this.isWritten(opener, log, 'log')) throw new Error(GONE)
+    this.newest = log.flush()
+    this.world.onFlushed(this.newest)
+    this.carryOut(this.world.deedAt('log flushed'), opener)
+  }
+
+  private commitView(opener: Opener, write: () => void): Promise<void> {
+    const queue: Write[] = []
+    this.queue = queue
+    try {
+      write()
+    } finally {
+      this.queue = undefined
+    }
+    return new Promise((resolve, reject) => {
+      this.world.timeline.in(this.world.viewWriteMs(), () => {
+        if (!opener.isAlive) return
+        try {
+          if (!this.writeView(opener, queue)) return
+        } catch (error) {
+          reject(error)
+          return
+        }
+        this.world.timeline.in(this.world.viewNewsMs(), () => {
+          if (opener.isAlive) resolve()
+        })
+      })
+    })
+  }
+
+  private writeView(opener: Opener, queue: readonly Write[]): boolean {
+    const { view } = this
+    view.beginWrite()
+    for (const { table, key, value } of queue) view.write(table, key, value)
+    if (!this.isWritten(opener, view, 'view')) return false
+    view.flush()
+    return this.carryOut(this.world.deedAt('view flushed'), opener)
+  }
+
+  /**
+   * The transaction's way to the disk, up to its flush. False: the process is gone. Throws what the operation throws. The
+   * next process may find what this one had written when it ended; this one does not see it any more.
+   */
+  private isWritten(opener: Opener, environment: SimulatedEnvironment, which: 'log' | 'view'): boolean {
+    const first = this.world.deedAt(`${which} begins`)
+    if (first !== 'go on') {
+      environment.abortWrite()
+      return this.carryOut(first, opener)
+    }
+    const second = this.world.deedAt(`${which} written`)
+    if (second === 'go on') {
+      environment.endWrite()
+      return true
+    }
+    environment.abortWrite(this.world.chance(0.5))
+    return this.carryOut(second, opener)
+  }
+
+  /** False: the process is gone. Throws what the operation throws. */
+  private carryOut(deed: Deed, opener: Opener): boolean {
+    if (deed === 'fail') throw new Error('EIO: i/o error')
+    if (deed === 'full') throw new Error('ENOSPC: no space left on device')
+    if (deed === 'go on') return true
+    opener.die(deed)
+    return false
+  }
+
+  private copyTo(name: string): Copy {
+    if (this.copies.has(name)) throw new HomeRefused('not_empty', `${name} is not empty`)
+    let view: SimulatedEnvironment | undefined
+    let log: SimulatedEnvironment | undefined
+    const later = () => this.world.timeline.pass(this.world.viewWriteMs())
+    return {
+      view: () => {
+        view = this.view.copy()
+        return later()
+      },
+      log: () => {
+        log = this.log.copy()
+        return later()
+      },
+      grownBytes: () => 0,
+      keep: () => {
+        this.copies.set(name, { log: log!, view: view! })
+        return 1
+      },
+      discard: () => {},
+    }
+  }
+}

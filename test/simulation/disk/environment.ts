@@ -1,0 +1,140 @@
+/**
+ * One simulated environment: tables, and which changes of them a loss of power would take back. LMDB's promises and
+ * no more: a transaction is there whole or not at all, and what was flushed stays.
+ */
+import type { ReadTransaction, Table } from '../../../storage/environments.ts'
+import { type AnyKey, nameOf, type Row, Rows, TORN, textOf } from './rows.ts'
+
+/** One row as a transaction leaves it. */
+export interface Change {
+  readonly table: string
+  readonly name: string
+  readonly before: Row | undefined
+  readonly after: Row | undefined
+}
+
+/** Rows as they were when a reader asked; copied only if they change while it reads. */
+interface Reader extends ReadTransaction {
+  kept: Map<string, Rows> | undefined
+}
+
+export class SimulatedEnvironment {
+  private readonly tables: Map<string, Rows>
+  /** Changes that are written and not flushed, oldest first. */
+  private unflushed: Change[] = []
+  private readonly readers = new Set<Reader>()
+  /** The transaction under way: its changes are in the tables, and can be taken back. */
+  private writing: Change[] | undefined
+  /** A transaction that failed on its way: the next process may find it. */
+  private left: Change[] | undefined
+
+  constructor(names: readonly string[], tables = new Map(names.map((name) => [name, new Rows()]))) {
+    this.tables = tables
+  }
+
+  /** A copy as a backup makes one: what is visible now, all of it on disk. */
+  copy(): SimulatedEnvironment {
+    const tables = new Map([...this.tables].map(([name, rows]) => [name, rows.copy()]))
+    return new SimulatedEnvironment([...tables.keys()], tables)
+  }
+
+  /** The visible rows of a table. */
+  rows(table: string): Rows {
+    return this.tables.get(table)!
+  }
+
+  /** The process is gone, and with it who read; with the power goes what was not flushed. */
+  abandon(by: 'kill' | 'power'): void {
+    this.readers.clear()
+    const { left } = this
+    this.left = undefined
+    if (by === 'power') {
+      this.takeBack(this.unflushed)
+      this.unflushed = []
+    } else if (left !== undefined) {
+      for (const { table, name, after } of left) this.rows(table).set(name, after)
+      this.unflushed.push(...left)
+    }
+  }
+
+  beginWrite(): void {
+    if (this.writing !== undefined) throw new Error('two transactions at once')
+    for (const reader of this.readers)
+      reader.kept ??= new Map([...this.tables].map(([name, rows]) => [name, rows.copy()]))
+    this.writing = []
+  }
+
+  write(table: string, key: AnyKey, value: string | undefined): void {
+    const name = nameOf(key)
+    const after = value === undefined ? undefined : { key, value }
+    const before = this.rows(table).set(name, after)
+    this.writing!.push({ table, name, before, after })
+  }
+
+  /** The transaction is written: visible to this process and the next, and on disk only with the next flush. */
+  endWrite(): void {
+    this.unflushed.push(...this.writing!)
+    this.writing = undefined
+  }
+
+  /** This process sees nothing of the transaction under way. `isLeft`: the next one will, unless the power fails first. */
+  abortWrite(isLeft = false): void {
+    this.takeBack(this.writing!)
+    if (isLeft) this.left = this.writing
+    this.writing = undefined
+  }
+
+  /** All that is written is on disk now. Returns what was not before. */
+  flush(): readonly Change[] {
+    const flushed = this.unflushed
+    this.unflushed = []
+    return flushed
+  }
+
+  /** The row's bytes are not what was written. */
+  tear(table: string, name: string): void {
+    const row = this.rows(table).find(name)
+    if (row !== undefined) this.rows(table).set(name, { key: row.key, value: TORN })
+  }
+
+  readTransaction(): ReadTransaction {
+    const reader: Reader = { kept: undefined, done: () => this.readers.delete(reader) }
+    this.readers.add(reader)
+    return reader
+  }
+
+  /** A table as storage uses it; `put` says what a write means here. */
+  table<K extends AnyKey>(name: string, put: (key: K, value: string | undefined) => void): Table<K> {
+    const rowsFor = (reading?: { readonly transaction?: ReadTransaction }): Rows =>
+      (reading?.transaction as Reader | undefined)?.kept?.get(name) ?? this.rows(name)
+    return {
+      get: (key, reading) => textOf(rowsFor(reading).find(nameOf(key))),
+      doesExist: (key, _value, reading) => rowsFor(reading).has(nameOf(key)),
+      getKeys: (range = {}) =>
+        rowsFor(range)
+          .range(range)
+          .map((row) => row.key as K),
+      getRange: (range = {}) =>
+        rowsFor(range)
+          .range(range)
+          .map((row) => ({ key: row.key as K, value: textOf(row)! })),
+      getKeysCount: (range = {}) => rowsFor(range).range(range).length,
+      useReadTransaction: () => this.readTransaction(),
+      put,
+      putSync: (key, value) => {
+        const last = this.rows(name).last()
+        if (last !== undefined && nameOf(last.key) >= nameOf(key)) return false
+        put(key, value)
+        return true
+      },
+      remove: (key) => put(key, undefined),
+    }
+  }
+
+  private takeBack(changes: readonly Change[]): void {
+    for (let i = changes.length - 1; i >= 0; i--) {
+      const { table, name, before } = changes[i]!
+      this.rows(table).set(name, before)
+    }
+  }
+}

@@ -1,0 +1,161 @@
+/** What goes wrong with the service, its disk, its clock and its network, and when: drawn from the seed. */
+import type { HomeRefused } from '../../storage/home-refused.ts'
+import type { Deed, DiskWorld, Phase } from './disk/disk.ts'
+import type { Change } from './disk/environment.ts'
+import { CLEAR, type Weather } from './network.ts'
+import type { Random } from './random.ts'
+import type { Timeline } from './timeline.ts'
+import type { World } from './world.ts'
+
+/** Lives of a service in one storm: the others would tell nothing new. */
+const CRASHES_MAX = 6
+const STORMY: Readonly<Weather> = { requestLost: 0.08, answerLost: 0.1, doubled: 0.1, wayMsMax: 3_000 }
+
+interface Trap {
+  /** Phases that still pass before it goes off. */
+  left: number
+  readonly deed: Deed
+}
+
+export class Fate implements DiskWorld {
+  readonly timeline: Timeline
+  /** Deeds done so far. */
+  deeds = 0
+  private readonly world: World
+  private readonly random: Random
+  private trap: Trap | undefined
+  private crashes = 0
+  private isActive = false
+  private isFull = false
+
+  constructor(world: World, random: Random) {
+    this.world = world
+    this.random = random
+    this.timeline = world.timeline
+  }
+
+  begin(): void {
+    this.isActive = true
+    this.setWeather()
+    this.troubleLater()
+  }
+
+  end(): void {
+    this.isActive = false
+    this.trap = undefined
+    this.world.network.weather = { ...CLEAR }
+    this.emptyDisk()
+  }
+
+  /** A service starts: it may be struck before it serves. */
+  onBoot(): void {
+    if (this.isActive && this.crashes < CRASHES_MAX && this.random.chance(0.2)) this.setTrap(this.random.int(0, 6))
+  }
+
+  /** Whether a home may be refused for this. */
+  excuses(refused: HomeRefused): boolean {
+    return refused.code === 'disk_reserve' && this.isFull
+  }
+
+  // -- the disk asks --------------------------------------------------------------------------------------------
+
+  deedAt(phase: Phase): Deed {
+    if (this.isFull && this.world.disk.freeBytes === 0 && phase.endsWith('begins')) return this.done('full', phase)
+    const { trap } = this
+    if (trap === undefined || trap.left-- > 0) return 'go on'
+    this.trap = undefined
+    return this.done(trap.deed, phase)
+  }
+
+  viewWriteMs(): number {
+    return this.random.skewed(0.2, this.isActive ? 400 : 10)
+  }
+
+  viewNewsMs(): number {
+    return this.random.skewed(0, this.isActive ? 50 : 1)
+  }
+
+  chance(probability: number): boolean {
+    return this.random.chance(probability)
+  }
+
+  onFlushed(changes: readonly Change[]): void {
+    this.world.flushed(changes)
+  }
+
+  // -- trouble --------------------------------------------------------------------------------------------------
+
+  private troubleLater(): void {
+    this.timeline.in(this.random.between(0, 2 * this.world.plan.troubleMs), () => {
+      if (!this.isActive) return
+      this.trouble()
+      this.troubleLater()
+    })
+  }
+
+  private trouble(): void {
+    const { world, random } = this
+    const kind = random.weighted({ trap: 6, crash: 2, restart: 1.5, weather: 2, clock: 1, full: 1, backup: 0.5 })
+    const isCrash = kind === 'trap' || kind === 'crash' || kind === 'restart' || kind === 'full'
+    if (isCrash && ++this.crashes > CRASHES_MAX) return
+    world.history.note('fate', () => `brings ${kind}`)
+    if (kind === 'trap') this.setTrap(Math.floor(random.skewed(0, 40)))
+    else if (kind === 'crash') world.process?.die(random.pick(['kill', 'power']))
+    else if (kind === 'restart') world.restart().catch((error: unknown) => this.timeline.fail(error))
+    else if (kind === 'weather') this.setWeather()
+    else if (kind === 'clock') this.setClock()
+    else if (kind === 'full') this.fillDisk()
+  }
+
+  private setTrap(left: number): void {
+    this.trap = {
+      left,
+      deed: this.random.weighted({ kill: 4, power: 4, fail: 1.5 } satisfies Partial<Record<Deed, number>>),
+    }
+  }
+
+  private done(deed: Deed, phase: Phase): Deed {
+    this.deeds++
+    this.world.history.note('fate', () => `${deed} at: ${phase}`)
+    return deed
+  }
+
+  private setWeather(): void {
+    const share = this.world.plan.badWeather * this.random.next()
+    const { requestLost, answerLost, doubled } = STORMY
+    this.world.network.weather = {
+      requestLost: requestLost * share,
+      answerLost: answerLost * share,
+      doubled: doubled * (0.2 + share),
+      wayMsMax: CLEAR.wayMsMax + STORMY.wayMsMax * share,
+    }
+  }
+
+  /** NTP, a person, a machine that slept: mostly a little, at times a lot, forwards or back. */
+  private setClock(): void {
+    const { random, world } = this
+    const byMs = random.pick([-1, 1]) * random.skewed(1, 20_000)
+    world.clock.offsetMs += byMs
+    world.history.note('fate', () => `sets the clock by ${byMs} ms`)
+  }
+
+  /** The disk fills up, at times faster than anybody looks; then somebody makes room. */
+  private fillDisk(): void {
+    if (this.isFull) return
+    this.isFull = true
+    this.world.disk.fill(this.random.chance(0.5) ? 0 : this.world.settings.diskReserveBytes / 2)
+    this.timeline.in(this.random.between(1_000, 12_000), () => {
+      if (this.isActive) this.emptyDisk()
+    })
+  }
+
+  private emptyDisk(): void {
+    if (!this.isFull) return
+    this.isFull = false
+    this.world.disk.fill()
+    // Opened under its reserve, a home stays read-only until it is opened again.
+    if (this.world.process?.journal?.refuses() === 'read_only') {
+      this.world.restart().catch((error: unknown) => this.timeline.fail(error))
+    }
+  }
+}

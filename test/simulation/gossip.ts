@@ -1,0 +1,11 @@
+/** What the clients of a world know of each other's doings: whom one may read, stop, or lie about. */
+import type { Work } from './actors/runner.ts'
+
+export class Gossip {
+  /** Ids of run requests that somebody heard of. */
+  readonly requests: string[] = []
+  /** What runners were handed. */
+  readonly works: Work[] = []
+  /** Tokens of runners by id, as they are now. */
+  readonly runnerTokens = new Map<string, string>()
+}

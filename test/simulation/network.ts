@@ -1,0 +1,213 @@
+/**
+ * Between the clients and the service: requests and answers take their time, overtake each other, come twice, and are
+ * lost; a client whose connection is cut knows nothing of what became of its request. Everything that the service says
+ * is heard by the checker at the moment in which it is said.
+ */
+import type { Process } from './process.ts'
+import type { Random } from './random.ts'
+import { rounded } from './timeline.ts'
+import type { Connection, SocketClient, SocketConnection, WireAnswer, WireRequest } from './wire.ts'
+import type { World } from './world.ts'
+
+export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
+
+export interface Call {
+  /** Whose call it is, for the history. */
+  readonly by: string
+  readonly token: string
+  readonly method: Method
+  readonly pattern: string
+  readonly params?: readonly string[]
+  readonly query?: string
+  readonly headers?: Readonly<Record<string, string>>
+  readonly body?: object
+}
+
+/** An answer as the service gave it. */
+export interface Said {
+  readonly call: Call
+  readonly status: number
+  readonly headers: Readonly<Record<string, string>>
+  readonly text: string
+  /** The process that said it, and when it was asked. */
+  readonly process: Process
+  readonly askedMs: number
+  /** Its body, parsed once. */
+  readonly body: any
+}
+
+/** What a client knows in the end. Status 0: nothing, and the request may have been carried out. */
+export interface Heard {
+  readonly status: number
+  readonly body: any
+  readonly headers: Readonly<Record<string, string>>
+}
+
+const NOTHING: Heard = { status: 0, body: undefined, headers: {} }
+/** Nobody listens: certainly nothing was carried out. */
+const REFUSED: Heard = { status: -1, body: undefined, headers: {} }
+
+/** How bad the network is. Probabilities a request. */
+export interface Weather {
+  requestLost: number
+  answerLost: number
+  doubled: number
+  /** Longest way of a message, milliseconds. */
+  wayMsMax: number
+}
+
+export const CLEAR: Readonly<Weather> = { requestLost: 0, answerLost: 0, doubled: 0, wayMsMax: 5 }
+
+/** A client gives up on a connection that is silent for so long. */
+const SILENCE_MS = 90_000
+
+class SaidAnswer implements Said {
+  readonly call: Call
+  readonly status: number
+  readonly headers: Readonly<Record<string, string>>
+  readonly text: string
+  readonly process: Process
+  readonly askedMs: number
+  private parsed: unknown
+  private isParsed = false
+
+  constructor(call: Call, answer: WireAnswer, process: Process, askedMs: number) {
+    this.call = call
+    this.status = answer.status
+    this.headers = answer.headers
+    this.text = answer.text
+    this.process = process
+    this.askedMs = askedMs
+  }
+
+  get body(): any {
+    if (!this.isParsed) this.parsed = this.text === '' ? undefined : JSON.parse(this.text)
+    this.isParsed = true
+    return this.parsed
+  }
+}
+
+/** A request that can be given up. */
+export interface Pending {
+  readonly heard: Promise<Heard>
+  abort(): void
+}
+
+export class Network {
+  weather: Weather = { ...CLEAR }
+  private readonly world: World
+  private readonly random: Random
+  /** Cut when the service's process is gone. */
+  private readonly open = new Set<() => void>()
+
+  constructor(world: World, random: Random) {
+    this.world = world
+    this.random = random
+  }
+
+  call(call: Call): Promise<Heard> {
+    return this.begin(call).heard
+  }
+
+  begin(call: Call): Pending {
+    const { random, weather, world } = this
+    const { timeline } = world
+    let abort = (): void => {}
+    const heard = new Promise<Heard>((resolve) => {
+      let isOver = false
+      let connection: Connection | undefined
+      const end = (what: Heard): void => {
+        if (isOver) return
+        isOver = true
+        this.open.delete(cut)
+        resolve(what)
+      }
+      const cut = (): void => {
+        this.open.delete(cut)
+        timeline.in(this.way(), () => end(NOTHING))
+      }
+      abort = () => {
+        connection?.abort()
+        end(NOTHING)
+      }
+      world.history.note(call.by, () => `asks ${describe(call)}`)
+      if (random.chance(weather.requestLost)) {
+        timeline.in(random.between(100, SILENCE_MS / 10), () => end(NOTHING))
+        return
+      }
+      const isAnswerLost = random.chance(weather.answerLost)
+      if (random.chance(weather.doubled)) timeline.in(this.way() * 4, () => this.deliver(call, () => {}))
+      timeline.in(this.way(), () => {
+        if (isOver) return
+        this.open.add(cut)
+        connection = this.deliver(call, (said) => {
+          if (isAnswerLost) cut()
+          else
+            timeline.in(this.way(), () => {
+              world.history.note(call.by, () => `hears ${said.status} ${said.text}`)
+              end(said)
+            })
+        })
+        if (connection === undefined) {
+          this.open.delete(cut)
+          timeline.in(this.way(), () => end(REFUSED))
+        }
+      })
+    })
+    return { heard, abort }
+  }
+
+  /** Opens a WebSocket on the service there is; undefined: nobody listens, or it was answered instead. */
+  connect(call: Call, client: SocketClient, answered: (said: Said) => void): SocketConnection | undefined {
+    const process = this.world.process
+    if (process?.isServing !== true) return undefined
+    const { wire } = process
+    const askedMs = this.world.timeline.nowMs
+    return wire.connect(requestOf(call), client, (answer) => {
+      const said = new SaidAnswer(call, answer, process, askedMs)
+      this.world.said(said)
+      answered(said)
+    })
+  }
+
+  /** Every connection ends: the process that held them is gone. */
+  cutAll(): void {
+    for (const cut of [...this.open]) cut()
+  }
+
+  /** How long a message is under way now. */
+  way(): number {
+    return rounded(this.random.skewed(0.05, this.weather.wayMsMax))
+  }
+
+  /** The request reaches the service. Undefined: nobody listens. */
+  private deliver(call: Call, answered: (said: Said) => void): Connection | undefined {
+    const process = this.world.process
+    if (process?.isServing !== true) return undefined
+    const askedMs = this.world.timeline.nowMs
+    return process.wire.request(requestOf(call), (answer) => {
+      // The dead say nothing: what their code still does in this turn reaches nobody.
+      if (!process.isAlive) return
+      const said = new SaidAnswer(call, answer, process, askedMs)
+      this.world.said(said)
+      answered(said)
+    })
+  }
+}
+
+function requestOf({ token, method, pattern, params = [], query = '', headers, body }: Call): WireRequest {
+  const text = body === undefined ? undefined : JSON.stringify(body)
+  const own: Record<string, string> = { authorization: `Bearer ${token}`, ...headers }
+  if (text !== undefined) {
+    own['content-type'] = 'application/json'
+    own['content-length'] = String(Buffer.byteLength(text))
+  }
+  return { method, pattern, params, query, headers: own, body: text }
+}
+
+function describe({ method, pattern, params = [], query, body, headers }: Call): string {
+  let i = 0
+  const path = pattern.replaceAll(/:\w+/g, () => params[i++] ?? '')
+  const rest = [headers === undefined ? '' : JSON.stringify(headers), body === undefined ? '' : JSON.stringify(body)]
+  return [method, query === undefined ? path : `${path}?${query}`, ...rest].filter((text) => text !== '').join(' ')
+}

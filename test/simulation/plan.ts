@@ -1,0 +1,51 @@
+/** What a seed makes of its world before anything happens: how long things take, how many there are, how bad it gets. */
+import { defaultSettings, type Settings } from '../../runtime/settings.ts'
+import type { Random } from './random.ts'
+
+export interface Plan {
+  readonly settings: Settings
+  /** How long things go wrong, virtual milliseconds. */
+  readonly stormMs: number
+  readonly projects: number
+  readonly runners: number
+  readonly watchers: number
+  readonly operators: number
+  /** Run requests that each operator asks for. */
+  readonly requests: number
+  /** Mean time between two things that go wrong with the service, its disk or its clock. */
+  readonly troubleMs: number
+  /** Share of the network's worst. */
+  readonly badWeather: number
+  readonly isRetaining: boolean
+}
+
+const HOUR_MS = 3_600_000
+
+export function planOf(random: Random): Plan {
+  const isRetaining = random.chance(0.35)
+  const leaseMs = random.pick([2_500, 6_000, 20_000, 60_000])
+  const settings: Settings = {
+    ...defaultSettings,
+    home: '/simulated',
+    logLevel: 'silent',
+    offerMs: random.pick([1_000, 5_000, 30_000]),
+    leaseMs,
+    graceMs: random.pick([2_000, 10_000, 60_000]),
+    presenceMs: random.pick([8_000, 30_000, 180_000]),
+    lateEventsMs: random.pick([3_000, 600_000]),
+    idempotencyMs: random.pick([4_000, 30_000, 24 * HOUR_MS]),
+    ...(isRetaining ? { retentionMs: random.int(15, 60) * 1_000 } : {}),
+  }
+  return {
+    settings,
+    stormMs: random.int(15, isRetaining ? 200 : 120) * 1_000,
+    projects: random.int(1, 3),
+    runners: random.int(1, 4),
+    watchers: random.int(1, 3),
+    operators: random.int(1, 2),
+    requests: random.int(3, 12),
+    troubleMs: random.pick([3_000, 8_000, 20_000, 60_000]),
+    badWeather: random.pick([0, 0, 0.3, 1]),
+    isRetaining,
+  }
+}

@@ -1,0 +1,112 @@
+/**
+ * The one order in which everything happens: callbacks at virtual times, one after the other, each with all the
+ * promises that it settled run out before the next. Time passes only from one to the next.
+ */
+
+export interface Happening {
+  readonly atMs: number
+  cancelled: boolean
+}
+
+interface Entry extends Happening {
+  readonly order: number
+  readonly happen: () => void
+}
+
+/** Virtual milliseconds to the microsecond, so that sums of them stay exact enough to print. */
+export function rounded(ms: number): number {
+  return Math.round(ms * 1000) / 1000
+}
+
+export class Timeline {
+  nowMs = 0
+  /** Callbacks run so far. */
+  steps = 0
+  private readonly heap: Entry[] = []
+  private made = 0
+  private failure: { readonly error: unknown } | undefined
+
+  /** Calls back at that time, or now at the earliest; those of one time in the order in which they were asked for. */
+  at(atMs: number, happen: () => void): Happening {
+    const entry = { atMs: Math.max(rounded(atMs), this.nowMs), order: this.made++, happen, cancelled: false }
+    this.push(entry)
+    return entry
+  }
+
+  in(ms: number, happen: () => void): Happening {
+    return this.at(this.nowMs + ms, happen)
+  }
+
+  /** Resolves after so many milliseconds. */
+  pass(ms: number): Promise<void> {
+    return new Promise((resolve) => this.in(ms, resolve))
+  }
+
+  /** Ends the run: what was found wrong is thrown by `run`, also when it was found inside the service. */
+  fail(error: unknown): void {
+    this.failure ??= { error }
+  }
+
+  /** Runs until `isOver`, or until nothing is left to happen. Rejects with what was given to `fail`, or thrown by a callback. */
+  run(isOver: () => boolean): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const next = (): void => {
+        if (this.failure !== undefined) {
+          reject(this.failure.error)
+          return
+        }
+        let entry = this.pop()
+        while (entry?.cancelled === true) entry = this.pop()
+        if (entry === undefined || isOver()) {
+          if (entry !== undefined) this.push(entry)
+          resolve()
+          return
+        }
+        this.nowMs = entry.atMs
+        this.steps++
+        try {
+          entry.happen()
+        } catch (error) {
+          this.fail(error)
+        }
+        // A turn of the real event loop runs out every promise, in the same order each time.
+        setImmediate(next)
+      }
+      setImmediate(next)
+    })
+  }
+
+  private push(entry: Entry): void {
+    const { heap } = this
+    let at = heap.length
+    while (at > 0) {
+      const above = (at - 1) >> 1
+      if (!isBefore(entry, heap[above]!)) break
+      heap[at] = heap[above]!
+      at = above
+    }
+    heap[at] = entry
+  }
+
+  private pop(): Entry | undefined {
+    const { heap } = this
+    const first = heap[0]
+    const last = heap.pop()
+    if (first === undefined || heap.length === 0) return first
+    let at = 0
+    for (;;) {
+      let below = 2 * at + 1
+      if (below >= heap.length) break
+      if (below + 1 < heap.length && isBefore(heap[below + 1]!, heap[below]!)) below++
+      if (!isBefore(heap[below]!, last!)) break
+      heap[at] = heap[below]!
+      at = below
+    }
+    heap[at] = last!
+    return first
+  }
+}
+
+function isBefore(a: Entry, b: Entry): boolean {
+  return a.atMs < b.atMs || (a.atMs === b.atMs && a.order < b.order)
+}

@@ -1,0 +1,290 @@
+/**
+ * One world: a seed, a timeline, a service that dies and comes back, clients that do as they like, trouble, and a checker
+ * that hears and sees everything. A world goes through three times: it is set up in peace; then comes the storm; then
+ * calm, in which everything that was promised must come true.
+ */
+import type { CommittedStep } from '../../runtime/api.ts'
+import type { Settings } from '../../runtime/settings.ts'
+import { HomeRefused } from '../../storage/home-refused.ts'
+import type { Commit } from '../../storage/journal.ts'
+import type { Actor } from './actors/actor.ts'
+import { actors } from './actors/index.ts'
+import type { Watcher } from './actors/watcher.ts'
+import { SimulatedDisk } from './disk/disk.ts'
+import { Fate } from './fate.ts'
+import { Gossip } from './gossip.ts'
+import { History } from './history.ts'
+import { invariants } from './invariants/index.ts'
+import type { Invariant } from './invariants/invariant.ts'
+import { Mirror } from './model/mirror.ts'
+import { Requests } from './model/requests.ts'
+import type { WallClock } from './nature.ts'
+import { Network, type Said } from './network.ts'
+import { type Plan, planOf } from './plan.ts'
+import { Process } from './process.ts'
+import { Random } from './random.ts'
+import { type SetUp, setUp } from './set-up.ts'
+import { Timeline } from './timeline.ts'
+import { Violation } from './violation.ts'
+
+export type Phase = 'set up' | 'storm' | 'calm' | 'over'
+
+export interface Outcome {
+  readonly seed: number
+  readonly violation: Error | undefined
+  readonly virtualMs: number
+  readonly steps: number
+  readonly events: number
+  readonly processes: number
+  readonly history: History
+}
+
+/** The simulated computer's clock begins here. */
+const BEGINNING_MS = Date.UTC(2026, 0, 1)
+/** What is not in order after so long a calm never will be. */
+const CALM_MS_MAX = 1_800_000
+const SET_UP_MS_MAX = 600_000
+const CALM_LOOK_MS = 500
+
+export class World {
+  readonly seed: number
+  readonly random: Random
+  readonly timeline = new Timeline()
+  readonly clock: WallClock = { offsetMs: BEGINNING_MS }
+  readonly history: History
+  readonly plan: Plan
+  readonly settings: Settings
+  readonly fate: Fate
+  readonly disk: SimulatedDisk
+  readonly network: Network
+  readonly mirror: Mirror
+  readonly requests = new Requests()
+  readonly gossip = new Gossip()
+  readonly watchers: Watcher[] = []
+  phase: Phase = 'set up'
+  process: Process | undefined
+  /** What was made before the storm. */
+  made!: SetUp
+  adminToken = ''
+  private readonly invariants: readonly Invariant[]
+  private actors: readonly Actor[] = []
+  private processes = 0
+
+  constructor(seed: number, keepsHistory: boolean) {
+    this.seed = seed
+    this.random = new Random(seed)
+    this.history = new History(this.timeline, keepsHistory)
+    this.plan = planOf(this.random.fork())
+    this.settings = this.plan.settings
+    this.network = new Network(this, this.random.fork())
+    this.mirror = new Mirror(() => this.timeline.nowMs)
+    this.fate = new Fate(this, this.random.fork())
+    this.disk = new SimulatedDisk(this.fate)
+    this.invariants = invariants.map((make) => make(this))
+  }
+
+  async run(): Promise<Outcome> {
+    let violation: Error | undefined
+    try {
+      await this.live()
+    } catch (error) {
+      violation = error as Error
+      this.history.note('checker', () => `finds ${(error as Error).stack}`)
+    }
+    this.phase = 'over'
+    return {
+      seed: this.seed,
+      violation,
+      virtualMs: this.timeline.nowMs,
+      steps: this.timeline.steps,
+      events: this.mirror.lastSequence,
+      processes: this.processes,
+      history: this.history,
+    }
+  }
+
+  get isStormy(): boolean {
+    return this.phase === 'storm'
+  }
+
+  get isOver(): boolean {
+    return this.phase === 'over'
+  }
+
+  /** The service wrote its first token. */
+  keepAdminToken(token: string): void {
+    this.adminToken = token
+  }
+
+  /** A promise is broken. */
+  violated(invariant: string, detail: string): void {
+    this.timeline.fail(new Violation(invariant, detail))
+  }
+
+  // -- what the checker sees ------------------------------------------------------------------------------------
+
+  /** The disk has flushed rows of the log. */
+  flushed(changes: Parameters<Mirror['take']>[0]): void {
+    this.guarded(() => {
+      for (const event of this.mirror.take(changes)) {
+        this.history.note('log', () => `${event.sequence} ${event.text}`)
+        for (const invariant of this.invariants) invariant.before?.(event)
+        const request = this.requests.take(event)
+        for (const invariant of this.invariants) invariant.event?.(event, request)
+      }
+    })
+  }
+
+  said(said: Said): void {
+    this.history.note(said.process.toString(), () => `answers ${said.call.by} ${said.status}`)
+    this.guarded(() => {
+      for (const invariant of this.invariants) invariant.said?.(said)
+    })
+  }
+
+  committed(process: Process, steps: readonly CommittedStep[], commit: Commit): void {
+    this.guarded(() => {
+      for (const invariant of this.invariants) invariant.committed?.(steps, commit, process)
+    })
+  }
+
+  private guarded(look: () => void): void {
+    try {
+      look()
+    } catch (error) {
+      this.timeline.fail(error)
+    }
+  }
+
+  // -- the service's lives --------------------------------------------------------------------------------------
+
+  boot(): void {
+    if (this.process?.isAlive === true || this.isOver) return
+    const process = new Process(this, ++this.processes)
+    this.process = process
+    const deeds = this.fate.deeds
+    this.history.note(process.toString(), () => 'starts')
+    this.fate.onBoot()
+    process.start().then(
+      () => {
+        if (process.isServing) this.serves(process)
+      },
+      (error: unknown) => this.didNotStart(process, error, deeds),
+    )
+  }
+
+  onDeath(process: Process, by: 'kill' | 'power'): void {
+    this.history.note(process.toString(), () => `ends by ${by}`)
+    this.bootLater()
+  }
+
+  /** Stops the service gracefully, and starts it again. */
+  async restart(): Promise<void> {
+    const { process } = this
+    if (process?.isServing !== true) return
+    this.history.note(process.toString(), () => 'is asked to stop')
+    await process.stop()
+    this.history.note(process.toString(), () => 'has stopped')
+    if (this.process === process) this.bootLater()
+  }
+
+  private bootLater(): void {
+    this.timeline.in(this.random.skewed(20, 4_000), () => this.boot())
+  }
+
+  private serves(process: Process): void {
+    this.history.note(process.toString(), () => `serves; its log ends at ${process.journal!.lastSequence}`)
+    process.runtime.onCommit((steps, _events, commit) => this.committed(process, steps, commit))
+    this.guarded(() => {
+      for (const invariant of this.invariants) invariant.serves?.(process)
+    })
+  }
+
+  private didNotStart(process: Process, error: unknown, deedsBefore: number): void {
+    this.history.note(process.toString(), () => `does not start: ${(error as Error).stack}`)
+    const isExcused = this.fate.deeds > deedsBefore || (error instanceof HomeRefused && this.fate.excuses(error))
+    if (!isExcused) {
+      this.violated('it starts', (error as Error).stack ?? String(error))
+      return
+    }
+    process.die('kill')
+  }
+
+  // -- the three times ------------------------------------------------------------------------------------------
+
+  private async live(): Promise<void> {
+    const { timeline } = this
+    this.boot()
+    let isSetUp = false
+    setUp(this).then(
+      (made) => {
+        this.made = made
+        isSetUp = true
+      },
+      (error: unknown) => timeline.fail(error),
+    )
+    await timeline.run(() => isSetUp || timeline.nowMs > SET_UP_MS_MAX)
+    if (!isSetUp) throw new Violation('it can be set up', 'it was not, in ten minutes of peace')
+    this.phase = 'storm'
+    this.actors = actors.flatMap((make) => make(this))
+    for (const actor of this.actors) this.lives(actor)
+    this.fate.begin()
+    const stormEndMs = timeline.nowMs + this.plan.stormMs
+    await timeline.run(() => timeline.nowMs >= stormEndMs)
+    this.calmDown()
+    await this.becomesOrderly()
+    await this.lastLook()
+  }
+
+  private lives(actor: Actor): void {
+    actor.live().catch((error: unknown) => this.timeline.fail(error))
+  }
+
+  private calmDown(): void {
+    this.history.note('world', () => 'calms down')
+    this.phase = 'calm'
+    this.fate.end()
+    for (const actor of this.actors) actor.calm?.()
+    this.boot()
+  }
+
+  /** Runs until nothing that was promised is still owed. */
+  private async becomesOrderly(): Promise<void> {
+    const { timeline } = this
+    const untilMs = timeline.nowMs + CALM_MS_MAX
+    for (;;) {
+      const nextMs = timeline.nowMs + CALM_LOOK_MS
+      await timeline.run(() => timeline.nowMs >= nextMs)
+      const owed = this.owed()
+      if (owed === undefined) return
+      if (timeline.nowMs > untilMs) throw owed
+    }
+  }
+
+  private owed(): Violation | undefined {
+    if (this.process?.isServing !== true) return new Violation('it comes back', 'the service is not there in the calm')
+    for (const invariant of this.invariants) {
+      const owed = invariant.owed?.()
+      if (owed !== undefined) return new Violation(invariant.name, owed)
+    }
+    return undefined
+  }
+
+  private async lastLook(): Promise<void> {
+    let isOver = false
+    const look = async (): Promise<void> => {
+      for (const invariant of this.invariants) await invariant.finally?.(this.process!)
+    }
+    look().then(
+      () => {
+        isOver = true
+      },
+      (error: unknown) => this.timeline.fail(error),
+    )
+    await this.timeline.run(() => isOver)
+  }
+}
+
+export function runWorld(seed: number, keepsHistory = false): Promise<Outcome> {
+  return new World(seed, keepsHistory).run()
+}
