@@ -1,8 +1,11 @@
 /** The one list of statecharts, by the kind of actor. */
 
+import { discoveryModule } from './discovery.ts'
 import { engineCapabilityModule } from './engine-capability.ts'
 import { engineRunModule } from './engine-run.ts'
 import { formationBriefModule } from './formation-brief.ts'
+import { hypothesisModule } from './hypothesis.ts'
+import { intentRecordModule } from './intent-record.ts'
 import type { ActorKind, MachineModule } from './machine.ts'
 import { pacingModule } from './pacing.ts'
 import { projectModule } from './project.ts'
@@ -16,6 +19,9 @@ export const modules: Readonly<Record<ActorKind, MachineModule>> = {
   runner: runnerModule,
   run_request: runRequestModule,
   engine_run: engineRunModule,
+  intent_record: intentRecordModule,
+  hypothesis: hypothesisModule,
+  discovery: discoveryModule,
   formation_brief: formationBriefModule,
   engine_capability: engineCapabilityModule,
   token: tokenModule,

@@ -1,19 +1,9 @@
-/**
- * Ids that derive from what they name: a name that must be unique (a project's key, an idempotency key) is an
- * actor whose id derives from it, so that two creates of one name meet in one mailbox and only one can win.
- */
+/** Ids and keys of what the service makes, derived from the names that must be unique and from what was asked for. */
 import { hash } from 'node:crypto'
 import { canonical } from '../machines/canonical.ts'
+import { deriveId } from '../machines/derived-id.ts'
 
-/** Prefixes of the service's ids. */
-export type IdPrefix = 'proj' | 'runreq' | 'run' | 'brief' | 'tok' | 'obs' | 'cap' | 'wi'
-
-const HEX_DIGITS = 24
-
-/** `<prefix>_` + first 24 hex digits of SHA-256 over the parts, joined by NUL (which no part may contain). */
-export function deriveId(prefix: IdPrefix, ...parts: readonly string[]): string {
-  return `${prefix}_${hash('sha256', parts.join('\0'), 'hex').slice(0, HEX_DIGITS)}`
-}
+export { deriveId, type IdPrefix } from '../machines/derived-id.ts'
 
 export function projectIdOf(key: string): string {
   return deriveId('proj', 'project', key)

@@ -4,6 +4,7 @@
  *
  * An evidence id begins with the id of its record, so that either one leads to the record without a look-up.
  */
+import { clipped } from '../clipped.ts'
 import type { By } from '../machine.ts'
 import { exactlyWith, type Static, stringEnum, Type } from '../schema.ts'
 import { CLOSED, name, REFERENCE_LENGTH_MAX, serviceId, strings, text, time } from './fields.ts'
@@ -109,7 +110,7 @@ export function observeMessage(
     project,
     observation: {
       ...observation,
-      ...(notes === undefined ? {} : { notes: notes.slice(0, NOTES_KEPT_CHARS) }),
+      ...(notes === undefined ? {} : { notes: clipped(notes, NOTES_KEPT_CHARS) }),
       ...(supporting_artifacts === undefined
         ? {}
         : { supporting_artifacts: supporting_artifacts.slice(0, ARTIFACTS_KEPT) }),

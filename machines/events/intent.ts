@@ -1,5 +1,8 @@
 /** What the service states of the meaning it keeps: intent records, hypotheses, discoveries and drift. */
-import { count, openObject, stringEnum, Type } from '../schema.ts'
+import { DRIFT_SEVERITIES, DRIFT_STATUSES } from '../documents/drift.ts'
+import { HYPOTHESIS_STATES } from '../documents/hypothesis.ts'
+import { INTENT_STATES } from '../documents/intent-record.ts'
+import { anyObject, count, openObject, stringEnum, Type, timestamp } from '../schema.ts'
 import { serviceEvent } from './event-type.ts'
 
 const text = Type.Optional(Type.String())
@@ -7,19 +10,40 @@ const changed = Type.Optional(Type.Array(Type.String(), { description: 'names of
 
 const record = openObject({
   intent_record_id: Type.String(),
-  state: stringEnum(['hypothesized', 'proposed', 'accepted', 'active', 'deprecated', 'contradicted', 'superseded']),
+  state: stringEnum(INTENT_STATES),
   version: Type.Optional(count()),
+  key: text,
   slug: text,
   title: text,
+  hypothesis_id: text,
   superseded_by: text,
   relationship: text,
+  to: Type.Optional(Type.String({ description: 'the other record of the relationship' })),
+  notes: text,
   reason: text,
   changed,
+  values: Type.Optional(anyObject('what the record says from then on: all of it, or the members that changed')),
+})
+
+const driftStatus = stringEnum(DRIFT_STATUSES)
+
+const drift = openObject({
+  intent_record_id: Type.String(),
+  state: stringEnum(INTENT_STATES),
+  version: Type.Optional(count()),
+  key: text,
+  drift_status: Type.Optional(driftStatus),
+  previous_drift_status: Type.Optional(driftStatus),
+  severity: Type.Optional(stringEnum(DRIFT_SEVERITIES)),
+  since: Type.Optional(timestamp()),
+  cause: text,
+  observation_id: text,
 })
 
 const hypothesis = openObject({
   hypothesis_id: Type.String(),
-  state: stringEnum(['open', 'accepted', 'rejected']),
+  key: text,
+  state: stringEnum(HYPOTHESIS_STATES),
   discovery_id: text,
   intent_record_id: text,
   reason: text,
@@ -34,17 +58,37 @@ export const intentEvents = {
   intent_record_contradicted: serviceEvent('own', 'an intent record was found not to be so', record),
   intent_record_superseded: serviceEvent('own', 'another record took the place of an intent record', record),
   intent_record_related: serviceEvent('own', 'a relationship between two intent records was recorded', record),
+  intent_record_unrelated: serviceEvent('own', 'a relationship between two intent records was taken back', record),
+  intent_record_drift_changed: serviceEvent('own', 'what was observed of an intent record says another word', drift),
   hypothesis_opened: serviceEvent('own', 'a discovery led to a hypothesis', hypothesis),
   hypothesis_accepted: serviceEvent('own', 'a person accepted a hypothesis', hypothesis),
+  hypothesis_seen_again: serviceEvent('own', 'another discovery led to the same hypothesis', hypothesis),
+  hypothesis_relinked: serviceEvent(
+    'own',
+    'its record got another slug, since the first was given meanwhile',
+    hypothesis,
+  ),
   hypothesis_rejected: serviceEvent('own', 'a person rejected a hypothesis', hypothesis),
   discovery_recorded: serviceEvent(
     'own',
     'a read-only inspection of a repository was recorded',
-    openObject({ discovery_id: Type.String(), hypothesis_ids: Type.Optional(Type.Array(Type.String())) }),
+    openObject({
+      discovery_id: Type.String(),
+      hypothesis_ids: Type.Optional(Type.Array(Type.String())),
+      observations: Type.Optional(count('how many')),
+      revision: text,
+    }),
   ),
   drift_classified: serviceEvent(
     'own',
     'a person said what a drift is',
-    openObject({ intent_record_id: Type.String(), classification: Type.String(), reason: text }),
+    openObject({
+      intent_record_id: Type.String(),
+      key: text,
+      classification: Type.String(),
+      drift_status: Type.Optional(driftStatus),
+      reason: text,
+      review_at: Type.Optional(timestamp()),
+    }),
   ),
 }

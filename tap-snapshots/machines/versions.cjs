@@ -5,6 +5,10 @@
  * Make sure to inspect the output below.  Do not ignore changes!
  */
 'use strict'
+exports[`dist/test/machines/versions.test.js > TAP > a machine whose structure changes has a new version > discovery 1`] = `
+discovery version 1: 78e5447e40e29114
+`
+
 exports[`dist/test/machines/versions.test.js > TAP > a machine whose structure changes has a new version > engine_capability 1`] = `
 engine_capability version 1: 4e2315e4eaba7591
 `
@@ -15,6 +19,14 @@ engine_run version 2: 0949d360463ac66b
 
 exports[`dist/test/machines/versions.test.js > TAP > a machine whose structure changes has a new version > formation_brief 1`] = `
 formation_brief version 1: 0ca936fc9c77f7ab
+`
+
+exports[`dist/test/machines/versions.test.js > TAP > a machine whose structure changes has a new version > hypothesis 1`] = `
+hypothesis version 1: 1212073db329c101
+`
+
+exports[`dist/test/machines/versions.test.js > TAP > a machine whose structure changes has a new version > intent_record 1`] = `
+intent_record version 1: 84162a0f76e0d326
 `
 
 exports[`dist/test/machines/versions.test.js > TAP > a machine whose structure changes has a new version > pacing 1`] = `

@@ -1,7 +1,11 @@
 import t from 'tap'
+import * as discovery from '../../machines/documents/discovery.ts'
+import * as drift from '../../machines/documents/drift.ts'
 import * as engineRun from '../../machines/documents/engine-run.ts'
 import * as executionRequest from '../../machines/documents/execution-request.ts'
 import * as formationBrief from '../../machines/documents/formation-brief.ts'
+import * as hypothesis from '../../machines/documents/hypothesis.ts'
+import * as intentRecord from '../../machines/documents/intent-record.ts'
 import * as observation from '../../machines/documents/observation.ts'
 import * as project from '../../machines/documents/project.ts'
 import * as runRequest from '../../machines/documents/run-request.ts'
@@ -9,11 +13,27 @@ import * as runner from '../../machines/documents/runner.ts'
 import * as token from '../../machines/documents/token.ts'
 import { compile, type TSchema } from '../../machines/schema.ts'
 
-const files = { engineRun, executionRequest, formationBrief, observation, project, runRequest, runner, token }
+const files = {
+  discovery,
+  drift,
+  engineRun,
+  executionRequest,
+  formationBrief,
+  hypothesis,
+  intentRecord,
+  observation,
+  project,
+  runRequest,
+  runner,
+  token,
+}
 
 /** Every schema that the files export, by its name. */
 const schemas = Object.values(files).flatMap((file) =>
-  Object.entries(file).filter(([, value]) => typeof value === 'object' && !Array.isArray(value)),
+  Object.entries(file).filter(
+    // Members that several documents share are no schema by themselves.
+    ([name, value]) => typeof value === 'object' && !Array.isArray(value) && !name.endsWith('Fields'),
+  ),
 ) as unknown as readonly (readonly [string, TSchema & { additionalProperties?: boolean }])[]
 
 /** Calls back for every subschema of type string or array, with its path. */

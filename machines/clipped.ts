@@ -1,0 +1,10 @@
+/**
+ * The beginning of a text, at most so many UTF-16 units, never ending in half of a surrogate pair: half a character
+ * is no text that an event could carry.
+ */
+export function clipped(text: string, charsMax: number): string {
+  if (text.length <= charsMax) return text
+  const last = text.charCodeAt(charsMax - 1)
+  const isHighHalf = last >= 0xd800 && last <= 0xdbff
+  return text.slice(0, isHighHalf ? charsMax - 1 : charsMax)
+}

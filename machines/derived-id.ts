@@ -1,0 +1,25 @@
+/**
+ * Ids that derive from what they name: a name that must be unique is an actor whose id derives from it, so that two
+ * creates of one name meet in one mailbox and only one can win.
+ */
+import { hash } from 'node:crypto'
+
+/** Prefixes of the service's ids. */
+export type IdPrefix = 'proj' | 'runreq' | 'run' | 'brief' | 'tok' | 'obs' | 'cap' | 'wi' | 'ir' | 'hyp' | 'disc'
+
+const HEX_DIGITS = 24
+
+/** `<prefix>_` + first 24 hex digits of SHA-256 over the parts, joined by NUL (which no part may contain). */
+export function deriveId(prefix: IdPrefix, ...parts: readonly string[]): string {
+  return `${prefix}_${hash('sha256', parts.join('\0'), 'hex').slice(0, HEX_DIGITS)}`
+}
+
+/** A slug is given once in a project. */
+export function recordIdOfSlug(projectId: string, slug: string): string {
+  return deriveId('ir', 'intent_record', projectId, slug)
+}
+
+/** A hypothesis is one, whichever discoveries draw it. */
+export function hypothesisIdOf(projectId: string, key: string): string {
+  return deriveId('hyp', 'hypothesis', projectId, key)
+}

@@ -1,0 +1,112 @@
+/**
+ * The discovery: one read-only inspection of a repository, with what it saw and the hypotheses that it draws from
+ * that. All of its text may be the repository's: it is stored and served as data, labelled, and nothing follows it.
+ */
+import { anyObject, type Static, stringEnum, Type } from '../schema.ts'
+import { by, CLOSED, name, REFERENCE_LENGTH_MAX, reference, serviceId, TEXT_LENGTH_MAX, time } from './fields.ts'
+import { hypothesisFields, untrusted } from './hypothesis.ts'
+
+/** Most observations, and hypotheses, of one discovery: with the bound on a body, its record stays below a megabyte. */
+const OBSERVATIONS_MAX = 256
+const HYPOTHESES_MAX = 64
+const FILES_MAX = 64
+const SYMBOLS_MAX = 64
+
+const OBSERVATION_TYPES = ['structural', 'behavioural', 'historical', 'textual', 'evidence'] as const
+
+const observationFields = {
+  ref: name('Names it in this discovery.'),
+  observation_type: Type.Optional(stringEnum(OBSERVATION_TYPES, { description: 'What kind of signal.' })),
+  files: Type.Optional(
+    Type.Array(reference('A path in the repository.'), { maxItems: FILES_MAX, description: 'Files that show it.' }),
+  ),
+  symbols: Type.Optional(
+    Type.Array(Type.String({ minLength: 1, maxLength: 512 }), {
+      maxItems: SYMBOLS_MAX,
+      description: 'Symbols that show it.',
+    }),
+  ),
+  summary: Type.String({ minLength: 1, maxLength: TEXT_LENGTH_MAX, description: 'What was seen.' }),
+  raw_data: Type.Optional(anyObject('What a tool said of it, as it said it.')),
+}
+
+const sourceFields = {
+  tool: Type.Optional(name('What inspected, such as an agent or a scanner.')),
+  tool_version: Type.Optional(name('Its version.')),
+  trace_id: Type.Optional(name('Trace of the inspection.')),
+}
+
+const repositoryFields = {
+  path: Type.Optional(reference('The repository, as the inspector knows it.')),
+  revision: Type.Optional(
+    Type.String({ minLength: 1, maxLength: REFERENCE_LENGTH_MAX, description: 'The revision that was inspected.' }),
+  ),
+  branch: Type.Optional(reference('The branch.')),
+}
+
+const hypothesis = Type.Object(hypothesisFields, CLOSED)
+
+export const discoveryCreateBody = Type.Object(
+  {
+    source: Type.Optional(Type.Object(sourceFields, { ...CLOSED, description: 'Who inspected.' })),
+    repository: Type.Optional(Type.Object(repositoryFields, { ...CLOSED, description: 'What was inspected.' })),
+    observations: Type.Array(Type.Object(observationFields, CLOSED), {
+      minItems: 1,
+      maxItems: OBSERVATIONS_MAX,
+      description: 'What was seen. Their refs differ.',
+    }),
+    hypotheses: Type.Optional(
+      Type.Array(hypothesis, {
+        maxItems: HYPOTHESES_MAX,
+        description: 'What is drawn from it. Their keys differ; each is based on observations of this discovery.',
+      }),
+    ),
+  },
+  { ...CLOSED, title: 'DiscoveryCreate' },
+)
+export type DiscoveryCreate = Static<typeof discoveryCreateBody>
+export type HypothesisDrawn = Static<typeof hypothesis>
+
+export const DISCOVERY_SCHEMA_VERSION = 'intendant.discovery.v1'
+
+export const discoveryDocument = Type.Object(
+  {
+    id: serviceId('disc', 'The discovery.'),
+    schema_version: Type.String({ description: 'Version of this document’s shape.' }),
+    project: Type.String({ description: 'Key of its project.' }),
+    project_id: Type.String({ description: 'Id of its project.' }),
+    untrusted,
+    source: Type.Optional(Type.Object(sourceFields, { description: 'Who inspected.' })),
+    repository: Type.Optional(Type.Object(repositoryFields, { description: 'What was inspected.' })),
+    observations: Type.Array(Type.Object(observationFields), { description: 'What was seen.' }),
+    hypotheses: Type.Array(
+      Type.Object({
+        hypothesis_id: serviceId('hyp', 'The hypothesis.'),
+        ...hypothesisFields,
+        key: Type.String({ description: 'Names it in the project.' }),
+      }),
+      { description: 'What was drawn from it, in the words of this discovery.' },
+    ),
+    created_by: Type.Optional(by),
+    created_at: time('When it was recorded.'),
+  },
+  { title: 'Discovery' },
+)
+export type Discovery = Static<typeof discoveryDocument>
+
+/** In lists: counts instead of the observations, which may be long. */
+export const discoverySummaryDocument = Type.Object(
+  {
+    id: serviceId('disc', 'The discovery.'),
+    project: Type.String({ description: 'Key of its project.' }),
+    untrusted,
+    source: Type.Optional(Type.Object(sourceFields, { description: 'Who inspected.' })),
+    repository: Type.Optional(Type.Object(repositoryFields, { description: 'What was inspected.' })),
+    observation_count: Type.Integer({ description: 'How many observations it has.' }),
+    hypothesis_ids: Type.Array(serviceId('hyp', 'A hypothesis.'), { description: 'What was drawn from it.' }),
+    created_by: Type.Optional(by),
+    created_at: time('When it was recorded.'),
+  },
+  { title: 'DiscoverySummary' },
+)
+export type DiscoverySummary = Static<typeof discoverySummaryDocument>

@@ -1,0 +1,170 @@
+/**
+ * Drift: whether the code still is what an accepted record says, in one word, with what was seen behind the word
+ * and what to do about it. A person says what a drift is: real, an allowed exception, or an obsolete intent.
+ */
+import { type Static, stringEnum, Type } from '../schema.ts'
+import { by, CLOSED, serviceId, TEXT_LENGTH_MAX, time } from './fields.ts'
+import { INTENT_STATES } from './intent-record.ts'
+import { EVIDENCE_RESULTS, evidenceId } from './observation.ts'
+
+/** First match, in this order: also the order of the list. */
+export const DRIFT_STATUSES = ['contradicted', 'drifted', 'threatened', 'stale', 'unobserved', 'holding'] as const
+export type DriftStatus = (typeof DRIFT_STATUSES)[number]
+
+export const DRIFT_SEVERITIES = ['high', 'medium', 'low'] as const
+export type DriftSeverity = (typeof DRIFT_SEVERITIES)[number]
+
+const DRIFT_ACTIONS = ['repair', 'ask', 'update_record', 'inspect', 'none'] as const
+export type DriftAction = (typeof DRIFT_ACTIONS)[number]
+
+export const CLASSIFICATIONS = ['real', 'allowed_exception', 'obsolete_intent'] as const
+export type ClassificationWord = (typeof CLASSIFICATIONS)[number]
+
+/** Newest observation older than this: nobody has looked for long enough. Milliseconds: 30 days. */
+export const STALE_AFTER_MS = 30 * 86_400_000
+
+export const classifyBody = Type.Object(
+  {
+    classification: stringEnum([...CLASSIFICATIONS, 'none'], {
+      description:
+        '`real`: the code is wrong; `allowed_exception`: it may differ until `review_at`; `obsolete_intent`: the record is out of date; `none` takes a classification back.',
+    }),
+    reason: Type.Optional(
+      Type.String({ minLength: 1, maxLength: TEXT_LENGTH_MAX, description: 'Why. Required for an exception.' }),
+    ),
+    review_at: Type.Optional(time('When to look again. Required for an exception, and only with it.')),
+  },
+  {
+    ...CLOSED,
+    title: 'DriftClassify',
+    allOf: [
+      {
+        if: { properties: { classification: { enum: ['allowed_exception'] } }, required: ['classification'] },
+        // biome-ignore lint/suspicious/noThenProperty: the keyword's name in JSON Schema
+        then: { required: ['reason', 'review_at'], description: 'required with classification allowed_exception' },
+        else: {
+          properties: { review_at: { not: {}, description: 'allowed only with classification allowed_exception' } },
+        },
+      },
+    ],
+  },
+)
+export type ClassifyBody = Static<typeof classifyBody>
+
+const observation = Type.Object(
+  {
+    id: serviceId('obs', 'The observation.'),
+    result: stringEnum(EVIDENCE_RESULTS, { description: 'What was seen.' }),
+    observed_by: Type.String({ description: 'Who or what saw it.' }),
+    source_type: Type.String({ description: 'How it was seen.' }),
+    observed_at: Type.String({ description: 'When it was seen.' }),
+    notes: Type.Optional(Type.String({ description: 'The beginning of its notes.' })),
+    supporting_artifacts: Type.Optional(Type.Array(Type.String(), { description: 'The first of its artifacts.' })),
+    trace_id: Type.Optional(Type.String({ description: 'Trace that shows it.' })),
+    waiver: Type.Optional(
+      Type.Object(
+        { waived_by: Type.String(), reason: Type.String(), review_at: Type.String() },
+        { description: 'Who waived it, why, and when to look again.' },
+      ),
+    ),
+    engine_run_id: Type.String({ description: 'The engine run that reported it.' }),
+    run_request_id: Type.String({ description: 'The run request of that run.' }),
+  },
+  { title: 'DriftObservation', description: 'An observation in short; the engine run holds the whole.' },
+)
+export type DriftObservation = Static<typeof observation>
+
+const REASON_CODES = [
+  'contradiction_observed',
+  'conflicting_record',
+  'evidence_failed',
+  'classified_real',
+  'threat_observed',
+  'not_observed_since',
+  'version_not_observed',
+  'waiver_ended',
+  'never_observed',
+  'evidence_unobserved',
+  'evidence_passed',
+  'evidence_waived',
+] as const
+export type DriftReasonCode = (typeof REASON_CODES)[number]
+
+const because = Type.Object(
+  {
+    code: stringEnum(REASON_CODES, { description: 'What speaks for the status, in a word.' }),
+    detail: Type.String({ description: 'The same in a sentence.' }),
+    evidence_id: Type.Optional(evidenceId('The evidence that it is about.')),
+    intent_record_id: Type.Optional(serviceId('ir', 'The other record.')),
+    observation: Type.Optional(observation),
+  },
+  { title: 'DriftReason' },
+)
+export type DriftReason = Static<typeof because>
+
+const classification = Type.Object(
+  {
+    classification: stringEnum(CLASSIFICATIONS, { description: 'What a person says that the drift is.' }),
+    reason: Type.Optional(Type.String({ description: 'Why.' })),
+    review_at: Type.Optional(Type.String({ description: 'When to look again.' })),
+    by: Type.Optional(by),
+    at: time('When it was said.'),
+  },
+  { title: 'DriftClassification' },
+)
+
+const record = Type.Object(
+  {
+    id: serviceId('ir', 'The record.'),
+    key: Type.String({ description: '`<project>.intent.<slug>`.' }),
+    title: Type.String({ description: 'What people call it.' }),
+    state: stringEnum(INTENT_STATES, { description: 'Where the record stands.' }),
+    version: Type.Integer({ description: 'Its version.' }),
+  },
+  { description: 'The record that it is the drift of.' },
+)
+
+export const driftDocument = Type.Object(
+  {
+    project: Type.String({ description: 'Key of the project.' }),
+    intent_record: record,
+    status: stringEnum(DRIFT_STATUSES, { description: 'The first of these words that holds.' }),
+    since: time('Since when.'),
+    severity: Type.Optional(
+      stringEnum(DRIFT_SEVERITIES, { description: '`high` when required evidence failed; absent while it holds.' }),
+    ),
+    action: stringEnum(DRIFT_ACTIONS, { description: 'What to do about it.' }),
+    because: Type.Array(because, { description: 'What speaks for the status.' }),
+    classification: Type.Optional(classification),
+    repair_brief_id: Type.Optional(serviceId('brief', 'The brief that was drafted to repair it.')),
+    observations: Type.Integer({ description: 'Observations of this record so far.' }),
+    last_observed_at: Type.Optional(Type.String({ description: 'When it was last observed.' })),
+    stale_at: Type.Optional(Type.String({ description: 'When it becomes stale unless it is observed again.' })),
+  },
+  { title: 'Drift' },
+)
+export type Drift = Static<typeof driftDocument>
+
+const CHANGE_KINDS = ['status', 'classified', 'classification_ended', 'repair_drafted'] as const
+
+export const driftChangeDocument = Type.Object(
+  {
+    at: time('When the service took note of it.'),
+    kind: stringEnum(CHANGE_KINDS, { description: 'What changed.' }),
+    status: stringEnum(DRIFT_STATUSES, { description: 'The status from then on.' }),
+    previous_status: Type.Optional(stringEnum(DRIFT_STATUSES, { description: 'The status before, where it changed.' })),
+    since: Type.Optional(time('Since when the status holds, where it changed.')),
+    cause: Type.Optional(
+      Type.String({
+        description: 'What changed it: `observation`, `classification`, `time`, `version`, `conflict`, `state`.',
+      }),
+    ),
+    observation_id: Type.Optional(serviceId('obs', 'The observation that changed it.')),
+    classification: Type.Optional(stringEnum(CLASSIFICATIONS, { description: 'What was said, or ended.' })),
+    reason: Type.Optional(Type.String({ description: 'Why.' })),
+    formation_brief_id: Type.Optional(serviceId('brief', 'The brief that was drafted.')),
+    by: Type.Optional(by),
+  },
+  { title: 'DriftChange' },
+)
+export type DriftChange = Static<typeof driftChangeDocument>

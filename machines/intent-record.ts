@@ -1,0 +1,313 @@
+/**
+ * The intent record: what a project means to keep, from a guess to what guides runs, and what was observed of it. Its
+ * id derives from project and slug, so that a slug is given once; a terminal state is never left; and a link between
+ * two records is decided in one step of one of them, which tells the other by message.
+ */
+import { assign, emit } from 'xstate'
+import { creationRefusal, creationRepeat } from './creation.ts'
+import { type IntentState, RELATIONSHIPS_MAX } from './documents/intent-record.ts'
+import { isKnown } from './drift-state.ts'
+import { PROBLEMS } from './drift-status.ts'
+import * as changes from './intent-record-changes.ts'
+import type { IntentRecordBody, IntentRecordContext, IntentRecordMessage, Of } from './intent-record-context.ts'
+import * as facts from './intent-record-facts.ts'
+import { relationshipOf, told } from './intent-record-told.ts'
+import { document, envelope, terms } from './intent-record-view.ts'
+import type { MachineModule, Refusal, SnapshotOf } from './machine.ts'
+
+type Context = IntentRecordContext
+
+const machineSetup = told.extend({
+  guards: {
+    isGuess: ({ event }) => (event as Of<'create'>).state === 'hypothesized',
+    mayUpdate: ({ context, event }) => whyNotUpdate(context, event as Of<'update'>) === undefined,
+    mayRewrite: ({ context, event }) =>
+      (event as Of<'update'>).may_rewrite && whyNotUpdate(context, event as Of<'update'>) === undefined,
+    isOther: ({ context, event }) => (event as Of<'supersede'>).replacement !== context.id,
+    mayRelate: ({ context, event }) =>
+      (event as Of<'relate'>).to !== context.id && context.relationships.length < RELATIONSHIPS_MAX,
+    isRelated: ({ context, event }) => relationshipOf(context, event as Of<'unrelate'>) !== undefined,
+    ofItsProject: ({ context, event }) => (event as Of<'observe'>).project === context.project,
+    mayClassify: ({ context, event }) => whyNotClassify(context, event as Of<'classify'>) === undefined,
+  },
+  actions: {
+    create: assign(({ event }) => changes.created(event as Of<'create'>)),
+    update: assign(({ context, event }) => changes.updated(context, event as Of<'update'>)),
+    move: assign(({ event }) => changes.moved(event)),
+    supersede: assign(({ event }) => changes.superseded(event as Of<'supersede'>)),
+    takePlace: assign(({ context, event }) => ({
+      supersedes: [...context.supersedes, (event as Of<'take_place'>).of],
+    })),
+    relate: assign(({ context, event }) => changes.related(context, event as Of<'relate'>)),
+    unrelate: assign(({ context, event }) => changes.unrelated(context, event as Of<'unrelate'>)),
+    hearPeer: assign(({ context, event }) => changes.peerHeard(context, event as Of<'peer_conflict'>)),
+    observe: assign(({ context, event }) => changes.observed(context, event as Of<'observe'>)),
+    classify: assign(({ context, event }) => changes.classified(context, event as Of<'classify'>)),
+    noteRepair: assign(({ context, event }) => changes.repairDrafted(context, event as Of<'repair_drafted'>)),
+    restateDrift: assign(({ context, event }) => changes.driftRestated(context, event)),
+    retire: assign(({ context }) => changes.retired(context)),
+    /** Nothing changes, but the step counts: without it XState hands back the same snapshot. */
+    touch: assign(() => UNCHANGED),
+
+    emitCreated: emit(({ context }, { state }: { state: IntentState }) => facts.created(context, state)),
+    emitMoved: emit(({ context }, { state }: { state: facts.Reached }) => facts.moved(context, state)),
+    /** Stands before the change that it tells of. */
+    emitUpdated: emit(({ context, event }, { state }: { state: IntentState }) =>
+      facts.updated(context, event as Of<'update'>, state),
+    ),
+    emitRelated: emit(({ context, event }, { state }: { state: IntentState }) =>
+      facts.related(context, event as Of<'relate'>, state),
+    ),
+    /** Stands before the relationship is gone. */
+    emitUnrelated: emit(({ context, event }, { state }: { state: IntentState }) =>
+      facts.unrelated(context, relationshipOf(context, event as Of<'unrelate'>)!, state),
+    ),
+    emitTookPlace: emit(({ context, event }, { state }: { state: IntentState }) =>
+      facts.tookPlace(context, (event as Of<'take_place'>).of, state),
+    ),
+    emitClassified: emit(({ context, event }) => facts.classified(context, event as Of<'classify'>)),
+  },
+})
+
+const UNCHANGED = {}
+
+function whyNotUpdate(context: Context, message: Of<'update'>): Refusal | undefined {
+  const { if_version } = message
+  if (if_version !== undefined && if_version !== context.version) {
+    return { code: 'precondition_failed', detail: `its version is ${context.version}, not ${if_version}` }
+  }
+  const unknown = changes.unknownEvidence(context, message)
+  if (unknown.length === 0) return undefined
+  return { code: 'invalid_body', detail: `the record has no evidence ${unknown[0]}, or it is named twice` }
+}
+
+function whyNotClassify({ drift }: Context, { classification }: Of<'classify'>): Refusal | undefined {
+  if (classification === 'none' && drift.classification === undefined) {
+    return { code: 'illegal_move', detail: 'nobody has classified its drift' }
+  }
+  if (classification === 'allowed_exception' && !PROBLEMS.has(drift.status!)) {
+    return { code: 'illegal_move', detail: `nothing has drifted that could be allowed: it is ${drift.status}` }
+  }
+  return undefined
+}
+
+const inState = (state: IntentState) => ({ state })
+
+/** Behind what may change the drift of a record that guides runs. */
+function driftOf(state: IntentState) {
+  if (!isGuiding(state)) return []
+  return ['restateDrift', state === 'accepted' ? 'emitDriftAccepted' : 'emitDriftActive'] as const
+}
+
+/** What a record takes in every state: observations speak of the past, and other records of themselves. */
+function inEveryState(state: IntentState) {
+  const drift = driftOf(state)
+  return {
+    make: { actions: ['touch', 'sayTaken'] },
+    take_place: { actions: ['takePlace', { type: 'emitTookPlace', params: inState(state) }] },
+    observe: { guard: 'ofItsProject', actions: ['observe', ...drift] },
+    peer_conflict: { actions: ['hearPeer', ...drift, 'answerPeer'] },
+  } as const
+}
+
+/** What a record takes until it is deprecated, contradicted or superseded. */
+function open(state: IntentState) {
+  const guiding = isGuiding(state)
+  const drift = driftOf(state)
+  return {
+    ...inEveryState(state),
+    update: {
+      guard: guiding ? 'mayRewrite' : 'mayUpdate',
+      actions: [{ type: 'emitUpdated', params: inState(state) }, 'update', ...drift],
+    },
+    relate: {
+      guard: 'mayRelate',
+      actions: ['relate', { type: 'emitRelated', params: inState(state) }, ...drift, 'declareConflict'],
+    },
+    unrelate: {
+      guard: 'isRelated',
+      actions: [{ type: 'emitUnrelated', params: inState(state) }, 'withdrawConflict', 'unrelate', ...drift],
+    },
+  } as const
+}
+
+/** What only a record that guides runs takes: there is no other drift. */
+function guidingOnly(state: IntentState) {
+  return {
+    classify: { guard: 'mayClassify', actions: ['classify', 'emitClassified', ...driftOf(state)] },
+    repair_drafted: { actions: 'noteRepair' },
+  } as const
+}
+
+/** Moves to the states in which a record guides nothing any more. */
+function endings(state: IntentState) {
+  const leave = isGuiding(state) ? (['retire', 'tellPeers'] as const) : ([] as const)
+  return {
+    contradict: { target: 'contradicted', actions: ['move', ...leave, emitMoved('contradicted')] },
+    supersede: {
+      guard: 'isOther',
+      target: 'superseded',
+      actions: ['supersede', ...leave, emitMoved('superseded'), 'tellReplacement'],
+    },
+  } as const
+}
+
+const leaveForDeprecated = {
+  target: 'deprecated',
+  actions: ['move', 'retire', 'tellPeers', emitMoved('deprecated')],
+} as const
+
+const accept = {
+  target: 'accepted',
+  actions: ['move', emitMoved('accepted'), ...driftOf('accepted'), 'tellPeers'],
+} as const
+
+function emitMoved<const S extends facts.Reached>(state: S) {
+  return { type: 'emitMoved', params: { state } } as const
+}
+
+export function isGuiding(state: string): boolean {
+  return state === 'accepted' || state === 'active'
+}
+
+export const intentRecordMachine = machineSetup.createMachine({
+  id: 'intent_record',
+  initial: 'absent',
+  context: {} as Context,
+  states: {
+    absent: {
+      on: {
+        create: [
+          {
+            guard: 'isGuess',
+            target: 'hypothesized',
+            actions: ['create', { type: 'emitCreated', params: inState('hypothesized') }],
+          },
+          { target: 'proposed', actions: ['create', { type: 'emitCreated', params: inState('proposed') }] },
+        ],
+        make: {
+          target: 'accepted',
+          actions: [
+            'create',
+            { type: 'emitCreated', params: inState('accepted') },
+            emitMoved('accepted'),
+            ...driftOf('accepted'),
+          ],
+        },
+      },
+    },
+    hypothesized: { on: { ...open('hypothesized'), accept, ...endings('hypothesized') } },
+    proposed: { on: { ...open('proposed'), accept, ...endings('proposed') } },
+    accepted: {
+      on: {
+        ...open('accepted'),
+        ...guidingOnly('accepted'),
+        activate: { target: 'active', actions: ['move', emitMoved('active')] },
+        deprecate: leaveForDeprecated,
+        ...endings('accepted'),
+      },
+    },
+    active: {
+      on: { ...open('active'), ...guidingOnly('active'), deprecate: leaveForDeprecated, ...endings('active') },
+    },
+    deprecated: { on: { ...inEveryState('deprecated'), ...endings('deprecated') } },
+    contradicted: { on: inEveryState('contradicted') },
+    superseded: { on: inEveryState('superseded') },
+  },
+})
+
+const REACHED: Readonly<Record<string, IntentState>> = {
+  accept: 'accepted',
+  activate: 'active',
+  deprecate: 'deprecated',
+  contradict: 'contradicted',
+}
+
+/** Said again: nothing would change. */
+function repeats({ value, context }: SnapshotOf<Context>, message: IntentRecordMessage): string | undefined {
+  if (value === 'absent') return undefined
+  switch (message.type) {
+    case 'create':
+      return creationRepeat(context.internal.creation, message)
+    case 'make':
+      return message.hypothesis_id === context.hypothesis_id ? 'replay' : undefined
+    case 'update':
+      return changes.unknownEvidence(context, message).length === 0 && changes.changedBy(context, message).length === 0
+        ? 'unchanged'
+        : undefined
+    case 'supersede':
+      return value === 'superseded' && message.replacement === context.superseded_by ? 'already_superseded' : undefined
+    case 'take_place':
+      return context.supersedes.includes(message.of) ? 'already_taken' : undefined
+    case 'observe':
+      return isKnown(context.drift, message.observation) ? 'already_recorded' : undefined
+    case 'relate': {
+      const { relation, to, notes } = message
+      const isSame = (one: Context['relationships'][number]) =>
+        one.type === relation && one.to === to && one.notes === notes
+      return context.relationships.some(isSame) ? 'already_related' : undefined
+    }
+    case 'classify': {
+      const { classification, reason, review_at } = context.drift.classification ?? {}
+      const isSame =
+        message.classification === classification && message.reason === reason && message.review_at === review_at
+      return isSame ? 'unchanged' : undefined
+    }
+    case 'repair_drafted':
+      return context.drift.repair_brief_id === message.formation_brief_id ? 'already_recorded' : undefined
+    default:
+      return REACHED[message.type] === value ? `already_${value}` : undefined
+  }
+}
+
+function refusal({ value, context }: SnapshotOf<Context>, message: IntentRecordMessage): Refusal | undefined {
+  if (value === 'absent') return undefined
+  switch (message.type) {
+    case 'create':
+      return creationRefusal(context.internal.creation, message, { what: 'intent record', isIdFromKey: false })
+    case 'update': {
+      const isOpen = ['hypothesized', 'proposed', 'accepted', 'active'].includes(value)
+      if (!isOpen) return undefined
+      const needsRight = isGuiding(value) && !message.may_rewrite
+      return needsRight
+        ? { code: 'forbidden', detail: `the record is ${value}: changing it needs the right intent.accept too` }
+        : whyNotUpdate(context, message)
+    }
+    case 'classify':
+      return isGuiding(value) ? whyNotClassify(context, message) : undefined
+    case 'supersede':
+      return message.replacement === context.id
+        ? { code: 'invalid_body', detail: 'a record cannot take its own place' }
+        : undefined
+    case 'relate':
+      return whyNotRelate(context, message)
+    case 'unrelate':
+      return relationshipOf(context, message) === undefined
+        ? { code: 'not_found', detail: `the record has no relationship ${message.relationship_id}` }
+        : undefined
+    default:
+      return undefined
+  }
+}
+
+function whyNotRelate({ id, relationships }: Context, { to }: Of<'relate'>): Refusal | undefined {
+  if (to === id) return { code: 'invalid_body', detail: 'a record has no relationship with itself' }
+  if (relationships.length < RELATIONSHIPS_MAX) return undefined
+  return { code: 'illegal_move', detail: `a record states at most ${RELATIONSHIPS_MAX} relationships` }
+}
+
+export const intentRecordModule: MachineModule<Context, IntentRecordBody> = {
+  kind: 'intent_record',
+  version: 1,
+  machine: intentRecordMachine,
+  migrations: {},
+  internal: ['make', 'take_place', 'peer_conflict', 'observe', 'repair_drafted'],
+  repeats,
+  refusal,
+  envelope,
+  terms,
+  deadlineStates: [],
+  deadlines: () => [],
+  testimony: facts.testimony,
+  document,
+}
