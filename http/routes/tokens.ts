@@ -121,10 +121,12 @@ function mayGrant(
   return false
 }
 
-/** A confined manager of tokens sees those that reach no further than it does. */
+/** A confined manager of tokens sees those that reach no further than it does; who reaches nothing is its maker's. */
 function isVisible(principal: Principal, { context }: SnapshotOf<any>): boolean {
   if (principal.projects === '*') return true
-  return context.projects !== '*' && (context.projects as readonly string[]).every((key) => maySee(principal, key))
+  const projects = context.projects as '*' | readonly string[]
+  if (projects.length === 0) return context.created_by?.id === principal.id
+  return projects !== '*' && projects.every((key) => maySee(principal, key))
 }
 
 function listRoute(service: ServiceContext): Route {

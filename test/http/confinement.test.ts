@@ -99,3 +99,24 @@ t.test('a key that another asker used tells nothing of what it made', async (t) 
   })
   t.equal(theirs.body.project, 'theirs', 'the key of a request is scoped to its project')
 })
+
+t.test("a token that reaches no project is its maker's to see and to revoke", async (t) => {
+  const s = await startTestService(t)
+  await s.project('mine')
+  await s.project('theirs')
+  const mine = { token: await s.token('mine', { roles: ['admin'], projects: ['mine'] }) }
+  const theirs = { token: await s.token('theirs', { roles: ['admin'], projects: ['theirs'] }) }
+  const made = await s.expect(
+    201,
+    'POST',
+    '/api/tokens',
+    { name: 'secret plan', roles: ['viewer'], projects: [] },
+    mine,
+  )
+  const names = async (as: { token: string }) =>
+    (await s.expect(200, 'GET', '/api/tokens', undefined, as)).body.items.map(({ name }: any) => name)
+  t.ok((await names(mine)).includes('secret plan'))
+  t.notOk((await names(theirs)).includes('secret plan'))
+  await s.expect(404, 'DELETE', `/api/tokens/${made.body.id}`, undefined, theirs)
+  await s.expect(204, 'DELETE', `/api/tokens/${made.body.id}`, undefined, mine)
+})
