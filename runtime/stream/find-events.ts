@@ -10,6 +10,12 @@ import type { Filter } from './filter.ts'
 /** Rows read for one answer, matching or not: a page is short rather than slow (some 50 ms). */
 const rowsReadMax = 20_000
 
+/**
+ * The longest search for one page: while others keep the turns long, a page is short rather than late. Look-ups by id
+ * have no page to cut short.
+ */
+export const pageMsMax = 1_000
+
 /** Rows read in one turn: about 1 ms. */
 const rowsPerTurnMax = 500
 const charsPerTurnMax = 1024 * 1024
@@ -93,6 +99,7 @@ export async function findEvents(
   const found = (next: number | undefined): EventsFound =>
     next === undefined ? { texts: chosen.texts, lastSequence } : { texts: chosen.texts, next, lastSequence }
   let from = query.from
+  const endMs = nature.monotonicMs() + pageMsMax
   for (let rows = 0; rows < rowsReadMax; ) {
     const page = sequences === undefined ? scanned(log, query, from) : indexed(log, sequences, rows)
     for (const { sequence, text } of page.events) {
@@ -101,7 +108,7 @@ export async function findEvents(
     }
     rows += page.taken
     if (page.isLast) return found(undefined)
-    if (!isWanted()) break
+    if (!isWanted() || nature.monotonicMs() >= endMs) break
     await turn(nature)
   }
   return found(from)
