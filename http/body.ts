@@ -50,7 +50,7 @@ export class BodyReader {
       return
     }
     if (announced > bytesMax) {
-      tooLarge(exchange, bytesMax)
+      tooLarge(exchange, bytesMax, announced)
       return
     }
     if (!isJsonType(contentType) && !(contentType === '' && declared.optional === true && announced === 0)) {
@@ -58,7 +58,6 @@ export class BodyReader {
       return
     }
     if (this.#bytesInFlight + announced > this.#bounds.bodiesInFlightBytesMax) {
-      exchange._closeConnection()
       exchange.problem('bodies_in_flight', `Bodies of ${this.#bytesInFlight} bytes are being received.`)
       return
     }
@@ -115,7 +114,7 @@ class Reception {
     this.#received += chunk.byteLength
     if (this.#received > this.#bytesMax) {
       this.#finish()
-      this.#exchange._cork(() => tooLarge(this.#exchange, this.#bytesMax))
+      this.#exchange._cork(() => tooLarge(this.#exchange, this.#bytesMax, Number.POSITIVE_INFINITY))
       return
     }
     if (isLast && this.#chunks === undefined) {
@@ -195,9 +194,14 @@ class Reception {
   }
 }
 
-function tooLarge(exchange: Exchange, bytesMax: number): void {
-  // What is still to come is not worth reading.
-  exchange._closeConnection()
+/**
+ * A connection that is closed while its client still sends is reset, and the client may never see the answer: what is
+ * announced up to this is let in and dropped as it comes, by the server itself. Longer bodies are not worth reading.
+ */
+const DROPPED_BYTES_MAX = 16 * 1024 * 1024
+
+function tooLarge(exchange: Exchange, bytesMax: number, announced: number): void {
+  if (announced > DROPPED_BYTES_MAX) exchange._closeConnection()
   exchange.problem('body_too_large', `The body exceeds ${bytesMax} bytes.`)
 }
 
