@@ -12,8 +12,9 @@ import type { ServiceContext } from './route.ts'
 
 /** Answer with the problem that a machine or the runtime named. */
 export function refuse(exchange: Exchange, refused: Refused): void {
-  const { code, detail } = refused.refusal
+  const { code, detail, pointer } = refused.refusal
   exchange.problem(codeOfRefusal(code), sentence(detail), {
+    ...(pointer === undefined ? {} : { errors: [{ pointer, detail }] }),
     ...(refused.state === undefined ? {} : { state: refused.state }),
     ...(refused.allowed === undefined ? {} : { allowed: refused.allowed }),
     ...(refused.retryAfterSeconds === undefined ? {} : { retryAfterSeconds: refused.retryAfterSeconds }),

@@ -154,6 +154,8 @@ export interface Retirement {
 export interface Refusal {
   readonly code: string
   readonly detail: string
+  /** JSON pointer into the body of the request, where one member of it is at fault. */
+  readonly pointer?: string
 }
 
 /** What of an XState snapshot a durable machine has: plain states, no children, no history. */

@@ -223,13 +223,14 @@ function whyNotTimes({ not_before, expires_at }: RunRequestCreate): Refused | un
   for (const [name, time] of Object.entries({ not_before, expires_at })) {
     // RFC 3339 allows a leap second, and a timer cannot be set to one.
     if (time === undefined || !Number.isNaN(Date.parse(time))) continue
-    return refused('invalid_body', `The field ${name} is in a leap second: give the second before or behind it.`)
+    return refused('invalid_body', `The field ${name} is in a leap second: give a second beside it.`, `/${name}`)
   }
   if (not_before === undefined || expires_at === undefined) return undefined
   if (Date.parse(not_before) < Date.parse(expires_at)) return undefined
-  return refused('invalid_body', 'It would expire before it may be offered: expires_at must be after not_before.')
+  const detail = 'It would expire before it may be offered: expires_at must be after not_before.'
+  return refused('invalid_body', detail, '/expires_at')
 }
 
-function refused(code: string, detail: string): Refused {
-  return { ok: false, refusal: { code, detail } }
+function refused(code: string, detail: string, pointer?: string): Refused {
+  return { ok: false, refusal: pointer === undefined ? { code, detail } : { code, detail, pointer } }
 }

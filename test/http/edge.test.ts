@@ -88,6 +88,7 @@ t.test('a time that no clock shows is refused where something is to happen then'
     const body = { entry_event: 'greet_requested', [field]: leap }
     const refused = await s.expect(422, 'POST', '/api/projects/greeter/run-requests', body)
     t.match(refused.body, { code: 'invalid_body', detail: new RegExp(`${field} is in a leap second`) })
+    t.equal(refused.body.errors[0].pointer, `/${field}`)
   }
   const event = { project: 'greeter', event_type: 'x', occurred_at: leap, payload: {} }
   await s.expect(200, 'POST', '/api/events', { events: [event] })
