@@ -192,10 +192,10 @@ function responses(route: Route, components: Components, answerExample: unknown)
       ([name, description]) => [name, { description, schema: { type: 'string' } }] as const,
     )
     const example = answer.example ?? (Number(status) < 300 ? answerExample : undefined)
-    const content =
-      answer.schema === undefined
-        ? undefined
-        : { schema: components.refer(answer.schema), ...(example === undefined ? {} : { example }) }
+    // A body without a schema (a stream) still has its type.
+    const isEmpty = answer.schema === undefined && answer.contentType === undefined
+    const schema = answer.schema === undefined ? {} : { schema: components.refer(answer.schema) }
+    const content = isEmpty ? undefined : { ...schema, ...(example === undefined ? {} : { example }) }
     described[status] = {
       description: answer.description,
       ...(headers.length === 0 ? {} : { headers: Object.fromEntries(headers) }),

@@ -38,6 +38,8 @@ t.test('the served documents hold together', async (t) => {
     Object.values<any>(path).map(({ operationId }) => operationId),
   )
   t.equal(new Set(ids).size, ids.length, 'operation ids are unique')
+  const stream = openApi.paths['/api/watch'].get.responses[200]
+  t.same(Object.keys(stream.content), ['text/event-stream'], 'a stream has its media type')
 })
 
 t.test('openapi.json is what OpenAPI 3.1 asks for', async (t) => {
