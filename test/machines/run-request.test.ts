@@ -235,6 +235,10 @@ t.test('the retry policy queues a listed failure again, after its pause, and onl
     first.scheduled.map(({ timer, dueMs }) => [timer, dueMs]),
     [['not_before', at(36, { type: '' }).atMs]],
   )
+  t.match(first.facts.at(-1), {
+    type: 'run_request_requeued',
+    payload: { attempt: 2, class: 'execution', not_before: new Date(at(36, { type: '' }).atMs).toISOString() },
+  })
   t.equal(step(module, first.snapshot, offer).refused, 'illegal_move', 'not before its pause is over')
   const ready = step(module, first.snapshot, at(36, { type: 'not_before_reached' })).snapshot
   const offered = step(module, ready, at(37, { type: 'offer', runner_id: RUNNER })).snapshot
