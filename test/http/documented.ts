@@ -1,0 +1,84 @@
+/** Holds answers against the service's own `/openapi.json`: what the document does not tell of is a fault. */
+import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
+import formats from 'ajv-formats'
+
+export interface Answered {
+  readonly method: string
+  /** Without the query. */
+  readonly path: string
+  readonly status: number
+  readonly contentType: string
+  /** Parsed, where it is JSON; undefined: there was none. */
+  readonly body: unknown
+}
+
+interface Known {
+  readonly pattern: RegExp
+  readonly path: string
+  readonly paramCount: number
+}
+
+export class Documented {
+  readonly openApi: any
+  readonly #ajv = new Ajv2020({ strict: false, allErrors: true })
+  readonly #validators = new Map<string, ValidateFunction>()
+  readonly #paths: readonly Known[]
+
+  constructor(openApi: any) {
+    this.openApi = openApi
+    formats.default(this.#ajv)
+    this.#ajv.addSchema({ ...openApi, $id: 'openapi' })
+    this.#paths = Object.keys(openApi.paths)
+      .map((path) => ({
+        path,
+        pattern: new RegExp(`^${path.replaceAll('.', '\\.').replaceAll(/\{\w+\}/g, '[^/]+')}$`),
+        paramCount: path.split('{').length,
+      }))
+      .sort((a, b) => a.paramCount - b.paramCount)
+  }
+
+  /** The documented path that a path is of, where it takes the method. */
+  pathOf(method: string, path: string): string | undefined {
+    return this.#paths.find(
+      (known) => known.pattern.test(path) && this.openApi.paths[known.path][method.toLowerCase()] !== undefined,
+    )?.path
+  }
+
+  /** What is wrong with the answer; undefined: it is as documented. */
+  faultOf({ method, path, status, contentType, body }: Answered): string | undefined {
+    const known = this.pathOf(method, path)
+    if (known === undefined) {
+      return status === 404 || status === 405 ? undefined : `${method} ${path} is not documented`
+    }
+    const { responses } = this.openApi.paths[known][method.toLowerCase()]
+    const described = responses[status]
+    if (described === undefined) {
+      return `${method} ${known}: status ${status} is not documented: ${JSON.stringify(body)}`
+    }
+    const type = contentType.split(';')[0]!
+    if (described.content?.[type] === undefined) {
+      return body === undefined ? undefined : `${method} ${known}: ${status} ${type} is not documented`
+    }
+    if (!type.includes('json')) return undefined
+    const code = (body as { code?: string }).code
+    if (type === 'application/problem+json' && !described.description.includes(`\`${code}\``)) {
+      return `${method} ${known}: problem ${code} is not documented for ${status}`
+    }
+    return this.validate(['paths', known, method.toLowerCase(), 'responses', String(status), 'content', type], body)
+  }
+
+  /** Hold a value against the schema of the media type at that place of the document. */
+  validate(place: readonly string[], value: unknown): string | undefined {
+    const steps = [...place, 'schema'].map((step) =>
+      encodeURIComponent(step.replaceAll('~', '~0').replaceAll('/', '~1')),
+    )
+    const reference = `openapi#/${steps.join('/')}`
+    let validate = this.#validators.get(reference)
+    if (validate === undefined) {
+      validate = this.#ajv.compile({ $ref: reference })
+      this.#validators.set(reference, validate)
+    }
+    if (validate(value)) return undefined
+    return `${place.slice(1, 5).join(' ')}: ${this.#ajv.errorsText(validate.errors)}: ${JSON.stringify(value)}`
+  }
+}
