@@ -18,6 +18,7 @@ import type { Journal, NewEvent, OutboxRow, Reservation, Step, TimerRow } from '
 import type { Actor, Mail } from './actor.ts'
 import type { Answer, CommittedEvent } from './api.ts'
 import type { Clock } from './clock.ts'
+import { sendersRememberedMax } from './limits.ts'
 import { type ActorRecord, encodeRecord } from './record.ts'
 import type { Outcome } from './stepper.ts'
 import { payloadFields } from './stream/fields.ts'
@@ -291,9 +292,15 @@ function isApplied(record: ActorRecord, row: { kind: string; id: string; n: numb
   return (record.seen[`${row.kind}/${row.id}`] ?? 0) >= row.n
 }
 
+/** The newest sender stands last; past the bound the one that was heard longest ago is forgotten. */
 function withSeen(seen: Readonly<Record<string, number>>, row: { kind: string; id: string; n: number }) {
   const sender = `${row.kind}/${row.id}`
-  return (seen[sender] ?? 0) >= row.n ? seen : { ...seen, [sender]: row.n }
+  if ((seen[sender] ?? 0) >= row.n) return seen
+  const { [sender]: _, ...rest } = seen
+  const others: Record<string, number> = rest
+  const senders = Object.keys(others)
+  if (senders.length >= sendersRememberedMax) delete others[senders[0]!]
+  return { ...others, [sender]: row.n }
 }
 
 function missingFrom(known: readonly Term[], terms: readonly Term[]): readonly Term[] {

@@ -43,3 +43,9 @@ export const retentionRowsPerSweepMax = 1_000
 
 /** Index rows read for one page of a filtered list, matching or not: a page is short rather than slow. */
 export const listRowsReadMax = 2_000
+
+/**
+ * Senders whose last message an actor remembers. A row is used up in the step that applies it, so that it comes again
+ * only after that step was lost with it; an actor that thousands write to (an intent record) must not grow with them.
+ */
+export const sendersRememberedMax = 64

@@ -2,7 +2,7 @@ import t from 'tap'
 import { prepareEvent } from '../../machines/events/envelope.ts'
 import { ACTOR_KINDS, type ActorKind, type MachineModule } from '../../machines/machine.ts'
 import type { Answer, CommittedEvent, CommittedStep, Runtime } from '../../runtime/api.ts'
-import { mailboxDepthMax } from '../../runtime/limits.ts'
+import { mailboxDepthMax, sendersRememberedMax } from '../../runtime/limits.ts'
 import { silentLogger } from '../../runtime/log.ts'
 import { Quarantined } from '../../runtime/reader.ts'
 import { createRuntime } from '../../runtime/runtime.ts'
@@ -235,6 +235,24 @@ t.test('a message to another actor is delivered once', async (t) => {
   say('a', { type: 'tell', to: 'b', text: 'two' })
   t.same(runtime.read({ kind: 'project', id: 'b' })!.context.heard, ['one', 'two'])
   t.same([...journal.outbox()], [])
+})
+
+t.test('an actor that many write to remembers the newest senders, and does not grow with them', async (t) => {
+  const { say, journal, runtime } = open()
+  say('hub', create('hub'))
+  const sent = sendersRememberedMax + 6
+  for (let n = 0; n < sent; n++) {
+    say(`s${n}`, create(`s${n}`))
+    say(`s${n}`, { type: 'tell', to: 'hub', text: `${n}` })
+    // The first one is heard again and again: it is not the one that is forgotten.
+    say('s0', { type: 'tell', to: 'hub', text: `again ${n}` })
+  }
+  t.equal(runtime.read({ kind: 'project', id: 'hub' })!.context.heard.length, 2 * sent)
+  const senders = Object.keys(JSON.parse(journal.actor('project', 'hub')!).seen)
+  t.equal(senders.length, sendersRememberedMax)
+  t.ok(senders.includes('project/s0'))
+  t.notOk(senders.includes('project/s1'))
+  t.equal(senders.at(-2), `project/s${sent - 1}`)
 })
 
 t.test('a message that was not delivered before the service ended is delivered when it starts again', async (t) => {
