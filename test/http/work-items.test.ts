@@ -1,4 +1,5 @@
 import t from 'tap'
+import { until } from '../until.ts'
 import { startTestService, type TestService } from './service-harness.ts'
 
 const AT = '2026-01-31T12:00:00Z'
@@ -50,4 +51,320 @@ t.test('a task is submitted, handed out, started and landed by its result', asyn
     history.map((event: any) => event.event_type),
     ['work_item_submitted', 'work_item_started', 'work_item_settled'],
   )
+})
+
+function reading(s: TestService, id: string) {
+  return async () => (await s.expect(200, 'GET', `/api/work-items/${id}`)).body
+}
+
+/** Submits, and waits for the state and the first rule. */
+async function submit(s: TestService, body: object): Promise<any> {
+  return (await s.expect(201, 'POST', '/api/work-items', { project: 'shop', objective: 'Tidy up', ...body })).body
+}
+
+const waits = (code: string) => (body: any) => body.waiting_because?.code === code
+
+t.test('one item a repository: two projects of one repository share it, a third does not wait', async (t) => {
+  const s = await startTestService(t)
+  const runner = await fleet(s, 'shop', 'till', 'other')
+  for (const key of ['shop', 'till']) await s.expect(200, 'PATCH', `/api/projects/${key}`, { repository: 'git@x:shop' })
+  const first = await submit(s, {})
+  await until(reading(s, first.id), waits('handed_out'))
+  const second = await submit(s, { project: 'till' })
+  const third = await submit(s, { project: 'other' })
+  await until(reading(s, third.id), waits('handed_out'))
+  const busy = (await s.expect(200, 'GET', `/api/work-items/${second.id}`)).body
+  t.match(busy, { state: 'queued', waiting_because: { code: 'repository_busy' } })
+  t.match(busy.reason, new RegExp(`git@x:shop is held by ${first.id}`))
+  await s.expect(200, 'POST', `/api/work-items/${first.id}/cancel`)
+  await until(reading(s, second.id), waits('handed_out'))
+  const taken = [await take(s, runner)]
+  await s.expect(200, 'POST', `/api/run-requests/${taken[0].request_id}/started`, {}, runner)
+  taken.push(await take(s, runner))
+  t.same(taken.map(({ engine }) => engine.payload.item_id).sort(), [second.id, third.id].sort())
+})
+
+t.test('a plain run request that holds the repository holds items back, too', async (t) => {
+  const s = await startTestService(t)
+  const runner = await fleet(s, 'shop')
+  const request = await s.request('shop', { throttle: 'full' })
+  await s.expect(200, 'POST', `/api/run-requests/${request.id}/approve`)
+  await take(s, runner)
+  await s.expect(200, 'POST', `/api/run-requests/${request.id}/started`, {}, runner)
+  const item = await submit(s, {})
+  t.match(await reading(s, item.id)(), { waiting_because: { code: 'repository_busy' }, reason: /is held by runreq_/ })
+  await s.expect(200, 'POST', `/api/run-requests/${request.id}/completed`, { result: {} }, runner)
+  await until(reading(s, item.id), waits('handed_out'))
+})
+
+t.test(
+  'ENGINE_MAX_RUNNING caps what runs and is handed out; without it the slots of the runners that are there do',
+  async (t) => {
+    const s = await startTestService(t, { maxRunning: 2 })
+    await fleet(s, 'a', 'b', 'c')
+    for (const project of ['a', 'b']) await until(reading(s, (await submit(s, { project })).id), waits('handed_out'))
+    const third = await submit(s, { project: 'c' })
+    t.match(await reading(s, third.id)(), { waiting_because: { code: 'running_cap' }, reason: '2 of 2 are running' })
+
+    const free = await startTestService(t)
+    await free.project('shop')
+    const alone = await submit(free, {})
+    t.match(await reading(free, alone.id)(), {
+      waiting_because: { code: 'running_cap' },
+      reason: 'no runner is online',
+    })
+    const token = await free.runner('r1', { trusted: true })
+    await free.call('GET', '/api/runners/r1/run-requests/next', undefined, { token })
+    await until(reading(free, alone.id), waits('handed_out'))
+  },
+)
+
+t.test('work that no runner may take waits without taking the place of work that one may', async (t) => {
+  const s = await startTestService(t)
+  const runner = await fleet(s, 'shop', 'till')
+  const odd = await submit(s, { labels: ['gpu'] })
+  const plain = await submit(s, { project: 'till' })
+  await until(reading(s, plain.id), waits('handed_out'))
+  t.match(await reading(s, odd.id)(), { state: 'queued', waiting_because: { code: 'no_runner' } })
+  await s.expect(200, 'PATCH', '/api/runners/r1', { labels: ['gpu'] })
+  await until(reading(s, odd.id), waits('handed_out'))
+  t.ok(runner.token)
+})
+
+t.test('an item waits for what it depends on, and is handed out when that has landed', async (t) => {
+  const s = await startTestService(t)
+  const runner = await fleet(s, 'shop', 'till')
+  const first = await submit(s, {})
+  const second = await submit(s, { project: 'till', depends_on: [first.id] })
+  t.match(second, { depends_on: [first.id], reason: /waits for wi_/ })
+  await land(s, runner, (await take(s, runner)).request_id)
+  await until(reading(s, second.id), waits('handed_out'))
+  const unknown = await s.expect(422, 'POST', '/api/work-items', {
+    project: 'shop',
+    objective: 'x',
+    depends_on: [first.id, `wi_${'0'.repeat(24)}`],
+  })
+  t.match(unknown.body, { code: 'unknown_work_item', errors: [{ pointer: '/depends_on/1' }] })
+})
+
+/** Begins the run and lands it. */
+async function land(s: TestService, runner: { token: string }, request: string, payload: object = complete) {
+  await s.expect(200, 'POST', `/api/run-requests/${request}/started`, {}, runner)
+  await finish(s, runner, request, payload)
+}
+
+async function finish(s: TestService, runner: { token: string }, request: string, payload: object) {
+  const event = { event_type: 'task_run_completed', occurred_at: AT, payload }
+  await s.expect(200, 'POST', `/api/run-requests/${request}/events`, { events: [event] }, runner)
+  await s.expect(200, 'POST', `/api/run-requests/${request}/completed`, { result: {} }, runner)
+}
+
+t.test('a dependency that can never land makes needs_decision; release goes on without it', async (t) => {
+  const s = await startTestService(t)
+  await fleet(s, 'shop', 'till')
+  const first = await submit(s, {})
+  const second = await submit(s, { project: 'till', depends_on: [first.id] })
+  await s.expect(200, 'POST', `/api/work-items/${first.id}/cancel`)
+  const blocked = await until(reading(s, second.id), ({ state }) => state === 'needs_decision')
+  t.match(blocked.reason, /can never land: it is cancelled/)
+  const late = await submit(s, { project: 'till', objective: 'Late', depends_on: [first.id] })
+  await until(reading(s, late.id), ({ state }) => state === 'needs_decision')
+  const attention = (await s.expect(200, 'GET', '/api/attention?reason=needs_decision')).body.items
+  t.same(
+    attention.map(({ work_item }: any) => work_item.id),
+    [late.id, second.id],
+  )
+  const released = (await s.expect(200, 'POST', `/api/work-items/${second.id}/release`)).body
+  t.equal(released.state, 'queued')
+  t.notOk('depends_on' in released)
+  await until(reading(s, second.id), waits('handed_out'))
+})
+
+t.test(
+  'held, released, closed, cancelled: each with its history, and what the state does not allow says what is',
+  async (t) => {
+    const s = await startTestService(t)
+    await s.project('shop')
+    const item = await submit(s, { origin: 'by hand' })
+    const post = (move: string, body?: object) => s.call('POST', `/api/work-items/${item.id}/${move}`, body)
+    t.match((await post('hold', { origin: 'ann-laptop' })).body, { state: 'held', waiting_because: { code: 'held' } })
+    t.equal((await post('hold')).status, 200, 'said again')
+    const refused = await post('close', { reason: 'x' })
+    t.match(refused, { status: 409, body: { code: 'illegal_move', state: 'held', allowed: ['cancel', 'release'] } })
+    t.match((await post('release')).body, { state: 'queued' })
+    const cancelled = (await post('cancel', { reason: 'not needed' })).body
+    t.match(cancelled, { state: 'cancelled', reason: 'cancelled by admin: not needed' })
+    t.same(
+      cancelled.operator_actions.map(({ command, previous_state }: any) => [command, previous_state]),
+      [
+        ['hold', 'queued'],
+        ['release', 'held'],
+        ['cancel', 'queued'],
+      ],
+    )
+    t.equal(cancelled.operator_actions[0].origin, 'ann-laptop')
+    t.match((await post('release')).body, { code: 'illegal_move', allowed: [] })
+    t.equal((await post('close', {})).status, 422)
+    t.equal((await s.call('POST', `/api/work-items/wi_${'0'.repeat(24)}/hold`)).status, 404)
+  },
+)
+
+t.test('of two operators at one item one wins, and the other is told', async (t) => {
+  const s = await startTestService(t)
+  await s.project('shop')
+  for (const [one, other] of [
+    ['hold', 'cancel'],
+    ['cancel', 'hold'],
+  ]) {
+    const item = await submit(s, {})
+    const answers = await Promise.all([one, other].map((move) => s.call('POST', `/api/work-items/${item.id}/${move}`)))
+    const { state, operator_actions } = await reading(s, item.id)()
+    t.equal(state, 'cancelled')
+    const taken = answers.filter(({ status }) => status === 200).length
+    t.equal(taken, operator_actions.length, 'who was told 200 is in the history')
+    for (const { status, body } of answers)
+      if (status !== 200) t.match(body, { code: 'illegal_move', state: 'cancelled' })
+  }
+})
+
+t.test('of two results for one item the first settles it, and the other is told', async (t) => {
+  const s = await startTestService(t)
+  const runner = await fleet(s, 'shop')
+  const item = await submit(s, {})
+  const { request_id } = await take(s, runner)
+  await s.expect(200, 'POST', `/api/run-requests/${request_id}/started`, {}, runner)
+  const event = (verdict: string, more: object) => ({
+    event_type: 'task_run_completed',
+    occurred_at: AT,
+    payload: { ...complete, success: false, landed: false, verdict, ...more },
+  })
+  const events = [event('defect', { diagnosis: 'it breaks' }), event('runner_error', { detail: 'gone' })]
+  await s.expect(200, 'POST', `/api/run-requests/${request_id}/events`, { events }, runner)
+  t.match(await reading(s, item.id)(), { state: 'preserved', reason: 'defect: it breaks' })
+  await s.expect(200, 'POST', `/api/run-requests/${request_id}/completed`, { result: {} }, runner)
+  const second = { class: 'execution', message: 'it broke' }
+  const told = await s.call('POST', `/api/run-requests/${request_id}/failed`, second, runner)
+  t.match(told, { status: 409, body: { code: 'result_conflict' } })
+  t.match(await reading(s, item.id)(), { state: 'preserved' })
+})
+
+t.test('a result on any other trace or run settles nothing', async (t) => {
+  const s = await startTestService(t)
+  const runner = await fleet(s, 'shop', 'till')
+  const item = await submit(s, {})
+  const { request_id, trace } = await take(s, runner)
+  await s.expect(200, 'POST', `/api/run-requests/${request_id}/started`, {}, runner)
+  const plain = await s.request('till', {})
+  await take(s, runner)
+  await s.expect(200, 'POST', `/api/run-requests/${plain.id}/started`, {}, runner)
+  const event = { event_type: 'task_run_completed', occurred_at: AT, payload: complete }
+  await s.expect(200, 'POST', `/api/run-requests/${plain.id}/events`, { events: [event] }, runner)
+  const emitted = { ...event, project: 'shop', trace_id: trace.trace_id, throttle: 'full' }
+  await s.expect(200, 'POST', '/api/events', { events: [emitted] })
+  const other = { ...event, trace_id: '1'.repeat(32) }
+  t.equal((await s.call('POST', `/api/run-requests/${request_id}/events`, { events: [other] }, runner)).status, 422)
+  t.equal((await reading(s, item.id)()).state, 'running')
+})
+
+t.test('two submits that say the same are one item, unless asked for; a settled one is no twin', async (t) => {
+  const s = await startTestService(t)
+  await s.project('shop')
+  const body = { project: 'shop', objective: 'Tidy up' }
+  const same = { ...body, objective: ' Tidy  up\n' }
+  const answers = await Promise.all([body, same, body].map((one) => s.call('POST', '/api/work-items', one)))
+  t.same(answers.map(({ status }) => status).sort(), [200, 200, 201])
+  t.equal(new Set(answers.map((answer) => answer.body.id)).size, 1)
+  const replay = answers.find(({ status }) => status === 200)!
+  t.equal(replay.headers.get('idempotent-replay'), 'true')
+  const { id } = replay.body
+  t.not((await s.expect(201, 'POST', '/api/work-items', { ...body, allow_duplicate: true })).body.id, id)
+  await s.expect(200, 'POST', `/api/work-items/${id}/hold`)
+  t.equal((await s.call('POST', '/api/work-items', body)).status, 200, 'held is unsettled')
+  for (const item of (await s.expect(200, 'GET', '/api/work-items')).body.items)
+    await s.expect(200, 'POST', `/api/work-items/${item.id}/cancel`)
+  const anew = await s.expect(201, 'POST', '/api/work-items', body)
+  t.not(anew.body.id, id)
+
+  const headers = { 'idempotency-key': 'k1' }
+  const keyed = { ...body, objective: 'Once' }
+  const made = await s.expect(201, 'POST', '/api/work-items', keyed, { headers })
+  t.equal((await s.expect(200, 'POST', '/api/work-items', keyed, { headers })).body.id, made.body.id)
+  const reused = await s.expect(422, 'POST', '/api/work-items', body, { headers })
+  t.equal(reused.body.code, 'idempotency_key_reused')
+})
+
+t.test('preserved work is resumed once, as a child from its ref; the child landing lands it', async (t) => {
+  const s = await startTestService(t)
+  const runner = await fleet(s, 'shop')
+  const item = await submit(s, {})
+  const blocked = { ...complete, success: false, landed: false, land_blocked: 'git_failed', preservation_ref: 'task/x' }
+  await land(s, runner, (await take(s, runner)).request_id, blocked)
+  t.match(await reading(s, item.id)(), { state: 'preserved', disposition: { preservation_ref: 'task/x' } })
+  const path = `/api/work-items/${item.id}/resume`
+  const headers = { 'idempotency-key': 'r' }
+  const answers = await Promise.all([s.call('POST', path, {}, { headers }), s.call('POST', path)])
+  t.same(answers.map(({ status }) => status).sort(), [201, 409])
+  const child = answers.find(({ status }) => status === 201)!.body
+  t.match(child, { resumes: item.id, base_ref: 'task/x', source: { kind: 'work_item', ref: item.id }, kind: 'task' })
+  t.match((await s.call('POST', path)).body, { code: 'illegal_move', detail: new RegExp(child.id) })
+  t.equal((await s.call('POST', path, {}, { headers })).status, answers[0]!.status === 201 ? 200 : 409)
+  const request = await take(s, runner)
+  t.equal(request.engine.payload.base_ref, 'task/x')
+  await land(s, runner, request.request_id)
+  const landed = await until(reading(s, item.id), ({ state }) => state === 'landed')
+  t.match(landed, { disposition: { landed_commit: 'abc1234' }, resumptions: [{ item_id: child.id, state: 'landed' }] })
+})
+
+t.test('a running item is stopped through its run, and is cancelled when that has ended', async (t) => {
+  const s = await startTestService(t)
+  const runner = await fleet(s, 'shop')
+  const item = await submit(s, {})
+  const { request_id } = await take(s, runner)
+  await s.expect(200, 'POST', `/api/run-requests/${request_id}/started`, {}, runner)
+  const asked = { reason: 'enough', discard_work: true }
+  t.match((await s.expect(200, 'POST', `/api/work-items/${item.id}/cancel`, asked)).body, {
+    state: 'running',
+    reason: 'stopping',
+  })
+  const beat = (await s.expect(200, 'POST', `/api/run-requests/${request_id}/heartbeat`, {}, runner)).body
+  t.match(beat, { cancel_requested: true, cancel: { reason: 'enough', discard_work: true } })
+  const stopped = { class: 'cancelled', message: 'stopped' }
+  await s.expect(200, 'POST', `/api/run-requests/${request_id}/failed`, stopped, runner)
+  const ended = await until(reading(s, item.id), ({ state }) => state === 'cancelled')
+  t.equal(ended.reason, 'cancelled by admin: enough')
+  const types = (await s.expect(200, 'GET', `/api/events?item_id=${item.id}`)).body.items.map((e: any) => e.event_type)
+  t.same(types.sort(), ['work_item_cancelled', 'work_item_started', 'work_item_submitted'])
+})
+
+t.test('a failed or cancelled run settles its item so; a lost one waits for a person', async (t) => {
+  const s = await startTestService(t)
+  const runner = await fleet(s, 'a', 'b', 'c', 'd')
+  const begin = async (project: string) => {
+    const item = await submit(s, { project })
+    const { request_id } = await take(s, runner)
+    await s.expect(200, 'POST', `/api/run-requests/${request_id}/started`, {}, runner)
+    return { item, request_id }
+  }
+  const failed = await begin('a')
+  const why = { class: 'execution', message: 'out of disk', code: 'disk' }
+  await s.expect(200, 'POST', `/api/run-requests/${failed.request_id}/failed`, why, runner)
+  t.match(await reading(s, failed.item.id)(), { state: 'failed', reason: 'run failed (execution, disk): out of disk' })
+  const silent = await begin('b')
+  await s.expect(200, 'POST', `/api/run-requests/${silent.request_id}/completed`, { result: {} }, runner)
+  t.match(await reading(s, silent.item.id)(), { state: 'failed', reason: 'run ended without a task result' })
+  const cancelled = await begin('c')
+  await s.expect(200, 'POST', `/api/run-requests/${cancelled.request_id}/cancel`, { reason: 'no' })
+  await s.expect(
+    200,
+    'POST',
+    `/api/run-requests/${cancelled.request_id}/failed`,
+    { class: 'cancelled', message: 'x' },
+    runner,
+  )
+  t.match(await reading(s, cancelled.item.id)(), { state: 'cancelled', reason: 'run cancelled by admin: no' })
+  const lost = await begin('d')
+  await s.expect(200, 'POST', '/api/runners/r1/session', { instance: 'f'.repeat(16), version: '1' }, runner)
+  await until(reading(s, lost.item.id), ({ reason }) => /its run is lost/.test(reason))
+  await s.expect(200, 'POST', `/api/run-requests/${lost.request_id}/fail`, { message: 'gone' })
+  t.match(await reading(s, lost.item.id)(), { state: 'failed', reason: 'run failed (execution): gone' })
 })

@@ -1,0 +1,204 @@
+import t from 'tap'
+import { PACING } from '../../machines/pacing.ts'
+import { openLmdbJournal } from '../../storage/lmdb-journal.ts'
+import { until } from '../until.ts'
+import { startTestService, type TestService } from './service-harness.ts'
+
+async function fleet(s: TestService, ...projects: string[]): Promise<{ token: string }> {
+  for (const key of projects) await s.project(key)
+  const token = await s.runner('r1', { trusted: true, capacity: 4 })
+  await s.call('GET', '/api/runners/r1/run-requests/next', undefined, { token })
+  return { token }
+}
+
+const submit = async (s: TestService, body: object) =>
+  (await s.expect(201, 'POST', '/api/work-items', { project: 'shop', objective: 'Tidy up', ...body })).body
+const read = (s: TestService, id: string) => async () => (await s.expect(200, 'GET', `/api/work-items/${id}`)).body
+const waits = (code: string) => (body: any) => body.waiting_because?.code === code
+const pause = (s: TestService, ...lanes: string[]) => s.expect(200, 'POST', '/api/pacing/pause', { lanes })
+const resume = (s: TestService, ...lanes: string[]) => s.expect(200, 'POST', '/api/pacing/resume', { lanes })
+
+async function stated(s: TestService, type: string): Promise<any[]> {
+  return (await s.expect(200, 'GET', `/api/events?event_type=${type}&order=asc`)).body.items
+}
+
+t.test('a paused lane starts nothing until it is resumed; other lanes go on', async (t) => {
+  const s = await startTestService(t)
+  await fleet(s, 'shop', 'till')
+  t.match((await pause(s, 'maintenance')).body, { paused: ['maintenance'] })
+  const upkeep = await submit(s, { kind: 'maintenance', objective: 'Keep up' })
+  const task = await submit(s, { project: 'till' })
+  await until(read(s, task.id), waits('handed_out'))
+  t.match(await read(s, upkeep.id)(), { state: 'queued', reason: 'lane maintenance is paused' })
+  t.equal(upkeep.reason, 'lane maintenance is paused', 'it arrives with the reason for which it waits')
+  await resume(s, 'maintenance')
+  await until(read(s, upkeep.id), waits('handed_out'))
+})
+
+t.test('every run request obeys its lane, however it was made', async (t) => {
+  const s = await startTestService(t)
+  const runner = await fleet(s, 'shop')
+  await pause(s)
+  const request = await s.request('shop')
+  t.equal((await s.call('GET', '/api/runners/r1/run-requests/next', undefined, runner)).status, 204)
+  const why = (await s.expect(200, 'GET', `/api/run-requests/${request.id}`)).body.waiting_because
+  t.equal(why.code, 'lane_paused')
+  const parked = s.expect(200, 'GET', '/api/runners/r1/run-requests/next?wait=10', undefined, runner)
+  await resume(s, 'interactive')
+  t.equal((await parked).body.request_id, request.id, 'the resumed lane wakes the parked poll')
+})
+
+t.test('what was handed out and not begun is not begun in a paused lane', async (t) => {
+  const s = await startTestService(t)
+  const runner = await fleet(s, 'shop')
+  const item = await submit(s, {})
+  await until(read(s, item.id), waits('handed_out'))
+  await pause(s, 'interactive')
+  t.equal((await s.call('GET', '/api/runners/r1/run-requests/next', undefined, runner)).status, 204)
+  t.match((await read(s, item.id)()).reason, /handed out: runreq_\w+ \(The lane interactive is paused/)
+})
+
+t.test('pacing_paused and pacing_resumed say what SPEC 6.10 says, also when nothing changed', async (t) => {
+  const s = await startTestService(t)
+  await s.expect(200, 'POST', '/api/pacing/pause', { lanes: ['campaign', 'interactive'], origin: 'ann-laptop' })
+  await s.expect(200, 'POST', '/api/pacing/pause', { origin: 'ann-laptop' })
+  await s.expect(200, 'POST', '/api/pacing/resume', { lanes: ['campaign'], origin: 'ann-laptop' })
+  await s.expect(200, 'POST', '/api/pacing/resume', { lanes: ['campaign'] })
+  const [first, all] = await stated(s, 'pacing_paused')
+  t.same(first.payload, {
+    lanes: ['interactive', 'campaign'],
+    operator_origin: 'ann-laptop',
+    paused: ['interactive', 'campaign'],
+  })
+  t.equal(first.project, 'system')
+  t.equal(first.throttle, 'full')
+  t.equal(first.by.name, 'admin')
+  t.same(all.payload.lanes, ['interactive', 'campaign', 'maintenance'], 'none named is all')
+  const [resumed, again] = await stated(s, 'pacing_resumed')
+  t.same(resumed.payload, {
+    lanes: ['campaign'],
+    operator_origin: 'ann-laptop',
+    paused: ['interactive', 'maintenance'],
+  })
+  t.same(again.payload.paused, ['interactive', 'maintenance'])
+  t.equal(again.payload.operator_origin, 'admin@127.0.0.1')
+})
+
+t.test('an unknown lane or a blank origin is refused, and nothing is written', async (t) => {
+  const s = await startTestService(t)
+  for (const body of [{ lanes: ['express'] }, { origin: '' }, { lanes: 'campaign' }, { lane: 'campaign' }])
+    t.equal((await s.call('POST', '/api/pacing/pause', body)).status, 422, JSON.stringify(body))
+  t.same(await stated(s, 'pacing_paused'), [])
+})
+
+t.test(
+  'the view shows what runs, what waits in its order, and what is held; others see their own projects only',
+  async (t) => {
+    const s = await startTestService(t)
+    const runner = await fleet(s, 'shop', 'till')
+    const running = await submit(s, {})
+    const offer = await s.expect(200, 'GET', '/api/runners/r1/run-requests/next?wait=5', undefined, runner)
+    await s.expect(200, 'POST', `/api/run-requests/${offer.body.request_id}/started`, {}, runner)
+    const upkeep = await submit(s, { kind: 'maintenance', objective: 'Keep up' })
+    const task = await submit(s, { objective: 'Second' })
+    const held = await submit(s, { objective: 'Third' })
+    await s.expect(200, 'POST', `/api/work-items/${held.id}/hold`)
+    const till = await submit(s, { project: 'till' })
+    await until(read(s, till.id), waits('handed_out'))
+    const { body } = await s.expect(200, 'GET', '/api/pacing')
+    t.match(body, { max_running: 4, running_count: 2, waiting_count: 3, paused: [] })
+    t.same(
+      body.running.map(({ id, state }: any) => [id, state]),
+      [
+        [running.id, 'running'],
+        [till.id, 'queued'],
+      ],
+    )
+    t.same(
+      body.waiting.map(({ id, state }: any) => [id, state]),
+      [
+        [task.id, 'queued'],
+        [upkeep.id, 'queued'],
+        [held.id, 'held'],
+      ],
+    )
+    t.match(body.waiting[0], {
+      reason: new RegExp(`is held by ${running.id}`),
+      waiting_because: { code: 'repository_busy' },
+    })
+
+    const token = await s.token('eve', { roles: ['operator'], projects: ['till'] })
+    const seen = (await s.expect(200, 'GET', '/api/pacing', undefined, { token })).body
+    t.match(seen, { running_count: 1, waiting_count: 0, waiting: [] })
+    t.equal((await s.call('GET', `/api/work-items/${task.id}`, undefined, { token })).status, 404)
+    t.equal((await s.call('POST', `/api/work-items/${task.id}/cancel`, undefined, { token })).status, 404)
+    t.equal((await s.call('POST', '/api/work-items', { project: 'shop', objective: 'x' }, { token })).status, 404)
+    const items = (await s.expect(200, 'GET', '/api/work-items', undefined, { token })).body.items
+    t.same(
+      items.map(({ id }: any) => id),
+      [till.id],
+    )
+    const stranger = { project: 'till', objective: 'x', depends_on: [task.id] }
+    t.equal((await s.expect(422, 'POST', '/api/work-items', stranger, { token })).body.code, 'unknown_work_item')
+    t.equal((await s.expect(403, 'POST', '/api/pacing/pause', {}, { token })).body.code, 'forbidden')
+  },
+)
+
+t.test('who holds the repository is not told to whom may not see it', async (t) => {
+  const s = await startTestService(t)
+  await fleet(s, 'shop', 'till')
+  for (const key of ['shop', 'till']) await s.expect(200, 'PATCH', `/api/projects/${key}`, { repository: 'git@x:shop' })
+  const first = await submit(s, {})
+  await until(read(s, first.id), waits('handed_out'))
+  const token = await s.token('eve', { roles: ['operator'], projects: ['till'] })
+  const { body } = await s.expect(201, 'POST', '/api/work-items', { project: 'till', objective: 'x' }, { token })
+  t.equal(body.reason, 'repository git@x:shop is held by other work')
+  const [event] = (await s.expect(200, 'GET', `/api/events?item_id=${body.id}`)).body.items
+  t.equal(event.payload.reason, 'repository git@x:shop is busy')
+})
+
+t.test('a pause holds across a restart, and items that waited go on where they were', async (t) => {
+  const home = t.testdir()
+  const options = {
+    openJournal: (onFailure: (failure: Error) => void) => openLmdbJournal({ home, onFailure } as never),
+  }
+  const before = await startTestService(t, { home }, options)
+  await fleet(before, 'shop', 'till')
+  await pause(before, 'campaign', 'maintenance')
+  const upkeep = await submit(before, { kind: 'maintenance', objective: 'Keep up' })
+  const task = await submit(before, { project: 'till' })
+  await until(read(before, task.id), waits('handed_out'))
+  const { run_request_id } = await read(before, task.id)()
+  const next = await submit(before, { project: 'till', objective: 'Next', depends_on: [task.id] })
+  await before.service.close()
+  const after = await startTestService(t, { home }, options)
+  t.match((await after.expect(200, 'GET', '/api/pacing')).body, { paused: ['campaign', 'maintenance'] })
+  t.match(await read(after, upkeep.id)(), { state: 'queued', waiting_because: { code: 'lane_paused' } })
+  t.match(await read(after, task.id)(), { run_request_id, waiting_because: { code: 'handed_out' } })
+  t.match(await read(after, next.id)(), { waiting_because: { code: 'repository_busy' } })
+  const twin = await after.expect(200, 'POST', '/api/work-items', { project: 'till', objective: 'Next' })
+  t.equal(twin.body.id, next.id, 'and what they say is known')
+  await resume(after)
+  await until(read(after, upkeep.id), waits('handed_out'))
+})
+
+t.test('a pause state that cannot be read pauses every lane', async (t) => {
+  const home = t.testdir()
+  const options = {
+    openJournal: (onFailure: (failure: Error) => void) => openLmdbJournal({ home, onFailure } as never),
+  }
+  const before = await startTestService(t, { home }, options)
+  await fleet(before, 'shop')
+  const { journal } = before.service.runtime
+  const broken = { ...JSON.parse('{}'), kind: 'pacing', id: 'pacing', version: 1, record: '{"mv":1,"s":{"value":"?"}}' }
+  const none = { termsAdded: [], termsRemoved: [], events: [], timersSet: [], timersCleared: [], outbox: [] }
+  await new Promise<void>((resolve) => journal.append([{ ...broken, ...none }], () => resolve()))
+  await before.service.close()
+  const after = await startTestService(t, { home }, options)
+  const item = await submit(after, {})
+  t.equal(item.waiting_because.code, 'lane_paused')
+  const view = (await after.expect(200, 'GET', '/api/pacing')).body
+  t.match(view, { unreadable: true, paused: ['interactive', 'campaign', 'maintenance'] })
+  t.equal((await after.expect(503, 'POST', '/api/pacing/resume', {})).body.code, 'quarantined')
+  t.equal(after.service.runtime.quarantined()[0]?.ref.id, PACING.id)
+})
