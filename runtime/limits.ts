@@ -37,9 +37,14 @@ export const timersPerTurnMax = 1_000
 /** The longest delay Node.js takes for a timer (2^31 - 1 ms); longer waits are made of several. */
 export const timerDelayMsMax = 2_147_483_647
 
-/** Pause between two retention sweeps, and rows of one index looked at in each: forgetting is never urgent. */
-export const retentionSweepMs = 60_000
-export const retentionRowsPerSweepMax = 1_000
+/** Pause between two retention sweeps: forgetting is never urgent, but what a minute at full speed leaves is a burst. */
+export const retentionSweepMs = 10_000
+
+/** Rows of an index read at once by a sweep: a few milliseconds of the main thread. */
+export const retentionRowsPerPage = 250
+
+/** Old rows that may not be forgotten yet, looked at in one sweep of one index; the next goes on behind them. */
+export const retentionRowsKeptPerSweepMax = 1_000
 
 /** Index rows read for one page of a filtered list, matching or not: a page is short rather than slow. */
 export const listRowsReadMax = 2_000

@@ -1,12 +1,12 @@
 /**
  * Forgets what is older than the setting allows: a prefix of the events, and entities whose life ended before it.
- * Works in small steps between other work, a little every minute, and never touches what is unsettled.
+ * Works in small steps between other work, every few seconds, and never touches what is unsettled.
  */
 import type { ActorKind, ActorRef, MachineModule, Retirement, Term } from '../machines/machine.ts'
-import type { Journal } from '../storage/journal.ts'
+import type { Journal, ListRow } from '../storage/journal.ts'
 import type { ActorTable } from './actor.ts'
 import type { Nature } from './api.ts'
-import { retentionRowsPerSweepMax, retentionSweepMs } from './limits.ts'
+import { retentionRowsKeptPerSweepMax, retentionRowsPerPage, retentionSweepMs } from './limits.ts'
 import type { Logger } from './log.ts'
 import type { Reader } from './reader.ts'
 import type { Settings } from './settings.ts'
@@ -33,6 +33,11 @@ export function retentionOf(settings: Settings, parts: RetentionParts): Retentio
   if (retentionMs === undefined) return undefined
   const entityRetentionMs = Math.max(retentionMs, idempotencyMs, lateEventsMs)
   return new Retention({ ...parts, retentionMs, entityRetentionMs })
+}
+
+interface Retired {
+  readonly ref: ActorRef
+  readonly terms: readonly Term[]
 }
 
 interface Place {
@@ -74,48 +79,65 @@ export class Retention {
     let more = true
     while (more && this.mayGoOn()) more = (await journal.trim({ recordedBeforeMs: beforeMs })).more
     const before = new Date(nature.wallMs() - entityRetentionMs).toISOString()
+    let removed = 0
     for (const module of Object.values(modules))
       for (const value of module.retirement?.values ?? [])
-        if (this.mayGoOn()) await this.sweepIndex(module, module.retirement!, value, before)
+        if (this.mayGoOn()) removed += await this.sweepIndex(module, module.retirement!, value, before)
+    if (removed > 0) this.parts.log.info({ removed }, 'entities past retention were forgotten')
   }
 
   private mayGoOn(): boolean {
     return !this.isStopped && this.parts.journal.refuses() === undefined
   }
 
-  /** Looks at the oldest rows first; an entity never settles before it was made, so a young row ends the sweep. */
+  /**
+   * Oldest rows first, page by page, to the first young one: an entity never ends before it was made. What may not be
+   * forgotten yet is looked at again in turns, so that it cannot keep a sweep from what may. Resolves to the number
+   * forgotten.
+   */
   private async sweepIndex(
     module: MachineModule,
     retirement: Retirement,
     value: string,
     before: string,
-  ): Promise<void> {
-    const { journal, reader } = this.parts
+  ): Promise<number> {
     const { kind } = module
     const placeKey = `${kind}/${value}`
-    const after = this.places.get(placeKey)
-    const query = { kind, index: retirement.index, value, limit: retentionRowsPerSweepMax, reverse: false }
-    const page = await journal.list(after === undefined ? query : { ...query, after })
-    const old = page.rows.filter((row) => row.order < before)
-    const retired: { ref: ActorRef; terms: readonly Term[] }[] = []
-    for (const row of old) {
-      const snapshot = reader.open(kind, row.id, row.record)
-      const endedAt = snapshot === undefined ? undefined : retirement.at(snapshot)
-      if (endedAt !== undefined && endedAt < before)
-        retired.push({ ref: { kind, id: row.id }, terms: module.terms(snapshot!) })
+    let removed = 0
+    let kept = 0
+    let more = true
+    while (more && kept < retentionRowsKeptPerSweepMax && this.mayGoOn()) {
+      const after = this.places.get(placeKey)
+      const query = { kind, index: retirement.index, value, limit: retentionRowsPerPage, reverse: false }
+      const page = await this.parts.journal.list(after === undefined ? query : { ...query, after })
+      const old = page.rows.filter((row) => row.order < before)
+      const retired = this.retired(module, retirement, old, before)
+      const last = old[old.length - 1]
+      more = last !== undefined && old.length === page.rows.length && page.more
+      if (more) this.places.set(placeKey, last!)
+      else this.places.delete(placeKey)
+      kept += old.length - retired.length
+      removed += await this.forget(retired)
     }
-    const last = old[old.length - 1]
-    if (last !== undefined && old.length === page.rows.length && page.more) this.places.set(placeKey, last)
-    else this.places.delete(placeKey)
-    await this.forget(retired)
+    return removed
   }
 
-  private async forget(retired: readonly { ref: ActorRef; terms: readonly Term[] }[]): Promise<void> {
-    const { journal, actors, log } = this.parts
+  private retired(module: MachineModule, retirement: Retirement, rows: readonly ListRow[], before: string): Retired[] {
+    const { kind } = module
+    const retired: Retired[] = []
+    for (const { id, record } of rows) {
+      const snapshot = this.parts.reader.open(kind, id, record)
+      const endedAt = snapshot === undefined ? undefined : retirement.at(snapshot)
+      if (endedAt !== undefined && endedAt < before) retired.push({ ref: { kind, id }, terms: module.terms(snapshot!) })
+    }
+    return retired
+  }
+
+  private async forget(retired: readonly Retired[]): Promise<number> {
+    const { journal, actors } = this.parts
     const entities = retired
       .filter(({ ref }) => actors.forget(ref))
       .map(({ ref, terms }) => ({ kind: ref.kind, id: ref.id, terms }))
-    if (entities.length === 0) return
-    log.info({ removed: await journal.removeEntities(entities) }, 'entities past retention were forgotten')
+    return entities.length === 0 ? 0 : journal.removeEntities(entities)
   }
 }

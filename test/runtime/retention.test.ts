@@ -1,7 +1,7 @@
 import t, { type Test } from 'tap'
 import { ACTOR_KINDS, type ActorKind, type MachineModule } from '../../machines/machine.ts'
 import type { Answer } from '../../runtime/api.ts'
-import { retentionSweepMs } from '../../runtime/limits.ts'
+import { retentionRowsKeptPerSweepMax, retentionRowsPerPage, retentionSweepMs } from '../../runtime/limits.ts'
 import { silentLogger } from '../../runtime/log.ts'
 import { createRuntime } from '../../runtime/runtime.ts'
 import { defaultSettings, type Settings } from '../../runtime/settings.ts'
@@ -11,10 +11,13 @@ import { TurnedNature } from './turned-nature.ts'
 
 const HOUR_MS = 3_600_000
 
+/** When a toy has ended, where that is not the time at which it was made. */
+const endings = new Map<string, string>()
+
 /** The toy ends its life when it is switched off; its name is the time at which it was made. */
 const mortal: MachineModule = {
   ...toyModule,
-  retirement: { index: 'state', values: ['off'], at: ({ context }) => context.id },
+  retirement: { index: 'state', values: ['off'], at: ({ context }) => endings.get(context.id) ?? context.id },
 }
 const modules = Object.fromEntries(ACTOR_KINDS.map((kind) => [kind, { ...mortal, kind }])) as Record<
   ActorKind,
@@ -37,8 +40,7 @@ function open(t: Test, rest: Partial<Settings>) {
   const now = () => new Date(nature.wallMs()).toISOString()
   const sweep = async (): Promise<void> => {
     nature.advance(retentionSweepMs)
-    for (let i = 0; i < 20; i++) await null
-    await new Promise((resolve) => setImmediate(resolve))
+    for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve))
   }
   return { nature, journal, runtime, say, now, sweep }
 }
@@ -95,6 +97,40 @@ t.test(
     await sweep()
     await sweep()
     t.equal(runtime.read({ kind: 'project', id: ended }), undefined)
+    await runtime.close()
+  },
+)
+
+t.test(
+  'one sweep forgets all that it may, however many pages, and what must stay cannot stand in its way',
+  async (t) => {
+    const { nature, journal, runtime, say, sweep } = open(t, {
+      retentionMs: HOUR_MS,
+      idempotencyMs: 1,
+      lateEventsMs: 1,
+    })
+    const start = nature.wallMs()
+    const stays = retentionRowsKeptPerSweepMax + retentionRowsPerPage
+    const goes = 2 * retentionRowsPerPage + 1
+    // What ended late although it was made early stands before the others in the index.
+    const made = (n: number) => new Date(start + n).toISOString()
+    for (let n = 0; n < stays + goes; n++) {
+      const id = made(n)
+      endings.set(id, n < stays ? new Date(start + 100 * HOUR_MS).toISOString() : id)
+      say(id, 'create')
+      say(id, 'stop')
+    }
+    const left = () => journal.count('project', 'state', 'off')
+    t.equal(left(), stays + goes)
+    nature.advance(2 * HOUR_MS)
+    await sweep()
+    await sweep()
+    await sweep()
+    t.equal(left(), stays)
+    nature.advance(100 * HOUR_MS)
+    await sweep()
+    await sweep()
+    t.equal(left(), 0)
     await runtime.close()
   },
 )
