@@ -2,6 +2,7 @@
 import { cycles } from './cycles.ts'
 import { eventsIn } from './events-in.ts'
 import { fanOutQuestion } from './fan-out.ts'
+import { ingestion } from './ingest.ts'
 import { limits } from './limits.ts'
 import { memory } from './memory.ts'
 import { oneClient } from './one-client.ts'
@@ -17,6 +18,7 @@ export const questions: readonly Question[] = [
   cycles,
   oneClient,
   eventsIn,
+  ingestion,
   fanOutQuestion,
   wake,
   memory,

@@ -1,5 +1,5 @@
 /** What `verify` must know of events and machines: ids by content, lists that a record is in, what events assert. */
-import { eventId, parseEventText } from '../machines/events/envelope.ts'
+import { eventId, isIngested, parseEventText } from '../machines/events/envelope.ts'
 import { modules } from '../machines/index.ts'
 import type { ActorKind, MachineModule } from '../machines/machine.ts'
 import { ASPECTS, differences } from '../machines/testimony.ts'
@@ -43,8 +43,8 @@ export function verifyHooks(): Required<VerifyHooks> {
   return {
     eventId(text) {
       const event = parseEventText(text)
-      // Imported events keep the ids of the engine that they are from, which may hash differently.
-      return isImported(event) ? undefined : eventId(event as Parameters<typeof eventId>[0])
+      // Events of other logs keep the ids of the engine that they are from, which may hash differently.
+      return isImported(event) || isIngested(event) ? undefined : eventId(event as Parameters<typeof eventId>[0])
     },
     terms(kind, _id, record) {
       const { module, snapshot } = opened(kind, record)

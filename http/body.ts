@@ -2,14 +2,11 @@
  * The one reader of request bodies. Bounded twice (each body, and the sum of all being received), strict about
  * type and encoding; a body that arrives in one chunk, as nearly all do, is parsed where it lies, uncopied.
  */
-import { isAscii, isUtf8 } from 'node:buffer'
 import { canonical, NotJson } from '../machines/canonical.ts'
 import type { Exchange } from './exchange.ts'
-import { jsonBreaksAt } from './json-position.ts'
-import { doubledMember, membersOf, shapeOf } from './json-shape.ts'
+import { readJson } from './json-text.ts'
+import { UPLOAD_HELD_BYTES, Upload } from './upload.ts'
 
-/** Objects and arrays within each other: past this a recursive walk could end the stack. */
-const BODY_DEPTH_MAX = 64
 /**
  * What may parse to a value that JSON cannot carry further: the escape of half a surrogate pair, and numbers past
  * the largest double. A text without it needs no look at its values.
@@ -20,6 +17,7 @@ export interface BodyBounds {
   readonly bodyBytesMax: number
   readonly eventsBodyBytesMax: number
   readonly bodiesInFlightBytesMax: number
+  readonly ingestBytesMax: number
 }
 
 /** Reads bodies for one server and holds the sum of those in flight. */
@@ -42,26 +40,41 @@ export class BodyReader {
   read(exchange: Exchange, contentType: string, contentLength: string, ready: (exchange: Exchange) => void): void {
     const declared = exchange.route.body!
     const bytesMax = declared.limit === 'events' ? this.#bounds.eventsBodyBytesMax : this.#bounds.bodyBytesMax
-    const announced = contentLength === '' ? 0 : Number(contentLength)
-    // uWebSockets.js hands such a request over before it refuses it; a sum with it would be no number ever after.
-    if (!(announced >= 0)) {
-      exchange._closeConnection()
-      exchange.problem('invalid_header', 'Content-Length must be one number of bytes.')
-      return
-    }
-    if (announced > bytesMax) {
-      tooLarge(exchange, bytesMax, announced)
-      return
-    }
+    const announced = announcedBytes(exchange, contentLength, bytesMax)
+    if (announced === undefined) return
     if (!isJsonType(contentType) && !(contentType === '' && declared.optional === true && announced === 0)) {
       exchange.problem('unsupported_media_type', typeDetail(contentType))
       return
     }
-    if (this.#bytesInFlight + announced > this.#bounds.bodiesInFlightBytesMax) {
-      exchange.problem('bodies_in_flight', `Bodies of ${this.#bytesInFlight} bytes are being received.`)
-      return
-    }
+    if (!this.#hasRoom(exchange, announced)) return
     new Reception(this, exchange, bytesMax, announced, ready).start()
+  }
+
+  /** Make `exchange.upload` of a body that the route takes as it comes; or answer 400, 413, 415 or 503 and say false. */
+  open(exchange: Exchange, contentType: string, contentLength: string): boolean {
+    const bytesMax = this.#bounds.ingestBytesMax
+    if (announcedBytes(exchange, contentLength, bytesMax) === undefined) return false
+    const { upload } = exchange.route
+    const name = contentType.split(';')[0]!.trim().toLowerCase()
+    if (!Object.hasOwn(upload!.contents, name) || !isUtf8Type(contentType)) {
+      const given = contentType === '' ? 'The request has no Content-Type' : typeGiven(contentType)
+      exchange.problem(
+        'unsupported_media_type',
+        `${given}; this takes ${Object.keys(upload!.contents).join(', ')} in UTF-8.`,
+      )
+      return false
+    }
+    if (!this.#hasRoom(exchange, UPLOAD_HELD_BYTES)) return false
+    this._take(UPLOAD_HELD_BYTES)
+    exchange.upload = new Upload(exchange, name, { bytesMax, giveBack: () => this._give(UPLOAD_HELD_BYTES) })
+    exchange.upload.watch()
+    return true
+  }
+
+  #hasRoom(exchange: Exchange, bytes: number): boolean {
+    if (this.#bytesInFlight + bytes <= this.#bounds.bodiesInFlightBytesMax) return true
+    exchange.problem('bodies_in_flight', `Bodies of ${this.#bytesInFlight} bytes are being received.`)
+    return false
   }
 
   /** Used by a reception alone. */
@@ -167,28 +180,14 @@ class Reception {
       exchange.problem('malformed_body', 'The body is empty; one JSON object was expected.')
       return
     }
-    const text = textOf(bytes)
-    if (text === undefined) {
-      exchange.problem('malformed_body', 'The body is not valid UTF-8.')
+    const read = readJson(bytes, 'body')
+    if (!read.ok) {
+      exchange.problem(read.code, read.detail, read.errors === undefined ? undefined : { errors: read.errors })
       return
     }
-    const { depth, members } = shapeOf(bytes)
-    if (depth > BODY_DEPTH_MAX) {
-      exchange.problem('body_too_deep', `At most ${BODY_DEPTH_MAX} levels of objects and arrays are taken.`)
-      return
-    }
-    try {
-      exchange.body = JSON.parse(text)
-    } catch {
-      exchange.problem('malformed_body', whereItBreaks(text))
-      return
-    }
-    if (membersOf(exchange.body) !== members) {
-      const errors = [{ pointer: doubledMember(text) ?? '', detail: 'is there already: one of the two would be lost' }]
-      exchange.problem('malformed_body', 'The body gives a member twice.', { errors })
-      return
-    }
-    const fault = exchange.route.body!.limit === 'events' || !SUSPECT.test(text) ? undefined : faultOf(exchange.body)
+    exchange.body = read.value
+    const fault =
+      exchange.route.body!.limit === 'events' || !SUSPECT.test(read.text) ? undefined : faultOf(exchange.body)
     if (fault === undefined) this.#ready(exchange)
     else exchange.problem('invalid_body', 'The fields named in `errors` are wrong.', { errors: [fault] })
   }
@@ -199,6 +198,11 @@ class Reception {
  * announced up to this is let in and dropped as it comes, by the server itself. Longer bodies are not worth reading.
  */
 const DROPPED_BYTES_MAX = 16 * 1024 * 1024
+
+/** Whether what is still to come behind an early answer is dropped, for all that the header says of its length. */
+export function isDropped(contentLength: string): boolean {
+  return contentLength !== '' && Number(contentLength) <= DROPPED_BYTES_MAX
+}
 
 function tooLarge(exchange: Exchange, bytesMax: number, announced: number): void {
   if (announced > DROPPED_BYTES_MAX) exchange._closeConnection()
@@ -219,12 +223,30 @@ function faultOf(body: unknown): { readonly pointer: string; readonly detail: st
   }
 }
 
+/** How long the body says that it is; undefined: a problem was answered. */
+function announcedBytes(exchange: Exchange, contentLength: string, bytesMax: number): number | undefined {
+  const announced = contentLength === '' ? 0 : Number(contentLength)
+  // uWebSockets.js hands such a request over before it refuses it; a sum with it would be no number ever after.
+  if (!(announced >= 0)) {
+    exchange._closeConnection()
+    exchange.problem('invalid_header', 'Content-Length must be one number of bytes.')
+    return undefined
+  }
+  if (announced <= bytesMax) return announced
+  tooLarge(exchange, bytesMax, announced)
+  return undefined
+}
+
 /** `application/json`, with or without parameters, of which only a UTF-8 charset is taken; or a `+json` type. */
 export function isJsonType(contentType: string): boolean {
   if (contentType === 'application/json') return true
-  const [type = '', ...parameters] = contentType.toLowerCase().split(';')
-  const name = type.trim()
-  if (name !== 'application/json' && !/^application\/[\w.-]+\+json$/.test(name)) return false
+  const name = contentType.toLowerCase().split(';')[0]!.trim()
+  return (name === 'application/json' || /^application\/[\w.-]+\+json$/.test(name)) && isUtf8Type(contentType)
+}
+
+/** No parameter says that it is anything else. */
+function isUtf8Type(contentType: string): boolean {
+  const [, ...parameters] = contentType.toLowerCase().split(';')
   return parameters.every((parameter) => {
     const [key = '', value = ''] = parameter.trim().split('=')
     return key !== 'charset' || /^"?utf-?8"?$/.test(value)
@@ -234,23 +256,9 @@ export function isJsonType(contentType: string): boolean {
 function typeDetail(contentType: string): string {
   return contentType === ''
     ? 'The request has no Content-Type; application/json was expected.'
-    : `The Content-Type is ${JSON.stringify(contentType.slice(0, 100))}; application/json in UTF-8 was expected.`
+    : `${typeGiven(contentType)}; application/json in UTF-8 was expected.`
 }
 
-/** The bytes as text; undefined when they are not UTF-8. Pure ASCII, the usual case, needs no decoding. */
-function textOf(bytes: Uint8Array): string | undefined {
-  const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
-  if (isAscii(bytes)) return buffer.toString('latin1')
-  return isUtf8(bytes) ? buffer.toString('utf8') : undefined
-}
-
-/** Line and column of the first character that cannot stand where it stands, and what is there. */
-function whereItBreaks(text: string): string {
-  const at = jsonBreaksAt(text)
-  if (at === undefined) return 'The body is not JSON.'
-  const before = text.slice(0, at)
-  const line = before.split('\n').length
-  const column = before.length - before.lastIndexOf('\n')
-  const there = at >= text.length ? 'the end of the body' : JSON.stringify(String.fromCodePoint(text.codePointAt(at)!))
-  return `Line ${line}, column ${column}: ${there} was not expected.`
+function typeGiven(contentType: string): string {
+  return `The Content-Type is ${JSON.stringify(contentType.slice(0, 100))}`
 }

@@ -18,6 +18,8 @@ import { workItemExamples } from './examples/work-items.ts'
 export interface Example {
   readonly body?: unknown
   readonly answer?: unknown
+  /** Of a body that is taken as it comes, by content type. */
+  readonly uploads?: Readonly<Record<string, unknown>>
 }
 
 const project = { id: PROJECT_ID, key: 'greeter', name: 'Greeter', state: 'active', created_at: AT }
@@ -201,6 +203,22 @@ export const examples: Readonly<Record<string, Example>> = {
   'POST /api/events': {
     body: { events: [{ ...composed, project: 'greeter' }] },
     answer: { accepted: 1, duplicates: 0, events: [EVENT_ID], run_requests: [], cursor: CURSOR },
+  },
+  'POST /engine/traces/:trace_id/ingest': {
+    uploads: {
+      'application/json': [{ id: EVENT_ID, project: 'greeter', throttle: 'dry_run', ...composed }],
+      'application/x-ndjson': `${JSON.stringify({ id: EVENT_ID, ...composed })}\n`,
+    },
+    answer: {
+      trace_id: TRACE_ID,
+      accepted: 1,
+      duplicates: 0,
+      refused_count: 1,
+      refused: [{ line: 2, errors: [{ pointer: '/event_type', detail: 'is stated by the service alone' }] }],
+      marked_count: 0,
+      marked: [],
+      cursor: CURSOR,
+    },
   },
   'GET /api/attention': {
     answer: {

@@ -7,6 +7,7 @@ import type { Principal } from '../runtime/principals.ts'
 import { type Problem, type ProblemCode, type ProblemExtra, problemDocument, problemTable } from './problems.ts'
 import type { Route } from './route.ts'
 import { STATUS_LINES } from './status.ts'
+import type { Upload } from './upload.ts'
 import type { UwsResponse } from './uws.ts'
 
 /** An answer that goes on: server-sent events, JSON lines. */
@@ -50,6 +51,8 @@ export class Exchange {
   query: Readonly<Record<string, any>> = NO_QUERY
   /** Parsed and validated body; `undefined` for routes without one. */
   body: any = undefined
+  /** The body on its way in, for routes that take it as it comes. */
+  upload: Upload | undefined = undefined
   /** Bytes of the body as it came: for a route that hashes or stores them. */
   bodyBytes = 0
   /** The problem that was answered. */
@@ -64,6 +67,8 @@ export class Exchange {
   /** True until the handler has returned: uWebSockets.js has corked the socket so long. */
   #corked = true
   #closesConnection = false
+  /** An answer before the body has come ends the connection: what is still to come is not worth reading. */
+  #hasBodyToCome = false
   #isHead = false
   #origin: string | undefined = undefined
   #answerHeaders: string[] | undefined = undefined
@@ -242,6 +247,16 @@ export class Exchange {
     this.#closesConnection = true
   }
 
+  /** Used by the body reader alone. */
+  _bodyIsToCome(): void {
+    this.#hasBodyToCome = true
+  }
+
+  /** Used by an upload alone. */
+  _bodyIsWhole(): void {
+    this.#hasBodyToCome = false
+  }
+
   /** Used by the router alone: the handler has returned; without an answer yet, the abort is attached. */
   _returned(): void {
     this.#corked = false
@@ -308,16 +323,17 @@ export class Exchange {
   #write(status: number, text: string | undefined): void {
     this.#writeHead(status, text !== undefined)
     const response = this.#response
+    const isLast = this.#closesConnection || this.#hasBodyToCome
     if (text === undefined) {
       // A 204 has no Content-Length (RFC 9110 section 8.6); only `end` can close the connection.
-      if (status === 204 && !this.#closesConnection) response.endWithoutBody()
-      else response.end('', this.#closesConnection)
+      if (status === 204 && !isLast) response.endWithoutBody()
+      else response.end('', isLast)
     } else if (this.#isHead) {
       // A reported length would make uWebSockets.js wait for those bytes: write the header, end without one.
       response.writeHeader('Content-Length', String(Buffer.byteLength(text)))
       response.endWithoutBody()
     } else {
-      response.end(text, this.#closesConnection)
+      response.end(text, isLast)
     }
   }
 

@@ -1,9 +1,9 @@
 /** `/openapi.json`: the route list and its schemas as OpenAPI 3.1, nothing described twice. */
 import type { TSchema } from '../machines/schema.ts'
 import { Type } from '../machines/schema.ts'
-import { examples } from './examples.ts'
+import { type Example, examples } from './examples.ts'
 import { PROBLEM_CODES, type ProblemCode, problemTable } from './problems.ts'
-import type { Route } from './route.ts'
+import type { Route, RouteUpload } from './route.ts'
 import { Components } from './schemas.ts'
 
 /** Body of every problem answer (RFC 9457). */
@@ -53,6 +53,12 @@ const WITH_BODY: readonly ProblemCode[] = [
   'invalid_body',
   'bodies_in_flight',
 ]
+const WITH_UPLOAD: readonly ProblemCode[] = [
+  'malformed_body',
+  'body_too_large',
+  'unsupported_media_type',
+  'bodies_in_flight',
+]
 const WITH_CHANGE: readonly ProblemCode[] = [
   'overloaded',
   'view_backlog',
@@ -69,6 +75,7 @@ export function problemsOf(route: Route): readonly ProblemCode[] {
   if (route.access.right !== 'none') for (const code of WITH_TOKEN) codes.add(code)
   if (route.access.right === 'runner' || route.access.runner === 'own') codes.add('not_the_runner')
   if (route.body !== undefined) for (const code of WITH_BODY) codes.add(code)
+  if (route.upload !== undefined) for (const code of WITH_UPLOAD) codes.add(code)
   if (route.method !== 'GET') for (const code of WITH_CHANGE) codes.add(code)
   else if (Object.hasOwn((route.query as { properties?: object } | undefined)?.properties ?? {}, 'cursor')) {
     codes.add('invalid_cursor').add('view_behind')
@@ -135,6 +142,7 @@ function operation(route: Route, components: Components): Record<string, unknown
     ...(runner === undefined ? {} : { 'x-runner': runner }),
     parameters: parameters(route),
     ...(route.body === undefined ? {} : { requestBody: requestBody(route, components, example?.body) }),
+    ...(route.upload === undefined ? {} : { requestBody: uploadBody(route.upload, components, example) }),
     responses: { ...responses(route, components, example?.answer), ...problems(route) },
   }
 }
@@ -183,6 +191,15 @@ function requestBody(route: Route, components: Components, example: unknown): ob
     required: route.body!.optional !== true,
     content: { 'application/json': { schema, ...(example === undefined ? {} : { example }) } },
   }
+}
+
+/** Each content type with its own example. */
+function uploadBody(upload: RouteUpload, components: Components, example: Example | undefined): object {
+  const contents = Object.entries(upload.contents).map(([type, schema]) => {
+    const shown = example?.uploads?.[type]
+    return [type, { schema: components.refer(schema), ...(shown === undefined ? {} : { example: shown }) }] as const
+  })
+  return { required: true, content: Object.fromEntries(contents) }
 }
 
 function responses(route: Route, components: Components, answerExample: unknown): Record<string, object> {

@@ -20,7 +20,8 @@ export function takesOrigin({ method, access }: Route): boolean {
 /** The same route with `origin` among what it takes. */
 export function withOrigin(route: Route): Route {
   if (!takesOrigin(route) || route.body?.selfChecked === true) return route
-  if (route.method === 'DELETE') return { ...route, query: extended(route.query ?? closedObject({})) }
+  const isInQuery = route.method === 'DELETE' || route.upload !== undefined
+  if (isInQuery) return { ...route, query: extended(route.query ?? closedObject({})) }
   const body = route.body ?? { schema: closedObject({}), optional: true }
   return { ...route, body: { ...body, schema: extended(body.schema) } }
 }

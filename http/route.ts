@@ -45,6 +45,12 @@ export interface RouteBody {
   readonly selfChecked?: boolean
 }
 
+/** A body that is taken as it comes (`exchange.upload`), bounded by the setting `ingestBytesMax`. */
+export interface RouteUpload {
+  /** What it may be, by content type. */
+  readonly contents: Readonly<Record<string, TSchema>>
+}
+
 export interface RouteAnswer {
   readonly description: string
   /** Absent: no body. */
@@ -68,6 +74,8 @@ export interface Route {
   /** A closed object of strings, integers, booleans: an unknown or faulty query parameter is 400 `invalid_query`. */
   readonly query?: TSchema
   readonly body?: RouteBody
+  /** Instead of `body`. */
+  readonly upload?: RouteUpload
   /** Request headers (lower case) that the handler reads: copied before the request goes away. */
   readonly headers?: readonly string[]
   /** What the answers may be, by status. */

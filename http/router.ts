@@ -6,7 +6,7 @@
 import type { Logger } from 'pino'
 import { type Check, compile } from '../machines/schema.ts'
 import { type AccessCheck, admit, runnerParamOf } from './access.ts'
-import type { BodyReader } from './body.ts'
+import { type BodyReader, isDropped } from './body.ts'
 import { Exchange, type RouteEntry } from './exchange.ts'
 import { takesOrigin } from './origin.ts'
 import { QueryParser } from './query.ts'
@@ -177,6 +177,7 @@ export class Router {
       } catch (error) {
         exchange.fault(error)
       }
+      if (exchange.done) exchange.upload?.finish()
       exchange._returned()
     }
   }
@@ -186,11 +187,13 @@ export class Router {
     readHeaders(request)
     const { accept, contentType, contentLength } = incoming
     exchange._prepare(declaredHeaders(route, request), isHead, this.#options.isClosing())
+    if (route.upload !== undefined && !isDropped(contentLength)) exchange._bodyIsToCome()
     if (!this.#enter(gate, exchange, request)) return
     if (accept !== '' && accept !== '*/*' && !accepts(accept, gate.produces)) {
       exchange.problem('not_acceptable', `This path answers with ${gate.produces.join(' or ')}.`)
       return
     }
+    if (route.upload !== undefined && !this.#options.bodies.open(exchange, contentType, contentLength)) return
     if (route.body === undefined) {
       route.handle(exchange)
       return

@@ -7,6 +7,7 @@ import { engineCapabilityRoutes } from './routes/engine-capabilities.ts'
 import { engineRunRoutes } from './routes/engine-runs.ts'
 import { eventRoutes } from './routes/events.ts'
 import { formationBriefRoutes } from './routes/formation-briefs.ts'
+import { ingestRoutes } from './routes/ingest.ts'
 import { pacingRoutes } from './routes/pacing.ts'
 import { pollRoutes } from './routes/polls.ts'
 import { projectRoutes } from './routes/projects.ts'
@@ -37,6 +38,7 @@ export function allRoutes(service: ServiceContext, about: Omit<About, 'routes'>)
     ...emitRoutes(service),
     ...eventRoutes(service),
     ...traceRoutes(service),
+    ...ingestRoutes(service),
     ...watchRoutes(service),
     ...attentionRoutes(service),
     ...tokenRoutes(service),

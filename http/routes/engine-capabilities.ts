@@ -98,14 +98,18 @@ function record(service: ServiceContext, exchange: Exchange): void {
   if (!idempotency.ok || manifest === undefined) return
   const id = deriveId('cap', 'engine_capability', project_id, keyOf(manifest))
   const digest = digestOf(manifest)
-  const { by, name } = exchange.principal
+  const { name } = exchange.principal
   const keys = idempotency.key === undefined ? {} : keyed(service.runtime, `${name}\0${idempotency.key}`)
   const of = { id, project: key, project_id, manifest, digest, fingerprint: digest, ...keys }
-  service.runtime.ask({ kind: 'engine_capability', id }, { type: 'record', by, ...of } as MessageBody, (answer) => {
-    if (exchange.done) return
-    if (!answer.ok) return refuse(exchange, answer)
-    markCursor(service, exchange, answer.sequence)
-    if (answer.repeat !== undefined) exchange.setHeader('Idempotent-Replay', 'true')
-    exchange.answer(answer.repeat === undefined ? 201 : 200, documentOf(service, answer.snapshot))
-  })
+  service.runtime.ask(
+    { kind: 'engine_capability', id },
+    { type: 'record', by: exchange.by, ...of } as MessageBody,
+    (answer) => {
+      if (exchange.done) return
+      if (!answer.ok) return refuse(exchange, answer)
+      markCursor(service, exchange, answer.sequence)
+      if (answer.repeat !== undefined) exchange.setHeader('Idempotent-Replay', 'true')
+      exchange.answer(answer.repeat === undefined ? 201 : 200, documentOf(service, answer.snapshot))
+    },
+  )
 }

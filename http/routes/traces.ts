@@ -9,12 +9,10 @@ import type { Exchange } from '../exchange.ts'
 import { LIST_LIMIT_MAX, nextLink } from '../lists.ts'
 import { cursorAt, markCursor, notFound } from '../replies.ts'
 import type { Route, ServiceContext } from '../route.ts'
+import { runsOfTrace } from '../trace-runs.ts'
 import { cursorFault, cursorParameter } from '../watch.ts'
 
-/** The first events of a trace name its run request; more of them than this are not looked through for others. */
-const eventsSearchedMax = 10_000
-
-interface RunOfTrace {
+interface RunShown {
   readonly id: string
   readonly state: string
 }
@@ -25,21 +23,13 @@ function isWhole(state: string, failure: { readonly class?: string; readonly cod
   return state === 'failed' && failure?.class !== 'dispatch' && failure?.code !== 'timeout'
 }
 
-/** The run requests whose trace this is. An id in a payload may name any other: the request itself is asked. */
-function runsOf(runtime: Runtime, traceId: string, filter: Filter): readonly (RunOfTrace & { whole: boolean })[] {
-  const { journal } = runtime
-  const ids = new Set<string>()
-  for (const sequence of journal.history('trace', traceId, 0, eventsSearchedMax)) {
-    const text = journal.event(sequence)
-    if (text === undefined) continue
-    for (const [, id] of text.matchAll(/"run_request_id":"(runreq_[0-9a-f]{24})"/g)) ids.add(id!)
-  }
-  const runs: (RunOfTrace & { whole: boolean })[] = []
-  for (const id of ids) {
-    const snapshot = runtime.read({ kind: 'run_request', id })
-    if (snapshot === undefined || snapshot.context.trace_id !== traceId) continue
-    if (!filter.sees(snapshot.context.project)) continue
-    runs.push({ id, state: snapshot.value, whole: isWhole(snapshot.value, snapshot.context.failure) })
+/** What the reader may see of the runs whose trace this is. */
+function runsOf(runtime: Runtime, traceId: string, filter: Filter): readonly (RunShown & { whole: boolean })[] {
+  const runs: (RunShown & { whole: boolean })[] = []
+  for (const { id, snapshot } of runsOfTrace(runtime, traceId)) {
+    const { value, context } = snapshot
+    if (!filter.sees(context.project)) continue
+    runs.push({ id, state: value, whole: isWhole(value, context.failure) })
   }
   return runs
 }

@@ -193,3 +193,25 @@ export const ingestedEventSchema = openObject({
   recorded_at: Type.Optional(timestamp('when the other log took it')),
   throttle,
 })
+
+/** No token and no runner has an id that begins so. */
+const INGESTER_PREFIX = 'ingest:'
+
+/** Who recorded an event of another log: its id was kept, and may be another engine's. */
+export function ingester<By extends { readonly id: string }>(by: By): By {
+  return { ...by, id: `${INGESTER_PREFIX}${by.id}` }
+}
+
+export function isIngested({ by }: Pick<RecordedEvent, 'by'>): boolean {
+  return by?.id.startsWith(INGESTER_PREFIX) === true
+}
+
+/** The same on its way into one trace: what is left out comes from the trace and the run that it belongs to. */
+export const ingestedTraceEventSchema = openObject({
+  ...given,
+  ...optionalCorrelation,
+  id: Type.Optional(id),
+  project: Type.Optional(project),
+  recorded_at: Type.Optional(timestamp('when the other log took it')),
+  throttle: Type.Optional(throttle),
+})

@@ -1,0 +1,234 @@
+/**
+ * One trace on its way in: taken apart as it comes, admitted event by event, and committed batch by batch. While a batch
+ * commits the socket is paused, so that memory holds one batch and one chunk, however long the trace is. What was
+ * committed stays, whatever becomes of the rest: the same trace sent again completes it.
+ */
+import type { PreparedEvent } from '../machines/events/envelope.ts'
+import type { By } from '../machines/machine.ts'
+import type { Answer, MessageBody, Refused, Runtime } from '../runtime/api.ts'
+import { projectIdOf } from '../runtime/identity.ts'
+import type { Element, Elements } from './elements.ts'
+import { readJson } from './json-text.ts'
+import type { FieldProblem } from './problems.ts'
+import { admitTraceEvent, type TolerantDoor } from './tolerant-door.ts'
+import type { Upload, UploadSink } from './upload.ts'
+
+/** Events in one commit, and characters of their payloads: whichever comes first. */
+const BATCH_EVENTS_MAX = 1_000
+const BATCH_CHARS_MAX = 4 * 1024 * 1024
+/** Refused and marked elements beyond these are only counted. */
+const SHOWN_MAX = 200
+/** Faults told of one element. */
+const FAULTS_SHOWN_MAX = 5
+
+/** An element that was refused, or recorded with a mark. */
+interface Noted {
+  /** Its line, or its place in the array, from 1. */
+  readonly line: number
+  readonly errors: readonly FieldProblem[]
+}
+
+interface Counts {
+  accepted: number
+  duplicates: number
+}
+
+export interface IngestReport extends Counts {
+  refused_count: number
+  readonly refused: Noted[]
+  marked_count: number
+  readonly marked: Noted[]
+}
+
+export type IngestEnd =
+  | {
+      readonly how: 'done'
+      readonly report: IngestReport
+      readonly sequence: number
+      readonly byProject: ReadonlyMap<string, Readonly<Counts>>
+    }
+  /** The body as a whole cannot be read on. */
+  | { readonly how: 'malformed'; readonly report: IngestReport; readonly detail: string }
+  | { readonly how: 'too_large'; readonly report: IngestReport }
+  /** The service does not take writes now. */
+  | { readonly how: 'refused'; readonly report: IngestReport; readonly refused: Refused }
+  | { readonly how: 'aborted' }
+
+export interface IngestionOptions {
+  readonly runtime: Runtime
+  readonly upload: Upload
+  readonly elements: Elements
+  readonly door: TolerantDoor
+  /** Who is said to have recorded the events: marks their ids as not computed here. */
+  readonly by: By
+  readonly onEnd: (end: IngestEnd) => void
+}
+
+export class Ingestion implements UploadSink {
+  readonly #options: IngestionOptions
+  readonly #report: IngestReport = {
+    accepted: 0,
+    duplicates: 0,
+    refused_count: 0,
+    refused: [],
+    marked_count: 0,
+    marked: [],
+  }
+  readonly #byProject = new Map<string, Counts>()
+  readonly #batch = new Map<string, PreparedEvent[]>()
+  #batchEvents = 0
+  #batchChars = 0
+  /** Chunks that came while a batch was committing. */
+  #waiting: Buffer[] = []
+  #isWhole = false
+  #committing = 0
+  #sequence = 0
+  #isOver = false
+  /** How it ends once the batch that is being committed is. */
+  #broken: IngestEnd | undefined
+
+  constructor(options: IngestionOptions) {
+    this.#options = options
+    options.upload.receive(this)
+  }
+
+  chunk(bytes: Buffer): void {
+    this.#waiting.push(bytes)
+    if (this.#committing === 0) this.#pump()
+  }
+
+  end(): void {
+    this.#isWhole = true
+    if (this.#committing === 0) this.#pump()
+  }
+
+  /** What is being committed is counted before the answer; what was not read is not taken. */
+  broken(why: 'too_large' | 'aborted'): void {
+    const end: IngestEnd = why === 'aborted' ? { how: 'aborted' } : { how: 'too_large', report: this.#report }
+    this.#waiting = []
+    if (this.#committing === 0 || why === 'aborted') this.#over(end)
+    else this.#broken = end
+  }
+
+  /** Reads on until a batch is full or nothing is left to read. */
+  #pump(): void {
+    const { elements, upload } = this.#options
+    while (!this.#isOver) {
+      const element = elements.next()
+      if (element !== undefined) {
+        this.#take(element)
+        if (this.#batchEvents < BATCH_EVENTS_MAX && this.#batchChars < BATCH_CHARS_MAX) continue
+        this.#commit()
+        return
+      }
+      if (elements.fault !== undefined) {
+        this.#stopAt(elements.fault)
+        return
+      }
+      const next = this.#waiting.shift()
+      if (next !== undefined) {
+        elements.push(next)
+        continue
+      }
+      if (this.#isWhole) this.#close()
+      else upload.resume()
+      return
+    }
+  }
+
+  /** Everything has come and is read. */
+  #close(): void {
+    const { elements } = this.#options
+    const last = elements.end()
+    if (last !== undefined) this.#take(last)
+    if (elements.fault !== undefined) this.#stopAt(elements.fault)
+    else if (this.#batchEvents > 0) this.#commit()
+    else this.#done()
+  }
+
+  #stopAt(detail: string): void {
+    if (this.#batchEvents > 0) this.#commit(() => this.#over({ how: 'malformed', report: this.#report, detail }))
+    else this.#over({ how: 'malformed', report: this.#report, detail })
+  }
+
+  #done(): void {
+    this.#over({ how: 'done', report: this.#report, sequence: this.#sequence, byProject: this.#byProject })
+  }
+
+  #take({ number: line, bytes }: Element): void {
+    if (bytes === undefined) {
+      this.#note('refused', { line, errors: [{ pointer: '', detail: 'is longer than an event may be' }] })
+      return
+    }
+    const read = readJson(bytes, 'line')
+    if (!read.ok) {
+      this.#note('refused', { line, errors: read.errors ?? [{ pointer: '', detail: read.detail }] })
+      return
+    }
+    const admission = admitTraceEvent(read.value, this.#options.door)
+    if (!admission.ok) {
+      this.#note('refused', { line, errors: admission.errors })
+      return
+    }
+    const { event, marks } = admission
+    if (marks.length > 0) this.#note('marked', { line, errors: marks.map(inPayload) })
+    const events = this.#batch.get(event.project)
+    if (events === undefined) this.#batch.set(event.project, [event])
+    else events.push(event)
+    this.#batchEvents++
+    this.#batchChars += event.payloadText.length
+  }
+
+  #note(list: 'refused' | 'marked', { line, errors }: Noted): void {
+    const report = this.#report
+    report[`${list}_count`]++
+    if (report[list].length < SHOWN_MAX) report[list].push({ line, errors: errors.slice(0, FAULTS_SHOWN_MAX) })
+  }
+
+  /** Each project records its own; the next batch is read when all of them have. */
+  #commit(andThen: () => void = () => this.#pump()): void {
+    const { runtime, upload, by } = this.#options
+    upload.pause()
+    const batch = [...this.#batch]
+    this.#batch.clear()
+    this.#batchEvents = 0
+    this.#batchChars = 0
+    this.#committing = batch.length
+    for (const [project, events] of batch) {
+      const message = { type: 'record', by, events } as unknown as MessageBody
+      runtime.ask({ kind: 'project', id: projectIdOf(project) }, message, (answer) => {
+        this.#committing--
+        this.#recorded(project, answer)
+        if (this.#committing > 0 || this.#isOver) return
+        if (this.#broken === undefined) andThen()
+        else this.#over(this.#broken)
+      })
+    }
+  }
+
+  #recorded(project: string, answer: Answer): void {
+    if (!answer.ok) {
+      this.#over({ how: 'refused', report: this.#report, refused: answer })
+      return
+    }
+    const own = this.#byProject.get(project) ?? { accepted: 0, duplicates: 0 }
+    this.#byProject.set(project, own)
+    for (const counts of [this.#report, own]) {
+      counts.accepted += answer.accepted
+      counts.duplicates += answer.duplicates
+    }
+    this.#sequence = Math.max(this.#sequence, answer.sequence)
+  }
+
+  #over(end: IngestEnd): void {
+    if (this.#isOver) return
+    this.#isOver = true
+    this.#waiting = []
+    this.#options.upload.finish()
+    this.#options.onEnd(end)
+  }
+}
+
+function inPayload({ pointer, detail }: FieldProblem): FieldProblem {
+  return { pointer: `/payload${pointer}`, detail }
+}

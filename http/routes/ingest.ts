@@ -1,0 +1,218 @@
+/** Ingest: a whole trace of an engine into the log, streamed. It drives nothing; it is what happened. */
+import { ingestedTraceEventSchema, ingester, prepareEvent } from '../../machines/events/envelope.ts'
+import { closedObject, Type } from '../../machines/schema.ts'
+import type { MessageBody, SnapshotOf } from '../../runtime/api.ts'
+import { projectIdOf } from '../../runtime/identity.ts'
+import { maySee } from '../access.ts'
+import { ArrayElements, type Elements, Lines } from '../elements.ts'
+import type { Exchange } from '../exchange.ts'
+import { type IngestEnd, Ingestion, type IngestReport } from '../ingestion.ts'
+import { cursorAt, markCursor, notFound, refuse, visibleProject } from '../replies.ts'
+import type { Route, ServiceContext } from '../route.ts'
+import { hasHeld } from '../run-request-answers.ts'
+import type { TolerantDoor } from '../tolerant-door.ts'
+import { runsOfTrace } from '../trace-runs.ts'
+
+const JSON_TYPE = 'application/json'
+const LINE_TYPES = ['application/x-ndjson', 'application/jsonl', 'application/x-jsonlines'] as const
+const TRACE_ID_CHARACTERS_MAX = 128
+/** What an event may have around its payload, bytes. */
+const ENVELOPE_BYTES_MAX = 64 * 1024
+
+const lines = Type.String({ description: 'One event a line, as in `application/json`; blank lines are passed over.' })
+const events = Type.Array(ingestedTraceEventSchema, { description: 'The events, in any order.' })
+
+const noted = Type.Object(
+  {
+    line: Type.Integer({ description: 'Its line, or its place in the array, from 1.' }),
+    errors: Type.Array(Type.Object({ pointer: Type.String(), detail: Type.String() }), {
+      description: 'What is wrong.',
+    }),
+  },
+  { title: 'IngestedLine' },
+)
+
+const ingestAnswer = Type.Object(
+  {
+    trace_id: Type.String({ description: 'The trace.' }),
+    accepted: Type.Integer({ description: 'Events recorded now.' }),
+    duplicates: Type.Integer({ description: 'Events that the log already held.' }),
+    refused_count: Type.Integer({ description: 'Events that were not taken.' }),
+    refused: Type.Array(noted, { description: 'The first of them, with the reasons.' }),
+    marked_count: Type.Integer({
+      description: 'Events that were recorded although their type’s schema finds fault with them.',
+    }),
+    marked: Type.Array(noted, { description: 'The first of them, with the faults.' }),
+    cursor: Type.String({ description: 'Watch from here to see what comes after them.' }),
+  },
+  { title: 'IngestAnswer' },
+)
+
+export function ingestRoutes(service: ServiceContext): readonly Route[] {
+  return [
+    {
+      method: 'POST',
+      path: '/engine/traces/:trace_id/ingest',
+      area: 'events',
+      summary: 'Take a whole trace of an engine into the log: JSON or JSON lines, streamed, up to 1 GiB.',
+      description:
+        'A valid envelope is enough, and a given id is kept. `trace_id` defaults to the path’s and may not differ; `project` ' +
+        'and `throttle` default to those of the run that the trace belongs to. Committed in batches of 1,000: what was ' +
+        'committed stays if the rest is not read, and the same trace sent again completes it, each event once. Nothing is ' +
+        'driven by it.',
+      access: { right: 'event.emit', runner: 'holder' },
+      query: closedObject({
+        project: Type.Optional(
+          Type.String({
+            minLength: 1,
+            maxLength: 128,
+            description: 'Key or id of the project of events that name none. Default: that of the trace’s run.',
+          }),
+        ),
+      }),
+      upload: {
+        contents: {
+          [JSON_TYPE]: Type.Unsafe({ anyOf: [events, Type.Object({ events })] }),
+          ...Object.fromEntries(LINE_TYPES.map((type) => [type, lines])),
+        },
+      },
+      answers: { 200: { description: 'The trace was read to its end.', schema: ingestAnswer } },
+      problems: ['not_found'],
+      handle: (exchange) => ingest(service, exchange),
+    },
+  ]
+}
+
+interface Owner {
+  readonly project: string | undefined
+  readonly throttle: 'full' | 'dry_run'
+}
+
+/** What events of the trace have where they say nothing. Undefined: a problem was answered. */
+function ownerOf(service: ServiceContext, exchange: Exchange, traceId: string): Owner | undefined {
+  const { principal, query } = exchange
+  const { runnerId } = principal
+  const run = firstRun(service, exchange, traceId)
+  if (runnerId !== undefined && run === undefined) {
+    notFound(exchange, 'trace', traceId)
+    return undefined
+  }
+  const throttle = run?.context.throttle ?? 'dry_run'
+  if (query.project === undefined) return { project: run?.context.project, throttle }
+  const project = visibleProject(service, exchange, query.project)
+  return project === undefined ? undefined : { project: project.context.key, throttle }
+}
+
+/** The run that the trace belongs to, as far as the asker may know: a runner, of what it holds or held. */
+function firstRun({ runtime }: ServiceContext, { principal }: Exchange, traceId: string): SnapshotOf<any> | undefined {
+  const { runnerId } = principal
+  for (const { snapshot } of runsOfTrace(runtime, traceId)) {
+    const { context } = snapshot
+    if (runnerId === undefined ? maySee(principal, context.project) : hasHeld(context, runnerId)) return snapshot
+  }
+  return undefined
+}
+
+function ingest(service: ServiceContext, exchange: Exchange): void {
+  const traceId = exchange.params[0]!
+  if (traceId === '' || traceId.length > TRACE_ID_CHARACTERS_MAX || !traceId.isWellFormed()) {
+    exchange.problem('malformed_path', `A trace id has 1 to ${TRACE_ID_CHARACTERS_MAX} characters.`)
+    return
+  }
+  const owner = ownerOf(service, exchange, traceId)
+  if (owner === undefined) return
+  const { runtime } = service
+  const upload = exchange.upload!
+  new Ingestion({
+    runtime,
+    upload,
+    elements: elementsOf(upload.contentType, runtime.settings.eventBytesMax + ENVELOPE_BYTES_MAX),
+    door: doorOf(service, exchange, { ...owner, traceId }),
+    by: ingester(exchange.by),
+    onEnd: (end) => exchange.attempt(() => answer(service, exchange, traceId, end)),
+  })
+}
+
+function elementsOf(contentType: string, bytesMax: number): Elements {
+  return contentType === JSON_TYPE ? new ArrayElements(bytesMax) : new Lines(bytesMax)
+}
+
+function doorOf(
+  { runtime }: ServiceContext,
+  { principal }: Exchange,
+  owner: Owner & { readonly traceId: string },
+): TolerantDoor {
+  const known = new Map<string, string | undefined>()
+  const why = (key: string): string | undefined => {
+    if (principal.runnerId !== undefined && key !== owner.project) return `must be ${owner.project}, the run’s`
+    const project = runtime.read({ kind: 'project', id: projectIdOf(key) })
+    return project !== undefined && maySee(principal, key) ? undefined : 'names no project by its key'
+  }
+  return {
+    ...owner,
+    eventBytesMax: runtime.settings.eventBytesMax,
+    whyNotProject: (key) => {
+      if (!known.has(key)) known.set(key, why(key))
+      return known.get(key)
+    },
+  }
+}
+
+function answer(service: ServiceContext, exchange: Exchange, traceId: string, end: IngestEnd): void {
+  if (exchange.done || end.how === 'aborted') return
+  if (end.how === 'done') {
+    announce(service, exchange, traceId, end)
+    return
+  }
+  const { accepted, duplicates, refused_count } = end.report
+  const members = { accepted, duplicates, refused_count }
+  if (end.how === 'malformed') exchange.problem('malformed_body', end.detail, { members })
+  else if (end.how === 'refused') refuse(exchange, end.refused)
+  else exchange.problem('body_too_large', `The trace exceeds ${exchange.upload!.bytesMax} bytes.`, { members })
+}
+
+/** What was new is told of, in each project that it is of; then the whole is answered. */
+function announce(
+  service: ServiceContext,
+  exchange: Exchange,
+  traceId: string,
+  { report, sequence, byProject }: Extract<IngestEnd, { how: 'done' }>,
+): void {
+  const news = [...byProject].filter(([, { accepted }]) => accepted > 0)
+  let waiting = news.length
+  let cursor = sequence === 0 ? service.runtime.journal.lastSequence : sequence
+  if (waiting === 0) {
+    answerReport(service, exchange, traceId, report, cursor)
+    return
+  }
+  for (const [project, { accepted, duplicates }] of news) {
+    const payload = { accepted, duplicates, refused: report.refused_count, trace_id: traceId }
+    const fact = prepareEvent({
+      event_type: 'trace_ingested',
+      project,
+      occurred_at: new Date(service.runtime.nature.wallMs()).toISOString(),
+      throttle: 'full',
+      payload,
+      trace_id: traceId,
+    })
+    const message = { type: 'record', by: exchange.by, events: [fact] } as MessageBody
+    service.runtime.ask({ kind: 'project', id: projectIdOf(project) }, message, (taken) => {
+      waiting--
+      if (exchange.done) return
+      if (!taken.ok) return refuse(exchange, taken)
+      cursor = Math.max(cursor, taken.sequence)
+      if (waiting === 0) answerReport(service, exchange, traceId, report, cursor)
+    })
+  }
+}
+
+function answerReport(
+  service: ServiceContext,
+  exchange: Exchange,
+  traceId: string,
+  report: IngestReport,
+  sequence: number,
+): void {
+  markCursor(service, exchange, sequence)
+  exchange.answer(200, { trace_id: traceId, ...report, cursor: cursorAt(service, sequence) })
+}

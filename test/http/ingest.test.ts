@@ -1,0 +1,265 @@
+/** A whole trace into the log: streamed, tolerant, idempotent, and driving nothing. */
+import t from 'tap'
+import { ingester } from '../../machines/events/envelope.ts'
+import { raw, startOnDisk, startTestService, type TestService } from './service-harness.ts'
+
+const TRACE = 'a'.repeat(32)
+const PATH = `/engine/traces/${TRACE}/ingest`
+const AT = '2026-01-31T12:00:00Z'
+
+const event = (n: number, more: object = {}) => ({
+  id: `evt_${n.toString(16).padStart(16, '0')}`,
+  event_type: 'greeting_composed',
+  project: 'greeter',
+  occurred_at: AT,
+  throttle: 'dry_run',
+  payload: { greeting: `Hello, ${n}!` },
+  ...more,
+})
+const lines = (events: readonly unknown[]): string => events.map((one) => `${JSON.stringify(one)}\n`).join('')
+const JSON_LINES = { headers: { 'content-type': 'application/x-ndjson' } }
+
+async function start(t: Parameters<typeof startTestService>[0], ...more: any[]): Promise<TestService> {
+  const s = await startTestService(t, ...more)
+  await s.project('greeter')
+  return s
+}
+
+t.test('a trace is taken as JSON and as JSON lines, each event once, with the ids it was given', async (t) => {
+  const s = await start(t)
+  const events = [event(1), event(2), { ...event(3), id: undefined }]
+  const first = await s.expect(200, 'POST', PATH, events)
+  t.match(first.body, { trace_id: TRACE, accepted: 3, duplicates: 0, refused_count: 0, marked_count: 0 })
+  const again = await s.expect(200, 'POST', PATH, lines([...events, event(4)]), JSON_LINES)
+  t.match(again.body, { accepted: 1, duplicates: 3 })
+  const wrapped = await s.expect(200, 'POST', PATH, { events })
+  t.match(wrapped.body, { accepted: 0, duplicates: 3 })
+  const trace = (await s.expect(200, 'GET', `/api/traces/${TRACE}`)).body
+  const taken = trace.events.filter((one: any) => one.event_type === 'greeting_composed')
+  t.strictSame(
+    taken.map((one: any) => one.payload.greeting),
+    ['Hello, 1!', 'Hello, 2!', 'Hello, 3!', 'Hello, 4!'],
+  )
+  t.equal(taken[0].id, event(1).id, 'the id of another engine is kept')
+  t.match(taken[2].id, /^evt_[0-9a-f]{32}$/, 'one is made where none was given')
+  const { items } = (await s.expect(200, 'GET', '/api/tokens')).body
+  t.strictSame(taken[0].by, ingester({ id: items[0].id, name: 'admin', origin: 'admin@127.0.0.1' }))
+  const told = trace.events.filter((one: any) => one.event_type === 'trace_ingested')
+  t.strictSame(
+    told.map(({ payload, by }: any) => [payload, by.name]),
+    [
+      [{ accepted: 3, duplicates: 0, refused: 0, trace_id: TRACE }, 'admin'],
+      [{ accepted: 1, duplicates: 3, refused: 0, trace_id: TRACE }, 'admin'],
+    ],
+    'an ingest that brings nothing new is not told of',
+  )
+})
+
+t.test('what is wrong with a line is said with its number, and the others are taken', async (t) => {
+  const s = await start(t)
+  const body = [
+    JSON.stringify(event(1)),
+    '{"event_type":',
+    '',
+    '[]',
+    JSON.stringify(event(2, { event_type: 'work_item_settled' })),
+    JSON.stringify(event(3, { trace_id: 'b'.repeat(32) })),
+    JSON.stringify(event(4, { project: 'nowhere' })),
+    JSON.stringify(event(5, { occurred_at: 'yesterday' })),
+    '{"event_type":"x","event_type":"y"}',
+    JSON.stringify(event(6, { payload: { greeting: 'x'.repeat(600_000) } })),
+    JSON.stringify(event(7)).replace('Hello, 7!', '\\ud800'),
+    JSON.stringify(event(8, { payload: { greeting: 7 } })),
+    JSON.stringify(event(9, { event_type: 'unheard_of', payload: {} })),
+  ].join('\n')
+  const { body: report } = await s.expect(200, 'POST', PATH, body, JSON_LINES)
+  t.match(report, { accepted: 3, duplicates: 0, refused_count: 9, marked_count: 1 })
+  t.strictSame(
+    report.refused.map(({ line, errors }: any) => [line, errors[0].pointer]),
+    [
+      [2, ''],
+      [4, ''],
+      [5, '/event_type'],
+      [6, '/trace_id'],
+      [7, '/project'],
+      [8, '/occurred_at'],
+      [9, '/event_type'],
+      [10, ''],
+      [11, '/payload/greeting'],
+    ],
+  )
+  t.match(report.marked, [{ line: 12, errors: [{ pointer: '/payload/greeting', detail: /must be a string/ }] }])
+})
+
+t.test('the lists of what was refused are bounded, their counts are not', async (t) => {
+  const s = await start(t)
+  const { body } = await s.expect(200, 'POST', PATH, '{}\n'.repeat(1_500), JSON_LINES)
+  t.equal(body.refused_count, 1_500)
+  t.equal(body.refused.length, 200)
+  t.equal(body.refused[199].line, 200)
+})
+
+t.test('a body that cannot be read on is refused, and what came before it stays', async (t) => {
+  const s = await start(t)
+  const broken = `[${JSON.stringify(event(1))},${JSON.stringify(event(2))},`
+  const { body } = await s.expect(400, 'POST', PATH, broken)
+  t.match(body, { code: 'malformed_body', accepted: 2, duplicates: 0, detail: /ends before its array does/ })
+  t.match((await s.expect(200, 'POST', PATH, `${broken.slice(0, -1)}]`)).body, { accepted: 0, duplicates: 2 })
+  t.equal((await s.expect(400, 'POST', PATH, '{"other":[]}')).body.code, 'malformed_body')
+  t.equal((await s.expect(400, 'POST', PATH, '')).body.code, 'malformed_body')
+  t.match((await s.expect(200, 'POST', PATH, '', JSON_LINES)).body, { accepted: 0 })
+  const types = ['text/plain', 'application/x-ndjson; charset=latin1']
+  for (const type of types) {
+    const refused = await s.expect(415, 'POST', PATH, '[]', { headers: { 'content-type': type } })
+    t.match(refused.body.detail, /application\/x-ndjson/)
+  }
+  t.equal((await s.expect(400, 'POST', `/engine/traces/${'x'.repeat(200)}/ingest`, [])).body.code, 'malformed_path')
+})
+
+t.test('a trace that is longer than the bound is refused, announced or not; what was committed stays', async (t) => {
+  const s = await start(t, { ingestBytesMax: 200_000 })
+  const events = Array.from({ length: 1_200 }, (_, n) => event(n))
+  const announced = await s.expect(413, 'POST', PATH, events)
+  t.equal(announced.body.code, 'body_too_large')
+  const text = lines(events)
+  const chunks: string[] = []
+  for (let at = 0; at < text.length; at += 50_000) chunks.push(text.slice(at, at + 50_000))
+  const answer = await raw(
+    s.service.port,
+    [
+      `POST ${PATH} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${s.admin}\r\ncontent-type: application/jsonl\r\ntransfer-encoding: chunked\r\n\r\n`,
+      ...chunks.map((chunk) => `${chunk.length.toString(16)}\r\n${chunk}\r\n`),
+      '0\r\n\r\n',
+    ],
+    3_000,
+  )
+  t.match(answer, /^HTTP\/1\.1 413 /)
+  const { accepted } = JSON.parse(answer.slice(answer.indexOf('{')))
+  t.equal(accepted, 1_000, 'the batch that was whole')
+})
+
+t.test('the project and the throttle are those of the run, else of the query; events may name their own', async (t) => {
+  const s = await start(t)
+  await s.project('other')
+  const bare = { event_type: 'noted', occurred_at: AT, payload: {} }
+  const { body } = await s.expect(200, 'POST', PATH, [bare])
+  t.match(body.refused, [{ line: 1, errors: [{ pointer: '/project' }] }])
+  t.match((await s.expect(200, 'POST', `${PATH}?project=other`, [bare, event(1)])).body, { accepted: 2 })
+  t.equal((await s.expect(404, 'POST', `${PATH}?project=nowhere`, [bare])).body.code, 'not_found')
+  const projects = (await s.expect(200, 'GET', `/api/traces/${TRACE}`)).body.events.map((one: any) => one.project)
+  t.strictSame(projects.sort(), ['greeter', 'greeter', 'other', 'other'], 'each project was told of its own')
+  const request = await s.request('greeter', { throttle: 'full' })
+  await s.expect(200, 'POST', `/engine/traces/${request.trace_id}/ingest`, [bare])
+  const own = (await s.expect(200, 'GET', `/api/traces/${request.trace_id}`)).body.events
+  t.match(
+    own.find((one: any) => one.event_type === 'noted'),
+    { project: 'greeter', throttle: 'full' },
+  )
+})
+
+t.test('a runner ingests the traces of what it holds or held, and nothing else', async (t) => {
+  const s = await start(t)
+  await s.project('other')
+  const token = await s.runner('r1')
+  const as = { token }
+  const stranger = { token: await s.runner('r2') }
+  const request = await s.request('greeter')
+  const path = `/engine/traces/${request.trace_id}/ingest`
+  const bare = { event_type: 'noted', occurred_at: AT, payload: {} }
+  t.equal((await s.expect(404, 'POST', path, [bare], as)).body.code, 'not_found', 'nothing was offered yet')
+  await s.expect(200, 'GET', '/api/runners/r1/run-requests/next', undefined, as)
+  await s.expect(200, 'POST', `/api/run-requests/${request.id}/completed`, { result: { status: 'completed' } }, as)
+  const { body } = await s.expect(200, 'POST', path, [bare, { ...bare, project: 'other' }], as)
+  t.match(body, { accepted: 1, refused: [{ line: 2, errors: [{ pointer: '/project', detail: /greeter/ }] }] })
+  t.equal((await s.expect(404, 'POST', path, [bare], stranger)).body.code, 'not_found')
+  t.equal((await s.expect(404, 'POST', PATH, [bare], as)).body.code, 'not_found')
+  const viewer = { token: await s.token('viewer', { roles: ['viewer'] }) }
+  t.equal((await s.expect(403, 'POST', path, [bare], viewer)).body.code, 'forbidden')
+  const confined = { token: await s.token('confined', { rights: ['event.emit'], projects: ['other'] }) }
+  const theirs = await s.expect(200, 'POST', path, [{ ...bare, project: 'greeter' }], confined)
+  t.match(theirs.body, { accepted: 0, refused: [{ errors: [{ pointer: '/project', detail: /names no project/ }] }] })
+})
+
+t.test('nothing is driven: a command is a record, and the run that the trace belongs to stays as it is', async (t) => {
+  const s = await start(t)
+  const token = await s.runner('r1')
+  const request = await s.request('greeter')
+  await s.expect(200, 'GET', '/api/runners/r1/run-requests/next', undefined, { token })
+  await s.expect(200, 'POST', `/api/run-requests/${request.id}/started`, {}, { token })
+  const before = (await s.expect(200, 'GET', `/api/run-requests/${request.id}`)).body
+  const events = [
+    event(1, { event_type: 'scan_requested', payload: {} }),
+    event(2, {
+      event_type: 'task_run_completed',
+      payload: { project: 'greeter', success: true, landed: true, summary: 'done', verdict: 'complete' },
+    }),
+  ]
+  const { body } = await s.expect(200, 'POST', `/engine/traces/${request.trace_id}/ingest`, events)
+  t.equal(body.accepted, 2)
+  const { lease_expires_at: _, ...after } = (await s.expect(200, 'GET', `/api/run-requests/${request.id}`)).body
+  t.match(before, after)
+  t.equal((await s.expect(200, 'GET', '/api/run-requests')).body.items.length, 1, 'no run request was made')
+})
+
+t.test('while a batch commits nothing more is read, however much the client sends', async (t) => {
+  const s = await start(t)
+  const { journal } = s.service.runtime
+  const waiting: (() => void)[] = []
+  const wait = journal.waitForRoom.bind(journal)
+  let isHeld = true
+  journal.waitForRoom = (resume) => {
+    if (!isHeld) return wait(resume)
+    waiting.push(resume)
+    return true
+  }
+  const events = Array.from({ length: 400 }, (_, n) => event(n, { payload: { greeting: 'x'.repeat(100_000) } }))
+  const body = lines(events)
+  let sent = 0
+  const stream = new ReadableStream<Uint8Array>(
+    {
+      pull(controller) {
+        const chunk = Buffer.from(body.slice(sent, sent + 262_144))
+        sent += chunk.length
+        if (chunk.length === 0) controller.close()
+        else controller.enqueue(chunk)
+      },
+    },
+    { highWaterMark: 0 },
+  )
+  const answer = fetch(s.service.url + PATH, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${s.admin}`, 'content-type': 'application/x-ndjson' },
+    body: stream,
+    duplex: 'half',
+  } as RequestInit)
+  for (let still = 0, last = -1; still < 20; still = sent === last ? still + 1 : 0) {
+    last = sent
+    await new Promise((resolve) => setTimeout(resolve, 25))
+  }
+  t.ok(waiting.length > 0, 'a batch waits')
+  t.ok(sent < body.length, `the client was stopped after ${sent} of ${body.length} bytes`)
+  isHeld = false
+  for (const resume of waiting) resume()
+  t.match(await (await answer).json(), { accepted: 400, duplicates: 0 })
+})
+
+t.test('an ingest that is cut off, and a service that is started again: the same trace completes it', async (t) => {
+  const home = t.testdir()
+  const first = await startOnDisk(t, home)
+  await first.project('greeter')
+  const events = Array.from({ length: 2_500 }, (_, n) => event(n))
+  const text = lines(events)
+  const half = text.slice(0, text.length - 20_000)
+  await raw(
+    first.service.port,
+    [
+      `POST ${PATH} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${first.admin}\r\ncontent-type: application/x-ndjson\r\ncontent-length: ${text.length}\r\n\r\n`,
+      half,
+    ],
+    1_000,
+  )
+  await first.service.close()
+  const s = await startOnDisk(t, home)
+  const { body } = await s.expect(200, 'POST', PATH, text, JSON_LINES)
+  t.match(body, { accepted: 500, duplicates: 2_000 }, 'whole batches were committed before')
+})
