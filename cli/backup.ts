@@ -1,5 +1,4 @@
 /** `intendant backup`, from the running service, and `intendant restore`, while there is none. */
-import { writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import type { Command } from 'commander'
 import { ORIGIN } from './arguments.ts'
@@ -42,11 +41,13 @@ async function backup({ client, json, print }: Cli, _: readonly any[], { name }:
 
 async function restore({ world, home, json, print }: Cli, [from]: readonly any[], { origin }: any): Promise<number> {
   const settings = loadSettings({ flags: { home }, env: world.env })
-  const [{ restoreFiles }, { withRuntime }, { fenceRestored, makeAdminToken, restorer }] = await Promise.all([
-    import('../storage/backup.ts'),
-    import('./offline.ts'),
-    import('./restored.ts'),
-  ])
+  const [{ restoreFiles }, { withRuntime }, { fenceRestored, makeAdminToken, restorer }, { writeOwnerOnly }] =
+    await Promise.all([
+      import('../storage/backup.ts'),
+      import('./offline.ts'),
+      import('./restored.ts'),
+      import('../storage/flush.ts'),
+    ])
   const by = restorer(originOf(origin))
   let outcome: { restored: any; token: string } | undefined
   // Fenced before it stands in its place: killed half way, nothing is there that could be served.
@@ -67,7 +68,7 @@ async function restore({ world, home, json, print }: Cli, [from]: readonly any[]
   const { epoch, previousEpoch } = await restoreFiles(resolve(from), home, settle)
   const { restored, token } = outcome!
   const tokenFile = join(home, 'admin.token')
-  writeFileSync(tokenFile, `${token}\n`, { mode: 0o600 })
+  writeOwnerOnly(tokenFile, `${token}\n`)
   if (json) print.json({ home, epoch, previous_epoch: previousEpoch, admin_token_file: tokenFile, ...restored })
   else tell(print, home, tokenFile, restored)
   return EXIT.ok

@@ -1,6 +1,7 @@
 /** Where a runner's token lies on its own machine: a file of its own in the home folder, readable by its owner only. */
-import { chmodSync, mkdirSync, writeFileSync } from 'node:fs'
+import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
+import { writeOwnerOnly } from '../storage/flush.ts'
 
 export function runnerTokenFile(home: string, id: string): string {
   return join(home, `runner-${encodeURIComponent(id)}.token`)
@@ -10,7 +11,6 @@ export function runnerTokenFile(home: string, id: string): string {
 export function saveRunnerToken(home: string, id: string, token: string): string {
   const file = runnerTokenFile(home, id)
   mkdirSync(home, { recursive: true, mode: 0o700 })
-  writeFileSync(file, `${token}\n`, { mode: 0o600 })
-  chmodSync(file, 0o600)
+  writeOwnerOnly(file, `${token}\n`)
   return file
 }

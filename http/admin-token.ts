@@ -1,16 +1,14 @@
 /**
  * The first token: made when the service starts on a home that has none, written to `admin.token` for its owner
- * alone. The file comes before the commit: killed between the two, the next start simply makes another.
+ * alone. The file is on disk, its name too, before the commit: killed between the two, the next start simply makes another.
  */
-import { closeSync, fchmodSync, fsyncSync, openSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { SERVICE_BY } from '../machines/machine.ts'
 import type { MessageBody, Runtime } from '../runtime/api.ts'
 import { deriveId } from '../runtime/identity.ts'
 import type { Logger } from '../runtime/log.ts'
 import { newSecret } from '../runtime/secrets.ts'
-
-const OWNER_ONLY = 0o600
+import { writeOwnerOnly } from '../storage/flush.ts'
 
 /** Does nothing where a token was ever made. Throws when it cannot be kept. `save`: other than in its file. */
 export async function ensureAdminToken(runtime: Runtime, log: Logger, save?: (token: string) => void): Promise<void> {
@@ -34,16 +32,4 @@ export async function ensureAdminToken(runtime: Runtime, log: Logger, save?: (to
   const answer = await runtime.askAsync({ kind: 'token', id }, message)
   if (answer.ok) log.info({ file }, 'the admin token was made')
   else log.warn({ refusal: answer.refusal }, 'the admin token could not be made')
-}
-
-function writeOwnerOnly(file: string, text: string): void {
-  const descriptor = openSync(file, 'w', OWNER_ONLY)
-  try {
-    // A file that was there keeps its mode otherwise.
-    fchmodSync(descriptor, OWNER_ONLY)
-    writeSync(descriptor, text)
-    fsyncSync(descriptor)
-  } finally {
-    closeSync(descriptor)
-  }
 }

@@ -40,6 +40,9 @@ export const timerDelayMsMax = 2_147_483_647
 /** Pause between two retention sweeps: forgetting is never urgent, but what a minute at full speed leaves is a burst. */
 export const retentionSweepMs = 10_000
 
+/** The first sweep comes soon: a service that is started again and again would otherwise never forget. */
+export const retentionFirstSweepMs = 1_000
+
 /** Rows of an index read at once by a sweep: a few milliseconds of the main thread. */
 export const retentionRowsPerPage = 250
 

@@ -6,7 +6,12 @@ import type { ActorKind, ActorRef, MachineModule, Retirement, Term } from '../ma
 import type { Journal, ListRow } from '../storage/journal.ts'
 import type { ActorTable } from './actor.ts'
 import type { Nature } from './api.ts'
-import { retentionRowsKeptPerSweepMax, retentionRowsPerPage, retentionSweepMs } from './limits.ts'
+import {
+  retentionFirstSweepMs,
+  retentionRowsKeptPerSweepMax,
+  retentionRowsPerPage,
+  retentionSweepMs,
+} from './limits.ts'
 import type { Logger } from './log.ts'
 import type { Reader } from './reader.ts'
 import type { Settings } from './settings.ts'
@@ -58,11 +63,7 @@ export class Retention {
   }
 
   start(): void {
-    this.timer = this.parts.nature.setTimer(() => {
-      this.sweeping = this.sweep()
-        .catch((error) => this.parts.log.warn({ err: error }, 'a retention sweep was cut short'))
-        .finally(() => this.isStopped || this.start())
-    }, retentionSweepMs)
+    this.sweepIn(retentionFirstSweepMs)
   }
 
   /** Resolves when nothing is being removed any more. */
@@ -70,6 +71,14 @@ export class Retention {
     this.isStopped = true
     this.parts.nature.clearTimer(this.timer)
     await this.sweeping
+  }
+
+  private sweepIn(ms: number): void {
+    this.timer = this.parts.nature.setTimer(() => {
+      this.sweeping = this.sweep()
+        .catch((error) => this.parts.log.warn({ err: error }, 'a retention sweep was cut short'))
+        .finally(() => this.isStopped || this.sweepIn(retentionSweepMs))
+    }, ms)
   }
 
   /** One sweep over the events and over each kind that retires. */

@@ -7,11 +7,11 @@ import { copyFileSync, existsSync, mkdirSync, renameSync, rmSync } from 'node:fs
 import { join } from 'node:path'
 import { type Environments, HEAD_EPOCH, MARKER, type Marker } from './environments.ts'
 import { assertSchema, mintEpoch } from './event-log.ts'
+import { flushFile, flushNamesUpTo } from './flush.ts'
 import { assertEmpty, assertWhole, damaged } from './home-checks.ts'
 import { DATA_FILE, environmentPaths } from './home-paths.ts'
 import { HomeRefused } from './home-refused.ts'
 import { lockInstance } from './instance-lock.ts'
-import { flushFile } from './lmdb-copy.ts'
 import { openEnvironments } from './lmdb-environments.ts'
 import type { LmdbJournal } from './lmdb-journal.ts'
 import { type Nature, realNature } from './nature.ts'
@@ -89,7 +89,7 @@ export async function restoreFiles(
   for (const path of [source.log, source.view]) {
     if (!existsSync(join(path, DATA_FILE))) throw new HomeRefused('corrupt', `${from} is no backup: ${path} is missing`)
   }
-  assertWhole(from)
+  assertWhole(from, 'every')
   assertEmpty(toHome, RESTORING)
   const lock = await lockInstance(toHome)
   const draft = join(toHome, RESTORING)
@@ -102,11 +102,12 @@ export async function restoreFiles(
     }
     const epochs = await giveFreshEpochIn(draft)
     await settle(draft)
-    for (const path of [made.log, made.view]) flushFile(join(path, DATA_FILE))
+    for (const path of [made.log, made.view]) for (const one of [join(path, DATA_FILE), path]) flushFile(one)
     const target = environmentPaths(toHome)
     // The log last: a view alone is refused at start, and says why.
     for (const part of ['view', 'log'] as const) renameSync(made[part], target[part])
     flushFile(toHome)
+    flushNamesUpTo(toHome)
     return epochs
   } catch (error) {
     throw damaged(from, error)

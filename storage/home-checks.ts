@@ -5,7 +5,8 @@
 import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { CorruptRow } from './checked-text.ts'
-import { faultOfDataFile } from './data-file.ts'
+import { isUnfinished } from './creation.ts'
+import { type DataFault, type Depth, faultOfDataFile } from './data-file.ts'
 import type { Marker } from './environments.ts'
 import type { EventLog } from './event-log.ts'
 import { DATA_FILE, environmentPaths } from './home-paths.ts'
@@ -13,22 +14,36 @@ import { HomeRefused } from './home-refused.ts'
 import type { View } from './view.ts'
 
 /**
- * Refuses what is no data file, and data files that lack a page in use (a copy cut short, a file system that lost
- * its tail): read, they would end the process by a signal and without a word. Throws HomeRefused `corrupt`.
+ * Refuses what is no data file, and data files that lack a page in use or have a damaged one (a copy cut short, a file system
+ * that lost its tail, a disk that lies): read, they would end the process by a signal and without a word. A home
+ * that is to be served is looked at `inner`, 0.3 s for a million
+ * entities and ten million events (7 us a page). Throws HomeRefused `corrupt`.
  */
-export function assertWhole(home: string): void {
-  for (const path of Object.values(environmentPaths(home))) {
-    const file = join(path, DATA_FILE)
-    const fault = existsSync(file) ? faultOfDataFile(file) : undefined
-    if (fault === undefined) continue
-    if (fault === 'not_a_data_file') {
-      throw new HomeRefused('corrupt', `${file} does not begin as a data file does: put it back, or restore a backup`)
-    }
-    const { missingPages } = fault
+export function assertWhole(home: string, depth: Depth = 'inner'): void {
+  const { log, view } = environmentPaths(home)
+  // Nothing that was begun with it was ever acknowledged.
+  if (isUnfinished(log)) return
+  if (!existsSync(join(log, DATA_FILE)) && existsSync(join(view, DATA_FILE))) {
     throw new HomeRefused(
-      'corrupt',
-      `${file} is cut short: its last ${missingPages} pages are missing; restore a backup`,
+      'log_missing',
+      `${log} is empty or was removed, and ${view}, which was made from it, is there: put the log back, or restore a backup`,
     )
+  }
+  for (const path of [log, view]) {
+    const file = join(path, DATA_FILE)
+    const fault = existsSync(file) && !isUnfinished(path) ? faultOfDataFile(file, depth) : undefined
+    if (fault !== undefined) throw new HomeRefused('corrupt', sentence(file, fault))
+  }
+}
+
+function sentence(file: string, fault: DataFault): string {
+  switch (fault.kind) {
+    case 'not_a_data_file':
+      return `${file} does not begin as a data file does: put it back, or restore a backup`
+    case 'cut_short':
+      return `${file} is cut short: its last ${fault.missingPages} pages are missing; put it back, or restore a backup`
+    case 'damaged_page':
+      return `${file} is damaged (${fault.detail}): put it back, or restore a backup`
   }
 }
 

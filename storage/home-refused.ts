@@ -5,6 +5,7 @@ type HomeRefusal =
   | 'view_of_another_log'
   | 'view_ahead'
   | 'redo_missing'
+  | 'log_missing'
   | 'corrupt'
   | 'disk_reserve'
   | 'not_empty'

@@ -2,10 +2,11 @@
  * A copy of both environments into a folder. Until it is whole it grows in a folder beside that one, which the next
  * copy of this log removes should this one be killed.
  */
-import { closeSync, fsyncSync, mkdirSync, openSync, renameSync, rmSync, statSync } from 'node:fs'
+import { mkdirSync, renameSync, rmSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import type { RootDatabase } from 'lmdb'
 import type { Copy } from './environments.ts'
+import { flushFile, flushNamesUpTo } from './flush.ts'
 import { assertEmpty } from './home-checks.ts'
 import { DATA_FILE, environmentPaths } from './home-paths.ts'
 
@@ -51,21 +52,12 @@ export class HomeCopy implements Copy {
     for (const path of [log, view, this.#unfinished]) flushFile(path)
     const bytes = files.reduce((sum, file) => sum + statSync(file).size, 0)
     renameSync(this.#unfinished, this.#directory)
-    flushFile(dirname(this.#directory))
+    // The folder of the backups may be new itself.
+    flushNamesUpTo(this.#directory)
     return bytes
   }
 
   discard(): void {
     rmSync(this.#unfinished, { recursive: true, force: true })
-  }
-}
-
-/** What was written to the file, or the names in the folder, are on disk. */
-export function flushFile(path: string): void {
-  const file = openSync(path, 'r')
-  try {
-    fsyncSync(file)
-  } finally {
-    closeSync(file)
   }
 }

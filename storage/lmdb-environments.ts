@@ -3,9 +3,9 @@
  * batch in two, so `log` is written by transactionSync alone and `view` by batches alone. Everything is opened here,
  * once: an openDB later would be such a write.
  */
-import { existsSync, mkdirSync } from 'node:fs'
 import { open, type RootDatabase } from 'lmdb'
 import { checkedText } from './checked-text.ts'
+import { beginCreation, type Creation, isNewHome } from './creation.ts'
 import { freeBytesOf } from './disk-reserve.ts'
 import { type Environments, HEAD_EPOCH, type Key, type LogTables, type Medium } from './environments.ts'
 import { assertWhole } from './home-checks.ts'
@@ -14,7 +14,6 @@ import { lockInstance } from './instance-lock.ts'
 import { HomeCopy } from './lmdb-copy.ts'
 
 const DATABASES_MAX = 16
-const DIRECTORY_MODE = 0o700
 
 /**
  * With `overlappingSync` off, a commit is LMDB's own: data flushed, then the meta page written through O_DSYNC,
@@ -33,7 +32,7 @@ export function lmdbMedium(home: string): Medium {
   return {
     home,
     get isNew() {
-      return !existsSync(environmentPaths(home).log)
+      return isNewHome(home)
     },
     freeBytes: freeBytesOf(home),
     lock: () => lockInstance(home),
@@ -52,7 +51,8 @@ export async function openEnvironments(
   readOnly = false,
 ): Promise<Environments> {
   const paths = environmentPaths(home)
-  if (!readOnly) for (const path of [paths.log, paths.view]) mkdirSync(path, { recursive: true, mode: DIRECTORY_MODE })
+  const creations: Creation[] = []
+  if (!readOnly) creations.push(beginCreation(paths.log))
   const logEnv = open({ path: paths.log, ...DURABLE, readOnly })
   const checked = <K extends number | string>(name: string) => logEnv.openDB<string, K>(name, CHECKED_TEXT)
   const head = checked<string>('head')
@@ -62,9 +62,11 @@ export async function openEnvironments(
     await logEnv.close()
     throw error
   }
+  // A view beside an unfinished log is of that log, and goes with it.
+  if (!readOnly) creations.push(beginCreation(paths.view, creations[0]!.isAgain))
   const viewEnv = open({ path: paths.view, ...DURABLE, readOnly })
   const text = <K extends Key | string>(name: string) => viewEnv.openDB<string, K>(name, TEXT)
-  return {
+  const environments: Environments = {
     log: { env: logEnv, events: checked('events'), redo: checked('redo'), head },
     view: {
       env: {
@@ -88,6 +90,9 @@ export async function openEnvironments(
       await viewEnv.close()
     },
   }
+  // The log first: a view without its log is refused, and a log without its view makes it.
+  for (const creation of creations) creation.finish()
+  return environments
 }
 
 /**

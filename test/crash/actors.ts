@@ -1,173 +1,190 @@
 /**
- * The people and machines around a service that dies: they note what was acknowledged to them and nothing else,
+ * The people and machines around a service that dies: they remember what was acknowledged to them and nothing else,
  * and say everything again until they hear an answer, as a careful client does.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
-
-/** What the outside was told, to be held against what the service holds in the end. */
-export interface Acknowledged {
-  /** Run request ids whose creation was answered. */
-  readonly created: Set<string>
-  /** Event ids whose post was answered, by run request. */
-  readonly events: Map<string, Set<string>>
-  /** Run requests whose completion was answered. */
-  readonly completed: Set<string>
-  /** `request/attempt` -> the runner that was told it may begin. */
-  readonly started: Map<string, string>
-  readonly faults: string[]
-}
+import { type Ask, ask, follow, type Heard, Refused } from './client.ts'
+import { type Memory, nowNs } from './memory.ts'
+import { below, type Random } from './random.ts'
 
 export interface Load {
+  /** Where the service is, when it is there. */
   readonly url: () => string
   readonly token: string
-  readonly acknowledged: Acknowledged
+  readonly project: string
+  readonly memory: Memory
+  /** No new work, please. */
+  readonly closing: () => boolean
+  /** Put everything down. */
   readonly stopping: () => boolean
 }
 
-interface Heard {
-  readonly status: number
-  readonly body: any
-}
+const AGAIN_MS = 20
 
 /** Says it again until there is an answer that is not 5xx or 429. Undefined when the load is stopping. */
-async function insist(load: Load, method: string, path: string, token: string, body?: object, headers?: object) {
+async function insist(load: Load, what: Omit<Ask, 'url' | 'token'>, path: string, token = load.token) {
   for (;;) {
     try {
-      const answer = await fetch(load.url() + path, {
-        method,
-        headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json', ...headers },
-        signal: AbortSignal.timeout(5_000),
-        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-      })
-      const text = await answer.text()
-      if (answer.status < 500 && answer.status !== 429)
-        return { status: answer.status, body: text === '' ? undefined : JSON.parse(text) } as Heard
+      const heard = await ask({ ...what, url: load.url() + path, token })
+      if (heard.cursor !== undefined) load.memory.reach(heard.cursor)
+      if (heard.status < 500 && heard.status !== 429) return heard
     } catch {
-      // The service is gone, or the connection broke: nobody knows what became of the post. Say it again.
+      // The service is gone, or the connection broke: nobody knows what became of it. Say it again.
     }
     if (load.stopping()) return undefined
-    await sleep(20)
+    await sleep(AGAIN_MS)
   }
+}
+
+function fault(load: Load, what: string, { status, body }: Heard): void {
+  load.memory.faults.push(`${what} was answered ${status} ${JSON.stringify(body)}`)
 }
 
 /** Creates run requests one after another, each under its own idempotency key. */
-export async function requester(load: Load, name: string, project: string): Promise<void> {
-  for (let number = 0; !load.stopping(); number++) {
+export async function requester(load: Load, name: string): Promise<void> {
+  for (let number = 0; !load.closing(); number++) {
     const body = { entry_event: 'execution_requested', payload: { name, number }, idempotency_key: `${name}-${number}` }
-    const heard = await insist(load, 'POST', `/api/projects/${project}/run-requests`, load.token, body)
+    const heard = await insist(load, { method: 'POST', body }, `/api/projects/${load.project}/run-requests`)
     if (heard === undefined) return
-    if (heard.status === 201 || heard.status === 200) load.acknowledged.created.add(heard.body.id)
-    else load.acknowledged.faults.push(`create was answered ${heard.status} ${JSON.stringify(heard.body)}`)
-    await sleep(2)
+    if (heard.status === 201 || heard.status === 200) {
+      load.memory.created.set(heard.body.id, nowNs())
+      load.memory.tell(`run_request_created ${heard.body.id}`)
+    } else fault(load, 'a create', heard)
   }
 }
 
-/** Polls, accepts, starts, reports and completes, for ever; gives up a request only when it is told that it is stale. */
+/** Polls, accepts, starts, reports and completes; gives up a request only when it is told that it is stale. */
 export async function runner(load: Load, id: string, token: string): Promise<void> {
   while (!load.stopping()) {
-    const poll = await insist(load, 'GET', `/api/runners/${id}/run-requests/next?wait=1`, token)
+    const poll = await insist(load, { method: 'GET' }, `/api/runners/${id}/run-requests/next?wait=1`, token)
     if (poll === undefined) return
     if (poll.status === 200) await work(load, id, token, poll.body)
-    else if (poll.status !== 204) load.acknowledged.faults.push(`poll was answered ${poll.status}`)
+    else if (poll.status !== 204) fault(load, 'a poll', poll)
   }
 }
 
 async function work(load: Load, runnerId: string, token: string, request: any): Promise<void> {
   const { request_id: id, attempt } = request
-  const post = (step: string, body: object) =>
-    insist(load, 'POST', `/api/run-requests/${id}/${step}`, token, { attempt, ...body })
-  const isTaken = (heard: Heard | undefined, step: string): boolean => {
+  const said = async (step: string, body: object): Promise<boolean> => {
+    const path = `/api/run-requests/${id}/${step}`
+    const heard = await insist(load, { method: 'POST', body: { attempt, ...body } }, path, token)
     if (heard === undefined || heard.status === 409) return false
-    if (heard.status === 200) return true
-    load.acknowledged.faults.push(`${step} of ${id} was answered ${heard.status} ${JSON.stringify(heard.body)}`)
-    return false
+    if (heard.status !== 200) fault(load, `${step} of ${id}`, heard)
+    return heard.status === 200
   }
-  if (!isTaken(await post('accepted', {}), 'accepted')) return
-  if (!isTaken(await post('started', {}), 'started')) return
-  noteStart(load.acknowledged, `${id}/${attempt}`, runnerId)
+  if (!(await said('accepted', {}))) return
+  load.memory.tell(`run_request_accepted ${id}/${attempt}`)
+  if (!(await said('started', {}))) return
+  load.memory.begin(id, attempt, runnerId)
+  const greeting = `${id}/${attempt}`
+  const event = { event_type: 'greeting_composed', occurred_at: new Date().toISOString(), payload: { greeting } }
+  if (!(await said('events', { events: [event] }))) return
+  load.memory.tell(`greeting ${greeting}`)
+  if (!(await said('completed', { result: { status: 'completed' } }))) return
+  load.memory.tell(`run_request_completed ${id}`)
+}
+
+/** Looks, emits, cancels, changes runners, issues and revokes tokens: what is not a run. */
+export async function operator(load: Load, random: Random, runners: readonly string[]): Promise<void> {
+  for (let number = 0; !load.closing(); number++) {
+    const acts = [emit, cancel, changeRunner, tokens, look]
+    await acts[below(random, acts.length)]!(load, random, runners, number)
+    await sleep(5)
+  }
+}
+
+async function emit(load: Load, _random: Random, _runners: readonly string[], number: number): Promise<void> {
+  const greeting = `operator ${nowNs()} ${number}`
   const event = {
     event_type: 'greeting_composed',
+    project: load.project,
     occurred_at: new Date().toISOString(),
-    payload: { greeting: `${id}/${attempt}` },
+    payload: { greeting },
   }
-  if (!isTaken(await post('events', { events: [event] }), 'events')) return
-  noteEvents(load.acknowledged, id)
-  if (isTaken(await post('completed', { result: { status: 'completed' } }), 'completed'))
-    load.acknowledged.completed.add(id)
+  const heard = await insist(load, { method: 'POST', body: { events: [event] } }, '/api/events')
+  if (heard?.status === 200) for (const id of heard.body.events) load.memory.tell(id)
+  else if (heard !== undefined) fault(load, 'an emit', heard)
 }
 
-function noteStart(acknowledged: Acknowledged, key: string, runnerId: string): void {
-  const holder = acknowledged.started.get(key)
-  if (holder !== undefined && holder !== runnerId)
-    acknowledged.faults.push(`${key} was begun by ${holder} and by ${runnerId}`)
-  acknowledged.started.set(key, runnerId)
+async function cancel(load: Load, random: Random): Promise<void> {
+  const made = [...load.memory.created.keys()]
+  const id = made[made.length - 1 - below(random, Math.min(20, made.length))]
+  if (id === undefined) return
+  const heard = await insist(load, { method: 'POST', body: {} }, `/api/run-requests/${id}/cancel`)
+  // 409: it has ended; 404: and was forgotten since.
+  if (heard === undefined || heard.status === 409 || heard.status === 404) return
+  if (heard.status !== 200) fault(load, `cancel of ${id}`, heard)
+  else if (heard.body.state === 'cancelled') load.memory.tell(`run_request_cancelled ${id}`)
+  else if (heard.body.state === 'cancelling') load.memory.tell(`run_request_cancel_requested ${id}`)
 }
 
-function noteEvents(acknowledged: Acknowledged, id: string): void {
-  acknowledged.events.set(id, new Set([...(acknowledged.events.get(id) ?? []), id]))
+async function changeRunner(load: Load, random: Random, runners: readonly string[], number: number): Promise<void> {
+  const id = runners[below(random, runners.length)]!
+  const body = { labels: [`label-${number}`] }
+  const heard = await insist(load, { method: 'PATCH', body }, `/api/runners/${id}`)
+  if (heard !== undefined && heard.status !== 200) fault(load, 'a change of a runner', heard)
 }
 
-/** Follows Watch from the beginning, taken up again behind its last cursor after every break. */
-export async function watcher(load: Load, seen: string[], until: () => boolean): Promise<void> {
-  let since = 'earliest'
-  while (!until()) {
-    const ending = new AbortController()
-    const poll = setInterval(() => until() && ending.abort(), 50)
-    try {
-      const answer = await fetch(`${load.url()}/api/watch?since=${since}`, {
-        headers: { authorization: `Bearer ${load.token}`, accept: 'text/event-stream' },
-        signal: ending.signal,
-      })
-      if (answer.status !== 200) throw new Error(`watch was answered ${answer.status}`)
-      for await (const frame of framesOf(answer.body!)) {
-        since = frame.cursor
-        for (const event of frame.events ?? []) seen.push(event.id)
+async function tokens(load: Load, _random: Random, _runners: readonly string[], number: number): Promise<void> {
+  const headers = { 'idempotency-key': `token-${nowNs()}-${number}` }
+  const body = { name: `visitor ${number}`, roles: ['viewer'] }
+  const heard = await insist(load, { method: 'POST', body, headers }, '/api/tokens')
+  if (heard === undefined) return
+  if (heard.status !== 201 && heard.status !== 200) return fault(load, 'a token', heard)
+  const gone = await insist(load, { method: 'DELETE' }, `/api/tokens/${heard.body.id}`)
+  if (gone !== undefined && gone.status >= 300 && gone.status !== 404) fault(load, 'a revocation', gone)
+}
+
+async function look(load: Load): Promise<void> {
+  const heard = await insist(load, { method: 'GET' }, '/api/run-requests?state=queued&limit=50')
+  if (heard !== undefined && heard.status !== 200) fault(load, 'a list', heard)
+}
+
+/** Follows Watch from where the memory ends, taken up again behind its last cursor after every break. */
+export async function watcher(load: Load): Promise<void> {
+  const ending = new AbortController()
+  const poll = setInterval(() => load.stopping() && ending.abort(), AGAIN_MS)
+  try {
+    while (!load.stopping()) {
+      const url = `${load.url()}/api/watch?since=${load.memory.cursor}`
+      const frame = (frame: any): boolean => {
+        if (frame.cursor !== undefined) load.memory.watch(frame)
+        return load.stopping()
       }
-    } catch {
-      await sleep(20)
-    } finally {
-      clearInterval(poll)
+      try {
+        await follow({ method: 'GET', url, token: load.token }, frame, ending.signal)
+      } catch (error) {
+        if (error instanceof Refused && error.status < 500)
+          load.memory.faults.push(`watch was answered ${error.message}`)
+        await sleep(AGAIN_MS)
+      }
     }
+  } finally {
+    clearInterval(poll)
   }
 }
 
-async function* framesOf(body: ReadableStream<Uint8Array>): AsyncGenerator<any> {
-  const decoder = new TextDecoder()
-  let buffered = ''
-  for await (const chunk of body) {
-    buffered += decoder.decode(chunk, { stream: true })
-    for (let end = buffered.indexOf('\n\n'); end >= 0; end = buffered.indexOf('\n\n')) {
-      const block = buffered.slice(0, end)
-      buffered = buffered.slice(end + 2)
-      const data = block.split('\n').filter((line) => line.startsWith('data:'))
-      if (data.length > 0) yield JSON.parse(data.map((line) => line.slice(5).trim()).join('\n'))
-    }
+/** One backup; it may be refused, and the service may die under it. */
+export async function backUp(load: Load, name: string): Promise<void> {
+  try {
+    const url = `${load.url()}/api/backups`
+    const heard = await ask({ method: 'POST', url, token: load.token, body: { name } })
+    if (heard.status === 201) load.memory.backups.push({ atNs: nowNs(), path: heard.body.path })
+    else if (heard.status < 500 && heard.status !== 409) fault(load, 'a backup', heard)
+  } catch {
+    // The service is gone: there is no backup, or a whole one that nobody was told of.
   }
-}
-
-/** Every event of the log in order, read page by page. */
-export async function wholeLog(load: Load): Promise<any[]> {
-  const events: any[] = []
-  let path: string | undefined = '/api/events?limit=500'
-  while (path !== undefined) {
-    const heard: Heard | undefined = await insist(load, 'GET', path, load.token)
-    if (heard === undefined || heard.status !== 200) throw new Error(`the log was answered ${heard?.status}`)
-    events.push(...heard.body.items)
-    const { next_cursor } = heard.body
-    path = next_cursor === undefined ? undefined : `/api/events?limit=500&cursor=${next_cursor}`
-  }
-  return events
 }
 
 /** One read of the service, said again until it is answered. */
 export async function read(load: Load, path: string): Promise<any> {
-  const heard = await insist(load, 'GET', path, load.token)
+  const heard = await insist(load, { method: 'GET' }, path)
   return heard?.body
 }
 
 /** A post by the operator, said again until it is answered. */
 export async function operate(load: Load, path: string, body: object): Promise<any> {
-  const heard = await insist(load, 'POST', path, load.token, body)
+  const heard = await insist(load, { method: 'POST', body }, path)
   if (heard === undefined || heard.status >= 300)
     throw new Error(`${path}: ${heard?.status} ${JSON.stringify(heard?.body)}`)
   return heard.body

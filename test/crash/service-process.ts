@@ -3,12 +3,19 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { createServer } from 'node:net'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 const binary = fileURLToPath(new URL('../../cli/main.js', import.meta.url))
 
 /** How long the service may take until it says where it listens. */
-const startTimeoutMs = 20_000
+const startTimeoutMs = 60_000
+
+/** How a process ended. */
+export interface End {
+  readonly code: number | null
+  readonly signal: NodeJS.Signals | null
+}
 
 export class ServiceProcess {
   readonly home: string
@@ -23,11 +30,18 @@ export class ServiceProcess {
   }
 
   get adminToken(): string {
-    return readFileSync(`${this.home}/admin.token`, 'utf8').trim()
+    return readFileSync(join(this.home, 'admin.token'), 'utf8').trim()
   }
 
-  /** Resolves when the service listens. Later starts take the port of the first. */
+  /** Resolves when the service listens; rejects when it ends instead. Later starts take the port of the first. */
   async start(env: Record<string, string> = {}): Promise<void> {
+    const child = await this.spawn(env)
+    const line = await this.firstLine(child)
+    this.url = JSON.parse(line).listening
+  }
+
+  /** Starts the service and does not wait for it. */
+  async spawn(env: Record<string, string> = {}): Promise<ChildProcess> {
     if (this.port === 0) this.port = await freePort()
     const child = spawn(process.execPath, [binary, 'serve'], {
       env: { ...process.env, ENGINE_HOME: this.home, ENGINE_PORT: String(this.port), ENGINE_LOG_LEVEL: 'warn', ...env },
@@ -38,27 +52,49 @@ export class ServiceProcess {
     child.stderr!.setEncoding('utf8').on('data', (text: string) => {
       this.errors += text
     })
-    const line = await firstLine(child)
-    this.url = JSON.parse(line).listening
+    return child
   }
 
   /** The end that no process can prepare for. Resolves when it is gone. */
   async kill(): Promise<void> {
-    await this.end('SIGKILL')
+    this.child?.kill('SIGKILL')
+    await this.ended()
   }
 
   /** A graceful stop. Resolves with the exit code. */
-  stop(): Promise<number | null> {
-    return this.end('SIGTERM')
+  async stop(): Promise<number | null> {
+    this.child?.kill('SIGTERM')
+    return (await this.ended()).code
   }
 
-  private async end(signal: 'SIGKILL' | 'SIGTERM'): Promise<number | null> {
+  /** Resolves when the process has ended by itself, or was ended. */
+  async ended(): Promise<End> {
     const { child } = this
-    if (child === undefined || child.exitCode !== null || child.signalCode !== null) return child?.exitCode ?? null
-    const exited = once(child, 'exit')
-    child.kill(signal)
-    const [code] = await exited
-    return code
+    if (child === undefined) return { code: null, signal: null }
+    if (child.exitCode === null && child.signalCode === null) await once(child, 'exit')
+    return { code: child.exitCode, signal: child.signalCode }
+  }
+
+  private firstLine(child: ChildProcess): Promise<string> {
+    return new Promise((resolve, reject) => {
+      let text = ''
+      const timer = setTimeout(() => {
+        child.kill('SIGKILL')
+        reject(new Error(`the service did not start within ${startTimeoutMs} ms: ${this.errors}`))
+      }, startTimeoutMs)
+      // Once its output is read to the end: the last words come with it.
+      child.once('close', (code, signal) => {
+        clearTimeout(timer)
+        reject(new Error(`the service ended at start (${code ?? signal}): ${this.errors}`))
+      })
+      child.stdout!.setEncoding('utf8').on('data', (chunk: string) => {
+        text += chunk
+        const end = text.indexOf('\n')
+        if (end < 0) return
+        clearTimeout(timer)
+        resolve(text.slice(0, end))
+      })
+    })
   }
 }
 
@@ -77,29 +113,4 @@ async function freePort(): Promise<number> {
     await new Promise((resolve) => server.close(resolve))
     return port
   }
-}
-
-function firstLine(child: ChildProcess): Promise<string> {
-  return new Promise((resolve, reject) => {
-    let text = ''
-    let errors = ''
-    const timer = setTimeout(() => {
-      child.kill('SIGKILL')
-      reject(new Error(`the service did not start within ${startTimeoutMs} ms: ${errors}`))
-    }, startTimeoutMs)
-    child.stderr!.on('data', (chunk) => {
-      errors += chunk
-    })
-    child.once('exit', (code, signal) => {
-      clearTimeout(timer)
-      reject(new Error(`the service ended at start (${code ?? signal}): ${errors}`))
-    })
-    child.stdout!.setEncoding('utf8').on('data', (chunk: string) => {
-      text += chunk
-      const end = text.indexOf('\n')
-      if (end < 0) return
-      clearTimeout(timer)
-      resolve(text.slice(0, end))
-    })
-  })
 }

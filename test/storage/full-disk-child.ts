@@ -16,4 +16,7 @@ for (let n = 0; !failed; n += 1) {
   journal.append([step(`r${n}`, 1, { record })], () => {})
   if (n % 20 === 0) await journal.settled().catch(() => {})
 }
-setTimeout(() => console.log(journal.refuses()), 200)
+setTimeout(() => {
+  console.log(journal.refuses())
+  journal.close()
+}, 200)

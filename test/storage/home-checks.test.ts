@@ -1,4 +1,4 @@
-import { cpSync, existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { open } from 'lmdb'
 import t, { type Test } from 'tap'
@@ -223,4 +223,42 @@ t.test('names with control characters, of any length, keep their histories, list
   }
   t.same((await verify(journal.environments)).findings, [])
   await t.rejects(async () => append(journal, step('a\u0001', 1)), { name: 'RangeError' })
+})
+
+t.test('a home whose making was cut short begins anew, whatever of it is there', async (t) => {
+  const home = newHome(t)
+  for (const part of ['log', 'view']) {
+    mkdirSync(join(home, part), { recursive: true })
+    writeFileSync(join(home, part, 'creating'), '')
+    writeFileSync(join(home, part, 'data.mdb'), Buffer.alloc(12_288))
+  }
+  const journal = await openIn(t, home)
+  t.equal((await append(journal, step('a', 1))).batch, 1)
+  await journal.close()
+  for (const part of ['log', 'view']) t.notOk(existsSync(join(home, part, 'creating')))
+  const again = await openIn(t, home)
+  t.equal(again.actor('run_request', 'a'), step('a', 1).record)
+  await again.close()
+  // A log that is begun anew takes with it the view that was made beside it.
+  writeFileSync(join(home, 'log', 'creating'), '')
+  t.equal((await append(await openIn(t, home), step('b', 1))).batch, 1)
+})
+
+t.test('a log that was removed or emptied is refused, and nothing is made in its place', async (t) => {
+  const home = newHome(t)
+  const journal = await openIn(t, home)
+  await append(journal, step('a', 1))
+  await journal.close()
+  const file = join(home, 'log', 'data.mdb')
+  const sound = readFileSync(file)
+  writeFileSync(file, '')
+  await t.rejects(openIn(t, home), { code: 'corrupt', message: /put it back, or restore a backup/ })
+  rmSync(file)
+  await t.rejects(openIn(t, home), { code: 'log_missing', message: /put the log back, or restore a backup/ })
+  rmSync(join(home, 'log'), { recursive: true })
+  await t.rejects(openIn(t, home), { code: 'log_missing' })
+  t.notOk(existsSync(join(home, 'log')))
+  mkdirSync(join(home, 'log'))
+  writeFileSync(file, sound)
+  t.equal((await openIn(t, home)).actor('run_request', 'a'), step('a', 1).record)
 })

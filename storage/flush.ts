@@ -1,0 +1,44 @@
+/**
+ * What makes files and their names survive a power cut. A new file, a new folder and a new name are on disk only when
+ * the folder that they are in was flushed, too.
+ */
+import { closeSync, fchmodSync, fsyncSync, openSync, writeSync } from 'node:fs'
+import { dirname } from 'node:path'
+
+const OWNER_ONLY = 0o600
+
+/** What was written to the file, or the names in the folder, are on disk. */
+export function flushFile(path: string): void {
+  const file = openSync(path, 'r')
+  try {
+    fsyncSync(file)
+  } finally {
+    closeSync(file)
+  }
+}
+
+/** The folder's own name is on disk, and those of the folders that it is in. */
+export function flushNamesUpTo(path: string): void {
+  for (let at = path; dirname(at) !== at; at = dirname(at)) {
+    try {
+      flushFile(dirname(at))
+    } catch {
+      // A folder that we may not read was not made by us.
+      return
+    }
+  }
+}
+
+/** Writes a secret for its owner alone; it is on disk when this returns. Throws what the file system throws. */
+export function writeOwnerOnly(path: string, text: string): void {
+  const file = openSync(path, 'w', OWNER_ONLY)
+  try {
+    // A file that was there keeps its mode otherwise.
+    fchmodSync(file, OWNER_ONLY)
+    writeSync(file, text)
+    fsyncSync(file)
+  } finally {
+    closeSync(file)
+  }
+  flushFile(dirname(path))
+}

@@ -1,0 +1,180 @@
+/**
+ * The trees of pages in a data file of LMDB (as lmdb-js builds it), walked from their roots: every page is the one that
+ * its parent names, is reached once, and holds nodes that lie within it. What passes can be read by LMDB without
+ * leaving the file. Hot at the start of a large home: one page at a time, one buffer a level, no objects a node.
+ */
+
+/** A tree as a meta page or a node names it. */
+export interface Tree {
+  /** Levels of pages; 1: the root is a leaf. */
+  readonly depth: number
+  readonly root: bigint
+}
+
+/** LMDB's record of a tree: its depth, some counts, and its root. */
+export function treeAt(bytes: Buffer, at: number): Tree {
+  return { depth: bytes.readUInt16LE(at + TREE_DEPTH_AT), root: bytes.readBigUInt64LE(at + TREE_ROOT_AT) }
+}
+
+export interface Forest {
+  readonly pageBytes: number
+  readonly free: Tree
+  readonly main: Tree
+  readonly lastPage: number
+  readonly transaction: bigint
+  /** Pages that the file holds. */
+  readonly pages: number
+  /** Leaves below a page that no transaction since this one wrote are not read. */
+  readonly leavesSince: bigint
+  /** Of the others so many at most, give or take a page. */
+  readonly leavesMax: number
+  /** Fills the buffer from the beginning of the page; false when the file ends before. */
+  read(page: number, bytes: Buffer): boolean
+}
+
+export class PageFault extends Error {
+  override readonly name = 'PageFault'
+  /** A page in use lies behind the end of the file. */
+  readonly isMissing: boolean
+
+  constructor(message: string, isMissing = false) {
+    super(message)
+    this.isMissing = isMissing
+  }
+}
+
+const NO_PAGE = 0xffffffffffffffffn
+const PAGE = { number: 0, transaction: 8, flags: 18, lower: 20, upper: 22, overflowPages: 20, header: 24 }
+const BRANCH = 0x01
+const LEAF = 0x02
+const OVERFLOW = 0x04
+const NODE = { low: 0, high: 2, flags: 4, keyBytes: 6, header: 8 }
+const BIG_DATA = 0x01
+const SUB_TREE = 0x02
+/** Tables of ours have no duplicates. */
+const NODE_FLAGS = BIG_DATA | SUB_TREE
+/** What a node holds of a value on pages of its own: its first page, a transaction, the number of pages. */
+const BIG_DATA_BYTES = 24
+const BIG_DATA_PAGES_AT = 16
+const TREE_BYTES = 48
+const TREE_DEPTH_AT = 6
+const TREE_ROOT_AT = 40
+/** LMDB's own bound. */
+const TREE_DEPTH_MAX = 32
+const META_PAGES = 2
+
+/** Looks at the trees of the file. Throws PageFault at the first thing that is wrong. */
+export function checkTree(forest: Forest): void {
+  new Walk(forest).all()
+}
+
+class Walk {
+  readonly #forest: Forest
+  readonly #buffers: Buffer[] = []
+  readonly #overflow: Buffer = Buffer.alloc(PAGE.header)
+  readonly #seen: Uint8Array
+  #leavesLeft: number
+
+  constructor(forest: Forest) {
+    this.#forest = forest
+    this.#leavesLeft = forest.leavesMax
+    if (forest.lastPage < 1 || forest.lastPage > Number.MAX_SAFE_INTEGER / forest.pageBytes) {
+      throw new PageFault('the meta page counts impossibly many pages')
+    }
+    this.#seen = new Uint8Array(Math.min(forest.lastPage + 1, forest.pages))
+  }
+
+  all(): void {
+    // The list of free pages decides which pages are written: it is short, and read whole.
+    this.#tree(this.#forest.free, true, 0)
+    this.#tree(this.#forest.main, true, 0)
+  }
+
+  #tree({ depth, root }: Tree, whole: boolean, level: number): void {
+    if (root === NO_PAGE) return
+    if (depth < 1 || depth + level > TREE_DEPTH_MAX) throw new PageFault(`a tree of ${depth} levels`)
+    this.#page(Number(root), depth, whole, level)
+  }
+
+  /** `height`: levels from here to the leaves, this one included. */
+  #page(number: number, height: number, whole: boolean, level: number): void {
+    const page = this.#read(number, level)
+    const flags = page.readUInt16LE(PAGE.flags)
+    if (flags !== (height > 1 ? BRANCH : LEAF)) fault(number, `is no ${height > 1 ? 'branch' : 'leaf'} (${flags})`)
+    const { pageBytes } = this.#forest
+    const lower = page.readUInt16LE(PAGE.lower)
+    const upper = page.readUInt16LE(PAGE.upper)
+    if (lower % 2 !== 0 || lower > upper || PAGE.header + upper > pageBytes) fault(number, 'has no sound bounds')
+    if (height > 1 && lower < 4) fault(number, 'is a branch with fewer than two children')
+    const readsChildren = height !== 2 || whole || this.#readsLeavesOf(page)
+    if (height === 1) this.#leavesLeft -= 1
+    for (let at = PAGE.header; at < PAGE.header + lower; at += 2) {
+      const node = PAGE.header + page.readUInt16LE(at)
+      if (node < PAGE.header + upper || node + NODE.header > pageBytes) fault(number, 'has a node out of its bounds')
+      const low = page.readUInt16LE(node + NODE.low) + page.readUInt16LE(node + NODE.high) * 65_536
+      const nodeFlags = page.readUInt16LE(node + NODE.flags)
+      const value = node + NODE.header + page.readUInt16LE(node + NODE.keyBytes)
+      if (value > pageBytes) fault(number, 'has a key that is longer than the page')
+      if (height > 1) {
+        const child = low + nodeFlags * 2 ** 32
+        if (readsChildren) this.#page(child, height - 1, whole, level + 1)
+        else this.#reach(child, number)
+      } else this.#leafNode(number, page, value, low, nodeFlags, level)
+    }
+  }
+
+  #readsLeavesOf(page: Buffer): boolean {
+    return this.#leavesLeft > 0 && page.readBigUInt64LE(PAGE.transaction) >= this.#forest.leavesSince
+  }
+
+  #leafNode(number: number, page: Buffer, value: number, bytes: number, flags: number, level: number): void {
+    if ((flags & ~NODE_FLAGS) !== 0) fault(number, 'has a node of no known kind')
+    const isBig = (flags & BIG_DATA) !== 0
+    if (value + (isBig ? BIG_DATA_BYTES : bytes) > this.#forest.pageBytes) {
+      fault(number, 'has a value that is longer than the page')
+    }
+    if (isBig) this.#overflowPages(number, page, value, bytes)
+    if ((flags & SUB_TREE) === 0) return
+    if (isBig || bytes !== TREE_BYTES) fault(number, 'has a table of no known shape')
+    this.#tree(treeAt(page, value), false, level + 1)
+  }
+
+  #overflowPages(number: number, page: Buffer, value: number, bytes: number): void {
+    const first = Number(page.readBigUInt64LE(value))
+    const count = Number(page.readBigUInt64LE(value + BIG_DATA_PAGES_AT))
+    if (count < 1 || PAGE.header + bytes > count * this.#forest.pageBytes || count > this.#forest.lastPage) {
+      fault(number, 'has a value that is longer than the pages it lies on')
+    }
+    for (let i = 0; i < count; i += 1) this.#reach(first + i, number)
+    const head = this.#overflow
+    if (!this.#forest.read(first, head)) throw new PageFault(`page ${first} cannot be read`)
+    const isSo =
+      Number(head.readBigUInt64LE(PAGE.number)) === first &&
+      head.readUInt16LE(PAGE.flags) === OVERFLOW &&
+      head.readUInt32LE(PAGE.overflowPages) === count
+    if (!isSo) fault(first, `is not the long value that page ${number} says it is`)
+  }
+
+  #read(number: number, level: number): Buffer {
+    this.#reach(number, undefined)
+    this.#buffers[level] ??= Buffer.alloc(this.#forest.pageBytes)
+    const page = this.#buffers[level]!
+    if (!this.#forest.read(number, page)) throw new PageFault(`page ${number} cannot be read`)
+    if (Number(page.readBigUInt64LE(PAGE.number)) !== number) fault(number, 'bears the number of another')
+    if (page.readBigUInt64LE(PAGE.transaction) > this.#forest.transaction) fault(number, 'is newer than the file')
+    return page
+  }
+
+  /** The page is one that may be in use, and is used here alone. */
+  #reach(number: number, by: number | undefined): void {
+    const from = by === undefined ? '' : `, named by page ${by},`
+    if (number < META_PAGES || number > this.#forest.lastPage) throw new PageFault(`page ${number}${from} cannot be`)
+    if (number >= this.#forest.pages) throw new PageFault(`page ${number}${from} is behind the end of the file`, true)
+    if (this.#seen[number] === 1) throw new PageFault(`page ${number}${from} is used twice`)
+    this.#seen[number] = 1
+  }
+}
+
+function fault(page: number, what: string): never {
+  throw new PageFault(`page ${page} ${what}`)
+}

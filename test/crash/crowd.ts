@@ -1,0 +1,34 @@
+/** A whole load: runners, requesters, operators and a watcher around one service, gathered and let go together. */
+import { type Load, operate, operator, requester, runner, watcher } from './actors.ts'
+import type { Random } from './random.ts'
+
+const RUNNERS = 12
+const REQUESTERS = 4
+const OPERATORS = 2
+export const PROJECT = 'crash'
+
+export interface Crowd {
+  /** Resolves when the requesters and operators have gone home: no new work is made. */
+  readonly closed: Promise<unknown>
+  /** Resolves when everybody has. */
+  readonly gone: Promise<unknown>
+}
+
+/** Makes what the load needs. `name` sets its runners apart from those of an earlier load on the same home. */
+export async function gather(load: Load, name: string, random: Random): Promise<Crowd> {
+  await operate(load, '/api/projects', { key: PROJECT, name: 'Crash' }).catch((error: Error) => {
+    if (!error.message.includes('already_exists')) throw error
+  })
+  const runners: { id: string; token: string }[] = []
+  for (let number = 1; number <= RUNNERS; number += 1) {
+    const body = { id: `${name}-runner-${number}`, allowed_projects: [PROJECT], capacity: 1 }
+    runners.push(await operate(load, '/api/runners', body))
+  }
+  const ids = runners.map(({ id }) => id)
+  const closed = Promise.all([
+    ...Array.from({ length: REQUESTERS }, (_, i) => requester(load, `${name}-${i}`)),
+    ...Array.from({ length: OPERATORS }, () => operator(load, random, ids)),
+  ])
+  const gone = Promise.all([closed, watcher(load), ...runners.map(({ id, token }) => runner(load, id, token))])
+  return { closed, gone }
+}

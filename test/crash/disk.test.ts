@@ -1,0 +1,126 @@
+/** The model of a disk that the power cuts are made with: what it keeps, what it may lose, and what it must. */
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { Disk, type Survival } from './disk.ts'
+import { type Random, randomFrom } from './random.ts'
+import type { TraceRecord } from './trace.ts'
+
+const NOTHING = Buffer.alloc(0)
+const record = (kind: TraceRecord['kind'], fields: Partial<TraceRecord> = {}): TraceRecord => ({
+  kind,
+  atNs: 0,
+  file: 0,
+  place: 0,
+  token: 0,
+  path: '',
+  data: NOTHING,
+  ...fields,
+})
+const write = (file: number, place: number, text: string, token = 0): TraceRecord =>
+  record(token === 0 ? 'write' : 'write_through', { file, place, token, data: Buffer.from(text) })
+
+/** A file `a` with inode 7 whose name and first bytes are on disk. */
+const FLUSHED: readonly TraceRecord[] = [
+  record('create', { path: 'a', file: 7 }),
+  write(7, 0, 'old'),
+  record('flush_begin', { file: 7, token: 1 }),
+  record('flush_end', { file: 7, token: 1 }),
+  record('directory_flush_begin', { path: '.', token: 2 }),
+  record('directory_flush_end', { token: 2 }),
+]
+
+/** Random numbers of which the first chooses the survival. */
+function surviving(survival: Survival, seed: number): Random {
+  const place = ['nothing', 'everything', 'writes', 'pages', 'sectors'].indexOf(survival)
+  const rest = randomFrom(seed)
+  let asked = 0
+  return () => (asked++ === 0 ? (place + 0.5) / 6 : rest())
+}
+
+/** Every content that `a` has in a hundred images; undefined: it is not there. */
+function contents(folder: string, records: readonly TraceRecord[], survival: Survival): (string | undefined)[] {
+  const found = new Set<string | undefined>()
+  for (let seed = 0; seed < 100; seed += 1) {
+    const disk = new Disk(folder)
+    for (const one of records) disk.follow(one)
+    found.add(disk.image(surviving(survival, seed)).files.get('a')?.toString())
+  }
+  return [...found].sort()
+}
+
+t.test('what was there before, and what a finished flush covers, is in every image', async (t) => {
+  const folder = t.testdir({ b: 'was there' })
+  for (const survival of ['nothing', 'everything', 'writes', 'pages', 'sectors'] as const) {
+    t.same(contents(folder, FLUSHED, survival), ['old'])
+  }
+  t.equal(new Disk(folder).image(randomFrom(1)).files.get('b')?.toString(), 'was there')
+})
+
+t.test('a write that no flush covers may be lost; so may one made while a flush ran', async (t) => {
+  const folder = t.testdir()
+  const after = [...FLUSHED, write(7, 0, 'new')]
+  t.same(contents(folder, after, 'nothing'), ['old'])
+  t.same(contents(folder, after, 'everything'), ['new'])
+  t.same(contents(folder, after, 'writes'), ['new', 'old'])
+  const during = [
+    ...FLUSHED,
+    record('flush_begin', { file: 7, token: 3 }),
+    write(7, 0, 'new'),
+    record('flush_end', { file: 7, token: 3 }),
+  ]
+  t.same(contents(folder, during, 'nothing'), ['old'])
+  const unfinished = [...FLUSHED, write(7, 0, 'new'), record('flush_begin', { file: 7, token: 3 })]
+  t.same(contents(folder, unfinished, 'nothing'), ['old'])
+})
+
+t.test('a write through is on disk once it has ended, and not before', async (t) => {
+  const folder = t.testdir()
+  const begun = [...FLUSHED, write(7, 0, 'new', 9)]
+  t.same(contents(folder, begun, 'nothing'), ['old'])
+  t.same(contents(folder, [...begun, record('written_through', { file: 7, token: 9 })], 'nothing'), ['new'])
+})
+
+t.test('a write may be torn between its sectors', async (t) => {
+  const folder = t.testdir()
+  const long = (letter: string) => letter.repeat(1024)
+  const records = [
+    ...FLUSHED,
+    write(7, 0, long('o')),
+    record('flush_begin', { file: 7, token: 3 }),
+    record('flush_end', { file: 7, token: 3 }),
+    write(7, 0, long('n')),
+  ]
+  const halves = ['n', 'o'].flatMap((one) => ['n', 'o'].map((other) => one.repeat(512) + other.repeat(512)))
+  t.same(contents(folder, records, 'sectors'), halves.sort())
+  t.same(contents(folder, records, 'pages'), [long('n'), long('o')])
+})
+
+t.test('a name is on disk once its folder was flushed, not when its file was', async (t) => {
+  const folder = t.testdir()
+  const unnamed = FLUSHED.slice(0, 4)
+  t.same(contents(folder, unnamed, 'nothing'), [undefined])
+  t.same(contents(folder, unnamed, 'everything'), ['old'])
+  const renamed = [...FLUSHED, record('rename', { path: 'a', data: Buffer.from('c') })]
+  t.same(contents(folder, renamed, 'nothing'), ['old'])
+  t.same(contents(folder, renamed, 'everything'), [undefined])
+  const removed = [...FLUSHED, record('unlink', { path: 'a' })]
+  t.same(contents(folder, removed, 'nothing'), ['old'])
+})
+
+t.test('what is in a folder whose own name was lost is lost with it', async (t) => {
+  const folder = t.testdir()
+  mkdirSync(join(folder, 'there'))
+  writeFileSync(join(folder, 'there', 'x'), 'x')
+  const disk = new Disk(folder)
+  for (const one of [
+    record('mkdir', { path: 'new' }),
+    record('create', { path: 'new/a', file: 7 }),
+    record('directory_flush_begin', { path: 'new', token: 1 }),
+    record('directory_flush_end', { token: 1 }),
+  ]) {
+    disk.follow(one)
+  }
+  t.same([...disk.image(surviving('nothing', 1)).files.keys()], ['there/x'])
+  t.same([...disk.image(surviving('everything', 1)).files.keys()].sort(), ['new/a', 'there/x'])
+})

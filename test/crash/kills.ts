@@ -1,0 +1,172 @@
+/**
+ * Kills the real service again and again under load, at moments of every kind: while it starts, in the middle of
+ * commits and folds, in a retention sweep, in a backup. Proves at the end that nothing acknowledged is lost, nothing
+ * happened twice, and those around it carried on by themselves.
+ */
+import { rmSync } from 'node:fs'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { retentionFirstSweepMs } from '../../runtime/limits.ts'
+import { backUp, type Load, read } from './actors.ts'
+import { documentsAgreeWith, holdsWhatWasTold, verified, watchAgreesWith, wholeLog } from './check.ts'
+import { gather, PROJECT } from './crowd.ts'
+import { Memory } from './memory.ts'
+import { oneOf, type Random, randomFrom } from './random.ts'
+import { ServiceProcess } from './service-process.ts'
+
+export interface KillOptions {
+  readonly kills: number
+  readonly seed: number
+  /** An empty folder. */
+  readonly home: string
+  readonly say: (line: string) => void
+}
+
+export interface KillReport {
+  readonly faults: readonly string[]
+  /** Kills by what they were aimed at. */
+  readonly aims: Readonly<Record<string, number>>
+  /** Runs and events that were acknowledged, and in how many milliseconds of service. */
+  readonly completed: number
+  readonly events: number
+  readonly servedMs: number
+  readonly forgotten: number
+  readonly backups: number
+}
+
+type Aim = 'start' | 'load' | 'sweep' | 'backup'
+const AIM_OF_TEN: readonly Aim[] = [
+  'load',
+  'load',
+  'load',
+  'load',
+  'load',
+  'start',
+  'start',
+  'backup',
+  'backup',
+  'sweep',
+]
+/** Between two of these a kill is followed by a look at the home before anything else touches it. */
+const VERIFY_EVERY = 25
+/** Short, so that sweeps find something; long enough for a watcher to come back in time. */
+const SETTINGS = {
+  ENGINE_RETENTION: '20s',
+  ENGINE_IDEMPOTENCY: '20s',
+  ENGINE_LATE_EVENTS: '20s',
+  ENGINE_DISK_RESERVE: '1MiB',
+}
+/** A kill in the midst of the load comes after at most so many answers, or so long. */
+const ANSWERS_MAX = 400
+const LIFE_MS_MAX = 5_000
+/** About what a start takes. */
+const START_MS = 700
+const SETTLED_MS_MAX = 90_000
+
+export async function killAgainAndAgain({ kills, seed, home, say }: KillOptions): Promise<KillReport> {
+  const random = randomFrom(seed)
+  const service = new ServiceProcess(home)
+  await service.start(SETTINGS)
+  const memory = new Memory()
+  let closing = false
+  let stopping = false
+  const { adminToken: token } = service
+  const load: Load = {
+    url: () => service.url,
+    token,
+    project: PROJECT,
+    memory,
+    closing: () => closing,
+    stopping: () => stopping,
+  }
+  const faults: string[] = []
+  const aims: Record<string, number> = {}
+  let backups = 0
+  let servedMs = 0
+  try {
+    const crowd = await gather(load, 'first', random)
+    for (let kill = 0; kill < kills; kill += 1) {
+      const aim = oneOf(random, AIM_OF_TEN)
+      aims[aim] = (aims[aim] ?? 0) + 1
+      servedMs += await killOnce(service, load, aim, kill, random)
+      if (kill % VERIFY_EVERY === VERIFY_EVERY - 1) {
+        backups += memory.backups.length
+        faults.push(...(await lookAt(home, memory)))
+        say(`${kill + 1} kills, ${memory.created.size} runs asked for, ${faults.length + memory.faults.length} faults`)
+      }
+      await service.start(SETTINGS)
+    }
+    closing = true
+    await crowd.closed
+    faults.push(...(await allIsSettled(load)))
+    const log = await wholeLog({ url: service.url, token })
+    for (let tries = 0; tries < 100 && memory.cursor.split('.')[1] !== log.last.toString(36); tries += 1)
+      await sleep(50)
+    stopping = true
+    await crowd.gone
+    faults.push(...memory.faults)
+    const watched = { facts: memory.watchedFacts, before: 0, last: log.last }
+    faults.push(...holdsWhatWasTold(memory, watched), ...watchAgreesWith(memory, log))
+    faults.push(...(await documentsAgreeWith({ url: service.url, token }, log)))
+    const code = await service.stop()
+    if (code !== 0) faults.push(`a graceful stop ended with ${code}: ${service.errors}`)
+    backups += memory.backups.length
+    faults.push(...(await lookAt(home, memory)))
+    const completed = memory.told.filter(({ key }) => key.startsWith('run_request_completed')).length
+    return { faults, aims, completed, events: log.last, servedMs, forgotten: log.before, backups }
+  } finally {
+    stopping = true
+    await service.kill()
+  }
+}
+
+/** Lets the service live for a while, and ends it. Resolves to the milliseconds for which it answered. */
+async function killOnce(service: ServiceProcess, load: Load, aim: Aim, kill: number, random: Random): Promise<number> {
+  const from = performance.now()
+  // Counted in answers, not in time: as much happens on a busy machine as on an idle one.
+  await answers(load.memory, aim === 'load' ? ANSWERS_MAX * random() : 20 * random(), LIFE_MS_MAX)
+  let backup: Promise<void> | undefined
+  if (aim === 'backup') backup = backUp(load, `backup-${kill}`)
+  if (aim === 'sweep') await sleep(Math.max(0, retentionFirstSweepMs - (performance.now() - from)))
+  await sleep(random() * (aim === 'load' ? 10 : 150))
+  await service.kill()
+  await backup
+  const servedMs = performance.now() - from
+  if (aim === 'start') {
+    // And once more, while it opens its files and comes up.
+    await service.spawn(SETTINGS)
+    await sleep(random() * START_MS)
+    await service.kill()
+  }
+  return servedMs
+}
+
+async function answers(memory: Memory, count: number, withinMs: number): Promise<void> {
+  const enough = memory.told.length + count
+  const from = performance.now()
+  while (memory.told.length < enough && performance.now() - from < withinMs) await sleep(1)
+}
+
+/** The home and the backups that were said to be whole; those that are looked at once are removed, to save the disk. */
+async function lookAt(home: string, memory: Memory): Promise<string[]> {
+  const faults = await verified(home)
+  for (const { path } of memory.backups.splice(0)) {
+    faults.push(...(await verified(path)))
+    rmSync(path, { recursive: true, force: true })
+  }
+  return faults
+}
+
+/** Waits until every request that was made has ended, as the log says. */
+async function allIsSettled(load: Load): Promise<string[]> {
+  const before = performance.now()
+  for (;;) {
+    let unsettled = ''
+    for (const state of ['queued', 'offered', 'accepted', 'started', 'cancelling', 'lost']) {
+      const page = await read(load, `/api/run-requests?state=${state}&limit=5`)
+      for (const { id } of page.items) unsettled += ` ${id} ${state}`
+    }
+    if (unsettled === '') return []
+    if (performance.now() - before > SETTLED_MS_MAX) return [`never ended:${unsettled}`]
+    await sleep(200)
+  }
+}

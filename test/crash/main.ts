@@ -1,0 +1,69 @@
+/**
+ * `npm run crash -- --kills 500 --seed 1`, `npm run crash -- --power-cuts 500 --seed 1`: the long runs of what the
+ * tests do a little of. Exit code 1 when a fault was found; the same seed makes the same choices again.
+ */
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { parseArgs } from 'node:util'
+import { killAgainAndAgain } from './kills.ts'
+import { cutAgainAndAgain } from './power-cuts.ts'
+
+const HELP = `npm run crash -- [--kills N] [--power-cuts N] [--seed N] [--keep]
+
+  --kills N       end the real service N times with SIGKILL, under load
+  --power-cuts N  start the service N times on what a power cut would have left of its files (needs cc)
+  --seed N        the first of the seeds; default: one from the clock, which is printed
+  --keep          leave the folder with the files where it is; it is left anyway when a fault was found`
+
+const { values } = parseArgs({
+  options: {
+    kills: { type: 'string', default: '0' },
+    'power-cuts': { type: 'string', default: '0' },
+    seed: { type: 'string' },
+    keep: { type: 'boolean', default: false },
+    help: { type: 'boolean', default: false },
+  },
+})
+
+const CUTS_PER_RUN = 20
+
+const say = (line: string): void => {
+  process.stdout.write(`${line}\n`)
+}
+
+async function run(): Promise<number> {
+  const kills = Number(values.kills)
+  const powerCuts = Number(values['power-cuts'])
+  const seed = Number(values.seed ?? Date.now() % 1_000_000)
+  if (values.help || !(kills > 0 || powerCuts > 0) || ![kills, powerCuts, seed].every(Number.isInteger)) {
+    say(HELP)
+    return values.help ? 0 : 2
+  }
+  const folder = mkdtempSync(join(tmpdir(), 'intendant-crash-'))
+  const faults: string[] = []
+  const told = (what: string, report: { readonly faults: readonly string[] }, startedMs: number): void => {
+    faults.push(...report.faults)
+    const seconds = Math.round((performance.now() - startedMs) / 1_000)
+    say(
+      `${what}, seed ${seed}: ${report.faults.length} faults in ${seconds} s. ${JSON.stringify({ ...report, faults: undefined })}`,
+    )
+    for (const fault of report.faults) say(`  ${fault}`)
+  }
+  if (kills > 0) {
+    const startedMs = performance.now()
+    mkdirSync(join(folder, 'home'))
+    told(`${kills} kills`, await killAgainAndAgain({ kills, seed, home: join(folder, 'home'), say }), startedMs)
+  }
+  if (powerCuts > 0) {
+    const startedMs = performance.now()
+    mkdirSync(join(folder, 'cuts'))
+    const options = { cuts: powerCuts, seed, folder: join(folder, 'cuts'), cutsPerRun: CUTS_PER_RUN, say }
+    told(`${powerCuts} power cuts`, await cutAgainAndAgain(options), startedMs)
+  }
+  if (faults.length > 0 || values.keep) say(`The files are in ${folder}.`)
+  else rmSync(folder, { recursive: true, force: true })
+  return faults.length > 0 ? 1 : 0
+}
+
+process.exitCode = await run()

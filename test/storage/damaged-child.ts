@@ -1,0 +1,16 @@
+/** Verifies the homes named on the command line, one after another, through LMDB; says which one it is at. */
+import { writeSync } from 'node:fs'
+import { openEnvironments } from '../../storage/lmdb-environments.ts'
+import { verify } from '../../storage/verify.ts'
+
+for (const home of process.argv.slice(2)) {
+  writeSync(1, `${home}\n`)
+  try {
+    const environments = await openEnvironments(home, () => {}, true)
+    await verify(environments)
+    await environments.close()
+  } catch {
+    // It may say no; it may not die.
+  }
+}
+writeSync(1, 'done\n')

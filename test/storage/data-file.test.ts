@@ -1,0 +1,145 @@
+import { spawnSync } from 'node:child_process'
+import { cpSync, readFileSync, truncateSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import t, { type Test } from 'tap'
+import { type Depth, faultOfDataFile } from '../../storage/data-file.ts'
+import { verifyHome } from '../../storage/verify.ts'
+import { modelAfter, nextBatch } from './kill-model.ts'
+import { openIn } from './open.ts'
+import { append, appendEvents, event, step } from './steps.ts'
+
+const PAGE = 4096
+const HEADER = 24
+const child = fileURLToPath(new URL('./damaged-child.js', import.meta.url))
+
+/** A closed home with trees of several levels, long values and free pages. */
+async function filledHome(t: Test): Promise<string> {
+  const home = join(t.testdir(), 'home')
+  const journal = await openIn(t, home)
+  const { model } = modelAfter(0)
+  for (let n = 1; n <= 40; n += 1) await append(journal, ...nextBatch(model, n))
+  for (let n = 0; n < 40; n += 1) {
+    await appendEvents(journal, ...Array.from({ length: 100 }, (_, i) => event(`${n}.${i}`, { traceId: `t${n}` })))
+  }
+  await append(journal, step('large', 1, { record: JSON.stringify({ v: 1, padding: 'x'.repeat(20_000) }) }))
+  await journal.settled()
+  await journal.trim({ beforeSequence: 900 })
+  await journal.close()
+  return home
+}
+
+const fileOf = (home: string, part: string) => join(home, part, 'data.mdb')
+const parts = ['log', 'view'] as const
+
+/** Pages in use, by what their headers say: those that the check objects to when they lose their number. */
+function pagesInUse(file: string): number[] {
+  const sound = readFileSync(file)
+  const used: number[] = []
+  for (let page = 2; page < sound.length / PAGE; page += 1) {
+    const bytes = Buffer.from(sound)
+    bytes.writeBigUInt64LE(1n, page * PAGE)
+    writeFileSync(file, bytes)
+    if (faultOfDataFile(file, 'every') !== undefined) used.push(page)
+  }
+  writeFileSync(file, sound)
+  return used
+}
+
+t.test('a sound file has no fault, however it was closed', async (t) => {
+  const home = await filledHome(t)
+  for (const part of parts)
+    for (const depth of ['inner', 'every'] as const) {
+      t.equal(faultOfDataFile(fileOf(home, part), depth), undefined)
+    }
+})
+
+t.test('a damaged page is named, whatever of its structure is wrong', async (t) => {
+  const home = await filledHome(t)
+  const damages: Record<string, (page: Buffer) => void> = {
+    'its number': (page) => page.writeBigUInt64LE(3n, 0),
+    'its kind': (page) => page.writeUInt16LE(0x40, 18),
+    zeroes: (page) => page.fill(0),
+  }
+  const ofNodes: Record<string, (page: Buffer) => void> = {
+    'its transaction': (page) => page.writeBigUInt64LE(1n << 40n, 8),
+    'its lower bound': (page) => page.writeUInt16LE(page.readUInt16LE(20) + 1, 20),
+    'its upper bound': (page) => page.writeUInt16LE(PAGE, 22),
+    'where a node is': (page) => page.writeUInt16LE(0xfff0, HEADER),
+    'the length of a key': (page) => page.writeUInt16LE(0xffff, HEADER + page.readUInt16LE(HEADER) + 6),
+  }
+  for (const part of parts) {
+    const file = fileOf(home, part)
+    const sound = readFileSync(file)
+    const used = pagesInUse(file)
+    t.ok(used.length > 20, `${used.length} pages of the ${part} are in use`)
+    for (const page of used) {
+      const isLong = sound.readUInt16LE(page * PAGE + 18) === 4
+      for (const [what, damage] of Object.entries(isLong ? damages : { ...damages, ...ofNodes })) {
+        const bytes = Buffer.from(sound)
+        damage(bytes.subarray(page * PAGE, (page + 1) * PAGE))
+        writeFileSync(file, bytes)
+        const fault = faultOfDataFile(file, 'every')
+        if (fault?.kind !== 'damaged_page') t.fail(`${what} of page ${page}: ${JSON.stringify(fault)}`)
+      }
+    }
+    writeFileSync(file, sound)
+  }
+})
+
+t.test('a home whose damage is found is refused by name, and verify says the same', async (t) => {
+  const home = await filledHome(t)
+  const file = fileOf(home, 'view')
+  const sound = readFileSync(file)
+  const [page] = pagesInUse(file).filter((one) => sound.readUInt16LE(one * PAGE + 18) === 1)
+  const bytes = Buffer.from(sound)
+  bytes.writeUInt16LE(0xfff0, page! * PAGE + HEADER)
+  writeFileSync(file, bytes)
+  const named = new RegExp(`view/data.mdb is damaged \\(page ${page} .*restore a backup`)
+  await t.rejects(openIn(t, home), { name: 'HomeRefused', code: 'corrupt', message: named })
+  t.match((await verifyHome(home)).findings, [{ code: 'unreadable', detail: named }])
+})
+
+t.test('cut at any length, a file is refused, or nothing that is in use was behind the cut', async (t) => {
+  const home = await filledHome(t)
+  for (const part of parts) {
+    const file = fileOf(home, part)
+    const sound = readFileSync(file)
+    const last = Math.max(...pagesInUse(file))
+    for (let pages = 0; pages < sound.length / PAGE; pages += 1) {
+      for (const depth of ['inner', 'every'] satisfies Depth[]) {
+        truncateSync(file, pages * PAGE + (pages % 2) * 100)
+        const fault = faultOfDataFile(file, depth)
+        const expected = pages < 2 ? 'not_a_data_file' : pages <= last ? 'cut_short' : undefined
+        if (fault?.kind !== expected) t.fail(`${part} of ${pages} pages, ${depth}: ${fault?.kind}, not ${expected}`)
+        writeFileSync(file, sound)
+      }
+    }
+  }
+})
+
+t.test('what passes can be read by LMDB without an end by a signal', { timeout: 120_000 }, async (t) => {
+  const home = await filledHome(t)
+  const passing: string[] = []
+  let seed = 7
+  const random = (below: number) => {
+    seed = (Math.imul(seed, 1_103_515_245) + 12_345) & 0x7fffffff
+    return seed % below
+  }
+  for (let damage = 0; damage < 400; damage += 1) {
+    const part = parts[damage % 2]!
+    const bytes = readFileSync(fileOf(home, part))
+    // Near the beginning of a page, where its structure is, or anywhere.
+    const page = 2 + random(bytes.length / PAGE - 2)
+    const at = page * PAGE + (damage % 3 === 0 ? random(PAGE) : random(120))
+    bytes[at]! ^= 1 << random(8)
+    const copy = join(t.testdirName, `damaged-${damage}`)
+    cpSync(home, copy, { recursive: true })
+    writeFileSync(fileOf(copy, part), bytes)
+    if (faultOfDataFile(fileOf(copy, part), 'every') === undefined) passing.push(copy)
+  }
+  t.ok(passing.length > 50, `${passing.length} of 400 damages are not of the structure`)
+  const { signal, status, stdout } = spawnSync(process.execPath, [child, ...passing], { encoding: 'utf8' })
+  t.match({ signal, status }, { signal: null, status: 0 }, `it died at ${stdout.split('\n').at(-2)}`)
+  t.match(stdout, /done\n$/)
+})
