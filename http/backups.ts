@@ -1,5 +1,4 @@
 /** Backups of the running service: where they go, and what bounds them. */
-import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Runtime } from '../runtime/api.ts'
 import { backup } from '../storage/backup.ts'
@@ -10,12 +9,11 @@ const GROWTH_BYTES_MAX = 1024 ** 3
 
 export type BackUp = (name: string) => Promise<object>
 
-/** Undefined for a journal that cannot be copied while it runs. The promise rejects with `EEXIST` and what storage says. */
+/** Undefined for a journal that cannot be copied while it runs. The promise rejects with what storage says: HomeRefused `not_empty` where there is one of that name. */
 export function backupsOf({ journal, settings }: Runtime): BackUp | undefined {
   if (!(journal instanceof LmdbJournal)) return undefined
   return async (name) => {
     const path = join(settings.home, 'backups', name)
-    if (existsSync(path)) throw Object.assign(new Error(`${path} is there already`), { code: 'EEXIST' })
     const { bytes, sequence } = await backup(journal, path, GROWTH_BYTES_MAX)
     return { path, bytes, sequence }
   }

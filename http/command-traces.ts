@@ -6,7 +6,7 @@ import type { PreparedEvent } from '../machines/events/envelope.ts'
 import { isCommand } from '../machines/events/index.ts'
 import type { Runtime } from '../runtime/api.ts'
 import { runRequestIdOf } from '../runtime/identity.ts'
-import { takeTrace } from '../runtime/run-requests.ts'
+import { takeTrace } from '../runtime/traces-in-flight.ts'
 import type { StatedEvent } from './events-in.ts'
 
 export interface CommandTraces {

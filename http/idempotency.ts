@@ -5,6 +5,7 @@
 import { IDEMPOTENCY_KEY_LENGTH_MAX } from '../machines/documents/fields.ts'
 import type { ActorKind } from '../machines/machine.ts'
 import type { Answer, MessageBody, Runtime, SnapshotOf } from '../runtime/api.ts'
+import { createOfKey, newestOf } from '../runtime/generations.ts'
 import { deriveId, digestOf, type IdPrefix } from '../runtime/identity.ts'
 import type { Exchange } from './exchange.ts'
 
@@ -50,11 +51,15 @@ export interface KeyedCreate {
   readonly body: unknown
 }
 
-/** A key that was free again leads to its newest generation by this reservation: at most two are looked at. */
+/** Of the reservations that lead a key to its newest generation. */
 const RESERVATION_SCOPE = 'create'
-/** Generations tried in one post, should the reservation have been lost with the entity that it led to. */
-const GENERATIONS_PER_POST_MAX = 64
 const ID_DIGITS = 24
+
+/** The ids of a key, by generation: scoped to who asks and to the path. */
+function idsOf(exchange: Exchange, key: string, kind: ActorKind, prefix: IdPrefix): (generation: number) => string {
+  const { name } = exchange.principal
+  return (generation) => deriveId(prefix, kind, name, exchange.path, key, String(generation))
+}
 
 /** The id that a key has made, or makes now; a random one without a key. */
 export function createdId(
@@ -65,9 +70,7 @@ export function createdId(
   prefix: IdPrefix,
 ): string {
   if (key === undefined) return `${prefix}_${runtime.nature.randomHex(ID_DIGITS)}`
-  const idOf = (generation: number): string =>
-    deriveId(prefix, kind, exchange.principal.name, exchange.path, key, String(generation))
-  return idOf(Number(runtime.journal.reservation(RESERVATION_SCOPE, idOf(0)) ?? 0))
+  return newestOf(runtime, RESERVATION_SCOPE, idsOf(exchange, key, kind, prefix))
 }
 
 /** What the key has made, as it is now; undefined: nothing yet. */
@@ -98,19 +101,7 @@ export function createKeyed(
     return
   }
   const fingerprint = digestOf(create.body)
-  const idOf = (generation: number): string =>
-    deriveId(create.prefix, create.kind, exchange.principal.name, exchange.path, key, String(generation))
-  const first = Number(runtime.journal.reservation(RESERVATION_SCOPE, idOf(0)) ?? 0)
-  const askGeneration = (generation: number): void => {
-    const id = idOf(generation)
-    const message = { ...create.message, id, fingerprint, ...keyed(runtime, key) } as MessageBody
-    const reservation = { scope: RESERVATION_SCOPE, key: idOf(0), value: String(generation) }
-    const reserving = generation === 0 ? message : ({ ...message, reservation } as MessageBody)
-    runtime.ask({ kind: create.kind, id }, reserving, (answer) => {
-      const isOver = !answer.ok && answer.refusal.code === 'settled_twin'
-      if (isOver && generation - first < GENERATIONS_PER_POST_MAX) askGeneration(generation + 1)
-      else reply(answer, id)
-    })
-  }
-  askGeneration(first)
+  const idOf = idsOf(exchange, key, create.kind, create.prefix)
+  const message = { ...create.message, fingerprint, ...keyed(runtime, key) }
+  createOfKey(runtime, { kind: create.kind, scope: RESERVATION_SCOPE, idOf, message }, reply)
 }

@@ -139,6 +139,6 @@ export interface ServiceContext {
   readonly metrics: Metrics
   /** Called once, at the start of a graceful stop: end streams, answer what is parked. */
   onClosing(callback: () => void): void
-  /** Copy the journal to a new folder of that name; answers where. Rejects with `EEXIST` when it is there. */
+  /** Copy the journal to a new folder of that name; answers where. Rejects with HomeRefused `not_empty` when it is there. */
   readonly backup?: (name: string) => Promise<object>
 }

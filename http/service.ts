@@ -62,14 +62,15 @@ const FATAL_EXIT_MS = 200
 /** Open everything and listen. Throws HomeRefused, ServerFailure, and what the journal throws. */
 export async function startService(settings: Settings, options: ServiceOptions): Promise<Service> {
   const log = options.log ?? pino({ level: settings.logLevel, base: { instance: randomUUID() } }, pino.destination(2))
-  const onFatal = options.onFatal ?? ((failure: Error) => endProcess(log, failure))
+  const nature = options.nature ?? realNature
+  const onFatal = once(options.onFatal ?? ((failure: Error) => endProcess(log, failure)))
   const open = options.openJournal ?? ((onFailure) => openLmdbJournal({ ...settings, onFailure }))
   const journal = await open((failure) => {
     log.fatal({ err: failure }, 'the journal has failed')
-    // A view that fails has no batch waiting whose answer would tell the runtime.
-    onFatal(failure)
+    // A failed commit reaches the runtime, which tells the senders first; a failed view reaches nobody else.
+    nature.nextTurn(() => onFatal(failure))
   })
-  const runtime = createRuntime(journal, settings, { nature: options.nature ?? realNature, log, modules, onFatal })
+  const runtime = createRuntime(journal, settings, { nature, log, modules, onFatal })
   try {
     return await listen(runtime, log, options)
   } catch (error) {
@@ -151,6 +152,15 @@ function noteUses(runtime: Runtime, principals: Principals): () => void {
   }
   let timer = nature.setTimer(note, NOTE_USE_EVERY_MS)
   return () => nature.clearTimer(timer)
+}
+
+/** Two may find the same failure. */
+function once(tell: (failure: Error) => void): (failure: Error) => void {
+  let isTold = false
+  return (failure) => {
+    if (!isTold) tell(failure)
+    isTold = true
+  }
 }
 
 function endProcess(log: Logger, failure: Error): void {

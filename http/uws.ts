@@ -85,14 +85,29 @@ function load(headerBytesMax: number): UwsModule {
   try {
     loaded = createRequire(import.meta.url)('uWebSockets.js') as UwsModule
   } catch (cause) {
-    const abi = `${process.platform}-${process.arch}, Node.js ${process.version} (ABI ${process.versions.modules})`
-    throw new ServerFailure(
-      `uWebSockets.js has no binary for ${abi}. Use Node.js 20, 22 or 24 on Linux with glibc, macOS or Windows, ` +
-        'or swap to the official build as http/uws.ts says.',
-      { cause },
-    )
+    throw notLoaded(cause)
   }
   return loaded
+}
+
+/** How a C library that is too old is reported. */
+const GLIBC_NEEDED = /GLIBC_([0-9.]+)' not found/
+/** The last paragraph is the loader's own words; what stands before it is about other machines. */
+const BUT_LAST_PARAGRAPH = /^[\s\S]*\n\n/
+
+/** Says why the library could not be loaded, and what to do about it. */
+export function notLoaded(cause: unknown): ServerFailure {
+  const machine = `${process.platform}-${process.arch}, Node.js ${process.version} (ABI ${process.versions.modules})`
+  const reason = (cause instanceof Error ? cause.message : String(cause)).replace(BUT_LAST_PARAGRAPH, '').trim()
+  const glibc = GLIBC_NEEDED.exec(reason)?.[1]
+  const advice =
+    glibc === undefined
+      ? 'There are binaries for Node.js 20, 22 and 24 on Linux with glibc, macOS and Windows.'
+      : `This Linux is older than the binary: use one with glibc ${glibc} or newer, or Node.js 20, whose binary needs less.`
+  return new ServerFailure(
+    `uWebSockets.js could not be loaded on ${machine}: ${reason}. ${advice} Its official build can take its place, as http/uws.ts says.`,
+    { cause },
+  )
 }
 
 export interface ServerOptions {

@@ -67,6 +67,7 @@ interface Terms {
 }
 
 interface CreateRunner extends CreateBody, Terms {
+  readonly draining?: boolean
   readonly id: string
   readonly credential_hash: string
 }
@@ -152,7 +153,7 @@ function described(context: RunnerContext): object {
 const machineSetup = setup({
   types: { context: {} as RunnerContext, events: {} as RunnerMessage, emitted: {} as Fact },
   guards: {
-    drains: ({ event }) => (event as Of<'update'>).draining === true,
+    drains: ({ event }) => (event as Of<'create' | 'update'>).draining === true,
     resumes: ({ event }) => (event as Of<'update'>).draining === false,
     changes: ({ context, event }) => Object.keys(changeOf(context, event as Of<'update'>)).length > 0,
     newInstance: ({ context, event }) => (event as Of<'session'>).instance !== context.session?.instance,
@@ -201,9 +202,9 @@ const machineSetup = setup({
       return { internal: { ...context.internal, online: false, ...(seen_at === undefined ? {} : { seen_at }) } }
     }),
 
-    emitRegistered: emit(({ context }) => ({
+    emitRegistered: emit(({ context }, { state }: { state: string }) => ({
       type: 'runner_registered',
-      payload: { ...described(context), state: 'registered' },
+      payload: { ...described(context), state },
     })),
     /** Stands before the change that it tells of; `state` is the state that follows. */
     emitChanged: emit(({ context, event }, { state, drain }: { state: string; drain: boolean }) => {
@@ -250,6 +251,7 @@ const living = <const State extends 'registered' | 'draining'>(state: State) =>
     went_offline: { guard: 'online', actions: ['goOffline', { type: 'emitOffline', params: { state } }] },
   }) as const
 
+const registeredAs = (state: string) => ({ type: 'emitRegistered' as const, params: { state } })
 const stateChanges = (state: string, drain: boolean) => ({ type: 'emitChanged' as const, params: { state, drain } })
 
 const runnerMachine = machineSetup.createMachine({
@@ -258,7 +260,12 @@ const runnerMachine = machineSetup.createMachine({
   context: {} as RunnerContext,
   states: {
     absent: {
-      on: { create: { target: 'registered', actions: ['create', 'emitRegistered'] } },
+      on: {
+        create: [
+          { guard: 'drains', target: 'draining', actions: ['create', registeredAs('draining')] },
+          { target: 'registered', actions: ['create', registeredAs('registered')] },
+        ],
+      },
     },
     registered: {
       on: {
@@ -358,9 +365,10 @@ const testimony: Testimony<RunnerContext> = {
 
 export const runnerModule: MachineModule<RunnerContext, RunnerBody> = {
   kind: 'runner',
-  version: 1,
+  version: 2,
   machine: runnerMachine,
-  migrations: {},
+  // A runner may be draining from the first: what was made before is as it was.
+  migrations: { 1: (snapshot) => snapshot },
   internal: ['came_online', 'went_offline'],
   repeats,
   refusal,

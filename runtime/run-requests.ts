@@ -1,14 +1,15 @@
 /**
  * Making run requests, wherever they come from (a person's post, an emitted command). Its invariant: one key, one
- * request. The id derives from project, key and generation, so that repeats and races meet in one mailbox; a
- * generation goes up only when the machine says that the holder of the key is settled and done with.
+ * request (runtime/generations.ts), and one request, one trace.
  */
 import type { RunRequestCreate } from '../machines/documents/run-request.ts'
-import type { By, MessageBody, SnapshotOf } from '../machines/machine.ts'
+import type { By, SnapshotOf } from '../machines/machine.ts'
 import type { CreateRunRequest } from '../machines/run-request-context.ts'
 import type { Answer, Refused, Runtime } from './api.ts'
 import type { Capabilities } from './capabilities.ts'
+import { createOfKey } from './generations.ts'
 import { derivedKeyOf, digestOf, runRequestIdOf } from './identity.ts'
+import { NOTHING_TAKEN, takeTrace } from './traces-in-flight.ts'
 
 /** W3C trace context of the caller: the trace, and the span that is to be the parent. */
 export interface TraceParent {
@@ -30,16 +31,9 @@ export interface RunRequestOrder {
 
 export type RunRequestReply = (answer: Answer, id: string) => void
 
-/** Generations tried in one post; the reservation row leads to the newest, so that more than two are never seen. */
-const GENERATIONS_PER_POST_MAX = 16
 const RESERVATION_SCOPE = 'run_request'
 const TRACE_ID_DIGITS = 32
 const SPAN_ID_DIGITS = 16
-
-const NOTHING_TAKEN = (): void => {}
-
-/** Traces under way in creates that are not committed yet: the log cannot know them. Per runtime. */
-const tracesInFlight = new WeakMap<Runtime, Set<string>>()
 
 /**
  * Make the request, or find the one that has its key (`repeat` of the answer is `replay`). Refusals beyond the
@@ -53,8 +47,20 @@ export function createRunRequest(runtime: Runtime, order: RunRequestOrder, reply
     reply(fault, '')
     return
   }
+  // Stands against a new request; one that was made under a given key before is answered all the same.
   const whyNotNew = whyNotBrief(runtime, order) ?? whyNotServed(order)
-  new Creation(runtime, order, message, { whyNotNew, reply }).next()
+  const { project, project_id, idempotency_key, key_given, trace_id } = message
+  const isTraceGiven = order.body.trace_id !== undefined
+  const before = (id: string): Refused | (() => void) => {
+    if (whyNotNew === undefined && !isTraceGiven) return NOTHING_TAKEN
+    const isThere = runtime.read({ kind: 'run_request', id }) !== undefined
+    if (whyNotNew !== undefined && !(key_given && isThere)) return whyNotNew
+    if (!isTraceGiven || isThere) return NOTHING_TAKEN
+    const giveBack = takeTrace(runtime, project, trace_id)
+    return giveBack ?? refused('trace_in_use', `The trace ${trace_id} is in use in project ${project}.`)
+  }
+  const idOf = (generation: number): string => runRequestIdOf(project_id, idempotency_key, generation)
+  createOfKey(runtime, { kind: 'run_request', scope: RESERVATION_SCOPE, idOf, message, before }, reply)
 }
 
 /**
@@ -86,96 +92,6 @@ export function runRequestMessage(runtime: Runtime, order: Omit<RunRequestOrder,
     parent_span_id: givenTrace === undefined ? (traceParent?.spanId ?? null) : null,
     limits: { grace_ms: graceMs, late_events_ms: lateEventsMs, idempotency_ms: idempotencyMs },
   }
-}
-
-/** One create on its way through the generations of its key. */
-class Creation {
-  readonly #runtime: Runtime
-  readonly #message: CreateRunRequest
-  readonly #reply: RunRequestReply
-  /** What stands against a new request. One that was made under a given key before is answered all the same. */
-  readonly #whyNotNew: Refused | undefined
-  readonly #isTraceGiven: boolean
-  #generation: number
-  #tries = 0
-
-  constructor(
-    runtime: Runtime,
-    order: RunRequestOrder,
-    message: CreateRunRequest,
-    { reply, whyNotNew }: { readonly reply: RunRequestReply; readonly whyNotNew: Refused | undefined },
-  ) {
-    this.#runtime = runtime
-    this.#message = message
-    this.#reply = reply
-    this.#whyNotNew = whyNotNew
-    this.#isTraceGiven = order.body.trace_id !== undefined
-    this.#generation = Number(runtime.journal.reservation(RESERVATION_SCOPE, this.#reservationKey) ?? 0)
-  }
-
-  get #reservationKey(): string {
-    return runRequestIdOf(this.#message.project_id, this.#message.idempotency_key, 0)
-  }
-
-  next(): void {
-    const { project, project_id, idempotency_key, trace_id } = this.#message
-    const id = runRequestIdOf(project_id, idempotency_key, this.#generation)
-    const ref = { kind: 'run_request', id } as const
-    const mayBeRepeat = this.#message.key_given && this.#runtime.read(ref) !== undefined
-    if (this.#whyNotNew !== undefined && !mayBeRepeat) {
-      this.#reply(this.#whyNotNew, id)
-      return
-    }
-    const isNew = this.#isTraceGiven && this.#runtime.read(ref) === undefined
-    const giveBack = isNew ? takeTrace(this.#runtime, project, trace_id) : NOTHING_TAKEN
-    if (giveBack === undefined) {
-      this.#reply(refused('trace_in_use', `The trace ${trace_id} is in use in project ${project}.`), id)
-      return
-    }
-    this.#runtime.ask(ref, this.#addressed(id), (answer) => {
-      giveBack()
-      this.#answered(answer, id)
-    })
-  }
-
-  #addressed(id: string): MessageBody {
-    const message = { ...this.#message, id }
-    if (this.#generation === 0) return message
-    const reservation = { scope: RESERVATION_SCOPE, key: this.#reservationKey, value: String(this.#generation) }
-    return { ...message, reservation } as MessageBody
-  }
-
-  #answered(answer: Answer, id: string): void {
-    if (answer.ok || answer.refusal.code !== 'settled_twin') {
-      this.#reply(answer, id)
-      return
-    }
-    this.#generation += 1
-    this.#tries += 1
-    if (this.#tries < GENERATIONS_PER_POST_MAX) this.next()
-    else this.#reply(refused('overloaded', 'The key has too many settled requests to walk through at once.'), id)
-  }
-}
-
-/**
- * Take a trace for commands that are about to be recorded, unless it is in use. Answers the function that gives it
- * back, to be called once they are in the log or refused.
- */
-export function takeTrace(runtime: Runtime, project: string, traceId: string): (() => void) | undefined {
-  const traceKey = `${project}\0${traceId}`
-  const inFlight = tracesOf(runtime)
-  if (inFlight.has(traceKey) || runtime.journal.hasTrace(project, traceId)) return undefined
-  inFlight.add(traceKey)
-  return () => inFlight.delete(traceKey)
-}
-
-function tracesOf(runtime: Runtime): Set<string> {
-  let traces = tracesInFlight.get(runtime)
-  if (traces === undefined) {
-    traces = new Set()
-    tracesInFlight.set(runtime, traces)
-  }
-  return traces
 }
 
 /** The caller's trace is continued once; a second request under it gets its own and keeps the parent as its link. */

@@ -148,9 +148,10 @@ class ActorRuntime implements Runtime {
   }
 
   async close(): Promise<void> {
-    if (this.state !== 'open') return
-    this.state = 'closing'
-    if (this.ready.length > 0 || this.turnPending)
+    if (this.state === 'closing' || this.state === 'closed') return
+    const isBusy = this.state === 'open' && (this.ready.length > 0 || this.turnPending)
+    if (this.state === 'open') this.state = 'closing'
+    if (isBusy)
       await new Promise<void>((resolve) => {
         this.whenIdle = resolve
       })

@@ -8,8 +8,10 @@
 import { createHash } from 'node:crypto'
 import type { Step } from './journal.ts'
 
-/** Four parts of this length, at three bytes a character, and two names fit into a key. */
+/** Longest part that stays as it is. Never changed: keys that are written would not be found again. */
 const KEY_PART_CHARS_MAX = 120
+/** Longest id, order or name: three of them and a part, at three bytes a character, fit into a key. */
+const NAME_CHARS_MAX = 128
 const KEPT_CHARS = 40
 /** Shorter texts are escaped by lmdb-js, but for a first character that it takes for the sign of an empty text. */
 const ESCAPED_CHARS_MAX = 63
@@ -30,14 +32,19 @@ export function keyPart(text: string): string {
 
 /** What is read back from a key is bounded before anything is written. Throws RangeError: the caller's mistake. */
 export function assertStep(step: Step): void {
-  assertKeyPart(step.id, 'the id of an actor')
-  for (const term of step.termsAdded) assertKeyPart(term.order, 'the order of a term')
-  for (const timer of step.timersSet) assertKeyPart(timer.name, 'the name of a timer')
+  assertName(step.id, 'the id of an actor')
+  for (const term of step.termsAdded) assertName(term.order, 'the order of a term')
+  for (const timer of step.timersSet) assertName(timer.name, 'the name of a timer')
 }
 
-function assertKeyPart(text: string, what: string): void {
-  if (text.length > KEY_PART_CHARS_MAX || text.length === 0) {
-    throw new RangeError(`${what} has ${text.length} characters; 1 to ${KEY_PART_CHARS_MAX} are allowed`)
+/** Whether an actor may have this id: what is asked for under any other is not there. */
+export function isActorId(id: string): boolean {
+  return id.length > 0 && id.length <= NAME_CHARS_MAX && !CONTROL.test(id)
+}
+
+function assertName(text: string, what: string): void {
+  if (text.length > NAME_CHARS_MAX || text.length === 0) {
+    throw new RangeError(`${what} has ${text.length} characters; 1 to ${NAME_CHARS_MAX} are allowed`)
   }
   if (CONTROL.test(text)) throw new RangeError(`${what} holds a control character`)
 }

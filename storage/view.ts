@@ -9,7 +9,7 @@ import { type Key, LAST_PART, MARKER, type Marker, type ViewTables } from './env
 import type { Fold } from './fold.ts'
 import { CHUNK_SEQUENCES_MAX, packChunk, unpackChunk } from './history-chunk.ts'
 import type { ListPage, ListQuery, ListRow, OutboxKey, OutboxRow, RemovedEntity, TimerRow } from './journal.ts'
-import { keyPart } from './keys.ts'
+import { isActorId, keyPart } from './keys.ts'
 
 export type DueTimer = TimerRow & { readonly kind: string; readonly id: string }
 
@@ -108,7 +108,7 @@ export class View {
   }
 
   record(kind: string, id: string): string | undefined {
-    return this.#tables.snapshots.get([kind, id])
+    return isActorId(id) ? this.#tables.snapshots.get([kind, id]) : undefined
   }
 
   eventSequence(project: string, traceId: string | null, id: string): number | undefined {

@@ -10,6 +10,7 @@ import { closedObject, Type } from '../../machines/schema.ts'
 import type { MessageBody, SnapshotOf } from '../../runtime/api.ts'
 import { runRequestIdOf } from '../../runtime/identity.ts'
 import { runRequestMessage } from '../../runtime/run-requests.ts'
+import { NOTHING_TAKEN } from '../../runtime/traces-in-flight.ts'
 import { mayDo } from '../access.ts'
 import { type CommandTraces, commandKey, commandWithoutTrace, takeTraces } from '../command-traces.ts'
 import { admitEvents, type StatedEvent } from '../events-in.ts'
@@ -68,8 +69,6 @@ export function emitRoutes(service: ServiceContext): readonly Route[] {
     },
   ]
 }
-
-const NOTHING_TAKEN = (): void => {}
 
 function emit(service: ServiceContext, exchange: Exchange): void {
   const { events } = exchange.body as { events: readonly (StatedEvent & { project: string })[] }

@@ -95,14 +95,14 @@ function create(service: ServiceContext, exchange: Exchange): void {
   const key = readIdempotencyKey(exchange)
   if (!key.ok) return
   const { token, hash } = newSecret()
-  const { by, name } = exchange.principal
+  const { by, principal } = exchange
   const message = {
     type: 'create',
     by,
     ...body,
     credential_hash: hash,
     fingerprint: digestOf(body),
-    ...(key.key === undefined ? {} : keyed(service.runtime, `${name}\0${key.key}`)),
+    ...(key.key === undefined ? {} : keyed(service.runtime, `${principal.name}\0${key.key}`)),
   } as MessageBody
   service.runtime.ask({ kind: 'runner', id: body.id }, message, (answer) => {
     if (exchange.done) return

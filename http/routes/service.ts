@@ -2,6 +2,7 @@
 import { closedObject, stringEnum, Type } from '../../machines/schema.ts'
 import type { Principal } from '../../runtime/principals.ts'
 import type { Settings } from '../../runtime/settings.ts'
+import { HomeRefused } from '../../storage/home-refused.ts'
 import { maySee } from '../access.ts'
 import { asyncApiDocument } from '../asyncapi.ts'
 import type { Exchange } from '../exchange.ts'
@@ -263,7 +264,7 @@ function backUp(service: ServiceContext, exchange: Exchange): void {
   service.backup((exchange.body.name as string | undefined) ?? now).then(
     (made) => exchange.answer(201, made),
     (error: Error) => {
-      const isThere = (error as NodeJS.ErrnoException).code === 'EEXIST'
+      const isThere = error instanceof HomeRefused && error.code === 'not_empty'
       if (!isThere) service.log.error({ err: error }, 'a backup failed')
       exchange.problem(
         isThere ? 'already_exists' : 'backup_failed',

@@ -24,17 +24,18 @@ const settable = {
   ),
 }
 
+const draining = Type.Optional(
+  Type.Boolean({ description: 'true: finishes what it holds and takes nothing new. Default false.' }),
+)
+
 export const runnerCreateBody = Type.Object(
-  { id: runnerId('Chosen by the caller; part of the runner’s poll path.'), ...settable },
+  { id: runnerId('Chosen by the caller; part of the runner’s poll path.'), ...settable, draining },
   { ...CLOSED, title: 'RunnerCreate' },
 )
 export type RunnerCreate = Static<typeof runnerCreateBody>
 
 export const runnerPatchBody = Type.Object(
-  {
-    ...settable,
-    draining: Type.Optional(Type.Boolean({ description: 'true: finishes what it holds and takes nothing new.' })),
-  },
+  { ...settable, draining },
   { ...CLOSED, minProperties: 1, title: 'RunnerPatch' },
 )
 export type RunnerPatch = Static<typeof runnerPatchBody>

@@ -8,6 +8,7 @@
 exports[`dist/test/machines/runner.test.js > TAP > every message in every state has the outcome that the table shows > runner 1`] = `
 absent:
   create             -> registered; facts runner_registered
+  create (draining)  -> draining; facts runner_registered
   update             refused illegal_move
   update (same)      refused illegal_move
   update (drains)    refused illegal_move
@@ -19,6 +20,7 @@ absent:
   remove             refused illegal_move
 registered:
   create             refused already_exists
+  create (draining)  refused already_exists
   update             stays; facts runner_updated
   update (same)      repeat unchanged
   update (drains)    -> draining; facts runner_updated
@@ -30,6 +32,7 @@ registered:
   remove             -> removed; facts runner_removed; sends run_request.runner_session_started
 draining:
   create             refused already_exists
+  create (draining)  refused already_exists
   update             stays; facts runner_updated
   update (same)      repeat unchanged
   update (drains)    repeat unchanged
@@ -41,6 +44,7 @@ draining:
   remove             -> removed; facts runner_removed; sends run_request.runner_session_started
 removed:
   create             refused runner_removed
+  create (draining)  refused runner_removed
   update             refused runner_removed
   update (same)      refused runner_removed
   update (drains)    refused runner_removed

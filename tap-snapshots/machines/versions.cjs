@@ -42,7 +42,7 @@ run_request version 2: 288c8543ddc3601f
 `
 
 exports[`dist/test/machines/versions.test.js > TAP > a machine whose structure changes has a new version > runner 1`] = `
-runner version 1: e9e2144710a461a2
+runner version 2: b11fb98adfa5ee44
 `
 
 exports[`dist/test/machines/versions.test.js > TAP > a machine whose structure changes has a new version > token 1`] = `

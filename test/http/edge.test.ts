@@ -2,7 +2,7 @@
 import { pino } from 'pino'
 import t from 'tap'
 import { openLmdbJournal } from '../../storage/lmdb-journal.ts'
-import { raw, startTestService, type TestService } from './service-harness.ts'
+import { raw, startOnDisk, startTestService, type TestService } from './service-harness.ts'
 
 const AT = '2026-01-31T12:00:00Z'
 const JSON_TYPE = 'Content-Type: application/json\r\n'
@@ -124,6 +124,23 @@ t.test('texts too long or too odd for a key name nothing, on the real storage', 
     t.same((await s.expect(200, 'GET', `/api/${query}`)).body.items, [], query.slice(0, 60))
   }
   t.equal((await s.call('PATCH', `/api/runners/${long}`, { capacity: 2 })).status, 404)
+  for (const kind of ['project', 'runner', 'run_request', 'engine_run', 'formation_brief', 'token'] as const) {
+    for (const id of [long, 'a\u0001b', '', '😀'.repeat(600)]) {
+      t.equal(s.service.runtime.read({ kind, id }), undefined, 'a read of any text is no exception')
+    }
+  }
+})
+
+t.test('a runner may have the longest id that its bound allows, on the real storage', async (t) => {
+  const s = await startOnDisk(t, t.testdir())
+  await s.project('greeter')
+  const id = 'r'.repeat(128)
+  const token = await s.runner(id)
+  const made = await s.request('greeter')
+  const offer = await s.expect(200, 'GET', `/api/runners/${id}/run-requests/next?wait=2`, undefined, { token })
+  t.equal(offer.body.request_id, made.id)
+  t.equal((await s.expect(200, 'GET', `/api/run-requests?runner=${id}`)).body.items.length, 1)
+  await s.expect(422, 'POST', '/api/runners', { id: `${id}r` })
 })
 
 t.test('a body has one end: lengths that are none, that differ, or that stand beside other codings', async (t) => {

@@ -45,6 +45,19 @@ t.test('projects: made once, read by id or key, changed, archived, brought back,
   )
 })
 
+t.test('a runner that is made draining gets nothing until it is told to go on', async (t) => {
+  const s = await startTestService(t)
+  await s.project('greeter')
+  const token = await s.runner('r1', { draining: true })
+  t.match((await s.expect(200, 'GET', '/api/runners/r1')).body, { state: 'draining', draining: true })
+  const made = await s.request('greeter')
+  const empty = await s.expect(204, 'GET', '/api/runners/r1/run-requests/next', undefined, { token })
+  t.equal(empty.headers.get('intendant-draining'), 'true')
+  t.equal((await s.expect(200, 'GET', `/api/run-requests/${made.id}`)).body.waiting_because.code, 'draining')
+  await s.expect(200, 'PATCH', '/api/runners/r1', { draining: false })
+  await s.expect(200, 'GET', '/api/runners/r1/run-requests/next?wait=2', undefined, { token })
+})
+
 t.test('runners: presence, drain, sessions, removal', async (t) => {
   const s = await startTestService(t)
   await s.project('greeter')
@@ -171,7 +184,12 @@ t.test('on LMDB: the admin token is made once, for its owner alone, and all is t
   const backedUp = await backUp()
   t.equal(backedUp.status, 201)
   t.ok(statSync(((await backedUp.json()) as { path: string }).path).isDirectory())
-  t.equal((await backUp()).status, 409)
+  const again = await backUp()
+  t.equal(again.status, 409)
+  t.match(await again.json(), { code: 'already_exists' })
+  const racing = () => fetch(`${second.url}/api/backups`, { method: 'POST', headers, body: '{"name":"two"}' })
+  const statuses = await Promise.all([racing(), racing()])
+  t.same(statuses.map(({ status }) => status).sort(), [201, 409], 'one name is one backup, also in a race')
   t.equal((await fetch(`${second.url}/api/backups`, { method: 'POST', headers, body: '{"name":"../x"}' })).status, 422)
   const metrics = await (await fetch(`${second.url}/metrics`, { headers })).text()
   t.match(metrics, /intendant_http_answers_total\{method="GET",route="\/api\/projects\/:id",status="200"\} 1/)

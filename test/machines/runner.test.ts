@@ -17,6 +17,7 @@ const CREATE = {
 }
 const M = {
   create: at(0, CREATE),
+  'create (draining)': at(0, { ...CREATE, draining: true }),
   update: at(1, { type: 'update', capacity: 4 }),
   'update (same)': at(1, { type: 'update', capacity: 1, labels: ['linux'] }),
   'update (drains)': at(1, { type: 'update', draining: true }),

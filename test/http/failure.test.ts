@@ -1,0 +1,88 @@
+/** What happens when the ground gives way: the log, the native library. */
+import t from 'tap'
+import { notLoaded } from '../../http/uws.ts'
+import { type Journal, JournalFailure } from '../../storage/journal.ts'
+import { MemoryJournal } from '../storage/memory.ts'
+import { startTestService } from './service-harness.ts'
+
+/** A journal whose next commit fails when told to, as LMDB's does: the owner hears of it, then the batch. */
+function failing(onFailure: (failure: Error) => void): { journal: Journal; fail: () => void; viewFails: () => void } {
+  const inner = new MemoryJournal()
+  const failure = new JournalFailure('the log could not be written: ENOSPC')
+  let fails = false
+  const append: Journal['append'] = (steps, done) => {
+    if (!fails) return inner.append(steps, done)
+    onFailure(failure)
+    done(failure, null)
+  }
+  const journal = new Proxy<Journal>(inner, {
+    get(target, name) {
+      if (name === 'append') return append
+      const value = Reflect.get(target, name, target)
+      return typeof value === 'function' ? value.bind(target) : value
+    },
+  })
+  return {
+    journal,
+    fail: () => {
+      fails = true
+    },
+    viewFails: () => onFailure(failure),
+  }
+}
+
+t.test('a failed commit is told once, after its sender has heard 503', async (t) => {
+  let made: ReturnType<typeof failing> | undefined
+  const fatal: string[] = []
+  const s = await startTestService(
+    t,
+    {},
+    {
+      openJournal: async (onFailure) => {
+        made = failing(onFailure)
+        return made.journal
+      },
+      onFatal: ({ message }) => fatal.push(message),
+    },
+  )
+  made!.fail()
+  const refused = await s.expect(503, 'POST', '/api/projects', { name: 'P' })
+  t.equal(refused.body.code, 'storage_failed')
+  t.same(fatal, ['the log could not be written: ENOSPC'])
+  await new Promise(setImmediate)
+  t.equal(fatal.length, 1, 'the journal and the actors know of the same failure')
+})
+
+t.test('a view that fails, with no commit waiting, is told too', async (t) => {
+  let made: ReturnType<typeof failing> | undefined
+  const fatal: string[] = []
+  await startTestService(
+    t,
+    {},
+    {
+      openJournal: async (onFailure) => {
+        made = failing(onFailure)
+        return made.journal
+      },
+      onFatal: ({ message }) => fatal.push(message),
+    },
+  )
+  made!.viewFails()
+  await new Promise(setImmediate)
+  t.equal(fatal.length, 1)
+})
+
+t.test('a library that cannot be loaded is named with its cause and what to do', (t) => {
+  const loader = (reason: string) => new Error(`This version supports Node.js 16 and so on.\n\nError: ${reason}`)
+  const old = loader("/lib/libc.so.6: version `GLIBC_2.38' not found (required by uws_linux_x64_137.node)")
+  t.match(notLoaded(old), {
+    name: 'ServerFailure',
+    message: /version `GLIBC_2\.38' not found.*use one with glibc 2\.38 or newer/,
+    cause: old,
+  })
+  const none = notLoaded(loader("Cannot find module './uws_sunos_x64_115.node'")).message
+  t.match(none, /Cannot find module.*binaries for Node\.js 20, 22 and 24/)
+  t.notMatch(none, 'Node.js 16', 'what the loader says of other machines is left out')
+  t.match(notLoaded(new Error("Cannot find module 'uWebSockets.js'")).message, /Cannot find module 'uWebSockets.js'/)
+  t.end()
+})
