@@ -3,12 +3,13 @@ import type { Command } from 'commander'
 import { LIMIT } from './arguments.ts'
 import { list } from './lists.ts'
 import { age, safe } from './print.ts'
+import { adviceFor as itemAdvice } from './work-item-page.ts'
 import type { Act, Cli } from './world.ts'
 
 export function addAttention(program: Command, act: Act): void {
   program
     .command('attention')
-    .description('Show what needs a person: lost runs, runs to approve.')
+    .description('Show what needs a person: lost runs, runs to approve, items that owe something.')
     .option(...LIMIT)
     .action(act(attention))
 }
@@ -18,19 +19,19 @@ async function attention({ client, json, print }: Cli, _: readonly any[], { limi
   if (json) return print.json(items)
   const rows = items.map((item) => {
     const id = String(item.id ?? item[item.kind]?.id ?? '')
-    return [String(item.reason), id, String(item.project), age(item.since), safe(adviceFor(item.reason, id))]
+    return [String(item.reason), id, String(item.project), age(item.since), safe(adviceFor(item, id))]
   })
   print.table(['WHY', 'ID', 'PROJECT', 'FOR', 'WHAT TO DO'], rows, 'Nothing needs you.')
   if (more) print.line(`(the first ${items.length}; --limit shows more)`)
 }
 
-function adviceFor(reason: unknown, id: string): string {
-  switch (reason) {
+function adviceFor(item: Record<string, any>, id: string): string {
+  switch (item.reason) {
     case 'lost':
       return `intendant run-request requeue ${id}, or fail ${id} --message TEXT`
     case 'unapproved':
       return `intendant run-request approve ${id}, or cancel ${id}`
     default:
-      return ''
+      return item.work_item === undefined ? '' : itemAdvice(item.work_item).join(', or ')
   }
 }

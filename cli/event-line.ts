@@ -6,7 +6,7 @@ const DETAIL_CHARS_MAX = 400
 /** The fields of a payload that say most, in this order; the rest follows as it comes. */
 const FIRST_FIELDS = ['state', 'reason', 'code', 'class', 'message', 'name', 'key', 'verdict', 'summary']
 /** Fields that only repeat what the line shows anyway. */
-const SHOWN_ELSEWHERE = ['id', 'run_request_id', 'project', 'project_id', 'request_id', 'runner_request_id']
+const SHOWN_ELSEWHERE = ['id', 'run_request_id', 'item_id', 'project', 'project_id', 'request_id', 'runner_request_id']
 
 const TINTS: readonly (readonly [RegExp, Tint])[] = [
   [/_(failed|lost)$/, 'bad'],
@@ -17,7 +17,7 @@ const TINTS: readonly (readonly [RegExp, Tint])[] = [
 /** The lines to print for one event: one, but for output of a command one for each of its lines. */
 export function eventLines(event: Record<string, any>, print: Printer): string[] {
   const time = print.tint(clock(event.occurred_at), 'dim')
-  const subject = String(event.run_request_id ?? '')
+  const subject = String(event.run_request_id ?? event.payload?.item_id ?? '')
   if (event.event_type === 'run_output') {
     const mark = event.payload?.stream === 'stderr' ? print.tint('!', 'warn') : print.tint('|', 'dim')
     const lines = String(event.payload?.text ?? '')

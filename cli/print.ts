@@ -16,6 +16,11 @@ const STATE_TINTS: Readonly<Record<string, Tint>> = {
   online: 'good',
   active: 'good',
   started: 'strong',
+  landed: 'good',
+  running: 'strong',
+  held: 'warn',
+  preserved: 'warn',
+  needs_decision: 'bad',
   failed: 'bad',
   lost: 'bad',
   cancelled: 'dim',
@@ -35,6 +40,12 @@ export class Printer {
     const wanted =
       (out.isTTY === true && env.TERM !== 'dumb') || (env.FORCE_COLOR !== undefined && env.FORCE_COLOR !== '0')
     this.#coloured = wanted && (env.NO_COLOR === undefined || env.NO_COLOR === '')
+  }
+
+  /** Columns of the terminal; undefined where the output is not one. */
+  get columns(): number | undefined {
+    const { isTTY, columns } = this.#out
+    return isTTY === true && columns !== undefined ? Math.max(columns, COLUMNS_MIN) : undefined
   }
 
   line(text = ''): void {
@@ -77,9 +88,7 @@ export class Printer {
   }
 
   #fit(line: string): string {
-    const { isTTY, columns } = this.#out
-    if (isTTY !== true || columns === undefined) return line
-    return cut(line, Math.max(columns, COLUMNS_MIN))
+    return this.columns === undefined ? line : cut(line, this.columns)
   }
 }
 

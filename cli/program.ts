@@ -6,13 +6,18 @@ import { Command, CommanderError } from 'commander'
 import { addArchive } from './archive.ts'
 import { addAttention } from './attention.ts'
 import { addBackup } from './backup.ts'
+import { addEmit } from './emit.ts'
 import { addEvents } from './events.ts'
 import { EXIT, EXIT_CODES_HELP, explain } from './exit.ts'
+import { addPacing } from './pacing.ts'
 import { addProjects } from './projects.ts'
+import { addQueue } from './queue.ts'
 import { addRunRequests } from './run-requests.ts'
 import { addRunners } from './runners.ts'
 import { addServe } from './serve.ts'
+import { addTask } from './task.ts'
 import { addTokens } from './tokens.ts'
+import { addTrace } from './trace.ts'
 import { VERSION } from './version.ts'
 import { addWatch } from './watch.ts'
 import { type Act, openCli, type World } from './world.ts'
@@ -25,6 +30,8 @@ Examples:
   intendant runner --id r1 --exec ./work.sh         take its work
   intendant run-request create --project demo --entry-event greet_requested \\
       --payload '{"name":"Ada"}' --wait
+  intendant task demo "Tidy up"                     work for the ledger, followed to its end
+  intendant queue                                   what runs, what waits and why, what needs you
   intendant watch                                   everything that happens, live
 
 Environment:
@@ -79,9 +86,22 @@ function makeProgram(world: World, act: Act): Command {
     .showHelpAfterError('(add --help for what it takes)')
     .exitOverride()
     .addHelpText('after', GUIDE + EXIT_CODES_HELP)
-  for (const add of [addServe, addProjects, addRunners, addRunRequests, addWatch, addEvents, addAttention, addTokens]) {
-    add(program, act)
-  }
+  const groups = [
+    addServe,
+    addProjects,
+    addTask,
+    addQueue,
+    addPacing,
+    addRunners,
+    addRunRequests,
+    addWatch,
+    addEvents,
+    addEmit,
+    addTrace,
+    addAttention,
+    addTokens,
+  ]
+  for (const add of groups) add(program, act)
   addBackup(program, act)
   addArchive(program, act)
   return program

@@ -81,7 +81,12 @@ export function wordsOf(rule: Rule, item: WaitingItem, now: Circumstances): Item
 
 /** The same for a reason that is written down, and read by all who may see the item: it names no work of others. */
 export function lastingReason(rule: Rule, item: WaitingItem, now: Circumstances): string {
-  return rule.code === 'repository_busy' ? `repository ${rule.detail} is busy` : sentence(rule, item, now)
+  return rule.code === 'repository_busy' ? `${named(rule.detail!)} is busy` : sentence(rule, item, now)
+}
+
+/** A project without a repository of its own name has one all the same. */
+function named(repository: string): string {
+  return repository.startsWith('proj_') ? 'its project’s repository' : `repository ${repository}`
 }
 
 function sentence({ code, subject, detail }: Rule, item: WaitingItem, now: Circumstances): string {
@@ -89,7 +94,7 @@ function sentence({ code, subject, detail }: Rule, item: WaitingItem, now: Circu
     case 'dependency_cannot_land':
       return `its dependency ${subject} can never land: it is ${detail}`
     case 'repository_busy':
-      return `repository ${detail} is held by ${subject}`
+      return `${named(detail!)} is held by ${subject}`
     case 'running_cap':
       return now.maxRunning() === 0 ? 'no runner is online' : `${now.running()} of ${now.maxRunning()} are running`
     case 'not_before':

@@ -1,75 +1,6 @@
-import { createServer, type IncomingMessage } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { hostname } from 'node:os'
-import t, { type Test } from 'tap'
-import { run } from '../../cli/program.ts'
-
-interface Outcome {
-  readonly code: number
-  readonly out: string
-  readonly err: string
-}
-
-/** Runs a command line in this process, with the given environment. */
-async function cli(env: Record<string, string>, ...argv: string[]): Promise<Outcome> {
-  let out = ''
-  let err = ''
-  const code = await run(argv, {
-    env: { ENGINE_HOME: '/nonexistent', ...env },
-    stdout: {
-      write: (text) => {
-        out += text
-      },
-    },
-    stderr: {
-      write: (text) => {
-        err += text
-      },
-    },
-    onStopSignal: () => {},
-  })
-  return { code, out, err }
-}
-
-interface Asked {
-  readonly method: string
-  readonly url: string
-  readonly token: string | undefined
-  readonly body: any
-}
-
-type Reply = readonly [status: number, body?: unknown, headers?: Record<string, string>]
-
-/** A service that answers each request as told, and remembers what it was asked. */
-async function service(
-  test: Test,
-  answer: (asked: Asked) => Reply,
-): Promise<{ env: Record<string, string>; asked: Asked[] }> {
-  const asked: Asked[] = []
-  const read = async (request: IncomingMessage): Promise<unknown> => {
-    let text = ''
-    for await (const chunk of request) text += chunk
-    return text === '' ? undefined : JSON.parse(text)
-  }
-  const server = createServer(async (request, response) => {
-    const one = {
-      method: request.method!,
-      url: request.url!,
-      token: request.headers.authorization,
-      body: await read(request),
-    }
-    asked.push(one)
-    const [status, body, headers = {}] = answer(one)
-    response.writeHead(status, headers).end(typeof body === 'string' ? body : JSON.stringify(body))
-  })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  test.teardown(() => {
-    server.closeAllConnections()
-    server.close()
-  })
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-  return { env: { ENGINE_URL: url, ENGINE_TOKEN: 'secret' }, asked }
-}
+import t from 'tap'
+import { cli, service } from './in-process.ts'
 
 const RUN = {
   id: 'runreq_1',
@@ -120,8 +51,24 @@ t.test('every command has a help with a description', async (t) => {
     'run-request requeue',
     'run-request fail',
     'run-request release',
+    'task',
+    'queue',
+    'queue show',
+    'queue open',
+    'queue hold',
+    'queue release',
+    'queue close',
+    'queue cancel',
+    'queue resume',
+    'pacing',
+    'pacing show',
+    'pacing pause',
+    'pacing resume',
+    'pacing drain',
     'watch',
     'events',
+    'emit',
+    'trace',
     'attention',
     'token create',
     'token list',

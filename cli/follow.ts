@@ -1,0 +1,100 @@
+/**
+ * Following one thing to its end. Its document decides, the events only tell: a missed event delays the answer by
+ * a bookmark, and never changes it.
+ */
+import type { QueryValue } from '../engine/client.ts'
+import { retrying } from '../engine/retry.ts'
+import { type WatchFrame, watch } from '../engine/watch.ts'
+import { eventLines } from './event-line.ts'
+import { CliFailure, EXIT } from './exit.ts'
+import type { Cli } from './world.ts'
+
+type Document = Record<string, any>
+
+/** What is followed, and what its documents and events mean. */
+export interface Followed {
+  readonly path: string
+  readonly filters: Readonly<Record<string, QueryValue>>
+  /** The command that shows where it stands. */
+  readonly show: string
+  /** Whether the document may have changed with this event. A bookmark looks again anyway. */
+  concerns(eventType: string): boolean
+  /** Its last event: not before that is shown is the end told, since documents are ahead of the stream. */
+  isLast(event: Document): boolean
+  isSettled(body: Document): boolean
+  /** Why nothing happens, for people. */
+  whyNot(body: Document): string | undefined
+  /** Tells the end; the exit code. */
+  settle(body: Document): number
+}
+
+/**
+ * Prints what happens until it is settled; the exit code is its outcome.
+ * @param since the cursor of its creation, to see everything; without it, from now on.
+ * @param limitMs longest time to follow it.
+ */
+export async function followTo(
+  cli: Cli,
+  followed: Followed,
+  since: string | undefined,
+  limitMs?: number,
+): Promise<number> {
+  const over = new AbortController()
+  const timer = limitMs === undefined ? undefined : setTimeout(() => over.abort(), limitMs)
+  try {
+    return await followUntil(cli, followed, since, over.signal)
+  } finally {
+    clearTimeout(timer)
+    over.abort()
+  }
+}
+
+async function followUntil(
+  cli: Cli,
+  followed: Followed,
+  since: string | undefined,
+  signal: AbortSignal,
+): Promise<number> {
+  const { client, json, print, world } = cli
+  const read = () => retrying(() => client.request('GET', followed.path, { signal }), { signal })
+  try {
+    const first = await read()
+    if (since === undefined && followed.isSettled(first.body)) return followed.settle(first.body)
+    let told = tell(cli, followed, first.body, '')
+    const frames = watch({
+      client,
+      since: since ?? first.headers.get('watch-cursor') ?? 'latest',
+      filters: followed.filters,
+      signal,
+      onBreak: (error) => world.stderr.write(`${error.message}; trying again\n`),
+    })
+    for await (const frame of frames) {
+      if (frame.type === 'events' && !json) {
+        for (const event of frame.events) for (const line of eventLines(event, print)) print.line(line)
+      }
+      if (frame.type === 'hello' || !concerns(followed, frame)) continue
+      const { body } = await read()
+      if (followed.isSettled(body) && mayEnd(followed, frame)) return followed.settle(body)
+      told = tell(cli, followed, body, told)
+    }
+  } catch (error) {
+    if (!signal.aborted) throw error
+  }
+  throw new CliFailure(`It is not settled yet, and goes on. See: ${followed.show}`, EXIT.timeout)
+}
+
+function concerns(followed: Followed, frame: WatchFrame): boolean {
+  return frame.type !== 'events' || frame.events.some((event) => followed.concerns(String(event.event_type)))
+}
+
+function mayEnd(followed: Followed, frame: WatchFrame): boolean {
+  return frame.type !== 'events' || frame.events.some((event) => followed.isLast(event))
+}
+
+/** Says on standard error, once for each reason, why nothing happens. */
+function tell({ world }: Cli, followed: Followed, body: Document, before: string): string {
+  const text = followed.whyNot(body)
+  if (text === undefined || text === before) return before
+  world.stderr.write(`${body.state}: ${text}\n`)
+  return text
+}

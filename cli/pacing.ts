@@ -1,0 +1,136 @@
+/** `intendant pacing`: what may start. Lanes are paused and resumed here, and a service is drained before it is stopped. */
+import type { Command } from 'commander'
+import { watch } from '../engine/watch.ts'
+import { collect, duration, ORIGIN } from './arguments.ts'
+import { CliFailure, EXIT } from './exit.ts'
+import { list } from './lists.ts'
+import { safe } from './print.ts'
+import { printItems } from './work-item-page.ts'
+import type { Act, Cli } from './world.ts'
+
+type Document = Record<string, any>
+
+/** States in which a runner has the request, or may have begun it. */
+const IN_FLIGHT = ['offered', 'accepted', 'started', 'cancelling']
+/** What may leave nothing running. */
+const NEWS = [
+  'work_item_settled',
+  'work_item_cancelled',
+  ...['completed', 'failed', 'cancelled', 'lost', 'requeued', 'released'].map((end) => `run_request_${end}`),
+]
+/** Runs of which drain names so many. */
+const NAMED_MAX = 20
+
+export function addPacing(program: Command, act: Act): void {
+  const group = program
+    .command('pacing')
+    .description('What may start: lanes paused and resumed, what runs and what waits.')
+    .action(act(show))
+  group.command('show').description('What runs, what waits and why, which lanes are paused.').action(act(show))
+  const change = (name: string, description: string): Command =>
+    group
+      .command(name)
+      .description(description)
+      .option('--lane <lane>', 'interactive, campaign or maintenance; may be repeated. Default: all.', collect)
+      .option(...ORIGIN)
+  change('pause', 'Pause lanes: nothing in them starts; what runs goes on.').action(
+    act((cli, _, { lane }) => post(cli, 'pause', lane)),
+  )
+  change('resume', 'Resume lanes.').action(act((cli, _, { lane }) => post(cli, 'resume', lane)))
+  group
+    .command('drain')
+    .description('Pause all lanes and wait until nothing runs. The lanes stay paused.')
+    .option('--timeout <duration>', 'Wait for at most so long.', duration)
+    .option(...ORIGIN)
+    .action(act(drain))
+}
+
+async function show({ client, json, print }: Cli): Promise<void> {
+  const { body } = await client.request('GET', '/api/pacing')
+  if (json) return print.json(body)
+  printLanes({ print }, body)
+  print.line(`\n${body.running_count} of ${body.max_running} running or handed out, ${body.waiting_count} waiting.`)
+  printItems(print, 'Running', body.running, ({ since }) => since)
+  printItems(print, 'Waiting', body.waiting, ({ since }) => since)
+}
+
+function printLanes({ print }: Pick<Cli, 'print'>, { lanes, unreadable }: Document): void {
+  const rows = lanes.map(({ lane, paused, since, by, origin }: Document) => [
+    lane,
+    paused ? print.tint('paused', 'warn') : print.tint('open', 'good'),
+    since ?? '',
+    by === undefined ? '' : safe(`${by.name} (${origin})`),
+  ])
+  print.table(['LANE', 'STATE', 'SINCE', 'BY'], rows, '')
+  if (unreadable) print.line(print.tint('The pause state cannot be read: every lane counts as paused.', 'bad'))
+}
+
+async function post(cli: Cli, name: string, lanes: readonly string[] | undefined): Promise<void> {
+  const { body } = await cli.client.request('POST', `/api/pacing/${name}`, { body: { lanes } })
+  if (cli.json) return cli.print.json(body)
+  printLanes(cli, body)
+}
+
+/** Watches first, then pauses, so that no settlement in between is missed; and looks again at each. */
+async function drain(cli: Cli, _: readonly any[], { timeout }: any): Promise<number> {
+  const { client, json, print, world } = cli
+  const over = new AbortController()
+  const timer = timeout === undefined ? undefined : setTimeout(() => over.abort(), timeout)
+  world.onStopSignal(() => over.abort())
+  try {
+    const filters = { event_type: NEWS.join(',') }
+    let isPaused = false
+    for await (const frame of watch({ client, since: 'latest', filters, signal: over.signal })) {
+      if (!isPaused) {
+        const { body } = await client.request('POST', '/api/pacing/pause', { body: {} })
+        isPaused = true
+        if (!json) printLanes(cli, body)
+      }
+      if (frame.type === 'events' && !json) for (const event of frame.events) settlement(cli, event)
+      const left = await stillRunning(cli)
+      if (left.length === 0) return drained(cli, left)
+      if (frame.type === 'hello' && !json) print.line(`\nWaiting for ${named(left)}.`)
+    }
+  } finally {
+    clearTimeout(timer)
+    over.abort()
+  }
+  const left = await stillRunning(cli)
+  if (left.length === 0) return drained(cli, left)
+  if (json) print.json({ idle: false, running: left })
+  throw new CliFailure(`Not idle yet: ${named(left)}. The lanes stay paused.`, EXIT.timeout)
+}
+
+function drained({ json, print }: Cli, running: readonly Document[]): number {
+  if (json) print.json({ idle: true, running })
+  else print.line('Nothing runs. The lanes stay paused: intendant pacing resume')
+  return EXIT.ok
+}
+
+function settlement({ print }: Cli, { payload }: Document): void {
+  if (payload.item_id === undefined) return
+  print.line(`${payload.item_id} ${print.state(payload.state)}: ${safe(payload.reason)}`)
+}
+
+/** Runs that a runner has, and items that run: an item whose run is lost runs until a person has decided. */
+async function stillRunning({ client }: Cli): Promise<Document[]> {
+  const [pacing, ...pages] = await Promise.all([
+    client.request('GET', '/api/pacing'),
+    ...IN_FLIGHT.map((state) => list(client, '/api/run-requests', NAMED_MAX, { state })),
+  ])
+  const items = pacing.body.running.filter(({ state }: Document) => state === 'running')
+  const ofItems = new Set(items.map(({ id }: Document) => id))
+  const runs = pages.flatMap((page) => page.items).filter(({ work_item_id }) => !ofItems.has(work_item_id))
+  return [...items, ...runs].map(({ id, project, state, reason }) => ({
+    id,
+    project,
+    state,
+    ...(reason === undefined ? {} : { reason }),
+  }))
+}
+
+function named(running: readonly Document[]): string {
+  const shown = running.slice(0, NAMED_MAX).map(({ id, project, state }) => `${id} (${project}, ${state})`)
+  const more = running.length - shown.length
+  return more === 0 ? shown.join(', ') : `${shown.join(', ')} and ${more} more`
+}

@@ -1,0 +1,184 @@
+/** `intendant queue`: the ledger. What runs, what waits and why, what needs a person; and what owners do about it. */
+import type { Command } from 'commander'
+import { collect, integer, moment, ORIGIN } from './arguments.ts'
+import { eventLines } from './event-line.ts'
+import { list } from './lists.ts'
+import { COLOUR, safe } from './print.ts'
+import { adviceFor, printItems, showItem } from './work-item-page.ts'
+import type { Act, Cli } from './world.ts'
+
+type Item = Record<string, any>
+
+/** Items of a list that is not bounded otherwise. */
+const ALL = 100_000
+/** Settled ones that the overview shows. */
+const TERMINAL_SHOWN = 20
+const HISTORY_SHOWN = 100
+
+/** In the order in which they are read. */
+const RUNNING = ['running']
+const WAITING = ['submitted', 'queued', 'held']
+const OPEN = ['needs_decision', 'preserved', 'failed']
+const TERMINAL = ['landed', 'cancelled']
+
+const HELP = `
+Examples:
+  intendant queue                                   what runs, what waits and why, what needs you
+  intendant queue --project shop --source campaign:spring
+  intendant queue show wi_0a1b2c3d4e5f60718293a4b5  one item and its history
+  intendant queue resume wi_0a1b2c3d4e5f60718293a4b5 --after wi_111111111111111122222222`
+
+export function addQueue(program: Command, act: Act): void {
+  const group = program
+    .command('queue')
+    .description('The ledger: what runs, what waits and why, what needs you.')
+    .option('--project <key>', 'Only this project.')
+    .option('--source <kind:ref>', 'Only what this source submitted, such as campaign:spring.')
+    .option('--done <n>', 'Show so many of those that are done.', integer(0, ALL), TERMINAL_SHOWN)
+    .addHelpText('after', HELP)
+    .action(act(overview))
+  group
+    .command('show')
+    .description('Show one item: where it stands, why, and its history.')
+    .argument('<id>', 'The id, wi_...')
+    .action(act(show))
+  group
+    .command('open')
+    .description('Show what has settled and still owes something, with what to do about it.')
+    .option('--project <key>', 'Only this project.')
+    .action(act(open))
+  addMoves(group, act)
+}
+
+function addMoves(group: Command, act: Act): void {
+  const move = (name: string, description: string): Command =>
+    group
+      .command(name)
+      .description(description)
+      .argument('<id>', 'The id, wi_...')
+      .option(...ORIGIN)
+
+  move('hold', 'Take a queued item out of the scheduler’s hands.').action(act((cli, [id]) => post(cli, id, 'hold', {})))
+  move('release', 'Give a held item, or one that a dependency blocked, back to the queue.').action(
+    act((cli, [id]) => post(cli, id, 'release', {})),
+  )
+  move('close', 'Discharge what a preserved, failed or undecided item still owes.')
+    .requiredOption('--reason <text>', 'Why nothing more is owed.')
+    .action(act((cli, [id], { reason }) => post(cli, id, 'close', { reason })))
+  move('cancel', 'Stop it: at once while it waits; a running one when its run has ended.')
+    .option('--reason <text>', 'Why.')
+    .option('--discard-work', 'Its runner throws uncommitted work away.')
+    .action(act((cli, [id], { reason, discardWork }) => post(cli, id, 'cancel', { reason, discard_work: discardWork })))
+  move('resume', 'Go on from preserved work, as a new item.')
+    .option('--objective <text>', 'What is to be done now. Default: as before.')
+    .option('--after <id>', 'Only once this item has landed. May be repeated.', collect)
+    .option('--not-before <time>', 'Do not start before this time, or this duration from now.', moment)
+    .action(act(resume))
+}
+
+function path(id: string, more = ''): string {
+  return `/api/work-items/${encodeURIComponent(id)}${more}`
+}
+
+async function post({ client, json, print }: Cli, id: string, name: string, body: object): Promise<void> {
+  const answer = await client.request('POST', path(id, `/${name}`), { body })
+  if (json) return print.json(answer.body)
+  print.line(`${answer.body.id} is ${print.state(answer.body.state)}: ${safe(answer.body.reason)}`)
+}
+
+async function resume({ client, json, print }: Cli, [id]: readonly any[], options: any): Promise<void> {
+  const { objective, after, notBefore } = options
+  const body = { objective, depends_on: after, not_before: notBefore }
+  const answer = await client.request('POST', path(id, '/resume'), { body })
+  if (json) return print.json(answer.body)
+  print.line(
+    `${id} goes on as ${answer.body.id}, which is ${print.state(answer.body.state)}: ${safe(answer.body.reason)}`,
+  )
+}
+
+/** All items in the states, up to `limit` of each; newest first. */
+async function inStates({ client }: Cli, states: readonly string[], query: object, limit: number): Promise<Item[]> {
+  const pages = await Promise.all(
+    states.map(async (state) => (await list(client, '/api/work-items', limit, { ...query, state })).items),
+  )
+  return pages.flat()
+}
+
+/** Running by start, waiting by submission, the rest by settlement, newest first; ties by id. */
+function ordered(items: Item[], by: string, direction: 1 | -1): Item[] {
+  const key = (item: Item): string => String(item[by] ?? '')
+  return items.sort((a, b) => direction * (key(a) < key(b) ? -1 : key(a) > key(b) ? 1 : 0) || (a.id < b.id ? -1 : 1))
+}
+
+async function overview(cli: Cli, _: readonly any[], options: any): Promise<void> {
+  const { client, json, print } = cli
+  const { project, source, done } = options
+  const query = { project, source }
+  const terminalMax = json ? ALL : done
+  const [running, waiting, open, terminal, pacing] = await Promise.all([
+    inStates(cli, RUNNING, query, ALL),
+    inStates(cli, WAITING, query, ALL),
+    inStates(cli, OPEN, query, ALL),
+    terminalMax === 0 ? [] : inStates(cli, TERMINAL, query, terminalMax),
+    client.request('GET', '/api/pacing'),
+  ])
+  const lists = {
+    running: ordered(running, 'started_at', 1),
+    waiting: ordered(waiting, 'submitted_at', 1),
+    open: ordered(open, 'settled_at', -1),
+    terminal: ordered(terminal, 'settled_at', -1).slice(0, terminalMax),
+  }
+  if (json) return print.json(lists)
+  for (const line of inRoom(summary(lists, pacing.body, cli), print.columns)) print.line(line)
+  printItems(print, 'Running', lists.running, (item) => item.started_at)
+  printItems(print, 'Waiting', lists.waiting, (item) => item.submitted_at)
+  printItems(print, 'Needs you', lists.open, (item) => item.settled_at)
+  printItems(
+    print,
+    `Done${terminal.length >= done ? ` (the last ${done})` : ''}`,
+    lists.terminal,
+    (item) => item.settled_at,
+  )
+}
+
+function summary(lists: Record<'running' | 'waiting' | 'open', Item[]>, pacing: Item, { print }: Cli): string[] {
+  const { max_running: max, paused, unreadable } = pacing
+  const parts = [
+    `${lists.running.length} running (at most ${max})`,
+    `${lists.waiting.length} waiting`,
+    lists.open.length === 0
+      ? 'nothing needs you'
+      : print.tint(`${lists.open.length} ${lists.open.length === 1 ? 'needs' : 'need'} you`, 'warn'),
+  ]
+  if (unreadable) parts.push(print.tint('the pause state cannot be read: every lane is paused', 'bad'))
+  else if (paused.length > 0) parts.push(print.tint(`paused: ${paused.join(', ')}`, 'warn'))
+  return parts
+}
+
+/** On one line, or where that is too long each on its own. */
+function inRoom(parts: readonly string[], columns = Number.POSITIVE_INFINITY): readonly string[] {
+  const line = parts.join(', ')
+  return line.replace(COLOUR, '').length <= columns ? [line] : parts
+}
+
+async function open(cli: Cli, _: readonly any[], { project }: any): Promise<void> {
+  const items = ordered(await inStates(cli, OPEN, { project }, ALL), 'settled_at', -1)
+  const { json, print } = cli
+  if (json) return print.json(items)
+  if (items.length === 0) return print.line('Nothing needs you.')
+  for (const item of items) {
+    printItems(print, safe(item.objective), [item], ({ settled_at }) => settled_at)
+    for (const advice of adviceFor(item)) print.line(`  ${advice}`)
+  }
+}
+
+async function show({ client, json, print }: Cli, [id]: readonly any[]): Promise<void> {
+  const { body } = await client.request('GET', path(id))
+  const { items } = await list(client, '/api/events', HISTORY_SHOWN, { item_id: id, order: 'desc' })
+  const events = items.toReversed()
+  if (json) return print.json({ ...body, events })
+  showItem(body, print)
+  if (events.length === 0) return
+  print.line(`\n${print.tint('History', 'strong')}`)
+  for (const event of events) for (const line of eventLines(event, print)) print.line(line)
+}

@@ -1,0 +1,71 @@
+/** `intendant trace`: all that was recorded under one trace, also of a run that never came to its end. */
+import type { Command } from 'commander'
+import { eventLines } from './event-line.ts'
+import type { Act, Cli } from './world.ts'
+
+type Document = Record<string, any>
+
+export function addTrace(program: Command, act: Act): void {
+  program
+    .command('trace')
+    .description('Show a trace: its events in order, and its runs.')
+    .argument('<id>', 'A trace id; or a work item or a run request, whose trace is meant.')
+    .option('--flat', 'Do not indent what an event caused.')
+    .option('--verbose', 'Show whole payloads.')
+    .addHelpText(
+      'after',
+      '\nExamples:\n  intendant trace wi_0a1b2c3d4e5f60718293a4b5\n  intendant trace 4bf92f3577b34da6a3ce929d0e0e4736 --verbose',
+    )
+    .action(act(trace))
+}
+
+async function trace({ client, json, print }: Cli, [id]: readonly any[], { flat, verbose }: any): Promise<void> {
+  const traceId = await traceOf({ client }, id)
+  const path = `/api/traces/${encodeURIComponent(traceId)}`
+  const { body } = await client.request('GET', path, { query: { limit: 500 } })
+  const events: Document[] = body.events
+  for (let cursor = body.next_cursor; cursor !== undefined; ) {
+    const page = await client.request('GET', path, { query: { limit: 500, cursor } })
+    events.push(...page.body.events)
+    cursor = page.body.next_cursor
+  }
+  const { next_cursor: _, ...whole } = body
+  if (json) return print.json({ ...whole, events })
+  const runs = body.run_requests.map(({ id: run, state }: Document) => `${run} ${print.state(state)}`).join(', ')
+  print.fields([
+    ['trace', body.trace_id],
+    ['runs', runs],
+    [
+      'complete',
+      body.complete ? 'yes' : print.tint('no: a run is open, or ended without the last word of its runner', 'warn'),
+    ],
+  ])
+  print.line()
+  const depths = depthsOf(events)
+  for (const event of events) {
+    const indent = flat ? '' : '  '.repeat(depths.get(event) ?? 0)
+    for (const line of eventLines(event, print)) print.line(`${indent}${line}`)
+    if (verbose)
+      for (const line of JSON.stringify(event.payload, null, 2).split('\n')) print.line(`${indent}    ${line}`)
+  }
+}
+
+async function traceOf({ client }: Pick<Cli, 'client'>, id: string): Promise<string> {
+  if (id.startsWith('wi_'))
+    return (await client.request('GET', `/api/work-items/${encodeURIComponent(id)}`)).body.trace_id
+  if (!id.startsWith('runreq_')) return id
+  return (await client.request('GET', `/api/run-requests/${encodeURIComponent(id)}`)).body.trace_id
+}
+
+/** How deep each event's span lies below the trace's first ones. */
+function depthsOf(events: readonly Document[]): Map<Document, number> {
+  const parents = new Map<string, string | null>()
+  for (const { span_id, parent_span_id } of events) if (span_id !== null) parents.set(span_id, parent_span_id)
+  const depthOf = (span: string | null, seen: number): number => {
+    const parent = span === null ? undefined : parents.get(span)
+    return parent === undefined || parent === null || !parents.has(parent) || seen > parents.size
+      ? 0
+      : 1 + depthOf(parent, seen + 1)
+  }
+  return new Map(events.map((event) => [event, depthOf(event.span_id, 0)]))
+}

@@ -1,0 +1,106 @@
+/** Work items for people: one in full, and many under each other, on wide terminals and on narrow ones. */
+import { age, cut, type Printer, safe } from './print.ts'
+
+type Item = Record<string, any>
+
+/** Below so many columns an item takes two lines. */
+const WIDE_COLUMNS = 110
+/** What is told of an objective in a table: the rest is in `queue show`. */
+const OBJECTIVE_COLUMNS = 44
+const INDENT = '  '
+
+/** Items under a heading; an empty list is not told at all. */
+export function printItems(
+  print: Printer,
+  heading: string,
+  items: readonly Item[],
+  since: (item: Item) => string,
+): void {
+  if (items.length === 0) return
+  print.line()
+  print.line(print.tint(heading, 'strong'))
+  if (print.columns !== undefined && print.columns < WIDE_COLUMNS) printNarrow(print, items, since)
+  else printWide(print, items, since)
+}
+
+function printWide(print: Printer, items: readonly Item[], since: (item: Item) => string): void {
+  const rows = items.map((item) => [
+    item.id,
+    print.state(item.state),
+    item.project,
+    item.lane,
+    age(since(item)),
+    cut(safe(item.objective), OBJECTIVE_COLUMNS),
+    safe(item.reason),
+  ])
+  print.table(['ID', 'STATE', 'PROJECT', 'LANE', 'FOR', 'WHAT', 'WHY'], rows, '')
+}
+
+function printNarrow(print: Printer, items: readonly Item[], since: (item: Item) => string): void {
+  const columns = print.columns!
+  for (const item of items) {
+    print.line(cut(`${print.state(item.state)} ${safe(item.objective)}`, columns))
+    print.line(cut(`${INDENT}${print.tint(`${item.id}  ${item.project}  ${age(since(item))}`, 'dim')}`, columns))
+    print.line(cut(`${INDENT}${safe(item.reason)}`, columns))
+  }
+}
+
+const TIMES = ['submitted', 'started', 'settled']
+
+/** One item: where it stands, why, what became of it, what owners did, and what one can do now. */
+export function showItem(item: Item, print: Printer): void {
+  const { disposition: ended = {}, source } = item
+  print.fields([
+    ['id', item.id],
+    ['state', print.state(item.state)],
+    ['reason', safe(item.reason)],
+    ['objective', safe(item.objective)],
+    ['project', item.project],
+    ['kind', `${item.kind}, lane ${item.lane}`],
+    ['waits for', item.depends_on?.join(', ')],
+    ['not before', item.not_before],
+    ['from', item.base_ref === undefined ? undefined : safe(item.base_ref)],
+    ['resumes', item.resumes],
+    ['resumed as', item.resumptions?.map((one: Item) => `${one.item_id} (${one.state ?? 'under way'})`).join(', ')],
+    ['labels', item.labels?.join(', ')],
+    ['run request', item.run_request_id],
+    ['runner', item.running_on],
+    ['verdict', ended.verdict],
+    ['landed as', ended.landed_commit === undefined ? undefined : safe(ended.landed_commit)],
+    ['preserved as', ended.preservation_ref === undefined ? undefined : safe(ended.preservation_ref)],
+    ['worktree', ended.worktree === undefined ? undefined : safe(ended.worktree)],
+    ['trace', item.trace_id],
+    ['source', `${source.kind} ${safe(source.ref)}`],
+    ['origin', safe(item.origin)],
+    ...TIMES.map((name) => [name, item[`${name}_at`]] as const),
+    ...(item.operator_actions ?? []).map((action: Item) => [action.command, deed(action)] as const),
+  ])
+  const advice = adviceFor(item)
+  if (advice.length > 0) print.line(`\n${advice.join('\n')}`)
+}
+
+function deed({ at, by, origin, previous_state }: Item): string {
+  return `${at} by ${safe(by?.name ?? 'unknown')} (${safe(origin)}), it was ${previous_state}`
+}
+
+/** What a person can do about an item that needs one, as commands. */
+export function adviceFor({ id, state, disposition, started_at }: Item): string[] {
+  const close = `intendant queue close ${id} --reason TEXT`
+  switch (state) {
+    case 'preserved':
+      return disposition?.preservation_ref === undefined ? [close] : [`intendant queue resume ${id}`, close]
+    case 'needs_decision':
+      return started_at === undefined ? [`intendant queue release ${id}`, close] : [close]
+    case 'failed':
+      return [close]
+    case 'held':
+      return [`intendant queue release ${id}`]
+    default:
+      return []
+  }
+}
+
+/** The end of an item on one line. */
+export function endOf(item: Item, print: Printer): string {
+  return `${item.id} ${print.state(item.state)}: ${safe(item.reason)}`
+}

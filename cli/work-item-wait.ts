@@ -1,0 +1,52 @@
+/** Following one work item to its settlement: what its run says, and what came of it. */
+import { EXIT } from './exit.ts'
+import { followTo } from './follow.ts'
+import { safe } from './print.ts'
+import { adviceFor, endOf } from './work-item-page.ts'
+import type { Cli } from './world.ts'
+
+type Item = Record<string, any>
+
+const WAITING = ['submitted', 'queued', 'held']
+const SETTLED: Readonly<Record<string, number>> = {
+  landed: EXIT.ok,
+  preserved: EXIT.failed,
+  needs_decision: EXIT.failed,
+  failed: EXIT.failed,
+  cancelled: EXIT.cancelled,
+}
+
+/**
+ * Prints what happens to the item until it settles; the exit code is its outcome.
+ * @param since the cursor of its submission, to see everything; without it, from now on.
+ */
+export async function followItem(cli: Cli, item: Item, since: string | undefined, limitMs?: number): Promise<number> {
+  const { id, trace_id } = item
+  const followed = {
+    path: `/api/work-items/${encodeURIComponent(id)}`,
+    // Its own trace: its events, and those of the runs that it is handed out as.
+    filters: { trace_id },
+    show: `intendant queue show ${id}`,
+    concerns: (type: string) => type.startsWith('work_item_') || type.startsWith('run_request_'),
+    isLast: ({ event_type, payload }: Item) =>
+      /^work_item_(settled|cancelled)$/.test(event_type) && payload.item_id === id,
+    isSettled: ({ state }: Item) => state in SETTLED,
+    whyNot: ({ state, reason }: Item) =>
+      WAITING.includes(state) || /lost|stopping/.test(reason) ? safe(reason) : undefined,
+    settle: (body: Item) => settle(cli, body),
+  }
+  return await followTo(cli, followed, since, limitMs)
+}
+
+function settle({ json, print }: Cli, item: Item): number {
+  if (json) print.json(item)
+  else {
+    print.line()
+    print.line(endOf(item, print))
+    const { landed_commit, preservation_ref } = item.disposition ?? {}
+    if (landed_commit !== undefined) print.line(`Landed as ${safe(landed_commit)}.`)
+    if (preservation_ref !== undefined) print.line(`Preserved as ${safe(preservation_ref)}.`)
+    for (const advice of adviceFor(item)) print.line(`  ${advice}`)
+  }
+  return SETTLED[item.state] ?? EXIT.failed
+}

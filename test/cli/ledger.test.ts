@@ -1,0 +1,211 @@
+import { hostname } from 'node:os'
+import t from 'tap'
+import { cli, cliOn, service } from './in-process.ts'
+import { serve } from './processes.ts'
+
+const ITEM = {
+  id: 'wi_0a1b2c3d4e5f60718293a4b5',
+  project: 'shop',
+  objective: 'Let customers pay by invoice',
+  kind: 'task',
+  lane: 'interactive',
+  state: 'queued',
+  reason: 'next to start',
+  origin: 'laptop',
+  source: { kind: 'operator', ref: 'ada' },
+  trace_id: 'a'.repeat(32),
+  submitted_at: '2030-01-01T00:00:00Z',
+}
+const item = (n: number, more: object) => ({ ...ITEM, id: `wi_${String(n).repeat(24)}`, ...more })
+const at = (minute: number) => `2030-01-01T00:${String(minute).padStart(2, '0')}:00Z`
+
+const LISTS: Record<string, object[]> = {
+  running: [
+    item(2, { state: 'running', reason: 'running on r1', started_at: at(2), objective: 'Second' }),
+    item(1, { state: 'running', reason: 'running on r2', started_at: at(1), objective: 'First' }),
+  ],
+  queued: [
+    item(4, { submitted_at: at(4), reason: 'lane interactive is paused' }),
+    item(3, { submitted_at: at(3), reason: 'waits for wi_1 to land (running)' }),
+  ],
+  held: [item(5, { state: 'held', submitted_at: at(3), reason: 'held by ada' })],
+  preserved: [
+    item(6, { state: 'preserved', settled_at: at(6), disposition: { preservation_ref: 'x' }, started_at: at(1) }),
+  ],
+  failed: [item(7, { state: 'failed', settled_at: at(7), reason: 'run failed (execution): no disk' })],
+  landed: [item(8, { state: 'landed', settled_at: at(8), reason: 'complete: done' })],
+}
+
+const ledger = (asked: { url: string }): readonly [number, unknown] => {
+  const url = new URL(asked.url, 'http://x')
+  if (url.pathname === '/api/pacing') return [200, { max_running: 4, paused: ['campaign'] }]
+  return [200, { items: LISTS[url.searchParams.get('state')!] ?? [] }]
+}
+
+t.test(
+  'queue shows what runs, what waits, what needs a person and what is done, each in its reading order',
+  async (t) => {
+    const { env, asked } = await service(t, ledger)
+    const { code, out } = await cli(env, 'queue', '--project', 'shop', '--source', 'campaign:spring')
+    t.equal(code, 0)
+    const lines = out.split('\n')
+    t.equal(lines[0], '2 running (at most 4), 3 waiting, 2 need you, paused: campaign')
+    const ids = [...out.matchAll(/wi_(\d)\1{23}/g)].map(([, n]) => n).join('')
+    t.equal(ids, '12354768', 'running by start, waiting by submission, the others by settlement, newest first')
+    for (const heading of ['Running', 'Waiting', 'Needs you', 'Done']) t.ok(lines.includes(heading), heading)
+    t.ok(
+      asked
+        .filter(({ url }) => url.includes('work-items'))
+        .every(({ url }) => url.includes('source=campaign%3Aspring')),
+    )
+    const json = JSON.parse((await cli(env, 'queue', '--json')).out)
+    t.same(Object.keys(json), ['running', 'waiting', 'open', 'terminal'])
+  },
+)
+
+t.test('on a narrow terminal an item takes lines of its own, and none is longer than the terminal', async (t) => {
+  const { env } = await service(t, ledger)
+  const terminal = { isTTY: true, columns: 60 }
+  const { out } = await cliOn(terminal, { ...env, NO_COLOR: '1' }, 'queue')
+  for (const line of out.split('\n')) t.ok(line.length <= 60, line)
+  t.match(out, /running First\n {2}wi_1{24} {2}shop/)
+  t.notMatch(out, '\u001b', 'NO_COLOR')
+  t.match((await cliOn({ isTTY: true, columns: 140 }, env, 'queue')).out, '\u001b[32mlanded')
+  t.notMatch((await cli(env, 'queue')).out, '\u001b', 'what is not a terminal is not coloured')
+})
+
+t.test('queue open says what to do about each', async (t) => {
+  const { env } = await service(t, ledger)
+  const { out } = await cli(env, 'queue', 'open')
+  t.match(out, `intendant queue resume wi_${'6'.repeat(24)}`)
+  t.match(out, `intendant queue close wi_${'7'.repeat(24)} --reason TEXT`)
+  const none = await service(t, () => [200, { items: [] }])
+  t.equal((await cli(none.env, 'queue', 'open')).out, 'Nothing needs you.\n')
+})
+
+t.test('each owner’s command posts to its endpoint, with where it comes from', async (t) => {
+  const { env, asked } = await service(t, () => [200, { ...ITEM, state: 'held', reason: 'held by ada' }])
+  const origin = `${hostname().slice(0, 64)} by hand`
+  const run = async (...argv: string[]) => {
+    const { code, out } = await cli(env, ...argv, ITEM.id, '--origin', 'by hand')
+    t.equal(code, 0, argv.join(' '))
+    t.match(out, ITEM.id)
+    return asked.at(-1)!
+  }
+  for (const move of ['hold', 'release', 'cancel']) {
+    const { method, url, body } = await run('queue', move)
+    t.same([method, url, body], ['POST', `/api/work-items/${ITEM.id}/${move}`, { origin }])
+  }
+  t.same((await run('queue', 'close', '--reason', 'done')).body, { reason: 'done', origin })
+  t.same((await run('queue', 'cancel', '--reason', 'no', '--discard-work')).body, {
+    reason: 'no',
+    discard_work: true,
+    origin,
+  })
+  const resumed = await run('queue', 'resume', '--after', 'wi_1', '--after', 'wi_2', '--objective', 'On')
+  t.same(resumed.body, { objective: 'On', depends_on: ['wi_1', 'wi_2'], origin })
+  t.equal((await cli(env, 'queue', 'close', ITEM.id)).code, 2, 'a close says why')
+})
+
+t.test('queue show tells the item, its history, what owners did and what one can do', async (t) => {
+  const shown = {
+    ...item(6, { state: 'preserved', reason: 'could not land', settled_at: at(6), started_at: at(1) }),
+    disposition: { verdict: 'complete', preservation_ref: 'task/x' },
+    operator_actions: [{ command: 'hold', at: at(2), by: { name: 'ada' }, origin: 'laptop', previous_state: 'queued' }],
+  }
+  const event = {
+    event_type: 'work_item_settled',
+    occurred_at: at(6),
+    project: 'shop',
+    payload: { item_id: shown.id, state: 'preserved' },
+  }
+  const { env } = await service(t, ({ url }) => [200, url.startsWith('/api/events') ? { items: [event] } : shown])
+  const { out } = await cli(env, 'queue', 'show', shown.id)
+  for (const text of [
+    'preserved as',
+    'task/x',
+    'ada (laptop), it was queued',
+    'History',
+    'work_item_settled',
+    'queue resume',
+  ])
+    t.match(out, text)
+  t.equal(JSON.parse((await cli(env, 'queue', 'show', shown.id, '--json')).out).events.length, 1)
+})
+
+t.test('task says what is to be done and when; --no-wait leaves it there', async (t) => {
+  const { env, asked } = await service(t, () => [201, ITEM])
+  const { code, out } = await cli(
+    env,
+    ...['task', 'shop', 'Let', 'customers', 'pay', '--after', 'wi_1', '--not-before', '2030-01-01T00:00:00Z'],
+    ...['--base-ref', 'main', '--label', 'linux', '--timeout', '90s', '--idempotency-key', 'k', '--no-wait'],
+  )
+  t.equal(code, 0)
+  t.match(out, /Item wi_\w+ is queued: next to start/)
+  t.match(asked[0], {
+    method: 'POST',
+    url: '/api/work-items',
+    body: {
+      project: 'shop',
+      objective: 'Let customers pay',
+      depends_on: ['wi_1'],
+      not_before: '2030-01-01T00:00:00.000Z',
+      base_ref: 'main',
+      labels: ['linux'],
+      timeout_seconds: 90,
+    },
+  })
+  t.ok(asked[0]!.body.origin)
+  const there = await service(t, () => [200, ITEM, { 'idempotent-replay': 'true' }])
+  t.match((await cli(there.env, 'task', 'shop', 'x', '--no-wait')).out, 'is there already, and queued')
+})
+
+t.test('pacing pauses and resumes the lanes named, or all', async (t) => {
+  const lanes = ['interactive', 'campaign', 'maintenance'].map((lane) => ({ lane, paused: lane === 'campaign' }))
+  const { env, asked } = await service(t, () => [200, { lanes }])
+  t.match((await cli(env, 'pacing', 'pause', '--lane', 'campaign')).out, /campaign +paused/)
+  t.same(asked.at(-1)!.body.lanes, ['campaign'])
+  await cli(env, 'pacing', 'resume')
+  t.same([asked.at(-1)!.url, asked.at(-1)!.body.lanes], ['/api/pacing/resume', undefined])
+})
+
+t.test('a task goes through the bundled runner to its settlement; drain waits for what runs', async (t) => {
+  const work = `read -r request
+case "$request" in
+*PRESERVE*) echo '{"event_type":"task_run_completed","payload":{"project":"shop","success":false,"landed":false,"summary":"no","verdict":"complete","land_blocked":"git_failed","preservation_ref":"task/x"}}';;
+*FAIL*) exit 3;;
+*SLOW*) sleep 60;;
+esac`
+  const home = t.testdir()
+  const s = await serve(t, home, '--runner', 'local', '--exec', work)
+  await s.cli('project', 'add', '--name', 'Shop', '--key', 'shop')
+  const landed = await s.cli('task', 'shop', 'Tidy up')
+  t.equal(landed.code, 0, landed.err)
+  t.match(landed.out, /work_item_started[\s\S]*task_run_completed[\s\S]*wi_\w+ landed/)
+  const preserved = await s.cli('task', 'shop', 'PRESERVE', '--json')
+  t.equal(preserved.code, 1)
+  t.match(JSON.parse(preserved.out), { state: 'preserved', disposition: { preservation_ref: 'task/x' } })
+  t.match(await s.cli('task', 'shop', 'FAIL'), { code: 1, out: /failed: runner error/ })
+  const child = await s.cli('queue', 'resume', JSON.parse(preserved.out).id, '--json')
+  t.match(JSON.parse(child.out), { resumes: JSON.parse(preserved.out).id, base_ref: 'task/x' })
+
+  const slow = JSON.parse((await s.cli('task', 'shop', 'SLOW', '--no-wait', '--json')).out)
+  const waited = await s.cli('task', 'shop', 'SLOW', '--wait-limit', '2s')
+  t.equal(waited.code, 6, 'it is there already, and is not settled when the time is over')
+  const draining = s.start('pacing', 'drain')
+  await draining.until((out) => out.includes(`Waiting for ${slow.id}`))
+  const early = await s.cli('pacing', 'drain', '--timeout', '1s')
+  t.match(early, { code: 6, err: new RegExp(`${slow.id} \\(shop, running\\)`) })
+  await s.cli('queue', 'cancel', slow.id, '--reason', 'too slow')
+  t.equal(await draining.ended, 0)
+  t.match(draining.out(), `${slow.id} cancelled: cancelled by admin: too slow`)
+  t.match((await s.cli('pacing')).out, /maintenance +paused/, 'the lanes stay paused')
+  const trace = await s.cli('trace', slow.id)
+  t.match(trace.out, /complete +no/)
+  t.match(trace.out, /work_item_submitted[\s\S]*\n {2}\S+ {2}run_request_created[\s\S]*work_item_cancelled/)
+  t.match(JSON.parse((await s.cli('trace', slow.trace_id, '--json')).out), { trace_id: slow.trace_id, complete: false })
+  await s.cli('pacing', 'resume')
+  const emitted = await s.cli('emit', 'greet_requested', '--project', 'shop', '--payload', '{"name":"Ada"}', '--wait')
+  t.match(emitted, { code: 0, out: /runreq_\w+ completed/ })
+  t.equal(await s.end('SIGTERM'), 0)
+})
