@@ -6,7 +6,7 @@ import { type ChildProcess, fork } from 'node:child_process'
 import { createWriteStream } from 'node:fs'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
-import type { Heap, ProbeRequest, Usage } from './probe.ts'
+import type { Collected, Heap, ProbeRequest, Usage } from './probe.ts'
 
 const FIRST_LINE_MS = 300_000
 const STOP_MS = 60_000
@@ -82,6 +82,11 @@ export class Child {
 
   heap(): Promise<Heap> {
     return this.#request({ probe: 'heap' } satisfies Omit<ProbeRequest, 'id'>)
+  }
+
+  /** What collections left since this was asked last; the first answer is empty. */
+  collected(): Promise<Collected> {
+    return this.#request({ probe: 'collected' } satisfies Omit<ProbeRequest, 'id'>)
   }
 
   profileStart(): Promise<void> {

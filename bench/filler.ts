@@ -18,16 +18,20 @@ export interface FillJob {
   readonly completedCount: number
   readonly queuedCount: number
   readonly eventsEach: number
+  /** How many of the completed copies are named in the answer, evenly spread. */
+  readonly samples?: number
 }
 
 export interface Filled {
   readonly events: number
+  readonly samples: readonly { readonly run: string; readonly trace: string; readonly event: string }[]
   /** Text of one event as it is served. */
   readonly sampleText: string
 }
 
-/** Steps a commit, so that neither a commit nor the applier's backlog grows long. */
-const RUNS_PER_COMMIT = 100
+/** Bounds of a commit, so that neither it nor the applier's backlog grows long. */
+const RUNS_PER_COMMIT_MAX = 100
+const EVENTS_PER_COMMIT_MAX = 2_000
 /** Never filled past the reserve: the service would start read-only. */
 const DISK_RESERVE_BYTES = 1024 * 1024 * 1024
 
@@ -91,7 +95,8 @@ function hex(digits: number): string {
   return randomBytes(digits / 2).toString('hex')
 }
 
-function copy(template: RunTemplate, into: Step[]): void {
+/** @returns the ids by which the copy is found. */
+function copy(template: RunTemplate, into: Step[]): Filled['samples'][number] {
   const ids = { run: `runreq_${hex(24)}`, trace: hex(32), engineRun: `run_${hex(24)}` }
   const events: NewEvent[] = template.events.map((text) => {
     const event = `evt_${hex(32)}`
@@ -111,9 +116,21 @@ function copy(template: RunTemplate, into: Step[]): void {
       outbox: [],
     })
   }
+  return { run: ids.run, trace: ids.trace, event: events[0]!.id }
 }
 
-async function copies(journal: Journal, template: RunTemplate, count: number): Promise<void> {
+async function copies(
+  journal: Journal,
+  template: RunTemplate,
+  count: number,
+  sampleCount: number,
+): Promise<Filled['samples']> {
+  const samples: Filled['samples'][number][] = []
+  const everyNth = Math.max(1, Math.floor(count / Math.max(1, sampleCount)))
+  const runsPerCommit = Math.max(
+    1,
+    Math.min(RUNS_PER_COMMIT_MAX, Math.floor(EVENTS_PER_COMMIT_MAX / template.events.length)),
+  )
   for (let done = 0; done < count; ) {
     await new Promise<void>((resolve) => {
       if (!journal.waitForRoom(resume)) resume()
@@ -122,11 +139,15 @@ async function copies(journal: Journal, template: RunTemplate, count: number): P
       }
     })
     const steps: Step[] = []
-    for (let n = 0; n < RUNS_PER_COMMIT && done < count; n++, done++) copy(template, steps)
+    for (let n = 0; n < runsPerCommit && done < count; n++, done++) {
+      const sample = copy(template, steps)
+      if (done % everyNth === 0 && samples.length < sampleCount) samples.push(sample)
+    }
     journal.append(steps, (failure) => {
       if (failure !== null) throw failure
     })
   }
+  return samples
 }
 
 async function fill(job: FillJob): Promise<Filled> {
@@ -139,11 +160,11 @@ async function fill(job: FillJob): Promise<Filled> {
   })
   const completed = runTemplate(journal, job.completed, job.eventsEach)
   const sampleText = journal.event(journal.history('trace', runDocument(journal, job.completed).trace_id, 0, 1)[0]!)!
-  await copies(journal, completed, job.completedCount)
-  await copies(journal, runTemplate(journal, job.queued, job.eventsEach), job.queuedCount)
+  const samples = await copies(journal, completed, job.completedCount, job.samples ?? 0)
+  await copies(journal, runTemplate(journal, job.queued, job.eventsEach), job.queuedCount, 0)
   const events = journal.lastSequence
   await journal.close()
-  return { events, sampleText }
+  return { events, sampleText, samples }
 }
 
 function runDocument(

@@ -52,7 +52,7 @@ function scriptFor(job: LoadJob, client: number, connection: Connection, meter: 
   const script = job.script
   switch (script.kind) {
     case 'repeat':
-      return new RepeatClient(connection, meter, script.requests[client % script.requests.length]!, script.status)
+      return new RepeatClient(connection, meter, shareOf(script.requests, client, job.clients), script.status)
     case 'cycle': {
       const runner = script.runners[client % script.runners.length]!
       return new CycleClient(connection, meter, { ...script, runner, serial })
@@ -64,6 +64,12 @@ function scriptFor(job: LoadJob, client: number, connection: Connection, meter: 
         serial,
       })
   }
+}
+
+/** Every client has requests of its own, as far as there are enough. */
+function shareOf(requests: readonly string[], client: number, clients: number): readonly string[] {
+  const own = requests.filter((_, index) => index % clients === client)
+  return own.length > 0 ? own : [requests[client % requests.length]!]
 }
 
 async function run(job: LoadJob): Promise<LoadResult> {

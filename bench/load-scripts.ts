@@ -15,6 +15,10 @@ export interface Meter {
   running: number
   /** Called when the last client has finished its last round. */
   ended: () => void
+  /** Takes a client that has finished a round and starts it again when it pleases; without it they go on at once. */
+  readonly finished?: (client: LoadClient) => void
+  /** Posts that were answered 503, to be sent again after a moment; without it, one is a failure. */
+  refused?: number
 }
 
 export interface LoadClient {
@@ -27,6 +31,8 @@ const OCCURRED_AT = '2026-01-01T00:00:00.000000Z'
 const PADDING = 'x'.repeat(120)
 const ZEROES = '00000000000000000000'
 const SERIAL_DIGITS = 16
+/** Until what was refused for want of room is sent again. */
+const REFUSED_PAUSE_MS = 100
 const ID_KEY = '"request_id":"'
 
 function digits(serial: number): string {
@@ -48,38 +54,44 @@ function sampleInto(meter: Meter, name: string, sentMs: number): void {
   meter.calls++
 }
 
-function endRound(meter: Meter): boolean {
+/** @returns whether the client is not to go on by itself. */
+function endRound(meter: Meter, client: LoadClient): boolean {
   meter.rounds++
+  if (meter.finished !== undefined) {
+    meter.finished(client)
+    return true
+  }
   if (!meter.stopping) return false
   meter.running--
   if (meter.running === 0) meter.ended()
   return true
 }
 
-/** The same request for ever: empty polls, bare posts. */
+/** A few requests in turn for ever: empty polls, bare posts, reads. */
 export class RepeatClient implements LoadClient {
   readonly #connection: Connection
   readonly #meter: Meter
-  readonly #request: string
+  readonly #requests: readonly string[]
   readonly #status: number
+  #next = 0
   #sentMs = 0
 
-  constructor(connection: Connection, meter: Meter, request: string, status: number) {
+  constructor(connection: Connection, meter: Meter, requests: readonly string[], status: number) {
     this.#connection = connection
     this.#meter = meter
-    this.#request = request
+    this.#requests = requests
     this.#status = status
   }
 
   start(): void {
     this.#sentMs = performance.now()
-    this.#connection.send(this.#request)
+    this.#connection.send(this.#requests[this.#next++ % this.#requests.length]!)
   }
 
   answered(status: number, text: string, from: number, to: number): void {
     if (status !== this.#status) refuse('repeat', status, text, from, to)
     sampleInto(this.#meter, 'call', this.#sentMs)
-    if (!endRound(this.#meter)) this.start()
+    if (!endRound(this.#meter, this)) this.start()
   }
 }
 
@@ -156,6 +168,11 @@ export class CycleClient implements LoadClient {
       this.start()
       return
     }
+    if (status === 503 && this.#meter.refused !== undefined) {
+      this.#meter.refused++
+      setTimeout(() => this.start(), REFUSED_PAUSE_MS)
+      return
+    }
     if (status !== 200 && status !== 201) refuse(call, status, text, from, to)
     sampleInto(this.#meter, call, this.#sentMs)
     if (call === 'poll') {
@@ -165,7 +182,7 @@ export class CycleClient implements LoadClient {
     this.#call++
     if (this.#call === this.#calls.length) {
       this.#call = 0
-      if (endRound(this.#meter)) return
+      if (endRound(this.#meter, this)) return
     }
     this.start()
   }
@@ -226,6 +243,6 @@ export class EventsClient implements LoadClient {
   answered(status: number, text: string, from: number, to: number): void {
     if (status !== 200) refuse('events', status, text, from, to)
     sampleInto(this.#meter, 'events', this.#sentMs)
-    if (!endRound(this.#meter)) this.start()
+    if (!endRound(this.#meter, this)) this.start()
   }
 }

@@ -2,8 +2,9 @@
  * Loaded into every measured server with `node --import`: answers its parent's questions about the process (CPU,
  * event-loop utilization, heap, CPU profile) over the IPC channel, so that the server itself stays as it is shipped.
  */
+import { readFileSync } from 'node:fs'
 import { Session } from 'node:inspector'
-import { performance } from 'node:perf_hooks'
+import { constants, PerformanceObserver, performance } from 'node:perf_hooks'
 
 export interface Usage {
   /** Monotonic, milliseconds. */
@@ -13,6 +14,8 @@ export interface Usage {
   /** Time the event loop was busy (running or blocked in a call) so far, milliseconds. */
   readonly activeMs: number
   readonly rssBytes: number
+  /** Of that, what is not a file's pages, which the kernel takes back at will; all of it where the kernel does not say. */
+  readonly privateBytes: number
 }
 
 export interface Heap {
@@ -20,8 +23,16 @@ export interface Heap {
   readonly externalBytes: number
 }
 
+/** What full collections that came by themselves left since the last reading. */
+export interface Collected {
+  readonly count: number
+  /** The least heap in use after one of them; absent when there was none. */
+  readonly heapUsedBytes?: number
+  readonly longestMs: number
+}
+
 export interface ProbeRequest {
-  readonly probe: 'usage' | 'heap' | 'profile_start' | 'profile_stop'
+  readonly probe: 'usage' | 'heap' | 'collected' | 'profile_start' | 'profile_stop'
   readonly id: number
 }
 
@@ -34,6 +45,16 @@ function usage(): Usage {
     cpuMs: (cpu.user + cpu.system) / 1000,
     activeMs: performance.eventLoopUtilization().active,
     rssBytes: process.memoryUsage.rss(),
+    privateBytes: privateBytes() ?? process.memoryUsage.rss(),
+  }
+}
+
+function privateBytes(): number | undefined {
+  try {
+    const kibibytes = /^RssAnon:\s+(\d+) kB/m.exec(readFileSync('/proc/self/status', 'utf8'))?.[1]
+    return kibibytes === undefined ? undefined : Number(kibibytes) * 1024
+  } catch {
+    return undefined
   }
 }
 
@@ -44,6 +65,27 @@ function heap(): Heap {
   for (let pass = 0; pass < 3; pass++) collect()
   const memory = process.memoryUsage()
   return { heapUsedBytes: memory.heapUsed, externalBytes: memory.external }
+}
+
+let collections: { count: number; heapUsedBytes: number; longestMs: number } | undefined
+
+/** The first reading begins the watch. Nothing is forced: a forced collection would be the longest pause there is. */
+function collected(): Collected {
+  if (collections === undefined) {
+    const observer = new PerformanceObserver((list) => {
+      for (const entry of list.getEntries()) {
+        const { kind } = (entry as unknown as { detail: { kind: number } }).detail
+        if (kind !== constants.NODE_PERFORMANCE_GC_MAJOR || collections === undefined) continue
+        collections.count++
+        collections.longestMs = Math.max(collections.longestMs, entry.duration)
+        collections.heapUsedBytes = Math.min(collections.heapUsedBytes, process.memoryUsage().heapUsed)
+      }
+    })
+    observer.observe({ entryTypes: ['gc'] })
+  }
+  const { count, heapUsedBytes, longestMs } = collections ?? { count: 0, heapUsedBytes: 0, longestMs: 0 }
+  collections = { count: 0, heapUsedBytes: Number.POSITIVE_INFINITY, longestMs: 0 }
+  return { count, longestMs, ...(count === 0 ? {} : { heapUsedBytes }) }
 }
 
 function profileStart(answer: (result: unknown) => void): void {
@@ -68,6 +110,7 @@ if (process.send !== undefined) {
     const answer = (result: unknown): void => void process.send!({ id: message.id, result })
     if (message.probe === 'usage') answer(usage())
     else if (message.probe === 'heap') answer(heap())
+    else if (message.probe === 'collected') answer(collected())
     else if (message.probe === 'profile_start') profileStart(answer)
     else profileStop(answer)
   })

@@ -41,11 +41,26 @@ export class Endpoint {
     await this.#ask('POST', '/api/projects', this.token, { key, name: key })
   }
 
+  /** Projects `<prefix>-<from>` and on, each with a run request that waits. */
+  async createProjectsWithWork(prefix: string, from: number, count: number): Promise<void> {
+    await eachOn(this.target, SETUP_CONNECTIONS, count, async (connection, index) => {
+      const key = `${prefix}-${from + index}`
+      await ask(connection, 'POST', '/api/projects', this.token, { key, name: key })
+      const body = JSON.parse(createBody(++setupSerial))
+      await ask(connection, 'POST', `/api/projects/${key}/run-requests`, this.token, body)
+    })
+  }
+
   /** Runners `<prefix>-0` and on, allowed for every project, with their tokens. */
   async createRunners(prefix: string, count: number, capacity = 1): Promise<RunnerAccess[]> {
+    return this.createRunnersLike(prefix, count, () => ({ capacity }))
+  }
+
+  /** The same, each as `more` says of its number. */
+  async createRunnersLike(prefix: string, count: number, more: (index: number) => object): Promise<RunnerAccess[]> {
     const runners: RunnerAccess[] = []
     await eachOn(this.target, SETUP_CONNECTIONS, count, async (connection, index) => {
-      const body = { id: `${prefix}-${index}`, allowed_projects: ['*'], capacity }
+      const body = { id: `${prefix}-${index}`, allowed_projects: ['*'], ...more(index) }
       const runner = await ask(connection, 'POST', '/api/runners', this.token, body)
       runners[index] = { id: body.id, token: runner.token }
     })

@@ -48,6 +48,7 @@ const wakes = new Map<string, Wake>()
 let target: Target
 let empty = 0
 let left = 0
+let answered = 0
 let lastSerial = 0
 let finished: () => void = () => {}
 let failed: (failure: Error) => void = (failure) => {
@@ -124,6 +125,7 @@ function settle(wake: Wake): void {
 async function wake(job: WakeJob): Promise<WakeResult> {
   wakes.clear()
   empty = 0
+  answered = 0
   left = job.wakes
   const ended = new Promise<void>((resolve, reject) => {
     finished = resolve
@@ -142,7 +144,6 @@ async function wake(job: WakeJob): Promise<WakeResult> {
     setTimeout(() => reject(new Error(`${left} of ${job.wakes} polls were never woken`)), 20_000).unref()
   })
   await Promise.race([ended, timeout])
-  for (const creator of creators) creator.close()
   return summary()
 }
 
@@ -161,6 +162,8 @@ function create(creators: Connection[], job: WakeJob): void {
       wake.sentMs = sentMs
       wake.answeredMs = performance.now()
       creators.push(connection)
+      // Nobody rests until the service closes its connection.
+      if (++answered === job.wakes) for (const creator of creators) creator.close()
       settle(wake)
     },
     (failure) => failed(failure),

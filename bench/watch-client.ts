@@ -2,6 +2,7 @@
  * The load on Watch: a thousand subscribers and the one who posts, in a process of its own. The same code reads
  * from the bare loop and from the service.
  */
+import { randomBytes } from 'node:crypto'
 import { performance } from 'node:perf_hooks'
 import { answerRequests } from './child.ts'
 import { eventsRequest, renumber } from './load-scripts.ts'
@@ -22,6 +23,12 @@ export interface FanOutJob {
   readonly post:
     | { readonly kind: 'run'; readonly run: { readonly id: string; readonly token: string }; readonly serial: number }
     | { readonly kind: 'frame'; readonly length: number }
+}
+
+export interface HoldJob {
+  readonly target: Target
+  readonly token: string
+  readonly count: number
 }
 
 export interface FanOutResult {
@@ -74,30 +81,34 @@ class FanOut {
   #measures = false
   #poster!: Connection
   #next: () => string | Buffer = () => ''
+  readonly #ended: Promise<void>
   #finished: () => void = () => {}
   #failed: (failure: Error) => void = () => {}
 
   constructor(job: FanOutJob) {
     this.#job = job
-    this.#eventLength = job.post.kind === 'frame' ? job.post.length : 0
-  }
-
-  async run(): Promise<FanOutResult> {
-    const ended = new Promise<void>((resolve, reject) => {
+    this.#ended = new Promise<void>((resolve, reject) => {
       this.#finished = resolve
       this.#failed = reject
     })
-    ended.catch(() => {})
-    await Promise.race([this.#connect(), ended])
-    // One post to learn the length of an event and to warm up; its frame is counted by the witness alone.
-    await Promise.race([this.#warmUp(), ended])
+    this.#eventLength = job.post.kind === 'frame' ? job.post.length : 0
+  }
+
+  /** Subscribe all of them; then one post to learn the length of an event, which the witness alone counts. */
+  async connect(): Promise<void> {
+    this.#ended.catch(() => {})
+    await Promise.race([this.#connect(), this.#ended])
+    await Promise.race([this.#warmUp(), this.#ended])
+  }
+
+  async run(): Promise<FanOutResult> {
     this.#deliveries = 0
     this.#frames = 0
     this.#measures = true
     const cpu = process.cpuUsage()
     const from = performance.now()
     this.#post()
-    await ended
+    await this.#ended
     const seconds = (performance.now() - from) / 1000
     const used = process.cpuUsage(cpu)
     for (const subscriber of this.#subscribers) subscriber.close()
@@ -261,4 +272,39 @@ function replay(job: ReplayJob): Promise<ReplayResult> {
   })
 }
 
-answerRequests({ fanOut: (job: FanOutJob) => new FanOut(job).run(), replay })
+const OPEN_AT_ONCE = 200
+
+/** Subscribers whom nothing concerns, each to a trace of its own that does not exist; they stay until the process ends. */
+async function hold({ target, token, count }: HoldJob): Promise<number> {
+  const failed = (failure: Error): never => {
+    throw failure
+  }
+  const common = { target, token, wantsText: false, failed, frame: () => {} }
+  for (let at = 0; at < count; at += OPEN_AT_ONCE) {
+    const part = Array.from({ length: Math.min(OPEN_AT_ONCE, count - at) }, () => randomBytes(16).toString('hex'))
+    await Promise.all(
+      part.map((trace) => Subscriber.open({ ...common, path: `/api/watch?since=latest&trace_id=${trace}` })),
+    )
+  }
+  return count
+}
+
+let connected: FanOut | undefined
+
+/** In two steps, so that what connecting costs the server is not measured. */
+async function connectFanOut(job: FanOutJob): Promise<void> {
+  connected = new FanOut(job)
+  await connected.connect()
+}
+
+function runFanOut(): Promise<FanOutResult> {
+  if (connected === undefined) throw new Error('nobody is connected')
+  return connected.run()
+}
+
+async function fanOut(job: FanOutJob): Promise<FanOutResult> {
+  await connectFanOut(job)
+  return runFanOut()
+}
+
+answerRequests({ fanOut, connectFanOut, runFanOut, hold, replay })

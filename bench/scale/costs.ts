@@ -1,0 +1,114 @@
+/**
+ * What a call costs a service: CPU time of the whole process for each call, kernel included, and how long the caller
+ * waits. CPU is the measure, since it says the same on a busy machine.
+ */
+import type { Child } from '../child.ts'
+import type { LoadJob, Script } from '../load-client.ts'
+import { type Measured, measure } from '../measured.ts'
+import type { Context } from '../question.ts'
+import type { RunnerAccess, Service } from '../service.ts'
+import { interleave, median, medianOfRatios } from '../statistics.ts'
+import { formatRequest } from '../wire.ts'
+import type { Point } from './curve.ts'
+
+/** Enough to keep the service busy, few enough that latency is work and not waiting. */
+const CLIENTS = 8
+
+/** One service under measure, and what its calls name. */
+export interface Stand {
+  readonly service: Service
+  readonly runners: readonly RunnerAccess[]
+  readonly project: string
+  /** Entities that lie all over what is stored. */
+  readonly samples: readonly Sample[]
+}
+
+export interface Sample {
+  readonly run: string
+  readonly trace: string
+  readonly event: string
+}
+
+export type Operation = (stand: Stand) => Script
+
+const get = (stand: Stand, path: string): string => formatRequest('GET', path, stand.service.token)
+
+export const operations = {
+  'a call of the six-call cycle': ({ runners, project, service }) => ({
+    kind: 'cycle',
+    calls: 6,
+    project,
+    token: service.token,
+    runners,
+  }),
+  'empty poll': ({ runners }) => ({
+    kind: 'repeat',
+    requests: runners.map(({ id, token }) => formatRequest('GET', `/api/runners/${id}/run-requests/next`, token)),
+    status: 204,
+  }),
+  'read one run request': (stand) => ({
+    kind: 'repeat',
+    requests: stand.samples.map(({ run }) => get(stand, `/api/run-requests/${run}`)),
+    status: 200,
+  }),
+  'list 50 of a state': (stand) => ({
+    kind: 'repeat',
+    requests: [get(stand, '/api/run-requests?state=completed&limit=50')],
+    status: 200,
+  }),
+  'newest 50 events': (stand) => ({ kind: 'repeat', requests: [get(stand, '/api/events?limit=50')], status: 200 }),
+  'first 50 events of a trace': (stand) => ({
+    kind: 'repeat',
+    requests: stand.samples.map(({ trace }) => get(stand, `/api/events?trace_id=${trace}&limit=50`)),
+    status: 200,
+  }),
+  'read one event': (stand) => ({
+    kind: 'repeat',
+    requests: stand.samples.map(({ event, trace }) => get(stand, `/api/events/${event}?trace_id=${trace}`)),
+    status: 200,
+  }),
+} satisfies Record<string, Operation>
+
+export type OperationName = keyof typeof operations
+
+const WARM_UP_MS = 1_500
+
+/** Code that is not yet compiled says nothing about the size of anything. */
+export async function warmUp(load: Child, stand: Stand, names: readonly OperationName[]): Promise<void> {
+  for (const name of names) await load.ask('run', jobOf(stand, operations[name](stand), 0, WARM_UP_MS / names.length))
+}
+
+function jobOf({ service, runners }: Stand, script: Script, warmupMs: number, durationMs: number): LoadJob {
+  const clients = Math.min(CLIENTS, runners.length)
+  return { target: service.target, clients, warmupMs, durationMs, script }
+}
+
+/**
+ * The same calls on a service of some size and on a small one beside it, round by round; the point is the median
+ * round.
+ */
+export async function costPoint(
+  context: Context,
+  load: Child,
+  name: string,
+  size: number,
+  stand: Stand,
+  control: Stand,
+  operation: Operation,
+): Promise<Point> {
+  const durationMs = context.quick ? 600 : 1_500
+  const on = (side: Stand): Promise<Measured> =>
+    measure(load, side.service.child, jobOf(side, operation(side), 200, durationMs))
+  const results = await interleave(context.quick ? 3 : 5, {
+    stand: () => context.profiled(`scale-${name.replaceAll(' ', '-')}-${size}`, stand.service.child, () => on(stand)),
+    control: () => on(control),
+  })
+  const cpu = (side: readonly Measured[]): number[] => side.map(({ serverCpuUsPerCall }) => serverCpuUsPerCall)
+  const p99 = results.stand.map(({ latencyMs }) => Math.max(...Object.values(latencyMs).map((latency) => latency.p99)))
+  return {
+    size,
+    value: median(cpu(results.stand)),
+    ratio: medianOfRatios(cpu(results.stand), cpu(results.control)),
+    beside: { 'p99 ms': median(p99) },
+  }
+}

@@ -1,0 +1,88 @@
+/** A home that is filled further from size to size, and a service started on it in between. */
+import { Child } from '../child.ts'
+import type { Filled, FillJob } from '../filler.ts'
+import type { Context } from '../question.ts'
+import { type RunnerAccess, Service } from '../service.ts'
+import type { Sample, Stand } from './costs.ts'
+
+const PROJECT = 'bench'
+const RUNNERS = 16
+/** Entities remembered of each filling, to be read again later. */
+const SAMPLES = 500
+
+export interface Growth {
+  /** What there comes to be more of: requests that are done, or that wait. */
+  readonly of: 'completed' | 'queued'
+  /** Events of each that is done. */
+  readonly eventsEach: number
+}
+
+export class GrowingHome {
+  readonly #context: Context
+  readonly #home: string
+  readonly #growth: Growth
+  readonly #runners: readonly RunnerAccess[]
+  readonly #completed: string
+  readonly #queued: string
+  #samples: readonly Sample[] = []
+  #entities = 0
+
+  private constructor(
+    context: Context,
+    home: string,
+    growth: Growth,
+    runners: readonly RunnerAccess[],
+    completed: string,
+    queued: string,
+  ) {
+    this.#context = context
+    this.#home = home
+    this.#growth = growth
+    this.#runners = runners
+    this.#completed = completed
+    this.#queued = queued
+  }
+
+  /** A project, its runners, a run that is completed, and where copies are to wait, one that waits. */
+  static async make(context: Context, growth: Growth): Promise<GrowingHome> {
+    const home = context.scratch.home()
+    const service = await Service.start(home)
+    try {
+      await service.createProject(PROJECT)
+      const runners = await service.createRunners('runner', RUNNERS)
+      const [run] = await service.startRuns(PROJECT, runners, 1)
+      await service.finishRun(run!)
+      const queued = growth.of === 'queued' ? await service.createRunRequest(PROJECT) : run!.id
+      return new GrowingHome(context, home, growth, runners, run!.id, queued)
+    } finally {
+      await service.stop()
+    }
+  }
+
+  async growTo(entities: number): Promise<void> {
+    const from = performance.now()
+    const filler = new Child('./filler.js')
+    const { of, eventsEach } = this.#growth
+    const more = entities - this.#entities
+    const job: FillJob = {
+      home: this.#home,
+      completed: this.#completed,
+      queued: this.#queued,
+      completedCount: of === 'completed' ? more : 0,
+      queuedCount: of === 'queued' ? more : 0,
+      eventsEach,
+      samples: SAMPLES,
+    }
+    const { samples } = await filler.ask<Filled>('fill', job)
+    await filler.stop()
+    // As many of the old as of the new, so that reads go all over the store.
+    this.#samples = [...this.#samples.slice(0, SAMPLES), ...samples]
+    this.#entities = entities
+    this.#context.say(`${entities} entities; filled in ${Math.round((performance.now() - from) / 1000)} s`)
+  }
+
+  async stand(): Promise<Stand> {
+    const service = await Service.start(this.#home)
+    return { service, runners: this.#runners, project: PROJECT, samples: this.#samples }
+  }
+}

@@ -1,0 +1,101 @@
+/**
+ * What handing work to a parked runner costs against the number of runners that are parked: runners that are all
+ * alike, and runners each with a label of its own.
+ */
+import { execSync } from 'node:child_process'
+import { Child } from '../child.ts'
+import type { Context } from '../question.ts'
+import { type RunnerAccess, Service } from '../service.ts'
+import type { WakeJob, WakeResult } from '../wake-client.ts'
+import type { Curve, Point } from './curve.ts'
+
+const SIZES = [1, 10, 100, 1_000, 10_000, 20_000]
+/** Descriptors of a process beside the parked connections. */
+const DESCRIPTORS_BESIDE = 500
+const WAIT_SECONDS = 60
+/** Calls of a wake: the create, the poll's answer, the completion. */
+const CALLS = 3
+/** One runner alone can keep this pace, so that with few of them nothing waits for a runner. */
+const EVERY_MS = 10
+
+/** As many as a process may hold open. */
+function connectionsMax(): number {
+  const limit = execSync('ulimit -n', { encoding: 'utf8' }).trim()
+  return (limit === 'unlimited' ? Number.POSITIVE_INFINITY : Number(limit)) - DESCRIPTORS_BESIDE
+}
+
+export async function parked(context: Context): Promise<Curve> {
+  const sizes = (context.quick ? SIZES.slice(0, -2) : SIZES).map((size) => Math.min(size, connectionsMax()))
+  const alike = await wakes(context, 'alike', sizes, () => ({}))
+  const distinct = await wakes(context, 'distinct', sizes, (index) => ({ labels: [`host-${index}`] }))
+  return {
+    name: 'parked',
+    title: 'Cost of waking a runner against the parked runners',
+    xLabel: 'parked runners',
+    unit: 'server CPU, us a call',
+    series: [
+      { name: 'create, woken poll, completed; all runners alike', points: alike.points },
+      { name: 'the same, each runner with a label of its own', points: distinct.points },
+    ],
+    notes: [...alike.notes],
+  }
+}
+
+interface Wakes {
+  readonly points: readonly Point[]
+  readonly notes: readonly string[]
+}
+
+async function wakes(
+  context: Context,
+  name: string,
+  sizes: readonly number[],
+  more: (index: number) => object,
+): Promise<Wakes> {
+  const client = new Child('./wake-client.js')
+  const service = await Service.start(context.scratch.home())
+  const points: Point[] = []
+  const notes: string[] = []
+  try {
+    await service.createProject('bench')
+    const runners = await service.createRunnersLike('runner', sizes.at(-1)!, more)
+    const before = await service.child.heap()
+    let count = 0
+    for (const size of sizes) {
+      context.say(`${size} parked`)
+      await park(client, service, runners.slice(count, size))
+      count = size
+      points.push(await woken(context, `scale-parked-${name}-${size}`, client, service, size))
+    }
+    const after = await service.child.heap()
+    const bytes = after.heapUsedBytes + after.externalBytes - before.heapUsedBytes - before.externalBytes
+    const rss = (await service.child.usage()).rssBytes
+    notes.push(
+      `${count} parked runners hold ${(bytes / count / 1_000).toFixed(1)} KB of heap each; the process ${Math.round(rss / 1e6)} MB.`,
+    )
+  } finally {
+    await Promise.all([client.stop(), service.stop()])
+  }
+  return { points, notes }
+}
+
+async function park(client: Child, service: Service, runners: readonly RunnerAccess[]): Promise<void> {
+  await client.ask('park', { target: service.target, runners, waitSeconds: WAIT_SECONDS })
+  // What coming online writes is not what is measured.
+  await new Promise((resolve) => setTimeout(resolve, 1_000))
+}
+
+async function woken(context: Context, name: string, client: Child, service: Service, size: number): Promise<Point> {
+  const count = context.quick ? 200 : 600
+  const job: WakeJob = { project: 'bench', token: service.token, wakes: count, everyMs: EVERY_MS }
+  // Code that is not yet compiled says nothing about the size.
+  await client.ask('wake', { ...job, wakes: 200 })
+  const before = await service.child.usage()
+  const result = await context.profiled(name, service.child, () => client.ask<WakeResult>('wake', job))
+  const after = await service.child.usage()
+  return {
+    size,
+    value: ((after.cpuMs - before.cpuMs) * 1_000) / (count * CALLS),
+    beside: { 'p99 ms': result.fromPostMs.p99 },
+  }
+}

@@ -1,0 +1,153 @@
+/**
+ * The load of a soak: whole cycles at a fixed rate, whether or not the ones before have ended (an open loop), so that
+ * a service that stands still is not spared the work that came meanwhile. A cycle's latency counts from when it was
+ * due.
+ */
+import { performance } from 'node:perf_hooks'
+import { answerRequests } from '../child.ts'
+import { CycleClient, type LoadClient, type Meter } from '../load-scripts.ts'
+import type { RunnerAccess } from '../service.ts'
+import { quantile } from '../statistics.ts'
+import { Connection, type Target } from '../wire.ts'
+
+export interface SoakJob {
+  readonly target: Target
+  readonly project: string
+  readonly token: string
+  /** One client each; as many cycles can be under way at once. */
+  readonly runners: readonly RunnerAccess[]
+  readonly cyclesPerSecond: number
+}
+
+/** What happened since the last reading. */
+export interface SoakReading {
+  readonly seconds: number
+  readonly cycles: number
+  readonly callP50Ms: number
+  readonly callP99Ms: number
+  readonly callMaxMs: number
+  readonly cycleP50Ms: number
+  readonly cycleP99Ms: number
+  readonly refused: number
+  /** Cycles that were due and found no free client, now. */
+  readonly waiting: number
+  readonly clientCpu: number
+}
+
+const TICK_MS = 1
+const SERIALS_EACH = 1_000_000_000
+
+class Soak {
+  readonly #meter: Meter & { refused: number }
+  readonly #free: LoadClient[] = []
+  readonly #due: number[] = []
+  readonly #dueOf = new Map<LoadClient, number>()
+  readonly #startedMs = performance.now()
+  readonly #job: SoakJob
+  #begun = 0
+  #cycles: number[] = []
+  #readMs = performance.now()
+  #readCpu = process.cpuUsage()
+  #timer: NodeJS.Timeout | undefined
+  #failure: Error | undefined
+
+  constructor(job: SoakJob) {
+    this.#job = job
+    this.#meter = {
+      calls: 0,
+      rounds: 0,
+      emptyPolls: 0,
+      samples: {},
+      stopping: false,
+      running: 0,
+      ended: () => {},
+      finished: (client) => this.#finished(client),
+      refused: 0,
+    }
+  }
+
+  async begin(): Promise<void> {
+    const { runners, target, project, token } = this.#job
+    for (const [index, runner] of runners.entries()) {
+      const connection = await Connection.open(target)
+      const serial = (index + 1) * SERIALS_EACH
+      const client = new CycleClient(connection, this.#meter, { calls: 6, project, token, runner, serial })
+      const failed = (failure: Error): void => {
+        this.#failure ??= failure
+      }
+      connection.listen((status, text, from, to) => {
+        try {
+          client.answered(status, text, from, to)
+        } catch (failure) {
+          failed(failure as Error)
+        }
+      }, failed)
+      this.#free.push(client)
+    }
+    this.#timer = setInterval(() => this.#tick(), TICK_MS)
+  }
+
+  /** Everything that has fallen due begins, as long as there are free clients. */
+  #tick(): void {
+    const { cyclesPerSecond } = this.#job
+    const due = ((performance.now() - this.#startedMs) / 1_000) * cyclesPerSecond
+    while (this.#begun < due) this.#due.push(this.#startedMs + (this.#begun++ / cyclesPerSecond) * 1_000)
+    this.#startDue()
+  }
+
+  #startDue(): void {
+    while (this.#due.length > 0 && this.#free.length > 0) {
+      // The one that has rested longest: nobody rests until the service closes its connection.
+      const client = this.#free.shift()!
+      this.#dueOf.set(client, this.#due.shift()!)
+      client.start()
+    }
+  }
+
+  #finished(client: LoadClient): void {
+    this.#cycles.push(performance.now() - this.#dueOf.get(client)!)
+    this.#free.push(client)
+    this.#startDue()
+  }
+
+  read(): SoakReading {
+    if (this.#failure !== undefined) throw this.#failure
+    const nowMs = performance.now()
+    const seconds = (nowMs - this.#readMs) / 1_000
+    const cpu = process.cpuUsage(this.#readCpu)
+    const calls = Object.values(this.#meter.samples).flat()
+    const reading: SoakReading = {
+      seconds,
+      cycles: this.#cycles.length,
+      callP50Ms: quantile(calls, 0.5),
+      callP99Ms: quantile(calls, 0.99),
+      callMaxMs: quantile(calls, 1),
+      cycleP50Ms: quantile(this.#cycles, 0.5),
+      cycleP99Ms: quantile(this.#cycles, 0.99),
+      refused: this.#meter.refused,
+      waiting: this.#due.length,
+      clientCpu: (cpu.user + cpu.system) / 1e6 / seconds,
+    }
+    for (const name of Object.keys(this.#meter.samples)) this.#meter.samples[name] = []
+    this.#cycles = []
+    this.#meter.refused = 0
+    this.#readMs = nowMs
+    this.#readCpu = process.cpuUsage()
+    return reading
+  }
+
+  stop(): void {
+    clearInterval(this.#timer)
+  }
+}
+
+let soak: Soak | undefined
+
+answerRequests({
+  begin: async (job: SoakJob) => {
+    soak = new Soak(job)
+    await soak.begin()
+  },
+  read: () => soak!.read(),
+  stop: () => soak!.stop(),
+})

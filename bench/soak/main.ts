@@ -1,0 +1,216 @@
+/**
+ * `npm run soak`: the peak rate first, then a share of it for a long time, open loop, with retention on. Prints each
+ * minute, says whether the service was at the end as it was at the beginning.
+ */
+import { statSync } from 'node:fs'
+import { join } from 'node:path'
+import { parseArgs } from 'node:util'
+import { BadArguments } from '../args.ts'
+import { Child } from '../child.ts'
+import { command, resultsPath, say, writeJson } from '../command.ts'
+import type { LoadResult } from '../load-client.ts'
+import { markdownTable, provenance } from '../markdown.ts'
+import type { Collected, Usage } from '../probe.ts'
+import { machine, number } from '../report.ts'
+import { type RunnerAccess, requireService, Service } from '../service.ts'
+import type { SoakJob, SoakReading } from './client.ts'
+import { judge, type Minute } from './flatness.ts'
+
+const MINUTES_DEFAULT = 30
+const MINUTES_MAX = 24 * 60
+const SHARE_DEFAULT = 0.7
+const PROJECT = 'bench'
+/** For the peak, and as many cycles under way in the soak. */
+const CLIENTS = 256
+const PEAK_MS = 20_000
+const PEAK_WARM_UP_MS = 5_000
+/** Retention is this part of the run: it has begun to remove before the first third is over. */
+const RETENTION_PART = 6
+const RETENTION_SECONDS_MIN = 10
+
+const USAGE = [
+  'Usage: npm run soak -- [--minutes N] [--share S] [--rate R]',
+  '',
+  `  --minutes N  how long (${MINUTES_DEFAULT}, at least 3)`,
+  `  --share S    of the peak rate, which is measured first (${SHARE_DEFAULT})`,
+  '  --rate R     cycles a second instead of a share',
+].join('\n')
+
+interface Asked {
+  readonly minutes: number
+  readonly share: number
+  readonly rate?: number
+}
+
+function readArguments(): Asked | undefined {
+  const options = {
+    minutes: { type: 'string', default: `${MINUTES_DEFAULT}` },
+    share: { type: 'string', default: `${SHARE_DEFAULT}` },
+    rate: { type: 'string' },
+    help: { type: 'boolean', default: false },
+  } as const
+  let values: { minutes: string; share: string; rate?: string | undefined; help: boolean }
+  try {
+    values = parseArgs({ options }).values
+  } catch (failure) {
+    throw new BadArguments((failure as Error).message)
+  }
+  if (values.help) return undefined
+  const minutes = numberIn('--minutes', values.minutes, 3, MINUTES_MAX)
+  const share = numberIn('--share', values.share, 0.01, 2)
+  return { minutes, share, ...(values.rate === undefined ? {} : { rate: numberIn('--rate', values.rate, 1, 1e6) }) }
+}
+
+function numberIn(flag: string, text: string, least: number, most: number): number {
+  const value = Number(text)
+  if (text.trim() === '' || !(value >= least && value <= most))
+    throw new BadArguments(`${flag} is a number from ${least} to ${most}`)
+  return value
+}
+
+async function peakOf(service: Service, runners: readonly RunnerAccess[]): Promise<number> {
+  say('measuring the peak')
+  const load = new Child('./load-client.js')
+  const script = { kind: 'cycle', calls: 6, project: PROJECT, token: service.token, runners } as const
+  const times = { warmupMs: PEAK_WARM_UP_MS, durationMs: PEAK_MS }
+  const result = await load.ask<LoadResult>('run', { target: service.target, clients: CLIENTS, ...times, script })
+  await load.stop()
+  return result.roundsPerSecond
+}
+
+function minuteOf(
+  minute: number,
+  reading: SoakReading,
+  before: Usage,
+  after: Usage,
+  collected: Collected,
+  home: string,
+): Minute {
+  const { callP50Ms, callP99Ms, callMaxMs, cycleP50Ms, cycleP99Ms, refused } = reading
+  return {
+    minute,
+    cyclesPerSecond: reading.cycles / reading.seconds,
+    callP50Ms,
+    callP99Ms,
+    callMaxMs,
+    cycleP50Ms,
+    cycleP99Ms,
+    refused,
+    serverCpu: (after.cpuMs - before.cpuMs) / (after.atMs - before.atMs),
+    rssBytes: after.rssBytes,
+    privateBytes: after.privateBytes,
+    ...(collected.heapUsedBytes === undefined ? {} : { heapBytes: collected.heapUsedBytes }),
+    logBytes: sizeOf(join(home, 'log')),
+    viewBytes: sizeOf(join(home, 'view')),
+  }
+}
+
+/** Of an environment's data file. */
+function sizeOf(directory: string): number {
+  return statSync(join(directory, 'data.mdb')).size
+}
+
+const HEADER = [
+  'minute',
+  'cycles/s',
+  'call p50 ms',
+  'p99',
+  'max',
+  'cycle p50 ms',
+  'p99',
+  '503',
+  'CPU',
+  'RSS MB',
+  'private MB',
+  'heap MB',
+  'log MB',
+  'view MB',
+]
+
+function cellsOf(minute: Minute): string[] {
+  const mb = (bytes: number | undefined): string => (bytes === undefined ? '-' : `${Math.round(bytes / 1e6)}`)
+  return [
+    `${minute.minute}`,
+    ...[minute.cyclesPerSecond, minute.callP50Ms, minute.callP99Ms, minute.callMaxMs].map(number),
+    ...[minute.cycleP50Ms, minute.cycleP99Ms, minute.refused, minute.serverCpu].map(number),
+    ...[minute.rssBytes, minute.privateBytes, minute.heapBytes, minute.logBytes, minute.viewBytes].map(mb),
+  ]
+}
+
+const asked = await (async () => readArguments())().catch((failure: Error) => failure)
+const minutesMax = asked instanceof Error || asked === undefined ? 1 : asked.minutes + 5
+
+await command(USAGE, minutesMax, async (scratch) => {
+  if (asked instanceof Error) throw asked
+  if (asked === undefined) {
+    process.stdout.write(`${USAGE}\n`)
+    return 0
+  }
+  requireService()
+  const retentionSeconds = Math.max(RETENTION_SECONDS_MIN, Math.round((asked.minutes * 60) / RETENTION_PART))
+  const home = scratch.home()
+  const forgotten = `${retentionSeconds}s`
+  // What is promised for longer than events are kept is kept for longer: so the promises are shortened, too.
+  const flags = ['--retention', forgotten, '--idempotency', forgotten, '--late-events', forgotten]
+  const service = await Service.start(home, flags)
+  const client = new Child('./soak/client.js')
+  await service.createProject(PROJECT)
+  const runners = await service.createRunners('runner', CLIENTS)
+  const peak = asked.rate === undefined ? await peakOf(service, runners) : undefined
+  const rate = asked.rate ?? peak! * asked.share
+  const about = { ...machine(scratch.root), minutes: asked.minutes, retentionSeconds, peak, rate }
+  const path = resultsPath('soak', 'json')
+  say(`${Math.round(rate)} cycles a second for ${asked.minutes} minutes; retention ${retentionSeconds} s`)
+
+  const job: SoakJob = {
+    target: service.target,
+    project: PROJECT,
+    token: service.token,
+    runners,
+    cyclesPerSecond: rate,
+  }
+  await service.child.collected()
+  await client.ask('begin', job)
+  const minutes: Minute[] = []
+  let before = await service.child.usage()
+  for (let minute = 1; minute <= asked.minutes; minute++) {
+    await new Promise((resolve) => setTimeout(resolve, 60_000))
+    const [reading, after, collected] = await Promise.all([
+      client.ask<SoakReading>('read'),
+      service.child.usage(),
+      service.child.collected(),
+    ])
+    minutes.push(minuteOf(minute, reading, before, after, collected, home))
+    before = after
+    say(HEADER.map((name, column) => `${name} ${cellsOf(minutes.at(-1)!)[column]}`).join(', '))
+    // Kept after each: a run that is cut short has measured something.
+    writeJson(path, { about, minutes })
+  }
+  await client.ask('stop')
+  await Promise.all([client.stop(), service.stop()])
+
+  const judged = judge(minutes, rate)
+  const rows = judged.map(({ what, first, last, unit, isFlat }) => [
+    what,
+    `${number(first)}`,
+    `${number(last)}`,
+    unit,
+    isFlat ? 'flat' : 'NOT FLAT',
+  ])
+  writeJson(path, { about, minutes, judged })
+  const said = peak === undefined ? '' : ` (${number(rate / peak)} of the peak of ${number(peak)})`
+  process.stdout.write(
+    [
+      `${number(rate)} six-call cycles a second${said}, open loop, ${asked.minutes} minutes, retention ${retentionSeconds} s.`,
+      '',
+      markdownTable(HEADER, minutes.map(cellsOf)),
+      '',
+      markdownTable(['', 'first third', 'last third', '', 'judgement'], rows),
+      '',
+      provenance(about),
+      '',
+    ].join('\n'),
+  )
+  say(`written to ${path}`)
+  return judged.every(({ isFlat }) => isFlat) ? 0 : 1
+})
