@@ -223,6 +223,8 @@ export interface Release extends RunnerPost {
 /** From the edge: the poll's connection was gone before the offer was written. */
 interface OfferAborted extends MessageBody {
   readonly type: 'offer_aborted'
+  /** Absent: no poll was there to carry it. */
+  readonly why?: 'lane_paused' | undefined
   readonly runner_id: string
   readonly attempt: number
 }

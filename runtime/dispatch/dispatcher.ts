@@ -110,10 +110,7 @@ class RunRequestDispatcher implements Dispatcher {
   runnerSeen(runnerId: string): RunnerSeen {
     const runner = this.fleet.find(runnerId)
     if (runner === undefined) return { presence: 'never_seen', in_flight: [] }
-    const in_flight = this.inFlight(runner)
-    const last_seen_at = this.fleet.seenAt(runner)
-    if (last_seen_at === undefined) return { presence: runner.isOnline ? 'online' : 'never_seen', in_flight }
-    return { presence: runner.isOnline ? 'online' : 'offline', last_seen_at, in_flight }
+    return { ...this.fleet.presenceOf(runner), in_flight: this.inFlight(runner) }
   }
 
   beginSession(runnerId: string): readonly string[] {
@@ -142,6 +139,8 @@ class RunRequestDispatcher implements Dispatcher {
 
   setPausedLanes(lanes: Iterable<string>): void {
     this.change(this.matching.pauseLanes(lanes))
+    for (const held of this.holdings.all())
+      if (held.state === 'offered' && this.matching.isLanePaused(held.lane)) this.returnOffer(held, 'lane_paused')
     this.settle()
   }
 
@@ -154,9 +153,8 @@ class RunRequestDispatcher implements Dispatcher {
   counts(): DispatchCounts {
     const { online, registered } = this.fleet.census()
     const { wakeups, offers, offersRefused, offersReturned } = this
-    const queued = this.queue.byProject()
-    const runners = { online, registered }
-    return { parkedPolls: this.polls.size, wakeups, offers, offersRefused, offersReturned, queued, runners }
+    const parts = { queued: this.queue.byProject(), runners: { online, registered } }
+    return { parkedPolls: this.polls.size, wakeups, offers, offersRefused, offersReturned, ...parts }
   }
 
   close(): void {
@@ -344,7 +342,7 @@ class RunRequestDispatcher implements Dispatcher {
   /** Promises the request, the runner's slot and the repository, and asks the request's actor to make it true. */
   private offer(runner: Runner, demand: Demand): void {
     const id = this.queue.take(demand)
-    const held = this.holdings.reserve(id, runner, demand.repository)
+    const held = this.holdings.reserve(id, runner, demand)
     this.fleet.refresh(runner)
     this.runtime.ask({ kind: 'run_request', id }, { type: 'offer', runner_id: runner.id } as never, (answer) =>
       this.offered(held, answer),
@@ -365,15 +363,17 @@ class RunRequestDispatcher implements Dispatcher {
     // Before the answer, which may bring the runner's next call at once.
     held.isDelivered = true
     held.callsAtDelivery = runner.calls
-    if (!this.polls.answerNewest(runner, this.document(snapshot))) this.returnOffer(held)
+    if (this.matching.isLanePaused(held.lane)) this.returnOffer(held, 'lane_paused')
+    else if (!this.polls.answerNewest(runner, this.document(snapshot))) this.returnOffer(held)
   }
 
-  /** Every poll of the runner is gone: the request goes back at once, and nobody is to blame. */
-  private returnOffer(held: Held): void {
+  /** Every poll of the runner is gone, or the lane is paused: it goes back at once, and nobody is to blame. */
+  private returnOffer(held: Held, why?: 'lane_paused'): void {
+    if (held.isReturning) return
     held.isDelivered = false
     held.isReturning = true
     this.offersReturned++
-    const message = { type: 'offer_aborted', runner_id: held.runner.id, attempt: held.attempt }
+    const message = { type: 'offer_aborted', runner_id: held.runner.id, attempt: held.attempt, why }
     this.runtime.ask({ kind: 'run_request', id: held.id }, message as never, (answer) => {
       if (answer.ok || this.holdings.get(held.id) !== held) return
       // It could not go back; then the runner's next poll gets it, or it expires.

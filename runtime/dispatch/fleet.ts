@@ -4,6 +4,7 @@
  */
 import type { CameOnline, RunnerContext, WentOffline } from '../../machines/runner.ts'
 import type { Runtime } from '../api.ts'
+import type { RunnerSeen } from './api.ts'
 import { type Demand, pair, type Supply, unpairSupply } from './eligibility.ts'
 import { IndexHeap, type Positions } from './index-heap.ts'
 import { Runner, type RunnerState } from './runner.ts'
@@ -126,6 +127,13 @@ export class Fleet {
   presumeOnline(runner: Runner): void {
     runner.isOnline = true
     this.wheel.add(runner, this.runtime.nature.monotonicMs() + this.runtime.settings.presenceMs)
+  }
+
+  /** Whether it is there, and when it called last. */
+  presenceOf(runner: Runner): Pick<RunnerSeen, 'presence' | 'last_seen_at'> {
+    const last_seen_at = this.seenAt(runner)
+    if (last_seen_at === undefined) return { presence: runner.isOnline ? 'online' : 'never_seen' }
+    return { presence: runner.isOnline ? 'online' : 'offline', last_seen_at }
   }
 
   private readonly checkPresence = (runner: Runner, nowMs: number): void => {

@@ -3,6 +3,7 @@
  * and its repository are taken: a second offer can never be made of either while the first is being committed.
  */
 import type { RunRequestContext } from '../../machines/run-request-context.ts'
+import type { Demand } from './eligibility.ts'
 import type { Fleet } from './fleet.ts'
 import type { Held, Runner } from './runner.ts'
 import { exclusiveRepository, type HeldState } from './snapshots.ts'
@@ -43,11 +44,12 @@ export class Holdings {
   }
 
   /** Takes the runner's slot and the repository for an offer that is being sent. */
-  reserve(id: string, runner: Runner, repository: string | undefined): Held {
+  reserve(id: string, runner: Runner, { repository, lane }: Pick<Demand, 'repository' | 'lane'>): Held {
     return this.add({
       id,
       runner,
       repository,
+      lane,
       state: 'offering',
       attempt: 0,
       isDelivered: false,
@@ -70,6 +72,7 @@ export class Holdings {
       id: context.id,
       runner,
       repository,
+      lane: context.asked.lane,
       state,
       attempt: context.attempt,
       isDelivered: true,

@@ -202,3 +202,27 @@ t.test('a pause state that cannot be read pauses every lane', async (t) => {
   t.equal((await after.expect(503, 'POST', '/api/pacing/resume', {})).body.code, 'quarantined')
   t.equal(after.service.runtime.quarantined()[0]?.ref.id, PACING.id)
 })
+
+t.test('a pause takes back what was offered and not accepted; the runner that comes too late is told', async (t) => {
+  const s = await startTestService(t)
+  const runner = await fleet(s, 'shop')
+  const request = await s.request('shop')
+  const offer = await s.expect(200, 'GET', '/api/runners/r1/run-requests/next?wait=5', undefined, runner)
+  t.equal(offer.body.request_id, request.id)
+  await pause(s, 'interactive')
+  const path = `/api/run-requests/${request.id}`
+  const back = await until(
+    async () => (await s.expect(200, 'GET', path)).body,
+    ({ state }) => state === 'queued',
+  )
+  t.match(back, { attempt: 2, waiting_because: { code: 'lane_paused' } })
+  const late = await s.call('POST', `${path}/accepted`, { attempt: 1 }, runner)
+  t.match(late, { status: 409, body: { code: 'stale_attempt' } })
+  const [released] = await stated(s, 'run_request_released')
+  t.equal(released.payload.reason, 'its lane was paused before it was accepted')
+  const begun = await s.request('shop', { lane: 'campaign', payload: { name: 'begun' } })
+  await s.expect(200, 'GET', '/api/runners/r1/run-requests/next?wait=5', undefined, runner)
+  await s.expect(200, 'POST', `/api/run-requests/${begun.id}/started`, {}, runner)
+  await pause(s)
+  t.equal((await s.expect(200, 'GET', `/api/run-requests/${begun.id}`)).body.state, 'started', 'what runs goes on')
+})
