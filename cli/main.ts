@@ -18,6 +18,7 @@ const world: World = {
       })
     }
   },
+  exit: (code) => process.exit(code),
 }
 
 // `intendant events | head` closes the pipe when it has seen enough: that is no failure.

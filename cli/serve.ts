@@ -17,12 +17,19 @@ import { envOf, flagOf, loadSettings, SETTINGS } from './settings.ts'
 import { VERSION } from './version.ts'
 import { type Act, type Cli, originOf } from './world.ts'
 
+/** Below what systemd is told to wait (packaging/intendant.service). */
+const STOP_MS_MAX = 25_000
+
 const HELP = `
 Each setting is taken from its flag, else from its environment variable, else from config.json in the home folder
 (under its name with _ for -), else it has its default.
 
 With --runner and --exec the service also runs a runner on this machine, registered for all projects and trusted.
 There is no boundary between them: the runner's commands run as the service's user.
+
+SIGTERM and SIGINT stop it: nothing new is taken, parked polls are answered, streams are told to come back, and what was
+taken is finished, within 25 s. A second one ends it at once; with --runner the second ends the runner's commands, and
+the third ends it. Nothing that was acknowledged is lost by any of them.
 
 Examples:
   intendant serve
@@ -61,7 +68,8 @@ async function runService(cli: Cli, _: readonly any[], options: any): Promise<nu
   let runner: Runner | undefined
   world.onStopSignal((count) => {
     stop()
-    if (count > 1) runner?.stop()
+    if (count > (runner === undefined ? 1 : 2)) world.exit(EXIT.interrupted)
+    else if (count > 1) runner?.stop()
   })
   // Here and not above: no other command has use for the native libraries.
   const { startService } = await import('../http/service.ts')
@@ -87,7 +95,13 @@ async function runService(cli: Cli, _: readonly any[], options: any): Promise<nu
     await ended
     return EXIT.ok
   } finally {
+    // Everything that was acknowledged is on disk: what a stop finishes is a courtesy, and has its time.
+    const limit = setTimeout(() => {
+      world.stderr.write(`intendant: the stop took longer than ${STOP_MS_MAX / 1_000} s and was cut short.\n`)
+      world.exit(EXIT.failed)
+    }, STOP_MS_MAX)
     await service.close()
+    clearTimeout(limit)
   }
 }
 

@@ -26,6 +26,8 @@ export interface World {
   readonly stderr: Sink
   /** From now on SIGINT and SIGTERM do not end the process but call this, with how many there were. */
   onStopSignal(callback: (count: number) => void): void
+  /** Ends the process at once: for a stop that was asked for again, or takes too long. */
+  exit(code: number): void
 }
 
 /** Options that every command takes. */

@@ -4,6 +4,7 @@
  */
 import type { By } from '../machines/machine.ts'
 import type { Principal } from '../runtime/principals.ts'
+import type { Pending } from './pending.ts'
 import { type Problem, type ProblemCode, type ProblemExtra, problemDocument, problemTable } from './problems.ts'
 import type { Route } from './route.ts'
 import { STATUS_LINES } from './status.ts'
@@ -27,6 +28,8 @@ export interface RouteEntry {
   readonly route: Route
   /** What it does is done by a person from somewhere (http/origin.ts). */
   readonly takesOrigin: boolean
+  /** Counts those that are answered later; of the whole server. */
+  readonly pending: Pending
   /** Answers given, by status. */
   readonly answered: Map<number, number>
   /** Problems answered, by code. */
@@ -70,6 +73,7 @@ export class Exchange {
   /** An answer before the body has come ends the connection: what is still to come is not worth reading. */
   #hasBodyToCome = false
   #isHead = false
+  #isPending = false
   #origin: string | undefined = undefined
   #answerHeaders: string[] | undefined = undefined
   #requestHeaders: readonly string[] | undefined = undefined
@@ -260,6 +264,10 @@ export class Exchange {
   /** Used by the router alone: the handler has returned; without an answer yet, the abort is attached. */
   _returned(): void {
     this.#corked = false
+    if (this.#state === 'open') {
+      this.#isPending = true
+      this.entry.pending.add()
+    }
     if (this.#state === 'open' || this.#state === 'streaming') this._attachAbort()
   }
 
@@ -274,6 +282,7 @@ export class Exchange {
     if (this.#state === 'answered' || this.#state === 'aborted') return
     this.#response.onAborted(() => {
       this.#state = 'aborted'
+      this.#settle()
       const callbacks = this.#abortCallbacks
       this.#abortCallbacks = undefined
       if (callbacks !== undefined) for (const callback of callbacks) callback()
@@ -298,7 +307,14 @@ export class Exchange {
     })
   }
 
+  /** Nothing is owed any more, or a stream has begun, which is ended by its own. */
+  #settle(): void {
+    if (this.#isPending) this.entry.pending.done()
+    this.#isPending = false
+  }
+
   #count(status: number): void {
+    this.#settle()
     const { answered, onAnswer } = this.entry
     answered.set(status, (answered.get(status) ?? 0) + 1)
     if (onAnswer !== undefined) onAnswer(this, status)

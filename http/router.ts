@@ -9,6 +9,7 @@ import { type AccessCheck, admit, runnerParamOf } from './access.ts'
 import { type BodyReader, isDropped } from './body.ts'
 import { Exchange, type RouteEntry } from './exchange.ts'
 import { takesOrigin } from './origin.ts'
+import { Pending } from './pending.ts'
 import { QueryParser } from './query.ts'
 import { requestLog } from './request-log.ts'
 import type { Method, Route, Socket, SocketData } from './route.ts'
@@ -39,6 +40,7 @@ export interface RouterOptions {
 class Gate implements RouteEntry {
   readonly route: Route
   readonly takesOrigin: boolean
+  readonly pending: Pending
   readonly answered = new Map<number, number>()
   readonly problems = new Map<string, number>()
   readonly onAnswer: RouteEntry['onAnswer']
@@ -50,8 +52,13 @@ class Gate implements RouteEntry {
   readonly withBody: (exchange: Exchange) => void
   readonly #log: Logger
 
-  constructor(route: Route, log: Logger, withBody: (gate: Gate, exchange: Exchange) => void) {
+  constructor(
+    route: Route,
+    { log, pending }: { readonly log: Logger; readonly pending: Pending },
+    withBody: (gate: Gate, exchange: Exchange) => void,
+  ) {
     this.route = route
+    this.pending = pending
     this.takesOrigin = takesOrigin(route)
     this.#log = log
     this.onAnswer = requestLog(log)
@@ -149,6 +156,7 @@ const NOWHERE: Route = {
 
 export class Router {
   readonly entries: readonly RouteEntry[]
+  readonly pending = new Pending()
   readonly #options: RouterOptions
   readonly #gates: readonly Gate[]
   readonly #nowhere: Gate
@@ -156,8 +164,8 @@ export class Router {
   constructor(options: RouterOptions) {
     this.#options = options
     const withBody = (gate: Gate, exchange: Exchange): void => this.#withBody(gate, exchange)
-    this.#gates = options.routes.map((route) => new Gate(route, options.log, withBody))
-    this.#nowhere = new Gate(NOWHERE, options.log, withBody)
+    this.#gates = options.routes.map((route) => new Gate(route, { log: options.log, pending: this.pending }, withBody))
+    this.#nowhere = new Gate(NOWHERE, { log: options.log, pending: this.pending }, withBody)
     this.entries = [...this.#gates, this.#nowhere]
     const { app } = options.server
     for (const gate of this.#gates) if (gate.route.socket !== undefined) this.#registerSocket(gate)

@@ -53,6 +53,8 @@ export interface Service {
   close(): Promise<void>
 }
 
+/** How long requests that are under way may take to be answered; what is not whole by then is cut off. */
+const DRAIN_MS = 5_000
 /** How long answers that are under way may take to leave the process. */
 const FLUSH_MS = 100
 const NOTE_USE_EVERY_MS = 60_000
@@ -127,6 +129,11 @@ async function listen(runtime: Runtime, log: Logger, options: ServiceOptions): P
     stopNoting()
     server.stopListening()
     for (const callback of closing) callback()
+    await answered(router, runtime.nature)
+    if (router.pending.count > 0) {
+      log.warn({ requests: router.pending.count }, 'the stop cuts off requests that do not come to an end')
+      server.close()
+    }
     await runtime.close()
     await new Promise<void>((resolve) => runtime.nature.setTimer(resolve, FLUSH_MS))
     server.close()
@@ -141,6 +148,17 @@ async function listen(runtime: Runtime, log: Logger, options: ServiceOptions): P
       return closed
     },
   }
+}
+
+/** Resolves when every request that was let in has its answer, or its time is over. */
+function answered({ pending }: Router, nature: Nature): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = nature.setTimer(resolve, DRAIN_MS)
+    pending.whenNone(() => {
+      nature.clearTimer(timer)
+      resolve()
+    })
+  })
 }
 
 /** Which tokens were used is written once a minute at most, and only for those that were. */

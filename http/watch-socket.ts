@@ -66,9 +66,10 @@ class SocketSink implements Sink {
 
   end(end: StreamEnd): void {
     const fault = endFault(end)
-    if (fault !== undefined) this.refuse(fault)
-    else if (end.code === 'stalled') this.#finish(() => this.#socket.close())
-    else this.#finish(() => this.#socket.end(SERVICE_RESTART, 'the service is stopping'))
+    // WebSockets have a word of their own for it: clients know that they are to come back.
+    if (end.code === 'stopping') this.#finish(() => this.#socket.end(SERVICE_RESTART, 'the service is stopping'))
+    else if (fault !== undefined) this.refuse(fault)
+    else this.#finish(() => this.#socket.close())
   }
 
   /** Tell the problem and close. One that does not read is not waited for. */

@@ -117,8 +117,14 @@ export function revocationFault(principal: Principal): QueryFault {
     : { code: 'token_expired', detail: `The token ${principal.name} has expired.` }
 }
 
+const STOPPING: QueryFault = {
+  code: 'stopping',
+  detail: 'The service is stopping: come back with the cursor of the last frame.',
+}
+
 /** The problem in a stream's end, if its reader is to be told one. */
 export function endFault(end: StreamEnd): QueryFault | undefined {
+  if (end.code === 'stopping') return STOPPING
   if (end.code !== 'cursor_too_old') return undefined
   return { code: end.code, detail: end.detail, extra: { members: { oldest: end.oldest } } }
 }

@@ -37,6 +37,7 @@ export async function cliOn(
       },
     },
     onStopSignal: () => {},
+    exit: () => {},
   })
   return { code, out, err }
 }

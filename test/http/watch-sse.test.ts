@@ -131,6 +131,7 @@ t.test('a graceful stop ends the answer properly, with all that was committed', 
   harness.stopStreams()
   await frames.until((f) => f.ended !== undefined)
   t.same(frames.ids, [idOf(1)])
+  t.match(frames.all.at(-1), { type: 'error', problem: { code: 'stopping', status: 503, retryable: true } })
   t.equal(frames.ended!.reason, 'end', 'not a cut connection')
   const { response } = await watchSse(harness, '')
   t.equal(response.status, 503)

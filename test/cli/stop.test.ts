@@ -1,0 +1,151 @@
+/** The stop of the real process, under load: what was taken is finished, who waits is told, and it ends in time. */
+import { readFileSync } from 'node:fs'
+import { connect } from 'node:net'
+import t, { type Test } from 'tap'
+import { WebSocket } from 'ws'
+import { SseFrames } from '../../engine/watch.ts'
+import { type Served, serve } from './processes.ts'
+
+/** A stop that waits for nobody is over long before this. */
+const SOON_MS = 4_000
+
+interface Caller {
+  readonly headers: Record<string, string>
+  post(path: string, body?: object): Promise<Response>
+}
+
+function caller(service: Served, token = readFileSync(`${service.home}/admin.token`, 'utf8').trim()): Caller {
+  const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
+  const post = (path: string, body: object = {}) =>
+    fetch(service.url + path, { method: 'POST', headers, body: JSON.stringify(body) })
+  return { headers, post }
+}
+
+async function withProject(test: Test, home: string): Promise<{ service: Served; admin: Caller; runner: Caller }> {
+  const service = await serve(test, home)
+  const admin = caller(service)
+  await admin.post('/api/projects', { name: 'Demo', key: 'demo' })
+  const { token } = (await (await admin.post('/api/runners', { id: 'r1', allowed_projects: ['demo'] })).json()) as any
+  return { service, admin, runner: caller(service, token) }
+}
+
+/** Follows by SSE from the cursor until the stream ends: frames of any type. */
+async function followed(
+  url: string,
+  headers: Record<string, string>,
+  since: string,
+  enough = Number.POSITIVE_INFINITY,
+) {
+  const answer = await fetch(`${url}/api/watch?since=${since}`, {
+    headers: { ...headers, accept: 'text/event-stream' },
+  })
+  const all: any[] = []
+  const frames = new SseFrames()
+  const decoder = new TextDecoder()
+  let seen = 0
+  for await (const chunk of answer.body!) {
+    for (const text of frames.push(decoder.decode(chunk, { stream: true }))) {
+      all.push(JSON.parse(text))
+      seen += all.at(-1).events?.length ?? 0
+    }
+    if (seen >= enough) break
+  }
+  return all
+}
+
+t.test('a stop under load loses nothing that was acknowledged, and tells everybody to come back', async (t) => {
+  const home = `${t.testdir()}/home`
+  const { service, admin, runner } = await withProject(t, home)
+  const parked = fetch(`${service.url}/api/runners/r1/run-requests/next?wait=60`, { headers: runner.headers })
+  const streamed = followed(service.url, admin.headers, 'earliest')
+  const socket = new WebSocket(`${service.url.replace('http', 'ws')}/api/watch`, { headers: admin.headers })
+  const closed = new Promise<number>((resolve) => socket.on('close', resolve))
+  await new Promise((resolve) => socket.once('message', resolve))
+
+  const acknowledged = new Map<string, string>()
+  const refusals = new Set<string>()
+  let asked = 0
+  let isOver = false
+  const load = Array.from({ length: 16 }, async () => {
+    while (!isOver) {
+      const key = `key-${asked++}`
+      try {
+        // For nobody: the runner that is parked is woken by the stop alone.
+        const body = { entry_event: 'greet_requested', labels: ['nobody'], idempotency_key: key }
+        const answer = await admin.post('/api/projects/demo/run-requests', body)
+        const { id, code } = (await answer.json()) as any
+        if (answer.status === 201) acknowledged.set(key, id)
+        else refusals.add(`${answer.status} ${code}`)
+      } catch {
+        isOver = true
+      }
+    }
+  })
+  while (acknowledged.size < 300) await new Promise((resolve) => setTimeout(resolve, 5))
+  const begunMs = performance.now()
+  const ended = service.end('SIGTERM')
+  t.equal(await ended, 0)
+  t.ok(performance.now() - begunMs < SOON_MS, `${performance.now() - begunMs} ms`)
+  isOver = true
+  await Promise.all(load)
+  t.same(
+    [...refusals].filter((told) => told !== '503 stopping'),
+    [],
+    'whoever was not served was told to come back',
+  )
+  const poll = await parked
+  t.equal(poll.status, 204)
+  t.equal(poll.headers.get('retry-after'), '1')
+  t.equal(await closed, 1012)
+  const frames = await streamed
+  t.match(frames.at(-1), { type: 'error', problem: { code: 'stopping', retryable: true } })
+
+  const again = await serve(t, home)
+  for (const [key, id] of acknowledged) {
+    const { status } = await fetch(`${again.url}/api/run-requests/${id}`, { headers: admin.headers })
+    if (status !== 200) t.fail(`${key} was acknowledged and is lost`)
+  }
+  const before = frames.flatMap((frame) => frame.events ?? []).map((event) => event.id)
+  const whole = (await followed(again.url, admin.headers, 'earliest', before.length + 1)).flatMap((f) => f.events ?? [])
+  const { cursor } = frames.filter(({ type }) => type === 'events').at(-1)
+  const rest = (await followed(again.url, admin.headers, cursor, 1)).flatMap((frame) => frame.events ?? [])
+  const ids = whole.map((event) => event.id)
+  t.same([...before, rest[0].id], ids.slice(0, before.length + 1), 'taken up where it ended: no gap, no repeat')
+  t.equal(await again.end('SIGTERM'), 0)
+})
+
+/** A request that never becomes whole. */
+async function unfinished(test: Test, { url }: Served, { headers }: Caller): Promise<void> {
+  const { hostname, port } = new URL(url)
+  const socket = connect(Number(port), hostname)
+  test.teardown(() => socket.destroy())
+  socket.on('error', () => {})
+  const head = `POST /api/projects HTTP/1.1\r\nHost: x\r\nAuthorization: ${headers.authorization}\r\n`
+  socket.write(`${head}Content-Type: application/json\r\nContent-Length: 100\r\n\r\n{"name":`)
+  await new Promise((resolve) => setTimeout(resolve, 100))
+}
+
+t.test('a request that does not come to an end holds a stop for a bounded time', async (t) => {
+  const { service, admin } = await withProject(t, `${t.testdir()}/home`)
+  await unfinished(t, service, admin)
+  const begunMs = performance.now()
+  t.equal(await service.end('SIGINT'), 0)
+  const tookMs = performance.now() - begunMs
+  t.ok(tookMs > 4_500, 'it had its time')
+  t.ok(tookMs < 5_000 + SOON_MS, `${tookMs} ms`)
+  t.match(service.log(), /cuts off requests/)
+})
+
+t.test('a second signal ends it at once', async (t) => {
+  const home = `${t.testdir()}/home`
+  const { service, admin } = await withProject(t, home)
+  await unfinished(t, service, admin)
+  service.child.kill('SIGTERM')
+  await new Promise((resolve) => setTimeout(resolve, 200))
+  t.equal(service.child.exitCode, null, 'it waits')
+  const begunMs = performance.now()
+  t.equal(await service.end('SIGTERM'), 130)
+  t.ok(performance.now() - begunMs < 1_000)
+  const again = await serve(t, home)
+  t.equal((await fetch(`${again.url}/api/projects/demo`, { headers: admin.headers })).status, 200)
+})
