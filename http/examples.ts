@@ -12,6 +12,7 @@ import {
   TRACE_ID,
 } from './examples/constants.ts'
 import { engineCapabilityExamples } from './examples/engine-capabilities.ts'
+import { intentExamples } from './examples/intent.ts'
 import { workItemExamples } from './examples/work-items.ts'
 
 /** Examples of bodies and answers for the documents, by route. A test holds each against its schema. */
@@ -93,6 +94,7 @@ const composed = { event_type: 'greeting_composed', occurred_at: AT, payload: { 
 
 /** Keys are `METHOD path`, as in the route list. */
 export const examples: Readonly<Record<string, Example>> = {
+  ...intentExamples,
   ...workItemExamples,
   'POST /api/projects': { body: { key: 'greeter', name: 'Greeter' }, answer: project },
   'GET /api/projects': { answer: { items: [project] } },

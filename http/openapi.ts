@@ -87,6 +87,9 @@ export function problemsOf(route: Route): readonly ProblemCode[] {
 /** What each area is about, in one sentence. */
 const AREAS: Readonly<Record<string, string>> = {
   projects: 'What all else belongs to.',
+  'intent records': 'What a project means to keep.',
+  'discoveries and hypotheses': 'What inspections have seen, and what they believe that it means.',
+  drift: 'Whether the code still is what the records say.',
   'formation briefs': 'What a run is to achieve and to protect.',
   'work items': 'The ledger: work that is wanted, what came of it, what is still owed.',
   pacing: 'What may start, and what may not.',
@@ -154,7 +157,8 @@ function operationId({ method, path }: Route): string {
     .split(/[/\-_.]+/)
     .filter((word) => word !== '')
   const named = words.map((word) => (word.startsWith(':') ? `By${capital(word.slice(1))}` : capital(word)))
-  const prefix = path.startsWith('/api/') ? '' : path.startsWith('/formation') ? 'Intent' : ''
+  // The paths that SPEC names without `/api` have twins beneath it.
+  const prefix = /^\/(formation-briefs|projects|hypotheses)\//.test(`${path}/`) ? 'Intent' : ''
   return method.toLowerCase() + prefix + named.join('')
 }
 

@@ -2,12 +2,18 @@
 import { withOrigin } from './origin.ts'
 import type { Route, ServiceContext } from './route.ts'
 import { attentionRoutes } from './routes/attention.ts'
+import { discoveryRoutes } from './routes/discoveries.ts'
+import { driftRoutes } from './routes/drift.ts'
 import { emitRoutes } from './routes/emit.ts'
 import { engineCapabilityRoutes } from './routes/engine-capabilities.ts'
 import { engineRunRoutes } from './routes/engine-runs.ts'
 import { eventRoutes } from './routes/events.ts'
 import { formationBriefRoutes } from './routes/formation-briefs.ts'
+import { hypothesisRoutes } from './routes/hypotheses.ts'
 import { ingestRoutes } from './routes/ingest.ts'
+import { intentCheckRoutes } from './routes/intent-check.ts'
+import { intentMoveRoutes } from './routes/intent-moves.ts'
+import { intentRecordRoutes } from './routes/intent-records.ts'
 import { pacingRoutes } from './routes/pacing.ts'
 import { pollRoutes } from './routes/polls.ts'
 import { projectRoutes } from './routes/projects.ts'
@@ -25,6 +31,12 @@ export function allRoutes(service: ServiceContext, about: Omit<About, 'routes'>)
   const routes: Route[] = []
   const listed = [
     ...projectRoutes(service),
+    ...intentRecordRoutes(service),
+    ...intentMoveRoutes(service),
+    ...intentCheckRoutes(service),
+    ...discoveryRoutes(service),
+    ...hypothesisRoutes(service),
+    ...driftRoutes(service),
     ...formationBriefRoutes(service),
     ...engineCapabilityRoutes(service),
     ...runRequestRoutes(service),

@@ -1,6 +1,11 @@
-/** What needs a person: lost run requests, those that wait for an approval, items that still owe something. */
+/** What needs a person: lost and unapproved run requests, items that still owe something, drift, hypotheses. */
+import { driftDocument } from '../../machines/documents/drift.ts'
+import { hypothesisDocument } from '../../machines/documents/hypothesis.ts'
 import { runRequestDocument } from '../../machines/documents/run-request.ts'
 import { workItemDocument } from '../../machines/documents/work-item.ts'
+import { attentionSince, driftOf } from '../../machines/drift-document.ts'
+import type { HypothesisContext } from '../../machines/hypothesis-context.ts'
+import { modules } from '../../machines/index.ts'
 import type { RunRequestContext } from '../../machines/run-request-context.ts'
 import { stringEnum, type TSchema, Type } from '../../machines/schema.ts'
 import type { WorkItemContext } from '../../machines/work-item-context.ts'
@@ -8,6 +13,7 @@ import type { ActorKind, SnapshotOf } from '../../runtime/api.ts'
 import type { Principal } from '../../runtime/principals.ts'
 import { maySee } from '../access.ts'
 import type { Exchange } from '../exchange.ts'
+import { utcNow } from '../intent-records.ts'
 import { listAnswer, listQuery } from '../lists.ts'
 import type { Route, ServiceContext } from '../route.ts'
 import { runRequestDocumentOf } from '../run-request-answers.ts'
@@ -17,8 +23,12 @@ import { workItemDocumentOf } from '../work-item-answers.ts'
 /** One reason to call a person. Its entities stand in the index `attention` of their kind, under its name. */
 interface Reason {
   readonly kind: ActorKind
+  /** What it is called, where that is not its kind. */
+  readonly called?: string
   /** What to do about it: for the documents. */
   readonly advice: string
+  /** Rows of a time to come are not due yet. */
+  readonly isTimed?: true
   since(snapshot: SnapshotOf<any>): string
   document(service: ServiceContext, snapshot: SnapshotOf<any>, reader: Principal): object
 }
@@ -49,6 +59,20 @@ const REASONS = {
     advice: 'approve or cancel it',
     since: ({ context }: SnapshotOf<RunRequestContext>) => context.created_at,
   },
+  drift: {
+    kind: 'intent_record',
+    called: 'drift',
+    advice: 'say whether it is real, an allowed exception or an obsolete intent',
+    isTimed: true,
+    since: (snapshot: SnapshotOf<any>) => attentionSince(snapshot)!,
+    document: (service: ServiceContext, snapshot: SnapshotOf<any>) => driftOf(snapshot, utcNow(service)),
+  },
+  hypothesis: {
+    kind: 'hypothesis',
+    advice: 'accept or reject it',
+    since: ({ context }: SnapshotOf<HypothesisContext>) => context.created_at,
+    document: (_: ServiceContext, snapshot: SnapshotOf<any>) => modules.hypothesis.document(snapshot),
+  },
 } as const satisfies Record<string, Reason>
 
 type ReasonName = keyof typeof REASONS
@@ -58,6 +82,8 @@ const NAMES = Object.keys(REASONS) as readonly ReasonName[]
 const DOCUMENTS: Readonly<Record<string, TSchema>> = {
   run_request: runRequestDocument,
   work_item: workItemDocument,
+  drift: driftDocument,
+  hypothesis: hypothesisDocument,
 }
 
 const attentionItem = Type.Object(
@@ -101,19 +127,20 @@ export function attentionRoutes(service: ServiceContext): readonly Route[] {
 
 function sectionOf(service: ServiceContext, { principal }: Exchange, name: ReasonName): Section {
   const reason: Reason = REASONS[name]
-  const { kind } = reason
+  const { kind, called = kind } = reason
   return {
     name,
     kind,
     index: 'attention',
     value: name,
+    ...(reason.isTimed === true ? { below: utcNow(service) } : {}),
     matches: ({ context }) => maySee(principal, context.project),
     document: (snapshot) => ({
-      kind,
+      kind: called,
       reason: name,
       project: snapshot.context.project,
       since: reason.since(snapshot),
-      [kind]: reason.document(service, snapshot, principal),
+      [called]: reason.document(service, snapshot, principal),
     }),
   }
 }

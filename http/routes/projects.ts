@@ -19,6 +19,7 @@ import { IDEMPOTENCY_HEADER, keyed, readIdempotencyKey } from '../idempotency.ts
 import { answerList, listAnswer, listQuery } from '../lists.ts'
 import { markCursor, refuse, visibleProject } from '../replies.ts'
 import type { Route, ServiceContext } from '../route.ts'
+import { slugOf } from '../slug.ts'
 
 const AREA = 'projects'
 const document = (snapshot: SnapshotOf<any>): object => modules.project.document(snapshot)
@@ -53,7 +54,7 @@ function createRoute(service: ServiceContext): Route {
 
 function create(service: ServiceContext, exchange: Exchange): void {
   const body = exchange.body as ProjectCreate
-  const key = body.key ?? slugOf(body.name)
+  const key = body.key ?? slugOf(body.name, PROJECT_KEY_PATTERN)
   if (key === undefined) {
     exchange.problem('invalid_body', 'No key can be made from the name: give one.', {
       errors: [{ pointer: '/key', detail: 'is missing, and the name has no letter or digit to make it from' }],
@@ -91,19 +92,6 @@ function answerCreate(service: ServiceContext, exchange: Exchange, answer: Answe
   if (isReplay) exchange.setHeader('Idempotent-Replay', 'true')
   else exchange.setHeader('Location', `/api/projects/${answer.snapshot.context.key}`)
   exchange.answer(isReplay ? 200 : 201, document(answer.snapshot))
-}
-
-/** Lower-case letters, digits and single dashes; undefined when nothing is left, or the word is taken by the service. */
-export function slugOf(name: string): string | undefined {
-  const slug = name
-    .normalize('NFKD')
-    .replaceAll(/[\u0300-\u036f]/g, '')
-    .toLowerCase()
-    .replaceAll(/[^a-z0-9_]+/g, '-')
-    .replaceAll(/^[-_]+/g, '')
-    .slice(0, 63)
-    .replaceAll(/-+$/g, '')
-  return new RegExp(PROJECT_KEY_PATTERN).test(slug) ? slug : undefined
 }
 
 function readRoutes(service: ServiceContext): readonly Route[] {

@@ -7,9 +7,10 @@ import { doubledMember, membersOf, shapeOf } from '../../http/json-shape.ts'
 import { decodeListCursor, encodeListCursor } from '../../http/lists.ts'
 import { QueryParser } from '../../http/query.ts'
 import { accepts } from '../../http/router.ts'
-import { slugOf } from '../../http/routes/projects.ts'
+import { slugOf } from '../../http/slug.ts'
 import { parseTraceparent } from '../../http/traceparent.ts'
 import type { UwsResponse } from '../../http/uws.ts'
+import { PROJECT_KEY_PATTERN } from '../../machines/documents/fields.ts'
 import { closedObject, Type } from '../../machines/schema.ts'
 import { deriveId, projectIdOf, runRequestIdOf } from '../../runtime/identity.ts'
 import { ROLE_RIGHTS, rightsOf } from '../../runtime/rights.ts'
@@ -174,12 +175,15 @@ t.test('a list cursor comes back as it went, and noise is none', (t) => {
 })
 
 t.test('a project key is made from the name', (t) => {
-  t.equal(slugOf('The Greeter, v2'), 'the-greeter-v2')
-  t.equal(slugOf('Müller & Söhne'), 'muller-sohne')
-  t.equal(slugOf('system'), undefined, 'the service keeps its own name')
-  t.equal(slugOf('日本'), undefined)
+  t.equal(slugOf('The Greeter, v2', PROJECT_KEY_PATTERN), 'the-greeter-v2')
+  t.equal(slugOf('Müller & Söhne', PROJECT_KEY_PATTERN), 'muller-sohne')
+  t.equal(slugOf('system', PROJECT_KEY_PATTERN), undefined, 'the service keeps its own name')
+  t.equal(slugOf('日本', PROJECT_KEY_PATTERN), undefined)
   fc.assert(
-    fc.property(fc.string(), (name) => slugOf(name) === undefined || /^[a-z0-9][a-z0-9_-]{0,62}$/.test(slugOf(name)!)),
+    fc.property(fc.string(), (name) => {
+      const slug = slugOf(name, PROJECT_KEY_PATTERN)
+      return slug === undefined || /^[a-z0-9][a-z0-9_-]{0,62}$/.test(slug)
+    }),
   )
   t.end()
 })

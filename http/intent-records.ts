@@ -1,0 +1,69 @@
+/** What the routes of intent have in common: how a record is named, found and told. */
+import { recordIdOfSlug } from '../machines/derived-id.ts'
+import { SLUG_PATTERN } from '../machines/documents/intent-record.ts'
+import type { IntentRecordContext } from '../machines/intent-record-context.ts'
+import { document } from '../machines/intent-record-view.ts'
+import type { MessageBody, SnapshotOf, Taken } from '../runtime/api.ts'
+import { maySee } from './access.ts'
+import type { Exchange } from './exchange.ts'
+import { setEntityTag } from './preconditions.ts'
+import { isServiceId, markCursor, notFound, projectId, refuse } from './replies.ts'
+import type { ServiceContext } from './route.ts'
+
+export type RecordSnapshot = SnapshotOf<IntentRecordContext>
+
+const SLUG = new RegExp(SLUG_PATTERN)
+const KEY_SEPARATOR = '.intent.'
+
+/** The id behind an id, a key (`<project>.intent.<slug>`) or, within a project, a slug. Undefined: it names nothing. */
+function recordIdOf(named: string, project_id: string | undefined): string | undefined {
+  if (isServiceId('ir', named)) return named
+  const at = named.indexOf(KEY_SEPARATOR)
+  if (at > 0) {
+    const slug = named.slice(at + KEY_SEPARATOR.length)
+    return SLUG.test(slug) ? recordIdOfSlug(projectId(named.slice(0, at)), slug) : undefined
+  }
+  return project_id !== undefined && SLUG.test(named) ? recordIdOfSlug(project_id, named) : undefined
+}
+
+/** The record of that name, where it exists and, if a project is given, belongs to it. */
+export function findRecord(service: ServiceContext, named: string, project_id?: string): RecordSnapshot | undefined {
+  const id = recordIdOf(named, project_id)
+  const record = id === undefined ? undefined : service.runtime.read({ kind: 'intent_record', id })
+  return project_id === undefined || record?.context.project_id === project_id ? record : undefined
+}
+
+/** The record that the path names, if it exists for the asker; else 404 is answered. */
+export function visibleRecord(service: ServiceContext, exchange: Exchange): RecordSnapshot | undefined {
+  const named = exchange.params[0]!
+  const record = findRecord(service, named)
+  if (record !== undefined && maySee(exchange.principal, record.context.project)) return record
+  notFound(exchange, 'intent record', named)
+  return undefined
+}
+
+/** Now, as the times of a drift are compared: UTC, milliseconds. */
+export function utcNow({ runtime }: ServiceContext): string {
+  return new Date(runtime.nature.wallMs()).toISOString()
+}
+
+/** Tell the record, and answer with what it has become. */
+export function tellRecord(
+  service: ServiceContext,
+  exchange: Exchange,
+  { context }: RecordSnapshot,
+  message: MessageBody & Record<string, unknown>,
+  answered: (taken: Taken) => void = (taken) => answerRecord(service, exchange, 200, taken),
+): void {
+  const ref = { kind: 'intent_record', id: context.id } as const
+  service.runtime.ask(ref, { ...message, by: exchange.by }, (answer) => {
+    if (exchange.done) return
+    if (answer.ok) answered(answer)
+    else refuse(exchange, answer)
+  })
+}
+
+export function answerRecord(service: ServiceContext, exchange: Exchange, status: number, taken: Taken): void {
+  markCursor(service, exchange, taken.sequence)
+  setEntityTag(exchange, taken.snapshot.context.version).answer(status, document(taken.snapshot))
+}

@@ -1,0 +1,27 @@
+/**
+ * What one actor's step makes of another comes by message, a turn or two later. An answer that names the other one waits
+ * for it, so that whoever is told of a thing can read it.
+ */
+import type { Exchange } from './exchange.ts'
+import type { ServiceContext } from './route.ts'
+
+/** Turns waited for a message that is on disk already: it is delivered in the next one, unless storage is behind. */
+const TURNS_WAITED_MAX = 200
+
+/** Calls back with what `find` finds, now or in a later turn; undefined when it did not come. */
+export function inLaterTurns<T>(
+  service: ServiceContext,
+  exchange: Exchange,
+  find: () => T | undefined,
+  then: (found: T | undefined) => void,
+  turnsLeft: number = TURNS_WAITED_MAX,
+): void {
+  const found = find()
+  if (found !== undefined || turnsLeft === 0) {
+    then(found)
+    return
+  }
+  service.runtime.nature.nextTurn(() => {
+    if (!exchange.done) exchange.attempt(() => inLaterTurns(service, exchange, find, then, turnsLeft - 1))
+  })
+}

@@ -1,0 +1,30 @@
+/**
+ * `If-Match` (RFC 9110 section 13.1.1) on what changes a document: whoever writes says which version was read, so that
+ * nobody overwrites what they have not seen. The entity tag of a document is its `version` in quotes.
+ */
+import type { Exchange } from './exchange.ts'
+
+export const IF_MATCH_HEADER = 'if-match'
+
+export type VersionResult = { readonly ok: true; readonly version: number | undefined } | { readonly ok: false }
+
+const ENTITY_TAG = /^(?:W\/)?"?(\d{1,15})"?$/
+
+/** The version that the caller has read; undefined for `*`: any. Not ok: a problem was answered. */
+export function readIfMatch(exchange: Exchange): VersionResult {
+  const header = exchange.header(IF_MATCH_HEADER).trim()
+  if (header === '*') return { ok: true, version: undefined }
+  if (header === '') {
+    exchange.problem('precondition_required', 'Read the document, and send its ETag as If-Match (or `*` for any).')
+    return { ok: false }
+  }
+  const version = ENTITY_TAG.exec(header)?.[1]
+  if (version !== undefined) return { ok: true, version: Number(version) }
+  exchange.problem('invalid_header', 'If-Match must be one entity tag such as "3", or *.')
+  return { ok: false }
+}
+
+/** The header that a later `If-Match` repeats. */
+export function setEntityTag(exchange: Exchange, version: number): Exchange {
+  return exchange.setHeader('ETag', `"${version}"`)
+}

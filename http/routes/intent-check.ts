@@ -1,0 +1,60 @@
+/** The integrity check of a project's intent: every record and hypothesis looked at, a page at a time. */
+import { intentCheckDocument } from '../../machines/documents/intent-check.ts'
+import { IntentCheck } from '../../machines/intent-check.ts'
+import type { SnapshotOf } from '../../runtime/api.ts'
+import type { Exchange } from '../exchange.ts'
+import { markCursor, visibleProject } from '../replies.ts'
+import type { Route, ServiceContext } from '../route.ts'
+import { INTENT_AREA } from './intent-records.ts'
+
+/** Entities looked at between two turns of the event loop: some milliseconds. */
+const PAGE_ROWS = 200
+
+export function intentCheckRoutes(service: ServiceContext): readonly Route[] {
+  return [
+    {
+      method: 'GET',
+      path: '/api/projects/:id/intent-check',
+      area: INTENT_AREA,
+      summary: 'Check what a project means: links that lead nowhere, and what is left undone.',
+      description: 'Looks at every record and hypothesis of the project; the work is shared with other requests.',
+      access: { right: 'view' },
+      answers: { 200: { description: 'What was found.', schema: intentCheckDocument } },
+      problems: ['not_found', 'view_behind'],
+      handle: (exchange) => {
+        const project = visibleProject(service, exchange, exchange.params[0]!)
+        if (project === undefined) return
+        check(service, exchange, project).catch((error: unknown) => exchange.fault(error))
+      },
+    },
+  ]
+}
+
+async function check(service: ServiceContext, exchange: Exchange, { context }: SnapshotOf<any>): Promise<void> {
+  const { key, charter } = context
+  const result = new IntentCheck(key, (id) => service.runtime.read({ kind: 'intent_record', id }))
+  result.charter(charter)
+  await each(service, exchange, 'intent_record', key, (record) => result.record(record))
+  await each(service, exchange, 'hypothesis', key, (hypothesis) => result.hypothesis(hypothesis))
+  if (exchange.done) return
+  markCursor(service, exchange)
+  exchange.answer(200, result.result())
+}
+
+async function each(
+  service: ServiceContext,
+  exchange: Exchange,
+  kind: 'intent_record' | 'hypothesis',
+  project: string,
+  look: (snapshot: SnapshotOf<any>) => void,
+): Promise<void> {
+  const { runtime } = service
+  let after: { readonly order: string; readonly id: string } | undefined
+  do {
+    const list = { kind, index: 'project', value: project, limit: PAGE_ROWS } as const
+    const page = await runtime.list(after === undefined ? list : { ...list, after })
+    for (const snapshot of page.snapshots) look(snapshot)
+    after = page.next
+    await new Promise<void>((resolve) => runtime.nature.nextTurn(resolve))
+  } while (after !== undefined && !exchange.done)
+}

@@ -1,0 +1,168 @@
+/** What becomes of an intent record, and how records belong together. */
+import {
+  intentMoveBody,
+  type RelationshipBody,
+  relationshipBody,
+  supersedeBody,
+} from '../../machines/documents/intent-record.ts'
+import type { IntentRecordContext } from '../../machines/intent-record-context.ts'
+import type { Taken } from '../../runtime/api.ts'
+import type { Exchange } from '../exchange.ts'
+import { answerRecord, findRecord, type RecordSnapshot, tellRecord, visibleRecord } from '../intent-records.ts'
+import { inLaterTurns } from '../later-turns.ts'
+import type { Route, ServiceContext } from '../route.ts'
+import { INTENT_AREA, oneRecord } from './intent-records.ts'
+
+const MOVES = {
+  accept: 'Accept a record: from now on it guides runs.',
+  activate: 'Make an accepted record active.',
+  deprecate: 'Deprecate a record: it guides runs no more.',
+  contradict: 'Say that a record is not so. Terminal.',
+} as const
+
+/** Conflicts of one record, its own and those that others state of it: each move of it is told to all of them. */
+const CONFLICTS_MAX = 64
+const GONE: ReadonlySet<string> = new Set(['contradicted', 'superseded'])
+
+export function intentMoveRoutes(service: ServiceContext): readonly Route[] {
+  return [
+    ...Object.entries(MOVES).map(([move, summary]) => moveRoute(service, move, summary)),
+    supersedeRoute(service),
+    relateRoute(service),
+    unrelateRoute(service),
+  ]
+}
+
+function moveRoute(service: ServiceContext, move: string, summary: string): Route {
+  return {
+    method: 'POST',
+    path: `/api/intent-records/:id/${move}`,
+    area: INTENT_AREA,
+    summary,
+    access: { right: 'intent.accept' },
+    body: { schema: intentMoveBody, optional: true },
+    answers: { 200: oneRecord },
+    problems: ['not_found', 'illegal_move'],
+    handle: (exchange) => {
+      const record = visibleRecord(service, exchange)
+      if (record !== undefined) tellRecord(service, exchange, record, { type: move, ...exchange.body })
+    },
+  }
+}
+
+function supersedeRoute(service: ServiceContext): Route {
+  return {
+    method: 'POST',
+    path: '/api/intent-records/:id/supersede',
+    area: INTENT_AREA,
+    summary: 'Let another record, or none, take the place of this one. Terminal.',
+    description: 'Decided in one step of this record; the other one names it in `supersedes` from its next turn on.',
+    access: { right: 'intent.accept' },
+    body: { schema: supersedeBody, optional: true },
+    answers: { 200: oneRecord },
+    problems: ['not_found', 'unknown_record', 'illegal_move'],
+    handle: (exchange) => {
+      const record = visibleRecord(service, exchange)
+      if (record === undefined) return
+      const { replacement: named, reason } = exchange.body as { replacement?: string; reason?: string }
+      const said = reason === undefined ? {} : { reason }
+      if (named === undefined) return tellRecord(service, exchange, record, { type: 'supersede', ...said })
+      const replacement = otherRecord(service, exchange, record, named, '/replacement')
+      if (replacement === undefined) return
+      if (GONE.has(replacement.value)) {
+        return exchange.problem('illegal_move', `The record ${named} is ${replacement.value}: it takes no place.`)
+      }
+      const { id } = replacement.context
+      const message = { type: 'supersede', replacement: id, ...said }
+      tellRecord(service, exchange, record, message, (taken) => {
+        const namesIt = ({ supersedes }: IntentRecordContext): boolean => supersedes.includes(record.context.id)
+        answerWhenHeard(service, exchange, taken, id, namesIt)
+      })
+    },
+  }
+}
+
+/** The record of the same project that the body names; else 422 is answered. */
+function otherRecord(
+  service: ServiceContext,
+  exchange: Exchange,
+  { context }: RecordSnapshot,
+  named: string,
+  pointer: string,
+): RecordSnapshot | undefined {
+  const other = findRecord(service, named, context.project_id)
+  if (other !== undefined) return other
+  exchange.problem('unknown_record', `The project ${context.project} has no intent record ${named}.`, {
+    errors: [{ pointer, detail: 'names no record of the same project' }],
+  })
+  return undefined
+}
+
+function relateRoute(service: ServiceContext): Route {
+  return {
+    method: 'POST',
+    path: '/api/intent-records/:id/relationships',
+    area: INTENT_AREA,
+    summary: 'State how a record belongs together with another one of its project.',
+    description: 'Said again it is the same. A record that took the place of another is told by `supersede`.',
+    access: { right: 'intent.write' },
+    body: { schema: relationshipBody },
+    answers: { 200: oneRecord },
+    problems: ['not_found', 'unknown_record', 'illegal_move'],
+    handle: (exchange) => {
+      const record = visibleRecord(service, exchange)
+      if (record === undefined) return
+      const { type: relation, to: named, notes } = exchange.body as RelationshipBody
+      const other = otherRecord(service, exchange, record, named, '/to')
+      if (other === undefined) return
+      const { id: to, drift } = other.context
+      const isNew = drift.conflicts[record.context.id] === undefined
+      if (relation === 'conflicts_with' && isNew && Object.keys(drift.conflicts).length >= CONFLICTS_MAX) {
+        return exchange.problem('illegal_move', `The record ${named} is in ${CONFLICTS_MAX} conflicts already.`)
+      }
+      const message = { type: 'relate', relation, to, ...(notes === undefined ? {} : { notes }) }
+      if (relation !== 'conflicts_with') {
+        tellRecord(service, exchange, record, message)
+        return
+      }
+      const knowsIt = ({ drift }: IntentRecordContext): boolean => drift.conflicts[record.context.id] !== undefined
+      tellRecord(service, exchange, record, message, (taken) => answerWhenHeard(service, exchange, taken, to, knowsIt))
+    },
+  }
+}
+
+/** Answered when the other record has heard of it, and what it said in return has come back. */
+function answerWhenHeard(
+  service: ServiceContext,
+  exchange: Exchange,
+  taken: Taken,
+  otherId: string,
+  hasHeard: (other: IntentRecordContext) => boolean,
+): void {
+  const heard = (): true | undefined => {
+    const other = service.runtime.read({ kind: 'intent_record', id: otherId })
+    return other === undefined || hasHeard(other.context) ? true : undefined
+  }
+  inLaterTurns(service, exchange, heard, () =>
+    service.runtime.nature.nextTurn(() => {
+      if (!exchange.done) exchange.attempt(() => answerRecord(service, exchange, 200, taken))
+    }),
+  )
+}
+
+function unrelateRoute(service: ServiceContext): Route {
+  return {
+    method: 'DELETE',
+    path: '/api/intent-records/:id/relationships/:relationship_id',
+    area: INTENT_AREA,
+    summary: 'Take a relationship back.',
+    access: { right: 'intent.write' },
+    answers: { 200: oneRecord },
+    problems: ['not_found', 'illegal_move'],
+    handle: (exchange) => {
+      const record = visibleRecord(service, exchange)
+      const relationship_id = exchange.params[1]!
+      if (record !== undefined) tellRecord(service, exchange, record, { type: 'unrelate', relationship_id })
+    },
+  }
+}

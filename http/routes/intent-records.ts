@@ -1,0 +1,247 @@
+/** Intent records: what a project means to keep. Written, found, changed; their moves are in intent-moves.ts. */
+import { recordIdOfSlug } from '../../machines/derived-id.ts'
+import {
+  INTENT_STATES,
+  type IntentRecordCreate,
+  intentRecordCreateBody,
+  intentRecordDocument,
+  intentRecordPatchBody,
+  SLUG_PATTERN,
+} from '../../machines/documents/intent-record.ts'
+import { document, normalPath } from '../../machines/intent-record-view.ts'
+import { stringEnum, Type } from '../../machines/schema.ts'
+import type { Answer, MessageBody } from '../../runtime/api.ts'
+import { digestOf } from '../../runtime/identity.ts'
+import { mayDo } from '../access.ts'
+import type { Exchange } from '../exchange.ts'
+import { IDEMPOTENCY_HEADER, keyed, readIdempotencyKey } from '../idempotency.ts'
+import { answerRecord, type RecordSnapshot, tellRecord, visibleRecord } from '../intent-records.ts'
+import { listAnswer, listQuery } from '../lists.ts'
+import { IF_MATCH_HEADER, readIfMatch, setEntityTag } from '../preconditions.ts'
+import { markCursor, refuse, visibleProject } from '../replies.ts'
+import type { Route, ServiceContext } from '../route.ts'
+import { answerSections, type Section } from '../sections.ts'
+import { slugOf } from '../slug.ts'
+
+export const INTENT_AREA = 'intent records'
+const ENTITY_TAG = { ETag: 'The version, in quotes: `If-Match` of a change.' }
+export const oneRecord = { description: 'The record.', schema: intentRecordDocument, headers: ENTITY_TAG }
+/** Longest path asked for, and so the most folders looked under. */
+const PATH_CHARS_MAX = 512
+const WORDS_CHARS_MAX = 200
+
+const words = (description: string) =>
+  Type.Optional(Type.String({ minLength: 1, maxLength: WORDS_CHARS_MAX, description }))
+
+/** SPEC names the paths of the product without `/api`; beneath it are all the others, and these too. */
+export const both = (path: string): readonly string[] => [path, `/api${path}`]
+
+export function intentRecordRoutes(service: ServiceContext): readonly Route[] {
+  const ofProject = both('/projects/:id/intent-records')
+  return [
+    ...ofProject.map((path) => createRoute(service, path)),
+    ...ofProject.map((path) => listRoute(service, path)),
+    readRoute(service),
+    patchRoute(service),
+  ]
+}
+
+function createRoute(service: ServiceContext, path: string): Route {
+  return {
+    method: 'POST',
+    path,
+    area: INTENT_AREA,
+    summary: 'Write an intent record: proposed, until somebody accepts it.',
+    description: 'Its slug never changes; without one it is made from the title.',
+    access: { right: 'intent.write' },
+    body: { schema: intentRecordCreateBody },
+    headers: [IDEMPOTENCY_HEADER],
+    answers: {
+      201: oneRecord,
+      200: {
+        ...oneRecord,
+        description: 'The record that this key made before.',
+        headers: { ...ENTITY_TAG, 'Idempotent-Replay': '`true`' },
+      },
+    },
+    problems: ['not_found', 'project_archived', 'already_exists', 'idempotency_key_reused'],
+    handle: (exchange) => create(service, exchange),
+  }
+}
+
+function create(service: ServiceContext, exchange: Exchange): void {
+  const project = visibleProject(service, exchange, exchange.params[0]!)
+  if (project === undefined) return
+  const { id: project_id, key } = project.context
+  if (project.value !== 'active') {
+    exchange.problem('project_archived', `The project ${key} is archived.`)
+    return
+  }
+  const body = exchange.body as IntentRecordCreate
+  const { slug: given, state, ...content } = body
+  const slug = given ?? slugOf(body.title, SLUG_PATTERN)
+  if (slug === undefined) {
+    exchange.problem('invalid_body', 'No slug can be made from the title: give one.', {
+      errors: [{ pointer: '/slug', detail: 'is missing, and the title has no letter or digit to make it from' }],
+    })
+    return
+  }
+  const idempotency = readIdempotencyKey(exchange)
+  if (!idempotency.ok) return
+  const id = recordIdOfSlug(project_id, slug)
+  // The key is scoped to who asks: somebody else's same key is not a repeat.
+  const message = {
+    type: 'create',
+    by: exchange.by,
+    id,
+    project: key,
+    project_id,
+    slug,
+    content,
+    ...(state === undefined ? {} : { state }),
+    fingerprint: digestOf(body),
+    ...(idempotency.key === undefined ? {} : keyed(service.runtime, `${exchange.principal.name}\0${idempotency.key}`)),
+  } as MessageBody
+  service.runtime.ask({ kind: 'intent_record', id }, message, (answer) =>
+    answerCreate(service, exchange, `${key}.intent.${slug}`, answer),
+  )
+}
+
+function answerCreate(service: ServiceContext, exchange: Exchange, key: string, answer: Answer): void {
+  if (exchange.done) return
+  if (!answer.ok) {
+    if (answer.refusal.code !== 'already_exists') {
+      refuse(exchange, answer)
+      return
+    }
+    exchange.problem('already_exists', `The record ${key} exists already: give another slug.`)
+    return
+  }
+  const isReplay = answer.repeat === 'replay'
+  if (isReplay) exchange.setHeader('Idempotent-Replay', 'true')
+  else exchange.setHeader('Location', `/api/intent-records/${answer.snapshot.context.id}`)
+  answerRecord(service, exchange, isReplay ? 200 : 201, answer)
+}
+
+function listRoute(service: ServiceContext, path: string): Route {
+  return {
+    method: 'GET',
+    path,
+    area: INTENT_AREA,
+    summary: 'List the intent records of a project.',
+    description:
+      'With `path`, those first whose scope names that very place, then those of the folders around it, `.` last. ' +
+      'State and path are indexed; a filter by words may answer a short page with a cursor to go on.',
+    access: { right: 'view' },
+    query: listQuery({
+      state: Type.Optional(stringEnum(INTENT_STATES, { description: 'Only those in this state.' })),
+      path: Type.Optional(
+        Type.String({
+          minLength: 1,
+          maxLength: PATH_CHARS_MAX,
+          description: 'Only those whose scope covers this path.',
+        }),
+      ),
+      capability: words('Only those whose capability contains these words.'),
+      threat: words('Only those whose threat contains these words.'),
+      strategy: words('Only those whose strategy contains these words.'),
+    }),
+    answers: { 200: listAnswer(intentRecordDocument, 'Records, newest first.') },
+    problems: ['not_found'],
+    handle: (exchange) => {
+      const project = visibleProject(service, exchange, exchange.params[0]!)
+      if (project !== undefined) answerSections(service, exchange, sectionsOf(project.context.key, exchange.query))
+    },
+  }
+}
+
+type Filters = Readonly<Record<string, string | undefined>>
+
+function sectionsOf(project: string, query: Filters): readonly Section[] {
+  const { state, path } = query
+  const list = { kind: 'intent_record', document } as const
+  const says = saysWhatIsAsked(query)
+  if (path === undefined) {
+    const value = state === undefined ? project : `${project}/${state}`
+    return [{ ...list, name: 'all', index: state === undefined ? 'project' : 'state', value, matches: says }]
+  }
+  const places = placesAround(path)
+  return places.map((place, index) => ({
+    ...list,
+    name: `place ${index}`,
+    index: 'path',
+    value: `${project}/${place}`,
+    matches: (snapshot: RecordSnapshot) =>
+      (state === undefined || snapshot.value === state) && nearest(snapshot, places) === place && says(snapshot),
+  }))
+}
+
+/** The path itself and every folder above it, the root last. */
+function placesAround(path: string): string[] {
+  const normal = normalPath(path)
+  if (normal === '.') return ['.']
+  const parts = normal.split('/')
+  return [...parts.map((_, index) => parts.slice(0, parts.length - index).join('/')), '.']
+}
+
+/** A record whose scope names several of the places is found once, under the nearest. */
+function nearest({ context }: RecordSnapshot, places: readonly string[]): string | undefined {
+  const named = new Set((context.content.scope?.paths ?? []).map(normalPath))
+  return places.find((place) => named.has(place))
+}
+
+function saysWhatIsAsked(query: Filters): (snapshot: RecordSnapshot) => boolean {
+  const asked = (['capability', 'threat', 'strategy'] as const).flatMap((member) => {
+    const text = query[member]?.toLowerCase()
+    return text === undefined ? [] : [{ member, text }]
+  })
+  return ({ context }) =>
+    asked.every(({ member, text }) => context.content[member]?.toLowerCase().includes(text) === true)
+}
+
+function readRoute(service: ServiceContext): Route {
+  return {
+    method: 'GET',
+    path: '/api/intent-records/:id',
+    area: INTENT_AREA,
+    summary: 'Read an intent record, by its id or its key.',
+    access: { right: 'view' },
+    answers: { 200: oneRecord },
+    problems: ['not_found'],
+    handle: (exchange) => {
+      const record = visibleRecord(service, exchange)
+      if (record === undefined) return
+      markCursor(service, exchange)
+      setEntityTag(exchange, record.context.version).answer(200, document(record))
+    },
+  }
+}
+
+function patchRoute(service: ServiceContext): Route {
+  return {
+    method: 'PATCH',
+    path: '/api/intent-records/:id',
+    area: INTENT_AREA,
+    summary: 'Change what a record says: a new version. One that was accepted needs `intent.accept` too.',
+    description:
+      'Needs `If-Match` with the ETag that was read, or `*`. A change that is there already is answered 200 whatever the ' +
+      'version (RFC 9110 section 13.1.1), so that a post whose answer was lost may be sent again.',
+    access: { right: 'intent.write' },
+    body: { schema: intentRecordPatchBody },
+    headers: [IF_MATCH_HEADER],
+    answers: { 200: oneRecord },
+    problems: ['not_found', 'illegal_move', 'precondition_failed', 'precondition_required'],
+    handle: (exchange) => {
+      const record = visibleRecord(service, exchange)
+      if (record === undefined) return
+      const read = readIfMatch(exchange)
+      if (!read.ok) return
+      tellRecord(service, exchange, record, {
+        type: 'update',
+        patch: exchange.body,
+        ...(read.version === undefined ? {} : { if_version: read.version }),
+        may_rewrite: mayDo(exchange.principal, 'intent.accept'),
+      })
+    },
+  }
+}

@@ -1,0 +1,151 @@
+/**
+ * What does not hold together among the records of a project, and what a person should look at. Fed one record after
+ * another, so that a project of any size is checked without holding it in memory; links are looked up as they are met.
+ */
+import { recordIdOfSlug } from './derived-id.ts'
+import type { IntentCheckCode } from './documents/intent-check.ts'
+import { SLUG_PATTERN } from './documents/intent-record.ts'
+import type { HypothesisContext } from './hypothesis-context.ts'
+import type { IntentRecordContext, Relationship } from './intent-record-context.ts'
+import type { SnapshotOf } from './machine.ts'
+
+/** Findings listed of each level; all are counted. */
+const LISTED_MAX = 500
+/** Steps along a chain of supersessions: longer ones are no cycle that anybody made. */
+const CHAIN_MAX = 1_000
+
+type Record = SnapshotOf<IntentRecordContext>
+type Find = (id: string) => Record | undefined
+
+interface Finding {
+  readonly level: 'error' | 'warning'
+  readonly code: IntentCheckCode
+  readonly detail: string
+  readonly id?: string
+  readonly key?: string
+}
+
+const SLUG = new RegExp(SLUG_PATTERN)
+
+export class IntentCheck {
+  private readonly find: Find
+  private readonly project: string
+  private readonly listed: { readonly error: Finding[]; readonly warning: Finding[] } = { error: [], warning: [] }
+  private readonly counts = { error: 0, warning: 0 }
+  private records = 0
+  private hypotheses = 0
+
+  constructor(project: string, find: Find) {
+    this.project = project
+    this.find = find
+  }
+
+  charter(charter: object | undefined): void {
+    if (Object.keys(charter ?? {}).length > 0) return
+    this.add({ level: 'warning', code: 'no_charter', detail: 'The project has no charter: say what it is for.' })
+  }
+
+  record(record: Record): void {
+    this.records += 1
+    this.slug(record)
+    this.supersession(record)
+    for (const relationship of record.context.relationships) this.relationship(record, relationship)
+    this.undone(record)
+  }
+
+  hypothesis({ value, context }: SnapshotOf<HypothesisContext>): void {
+    this.hypotheses += 1
+    if (value !== 'accepted') return
+    const { id, intent_record_id } = context
+    if (this.find(intent_record_id!)?.context.hypothesis_id === id) return
+    const detail = `The hypothesis ${id} was accepted, and its record ${intent_record_id} is not there.`
+    this.add({ level: 'error', code: 'hypothesis_without_record', detail, id })
+  }
+
+  result() {
+    const { project, records, hypotheses, counts, listed } = this
+    const findings = [...listed.error, ...listed.warning]
+    return {
+      project,
+      records,
+      hypotheses,
+      errors: counts.error,
+      warnings: counts.warning,
+      findings,
+      more: findings.length < counts.error + counts.warning,
+    }
+  }
+
+  /** The id derives from the slug, so that a record under another id is a second one of its slug. */
+  private slug({ context }: Record): void {
+    const { id, slug, project_id } = context
+    if (!SLUG.test(slug)) this.about(context, 'error', 'malformed_slug', `The slug ${slug} is none.`)
+    else if (recordIdOfSlug(project_id, slug) !== id) {
+      this.about(context, 'error', 'duplicate_slug', `The slug ${slug} belongs to another record.`)
+    }
+  }
+
+  private supersession({ value, context }: Record): void {
+    const { id, superseded_by, supersedes } = context
+    const heir = superseded_by === undefined ? undefined : this.find(superseded_by)
+    if (superseded_by !== undefined && heir?.context.supersedes.includes(id) !== true) {
+      const detail = `It was superseded by ${superseded_by}, which does not say so.`
+      this.about(context, 'error', 'dangling_supersession', detail)
+    }
+    for (const one of supersedes) {
+      if (this.find(one)?.context.superseded_by === id) continue
+      this.about(context, 'error', 'dangling_supersession', `It supersedes ${one}, which does not say so.`)
+    }
+    if (value === 'superseded' && this.isInCycle(context)) {
+      this.about(context, 'error', 'supersession_cycle', 'Its replacements lead back to it: none of them guides runs.')
+    }
+  }
+
+  private isInCycle({ id, superseded_by }: IntentRecordContext): boolean {
+    let next = superseded_by
+    for (let steps = 0; next !== undefined && steps < CHAIN_MAX; steps++) {
+      if (next === id) return true
+      next = this.find(next)?.context.superseded_by
+    }
+    return false
+  }
+
+  private relationship({ context }: Record, { type, to }: Relationship): void {
+    if (this.find(to) !== undefined) return
+    this.about(context, 'error', 'dangling_relationship', `It ${type.replaceAll('_', ' ')} ${to}, which is not there.`)
+  }
+
+  private undone({ value, context }: Record): void {
+    if (value === 'hypothesized') {
+      this.about(context, 'warning', 'left_hypothesized', 'Nobody has accepted or contradicted it.')
+    }
+    if (value !== 'accepted' && value !== 'active') return
+    if (!context.content.evidence.some(({ required }) => required)) {
+      this.about(
+        context,
+        'warning',
+        'no_required_evidence',
+        'It guides runs, and nothing is required to show that it holds.',
+      )
+    }
+    const conflicts = Object.entries(context.drift.conflicts).filter(([, { guiding }]) => guiding)
+    for (const [id] of conflicts) {
+      this.about(context, 'warning', 'records_in_conflict', `It conflicts with ${id}, and both guide runs.`)
+    }
+  }
+
+  private about(
+    { id, project, slug }: IntentRecordContext,
+    level: Finding['level'],
+    code: IntentCheckCode,
+    detail: string,
+  ): void {
+    this.add({ level, code, detail, id, key: `${project}.intent.${slug}` })
+  }
+
+  private add(finding: Finding): void {
+    this.counts[finding.level] += 1
+    const { [finding.level]: listed } = this.listed
+    if (listed.length < LISTED_MAX) listed.push(finding)
+  }
+}

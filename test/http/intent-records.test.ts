@@ -1,0 +1,314 @@
+/** Intent records over HTTP: written, found, changed, moved, and what the log says of it. */
+import t from 'tap'
+import { events, Intent, intentOf } from './intent-harness.ts'
+import { startTestService } from './service-harness.ts'
+
+const LIST = '/projects/shop/intent-records'
+
+t.test('a record is written once under its slug, by either path, and read by its id and by its key', async (t) => {
+  const s = await startTestService(t)
+  await intentOf(s)
+  const headers = { 'idempotency-key': 'k' }
+  const body = { title: 'Sessions survive a restart', evidence: [{ description: 'the restart test passes' }] }
+  const made = await s.expect(201, 'POST', LIST, body, { headers })
+  t.match(made.body, { state: 'proposed', version: 1, slug: 'sessions-survive-a-restart', confidence: 1 })
+  t.equal(made.body.evidence[0].id, `${made.body.id}.e1`)
+  t.equal(made.headers.get('etag'), '"1"')
+  const again = await s.expect(200, 'POST', LIST, body, { headers })
+  t.equal(again.headers.get('idempotent-replay'), 'true')
+  t.equal(again.body.id, made.body.id)
+  const other = await s.expect(422, 'POST', LIST, { ...body, threat: 'x' }, { headers })
+  t.equal(other.body.code, 'idempotency_key_reused')
+  const taken = await s.expect(409, 'POST', `/api${LIST}`, body)
+  t.match(taken.body, { code: 'already_exists', detail: /shop\.intent\.sessions-survive-a-restart/ })
+  for (const id of [made.body.id, made.body.key]) {
+    const read = await s.expect(200, 'GET', `/api/intent-records/${id}`)
+    t.same(read.body, made.body)
+    t.equal(read.headers.get('etag'), '"1"')
+  }
+  const unnamed = await s.expect(422, 'POST', LIST, { title: '日本' })
+  t.equal(unnamed.body.errors[0].pointer, '/slug')
+  t.equal((await s.expect(201, 'POST', LIST, { title: '日本', slug: 'nihon' })).body.slug, 'nihon')
+  t.match((await s.expect(201, 'POST', LIST, { title: 'A guess', state: 'hypothesized' })).body.state, 'hypothesized')
+  const wrong = await s.expect(422, 'POST', LIST, { capability: '', state: 'active', evidence: [{}], mood: 'good' })
+  t.same(wrong.body.errors.map(({ pointer }: any) => pointer).sort(), [
+    '/capability',
+    '/evidence/0/description',
+    '/mood',
+    '/state',
+    '/title',
+  ])
+  for (const id of ['ir_nothing', 'shop.intent.nothing', 'shop.intent.NO', 'nowhere.intent.x', 'x']) {
+    t.equal((await s.expect(404, 'GET', `/api/intent-records/${id}`)).body.code, 'not_found', id)
+  }
+  await s.expect(200, 'PATCH', '/api/projects/shop', { archived: true })
+  t.equal((await s.expect(409, 'POST', LIST, { title: 'Late' })).body.code, 'project_archived')
+})
+
+t.test('two who write one slug at once: one wins, the other hears that it is there', async (t) => {
+  const s = await startTestService(t)
+  await intentOf(s)
+  const replies = await Promise.all(
+    Array.from({ length: 8 }, (_, n) => s.call('POST', LIST, { title: `Title ${n}`, slug: 'one' })),
+  )
+  t.same(replies.map(({ status }) => status).sort(), [201, 409, 409, 409, 409, 409, 409, 409])
+  const winner = replies.find(({ status }) => status === 201)!
+  t.equal((await s.expect(200, 'GET', '/api/intent-records/shop.intent.one')).body.title, winner.body.title)
+})
+
+t.test('a change needs the version that was read, and nobody overwrites what they have not seen', async (t) => {
+  const s = await startTestService(t)
+  const intent = await intentOf(s)
+  const { id } = await intent.record({ threat: 'memory' })
+  const path = `/api/intent-records/${id}`
+  const patch = (status: number, body: object, tag?: string) =>
+    s.expect(status, 'PATCH', path, body, tag === undefined ? {} : { headers: { 'if-match': tag } })
+  t.equal((await patch(428, { title: 'x' })).body.code, 'precondition_required')
+  t.equal((await patch(412, { title: 'x' }, '"2"')).body.code, 'precondition_failed')
+  t.equal((await patch(400, { title: 'x' }, '"2", "3"')).body.code, 'invalid_header')
+  const changed = await patch(200, { title: 'Other', threat: null }, '"1"')
+  t.match(changed.body, { version: 2, title: 'Other' })
+  t.notOk('threat' in changed.body)
+  t.equal(changed.headers.get('etag'), '"2"')
+  t.equal((await patch(200, { title: 'Other' }, '"1"')).body.version, 2, 'said again, it is there already')
+  t.equal((await patch(200, { title: 'Third' }, '*')).body.version, 3)
+  const race = await Promise.all(
+    ['a', 'b', 'c'].map((title) => s.call('PATCH', path, { title }, { headers: { 'if-match': '"3"' } })),
+  )
+  t.same(race.map(({ status }) => status).sort(), [200, 412, 412])
+  t.equal((await patch(422, { title: null }, '*')).body.errors[0].pointer, '/title')
+  t.equal((await patch(422, {}, '*')).body.code, 'invalid_body')
+  const unknown = { evidence: [{ id: `${id}.e9`, description: 'x' }] }
+  t.equal((await patch(422, unknown, '*')).body.code, 'invalid_body')
+})
+
+t.test('an illegal move changes nothing, and says what would be taken', async (t) => {
+  const s = await startTestService(t)
+  const intent = await intentOf(s)
+  const { id } = await intent.record({})
+  const before = (await s.expect(200, 'GET', `/api/intent-records/${id}`)).body
+  for (const move of ['activate', 'deprecate']) {
+    const refused = await s.expect(409, 'POST', `/api/intent-records/${id}/${move}`)
+    t.match(refused.body, { code: 'illegal_move', state: 'proposed' })
+    t.ok(refused.body.allowed.includes('accept'))
+    for (const internal of ['make', 'observe', 'take_place', 'peer_conflict', 'repair_drafted'])
+      t.notOk(refused.body.allowed.includes(internal), internal)
+  }
+  t.same((await s.expect(200, 'GET', `/api/intent-records/${id}`)).body, before)
+  const accepted = await intent.move(id, 'accept', { reason: 'agreed' })
+  t.match(accepted, { state: 'accepted', reason: 'agreed', state_by: { name: 'admin' } })
+  t.same(await intent.move(id, 'accept', { reason: 'twice' }), accepted, 'said twice is said once')
+  await intent.move(id, 'activate')
+  await intent.move(id, 'deprecate')
+  await intent.move(id, 'contradict')
+  for (const move of ['accept', 'activate', 'deprecate', 'supersede'])
+    t.equal((await s.expect(409, 'POST', `/api/intent-records/${id}/${move}`)).body.state, 'contradicted', move)
+})
+
+t.test('what was accepted is rewritten only by who may accept', async (t) => {
+  const s = await startTestService(t)
+  const intent = await intentOf(s)
+  const author = { token: await s.token('author', { roles: ['author'] }), headers: { 'if-match': '*' } }
+  const approver = { token: await s.token('approver', { roles: ['approver'] }) }
+  const { id } = await intent.record({})
+  const path = `/api/intent-records/${id}`
+  await s.expect(200, 'PATCH', path, { title: 'By the author' }, author)
+  t.equal((await s.expect(403, 'POST', `${path}/accept`, {}, author)).body.code, 'forbidden')
+  await s.expect(200, 'POST', `${path}/accept`, {}, approver)
+  const refused = await s.expect(403, 'PATCH', path, { title: 'Again' }, author)
+  t.match(refused.body, { code: 'forbidden', detail: /intent\.accept/ })
+  t.equal(
+    (await s.expect(403, 'PATCH', path, { title: 'Again' }, approver)).body.code,
+    'forbidden',
+    'to write is another right',
+  )
+  const both = {
+    token: await s.token('both', { rights: ['view', 'intent.write', 'intent.accept'] }),
+    headers: author.headers,
+  }
+  t.equal((await s.expect(200, 'PATCH', path, { title: 'Again' }, both)).body.version, 3)
+})
+
+t.test('superseding: the old one is decided, the new one names it, whoever races', async (t) => {
+  const s = await startTestService(t)
+  const intent = await intentOf(s)
+  const [old, heir, rival] = await Promise.all(
+    ['old', 'heir', 'rival'].map((slug) => intent.record({ slug }, 'accepted')),
+  )
+  const supersede = (named: string | undefined) =>
+    s.call(
+      'POST',
+      `/api/intent-records/${old.id}/supersede`,
+      named === undefined ? {} : { replacement: named, reason: 'said better' },
+    )
+  const read = async (id: string) => (await s.expect(200, 'GET', `/api/intent-records/${id}`)).body
+  t.match(await supersede('nothing'), {
+    status: 422,
+    body: { code: 'unknown_record', errors: [{ pointer: '/replacement' }] },
+  })
+  t.match(await supersede('old'), { status: 422, body: { code: 'invalid_body' } })
+  const race = await Promise.all([supersede('heir'), supersede('shop.intent.rival'), supersede(heir.id)])
+  const winner = (await read(old.id)).superseded_by
+  t.equal(race.filter(({ status }) => status === 200).length, winner === heir.id ? 2 : 1)
+  t.ok([heir.id, rival.id].includes(winner))
+  const [won, lost] = winner === heir.id ? [heir, rival] : [rival, heir]
+  t.same((await read(won.id)).supersedes, [old.id])
+  t.same((await read(lost.id)).supersedes, [])
+  t.equal((await read(old.id)).state, 'superseded')
+  t.match(await s.call('POST', `/api/intent-records/${won.id}/supersede`, { replacement: old.id }), {
+    status: 409,
+    body: { code: 'illegal_move' },
+  })
+  await s.project('other')
+  const foreign = await new Intent(s, 'other').record({ slug: 'old' })
+  t.match(await s.call('POST', `/api/intent-records/${won.id}/supersede`, { replacement: foreign.id }), {
+    status: 422,
+    body: { code: 'unknown_record' },
+  })
+})
+
+t.test('records are related, and related no more', async (t) => {
+  const s = await startTestService(t)
+  const intent = await intentOf(s)
+  const [a, b] = [await intent.record({ slug: 'a' }), await intent.record({ slug: 'b' })]
+  const path = `/api/intent-records/${a.id}/relationships`
+  const related = await s.expect(200, 'POST', path, { type: 'refines', to: 'b', notes: 'in part' })
+  t.match(related.body.relationships, [{ id: `${a.id}.r1`, type: 'refines', to: b.id, notes: 'in part' }])
+  t.same((await s.expect(200, 'POST', path, { type: 'refines', to: b.key, notes: 'in part' })).body, related.body)
+  t.equal((await s.expect(422, 'POST', path, { type: 'supersedes', to: 'b' })).body.errors[0].pointer, '/type')
+  t.equal((await s.expect(422, 'POST', path, { type: 'refines', to: 'c' })).body.code, 'unknown_record')
+  t.equal((await s.expect(422, 'POST', path, { type: 'refines', to: 'a' })).body.code, 'invalid_body')
+  t.equal((await s.expect(404, 'DELETE', `${path}/${b.id}.r1`)).body.code, 'not_found')
+  t.same((await s.expect(200, 'DELETE', `${path}/${a.id}.r1`)).body.relationships, [])
+})
+
+t.test('lists are filtered by state, words and place, in pages that follow each other', async (t) => {
+  const s = await startTestService(t)
+  const intent = await intentOf(s)
+  const record = (slug: string, more: object, state?: 'accepted') => intent.record({ slug, ...more }, state)
+  await record('all', { scope: { paths: ['.'] } })
+  await record('auth', { capability: 'Signed IN for weeks', scope: { paths: ['src/auth/', 'src'] } }, 'accepted')
+  await record('login', { threat: 'passwords in logs', scope: { paths: ['src/auth/login.ts'] } }, 'accepted')
+  await record('shop', { strategy: 'Signed receipts', scope: { paths: ['src/shop'] } })
+  await record('nowhere', { scope: { module: 'x' } })
+  const slugs = async (query: string) =>
+    (await s.expect(200, 'GET', `${LIST}?${query}`)).body.items.map(({ slug }: any) => slug)
+  t.same(await slugs(''), ['nowhere', 'shop', 'login', 'auth', 'all'])
+  t.same(await slugs('state=accepted'), ['login', 'auth'])
+  t.same(await slugs('capability=signed%20in'), ['auth'])
+  t.same(await slugs('threat=LOGS&state=accepted'), ['login'])
+  t.same(await slugs('strategy=signed'), ['shop'])
+  t.same(await slugs('path=src/auth/login.ts'), ['login', 'auth', 'all'], 'the nearest first, each once')
+  t.same(await slugs('path=./src//auth/'), ['auth', 'all'])
+  t.same(await slugs('path=src/authors'), ['auth', 'all'], 'a folder is no beginning of a name: by src only')
+  t.same(await slugs('path=src/auth/login.ts&state=accepted&capability=signed'), ['auth'])
+  t.same(await slugs('path=.'), ['all'])
+  t.same(await slugs('path=docs'), ['all'])
+  for (const query of ['', 'path=src/auth/login.ts', 'state=accepted']) {
+    const all = await slugs(query)
+    const paged: string[] = []
+    for (let cursor = ''; ; ) {
+      const { body } = await s.expect(200, 'GET', `${LIST}?${query}&limit=1${cursor}`)
+      paged.push(...body.items.map(({ slug }: any) => slug))
+      if (body.next_cursor === undefined) break
+      cursor = `&cursor=${body.next_cursor}`
+    }
+    t.same(paged, all, query)
+  }
+  for (const query of ['state=done', 'mood=good', 'path=', 'limit=0'])
+    t.equal((await s.expect(400, 'GET', `${LIST}?${query}`)).body.code, 'invalid_query', query)
+})
+
+t.test('the log tells each step, and what every version said', async (t) => {
+  const s = await startTestService(t)
+  const intent = await intentOf(s)
+  const { id } = await intent.record({ slug: 'one', capability: 'first' })
+  await intent.record({ slug: 'two' })
+  await s.expect(
+    200,
+    'PATCH',
+    `/api/intent-records/${id}`,
+    { capability: 'second', strategy: 's' },
+    { headers: { 'if-match': '"1"' } },
+  )
+  await intent.move(id, 'accept', { reason: 'agreed' })
+  await intent.move(id, 'activate')
+  await s.expect(200, 'POST', `/api/intent-records/${id}/relationships`, { type: 'supports', to: 'two' })
+  await s.expect(200, 'DELETE', `/api/intent-records/${id}/relationships/${id}.r1`)
+  await intent.move(id, 'supersede', { replacement: 'two', reason: 'better' })
+  await intent.move('shop.intent.two', 'contradict')
+  const two = (await s.expect(200, 'GET', '/api/intent-records/shop.intent.two')).body.id
+  const identity = (state: string, version: number) => ({
+    intent_record_id: id,
+    key: 'shop.intent.one',
+    state,
+    version,
+  })
+  const other = (state: string) => ({ intent_record_id: two, key: 'shop.intent.two', state, version: 1 })
+  const content = (capability?: string) => ({
+    title: 'Sessions survive',
+    confidence: 1,
+    evidence: [],
+    ...(capability === undefined ? {} : { capability }),
+  })
+  const told = (await events(s, 'intent_record_')).map(({ event_type, payload, by, project }: any) => {
+    t.equal(project, 'shop')
+    t.equal(
+      by.name,
+      event_type === 'intent_record_related' && payload.relationship === 'supersedes' ? 'admin' : 'admin',
+    )
+    return [event_type.slice('intent_record_'.length), payload]
+  })
+  t.same(told, [
+    ['created', { ...identity('proposed', 1), slug: 'one', title: 'Sessions survive', values: content('first') }],
+    ['created', { ...other('proposed'), slug: 'two', title: 'Sessions survive', values: content() }],
+    [
+      'updated',
+      {
+        ...identity('proposed', 2),
+        changed: ['capability', 'strategy'],
+        values: { capability: 'second', strategy: 's' },
+      },
+    ],
+    ['accepted', { ...identity('accepted', 2), reason: 'agreed' }],
+    [
+      'drift_changed',
+      {
+        ...identity('accepted', 2),
+        drift_status: 'unobserved',
+        severity: 'low',
+        since: told[4]![1].since,
+        cause: 'state',
+      },
+    ],
+    ['activated', identity('active', 2)],
+    ['related', { ...identity('active', 2), relationship: 'supports', to: two }],
+    ['unrelated', { ...identity('active', 2), relationship: 'supports', to: two }],
+    ['superseded', { ...identity('superseded', 2), superseded_by: two, reason: 'better' }],
+    ['related', { ...other('proposed'), relationship: 'supersedes', to: id }],
+    ['contradicted', other('contradicted')],
+  ])
+})
+
+t.test('the check finds what was left undone, and nothing else in a sound project', async (t) => {
+  const s = await startTestService(t)
+  const intent = await intentOf(s)
+  const check = async () => (await s.expect(200, 'GET', '/api/projects/shop/intent-check')).body
+  t.match(await check(), { records: 0, errors: 0, warnings: 1, findings: [{ code: 'no_charter' }], more: false })
+  await s.expect(200, 'PUT', '/api/projects/shop/charter', { mission: 'Sell things.' })
+  t.match(await check(), { warnings: 0, findings: [] })
+  await intent.record({ slug: 'a', state: 'hypothesized' })
+  await intent.record({ slug: 'b' }, 'accepted')
+  await intent.record({ slug: 'c', evidence: [{ description: 'x' }] }, 'active')
+  await s.expect(200, 'POST', '/api/intent-records/shop.intent.b/relationships', { type: 'conflicts_with', to: 'c' })
+  await intent.record({ slug: 'd', state: 'hypothesized' })
+  await intent.move('shop.intent.d', 'supersede', { replacement: 'a' })
+  const { body } = await s.expect(200, 'GET', '/api/projects/shop/intent-check')
+  t.match(body, { records: 4, errors: 0, warnings: 4 })
+  t.same(body.findings.map(({ code, key }: any) => `${key.slice('shop.intent.'.length)} ${code}`).sort(), [
+    'a left_hypothesized',
+    'b no_required_evidence',
+    'b records_in_conflict',
+    'c records_in_conflict',
+  ])
+})
