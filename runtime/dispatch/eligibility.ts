@@ -5,13 +5,16 @@
  */
 import type { Throttle } from '../../machines/machine.ts'
 import type { IndexHeap } from './index-heap.ts'
+import type { TurnLinks } from './turns.ts'
 
 /** A project's place in the round robin: the lowest turn goes first. */
-export interface ProjectTurn {
+export interface ProjectTurn extends TurnLinks {
   readonly key: string
   turn: number
   /** Its requests that could be offered now, as far as the requests themselves are concerned. */
   ready: number
+  /** Its demands that have such requests. */
+  readonly waiting: Set<Demand>
 }
 
 /** Run requests between which no runner can tell a difference. */
@@ -75,6 +78,12 @@ export function carriesLabels(supply: Supply, demand: Asking): boolean {
   if (demand.pin !== undefined) return true
   for (const label of demand.labels) if (!supply.labels.has(label)) return false
   return true
+}
+
+/** Whether these runners may take these requests, with the runner of that id among them. */
+export function mayTake(supply: Supply, runnerId: string, demand: Demand): boolean {
+  if (demand.pin !== undefined && demand.pin !== runnerId) return false
+  return carriesLabels(supply, demand) && isAllowed(supply, demand)
 }
 
 /** Remembers the pair if these runners may take these requests. */

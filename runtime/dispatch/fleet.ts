@@ -19,6 +19,9 @@ export class Fleet {
   private readonly supplies = new Map<string, Supply>()
   private readonly positions: Positions = { of: new Int32Array(16).fill(-1) }
   private readonly polledLater = (a: number, b: number) => this.bySlot[a]!.pollOrder > this.bySlot[b]!.pollOrder
+  private readonly anywherePositions: Positions = { of: new Int32Array(16).fill(-1) }
+  /** Slots of all runners that could take an offer now, whatever their supply, the one that polled last on top. */
+  private readonly anywhere = new IndexHeap(this.anywherePositions, this.polledLater)
   private polls = 0
 
   /** `demands`: every demand there is, to pair a new supply with. */
@@ -38,9 +41,11 @@ export class Fleet {
     if (known !== undefined) return known
     const slot = this.bySlot.length
     if (slot === this.positions.of.length) {
-      const wider = new Int32Array(slot * 2).fill(-1)
-      wider.set(this.positions.of)
-      this.positions.of = wider
+      for (const positions of [this.positions, this.anywherePositions]) {
+        const wider = new Int32Array(slot * 2).fill(-1)
+        wider.set(positions.of)
+        positions.of = wider
+      }
     }
     const runner = new Runner(id, slot, this.checkPresence)
     this.bySlot.push(runner)
@@ -85,18 +90,29 @@ export class Fleet {
   /** Brings the runner's place among those that can take an offer up to date. */
   refresh(runner: Runner): void {
     if (runner.polls.length === 0 || !runner.hasRoom) this.withdraw(runner)
-    else if (this.positions.of[runner.slot]! < 0) runner.supply!.available.push(runner.slot)
+    else if (this.positions.of[runner.slot]! < 0) {
+      runner.supply!.available.push(runner.slot)
+      this.anywhere.push(runner.slot)
+    }
   }
 
   /** The runner has polled: of all, it is now the one that polled last. */
   notePoll(runner: Runner): void {
     runner.pollOrder = ++this.polls
-    if (this.positions.of[runner.slot]! >= 0) runner.supply!.available.moved(runner.slot)
+    if (this.positions.of[runner.slot]! < 0) return
+    runner.supply!.available.moved(runner.slot)
+    this.anywhere.moved(runner.slot)
   }
 
   /** Of the supply's runners that can take an offer, the one that polled last. */
   newestOf(supply: Supply): Runner | undefined {
     return this.bySlot[supply.available.first]
+  }
+
+  /** Of all that can take an offer, the one admitted that polled last; unknown when so many looks do not tell. */
+  newestAnywhere(looksMax: number, admits: (runner: Runner) => boolean): Runner | undefined | 'unknown' {
+    const slot = this.anywhere.firstWhere(looksMax, (candidate) => admits(this.bySlot[candidate]!))
+    return slot === undefined ? 'unknown' : this.bySlot[slot]
   }
 
   /** The same among those that the predicate admits: a walk over all of them. */
@@ -171,7 +187,9 @@ export class Fleet {
   }
 
   private withdraw(runner: Runner): void {
-    if (this.positions.of[runner.slot]! >= 0) runner.supply!.available.remove(runner.slot)
+    if (this.positions.of[runner.slot]! < 0) return
+    runner.supply!.available.remove(runner.slot)
+    this.anywhere.remove(runner.slot)
   }
 
   private changeSupply(runner: Runner, context: RunnerContext | undefined): void {

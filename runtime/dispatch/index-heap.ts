@@ -38,6 +38,28 @@ export class IndexHeap {
     return place >= 0 && place < this.count && this.items[place] === item
   }
 
+  /**
+   * The first item in order that is admitted; -1 when none is. Looks at no more than `looksMax` items: undefined when
+   * that was not enough to know.
+   */
+  firstWhere(looksMax: number, admits: (item: number) => boolean): number | undefined {
+    if (this.count === 0) return -1
+    // Places whose parents have been looked at: the next in order is one of them.
+    const open = [0]
+    for (let looks = 0; looks < looksMax; looks++) {
+      let next = 0
+      for (let i = 1; i < open.length; i++) if (this.before(this.items[open[i]!]!, this.items[open[next]!]!)) next = i
+      const place = open[next]!
+      const item = this.items[place]!
+      if (admits(item)) return item
+      const last = open.pop()!
+      if (next < open.length) open[next] = last
+      for (let child = 2 * place + 1; child <= 2 * place + 2 && child < this.count; child++) open.push(child)
+      if (open.length === 0) return -1
+    }
+    return undefined
+  }
+
   push(item: number): void {
     if (this.count === this.items.length) this.resize(this.count * 2)
     this.count++

@@ -1,10 +1,11 @@
 /**
- * Which request goes to which runner. Two questions, each answered by a walk over demands or supplies, never over
- * requests: what should this runner take, and which runner should take this. Both keep the same order: projects
- * in turn, then priority, age and id; of the runners, the one that polled last.
+ * Which request goes to which runner. Two questions, never answered by a walk over requests: what should this runner
+ * take, and which runner should take this. Both keep the same order: projects in turn, then priority, age and id; of
+ * the runners, the one that polled last. Each first looks along that order, where most find what they may have at
+ * once, and after as many looks walks over all that the runner may take, or all that may take the request.
  */
 import type { Asking, Demand, Supply } from './eligibility.ts'
-import { carriesLabels, isAllowed } from './eligibility.ts'
+import { carriesLabels, isAllowed, mayTake } from './eligibility.ts'
 import type { Fleet } from './fleet.ts'
 import type { Holdings } from './holdings.ts'
 import type { Queue } from './queue.ts'
@@ -15,6 +16,9 @@ export type Capable = (
   runnerId: string,
   asked: { readonly project: string; readonly entryEvent: string; readonly throttle: 'full' | 'dry_run' },
 ) => boolean
+
+/** Looks along the runners in their order: each looks at all whose turn comes next, so that many would be dear. */
+const looksAlongRunnersMax = 32
 
 export class Matching {
   private readonly queue: Queue
@@ -62,6 +66,22 @@ export class Matching {
 
   /** The demand whose first request the runner should take now; undefined when there is none for it. */
   workFor(runner: Runner): Demand | undefined {
+    const supply = runner.supply!
+    const looksMax = supply.demands.length + this.queue.demandCountPinnedTo(runner.id)
+    let looks = 0
+    for (let project = this.queue.firstInTurn; project !== undefined; project = project.after) {
+      let best: Demand | undefined
+      for (const demand of project.waiting) {
+        if (++looks > looksMax) return this.bestOf(runner)
+        if (mayTake(supply, runner.id, demand) && this.isBetter(demand, best, runner)) best = demand
+      }
+      if (best !== undefined) return best
+    }
+    return undefined
+  }
+
+  /** The same by a walk over all demands that the runner may take. */
+  private bestOf(runner: Runner): Demand | undefined {
     let best: Demand | undefined
     for (const demand of runner.supply!.demands) {
       if (demand.ready.size > 0 && this.isBetter(demand, best, runner)) best = demand
@@ -77,6 +97,17 @@ export class Matching {
   runnerFor(demand: Demand): Runner | undefined {
     if (demand.ready.size === 0 || this.isBlocked(demand)) return undefined
     if (demand.pin !== undefined) return this.pinned(demand.pin, demand)
+    const looksMax = Math.min(demand.supplies.length, looksAlongRunnersMax)
+    const found = this.fleet.newestAnywhere(looksMax, (runner) => this.mayHave(runner, demand))
+    return found === 'unknown' ? this.newestOfAll(demand) : found
+  }
+
+  private mayHave(runner: Runner, demand: Demand): boolean {
+    return mayTake(runner.supply!, runner.id, demand) && this.isCapable(runner, demand)
+  }
+
+  /** The same by a walk over all supplies that may take the demand. */
+  private newestOfAll(demand: Demand): Runner | undefined {
     let newest: Runner | undefined
     for (const supply of demand.supplies) {
       if (supply.available.size === 0) continue

@@ -8,6 +8,7 @@ import { type Demand, type ProjectTurn, pair, type Supply, unpairDemand } from '
 import { IdTable } from './id-table.ts'
 import { IndexHeap, type Positions } from './index-heap.ts'
 import { exclusiveRepository } from './snapshots.ts'
+import { Turns } from './turns.ts'
 
 /** What keeps a queued request from being offered, or that nothing does. */
 const FREE = 0
@@ -49,7 +50,7 @@ export class Queue {
   private readonly repositories = new Map<string, Set<Demand>>()
   private readonly pins = new Map<string, Set<Demand>>()
   private readonly order = (a: number, b: number) => this.before(a, b)
-  private lastTurn = 0
+  private readonly turns = new Turns<ProjectTurn>()
 
   /** `suppliesOf`: every supply there is, to pair a new demand with. */
   constructor(nature: Nature, suppliesOf: () => Iterable<Supply>) {
@@ -65,12 +66,21 @@ export class Queue {
     return this.demands.values()
   }
 
+  /** Of the projects that have something to offer, the one whose turn it is. */
+  get firstInTurn(): ProjectTurn | undefined {
+    return this.turns.first
+  }
+
   demandsOfRepository(repository: string): Iterable<Demand> {
     return this.repositories.get(repository) ?? NONE
   }
 
   demandsPinnedTo(runnerId: string): Iterable<Demand> {
     return this.pins.size === 0 ? NONE : (this.pins.get(runnerId) ?? NONE)
+  }
+
+  demandCountPinnedTo(runnerId: string): number {
+    return this.pins.size === 0 ? 0 : (this.pins.get(runnerId)?.size ?? 0)
   }
 
   /**
@@ -106,7 +116,7 @@ export class Queue {
   take(demand: Demand): string {
     const slot = demand.ready.first
     this.become(slot, OFFERING)
-    demand.project.turn = ++this.lastTurn
+    this.turns.served(demand.project)
     return this.ids.idOf(slot)
   }
 
@@ -171,17 +181,20 @@ export class Queue {
   private become(slot: number, state: number): void {
     const before = this.state[slot]!
     if (before === state) return
-    const { ready, project } = this.demandOfSlot(slot)
+    const demand = this.demandOfSlot(slot)
+    const { ready, project } = demand
     if (before === READY) {
       ready.remove(slot)
-      project.ready--
+      if (ready.size === 0) project.waiting.delete(demand)
+      if (--project.ready === 0) this.turns.leave(project)
     }
     this.state[slot] = state
     if (state !== READY) return
     // A project that had nothing to offer joins the round at its end: idleness earns no credit, and a project
     // that asks for one thing at a time waits one round, as one with a thousand does.
-    if (project.ready === 0) project.turn = ++this.lastTurn
+    if (project.ready === 0) this.turns.toEnd(project)
     project.ready++
+    if (ready.size === 0) project.waiting.add(demand)
     ready.push(slot)
   }
 
@@ -252,14 +265,15 @@ export class Queue {
     this.idleDemands++
     if (repository !== undefined) addTo(this.repositories, repository, demand)
     if (runner_id !== undefined) addTo(this.pins, runner_id, demand)
-    for (const supply of this.suppliesOf()) pair(supply, demand)
+    else for (const supply of this.suppliesOf()) pair(supply, demand)
     return demand
   }
 
   private projectTurn(key: string): ProjectTurn {
     let project = this.projects.get(key)
     if (project === undefined) {
-      project = { turn: { key, turn: 0, ready: 0 }, demands: 0 }
+      const links = { turn: 0, before: undefined, after: undefined, isListed: false }
+      project = { turn: { key, ready: 0, waiting: new Set(), ...links }, demands: 0 }
       this.projects.set(key, project)
     }
     project.demands++
