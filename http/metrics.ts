@@ -2,9 +2,12 @@
  * What `/metrics` prints, in the format of Prometheus. Nothing is measured on the way of a request beyond one
  * counter an answer: the rest is read from the parts when somebody asks.
  */
-import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client'
+import { existsSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
 import { RUN_REQUEST_STATES } from '../machines/documents/run-request.ts'
 import type { DispatchCounts } from '../runtime/dispatch/api.ts'
+import { DATA_FILE, environmentPaths } from '../storage/home-paths.ts'
 import type { BodyReader } from './body.ts'
 import type { RouteEntry } from './exchange.ts'
 import type { ServiceContext } from './route.ts'
@@ -74,14 +77,35 @@ export function measureService(metrics: Metrics, service: ServiceContext): void 
     },
   })
   measureCommits(metrics, service)
+  measureLoad(metrics, service)
+  measureStore(metrics, service)
   measureDispatch(metrics, service)
 }
+
+/** Upper bounds of the buckets: to the most steps that a commit holds. */
+const BATCH_STEPS = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512]
+/** From a disk with a cache that lasts to one that is failing. */
+const FLUSH_SECONDS = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.1, 0.5, 1, 5]
 
 /** What the commits hold: each turn's work is one, so that steps over commits is how much shares a flush. */
 function measureCommits({ registry }: Metrics, { runtime }: ServiceContext): void {
   const totals = { commits: 0, steps: 0, events: 0, lost: 0 }
+  const sizes = new Histogram({
+    name: 'intendant_commit_batch_size',
+    help: 'Steps of actors that shared one flushed commit.',
+    buckets: BATCH_STEPS,
+    registers: [registry],
+  })
+  const flushes = new Histogram({
+    name: 'intendant_fsync_seconds',
+    help: 'How long the write of a commit took, until it was on disk.',
+    buckets: FLUSH_SECONDS,
+    registers: [registry],
+  })
+  runtime.journal.onFlush?.((ms) => flushes.observe(ms / 1_000))
   runtime.onCommit((steps, events) => {
     totals.commits += 1
+    sizes.observe(steps.length)
     totals.steps += steps.length
     totals.events += events.length
     for (const { ref, before, after } of steps) {
@@ -92,6 +116,38 @@ function measureCommits({ registry }: Metrics, { runtime }: ServiceContext): voi
   counter(registry, 'intendant_commit_steps_total', 'Steps of actors in them.', () => totals.steps)
   counter(registry, 'intendant_commit_events_total', 'Events in them.', () => totals.events)
   counter(registry, 'intendant_run_requests_lost_total', 'Started run requests given up as lost.', () => totals.lost)
+}
+
+/** What waits: for an actor, for its answer, for the view, for a runner's word. */
+function measureLoad({ registry }: Metrics, { runtime }: ServiceContext): void {
+  const { load, journal } = runtime
+  gauge(registry, 'intendant_messages_in_flight', 'Messages taken and not yet answered.', () => load.messagesInFlight)
+  gauge(registry, 'intendant_mailbox_depth', 'Most messages that waited for one actor since the last scrape.', () =>
+    load.takeDeepest(),
+  )
+  gauge(registry, 'intendant_view_backlog_batches', 'Commits that lists do not show yet.', () => journal.backlogBatches)
+  counter(registry, 'intendant_lease_expired_total', 'Leases that ended without a word of their runner.', () =>
+    runtime.deadlinesFired('lease'),
+  )
+  counter(registry, 'intendant_offer_expired_total', 'Offers that nobody accepted in time.', () =>
+    runtime.deadlinesFired('offer'),
+  )
+}
+
+/** The files, which grow and are reused, and never shrink. Nothing for a journal in memory. */
+function measureStore({ registry }: Metrics, { runtime }: ServiceContext): void {
+  const files = Object.entries(environmentPaths(runtime.settings.home)).map(
+    ([part, path]) => [part, join(path, DATA_FILE)] as const,
+  )
+  new Gauge({
+    name: 'intendant_store_bytes',
+    help: 'Size of the files, by part.',
+    labelNames: ['part'],
+    registers: [registry],
+    collect() {
+      for (const [part, file] of files) if (existsSync(file)) this.set({ part }, statSync(file).size)
+    },
+  })
 }
 
 /** Polls, offers, runners, and the backlog of each project. */
@@ -141,7 +197,7 @@ function measureDispatch({ registry }: Metrics, { dispatcher }: ServiceContext):
   )
   const labelNames = ['project'] as const
   new Gauge({
-    name: 'intendant_backlog',
+    name: 'intendant_backlog_count',
     help: 'Queued run requests, by project.',
     labelNames,
     registers: [registry],
@@ -151,7 +207,7 @@ function measureDispatch({ registry }: Metrics, { dispatcher }: ServiceContext):
     },
   })
   new Gauge({
-    name: 'intendant_backlog_oldest_seconds',
+    name: 'intendant_backlog_oldest_age_seconds',
     help: 'Age of the oldest queued run request, by project.',
     labelNames,
     registers: [registry],

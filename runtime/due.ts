@@ -29,6 +29,8 @@ export interface DueParts {
 }
 
 export class Due {
+  /** Deadlines that fell due since the start, by name. */
+  readonly fired = new Map<string, number>()
   private readonly parts: DueParts
   private readonly deadlines = new Deadlines()
   private readonly timers: Timers
@@ -110,6 +112,7 @@ export class Due {
     )
     this.deadlines.takeDue(nature.monotonicMs(), this.refusedAtMs, timersPerTurnMax, (ref, deadline) => {
       const body = this.amendments.reduce((message, amend) => amend(ref, message), deadline.message as MessageBody)
+      this.fired.set(deadline.name, (this.fired.get(deadline.name) ?? 0) + 1)
       deliver(ref, { body, source: { from: 'deadline' } })
     })
   }

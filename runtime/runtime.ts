@@ -18,14 +18,8 @@ import type { Answer, CommitListener, ListRequest, ListResult, Nature, Refused, 
 import { Batch, type BatchedStep } from './batch.ts'
 import { Clock } from './clock.ts'
 import { type Amend, Due, refusedRetryMs } from './due.ts'
-import {
-  eventsPerBatchMax,
-  mailboxDepthMax,
-  messagesInFlightMax,
-  residentActorsMax,
-  stepsPerActorPerBatchMax,
-  stepsPerBatchMax,
-} from './limits.ts'
+import { eventsPerBatchMax, residentActorsMax, stepsPerActorPerBatchMax, stepsPerBatchMax } from './limits.ts'
+import { Load } from './load.ts'
 import type { Logger } from './log.ts'
 import { Reader } from './reader.ts'
 import { type Retention, retentionOf } from './retention.ts'
@@ -61,7 +55,7 @@ class ActorRuntime implements Runtime {
   /** Answers that need no step, given in the next turn so that a reply never comes before `ask` returned. */
   private refusals: { reply: Reply; answer: Answer }[] = []
   private turnPending = false
-  private inFlight = 0
+  readonly load = new Load()
   private readonly reader: Reader
   private readonly retention: Retention | undefined
   private state: 'open' | 'closing' | 'closed' | 'failed' = 'open'
@@ -103,12 +97,12 @@ class ActorRuntime implements Runtime {
       return
     }
     const actor = this.actors.get(ref)
-    if (actor.mailCount >= mailboxDepthMax || this.inFlight >= messagesInFlightMax) {
+    if (!this.load.admits(actor)) {
       this.refuse(reply, unavailable('overloaded', 'Too much work is waiting; nothing of this was taken.'))
       return
     }
-    this.inFlight++
     this.post(actor, { body, source: { from: 'outside', reply } })
+    this.load.taken(actor)
   }
 
   askAsync(ref: ActorRef, body: MessageBody): Promise<Answer> {
@@ -133,6 +127,10 @@ class ActorRuntime implements Runtime {
 
   deadlineMs(ref: ActorRef, name: string): number | undefined {
     return this.due.deadlineMs(actorKey(ref.kind, ref.id), name)
+  }
+
+  deadlinesFired(name: string): number {
+    return this.due.fired.get(name) ?? 0
   }
 
   onCommit(listener: CommitListener): void {
@@ -299,7 +297,7 @@ class ActorRuntime implements Runtime {
     const refusal = { code: 'internal_error', detail: 'What was asked cannot be stored; nothing changed.' }
     for (const { mail } of batch.settled) {
       if (mail.source.from !== 'outside') continue
-      this.inFlight--
+      this.load.answered()
       this.answers.give(mail.source.reply, { ok: false, refusal })
     }
   }
@@ -342,7 +340,7 @@ class ActorRuntime implements Runtime {
         this.noteUnanswered(mail, answer)
         continue
       }
-      this.inFlight--
+      this.load.answered()
       this.answers.give(mail.source.reply, answer.ok ? { ...answer, sequence: baseSequence + answer.sequence } : answer)
     }
   }
@@ -381,7 +379,7 @@ class ActorRuntime implements Runtime {
       for (let mail = actor.take(); mail !== undefined; mail = actor.take()) {
         if (mail.source.from !== 'outside') kept.push(mail)
         else {
-          this.inFlight--
+          this.load.answered()
           this.answers.give(mail.source.reply, refused)
         }
       }

@@ -52,6 +52,8 @@ export class EventLog {
   oldestSequence: number
   /** While a backup runs the redo rows stay, so that its copy of the log reaches back to its copy of the view. */
   redoKept = false
+  /** Told how long each append took until it was on disk, milliseconds. */
+  onFlush: ((ms: number) => void) | undefined = undefined
   readonly #tables: LogTables
   #last: string
   #redoTrimmed = 0
@@ -87,6 +89,7 @@ export class EventLog {
     const redoText = encodeBatch(batch)
     const last = `${batch.batch} ${lastSequence}`
     let chars = redoText.length
+    const begunMs = this.onFlush === undefined ? 0 : performance.now()
     this.#tables.env.transactionSync(() => {
       this.#assertSoleWriter()
       const { events, redo, head } = this.#tables
@@ -105,6 +108,7 @@ export class EventLog {
       head.put(HEAD_LAST, last)
       this.#trimRedo(REDO_TRIMMED_MAX)
     })
+    this.onFlush?.(performance.now() - begunMs)
     this.#last = last
     this.lastBatch = batch.batch
     this.lastSequence = lastSequence

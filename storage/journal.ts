@@ -193,6 +193,10 @@ export interface Journal {
    */
   removeEntities(entities: readonly RemovedEntity[]): Promise<number>
 
+  /** Durable batches that lists do not show yet. */
+  readonly backlogBatches: number
+  /** Tells how long the write of each batch took until it was on disk, milliseconds; of journals that write. One observer. */
+  onFlush?(observe: (ms: number) => void): void
   /** Why the journal takes no writes now (`disk_reserve`, `view_backlog`, `read_only`), or undefined. Cheap: asked before each message. */
   refuses(): string | undefined
   close(): Promise<void>

@@ -254,6 +254,14 @@ export class LmdbJournal implements Journal {
     })
   }
 
+  get backlogBatches(): number {
+    return this.#log.lastBatch - this.applied.batch
+  }
+
+  onFlush(observe: (ms: number) => void): void {
+    this.#log.onFlush = observe
+  }
+
   /** Looks at the free space now rather than at the next interval. */
   checkDisk(): Promise<void> {
     return this.#disk.check()

@@ -27,6 +27,15 @@ export function watchRoutes(service: ServiceContext): readonly Route[] {
     },
   })
 
+  new Gauge({
+    name: 'intendant_watch_lag_events',
+    help: 'Events that the stream which is furthest behind has still to pass.',
+    registers: [service.metrics.registry],
+    collect() {
+      this.set(stream.lagEvents())
+    },
+  })
+
   const ask = (exchange: Exchange): WatchRequest => {
     if (stream.isClosed) {
       return { ok: false, fault: { code: 'stopping', detail: 'The service is stopping.' } }

@@ -149,6 +149,15 @@ export class EventStream {
     return counts
   }
 
+  /** How many events the watcher that is furthest behind has still to see, or to be told that they do not match. */
+  lagEvents(): number {
+    let last = Number.POSITIVE_INFINITY
+    for (const { state, cursor } of this.#subscribers) {
+      if (state !== 'closed') last = Math.min(last, state === 'live' ? this.#published : cursor)
+    }
+    return Math.max(0, this.#source.lastSequence - Math.min(last, this.#source.lastSequence))
+  }
+
   /** End every subscription, with all that was committed sent to those that can take it. */
   close(): void {
     if (this.#isClosed) return

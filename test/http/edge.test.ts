@@ -191,26 +191,3 @@ t.test('at level debug each request is one line, with ids and without secrets; a
   await silent.project('greeter')
   t.notMatch(quiet.join(''), /answered/)
 })
-
-t.test('metrics tell the commits, the backlog by project, the waits and the refusals', async (t) => {
-  const s = await startTestService(t)
-  await s.project('greeter')
-  const token = await s.runner('r1', { labels: ['gpu'] })
-  await s.request('greeter', { labels: ['tpu'] })
-  await s.expect(204, 'GET', '/api/runners/r1/run-requests/next?wait=1', undefined, { token })
-  await s.expect(404, 'GET', '/api/projects/nothing')
-  const { body } = await s.expect(200, 'GET', '/metrics')
-  for (const line of [
-    /^intendant_backlog\{project="greeter"\} 1$/m,
-    /^intendant_backlog_oldest_seconds\{project="greeter"\} [\d.]+$/m,
-    /^intendant_poll_wait_seconds_count 1$/m,
-    /^intendant_http_problems_total\{code="not_found"\} 1$/m,
-    /^intendant_commits_total [1-9]\d*$/m,
-    /^intendant_commit_steps_total [1-9]\d*$/m,
-    /^intendant_commit_events_total [1-9]\d*$/m,
-    /^intendant_run_requests_lost_total 0$/m,
-    /^intendant_offers_total 0$/m,
-  ]) {
-    t.match(body, line)
-  }
-})

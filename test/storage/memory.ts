@@ -47,6 +47,7 @@ function compareEntries(a: Entry, b: Entry): number {
 export class MemoryJournal implements Journal {
   readonly epoch: string
   readonly synchronous = true
+  readonly backlogBatches = 0
   lastSequence = 0
   oldestSequence = 1
   #lastBatch = 0

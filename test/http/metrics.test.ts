@@ -1,0 +1,94 @@
+/** What `/metrics` tells, against what was done. */
+import t from 'tap'
+import { HurriedNature } from './hurried-nature.ts'
+import { startOnDisk, startTestService, type TestService } from './service-harness.ts'
+
+/** The value of a metric with these labels, as they are printed. */
+async function reader(s: TestService): Promise<(name: string) => number | undefined> {
+  const { body } = await s.expect(200, 'GET', '/metrics')
+  const lines = new Map<string, number>(
+    (body as string).split('\n').flatMap((line) => {
+      const at = line.lastIndexOf(' ')
+      return line.startsWith('#') || at < 0 ? [] : [[line.slice(0, at), Number(line.slice(at + 1))] as const]
+    }),
+  )
+  return (name) => lines.get(name)
+}
+
+t.test('metrics tell the commits, the backlog by project, the waits and the refusals', async (t) => {
+  const s = await startTestService(t)
+  await s.project('greeter')
+  const token = await s.runner('r1', { labels: ['gpu'] })
+  await s.request('greeter', { labels: ['tpu'] })
+  await s.expect(204, 'GET', '/api/runners/r1/run-requests/next?wait=1', undefined, { token })
+  await s.expect(404, 'GET', '/api/projects/nothing')
+  const { body } = await s.expect(200, 'GET', '/metrics')
+  for (const line of [
+    /^intendant_backlog_count\{project="greeter"\} 1$/m,
+    /^intendant_backlog_oldest_age_seconds\{project="greeter"\} [\d.]+$/m,
+    /^intendant_poll_wait_seconds_count 1$/m,
+    /^intendant_http_problems_total\{code="not_found"\} 1$/m,
+    /^intendant_commits_total [1-9]\d*$/m,
+    /^intendant_commit_steps_total [1-9]\d*$/m,
+    /^intendant_commit_events_total [1-9]\d*$/m,
+    /^intendant_run_requests_lost_total 0$/m,
+    /^intendant_offers_total 0$/m,
+  ]) {
+    t.match(body, line)
+  }
+})
+
+t.test('metrics tell flushes, what waits, leases and offers that ended, and the files', async (t) => {
+  const nature = new HurriedNature()
+  const s = await startOnDisk(t, t.testdir(), { nature })
+  await s.project('greeter')
+  const runner = { token: await s.runner('r1') }
+  const { id } = await s.request('greeter')
+  const poll = () => s.expect(200, 'GET', '/api/runners/r1/run-requests/next?wait=5', undefined, runner)
+  await poll()
+  await s.expect(200, 'POST', `/api/run-requests/${id}/accepted`, {}, runner)
+  nature.hurry(61_000)
+  await poll()
+  nature.hurry(31_000)
+  await poll()
+  await Promise.all(Array.from({ length: 20 }, (_, i) => s.request('greeter', { idempotency_key: `k${i}` })))
+  const read = await reader(s)
+  t.equal(read('intendant_lease_expired_total'), 1)
+  t.equal(read('intendant_offer_expired_total'), 1)
+  t.equal(read('intendant_messages_in_flight'), 0)
+  t.ok(read('intendant_mailbox_depth')! >= 1)
+  t.equal((await reader(s))('intendant_mailbox_depth'), 0, 'the peak is told once')
+  t.ok(read('intendant_view_backlog_batches')! >= 0)
+  const commits = read('intendant_commits_total')
+  t.ok(commits! > 5)
+  t.equal(read('intendant_commit_batch_size_count'), commits)
+  t.equal(read('intendant_commit_batch_size_sum'), read('intendant_commit_steps_total'))
+  t.equal(read('intendant_fsync_seconds_count'), commits, 'each commit is one flush')
+  const seconds = read('intendant_fsync_seconds_sum')!
+  t.ok(seconds > 0 && seconds < commits!, `${seconds} s`)
+  for (const part of ['log', 'view']) t.ok(read(`intendant_store_bytes{part="${part}"}`)! > 4_096)
+})
+
+t.test('metrics tell how far the slowest stream is behind', async (t) => {
+  const s = await startTestService(t)
+  await s.project('greeter')
+  t.equal((await reader(s))('intendant_watch_lag_events'), 0, 'nobody watches')
+  const ending = new AbortController()
+  const headers = { authorization: `Bearer ${s.admin}`, accept: 'text/event-stream' }
+  const stream = await fetch(`${s.service.url}/api/watch?since=earliest`, { headers, signal: ending.signal })
+  t.equal(stream.status, 200)
+  // Nobody reads the stream, and each event is large: what the kernel takes of them is soon full.
+  const big = 'x'.repeat(400_000)
+  for (let i = 0; i < 40; i++) {
+    const event = { event_type: 'x', project: 'greeter', occurred_at: `2026-01-31T12:00:${i + 10}Z`, payload: { big } }
+    await s.expect(200, 'POST', '/api/events', { events: [event] })
+  }
+  for (let tries = 0; ; tries++) {
+    const read = await reader(s)
+    const lag = read('intendant_watch_lag_events')!
+    if (read('intendant_watchers{state="parked"}') === 1 && lag > 0 && lag < 43) break
+    if (tries > 100) throw new Error(`lag ${lag}`)
+  }
+  ending.abort()
+  while ((await reader(s))('intendant_watch_lag_events') !== 0) await new Promise(setImmediate)
+})
