@@ -87,7 +87,9 @@ function runTemplate(journal: Journal, runId: string, eventsEach: number): RunTe
   const events = texts.map((text) => new Template(text, { ...ids, event: JSON.parse(text).id }))
   while (events.length < eventsEach && run.engine_run_id !== undefined) events.push(events[events.length % 4]!)
   const steps = [stepTemplate(journal, 'run_request', 'run', ids)]
-  if (run.engine_run_id !== undefined) steps.push(stepTemplate(journal, 'engine_run', 'engineRun', ids))
+  // An engine run is an actor of its own only where something was reported on it.
+  if (journal.actor('engine_run', ids.engineRun) !== undefined)
+    steps.push(stepTemplate(journal, 'engine_run', 'engineRun', ids))
   return { project: run.project, steps, events }
 }
 

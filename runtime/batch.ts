@@ -5,6 +5,7 @@
  */
 import { eventText, type PreparedEvent, prepareEvent } from '../machines/events/envelope.ts'
 import {
+  type ActorRef,
   type By,
   type Fact,
   type FactEnvelope,
@@ -14,12 +15,12 @@ import {
   type SnapshotOf,
   type Term,
 } from '../machines/machine.ts'
-import type { Journal, NewEvent, OutboxRow, Reservation, Step, TimerRow } from '../storage/journal.ts'
+import type { Journal, NewEvent, OutboxKey, OutboxRow, Reservation, Step, TimerRow } from '../storage/journal.ts'
 import type { Actor, Mail } from './actor.ts'
 import type { Answer, CommittedEvent } from './api.ts'
 import type { Clock } from './clock.ts'
 import { sendersRememberedMax } from './limits.ts'
-import { type ActorRecord, encodeRecord } from './record.ts'
+import { type ActorRecord, encodeChange, encodeRecord } from './record.ts'
 import type { Outcome } from './stepper.ts'
 import { payloadFields } from './stream/fields.ts'
 
@@ -51,6 +52,15 @@ interface StepParts {
   readonly recorded: string[]
   outboxNumber: number
 }
+
+interface Rows {
+  readonly termsAdded: readonly Term[]
+  readonly termsRemoved: readonly Term[]
+  readonly consumed: OutboxKey | undefined
+  readonly reservation: Reservation | undefined
+}
+
+const NO_TERMS: readonly Term[] = []
 
 /** A message may carry a reservation to be kept with the step that takes it (a name given once). */
 interface Reserving {
@@ -235,22 +245,18 @@ export class Batch {
       outboxNumber: parts.outboxNumber,
       timers: parts.timers,
       seen,
+      isStored: true,
     }
     const { reservation } = mail.body as Reserving
-    this.steps.push({
-      kind: actor.ref.kind,
-      id: actor.ref.id,
-      version: after.version,
-      record: encodeRecord(actor.stepper.module.version, after),
-      termsAdded: terms === actor.terms ? [] : missingFrom(actor.terms, terms),
-      termsRemoved: terms === actor.terms ? [] : missingFrom(terms, actor.terms),
-      events: parts.events,
-      timersSet: parts.timersSet,
-      timersCleared: parts.timersCleared,
-      outbox: parts.outbox,
-      ...(source.from === 'outbox' ? { consumed: source.row } : undefined),
-      ...(reservation === undefined ? undefined : { reservation }),
-    })
+    const { ref, stepper } = actor
+    this.steps.push(
+      new WrittenStep(ref, stepper.module.version, before, after, parts, {
+        termsAdded: terms === actor.terms ? NO_TERMS : missingFrom(actor.terms, terms),
+        termsRemoved: terms === actor.terms ? NO_TERMS : missingFrom(terms, actor.terms),
+        consumed: source.from === 'outbox' ? source.row : undefined,
+        reservation,
+      }),
+    )
     this.batched.push({ actor, before, after, timersSet: parts.timersSet, outbox: parts.outbox })
     for (const identity of parts.recorded) this.recorded.add(identity)
     for (const event of parts.announced) {
@@ -259,6 +265,52 @@ export class Batch {
     }
     actor.record = after
     actor.terms = terms
+  }
+}
+
+/** A step as the journal takes it. Its whole record is written out when it is asked for: mostly a later step's is, instead. */
+class WrittenStep implements Step {
+  readonly kind: string
+  readonly id: string
+  readonly version: number
+  readonly change: string | undefined
+  readonly termsAdded: readonly Term[]
+  readonly termsRemoved: readonly Term[]
+  readonly events: readonly NewEvent[]
+  readonly timersSet: readonly TimerRow[]
+  readonly timersCleared: readonly { readonly name: string; readonly dueMs: number }[]
+  readonly outbox: readonly OutboxRow[]
+  readonly consumed?: OutboxKey
+  readonly reservation?: Reservation
+  readonly #machineVersion: number
+  readonly #after: ActorRecord
+
+  constructor(
+    ref: ActorRef,
+    machineVersion: number,
+    before: ActorRecord,
+    after: ActorRecord,
+    parts: StepParts,
+    rows: Rows,
+  ) {
+    this.kind = ref.kind
+    this.id = ref.id
+    this.version = after.version
+    this.change = encodeChange(before, after)
+    this.termsAdded = rows.termsAdded
+    this.termsRemoved = rows.termsRemoved
+    this.events = parts.events
+    this.timersSet = parts.timersSet
+    this.timersCleared = parts.timersCleared
+    this.outbox = parts.outbox
+    if (rows.consumed !== undefined) this.consumed = rows.consumed
+    if (rows.reservation !== undefined) this.reservation = rows.reservation
+    this.#machineVersion = machineVersion
+    this.#after = after
+  }
+
+  get record(): string {
+    return encodeRecord(this.#machineVersion, this.#after)
   }
 }
 

@@ -61,7 +61,7 @@ export interface ViewEnvironment extends Environment {
 
 export interface LogTables {
   readonly env: LogEnvironment
-  /** Sequence number -> the event's text. */
+  /** Sequence number of the first -> the texts of some events, one a line (storage/event-rows.ts). */
   readonly events: Table<number>
   /** Batch number -> the batch (storage/redo.ts). */
   readonly redo: Table<number>

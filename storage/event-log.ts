@@ -5,14 +5,15 @@
  */
 import { CorruptRow } from './checked-text.ts'
 import { HEAD_EPOCH, HEAD_FLOOR, HEAD_LAST, HEAD_SCHEMA, type LogTables } from './environments.ts'
+import { type EventRow, EventRows, namedAfter } from './event-rows.ts'
 import { HomeRefused } from './home-refused.ts'
 import { identityOf } from './identity.ts'
 import type { EventPage, NewEvent, Step, StoredEvent } from './journal.ts'
 import type { Nature } from './nature.ts'
-import { type Batch, decodeBatch, encodeBatch } from './redo.ts'
+import { type Batch, decodeBatch, encodeBatch, type RedoSources } from './redo.ts'
 
 /** The shape of both environments. A change of it needs a new number. */
-export const SCHEMA_VERSION = 1
+export const SCHEMA_VERSION = 2
 
 /** Applied redo rows deleted by one commit: more than a turn makes, few enough not to be felt. */
 const REDO_TRIMMED_MAX = 64
@@ -55,6 +56,7 @@ export class EventLog {
   /** Told how long each append took until it was on disk, milliseconds. */
   onFlush: ((ms: number) => void) | undefined = undefined
   readonly #tables: LogTables
+  readonly #events: EventRows
   #last: string
   #redoTrimmed = 0
   #applied = 0
@@ -62,6 +64,7 @@ export class EventLog {
   /** Reads the head; a log without one is made, with a fresh epoch. */
   constructor(tables: LogTables, nature: Nature) {
     this.#tables = tables
+    this.#events = new EventRows(tables.events)
     if (tables.head.get(HEAD_SCHEMA) === undefined) this.#create(mintEpoch(nature))
     this.epoch = tables.head.get(HEAD_EPOCH)!
     this.#last = tables.head.get(HEAD_LAST)!
@@ -92,18 +95,12 @@ export class EventLog {
     const begunMs = this.onFlush === undefined ? 0 : performance.now()
     this.#tables.env.transactionSync(() => {
       this.#assertSoleWriter()
-      const { events, redo, head } = this.#tables
-      let sequence = firstSequence
-      for (const step of steps) {
-        for (const { text } of step.events) {
-          appendRow(events, sequence++, text)
-          chars += text.length
-        }
-      }
-      for (const { text } of looseEvents) {
-        appendRow(events, sequence++, text)
-        chars += text.length
-      }
+      const { redo, head } = this.#tables
+      const events = this.#events.writer(firstSequence)
+      for (const step of steps) for (const { text } of step.events) events.add(text)
+      for (const { text } of looseEvents) events.add(text)
+      events.end()
+      chars += events.chars
       appendRow(redo, batch.batch, redoText)
       head.put(HEAD_LAST, last)
       this.#trimRedo(REDO_TRIMMED_MAX)
@@ -129,8 +126,11 @@ export class EventLog {
     })
   }
 
-  /** The batches after `batch`, in order and without a hole. Throws HomeRefused. */
-  *redoAfter(batch: number): Generator<Batch> {
+  /**
+   * The batches after `batch`, in order and without a hole; each is to be taken in before the next is asked for, since it
+   * stands upon the records that `recordBefore` gives. Throws HomeRefused.
+   */
+  *redoAfter(batch: number, recordBefore: RedoSources['recordBefore']): Generator<Batch> {
     let expected = batch + 1
     for (; expected <= this.lastBatch; expected += 1) {
       let text: string | undefined
@@ -146,7 +146,7 @@ export class EventLog {
           `the view is at batch ${batch}, and the log has no redo of batch ${expected}: restore a backup`,
         )
       }
-      yield decodeBatch(text, (sequence) => this.#eventAt(sequence))
+      yield decodeBatch(text, { eventAt: (sequence) => this.#eventAt(sequence), recordBefore })
     }
   }
 
@@ -160,65 +160,71 @@ export class EventLog {
   }
 
   /** Rows below the floor, oldest first: those of a step of retention that is under way, or was cut short. */
-  belowFloor(limit: number): readonly StoredEvent[] {
-    const rows: StoredEvent[] = []
-    const range = { end: this.oldestSequence, limit }
-    for (const { key, value } of this.#tables.events.getRange(range)) rows.push({ sequence: key, text: value })
-    return rows
+  belowFloor(limit: number): readonly EventRow[] {
+    return this.#events.wholeBefore(this.oldestSequence, limit)
   }
 
-  /** Deletes the rows of these events, all of them below the floor. */
-  remove(rows: readonly StoredEvent[]): void {
+  /** The events before the floor whose row stays, since it holds later ones too. */
+  partBelowFloor(): readonly StoredEvent[] {
+    return this.#events.partBefore(this.oldestSequence)
+  }
+
+  /** Deletes these rows, all of them below the floor. */
+  remove(rows: readonly EventRow[]): void {
     this.#tables.env.transactionSync(() => {
       this.#assertSoleWriter()
-      for (const { sequence } of rows) this.#tables.events.remove(sequence)
+      this.#events.remove(rows)
     })
   }
 
   page(afterSequence: number, limit: number, bytesMax: number): EventPage {
     const oldestSequence = Number(this.#tables.head.get(HEAD_FLOOR))
-    const events: StoredEvent[] = []
+    const page = { events: [] as StoredEvent[], oldestSequence, lastSequence: this.lastSequence }
+    const start = Math.max(afterSequence + 1, oldestSequence)
     let chars = 0
-    let expected = Math.max(afterSequence + 1, oldestSequence)
+    let expected = start
     try {
-      for (const { key, value } of this.#tables.events.getRange({ start: expected, limit })) {
-        chars += value.length
-        if (chars > bytesMax && events.length > 0) break
-        events.push({ sequence: key, text: value })
-        expected = key + 1
+      for (const { first, texts } of this.#events.from(start)) {
+        for (let i = Math.max(0, start - first); i < texts.length; i += 1) {
+          chars += texts[i]!.length
+          if (page.events.length === limit || (chars > bytesMax && page.events.length > 0)) return page
+          page.events.push({ sequence: first + i, text: texts[i]! })
+        }
+        expected = first + texts.length
+        if (page.events.length === limit) return page
       }
     } catch (error) {
-      throw named(error, expected)
+      throw namedAfter(error, expected)
     }
-    return { events, oldestSequence, lastSequence: this.lastSequence }
+    return page
   }
 
   pageBackward(beforeSequence: number, limit: number): EventPage {
     const oldestSequence = Number(this.#tables.head.get(HEAD_FLOOR))
-    const events: StoredEvent[] = []
-    let expected = Math.min(beforeSequence - 1, this.lastSequence)
+    const page = { events: [] as StoredEvent[], oldestSequence, lastSequence: this.lastSequence }
+    const start = Math.min(beforeSequence - 1, this.lastSequence)
+    let expected = start
     try {
-      for (const { key, value } of this.#tables.events.getRange({
-        start: expected,
-        end: oldestSequence - 1,
-        reverse: true,
-        limit,
-      })) {
-        events.push({ sequence: key, text: value })
-        expected = key - 1
+      for (const { first, texts } of this.#events.backFrom(start)) {
+        for (let i = Math.min(texts.length - 1, start - first); i >= 0; i -= 1) {
+          if (first + i < oldestSequence || page.events.length === limit) return page
+          page.events.push({ sequence: first + i, text: texts[i]! })
+        }
+        expected = first - 1
+        if (page.events.length === limit || expected < oldestSequence) return page
       }
     } catch (error) {
-      throw named(error, expected)
+      throw namedAfter(error, expected)
     }
-    return { events, oldestSequence, lastSequence: this.lastSequence }
+    return page
   }
 
   event(sequence: number): string | undefined {
     if (sequence < this.oldestSequence) return undefined
     try {
-      return this.#tables.events.get(sequence)
+      return this.#events.get(sequence)
     } catch (error) {
-      throw named(error, sequence)
+      throw namedAfter(error, sequence)
     }
   }
 
@@ -256,11 +262,7 @@ export class EventLog {
 }
 
 /** Puts a row behind the last one. lmdb-js reports a key that is not the greatest by its result alone. */
-function appendRow(rows: LogTables['events'], key: number, text: string): void {
+function appendRow(rows: LogTables['redo'], key: number, text: string): void {
   if (rows.putSync(key, text, APPEND) === false)
     throw new Error(`row ${key} is not behind the last row of its database`)
-}
-
-function named(error: unknown, sequence: number): unknown {
-  return error instanceof CorruptRow ? new CorruptRow(`event ${sequence} does not match its checksum`) : error
 }

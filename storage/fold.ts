@@ -26,7 +26,8 @@ interface TermChange {
 interface EntityChange {
   readonly kind: string
   readonly id: string
-  record: string
+  /** The actor's newest step: its record is written out only when the view takes it, or somebody asks. */
+  step: Step
   /** Few: searched one after the other, which is cheaper than a key for each. */
   readonly terms: TermChange[]
 }
@@ -96,7 +97,7 @@ export class Fold {
 
   /** The actor's record, if a step of it is in this fold. */
   record(kind: string, id: string): string | undefined {
-    return this.entities.get(kind)?.get(id)?.record
+    return this.entities.get(kind)?.get(id)?.step.record
   }
 
   /** Sequence of an event in this fold. */
@@ -125,10 +126,10 @@ export class Fold {
     const ofKind = two(this.entities, step.kind)
     let entity = ofKind.get(step.id)
     if (entity === undefined) {
-      entity = { kind: step.kind, id: step.id, record: step.record, terms: [] }
+      entity = { kind: step.kind, id: step.id, step, terms: [] }
       ofKind.set(step.id, entity)
     } else {
-      entity.record = step.record
+      entity.step = step
     }
     for (const term of step.termsRemoved) setTerm(entity.terms, term, false)
     for (const term of step.termsAdded) setTerm(entity.terms, term, true)

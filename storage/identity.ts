@@ -40,6 +40,15 @@ export function identityOf(text: string): EventIdentity {
   }
 }
 
+/** Undefined where the text is no event. */
+export function identityIfAny(text: string): EventIdentity | undefined {
+  try {
+    return identityOf(text)
+  } catch {
+    return undefined
+  }
+}
+
 /** The histories that the event is in. */
 export function historiesOf({ traceId, itemId }: EventIdentity): readonly (readonly ['trace' | 'item', string])[] {
   const histories: (readonly ['trace' | 'item', string])[] = []

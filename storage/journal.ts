@@ -51,8 +51,13 @@ export interface Step {
   readonly id: string
   /** The actor's version after this step; the step is valid only upon version - 1. 1 for the first. */
   readonly version: number
-  /** JSON text of the actor's whole record (runtime/record.ts). */
+  /** JSON text of the actor's whole record (runtime/record.ts). May be made when it is first read. */
   readonly record: string
+  /**
+   * What the step changed of the record of version - 1 (storage/record-change.ts): kept in the record's place until the
+   * view holds the batch. Absent where there is no such record, or it is of another shape.
+   */
+  readonly change?: string | undefined
   readonly termsAdded: readonly Term[]
   readonly termsRemoved: readonly Term[]
   readonly events: readonly NewEvent[]

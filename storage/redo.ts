@@ -1,10 +1,11 @@
 /**
- * A batch as the log keeps it until the view holds it: one JSON text, self-contained, made by joining texts that
- * exist already (an actor's record is put in as it is, never quoted again). Of the
- * events it holds the range; they are rows of their own, in the same transaction.
+ * A batch as the log keeps it until the view holds it: one JSON text, made by joining texts that exist already (an actor's
+ * record, or what a step changed of it, is put in as it is, never quoted again). Of the events it holds the range; they
+ * are rows of their own, in the same transaction.
  */
 import type { Term } from '../machines/machine.ts'
 import type { NewEvent, OutboxRow, Step, TimerRow } from './journal.ts'
+import { changedRecord } from './record-change.ts'
 
 /** What one append makes durable: steps of actors, then events that belong to no actor's step. */
 export interface Batch {
@@ -36,7 +37,9 @@ function termsText(terms: readonly Term[]): string {
 }
 
 function stepText(step: Step): string {
-  let text = `{"k":${quote(step.kind)},"i":${quote(step.id)},"v":${step.version},"r":${step.record}`
+  const { change } = step
+  const record = change === undefined ? `"r":${step.record}` : `"d":${change}`
+  let text = `{"k":${quote(step.kind)},"i":${quote(step.id)},"v":${step.version},${record}`
   if (step.events.length > 0) text += eventsText(step.events)
   if (step.termsAdded.length > 0) text += `,"+":[${termsText(step.termsAdded)}]`
   if (step.termsRemoved.length > 0) text += `,"-":[${termsText(step.termsRemoved)}]`
@@ -62,8 +65,15 @@ export function encodeBatch(batch: Batch): string {
   return `{"b":${batch.batch},"f":${batch.firstSequence},"l":${batch.lastSequence},"s":[${steps}]${loose}}`
 }
 
-/** Reads an event of the batch from the log, by its sequence. */
-type EventAt = (sequence: number) => NewEvent
+/** What a batch does not hold itself. */
+export interface RedoSources {
+  /** An event of the batch, from the log. */
+  eventAt(sequence: number): NewEvent
+  /** The record of an actor as it was before the batch. */
+  recordBefore(kind: string, id: string): string | undefined
+}
+
+type EventAt = RedoSources['eventAt']
 
 interface EventsEntry {
   e?: number
@@ -76,7 +86,8 @@ interface StepEntry extends EventsEntry {
   k: string
   i: string
   v: number
-  r: unknown
+  r?: unknown
+  d?: unknown
   '+'?: TermEntry[]
   '-'?: TermEntry[]
   t?: [name: string, dueMs: number, generation: number, message: object][]
@@ -106,12 +117,12 @@ const outboxOf = ([n, toKind, toId, message]: NonNullable<StepEntry['o']>[number
   message,
 })
 
-function stepOf(entry: StepEntry, firstSequence: number, eventAt: EventAt): Step {
+function stepOf(entry: StepEntry, record: string, firstSequence: number, eventAt: EventAt): Step {
   return {
     kind: entry.k,
     id: entry.i,
     version: entry.v,
-    record: JSON.stringify(entry.r),
+    record,
     events: eventsOf(entry, firstSequence, eventAt),
     termsAdded: (entry['+'] ?? []).map(termOf),
     termsRemoved: (entry['-'] ?? []).map(termOf),
@@ -123,14 +134,25 @@ function stepOf(entry: StepEntry, firstSequence: number, eventAt: EventAt): Step
   }
 }
 
-/** The batch that `encodeBatch` wrote. Throws SyntaxError, and what `eventAt` throws. */
-export function decodeBatch(text: string, eventAt: EventAt): Batch {
+/** The batch that `encodeBatch` wrote. Throws SyntaxError, and what the sources throw. */
+export function decodeBatch(text: string, sources: RedoSources): Batch {
   const { b, f, l, s, ...loose } = JSON.parse(text) as { b: number; f: number; l: number; s: StepEntry[] } & EventsEntry
+  const { eventAt } = sources
+  const records = new Map<string, string>()
   let sequence = f
   const steps = s.map((entry) => {
-    const step = stepOf(entry, sequence, eventAt)
+    const name = `${entry.k}\n${entry.i}`
+    const record = recordOf(entry, records.get(name) ?? sources.recordBefore(entry.k, entry.i))
+    records.set(name, record)
+    const step = stepOf(entry, record, sequence, eventAt)
     sequence += step.events.length
     return step
   })
   return { batch: b, firstSequence: f, lastSequence: l, steps, looseEvents: eventsOf(loose, sequence, eventAt) }
+}
+
+function recordOf({ k, i, r, d }: StepEntry, before: string | undefined): string {
+  if (d === undefined) return JSON.stringify(r)
+  if (before === undefined) throw new Error(`the log changes the record of ${k} ${i}, and there is none`)
+  return changedRecord(before, JSON.stringify(d))
 }

@@ -5,6 +5,7 @@
  */
 import type { Applier } from './applier.ts'
 import type { EventLog } from './event-log.ts'
+import type { EventRow } from './event-rows.ts'
 import { identityOf } from './identity.ts'
 import type { StoredEvent, TrimCut, TrimStep } from './journal.ts'
 import type { View } from './view.ts'
@@ -22,11 +23,12 @@ export async function trimOldest(
   onFailure: (error: unknown) => Error,
 ): Promise<TrimStep> {
   const left = log.belowFloor(TRIM_ROWS_MAX)
-  const { events, more } = left.length > 0 ? { events: left, more: true } : oldest(log, applier, cut)
+  const { events, more } = left.length > 0 ? { events: left.flatMap(eventsOf), more: true } : oldest(log, applier, cut)
   if (events.length === 0) return { removed: 0, more: false }
   const ids: { project: string; traceId: string | null; id: string; sequence: number }[] = []
   const histories = { trace: new Set<string>(), item: new Set<string>() }
-  for (const { sequence, text } of events) {
+  // Killed between its floor and its ids, an earlier step may have left those of a row that stayed.
+  for (const { sequence, text } of [...log.partBelowFloor(), ...events]) {
     const { project, traceId, id, itemIds } = identityOf(text)
     ids.push({ project, traceId, id, sequence })
     if (traceId !== null) histories.trace.add(traceId)
@@ -36,12 +38,14 @@ export async function trimOldest(
   try {
     if (left.length === 0) log.raiseFloor(floor)
     await applier.exclusive(() => view.removeEvents(ids, histories, floor))
-    log.remove(events)
+    log.remove(log.belowFloor(TRIM_ROWS_MAX))
   } catch (error) {
     throw onFailure(error)
   }
   return { removed: events.length, more }
 }
+
+const eventsOf = ({ first, texts }: EventRow): StoredEvent[] => texts.map((text, i) => ({ sequence: first + i, text }))
 
 /** The oldest events before the cut that the view holds, and whether there are more of them. */
 function oldest(log: EventLog, applier: Applier, cut: TrimCut): { events: readonly StoredEvent[]; more: boolean } {

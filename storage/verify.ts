@@ -19,11 +19,12 @@ import {
   type ReadTransaction,
 } from './environments.ts'
 import { assertSchema } from './event-log.ts'
+import { EventRows } from './event-rows.ts'
 import { Findings, type VerifyHooks, type VerifyReport } from './findings.ts'
 import { Fingerprint } from './fingerprint.ts'
 import { unpackChunk } from './history-chunk.ts'
 import { assertWhole } from './home-checks.ts'
-import { type EventIdentity, historiesOf, identityOf } from './identity.ts'
+import { type EventIdentity, historiesOf, identityIfAny, identityOf } from './identity.ts'
 import { keyPart } from './keys.ts'
 import { openEnvironments } from './lmdb-environments.ts'
 import { paced } from './paced.ts'
@@ -56,6 +57,7 @@ export async function verify(environments: Environments, hooks: VerifyHooks = {}
 
 class Verification {
   readonly #log: Environments['log']
+  readonly #rows: EventRows
   readonly #view: Environments['view']
   readonly #hooks: VerifyHooks
   /** Never given to a range as they are: lmdb-js writes into the options of a range. */
@@ -67,6 +69,7 @@ class Verification {
   #events = 0
   #entities = 0
   #floor = 1
+  #lastSequence = 0
   #marker: Marker = { epoch: '', batch: 0, sequence: 0 }
   /** What the events say must be in the indexes of the view, and what is. */
   readonly #idsWanted = new Fingerprint()
@@ -78,6 +81,7 @@ class Verification {
 
   constructor(environments: Environments, hooks: VerifyHooks) {
     this.#log = environments.log
+    this.#rows = new EventRows(environments.log.events)
     this.#view = environments.view
     this.#hooks = hooks
     this.#ofView = { transaction: environments.view.env.useReadTransaction() }
@@ -134,32 +138,34 @@ class Verification {
       if (row === undefined) this.#find('redo_missing', `redo of batch ${batch}`, 'the view cannot be carried on')
       else if (JSON.parse(row).b !== batch) this.#find('redo_wrong', `redo of batch ${batch}`, 'holds another batch')
     }
-    const found = this.#log.events.getKeysCount({ ...this.#ofLog, start: this.#floor })
-    if (found !== lastSequence - this.#floor + 1) {
-      this.#find('hole', 'events', `${found} events from ${this.#floor} to ${lastSequence}`)
-    }
+    this.#lastSequence = lastSequence
     // A step of retention that is under way, or was cut short, has some; the next one goes on with them.
-    const below = this.#log.events.getKeysCount({ ...this.#ofLog, end: this.#floor, limit: BELOW_FLOOR_MAX + 1 })
-    if (below > BELOW_FLOOR_MAX)
-      this.#find('below_floor', 'events', `more than ${BELOW_FLOOR_MAX} before ${this.#floor}`)
+    const below = this.#log.events.getKeysCount({ ...this.#ofLog, end: this.#floor, limit: BELOW_FLOOR_MAX + 2 })
+    if (below > BELOW_FLOOR_MAX + 1)
+      this.#find('below_floor', 'events', `more than ${BELOW_FLOOR_MAX} rows before ${this.#floor}`)
   }
 
   async #eventRows(): Promise<void> {
-    let expected = this.#floor
     const text = (sequence: number) => this.#textOf(sequence)
     this.#assertions = new Assertions({ hooks: this.#hooks, findings: this.#findings, floor: this.#floor, text })
-    for await (const sequence of paced(this.#log.events.getKeys({ ...this.#ofLog, start: this.#floor }))) {
-      this.#events += 1
-      if (sequence !== expected) this.#find('hole', `event ${expected}`, `the next one is ${sequence}`)
-      expected = sequence + 1
-      const where = `event ${sequence}`
-      const text = this.#read(where, () => this.#log.events.get(sequence, this.#ofLog))
-      if (text === undefined) continue
-      try {
-        this.#event(sequence, text, where)
-      } catch (error) {
-        this.#find('unreadable', where, (error as Error).message)
-      }
+    let expected = this.#floor
+    for await (const first of paced(this.#rows.firsts(this.#floor, this.#ofLog))) {
+      const texts = this.#read(`events from ${first}`, () => this.#rows.row(first, this.#ofLog))
+      if (first > expected) this.#find('hole', `event ${expected}`, `the next one is ${first}`)
+      // How many events a row that cannot be read had is told by the next one alone.
+      expected = texts === undefined ? Number.POSITIVE_INFINITY : first + texts.length
+      for (const [i, text] of (texts ?? []).entries()) if (first + i >= this.#floor) this.#eventOf(first + i, text)
+    }
+    if (expected <= this.#lastSequence) this.#find('hole', `event ${expected}`, `the last one is ${this.#lastSequence}`)
+  }
+
+  #eventOf(sequence: number, text: string): void {
+    this.#events += 1
+    const where = `event ${sequence}`
+    try {
+      this.#event(sequence, text, where)
+    } catch (error) {
+      this.#find('unreadable', where, (error as Error).message)
     }
   }
 
@@ -237,25 +243,31 @@ class Verification {
 
   /** The events that the view holds, with what its indexes must know of each; unreadable ones were found before. */
   async *#applied() {
-    const range = { ...this.#ofLog, start: this.#floor, end: this.#marker.sequence + 1 }
-    for await (const sequence of paced(this.#log.events.getKeys(range))) {
-      const identity = this.#identity(sequence)
-      if (identity !== undefined) yield { sequence, identity }
+    for await (const first of paced(this.#rows.firsts(this.#floor, this.#ofLog))) {
+      for (const [i, text] of (this.#textsFrom(first) ?? []).entries()) {
+        const sequence = first + i
+        const identity = sequence < this.#floor || sequence > this.#marker.sequence ? undefined : identityIfAny(text)
+        if (identity !== undefined) yield { sequence, identity }
+      }
     }
   }
 
-  #identity(sequence: number): EventIdentity | undefined {
+  #textsFrom(first: number): readonly string[] | undefined {
     try {
-      const text = this.#textOf(sequence)
-      return text === undefined ? undefined : identityOf(text)
+      return this.#rows.row(first, this.#ofLog)
     } catch {
       return undefined
     }
   }
 
+  #identity(sequence: number): EventIdentity | undefined {
+    const text = this.#textOf(sequence)
+    return text === undefined ? undefined : identityIfAny(text)
+  }
+
   #textOf(sequence: number): string | undefined {
     try {
-      return this.#log.events.get(sequence, this.#ofLog)
+      return this.#rows.get(sequence, this.#ofLog)
     } catch {
       return undefined
     }
@@ -369,7 +381,7 @@ class Verification {
     }
   }
 
-  #read(where: string, get: () => string | undefined): string | undefined {
+  #read<V>(where: string, get: () => V | undefined): V | undefined {
     try {
       return get()
     } catch (error) {

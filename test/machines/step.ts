@@ -17,7 +17,9 @@ import type {
   SnapshotOf,
 } from '../../machines/machine.ts'
 import { ASPECTS, differences, type StatedFact } from '../../machines/testimony.ts'
+import { encodeChange, encodeRecord } from '../../runtime/record.ts'
 import { type Outcome, Stepper } from '../../runtime/stepper.ts'
+import { changedRecord } from '../../storage/record-change.ts'
 
 /** Where a test's snapshots are kept, whatever folder it was compiled to. Absolute: tap does not find it else. */
 export function snapshotFile(name: string): string {
@@ -73,6 +75,15 @@ function assertSameInTheTable(module: MachineModule, before: SnapshotOf<any>, me
   deepStrictEqual(ours, told, `${message.type} in ${before.value}`)
 }
 
+/** What the log keeps of a step makes, upon the record before it, the record after it. */
+function assertSameFromTheChange({ version }: MachineModule, before: SnapshotOf<any>, after: SnapshotOf<any>): void {
+  const record = { outboxNumber: 3, timers: { x: { dueMs: 1, generation: 1 } }, seen: {}, isStored: true }
+  const was = { ...record, snapshot: before, version: 4 }
+  const is = { ...record, snapshot: after, version: 5, outboxNumber: 4, timers: {}, seen: { 'project/p': 9 } }
+  const changed = changedRecord(encodeRecord(version, was), encodeChange(was, is)!)
+  deepStrictEqual(JSON.parse(changed), JSON.parse(encodeRecord(version, is)))
+}
+
 /** Whatever a machine states satisfies the catalogue: held at each step that any test takes, tables and walks too. */
 function assertFact(fact: Fact, where: string): void {
   if ('recorded' in fact) return
@@ -125,6 +136,7 @@ export function step(module: MachineModule, snapshot: SnapshotOf<any>, message: 
     cancelled: paramsOf('cancelTimer').map(({ timer }: CancelTimerParams) => timer),
   }
   assertSameInTheTable(module, snapshot, message, { value: taken.value, context: taken.context, ...asked })
+  assertSameFromTheChange(module, snapshot, taken)
   for (const fact of asked.facts) assertFact(fact, `${message.type} in ${snapshot.value}`)
   assertTestimony(module, asked.facts, taken)
   return { snapshot: taken, ...asked }

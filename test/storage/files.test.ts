@@ -2,6 +2,7 @@ import { appendFileSync, existsSync, mkdirSync, readdirSync, readFileSync, trunc
 import { join } from 'node:path'
 import t from 'tap'
 import { backup, restoreFiles } from '../../storage/backup.ts'
+import type { LogTables } from '../../storage/environments.ts'
 import { exportEvents } from '../../storage/export.ts'
 import type { VerifyHooks } from '../../storage/findings.ts'
 import { type ImportLine, readEvents } from '../../storage/import.ts'
@@ -156,14 +157,16 @@ t.test('verify finds nothing in a sound home, in service and closed', async (t) 
   t.match((await verifyHome(join(home, 'nowhere'), hooks)).findings, [{ code: 'unreadable' }])
 })
 
+const secondRow = ({ events }: LogTables) => [...events.getKeys()][1]!
+
 t.test('verify names each kind of damage', async (t) => {
   type Damage = (journal: LmdbJournal) => unknown
   const damages: Record<string, Damage> = {
-    hole: ({ environments: { log } }) => log.events.remove(2),
+    hole: ({ environments: { log } }) => log.events.remove(secondRow(log)),
     checksum: ({ environments: { log } }) => {
-      const raw = binaryOf(log.events, 2)
+      const raw = binaryOf(log.events, secondRow(log))
       raw[9]! ^= 4
-      return log.events.put(2, { '\x10binary-data\x02': raw } as never)
+      return log.events.put(secondRow(log), { '\x10binary-data\x02': raw } as never)
     },
     wrong_id: (journal) => appendEvents(journal, event('wrong')),
     not_indexed: ({ environments: { view } }) => view.eventIds.remove([...view.eventIds.getKeys({ limit: 1 })][0]!),
@@ -176,8 +179,8 @@ t.test('verify names each kind of damage', async (t) => {
     'not_in_history ': ({ environments: { view } }) =>
       view.histories.remove([...view.histories.getKeys({ start: ['item'], limit: 1 })][0]!),
     'history_wrong ': ({ environments: { view } }) => view.histories.put(['item', 'wi_unheard', 1], ''),
-    'unreadable ': ({ environments: { log } }) => log.events.put(2, 'no JSON'),
-    'hole ': ({ environments: { log } }) => log.events.remove(2),
+    'unreadable ': ({ environments: { log } }) => log.events.put(secondRow(log), 'no JSON'),
+    'hole ': ({ environments: { log } }) => log.events.remove([...log.events.getKeys()].at(-1)!),
     record_unreadable: ({ environments: { view } }) => view.snapshots.put(['run_request', 'r1'], '{'),
     not_listed: ({ environments: { view } }) => view.entities.remove([...view.entities.getKeys({ limit: 1 })][0]!),
     list_of_nothing: ({ environments: { view } }) =>

@@ -21,8 +21,8 @@ const newHome = (t: Test) => join(t.testdir(), `home${homes++}`)
 
 t.test('an older and a newer schema are refused with the way out, and nothing is made beside them', async (t) => {
   for (const [schema, advice] of [
-    ['0', /older version: export its events/],
-    ['2', /newer version of Intendant/],
+    ['1', /older version: export its events/],
+    ['3', /newer version of Intendant/],
   ] as const) {
     const home = newHome(t)
     mkdirSync(join(home, 'log'), { recursive: true })
@@ -55,7 +55,7 @@ t.test('a log whose redo does not reach back to the view is refused', async (t) 
 t.test('a flipped byte in an event is found when it is read, and is named', async (t) => {
   const home = newHome(t)
   const journal = await openIn(t, home)
-  await appendEvents(journal, event('1'), event('2'), event('3'))
+  for (const name of ['1', '2', '3']) await appendEvents(journal, event(name))
   const raw = binaryOf(journal.environments.log.events, 2)
   raw[20]! ^= 1
   await journal.close()
@@ -176,7 +176,7 @@ t.test('retention that was cut short between its floor and its rows shows nothin
   const home = newHome(t)
   const journal = await openIn(t, home)
   const made = Array.from({ length: 5 }, (_, i) => event(`${i + 1}`, { traceId: 't' }))
-  await appendEvents(journal, ...made)
+  for (const each of made) await appendEvents(journal, each)
   await journal.close()
   await tamper(home, (database) => database('head').putSync('floor', '3'))
   const again = await openIn(t, home)
@@ -191,6 +191,36 @@ t.test('retention that was cut short between its floor and its rows shows nothin
   t.same(await again.trim({ beforeSequence: 4 }), { removed: 1, more: false })
   t.same([...again.environments.log.events.getKeys()], [4, 5])
   t.equal([...again.environments.view.eventIds.getKeys()].length, 2)
+})
+
+t.test('a floor within a row hides what is before it, and the row goes with its last event', async (t) => {
+  const home = newHome(t)
+  const journal = await openIn(t, home)
+  const made = Array.from({ length: 40 }, (_, i) => event(`${i + 1}`, { traceId: 't' }))
+  await appendEvents(journal, ...made)
+  t.same([...journal.environments.log.events.getKeys()], [1, 17, 33], 'sixteen events a row')
+  await journal.close()
+  await tamper(home, (database) => database('head').putSync('floor', '20'))
+  const again = await openIn(t, home)
+  const sequences = (page: { events: readonly { sequence: number }[] }) => page.events.map(({ sequence }) => sequence)
+  t.same(sequences(again.events(0, 3, 1e6)), [20, 21, 22])
+  t.same(sequences(again.events(31, 3, 1e6)), [32, 33, 34])
+  t.same(sequences(again.eventsBackward(34, 3)), [33, 32, 31])
+  t.same(sequences(again.eventsBackward(22, 9)), [21, 20])
+  t.same(
+    [again.event(19), again.event(20), again.event(40), again.event(41)],
+    [undefined, made[19]!.text, made[39]!.text, undefined],
+  )
+  t.same((await verify(again.environments)).findings, [])
+  t.same(await again.trim({ beforeSequence: 0 }), { removed: 16, more: true }, 'the row that the cut-short step left')
+  t.same(await again.trim({ beforeSequence: 21 }), { removed: 1, more: false })
+  t.same([...again.environments.log.events.getKeys()], [17, 33])
+  t.equal([...again.environments.view.eventIds.getKeys()].length, 20, 'no id of an event that is gone')
+  t.same(await again.trim({ beforeSequence: 41 }), { removed: 20, more: false })
+  t.same([...again.environments.log.events.getKeys()], [])
+  await appendEvents(again, event('41'))
+  t.same(sequences(again.events(0, 3, 1e6)), [41])
+  t.same((await verify(again.environments)).findings, [])
 })
 
 t.test('names with control characters, of any length, keep their histories, lists and ids', async (t) => {

@@ -37,7 +37,7 @@ export function step(id: string, version: number, rest: Partial<Step> = {}): Ste
     kind: 'run_request',
     id,
     version,
-    record: JSON.stringify({ v: version, id }),
+    record: JSON.stringify({ v: version, id, s: { value: 'on', context: { id, count: version } } }),
     termsAdded: [],
     termsRemoved: [],
     events: [],
@@ -47,6 +47,9 @@ export function step(id: string, version: number, rest: Partial<Step> = {}): Ste
     ...rest,
   }
 }
+
+/** What `step` of this version changes of the record of the version before. */
+export const changeTo = (version: number) => JSON.stringify({ v: version, set: { count: version } })
 
 /** A term of the index `state`, as a record of `order` would have it. */
 export const state = (value: string, order = AT) => ({ index: 'state', value, order })

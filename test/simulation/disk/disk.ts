@@ -115,9 +115,10 @@ export class SimulatedDisk {
     return torn.length > 0
   }
 
-  /** The bytes of one event are not what was written: a fault that shows only when somebody reads it. */
+  /** The bytes of one event's row are not what was written: a fault that shows only when somebody reads it. */
   rot(sequence: number): void {
-    this.log.tear('events', `n${String(sequence).padStart(16, '0')}`)
+    const [row] = this.log.rows('events').range({ start: sequence, reverse: true, limit: 1 })
+    this.log.tear('events', `n${String(row!.key).padStart(16, '0')}`)
   }
 
   /** Puts the copy of that name in the place of what is kept: as a restore does. */
@@ -134,10 +135,12 @@ export class SimulatedDisk {
 
   /** The events as the next process would find them, from a sequence on. */
   events(from: number): readonly { readonly sequence: number; readonly text: string }[] {
+    const [holding] = this.log.rows('events').range({ start: from, reverse: true, limit: 1 })
     return this.log
       .rows('events')
-      .range({ start: from })
-      .map(({ key, value }) => ({ sequence: key as number, text: value }))
+      .range({ start: holding?.key ?? from })
+      .flatMap(({ key, value }) => value.split('\n').map((text, i) => ({ sequence: (key as number) + i, text })))
+      .filter(({ sequence }) => sequence >= from)
   }
 
   medium(home: string, opener: Opener): Medium {

@@ -46,12 +46,12 @@ export class Mirror {
     for (const { table, before, after } of changes) {
       if (table !== 'events') continue
       if (after === undefined) continue
-      const sequence = after.key as number
-      if (before !== undefined) throw new Violation('the log only grows', `event ${sequence} was written over`)
-      if (sequence !== this.events.length + 1) {
-        throw new Violation('the log only grows', `event ${sequence} came behind event ${this.events.length}`)
+      const first = after.key as number
+      if (before !== undefined) throw new Violation('the log only grows', `event ${first} was written over`)
+      if (first !== this.events.length + 1) {
+        throw new Violation('the log only grows', `event ${first} came behind event ${this.events.length}`)
       }
-      this.events.push(eventOf(sequence, after.value, this.nowMs()))
+      for (const text of after.value.split('\n')) this.events.push(eventOf(this.events.length + 1, text, this.nowMs()))
     }
     return from === this.events.length ? NONE : this.events.slice(from)
   }

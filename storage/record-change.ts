@@ -1,0 +1,27 @@
+/**
+ * What a step changed of its actor's record, as JSON text: most of a record never changes, and what is written twice (to the
+ * log, then to the view) is better written once. `set` and `unset` are members of the context; the other
+ * members stand as they are after the step, those that are missing as they were.
+ */
+interface Change {
+  v: number
+  n?: number
+  t?: object
+  seen?: object
+  value?: string
+  set?: Record<string, unknown>
+  unset?: readonly string[]
+}
+
+/** The record after the step, made of the one before it. Throws when the change is not upon this record. */
+export function changedRecord(before: string, change: string): string {
+  const record = JSON.parse(before)
+  const { v, value, set, unset, ...rest } = JSON.parse(change) as Change
+  if (record.v !== v - 1) throw new Error(`a change to version ${v} does not follow version ${record.v}`)
+  record.v = v
+  Object.assign(record, rest)
+  if (value !== undefined) record.s.value = value
+  Object.assign(record.s.context, set)
+  for (const member of unset ?? []) delete record.s.context[member]
+  return JSON.stringify(record)
+}
