@@ -43,8 +43,16 @@ const EVERY_ROUTE: readonly ProblemCode[] = [
   'not_acceptable',
   'headers_too_large',
   'internal_error',
+  'stopping',
 ]
-const WITH_TOKEN: readonly ProblemCode[] = ['unauthenticated', 'forbidden']
+/** Whoever is let in may meet a record that cannot be read, or a view that is behind. */
+const WITH_TOKEN: readonly ProblemCode[] = [
+  'unauthenticated',
+  'forbidden',
+  'view_behind',
+  'quarantined',
+  'storage_failed',
+]
 const WITH_BODY: readonly ProblemCode[] = [
   'malformed_body',
   'body_too_deep',
@@ -59,15 +67,7 @@ const WITH_UPLOAD: readonly ProblemCode[] = [
   'unsupported_media_type',
   'bodies_in_flight',
 ]
-const WITH_CHANGE: readonly ProblemCode[] = [
-  'overloaded',
-  'view_backlog',
-  'disk_reserve',
-  'read_only',
-  'stopping',
-  'storage_failed',
-  'quarantined',
-]
+const WITH_CHANGE: readonly ProblemCode[] = ['overloaded', 'view_backlog', 'disk_reserve', 'read_only']
 
 /** Every problem that the route may answer with. */
 export function problemsOf(route: Route): readonly ProblemCode[] {
@@ -78,7 +78,7 @@ export function problemsOf(route: Route): readonly ProblemCode[] {
   if (route.upload !== undefined) for (const code of WITH_UPLOAD) codes.add(code)
   if (route.method !== 'GET') for (const code of WITH_CHANGE) codes.add(code)
   else if (Object.hasOwn((route.query as { properties?: object } | undefined)?.properties ?? {}, 'cursor')) {
-    codes.add('invalid_cursor').add('view_behind')
+    codes.add('invalid_cursor')
   }
   for (const code of route.problems ?? []) codes.add(code)
   return PROBLEM_CODES.filter((code) => codes.has(code))

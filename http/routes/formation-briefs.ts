@@ -87,7 +87,7 @@ function readRoute(service: ServiceContext, path: string): Route {
     summary: 'Read a formation brief, with its digest.',
     access: { right: 'view', runner: 'holder' },
     answers: { 200: one },
-    problems: ['not_found', 'view_behind'],
+    problems: ['not_found'],
     handle: (exchange) => read(service, exchange),
   }
 }

@@ -273,7 +273,7 @@ function cancelManyRoute(service: ServiceContext): Route {
     access: { right: 'work.operate' },
     body: { schema: cancelManyBody },
     answers: { 200: { description: 'What came of each.', schema: cancelManyAnswer } },
-    problems: ['not_found', 'invalid_body', 'view_behind'],
+    problems: ['not_found', 'invalid_body'],
     handle: (exchange) => {
       cancelMany(service, exchange).catch((error: unknown) => exchange.fault(error))
     },
