@@ -34,7 +34,7 @@ const isEntry = (file: string): boolean =>
   /^bench\//.test(file) ||
   /\.test\.ts$/.test(file) ||
   /^test\/.*-child\.ts$/.test(file) ||
-  /^test\/(crash|simulation|conformance)\//.test(file)
+  /^test\/(crash|simulation|conformance|hostile)\//.test(file)
 
 function sourcesUnder(folder: string): string[] {
   let entries: string[]

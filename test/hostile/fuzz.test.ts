@@ -1,0 +1,33 @@
+/**
+ * A slice of the fuzzer's long run: REQUESTS sets how many (default 20,000), SEED which. The long run is
+ * `npm run hostile -- --requests 1000000 --seed 1`.
+ */
+import t from 'tap'
+import { campaign } from './campaign.ts'
+
+const requests = Number(process.env.REQUESTS ?? 20_000)
+const seed = Number(process.env.SEED ?? Date.now() % 1_000_000)
+
+/** What even a short run must have reached, or it has proved little. */
+const REACHED = [
+  'POST /api/projects/{id}/run-requests',
+  'GET /api/runners/{runner_id}/run-requests/next',
+  'POST /api/run-requests/{id}/accepted',
+  'POST /api/run-requests/{id}/started',
+  'POST /api/run-requests/{id}/events',
+  'POST /api/run-requests/{id}/completed',
+  'POST /api/run-requests/{id}/failed',
+  'POST /api/run-requests/{id}/requeue',
+  'POST /api/engine-runs/{id}/evidence-observations',
+  'POST /api/tokens',
+  'POST /api/events',
+]
+
+t.test(`${requests} good and bad requests (SEED=${seed}) find no fault`, { timeout: 300_000 }, async (t) => {
+  const result = await campaign({ requests, seed, connections: 64, log: (line) => t.comment(line) })
+  t.same(result.faults, [], `SEED=${seed}`)
+  t.ok(result.requests >= requests)
+  t.same(result.uncalled, [], 'every operation was called')
+  for (const name of REACHED)
+    t.ok((result.answered.get(name)?.get(200) ?? result.answered.get(name)?.get(201) ?? 0) > 0, name)
+})

@@ -1,0 +1,220 @@
+/**
+ * Whom the fuzzer speaks as, and what it knows: projects side by side that may not see each other, each with people
+ * of every role and runners of its own, and beside them callers who see everything. Whatever a project's people
+ * write carries the project's marker, so that a marker in somebody else's answer is a leak.
+ */
+import { ROLES } from '../../machines/documents/token.ts'
+import { ROLE_RIGHTS } from '../../runtime/rights.ts'
+import { Pool, type Scalar } from './pool.ts'
+import type { Random } from './random.ts'
+
+export interface Caller {
+  readonly name: string
+  /** Changes when a runner's token is rotated. */
+  token: string
+  readonly kind: 'person' | 'runner'
+  /** Keys of the projects that it may see. Undefined: others may change that, so that nothing is known of it. */
+  readonly sees: '*' | ReadonlySet<string> | undefined
+  readonly rights: ReadonlySet<string>
+  readonly runnerId?: string
+  readonly tenant: Tenant
+}
+
+/** A project with its people; or those who see everything, who have none of their own. */
+export interface Tenant {
+  readonly key: string | undefined
+  readonly pool: Pool
+  readonly callers: Caller[]
+  /** Ids of others' things that its own requests have named: they may come back. */
+  readonly namedForeign: Set<string>
+}
+
+/** One call that must succeed, by the token of the root. */
+export type Root = (method: string, path: string, body?: unknown) => Promise<any>
+
+const TENANTS = 3
+const RUNNER_CAPACITIES = [1, 4, 50]
+const LABELS = ['linux', 'gpu']
+export const MARKER = /MARK(\w+?)x([0-9a-f]{8})/g
+/** Ids that belong to one project. */
+export const OWNED_ID = /\b[a-z]{2,8}_[0-9a-f]{24,40}\b|\b[0-9a-f]{32}\b/g
+const NAMED_FOREIGN_MAX = 100_000
+/** No project's key. */
+const NOBODY = ''
+const OWNERS_MAX = 200_000
+
+export class World {
+  readonly number: number
+  readonly tenants: Tenant[] = []
+  readonly callers: Caller[] = []
+  /** Tokens that were made and rotated while the world lasts: not known to be in force. */
+  readonly strays: Caller[] = []
+  /** Every token of the world, in force or not: none may ever come back but where it is made. */
+  readonly shared = new Pool()
+  /** Markers that stand in a document which several projects may see. */
+  readonly sharedMarkers = new Set<string>()
+  readonly made = { tokens: [] as string[], runners: [] as string[] }
+  /** Ids that no random request may name, so that the callers stay what they are. */
+  readonly #protected: Set<string>
+  readonly #owners = new Map<string, string>()
+
+  private constructor(number: number, protectedIds: Set<string>) {
+    this.number = number
+    this.#protected = protectedIds
+  }
+
+  /** @param protectedIds those of earlier worlds and of the root; this world's are added. */
+  static async make(number: number, root: Root, protectedIds: Set<string>): Promise<World> {
+    const world = new World(number, protectedIds)
+    for (let n = 0; n < TENANTS; n++) await world.#addTenant(root, `w${number}t${n}`)
+    await world.#addTenant(root, undefined)
+    return world
+  }
+
+  /** What it made that the service keeps in memory is taken away again. */
+  async retire(root: Root): Promise<void> {
+    for (const { key } of this.tenants) {
+      if (key === undefined) continue
+      for (let more = true; more; ) more = (await root('POST', '/api/run-requests/cancel', { project: key })).more
+      await root('PATCH', `/api/projects/${key}`, { archived: true })
+    }
+    for (const id of this.made.tokens) await root('DELETE', `/api/tokens/${id}`)
+    for (const id of this.made.runners) await root('DELETE', `/api/runners/${id}`)
+  }
+
+  async #addTenant(root: Root, key: string | undefined): Promise<void> {
+    const tenant: Tenant = { key, pool: new Pool(), callers: [], namedForeign: new Set() }
+    this.tenants.push(tenant)
+    const sees = key === undefined ? ('*' as const) : new Set([key])
+    const label = key ?? `w${this.number}all`
+    if (key !== undefined) {
+      const project = await root('POST', '/api/projects', { key, name: `MARK${key}x00000000` })
+      tenant.pool.put('project', key)
+      tenant.pool.put('projects', key)
+      tenant.pool.put('allowed_projects', key)
+      tenant.pool.put('projects/', key)
+      tenant.pool.put('projects/', project.id)
+      this.#owners.set(project.id, key)
+    }
+    for (const role of ROLES) {
+      const name = `${label}-${role}`
+      const made = await root('POST', '/api/tokens', {
+        name,
+        roles: [role],
+        ...(key === undefined ? {} : { projects: [key] }),
+      })
+      this.#protected.add(made.id)
+      this.made.tokens.push(made.id)
+      const rights = new Set<string>(ROLE_RIGHTS[role])
+      this.#addCaller({ name, token: made.token, kind: 'person', sees, rights, tenant })
+    }
+    for (const capacity of RUNNER_CAPACITIES) {
+      const id = `${label}-r${capacity}`
+      const grants = { allowed_projects: [key ?? '*'], capacity, labels: LABELS, trusted: capacity > 1 }
+      const made = await root('POST', '/api/runners', { id, ...grants })
+      this.#protected.add(id)
+      this.made.runners.push(id)
+      this.#addCaller({ name: id, token: made.token, kind: 'runner', sees, rights: new Set(), runnerId: id, tenant })
+    }
+    for (const word of LABELS) tenant.pool.put('labels', word)
+  }
+
+  #addCaller(caller: Caller): void {
+    this.callers.push(caller)
+    caller.tenant.callers.push(caller)
+  }
+
+  /** A value known under the name to the tenant, at times to somebody else. */
+  known(name: string, tenant: Tenant, random: Random): Scalar | undefined {
+    return (random.chance(0.15) ? this.shared : tenant.pool).pick(name, random)
+  }
+
+  /** The text of a request by somebody of the tenant: ids in it that are not its own may come back. */
+  named(text: string, tenant: Tenant): void {
+    const tenants = tenant.key === undefined ? this.tenants : [tenant]
+    for (const [id] of text.matchAll(OWNED_ID)) {
+      if (tenant.key !== undefined && this.#owners.get(id) === tenant.key) continue
+      for (const { namedForeign } of tenants) if (namedForeign.size < NAMED_FOREIGN_MAX) namedForeign.add(id)
+    }
+  }
+
+  /** Key of the project that the id belongs to, as far as it is known. */
+  ownerOf(id: string): string | undefined {
+    const owner = this.#owners.get(id)
+    return owner === NOBODY ? undefined : owner
+  }
+
+  /** Learn from a good answer: ids of the collection, values by name, whose is what. */
+  learn(body: unknown, collection: string, caller: Caller): void {
+    this.#noteShared(body, caller)
+    const { tenant } = caller
+    const note = (name: string, value: Scalar): void => {
+      if (typeof value === 'string') {
+        if (value.length === 0 || value.length > 200 || !/^[\x21-\x7e]+$/.test(value)) return
+        if (this.#protected.has(value) || value.includes('MARK') || value.startsWith('itd_')) return
+      }
+      tenant.pool.put(name, value)
+      this.shared.put(name, value)
+    }
+    let left = 400
+    const walk = (value: unknown, name: string): void => {
+      if (left-- <= 0) return
+      if (typeof value === 'object' && value !== null) {
+        if (Array.isArray(value)) for (const one of value) walk(one, name)
+        else for (const [key, one] of Object.entries(value)) if (key !== 'payload' && key !== 'token') walk(one, key)
+        if (!Array.isArray(value)) this.#noteOwner(value as Record<string, unknown>)
+      } else if (value !== null && value !== undefined) note(name, value as Scalar)
+    }
+    walk(body, '')
+    const items = (body as { items?: unknown[] } | undefined)?.items
+    for (const one of Array.isArray(items) ? items.slice(0, 20) : [body]) {
+      const { id, key } = (one ?? {}) as { id?: unknown; key?: unknown }
+      if (typeof id === 'string') note(`${collection}/`, id)
+      if (typeof key === 'string') note(`${collection}/`, key)
+    }
+  }
+
+  /** A token that was just answered. */
+  addStray(document: any, caller: Caller): void {
+    const isRunner = document.allowed_projects !== undefined
+    if (isRunner) this.made.runners.push(document.id)
+    else if (typeof document.id === 'string') this.made.tokens.push(document.id)
+    const stray: Caller = {
+      name: String(document.id),
+      token: document.token,
+      kind: isRunner ? 'runner' : 'person',
+      sees: isRunner
+        ? undefined
+        : document.projects === '*' || document.projects.includes('*')
+          ? '*'
+          : new Set<string>(document.projects),
+      rights: new Set(),
+      ...(isRunner ? { runnerId: document.id } : {}),
+      tenant: caller.tenant,
+    }
+    if (this.strays.length < 200) this.strays.push(stray)
+    else this.strays[this.made.tokens.length % 200] = stray
+  }
+
+  /** A document that names several projects may be seen by all of them, with what its maker wrote. */
+  #noteShared(body: unknown, { sees }: Caller): void {
+    if (sees !== '*' && sees !== undefined) return
+    const text = JSON.stringify(body) ?? ''
+    if (!text.includes('projects"')) return
+    for (const [marker] of text.matchAll(MARKER)) this.sharedMarkers.add(marker)
+  }
+
+  /** What stands in documents of several projects is nobody's. */
+  #noteOwner({ id, project, trace_id, event_type }: Record<string, unknown>): void {
+    if (typeof project !== 'string' || this.#owners.size > OWNERS_MAX) return
+    // Of the service's own events, everybody may see when a lane is paused.
+    if (project === 'system' && String(event_type).startsWith('pacing_')) return
+    const note = (owned: string): void => {
+      const owner = this.#owners.get(owned)
+      if (owner === undefined) this.#owners.set(owned, project)
+      else if (owner !== project) this.#owners.set(owned, NOBODY)
+    }
+    if (typeof id === 'string' && /^[a-z]+_[0-9a-f]{24,}$/.test(id)) note(id)
+    if (typeof trace_id === 'string' && /^[0-9a-f]{32}$/.test(trace_id)) note(trace_id)
+  }
+}
