@@ -1,0 +1,105 @@
+import fc from 'fast-check'
+import t from 'tap'
+import {
+  type Circumstances,
+  firstRule,
+  lastingReason,
+  unlandable,
+  type WaitingItem,
+  wordsOf,
+} from '../../../runtime/scheduler/rules.ts'
+
+const ITEM: WaitingItem = {
+  id: 'wi_1',
+  project: 'shop',
+  lane: 'campaign',
+  dependsOn: ['wi_a', 'wi_b'],
+  notBeforeMs: 1_000,
+}
+
+const FREE: Circumstances = {
+  stateOf: () => 'landed',
+  repositoryOf: () => 'git@x:shop',
+  holderOf: () => undefined,
+  running: () => 1,
+  maxRunning: () => 2,
+  nowMs: () => 1_000,
+  isLanePaused: () => false,
+  hasRunner: () => true,
+}
+
+const told = (item: WaitingItem, now: Circumstances) => wordsOf(firstRule(item, now), item, now)
+
+t.test('each rule holds an item back by itself, in words', (t) => {
+  const held = (more: Partial<Circumstances>) => told(ITEM, { ...FREE, ...more })
+  t.same(told(ITEM, FREE), { code: 'next', detail: 'next to start' })
+  for (const state of ['preserved', 'needs_decision', 'failed', 'cancelled'])
+    t.same(held({ stateOf: (id) => (id === 'wi_b' ? state : 'landed') }), {
+      code: 'dependency_cannot_land',
+      detail: `its dependency wi_b can never land: it is ${state}`,
+    })
+  t.equal(held({ stateOf: () => undefined }).detail, 'its dependency wi_a can never land: it is unknown')
+  t.same(held({ holderOf: () => 'wi_9' }), {
+    code: 'repository_busy',
+    detail: 'repository git@x:shop is held by wi_9',
+  })
+  t.same(held({ running: () => 2 }), { code: 'running_cap', detail: '2 of 2 are running' })
+  t.same(held({ running: () => 0, maxRunning: () => 0 }).detail, 'no runner is online')
+  t.same(held({ nowMs: () => 999 }), { code: 'not_before', detail: 'not before 1970-01-01T00:00:01.000Z' })
+  for (const state of ['submitted', 'queued', 'held', 'running'])
+    t.same(held({ stateOf: (id) => (id === 'wi_b' ? state : 'landed') }), {
+      code: 'dependency',
+      detail: `waits for wi_b to land (${state})`,
+    })
+  t.same(held({ isLanePaused: (lane) => lane === 'campaign' }), {
+    code: 'lane_paused',
+    detail: 'lane campaign is paused',
+  })
+  t.same(held({ hasRunner: () => false }), { code: 'no_runner', detail: 'no runner that is online may take it' })
+  t.end()
+})
+
+t.test('not_before has come at its very moment', (t) => {
+  t.equal(told({ ...ITEM, notBeforeMs: 1_000 }, FREE).code, 'next')
+  t.equal(told({ ...ITEM, notBeforeMs: 1_001 }, FREE).code, 'not_before')
+  t.end()
+})
+
+t.test('what needs nothing for itself waits for no repository', (t) => {
+  t.equal(told(ITEM, { ...FREE, repositoryOf: () => undefined, holderOf: () => 'wi_9' }).code, 'next')
+  t.end()
+})
+
+t.test('of several rules that hold it back, the first in their order is named', (t) => {
+  const breaks: readonly [string, Partial<Circumstances>][] = [
+    ['repository_busy', { holderOf: () => 'wi_9' }],
+    ['running_cap', { running: () => 2 }],
+    ['not_before', { nowMs: () => 0 }],
+    ['dependency', { stateOf: () => 'running' }],
+    ['lane_paused', { isLanePaused: () => true }],
+    ['no_runner', { hasRunner: () => false }],
+  ]
+  fc.assert(
+    fc.property(fc.subarray([...breaks]), fc.boolean(), (broken, isDead) => {
+      const now = Object.assign({}, FREE, ...broken.map(([, one]) => one))
+      const code = told(ITEM, isDead ? { ...now, stateOf: () => 'failed' } : now).code
+      t.equal(code, isDead ? 'dependency_cannot_land' : (broken[0]?.[0] ?? 'next'))
+    }),
+    { numRuns: 300 },
+  )
+  t.end()
+})
+
+t.test('a release waits no more for what can never land, and only for that', (t) => {
+  const states: Record<string, string> = { a: 'landed', b: 'failed', c: 'running', d: 'preserved', e: 'held' }
+  t.same(unlandable(['a', 'b', 'c', 'd', 'e', 'f'], { stateOf: (id) => states[id] }), ['b', 'd', 'f'])
+  t.end()
+})
+
+t.test('a reason that is written down names no work of others', (t) => {
+  const rule = firstRule(ITEM, { ...FREE, holderOf: () => 'wi_9' })
+  t.equal(lastingReason(rule, ITEM, FREE), 'repository git@x:shop is busy')
+  const own = { ...FREE, repositoryOf: () => `proj_${'0'.repeat(24)}`, holderOf: () => 'wi_9' }
+  t.equal(lastingReason(firstRule(ITEM, own), ITEM, own), 'its project’s repository is busy')
+  t.end()
+})

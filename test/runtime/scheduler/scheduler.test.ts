@@ -1,0 +1,257 @@
+import t from 'tap'
+import { exclusiveRepository } from '../../../runtime/dispatch/snapshots.ts'
+import { projectIdOf } from '../../../runtime/identity.ts'
+import { itemId, World } from './world.ts'
+
+t.test('interactive work first, then the oldest; what starts earlier in a tick counts for what comes later', (t) => {
+  const world = new World({ maxRunning: 0 })
+  for (const key of ['a', 'b', 'c']) world.project(key)
+  const upkeep = world.submit('a', { lane: 'maintenance' })
+  const first = world.submit('b')
+  const second = world.submit('b')
+  const third = world.submit('c')
+  const next = new World({ maxRunning: 2 }, world)
+  t.ok(next.isHandedOut(first))
+  t.notOk(next.isHandedOut(second), 'its repository is taken by what started before it in the same tick')
+  t.ok(next.isHandedOut(third))
+  t.notOk(next.isHandedOut(upkeep), 'and there is no room any more')
+  t.end()
+})
+
+t.test('a hand-out makes one run request on the item’s trace, approved, with the entry event of its kind', (t) => {
+  const world = new World()
+  world.project('shop', 'git@x:shop')
+  const id = world.submit('shop', { base_ref: 'main', context: { a: 1 }, labels: ['linux'], timeout_seconds: 60 })
+  const { context } = world.run(id)
+  t.match(context, {
+    project: 'shop',
+    throttle: 'full',
+    trace_id: world.item(id).context.trace_id,
+    asked: {
+      entry_event: 'execution_requested',
+      access: 'full',
+      lane: 'interactive',
+      labels: ['linux'],
+      timeout_seconds: 60,
+      work_item_id: id,
+      payload: { item_id: id, base_ref: 'main', context: { a: 1 } },
+    },
+    internal: { approved: true },
+  })
+  t.equal(exclusiveRepository(context), 'git@x:shop')
+  const held = world.ask('work_item', id, { type: 'hold' })
+  t.ok(held.ok)
+  t.equal(world.runtime.read({ kind: 'run_request', id: context.id })!.value, 'cancelled')
+  world.ask('work_item', id, { type: 'release', reason: 'as told' })
+  t.not(world.item(id).context.run!.id, context.id, 'the next hand-out is another request')
+  t.end()
+})
+
+t.test('kinds and roles are handed out as the contract says', (t) => {
+  const world = new World()
+  const cases = [
+    ['task', {}, 'execution_requested', 'full'],
+    ['major_upgrade', {}, 'execution_requested', 'full'],
+    ['maintenance', {}, 'maintenance_requested', 'full'],
+    ['release', { payload: { bump: 'minor' } }, 'release_requested', 'full'],
+    ['remediation', { payload: { cve: 'CVE-1', dirty: true } }, 'main_branch_audited', 'full'],
+    [
+      'campaign_cycle',
+      { source: { kind: 'campaign', ref: 'spring', role: 'cycle', cycle: 3 } },
+      'execution_requested',
+      'full',
+    ],
+    [
+      'campaign_cycle',
+      { source: { kind: 'campaign', ref: 'spring', role: 'advance' }, payload: { campaign: 'spring', prompt: 'p' } },
+      'campaign_advance_requested',
+      'read_only',
+    ],
+    [
+      'campaign_cycle',
+      { source: { kind: 'initiative', ref: 'faster', role: 'assessment' }, payload: { initiative: 'faster' } },
+      'initiative_advance_requested',
+      'read_only',
+    ],
+  ] as const
+  cases.forEach(([kind, more, entryEvent, access], n) => {
+    world.project(`p${n}`)
+    const id = world.submit(`p${n}`, { kind, ...more } as never)
+    const { asked } = world.run(id).context
+    t.match(asked, { entry_event: entryEvent, access }, `${kind} ${entryEvent}`)
+    if (kind === 'release') t.same(asked.payload, { bump: 'minor', item_id: id })
+    if (kind === 'maintenance') t.same(asked.payload, { item_id: id, project: `p${n}` })
+    if (entryEvent === 'execution_requested' && kind === 'campaign_cycle')
+      t.match(asked.payload, { campaign: 'spring', campaign_cycle: 3, item_id: id })
+    if (access === 'read_only') t.same(asked.payload, (more as { payload: object }).payload)
+  })
+  t.end()
+})
+
+t.test('what only looks neither holds a repository nor waits for one', (t) => {
+  const world = new World()
+  world.project('shop')
+  const task = world.submit('shop')
+  const source = { kind: 'campaign', ref: 'spring', role: 'advance' } as const
+  const advance = world.submit('shop', { kind: 'campaign_cycle', lane: 'campaign', source, payload: {} })
+  const second = world.submit('shop')
+  t.ok(world.isHandedOut(task))
+  t.ok(world.isHandedOut(advance))
+  t.notOk(world.isHandedOut(second))
+  t.match(world.scheduler.waitingBecause(second)?.detail, new RegExp(task))
+  t.end()
+})
+
+t.test('an item is started at its not_before, by the clock alone', (t) => {
+  const world = new World()
+  world.project('shop')
+  const at = new Date(world.nature.wallMs() + 60_000).toISOString()
+  const id = world.submit('shop', { not_before: at })
+  world.nature.advance(59_900)
+  t.equal(world.scheduler.waitingBecause(id)?.code, 'not_before')
+  world.nature.advance(200)
+  t.ok(world.isHandedOut(id))
+  t.end()
+})
+
+t.test('what was missed is found within the safety interval', (t) => {
+  const world = new World()
+  world.project('shop')
+  world.holders.set(projectIdOf('shop'), 'runreq_1')
+  const id = world.submit('shop')
+  t.match(world.scheduler.waitingBecause(id), { code: 'repository_busy', detail: /runreq_1/ })
+  world.holders.clear()
+  world.nature.advance(14_000)
+  t.notOk(world.isHandedOut(id), 'nothing told the scheduler')
+  world.nature.advance(1_500)
+  t.ok(world.isHandedOut(id))
+  t.end()
+})
+
+t.test('a save that fails starts nothing; when the service writes again, it starts', (t) => {
+  const world = new World({ maxRunning: 0 })
+  world.project('shop')
+  const id = world.submit('shop')
+  const next = new World({ maxRunning: 1 }, world)
+  // It was opened on a service that writes: take the hand-out back, and refuse writes before the next one.
+  next.ask('work_item', id, { type: 'hold' })
+  next.journal.refuse('disk_reserve')
+  t.match(next.ask('work_item', id, { type: 'release', reason: 'x' }), { ok: false, refusal: { code: 'disk_reserve' } })
+  next.nature.advance(60_000)
+  t.equal(next.item(id).value, 'held')
+  next.journal.refuse(undefined)
+  next.ask('work_item', id, { type: 'release', reason: 'x' })
+  t.ok(next.isHandedOut(id))
+  t.end()
+})
+
+t.test('two schedulers race for the items: each item is handed out once', (t) => {
+  const world = new World({ maxRunning: 0 })
+  const ids: string[] = []
+  for (let n = 0; n < 20; n++) {
+    world.project(`p${n}`)
+    ids.push(world.submit(`p${n}`))
+  }
+  const next = new World({ maxRunning: 100 }, world)
+  next.another()
+  next.nature.advance(30_000)
+  for (const id of ids) t.equal(next.item(id).context.internal.hand_outs, 1)
+  t.end()
+})
+
+t.test('an item that comes without a reason is looked at, told of and queued', (t) => {
+  const world = new World()
+  world.project('shop')
+  world.pause('interactive')
+  const id = world.submit('shop', { reason: undefined } as never)
+  const { value, context } = world.item(id)
+  t.equal(value, 'queued')
+  t.equal(context.reason, 'lane interactive is paused')
+  t.end()
+})
+
+t.test('a dependency that can never land is found before every other rule, also at start', (t) => {
+  const world = new World({ maxRunning: 0 })
+  world.project('a')
+  world.project('b')
+  const first = world.submit('a')
+  const second = world.submit('b', { depends_on: [first], not_before: '2100-01-01T00:00:00Z' })
+  const third = world.submit('b', { depends_on: [itemId(999)] })
+  t.equal(world.item(third).value, 'needs_decision', 'an unknown one, too')
+  world.scheduler.close()
+  world.ask('work_item', first, { type: 'cancel' })
+  t.equal(world.item(second).value, 'queued', 'nobody has looked at it')
+  t.equal(world.restarted().item(second).value, 'needs_decision')
+  t.end()
+})
+
+t.test('after a restart what was handed out stays so, what runs counts, and pauses hold', (t) => {
+  const world = new World({ maxRunning: 2 })
+  for (const key of ['a', 'b', 'c']) world.project(key)
+  const running = world.submit('a')
+  world.start(running)
+  const handedOut = world.submit('b')
+  const waiting = world.submit('c')
+  world.pause('campaign')
+  const next = world.restarted()
+  t.same(next.pausedLanes, ['campaign'])
+  t.equal(next.item(running).value, 'running')
+  t.equal(next.item(handedOut).context.internal.hand_outs, 1)
+  t.equal(next.scheduler.waitingBecause(waiting)?.code, 'running_cap')
+  next.land(running)
+  t.equal(next.item(running).value, 'landed')
+  t.ok(next.isHandedOut(waiting))
+  t.end()
+})
+
+t.test('a project that moves to another repository waits for that one', (t) => {
+  const world = new World()
+  world.project('a', 'git@x:one')
+  world.project('b', 'git@x:one')
+  const first = world.submit('a')
+  const second = world.submit('b')
+  t.equal(world.scheduler.waitingBecause(second)?.code, 'repository_busy')
+  world.ask('project', projectIdOf('b'), { type: 'update', repository: 'git@x:two' })
+  t.ok(world.isHandedOut(second))
+  t.ok(world.isHandedOut(first))
+  t.end()
+})
+
+t.test(
+  'without a cap of its own the service counts the slots of its runners, and not what none of them may take',
+  (t) => {
+    const world = new World()
+    world.capacity = 1
+    world.project('a')
+    world.project('b')
+    const odd = world.submit('a', { labels: ['gpu'] })
+    t.ok(world.isHandedOut(odd))
+    world.canTake = ({ labels }) => labels.length === 0
+    const plain = world.submit('b')
+    world.nature.advance(1)
+    t.equal(
+      world.scheduler.waitingBecause(plain)?.code,
+      'running_cap',
+      'as long as nobody has said that its runner is gone',
+    )
+    world.runtime.ask(
+      { kind: 'runner', id: 'r9' },
+      { type: 'create', id: 'r9', allowed_projects: [], credential_hash: 'a'.repeat(64), fingerprint: 'f' } as never,
+      () => {},
+    )
+    world.nature.run()
+    t.ok(world.isHandedOut(plain))
+    t.end()
+  },
+)
+
+t.test('settled items cost nothing: they are in no summary', (t) => {
+  const world = new World({ maxRunning: 1 })
+  world.project('shop')
+  for (let n = 0; n < 50; n++) world.end(world.submit('shop'))
+  const view = world.scheduler.view()
+  t.same([view.runningCount, view.waitingCount, [...view.running].length, view.waiting.length], [0, 0, 0, 0])
+  const again = world.restarted().scheduler.view()
+  t.same([again.runningCount, again.waitingCount], [0, 0])
+  t.end()
+})

@@ -1,0 +1,153 @@
+/** A scheduler on the real actor system and a journal in memory; what the dispatcher would say is set by hand. */
+
+import type { Lane } from '../../../machines/documents/run-request.ts'
+import { modules } from '../../../machines/index.ts'
+import type { SnapshotOf } from '../../../machines/machine.ts'
+import { PACING } from '../../../machines/pacing.ts'
+import type { CreateWorkItem, WorkItemContext } from '../../../machines/work-item-context.ts'
+import type { Answer, Runtime } from '../../../runtime/api.ts'
+import type { Dispatcher, Wanted } from '../../../runtime/dispatch/api.ts'
+import { projectIdOf } from '../../../runtime/identity.ts'
+import { silentLogger } from '../../../runtime/log.ts'
+import { createRuntime } from '../../../runtime/runtime.ts'
+import { createScheduler, type Scheduler } from '../../../runtime/scheduler/scheduler.ts'
+import { defaultSettings, type Settings } from '../../../runtime/settings.ts'
+import { MemoryJournal } from '../../storage/memory.ts'
+import { TurnedNature } from '../turned-nature.ts'
+
+const BY = { id: 'tok_1', name: 'ann', origin: 'here' }
+
+export function itemId(n: number): string {
+  return `wi_${n.toString(16).padStart(24, '0')}`
+}
+
+export class World {
+  readonly nature: TurnedNature
+  readonly journal: MemoryJournal
+  readonly runtime: Runtime
+  readonly scheduler: Scheduler
+  /** What the dispatcher would say. */
+  capacity = 1_000
+  holders = new Map<string, string>()
+  canTake: (wanted: Wanted) => boolean = () => true
+  pausedLanes: readonly string[] = []
+  readonly #settings: Partial<Settings>
+  #made = 0
+
+  constructor(settings: Partial<Settings> = {}, before?: World) {
+    this.#settings = settings
+    this.nature = before?.nature ?? new TurnedNature()
+    this.journal = before?.journal ?? new MemoryJournal()
+    this.#made = before === undefined ? 0 : before.#made
+    const onFatal = (failure: Error): void => {
+      throw failure
+    }
+    this.runtime = createRuntime(
+      this.journal,
+      { ...defaultSettings, home: '/nowhere', ...settings },
+      { nature: this.nature, log: silentLogger, modules, onFatal },
+    )
+    this.scheduler = this.another()
+    this.nature.run()
+  }
+
+  /** A second scheduler of the same runtime. */
+  another(): Scheduler {
+    const dispatcher = {
+      repositoryHolder: (repository: string) => this.holders.get(repository),
+      onlineCapacity: () => this.capacity,
+      hasTaker: (wanted: Wanted) => this.canTake(wanted),
+      setPausedLanes: (lanes: Iterable<string>) => {
+        this.pausedLanes = [...lanes]
+      },
+      waitingBecause: () => undefined,
+    } as unknown as Dispatcher
+    return createScheduler(this.runtime, dispatcher)
+  }
+
+  /** The process ends; the next one opens what it left. */
+  restarted(): World {
+    this.scheduler.close()
+    return new World(this.#settings, this)
+  }
+
+  ask(kind: 'work_item' | 'project' | 'pacing' | 'run_request', id: string, message: object): Answer {
+    let answer: Answer | undefined
+    this.runtime.ask({ kind, id }, { by: BY, ...message } as never, (given) => {
+      answer = given
+    })
+    this.nature.run()
+    return answer!
+  }
+
+  project(key: string, repository?: string): void {
+    const id = projectIdOf(key)
+    this.ask('project', id, { type: 'create', id, key, name: key, ...(repository === undefined ? {} : { repository }) })
+  }
+
+  /** Submits an item; later ones are younger. */
+  submit(project: string, more: Partial<CreateWorkItem> = {}): string {
+    const id = itemId(++this.#made)
+    this.nature.advance(1)
+    this.ask('work_item', id, {
+      type: 'create',
+      id,
+      project,
+      project_id: projectIdOf(project),
+      objective: `work ${id}`,
+      kind: 'task',
+      lane: 'interactive',
+      origin: 'here',
+      source: { kind: 'operator', ref: 'ann' },
+      submitted_by: BY,
+      reason: 'as told',
+      trace_id: this.#made.toString(16).padStart(32, 'a'),
+      ...more,
+    })
+    return id
+  }
+
+  item(id: string): SnapshotOf<WorkItemContext> {
+    return this.runtime.read({ kind: 'work_item', id })!
+  }
+
+  run(id: string): SnapshotOf<any> {
+    return this.runtime.read({ kind: 'run_request', id: this.item(id).context.run!.id })!
+  }
+
+  isHandedOut(id: string): boolean {
+    const { value, context } = this.item(id)
+    return value === 'queued' && context.run !== undefined
+  }
+
+  /** Its runner begins. */
+  start(id: string): void {
+    const run = this.item(id).context.run!.id
+    this.ask('run_request', run, { type: 'offer', runner_id: 'r1' })
+    this.ask('run_request', run, { type: 'started', runner_id: 'r1' })
+  }
+
+  /** Its run ends without a result: the item fails. */
+  end(id: string): void {
+    this.start(id)
+    const completed = { type: 'completed', runner_id: 'r1', result: {}, digest: 'd' }
+    this.ask('run_request', this.item(id).context.run!.id, completed)
+  }
+
+  /** Its work lands. */
+  land(id: string): void {
+    this.start(id)
+    const { run, trace_id } = this.item(id).context
+    const event = { id: 'evt_1', event_type: 'task_run_completed', payload: { verdict: 'complete', landed: true } }
+    this.ask('work_item', id, { type: 'run_event', run_request_id: run!.id, attempt: 1, event, trace_id })
+    this.ask('run_request', run!.id, { type: 'completed', runner_id: 'r1', result: {}, digest: 'd' })
+  }
+
+  pause(...lanes: Lane[]): void {
+    this.ask('pacing', PACING.id, { type: 'pause', lanes })
+  }
+
+  resume(...lanes: Lane[]): void {
+    this.ask('pacing', PACING.id, { type: 'resume', lanes })
+  }
+}
