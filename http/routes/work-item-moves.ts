@@ -14,7 +14,7 @@ import { createdId, IDEMPOTENCY_HEADER, readIdempotencyKey } from '../idempotenc
 import { markCursor, refuse } from '../replies.ts'
 import type { Route, RouteBody, ServiceContext } from '../route.ts'
 import { visibleWorkItem, workItemDocumentOf } from '../work-item-answers.ts'
-import { answerReplay, dependenciesExist } from './work-items.ts'
+import { activeProject, answerReplay, dependenciesExist } from './work-items.ts'
 
 const AREA = 'work items'
 const one = { description: 'The item.', schema: workItemDocument }
@@ -108,7 +108,7 @@ function resumeRoute(service: ServiceContext): Route {
       201: { ...one, description: 'The item that goes on.' },
       200: { ...one, description: 'The item that this key made before.', headers: { 'Idempotent-Replay': '`true`' } },
     },
-    problems: ['not_found', 'illegal_move', 'unknown_work_item'],
+    problems: ['not_found', 'illegal_move', 'unknown_work_item', 'project_archived'],
     handle: (exchange) => resume(service, exchange),
   }
 }
@@ -120,7 +120,7 @@ function resumeRoute(service: ServiceContext): Route {
 function resume(service: ServiceContext, exchange: Exchange): void {
   const { runtime } = service
   const item = visibleWorkItem(service, exchange)
-  if (item === undefined) return
+  if (item === undefined || activeProject(service, exchange, item.context.project_id) === undefined) return
   const key = readIdempotencyKey(exchange)
   if (!key.ok || !dependenciesExist(service, exchange)) return
   const id = createdId(runtime, exchange, key.key, 'work_item', 'wi')

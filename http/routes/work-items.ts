@@ -72,12 +72,8 @@ class Admission {
   }
 
   submit(exchange: Exchange): void {
-    const project = visibleProject(this.#service, exchange, exchange.body.project)
+    const project = activeProject(this.#service, exchange, exchange.body.project)
     if (project === undefined) return
-    if (project.value !== 'active') {
-      exchange.problem('project_archived', `The project ${project.context.key} is archived and takes no new work.`)
-      return
-    }
     const key = readIdempotencyKey(exchange)
     if (!key.ok || !isSound(this.#service, exchange) || !isServed(this.#service, exchange, project)) return
     this.#admit(exchange, project, key.key)
@@ -120,6 +116,18 @@ class Admission {
       answerMade(this.#service, exchange, answer)
     })
   }
+}
+
+/** The project, if it exists for the asker and takes new work; else the problem is answered. */
+export function activeProject(
+  service: ServiceContext,
+  exchange: Exchange,
+  idOrKey: string,
+): SnapshotOf<any> | undefined {
+  const project = visibleProject(service, exchange, idOrKey)
+  if (project === undefined || project.value === 'active') return project
+  exchange.problem('project_archived', `The project ${project.context.key} is archived and takes no new work.`)
+  return undefined
 }
 
 function answerMade(service: ServiceContext, exchange: Exchange, answer: Answer): void {

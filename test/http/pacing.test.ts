@@ -2,19 +2,9 @@ import t from 'tap'
 import { PACING } from '../../machines/pacing.ts'
 import { openLmdbJournal } from '../../storage/lmdb-journal.ts'
 import { until } from '../until.ts'
+import { fleet, reading as read, submit, waits } from './ledger-harness.ts'
 import { startTestService, type TestService } from './service-harness.ts'
 
-async function fleet(s: TestService, ...projects: string[]): Promise<{ token: string }> {
-  for (const key of projects) await s.project(key)
-  const token = await s.runner('r1', { trusted: true, capacity: 4 })
-  await s.call('GET', '/api/runners/r1/run-requests/next', undefined, { token })
-  return { token }
-}
-
-const submit = async (s: TestService, body: object) =>
-  (await s.expect(201, 'POST', '/api/work-items', { project: 'shop', objective: 'Tidy up', ...body })).body
-const read = (s: TestService, id: string) => async () => (await s.expect(200, 'GET', `/api/work-items/${id}`)).body
-const waits = (code: string) => (body: any) => body.waiting_because?.code === code
 const pause = (s: TestService, ...lanes: string[]) => s.expect(200, 'POST', '/api/pacing/pause', { lanes })
 const resume = (s: TestService, ...lanes: string[]) => s.expect(200, 'POST', '/api/pacing/resume', { lanes })
 

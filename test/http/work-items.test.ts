@@ -1,29 +1,7 @@
 import t from 'tap'
 import { until } from '../until.ts'
+import { AT, COMPLETE, finish, fleet, type Runner, reading, submit, take, waits } from './ledger-harness.ts'
 import { startTestService, type TestService } from './service-harness.ts'
-
-const AT = '2026-01-31T12:00:00Z'
-
-/** A project, a trusted runner that is there, and its token. */
-async function fleet(s: TestService, ...projects: string[]): Promise<{ token: string }> {
-  for (const key of projects) await s.project(key)
-  const token = await s.runner('r1', { trusted: true, capacity: 4 })
-  await s.call('GET', '/api/runners/r1/run-requests/next', undefined, { token })
-  return { token }
-}
-
-async function take(s: TestService, runner: { token: string }): Promise<any> {
-  return (await s.expect(200, 'GET', '/api/runners/r1/run-requests/next?wait=5', undefined, runner)).body
-}
-
-const complete = {
-  project: 'shop',
-  success: true,
-  landed: true,
-  summary: 'done',
-  verdict: 'complete',
-  preservation_ref: 'abc1234',
-}
 
 t.test('a task is submitted, handed out, started and landed by its result', async (t) => {
   const s = await startTestService(t)
@@ -40,7 +18,7 @@ t.test('a task is submitted, handed out, started and landed by its result', asyn
   await s.expect(200, 'POST', `/api/run-requests/${request.request_id}/started`, {}, runner)
   const running = (await s.expect(200, 'GET', `/api/work-items/${id}`)).body
   t.match(running, { state: 'running', running_on: 'r1' })
-  const event = { event_type: 'task_run_completed', occurred_at: AT, payload: complete }
+  const event = { event_type: 'task_run_completed', occurred_at: AT, payload: COMPLETE }
   await s.expect(200, 'POST', `/api/run-requests/${request.request_id}/events`, { events: [event] }, runner)
   const landed = (await s.expect(200, 'GET', `/api/work-items/${id}`)).body
   t.match(landed, { state: 'landed', disposition: { verdict: 'complete', landed_commit: 'abc1234' } })
@@ -52,17 +30,6 @@ t.test('a task is submitted, handed out, started and landed by its result', asyn
     ['work_item_submitted', 'work_item_started', 'work_item_settled'],
   )
 })
-
-function reading(s: TestService, id: string) {
-  return async () => (await s.expect(200, 'GET', `/api/work-items/${id}`)).body
-}
-
-/** Submits, and waits for the state and the first rule. */
-async function submit(s: TestService, body: object): Promise<any> {
-  return (await s.expect(201, 'POST', '/api/work-items', { project: 'shop', objective: 'Tidy up', ...body })).body
-}
-
-const waits = (code: string) => (body: any) => body.waiting_because?.code === code
 
 t.test('one item a repository: two projects of one repository share it, a third does not wait', async (t) => {
   const s = await startTestService(t)
@@ -147,16 +114,10 @@ t.test('an item waits for what it depends on, and is handed out when that has la
   t.match(unknown.body, { code: 'unknown_work_item', errors: [{ pointer: '/depends_on/1' }] })
 })
 
-/** Begins the run and lands it. */
-async function land(s: TestService, runner: { token: string }, request: string, payload: object = complete) {
+/** Begins the run that was taken, and ends it. */
+async function land(s: TestService, runner: Runner, request: string, payload: object = COMPLETE): Promise<void> {
   await s.expect(200, 'POST', `/api/run-requests/${request}/started`, {}, runner)
   await finish(s, runner, request, payload)
-}
-
-async function finish(s: TestService, runner: { token: string }, request: string, payload: object) {
-  const event = { event_type: 'task_run_completed', occurred_at: AT, payload }
-  await s.expect(200, 'POST', `/api/run-requests/${request}/events`, { events: [event] }, runner)
-  await s.expect(200, 'POST', `/api/run-requests/${request}/completed`, { result: {} }, runner)
 }
 
 t.test('a dependency that can never land makes needs_decision; release goes on without it', async (t) => {
@@ -236,7 +197,7 @@ t.test('of two results for one item the first settles it, and the other is told'
   const event = (verdict: string, more: object) => ({
     event_type: 'task_run_completed',
     occurred_at: AT,
-    payload: { ...complete, success: false, landed: false, verdict, ...more },
+    payload: { ...COMPLETE, success: false, landed: false, verdict, ...more },
   })
   const events = [event('defect', { diagnosis: 'it breaks' }), event('runner_error', { detail: 'gone' })]
   await s.expect(200, 'POST', `/api/run-requests/${request_id}/events`, { events }, runner)
@@ -248,7 +209,7 @@ t.test('of two results for one item the first settles it, and the other is told'
   t.match(await reading(s, item.id)(), { state: 'preserved' })
 })
 
-t.test('a result on any other trace or run settles nothing', async (t) => {
+t.test('learned 2: a result without the exact trace and run settles nothing', async (t) => {
   const s = await startTestService(t)
   const runner = await fleet(s, 'shop', 'till')
   const item = await submit(s, {})
@@ -257,7 +218,7 @@ t.test('a result on any other trace or run settles nothing', async (t) => {
   const plain = await s.request('till', {})
   await take(s, runner)
   await s.expect(200, 'POST', `/api/run-requests/${plain.id}/started`, {}, runner)
-  const event = { event_type: 'task_run_completed', occurred_at: AT, payload: complete }
+  const event = { event_type: 'task_run_completed', occurred_at: AT, payload: COMPLETE }
   await s.expect(200, 'POST', `/api/run-requests/${plain.id}/events`, { events: [event] }, runner)
   const emitted = { ...event, project: 'shop', trace_id: trace.trace_id, throttle: 'full' }
   await s.expect(200, 'POST', '/api/events', { events: [emitted] })
@@ -297,7 +258,7 @@ t.test('preserved work is resumed once, as a child from its ref; the child landi
   const s = await startTestService(t)
   const runner = await fleet(s, 'shop')
   const item = await submit(s, {})
-  const blocked = { ...complete, success: false, landed: false, land_blocked: 'git_failed', preservation_ref: 'task/x' }
+  const blocked = { ...COMPLETE, success: false, landed: false, land_blocked: 'git_failed', preservation_ref: 'task/x' }
   await land(s, runner, (await take(s, runner)).request_id, blocked)
   t.match(await reading(s, item.id)(), { state: 'preserved', disposition: { preservation_ref: 'task/x' } })
   const path = `/api/work-items/${item.id}/resume`

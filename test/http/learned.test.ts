@@ -1,0 +1,184 @@
+/** What earlier systems of this kind learned the hard way, as far as the ledger can get it wrong. */
+import t from 'tap'
+import { until } from '../until.ts'
+import { HurriedNature } from './hurried-nature.ts'
+import { AT, begin, COMPLETE, finish, fleet, history, inState, reading, submit, take, waits } from './ledger-harness.ts'
+import { startTestService } from './service-harness.ts'
+
+t.test('learned 1: of a hundred changes at once none is lost', async (t) => {
+  const s = await startTestService(t, { maxRunning: 0 })
+  await s.project('shop')
+  const item = await submit(s)
+  const moves = Array.from({ length: 50 }, () => ['hold', 'release']).flat()
+  const answers = await Promise.all(moves.map((move) => s.call('POST', `/api/work-items/${item.id}/${move}`)))
+  const taken = answers.filter(({ status }) => status === 200).length
+  const { items } = (await s.expect(200, 'GET', `/api/events?item_id=${item.id}&limit=500`)).body
+  const told = items.filter(({ event_type }: any) => /_(held|released)$/.test(event_type)).length
+  const repeats = answers.filter(({ status, body }) => status === 200 && body.state === 'held').length - told / 2
+  t.ok(told >= 2 && told <= taken)
+  t.ok(repeats >= 0)
+  const { operator_actions, state } = await reading(s, item.id)()
+  t.equal(operator_actions.length, Math.min(64, told), 'each that was told of is in the history')
+  t.equal(state, operator_actions.at(-1).command === 'hold' ? 'held' : 'queued')
+  const others = await Promise.all(
+    Array.from({ length: 100 }, (_, n) => s.call('POST', '/api/work-items', { project: 'shop', objective: `No ${n}` })),
+  )
+  t.ok(others.every(({ status }) => status === 201))
+  const all = (await s.expect(200, 'GET', '/api/work-items?limit=500')).body.items
+  t.equal(all.length, 101)
+})
+
+t.test(
+  'learned 4: what ran when the service stopped goes on, and is lost when its runner is gone: not running for ever',
+  async (t) => {
+    const home = t.testdir()
+    const nature = new HurriedNature()
+    const options = { nature, openJournal: undefined as never }
+    const before = await startTestService(t, { home }, options)
+    const runner = await fleet(before, 'shop', 'till')
+    const gone = await submit(before)
+    const there = await submit(before, { project: 'till' })
+    const requests = [await begin(before, runner), await begin(before, runner)]
+    const requestOf = (id: string) => requests.find(({ engine }) => engine.payload.item_id === id).request_id
+    await before.service.close()
+    const after = await startTestService(t, { home }, options)
+    t.equal((await reading(after, gone.id)()).state, 'running', 'remote work is not ended by our own stop')
+    nature.hurry(50_000)
+    await after.expect(200, 'POST', `/api/run-requests/${requestOf(there.id)}/heartbeat`, {}, runner)
+    nature.hurry(20_000)
+    const lost = await until(reading(after, gone.id), ({ reason }) => /its run is lost/.test(reason))
+    t.equal(lost.state, 'running', 'a person decides')
+    t.equal((await reading(after, there.id)()).reason, 'running on r1')
+    await after.expect(200, 'POST', `/api/run-requests/${requestOf(gone.id)}/fail`, {
+      message: 'its machine burnt down',
+    })
+    await inState(after, gone.id, 'failed')
+    await finish(after, runner, requestOf(there.id), { ...COMPLETE, project: 'till' })
+    await inState(after, there.id, 'landed')
+  },
+)
+
+t.test('learned 5: a second service on the home is refused, and changes nothing of what runs', async (t) => {
+  const home = t.testdir()
+  const options = { openJournal: undefined as never }
+  const first = await startTestService(t, { home }, options)
+  const runner = await fleet(first, 'shop')
+  const item = await submit(first)
+  await begin(first, runner)
+  await t.rejects(startTestService(t, { home }, options))
+  t.equal((await reading(first, item.id)()).state, 'running')
+})
+
+t.test('learned 8: an item whose offers nobody accepts fails for that, and never says that it started', async (t) => {
+  const nature = new HurriedNature()
+  const s = await startTestService(t, {}, { nature })
+  const runner = await fleet(s, 'shop')
+  const item = await submit(s)
+  for (let offers = 0; offers < 5; offers++) {
+    const { request_id, attempt } = await take(s, runner)
+    await s.call('GET', '/api/runners/r1/run-requests/next', undefined, runner)
+    nature.hurry(31_000)
+    const path = `/api/run-requests/${request_id}`
+    await until(
+      async () => (await s.expect(200, 'GET', path)).body,
+      (request) => request.state === 'failed' || request.attempt > attempt,
+    )
+  }
+  const failed = await inState(s, item.id, 'failed')
+  t.match(failed.reason, /^run failed \(dispatch, offers_not_accepted\)/)
+  t.notOk('started_at' in failed)
+  t.same(
+    (await history(s, item.id)).map(({ event_type }) => event_type),
+    ['work_item_submitted', 'work_item_settled'],
+  )
+})
+
+t.test('learned 9: no end is without a reason', async (t) => {
+  const s = await startTestService(t)
+  const runner = await fleet(s, 'shop')
+  const item = await submit(s)
+  const { request_id } = await begin(s, runner)
+  await finish(s, runner, request_id, {
+    ...COMPLETE,
+    success: false,
+    landed: false,
+    summary: '',
+    verdict: 'defect',
+    diagnosis: ' \n',
+  })
+  const settled = await inState(s, item.id, 'preserved')
+  t.match(settled.reason, /^defect:/)
+  for (const reason of ['', '  ', '\n'])
+    t.equal((await s.call('POST', `/api/work-items/${item.id}/close`, { reason })).status, 422)
+  for (const { payload } of await history(s, item.id)) t.match(payload.reason, /\S/)
+})
+
+t.test('learned 14: nothing revives what has landed or was cancelled, by whichever door', async (t) => {
+  const s = await startTestService(t)
+  const runner = await fleet(s, 'shop')
+  const cancelled = await submit(s)
+  await s.expect(200, 'POST', `/api/work-items/${cancelled.id}/cancel`)
+  const landed = await submit(s)
+  const { request_id } = await begin(s, runner)
+  await finish(s, runner, request_id)
+  for (const [id, state] of [
+    [cancelled.id, 'cancelled'],
+    [landed.id, 'landed'],
+  ]) {
+    for (const [move, body] of [['hold'], ['release'], ['close', { reason: 'x' }], ['resume'], ['cancel']] as const) {
+      const { status } = await s.call('POST', `/api/work-items/${id}/${move}`, body)
+      t.equal(status, state === 'cancelled' && move === 'cancel' ? 200 : 409, `${move} of ${state}`)
+    }
+    t.equal((await reading(s, id)()).state, state)
+  }
+  const late = { event_type: 'task_run_completed', occurred_at: AT, payload: { ...COMPLETE, summary: 'late' } }
+  await s.expect(200, 'POST', `/api/run-requests/${request_id}/events`, { events: [late] }, runner)
+  t.match(await reading(s, landed.id)(), { state: 'landed', reason: 'complete: done' })
+})
+
+t.test('learned 15: what is refused at one door is refused at the others', async (t) => {
+  const s = await startTestService(t)
+  const runner = await fleet(s, 'shop')
+  const item = await submit(s)
+  const { request_id } = await begin(s, runner)
+  const kept = { ...COMPLETE, success: false, landed: false, land_blocked: 'git_failed', preservation_ref: 'x' }
+  await finish(s, runner, request_id, kept)
+  const wrong = [
+    [{ objective: '' }, '/objective'],
+    [{ objective: 'x'.repeat(32_001) }, '/objective'],
+    [{ depends_on: [`wi_${'0'.repeat(24)}`] }, '/depends_on/0'],
+    [{ not_before: 'tomorrow' }, '/not_before'],
+    [{ not_before: '2026-06-30T23:59:60Z' }, '/not_before'],
+    [{ colour: 'red' }, '/colour'],
+  ] as const
+  for (const [body, pointer] of wrong) {
+    const doors = [
+      await s.call('POST', '/api/work-items', { project: 'shop', objective: 'x', ...body }),
+      await s.call('POST', `/api/work-items/${item.id}/resume`, body),
+    ]
+    for (const { status, body: problem } of doors) {
+      t.equal(status, 422, pointer)
+      t.equal(problem.errors[0].pointer, pointer)
+    }
+  }
+  await s.expect(200, 'PATCH', '/api/projects/shop', { archived: true })
+  t.equal((await s.call('POST', '/api/work-items', { project: 'shop', objective: 'x' })).body.code, 'project_archived')
+  t.equal((await s.call('POST', `/api/work-items/${item.id}/resume`)).body.code, 'project_archived')
+})
+
+t.test('learned 20: two items due at one instant both start, and no event starts itself again', async (t) => {
+  const nature = new HurriedNature()
+  const s = await startTestService(t, {}, { nature })
+  const runner = await fleet(s, 'shop', 'till')
+  const not_before = new Date(nature.wallMs() + 3_600_000).toISOString()
+  const first = await submit(s, { not_before })
+  const second = await submit(s, { project: 'till', not_before })
+  for (const { id } of [first, second]) t.equal((await reading(s, id)()).waiting_because.code, 'not_before')
+  nature.hurry(3_600_000)
+  await s.call('GET', '/api/runners/r1/run-requests/next', undefined, runner)
+  for (const { id } of [first, second]) await until(reading(s, id), waits('handed_out'))
+  const { request_id } = await begin(s, runner)
+  const echo = { event_type: 'execution_requested', occurred_at: AT, payload: { objective: 'again' } }
+  await s.expect(200, 'POST', `/api/run-requests/${request_id}/events`, { events: [echo] }, runner)
+  t.equal((await s.expect(200, 'GET', '/api/run-requests')).body.items.length, 2, 'posted on a run it is a record')
+})
