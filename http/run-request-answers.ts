@@ -2,7 +2,7 @@
 import type { RunRequest } from '../machines/documents/run-request.ts'
 import type { SnapshotOf } from '../machines/machine.ts'
 import type { RunRequestContext } from '../machines/run-request-context.ts'
-import { document } from '../machines/run-request-view.ts'
+import { document, documentText } from '../machines/run-request-view.ts'
 import type { Taken } from '../runtime/api.ts'
 import type { Principal } from '../runtime/principals.ts'
 import { maySee } from './access.ts'
@@ -43,20 +43,29 @@ function withoutOthers(
   return why
 }
 
-/** The answer to a runner's post: the request, whether to stop, and until when to be heard of again. */
-export function runAnswerOf(service: ServiceContext, taken: Taken): Record<string, unknown> {
+/** The same as JSON text, for the answers that are given most. */
+export function runRequestTextOf(service: ServiceContext, snapshot: RunRequestSnapshot): string {
+  const lease_expires_at = leaseEndOf(service, snapshot)
+  return documentText(snapshot, lease_expires_at === undefined ? NOTHING : { lease_expires_at })
+}
+
+const NOTHING = {}
+
+/** The answer to a runner's post: the request, whether to stop, and until when to be heard of again. JSON text. */
+export function runAnswerOf(service: ServiceContext, taken: Taken, more: object = NOTHING): string {
   const snapshot = taken.snapshot as RunRequestSnapshot
   const { cancel } = snapshot.context
   const isStopAsked = cancel !== undefined && (snapshot.value === 'cancelling' || snapshot.value === 'cancelled')
-  const run_request = runRequestDocumentOf(service, snapshot)
-  const answer: Record<string, unknown> = { run_request, cancel_requested: isStopAsked }
+  const lease_expires_at = leaseEndOf(service, snapshot)
+  const answer: Record<string, unknown> = { cancel_requested: isStopAsked }
   if (isStopAsked) {
     const { requested_at, discard_work, reason } = cancel
     answer.cancel = reason === undefined ? { requested_at, discard_work } : { requested_at, discard_work, reason }
   }
-  if (run_request.lease_expires_at !== undefined) answer.lease_expires_at = run_request.lease_expires_at
+  if (lease_expires_at !== undefined) answer.lease_expires_at = lease_expires_at
   if (taken.repeat === 'already_accepted' || taken.repeat === 'already_started') answer[taken.repeat] = true
-  return answer
+  const request = documentText(snapshot, lease_expires_at === undefined ? NOTHING : { lease_expires_at })
+  return `{"run_request":${request},${JSON.stringify(Object.assign(answer, more)).slice(1)}`
 }
 
 /** The request that the path names, if it exists for the asker; else 404 is answered. */

@@ -6,7 +6,7 @@ import type { EngineRun } from './documents/engine-run.ts'
 import type { RunRequest } from './documents/run-request.ts'
 import type { EngineRunIdentity } from './engine-run.ts'
 import type { Deadline, DeadlineLengths, FactEnvelope, Retirement, SnapshotOf, Term } from './machine.ts'
-import type { RunRequestContext } from './run-request-context.ts'
+import type { Asked, RunRequestContext } from './run-request-context.ts'
 
 export function envelope({ id, project, throttle, trace_id, made }: RunRequestContext): FactEnvelope {
   const { span_id, parent_span_id, causation_id, gather_id } = made
@@ -103,15 +103,16 @@ export function deadlines(
   return NO_DEADLINES
 }
 
-/** Named member by member: quicker than a copy, and what is internal cannot slip out. */
-export function document({ value, context: c }: SnapshotOf<RunRequestContext>): object {
-  const { asked, times } = c
-  const shown: { readonly [K in keyof Omit<RunRequest, 'lease_expires_at' | 'waiting_because'>]-?: unknown } = {
+type Shown = { readonly [K in keyof Omit<RunRequest, 'lease_expires_at' | 'waiting_because'>]-?: unknown }
+type Fixed = keyof Asked | 'id' | 'project' | 'project_id' | 'throttle' | 'trace_id' | 'created_at'
+
+/** What of the document never changes. Named member by member: quicker than a copy, and what is internal cannot slip out. */
+function fixedPart(c: RunRequestContext): Pick<Shown, Fixed> {
+  const { asked } = c
+  return {
     id: c.id,
     project: c.project,
     project_id: c.project_id,
-    state: value,
-    attempt: c.attempt,
     entry_event: asked.entry_event,
     payload: asked.payload,
     throttle: c.throttle,
@@ -126,19 +127,28 @@ export function document({ value, context: c }: SnapshotOf<RunRequestContext>): 
     again: asked.again,
     timeout_seconds: asked.timeout_seconds,
     expires_at: asked.expires_at,
-    not_before: c.not_before,
     retry: asked.retry,
     reporting: asked.reporting,
     trace_id: c.trace_id,
+    requested_by: asked.requested_by,
+    work_item_id: asked.work_item_id,
+    created_at: c.created_at,
+  }
+}
+
+/** What its moves change. */
+function movingPart({ value, context: c }: SnapshotOf<RunRequestContext>): Omit<Shown, Fixed> {
+  const { times } = c
+  return {
+    state: value,
+    attempt: c.attempt,
+    not_before: c.not_before,
     offered_to: c.offered_to,
     engine_run_id: c.engine_run_id,
     result: c.result,
     failure: c.failure,
     cancel: c.cancel,
-    requested_by: asked.requested_by,
     approved_by: c.approved_by,
-    work_item_id: asked.work_item_id,
-    created_at: c.created_at,
     approved_at: times.approved_at,
     offered_at: times.offered_at,
     accepted_at: times.accepted_at,
@@ -148,5 +158,22 @@ export function document({ value, context: c }: SnapshotOf<RunRequestContext>): 
     cancelled_at: times.cancelled_at,
     lost_at: times.lost_at,
   }
-  return shown
+}
+
+export function document(snapshot: SnapshotOf<RunRequestContext>): object {
+  return { ...fixedPart(snapshot.context), ...movingPart(snapshot) }
+}
+
+/** Texts of fixed parts, for as long as somebody has what was asked for in hand. */
+const fixedTexts = new WeakMap<Asked, string>()
+
+/** The document's JSON text with some members more. Hot: what never changes is written once for all answers of a run. */
+export function documentText(snapshot: SnapshotOf<RunRequestContext>, more: object): string {
+  const { asked } = snapshot.context
+  let fixed = fixedTexts.get(asked)
+  if (fixed === undefined) {
+    fixed = JSON.stringify(fixedPart(snapshot.context)).slice(0, -1)
+    fixedTexts.set(asked, fixed)
+  }
+  return `${fixed},${JSON.stringify(Object.assign(movingPart(snapshot), more)).slice(1)}`
 }

@@ -149,8 +149,7 @@ function tell(
     // Any post of the holder renews its lease, also one that repeats and so takes no step.
     if (answer.repeat !== undefined || answer.accepted === 0) service.runtime.renew(ref)
     markCursor(service, exchange, answer.sequence)
-    const body = runAnswerOf(service, answer)
-    exchange.answer(200, more === undefined ? body : Object.assign(body, more(answer)))
+    exchange.answer(200, runAnswerOf(service, answer, more?.(answer)))
   })
 }
 

@@ -19,7 +19,7 @@ import { answerList, listAnswer, listQuery } from '../lists.ts'
 import type { ProblemCode } from '../problems.ts'
 import { markCursor, refuse, visibleProject } from '../replies.ts'
 import type { Route, ServiceContext } from '../route.ts'
-import { runRequestDocumentOf, visibleRunRequest } from '../run-request-answers.ts'
+import { runRequestDocumentOf, runRequestTextOf, visibleRunRequest } from '../run-request-answers.ts'
 import { parseTraceparent } from '../traceparent.ts'
 
 const state = Type.Optional(stringEnum(RUN_REQUEST_STATES, { description: 'Only those in this state.' }))
@@ -97,7 +97,7 @@ function create(service: ServiceContext, exchange: Exchange): void {
     const isReplay = answer.repeat === 'replay'
     if (isReplay) exchange.setHeader('Idempotent-Replay', 'true')
     else exchange.setHeader('Location', `/api/run-requests/${answer.snapshot.context.id}`)
-    exchange.answer(isReplay ? 200 : 201, runRequestDocumentOf(service, answer.snapshot))
+    exchange.answer(isReplay ? 200 : 201, runRequestTextOf(service, answer.snapshot))
   })
 }
 

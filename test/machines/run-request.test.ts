@@ -3,7 +3,7 @@ import { runRequestDocument } from '../../machines/documents/run-request.ts'
 import { validatePayload } from '../../machines/events/index.ts'
 import type { Message, OwnFact, SnapshotOf } from '../../machines/machine.ts'
 import { runRequestModule as module } from '../../machines/run-request.ts'
-import { heldEngineRun, unreportedEngineRun } from '../../machines/run-request-view.ts'
+import { documentText, heldEngineRun, unreportedEngineRun } from '../../machines/run-request-view.ts'
 import { compile } from '../../machines/schema.ts'
 import { CREATE, EVENT, MESSAGES as M, RUNNER, states } from './run-request-samples.ts'
 import { absent, after, at, reopened, snapshotFile, step, table } from './step.ts'
@@ -350,6 +350,16 @@ t.test('what is seen from outside is plain JSON, and the document satisfies its 
     t.strictSame(JSON.parse(JSON.stringify(seen)), seen)
     const holds = module.deadlines(snapshot, { offerMs: 1, leaseMs: 2 }).length > 0
     t.equal(holds, module.deadlineStates.includes(state), `deadlines of ${state}`)
+  }
+  t.end()
+})
+
+t.test('the document as text says what the document says', (t) => {
+  const lease_expires_at = '2026-01-01T00:01:00.000Z'
+  for (const [name, snapshot] of Object.entries(states())) {
+    const plain = JSON.parse(JSON.stringify(module.document(snapshot)))
+    t.strictSame(JSON.parse(documentText(snapshot, {})), plain, name)
+    t.strictSame(JSON.parse(documentText(snapshot, { lease_expires_at })), { ...plain, lease_expires_at }, name)
   }
   t.end()
 })
