@@ -84,10 +84,12 @@ export class Retention {
   /** One sweep over the events and over each kind that retires. */
   async sweep(): Promise<void> {
     const { journal, nature, retentionMs, entityRetentionMs, modules } = this.parts
-    const beforeMs = nature.wallMs() - retentionMs
+    // One moment for both: an entity never goes before the events that say that it exists.
+    const nowMs = nature.wallMs()
+    const beforeMs = nowMs - retentionMs
     let more = true
     while (more && this.mayGoOn()) more = (await journal.trim({ recordedBeforeMs: beforeMs })).more
-    const before = new Date(nature.wallMs() - entityRetentionMs).toISOString()
+    const before = new Date(nowMs - entityRetentionMs).toISOString()
     let removed = 0
     for (const module of Object.values(modules))
       for (const value of module.retirement?.values ?? [])

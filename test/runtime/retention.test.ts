@@ -130,7 +130,35 @@ t.test(
     nature.advance(100 * HOUR_MS)
     await sweep()
     await sweep()
+    await sweep()
     t.equal(left(), 0)
     await runtime.close()
   },
 )
+
+t.test('an entity never goes before the events that say it exists, however long a sweep takes', async (t) => {
+  const { nature, journal, runtime, say, now, sweep } = open(t, {
+    retentionMs: HOUR_MS,
+    idempotencyMs: 1,
+    lateEventsMs: 1,
+  })
+  const trim = journal.trim.bind(journal)
+  let isSlow = false
+  journal.trim = async (cut) => {
+    const step = await trim(cut)
+    if (isSlow) nature.advance(2 * HOUR_MS)
+    isSlow = false
+    return step
+  }
+  nature.advance(5_000)
+  const ended = now()
+  say(ended, 'create')
+  say(ended, 'stop')
+  await sweep()
+  isSlow = true
+  await sweep()
+  t.notOk(isSlow)
+  t.equal(journal.oldestSequence, 1, 'the sweep found nothing old when it began')
+  t.ok(runtime.read({ kind: 'project', id: ended }))
+  await runtime.close()
+})
