@@ -2,6 +2,8 @@
  * How a text is kept in the log: four bytes of CRC-32 over its UTF-8, then the UTF-8 itself. LMDB has no
  * checksums of its own, so a torn or flipped row is found here, on every read (0.2 us for 450 bytes), and
  * never served. Encoding reuses one buffer: LMDB copies a value before a put inside transactionSync returns.
+ * Rows of the view that are truth, and not an index of it, are kept alike: without, three flipped bits in ten of a
+ * view went unseen by everything, `verify` included.
  */
 import { Buffer } from 'node:buffer'
 import { crc32 } from 'node:zlib'
@@ -43,5 +45,43 @@ export const checkedText = {
       throw new CorruptRow('the row does not match its checksum')
     }
     return bytes.toString('utf8', CHECKSUM_BYTES)
+  },
+}
+
+/** Begins a row of the view that has a checksum: no JSON does. Rows of earlier versions have none, and are read as they are. */
+const CHECKED = 1
+const ROW_HEAD_BYTES = 1 + CHECKSUM_BYTES
+
+/** Value encoder and decoder for databases that are written in batches, whose values must stand until they are written. */
+export const checkedRow = {
+  encode(text: string): Buffer {
+    const bytes = Buffer.allocUnsafe(ROW_HEAD_BYTES + Buffer.byteLength(text))
+    bytes.write(text, ROW_HEAD_BYTES, 'utf8')
+    bytes[0] = CHECKED
+    bytes.writeUInt32LE(crc32(bytes.subarray(ROW_HEAD_BYTES)), 1)
+    return bytes
+  },
+
+  /** The text, or CorruptRow. */
+  decode(value: Uint8Array): string {
+    const bytes = Buffer.from(value.buffer, value.byteOffset, value.length)
+    if (bytes[0] !== CHECKED) return bytes.toString('utf8')
+    if (bytes.length < ROW_HEAD_BYTES || crc32(bytes.subarray(ROW_HEAD_BYTES)) !== bytes.readUInt32LE(1)) {
+      throw new CorruptRow('the row does not match its checksum')
+    }
+    return bytes.toString('utf8', ROW_HEAD_BYTES)
+  },
+}
+
+/** For the records of actors: a damaged one is its reader's to name, and hides no other; so it is read as what is no record. */
+export const checkedRecord = {
+  encode: checkedRow.encode,
+
+  decode(value: Uint8Array): string {
+    try {
+      return checkedRow.decode(value)
+    } catch (error) {
+      return `(${(error as Error).message})`
+    }
   },
 }

@@ -3,6 +3,7 @@
  * not ahead of it. Whatever does not fit is refused with the way back; nothing is repaired by guessing.
  */
 import { existsSync, readdirSync } from 'node:fs'
+import { constants } from 'node:os'
 import { join } from 'node:path'
 import { CorruptRow } from './checked-text.ts'
 import { isUnfinished } from './creation.ts'
@@ -12,6 +13,8 @@ import type { EventLog } from './event-log.ts'
 import { DATA_FILE, environmentPaths } from './home-paths.ts'
 import { HomeRefused } from './home-refused.ts'
 import type { View } from './view.ts'
+
+const { EIO, ENOSPC, EROFS, EDQUOT } = constants.errno
 
 /**
  * Refuses what is no data file, and data files that lack a page in use or have a damaged one (a copy cut short, a file system
@@ -92,10 +95,17 @@ function markerOf(view: View, home: string): Marker | undefined {
 
 /** What LMDB says of bytes that it cannot make sense of. */
 const DAMAGE = /MDB_(CORRUPTED|PAGE_NOTFOUND|INVALID|VERSION_MISMATCH)/
+/** What the system says of a disk that takes nothing, as LMDB hands it on and as Node.js does. */
+const DISK_FAILED: readonly unknown[] = ['EIO', 'ENOSPC', 'EROFS', 'EDQUOT', EIO, ENOSPC, EROFS, EDQUOT]
 
-/** An error that means damage, named with its place and the way back, the cause kept; any other as it is. */
+/** An error that means damage, or a disk that fails, named with its place and the way back, the cause kept; any other as it is. */
 export function damaged(path: string, error: unknown): unknown {
   if (!(error instanceof Error) || error instanceof HomeRefused) return error
+  if (DISK_FAILED.includes((error as NodeJS.ErrnoException).code)) {
+    const advice =
+      'see to the disk and start again; nothing that was acknowledged is lost as long as it keeps what it holds'
+    return new HomeRefused('disk_failed', `the disk of ${path} fails (${error.message}): ${advice}`, { cause: error })
+  }
   if (!(error instanceof CorruptRow || error instanceof SyntaxError || DAMAGE.test(error.message))) return error
   return new HomeRefused('corrupt', `${path} is damaged (${error.message}): restore a backup`, { cause: error })
 }

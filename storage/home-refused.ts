@@ -8,6 +8,7 @@ type HomeRefusal =
   | 'log_missing'
   | 'corrupt'
   | 'disk_reserve'
+  | 'disk_failed'
   | 'not_empty'
 
 export class HomeRefused extends Error {

@@ -4,7 +4,7 @@
  * once: an openDB later would be such a write.
  */
 import { open, type RootDatabase } from 'lmdb'
-import { checkedText } from './checked-text.ts'
+import { checkedRecord, checkedRow, checkedText } from './checked-text.ts'
 import { beginCreation, type Creation, isNewHome } from './creation.ts'
 import { freeBytesOf } from './disk-reserve.ts'
 import { type Environments, HEAD_EPOCH, type Key, type LogTables, type Medium } from './environments.ts'
@@ -24,6 +24,8 @@ const DURABLE = { overlappingSync: false, maxDbs: DATABASES_MAX }
 
 /** lmdb takes an encoder here too; its types say so for the root database only. */
 const CHECKED_TEXT = { cache: false, encoder: checkedText }
+const CHECKED_ROW = { cache: false, encoder: checkedRow }
+const CHECKED_RECORD = { cache: false, encoder: checkedRecord }
 const TEXT = { encoding: 'string' as const }
 const IGNORE = () => {}
 
@@ -66,6 +68,8 @@ export async function openEnvironments(
   if (!readOnly) creations.push(beginCreation(paths.view, creations[0]!.isAgain))
   const viewEnv = open({ path: paths.view, ...DURABLE, readOnly })
   const text = <K extends Key | string>(name: string) => viewEnv.openDB<string, K>(name, TEXT)
+  /** What is no index of the rest. */
+  const truth = <K extends Key | string>(name: string) => viewEnv.openDB<string, K>(name, CHECKED_ROW)
   const environments: Environments = {
     log: { env: logEnv, events: checked('events'), redo: checked('redo'), head },
     view: {
@@ -74,15 +78,15 @@ export async function openEnvironments(
         useReadTransaction: () => viewEnv.useReadTransaction(),
         close: () => viewEnv.close(),
       },
-      snapshots: text('snapshots'),
+      snapshots: viewEnv.openDB<string, Key>('snapshots', CHECKED_RECORD),
       entities: text('entities'),
       counts: text('counts'),
       eventIds: text('event_ids'),
       histories: text('histories'),
-      timers: text('timers'),
-      outbox: text('outbox'),
-      reservations: text('idempotency'),
-      marker: text('marker'),
+      timers: truth('timers'),
+      outbox: truth('outbox'),
+      reservations: truth('idempotency'),
+      marker: truth('marker'),
     },
     copyTo: (directory) => new HomeCopy(home, { log: logEnv, view: viewEnv }, directory, head.get(HEAD_EPOCH)!),
     async close() {

@@ -74,6 +74,9 @@ class Walk {
   readonly #overflow: Buffer = Buffer.alloc(PAGE.header)
   readonly #seen: Uint8Array
   #leavesLeft: number
+  #readsFree = false
+  /** Pairs: a free page, and how many are free from it on. */
+  readonly #free: number[] = []
 
   constructor(forest: Forest) {
     this.#forest = forest
@@ -85,9 +88,12 @@ class Walk {
   }
 
   all(): void {
-    // The list of free pages decides which pages are written: it is short, and read whole.
+    // The lists of free pages decide which pages are written next: they are short, and read whole.
+    this.#readsFree = true
     this.#tree(this.#forest.free, true, 0)
+    this.#readsFree = false
     this.#tree(this.#forest.main, true, 0)
+    for (let i = 0; i < this.#free.length; i += 2) this.#assertFree(this.#free[i]!, this.#free[i + 1]!)
   }
 
   #tree({ depth, root }: Tree, whole: boolean, level: number): void {
@@ -134,6 +140,8 @@ class Walk {
       fault(number, 'has a value that is longer than the page')
     }
     if (isBig) this.#overflowPages(number, page, value, bytes)
+    if (this.#readsFree)
+      this.#freeList(number, isBig ? this.#longValue(page, value, bytes) : page.subarray(value, value + bytes))
     if ((flags & SUB_TREE) === 0) return
     if (isBig || bytes !== TREE_BYTES) fault(number, 'has a table of no known shape')
     this.#tree(treeAt(page, value), false, level + 1)
@@ -153,6 +161,33 @@ class Walk {
       head.readUInt16LE(PAGE.flags) === OVERFLOW &&
       head.readUInt32LE(PAGE.overflowPages) === count
     if (!isSo) fault(first, `is not the long value that page ${number} says it is`)
+  }
+
+  #longValue(page: Buffer, value: number, bytes: number): Buffer {
+    const whole = Buffer.alloc(PAGE.header + bytes)
+    const first = Number(page.readBigUInt64LE(value))
+    if (!this.#forest.read(first, whole)) throw new PageFault(`page ${first} cannot be read`)
+    return whole.subarray(PAGE.header)
+  }
+
+  /** Its length, then page numbers; a negative number is the length of the run that begins with the next one. */
+  #freeList(number: number, list: Buffer): void {
+    const entries = list.length < 8 ? 0 : Number(list.readBigInt64LE(0))
+    if (list.length % 8 !== 0 || entries < 0 || entries > list.length / 8 - 1)
+      fault(number, 'has no list of free pages')
+    for (let i = 1; i <= entries; i += 1) {
+      const entry = Number(list.readBigInt64LE(i * 8))
+      if (entry > 0) this.#free.push(entry, 1)
+      else if (entry < 0 && i < entries) this.#free.push(Number(list.readBigInt64LE(++i * 8)), -entry)
+    }
+  }
+
+  #assertFree(first: number, count: number): void {
+    if (first < META_PAGES || first + count > this.#forest.lastPage + 1)
+      throw new PageFault(`page ${first} cannot be free`)
+    for (let page = first; page < first + count && page < this.#seen.length; page += 1) {
+      if (this.#seen[page] === 1) throw new PageFault(`page ${page} is in use and in the list of free pages`)
+    }
   }
 
   #read(number: number, level: number): Buffer {

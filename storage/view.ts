@@ -8,6 +8,7 @@ import type { Term } from '../machines/machine.ts'
 import { type Key, LAST_PART, MARKER, type Marker, type ViewTables } from './environments.ts'
 import type { Fold } from './fold.ts'
 import { CHUNK_SEQUENCES_MAX, packChunk, unpackChunk } from './history-chunk.ts'
+import { damaged } from './home-checks.ts'
 import type { ListPage, ListQuery, ListRow, OutboxKey, OutboxRow, RemovedEntity, TimerRow } from './journal.ts'
 import { isActorId, keyPart } from './keys.ts'
 
@@ -180,19 +181,27 @@ export class View {
 
   timers(fromMs: number, toMs: number, limit: number): DueTimer[] {
     const due: DueTimer[] = []
-    for (const { key, value } of this.#tables.timers.getRange({ start: [fromMs], end: [toMs], limit })) {
-      const [dueMs, kind, id, name] = key as [number, string, string, string]
-      const [generation, message] = JSON.parse(value) as [number, object]
-      due.push({ kind, id, name, dueMs, generation, message })
+    try {
+      for (const { key, value } of this.#tables.timers.getRange({ start: [fromMs], end: [toMs], limit })) {
+        const [dueMs, kind, id, name] = key as [number, string, string, string]
+        const [generation, message] = JSON.parse(value) as [number, object]
+        due.push({ kind, id, name, dueMs, generation, message })
+      }
+    } catch (error) {
+      throw damaged('a timer in the view', error)
     }
     return due
   }
 
   *outbox(): Generator<OutboxKey & OutboxRow> {
-    for (const { key, value } of this.#tables.outbox.getRange({ snapshot: false })) {
-      const [kind, id, n] = key as [string, string, number]
-      const [toKind, toId, message] = JSON.parse(value) as [string, string, object]
-      yield { kind, id, n, toKind, toId, message }
+    try {
+      for (const { key, value } of this.#tables.outbox.getRange({ snapshot: false })) {
+        const [kind, id, n] = key as [string, string, number]
+        const [toKind, toId, message] = JSON.parse(value) as [string, string, object]
+        yield { kind, id, n, toKind, toId, message }
+      }
+    } catch (error) {
+      throw damaged('a message in the view', error)
     }
   }
 

@@ -181,6 +181,12 @@ t.test('verify names each kind of damage', async (t) => {
     'history_wrong ': ({ environments: { view } }) => view.histories.put(['item', 'wi_unheard', 1], ''),
     'unreadable ': ({ environments: { log } }) => log.events.put(secondRow(log), 'no JSON'),
     'hole ': ({ environments: { log } }) => log.events.remove([...log.events.getKeys()].at(-1)!),
+    // A flipped bit that leaves it JSON.
+    'record_unreadable ': ({ environments: { view } }) => {
+      const raw = binaryOf(view.snapshots as never, ['run_request', 'r5'] as never)
+      raw[raw.indexOf('"v":') + 4]! ^= 1
+      return view.snapshots.put(['run_request', 'r5'], { '\x10binary-data\x02': raw } as never)
+    },
     record_unreadable: ({ environments: { view } }) => view.snapshots.put(['run_request', 'r1'], '{'),
     not_listed: ({ environments: { view } }) => view.entities.remove([...view.entities.getKeys({ limit: 1 })][0]!),
     list_of_nothing: ({ environments: { view } }) =>
