@@ -58,6 +58,8 @@ const SETTINGS = {
 /** A kill in the midst of the load comes after at most so many answers, or so long. */
 const ANSWERS_MAX = 400
 const LIFE_MS_MAX = 5_000
+/** At the end of a life a kill comes at any moment of so many milliseconds: a backup takes longest. */
+const DELAY_MS: Readonly<Record<Aim, number>> = { start: 50, load: 10, sweep: 150, backup: 800 }
 /** About what a start takes. */
 const START_MS = 700
 const SETTLED_MS_MAX = 90_000
@@ -82,6 +84,7 @@ export async function killAgainAndAgain({ kills, seed, home, say }: KillOptions)
   const aims: Record<string, number> = {}
   let backups = 0
   let servedMs = 0
+  let shown = 0
   try {
     const crowd = await gather(load, 'first', random)
     for (let kill = 0; kill < kills; kill += 1) {
@@ -91,7 +94,10 @@ export async function killAgainAndAgain({ kills, seed, home, say }: KillOptions)
       if (kill % VERIFY_EVERY === VERIFY_EVERY - 1) {
         backups += memory.backups.length
         faults.push(...(await lookAt(home, memory)))
-        say(`${kill + 1} kills, ${memory.created.size} runs asked for, ${faults.length + memory.faults.length} faults`)
+        faults.push(...memory.faults.splice(0))
+        say(`${kill + 1} kills, ${memory.created.size} runs asked for, ${faults.length} faults`)
+        for (const fault of faults.slice(shown)) say(`  ${fault}`)
+        shown = faults.length
       }
       await service.start(SETTINGS)
     }
@@ -127,7 +133,7 @@ async function killOnce(service: ServiceProcess, load: Load, aim: Aim, kill: num
   let backup: Promise<void> | undefined
   if (aim === 'backup') backup = backUp(load, `backup-${kill}`)
   if (aim === 'sweep') await sleep(Math.max(0, retentionFirstSweepMs - (performance.now() - from)))
-  await sleep(random() * (aim === 'load' ? 10 : 150))
+  await sleep(random() * DELAY_MS[aim])
   await service.kill()
   await backup
   const servedMs = performance.now() - from

@@ -67,7 +67,7 @@ export class Memory {
   /** Backups that were said to be whole. */
   backups: { readonly atNs: number; readonly path: string }[] = []
   /** `request/attempt` -> the runner that was told it may begin. */
-  readonly begun = new Map<string, string>()
+  readonly begun = new Map<string, { readonly atNs: number; readonly runner: string }>()
   /** Answers that a careful client does not expect. */
   readonly faults: string[] = []
   /** Places in the log that answers spoke of, each further than the one before. */
@@ -88,9 +88,9 @@ export class Memory {
 
   begin(request: string, attempt: number, runner: string): void {
     const key = `${request}/${attempt}`
-    const holder = this.begun.get(key)
+    const holder = this.begun.get(key)?.runner
     if (holder !== undefined && holder !== runner) this.faults.push(`${key} was begun by ${holder} and by ${runner}`)
-    this.begun.set(key, runner)
+    this.begun.set(key, { atNs: nowNs(), runner })
     this.tell(`run_request_started ${key}`)
   }
 
@@ -115,7 +115,7 @@ export class Memory {
     earlier.reached = this.reached.filter((one) => one.atNs <= atNs)
     earlier.backups = this.backups.filter((one) => one.atNs <= atNs)
     earlier.created = new Map([...this.created].filter(([, one]) => one <= atNs))
-    for (const [key, runner] of this.begun) earlier.begun.set(key, runner)
+    for (const [key, one] of this.begun) if (one.atNs <= atNs) earlier.begun.set(key, one)
     return earlier
   }
 }

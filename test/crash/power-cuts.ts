@@ -68,6 +68,7 @@ export async function cutAgainAndAgain(options: PowerCutOptions): Promise<PowerC
   const report = { faults: [] as string[], runs: 0, survivals: {} as Record<string, number>, starting: 0 }
   const sums = { losing: 0, lostBytes: 0, acknowledged: 0, records: 0 }
   let life: Life | undefined
+  let shown = 0
   for (let cut = 0; cut < cuts; ) {
     const run = report.runs++
     if (run % LIVES === 0 || life === undefined) life = newLife(join(folder, `home-${run}`))
@@ -75,7 +76,7 @@ export async function cutAgainAndAgain(options: PowerCutOptions): Promise<PowerC
     // The disk knows files by inode: it looks at the home before the run, and is moved on afterwards.
     const disk = new Disk(life.home)
     const { memory, listeningNs } = await liveOn(life, library, trace, `run${run}`, random)
-    report.faults.push(...memory.faults)
+    report.faults.push(...new Set(memory.faults.splice(0)))
     const records = readTrace(trace)
     rmSync(trace)
     sums.records += records.length
@@ -113,6 +114,8 @@ export async function cutAgainAndAgain(options: PowerCutOptions): Promise<PowerC
     say(
       `${cut} power cuts in ${report.runs} runs, ${sums.acknowledged} acknowledgements held, ${report.faults.length} faults`,
     )
+    for (const fault of report.faults.slice(shown)) say(`  ${fault}`)
+    shown = report.faults.length
   }
   if (life !== undefined) rmSync(life.home, { recursive: true, force: true })
   return { ...report, ...sums }

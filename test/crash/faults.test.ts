@@ -1,0 +1,187 @@
+/**
+ * A disk that fails under the real service: flushes and writes that end in an error, and a disk that is full. Each time the
+ * service either goes on rightly or ends with a word and exit code 1; started again on a sound disk, it has all that it
+ * acknowledged. The errors come from the shim, which works wherever the tests do: nothing has to be mounted.
+ */
+import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import t, { type Test } from 'tap'
+import type { Load } from './actors.ts'
+import { documentsAgreeWith, holdsWhatWasTold, verified, watchAgreesWith, watchResumes, wholeLog } from './check.ts'
+import { ask } from './client.ts'
+import { gather, PROJECT } from './crowd.ts'
+import { Memory } from './memory.ts'
+import { randomFrom } from './random.ts'
+import { ServiceProcess } from './service-process.ts'
+import { buildShim, ERRNO, Orders, shimmed } from './shim.ts'
+
+const MIB = 1024 * 1024
+const ANSWERS = 60
+const END_MS = 30_000
+const folder = t.testdir()
+const library = buildShim(folder)
+let homes = 0
+
+interface Scene {
+  readonly service: ServiceProcess
+  readonly orders: Orders
+  readonly memory: Memory
+  /** Puts the load down. */
+  readonly leave: () => Promise<unknown>
+  readonly env: Record<string, string>
+}
+
+/** A service under the shim, and a load that has heard some answers. */
+async function scene(t: Test, settings: Record<string, string> = {}): Promise<Scene> {
+  const home = join(folder, `home-${homes++}`)
+  mkdirSync(home)
+  const orders = new Orders(`${home}.orders`)
+  const env = { ENGINE_DISK_RESERVE: '0', ...settings, ...shimmed(library, home, { orders: orders.file }) }
+  const service = new ServiceProcess(home)
+  const memory = new Memory()
+  let stopping = false
+  t.teardown(async () => {
+    stopping = true
+    await service.kill()
+  })
+  await service.start(env)
+  const token = service.adminToken
+  const done = () => stopping
+  const load: Load = { url: () => service.url, token, project: PROJECT, memory, closing: done, stopping: done }
+  const { gone } = await gather(load, 'load', randomFrom(1))
+  await until(() => memory.told.length > ANSWERS, 'the load was answered')
+  const leave = () => {
+    stopping = true
+    return gone
+  }
+  return { service, orders, memory, leave, env }
+}
+
+async function until(holds: () => boolean | Promise<boolean>, what: string): Promise<void> {
+  const from = performance.now()
+  while (!(await holds())) {
+    if (performance.now() - from > END_MS) throw new Error(`not in time: ${what}`)
+    await sleep(10)
+  }
+}
+
+/** It ends by itself, with a word and not by a signal. */
+async function endsWith({ service, leave }: Scene, t: Test, words: RegExp): Promise<void> {
+  const end = await Promise.race([service.ended(), sleep(END_MS, undefined)])
+  t.same(end, { code: 1, signal: null }, 'it ended by itself, with exit code 1')
+  t.match(service.errors, words, 'and said why')
+  await leave()
+}
+
+/** Started where nothing fails, it has everything and takes new work. */
+async function comesBack({ service, memory, orders }: Scene, t: Test): Promise<void> {
+  orders.heal()
+  await service.start({ ENGINE_DISK_RESERVE: '0' })
+  const at = { url: service.url, token: service.adminToken }
+  const log = await wholeLog(at)
+  t.same(holdsWhatWasTold(memory, log), [], 'everything acknowledged is there')
+  t.same([...watchAgreesWith(memory, log), ...(await watchResumes(at, memory, log))], [], 'Watch goes on')
+  t.same(await documentsAgreeWith(at, log), [])
+  const made = await ask({
+    method: 'POST',
+    url: `${at.url}/api/projects`,
+    token: at.token,
+    body: { key: 'after', name: 'A' },
+  })
+  t.equal(made.status, 201, 'new work is taken')
+  t.equal(await service.stop(), 0)
+  t.same(await verified(service.home), [], 'verify finds nothing')
+  t.same(memory.faults, [], 'nobody heard anything but 503')
+}
+
+t.test('a flush of the log that fails once ends the service, and nothing acknowledged is lost', async (t) => {
+  const one = await scene(t)
+  one.orders.failFlushes({ errno: ERRNO.EIO, times: 1, where: 'log' })
+  await endsWith(one, t, /the log could not be written: Input\/output error/)
+  t.equal(one.orders.flushesFailed, 1, 'it did not flush again: that would have said that all is well')
+  await comesBack(one, t)
+})
+
+t.test('a flush of the view that fails ends the service, and nothing acknowledged is lost', async (t) => {
+  const one = await scene(t)
+  one.orders.failFlushes({ errno: ERRNO.EIO, times: 1, where: 'view' })
+  await endsWith(one, t, /the view could not be written: Input\/output error/)
+  await comesBack(one, t)
+})
+
+for (const where of ['log', 'view'] as const) {
+  t.test(`a meta page of the ${where} that cannot be written ends the service`, async (t) => {
+    const one = await scene(t)
+    one.orders.failWrites({ errno: ERRNO.EIO, times: 1, where, kind: 'through' })
+    await endsWith(one, t, new RegExp(`the ${where} could not be written`))
+    await comesBack(one, t)
+  })
+
+  t.test(`a write to the ${where} that fails, or is cut short, ends the service`, async (t) => {
+    for (const half of [false, true]) {
+      const one = await scene(t)
+      one.orders.failWrites({ errno: ERRNO.EIO, times: 1, where, kind: 'plain', half })
+      await endsWith(one, t, new RegExp(`the ${where} could not be written`))
+      await comesBack(one, t)
+    }
+  })
+}
+
+t.test('on a disk that takes no flush the service does not start, and says so', async (t) => {
+  const one = await scene(t)
+  await one.leave()
+  await one.service.kill()
+  one.orders.failFlushes({ errno: ERRNO.EIO, times: -1 })
+  await t.rejects(one.service.start(one.env), {
+    message: /ended at start \(1\): intendant: the disk of .* fails \(Input\/output error/s,
+  })
+  await comesBack(one, t)
+})
+
+t.test('a disk that fills under the service ends it with a word', async (t) => {
+  const one = await scene(t)
+  one.orders.leaveRoom(64 * 1024)
+  await endsWith(one, t, /the (log|view) could not be written/)
+  await t.rejects(one.service.start(one.env), {
+    message: /ended at start \(1\): intendant: the disk of .* fails \(No space left on device/s,
+  })
+  await comesBack(one, t)
+})
+
+t.test('under its reserve the service reads and refuses to write; with room it writes again', async (t) => {
+  const one = await scene(t, { ENGINE_DISK_RESERVE: '32MiB' })
+  await one.leave()
+  const { url, adminToken: token } = one.service
+  const post = (key: string) => ask({ method: 'POST', url: `${url}/api/projects`, token, body: { key, name: 'P' } })
+  let number = 0
+  one.orders.leaveRoom(31 * MIB)
+  await until(async () => (await post(`full-${number++}`)).status === 503, 'writes are refused')
+  t.match(await post('full'), { status: 503, body: { code: 'disk_reserve' } })
+  t.equal((await ask({ method: 'GET', url: `${url}/api/projects`, token })).status, 200, 'reads go on')
+  one.orders.leaveRoom(undefined)
+  await until(async () => (await post(`room-${number++}`)).status === 201, 'writes are taken again')
+  t.equal(one.orders.writesFailed, 0, 'LMDB never met the full disk')
+  await one.service.kill()
+  await comesBack(one, t)
+})
+
+t.test('started under its reserve the service is read-only and says so; with room it carries on', async (t) => {
+  const one = await scene(t)
+  await one.leave()
+  await one.service.kill()
+  one.orders.leaveRoom(MIB)
+  await one.service.start({ ...one.env, ENGINE_DISK_RESERVE: '32MiB' })
+  t.match(one.service.errors, /it takes no writes/)
+  const at = { url: one.service.url, token: one.service.adminToken }
+  t.same(holdsWhatWasTold(one.memory, await wholeLog(at)), [])
+  const made = await ask({
+    method: 'POST',
+    url: `${at.url}/api/projects`,
+    token: at.token,
+    body: { key: 'no', name: 'N' },
+  })
+  t.equal(made.status, 503)
+  await one.service.kill()
+  await comesBack(one, t)
+})
