@@ -35,10 +35,13 @@ export function sessionEnded(
   return session_at === undefined || context.times.offered_at === undefined || context.times.offered_at < session_at
 }
 
-/** Whether the dispatcher may hand it to this runner: approved, its time has come, and the runner is the one named. */
-export function offerable(context: RunRequestContext, { runner_id }: Of<'offer'>): boolean {
+/** Whether the dispatcher may hand it to this runner: approved, in its time, and the runner is the one named. */
+export function offerable(context: RunRequestContext, { runner_id, atMs }: Of<'offer'>): boolean {
   const { approved, ready } = context.internal
-  return approved && ready && (context.asked.runner_id === undefined || context.asked.runner_id === runner_id)
+  const { runner_id: named, expires_at } = context.asked
+  // Back in the queue after its time, it is for its timer to end it, which comes a moment later than the dispatcher.
+  if (expires_at !== undefined && Date.parse(expires_at) <= atMs) return false
+  return approved && ready && (named === undefined || named === runner_id)
 }
 
 /** A post that only the holder could make again: it names another engine run than the one that holds. */

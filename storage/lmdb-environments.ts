@@ -3,13 +3,15 @@
  * batch in two, so `log` is written by transactionSync alone and `view` by batches alone. Everything is opened here,
  * once: an openDB later would be such a write.
  */
+import { join } from 'node:path'
 import { open, type RootDatabase } from 'lmdb'
 import { checkedRecord, checkedRow, checkedText } from './checked-text.ts'
 import { beginCreation, type Creation, isNewHome } from './creation.ts'
 import { freeBytesOf } from './disk-reserve.ts'
 import { type Environments, HEAD_EPOCH, type Key, type LogTables, type Medium } from './environments.ts'
+import { flushFile } from './flush.ts'
 import { assertWhole } from './home-checks.ts'
-import { environmentPaths } from './home-paths.ts'
+import { DATA_FILE, environmentPaths } from './home-paths.ts'
 import { lockInstance } from './instance-lock.ts'
 import { HomeCopy } from './lmdb-copy.ts'
 
@@ -71,7 +73,17 @@ export async function openEnvironments(
   /** What is no index of the rest. */
   const truth = <K extends Key | string>(name: string) => viewEnv.openDB<string, K>(name, CHECKED_ROW)
   const environments: Environments = {
-    log: { env: logEnv, events: checked('events'), redo: checked('redo'), head },
+    log: {
+      env: {
+        transactionSync: (write) => logEnv.transactionSync(write),
+        sync: () => flushFile(join(paths.log, DATA_FILE)),
+        useReadTransaction: () => logEnv.useReadTransaction(),
+        close: () => logEnv.close(),
+      },
+      events: checked('events'),
+      redo: checked('redo'),
+      head,
+    },
     view: {
       env: {
         commit: (write) => commit(viewEnv, write),

@@ -300,13 +300,13 @@ export class LmdbJournal implements Journal {
   /** Called once by `openLmdbJournal`, before anybody else has the journal. */
   async start(): Promise<void> {
     const recordBefore = (kind: string, id: string) => this.actor(kind, id)
+    // What an earlier process wrote and did not flush is on disk before anybody is told of it, and before the view is: a
+    // loss of power between the two would leave a view that is ahead of its log.
+    this.environments.log.env.sync()
     if (this.#readOnly) {
       for (const batch of this.#log.redoAfter(this.applied.batch, recordBefore)) this.#applier.hold(batch)
       return
     }
-    // What an earlier process wrote and did not flush is on disk before the view is: a loss of power between the two
-    // would leave a view that is ahead of its log.
-    this.#log.flush()
     for (const batch of this.#log.redoAfter(this.applied.batch, recordBefore)) {
       this.#applier.add(batch)
       if (this.#applier.waitForRoom(() => {})) await this.#applier.reached(batch.batch)

@@ -261,6 +261,13 @@ t.test('an expiry that passed while somebody held it cancels it as soon as it is
     scheduled.map(({ timer, dueMs }) => [timer, dueMs]),
     [['expires_at', at(20, { type: '' }).atMs]],
   )
+  const back = step(module, offered, M.offer_expired).snapshot
+  t.equal(
+    step(module, back, at(20, { type: 'offer', runner_id: RUNNER })).refused,
+    'illegal_move',
+    'and is offered no more',
+  )
+  t.equal(step(module, back, at(19, { type: 'offer', runner_id: RUNNER })).snapshot.value, 'offered')
   t.end()
 })
 

@@ -28,6 +28,9 @@ class HandDriven implements DiskWorld {
   chance = () => true
   onFlushed = () => {}
 
+  /** The power fails under the process that there is. */
+  losePower = (): void => {}
+
   /** Opens the journal as a process does; undefined when that process was struck down. */
   async open(): Promise<LmdbJournal | undefined> {
     const { disk, timeline, random, clock } = this
@@ -38,6 +41,7 @@ class HandDriven implements DiskWorld {
         disk.abandon(by)
       },
     }
+    this.losePower = () => opener.die('power')
     const nature = new SimulatedNature(timeline, random, clock, () => opener.isAlive)
     const medium = disk.medium('/home', opener)
     let journal: LmdbJournal | undefined
@@ -72,6 +76,21 @@ t.test('a batch that a killed process wrote and did not flush never leaves the v
   t.equal(write(first!, 'b'), null)
   world.deeds = { 'view flushed': 'power' }
   t.equal(await world.open(), undefined, 'the power fails once the view holds what the log has not flushed')
+  const third = await world.open()
+  t.equal(third!.actor('run_request', 'a'), step('a', 1).record)
+})
+
+t.test('what a read-only service shows of an unflushed batch outlives a loss of power', async (t) => {
+  const world = new HandDriven()
+  const first = await world.open()
+  world.deeds = { 'log written': 'kill' }
+  t.equal(write(first!, 'a'), null)
+  world.disk.fill(0)
+  const readOnly = await world.open()
+  t.equal(readOnly!.refuses(), 'read_only')
+  t.equal(readOnly!.actor('run_request', 'a'), step('a', 1).record)
+  world.losePower()
+  world.disk.fill()
   const third = await world.open()
   t.equal(third!.actor('run_request', 'a'), step('a', 1).record)
 })

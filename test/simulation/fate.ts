@@ -8,7 +8,7 @@ import type { Timeline } from './timeline.ts'
 import type { World } from './world.ts'
 
 /** Lives of a service in one storm: the others would tell nothing new. */
-const CRASHES_MAX = 6
+const CRASHES_MAX = 4
 const STORMY: Readonly<Weather> = { requestLost: 0.08, answerLost: 0.1, doubled: 0.1, wayMsMax: 3_000 }
 
 interface Trap {
@@ -21,6 +21,9 @@ export class Fate implements DiskWorld {
   readonly timeline: Timeline
   /** Deeds done so far. */
   deeds = 0
+  /** When the disk, the clock or the service was last troubled, virtual. */
+  lastTroubleMs = 0
+  wasClockSet = false
   private readonly world: World
   private readonly random: Random
   private trap: Trap | undefined
@@ -99,6 +102,7 @@ export class Fate implements DiskWorld {
     const isCrash = kind === 'trap' || kind === 'crash' || kind === 'restart' || kind === 'full'
     if (isCrash && ++this.crashes > CRASHES_MAX) return
     world.history.note('fate', () => `brings ${kind}`)
+    this.lastTroubleMs = this.timeline.nowMs
     if (kind === 'trap') this.setTrap(Math.floor(random.skewed(0, 40)))
     else if (kind === 'crash') world.process?.die(random.pick(['kill', 'power']))
     else if (kind === 'restart') world.restart().catch((error: unknown) => this.timeline.fail(error))
@@ -116,6 +120,7 @@ export class Fate implements DiskWorld {
 
   private done(deed: Deed, phase: Phase): Deed {
     this.deeds++
+    this.lastTroubleMs = this.timeline.nowMs
     this.world.history.note('fate', () => `${deed} at: ${phase}`)
     return deed
   }
@@ -135,7 +140,9 @@ export class Fate implements DiskWorld {
   private setClock(): void {
     const { random, world } = this
     const byMs = random.pick([-1, 1]) * random.skewed(1, 20_000)
+    world.latestWallMs = Math.max(world.latestWallMs, world.wallMs)
     world.clock.offsetMs += byMs
+    this.wasClockSet = true
     world.history.note('fate', () => `sets the clock by ${byMs} ms`)
   }
 
@@ -152,6 +159,7 @@ export class Fate implements DiskWorld {
   private emptyDisk(): void {
     if (!this.isFull) return
     this.isFull = false
+    this.lastTroubleMs = this.timeline.nowMs
     this.world.disk.fill()
     // Opened under its reserve, a home stays read-only until it is opened again.
     if (this.world.process?.journal?.refuses() === 'read_only') {

@@ -38,13 +38,13 @@ export function planOf(random: Random): Plan {
   }
   return {
     settings,
-    stormMs: random.int(15, isRetaining ? 200 : 120) * 1_000,
+    stormMs: random.int(8, isRetaining ? 150 : 50) * 1_000,
     projects: random.int(1, 3),
-    runners: random.int(1, 4),
-    watchers: random.int(1, 3),
+    runners: random.int(1, 3),
+    watchers: random.int(1, 2),
     operators: random.int(1, 2),
-    requests: random.int(3, 12),
-    troubleMs: random.pick([3_000, 8_000, 20_000, 60_000]),
+    requests: random.int(2, 8),
+    troubleMs: random.pick([3_000, 8_000, 15_000, 40_000]),
     badWeather: random.pick([0, 0, 0.3, 1]),
     isRetaining,
   }

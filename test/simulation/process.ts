@@ -25,6 +25,8 @@ export class Process implements Opener {
   isAlive = true
   /** Answers requests. */
   isServing = false
+  /** Its log has failed: it ends in a moment, and cannot know whether its last batch is on disk. */
+  isDoomed = false
   journal: LmdbJournal | undefined
   private readonly world: World
   private service: Service | undefined
@@ -54,8 +56,14 @@ export class Process implements Opener {
         createServer: () => wire,
         saveAdminToken: (token) => world.keepAdminToken(token),
         openJournal: async (onFailure) => {
-          this.journal = await openLmdbJournal({ ...settings, medium, nature, onFailure })
-          return this.journal
+          const journal = await openLmdbJournal({ ...settings, medium, nature, onFailure })
+          const append = journal.append.bind(journal)
+          journal.append = (steps, done) => {
+            world.appending(steps)
+            append(steps, done)
+          }
+          this.journal = journal
+          return journal
         },
         onFatal,
       })
@@ -103,7 +111,8 @@ export class Process implements Opener {
 
   /** The service says that it cannot go on. */
   private fail(failure: Error): void {
-    if (!this.isAlive) return
+    if (!this.isAlive || this.isDoomed) return
+    this.isDoomed = true
     this.world.history.note(this.toString(), () => `cannot go on: ${failure.message}`)
     this.world.timeline.in(this.world.random.between(0, FATAL_EXIT_MS), () => this.die('kill'))
   }

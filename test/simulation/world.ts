@@ -3,10 +3,11 @@
  * that hears and sees everything. A world goes through three times: it is set up in peace; then comes the storm; then
  * calm, in which everything that was promised must come true.
  */
-import type { CommittedStep } from '../../runtime/api.ts'
+import type { CommittedStep, SnapshotOf } from '../../runtime/api.ts'
 import type { Settings } from '../../runtime/settings.ts'
+import { HEAD_LAST } from '../../storage/environments.ts'
 import { HomeRefused } from '../../storage/home-refused.ts'
-import type { Commit } from '../../storage/journal.ts'
+import type { Commit, Step } from '../../storage/journal.ts'
 import type { Actor } from './actors/actor.ts'
 import { actors } from './actors/index.ts'
 import type { Watcher } from './actors/watcher.ts'
@@ -16,8 +17,9 @@ import { Gossip } from './gossip.ts'
 import { History } from './history.ts'
 import { invariants } from './invariants/index.ts'
 import type { Invariant } from './invariants/invariant.ts'
+import { Fleet } from './model/fleet.ts'
 import { Mirror } from './model/mirror.ts'
-import { Requests } from './model/requests.ts'
+import { type RequestModel, Requests, SETTLED } from './model/requests.ts'
 import type { WallClock } from './nature.ts'
 import { Network, type Said } from './network.ts'
 import { type Plan, planOf } from './plan.ts'
@@ -57,8 +59,13 @@ export class World {
   readonly fate: Fate
   readonly disk: SimulatedDisk
   readonly network: Network
-  readonly mirror: Mirror
-  readonly requests = new Requests()
+  readonly mirror = new Mirror()
+  readonly requests = new Requests((request) => this.mayBeForgotten(request))
+  readonly fleet = new Fleet()
+  /** The newest committed snapshots of run requests that the service told itself of. */
+  readonly snapshots = new Map<string, SnapshotOf<any>>()
+  /** The latest that the computer's clock has ever shown. */
+  latestWallMs = BEGINNING_MS
   readonly gossip = new Gossip()
   readonly watchers: Watcher[] = []
   phase: Phase = 'set up'
@@ -69,6 +76,9 @@ export class World {
   private readonly invariants: readonly Invariant[]
   private actors: readonly Actor[] = []
   private processes = 0
+  /** Steps of batches that were given to the journal, until they are on disk. */
+  private readonly appended = new Map<number, readonly Step[]>()
+  private durableBatch = 0
 
   constructor(seed: number, keepsHistory: boolean) {
     this.seed = seed
@@ -77,7 +87,6 @@ export class World {
     this.plan = planOf(this.random.fork())
     this.settings = this.plan.settings
     this.network = new Network(this, this.random.fork())
-    this.mirror = new Mirror(() => this.timeline.nowMs)
     this.fate = new Fate(this, this.random.fork())
     this.disk = new SimulatedDisk(this.fate)
     this.invariants = invariants.map((make) => make(this))
@@ -111,6 +120,18 @@ export class World {
     return this.phase === 'over'
   }
 
+  get wallMs(): number {
+    return Math.floor(this.timeline.nowMs + this.clock.offsetMs)
+  }
+
+  /** Whether retention may have forgotten it by now. */
+  mayBeForgotten(request: RequestModel): boolean {
+    const { retentionMs, idempotencyMs, lateEventsMs } = this.settings
+    if (retentionMs === undefined || !SETTLED.has(request.state)) return false
+    this.latestWallMs = Math.max(this.latestWallMs, this.wallMs)
+    return request.settledWallMs! + Math.max(retentionMs, idempotencyMs, lateEventsMs) < this.latestWallMs
+  }
+
   /** The service wrote its first token. */
   keepAdminToken(token: string): void {
     this.adminToken = token
@@ -129,10 +150,26 @@ export class World {
       for (const event of this.mirror.take(changes)) {
         this.history.note('log', () => `${event.sequence} ${event.text}`)
         for (const invariant of this.invariants) invariant.before?.(event)
+        this.fleet.take(event)
         const request = this.requests.take(event)
         for (const invariant of this.invariants) invariant.event?.(event, request)
       }
+      const head = changes.findLast(({ table, name }) => table === 'head' && name === `s${HEAD_LAST}`)
+      if (head !== undefined) this.takeSteps(Number.parseInt(head.after!.value, 10))
     })
+  }
+
+  /** The journal is given a batch. */
+  appending(steps: readonly Step[]): void {
+    this.appended.set(Number.parseInt(this.disk.head!, 10) + 1, steps)
+  }
+
+  private takeSteps(batch: number): void {
+    while (this.durableBatch < batch) {
+      const steps = this.appended.get(++this.durableBatch)!
+      this.appended.delete(this.durableBatch)
+      for (const invariant of this.invariants) invariant.steps?.(steps)
+    }
   }
 
   said(said: Said): void {
@@ -144,6 +181,7 @@ export class World {
 
   committed(process: Process, steps: readonly CommittedStep[], commit: Commit): void {
     this.guarded(() => {
+      for (const { ref, after } of steps) if (ref.kind === 'run_request') this.snapshots.set(ref.id, after)
       for (const invariant of this.invariants) invariant.committed?.(steps, commit, process)
     })
   }
@@ -165,6 +203,7 @@ export class World {
     const deeds = this.fate.deeds
     this.history.note(process.toString(), () => 'starts')
     this.fate.onBoot()
+    for (const invariant of this.invariants) invariant.boots?.()
     process.start().then(
       () => {
         if (process.isServing) this.serves(process)
@@ -196,8 +235,17 @@ export class World {
     this.history.note(process.toString(), () => `serves; its log ends at ${process.journal!.lastSequence}`)
     process.runtime.onCommit((steps, _events, commit) => this.committed(process, steps, commit))
     this.guarded(() => {
+      this.readSnapshots(process)
       for (const invariant of this.invariants) invariant.serves?.(process)
     })
+  }
+
+  /** What was committed when nobody was told any more. */
+  private readSnapshots({ runtime }: Process): void {
+    for (const id of this.requests.byId.keys()) {
+      const snapshot = runtime.read({ kind: 'run_request', id })
+      if (snapshot !== undefined) this.snapshots.set(id, snapshot)
+    }
   }
 
   private didNotStart(process: Process, error: unknown, deedsBefore: number): void {

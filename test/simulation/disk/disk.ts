@@ -32,6 +32,7 @@ const VIEW_TABLES = {
 /** Where in an operation something may go wrong, in the order of the operation. */
 export type Phase =
   | 'open'
+  | 'log synced'
   | 'log begins'
   | 'log written'
   | 'log flushed'
@@ -182,10 +183,12 @@ export class SimulatedDisk {
 
   private openLog(opener: Opener): LogTables {
     const { log } = this
-    const put = (table: string) => (key: AnyKey, value: string | undefined) => log.write(table, key, value)
+    const put = (table: string) => (key: AnyKey, value: string | undefined) =>
+      log.write(table, key, value, this.world.timeline.nowMs)
     return {
       env: {
         transactionSync: (write) => this.writeLog(opener, write),
+        sync: () => this.syncLog(opener),
         useReadTransaction: () => log.readTransaction(),
         close: async () => {},
       },
@@ -233,6 +236,11 @@ export class SimulatedDisk {
     this.carryOut(this.world.deedAt('log flushed'), opener)
   }
 
+  private syncLog(opener: Opener): void {
+    if (!opener.isAlive || !this.carryOut(this.world.deedAt('log synced'), opener)) throw new Error(GONE)
+    this.world.onFlushed(this.log.flush())
+  }
+
   private commitView(opener: Opener, write: () => void): Promise<void> {
     const queue: Write[] = []
     this.queue = queue
@@ -260,7 +268,7 @@ export class SimulatedDisk {
   private writeView(opener: Opener, queue: readonly Write[]): boolean {
     const { view } = this
     view.beginWrite()
-    for (const { table, key, value } of queue) view.write(table, key, value)
+    for (const { table, key, value } of queue) view.write(table, key, value, this.world.timeline.nowMs)
     if (!this.isWritten(opener, view, 'view')) return false
     view.flush()
     return this.carryOut(this.world.deedAt('view flushed'), opener)

@@ -11,6 +11,8 @@ export interface Change {
   readonly name: string
   readonly before: Row | undefined
   readonly after: Row | undefined
+  /** Virtual time at which it was written. */
+  readonly atMs: number
 }
 
 /** Rows as they were when a reader asked; copied only if they change while it reads. */
@@ -64,11 +66,11 @@ export class SimulatedEnvironment {
     this.writing = []
   }
 
-  write(table: string, key: AnyKey, value: string | undefined): void {
+  write(table: string, key: AnyKey, value: string | undefined, atMs: number): void {
     const name = nameOf(key)
     const after = value === undefined ? undefined : { key, value }
     const before = this.rows(table).set(name, after)
-    this.writing!.push({ table, name, before, after })
+    this.writing!.push({ table, name, before, after, atMs })
   }
 
   /** The transaction is written: visible to this process and the next, and on disk only with the next flush. */

@@ -20,6 +20,7 @@ export const answersAreTrue: MakeInvariant = (world) => ({
     if (sequence > world.mirror.lastSequence) {
       throw wrong(said, `names event ${sequence}, and the disk holds ${world.mirror.lastSequence}`)
     }
+    if (said.process.isDoomed) return
     const { body } = said
     const document = body?.run_request ?? body
     if (typeof document?.id !== 'string' || !document.id.startsWith('runreq_') || document.attempt === undefined) return

@@ -1,6 +1,6 @@
 /** One promise of the service, and what of a world it must see to know that it is kept. A broken one throws Violation. */
 import type { CommittedStep } from '../../../runtime/api.ts'
-import type { Commit } from '../../../storage/journal.ts'
+import type { Commit, Step } from '../../../storage/journal.ts'
 import type { LoggedEvent } from '../model/mirror.ts'
 import type { RequestModel } from '../model/requests.ts'
 import type { Said } from '../network.ts'
@@ -13,10 +13,14 @@ export interface Invariant {
   before?(event: LoggedEvent): void
   /** The same, and the model knows it. `request`: the run request whose event it is. */
   event?(event: LoggedEvent, request: RequestModel | undefined): void
+  /** The steps of one batch are on disk. */
+  steps?(steps: readonly Step[]): void
   /** The service gives an answer. */
   said?(said: Said): void
   /** The service tells itself of a commit. */
   committed?(steps: readonly CommittedStep[], commit: Commit, process: Process): void
+  /** A process begins to start. */
+  boots?(): void
   /** A process has started and serves. */
   serves?(process: Process): void
   /** Asked in the calm: what is promised and has not come about yet. Undefined: all is well. */

@@ -19,18 +19,13 @@ export interface LoggedEvent {
   readonly occurredAt: string
   readonly recordedAt: string
   readonly payload: Record<string, any>
-  /** Virtual time at which it was flushed. */
+  /** Virtual time at which it was written. */
   readonly atMs: number
 }
 
 export class Mirror {
   /** Sequence n stands at n - 1. */
   readonly events: LoggedEvent[] = []
-  private readonly nowMs: () => number
-
-  constructor(nowMs: () => number) {
-    this.nowMs = nowMs
-  }
 
   get lastSequence(): number {
     return this.events.length
@@ -43,7 +38,7 @@ export class Mirror {
   /** Takes what was flushed. Answers the events that are new, in order. Throws Violation. */
   take(changes: readonly Change[]): readonly LoggedEvent[] {
     const from = this.events.length
-    for (const { table, before, after } of changes) {
+    for (const { table, before, after, atMs } of changes) {
       if (table !== 'events') continue
       if (after === undefined) continue
       const first = after.key as number
@@ -51,7 +46,7 @@ export class Mirror {
       if (first !== this.events.length + 1) {
         throw new Violation('the log only grows', `event ${first} came behind event ${this.events.length}`)
       }
-      for (const text of after.value.split('\n')) this.events.push(eventOf(this.events.length + 1, text, this.nowMs()))
+      for (const text of after.value.split('\n')) this.events.push(eventOf(this.events.length + 1, text, atMs))
     }
     return from === this.events.length ? NONE : this.events.slice(from)
   }

@@ -36,7 +36,9 @@ export interface RequestModel {
   readonly moves: { readonly sequence: number; readonly state: RequestState; readonly attempt: number }[]
   /** When it came into its state, virtual. */
   sinceMs: number
-  readonly stated: { accepted: boolean; started: boolean }
+  /** By the computer's clock, as the service recorded them. */
+  startedWallMs: number | undefined
+  settledWallMs: number | undefined
 }
 
 export const SETTLED: ReadonlySet<string> = new Set(['completed', 'failed', 'cancelled'])
@@ -63,6 +65,12 @@ const INVARIANT = 'legal moves'
 
 export class Requests {
   readonly byId = new Map<string, RequestModel>()
+  private readonly isForgettable: (request: RequestModel) => boolean
+
+  /** `isForgettable`: retention may have forgotten the request, so that another may take its name. */
+  constructor(isForgettable: (request: RequestModel) => boolean) {
+    this.isForgettable = isForgettable
+  }
 
   /** Folds the event in. Answers the request that it is of. Throws Violation. */
   take(event: LoggedEvent): RequestModel | undefined {
@@ -91,7 +99,8 @@ export class Requests {
   private create(event: LoggedEvent): RequestModel {
     const { payload, sequence } = event
     const id = payload.run_request_id as string
-    if (this.byId.has(id)) throw wrong(event, 'of a request that was created before')
+    const known = this.byId.get(id)
+    if (known !== undefined && !this.isForgettable(known)) throw wrong(event, 'of a request that was created before')
     const request: RequestModel = {
       id,
       project: event.project,
@@ -109,7 +118,8 @@ export class Requests {
       engineRun: undefined,
       moves: [{ sequence, state: 'queued', attempt: 1 }],
       sinceMs: event.atMs,
-      stated: { accepted: false, started: false },
+      startedWallMs: undefined,
+      settledWallMs: undefined,
     }
     this.byId.set(id, request)
     return request
@@ -125,7 +135,10 @@ export class Requests {
       request.runner = undefined
       request.engineRun = undefined
       request.attempt += 1
+      request.startedWallMs = undefined
     }
+    if (to === 'started') request.startedWallMs ??= Date.parse(event.recordedAt)
+    if (SETTLED.has(to)) request.settledWallMs = Date.parse(event.recordedAt)
     if (to !== request.state) request.sinceMs = atMs
     request.state = to
     request.moves.push({ sequence, state: to, attempt: request.attempt })

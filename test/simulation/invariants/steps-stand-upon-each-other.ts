@@ -1,0 +1,69 @@
+/**
+ * Each step of an actor stands upon the one before it; a message from one actor to another is sent once, and is the
+ * business of exactly one step; a timer that is set is cleared. At rest nothing of either is left over, and storage
+ * has what the steps made.
+ */
+import type { OutboxKey, Step } from '../../../storage/journal.ts'
+import { Violation } from '../violation.ts'
+import type { MakeInvariant } from './invariant.ts'
+
+const NAME = 'steps stand upon each other'
+
+interface ActorModel {
+  version: number
+  sent: number
+}
+
+const nameOfMessage = ({ kind, id, n }: OutboxKey): string => `${kind}/${id}/${n}`
+
+export const stepsStandUponEachOther: MakeInvariant = (world) => {
+  const actors = new Map<string, ActorModel>()
+  /** Messages sent and not yet the business of a step. */
+  const underWay = new Map<string, string>()
+  /** Timers that are set: where they lie in storage. */
+  const timers = new Map<string, number>()
+
+  const takeStep = (step: Step): void => {
+    const name = `${step.kind}/${step.id}`
+    let actor = actors.get(name)
+    if (actor === undefined || (step.version === 1 && world.plan.isRetaining)) {
+      actor = { version: 0, sent: 0 }
+      actors.set(name, actor)
+    }
+    if (step.version !== actor.version + 1) {
+      throw new Violation(NAME, `${name} made step ${step.version} upon step ${actor.version}`)
+    }
+    actor.version = step.version
+    if (step.consumed !== undefined && !underWay.delete(nameOfMessage(step.consumed))) {
+      throw new Violation(NAME, `${name} took the message ${nameOfMessage(step.consumed)}, which is not under way`)
+    }
+    for (const { n, toKind, toId } of step.outbox) {
+      if (n !== actor.sent + 1) throw new Violation(NAME, `${name} sent message ${n} after message ${actor.sent}`)
+      actor.sent = n
+      underWay.set(nameOfMessage({ kind: step.kind, id: step.id, n }), `${toKind}/${toId}`)
+    }
+    for (const timer of step.timersCleared) timers.delete(`${timer.dueMs} ${name} ${timer.name}`)
+    for (const timer of step.timersSet) timers.set(`${timer.dueMs} ${name} ${timer.name}`, timer.dueMs)
+  }
+
+  return {
+    name: NAME,
+    steps(steps) {
+      for (const step of steps) takeStep(step)
+    },
+    owed() {
+      for (const [message, to] of underWay) return `the message ${message} has not reached ${to}`
+      return undefined
+    },
+    finally(process) {
+      const { journal } = process
+      for (const row of journal!.outbox()) throw new Violation(NAME, `the outbox still holds ${JSON.stringify(row)}`)
+      const rows = journal!.timers(0, Number.MAX_SAFE_INTEGER, Number.POSITIVE_INFINITY)
+      const stored = rows.map(({ dueMs, kind, id, name }) => `${dueMs} ${kind}/${id} ${name}`).sort()
+      const expected = [...timers.keys()].sort()
+      if (stored.join('\n') !== expected.join('\n')) {
+        throw new Violation(NAME, `storage holds the timers ${stored}; the steps made ${expected}`)
+      }
+    },
+  }
+}
