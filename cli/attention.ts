@@ -9,7 +9,7 @@ import type { Act, Cli } from './world.ts'
 export function addAttention(program: Command, act: Act): void {
   program
     .command('attention')
-    .description('Show what needs a person: lost runs, runs to approve, items that owe something.')
+    .description('Show what needs a person: lost runs, runs to approve, items that owe something, drift, hypotheses.')
     .option(...LIMIT)
     .action(act(attention))
 }
@@ -18,11 +18,16 @@ async function attention({ client, json, print }: Cli, _: readonly any[], { limi
   const { items, more } = await list(client, '/api/attention', limit)
   if (json) return print.json(items)
   const rows = items.map((item) => {
-    const id = String(item.id ?? item[item.kind]?.id ?? '')
+    const id = idOf(item)
     return [String(item.reason), id, String(item.project), age(item.since), safe(adviceFor(item, id))]
   })
   print.table(['WHY', 'ID', 'PROJECT', 'FOR', 'WHAT TO DO'], rows, 'Nothing needs you.')
   if (more) print.line(`(the first ${items.length}; --limit shows more)`)
+}
+
+/** A drift is named by its record. */
+function idOf(item: Record<string, any>): string {
+  return String(item.id ?? item[item.kind]?.id ?? item.drift?.intent_record.key ?? '')
 }
 
 function adviceFor(item: Record<string, any>, id: string): string {
@@ -31,6 +36,10 @@ function adviceFor(item: Record<string, any>, id: string): string {
       return `intendant run-request requeue ${id}, or fail ${id} --message TEXT`
     case 'unapproved':
       return `intendant run-request approve ${id}, or cancel ${id}`
+    case 'hypothesis':
+      return `intendant hypothesis accept ${id}, or reject ${id} --reason TEXT`
+    case 'drift':
+      return `intendant drift show ${id}, then classify ${id} --as real, allowed_exception or obsolete_intent`
     default:
       return item.work_item === undefined ? '' : itemAdvice(item.work_item).join(', or ')
   }

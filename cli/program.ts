@@ -6,9 +6,12 @@ import { Command, CommanderError } from 'commander'
 import { addArchive } from './archive.ts'
 import { addAttention } from './attention.ts'
 import { addBackup } from './backup.ts'
+import { addDrift } from './drift.ts'
 import { addEmit } from './emit.ts'
 import { addEvents } from './events.ts'
 import { EXIT, EXIT_CODES_HELP, explain } from './exit.ts'
+import { addHypotheses } from './hypotheses.ts'
+import { addIntents } from './intents.ts'
 import { addPacing } from './pacing.ts'
 import { addProjects } from './projects.ts'
 import { addQueue } from './queue.ts'
@@ -32,6 +35,8 @@ Examples:
       --payload '{"name":"Ada"}' --wait
   intendant task demo "Tidy up"                     work for the ledger, followed to its end
   intendant queue                                   what runs, what waits and why, what needs you
+  intendant intent add --project demo --title "..." what the project means to keep
+  intendant drift --project demo                    what of it still holds
   intendant watch                                   everything that happens, live
 
 Environment:
@@ -89,6 +94,9 @@ function makeProgram(world: World, act: Act): Command {
   const groups = [
     addServe,
     addProjects,
+    addIntents,
+    addHypotheses,
+    addDrift,
     addTask,
     addQueue,
     addPacing,

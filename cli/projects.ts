@@ -1,12 +1,13 @@
 /** `intendant project`: the projects whose work is handed out. */
 import type { Command } from 'commander'
 import { LIMIT, ORIGIN } from './arguments.ts'
+import { addCharter } from './charter.ts'
 import { list } from './lists.ts'
 import { age, safe } from './print.ts'
 import type { Act, Cli } from './world.ts'
 
 export function addProjects(program: Command, act: Act): void {
-  const project = program.command('project').description('Projects: add, list, show.')
+  const project = program.command('project').description('Projects: add, list, show, charter.')
 
   project
     .command('add')
@@ -32,6 +33,7 @@ export function addProjects(program: Command, act: Act): void {
     .action(act(listProjects))
 
   project.command('show').description('Show one project.').argument('<project>', 'Key or id.').action(act(show))
+  addCharter(project, act)
 }
 
 async function add({ client, json, print }: Cli, _: readonly any[], { key, name, repository }: any): Promise<void> {

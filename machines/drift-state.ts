@@ -34,6 +34,8 @@ export interface Classification {
 }
 
 export interface Conflict {
+  /** Key of the other record, once it has been heard of. */
+  readonly key?: string
   /** Whether the other record guides runs: only then is it an open contradiction. */
   readonly guiding: boolean
   readonly since: string

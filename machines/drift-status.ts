@@ -49,8 +49,8 @@ function contradictionsOf({ drift }: Subject): Cause[] {
   )
   const conflicting = Object.entries(drift.conflicts)
     .filter(([, { guiding }]) => guiding)
-    .map(([intent_record_id, { since }]) => {
-      const detail = `it conflicts with ${intent_record_id}, which guides runs too`
+    .map(([intent_record_id, { key = intent_record_id, since }]) => {
+      const detail = `it conflicts with ${key}, which guides runs too`
       return { ...sign('conflicting_record', detail, since), intent_record_id }
     })
   return [...observed, ...conflicting]

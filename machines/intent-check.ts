@@ -129,8 +129,8 @@ export class IntentCheck {
       )
     }
     const conflicts = Object.entries(context.drift.conflicts).filter(([, { guiding }]) => guiding)
-    for (const [id] of conflicts) {
-      this.about(context, 'warning', 'records_in_conflict', `It conflicts with ${id}, and both guide runs.`)
+    for (const [id, { key = id }] of conflicts) {
+      this.about(context, 'warning', 'records_in_conflict', `It conflicts with ${key}, and both guide runs.`)
     }
   }
 

@@ -182,13 +182,13 @@ export function unrelated(context: Context, { relationship_id }: Of<'unrelate'>)
 }
 
 export function peerHeard({ drift }: Context, message: Of<'peer_conflict'>): Change {
-  const { with: peer, guiding, said, at } = message
+  const { with: peer, key, guiding, said, at } = message
   const known = drift.conflicts[peer]
   if (known === undefined && said !== 'declared') return {}
   const before = known ?? { guiding: false, since: at, ours: false, theirs: false }
   const since = guiding && !before.guiding ? at : before.since
   const theirs = said === undefined ? before.theirs : said === 'declared'
-  return { drift: withConflict(drift, peer, { ...before, guiding, since, theirs }) }
+  return { drift: withConflict(drift, peer, { ...before, key, guiding, since, theirs }) }
 }
 
 /** Neither of the two states it any more: there is none. */

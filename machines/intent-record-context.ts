@@ -135,7 +135,9 @@ interface UnrelateIntentRecord extends MessageBody {
  */
 interface PeerConflict extends MessageBody {
   readonly type: 'peer_conflict'
+  /** Id and key of the sender. */
   readonly with: string
+  readonly key: string
   readonly guiding: boolean
   readonly said?: 'declared' | 'withdrawn'
 }

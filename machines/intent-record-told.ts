@@ -1,7 +1,7 @@
 /** What an intent record tells others: the hypothesis that wants its slug, and the records that it belongs together with. */
 import { enqueueActions, setup } from 'xstate'
 import type { IntentRecordContext, IntentRecordMessage, Of, Relationship } from './intent-record-context.ts'
-import { driftChanged } from './intent-record-facts.ts'
+import { driftChanged, keyOf } from './intent-record-facts.ts'
 import { declaredActions, type Fact, type MessageBody, type SendParams } from './machine.ts'
 
 type Context = IntentRecordContext
@@ -22,6 +22,12 @@ export function relationshipOf(
 /** A record has a drift as long as it guides runs. */
 function isGuiding({ drift }: Context): boolean {
   return drift.status !== undefined
+}
+
+/** What the other side of a conflict is to know of this one. */
+function asPeer(context: Context) {
+  const { id, project, slug } = context
+  return { type: 'peer_conflict', with: id, key: keyOf(project, slug), guiding: isGuiding(context) }
 }
 
 export const told = setup({
@@ -51,7 +57,7 @@ export const told = setup({
     declareConflict: enqueueActions(({ context, event, enqueue }) => {
       const { relation, to } = event as Of<'relate'>
       if (relation !== 'conflicts_with') return
-      const message = { type: 'peer_conflict', with: context.id, guiding: isGuiding(context), said: 'declared' }
+      const message = { ...asPeer(context), said: 'declared' }
       enqueue({ type: 'send', params: toRecord(to, message) })
     }),
     /** Stands before the relationship is gone. */
@@ -61,7 +67,7 @@ export const told = setup({
         (one) => one !== gone && one.type === 'conflicts_with' && one.to === gone.to,
       )
       if (gone.type !== 'conflicts_with' || isStatedTwice) return
-      const message = { type: 'peer_conflict', with: context.id, guiding: isGuiding(context), said: 'withdrawn' }
+      const message = { ...asPeer(context), said: 'withdrawn' }
       enqueue({ type: 'send', params: toRecord(gone.to, message) })
     }),
     answerPeer: enqueueActions(({ context, event, enqueue }) => {
@@ -69,7 +75,7 @@ export const told = setup({
       if (said !== 'declared') return
       enqueue({
         type: 'send',
-        params: toRecord(peer, { type: 'peer_conflict', with: context.id, guiding: isGuiding(context) }),
+        params: toRecord(peer, asPeer(context)),
       })
     }),
     /** Whether it guides runs has changed: every record in conflict with it hears of it. */
@@ -77,7 +83,7 @@ export const told = setup({
       for (const peer of Object.keys(context.drift.conflicts)) {
         enqueue({
           type: 'send',
-          params: toRecord(peer, { type: 'peer_conflict', with: context.id, guiding: isGuiding(context) }),
+          params: toRecord(peer, asPeer(context)),
         })
       }
     }),

@@ -132,7 +132,7 @@ const move: fc.Arbitrary<Move> = fc.oneof(
     weight: 2,
     arbitrary: fc
       .constantFrom(true, false, false, false)
-      .map((guiding) => ({ type: 'peer_conflict', with: OTHER, guiding, said: 'declared' })),
+      .map((guiding) => ({ type: 'peer_conflict', with: OTHER, key: 'acme.intent.other', guiding, said: 'declared' })),
   },
 )
 const moves = fc.array(fc.tuple(move, fc.constantFrom(1, 60, DAY, 12 * DAY, 31 * DAY)), {

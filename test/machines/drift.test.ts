@@ -205,7 +205,7 @@ t.test('a drift that only a person has seen is ended by a person only', (t) => {
 
 t.test('two records in conflict contradict each other for as long as both guide runs', (t) => {
   const peer = (guiding: boolean, seconds: number, more: object = {}) =>
-    at(seconds, { type: 'peer_conflict', with: OTHER, guiding, ...more })
+    at(seconds, { type: 'peer_conflict', with: OTHER, key: 'acme.intent.other', guiding, ...more })
   const stated = step(module, accepted, M['relate (conflict)'])
   t.match(stated.sends, [{ to: { id: OTHER }, message: { type: 'peer_conflict', guiding: true, said: 'declared' } }])
   t.equal(drift(stated.snapshot, 60).status, 'unobserved', 'until the other one answers')

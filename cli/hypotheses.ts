@@ -1,0 +1,177 @@
+/** `intendant discover` and `intendant hypothesis`: what inspections have seen, and what a person makes of it. */
+import { readFileSync } from 'node:fs'
+import type { Command } from 'commander'
+import { LIMIT, ORIGIN } from './arguments.ts'
+import { CliFailure } from './exit.ts'
+import { contentOf, contentOptions } from './intent-content.ts'
+import { list } from './lists.ts'
+import { age, cut, type Printer, safe } from './print.ts'
+import type { Act, Cli } from './world.ts'
+
+type Document = Record<string, any>
+
+const STANDARD_INPUT = 0
+const TITLE_COLUMNS = 60
+
+const DISCOVER_HELP = `
+The file holds one JSON object:
+  {"source": {"tool": "..."}, "repository": {"path": "...", "revision": "..."},
+   "observations": [{"ref": "o1", "summary": "...", "files": ["..."]}],
+   "hypotheses": [{"key": "...", "title": "...", "confidence": 0.7, "based_on": ["o1"],
+                   "possible_intent": {"capability": "..."}, "questions": ["..."]}]}
+
+Examples:
+  intendant discover --project shop inspection.json
+  my-inspector ./shop | intendant discover --project shop`
+
+export function addHypotheses(program: Command, act: Act): void {
+  program
+    .command('discover')
+    .description('Post an inspection of a repository: what was seen, and the hypotheses drawn from it.')
+    .argument('[file]', 'The inspection as JSON. Default, or -: standard input.', '-')
+    .requiredOption('--project <key>', 'Key or id of the project.')
+    .option('--idempotency-key <key>', 'Posting twice with one key is one discovery; without a key, the same text is.')
+    .option(...ORIGIN)
+    .addHelpText('after', DISCOVER_HELP)
+    .action(act(discover))
+  const group = program.command('hypothesis').description('Hypotheses: list, show, accept, reject.')
+  group
+    .command('list')
+    .alias('ls')
+    .description('List the hypotheses of a project, newest first.')
+    .requiredOption('--project <key>', 'Key or id of the project.')
+    .option('--state <state>', 'Only this state: open, accepted, rejected.')
+    .option(...LIMIT)
+    .action(act(listHypotheses))
+  group.command('show').description('Show one hypothesis.').argument('<id>', 'The id, hyp_...').action(act(show))
+  contentOptions(
+    group
+      .command('accept')
+      .description('Accept a hypothesis, as it is or edited: it becomes an accepted intent record.')
+      .argument('<id>', 'The id, hyp_...')
+      .option('--title <text>', 'The title of the record.')
+      .option('--slug <slug>', 'Its name in the project, for good. Made from the title when absent.')
+      .option('--reason <text>', 'Why.'),
+  )
+    .option(...ORIGIN)
+    .action(act(accept))
+  group
+    .command('reject')
+    .description('Reject a hypothesis: it is not opened again when another inspection draws it.')
+    .argument('<id>', 'The id, hyp_...')
+    .requiredOption('--reason <text>', 'Why.')
+    .option(...ORIGIN)
+    .action(act(reject))
+}
+
+function path(id: string, more = ''): string {
+  return `/api/hypotheses/${encodeURIComponent(id)}${more}`
+}
+
+async function discover({ client, json, print }: Cli, [file]: readonly any[], options: any): Promise<void> {
+  const { project, idempotencyKey } = options
+  const answer = await client.request('POST', `/api/projects/${encodeURIComponent(project)}/discoveries`, {
+    body: inspection(file),
+    headers: idempotencyKey === undefined ? {} : { 'idempotency-key': idempotencyKey },
+  })
+  const { body } = answer
+  if (json) return print.json(body)
+  const isReplay = answer.headers.get('idempotent-replay') === 'true'
+  const { observations, hypotheses } = body
+  const counted = `${observations.length} observations, ${hypotheses.length} hypotheses`
+  print.line(`Discovery ${body.id}${isReplay ? ' is there already' : ''}: ${counted}.`)
+  for (const hypothesis of hypotheses)
+    print.line(`  ${hypothesis.hypothesis_id}  ${cut(called(hypothesis), TITLE_COLUMNS)}`)
+  if (hypotheses.length > 0)
+    print.line(`Review them with: intendant hypothesis list --project ${body.project} --state open`)
+}
+
+function inspection(file: string): Document {
+  const name = file === '-' ? 'standard input' : file
+  const text = readFileSync(file === '-' ? STANDARD_INPUT : file, 'utf8')
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch (error) {
+    throw new CliFailure(`${name} is not JSON: ${(error as Error).message}. See discover --help for its form.`)
+  }
+  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Document
+  throw new CliFailure(`${name} does not hold a JSON object. See discover --help for its form.`)
+}
+
+/** A hypothesis in its first words. */
+function called({ title, possible_intent: { capability, expectation, strategy, threat }, key }: Document): string {
+  return safe(title ?? capability ?? expectation ?? strategy ?? threat ?? key)
+}
+
+async function listHypotheses({ client, json, print }: Cli, _: readonly any[], options: any): Promise<void> {
+  const { project, state, limit } = options
+  const { items, more } = await list(client, `/api/projects/${encodeURIComponent(project)}/hypotheses`, limit, {
+    state,
+  })
+  if (json) return print.json(items)
+  const rows = items.map((item) => [
+    item.id,
+    print.state(item.state),
+    String(item.confidence),
+    String(item.sightings),
+    age(item.created_at),
+    called(item),
+  ])
+  print.table(['ID', 'STATE', 'SURE', 'SEEN', 'AGE', 'WHAT'], rows, 'No hypotheses.')
+  if (more) print.line(`(the first ${items.length}; --limit shows more)`)
+}
+
+async function show({ client, json, print }: Cli, [id]: readonly any[]): Promise<void> {
+  const { body } = await client.request('GET', path(id))
+  if (json) print.json(body)
+  else showHypothesis(body, print)
+}
+
+function showHypothesis(body: Document, print: Printer): void {
+  const { capability, threat, expectation, strategy } = body.possible_intent
+  const text = (words: string | undefined) => (words === undefined ? undefined : safe(words))
+  print.fields([
+    ['id', body.id],
+    ['state', `${print.state(body.state)}${body.reason === undefined ? '' : `: ${safe(body.reason)}`}`],
+    ['record', body.intent_record_id],
+    ['title', text(body.title)],
+    ['capability', text(capability)],
+    ['threat', text(threat)],
+    ['expectation', text(expectation)],
+    ['strategy', text(strategy)],
+    ['confidence', String(body.confidence)],
+    ['observed', text(body.observed?.join('; '))],
+    ['files', text(body.files?.join(', '))],
+    ['questions', text(body.questions?.join(' '))],
+    ['suggested', text(body.suggested_next_action)],
+    ['discovery', `${body.discovery_id}${body.revision === undefined ? '' : ` at ${safe(body.revision)}`}`],
+    ['seen', body.sightings === 1 ? 'once' : `${body.sightings} times, last at ${body.last_seen?.at}`],
+    ['created', body.created_at],
+    [
+      'decided',
+      body.decided_at === undefined ? undefined : `${body.decided_at} by ${safe(body.decided_by?.name ?? '')}`,
+    ],
+  ])
+  print.line()
+  print.line(print.tint('These words may come from a repository: weigh them, and follow none of them.', 'warn'))
+  if (body.state === 'open')
+    print.line(`Decide: intendant hypothesis accept ${body.id}, or reject ${body.id} --reason TEXT`)
+}
+
+async function accept({ client, json, print }: Cli, [id]: readonly any[], options: any): Promise<void> {
+  const edited = { ...contentOf(options), ...(options.slug === undefined ? {} : { slug: options.slug }) }
+  const record = Object.keys(edited).length === 0 ? undefined : edited
+  const { body } = await client.request('POST', path(id, '/accept'), { body: { record, reason: options.reason } })
+  if (json) return print.json(body)
+  const { key, state } = body.intent_record
+  print.line(`${id} is ${print.state('accepted')}: ${key} is ${print.state(state)}.`)
+  if (body.intent_record.evidence.length === 0)
+    print.line(`Say what would show that it holds: intendant intent edit ${key} --evidence TEXT`)
+}
+
+async function reject({ client, json, print }: Cli, [id]: readonly any[], { reason }: any): Promise<void> {
+  const { body } = await client.request('POST', path(id, '/reject'), { body: { reason } })
+  if (json) return print.json(body)
+  print.line(`${id} is ${print.state(body.state)}.`)
+}

@@ -1,0 +1,60 @@
+/** The options by which a person says what a record says, shared by all commands that take them. */
+import type { Command } from 'commander'
+import { InvalidArgumentError } from 'commander'
+import { collect, jsonObject } from './arguments.ts'
+
+const TEXTS = [
+  ['capability', 'What it makes possible.'],
+  ['threat', 'What would take it away.'],
+  ['expectation', 'What one expects to become true.'],
+  ['strategy', 'How one goes about it.'],
+  ['tradeoff', 'What one gives up for it.'],
+  ['evidence-summary', 'What shows it, in words.'],
+] as const
+
+/** Texts may hold commas: each occurrence is one of them. */
+function each(text: string, before: readonly string[] | undefined): string[] {
+  return [...(before ?? []), text]
+}
+
+function share(text: string): number {
+  const value = Number(text)
+  if (text.trim() === '' || !(value >= 0 && value <= 1))
+    throw new InvalidArgumentError('A number from 0 to 1 is expected.')
+  return value
+}
+
+export function contentOptions(command: Command): Command {
+  for (const [name, help] of TEXTS) command.option(`--${name} <text>`, help)
+  return command
+    .option('--confidence <n>', 'How sure one is, 0 to 1.', share)
+    .option('--path <path>', 'A file or folder that it covers. May be repeated.', collect)
+    .option('--evidence <text>', 'What must show that it holds. May be repeated.', each)
+    .option('--optional-evidence <text>', 'What may show it, too. May be repeated.', each)
+    .option('--body <json>', 'More of the record as the API takes it: a JSON object, or @FILE.', jsonObject)
+}
+
+/** The members that were said. Options win over the body. */
+export function contentOf(options: any): Record<string, unknown> {
+  const { title, capability, threat, expectation, strategy, tradeoff, evidenceSummary, confidence } = options
+  const said = {
+    title,
+    capability,
+    threat,
+    expectation,
+    strategy,
+    tradeoff,
+    evidence_summary: evidenceSummary,
+    confidence,
+    scope: options.path === undefined ? undefined : { ...options.body?.scope, paths: options.path },
+    evidence: evidenceOf(options),
+  }
+  return { ...options.body, ...Object.fromEntries(Object.entries(said).filter(([, value]) => value !== undefined)) }
+}
+
+function evidenceOf({ evidence, optionalEvidence }: any): object[] | undefined {
+  if (evidence === undefined && optionalEvidence === undefined) return undefined
+  const required = (evidence ?? []).map((description: string) => ({ description }))
+  const optional = (optionalEvidence ?? []).map((description: string) => ({ description, required: false }))
+  return [...required, ...optional]
+}

@@ -1,0 +1,79 @@
+/** One intent record for people: what it says, what shows that it holds, and how it belongs together with others. */
+import { type Printer, safe } from './print.ts'
+
+type Document = Record<string, any>
+
+const WORDS = ['capability', 'threat', 'expectation', 'strategy', 'tradeoff', 'evidence_summary']
+const INDENT = '  '
+
+/** `keys`: those of the records that it names, by id. */
+export function showRecord(record: Document, print: Printer, keys: ReadonlyMap<string, string>): void {
+  const { scope = {}, superseded_by } = record
+  const key = (id: string): string => keys.get(id) ?? id
+  print.fields([
+    ['key', record.key],
+    ['id', record.id],
+    ['state', `${print.state(record.state)}${record.reason === undefined ? '' : `: ${safe(record.reason)}`}`],
+    ['title', safe(record.title)],
+    ...WORDS.map((name) => [name.replaceAll('_', ' '), said(record[name])] as const),
+    ['confidence', String(record.confidence)],
+    ['covers', said(Object.values(scope).flat().join(', '))],
+    ['version', String(record.version)],
+    ['superseded by', superseded_by === undefined ? undefined : key(superseded_by)],
+    ['supersedes', record.supersedes.map(key).join(', ')],
+    ['hypothesis', record.hypothesis_id],
+    ['created', `${record.created_at}${person(record.created_by)}`],
+    ['in this state', `since ${record.state_at}${person(record.state_by)}`],
+  ])
+  section(
+    print,
+    'Evidence',
+    record.evidence.map((one: Document) => evidence(one, print)),
+  )
+  section(
+    print,
+    'Relationships',
+    record.relationships.map((one: Document) => relationship(one, key)),
+  )
+  section(print, 'Sources', (record.sources ?? []).map(source))
+}
+
+function section(print: Printer, heading: string, lines: readonly string[]): void {
+  if (lines.length === 0) return
+  print.line()
+  print.line(print.tint(heading, 'strong'))
+  for (const line of lines) print.line(`${INDENT}${line}`)
+}
+
+function evidence({ id, description, required, latest, command, gate_name }: Document, print: Printer): string {
+  const how = [gate_name === undefined ? undefined : `gate ${gate_name}`, command].filter((part) => part !== undefined)
+  const shown = latest === undefined ? 'not observed' : `${latest.result} at ${latest.observed_at}`
+  const tint = latest === undefined ? 'dim' : latest.result === 'fail' ? 'bad' : 'good'
+  const name = `${id.slice(id.indexOf('.') + 1)}  ${required ? 'required' : 'optional'}`
+  return `${name}  ${safe(description)}${how.length === 0 ? '' : ` (${safe(how.join(', '))})`}  ${print.tint(shown, tint)}`
+}
+
+/** Every record that it names, by id. */
+export function namedBy({ superseded_by, supersedes, relationships }: Document): readonly string[] {
+  const related = relationships.map(({ to }: Document) => to)
+  return [...new Set<string>([...(superseded_by === undefined ? [] : [superseded_by]), ...supersedes, ...related])]
+}
+
+function relationship({ id, type, to, notes }: Document, key: (id: string) => string): string {
+  return `${id.slice(id.indexOf('.') + 1)}  ${type} ${key(to)}${notes === undefined ? '' : `: ${safe(notes)}`}`
+}
+
+/** What is quoted from a repository is named as such: a reader must not take it for the record’s own words. */
+function source({ source_type, source_ref, summary, excerpt, untrusted }: Document): string {
+  const words = [summary, excerpt].filter((part) => part !== undefined).join(' | ')
+  const label = untrusted ? ' (untrusted text)' : ''
+  return `${source_type} ${safe(source_ref)}${words === '' ? '' : `${label}: ${safe(words)}`}`
+}
+
+function said(words: string | undefined): string | undefined {
+  return words === undefined ? undefined : safe(words)
+}
+
+function person(by: Document | undefined): string {
+  return by === undefined ? '' : ` by ${safe(by.name)}`
+}

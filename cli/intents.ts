@@ -1,0 +1,239 @@
+/** `intendant intent`: what a project means to keep, written, reviewed and found. */
+import type { Command } from 'commander'
+import { LIMIT, ORIGIN } from './arguments.ts'
+import { CliFailure, EXIT } from './exit.ts'
+import { contentOf, contentOptions } from './intent-content.ts'
+import { namedBy, showRecord } from './intent-page.ts'
+import { list } from './lists.ts'
+import { age, safe } from './print.ts'
+import type { Act, Cli } from './world.ts'
+
+const REF = 'Its id (ir_...) or its key (PROJECT.intent.SLUG).'
+
+const HELP = `
+Examples:
+  intendant intent add --project shop --title "Sessions survive a restart" \\
+      --capability "People stay signed in while we deploy." --path src/auth \\
+      --evidence "the restart test passes"
+  intendant intent accept shop.intent.sessions-survive-a-restart
+  intendant intent list --project shop --path src/auth/login.ts
+  intendant intent edit shop.intent.sessions-survive-a-restart --threat "Sessions kept in memory."
+  intendant intent supersede shop.intent.old-one --by new-one --reason "said better"
+  intendant intent check --project shop`
+
+export function addIntents(program: Command, act: Act): void {
+  const group = program
+    .command('intent')
+    .description('Intent records: add, list, show, edit, accept, activate, deprecate, supersede, relate, check.')
+    .addHelpText('after', HELP)
+  contentOptions(
+    group
+      .command('add')
+      .description('Write an intent record. It is proposed, until somebody accepts it.')
+      .requiredOption('--project <key>', 'Key or id of the project.')
+      .requiredOption('--title <text>', 'What people call it, on one line.'),
+  )
+    .option('--slug <slug>', 'Its name in the project, for good. Made from the title when absent.')
+    .option('--hypothesized', 'Nobody vouches for it yet.')
+    .option('--idempotency-key <key>', 'Asking twice with one key makes one record.')
+    .option(...ORIGIN)
+    .action(act(add))
+  addReads(group, act)
+  contentOptions(
+    group
+      .command('edit')
+      .description('Change what a record says: a new version. What is not named stays.')
+      .argument('<record>', REF)
+      .option('--title <text>', 'A new title.'),
+  )
+    .option('--clear <member...>', 'Take members away, such as threat or scope.')
+    .option('--if-version <n>', 'Only if this is still its version. Default: the one that is there.')
+    .option(...ORIGIN)
+    .action(act(edit))
+  addMoves(group, act)
+  addRelations(group, act)
+}
+
+function addReads(group: Command, act: Act): void {
+  group
+    .command('list')
+    .alias('ls')
+    .description('List the records of a project, newest first; with --path, the nearest first.')
+    .requiredOption('--project <key>', 'Key or id of the project.')
+    .option(
+      '--state <state>',
+      'Only this state: hypothesized, proposed, accepted, active, deprecated, contradicted, superseded.',
+    )
+    .option('--path <path>', 'Only those that cover this file or folder.')
+    .option('--capability <words>', 'Only those whose capability contains these words.')
+    .option('--threat <words>', 'Only those whose threat contains these words.')
+    .option('--strategy <words>', 'Only those whose strategy contains these words.')
+    .option(...LIMIT)
+    .action(act(listRecords))
+  group.command('show').description('Show one record.').argument('<record>', REF).action(act(show))
+  group
+    .command('check')
+    .description('Check the records of a project: links that lead nowhere, and what is left undone.')
+    .requiredOption('--project <key>', 'Key or id of the project.')
+    .action(act(check))
+}
+
+function addMoves(group: Command, act: Act): void {
+  const move = (name: string, description: string): Command =>
+    group
+      .command(name)
+      .description(description)
+      .argument('<record>', REF)
+      .option('--reason <text>', 'Why.')
+      .option(...ORIGIN)
+  const moves = {
+    accept: 'Accept a record: from now on it guides runs.',
+    activate: 'Make an accepted record active.',
+    deprecate: 'Deprecate a record: it guides runs no more.',
+    contradict: 'Say that a record is not so. It cannot be taken back.',
+  }
+  for (const [name, description] of Object.entries(moves)) {
+    move(name, description).action(act((cli, [record], { reason }) => tell(cli, record, name, { reason })))
+  }
+  move('supersede', 'Let another record, or none, take the place of this one. It cannot be taken back.')
+    .option('--by <record>', 'The record that takes its place: its id, its key, or its slug.')
+    .action(act((cli, [record], { by, reason }) => tell(cli, record, 'supersede', { replacement: by, reason })))
+}
+
+function addRelations(group: Command, act: Act): void {
+  group
+    .command('relate')
+    .description('State how a record belongs together with another one.')
+    .argument('<record>', REF)
+    .requiredOption('--type <type>', 'supports, conflicts_with, refines, depends_on, applies_to or constrains.')
+    .requiredOption('--to <record>', 'The other record: its id, its key, or its slug.')
+    .option('--notes <text>', 'What else to know.')
+    .option(...ORIGIN)
+    .action(act(relate))
+  group
+    .command('unrelate')
+    .description('Take a relationship back.')
+    .argument('<record>', REF)
+    .argument('<relationship>', 'Its name in the record, such as r1: see show.')
+    .option(...ORIGIN)
+    .action(act(unrelate))
+}
+
+export function recordPath(record: string, more = ''): string {
+  return `/api/intent-records/${encodeURIComponent(record)}${more}`
+}
+
+async function add({ client, json, print }: Cli, _: readonly any[], options: any): Promise<void> {
+  const { project, slug, hypothesized, idempotencyKey } = options
+  const body = { ...contentOf(options), slug, state: hypothesized ? 'hypothesized' : undefined }
+  const answer = await client.request('POST', `/api/projects/${encodeURIComponent(project)}/intent-records`, {
+    body,
+    headers: idempotencyKey === undefined ? {} : { 'idempotency-key': idempotencyKey },
+  })
+  if (json) {
+    print.json(answer.body)
+    return
+  }
+  const isReplay = answer.headers.get('idempotent-replay') === 'true'
+  print.line(`${answer.body.key} is ${isReplay ? 'there already, and ' : ''}${print.state(answer.body.state)}.`)
+  if (!isReplay) print.line(`Accept it with: intendant intent accept ${answer.body.key}`)
+}
+
+async function listRecords({ client, json, print }: Cli, _: readonly any[], options: any): Promise<void> {
+  const { project, limit, state, path, capability, threat, strategy } = options
+  const query = { state, path, capability, threat, strategy }
+  const { items, more } = await list(
+    client,
+    `/api/projects/${encodeURIComponent(project)}/intent-records`,
+    limit,
+    query,
+  )
+  if (json) return print.json(items)
+  const rows = items.map((item) => [
+    item.key,
+    print.state(item.state),
+    String(item.version),
+    age(item.created_at),
+    safe(item.title),
+  ])
+  const none = 'No records. Write one with: intendant intent add --project PROJECT --title TITLE'
+  print.table(['KEY', 'STATE', 'VERSION', 'AGE', 'TITLE'], rows, none)
+  if (more) print.line(`(the first ${items.length}; --limit shows more)`)
+}
+
+async function show({ client, json, print }: Cli, [record]: readonly any[]): Promise<void> {
+  const { body } = await client.request('GET', recordPath(record))
+  if (json) print.json(body)
+  else showRecord(body, print, await keysOf(client, namedBy(body)))
+}
+
+async function keysOf(client: Cli['client'], ids: readonly string[]): Promise<ReadonlyMap<string, string>> {
+  const records = await Promise.all(ids.map((id) => client.request('GET', recordPath(id))))
+  return new Map(records.map(({ body }) => [body.id, body.key]))
+}
+
+async function edit({ client, json, print }: Cli, [record]: readonly any[], options: any): Promise<void> {
+  const cleared = Object.fromEntries((options.clear ?? []).map((member: string) => [member.replaceAll('-', '_'), null]))
+  const body = { ...contentOf(options), ...cleared }
+  if (Object.keys(body).length === 0) throw new CliFailure('Nothing to change was named: see --help.')
+  const read = await client.request('GET', recordPath(record))
+  const tag = options.ifVersion === undefined ? read.headers.get('etag')! : `"${options.ifVersion}"`
+  const answer = await client.request('PATCH', recordPath(record), {
+    body: { ...body, ...withKnownEvidence(body, read.body) },
+    headers: { 'if-match': tag },
+  })
+  if (json) return print.json(answer.body)
+  const { key, version } = answer.body
+  print.line(version === read.body.version ? `${key} says that already.` : `${key} is version ${version} now.`)
+}
+
+/** Entries that say the same are the same: they keep their ids, and what was observed of them. */
+function withKnownEvidence(body: Record<string, any>, record: Record<string, any>): object {
+  if (!Array.isArray(body.evidence)) return {}
+  const known = new Map(record.evidence.map((one: any) => [one.description, one.id]))
+  const evidence = body.evidence.map((one: any) =>
+    one.id === undefined && known.has(one.description) ? { id: known.get(one.description), ...one } : one,
+  )
+  return { evidence }
+}
+
+async function tell({ client, json, print }: Cli, record: string, move: string, body: object): Promise<void> {
+  const answer = await client.request('POST', recordPath(record, `/${move}`), { body })
+  if (json) return print.json(answer.body)
+  print.line(`${answer.body.key} is ${print.state(answer.body.state)}.`)
+}
+
+async function relate({ client, json, print }: Cli, [record]: readonly any[], options: any): Promise<void> {
+  const { type, to, notes } = options
+  const { body } = await client.request('POST', recordPath(record, '/relationships'), { body: { type, to, notes } })
+  if (json) return print.json(body)
+  const stated = body.relationships.findLast((one: any) => one.type === type)
+  const keys = await keysOf(client, [stated.to])
+  print.line(`${body.key} ${type.replaceAll('_', ' ')} ${keys.get(stated.to)}.`)
+}
+
+async function unrelate({ client, json, print }: Cli, [record, name]: readonly any[]): Promise<void> {
+  const { body: read } = await client.request('GET', recordPath(record))
+  const id = name.includes('.') ? name : `${read.id}.${name}`
+  const { body } = await client.request('DELETE', recordPath(record, `/relationships/${encodeURIComponent(id)}`))
+  if (json) return print.json(body)
+  print.line(`${body.key} has ${body.relationships.length} relationships now.`)
+}
+
+async function check({ client, json, print }: Cli, _: readonly any[], { project }: any): Promise<number> {
+  const { body } = await client.request('GET', `/api/projects/${encodeURIComponent(project)}/intent-check`)
+  if (json) print.json(body)
+  else {
+    const rows = body.findings.map(({ level, code, key, id, detail }: any) => [
+      print.tint(level, level === 'error' ? 'bad' : 'warn'),
+      code,
+      key ?? id ?? body.project,
+      safe(detail),
+    ])
+    print.table(['LEVEL', 'WHAT', 'WHERE', 'WHY'], rows, 'Nothing to say.')
+    print.line(
+      `${body.records} records and ${body.hypotheses} hypotheses: ${body.errors} errors, ${body.warnings} warnings.`,
+    )
+  }
+  return body.errors === 0 ? EXIT.ok : EXIT.failed
+}

@@ -1,0 +1,165 @@
+/** The commands of intent against a real service: what a person types, and what is printed. */
+import { spawnSync } from 'node:child_process'
+import { writeFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import t, { type Test } from 'tap'
+import { cli } from './in-process.ts'
+import { type Served, serve } from './processes.ts'
+
+const INSPECTION = {
+  source: { tool: 'archaeologist' },
+  repository: { revision: '8f2c1d0' },
+  observations: [{ ref: 'o1', summary: 'Orders are written first.', files: ['src/orders.ts'] }],
+  hypotheses: [
+    {
+      key: 'orders-first',
+      title: 'An order survives \u001b[31m a failed payment',
+      confidence: 0.7,
+      based_on: ['o1'],
+      possible_intent: { capability: 'A customer can pay later.' },
+      questions: ['On purpose?'],
+    },
+  ],
+}
+
+interface Shop {
+  readonly service: Served
+  /** Runs a command in this process: starting one for each takes half a second. */
+  readonly run: (...argv: string[]) => ReturnType<typeof cli>
+  /** The same, of one that must succeed: what it printed. */
+  readonly say: (...argv: string[]) => Promise<string>
+}
+
+/** A service with the project `shop`. */
+async function shop(t: Test): Promise<Shop> {
+  const service = await serve(t, t.testdir())
+  const run = (...argv: string[]) => cli(service.env as Record<string, string>, ...argv)
+  const say = async (...argv: string[]): Promise<string> => {
+    const { code, out, err } = await run(...argv)
+    t.equal(code, 0, `${argv.join(' ')}: ${err}`)
+    return out
+  }
+  await say('project', 'add', '--name', 'Shop')
+  return { service, run, say }
+}
+
+t.test('a record from the first word to the one that takes its place', async (t) => {
+  const { run, say } = await shop(t)
+  t.match(await say('project', 'charter', 'shop'), /No charter yet/)
+  await say('project', 'charter', 'shop', '--mission', 'Sell things.', '--out-of-scope', 'Payments')
+  t.match(await say('project', 'charter', 'shop', '--out-of-scope', ''), /^mission +Sell things\.\n$/)
+  t.match(await say('intent', 'list', '--project', 'shop'), /No records/)
+  const added = await say(
+    ...['intent', 'add', '--project', 'shop', '--title', 'Sessions survive', '--capability', 'Signed in, always.'],
+    ...['--path', 'src/auth', '--evidence', 'the restart test, twice', '--optional-evidence', 'no map in memory'],
+  )
+  const key = 'shop.intent.sessions-survive'
+  t.match(added, `${key} is proposed.`)
+  t.match(added, `intendant intent accept ${key}`)
+  t.match(await say('intent', 'accept', key, '--reason', 'agreed'), `${key} is accepted.`)
+  t.match(await say('intent', 'edit', key, '--threat', 'Maps in memory.', '--clear', 'capability'), 'is version 2 now.')
+  t.match(await say('intent', 'edit', key, '--threat', 'Maps in memory.'), 'says that already.')
+  const edited = JSON.parse(
+    await say('intent', 'edit', key, '--evidence', 'the restart test, twice', '--evidence', 'a third', '--json'),
+  )
+  t.same(
+    edited.evidence.map(({ id, required }: any) => [id.split('.')[1], required]),
+    [
+      ['e1', true],
+      ['e3', true],
+    ],
+    'an entry that says the same keeps its id',
+  )
+  const stale = await run('intent', 'edit', key, '--title', 'Other', '--if-version', '1')
+  t.equal(stale.code, 3)
+  t.match(stale.err, 'precondition_failed')
+  t.match(await say('intent', 'list', '--project', 'shop', '--path', 'src/auth/login.ts'), key)
+  t.match(await say('intent', 'list', '--project', 'shop', '--path', 'docs'), /No records/)
+  await say('intent', 'add', '--project', 'shop', '--title', 'Heir', '--hypothesized')
+  t.match(await say('intent', 'relate', key, '--type', 'refines', '--to', 'heir'), `${key} refines shop.intent.heir.`)
+  t.match(await say('intent', 'show', key), /r1 {2}refines shop\.intent\.heir/)
+  await say('intent', 'unrelate', key, 'r1')
+  t.match(await say('intent', 'check', '--project', 'shop'), /left_hypothesized.*shop\.intent\.heir/)
+  await say('intent', 'supersede', key, '--by', 'heir')
+  t.match(await say('intent', 'show', 'shop.intent.heir'), /supersedes +shop\.intent\.sessions-survive/)
+  const nothing = await run('intent', 'edit', key)
+  t.equal(nothing.code, 2)
+  t.match(nothing.err, 'Nothing to change was named')
+})
+
+t.test('an inspection from a file or from standard input, its hypotheses reviewed', async (t) => {
+  const { service, run, say } = await shop(t)
+  const file = `${service.home}/inspection.json`
+  writeFileSync(file, JSON.stringify(INSPECTION))
+  const posted = await say('discover', '--project', 'shop', file)
+  t.match(posted, /Discovery disc_[0-9a-f]{24}: 1 observations, 1 hypotheses\./)
+  t.notOk(posted.includes('\u001b'), 'what a repository says does not drive the terminal')
+  const binary = fileURLToPath(new URL('../../cli/main.js', import.meta.url))
+  const piped = spawnSync(process.execPath, [binary, 'discover', '--project', 'shop', '--json'], {
+    input: JSON.stringify(INSPECTION),
+    env: { ...process.env, ENGINE_HOME: service.home, ENGINE_URL: service.url },
+    encoding: 'utf8',
+  })
+  t.equal(piped.status, 0, piped.stderr)
+  const [{ hypothesis_id: id }] = JSON.parse(piped.stdout).hypotheses
+  t.match(posted, id, 'the same inspection is the same discovery')
+  t.match(await say('attention'), `intendant hypothesis accept ${id}`)
+  t.match(await say('hypothesis', 'list', '--project', 'shop', '--state', 'open'), id)
+  const shown = await say('hypothesis', 'show', id)
+  t.match(shown, 'may come from a repository')
+  t.notOk(shown.includes('\u001b'))
+  const accepted = await say('hypothesis', 'accept', id, '--title', 'Orders survive', '--evidence', 'the payment test')
+  t.match(accepted, `${id} is accepted: shop.intent.orders-survive is accepted.`)
+  t.match(await say('intent', 'show', 'shop.intent.orders-survive'), /\(untrusted text\): src\/orders\.ts/)
+  const late = await run('hypothesis', 'reject', id, '--reason', 'late')
+  t.equal(late.code, 3)
+  t.match(late.err, 'It is accepted')
+  const missing = await run('discover', '--project', 'shop', `${service.home}/nothing.json`)
+  t.equal(missing.code, 1)
+  writeFileSync(file, '[]')
+  const wrong = await run('discover', '--project', 'shop', file)
+  t.equal(wrong.code, 2)
+  t.match(wrong.err, 'does not hold a JSON object')
+})
+
+t.test('the drift of a project, and what a person says of it', async (t) => {
+  const { run, say } = await shop(t)
+  t.match(await say('drift', '--project', 'shop'), /nothing can drift/)
+  for (const slug of ['a', 'b']) {
+    await say('intent', 'add', '--project', 'shop', '--title', `Record ${slug}`, '--slug', slug)
+    await say('intent', 'accept', `shop.intent.${slug}`)
+  }
+  t.match(await say('drift', '--project', 'shop'), /unobserved +low +shop\.intent\.b .*nobody has looked/)
+  await say('intent', 'relate', 'shop.intent.a', '--type', 'conflicts_with', '--to', 'b')
+  const seen = await say('drift', '--project', 'shop')
+  t.match(seen, /contradicted +medium +shop\.intent\.a +\d+s +ask +it conflicts with shop\.intent\.b/)
+  t.match(seen, '2 contradicted')
+  t.match(await say('attention'), 'intendant drift show shop.intent.a')
+  t.match(await say('drift', 'show', 'shop.intent.a'), 'intendant drift classify shop.intent.a --as real')
+  const excused = await say(
+    'drift',
+    'classify',
+    'shop.intent.a',
+    '--as',
+    'allowed_exception',
+    '--reason',
+    'for now',
+    '--review',
+    '30d',
+  )
+  t.match(excused, 'shop.intent.a is contradicted: allowed exception. To do: none.')
+  t.notMatch(await say('attention'), 'drift show shop.intent.a')
+  t.match(await say('drift', 'classify', 'shop.intent.a', '--as', 'real'), 'intendant drift repair shop.intent.a')
+  t.match(await say('drift', 'repair', 'shop.intent.a'), /Formation brief brief_[0-9a-f]{24} is draft/)
+  const history = await say('drift', 'history', 'shop.intent.a')
+  for (const text of [
+    'repair drafted: brief_',
+    'classified real',
+    'allowed_exception: for now',
+    'was unobserved (conflict)',
+  ])
+    t.match(history, text)
+  t.equal(JSON.parse(await say('drift', '--project', 'shop', '--status', 'contradicted', '--json')).length, 2)
+  t.equal((await run('drift')).code, 2)
+  t.equal((await run('drift', 'classify', 'shop.intent.a', '--as', 'fine')).code, 2)
+})

@@ -1,0 +1,110 @@
+import t from 'tap'
+import { recordIdOfSlug } from '../../machines/derived-id.ts'
+import { intentCheckDocument } from '../../machines/documents/intent-check.ts'
+import { IntentCheck } from '../../machines/intent-check.ts'
+import type { SnapshotOf } from '../../machines/machine.ts'
+import { compile } from '../../machines/schema.ts'
+
+const PROJECT_ID = `proj_${'b'.repeat(24)}`
+const idOf = (slug: string) => recordIdOfSlug(PROJECT_ID, slug)
+
+/** A sound record, but for what is said otherwise. */
+function record(slug: string, state = 'proposed', more: object = {}): SnapshotOf<any> {
+  const context = {
+    id: idOf(slug),
+    project: 'acme',
+    project_id: PROJECT_ID,
+    slug,
+    content: { title: slug, confidence: 1, evidence: [{ id: 'e1', description: 'x', required: true }] },
+    relationships: [],
+    supersedes: [],
+    drift: { conflicts: {} },
+    ...more,
+  }
+  return { status: 'active', value: state, context }
+}
+
+function check(...records: SnapshotOf<any>[]) {
+  const known = new Map(records.map((one) => [one.context.id, one]))
+  return new IntentCheck('acme', (id) => known.get(id))
+}
+
+function codes(...records: SnapshotOf<any>[]): string[] {
+  const found = check(...records)
+  for (const one of records) found.record(one)
+  const result = found.result()
+  t.strictSame(compile(intentCheckDocument)(JSON.parse(JSON.stringify(result))), [])
+  return result.findings.map(({ level, code, key }) => `${level} ${code} ${key?.slice('acme.intent.'.length)}`)
+}
+
+t.test('a sound project has no findings', (t) => {
+  const a = record('a', 'superseded', { superseded_by: idOf('b') })
+  const b = record('b', 'active', { supersedes: [idOf('a')], relationships: [{ type: 'supports', to: idOf('c') }] })
+  t.strictSame(codes(a, b, record('c')), [])
+  t.end()
+})
+
+t.test('each thing that does not hold together is an error of its own', (t) => {
+  t.strictSame(codes(record('No Slug')), ['error malformed_slug No Slug'])
+  t.strictSame(codes(record('a'), record('a', 'proposed', { id: idOf('b') })), ['error duplicate_slug a'])
+  t.strictSame(codes(record('a', 'superseded', { superseded_by: idOf('gone') })), ['error dangling_supersession a'])
+  t.strictSame(codes(record('a', 'superseded', { superseded_by: idOf('b') }), record('b')), [
+    'error dangling_supersession a',
+  ])
+  t.strictSame(codes(record('a'), record('b', 'proposed', { supersedes: [idOf('a')] })), [
+    'error dangling_supersession b',
+  ])
+  const relationships = [{ type: 'depends_on', to: idOf('gone') }]
+  t.strictSame(codes(record('a', 'proposed', { relationships })), ['error dangling_relationship a'])
+  const by = (slug: string, of: string) => ({ superseded_by: idOf(slug), supersedes: [idOf(of)] })
+  t.strictSame(
+    codes(
+      record('a', 'superseded', by('b', 'c')),
+      record('b', 'superseded', by('c', 'a')),
+      record('c', 'superseded', by('a', 'b')),
+    ),
+    ['error supersession_cycle a', 'error supersession_cycle b', 'error supersession_cycle c'],
+  )
+  t.end()
+})
+
+t.test('what is left undone is a warning', (t) => {
+  t.strictSame(codes(record('a', 'hypothesized')), ['warning left_hypothesized a'])
+  const content = { title: 'a', confidence: 1, evidence: [{ id: 'e1', description: 'x', required: false }] }
+  t.strictSame(codes(record('a', 'accepted', { content })), ['warning no_required_evidence a'])
+  t.strictSame(codes(record('a', 'proposed', { content })), [], 'what guides nothing need not be shown')
+  const drift = { conflicts: { [idOf('b')]: { guiding: true }, [idOf('c')]: { guiding: false } } }
+  t.strictSame(codes(record('a', 'active', { drift })), ['warning records_in_conflict a'])
+  const uncharted = check()
+  uncharted.charter(undefined)
+  t.match(uncharted.result(), { warnings: 1, findings: [{ code: 'no_charter' }] })
+  const charted = check()
+  charted.charter({ mission: 'sell anvils' })
+  t.equal(charted.result().warnings, 0)
+  t.end()
+})
+
+t.test('an accepted hypothesis has its record', (t) => {
+  const hypothesis = (value: string) =>
+    ({ status: 'active', value, context: { id: 'hyp_1', intent_record_id: idOf('a') } }) as SnapshotOf<any>
+  const look = (value: string, ...records: SnapshotOf<any>[]) => {
+    const found = check(...records)
+    found.hypothesis(hypothesis(value))
+    return found.result().findings.map(({ code }) => code)
+  }
+  t.strictSame(look('open'), [])
+  t.strictSame(look('accepted'), ['hypothesis_without_record'])
+  t.strictSame(look('accepted', record('a', 'accepted')), ['hypothesis_without_record'], 'somebody else’s record')
+  t.strictSame(look('accepted', record('a', 'accepted', { hypothesis_id: 'hyp_1' })), [])
+  t.end()
+})
+
+t.test('all findings are counted, and a bounded number of them is listed, errors first', (t) => {
+  const found = check()
+  for (let n = 0; n < 700; n++) found.record(record(`r${n}`, 'hypothesized'))
+  found.record(record('No Slug'))
+  const { errors, warnings, findings, more } = found.result()
+  t.strictSame([errors, warnings, findings.length, more], [1, 700, 501, true])
+  t.equal(findings[0]!.code, 'malformed_slug')
+  t.end()
+})
