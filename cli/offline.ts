@@ -8,6 +8,7 @@ import type { Runtime } from '../runtime/api.ts'
 import { silentLogger } from '../runtime/log.ts'
 import { createRuntime } from '../runtime/runtime.ts'
 import type { Settings } from '../runtime/settings.ts'
+import { upgradeIndexes } from '../runtime/upgrade.ts'
 import { type LmdbJournal, openLmdbJournal } from '../storage/lmdb-journal.ts'
 import { realNature } from '../storage/nature.ts'
 
@@ -24,6 +25,7 @@ export async function withJournal<T>(settings: Settings, use: (journal: LmdbJour
 /** Opens the whole actor system for the time of `use`. A failed commit rejects. */
 export async function withRuntime<T>(settings: Settings, use: (runtime: Runtime) => Promise<T>): Promise<T> {
   const journal = await openLmdbJournal({ ...settings, onFailure: () => {} })
+  await upgradeIndexes(journal, modules, silentLogger)
   let fail = (_: Error): void => {}
   const failed = new Promise<never>((_, reject) => {
     fail = reject

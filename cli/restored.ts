@@ -33,7 +33,10 @@ export async function fenceRestored(runtime: Runtime, by: By): Promise<Restored>
   const unfenced: { id: string; reason: string }[] = []
   let fenced = 0
   for (const id of await unsettled(runtime)) {
-    const answer = await runtime.askAsync({ kind: 'run_request', id }, { type: 'restored', by } as MessageBody)
+    const ref = { kind: 'run_request', id } as const
+    const answer = await runtime.askAsync(ref, { type: 'restored', by } as MessageBody)
+    // A timer that was due long ago may have settled it meanwhile.
+    if (!answer.ok && SETTLED.includes(runtime.read(ref)?.value ?? '')) continue
     if (!answer.ok) unfenced.push({ id, reason: answer.refusal.detail })
     else {
       fenced += 1

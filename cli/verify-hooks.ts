@@ -50,6 +50,7 @@ export function verifyHooks(): Required<VerifyHooks> {
       const { module, snapshot } = opened(kind, record)
       return snapshot.value === 'absent' ? [] : module.terms(snapshot)
     },
+    machineVersion: (kind) => modules[kind as ActorKind]?.version,
     asserts,
     witness(kind, _id, record) {
       const { module, snapshot } = opened(kind, record)

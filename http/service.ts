@@ -12,6 +12,7 @@ import { createPrincipals, type Principals } from '../runtime/principals.ts'
 import { createRuntime } from '../runtime/runtime.ts'
 import { createScheduler } from '../runtime/scheduler/scheduler.ts'
 import type { Settings } from '../runtime/settings.ts'
+import { upgradeIndexes } from '../runtime/upgrade.ts'
 import type { Journal } from '../storage/journal.ts'
 import { openLmdbJournal } from '../storage/lmdb-journal.ts'
 import { realNature } from '../storage/nature.ts'
@@ -72,6 +73,12 @@ export async function startService(settings: Settings, options: ServiceOptions):
     // A failed commit reaches the runtime, which tells the senders first; a failed view reaches nobody else.
     nature.nextTurn(() => onFatal(failure))
   })
+  try {
+    await upgradeIndexes(journal, modules, log)
+  } catch (error) {
+    await journal.close()
+    throw error
+  }
   const runtime = createRuntime(journal, settings, { nature, log, modules, onFatal })
   try {
     return await listen(runtime, log, options)

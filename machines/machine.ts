@@ -171,7 +171,7 @@ export interface SnapshotOf<C> {
  */
 export interface MachineModule<C = any, M extends MessageBody = any> {
   readonly kind: ActorKind
-  /** Bumped, with a migration, whenever the structure or the context's shape changes. */
+  /** Bumped, with a migration, whenever the structure, the context's shape, or the terms change. */
   readonly version: number
   readonly machine: AnyStateMachine
   /** Pure functions from version n's persisted snapshot to version n+1's, by n. */

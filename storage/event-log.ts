@@ -14,6 +14,8 @@ import { type Batch, decodeBatch, encodeBatch, type RedoSources } from './redo.t
 
 /** The shape of both environments. A change of it needs a new number. */
 export const SCHEMA_VERSION = 2
+/** What was written from here on is read: of schema 1 a row holds one event, and redo whole records. */
+const OLDEST_SCHEMA = 1
 
 /** Applied redo rows deleted by one commit: more than a turn makes, few enough not to be felt. */
 const REDO_TRIMMED_MAX = 64
@@ -31,17 +33,21 @@ export function mintEpoch(nature: Pick<Nature, 'randomHex'>): string {
   return epoch
 }
 
-/** Refuses a log that this program cannot read; a log without a schema is new. Throws HomeRefused. */
+/**
+ * Refuses a log that this program cannot read; a log without a schema is new. An older one is read as it is, and becomes
+ * one of this version by the first write. Throws HomeRefused.
+ */
 export function assertSchema(head: LogTables['head'], home: string): void {
-  const schema = head.get(HEAD_SCHEMA)
-  if (schema === undefined || schema === String(SCHEMA_VERSION)) return
+  const text = head.get(HEAD_SCHEMA)
+  const schema = Number(text)
+  if (text === undefined || (schema >= OLDEST_SCHEMA && schema <= SCHEMA_VERSION)) return
   const advice =
-    Number(schema) > SCHEMA_VERSION
+    schema > SCHEMA_VERSION
       ? 'it was written by a newer version of Intendant: start that one'
       : 'it was written by an older version: export its events with that one and import them into a new home'
   throw new HomeRefused(
     'schema_version',
-    `${home} has schema ${schema}, this program reads ${SCHEMA_VERSION}: ${advice}`,
+    `${home} has schema ${text}, this program reads ${OLDEST_SCHEMA} to ${SCHEMA_VERSION}: ${advice}`,
   )
 }
 
@@ -117,11 +123,15 @@ export class EventLog {
     this.#applied = batch
   }
 
-  /** One flushed write: what an earlier process left visible and perhaps unflushed is on disk after it. */
+  /**
+   * One flushed write: what an earlier process left visible and perhaps unflushed is on disk after it. The first makes
+   * an older log one of this version, which older programs refuse.
+   */
   flush(): void {
     this.#tables.env.transactionSync(() => {
       this.#assertSoleWriter()
       this.#tables.head.put(HEAD_LAST, this.#last)
+      this.#tables.head.put(HEAD_SCHEMA, String(SCHEMA_VERSION))
       this.#trimRedo(Number.POSITIVE_INFINITY)
     })
   }

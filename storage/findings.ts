@@ -34,6 +34,8 @@ export interface VerifyHooks {
   eventId?(text: string): string | undefined
   /** The terms that a record is listed under. Throws when the record cannot be read. */
   terms?(kind: string, id: string, record: string): readonly Term[]
+  /** The version of the kind's machine: lists that another one made are not held against `terms`. */
+  machineVersion?(kind: string): number | undefined
   /** Undefined: it asserts nothing of an entity (the word of others, imported history). */
   asserts?(text: string): Assertion | undefined
   /** Undefined: the record stands for no entity. Throws when it cannot be read. */

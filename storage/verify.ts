@@ -1,10 +1,3 @@
-/**
- * Holds the log and the view against each other, both ways, and reports; it repairs nothing and never throws. Each
- * database is read once, in its order; only where two do not agree are their rows looked up one by one, to name what is
- * wrong. It reads one snapshot of each environment, the view's first, and lets the event loop run in between, so that
- * it works beside a running service.
- */
-import type { Term } from '../machines/machine.ts'
 import { Assertions } from './assertions.ts'
 import { CorruptRow } from './checked-text.ts'
 import {
@@ -13,7 +6,6 @@ import {
   HEAD_FLOOR,
   HEAD_LAST,
   type Key,
-  LAST_PART,
   MARKER,
   type Marker,
   type ReadTransaction,
@@ -26,9 +18,10 @@ import { unpackChunk } from './history-chunk.ts'
 import { assertWhole } from './home-checks.ts'
 import { type EventIdentity, historiesOf, identityIfAny, identityOf } from './identity.ts'
 import { keyPart } from './keys.ts'
+import { ListCheck } from './list-check.ts'
 import { openEnvironments } from './lmdb-environments.ts'
 import { paced } from './paced.ts'
-import { eventIdKey, termKey } from './view.ts'
+import { eventIdKey } from './view.ts'
 
 /** Events that one step of retention removes. */
 const BELOW_FLOOR_MAX = 1_000
@@ -76,8 +69,7 @@ class Verification {
   readonly #idsFound = new Fingerprint()
   readonly #historiesWanted = new Fingerprint()
   readonly #historiesFound = new Fingerprint()
-  readonly #rowsWanted = new Fingerprint()
-  readonly #rowsFound = new Fingerprint()
+  readonly #lists: ListCheck
 
   constructor(environments: Environments, hooks: VerifyHooks) {
     this.#log = environments.log
@@ -86,6 +78,7 @@ class Verification {
     this.#hooks = hooks
     this.#ofView = { transaction: environments.view.env.useReadTransaction() }
     this.#ofLog = { transaction: environments.log.env.useReadTransaction() }
+    this.#lists = new ListCheck({ view: this.#view, hooks, findings: this.#findings, reading: this.#ofView })
   }
 
   async all(): Promise<VerifyReport> {
@@ -95,8 +88,8 @@ class Verification {
       await this.#part('event ids', () => this.#eventIds())
       await this.#part('histories', () => this.#histories())
       await this.#part('snapshots', () => this.#snapshots())
-      await this.#part('entities', () => this.#entityRows())
-      await this.#part('counts', () => this.#counts())
+      await this.#part('entities', () => this.#lists.rows())
+      await this.#part('counts', () => this.#lists.counts())
       await this.#part('timers and outbox', () => this.#owners())
     } finally {
       this.#ofView.transaction.done()
@@ -289,80 +282,12 @@ class Verification {
       try {
         JSON.parse(value)
         this.#assertions?.record(kind, id, value)
-        for (const term of this.#hooks.terms?.(kind, id, value) ?? []) {
-          this.#rowsWanted.add(termKey(kind, term, id).join('\n'))
-        }
+        this.#lists.record(kind, id, value)
       } catch (error) {
         this.#find('record_unreadable', `${kind} ${id}`, (error as Error).message)
       }
     }
     this.#assertions?.rest()
-  }
-
-  /** List rows against the counts and, where they do not agree with what the records say, one by one. */
-  async #entityRows(): Promise<void> {
-    let prefix: Key | undefined
-    let rows = 0
-    const closeCount = () => {
-      if (prefix === undefined) return
-      const count = Number(this.#view.counts.get(prefix, this.#ofView) ?? 0)
-      if (count !== rows) this.#find('count_wrong', prefix.join(' '), `${count} counted, ${rows} listed`)
-    }
-    for await (const key of paced(this.#view.entities.getKeys({ ...this.#ofView }))) {
-      const [kind, index, value] = key as [string, string, string]
-      if (prefix === undefined || prefix[0] !== kind || prefix[1] !== index || prefix[2] !== value) {
-        closeCount()
-        prefix = [kind, index, value]
-        rows = 0
-      }
-      rows += 1
-      this.#rowsFound.add(key.join('\n'))
-    }
-    closeCount()
-    if (this.#hooks.terms === undefined || !this.#rowsFound.equals(this.#rowsWanted)) await this.#disagreeingRows()
-  }
-
-  async #disagreeingRows(): Promise<void> {
-    const { snapshots, entities } = this.#view
-    for await (const { key, value } of paced(snapshots.getRange({ ...this.#ofView }))) {
-      const [kind, id] = key as [string, string]
-      for (const term of this.#termsOf(kind, id, value) ?? []) {
-        const listed = entities.doesExist(termKey(kind, term, id), undefined, this.#ofView)
-        if (!listed) this.#find('not_listed', `${kind} ${id}`, `missing under ${term.index} ${term.value}`)
-      }
-    }
-    for await (const key of paced(entities.getKeys({ ...this.#ofView }))) {
-      const [kind, index, value, order, id] = key as [string, string, string, string, string]
-      const record = snapshots.get([kind, id], this.#ofView)
-      if (record === undefined) this.#find('list_of_nothing', `${kind} ${id}`, `listed under ${index} ${value}`)
-      else if (!this.#saysSo(kind, id, record, index, value, order)) {
-        this.#find('list_wrong', `${kind} ${id}`, `listed under ${index} ${value}, which its record does not say`)
-      }
-    }
-  }
-
-  /** Counts of lists without rows. */
-  async #counts(): Promise<void> {
-    for await (const { key, value } of paced(this.#view.counts.getRange({ ...this.#ofView }))) {
-      const rows = { ...this.#ofView, start: key, end: [...key, LAST_PART], limit: 1 }
-      if (this.#view.entities.getKeysCount(rows) === 0)
-        this.#find('count_wrong', key.join(' '), `${value} counted, 0 listed`)
-    }
-  }
-
-  /** Undefined: not to be known, or reported by #snapshots. */
-  #termsOf(kind: string, id: string, record: string): readonly Term[] | undefined {
-    try {
-      return this.#hooks.terms?.(kind, id, record)
-    } catch {
-      return undefined
-    }
-  }
-
-  #saysSo(kind: string, id: string, record: string, index: string, value: string, order: string): boolean {
-    const terms = this.#termsOf(kind, id, record)
-    if (terms === undefined) return true
-    return terms.some((term) => term.index === index && keyPart(term.value) === value && term.order === order)
   }
 
   /** Timers belong to entities that live, and messages come from such. */

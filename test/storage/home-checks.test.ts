@@ -21,7 +21,7 @@ const newHome = (t: Test) => join(t.testdir(), `home${homes++}`)
 
 t.test('an older and a newer schema are refused with the way out, and nothing is made beside them', async (t) => {
   for (const [schema, advice] of [
-    ['1', /older version: export its events/],
+    ['0', /older version: export its events/],
     ['3', /newer version of Intendant/],
   ] as const) {
     const home = newHome(t)

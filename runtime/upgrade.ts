@@ -1,0 +1,47 @@
+/**
+ * The first start of a version whose machines list their entities otherwise: every entity is read once, and found by
+ * all that it is listed under, before anybody asks. Records themselves are brought up when each is next opened.
+ */
+import type { ActorKind, MachineModule } from '../machines/machine.ts'
+import { Indexes } from '../storage/indexes.ts'
+import type { Journal } from '../storage/journal.ts'
+import { LmdbJournal } from '../storage/lmdb-journal.ts'
+import type { Logger } from './log.ts'
+import { decodeRecord } from './record.ts'
+import { Stepper } from './stepper.ts'
+
+/** Before anything else uses the journal. A journal that takes no writes is left as it is. */
+export async function upgradeIndexes(
+  journal: Journal,
+  modules: Readonly<Record<ActorKind, MachineModule>>,
+  log: Pick<Logger, 'info' | 'warn'>,
+): Promise<void> {
+  if (!(journal instanceof LmdbJournal)) return
+  const indexes = new Indexes(journal.environments.view)
+  const noted = indexes.versions()
+  const behind = Object.values(modules).filter(({ kind, version }) => noted[kind] !== version)
+  if (behind.length === 0) return
+  if (journal.refuses() !== undefined) {
+    log.warn({ kinds: behind.map(({ kind }) => kind) }, 'lists may miss entities until a start that may write')
+    return
+  }
+  for (const module of behind) {
+    const rows = await indexes.rebuild(module.kind, termsOf(module))
+    if (rows > 0) log.info({ kind: module.kind, rows }, 'list rows were brought up to this version')
+  }
+  const versions = Object.values(modules).map(({ kind, version }) => [kind, version])
+  await indexes.note({ ...noted, ...Object.fromEntries(versions) })
+}
+
+/** A record that cannot be read is quarantined when it is opened; until then it stays where it was listed. */
+function termsOf(module: MachineModule) {
+  const stepper = new Stepper(module)
+  return (record: string) => {
+    try {
+      const { snapshot } = decodeRecord(stepper, record)
+      return snapshot.value === 'absent' ? [] : module.terms(snapshot)
+    } catch {
+      return undefined
+    }
+  }
+}

@@ -1,0 +1,183 @@
+/** Homes of earlier versions, opened by this one: what they held is served, goes on, and is refused to older programs. */
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { gunzipSync } from 'node:zlib'
+import t, { type Test } from 'tap'
+import { verifyHooks } from '../../cli/verify-hooks.ts'
+import { modules } from '../../machines/index.ts'
+import { SCHEMA_VERSION } from '../../storage/event-log.ts'
+import { openEnvironments } from '../../storage/lmdb-environments.ts'
+import { verifyHome } from '../../storage/verify.ts'
+import { command } from '../cli/processes.ts'
+import { startOnDisk, type TestService } from '../http/service-harness.ts'
+import { makeHome } from './make-home.ts'
+
+const HOMES = resolve('test/upgrade/homes')
+const folders = readdirSync(HOMES, { withFileTypes: true }).flatMap((entry) =>
+  entry.isDirectory() ? [entry.name] : [],
+)
+
+interface Expected {
+  readonly lastSequence: number
+  readonly admin: string
+  readonly runner: string
+  readonly requests: Readonly<Record<string, string>>
+  readonly documents: Readonly<Record<string, Readonly<Record<string, unknown>>>>
+}
+
+function unpack(folder: string, home: string): Expected {
+  return unpackFrom(join(HOMES, folder), home)
+}
+
+function unpackFrom(folder: string, home: string): Expected {
+  for (const part of ['log', 'view']) {
+    mkdirSync(join(home, part), { recursive: true })
+    writeFileSync(join(home, part, 'data.mdb'), gunzipSync(readFileSync(join(folder, part, 'data.mdb.gz'))))
+  }
+  const expected = JSON.parse(readFileSync(join(folder, 'expected.json'), 'utf8')) as Expected
+  writeFileSync(join(home, 'admin.token'), `${expected.admin}\n`)
+  return expected
+}
+
+/** What is of the running service, and not of the home. */
+const OF_THE_MOMENT = ['lease_expires_at', 'waiting_because', 'last_seen_at', 'presence', 'in_flight']
+
+async function schemaOf(home: string): Promise<string | undefined> {
+  const { log, close } = await openEnvironments(home, () => {}, true)
+  const schema = log.head.get('schema')
+  await close()
+  return schema
+}
+
+async function machineVersions(home: string): Promise<Record<string, number>> {
+  const { view, close } = await openEnvironments(home, () => {}, true)
+  const versions: Record<string, number> = {}
+  for (const { key, value } of view.snapshots.getRange({})) versions[key[0] as string] = JSON.parse(value).mv
+  await close()
+  return versions
+}
+
+const findings = async (home: string) => (await verifyHome(home, verifyHooks())).findings
+
+/** Each document that the earlier version served is served alike. */
+async function servedAlike(t: Test, s: TestService, { requests, documents }: Expected): Promise<void> {
+  const cancelling = `/api/run-requests/${requests.cancelling}`
+  for (const [path, document] of Object.entries(documents)) {
+    if (path === cancelling) continue
+    const { body } = await s.expect(200, 'GET', path)
+    for (const [member, value] of Object.entries(document)) {
+      if (!OF_THE_MOMENT.includes(member)) t.same(body[member], value, `${member} of ${path}`)
+    }
+  }
+}
+
+async function goesOn(t: Test, s: TestService, { requests, runner }: Expected): Promise<void> {
+  const as = { token: runner }
+  const of = (state: string, what: string) => `/api/run-requests/${requests[state]}/${what}`
+  t.equal(
+    (await s.expect(200, 'POST', of('accepted', 'completed'), { result: { status: 'completed' } }, as)).status,
+    200,
+  )
+  const repeated = { result: { status: 'completed', note: 'kept' } }
+  await s.expect(200, 'POST', of('completed', 'completed'), repeated, as)
+  await s.expect(200, 'POST', of('offered', 'started'), {}, as)
+  await s.expect(200, 'POST', of('lost', 'requeue'))
+  await s.expect(200, 'POST', of('unapproved', 'approve'))
+  await s.expect(200, 'POST', of('queued', 'cancel'))
+  const twin = { entry_event: 'greet_requested', payload: { n: 11 }, idempotency_key: 'last' }
+  const again = await s.expect(200, 'POST', '/api/projects/demo/run-requests', {
+    ...twin,
+    not_before: '2999-01-01T00:00:00Z',
+  })
+  t.equal(again.body.id, requests.last, 'a key of then is known')
+  const { engine_run_id: run } = (await s.expect(200, 'GET', `/api/run-requests/${requests.started}`)).body
+  const seen = { result: 'fail', observed_by: 'engine', source_type: 'test_run', observed_at: '2026-02-01T00:00:00Z' }
+  const path = `/api/engine-runs/${run}/evidence-observations`
+  t.equal((await s.expect(200, 'POST', path, { observations: [seen] }, as)).body.evidence.length, 2)
+}
+
+for (const folder of folders) {
+  t.test(`a home of ${folder} is served as it was, and goes on`, async (t) => {
+    const home = `${t.testdir()}/home`
+    const expected = unpack(folder, home)
+    t.not(await schemaOf(home), String(SCHEMA_VERSION), 'it is of an older version')
+    const before = await machineVersions(home)
+    t.ok(Object.entries(before).some(([kind, version]) => version < (modules as any)[kind].version))
+    t.same(await findings(home), [], 'it can be verified as it is')
+    t.not(await schemaOf(home), String(SCHEMA_VERSION), 'and looking at it changed nothing')
+
+    const s = await startOnDisk(t, home)
+    t.ok(s.service.runtime.journal.lastSequence >= expected.lastSequence)
+    t.same(s.service.runtime.quarantined(), [])
+    const cancelling = `/api/run-requests/${expected.requests.cancelling}`
+    // Its grace ended long ago: the first turns of the service stop it.
+    while ((await s.call('GET', cancelling)).body.state !== 'cancelled') await new Promise(setImmediate)
+    await servedAlike(t, s, expected)
+    const listed = (await s.expect(200, 'GET', '/api/run-requests?limit=100')).body.items.map(({ id }: any) => id)
+    const { token, ...requests } = expected.requests
+    t.same(listed.sort(), Object.values(requests).sort())
+    t.ok((await s.expect(200, 'GET', '/api/tokens')).body.items.some(({ id }: any) => id === token))
+    await goesOn(t, s, expected)
+    await s.service.close()
+    t.equal(await schemaOf(home), String(SCHEMA_VERSION))
+    t.same(await findings(home), [])
+    const again = await startOnDisk(t, home)
+    t.equal((await again.expect(200, 'GET', `/api/run-requests/${expected.requests.accepted}`)).body.state, 'completed')
+  })
+
+  t.test(`a backup of ${folder} is restored by this version`, async (t) => {
+    const backup = `${t.testdir()}/backup`
+    const { requests } = unpack(folder, backup)
+    const home = `${t.testdirName}/home`
+    const { code, out, err } = await command('restore', backup, '--home', home, '--json')
+    t.equal(code, 0, err)
+    const { lost } = JSON.parse(out)
+    t.same(lost.sort(), [requests.accepted, requests.lost].sort())
+    t.same(await findings(home), [])
+    t.equal(await schemaOf(home), String(SCHEMA_VERSION))
+  })
+}
+
+t.test(
+  'a home that this version makes, with its last steps in the redo alone, is opened by this version',
+  async (t) => {
+    const made = `${t.testdir()}/made`
+    await makeHome(made)
+    const home = `${t.testdirName}/home`
+    const expected = unpackFrom(made, home)
+    t.equal(await schemaOf(home), String(SCHEMA_VERSION))
+    const s = await startOnDisk(t, home)
+    await servedAlike(t, s, expected)
+    await goesOn(t, s, expected)
+    await s.service.close()
+    t.same(await findings(home), [])
+  },
+)
+
+t.test('there is a home of an older version to try', (t) => {
+  t.ok(folders.length > 0)
+  t.end()
+})
+
+t.test('a home of a newer version is refused with words by whatever opens it', async (t) => {
+  const home = `${t.testdir()}/home`
+  unpack(folders[0]!, home)
+  const { log, close } = await openEnvironments(home, () => {})
+  log.env.transactionSync(() => {
+    log.head.put('schema', String(SCHEMA_VERSION + 1))
+  })
+  await close()
+  const words = /was written by a newer version of Intendant: start that one/
+  for (const argv of [
+    ['serve', '--home', home, '--port', '0'],
+    ['export', `${t.testdirName}/out`, '--home', home],
+    ['restore', home, '--home', `${t.testdirName}/other`],
+  ]) {
+    const { code, err } = await command(...argv)
+    t.equal(code, 1, argv.join(' '))
+    t.match(err, words, argv.join(' '))
+  }
+  const { code, out } = await command('verify', home)
+  t.equal(code, 1)
+  t.match(out, words)
+})
