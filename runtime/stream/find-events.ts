@@ -5,6 +5,7 @@
  */
 import type { Journal } from '../../storage/journal.ts'
 import type { Nature } from '../api.ts'
+import { envelopeOfText, fieldsOfText } from './fields.ts'
 import type { Filter } from './filter.ts'
 
 /** Rows read for one answer, matching or not: a page is short rather than slow (some 50 ms). */
@@ -30,7 +31,10 @@ const historyPageRows = 10_000
 /** Rows that a look-up by id alone reads backwards. */
 const lookUpRowsMax = 100_000
 
-type Log = Pick<Journal, 'events' | 'eventsBackward' | 'history' | 'event' | 'lastSequence' | 'oldestSequence'>
+type Log = Pick<
+  Journal,
+  'events' | 'eventsBackward' | 'history' | 'event' | 'eventSequence' | 'lastSequence' | 'oldestSequence'
+>
 
 /** An index that holds every event of the filter: the histories of these traces or items. */
 export interface HistoryHint {
@@ -100,8 +104,10 @@ export async function findEvents(
     next === undefined ? { texts: chosen.texts, lastSequence } : { texts: chosen.texts, next, lastSequence }
   let from = query.from
   const endMs = nature.monotonicMs() + pageMsMax
-  for (let rows = 0; rows < rowsReadMax; ) {
-    const page = sequences === undefined ? scanned(log, query, from) : indexed(log, sequences, rows)
+  // Most events that are looked at match: a first page of as many as are asked for is often enough.
+  let pageRows = Math.min(query.limit, rowsPerTurnMax)
+  for (let rows = 0; rows < rowsReadMax; pageRows = rowsPerTurnMax) {
+    const page = sequences === undefined ? scanned(log, query, from, pageRows) : indexed(log, sequences, rows, pageRows)
     for (const { sequence, text } of page.events) {
       from = sequence
       if (!chosen.offer(text)) return found(isEnd(log, query, sequences, from) ? undefined : from)
@@ -121,19 +127,19 @@ interface Rows {
   readonly isLast: boolean
 }
 
-function scanned(log: Log, query: EventQuery, from: number): Rows {
+function scanned(log: Log, query: EventQuery, from: number, limit: number): Rows {
   if (query.order === 'desc') {
-    const { events } = log.eventsBackward(from, rowsPerTurnMax)
-    return { events, taken: events.length, isLast: events.length < rowsPerTurnMax }
+    const { events } = log.eventsBackward(from, limit)
+    return { events, taken: events.length, isLast: events.length < limit }
   }
-  const page = log.events(from, rowsPerTurnMax, charsPerTurnMax)
+  const page = log.events(from, limit, charsPerTurnMax)
   if (page.oldestSequence > from + 1) throw new LeftTheLog(`events after ${from} have left the log`)
   const last = page.events.at(-1)?.sequence ?? page.lastSequence
   return { events: page.events, taken: page.events.length, isLast: last >= page.lastSequence }
 }
 
-function indexed(log: Log, sequences: readonly number[], start: number): Rows {
-  const part = sequences.slice(start, start + rowsPerTurnMax)
+function indexed(log: Log, sequences: readonly number[], start: number, limit: number): Rows {
+  const part = sequences.slice(start, start + limit)
   const events: { sequence: number; text: string }[] = []
   for (const sequence of part) {
     const text = log.event(sequence)
@@ -176,6 +182,8 @@ export async function findEvent(
   traceId: string | undefined,
   isWanted: () => boolean,
 ): Promise<{ readonly text?: string; readonly isWhole: boolean }> {
+  const known = traceId === undefined ? undefined : indexedEvent(log, id, traceId)
+  if (known !== undefined) return { text: known, isWhole: true }
   const words = `"id":"${id}"`
   const isIt = (text: string): boolean => text.includes(words) && JSON.parse(text).id === id
   let after = 0
@@ -194,6 +202,16 @@ export async function findEvent(
   return { isWhole: false }
 }
 
+/** By the index of ids, which is kept by project: nearly always that of the trace's first event. */
+function indexedEvent(log: Log, id: string, traceId: string): string | undefined {
+  const [first] = log.history('trace', traceId, 0, 1)
+  const text = first === undefined ? undefined : log.event(first)
+  if (text === undefined) return undefined
+  const { project } = envelopeOfText(text) ?? fieldsOfText(text)
+  const sequence = log.eventSequence(project, traceId, id)
+  return sequence === undefined ? undefined : log.event(sequence)
+}
+
 function textsOf(log: Log, sequences: readonly number[]): readonly { sequence: number; text: string }[] {
-  return indexed(log, sequences, 0).events
+  return indexed(log, sequences, 0, sequences.length).events
 }

@@ -70,6 +70,9 @@ export class FakeLog implements EventSource {
 
 /** Adds what lists and look-ups read: histories and single events. */
 export class FakeJournal extends FakeLog {
+  /** Single events read, so that a test can count them. */
+  eventReads = 0
+
   eventsBackward(before: number, limit: number): EventPage {
     const { oldestSequence, lastSequence } = this
     const from = Math.min(before, lastSequence + 1) - 1
@@ -90,7 +93,13 @@ export class FakeJournal extends FakeLog {
   }
 
   event(sequence: number): string | undefined {
+    this.eventReads += 1
     return sequence < this.oldestSequence ? undefined : this.all()[sequence - 1]?.text
+  }
+
+  eventSequence(project: string, traceId: string | null, id: string): number | undefined {
+    const isIt = (event: CommittedEvent): boolean => event.project === project && event.trace_id === traceId
+    return this.all().find((event) => isIt(event) && JSON.parse(event.text).id === id)?.sequence
   }
 }
 

@@ -2,7 +2,7 @@
 import { setImmediate as untilNext } from 'node:timers/promises'
 import t from 'tap'
 import { Filter } from '../../../runtime/stream/filter.ts'
-import { type EventsFound, findEvents, pageMsMax } from '../../../runtime/stream/find-events.ts'
+import { type EventsFound, findEvent, findEvents, pageMsMax } from '../../../runtime/stream/find-events.ts'
 import { FakeJournal, FakeNature } from './fake-log.ts'
 
 /** A search that takes this long for each turn. */
@@ -39,4 +39,45 @@ t.test('a page whose turns are long is answered short, and the next one goes on 
   }
   t.same(texts, whole.texts)
   t.ok(pages > 2, `in ${pages} pages`)
+})
+
+/** A trace of so many events, the last of them of another project. */
+function longTrace(count: number): FakeJournal {
+  const log = new FakeJournal()
+  const project = (n: number) => (n === count - 1 ? 'q' : 'p')
+  log.commit(Array.from({ length: count }, (_, n) => ({ event_type: 'one', project: project(n), trace_id: 'long' })))
+  return log
+}
+
+t.test('one event of a long trace is read without reading the trace', async (t) => {
+  const log = longTrace(400)
+  const { id } = JSON.parse(log.all()[300]!.text)
+  const { text, isWhole } = await findEvent(log, new FakeNature(), id, 'long', () => true)
+  t.equal(JSON.parse(text!).id, id)
+  t.equal(isWhole, true)
+  t.ok(log.eventReads <= 2, `${log.eventReads} events read`)
+})
+
+t.test('an event of another project than its trace began with is found all the same', async (t) => {
+  const log = longTrace(400)
+  const { id } = JSON.parse(log.all()[399]!.text)
+  const { text } = await findEvent(log, new FakeNature(), id, 'long', () => true)
+  t.equal(JSON.parse(text!).id, id)
+  const absent = await findEvent(log, new FakeNature(), `evt_${'f'.repeat(32)}`, 'long', () => true)
+  t.same(absent, { isWhole: true })
+  t.same(await findEvent(log, new FakeNature(), id, 'no such trace', () => true), { isWhole: true })
+})
+
+t.test('a page of which everything matches reads no more than it answers', async (t) => {
+  const log = longTrace(400)
+  const query = { filter: new Filter({ trace_id: ['long'] }), order: 'asc', from: 0, limit: 50 } as const
+  const { texts, next } = await findEvents(
+    log,
+    new FakeNature(),
+    { ...query, hint: { of: 'trace', ids: ['long'] } },
+    () => true,
+  )
+  t.equal(texts.length, 50)
+  t.equal(next, 50)
+  t.equal(log.eventReads, 50)
 })
