@@ -1,0 +1,101 @@
+/** A backup that is taken under load, and the home that is restored from it. */
+import { setTimeout as sleep } from 'node:timers/promises'
+import t from 'tap'
+import { command } from '../cli/processes.ts'
+import { backUp, type Load } from './actors.ts'
+import { documentsAgreeWith, holdsWhatWasTold, verified, wholeLog } from './check.ts'
+import { ask } from './client.ts'
+import { gather, PROJECT } from './crowd.ts'
+import { Memory, nowNs } from './memory.ts'
+import { randomFrom } from './random.ts'
+import { ServiceProcess } from './service-process.ts'
+
+/** Told before and behind the backup: enough that all kinds of work are under way. */
+const ANSWERS = 400
+const RESTORED_ATTEMPTS = 1_000
+const SETTLED = ['completed', 'failed', 'cancelled']
+const seed = Date.now() % 1_000_000
+
+async function answers(memory: Memory, count: number): Promise<void> {
+  const enough = memory.told.length + count
+  while (memory.told.length < enough) await sleep(5)
+}
+
+async function everyRequest(service: ServiceProcess): Promise<{ id: string; state: string; attempt: number }[]> {
+  const found: any[] = []
+  for (let cursor = ''; ; ) {
+    const url = `${service.url}/api/run-requests?limit=500${cursor}`
+    const { body } = await ask({ method: 'GET', url, token: service.adminToken })
+    found.push(...body.items)
+    if (body.next_cursor === undefined) return found
+    cursor = `&cursor=${body.next_cursor}`
+  }
+}
+
+t.test(
+  `a backup under load holds all that was acknowledged before it, and its restore is fenced (seed ${seed})`,
+  { timeout: 300_000 },
+  async (t) => {
+    const root = t.testdir()
+    const service = new ServiceProcess(`${root}/home`)
+    t.teardown(() => service.kill())
+    await service.start()
+    const memory = new Memory()
+    let closing = false
+    let stopping = false
+    const load: Load = {
+      url: () => service.url,
+      token: service.adminToken,
+      project: PROJECT,
+      memory,
+      closing: () => closing,
+      stopping: () => stopping,
+    }
+    const crowd = await gather(load, 'first', randomFrom(seed))
+    await answers(memory, ANSWERS)
+    const begunNs = nowNs()
+    const before = memory.told.length
+    await backUp(load, 'under-load')
+    const during = memory.told.length - before
+    await answers(memory, ANSWERS)
+    closing = true
+    await crowd.closed
+    stopping = true
+    await crowd.gone
+    t.same(memory.faults, [], 'the service went on as if nothing were')
+    t.ok(during > 0, `${during} answers while the backup was taken`)
+    const [{ path } = { path: '' }] = memory.backups
+    t.equal(await service.stop(), 0)
+
+    t.same(await verified(path), [])
+    const { code, out, err } = await command('restore', path, '--home', `${root}/restored`, '--json')
+    t.equal(code, 0, err)
+    t.same(await verified(`${root}/restored`), [])
+    const restored = new ServiceProcess(`${root}/restored`)
+    t.teardown(() => restored.kill())
+    // Nothing may happen by itself before it was looked at: no lease and no offer ends meanwhile.
+    await restored.start({ ENGINE_LEASE: '1h', ENGINE_OFFER: '1h' })
+    const as = { url: restored.url, token: restored.adminToken }
+    const log = await wholeLog(as)
+    t.same(holdsWhatWasTold(memory.until(begunNs), log), [])
+    t.same(await documentsAgreeWith(as, log), [])
+    const { lost, fenced } = JSON.parse(out)
+    const requests = await everyRequest(restored)
+    const unsettled = requests.filter(({ state }) => !SETTLED.includes(state))
+    t.ok(unsettled.length > 0 && fenced >= unsettled.length, `${unsettled.length} were under way`)
+    t.same(
+      unsettled.filter(({ attempt }) => attempt <= RESTORED_ATTEMPTS),
+      [],
+      'nobody who holds an attempt of the lost log is heard',
+    )
+    t.same(
+      lost.filter((id: string) => requests.find((one) => one.id === id)?.state !== 'lost'),
+      [],
+      'what had begun needs a person',
+    )
+    const cursor = encodeURIComponent(memory.cursor)
+    const stale = await ask({ method: 'GET', url: `${as.url}/api/events?cursor=${cursor}`, token: as.token })
+    t.match(stale, { status: 410, body: { code: 'cursor_of_another_log' } })
+    t.equal(await restored.stop(), 0)
+  },
+)
