@@ -6,13 +6,15 @@ import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
+import { hurtAgainAndAgain } from './damages.ts'
 import { killAgainAndAgain } from './kills.ts'
 import { cutAgainAndAgain } from './power-cuts.ts'
 
-const HELP = `npm run crash -- [--kills N] [--power-cuts N] [--seed N] [--keep]
+const HELP = `npm run crash -- [--kills N] [--power-cuts N] [--damages N] [--seed N] [--keep]
 
   --kills N       end the real service N times with SIGKILL, under load
   --power-cuts N  start the service N times on what a power cut would have left of its files (needs cc)
+  --damages N     start the service N times on files with one bit flipped
   --seed N        the first of the seeds; default: one from the clock, which is printed
   --keep          leave the folder with the files where it is; it is left anyway when a fault was found`
 
@@ -20,6 +22,7 @@ const { values } = parseArgs({
   options: {
     kills: { type: 'string', default: '0' },
     'power-cuts': { type: 'string', default: '0' },
+    damages: { type: 'string', default: '0' },
     seed: { type: 'string' },
     keep: { type: 'boolean', default: false },
     help: { type: 'boolean', default: false },
@@ -35,8 +38,13 @@ const say = (line: string): void => {
 async function run(): Promise<number> {
   const kills = Number(values.kills)
   const powerCuts = Number(values['power-cuts'])
+  const damages = Number(values.damages)
   const seed = Number(values.seed ?? Date.now() % 1_000_000)
-  if (values.help || !(kills > 0 || powerCuts > 0) || ![kills, powerCuts, seed].every(Number.isInteger)) {
+  if (
+    values.help ||
+    !(kills > 0 || powerCuts > 0 || damages > 0) ||
+    ![kills, powerCuts, damages, seed].every(Number.isInteger)
+  ) {
     say(HELP)
     return values.help ? 0 : 2
   }
@@ -59,6 +67,12 @@ async function run(): Promise<number> {
     mkdirSync(join(folder, 'cuts'))
     const options = { cuts: powerCuts, seed, folder: join(folder, 'cuts'), cutsPerRun: CUTS_PER_RUN, say }
     told(`${powerCuts} power cuts`, await cutAgainAndAgain(options), startedMs)
+  }
+  if (damages > 0) {
+    const startedMs = performance.now()
+    mkdirSync(join(folder, 'damages'))
+    const options = { damages, seed, folder: join(folder, 'damages'), say }
+    told(`${damages} damages`, await hurtAgainAndAgain(options), startedMs)
   }
   if (faults.length > 0 || values.keep) say(`The files are in ${folder}.`)
   else rmSync(folder, { recursive: true, force: true })

@@ -1,0 +1,107 @@
+/**
+ * Files of a home that were hurt while no service ran: cut, flipped, removed, exchanged. The real service either serves,
+ * and `verify` names what is wrong, or it ends with exit code 1 and a sentence that names the fault and the way back. It
+ * does not die by a signal. `npm run crash -- --damages N --seed N` flips more bits.
+ */
+import { cpSync, mkdirSync, readFileSync, rmSync, truncateSync } from 'node:fs'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import { dataFile, hurtAgainAndAgain, liveIn, outcomeOf, PARTS, WAY_BACK } from './damages.ts'
+import type { Memory } from './memory.ts'
+import { ServiceProcess } from './service-process.ts'
+
+const PAGE_BYTES = 4096
+const FLIPS = 12
+
+const folder = t.testdir()
+const home = join(folder, 'home')
+/** The home as it was earlier in its life. */
+const earlier = join(folder, 'earlier')
+/** A home of its own log. */
+const other = join(folder, 'other')
+let memory: Memory
+let homes = 0
+
+t.before(async () => {
+  await liveIn(home, 60)
+  cpSync(home, earlier, { recursive: true })
+  memory = await liveIn(home, 300)
+  // Closed properly: its view has everything, and its log no redo.
+  const service = new ServiceProcess(home)
+  await service.start({ ENGINE_DISK_RESERVE: '0' })
+  await service.stop()
+  await liveIn(other, 30)
+})
+
+async function refuses(t: Test, hurt: (home: string) => void, words: RegExp): Promise<void> {
+  const hurtHome = join(folder, `hurt-${homes++}`)
+  cpSync(home, hurtHome, { recursive: true })
+  hurt(hurtHome)
+  const outcome = await outcomeOf(hurtHome, memory)
+  t.equal(outcome.served, false, 'it does not serve')
+  t.same(outcome.faults, [], 'it ends with exit code 1')
+  t.match(outcome.words, words)
+  t.match(outcome.words, WAY_BACK, 'and says the way back')
+  rmSync(hurtHome, { recursive: true })
+}
+
+t.test('a home that is whole is served whole', async (t) => {
+  const copy = join(folder, 'whole')
+  cpSync(home, copy, { recursive: true })
+  t.match(await outcomeOf(copy, memory), { served: true, wrong: [], faults: [] })
+})
+
+t.test('a file that was cut is refused, at whatever length', async (t) => {
+  for (const part of PARTS) {
+    const { length } = readFileSync(dataFile(home, part))
+    for (const [bytes, words] of [
+      [0, /does not begin as a data file does/],
+      [PAGE_BYTES, /does not begin as a data file does/],
+      [2 * PAGE_BYTES, /is cut short/],
+      [length / 2 + 100, /is cut short/],
+    ] as const) {
+      await refuses(t, (hurt) => truncateSync(dataFile(hurt, part), bytes), words)
+    }
+  }
+})
+
+t.test('a missing view and a missing log are refused, and nothing is made in their place', async (t) => {
+  for (const part of PARTS) {
+    await refuses(
+      t,
+      (hurt) => rmSync(join(hurt, part), { recursive: true }),
+      new RegExp(`${part} is empty or was removed`),
+    )
+    const emptied = (hurt: string) => {
+      rmSync(join(hurt, part), { recursive: true })
+      mkdirSync(join(hurt, part))
+    }
+    await refuses(t, emptied, new RegExp(`${part} is empty or was removed`))
+  }
+})
+
+t.test('a view or a log of another home, or of another time, is refused', async (t) => {
+  const put = (from: string, part: string) => (hurt: string) => {
+    rmSync(join(hurt, part), { recursive: true })
+    cpSync(join(from, part), join(hurt, part), { recursive: true })
+  }
+  for (const part of PARTS) await refuses(t, put(other, part), /view belongs to log .*, .*log is /)
+  await refuses(t, put(earlier, 'view'), /the log has no redo of batch/)
+  await refuses(t, put(earlier, 'log'), /view is at batch .*, .*log ends at .*: the log has lost batches/)
+})
+
+t.test(
+  `${FLIPS} flipped bits are refused, or named by verify, or of no consequence`,
+  { timeout: 200_000 },
+  async (t) => {
+    const seed = Date.now() % 1_000_000
+    const report = await hurtAgainAndAgain({
+      damages: FLIPS,
+      seed,
+      folder: t.testdir(),
+      say: (line) => t.comment(line),
+    })
+    t.same(report.faults, [], `seed ${seed}`)
+    t.comment(JSON.stringify(report))
+  },
+)

@@ -1,0 +1,137 @@
+/**
+ * Hurts the files of a home while no service runs, starts the real one there, and says what became of it: it refused by
+ * name, or it served. Bits are flipped anywhere in the pages, more often where the structure is.
+ */
+import { spawnSync } from 'node:child_process'
+import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import type { Load } from './actors.ts'
+import { documentsAgreeWith, holdsWhatWasTold, wholeLog } from './check.ts'
+import { gather, PROJECT } from './crowd.ts'
+import { Memory } from './memory.ts'
+import { below, oneOf, type Random, randomFrom } from './random.ts'
+import { ServiceProcess } from './service-process.ts'
+
+const binary = fileURLToPath(new URL('../../cli/main.js', import.meta.url))
+const RESERVE = { ENGINE_DISK_RESERVE: '0' }
+const PAGE_BYTES = 4096
+/** Headers, and the places of the first nodes. */
+const STRUCTURE_BYTES = 64
+export const WAY_BACK = /put .* back|restore a backup/
+
+export const PARTS = ['log', 'view'] as const
+export const dataFile = (home: string, part: (typeof PARTS)[number]): string => join(home, part, 'data.mdb')
+
+/** Lives in the home until so many answers were heard, and leaves it by a kill. */
+export async function liveIn(home: string, answers: number): Promise<Memory> {
+  mkdirSync(home, { recursive: true })
+  const memory = new Memory()
+  const service = new ServiceProcess(home)
+  await service.start(RESERVE)
+  let stopping = false
+  const done = () => stopping
+  const url = () => service.url
+  const load: Load = { url, token: service.adminToken, project: PROJECT, memory, closing: done, stopping: done }
+  const { gone } = await gather(load, `load-${answers}`, randomFrom(1))
+  while (memory.told.length < answers) await sleep(5)
+  stopping = true
+  await service.kill()
+  await gone
+  return memory
+}
+
+export interface Outcome {
+  /** It listened. */
+  readonly served: boolean
+  /** What it served that was wrong, missing, or could not be read. */
+  readonly wrong: readonly string[]
+  /** What it wrote to standard error. */
+  readonly words: string
+  /** The faults of this outcome: it died, it refused without a word, or it served what is wrong and `verify` does not see it. */
+  readonly faults: readonly string[]
+}
+
+/** Starts the service on the hurt home, reads all there is, and asks `verify`. */
+export async function outcomeOf(home: string, memory: Memory): Promise<Outcome> {
+  const service = new ServiceProcess(home)
+  try {
+    await service.start(RESERVE)
+  } catch {
+    const { code, signal } = await service.ended()
+    const faults = code === 1 && signal === null ? [] : [`it ended with ${code ?? signal}: ${service.errors}`]
+    if (!WAY_BACK.test(service.errors)) faults.push(`it says no way back: ${service.errors}`)
+    return { served: false, wrong: [], words: service.errors, faults }
+  }
+  const wrong: string[] = []
+  const faults: string[] = []
+  try {
+    const at = { url: service.url, token: service.adminToken }
+    const log = await wholeLog(at)
+    wrong.push(...holdsWhatWasTold(memory, log), ...(await documentsAgreeWith(at, log)))
+  } catch (error) {
+    wrong.push((error as Error).message)
+  }
+  const code = await service.stop()
+  if (code !== 0) faults.push(`it served, and ended with ${JSON.stringify(await service.ended())}: ${service.errors}`)
+  const { status, signal } = spawnSync(process.execPath, [binary, 'verify'], {
+    env: { ...process.env, ENGINE_HOME: home },
+  })
+  if (signal !== null) faults.push(`verify ended by ${signal}`)
+  if (wrong.length > 0 && status === 0) faults.push(`it served what is wrong, and verify finds nothing: ${wrong}`)
+  return { served: true, wrong, words: service.errors, faults }
+}
+
+export interface DamageReport {
+  readonly faults: readonly string[]
+  readonly refused: number
+  readonly served: number
+  /** Of those: something was missing, and `verify` named it. */
+  readonly named: number
+}
+
+/** Flips one bit at a time. */
+export async function hurtAgainAndAgain(options: {
+  readonly damages: number
+  readonly seed: number
+  /** An empty folder. */
+  readonly folder: string
+  readonly say: (line: string) => void
+}): Promise<DamageReport> {
+  const { damages, seed, folder, say } = options
+  const random = randomFrom(seed)
+  const home = join(folder, 'home')
+  const memory = await liveIn(home, 600)
+  const faults: string[] = []
+  let served = 0
+  let named = 0
+  for (let damage = 0; damage < damages; damage += 1) {
+    const hurt = join(folder, `hurt-${damage}`)
+    cpSync(home, hurt, { recursive: true })
+    const what = flip(hurt, random)
+    const outcome = await outcomeOf(hurt, memory)
+    for (const fault of outcome.faults) {
+      faults.push(`${what}: ${fault}`)
+      say(`  ${what}: ${fault}`)
+    }
+    if (outcome.faults.length === 0) rmSync(hurt, { recursive: true, force: true })
+    if (outcome.served) served += 1
+    if (outcome.wrong.length > 0) named += 1
+    if (damage % 25 === 24)
+      say(`${damage + 1} damages, ${served} served, ${named} of them named, ${faults.length} faults`)
+  }
+  return { faults, refused: damages - served, served, named }
+}
+
+function flip(home: string, random: Random): string {
+  const part = oneOf(random, PARTS)
+  const file = dataFile(home, part)
+  const bytes = readFileSync(file)
+  const page = below(random, bytes.length / PAGE_BYTES)
+  const at = below(random, random() < 0.5 ? STRUCTURE_BYTES : PAGE_BYTES)
+  const bit = below(random, 8)
+  bytes[page * PAGE_BYTES + at]! ^= 1 << bit
+  writeFileSync(file, bytes)
+  return `bit ${bit} of byte ${at} of page ${page} of the ${part}`
+}
