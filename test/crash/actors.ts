@@ -13,6 +13,8 @@ export interface Load {
   readonly token: string
   readonly project: string
   readonly memory: Memory
+  /** The watcher was away for longer than events are kept: it begins anew at the oldest. */
+  readonly mayFallBehind?: boolean
   /** No new work, please. */
   readonly closing: () => boolean
   /** Put everything down. */
@@ -154,8 +156,9 @@ export async function watcher(load: Load): Promise<void> {
       try {
         await follow({ method: 'GET', url, token: load.token }, frame, ending.signal)
       } catch (error) {
-        if (error instanceof Refused && error.status < 500)
-          load.memory.faults.push(`watch was answered ${error.message}`)
+        const refusal = error instanceof Refused && error.status < 500 ? error.message : undefined
+        if (load.mayFallBehind && refusal?.includes('cursor_too_old')) load.memory.watched = []
+        else if (refusal !== undefined) load.memory.faults.push(`watch was answered ${refusal}`)
         await sleep(AGAIN_MS)
       }
     }

@@ -142,6 +142,7 @@ async function liveOn({ home, memory }: Life, library: string, trace: string, na
     token: service.adminToken,
     project: PROJECT,
     memory,
+    mayFallBehind: true,
     closing: () => stopping,
     stopping: () => stopping,
   }
