@@ -39,7 +39,7 @@ export async function campaign(options: CampaignOptions): Promise<CampaignResult
   try {
     const { port } = service.target
     const openApi = await (await fetch(`http://127.0.0.1:${port}/openapi.json`)).json()
-    const folder = mkdtempSync(join(tmpdir(), 'intendant-hostile-faults-'))
+    const folder = join(tmpdir(), `intendant-hostile-bodies-${process.pid}`)
     const measure = async (done: number): Promise<void> => {
       const { heapUsedBytes, externalBytes } = await service.child.heap()
       const { rssBytes } = await service.child.usage()
@@ -66,7 +66,6 @@ export async function campaign(options: CampaignOptions): Promise<CampaignResult
     if (report.requests >= MEASURED_REQUESTS_MIN) faults.push(...growth(heaps))
     await service.stop()
     faults.push(...logFaults(home), ...verifyFaults(home))
-    if (faults.length === 0) rmSync(folder, { recursive: true, force: true })
     return { ...report, faults, heaps, table: tableOf(report) }
   } finally {
     await service.stop()

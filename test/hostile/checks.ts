@@ -47,7 +47,7 @@ export function check(request: Request, outcome: Outcome, documented: Documented
     say(problemFault(request, outcome, body))
   say(leakFault(request, outcome, text, body))
   say(confinementFault(request, text, outcome, world))
-  say(admittedFault(request, outcome, documented))
+  say(admittedFault(request, outcome, body, documented))
   return { faults, body }
 }
 
@@ -169,13 +169,15 @@ function confinementFault(request: Request, text: string, { status }: Answer, wo
     const owner = world.ownerOf(id)
     if (owner === undefined || caller.sees.has(owner) || namedForeign.has(id)) continue
     if (request.target.includes(id) || request.body?.includes(id) === true) continue
-    return `${caller.name} was shown ${id}, which is of ${owner}`
+    const at = text.indexOf(id)
+    return `${caller.name} was shown ${id}, which is of ${owner}: ...${text.slice(Math.max(0, at - 200), at + 200)}...`
   }
   return undefined
 }
 
-/** What the documents refuse is refused. */
-function admittedFault(request: Request, { status }: Answer, documented: Documented): string | undefined {
+/** What the documents refuse is refused: as a whole, or, where the answer lists them, line by line. */
+function admittedFault(request: Request, { status }: Answer, body: any, documented: Documented): string | undefined {
+  if (Array.isArray(body?.refused) && body.refused.length > 0) return undefined
   if (status >= 300 || request.document === undefined || !request.mischief.has('body')) return undefined
   if (hasRaw(request.document)) return undefined
   const [method = '', path = ''] = request.operation.split(' ')

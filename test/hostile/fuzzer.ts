@@ -2,7 +2,7 @@
  * Drives the service over many connections at once: stories that reach states, and between them calls of every
  * operation, good and bad. Every answer is checked; the first faults end the run, each told with its request.
  */
-import { writeFileSync } from 'node:fs'
+import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Documented } from '../http/documented.ts'
 import { type Call, requestOf, wrongRequestOf } from './call.ts'
@@ -215,6 +215,7 @@ export class Fuzzer {
     if (this.#faults.length >= FAULTS_MAX || this.#faultKinds.has(kind)) return
     this.#faultKinds.add(kind)
     const keep = (body: Buffer): string => {
+      mkdirSync(this.#options.folder, { recursive: true })
       const file = join(this.#options.folder, `body-${this.#faults.length}.bin`)
       writeFileSync(file, body)
       return file

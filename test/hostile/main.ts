@@ -1,5 +1,6 @@
 /** `npm run hostile -- --requests 1000000 --seed 1`: the fuzzer against a service of its own, on a home of its own. */
 import { parseArgs } from 'node:util'
+import { killAll } from '../../bench/child.ts'
 import { campaign } from './campaign.ts'
 
 const { values } = parseArgs({
@@ -9,6 +10,9 @@ const { values } = parseArgs({
     connections: { type: 'string', default: '128' },
   },
 })
+
+process.on('exit', killAll)
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1))
 
 const result = await campaign({
   requests: Number(values.requests),
