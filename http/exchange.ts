@@ -4,9 +4,9 @@
  */
 import type { By } from '../machines/machine.ts'
 import type { Principal } from '../runtime/principals.ts'
-import type { Pending } from './pending.ts'
 import { type Problem, type ProblemCode, type ProblemExtra, problemDocument, problemTable } from './problems.ts'
 import type { Route } from './route.ts'
+import type { RouteEntry } from './route-entry.ts'
 import { STATUS_LINES } from './status.ts'
 import type { Upload } from './upload.ts'
 import type { UwsResponse } from './uws.ts'
@@ -23,25 +23,10 @@ export interface Stream {
   close(): void
 }
 
-/** What the router keeps for each route: the counters live here so that an answer costs one increment. */
-export interface RouteEntry {
-  readonly route: Route
-  /** What it does is done by a person from somewhere (http/origin.ts). */
-  readonly takesOrigin: boolean
-  /** Counts those that are answered later; of the whole server. */
-  readonly pending: Pending
-  /** Answers given, by status. */
-  readonly answered: Map<number, number>
-  /** Problems answered, by code. */
-  readonly problems: Map<string, number>
-  /** Told of every answer with its status; undefined while nobody wants to hear of each. */
-  readonly onAnswer: ((exchange: Exchange, status: number) => void) | undefined
-  /** Told of every programmer's error on the way. */
-  onFault(exchange: Exchange, error: unknown): void
-}
-
 const NO_PARAMS: readonly string[] = []
 const NO_QUERY: Readonly<Record<string, any>> = {}
+/** A path longer than this is not told back: a problem is no echo. */
+const INSTANCE_CHARACTERS_MAX = 1_024
 type State = 'open' | 'answered' | 'streaming' | 'aborted'
 
 export class Exchange {
@@ -70,6 +55,7 @@ export class Exchange {
   /** True until the handler has returned: uWebSockets.js has corked the socket so long. */
   #corked = true
   #closesConnection = false
+  #isFenced = false
   /** An answer before the body has come ends the connection: what is still to come is not worth reading. */
   #hasBodyToCome = false
   #isHead = false
@@ -171,7 +157,8 @@ export class Exchange {
     this.#state = 'answered'
     this.#abortCallbacks = undefined
     this.#count(status)
-    if (this.#corked) this.#write(status, text)
+    if (this.#isFenced) this.#writeLater(status, text)
+    else if (this.#corked) this.#write(status, text)
     else this.#response.cork(() => this.#write(status, text))
   }
 
@@ -186,7 +173,8 @@ export class Exchange {
     if (retryAfterSeconds !== undefined) this.setHeader('Retry-After', String(Math.ceil(retryAfterSeconds)))
     if (entry.status === 401) this.setHeader('WWW-Authenticate', 'Bearer realm="intendant"')
     this.setHeader('Content-Type', 'application/problem+json')
-    this.answer(entry.status, problemDocument(code, detail, this.path, extra))
+    const instance = this.path.length > INSTANCE_CHARACTERS_MAX ? undefined : this.path
+    this.answer(entry.status, problemDocument(code, detail, instance, extra))
   }
 
   /**
@@ -251,6 +239,17 @@ export class Exchange {
     this.#closesConnection = true
   }
 
+  /**
+   * Used by the router alone: where the body ends depends on who reads it, so that nothing behind it may be read as a
+   * request. While an answer is owed uWebSockets.js closes a connection on which another request comes: the answer
+   * leaves a turn later, when all that came with the request has been read, and the connection ends with it.
+   */
+  _fence(): void {
+    this.#isFenced = true
+    this.#closesConnection = true
+    this._attachAbort()
+  }
+
   /** Used by the body reader alone. */
   _bodyIsToCome(): void {
     this.#hasBodyToCome = true
@@ -304,6 +303,15 @@ export class Exchange {
       } finally {
         this.#corked = false
       }
+    })
+  }
+
+  #writeLater(status: number, text: string | undefined): void {
+    setImmediate(() => {
+      if (this.#state !== 'answered') return
+      // An answer to HEAD cannot close its connection.
+      if (this.#isHead) this.#response.close()
+      else this.#response.cork(() => this.#write(status, text))
     })
   }
 

@@ -9,8 +9,8 @@ import { RUN_REQUEST_STATES } from '../machines/documents/run-request.ts'
 import type { DispatchCounts } from '../runtime/dispatch/api.ts'
 import { DATA_FILE, environmentPaths } from '../storage/home-paths.ts'
 import type { BodyReader } from './body.ts'
-import type { RouteEntry } from './exchange.ts'
 import type { ServiceContext } from './route.ts'
+import type { RouteEntry } from './route-entry.ts'
 
 /** A part that wants a metric makes a prom-client object with `registers: [metrics.registry]`. */
 export interface Metrics {

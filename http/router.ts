@@ -7,12 +7,13 @@ import type { Logger } from 'pino'
 import { type Check, compile } from '../machines/schema.ts'
 import { type AccessCheck, admit, runnerParamOf } from './access.ts'
 import { type BodyReader, isDropped } from './body.ts'
-import { Exchange, type RouteEntry } from './exchange.ts'
+import { Exchange } from './exchange.ts'
 import { takesOrigin } from './origin.ts'
 import { Pending } from './pending.ts'
 import { QueryParser } from './query.ts'
 import { requestLog } from './request-log.ts'
 import type { Method, Route, Socket, SocketData } from './route.ts'
+import type { RouteEntry } from './route-entry.ts'
 import {
   type Server,
   UWS_DISABLED_COMPRESSION,
@@ -92,6 +93,11 @@ const incoming = {
   contentLength: '',
   /** Neither a length nor chunks, or two lengths: where the body ends depends on who reads it (RFC 9112 section 6.3). */
   isFramedTwice: false,
+  /**
+   * uWebSockets.js reads what follows the last chunk as the next request, where others read trailers, and takes a bare
+   * line feed for the end of a line (RFC 9112 sections 7.1 and 11.2): nothing that follows is taken for a request.
+   */
+  isChunked: false,
   protocols: '',
 }
 
@@ -103,6 +109,7 @@ function readHeaders(request: UwsRequest): void {
   incoming.contentType = ''
   incoming.contentLength = ''
   incoming.isFramedTwice = false
+  incoming.isChunked = false
   incoming.protocols = ''
   request.forEach(readHeader)
 }
@@ -115,8 +122,10 @@ function readHeader(name: string, value: string): void {
   else if (name === 'content-length') {
     if (incoming.contentLength !== '' && incoming.contentLength !== value) incoming.isFramedTwice = true
     incoming.contentLength = value
-  } else if (name === 'transfer-encoding') incoming.isFramedTwice ||= value.toLowerCase() !== 'chunked'
-  else if (name === 'api-version') incoming.version = value
+  } else if (name === 'transfer-encoding') {
+    incoming.isChunked = true
+    incoming.isFramedTwice ||= value.toLowerCase() !== 'chunked'
+  } else if (name === 'api-version') incoming.version = value
   else if (name === 'sec-websocket-protocol') incoming.protocols = value
 }
 
@@ -195,6 +204,7 @@ export class Router {
     readHeaders(request)
     const { accept, contentType, contentLength } = incoming
     exchange._prepare(declaredHeaders(route, request), isHead, this.#options.isClosing())
+    if (incoming.isChunked || incoming.isFramedTwice) exchange._fence()
     if (route.upload !== undefined && !isDropped(contentLength)) exchange._bodyIsToCome()
     if (!this.#enter(gate, exchange, request)) return
     if (accept !== '' && accept !== '*/*' && !accepts(accept, gate.produces)) {
@@ -224,7 +234,6 @@ export class Router {
       return false
     }
     if (incoming.isFramedTwice) {
-      exchange._closeConnection()
       exchange.problem('invalid_header', 'The body needs one Content-Length, or Transfer-Encoding: chunked alone.')
       return false
     }
@@ -279,6 +288,8 @@ export class Router {
     const method = request.getMethod().toUpperCase()
     const exchange = new Exchange(this.#nowhere, response, path, method.slice(0, 20))
     exchange._prepare(undefined, method === 'HEAD', this.#options.isClosing())
+    readHeaders(request)
+    if (incoming.isChunked || incoming.isFramedTwice) exchange._fence()
     const allowed = allowedMethods(this.#gates, path)
     if (allowed.length === 0) {
       exchange.problem('no_such_route', `There is no ${path.slice(0, 200)}; /openapi.json lists what there is.`)
