@@ -131,7 +131,7 @@ export interface DeadlineLengths {
 
 /**
  * A deadline that holds in a snapshot. Kept in memory, never written; started in full length when the service
- * starts. `key` names one occasion: a step that leaves the key as it was renews the deadline only if `renews`.
+ * starts. `key` names one occasion: a post that leaves the key as it was renews the deadline if `renews`.
  */
 export interface Deadline {
   readonly name: string

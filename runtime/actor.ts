@@ -11,7 +11,8 @@ import type { Stepper } from './stepper.ts'
 /** Where a message came from. Only `outside` is bounded by mailbox depth and answered. */
 export type Source =
   | { readonly from: 'outside'; readonly reply: Reply }
-  | { readonly from: 'deadline' }
+  /** `isDue`: it was neither renewed nor ended while its message waited. */
+  | { readonly from: 'deadline'; readonly isDue: () => boolean }
   | { readonly from: 'timer'; readonly name: string; readonly generation: number }
   | { readonly from: 'outbox'; readonly row: OutboxKey }
 

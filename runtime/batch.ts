@@ -37,6 +37,8 @@ export interface BatchedStep {
   readonly after: ActorRecord
   readonly timersSet: readonly TimerRow[]
   readonly outbox: readonly OutboxRow[]
+  /** Somebody outside asked for it. */
+  readonly isPost: boolean
 }
 
 /** A committed event before its number is known: until then `sequence` is its place in the batch. */
@@ -87,7 +89,7 @@ export class Batch {
   /** Steps one message of a loaded actor. Throws what the machine throws, with nothing added. */
   step(actor: Actor, mail: Mail): void {
     const before = actor.record!
-    if (isLateTimer(before, mail)) return
+    if (isLate(before, mail)) return
     const { module } = actor.stepper
     const { fresh, duplicates } = this.withoutKnownEvents(mail.body)
     const micros = this.clock.nextMicros()
@@ -257,7 +259,8 @@ export class Batch {
         reservation,
       }),
     )
-    this.batched.push({ actor, before, after, timersSet: parts.timersSet, outbox: parts.outbox })
+    const isPost = source.from === 'outside'
+    this.batched.push({ actor, before, after, timersSet: parts.timersSet, outbox: parts.outbox, isPost })
     for (const identity of parts.recorded) this.recorded.add(identity)
     for (const event of parts.announced) {
       event.sequence = this.events.length
@@ -335,9 +338,10 @@ function clearTimer(parts: StepParts, name: string): void {
   parts.timersCleared.push({ name, dueMs: known.dueMs })
 }
 
-/** A timer that was set again or cancelled after it had left its heap. */
-function isLateTimer(record: ActorRecord, mail: Mail): boolean {
-  return mail.source.from === 'timer' && record.timers[mail.source.name]?.generation !== mail.source.generation
+/** A timer that was set again or cancelled, a deadline that was renewed or ended, after it had left its heap. */
+function isLate(record: ActorRecord, { source }: Mail): boolean {
+  if (source.from === 'deadline') return !source.isDue()
+  return source.from === 'timer' && record.timers[source.name]?.generation !== source.generation
 }
 
 function isApplied(record: ActorRecord, row: { kind: string; id: string; n: number }): boolean {

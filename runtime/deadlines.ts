@@ -38,7 +38,7 @@ export class Deadlines {
     return this.heap.size
   }
 
-  /** Make the actor's deadlines those given: new ones start, gone ones end, renewing ones start again. */
+  /** Make the actor's deadlines those given: new ones start, gone ones end, others run on. */
   set(key: string, ref: ActorRef, deadlines: readonly Deadline[], nowMs: number): void {
     const armed = this.byActor.get(key) ?? NONE
     if (armed === NONE && deadlines.length === 0) return
@@ -48,7 +48,6 @@ export class Deadlines {
       if (known === undefined) next.push(this.arm(ref, deadline, nowMs))
       else {
         known.deadline = deadline
-        if (deadline.renews) restart(known, nowMs)
         next.push(known)
       }
     }
@@ -68,14 +67,15 @@ export class Deadlines {
   }
 
   /**
-   * Takes out what is due, at most `limit`. A deadline armed before `refusedUntilMs` (the last moment at which
+   * Takes out what is due, at most `limit`; `isDue` says later whether it still is, or was renewed or ended meanwhile. A
+   * deadline armed before `refusedUntilMs` (the last moment at which
    * writes were refused) starts again in full length instead of falling due.
    */
   takeDue(
     nowMs: number,
     refusedUntilMs: number,
     limit: number,
-    due: (ref: ActorRef, deadline: Deadline) => void,
+    due: (ref: ActorRef, deadline: Deadline, isDue: () => boolean) => void,
   ): void {
     for (let taken = 0; taken < limit; ) {
       const key = this.heap.peekKey()
@@ -95,7 +95,7 @@ export class Deadlines {
       restart(one, nowMs)
       this.heap.push(one.dueMs, one)
       taken++
-      due(one.ref, one.deadline)
+      due(one.ref, one.deadline, () => one.live && one.armedMs === nowMs)
     }
   }
 

@@ -58,8 +58,11 @@ export class Due {
   /** A step was committed: its deadlines hold from now, its timers wait. */
   committed(actor: Actor, step: BatchedStep, nowMs: number): void {
     const { module } = actor.stepper
-    if (module.deadlineStates.length > 0)
+    if (module.deadlineStates.length > 0) {
       this.deadlines.set(actor.key, actor.ref, module.deadlines(step.after.snapshot, this.parts.settings), nowMs)
+      // What the service tells itself is no sign of life.
+      if (step.isPost) this.deadlines.renew(actor.key, nowMs)
+    }
     for (const row of step.timersSet) this.timers.add(actor.ref, row)
   }
 
@@ -110,10 +113,10 @@ export class Due {
     this.timers.takeDue(nature.wallMs(), timersPerTurnMax, ({ ref, name, generation, message }) =>
       deliver(ref, { body: message, source: { from: 'timer', name, generation } }),
     )
-    this.deadlines.takeDue(nature.monotonicMs(), this.refusedAtMs, timersPerTurnMax, (ref, deadline) => {
+    this.deadlines.takeDue(nature.monotonicMs(), this.refusedAtMs, timersPerTurnMax, (ref, deadline, isDue) => {
       const body = this.amendments.reduce((message, amend) => amend(ref, message), deadline.message as MessageBody)
       this.fired.set(deadline.name, (this.fired.get(deadline.name) ?? 0) + 1)
-      deliver(ref, { body, source: { from: 'deadline' } })
+      deliver(ref, { body, source: { from: 'deadline', isDue } })
     })
   }
 }

@@ -41,19 +41,34 @@ t.test('a deadline falls due once its length has passed and not before', async (
   t.same(due(deadlines, 100), ['1'])
 })
 
-t.test('a step that leaves a renewing deadline in force starts it again', async (t) => {
+t.test('a step that leaves a deadline in force does not move it', async (t) => {
   const deadlines = new Deadlines()
   deadlines.set('k', ref, [lease('1')], 0)
   deadlines.set('k', ref, [lease('1')], 60)
-  t.same(due(deadlines, 150), [])
+  t.same(due(deadlines, 100), ['1'])
+})
+
+t.test('a renewal starts a renewing deadline again, and does not move a fixed one', async (t) => {
+  const deadlines = new Deadlines()
+  deadlines.set('k', ref, [lease('1'), { ...lease('2', 100, false), name: 'offer' }], 0)
+  deadlines.renew('k', 60)
+  t.same(due(deadlines, 150), ['2'])
   t.same(due(deadlines, 160), ['1'])
 })
 
-t.test('a step that leaves a fixed deadline in force does not move it', async (t) => {
+t.test('one that is renewed or ended while its message waits is not due any more', async (t) => {
   const deadlines = new Deadlines()
-  deadlines.set('k', ref, [lease('1', 100, false)], 0)
-  deadlines.set('k', ref, [lease('1', 100, false)], 60)
-  t.same(due(deadlines, 100), ['1'])
+  const waiting: (() => boolean)[] = []
+  const take = (nowMs: number) => deadlines.takeDue(nowMs, 0, 100, (_ref, _deadline, isDue) => waiting.push(isDue))
+  deadlines.set('k', ref, [lease('1')], 0)
+  take(100)
+  t.equal(waiting[0]!(), true)
+  deadlines.renew('k', 101)
+  t.equal(waiting[0]!(), false)
+  take(201)
+  t.equal(waiting[1]!(), true)
+  deadlines.set('k', ref, [], 202)
+  t.equal(waiting[1]!(), false)
 })
 
 t.test('a renewed deadline counts from the renewal, and one that ended never falls due', async (t) => {

@@ -358,6 +358,18 @@ t.test('a deadline falls due unless it is renewed, writes nothing, and begins an
   t.equal(second.runtime.read(ref)!.value, 'off')
 })
 
+t.test('what the service tells itself does not renew a deadline', async (t) => {
+  const journal = new MemoryJournal()
+  const { say, nature, runtime } = open({ journal })
+  say('a', create('a'))
+  say('a', { type: 'later', afterMs: 30_000 })
+  say('a', { type: 'sleep' })
+  nature.advance(59_000)
+  t.equal(journal.timers(0, Number.POSITIVE_INFINITY, 1).length, 0, 'the timer fired, and its row is gone by a step')
+  nature.advance(1_500)
+  t.equal(runtime.read({ kind: 'project', id: 'a' })!.value, 'off')
+})
+
 t.test('a full mailbox answers 503, and what was taken is done', async (t) => {
   const { runtime, nature, say } = open()
   say('a', create('a'))

@@ -24,6 +24,7 @@ export class Fate implements DiskWorld {
   /** When the disk, the clock or the service was last troubled, virtual. */
   lastTroubleMs = 0
   wasClockSet = false
+  clockSetMs = Number.NEGATIVE_INFINITY
   private readonly world: World
   private readonly random: Random
   private trap: Trap | undefined
@@ -143,6 +144,7 @@ export class Fate implements DiskWorld {
     world.latestWallMs = Math.max(world.latestWallMs, world.wallMs)
     world.clock.offsetMs += byMs
     this.wasClockSet = true
+    this.clockSetMs = this.timeline.nowMs
     world.history.note('fate', () => `sets the clock by ${byMs} ms`)
   }
 

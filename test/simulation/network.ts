@@ -58,6 +58,8 @@ export interface Weather {
 
 export const CLEAR: Readonly<Weather> = { requestLost: 0, answerLost: 0, doubled: 0, wayMsMax: 5 }
 
+const POLL = '/api/runners/:runner_id/run-requests/next'
+
 /** A client gives up on a connection that is silent for so long. */
 const SILENCE_MS = 90_000
 
@@ -99,6 +101,8 @@ export class Network {
   private readonly random: Random
   /** Cut when the service's process is gone. */
   private readonly open = new Set<() => void>()
+  /** Polls that the service has not answered: whose, and since when. */
+  private readonly parked = new Map<object, { readonly runner: string; readonly sinceMs: number }>()
 
   constructor(world: World, random: Random) {
     this.world = world
@@ -128,6 +132,7 @@ export class Network {
       }
       abort = () => {
         connection?.abort()
+        this.parked.delete(call)
         end(NOTHING)
       }
       world.history.note(call.by, () => `asks ${describe(call)}`)
@@ -172,7 +177,14 @@ export class Network {
 
   /** Every connection ends: the process that held them is gone. */
   cutAll(): void {
+    this.parked.clear()
     for (const cut of [...this.open]) cut()
+  }
+
+  /** Whether a poll of the runner waits at the service, since before that time. */
+  hasParkedPoll(runner: string, beforeMs: number): boolean {
+    for (const poll of this.parked.values()) if (poll.runner === runner && poll.sinceMs < beforeMs) return true
+    return false
   }
 
   /** How long a message is under way now. */
@@ -185,9 +197,11 @@ export class Network {
     const process = this.world.process
     if (process?.isServing !== true) return undefined
     const askedMs = this.world.timeline.nowMs
+    if (call.pattern === POLL) this.parked.set(call, { runner: call.params![0]!, sinceMs: askedMs })
     return process.wire.request(requestOf(call), (answer) => {
       // The dead say nothing: what their code still does in this turn reaches nobody.
       if (!process.isAlive) return
+      this.parked.delete(call)
       const said = new SaidAnswer(call, answer, process, askedMs)
       this.world.said(said)
       answered(said)

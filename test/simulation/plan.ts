@@ -12,6 +12,8 @@ export interface Plan {
   readonly operators: number
   /** Run requests that each operator asks for. */
   readonly requests: number
+  /** Work items that are submitted. */
+  readonly items: number
   /** Mean time between two things that go wrong with the service, its disk or its clock. */
   readonly troubleMs: number
   /** Share of the network's worst. */
@@ -43,7 +45,8 @@ export function planOf(random: Random): Plan {
     runners: random.int(1, 3),
     watchers: random.int(1, 2),
     operators: random.int(1, 2),
-    requests: random.int(2, 8),
+    requests: random.int(2, 6),
+    items: random.chance(0.5) ? random.int(2, 6) : 0,
     troubleMs: random.pick([3_000, 8_000, 15_000, 40_000]),
     badWeather: random.pick([0, 0, 0.3, 1]),
     isRetaining,

@@ -18,6 +18,7 @@ import { History } from './history.ts'
 import { invariants } from './invariants/index.ts'
 import type { Invariant } from './invariants/invariant.ts'
 import { Fleet } from './model/fleet.ts'
+import { Items } from './model/items.ts'
 import { Mirror } from './model/mirror.ts'
 import { type RequestModel, Requests, SETTLED } from './model/requests.ts'
 import type { WallClock } from './nature.ts'
@@ -47,6 +48,7 @@ const BEGINNING_MS = Date.UTC(2026, 0, 1)
 const CALM_MS_MAX = 1_800_000
 const SET_UP_MS_MAX = 600_000
 const CALM_LOOK_MS = 500
+const LOOK_MS = 1_000
 
 export class World {
   readonly seed: number
@@ -62,6 +64,7 @@ export class World {
   readonly mirror = new Mirror()
   readonly requests = new Requests((request) => this.mayBeForgotten(request))
   readonly fleet = new Fleet()
+  readonly items = new Items(() => this.plan.isRetaining)
   /** The newest committed snapshots of run requests that the service told itself of. */
   readonly snapshots = new Map<string, SnapshotOf<any>>()
   /** The latest that the computer's clock has ever shown. */
@@ -76,6 +79,8 @@ export class World {
   private readonly invariants: readonly Invariant[]
   private actors: readonly Actor[] = []
   private processes = 0
+  /** Since when the service serves, takes writes, and is let alone; virtual. */
+  private wellSinceMs = Number.POSITIVE_INFINITY
   /** Steps of batches that were given to the journal, until they are on disk. */
   private readonly appended = new Map<number, readonly Step[]>()
   private durableBatch = 0
@@ -124,6 +129,14 @@ export class World {
     return Math.floor(this.timeline.nowMs + this.clock.offsetMs)
   }
 
+  /**
+   * Since when the service serves, takes writes, and is troubled by nothing; infinite while it is not so. What happens by
+   * itself has had its time only from then on.
+   */
+  get quietSinceMs(): number {
+    return Math.max(this.wellSinceMs, this.fate.lastTroubleMs)
+  }
+
   /** Whether retention may have forgotten it by now. */
   mayBeForgotten(request: RequestModel): boolean {
     const { retentionMs, idempotencyMs, lateEventsMs } = this.settings
@@ -151,6 +164,7 @@ export class World {
         this.history.note('log', () => `${event.sequence} ${event.text}`)
         for (const invariant of this.invariants) invariant.before?.(event)
         this.fleet.take(event)
+        this.items.take(event)
         const request = this.requests.take(event)
         for (const invariant of this.invariants) invariant.event?.(event, request)
       }
@@ -203,6 +217,7 @@ export class World {
     const deeds = this.fate.deeds
     this.history.note(process.toString(), () => 'starts')
     this.fate.onBoot()
+    this.wellSinceMs = Number.POSITIVE_INFINITY
     for (const invariant of this.invariants) invariant.boots?.()
     process.start().then(
       () => {
@@ -277,11 +292,25 @@ export class World {
     this.actors = actors.flatMap((make) => make(this))
     for (const actor of this.actors) this.lives(actor)
     this.fate.begin()
+    this.looks()
     const stormEndMs = timeline.nowMs + this.plan.stormMs
     await timeline.run(() => timeline.nowMs >= stormEndMs)
     this.calmDown()
     await this.becomesOrderly()
     await this.lastLook()
+  }
+
+  private looks(): void {
+    this.timeline.in(LOOK_MS, () => {
+      const { process } = this
+      const isWell = process?.isServing === true && !process.isDoomed && process.journal!.refuses() === undefined
+      if (!isWell) this.wellSinceMs = Number.POSITIVE_INFINITY
+      else if (this.wellSinceMs === Number.POSITIVE_INFINITY) this.wellSinceMs = this.timeline.nowMs
+      this.guarded(() => {
+        for (const invariant of this.invariants) invariant.looks?.()
+      })
+      this.looks()
+    })
   }
 
   private lives(actor: Actor): void {

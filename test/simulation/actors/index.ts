@@ -6,6 +6,16 @@ import { liars } from './liar.ts'
 import { operators } from './operator.ts'
 import { readers } from './reader.ts'
 import { runners } from './runner.ts'
+import { submitters } from './submitter.ts'
 import { watchers } from './watcher.ts'
 
-export const actors: readonly MakeActors[] = [runners, operators, keepers, emitters, readers, watchers, liars]
+export const actors: readonly MakeActors[] = [
+  runners,
+  operators,
+  keepers,
+  emitters,
+  readers,
+  watchers,
+  submitters,
+  liars,
+]

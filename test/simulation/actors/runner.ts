@@ -35,6 +35,15 @@ export interface Work {
   readonly attempt: number
   readonly runner: string
   engineRun: string | undefined
+  /** The event that settles the work item that it is about. */
+  readonly result: object | undefined
+}
+
+interface Offer {
+  readonly request_id: string
+  readonly attempt: number
+  readonly project: { readonly key: string }
+  readonly engine: { readonly entry_event: string; readonly payload: { readonly item_id?: string } }
 }
 
 export function runners(world: World): readonly Actor[] {
@@ -112,11 +121,14 @@ export class Runner extends Client {
     }
   }
 
-  private take(offer: { request_id: string; attempt: number }, life: number): void {
-    const name = `${offer.request_id}/${offer.attempt}`
+  private take(offer: Offer, life: number): void {
+    const { request_id: id, attempt, engine, project } = offer
+    const name = `${id}/${attempt}`
     if (this.working.has(name)) return
     this.working.add(name)
-    const work: Work = { id: offer.request_id, attempt: offer.attempt, runner: this.id, engineRun: undefined }
+    const isItem = engine.payload.item_id !== undefined
+    const result = isItem ? this.resultOf(engine.entry_event, project.key) : undefined
+    const work: Work = { id, attempt, runner: this.id, engineRun: undefined, result }
     this.world.gossip.works.push(work)
     const manner = this.world.isStormy ? this.chance.weighted(MANNERS) : 'proper'
     this.does(work, manner, life)
@@ -159,11 +171,38 @@ export class Runner extends Client {
     }
     if (manner === 'reports') await this.reports(work)
     if (manner === 'fails') await say('failed', { class: chance.pick(FAILURE_CLASSES), message: 'it broke' })
-    else await say('completed', { result: this.result() })
+    else await this.completes(work, say)
     if (this.world.isStormy && chance.chance(0.15)) {
       await this.pass(10, 20_000)
       await say('events', { events: this.events(work) })
     }
+  }
+
+  /** What came of an item is told before the end; one in ten forgets to. */
+  private async completes(work: Work, say: (post: string, body: object) => Promise<Heard>): Promise<void> {
+    if (work.result !== undefined && !(this.world.isStormy && this.chance.chance(0.1))) {
+      await say('events', { events: [work.result] })
+    }
+    await say('completed', { result: this.result() })
+  }
+
+  private resultOf(entryEvent: string, project: string): object {
+    const occurred_at = new Date(this.world.wallMs).toISOString()
+    const summary = this.chance.hex(6)
+    if (entryEvent === 'maintenance_requested') {
+      const payload = { project, workflow: 'maintain', success: this.chance.chance(0.8), summary }
+      return { event_type: 'project_maintenance_completed', occurred_at, payload }
+    }
+    const verdicts = [
+      { success: true, landed: true, verdict: 'complete', preservation_ref: 'abc' },
+      { success: true, landed: true, verdict: 'complete', preservation_ref: 'abc' },
+      { success: false, landed: false, verdict: 'complete', land_blocked: 'git_failed', preservation_ref: 'kept' },
+      { success: false, landed: false, verdict: 'remainder', gaps: ['more'], preservation_ref: 'kept' },
+      { success: false, landed: false, verdict: 'blocked_on_decision', finding: 'which?', options: ['a', 'b'] },
+      { success: false, landed: false, verdict: 'runner_error', detail: 'broke' },
+    ]
+    const payload = { project, summary, ...this.chance.pick(verdicts) }
+    return { event_type: 'task_run_completed', occurred_at, payload }
   }
 
   private result(): object {

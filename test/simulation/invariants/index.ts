@@ -7,14 +7,18 @@ import type { MakeInvariant } from './invariant.ts'
 import { keysNameOneRequest } from './keys-name-one-request.ts'
 import { leasesLast } from './leases-last.ts'
 import { listsAreTrue } from './lists-are-true.ts'
+import { noPollWaitsBesideWork } from './no-poll-waits-beside-work.ts'
 import { oneAtATimeChangesARepository } from './one-at-a-time-changes-a-repository.ts'
 import { oneOwner } from './one-owner.ts'
 import { presenceAlternates } from './presence-alternates.ts'
 import { recordsAgreeWithTheLog } from './records-agree-with-the-log.ts'
 import { runnersTakeWhatTheyMay } from './runners-take-what-they-may.ts'
+import { sessionsEndWhatCameBefore } from './sessions-end-what-came-before.ts'
 import { stepsStandUponEachOther } from './steps-stand-upon-each-other.ts'
+import { theLedgerKeepsItsRules } from './the-ledger-keeps-its-rules.ts'
 import { thingsHappenInTime } from './things-happen-in-time.ts'
 import { watchersCatchUp } from './watchers-catch-up.ts'
+import { whatWasTakenStaysTaken } from './what-was-taken-stays-taken.ts'
 
 export const invariants: readonly MakeInvariant[] = [
   answersAreTrue,
@@ -23,10 +27,14 @@ export const invariants: readonly MakeInvariant[] = [
   runnersTakeWhatTheyMay,
   oneAtATimeChangesARepository,
   leasesLast,
+  sessionsEndWhatCameBefore,
+  noPollWaitsBesideWork,
+  whatWasTakenStaysTaken,
   thingsHappenInTime,
   keysNameOneRequest,
   factsAreRecordedOnce,
   commandsRunOnce,
+  theLedgerKeepsItsRules,
   listsAreTrue,
   presenceAlternates,
   recordsAgreeWithTheLog,

@@ -23,6 +23,8 @@ export interface Invariant {
   boots?(): void
   /** A process has started and serves. */
   serves?(process: Process): void
+  /** Once a second, virtual. */
+  looks?(): void
   /** Asked in the calm: what is promised and has not come about yet. Undefined: all is well. */
   owed?(): string | undefined
   /** The last look, at a service that is at rest. */

@@ -19,7 +19,9 @@ export const runnersTakeWhatTheyMay: MakeInvariant = (world) => ({
     const runner = world.fleet.byId.get(event.payload.runner_id)
     if (request === undefined) return
     if (runner === undefined) throw wrong(event, 'there is no such runner')
-    if (!request.approved) throw wrong(event, 'it is not approved')
+    // Submitting a work item is its approval.
+    const isOfItem = world.snapshots.get(request.id)?.context.asked.work_item_id !== undefined
+    if (!request.approved && !isOfItem) throw wrong(event, 'it is not approved')
     if (request.pin !== undefined && request.pin !== runner.id) throw wrong(event, `it names ${request.pin}`)
     let held = 0
     for (const other of world.requests.byId.values()) {

@@ -1,31 +1,21 @@
 /**
- * What has a time happens at that time: nothing is offered before its `not_before` or after its `expires_at`, no run is
- * stopped before its timeout, and none goes on for long past it while the service is there.
+ * What has a time happens at that time: nothing is offered before its `not_before`, no run is stopped before its timeout;
+ * and while the service is there and nothing troubles it, nothing stays as it is for long past its time: an offer, a
+ * lease, a pause, an expiry, a timeout, the grace of a stop.
  */
 import type { LoggedEvent } from '../model/mirror.ts'
-import type { RequestModel } from '../model/requests.ts'
+import { type RequestModel, SETTLED } from '../model/requests.ts'
 import { Violation } from '../violation.ts'
 import type { MakeInvariant } from './invariant.ts'
 
 const NAME = 'things happen in time'
 /** From when something is due until it is in the log: turns, timers of Node.js, a view that is behind. */
 const SLACK_MS = 2_000
+const RUNNER_POSTS = /^\/api\/run-requests\/:id\/(accepted|started|heartbeat|events)$/
 
 export const thingsHappenInTime: MakeInvariant = (world) => {
-  let servesSinceMs = Number.POSITIVE_INFINITY
+  const heardMs = new Map<string, number>()
 
-  /** Whether somebody was there, and the clock was left alone, for long enough to keep the time. */
-  const couldKeep = (dueWallMs: number): boolean => {
-    const agoMs = world.wallMs - dueWallMs
-    const quietSinceMs = Math.max(servesSinceMs, world.fate.lastTroubleMs)
-    return agoMs > SLACK_MS && world.timeline.nowMs - quietSinceMs > agoMs + SLACK_MS
-  }
-
-  const late = (event: LoggedEvent, what: string, dueWallMs: number): void => {
-    if (couldKeep(dueWallMs)) {
-      throw new Violation(NAME, `${what} was due ${world.wallMs - dueWallMs} ms ago: ${event.text}`)
-    }
-  }
   const early = (event: LoggedEvent, what: string, dueWallMs: number): void => {
     if (!world.fate.wasClockSet && world.wallMs < dueWallMs) {
       throw new Violation(NAME, `${what} is due only in ${dueWallMs - world.wallMs} ms: ${event.text}`)
@@ -33,32 +23,62 @@ export const thingsHappenInTime: MakeInvariant = (world) => {
   }
 
   const check = (event: LoggedEvent, request: RequestModel): void => {
-    const { type, payload } = event
-    const asked = world.snapshots.get(request.id)?.context.asked
-    if (asked === undefined) return
-    const timeoutMs = asked.timeout_seconds === undefined ? undefined : asked.timeout_seconds * 1_000
-    if (type === 'run_request_offered') {
-      const notBefore = world.snapshots.get(request.id)!.context.not_before
-      if (notBefore !== undefined) early(event, 'not_before', Date.parse(notBefore))
-      if (asked.expires_at !== undefined) late(event, 'expires_at', Date.parse(asked.expires_at))
+    const context = world.snapshots.get(request.id)?.context
+    if (context === undefined) return
+    if (event.type === 'run_request_offered' && context.not_before !== undefined) {
+      early(event, 'not_before', Date.parse(context.not_before))
     }
-    if (timeoutMs === undefined || request.startedWallMs === undefined) return
-    const dueMs = request.startedWallMs + timeoutMs
-    if (type === 'run_request_cancel_requested' && payload.code === 'timeout') early(event, 'the timeout', dueMs)
-    if (type === 'run_request_completed' && request.state === 'started') late(event, 'the timeout', dueMs)
+    const { timeout_seconds: seconds } = context.asked
+    if (event.payload.code === 'timeout' && event.type === 'run_request_cancel_requested') {
+      early(event, 'the timeout', request.startedWallMs! + seconds * 1_000)
+    }
+  }
+
+  /** What the request waits for, and since when it is due on the clock of the timeline; undefined: nothing. */
+  const dueOf = (request: RequestModel): { readonly what: string; readonly atMs: number } | undefined => {
+    const { offerMs, leaseMs, graceMs } = world.settings
+    const { state, sinceMs } = request
+    const startMs = Math.max(sinceMs, world.quietSinceMs)
+    if (state === 'offered') return { what: 'the end of its offer', atMs: startMs + offerMs }
+    if (state === 'queued') return dueInQueue(request)
+    if (state === 'lost' || SETTLED.has(state)) return undefined
+    const leaseEndMs = Math.max(startMs, heardMs.get(request.id) ?? 0) + leaseMs
+    if (state === 'cancelling') return { what: 'the end of its grace', atMs: Math.min(sinceMs + graceMs, leaseEndMs) }
+    const seconds = world.snapshots.get(request.id)?.context.asked.timeout_seconds
+    if (state !== 'started' || seconds === undefined) return { what: 'the end of its lease', atMs: leaseEndMs }
+    const timeoutMs = request.startedWallMs! + seconds * 1_000 - world.clock.offsetMs
+    return { what: 'its timeout or the end of its lease', atMs: Math.min(timeoutMs, leaseEndMs) }
+  }
+
+  const dueInQueue = (request: RequestModel): { readonly what: string; readonly atMs: number } | undefined => {
+    const context = world.snapshots.get(request.id)?.context
+    if (context === undefined) return undefined
+    const atOf = (time: string): number => Date.parse(time) - world.clock.offsetMs
+    if (!context.internal.ready) return { what: 'not_before', atMs: atOf(context.not_before) }
+    if (context.asked.expires_at !== undefined) return { what: 'expires_at', atMs: atOf(context.asked.expires_at) }
+    return undefined
   }
 
   return {
     name: NAME,
-    serves() {
-      servesSinceMs = world.timeline.nowMs
-    },
-    boots() {
-      servesSinceMs = Number.POSITIVE_INFINITY
+    said({ call, status }) {
+      if (status === 200 && RUNNER_POSTS.test(call.pattern)) heardMs.set(call.params![0]!, world.timeline.nowMs)
     },
     before(event) {
       const request = world.requests.byId.get(event.payload.run_request_id)
       if (request !== undefined && event.type.startsWith('run_request_')) check(event, request)
+    },
+    looks() {
+      const { nowMs } = world.timeline
+      if (nowMs - world.quietSinceMs < SLACK_MS) return
+      for (const request of world.requests.byId.values()) {
+        const due = dueOf(request)
+        if (due === undefined || nowMs - due.atMs < SLACK_MS) continue
+        // The service looks at a clock that was set once a minute at the latest.
+        if (nowMs - world.fate.clockSetMs < 61_000 + SLACK_MS) continue
+        const is = `${request.state} at attempt ${request.attempt}`
+        throw new Violation(NAME, `${due.what} was due ${nowMs - due.atMs} ms ago: ${request.id} is ${is}`)
+      }
     },
   }
 }

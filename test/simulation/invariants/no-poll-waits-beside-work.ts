@@ -1,0 +1,70 @@
+/** While nothing troubles the service, no runner's poll waits beside work that the runner could take. */
+import { projectIdOf } from '../../../runtime/identity.ts'
+import type { RunnerModel } from '../model/fleet.ts'
+import { HELD, type RequestModel } from '../model/requests.ts'
+import { Violation } from '../violation.ts'
+import type { MakeInvariant } from './invariant.ts'
+
+const NAME = 'no poll waits beside work'
+/** Longer than a request is held back after its offer was refused once. */
+const PATIENCE_MS = 3_000
+
+export const noPollWaitsBesideWork: MakeInvariant = (world) => {
+  /** Since when a pair of runner and request could have been brought together. */
+  let apart = new Map<string, number>()
+
+  const repositoryOf = ({ throttle, access, created, project }: RequestModel): string | undefined =>
+    throttle === 'full' && access === 'full' ? (created.payload.repo?.path ?? projectIdOf(project)) : undefined
+
+  const isReady = (request: RequestModel): boolean => {
+    const context = world.snapshots.get(request.id)?.context
+    if (request.state !== 'queued' || context === undefined) return false
+    if (!context.internal.ready || !context.internal.approved || world.items.pausedLanes.has(request.lane)) return false
+    const { expires_at: expiresAt } = context.asked
+    if (expiresAt !== undefined && Date.parse(expiresAt) <= world.wallMs) return false
+    const repository = repositoryOf(request)
+    if (repository === undefined) return true
+    for (const other of world.requests.byId.values()) {
+      if ((HELD.has(other.state) || other.state === 'lost') && repositoryOf(other) === repository) return false
+    }
+    return true
+  }
+
+  const mayTake = (runner: RunnerModel, request: RequestModel): boolean => {
+    if (runner.state !== 'registered') return false
+    if (request.pin !== undefined && request.pin !== runner.id) return false
+    if (!runner.projects.includes('*') && !runner.projects.includes(request.project)) return false
+    if (request.pin === undefined && request.labels.some((label) => !runner.labels.includes(label))) return false
+    if (request.throttle === 'full' && request.access === 'full' && !runner.trusted) return false
+    let held = 0
+    for (const other of world.requests.byId.values()) {
+      if (other.runner !== runner.id || !HELD.has(other.state)) continue
+      held++
+      if (other.state === 'offered') return false
+    }
+    return held < runner.capacity
+  }
+
+  return {
+    name: NAME,
+    looks() {
+      const { nowMs } = world.timeline
+      const before = apart
+      apart = new Map()
+      if (nowMs - world.quietSinceMs < PATIENCE_MS) return
+      const ready = [...world.requests.byId.values()].filter(isReady)
+      if (ready.length === 0) return
+      for (const runner of world.fleet.byId.values()) {
+        if (!world.network.hasParkedPoll(runner.id, nowMs - PATIENCE_MS)) continue
+        for (const request of ready) {
+          if (!mayTake(runner, request)) continue
+          const pair = `${runner.id} ${request.id}`
+          const sinceMs = before.get(pair) ?? nowMs
+          apart.set(pair, sinceMs)
+          if (nowMs - sinceMs <= PATIENCE_MS) continue
+          throw new Violation(NAME, `${runner.id} polls, and ${request.id} is ready, for ${nowMs - sinceMs} ms`)
+        }
+      }
+    },
+  }
+}

@@ -1,0 +1,51 @@
+/**
+ * A work item is handed out as one run request at a time, starts only once what it waits on has landed, and comes to an
+ * end. Nothing in a paused lane is offered.
+ */
+import { ITEM_ENDS } from '../model/items.ts'
+import { SETTLED } from '../model/requests.ts'
+import { Violation } from '../violation.ts'
+import type { MakeInvariant } from './invariant.ts'
+
+const NAME = 'the ledger keeps its rules'
+/** A decision is made in one turn and committed in the next. */
+const TURN_MS = 1
+
+export const theLedgerKeepsItsRules: MakeInvariant = (world) => {
+  /** The run request that an item is handed out as. */
+  const runs = new Map<string, string>()
+  return {
+    name: NAME,
+    committed(steps) {
+      for (const { ref, before, after } of steps) {
+        if (ref.kind !== 'run_request' || before !== undefined) continue
+        const item = after.context.asked.work_item_id
+        if (item === undefined) continue
+        const earlier = world.requests.byId.get(runs.get(item) ?? '')
+        if (earlier !== undefined && earlier.id !== ref.id && !SETTLED.has(earlier.state)) {
+          throw new Violation(NAME, `${item} is handed out as ${ref.id} while ${earlier.id} is ${earlier.state}`)
+        }
+        runs.set(item, ref.id)
+      }
+    },
+    before({ type, payload, atMs, text }) {
+      if (type === 'run_request_offered') {
+        const request = world.requests.byId.get(payload.run_request_id)
+        const isPaused = request !== undefined && world.items.pausedLanes.has(request.lane)
+        if (isPaused && atMs - world.items.pacedMs > TURN_MS) throw new Violation(NAME, `in a paused lane: ${text}`)
+      }
+      if (type !== 'work_item_started') return
+      const { item_id: id, depends_on: dependsOn = [] } = payload
+      for (const on of dependsOn as string[]) {
+        const state = world.items.byId.get(on)?.state
+        if (state !== 'landed') throw new Violation(NAME, `${id} started, and ${on}, which it waits on, is ${state}`)
+      }
+    },
+    owed() {
+      for (const { id, state } of world.items.byId.values()) {
+        if (!ITEM_ENDS.has(state)) return `work item ${id} is ${state}`
+      }
+      return undefined
+    },
+  }
+}

@@ -1,0 +1,33 @@
+/**
+ * Whoever says the same again hears the same: a completion or a failure that was taken is never refused later, another
+ * one for the same attempt is never taken, and a create with a key leads to what it made.
+ */
+import { Violation } from '../violation.ts'
+import type { MakeInvariant } from './invariant.ts'
+
+const NAME = 'what was taken stays taken'
+const ENDS = /^\/api\/run-requests\/:id\/(completed|failed)$/
+const RESULT_OF_ANOTHER_LIFE: readonly number[] = [401, 404, 503]
+
+export const whatWasTakenStaysTaken: MakeInvariant = (world) => {
+  /** Posts that ended an attempt, by what they said; and for each attempt the words that ended it. */
+  const taken = new Map<string, string>()
+  return {
+    name: NAME,
+    said({ call, status, process }) {
+      if (!ENDS.test(call.pattern) || process.isDoomed) return
+      const { attempt = 1, ...said } = call.body as { attempt?: number }
+      const id = call.params![0]!
+      const life = world.requests.byId.get(id)?.created.sequence
+      const name = `${id}/${life}/${attempt}/${call.token}`
+      const words = `${call.pattern} ${JSON.stringify(said)}`
+      const before = taken.get(name)
+      if (status === 200) {
+        if (before !== undefined && before !== words) throw new Violation(NAME, `${name}: ${before}, and then ${words}`)
+        taken.set(name, words)
+      } else if (before === words && !RESULT_OF_ANOTHER_LIFE.includes(status)) {
+        throw new Violation(NAME, `${name}: ${words} was taken, and is now answered ${status}`)
+      }
+    },
+  }
+}
