@@ -9,6 +9,7 @@ import { oneClient } from './one-client.ts'
 import { polls } from './polls.ts'
 import type { Question } from './question.ts'
 import { replay } from './replay.ts'
+import { scheduler } from './scheduler.ts'
 import { startUp } from './start-up.ts'
 import { wake } from './wake.ts'
 
@@ -24,4 +25,5 @@ export const questions: readonly Question[] = [
   memory,
   startUp,
   replay,
+  scheduler,
 ]

@@ -5,7 +5,8 @@
 import { existsSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
-import { RUN_REQUEST_STATES } from '../machines/documents/run-request.ts'
+import { LANES, RUN_REQUEST_STATES } from '../machines/documents/run-request.ts'
+import { WORK_ITEM_STATES } from '../machines/documents/work-item.ts'
 import type { DispatchCounts } from '../runtime/dispatch/api.ts'
 import { DATA_FILE, environmentPaths } from '../storage/home-paths.ts'
 import type { BodyReader } from './body.ts'
@@ -76,10 +77,37 @@ export function measureService(metrics: Metrics, service: ServiceContext): void 
       for (const state of RUN_REQUEST_STATES) this.set({ state }, journal.count('run_request', 'state', state))
     },
   })
+  measureLedger(metrics, service)
   measureCommits(metrics, service)
   measureLoad(metrics, service)
   measureStore(metrics, service)
   measureDispatch(metrics, service)
+}
+
+/** Work items by state, and what of them the scheduler has to do with. */
+function measureLedger({ registry }: Metrics, { runtime, scheduler }: ServiceContext): void {
+  new Gauge({
+    name: 'intendant_work_items',
+    help: 'Work items, by state.',
+    labelNames: ['state'],
+    registers: [registry],
+    collect() {
+      for (const state of WORK_ITEM_STATES) this.set({ state }, runtime.journal.count('work_item', 'state', state))
+    },
+  })
+  gauge(registry, 'intendant_work_items_running_max', 'Work items that may run at one time.', () => {
+    return scheduler.view().maxRunning
+  })
+  new Gauge({
+    name: 'intendant_lane_paused',
+    help: '1 while nothing in the lane starts.',
+    labelNames: ['lane'],
+    registers: [registry],
+    collect() {
+      const { paused } = scheduler.view()
+      for (const lane of LANES) this.set({ lane }, paused.includes(lane) ? 1 : 0)
+    },
+  })
 }
 
 /** Upper bounds of the buckets: to the most steps that a commit holds. */
