@@ -75,8 +75,10 @@ export function admit(exchange: Exchange, access: Access, runnerParam: number): 
     exchange.problem('not_the_runner', "This is a runner's own post: only that runner's token is taken.")
     return false
   }
-  if (principal.rights.has(access.right as Right)) return true
-  exchange.problem('forbidden', `The right ${access.right} is needed; the token ${principal.name} does not hold it.`)
+  const { right, orRight } = access
+  if (principal.rights.has(right as Right) || (orRight !== undefined && principal.rights.has(orRight))) return true
+  const needed = orRight === undefined ? right : `${right} or ${orRight}`
+  exchange.problem('forbidden', `The right ${needed} is needed; the token ${principal.name} does not hold it.`)
   return false
 }
 

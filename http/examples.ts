@@ -1,17 +1,6 @@
-import {
-  AT,
-  BRIEF_ID,
-  BY,
-  CURSOR,
-  DIGEST,
-  EVENT_ID,
-  PROJECT_ID,
-  REQUEST_ID,
-  RUN_ID,
-  SPAN_ID,
-  TRACE_ID,
-} from './examples/constants.ts'
+import { AT, BY, CURSOR, EVENT_ID, PROJECT_ID, REQUEST_ID, RUN_ID, SPAN_ID, TRACE_ID } from './examples/constants.ts'
 import { engineCapabilityExamples } from './examples/engine-capabilities.ts'
+import { formationBriefExamples } from './examples/formation-briefs.ts'
 import { intentExamples } from './examples/intent.ts'
 import { workItemExamples } from './examples/work-items.ts'
 
@@ -55,19 +44,6 @@ const runRequest = {
 }
 const started = { ...runRequest, state: 'started', offered_to: 'laptop', engine_run_id: RUN_ID, started_at: AT }
 const runAnswer = { run_request: started, cancel_requested: false, lease_expires_at: AT }
-const sections = { mission: { objective: 'Greet everybody who asks.' }, forbidden_moves: ['Weaken a test.'] }
-const brief = {
-  id: BRIEF_ID,
-  schema_version: 'intendant.formation_brief.v1',
-  project: 'greeter',
-  project_id: PROJECT_ID,
-  state: 'draft',
-  version: 1,
-  digest: DIGEST,
-  ...sections,
-  throttle: 'dry_run',
-  created_at: AT,
-}
 const engineRun = {
   id: RUN_ID,
   project: 'greeter',
@@ -102,10 +78,7 @@ export const examples: Readonly<Record<string, Example>> = {
   'PATCH /api/projects/:id': { body: { name: 'The greeter' }, answer: { ...project, name: 'The greeter' } },
   'GET /api/projects/:id/charter': { answer: { mission: 'Greet everybody.' } },
   'PUT /api/projects/:id/charter': { body: { mission: 'Greet everybody.' }, answer: { mission: 'Greet everybody.' } },
-  'POST /api/projects/:id/formation-briefs': { body: sections, answer: brief },
-  'POST /formation-briefs': { body: { project: 'greeter', ...sections }, answer: brief },
-  'GET /api/formation-briefs/:id': { answer: brief },
-  'GET /formation-briefs/:id': { answer: brief },
+  ...formationBriefExamples,
   ...engineCapabilityExamples,
   'POST /api/projects/:id/run-requests': {
     body: { entry_event: 'greet_requested', payload: { name: 'world' }, idempotency_key: 'first' },

@@ -64,6 +64,12 @@ const table = {
   trace_in_use: problem(409, 'The trace id is in use', 'Leave `trace_id` out, or give a fresh one.'),
   runner_removed: problem(409, 'The runner was removed', 'Register a runner under another id.'),
   project_archived: problem(409, 'The project is archived', 'Unarchive it first.'),
+  reapproval_required: problem(
+    409,
+    'What was approved has moved since',
+    'Look at it as it stands now, and approve it again.',
+  ),
+  brief_archived: problem(409, 'The brief is archived', 'Make another brief.'),
   // 410
   cursor_too_old: problem(410, 'The log no longer holds that point', 'Resume from the oldest cursor named.'),
   cursor_of_another_log: problem(410, 'The cursor is of another log', 'Start anew from `earliest` or `latest`.'),
@@ -87,7 +93,8 @@ const table = {
   unknown_record: problem(422, 'There is no such intent record', 'Correct its id, key or slug.'),
   unknown_brief: problem(422, 'There is no such brief', 'Correct the id of the brief.'),
   brief_digest_mismatch: problem(422, 'The digest is not the one of the brief', 'Read the brief, and send its digest.'),
-  brief_not_compiled: problem(422, 'The brief is not compiled', 'Use throttle dry_run, or compile the brief.'),
+  brief_not_compiled: problem(422, 'The brief is not compiled', 'Approve it, and compile it.'),
+  brief_incomplete: problem(422, 'The brief cannot be compiled', 'Add what `errors` points at.'),
   engine_incapable: problem(
     422,
     'No engine serves this (class `dispatch`)',

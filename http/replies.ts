@@ -12,9 +12,9 @@ import type { ServiceContext } from './route.ts'
 
 /** Answer with the problem that a machine or the runtime named. */
 export function refuse(exchange: Exchange, refused: Refused): void {
-  const { code, detail, pointer } = refused.refusal
+  const { code, detail, pointer, errors = pointer === undefined ? undefined : [{ pointer, detail }] } = refused.refusal
   exchange.problem(codeOfRefusal(code), sentence(detail), {
-    ...(pointer === undefined ? {} : { errors: [{ pointer, detail }] }),
+    ...(errors === undefined ? {} : { errors }),
     ...(refused.state === undefined ? {} : { state: refused.state }),
     ...(refused.allowed === undefined ? {} : { allowed: refused.allowed }),
     ...(refused.retryAfterSeconds === undefined ? {} : { retryAfterSeconds: refused.retryAfterSeconds }),

@@ -27,6 +27,8 @@ export type RunnerRule = 'own' | 'holder' | 'allowed_project'
 export interface Access {
   /** The right that a person's token needs. `none`: no token asked for. `any`: any valid token. `runner`: only a runner's token. */
   readonly right: Right | 'none' | 'any' | 'runner'
+  /** Another right that lets a person's token in; which of the two is needed then, the handler says. */
+  readonly orRight?: Right
   /** Absent: a runner's token is refused. */
   readonly runner?: RunnerRule
 }

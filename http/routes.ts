@@ -2,6 +2,7 @@
 import { withOrigin } from './origin.ts'
 import type { Route, ServiceContext } from './route.ts'
 import { attentionRoutes } from './routes/attention.ts'
+import { briefMoveRoutes } from './routes/brief-moves.ts'
 import { discoveryRoutes } from './routes/discoveries.ts'
 import { driftRoutes } from './routes/drift.ts'
 import { emitRoutes } from './routes/emit.ts'
@@ -38,6 +39,7 @@ export function allRoutes(service: ServiceContext, about: Omit<About, 'routes'>)
     ...hypothesisRoutes(service),
     ...driftRoutes(service),
     ...formationBriefRoutes(service),
+    ...briefMoveRoutes(service),
     ...engineCapabilityRoutes(service),
     ...runRequestRoutes(service),
     ...workItemRoutes(service),

@@ -7,7 +7,7 @@
  */
 import { assign, emit, enqueueActions, setup } from 'xstate'
 import { type EngineRun, OBSERVATIONS_A_RUN_MAX, type TraceSummary } from './documents/engine-run.ts'
-import type { EvidenceObservation } from './documents/observation.ts'
+import { type EvidenceObservation, intentRecordIdOf, observeMessage } from './documents/observation.ts'
 import {
   type By,
   declaredActions,
@@ -17,6 +17,7 @@ import {
   type Message,
   type MessageBody,
   type Refusal,
+  type SendParams,
   type SnapshotOf,
   type Term,
   type Throttle,
@@ -30,6 +31,8 @@ export interface EngineRunIdentity {
   readonly project: string
   readonly project_id: string
   readonly run_request_id: string
+  /** The brief that it follows. */
+  readonly formation_brief_id?: string
   readonly attempt: number
   readonly runner_id: string
   readonly throttle: Throttle
@@ -107,6 +110,27 @@ function observed(engineRunId: string, observation: Omit<EvidenceObservation, 'r
   return { type: 'evidence_observed', payload: { engine_run_id: engineRunId, observation_id, ...seen } }
 }
 
+/** What the intent records and the brief behind the run are told of observations. */
+function newsOf(
+  { id, project, run_request_id, formation_brief_id }: EngineRunContext,
+  observations: Of<'evidence'>['observations'],
+  { at, by }: Of<'evidence'>,
+): SendParams[] {
+  const run = { project, engine_run_id: id, run_request_id }
+  const news: SendParams[] = []
+  const intent_record_ids: string[] = []
+  for (const seen of observations) {
+    const recordId = intentRecordIdOf(seen)
+    if (recordId === undefined) continue
+    intent_record_ids.push(recordId)
+    const message = observeMessage({ ...seen, recorded_at: at }, run, by)
+    news.push({ to: { kind: 'intent_record', id: recordId }, message: message as unknown as SendParams['message'] })
+  }
+  if (intent_record_ids.length === 0 || formation_brief_id === undefined) return news
+  const message = { type: 'run_observed', run_request_id, intent_record_ids }
+  return [...news, { to: { kind: 'formation_brief', id: formation_brief_id }, message }]
+}
+
 const machineSetup = setup({
   types: { context: {} as EngineRunContext, events: {} as EngineRunMessage, emitted: {} as Fact },
   guards: {
@@ -116,9 +140,12 @@ const machineSetup = setup({
   },
   actions: {
     ...declaredActions,
-    /** Stands before `observe`, which makes them known. */
+    /** Stands before `observe`, which makes them known. The records hear of what was seen of them, and the brief of that. */
     emitObserved: enqueueActions(({ context, event, enqueue }) => {
-      for (const seen of fresh(context, event as Of<'evidence'>)) enqueue.emit(observed(context.id, seen))
+      const message = event as Of<'evidence'>
+      const added = fresh(context, message)
+      for (const seen of added) enqueue.emit(observed(context.id, seen))
+      for (const params of newsOf(context, added, message)) enqueue({ type: 'send', params })
     }),
   },
 }).extend({

@@ -1,89 +1,166 @@
 /**
- * The formation brief: the boundary between what a project means and what an engine runs. Its digest is taken
- * over its sections, so that an approval and a run can name exactly this text.
+ * The formation brief: the boundary between what a project means and what an engine runs. Its invariants: what is
+ * compiled was approved to the letter; what a digest names never changes; from `queued` on it follows its latest run.
  */
-import { createHash } from 'node:crypto'
-import { assign, emit, setup } from 'xstate'
-import { canonical } from './canonical.ts'
-import { type CreateBody, type CreationRecord, creationRecord, creationRefusal, creationRepeat } from './creation.ts'
+import { assign, emit, enqueueActions, setup } from 'xstate'
+import type { Artifact } from './brief-compiler.ts'
+import { textFaults } from './brief-snapshot.ts'
+import { FORMATION_BRIEF_SCHEMA_VERSION, type FormationBrief } from './documents/formation-brief.ts'
+import type { FormationBriefBody, FormationBriefContext, FormationBriefMessage, Of } from './formation-brief-context.ts'
+import * as moves from './formation-brief-moves.ts'
+import * as rules from './formation-brief-rules.ts'
 import {
-  FORMATION_BRIEF_SCHEMA_VERSION,
-  type FormationBrief,
-  type FormationBriefCreate,
-} from './documents/formation-brief.ts'
-import {
-  type By,
   declaredActions,
   type Fact,
   type FactEnvelope,
   type MachineModule,
-  type Message,
-  type Refusal,
   type SnapshotOf,
   type Term,
 } from './machine.ts'
 import { members, type Testimony } from './testimony.ts'
 
-/** The sections as they were given, with the throttle that holds when none was: what the digest covers. */
-type BriefSections = FormationBriefCreate & { readonly throttle: 'full' | 'dry_run' }
-
-interface FormationBriefContext {
-  readonly id: string
-  /** Key and id of the project. */
-  readonly project: string
-  readonly project_id: string
-  readonly version: number
-  readonly digest: string
-  readonly sections: BriefSections
-  readonly created_by?: By
-  readonly created_at: string
-  readonly internal: { readonly creation: CreationRecord }
+/** Identity and new state: what every fact of a brief tells. */
+function told({ id, version, compiled }: FormationBriefContext, state: string): object {
+  const digest = compiled === undefined ? {} : { digest: compiled.digest }
+  return { ...digest, formation_brief_id: id, state, version }
 }
 
-interface CreateFormationBrief extends CreateBody {
-  readonly id: string
-  readonly project: string
-  readonly project_id: string
-  readonly sections: FormationBriefCreate
-}
-
-type FormationBriefBody = CreateFormationBrief
-type FormationBriefMessage = Message<FormationBriefBody>
-
-/** `sha256:` and the hash of the canonical JSON (RFC 8785) of the sections. */
-export function briefDigest(sections: BriefSections): string {
-  return `sha256:${createHash('sha256').update(canonical(sections)).digest('hex')}`
-}
-
-function created(message: FormationBriefMessage): FormationBriefContext {
-  const { id, project, project_id, at, by } = message
-  const sections: BriefSections = { ...message.sections, throttle: message.sections.throttle ?? 'dry_run' }
+function runChanged(context: FormationBriefContext, state: string): Fact {
+  const { run, reason } = context
+  const of = { digest: run!.digest, run_request_id: run!.run_request_id, throttle: run!.throttle }
   return {
-    id,
-    project,
-    project_id,
-    version: 1,
-    digest: briefDigest(sections),
-    sections,
-    ...(by === undefined ? {} : { created_by: by }),
-    created_at: at,
-    internal: { creation: creationRecord(message) },
+    type: 'formation_brief_run_changed',
+    payload: { ...told(context, state), ...of, ...(reason === undefined ? {} : { reason }) },
   }
 }
 
 const machineSetup = setup({
   types: { context: {} as FormationBriefContext, events: {} as FormationBriefMessage, emitted: {} as Fact },
+  guards: {
+    changes: ({ context, event }) => rules.changes(context, event as Of<'update'>),
+    versionRead: ({ context, event }) => rules.isVersionRead(context, event as Of<'approve'>),
+    compilable: ({ context, event }) => rules.compileRefusal(context, event as Of<'compile'>) === undefined,
+    editable: ({ context, event }) =>
+      rules.isCurrent(context, event as Of<'edit_prompt'>) && rules.editTakesRoom(event as Of<'edit_prompt'>),
+    latest: ({ context, event }) => rules.isLatest(context, event as Of<'run_queued'>),
+    ofLatestRun: ({ context, event }) => rules.ofLatestRun(context, event as Of<'run_started'>),
+    ofObservedRun: ({ context, event }) =>
+      rules.ofLatestRun(context, event as Of<'run_started'>) && (context.run?.observations ?? 0) > 0,
+  },
   actions: {
     ...declaredActions,
-    create: assign(({ event }) => created(event)),
-    emitCreated: emit(({ context: { id, version, digest, sections } }) => ({
+    /** The newest approval is also that of a run which waits for exactly this. */
+    sendApproval: enqueueActions(({ context, enqueue }) => {
+      const params = moves.approvalOfRun(context)
+      if (params !== undefined) enqueue({ type: 'send', params })
+    }),
+    compile: enqueueActions(({ context, event, enqueue }) => {
+      const artifact = moves.artifactOf(context, event as Of<'compile'>)
+      const change = moves.compiled(artifact, event.at, event.by)
+      const next = { ...context, ...change }
+      enqueue.assign(change)
+      enqueue.emit(compiledFact(next))
+      enqueue.emit(packFact('prompt_pack_compiled', next, artifact, {}))
+      enqueue({ type: 'send', params: moves.keepArtifact(next, artifact) })
+    }),
+    editPrompt: enqueueActions(({ context, event, enqueue }) => {
+      const message = event as Of<'edit_prompt'>
+      const artifact = moves.edited(message)
+      const change = moves.compiled(artifact, event.at, event.by)
+      const next = { ...context, ...change }
+      const previous_digest = message.artifact!.prompt_pack.digest
+      enqueue.assign(change)
+      enqueue.emit(packFact('prompt_pack_edited', next, artifact, { phase: message.phase, previous_digest }))
+      enqueue.emit(compiledFact(next))
+      enqueue({ type: 'send', params: moves.keepArtifact(next, artifact) })
+    }),
+    /** The result was read against the intent before it was there. */
+    emitCompletedAndAnalyzed: enqueueActions(({ context, enqueue }) => {
+      enqueue.emit(runChanged(context, 'completed'))
+      enqueue.emit(runChanged(context, 'analyzed'))
+    }),
+  },
+}).extend({
+  actions: {
+    create: assign(({ event }) => moves.created(event as Of<'create'>)),
+    update: assign(({ context, event }) => moves.updated(context, event as Of<'update'>)),
+    submit: assign(({ event }) => ({ submitted_at: event.at })),
+    approve: assign(({ context, event }) => moves.approved(context, event as Of<'approve'>)),
+    archive: assign(({ event }) => ({ archived_at: event.at, reason: (event as Of<'archive'>).reason })),
+    runQueued: assign(({ context, event }) => moves.runQueued(context, event as Of<'run_queued'>)),
+    runMoved: assign(({ context, event }) => moves.runMoved(context, event as Of<'run_started'>)),
+    runStopped: assign(({ context, event }) => moves.runStopped(context, event as Of<'run_stopped'>)),
+    runObserved: assign(({ context, event }) => moves.runObserved(context, event as Of<'run_observed'>)),
+
+    emitCreated: emit(({ context }) => ({
       type: 'formation_brief_created',
-      payload: { digest, formation_brief_id: id, state: 'draft', throttle: sections.throttle, version },
+      payload: { ...told(context, 'draft'), throttle: context.sections.throttle },
     })),
+    /** Stands before the change that it tells of. */
+    emitUpdated: emit(({ context, event }, { state }: { state: string }) => {
+      const message = event as Of<'update'>
+      const next = { ...context, ...moves.updated(context, message) }
+      return {
+        type: 'formation_brief_updated',
+        payload: { ...told(next, state), changed: moves.changedSections(context, message) },
+      }
+    }),
+    emitSubmitted: emit(({ context }) => ({
+      type: 'formation_brief_submitted',
+      payload: told(context, 'reviewable'),
+    })),
+    emitApproved: emit(({ context }, { state }: { state: string }) => {
+      const { throttle, digest, revision } = context.approvals.at(-1)!
+      const of = { digest, throttle, ...(revision === undefined ? {} : { revision }) }
+      return { type: 'formation_brief_approved', payload: { ...told(context, state), ...of } }
+    }),
+    emitArchived: emit(({ context }) => ({
+      type: 'formation_brief_archived',
+      payload: { ...told(context, 'archived'), ...(context.reason === undefined ? {} : { reason: context.reason }) },
+    })),
+    emitRun: emit(({ context }, { state }: { state: string }) => runChanged(context, state)),
   },
 })
 
-const formationBriefMachine = machineSetup.createMachine({
+function compiledFact(context: FormationBriefContext): Fact {
+  return { type: 'formation_brief_compiled', payload: told(context, 'compiled') }
+}
+
+function packFact(type: string, { id }: FormationBriefContext, { prompt_pack }: Artifact, more: object): Fact {
+  return { type, payload: { digest: prompt_pack.digest, formation_brief_id: id, ...more } }
+}
+
+const update = (state: string) =>
+  ({ guard: 'changes', actions: [{ type: 'emitUpdated', params: { state } }, 'update'] }) as const
+const approve = (state: string) =>
+  ({
+    guard: 'versionRead',
+    actions: ['approve', { type: 'emitApproved', params: { state } }, 'sendApproval'],
+  }) as const
+const emitRun = (state: string) => ({ type: 'emitRun' as const, params: { state } })
+const archive = { target: 'archived', actions: ['archive', 'emitArchived'] } as const
+const edit_prompt = { guard: 'editable', target: 'compiled', actions: 'editPrompt' } as const
+
+const run_queued = { guard: 'latest', target: 'queued', actions: ['runQueued', emitRun('queued')] } as const
+const run_observed = { guard: 'ofLatestRun', actions: 'runObserved' } as const
+const run_accepted = {
+  guard: 'ofLatestRun',
+  target: 'accepted',
+  actions: ['runMoved', emitRun('accepted')],
+} as const
+/** What a run does from whatever it was before: a later word of its runner implies the earlier ones. */
+const running = {
+  run_queued,
+  run_observed,
+  run_started: { guard: 'ofLatestRun', target: 'executing', actions: ['runMoved', emitRun('executing')] },
+  run_completed: [
+    { guard: 'ofObservedRun', target: 'analyzed', actions: ['runMoved', 'emitCompletedAndAnalyzed'] },
+    { guard: 'ofLatestRun', target: 'completed', actions: ['runMoved', emitRun('completed')] },
+  ],
+  run_stopped: { guard: 'ofLatestRun', target: 'compiled', actions: ['runStopped', emitRun('compiled')] },
+} as const
+
+export const formationBriefMachine = machineSetup.createMachine({
   id: 'formation_brief',
   initial: 'absent',
   context: {} as FormationBriefContext,
@@ -91,69 +168,129 @@ const formationBriefMachine = machineSetup.createMachine({
     absent: {
       on: { create: { target: 'draft', actions: ['create', 'emitCreated'] } },
     },
-    draft: {},
+    draft: {
+      on: {
+        update: update('draft'),
+        submit: { target: 'reviewable', actions: ['submit', 'emitSubmitted'] },
+        archive,
+      },
+    },
+    reviewable: {
+      on: {
+        update: update('reviewable'),
+        approve: { target: 'approved', ...approve('approved') },
+        archive,
+      },
+    },
+    approved: {
+      on: {
+        approve: approve('approved'),
+        compile: { guard: 'compilable', target: 'compiled', actions: 'compile' },
+        archive,
+      },
+    },
+    // A run that was lost may speak up again.
+    compiled: { on: { approve: approve('compiled'), edit_prompt, archive, ...running } },
+    queued: { on: { approve: approve('queued'), run_accepted, ...running } },
+    accepted: { on: { approve: approve('accepted'), ...running } },
+    executing: { on: { approve: approve('executing'), ...running } },
+    completed: {
+      on: {
+        approve: approve('completed'),
+        edit_prompt,
+        archive,
+        run_queued,
+        run_observed: { guard: 'ofLatestRun', target: 'analyzed', actions: ['runObserved', emitRun('analyzed')] },
+      },
+    },
+    analyzed: { on: { approve: approve('analyzed'), edit_prompt, archive, run_queued, run_observed } },
+    archived: {},
   },
 })
-
-function repeats({ value, context }: SnapshotOf<FormationBriefContext>, message: FormationBriefMessage) {
-  return value === 'absent' ? undefined : creationRepeat(context.internal.creation, message)
-}
-
-function refusal(
-  { value, context }: SnapshotOf<FormationBriefContext>,
-  message: FormationBriefMessage,
-): Refusal | undefined {
-  if (value === 'absent') return undefined
-  return creationRefusal(context.internal.creation, message, { what: 'formation brief', isIdFromKey: true })
-}
 
 function envelope({ project, sections }: FormationBriefContext): FactEnvelope {
   const none = { trace_id: null, span_id: null, parent_span_id: null, causation_id: null, gather_id: null }
   return { project, throttle: sections.throttle, ...none }
 }
 
-function terms({ context }: SnapshotOf<FormationBriefContext>): readonly Term[] {
-  return [{ index: 'project', value: context.project, order: context.created_at }]
+function terms({ value, context }: SnapshotOf<FormationBriefContext>): readonly Term[] {
+  const order = context.created_at
+  const inProject = { index: 'project', value: context.project, order }
+  return value === 'reviewable' ? [inProject, { index: 'attention', value: 'reviewable', order }] : [inProject]
 }
 
+const UNCOMPILED = new Set(['draft', 'reviewable', 'approved'])
+
 function document({ value, context }: SnapshotOf<FormationBriefContext>): FormationBrief {
-  const { id, project, project_id, version, digest, sections, created_by, created_at } = context
+  const { internal: _, sections, compiled, approvals, reason, created_by, ...shown } = context
+  const missing = UNCOMPILED.has(value) ? textFaults(context) : []
   return {
-    id,
+    ...shown,
     schema_version: FORMATION_BRIEF_SCHEMA_VERSION,
-    project,
-    project_id,
     state: value as FormationBrief['state'],
-    version,
-    digest,
+    ...(compiled === undefined ? {} : { digest: compiled.digest, compiled }),
     ...sections,
+    approvals: [...approvals],
+    ...(reason === undefined ? {} : { reason }),
+    ...(missing.length === 0 ? {} : { missing: [...missing] }),
     ...(created_by === undefined ? {} : { created_by: { ...created_by } }),
-    created_at,
-  }
+  } as FormationBrief
+}
+
+/** The first version knew drafts only, each with the digest of its sections. */
+function fromDigestedDraft(persisted: any): unknown {
+  const { digest: _, ...context } = persisted.context
+  return { ...persisted, context: { ...context, approvals: [] } }
 }
 
 const testimony: Testimony<FormationBriefContext> = {
   idMember: 'formation_brief_id',
-  types: new Set(['formation_brief_created']),
-  aspects: () => ['creation', 'state'],
-  claims: (aspect, { project, payload }) =>
-    aspect === 'state' ? members(payload, 'state', 'version', 'digest') : { project, throttle: payload.throttle },
-  held: ({ value, context }) => ({
+  types: new Set([
+    'formation_brief_created',
+    'formation_brief_updated',
+    'formation_brief_submitted',
+    'formation_brief_approved',
+    'formation_brief_compiled',
+    'formation_brief_run_changed',
+    'formation_brief_archived',
+    'prompt_pack_compiled',
+    'prompt_pack_edited',
+  ]),
+  aspects: ({ event_type }) => {
+    if (event_type === 'formation_brief_created') return ['creation', 'state']
+    return event_type.startsWith('prompt_pack_') ? ['terms'] : ['state']
+  },
+  claims: (aspect, { event_type, project, payload }) => {
+    if (aspect === 'creation') return { project }
+    if (aspect === 'terms') return { prompt_pack_digest: payload.digest }
+    const stands = members(payload, 'state', 'version')
+    const { digest, run_request_id, throttle } = payload
+    if (event_type === 'formation_brief_approved') return { ...stands, approved: digest, approved_throttle: throttle }
+    if (event_type === 'formation_brief_run_changed') return { ...stands, run_digest: digest, run_request_id }
+    return { ...stands, digest }
+  },
+  held: ({ value, context: { project, version, compiled, approvals, run } }) => ({
+    project,
     state: value,
-    ...members(context, 'project', 'version', 'digest'),
-    throttle: context.sections.throttle,
+    version,
+    digest: compiled?.digest,
+    prompt_pack_digest: compiled?.prompt_pack_digest,
+    approved: approvals.at(-1)?.digest,
+    approved_throttle: approvals.at(-1)?.throttle,
+    run_digest: run?.digest,
+    run_request_id: run?.run_request_id,
   }),
   madeAt: ({ created_at }) => created_at,
 }
 
 export const formationBriefModule: MachineModule<FormationBriefContext, FormationBriefBody> = {
   kind: 'formation_brief',
-  version: 1,
+  version: 2,
   machine: formationBriefMachine,
-  migrations: {},
-  internal: [],
-  repeats,
-  refusal,
+  migrations: { 1: fromDigestedDraft },
+  internal: ['run_queued', 'run_accepted', 'run_started', 'run_completed', 'run_stopped', 'run_observed'],
+  repeats: rules.repeats,
+  refusal: rules.refusal,
   envelope,
   terms,
   deadlineStates: [],

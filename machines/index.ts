@@ -1,5 +1,6 @@
 /** The one list of statecharts, by the kind of actor. */
 
+import { compiledBriefModule } from './compiled-brief.ts'
 import { discoveryModule } from './discovery.ts'
 import { engineCapabilityModule } from './engine-capability.ts'
 import { engineRunModule } from './engine-run.ts'
@@ -23,6 +24,7 @@ export const modules: Readonly<Record<ActorKind, MachineModule>> = {
   hypothesis: hypothesisModule,
   discovery: discoveryModule,
   formation_brief: formationBriefModule,
+  compiled_brief: compiledBriefModule,
   engine_capability: engineCapabilityModule,
   token: tokenModule,
   work_item: workItemModule,

@@ -19,6 +19,7 @@ export const ACTOR_KINDS = [
   'hypothesis',
   'discovery',
   'formation_brief',
+  'compiled_brief',
   'engine_capability',
   'token',
   'work_item',
@@ -156,6 +157,8 @@ export interface Refusal {
   readonly detail: string
   /** JSON pointer into the body of the request, where one member of it is at fault. */
   readonly pointer?: string
+  /** The same, where several members are. */
+  readonly errors?: readonly { readonly pointer: string; readonly detail: string }[]
 }
 
 /** What of an XState snapshot a durable machine has: plain states, no children, no history. */

@@ -162,6 +162,8 @@ export interface CreateRunRequest extends MessageBody, Omit<RunRequestCreate, 'i
   readonly gather_id?: string | null
   /** A `full` request that was approved before it was made. `dry_run` needs none. */
   readonly approved?: boolean
+  /** The same, by who approved its brief. */
+  readonly approved_by?: By
   readonly limits?: RunRequestLimits
 }
 
@@ -325,3 +327,18 @@ export type RunRequestBody =
 
 export type RunRequestMessage = Message<RunRequestBody>
 export type Of<T extends RunRequestBody['type']> = Message<Extract<RunRequestBody, { type: T }>>
+
+/** What only the runtime and other actors send. */
+export const INTERNAL_MESSAGES: readonly RunRequestBody['type'][] = [
+  'offer',
+  'offer_aborted',
+  'offer_expired',
+  'lease_expired',
+  'runner_session_started',
+  'restored',
+  'run_reported',
+  'not_before_reached',
+  'expires_at_reached',
+  'timeout_reached',
+  'grace_ended',
+]

@@ -42,7 +42,7 @@ export function concernsItem({ asked }: RunRequestContext, { event_type }: Prepa
   return asked.work_item_id !== undefined && ITEM_EVENT_TYPES.has(event_type)
 }
 
-function lossOf(type: string): string {
+export function lossOf(type: string): string {
   if (type === 'runner_session_started') return 'its runner started a new session'
   return type === 'restored' ? 'the service was restored from a backup' : 'its runner fell silent'
 }

@@ -38,11 +38,11 @@ export function create(message: Of<'create'>): RunRequestContext {
     result: undefined,
     failure: undefined,
     cancel: undefined,
-    approved_by: undefined,
+    approved_by: message.approved_by,
     asked: askedOf(message),
-    times: {},
+    times: message.approved_by === undefined ? {} : { approved_at: message.at },
     made: madeOf(message),
-    internal: internalOf(message, throttle === 'dry_run' || message.approved === true),
+    internal: internalOf(message, throttle === 'dry_run' || isApproved(message)),
   }
 }
 
@@ -79,6 +79,10 @@ function madeOf(message: Of<'create'>): Made {
     gather_id: message.gather_id ?? null,
     limits: message.limits ?? DEFAULT_LIMITS,
   }
+}
+
+function isApproved({ approved, approved_by }: Of<'create'>): boolean {
+  return approved === true || approved_by !== undefined
 }
 
 function internalOf(message: Of<'create'>, approved: boolean): RunRequestInternal {

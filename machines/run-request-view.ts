@@ -52,6 +52,7 @@ export function heldEngineRun({ value, context: c }: SnapshotOf<RunRequestContex
     project: c.project,
     project_id: c.project_id,
     run_request_id: c.id,
+    ...(c.asked.brief === undefined ? {} : { formation_brief_id: c.asked.brief.id }),
     attempt: c.attempt,
     runner_id: c.offered_to!,
     throttle: c.throttle,

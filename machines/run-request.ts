@@ -5,13 +5,20 @@
  */
 import { assign, emit, enqueueActions, setup } from 'xstate'
 import { declaredActions, type Fact, type MachineModule } from './machine.ts'
-import type { Of, RunRequestBody, RunRequestContext, RunRequestMessage } from './run-request-context.ts'
+import {
+  INTERNAL_MESSAGES,
+  type Of,
+  type RunRequestBody,
+  type RunRequestContext,
+  type RunRequestMessage,
+} from './run-request-context.ts'
 import { facts, recorded } from './run-request-facts.ts'
-import { concernsItem, itemEvent, tellEnded, tellLost, tellRequeued, tellStarted } from './run-request-item.ts'
+import { concernsItem, itemEvent } from './run-request-item.ts'
 import { runRequestMigrations } from './run-request-migrations.ts'
 import * as moves from './run-request-moves.ts'
 import * as rules from './run-request-rules.ts'
 import { runRequestTestimony } from './run-request-testimony.ts'
+import * as told from './run-request-told.ts'
 import { deadlineStates, deadlines, document, envelope, retirement, terms } from './run-request-view.ts'
 
 interface Step {
@@ -140,16 +147,24 @@ const machineSetup = setup({
 const UNCHANGED = {}
 
 /** The attempt is over and a new one waits. An earlier `expires_at` fires at once and cancels it. */
-const requeue = ['clearAttemptTimers', 'requeue', 'emitRequeued', 'armExpiry'] as const
-const requeueOpenRun = ['clearAttemptTimers', endRun('queued'), 'requeue', 'emitRequeued', 'armExpiry'] as const
-const giveBack = ['clearAttemptTimers', 'requeue', 'emitReleased', 'armExpiry'] as const
-const giveBackOpenRun = ['clearAttemptTimers', endRun('queued'), 'requeue', 'emitReleased', 'armExpiry'] as const
-const retry = ['clearAttemptTimers', 'emitRetried', 'retry', tellRequeued, armNotBefore, 'armExpiry'] as const
+const again = ['requeue', 'emitRequeued', told.waits, 'armExpiry'] as const
+const requeue = ['clearAttemptTimers', ...again] as const
+const requeueOpenRun = ['clearAttemptTimers', endRun('queued'), ...again] as const
+const released = ['requeue', 'emitReleased', told.waits, 'armExpiry'] as const
+const giveBack = ['clearAttemptTimers', ...released] as const
+const giveBackOpenRun = ['clearAttemptTimers', endRun('queued'), ...released] as const
+const retry = ['clearAttemptTimers', 'emitRetried', 'retry', ...told.waitsAgain, armNotBefore, 'armExpiry'] as const
 const retryOpenRun = [endRun('failed'), ...retry] as const
-const complete = ['clearTimers', 'complete', 'emitCompleted', tellEnded('completed'), 'endReportedRun'] as const
-const fail = ['clearTimers', 'fail', 'emitFailed', tellEnded('failed')] as const
+const complete = ['clearTimers', 'complete', 'emitCompleted', ...told.ended('completed'), 'endReportedRun'] as const
+const fail = ['clearTimers', 'fail', 'emitFailed', ...told.ended('failed')] as const
 const failOpenRun = [...fail, 'endReportedRun'] as const
-const endCancelled = ['clearTimers', 'endCancelled', 'emitCancelled', tellEnded('cancelled'), 'endReportedRun'] as const
+const cancelNow = ['clearTimers', 'cancelNow', 'emitCancelled', ...told.ended('cancelled')] as const
+const stopped = ['clearTimers', 'endCancelled', 'emitCancelled', ...told.ended('cancelled')] as const
+const endCancelled = [...stopped, 'endReportedRun'] as const
+const takeUp = ['start', 'emitAccepted', 'emitStarted', ...told.begun, 'emitRunOpened'] as const
+const begin = ['start', 'emitStarted', ...told.begun] as const
+const lose = ['lose', 'emitLost', ...told.lost] as const
+const revive = ['touch', 'emitRevived', ...told.begun, 'armTimeout'] as const
 
 const settled = {
   on: {
@@ -166,34 +181,27 @@ export const runRequestMachine = machineSetup.createMachine({
   context: {} as RunRequestContext,
   states: {
     absent: {
-      on: { create: { target: 'queued', actions: ['create', 'emitCreated', 'armStart'] } },
+      on: { create: { target: 'queued', actions: ['create', 'emitCreated', 'armStart', told.waits] } },
     },
     queued: {
       on: {
         offer: { guard: 'offerable', target: 'offered', actions: ['offer', 'emitOffered'] },
         approve: { guard: 'unapproved', actions: ['approve', 'emitApproved'] },
         not_before_reached: { guard: 'notReady', actions: 'ready' },
-        cancel: { target: 'cancelled', actions: ['clearTimers', 'cancelNow', 'emitCancelled', tellEnded('cancelled')] },
-        expires_at_reached: {
-          target: 'cancelled',
-          actions: ['clearTimers', 'cancelNow', 'emitCancelled', tellEnded('cancelled')],
-        },
+        cancel: { target: 'cancelled', actions: cancelNow },
+        expires_at_reached: { target: 'cancelled', actions: cancelNow },
         restored: { actions: ['fence', 'emitRequeued'] },
       },
     },
     offered: {
       on: {
-        accepted: { guard: 'holds', target: 'accepted', actions: ['accept', 'emitAccepted', 'emitRunOpened'] },
-        started: {
+        accepted: {
           guard: 'holds',
-          target: 'started',
-          actions: ['start', 'emitAccepted', 'emitStarted', tellStarted, 'emitRunOpened', 'armTimeout'],
+          target: 'accepted',
+          actions: ['accept', 'emitAccepted', told.accepted, 'emitRunOpened'],
         },
-        events: {
-          guard: 'holds',
-          target: 'started',
-          actions: ['start', 'emitAccepted', 'emitStarted', tellStarted, 'emitRunOpened', 'armTimeout', 'emitRecorded'],
-        },
+        started: { guard: 'holds', target: 'started', actions: [...takeUp, 'armTimeout'] },
+        events: { guard: 'holds', target: 'started', actions: [...takeUp, 'armTimeout', 'emitRecorded'] },
         completed: {
           guard: 'holds',
           target: 'completed',
@@ -202,23 +210,15 @@ export const runRequestMachine = machineSetup.createMachine({
             'complete',
             'emitAccepted',
             'emitStarted',
-            tellStarted,
+            ...told.begun,
             'emitRunOpened',
             'emitCompleted',
-            tellEnded('completed'),
+            ...told.ended('completed'),
           ],
         },
         failed: [
-          {
-            guard: 'holdsAndRetries',
-            target: 'queued',
-            actions: ['start', 'emitAccepted', 'emitStarted', tellStarted, 'emitRunOpened', ...retryOpenRun],
-          },
-          {
-            guard: 'holds',
-            target: 'failed',
-            actions: ['start', 'emitAccepted', 'emitStarted', tellStarted, 'emitRunOpened', ...fail],
-          },
+          { guard: 'holdsAndRetries', target: 'queued', actions: [...takeUp, ...retryOpenRun] },
+          { guard: 'holds', target: 'failed', actions: [...takeUp, ...fail] },
         ],
         release: { guard: 'holds', target: 'queued', actions: giveBack },
         offer_aborted: { guard: 'sameOffer', target: 'queued', actions: giveBack },
@@ -229,7 +229,7 @@ export const runRequestMachine = machineSetup.createMachine({
         ],
         runner_session_started: { guard: 'sessionEnded', target: 'queued', actions: requeue },
         restored: { target: 'queued', actions: ['fence', ...requeue] },
-        cancel: { target: 'cancelled', actions: ['clearTimers', 'cancelNow', 'emitCancelled', tellEnded('cancelled')] },
+        cancel: { target: 'cancelled', actions: cancelNow },
       },
     },
     accepted: {
@@ -240,15 +240,11 @@ export const runRequestMachine = machineSetup.createMachine({
           {
             guard: 'namesAnotherRun',
             target: 'started',
-            actions: [endRun('renamed'), 'start', 'emitStarted', tellStarted, 'emitRunOpened', 'armTimeout'],
+            actions: [endRun('renamed'), ...begin, 'emitRunOpened', 'armTimeout'],
           },
-          { guard: 'holds', target: 'started', actions: ['start', 'emitStarted', tellStarted, 'armTimeout'] },
+          { guard: 'holds', target: 'started', actions: [...begin, 'armTimeout'] },
         ],
-        events: {
-          guard: 'holds',
-          target: 'started',
-          actions: ['start', 'emitStarted', tellStarted, 'armTimeout', 'emitRecorded'],
-        },
+        events: { guard: 'holds', target: 'started', actions: [...begin, 'armTimeout', 'emitRecorded'] },
         completed: {
           guard: 'holds',
           target: 'completed',
@@ -256,19 +252,15 @@ export const runRequestMachine = machineSetup.createMachine({
             'clearTimers',
             'complete',
             'emitStarted',
-            tellStarted,
+            ...told.begun,
             'emitCompleted',
-            tellEnded('completed'),
+            ...told.ended('completed'),
             'endReportedRun',
           ],
         },
         failed: [
-          {
-            guard: 'holdsAndRetries',
-            target: 'queued',
-            actions: ['start', 'emitStarted', tellStarted, ...retryOpenRun],
-          },
-          { guard: 'holds', target: 'failed', actions: ['start', 'emitStarted', tellStarted, ...failOpenRun] },
+          { guard: 'holdsAndRetries', target: 'queued', actions: [...begin, ...retryOpenRun] },
+          { guard: 'holds', target: 'failed', actions: [...begin, ...failOpenRun] },
         ],
         release: { guard: 'holds', target: 'queued', actions: giveBackOpenRun },
         lease_expired: [
@@ -277,7 +269,7 @@ export const runRequestMachine = machineSetup.createMachine({
           { guard: 'sameAttempt', target: 'queued', actions: requeueOpenRun },
         ],
         runner_session_started: { guard: 'sessionEnded', target: 'queued', actions: requeueOpenRun },
-        restored: { target: 'lost', actions: ['fence', 'lose', 'emitLost', tellLost] },
+        restored: { target: 'lost', actions: ['fence', ...lose] },
         cancel: { target: 'cancelling', actions: ['requestCancel', 'emitCancelRequested', armGrace] },
       },
     },
@@ -291,9 +283,9 @@ export const runRequestMachine = machineSetup.createMachine({
           { guard: 'holdsAndRetries', target: 'queued', actions: retryOpenRun },
           { guard: 'holds', target: 'failed', actions: failOpenRun },
         ],
-        lease_expired: { guard: 'sameAttempt', target: 'lost', actions: ['lose', 'emitLost', tellLost] },
-        runner_session_started: { guard: 'sessionEnded', target: 'lost', actions: ['lose', 'emitLost', tellLost] },
-        restored: { target: 'lost', actions: ['fence', 'lose', 'emitLost', tellLost] },
+        lease_expired: { guard: 'sameAttempt', target: 'lost', actions: lose },
+        runner_session_started: { guard: 'sessionEnded', target: 'lost', actions: lose },
+        restored: { target: 'lost', actions: ['fence', ...lose] },
         timeout_reached: {
           guard: 'sameAttempt',
           target: 'cancelling',
@@ -335,25 +327,21 @@ export const runRequestMachine = machineSetup.createMachine({
     lost: {
       on: {
         run_reported: noteReported,
-        accepted: { guard: 'holds', target: 'started', actions: ['touch', 'emitRevived', tellStarted, 'armTimeout'] },
-        started: { guard: 'holds', target: 'started', actions: ['touch', 'emitRevived', tellStarted, 'armTimeout'] },
-        heartbeat: { guard: 'holds', target: 'started', actions: ['touch', 'emitRevived', tellStarted, 'armTimeout'] },
-        events: {
-          guard: 'holds',
-          target: 'started',
-          actions: ['touch', 'emitRevived', tellStarted, 'armTimeout', 'emitRecorded'],
-        },
+        accepted: { guard: 'holds', target: 'started', actions: revive },
+        started: { guard: 'holds', target: 'started', actions: revive },
+        heartbeat: { guard: 'holds', target: 'started', actions: revive },
+        events: { guard: 'holds', target: 'started', actions: [...revive, 'emitRecorded'] },
         completed: { guard: 'holds', target: 'completed', actions: complete },
         failed: [
           { guard: 'holdsAndRetries', target: 'queued', actions: retryOpenRun },
           { guard: 'holds', target: 'failed', actions: failOpenRun },
         ],
-        requeue: { target: 'queued', actions: [...requeueOpenRun, tellRequeued] },
-        restored: { actions: ['fence', 'emitLost', tellLost] },
+        requeue: { target: 'queued', actions: [...requeueOpenRun, told.requeued] },
+        restored: { actions: ['fence', 'emitLost', ...told.lost] },
         fail: { target: 'failed', actions: failOpenRun },
         cancel: {
           target: 'cancelled',
-          actions: ['clearTimers', 'cancelNow', 'emitCancelled', tellEnded('cancelled'), 'endReportedRun'],
+          actions: [...cancelNow, 'endReportedRun'],
         },
       },
     },
@@ -368,19 +356,7 @@ export const runRequestModule: MachineModule<RunRequestContext, RunRequestBody> 
   version: 2,
   machine: runRequestMachine,
   migrations: { 1: runRequestMigrations[1] },
-  internal: [
-    'offer',
-    'offer_aborted',
-    'offer_expired',
-    'lease_expired',
-    'runner_session_started',
-    'restored',
-    'run_reported',
-    'not_before_reached',
-    'expires_at_reached',
-    'timeout_reached',
-    'grace_ended',
-  ],
+  internal: INTERNAL_MESSAGES,
   repeats: rules.repeats,
   refusal: rules.refusal,
   envelope,

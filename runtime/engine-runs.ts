@@ -42,6 +42,19 @@ function ofRequest(request: SnapshotOf<RunRequestContext> | undefined, id: strin
 }
 
 function identityOf(run: EngineRun): Omit<EngineRunIdentity, 'span_id' | 'causation_id' | 'gather_id'> {
-  const { project, project_id, run_request_id, attempt, runner_id, throttle, trace_id, opened_at } = run
-  return { id: run.id, project, project_id, run_request_id, attempt, runner_id, throttle, trace_id, opened_at }
+  const { project, project_id, run_request_id, formation_brief_id, attempt } = run
+  const { runner_id, throttle, trace_id, opened_at } = run
+  const brief = formation_brief_id === undefined ? {} : { formation_brief_id }
+  return {
+    id: run.id,
+    project,
+    project_id,
+    run_request_id,
+    ...brief,
+    attempt,
+    runner_id,
+    throttle,
+    trace_id,
+    opened_at,
+  }
 }

@@ -6,6 +6,7 @@ import type { RunRequestCreate } from '../machines/documents/run-request.ts'
 import type { By, SnapshotOf } from '../machines/machine.ts'
 import type { CreateRunRequest } from '../machines/run-request-context.ts'
 import type { Answer, Refused, Runtime } from './api.ts'
+import { type BriefOfRun, briefOfRun } from './brief-runs.ts'
 import type { Capabilities } from './capabilities.ts'
 import { createOfKey } from './generations.ts'
 import { derivedKeyOf, digestOf, runRequestIdOf } from './identity.ts'
@@ -37,18 +38,19 @@ const SPAN_ID_DIGITS = 16
 
 /**
  * Make the request, or find the one that has its key (`repeat` of the answer is `replay`). Refusals beyond the
- * machine's: `unknown_brief`, `brief_digest_mismatch`, `brief_not_compiled`, `engine_incapable`, `trace_in_use`,
- * `invalid_body`.
+ * machine's: `unknown_brief`, `brief_digest_mismatch`, `brief_not_compiled`, `brief_archived`, `reapproval_required`,
+ * `engine_incapable`, `trace_in_use`, `invalid_body`.
  */
 export function createRunRequest(runtime: Runtime, order: RunRequestOrder, reply: RunRequestReply): void {
-  const message = runRequestMessage(runtime, order)
   const fault = whyNotTimes(order.body)
   if (fault !== undefined) {
     reply(fault, '')
     return
   }
+  const followed = briefOfRun(runtime, order.project, order.body)
+  const message = runRequestMessage(runtime, order, followed?.ok === true ? followed.brief : undefined)
   // Stands against a new request; one that was made under a given key before is answered all the same.
-  const whyNotNew = whyNotBrief(runtime, order) ?? whyNotServed(order)
+  const whyNotNew = followed?.ok === false ? followed : whyNotServed(order)
   const { project, project_id, idempotency_key, key_given, trace_id } = message
   const isTraceGiven = order.body.trace_id !== undefined
   const before = (id: string): Refused | (() => void) => {
@@ -67,25 +69,34 @@ export function createRunRequest(runtime: Runtime, order: RunRequestOrder, reply
  * The message that creates the request, but for its id: all that does not depend on the generation. The given
  * trace, else the caller's where the project does not know it yet, else a new one.
  */
-export function runRequestMessage(runtime: Runtime, order: Omit<RunRequestOrder, 'capabilities'>): CreateRunRequest {
+export function runRequestMessage(
+  runtime: Runtime,
+  order: Omit<RunRequestOrder, 'capabilities'>,
+  brief?: BriefOfRun,
+): CreateRunRequest {
   const { project, body, by, traceParent } = order
   const { idempotency_key: _, trace_id: givenTrace, ...asked } = body
   const context = project.context as { id: string; key: string; repository?: string }
   const key = order.idempotencyKey ?? derivedKeyOf(factsOf(context.key, body, by))
-  const repository = body.repo?.path ?? context.repository ?? context.id
+  const repo = {
+    ...(context.repository === undefined ? {} : { path: context.repository }),
+    ...brief?.repo,
+    ...body.repo,
+  }
   const { graceMs, lateEventsMs, idempotencyMs } = runtime.settings
   return {
     type: 'create',
     by,
     ...asked,
-    ...(context.repository === undefined ? {} : { repo: { path: context.repository, ...body.repo } }),
+    ...(Object.keys(repo).length === 0 && body.repo === undefined ? {} : { repo }),
+    ...(brief?.approvedBy === undefined ? {} : { approved_by: brief.approvedBy }),
     id: '',
     project: context.key,
     project_id: context.id,
     idempotency_key: key,
     key_given: order.idempotencyKey !== undefined,
     fingerprint: order.idempotencyKey === undefined ? key : digestOf({ ...asked, trace_id: givenTrace ?? null }),
-    repository,
+    repository: repo.path ?? context.id,
     requested_by: by,
     trace_id: givenTrace ?? freshTrace(runtime, context.key, traceParent),
     span_id: runtime.nature.randomHex(SPAN_ID_DIGITS),
@@ -110,22 +121,6 @@ function factsOf(project: string, body: RunRequestCreate, by: By) {
     throttle: body.throttle ?? 'dry_run',
     requester: by.name,
   }
-}
-
-/** A request names a brief by what it says: another digest is another brief. */
-function whyNotBrief(runtime: Runtime, { body, project }: RunRequestOrder): Refused | undefined {
-  if (body.brief === undefined) return undefined
-  const { id, digest } = body.brief
-  const brief = runtime.read({ kind: 'formation_brief', id })
-  if (brief === undefined || brief.context.project !== project.context.key) {
-    return refused('unknown_brief', `The project ${project.context.key} has no formation brief ${id}.`)
-  }
-  if (brief.context.digest !== digest) {
-    return refused('brief_digest_mismatch', `The brief's digest is ${brief.context.digest}; ${digest} was given.`)
-  }
-  const isCompiled = brief.value !== 'draft'
-  if (isCompiled || (body.throttle ?? 'dry_run') === 'dry_run') return undefined
-  return refused('brief_not_compiled', 'An uncompiled brief may be run with throttle dry_run only.')
 }
 
 /** What no engine of the project can do is refused, not left waiting. */

@@ -145,10 +145,10 @@ const brief = {
   project_id: PROJECT_ID,
   state: 'draft',
   version: 1,
-  digest: `sha256:${'0123456789abcdef'.repeat(4)}`,
   title: `Repair: ${says.title}`,
   mission: { objective: `Bring the code back to what the intent record ${KEY} says: ${says.title}.` },
   throttle: 'dry_run',
+  approvals: [],
   created_at: AT,
 }
 const moved = (state: string) => ({ body: { reason: 'We mean it.' }, answer: { ...accepted, state } })

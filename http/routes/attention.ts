@@ -1,9 +1,11 @@
-/** What needs a person: lost and unapproved run requests, items that still owe something, drift, hypotheses. */
+/** What needs a person: lost and unapproved run requests, open items, briefs to review, drift, hypotheses. */
 import { driftDocument } from '../../machines/documents/drift.ts'
+import { formationBriefDocument } from '../../machines/documents/formation-brief.ts'
 import { hypothesisDocument } from '../../machines/documents/hypothesis.ts'
 import { runRequestDocument } from '../../machines/documents/run-request.ts'
 import { workItemDocument } from '../../machines/documents/work-item.ts'
 import { attentionSince, driftOf } from '../../machines/drift-document.ts'
+import type { FormationBriefContext } from '../../machines/formation-brief-context.ts'
 import type { HypothesisContext } from '../../machines/hypothesis-context.ts'
 import { modules } from '../../machines/index.ts'
 import type { RunRequestContext } from '../../machines/run-request-context.ts'
@@ -59,6 +61,12 @@ const REASONS = {
     advice: 'approve or cancel it',
     since: ({ context }: SnapshotOf<RunRequestContext>) => context.created_at,
   },
+  reviewable: {
+    kind: 'formation_brief',
+    advice: 'review it, and approve it or archive it',
+    since: ({ context }: SnapshotOf<FormationBriefContext>) => context.submitted_at!,
+    document: (_: ServiceContext, snapshot: SnapshotOf<any>) => modules.formation_brief.document(snapshot),
+  },
   drift: {
     kind: 'intent_record',
     called: 'drift',
@@ -84,6 +92,7 @@ const DOCUMENTS: Readonly<Record<string, TSchema>> = {
   work_item: workItemDocument,
   drift: driftDocument,
   hypothesis: hypothesisDocument,
+  formation_brief: formationBriefDocument,
 }
 
 const attentionItem = Type.Object(

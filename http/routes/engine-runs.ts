@@ -5,6 +5,7 @@ import {
   evidenceObservationsBody,
   traceSummaryBody,
 } from '../../machines/documents/engine-run.ts'
+import { intentRecordIdOf, namesTwoRecords } from '../../machines/documents/observation.ts'
 import type { EngineRunIdentity } from '../../machines/engine-run.ts'
 import { modules } from '../../machines/index.ts'
 import type { MessageBody } from '../../runtime/api.ts'
@@ -94,9 +95,10 @@ function evidenceRoute(service: ServiceContext): Route {
     access: { right: 'runner', runner: 'holder' },
     body: { schema: evidenceObservationsBody },
     answers: { 200: one },
-    problems: ['not_found', 'illegal_move'],
+    problems: ['not_found', 'illegal_move', 'invalid_body'],
     handle: (exchange) => {
       const { observations } = exchange.body as EvidenceObservationsBody
+      if (!nameOneRecordEach(exchange, observations)) return
       // The same observation of the same run is one: its id derives from what it says.
       const identified = observations.map((seen) => ({
         id: deriveId('obs', 'observation', exchange.params[0]!, digestOf(seen)),
@@ -107,10 +109,38 @@ function evidenceRoute(service: ServiceContext): Route {
   }
 }
 
+/** An observation speaks of one record. False: a problem was answered. */
+function nameOneRecordEach(exchange: Exchange, observations: EvidenceObservationsBody['observations']): boolean {
+  const odd = observations.findIndex(namesTwoRecords)
+  if (odd < 0) return true
+  exchange.problem('invalid_body', 'An observation names two intent records.', {
+    errors: [
+      { pointer: `/observations/${odd}/evidence_id`, detail: 'must be of the record that intent_record_id names' },
+    ],
+  })
+  return false
+}
+
+/** What was seen is of records of the run's project. False: a problem was answered. */
+function areOfProject({ runtime }: ServiceContext, exchange: Exchange, project: string): boolean {
+  const { observations = [] } = exchange.body as Partial<EvidenceObservationsBody>
+  for (const [i, seen] of observations.entries()) {
+    const id = intentRecordIdOf(seen)
+    if (id === undefined || runtime.read({ kind: 'intent_record', id })?.context.project === project) continue
+    const member = seen.intent_record_id === undefined ? 'evidence_id' : 'intent_record_id'
+    exchange.problem('invalid_body', 'An observation names no intent record of the project.', {
+      errors: [{ pointer: `/observations/${i}/${member}`, detail: `must name an intent record of ${project}` }],
+    })
+    return false
+  }
+  return true
+}
+
 function tell(service: ServiceContext, exchange: Exchange, message: MessageBody): void {
   withEngineRun(service, exchange, ({ identity: run }) => {
     const { principal } = exchange
     if (principal.runnerId !== undefined) service.dispatcher.touch(principal.runnerId)
+    if (message.type === 'evidence' && !areOfProject(service, exchange, run.project)) return
     const ref = { kind: 'engine_run', id: run.id } as const
     service.runtime.ask(ref, { ...message, run, by: exchange.by } as MessageBody, (answer) => {
       if (exchange.done) return

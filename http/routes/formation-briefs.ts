@@ -1,25 +1,33 @@
-/** Formation briefs, as much as a run request needs: create, read, digest. */
+/** Formation briefs: written, listed, read, and changed while they are drafts or under review. */
 import {
+  FORMATION_BRIEF_STATES,
   type FormationBriefCreateGlobal,
+  type FormationBriefPatch,
   formationBriefCreateBody,
   formationBriefCreateGlobalBody,
   formationBriefDocument,
+  formationBriefPatchBody,
 } from '../../machines/documents/formation-brief.ts'
 import { modules } from '../../machines/index.ts'
-import type { RunRequestContext } from '../../machines/run-request-context.ts'
+import { stringEnum, Type } from '../../machines/schema.ts'
 import type { MessageBody, SnapshotOf } from '../../runtime/api.ts'
-import { maySee } from '../access.ts'
 import type { Exchange } from '../exchange.ts'
+import { answerBrief, tellBrief, visibleBrief, withReadableBrief } from '../formation-briefs.ts'
 import { createKeyed, IDEMPOTENCY_HEADER, readIdempotencyKey } from '../idempotency.ts'
-import { isServiceId, markCursor, notFound, refuse, visibleProject } from '../replies.ts'
+import { answerList, listAnswer, listQuery } from '../lists.ts'
+import { IF_MATCH_HEADER, readIfMatch } from '../preconditions.ts'
+import { refuse, visibleProject } from '../replies.ts'
 import type { Route, ServiceContext } from '../route.ts'
-import { hasHeld } from '../run-request-answers.ts'
 
 const AREA = 'formation briefs'
-const one = { description: 'The brief.', schema: formationBriefDocument }
+const one = { description: 'The brief.', schema: formationBriefDocument, headers: { ETag: 'Its version.' } }
 const answers = {
   201: one,
-  200: { ...one, description: 'The brief that this key made before.', headers: { 'Idempotent-Replay': '`true`' } },
+  200: {
+    ...one,
+    description: 'The brief that this key made before.',
+    headers: { ...one.headers, 'Idempotent-Replay': '`true`' },
+  },
 }
 const problems = ['not_found', 'project_archived', 'idempotency_key_reused'] as const
 
@@ -52,7 +60,9 @@ export function formationBriefRoutes(service: ServiceContext): readonly Route[] 
         create(service, exchange, project, sections)
       },
     },
+    listRoute(service),
     ...['/api/formation-briefs/:id', '/formation-briefs/:id'].map((path) => readRoute(service, path)),
+    patchRoute(service),
   ]
 }
 
@@ -71,12 +81,38 @@ function create(service: ServiceContext, exchange: Exchange, projectIdOrKey: str
   createKeyed(service.runtime, exchange, idempotency.key, keyed, (answer) => {
     if (exchange.done) return
     if (!answer.ok) return refuse(exchange, answer)
-    markCursor(service, exchange, answer.sequence)
     const isReplay = answer.repeat === 'replay'
     if (isReplay) exchange.setHeader('Idempotent-Replay', 'true')
     else exchange.setHeader('Location', `/api/formation-briefs/${answer.snapshot.context.id}`)
-    exchange.answer(isReplay ? 200 : 201, modules.formation_brief.document(answer.snapshot))
+    answerBrief(service, exchange, answer.snapshot, answer.sequence, isReplay ? 200 : 201)
   })
+}
+
+function listRoute(service: ServiceContext): Route {
+  return {
+    method: 'GET',
+    path: '/api/projects/:id/formation-briefs',
+    area: AREA,
+    summary: 'List the formation briefs of a project.',
+    access: { right: 'view' },
+    query: listQuery({
+      state: Type.Optional(stringEnum(FORMATION_BRIEF_STATES, { description: 'Only those in this state.' })),
+    }),
+    answers: { 200: listAnswer(formationBriefDocument, 'Formation briefs, newest first.') },
+    problems: ['not_found'],
+    handle: (exchange) => {
+      const project = visibleProject(service, exchange, exchange.params[0]!)
+      if (project === undefined) return
+      const { state } = exchange.query
+      const list = {
+        kind: 'formation_brief',
+        index: 'project',
+        value: project.context.key,
+        matches: ({ value }: SnapshotOf<any>) => state === undefined || value === state,
+      } as const
+      answerList(service, exchange, list, modules.formation_brief.document)
+    },
+  }
 }
 
 function readRoute(service: ServiceContext, path: string): Route {
@@ -84,51 +120,41 @@ function readRoute(service: ServiceContext, path: string): Route {
     method: 'GET',
     path,
     area: AREA,
-    summary: 'Read a formation brief, with its digest.',
+    summary: 'Read a formation brief: its sections, approvals, what it is compiled to, and its latest run.',
     access: { right: 'view', runner: 'holder' },
     answers: { 200: one },
     problems: ['not_found'],
-    handle: (exchange) => read(service, exchange),
+    handle: (exchange) => withReadableBrief(service, exchange, (brief) => answerBrief(service, exchange, brief)),
   }
 }
 
-function read(service: ServiceContext, exchange: Exchange): void {
-  const id = exchange.params[0]!
-  const brief = isServiceId('brief', id) ? service.runtime.read({ kind: 'formation_brief', id }) : undefined
-  if (brief === undefined) {
-    notFound(exchange, 'formation brief', id)
-    return
+function patchRoute(service: ServiceContext): Route {
+  return {
+    method: 'PATCH',
+    path: '/api/formation-briefs/:id',
+    area: AREA,
+    summary: 'Change sections of a brief that is a draft or under review.',
+    description:
+      'Sections left out stay, null takes one away. With `If-Match` (the ETag that was read) it is changed only if nobody ' +
+      'else has changed it since.',
+    access: { right: 'intent.write' },
+    body: { schema: formationBriefPatchBody },
+    headers: [IF_MATCH_HEADER],
+    answers: { 200: one },
+    problems: ['not_found', 'illegal_move', 'precondition_failed'],
+    handle: (exchange) => {
+      const read = readVersion(exchange)
+      const brief = read === undefined ? undefined : visibleBrief(service, exchange)
+      if (brief === undefined) return
+      tellBrief(service, exchange, brief, { type: 'update', ...read, sections: exchange.body as FormationBriefPatch })
+    },
   }
-  const { runnerId } = exchange.principal
-  if (runnerId !== undefined) {
-    readAsHolder(service, exchange, brief, runnerId)
-    return
-  }
-  if (maySee(exchange.principal, brief.context.project)) answerBrief(service, exchange, brief)
-  else notFound(exchange, 'formation brief', id)
 }
 
-/** A runner reads the briefs of what it holds or held. */
-function readAsHolder(service: ServiceContext, exchange: Exchange, brief: SnapshotOf<any>, runnerId: string): void {
-  const { id, project } = brief.context
-  const matches = ({ context }: SnapshotOf<RunRequestContext>): boolean =>
-    context.asked.brief?.id === id && hasHeld(context, runnerId)
-  const page = (index: string, value: string) =>
-    service.runtime.list({ kind: 'run_request', index, value, limit: 1, matches })
-  page('runner', runnerId)
-    // The project's newest requests, for one that has moved on to another runner since.
-    .then((own) => (own.snapshots.length > 0 ? own : page('project', project)))
-    .then(
-      (found) => {
-        if (exchange.done) return
-        if (found.snapshots.length > 0) answerBrief(service, exchange, brief)
-        else notFound(exchange, 'formation brief', id)
-      },
-      (error: unknown) => exchange.fault(error),
-    )
-}
-
-function answerBrief(service: ServiceContext, exchange: Exchange, brief: SnapshotOf<any>): void {
-  markCursor(service, exchange)
-  exchange.answer(200, modules.formation_brief.document(brief))
+/** The version that `If-Match` names, for the message; empty without one. Undefined: a problem was answered. */
+export function readVersion(exchange: Exchange): { readonly if_version?: number } | undefined {
+  if (exchange.header(IF_MATCH_HEADER).trim() === '') return {}
+  const read = readIfMatch(exchange)
+  if (!read.ok) return undefined
+  return read.version === undefined ? {} : { if_version: read.version }
 }

@@ -65,6 +65,8 @@ function createRoute(service: ServiceContext): Route {
       'unknown_brief',
       'brief_digest_mismatch',
       'brief_not_compiled',
+      'brief_archived',
+      'reapproval_required',
       'engine_incapable',
       'trace_in_use',
     ],

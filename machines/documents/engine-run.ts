@@ -62,6 +62,7 @@ export const engineRunDocument = Type.Object(
       description: '`summarized` once a trace summary is there, `closed` once the run request has left it.',
     }),
     run_request_id: Type.String({ description: 'The run request that led to it.' }),
+    formation_brief_id: Type.Optional(Type.String({ description: 'The brief that it follows.' })),
     attempt: Type.Integer({ description: 'The attempt that it ran.' }),
     runner_id: Type.String({ description: 'The runner that ran it.' }),
     throttle,

@@ -1,105 +1,10 @@
 /**
- * The formation brief: what a run is to achieve and to protect. The digest is taken over the canonical JSON of
- * these fields, so a runner can prove that it follows exactly what was approved.
+ * The formation brief: what a run is to achieve and to protect. The sections are what people write; once compiled,
+ * they are frozen with the intent behind them (`compiled-brief.ts`), and the digest names exactly that.
  */
-import { anyObject, type Static, stringEnum, Type } from '../schema.ts'
-import { by, digest, LIST_MAX, LONG_TEXT_LENGTH_MAX, name, serviceId, strings, text, throttle, time } from './fields.ts'
-
-const CLOSED = { additionalProperties: false } as const
-
-const idOrStatement = (description: string) =>
-  Type.Array(
-    Type.Object(
-      {
-        id: Type.Optional(name('The intent record.')),
-        name: Type.Optional(name('Its name.')),
-        statement: Type.Optional(text('What it says.')),
-        severity: Type.Optional(name('How bad its loss would be.')),
-        priority: Type.Optional(name('How much it matters.')),
-        scope: Type.Optional(text('Where it holds.')),
-        evidence_required: Type.Optional(strings('What would show that it holds.')),
-      },
-      { additionalProperties: true },
-    ),
-    { maxItems: LIST_MAX, description },
-  )
-
-const ROLE_ACCESSES = ['read_only', 'full'] as const
-
-const mission = Type.Object(
-  {
-    objective: Type.String({ minLength: 1, maxLength: LONG_TEXT_LENGTH_MAX, description: 'What to achieve.' }),
-    definition_of_done: Type.Optional(strings('What is true when it is done.')),
-    stop_conditions: Type.Optional(strings('What ends the work early.')),
-    product_intent_refs: Type.Optional(strings('Product intent it serves.')),
-    design_intent_refs: Type.Optional(strings('Design intent it serves.')),
-    engineering_intent_refs: Type.Optional(strings('Engineering intent it serves.')),
-  },
-  { additionalProperties: true, description: 'What the run is for.' },
-)
-
-const agentFormation = Type.Object(
-  {
-    pattern: Type.Optional(name('Such as `solo_implementer` or `planner_coder_reviewer`.')),
-    roles: Type.Optional(
-      Type.Array(
-        Type.Object(
-          {
-            name: name('The role.'),
-            access: Type.Optional(stringEnum(ROLE_ACCESSES, { description: 'What it may touch.' })),
-            capabilities: Type.Optional(strings('What it can do.')),
-            model_preference: Type.Optional(name('Which model it would rather have.')),
-            handoff: Type.Optional(text('What it hands on, and to whom.')),
-          },
-          { additionalProperties: true },
-        ),
-        { maxItems: LIST_MAX, description: 'Who takes part.' },
-      ),
-    ),
-  },
-  { additionalProperties: true, description: 'How the agents are set up.' },
-)
-
-const engineControls = Type.Object(
-  {
-    entry_event: Type.Optional(name('Type of the event that starts the work.')),
-    throttle: Type.Optional(throttle),
-    max_iterations: Type.Optional(Type.Integer({ minimum: 1, description: 'Iterations at most.' })),
-    actions: Type.Optional(anyObject('Which engine actions run: {iterate, maintain}.')),
-    gate_profile: Type.Optional(name('Which gates run.')),
-    maintenance_may_chain: Type.Optional(Type.Boolean({ description: 'Maintenance may follow by itself.' })),
-    commit_allowed: Type.Optional(Type.Boolean({ description: 'The engine may commit.' })),
-    push_allowed: Type.Optional(Type.Boolean({ description: 'The engine may push.' })),
-    payload: Type.Optional(anyObject('Payload of the entry event.')),
-  },
-  { additionalProperties: true, description: 'How the engine is to run.' },
-)
-
-/** The sections that the digest covers. */
-const briefSections = {
-  title: Type.Optional(name('What people call it.')),
-  mission,
-  relevant_intent: Type.Optional(anyObject('The values it was made from, known conflicts, open questions.')),
-  protected_capabilities: Type.Optional(idOrStatement('What must still hold afterwards.')),
-  threats_to_watch: Type.Optional(strings('Patterns that signal drift.')),
-  strategies_to_prefer: Type.Optional(strings('How to go about it.')),
-  forbidden_moves: Type.Optional(strings('What not to do.')),
-  tradeoffs: Type.Optional(strings('What may be given up for what.')),
-  evidence_plan: Type.Optional(
-    Type.Object(
-      {
-        required: Type.Optional(strings('What must be shown.')),
-        suggested: Type.Optional(strings('What would help.')),
-      },
-      { additionalProperties: true, description: 'What would prove that it held.' },
-    ),
-  ),
-  agent_formation: Type.Optional(agentFormation),
-  gate_overlay: Type.Optional(anyObject('Gates beyond the project’s own: {id, applies_to, gates, mode}.')),
-  engine_controls: Type.Optional(engineControls),
-  feedback_hooks: Type.Optional(strings('What to do on completion.')),
-  throttle: Type.Optional(throttle),
-}
+import { nullable, type Static, stringEnum, type TSchema, Type } from '../schema.ts'
+import { briefSections } from './brief-sections.ts'
+import { by, CLOSED, digest, name, reference, serviceId, text, throttle, time } from './fields.ts'
 
 export const formationBriefCreateBody = Type.Object(briefSections, { ...CLOSED, title: 'FormationBriefCreate' })
 export type FormationBriefCreate = Static<typeof formationBriefCreateBody>
@@ -111,8 +16,123 @@ export const formationBriefCreateGlobalBody = Type.Object(
 )
 export type FormationBriefCreateGlobal = Static<typeof formationBriefCreateGlobalBody>
 
-const FORMATION_BRIEF_STATES = ['draft'] as const
+/** Sections left out stay as they are, null takes one away; a section that is given replaces the whole of it. */
+const patchSections: Record<string, TSchema> = Object.fromEntries(
+  Object.entries(briefSections).map(([section, schema]) => {
+    const isNeeded = section === 'mission' || section === 'throttle'
+    return [section, Type.Optional(isNeeded ? schema : nullable(schema))]
+  }),
+)
+
+export const formationBriefPatchBody = Type.Object(patchSections, {
+  ...CLOSED,
+  minProperties: 1,
+  title: 'FormationBriefPatch',
+})
+export type FormationBriefPatch = Partial<{
+  readonly [section in keyof FormationBriefCreate]: FormationBriefCreate[section] | null
+}>
+
+export const FORMATION_BRIEF_STATES = [
+  'draft',
+  'reviewable',
+  'approved',
+  'compiled',
+  'queued',
+  'accepted',
+  'executing',
+  'completed',
+  'analyzed',
+  'archived',
+] as const
+export type FormationBriefState = (typeof FORMATION_BRIEF_STATES)[number]
 export const FORMATION_BRIEF_SCHEMA_VERSION = 'intendant.formation_brief.v1'
+
+/** Most approvals that are kept: the newest. */
+export const APPROVALS_MAX = 256
+
+export const formationBriefApproveBody = Type.Object(
+  {
+    throttle,
+    revision: Type.Optional(
+      reference('The revision of the repository that it is approved for. Default: the brief’s; with neither, any.'),
+    ),
+  },
+  { ...CLOSED, title: 'FormationBriefApprove' },
+)
+export type FormationBriefApprove = Static<typeof formationBriefApproveBody>
+
+export const formationBriefCompileBody = Type.Object(
+  {
+    revision: Type.Optional(reference('The revision to pin. Default: that of the newest approval, else the brief’s.')),
+  },
+  { ...CLOSED, title: 'FormationBriefCompile' },
+)
+export type FormationBriefCompile = Static<typeof formationBriefCompileBody>
+
+export const formationBriefArchiveBody = Type.Object(
+  { reason: Type.Optional(text('Why.')) },
+  { ...CLOSED, title: 'FormationBriefArchive' },
+)
+
+const approval = Type.Object(
+  {
+    throttle,
+    digest: digest('What was approved: the digest that the compiled brief has, or will have.'),
+    revision: Type.Optional(Type.String({ description: 'The revision it holds for; absent: any.' })),
+    intent_digest: digest('SHA-256 over ids and versions of the intent records behind the brief at that time.'),
+    by,
+    at: time('When.'),
+  },
+  { title: 'BriefApproval', description: 'A person’s word that exactly this may run.' },
+)
+export type Approval = Static<typeof approval>
+
+export const sourceVersion = Type.Object(
+  {
+    id: Type.String({ description: 'The intent record.' }),
+    version: Type.Integer({ description: 'The version that was frozen.' }),
+  },
+  { title: 'SourceVersion' },
+)
+export type SourceVersion = Static<typeof sourceVersion>
+
+const compiledReference = Type.Object(
+  {
+    digest: digest('SHA-256 over the canonical JSON (RFC 8785) of the frozen snapshot.'),
+    prompt_pack_digest: digest('Digest of the prompts that belong to it.'),
+    revision: Type.Optional(Type.String({ description: 'The revision it is pinned to.' })),
+    source_intent: Type.Array(sourceVersion, { description: 'The records that it was frozen with.' }),
+    edited: Type.Boolean({ description: 'A person has changed a prompt since the compile.' }),
+    compiled_by: Type.Optional(by),
+    compiled_at: time('When this artifact was made.'),
+  },
+  { title: 'CompiledReference', description: 'What the brief was frozen as. `GET .../compiled` shows the whole.' },
+)
+export type CompiledReference = Static<typeof compiledReference>
+
+const briefRun = Type.Object(
+  {
+    run_request_id: Type.String({ description: 'The run request.' }),
+    requested_at: time('When it was asked for.'),
+    digest: digest('The digest that it runs.'),
+    throttle,
+    state: Type.String({ description: 'The run’s state, as far as it moves the brief.' }),
+    reason: Type.Optional(Type.String({ description: 'Why it came to this.' })),
+    observations: Type.Integer({ description: 'Evidence about the records behind the brief that it left.' }),
+    changed_at: time('When it was last heard of.'),
+  },
+  { title: 'BriefRun', description: 'The latest run of the brief.' },
+)
+export type BriefRun = Static<typeof briefRun>
+
+const missing = Type.Object(
+  {
+    pointer: Type.String({ description: 'JSON pointer to the section.' }),
+    detail: Type.String({ description: 'What is missing.' }),
+  },
+  { title: 'BriefFault' },
+)
 
 export const formationBriefDocument = Type.Object(
   {
@@ -120,14 +140,27 @@ export const formationBriefDocument = Type.Object(
     schema_version: Type.String({ description: 'Version of this document’s shape.' }),
     project: Type.String({ description: 'Key of its project.' }),
     project_id: Type.String({ description: 'Id of its project.' }),
-    state: stringEnum(FORMATION_BRIEF_STATES, { description: 'Where it stands.' }),
-    version: Type.Integer({ description: 'Goes up with every change.' }),
-    digest: digest('SHA-256 over the canonical JSON (RFC 8785) of its sections.'),
+    state: stringEnum(FORMATION_BRIEF_STATES, {
+      description:
+        'Where it stands. From `compiled` on it is frozen; `queued` to `analyzed` follow its latest run, and a run that failed, ' +
+        'was cancelled or got lost leads back to `compiled`.',
+    }),
+    version: Type.Integer({ description: 'Goes up with every change of its sections.' }),
+    digest: Type.Optional(digest('What a run request names: the digest of the compiled snapshot. Absent before.')),
     ...briefSections,
     throttle,
+    approvals: Type.Array(approval, { description: 'Oldest first.' }),
+    compiled: Type.Optional(compiledReference),
+    run: Type.Optional(briefRun),
+    reason: Type.Optional(Type.String({ description: 'Why it is where it is, where somebody said so.' })),
+    missing: Type.Optional(
+      Type.Array(missing, { description: 'What a compile would refuse it for, as far as its own text tells.' }),
+    ),
     created_by: Type.Optional(by),
     created_at: time('When it was made.'),
-    updated_at: Type.Optional(time('When it last changed.')),
+    updated_at: Type.Optional(time('When its sections last changed.')),
+    submitted_at: Type.Optional(time('When it was given to review.')),
+    archived_at: Type.Optional(time('When it was archived.')),
   },
   { title: 'FormationBrief' },
 )

@@ -22,6 +22,7 @@ const brief = openObject({
   digest: text,
   run_request_id: text,
   throttle: Type.Optional(stringEnum(['full', 'dry_run'])),
+  revision: text,
   reason: text,
   changed: Type.Optional(Type.Array(Type.String(), { description: 'names of the members that changed' })),
 })

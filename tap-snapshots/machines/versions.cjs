@@ -5,6 +5,10 @@
  * Make sure to inspect the output below.  Do not ignore changes!
  */
 'use strict'
+exports[`dist/test/machines/versions.test.js > TAP > a machine whose structure changes has a new version > compiled_brief 1`] = `
+compiled_brief version 1: b689cb5b86d27151
+`
+
 exports[`dist/test/machines/versions.test.js > TAP > a machine whose structure changes has a new version > discovery 1`] = `
 discovery version 1: 78e5447e40e29114
 `
@@ -18,7 +22,7 @@ engine_run version 2: 0949d360463ac66b
 `
 
 exports[`dist/test/machines/versions.test.js > TAP > a machine whose structure changes has a new version > formation_brief 1`] = `
-formation_brief version 1: 0ca936fc9c77f7ab
+formation_brief version 2: 2309990b765101c8
 `
 
 exports[`dist/test/machines/versions.test.js > TAP > a machine whose structure changes has a new version > hypothesis 1`] = `
@@ -38,7 +42,7 @@ project version 1: 9339858c2e28e717
 `
 
 exports[`dist/test/machines/versions.test.js > TAP > a machine whose structure changes has a new version > run_request 1`] = `
-run_request version 2: 288c8543ddc3601f
+run_request version 2: 8d7c1ba7b54ce0dc
 `
 
 exports[`dist/test/machines/versions.test.js > TAP > a machine whose structure changes has a new version > runner 1`] = `

@@ -13,10 +13,17 @@ const RIGHT_WORDS: Readonly<Record<string, string>> = {
   runner: 'only the runner',
 }
 
+function rightWord(right: string): string {
+  return RIGHT_WORDS[right] ?? `\`${right}\``
+}
+
 /** Markdown: one row a route, in the order of the list. */
 export function accessTable(routes: readonly Route[]): string {
   const rows = routes.map(({ method, path, access }) => {
-    const right = RIGHT_WORDS[access.right] ?? `\`${access.right}\``
+    const right = [access.right, access.orRight]
+      .filter((one) => one !== undefined)
+      .map(rightWord)
+      .join(' or ')
     const runner = access.right === 'none' ? 'yes' : access.runner === undefined ? 'no' : RUNNER_WORDS[access.runner]
     return `| \`${method} ${path}\` | ${right} | ${runner} |`
   })

@@ -1,4 +1,5 @@
 /** Bytes taken apart into JSON texts, whatever the chunks in which they come. */
+import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import t from 'tap'
 import { ArrayElements, type Elements, Lines } from '../../http/elements.ts'
@@ -35,8 +36,8 @@ t.test('an array gives its elements as they stand there, in whatever chunks it c
       const array = `${gap}[${gap}${all.map((value) => JSON.stringify(value, null, gap.length)).join(`${gap},${gap}`)}${gap}]${gap}`
       const text = isWrapped ? `${gap}{${gap}"events"${gap}:${array}}${gap}` : array
       const { elements, fault } = takeApart(new ArrayElements(1_000_000), text, at)
-      t.equal(fault, undefined, text)
-      t.strictSame(
+      assert.equal(fault, undefined, text)
+      assert.deepEqual(
         elements.map(([number, element]) => [number, JSON.parse(element!)]),
         JSON.parse(JSON.stringify(all)).map((value: unknown, i: number) => [i + 1, value]),
       )
@@ -52,9 +53,9 @@ t.test('lines are given with their numbers, blank ones are not, in whatever chun
       const lines = all.map((value) => (value === undefined ? ' ' : JSON.stringify(value)))
       for (const text of [lines.join('\n'), `${lines.join('\r\n')}\r\n`]) {
         const { elements, fault } = takeApart(new Lines(1_000_000), text, at)
-        t.equal(fault, undefined)
+        assert.equal(fault, undefined)
         const wanted = lines.flatMap((line, i) => (line.trim() === '' ? [] : [[i + 1, line]]))
-        t.strictSame(
+        assert.deepEqual(
           elements.map(([number, line]) => [number, line!.trim()]),
           wanted,
         )

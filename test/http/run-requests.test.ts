@@ -225,26 +225,15 @@ t.test('traces: a given one is unused in its project, a traceparent is continued
 t.test('what a run request names must be there and fit', async (t) => {
   const s = await startTestService(t)
   await s.project('greeter')
-  const sections = { mission: { objective: 'Greet.' } }
-  const brief = (await s.expect(201, 'POST', '/api/projects/greeter/formation-briefs', sections)).body
   const path = '/api/projects/greeter/run-requests'
   const entry_event = 'greet_requested'
-  const reference = { id: brief.id, digest: brief.digest }
-  await s.expect(201, 'POST', path, { entry_event, brief: reference })
-  t.equal(
-    (await s.expect(422, 'POST', path, { entry_event, brief: { ...reference, digest: `sha256:${'0'.repeat(64)}` } }))
-      .body.code,
-    'brief_digest_mismatch',
-  )
-  t.equal(
-    (await s.expect(422, 'POST', path, { entry_event, brief: { ...reference, id: `brief_${'0'.repeat(24)}` } })).body
-      .code,
-    'unknown_brief',
-  )
-  t.equal(
-    (await s.expect(422, 'POST', path, { entry_event, brief: reference, throttle: 'full' })).body.code,
-    'brief_not_compiled',
-  )
+  const digest = `sha256:${'0'.repeat(64)}`
+  const nobody = { id: `brief_${'0'.repeat(24)}`, digest }
+  t.equal((await s.expect(422, 'POST', path, { entry_event, brief: nobody })).body.code, 'unknown_brief')
+  const sections = { mission: { objective: 'Greet.' } }
+  const { id } = (await s.expect(201, 'POST', '/api/projects/greeter/formation-briefs', sections)).body
+  const draft = { entry_event, brief: { id, digest } }
+  t.equal((await s.expect(422, 'POST', path, draft)).body.code, 'brief_not_compiled')
   const times = { not_before: '2030-01-02T00:00:00Z', expires_at: '2030-01-01T00:00:00Z' }
   t.equal((await s.expect(422, 'POST', path, { entry_event, ...times })).body.code, 'invalid_body')
   t.equal((await s.expect(404, 'POST', '/api/projects/nowhere/run-requests', { entry_event })).body.code, 'not_found')

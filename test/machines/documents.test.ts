@@ -1,6 +1,8 @@
 import t from 'tap'
+import * as compiledBrief from '../../machines/documents/compiled-brief.ts'
 import * as discovery from '../../machines/documents/discovery.ts'
 import * as drift from '../../machines/documents/drift.ts'
+import * as engineCapability from '../../machines/documents/engine-capability.ts'
 import * as engineRun from '../../machines/documents/engine-run.ts'
 import * as executionRequest from '../../machines/documents/execution-request.ts'
 import * as formationBrief from '../../machines/documents/formation-brief.ts'
@@ -14,8 +16,10 @@ import * as token from '../../machines/documents/token.ts'
 import { compile, type TSchema } from '../../machines/schema.ts'
 
 const files = {
+  compiledBrief,
   discovery,
   drift,
+  engineCapability,
   engineRun,
   executionRequest,
   formationBrief,

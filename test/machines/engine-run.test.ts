@@ -72,6 +72,53 @@ t.test('evidence is taken in every state, each observation once', (t) => {
   t.end()
 })
 
+t.test('the records that are spoken of hear of it once, and the brief which they were', (t) => {
+  const [record, other] = ['1', '2'].map((digit) => `ir_${digit.repeat(24)}`)
+  const observations = [
+    { ...seen(1), intent_record_id: record, notes: 'x'.repeat(5_000) },
+    { ...seen(2), evidence_id: `${other}.e1` },
+    seen(3),
+  ]
+  const run = { ...RUN, formation_brief_id: 'brief_1' }
+  const first = step(module, absent(module), at(3, { type: 'evidence', run, observations, by: { id: 'r', name: 'r' } }))
+  const told = first.sends.filter(({ to }) => to.kind !== 'run_request')
+  t.match(told, [
+    {
+      to: { kind: 'intent_record', id: record },
+      message: {
+        type: 'observe',
+        project: 'acme',
+        by: { id: 'r' },
+        observation: { id: seen(1).id, engine_run_id: ID },
+      },
+    },
+    {
+      to: { kind: 'intent_record', id: other },
+      message: { observation: { id: seen(2).id, recorded_at: at(3, M.end).at } },
+    },
+    {
+      to: { kind: 'formation_brief', id: 'brief_1' },
+      message: { type: 'run_observed', run_request_id: 'runreq_1', intent_record_ids: [record, other] },
+    },
+  ])
+  t.equal(told.length, 3)
+  const again = at(4, {
+    type: 'evidence',
+    run,
+    observations: [...observations, { ...seen(4), intent_record_id: record }],
+  })
+  t.match(step(module, first.snapshot, again).sends, [
+    { message: { observation: { id: seen(4).id } } },
+    { message: { intent_record_ids: [record] } },
+  ])
+  const alone = step(module, absent(module), at(3, { type: 'evidence', run: RUN, observations }))
+  t.notOk(
+    alone.sends.some(({ to }) => to.kind === 'formation_brief'),
+    'a run without a brief tells none',
+  )
+  t.end()
+})
+
 t.test('documents and facts satisfy their schemas', (t) => {
   for (const snapshot of [open, summarized, closed, step(module, closed, M.evidence).snapshot]) {
     t.strictSame(compile(engineRunDocument)(module.document(reopened(module, snapshot))), [])

@@ -1,51 +1,208 @@
-import { createHash } from 'node:crypto'
 import t from 'tap'
+import { getShortestPaths } from 'xstate/graph'
+import { compiledBriefModule } from '../../machines/compiled-brief.ts'
+import { compiledBriefDocument } from '../../machines/documents/compiled-brief.ts'
 import { formationBriefDocument } from '../../machines/documents/formation-brief.ts'
-import { validatePayload } from '../../machines/events/index.ts'
-import { formationBriefModule as module } from '../../machines/formation-brief.ts'
-import type { OwnFact } from '../../machines/machine.ts'
+import { formationBriefMachine, formationBriefModule as module } from '../../machines/formation-brief.ts'
+import type { Message, SnapshotOf } from '../../machines/machine.ts'
 import { compile } from '../../machines/schema.ts'
+import {
+  ARTIFACT,
+  artifactOf,
+  COMPILED,
+  CREATE,
+  MESSAGES as M,
+  MOVED,
+  OTHER_RUN,
+  RECORD,
+  RUN,
+  SOURCES,
+  states,
+} from './formation-brief-samples.ts'
 import { BY } from './run-request-samples.ts'
 import { absent, after, at, reopened, snapshotFile, step, table } from './step.ts'
 
 t.snapshotFile = snapshotFile('formation-brief')
 
-const CREATE = {
-  type: 'create',
-  by: BY,
-  id: `brief_${'a'.repeat(24)}`,
-  project: 'acme',
-  project_id: `proj_${'b'.repeat(24)}`,
-  sections: { mission: { objective: 'tidy up', stop_conditions: ['a gate fails twice'] }, tradeoffs: ['speed'] },
-}
-const M = {
-  create: at(0, { ...CREATE, idempotency_key: 'key-1', fingerprint: 'fingerprint-1' }),
-  'create (other body)': at(1, { ...CREATE, idempotency_key: 'key-1', fingerprint: 'fingerprint-2' }),
-  'create (no key)': at(1, CREATE),
-}
-const draft = after(module, [M.create])
+const S = states()
+const whyNot = (snapshot: SnapshotOf<any>, message: Message<any>) => module.refusal(snapshot, message)
 
 t.test('every message in every state has the outcome that the table shows', (t) => {
-  t.matchSnapshot(table(module, { absent: absent(module), draft }, M), 'formation brief')
+  t.matchSnapshot(table(module, { absent: absent(module), ...S }, M), 'formation brief')
   t.end()
 })
 
-t.test('the digest is that of the canonical JSON of the sections, whatever the order they were given in', (t) => {
-  const text =
-    '{"mission":{"objective":"tidy up","stop_conditions":["a gate fails twice"]},"throttle":"dry_run","tradeoffs":["speed"]}'
-  t.equal(draft.context.digest, `sha256:${createHash('sha256').update(text).digest('hex')}`)
-  const { mission, tradeoffs } = CREATE.sections
-  const other = after(module, [at(0, { ...CREATE, sections: { throttle: 'dry_run', tradeoffs, mission } })])
-  t.equal(other.context.digest, draft.context.digest)
-  const full = after(module, [at(0, { ...CREATE, sections: { ...CREATE.sections, throttle: 'full' } })])
-  t.not(full.context.digest, draft.context.digest)
-  t.end()
-})
-
-t.test('document and facts satisfy their schemas', (t) => {
-  t.strictSame(compile(formationBriefDocument)(module.document(reopened(module, draft))), [])
-  for (const fact of step(module, absent(module), M.create).facts) {
-    t.strictSame(validatePayload(fact.type, (fact as OwnFact).payload), [])
+t.test('every state can be reached by messages, and only an archived brief is never left', (t) => {
+  const paths = getShortestPaths(formationBriefMachine, {
+    events: Object.values(M) as never,
+    serializeState: (snapshot) => String(snapshot.value),
+  })
+  const reached = paths.map(({ state }) => String(state.value))
+  t.strictSame([...new Set(reached)].sort(), Object.keys(formationBriefMachine.states).sort())
+  for (const { state } of paths) {
+    const next = Object.values(M).map((message) => step(module, state as never, message).snapshot.value)
+    t.equal(
+      next.some((value) => value !== state.value),
+      state.value !== 'archived',
+      String(state.value),
+    )
   }
+  t.end()
+})
+
+t.test('documents satisfy their schemas, also of snapshots that come back from the log', (t) => {
+  const check = compile(formationBriefDocument)
+  for (const [state, snapshot] of Object.entries(S)) {
+    const document = JSON.parse(JSON.stringify(module.document(reopened(module, snapshot))))
+    t.strictSame(check(document), [], state)
+    t.equal(document.digest, snapshot.context.compiled?.digest, `${state}: the digest is that of what is compiled`)
+  }
+  const [sent] = step(module, S.approved!, M.compile).sends
+  const frozen = after(compiledBriefModule, [at(5, sent!.message as { type: string })])
+  t.strictSame(compile(compiledBriefDocument)(compiledBriefModule.document(reopened(compiledBriefModule, frozen))), [])
+  t.end()
+})
+
+t.test('what is compiled is what was approved, to the letter', (t) => {
+  t.equal(S.approved!.context.approvals[0].digest, ARTIFACT.digest)
+  t.equal(COMPILED.context.compiled.digest, ARTIFACT.digest)
+  for (const [label, code] of [
+    ['compile (moved intent)', 'reapproval_required'],
+    ['compile (other revision)', 'reapproval_required'],
+    ['compile (record gone)', 'brief_incomplete'],
+    ['compile (incapable)', 'engine_incapable'],
+  ] as const) {
+    t.equal(step(module, S.approved!, M[label]).refused, code, label)
+  }
+  const again = step(module, S.approved!, M['approve (moved intent)']).snapshot
+  t.equal(step(module, again, M['compile (moved intent)']).snapshot.value, 'compiled', 'a fresh approval covers it')
+  t.equal(step(module, again, M.compile).snapshot.value, 'compiled', 'the older one still covers what it named')
+  const pinned = after(module, [M.create, M.submit, M['approve (other revision)']])
+  const compiled = step(module, pinned, M.compile).snapshot
+  t.equal(compiled.context.compiled.revision, 'r2', 'the revision is that of the newest approval')
+  t.end()
+})
+
+t.test('every refusal of a compile says where', (t) => {
+  const incomplete = {
+    '/mission': { mission: { objective: 'tidy up' }, protected_capabilities: [{ statement: 'x' }] },
+    '/protected_capabilities': { protected_capabilities: [] },
+    '/evidence_plan': { evidence_plan: { required: [] } },
+  }
+  for (const [pointer, more] of Object.entries(incomplete)) {
+    const created = at(0, { ...CREATE, sections: { ...CREATE.sections, ...more } })
+    const approved = after(module, [created, M.submit, M.approve])
+    t.equal(step(module, approved, M.compile).refused, 'brief_incomplete', pointer)
+    t.match(whyNot(approved, M.compile)?.errors, [{ pointer }])
+    t.match(module.document(approved), { missing: [{ pointer }] }, 'and the document says so before')
+  }
+  const gone = whyNot(S.approved!, M['compile (record gone)'])
+  t.match(gone?.errors, [
+    { pointer: '/mission/engineering_intent_refs/0', detail: /is deprecated/ },
+    { pointer: '/protected_capabilities/0/id', detail: /is deprecated/ },
+  ])
+  const large = Array.from({ length: 256 }, () => 'x'.repeat(4_000))
+  const created = at(0, { ...CREATE, sections: { ...CREATE.sections, forbidden_moves: large } })
+  const approved = after(module, [created, M.submit, M.approve])
+  t.match(whyNot(approved, M.compile), { code: 'brief_incomplete', detail: /too large/ })
+  t.end()
+})
+
+t.test('a prompt that a person writes is another artifact, which no approval covers', (t) => {
+  const { snapshot, sends, facts } = step(module, COMPILED, M.edit_prompt)
+  const { digest, prompt_pack_digest, edited } = snapshot.context.compiled
+  t.not(digest, ARTIFACT.digest)
+  t.not(prompt_pack_digest, ARTIFACT.prompt_pack.digest)
+  t.equal(edited, true)
+  t.match(facts, [
+    { type: 'prompt_pack_edited', payload: { phase: 'execution', previous_digest: ARTIFACT.prompt_pack.digest } },
+    { type: 'formation_brief_compiled', payload: { digest, state: 'compiled' } },
+  ])
+  const pack = sends[0]!.message.prompt_pack as typeof ARTIFACT.prompt_pack
+  t.match(pack.human_edits, [{ phase: 'execution', by: BY, previous_digest: ARTIFACT.prompt_pack.digest }])
+  t.equal(pack.prompts.find(({ phase }) => phase === 'execution')!.prompt_text, 'Do it well.')
+  t.strictSame(
+    pack.prompts.filter((one) => !one.edited),
+    ARTIFACT.prompt_pack.prompts.filter(({ phase }) => phase !== 'execution'),
+    'the others are as they were',
+  )
+  t.equal(
+    snapshot.context.approvals.some((one: any) => one.digest === digest),
+    false,
+  )
+  const approved = step(module, snapshot, at(9, { ...M.approve, at: undefined })).snapshot
+  t.equal(approved.context.approvals.at(-1).digest, digest, 'until somebody approves it')
+  t.end()
+})
+
+t.test('an approval of a waiting run lets it go, when it is that run that was approved', (t) => {
+  const full = M['approve (full)']
+  t.match(step(module, S.queued!, full).sends, [
+    { to: { kind: 'run_request', id: RUN }, message: { type: 'approve', by: BY } },
+  ])
+  t.equal(step(module, S.queued!, M['approve (by another)']).sends.length, 0, 'dry_run is not full')
+  t.equal(step(module, S.queued!, at(9, { ...full, revision: 'r2' })).sends.length, 0, 'another revision')
+  t.equal(step(module, S.accepted!, full).sends.length, 0, 'it does not wait any more')
+  for (const more of [{ approved: true }, { retries: true }, { entry_event: 'release_requested' }]) {
+    const queued = step(module, COMPILED, at(10, { ...M.run_queued, ...more })).snapshot
+    t.equal(step(module, queued, full).sends.length, 0, JSON.stringify(more))
+  }
+  t.end()
+})
+
+t.test('a brief follows its latest run, and tells why it is back', (t) => {
+  const lost = step(module, S.executing!, M['run_stopped (lost)']).snapshot
+  t.match(module.document(lost), { state: 'compiled', reason: 'the run was lost: its runner fell silent' })
+  t.equal(step(module, lost, M.run_started).snapshot.value, 'executing', 'a lost run speaks up again')
+  const failed = step(module, S.queued!, M['run_stopped (failed)']).snapshot
+  t.match(module.document(failed), { state: 'compiled', run: { state: 'failed', reason: 'tests failed' } })
+  const next = step(module, failed, M['run_queued (later run)']).snapshot
+  t.match(module.document(next), { state: 'queued', run: { run_request_id: OTHER_RUN } })
+  t.notOk('reason' in module.document(next))
+  t.equal(step(module, next, M.run_started).repeat, 'no_news', 'the older run is not heard any more')
+  t.equal(step(module, next, M.run_queued).repeat, 'no_news')
+  t.end()
+})
+
+t.test('a result is analyzed once its run left evidence about the records behind the brief', (t) => {
+  t.equal(step(module, S.completed!, M.run_observed).snapshot.value, 'analyzed')
+  t.equal(step(module, S.completed!, M['run_observed (of another record)']).repeat, 'no_news')
+  const observed = step(module, S.executing!, M.run_observed).snapshot
+  t.equal(observed.value, 'executing')
+  const { snapshot, facts } = step(module, observed, M.run_completed)
+  t.equal(snapshot.value, 'analyzed')
+  t.match(facts, [{ payload: { state: 'completed' } }, { payload: { state: 'analyzed' } }])
+  const later = step(module, snapshot, M['run_queued (later run)']).snapshot
+  t.equal(later.context.run.observations, 0, 'the next run begins anew')
+  t.end()
+})
+
+t.test('a brief of the first version is a draft that nobody has approved', (t) => {
+  const old = {
+    status: 'active',
+    value: 'draft',
+    context: { ...S.draft!.context, digest: 'sha256:old', approvals: undefined },
+  }
+  const persisted = module.migrations[1]!(JSON.parse(JSON.stringify(old))) as any
+  const migrated = module.machine.resolveState(persisted) as unknown as SnapshotOf<any>
+  t.strictSame(migrated.context.approvals, [])
+  t.notOk('digest' in migrated.context)
+  t.equal(step(module, migrated, M.submit).snapshot.value, 'reviewable')
+  t.end()
+})
+
+t.test('the same brief and records give the same digest, however they were written down', (t) => {
+  const shuffled = Object.fromEntries(Object.entries(CREATE.sections).reverse())
+  const again = [at(0, { ...CREATE, sections: shuffled }), M.submit, M.approve]
+  t.equal(artifactOf(again, at(999, { ...M.compile, by: undefined })).digest, ARTIFACT.digest)
+  const other = { ...RECORD, capability: 'Another one.' }
+  const sources = { ...SOURCES, records: [other] }
+  const moved = [M.create, M.submit, at(3, { ...M.approve, sources })]
+  t.not(artifactOf(moved, at(4, { ...M.compile, sources })).digest, ARTIFACT.digest)
+  t.not(
+    artifactOf([M.create, M.submit, at(3, { ...M.approve, sources: MOVED })], at(4, { ...M.compile, sources: MOVED }))
+      .digest,
+    ARTIFACT.digest,
+  )
   t.end()
 })

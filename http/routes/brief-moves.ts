@@ -1,0 +1,217 @@
+/** A formation brief on its way: given to review, approved, compiled, its prompts changed, archived. */
+import {
+  compiledBriefDocument,
+  PROMPT_PHASES,
+  type PromptEdit,
+  promptEditBody,
+} from '../../machines/documents/compiled-brief.ts'
+import {
+  type FormationBriefApprove,
+  type FormationBriefCompile,
+  formationBriefApproveBody,
+  formationBriefArchiveBody,
+  formationBriefCompileBody,
+  formationBriefDocument,
+} from '../../machines/documents/formation-brief.ts'
+import { closedObject, Type } from '../../machines/schema.ts'
+import { sourcesOf } from '../../runtime/brief-sources.ts'
+import { mayDo } from '../access.ts'
+import type { Exchange } from '../exchange.ts'
+import {
+  answerCompiled,
+  type BriefSnapshot,
+  tellBrief,
+  visibleBrief,
+  withCompiled,
+  withReadableBrief,
+} from '../formation-briefs.ts'
+import { IF_MATCH_HEADER } from '../preconditions.ts'
+import { notFound } from '../replies.ts'
+import type { Route, ServiceContext } from '../route.ts'
+import { readVersion } from './formation-briefs.ts'
+
+const AREA = 'formation briefs'
+const one = { description: 'The brief.', schema: formationBriefDocument, headers: { ETag: 'Its version.' } }
+const frozen = { description: 'What the brief is compiled to.', schema: compiledBriefDocument }
+
+export function briefMoveRoutes(service: ServiceContext): readonly Route[] {
+  return [
+    submitRoute(service),
+    approveRoute(service),
+    ...['/formation-briefs/:id', '/api/formation-briefs/:id'].map((path) => compileRoute(service, path)),
+    compiledRoute(service),
+    promptRoute(service),
+    archiveRoute(service),
+  ]
+}
+
+function submitRoute(service: ServiceContext): Route {
+  return {
+    method: 'POST',
+    path: '/api/formation-briefs/:id/submit',
+    area: AREA,
+    summary: 'Give a draft to review.',
+    access: { right: 'intent.write' },
+    body: { schema: closedObject({}), optional: true },
+    answers: { 200: one },
+    problems: ['not_found', 'illegal_move'],
+    handle: (exchange) => {
+      const brief = visibleBrief(service, exchange)
+      if (brief !== undefined) tellBrief(service, exchange, brief, { type: 'submit' })
+    },
+  }
+}
+
+function approveRoute(service: ServiceContext): Route {
+  return {
+    method: 'POST',
+    path: '/api/formation-briefs/:id/approve',
+    area: AREA,
+    summary: 'Approve a brief for one throttle, as it stands, with the intent behind it as it stands.',
+    description:
+      'Of a brief that is not compiled yet, the approval names the digest that it will have. Throttle `dry_run` needs the ' +
+      'right `approve.dry_run`, `full` needs `approve.full`. A waiting run with throttle `full` that this covers goes ahead. ' +
+      'With `If-Match`, what was read is approved, or nothing.',
+    access: { right: 'approve.dry_run', orRight: 'approve.full' },
+    body: { schema: formationBriefApproveBody },
+    headers: [IF_MATCH_HEADER],
+    answers: { 200: one },
+    problems: ['not_found', 'illegal_move', 'precondition_failed'],
+    handle: (exchange) => approve(service, exchange),
+  }
+}
+
+function approve(service: ServiceContext, exchange: Exchange): void {
+  const { throttle, revision } = exchange.body as FormationBriefApprove
+  const right = throttle === 'full' ? 'approve.full' : 'approve.dry_run'
+  if (!mayDo(exchange.principal, right)) {
+    exchange.problem('forbidden', `Approving for throttle ${throttle} needs the right ${right}.`)
+    return
+  }
+  const read = readVersion(exchange)
+  const brief = read === undefined ? undefined : visibleBrief(service, exchange)
+  if (brief === undefined) return
+  const pinned = revision === undefined ? {} : { revision }
+  tellBrief(service, exchange, brief, { type: 'approve', throttle, ...pinned, ...read, ...sources(service, brief) })
+}
+
+function sources({ runtime }: ServiceContext, { context }: BriefSnapshot): { readonly sources: object } {
+  return { sources: sourcesOf(runtime, context) }
+}
+
+function compileRoute(service: ServiceContext, path: string): Route {
+  return {
+    method: 'POST',
+    path: `${path}/compile-prompts`,
+    area: AREA,
+    summary: 'Compile an approved brief: freeze it with the intent behind it, and make its prompts.',
+    description:
+      'From then on its digest names exactly this. What was approved must be what is frozen: where the intent or the revision ' +
+      'has moved since, approve it again. A brief that is compiled stays as it is, and is answered.',
+    access: { right: 'brief.compile' },
+    body: { schema: formationBriefCompileBody, optional: true },
+    answers: { 200: frozen },
+    problems: ['not_found', 'illegal_move', 'brief_incomplete', 'engine_incapable', 'reapproval_required'],
+    handle: (exchange) => compile(service, exchange),
+  }
+}
+
+function compile(service: ServiceContext, exchange: Exchange): void {
+  const brief = visibleBrief(service, exchange)
+  if (brief === undefined) return
+  const { project, sections } = brief.context
+  const { revision } = exchange.body as FormationBriefCompile
+  const { entry_event: entryEvent, throttle = sections.throttle } = sections.engine_controls ?? {}
+  const incapable = service.capabilities.incapable({ project, entryEvent, throttle })
+  const message = {
+    type: 'compile',
+    ...(revision === undefined ? {} : { revision }),
+    ...(incapable === undefined ? {} : { incapable }),
+    ...sources(service, brief),
+  }
+  tellBrief(service, exchange, brief, message, ({ snapshot, sequence }) =>
+    answerCompiled(service, exchange, snapshot, { digest: snapshot.context.compiled.digest, sequence }),
+  )
+}
+
+function compiledRoute(service: ServiceContext): Route {
+  return {
+    method: 'GET',
+    path: '/api/formation-briefs/:id/compiled',
+    area: AREA,
+    summary: 'Read what a brief is compiled to: the frozen snapshot, and its prompts phase by phase.',
+    access: { right: 'view', runner: 'holder' },
+    query: closedObject({
+      digest: Type.Optional(
+        Type.String({
+          pattern: '^sha256:[0-9a-f]{64}$',
+          description: 'An earlier artifact of the brief. Default: the one that it is compiled to now.',
+        }),
+      ),
+    }),
+    answers: { 200: frozen },
+    problems: ['not_found'],
+    handle: (exchange) =>
+      withReadableBrief(service, exchange, (brief) => {
+        const digest: string | undefined = exchange.query.digest ?? brief.context.compiled?.digest
+        if (digest !== undefined) answerCompiled(service, exchange, brief, { digest })
+        else exchange.problem('not_found', `The brief is ${brief.value}: it is not compiled yet.`)
+      }),
+  }
+}
+
+function promptRoute(service: ServiceContext): Route {
+  return {
+    method: 'PUT',
+    path: '/api/formation-briefs/:id/prompts/:phase',
+    area: AREA,
+    summary: 'Write a prompt anew: another artifact, with another digest, which needs an approval of its own.',
+    access: { right: 'brief.compile' },
+    body: { schema: promptEditBody },
+    answers: { 200: frozen },
+    problems: ['not_found', 'illegal_move', 'precondition_failed', 'brief_incomplete'],
+    handle: (exchange) => editPrompt(service, exchange),
+  }
+}
+
+function editPrompt(service: ServiceContext, exchange: Exchange): void {
+  const phase = exchange.params[1]!
+  const brief = visibleBrief(service, exchange)
+  if (brief === undefined) return
+  if (!(PROMPT_PHASES as readonly string[]).includes(phase)) {
+    notFound(exchange, 'phase', `${phase}: there are ${PROMPT_PHASES.join(', ')}`)
+    return
+  }
+  const message = { type: 'edit_prompt', phase, ...(exchange.body as PromptEdit) }
+  const { compiled } = brief.context
+  if (compiled === undefined) {
+    tellBrief(service, exchange, brief, message)
+    return
+  }
+  withCompiled(service, exchange, brief, compiled.digest, (known) => {
+    const { digest, snapshot, prompt_pack } = known!.context
+    tellBrief(service, exchange, brief, { ...message, artifact: { digest, snapshot, prompt_pack } }, (taken) =>
+      answerCompiled(service, exchange, brief, {
+        digest: taken.snapshot.context.compiled.digest,
+        sequence: taken.sequence,
+      }),
+    )
+  })
+}
+
+function archiveRoute(service: ServiceContext): Route {
+  return {
+    method: 'POST',
+    path: '/api/formation-briefs/:id/archive',
+    area: AREA,
+    summary: 'Keep a brief for audit only. One whose run is under way is not archived.',
+    access: { right: 'intent.write' },
+    body: { schema: formationBriefArchiveBody, optional: true },
+    answers: { 200: one },
+    problems: ['not_found', 'illegal_move'],
+    handle: (exchange) => {
+      const brief = visibleBrief(service, exchange)
+      if (brief !== undefined) tellBrief(service, exchange, brief, { type: 'archive', ...exchange.body })
+    },
+  }
+}

@@ -1,0 +1,135 @@
+/**
+ * The compiled brief: what one digest means, for ever. The snapshot holds every value that the run is about, so that
+ * a later change of a record changes nothing here; the prompt pack is named in it by its own digest.
+ */
+import { type Static, stringEnum, Type } from '../schema.ts'
+import { briefSections } from './brief-sections.ts'
+import { by, CLOSED, digest, serviceId, TEXT_LENGTH_MAX, time } from './fields.ts'
+import { sourceVersion } from './formation-brief.ts'
+
+export const COMPILED_BRIEF_SCHEMA_VERSION = 'intendant.compiled_brief.v1'
+export const PROMPT_PACK_SCHEMA_VERSION = 'intendant.prompt_pack.v1'
+
+/** The steps of a run, each of which gets a view of its own. The last two are there when the brief asks for them. */
+export const PROMPT_PHASES = [
+  'assessment',
+  'triage',
+  'planning',
+  'execution',
+  'retry',
+  'summarization',
+  'review',
+  'intent_feedback',
+] as const
+export type PromptPhase = (typeof PROMPT_PHASES)[number]
+
+/** Longest prompt that a person may put in, characters. */
+const PROMPT_LENGTH_MAX = 128_000
+
+const phase = stringEnum(PROMPT_PHASES, { description: 'The step of the run that it is for.' })
+const access = stringEnum(['read_only', 'full'], { description: 'What the agent may touch in this step.' })
+
+export const promptEditBody = Type.Object(
+  {
+    prompt_text: Type.String({ minLength: 1, maxLength: PROMPT_LENGTH_MAX, description: 'The whole new text.' }),
+    reason: Type.Optional(Type.String({ maxLength: TEXT_LENGTH_MAX, description: 'Why it was changed.' })),
+  },
+  { ...CLOSED, title: 'PromptEdit' },
+)
+export type PromptEdit = Static<typeof promptEditBody>
+
+/** An intent record as it was when the brief was compiled. */
+const sourceRecord = Type.Object(
+  {
+    id: Type.String({ description: 'The record.' }),
+    version: Type.Integer({ description: 'Its version.' }),
+    title: Type.String({ description: 'Its title.' }),
+  },
+  { additionalProperties: true, title: 'SourceRecord' },
+)
+export type SourceRecord = Static<typeof sourceRecord> & Readonly<Record<string, unknown>>
+
+const { title, mission, throttle, ...otherSections } = briefSections
+
+const snapshot = Type.Object(
+  {
+    schema_version: Type.String({ description: 'Version of this snapshot’s shape.' }),
+    compiler_version: Type.String({ description: 'What compiled it.' }),
+    formation_brief_id: serviceId('brief', 'The brief.'),
+    brief_version: Type.Integer({ description: 'The version of its sections.' }),
+    project: Type.String({ description: 'Key of its project.' }),
+    project_id: Type.String({ description: 'Id of its project.' }),
+    title,
+    mission,
+    throttle,
+    ...otherSections,
+    source_intent: Type.Array(sourceRecord, { description: 'The records behind the brief, by id.' }),
+    external_references: Type.Array(Type.String(), { description: 'What else its mission refers to.' }),
+    prompt_pack: Type.Object(
+      {
+        digest: digest('Digest of the prompt pack.'),
+        template_version: Type.String({ description: 'Its templates.' }),
+      },
+      { description: 'The prompts that belong to it.' },
+    ),
+  },
+  { title: 'BriefSnapshot', description: 'What the digest is taken over (canonical JSON, RFC 8785).' },
+)
+export type BriefSnapshot = Static<typeof snapshot>
+
+const humanEdit = Type.Object(
+  {
+    phase,
+    by,
+    at: time('When.'),
+    previous_digest: digest('The pack before.'),
+    reason: Type.Optional(Type.String({ description: 'Why.' })),
+  },
+  { title: 'PromptHumanEdit' },
+)
+export type HumanEdit = Static<typeof humanEdit>
+
+const prompt = Type.Object(
+  {
+    phase,
+    prompt_text: Type.String({ description: 'What the agent is told.' }),
+    context_refs: Type.Array(Type.String(), { description: 'The records and references that it speaks of.' }),
+    model_hint: Type.Optional(Type.String({ description: 'Which model the role would rather have.' })),
+    access_level: access,
+    edited: Type.Boolean({ description: 'A person wrote this text.' }),
+  },
+  { title: 'Prompt' },
+)
+export type Prompt = Static<typeof prompt>
+
+const promptPack = Type.Object(
+  {
+    digest: digest('SHA-256 over the canonical JSON of the rest of the pack.'),
+    schema_version: Type.String({ description: 'Version of this pack’s shape.' }),
+    formation_brief_id: serviceId('brief', 'The brief.'),
+    brief_version: Type.Integer({ description: 'The version of its sections.' }),
+    compiler_version: Type.String({ description: 'What compiled it.' }),
+    template_version: Type.String({ description: 'The templates that the texts were made with.' }),
+    source_intent: Type.Array(sourceVersion, { description: 'The records that the texts come from.' }),
+    external_references: Type.Array(Type.String(), { description: 'What else they come from.' }),
+    prompts: Type.Array(prompt, { description: 'One a phase, in the order of a run.' }),
+    human_edits: Type.Array(humanEdit, { description: 'What people changed, oldest first.' }),
+  },
+  { title: 'PromptPack' },
+)
+export type PromptPack = Static<typeof promptPack>
+
+export const compiledBriefDocument = Type.Object(
+  {
+    schema_version: Type.String({ description: 'Version of this document’s shape.' }),
+    formation_brief_id: serviceId('brief', 'The brief.'),
+    project: Type.String({ description: 'Key of its project.' }),
+    digest: digest('SHA-256 over the canonical JSON (RFC 8785) of `snapshot`.'),
+    snapshot,
+    prompt_pack: promptPack,
+    compiled_by: Type.Optional(by),
+    compiled_at: time('When this artifact was made.'),
+  },
+  { title: 'CompiledBrief' },
+)
+export type CompiledBrief = Static<typeof compiledBriefDocument>

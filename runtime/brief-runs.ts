@@ -1,0 +1,66 @@
+/**
+ * Whether a run request may name its brief. Its invariant: what runs was compiled and approved to the letter, at this
+ * revision, and with the intent as it stands now; what has moved since takes a fresh approval.
+ */
+import { speaksFor, standingApproval } from '../machines/brief-approvals.ts'
+import { intentDigest } from '../machines/brief-compiler.ts'
+import type { RunRequestCreate } from '../machines/documents/run-request.ts'
+import type { FormationBriefContext } from '../machines/formation-brief-context.ts'
+import type { By } from '../machines/machine.ts'
+import type { Refused, Runtime, SnapshotOf } from './api.ts'
+import { sourcesOf } from './brief-sources.ts'
+
+/** What the brief gives to a run that follows it. */
+export interface BriefOfRun {
+  /** Where the run says nothing: what the brief was compiled for. */
+  readonly repo: NonNullable<RunRequestCreate['repo']>
+  /** Whose approval of the brief is also that of the run; undefined: it needs one of its own. */
+  readonly approvedBy: By | undefined
+}
+
+export type BriefAnswer = { readonly ok: true; readonly brief: BriefOfRun } | Refused
+
+/** Undefined: the request names no brief. */
+export function briefOfRun(
+  runtime: Runtime,
+  project: SnapshotOf<any>,
+  body: RunRequestCreate,
+): BriefAnswer | undefined {
+  if (body.brief === undefined) return undefined
+  const { id, digest } = body.brief
+  const { key } = project.context
+  const brief: SnapshotOf<FormationBriefContext> | undefined = runtime.read({ kind: 'formation_brief', id })
+  if (brief === undefined || brief.context.project !== key) {
+    return refused('unknown_brief', `The project ${key} has no formation brief ${id}.`)
+  }
+  const { compiled } = brief.context
+  if (brief.value === 'archived') return refused('brief_archived', 'An archived brief is kept for audit only.')
+  if (compiled === undefined) return refused('brief_not_compiled', `The brief is ${brief.value}: compile it first.`)
+  if (compiled.digest !== digest) {
+    return refused('brief_digest_mismatch', `The brief's digest is ${compiled.digest}; ${digest} was given.`)
+  }
+  return approvedBrief(runtime, brief.context, body)
+}
+
+function approvedBrief(runtime: Runtime, context: FormationBriefContext, body: RunRequestCreate): BriefAnswer {
+  const { sections, compiled } = context
+  const revision = body.repo?.revision ?? compiled!.revision
+  const intent = intentDigest(sourcesOf(runtime, context))
+  if (standingApproval(context, revision, intent) === undefined) {
+    const moved = 'Its prompts, the intent behind it or the revision have moved since the brief was approved'
+    return refused(
+      'reapproval_required',
+      `${moved}: approve it again${revision === undefined ? '' : ` at ${revision}`}.`,
+    )
+  }
+  const { throttle = 'dry_run', entry_event, retry } = body
+  const full = standingApproval(context, revision, intent, 'full')
+  const asked = { throttle, entry_event, retries: retry !== undefined }
+  const approvedBy = throttle === 'full' && speaksFor(context, asked) ? full?.by : undefined
+  const repo = { ...sections.repo, ...(revision === undefined ? {} : { revision }) }
+  return { ok: true, brief: { repo, approvedBy } }
+}
+
+function refused(code: string, detail: string): Refused {
+  return { ok: false, refusal: { code, detail } }
+}

@@ -1,0 +1,515 @@
+/** Formation briefs over HTTP: written, reviewed, approved, compiled, run, and who may do which. */
+import t from 'tap'
+import { acceptedRecord, briefIn, factsOf, rewriteRecord, runOf, sectionsFor, settled, tellRecord } from './briefs.ts'
+import { startOnDisk, startTestService } from './service-harness.ts'
+
+const REQUESTS = '/api/projects/shop/run-requests'
+const compilePath = (id: string): string => `/formation-briefs/${id}/compile-prompts`
+
+async function start(t: Parameters<typeof startTestService>[0]) {
+  const s = await startTestService(t)
+  const project = await s.project('shop')
+  const record = await acceptedRecord(s, project, 'one-order')
+  return { s, project, record, sections: sectionsFor(record) }
+}
+
+t.test('a brief goes from a draft to a frozen artifact, each move an event', async (t) => {
+  const { s, record, sections } = await start(t)
+  const made = await s.expect(201, 'POST', '/formation-briefs', { project: 'shop', ...sections, tradeoffs: ['speed'] })
+  const { id } = made.body
+  const path = `/api/formation-briefs/${id}`
+  t.match(made.body, { state: 'draft', version: 1, throttle: 'dry_run', approvals: [], created_by: { name: 'admin' } })
+  t.notOk('digest' in made.body, 'nothing is frozen yet')
+  const changed = await s.expect(200, 'PATCH', path, { tradeoffs: null, title: 'Another' })
+  t.match(changed.body, { title: 'Another', version: 2 })
+  t.notOk('tradeoffs' in changed.body)
+  t.equal(changed.headers.get('etag'), '"2"')
+  await s.expect(200, 'POST', `${path}/submit`)
+  const approved = (await s.expect(200, 'POST', `${path}/approve`, { throttle: 'full', revision: 'r1' })).body
+  t.match(approved, { state: 'approved', approvals: [{ throttle: 'full', revision: 'r1', by: { name: 'admin' } }] })
+  const compiled = (await s.expect(200, 'POST', compilePath(id))).body
+  t.equal(compiled.digest, approved.approvals[0].digest, 'what was approved is what is frozen')
+  t.match(compiled.snapshot, {
+    repo: { revision: 'r1' },
+    source_intent: [{ id: record, version: 1 }],
+    brief_version: 2,
+  })
+  t.same((await s.expect(200, 'GET', `${path}/compiled`)).body, compiled)
+  t.same((await s.expect(200, 'POST', compilePath(id))).body, compiled, 'a second compile changes nothing')
+  const archived = (await s.expect(200, 'POST', `${path}/archive`, { reason: 'done' })).body
+  t.match(archived, { state: 'archived', reason: 'done', digest: compiled.digest })
+  const facts = await factsOf(
+    s,
+    'formation_brief_created,formation_brief_updated,formation_brief_submitted,formation_brief_approved,formation_brief_compiled,prompt_pack_compiled,formation_brief_archived',
+  )
+  const { digest } = compiled
+  const of = { formation_brief_id: id }
+  t.same(facts, [
+    ['formation_brief_created', { ...of, state: 'draft', throttle: 'dry_run', version: 1 }],
+    ['formation_brief_updated', { ...of, state: 'draft', version: 2, changed: ['tradeoffs', 'title'] }],
+    ['formation_brief_submitted', { ...of, state: 'reviewable', version: 2 }],
+    ['formation_brief_approved', { ...of, state: 'approved', version: 2, digest, throttle: 'full', revision: 'r1' }],
+    ['formation_brief_compiled', { ...of, state: 'compiled', version: 2, digest }],
+    ['prompt_pack_compiled', { ...of, digest: compiled.prompt_pack.digest }],
+    ['formation_brief_archived', { ...of, state: 'archived', version: 2, digest, reason: 'done' }],
+  ])
+})
+
+t.test('briefs are listed, all or by state, and what needs a review needs attention', async (t) => {
+  const { s, sections } = await start(t)
+  const draft = await briefIn(s, 'draft', 'shop', sections)
+  const reviewable = await briefIn(s, 'reviewable', 'shop', sections)
+  const list = async (query: string) =>
+    (await s.expect(200, 'GET', `/api/projects/shop/formation-briefs${query}`)).body.items.map(({ id }: any) => id)
+  t.same(await list(''), [reviewable.id, draft.id])
+  t.same(await list('?state=draft'), [draft.id])
+  const { items } = (await s.expect(200, 'GET', '/api/attention?reason=reviewable')).body
+  t.match(items, [{ kind: 'formation_brief', project: 'shop', formation_brief: { id: reviewable.id } }])
+  await s.expect(200, 'POST', `${reviewable.path}/approve`, { throttle: 'dry_run' })
+  t.same((await s.expect(200, 'GET', '/api/attention?reason=reviewable')).body.items, [])
+})
+
+t.test('nobody overwrites what they have not read, and nobody approves it', async (t) => {
+  const { s, sections } = await start(t)
+  const { path } = await briefIn(s, 'reviewable', 'shop', sections)
+  const first = { headers: { 'if-match': '"1"' } }
+  await s.expect(200, 'PATCH', path, { title: 'Mine' }, first)
+  t.equal((await s.expect(412, 'PATCH', path, { title: 'Theirs' }, first)).body.code, 'precondition_failed')
+  const approve = { throttle: 'dry_run' }
+  t.equal((await s.expect(412, 'POST', `${path}/approve`, approve, first)).body.code, 'precondition_failed')
+  t.equal((await s.expect(200, 'GET', path)).body.state, 'reviewable')
+  await s.expect(200, 'POST', `${path}/approve`, approve, { headers: { 'if-match': '"2"' } })
+  t.equal((await s.expect(409, 'PATCH', path, { title: 'Late' })).body.code, 'illegal_move')
+  t.equal(
+    (await s.expect(400, 'PATCH', path, { title: 'x' }, { headers: { 'if-match': 'yes' } })).body.code,
+    'invalid_header',
+  )
+  t.equal((await s.expect(422, 'PATCH', path, {})).body.code, 'invalid_body')
+  t.equal((await s.expect(422, 'PATCH', path, { mission: null })).body.code, 'invalid_body')
+})
+
+t.test('a compile is refused for each thing that is missing, with where', async (t) => {
+  const { s, project, record, sections } = await start(t)
+  const guess = await acceptedRecord(s, project, 'gone')
+  await tellRecord(s, guess, { type: 'deprecate', reason: 'no' })
+  const cases: [string, object][] = [
+    ['/mission', { mission: { objective: 'x' }, protected_capabilities: [{ statement: 'y' }] }],
+    ['/protected_capabilities', { protected_capabilities: [] }],
+    ['/evidence_plan', { evidence_plan: {} }],
+    ['/mission/product_intent_refs/1', { mission: { objective: 'x', product_intent_refs: [record, guess] } }],
+    ['/mission/design_intent_refs/0', { mission: { objective: 'x', design_intent_refs: [`ir_${'0'.repeat(24)}`] } }],
+  ]
+  for (const [pointer, more] of cases) {
+    const { id } = await briefIn(s, 'approved', 'shop', { ...sections, ...more })
+    const refused = await s.expect(422, 'POST', compilePath(id))
+    t.match(refused.body, { code: 'brief_incomplete', errors: [{ pointer }] }, pointer)
+  }
+  const { id, path } = await briefIn(s, 'draft', 'shop', sections)
+  t.match((await s.expect(409, 'POST', compilePath(id))).body, { code: 'illegal_move', state: 'draft' })
+  t.equal((await s.expect(404, 'GET', `${path}/compiled`)).body.code, 'not_found')
+  const manifest = {
+    engine: 'factory',
+    engine_version: '1',
+    supported_entry_events: ['scan_requested'],
+    supported_throttle_modes: ['dry_run'],
+  }
+  await s.expect(201, 'POST', '/api/projects/shop/engine-capabilities', manifest)
+  const controlled = { ...sections, engine_controls: { entry_event: 'execution_requested' } }
+  const other = await briefIn(s, 'approved', 'shop', controlled)
+  t.match((await s.expect(422, 'POST', compilePath(other.id))).body, {
+    code: 'engine_incapable',
+    detail: /execution_requested/,
+  })
+  const full = { ...sections, throttle: 'full', engine_controls: { entry_event: 'scan_requested' } }
+  const third = await briefIn(s, 'approved', 'shop', full)
+  t.equal((await s.expect(422, 'POST', compilePath(third.id))).body.code, 'engine_incapable')
+  const fitting = { ...sections, engine_controls: { entry_event: 'scan_requested' } }
+  await briefIn(s, 'compiled', 'shop', fitting)
+})
+
+t.test('a record may be named by its key', async (t) => {
+  const { s, record, sections } = await start(t)
+  const mission = { objective: 'x', engineering_intent_refs: ['shop.intent.one-order', 'docs/adr/1.md'] }
+  const { path } = await briefIn(s, 'compiled', 'shop', { ...sections, mission })
+  const { snapshot } = (await s.expect(200, 'GET', `${path}/compiled`)).body
+  t.match(snapshot, { source_intent: [{ id: record }], external_references: ['docs/adr/1.md'] })
+})
+
+t.test('intent that has moved since the approval is approved again before it is frozen', async (t) => {
+  const { s, record, sections } = await start(t)
+  const { id, path } = await briefIn(s, 'approved', 'shop', sections)
+  await rewriteRecord(s, record, 'It works twice.')
+  t.equal((await s.expect(409, 'POST', compilePath(id))).body.code, 'reapproval_required')
+  await s.expect(200, 'POST', `${path}/approve`, { throttle: 'dry_run' })
+  const { body } = await s.expect(200, 'POST', compilePath(id))
+  t.match(body.snapshot.source_intent, [{ version: 2, capability: 'It works twice.' }])
+  const other = await briefIn(s, 'approved', 'shop', { ...sections, repo: { revision: 'r1' } })
+  t.equal((await s.expect(409, 'POST', compilePath(other.id), { revision: 'r2' })).body.code, 'reapproval_required')
+  await tellRecord(s, record, { type: 'activate' })
+  await s.expect(200, 'POST', compilePath(other.id), { revision: 'r1' })
+})
+
+t.test('a digest stands for the same for ever, whatever becomes of the records', async (t) => {
+  const { s, project, record, sections } = await start(t)
+  const brief = await briefIn(s, 'compiled', 'shop', sections)
+  const before = (await s.expect(200, 'GET', `${brief.path}/compiled`)).body
+  const changes = [
+    { type: 'update', patch: { capability: 'Another.', evidence: [{ description: 'new' }] }, may_rewrite: true },
+    { type: 'activate' },
+    { type: 'deprecate' },
+    { type: 'contradict' },
+  ]
+  for (const change of changes) {
+    await tellRecord(s, record, change)
+    t.same((await s.expect(200, 'GET', `${brief.path}/compiled`)).body, before, change.type)
+    t.equal((await s.expect(200, 'GET', brief.path)).body.digest, brief.digest)
+    t.same((await s.expect(200, 'POST', compilePath(brief.id))).body, before)
+  }
+  await acceptedRecord(s, project, 'later')
+  t.same((await s.expect(200, 'GET', `${brief.path}/compiled?digest=${brief.digest}`)).body, before)
+})
+
+t.test('a run names a compiled brief by its digest, and needs what was approved to stand', async (t) => {
+  const { s, record, sections } = await start(t)
+  const draft = await briefIn(s, 'approved', 'shop', sections)
+  const digest = `sha256:${'0'.repeat(64)}`
+  const refused = async (status: number, body: object) => (await s.expect(status, 'POST', REQUESTS, body)).body.code
+  t.equal(await refused(422, runOf({ id: draft.id, digest })), 'brief_not_compiled')
+  t.equal(await refused(422, runOf({ id: `brief_${'0'.repeat(24)}`, digest })), 'unknown_brief')
+  const brief = await briefIn(s, 'compiled', 'shop', { ...sections, repo: { path: 'git@host:shop', revision: 'r1' } })
+  t.equal(await refused(422, runOf({ id: brief.id, digest })), 'brief_digest_mismatch')
+  const other = { ...runOf(brief), repo: { revision: 'r2' } }
+  t.equal(await refused(409, other), 'reapproval_required', 'another revision than the approved one')
+  await s.expect(200, 'POST', `${brief.path}/approve`, { throttle: 'dry_run', revision: 'r2' })
+  t.match((await s.expect(201, 'POST', REQUESTS, other)).body.repo, { path: 'git@host:shop', revision: 'r2' })
+  const made = (await s.expect(201, 'POST', REQUESTS, runOf(brief, { idempotency_key: 'first' }))).body
+  t.same(made.repo, { path: 'git@host:shop', revision: 'r1' }, 'what the brief was compiled for')
+  await rewriteRecord(s, record, 'Something else.')
+  t.equal(await refused(409, runOf(brief, { payload: { n: 2 } })), 'reapproval_required', 'the intent has moved')
+  const again = runOf(brief, { idempotency_key: 'first' })
+  t.equal((await s.expect(200, 'POST', REQUESTS, again)).body.id, made.id, 'what was made before is there')
+  await s.expect(200, 'POST', `${brief.path}/approve`, { throttle: 'dry_run' })
+  await s.expect(201, 'POST', REQUESTS, runOf(brief, { payload: { n: 2 } }))
+})
+
+t.test(
+  'a full run is handed out only when it is approved: by its brief, before or behind it, or by itself',
+  async (t) => {
+    const { s, sections } = await start(t)
+    const token = await s.runner('r1', { trusted: true, capacity: 9 })
+    const poll = () => s.call('GET', '/api/runners/r1/run-requests/next', undefined, { token })
+    const brief = await briefIn(s, 'compiled', 'shop', sections)
+    const waiting = (await s.expect(201, 'POST', REQUESTS, runOf(brief, { throttle: 'full' }))).body
+    t.equal((await poll()).status, 204, 'dry_run is not full')
+    const read = (await s.expect(200, 'GET', `/api/run-requests/${waiting.id}`)).body
+    t.equal(read.waiting_because.code, 'not_approved')
+    await s.expect(200, 'POST', `${brief.path}/approve`, { throttle: 'full' })
+    const offer = await s.expect(200, 'GET', '/api/runners/r1/run-requests/next?wait=5', undefined, { token })
+    t.equal(offer.body.request_id, waiting.id, 'the approval of its brief lets it go')
+    t.match((await s.expect(200, 'GET', `/api/run-requests/${waiting.id}`)).body.approved_by, { name: 'admin' })
+    await s.expect(
+      200,
+      'POST',
+      `/api/run-requests/${waiting.id}/completed`,
+      { result: { status: 'completed' } },
+      { token },
+    )
+    const approved = (await s.expect(201, 'POST', REQUESTS, runOf(brief, { throttle: 'full', payload: { n: 2 } }))).body
+    t.match(approved, { state: 'queued', approved_by: { name: 'admin' } })
+    t.equal((await poll()).body.request_id, approved.id)
+    await s.expect(
+      200,
+      'POST',
+      `/api/run-requests/${approved.id}/completed`,
+      { result: { status: 'completed' } },
+      { token },
+    )
+    const retry = { max_attempts: 3, on: ['execution'], backoff_seconds: 0 }
+    const more = { throttle: 'full', payload: { n: 3 }, retry }
+    const policy = (await s.expect(201, 'POST', REQUESTS, runOf(brief, more))).body
+    t.equal(policy.approved_by, undefined, 'nobody has approved the retries')
+    t.equal((await poll()).status, 204)
+    await s.expect(200, 'POST', `/api/run-requests/${policy.id}/approve`)
+    t.equal((await s.expect(200, 'GET', '/api/runners/r1/run-requests/next?wait=5', undefined, { token })).status, 200)
+  },
+)
+
+t.test('the brief follows its run from queued to analyzed, and back when it fails, is cancelled or lost', async (t) => {
+  const { s, record, sections } = await start(t)
+  const token = await s.runner('r1', { capacity: 9 })
+  const as = { token }
+  const brief = await briefIn(s, 'compiled', 'shop', sections)
+  const stateOf = async () => {
+    await settled(s)
+    return (await s.expect(200, 'GET', brief.path)).body
+  }
+  const post = (id: string, name: string, body: object = {}) =>
+    s.expect(200, 'POST', `/api/run-requests/${id}/${name}`, body, as)
+  const ask = async (n: number) => {
+    const made = (await s.expect(201, 'POST', REQUESTS, runOf(brief, { payload: { n } }))).body
+    t.equal((await stateOf()).state, 'queued')
+    await s.expect(200, 'GET', '/api/runners/r1/run-requests/next?wait=5', undefined, as)
+    return made.id as string
+  }
+  const first = await ask(1)
+  await post(first, 'accepted')
+  t.equal((await stateOf()).state, 'accepted')
+  await post(first, 'release')
+  t.equal((await stateOf()).state, 'queued', 'it was given back')
+  await s.expect(200, 'GET', '/api/runners/r1/run-requests/next?wait=5', undefined, as)
+  const started = (await post(first, 'started', { attempt: 2 })).body.run_request
+  t.match(await stateOf(), { state: 'executing', run: { run_request_id: first, state: 'started' } })
+  await post(first, 'completed', { attempt: 2, result: { status: 'completed' } })
+  t.equal((await stateOf()).state, 'completed')
+  const observation = { observed_by: 'engine', source_type: 'test_run', observed_at: '2026-01-01T00:00:00Z' }
+  const observations = [
+    { ...observation, result: 'pass', intent_record_id: record },
+    { ...observation, result: 'pass', notes: 'of the run only' },
+  ]
+  const run = `/api/engine-runs/${started.engine_run_id}`
+  await s.expect(200, 'POST', `${run}/evidence-observations`, { observations }, as)
+  t.match(await stateOf(), { state: 'analyzed', run: { observations: 1 } })
+  t.match((await s.expect(200, 'GET', run)).body, { formation_brief_id: brief.id, evidence: [{}, {}] })
+
+  const second = await ask(2)
+  await post(second, 'failed', { class: 'execution', message: 'tests failed' })
+  t.match(await stateOf(), { state: 'compiled', reason: 'the run failed: tests failed', run: { state: 'failed' } })
+  const third = await ask(3)
+  await s.expect(200, 'POST', `/api/run-requests/${third}/cancel`, { reason: 'not now' })
+  t.match(await stateOf(), { state: 'compiled', reason: 'the run was cancelled: not now' })
+  const fourth = await ask(4)
+  await post(fourth, 'started')
+  await s.expect(200, 'POST', '/api/runners/r1/session', { instance: 'new', version: '1' }, as)
+  t.match(await stateOf(), { state: 'compiled', reason: /^the run was lost/ })
+  await post(fourth, 'heartbeat')
+  t.equal((await stateOf()).state, 'executing', 'a lost run speaks up again')
+  t.equal((await s.expect(409, 'POST', `${brief.path}/archive`)).body.code, 'illegal_move', 'its run is under way')
+  const states = (await factsOf(s, 'formation_brief_run_changed')).map(([, { state }]) => state)
+  t.same(states, [
+    ...['queued', 'accepted', 'queued', 'executing', 'completed', 'analyzed'],
+    ...['queued', 'executing', 'compiled'],
+    ...['queued', 'compiled'],
+    ...['queued', 'executing', 'compiled', 'executing'],
+  ])
+})
+
+t.test('a prompt that a person writes is another artifact: it does not run until it is approved', async (t) => {
+  const { s, sections } = await start(t)
+  const brief = await briefIn(s, 'compiled', 'shop', sections)
+  const before = (await s.expect(200, 'GET', `${brief.path}/compiled`)).body
+  const put = (phase: string, body: object, status = 200) =>
+    s.expect(status, 'PUT', `${brief.path}/prompts/${phase}`, body)
+  const edited = (await put('execution', { prompt_text: 'One step.', reason: 'smaller' })).body
+  t.not(edited.digest, before.digest)
+  t.not(edited.prompt_pack.digest, before.prompt_pack.digest)
+  t.match(edited.prompt_pack.human_edits, [
+    { phase: 'execution', reason: 'smaller', by: { name: 'admin' }, previous_digest: before.prompt_pack.digest },
+  ])
+  t.same((await put('execution', { prompt_text: 'One step.' })).body, edited, 'the same text again is no edit')
+  const added = (await put('review', { prompt_text: 'Look closely.' })).body
+  t.same(added.prompt_pack.prompts.map(({ phase }: any) => phase).slice(-2), ['summarization', 'review'])
+  const now = { id: brief.id, digest: added.digest }
+  t.equal((await s.expect(409, 'POST', REQUESTS, runOf(now))).body.code, 'reapproval_required')
+  t.equal((await s.expect(422, 'POST', REQUESTS, runOf(brief))).body.code, 'brief_digest_mismatch')
+  await s.expect(200, 'POST', `${brief.path}/approve`, { throttle: 'dry_run' })
+  await s.expect(201, 'POST', REQUESTS, runOf(now))
+  for (const artifact of [before, edited, added]) {
+    const read = await s.expect(200, 'GET', `${brief.path}/compiled?digest=${artifact.digest}`)
+    t.same(read.body, artifact, 'every artifact can be read')
+  }
+  t.equal((await s.expect(404, 'GET', `${brief.path}/compiled?digest=sha256:${'0'.repeat(64)}`)).body.code, 'not_found')
+  t.equal((await put('lunch', { prompt_text: 'x' }, 404)).body.code, 'not_found')
+  t.equal((await put('retry', { prompt_text: 'x' }, 409)).body.code, 'illegal_move', 'not while a run is under way')
+  const draft = await briefIn(s, 'draft', 'shop', sections)
+  const early = await s.expect(409, 'PUT', `${draft.path}/prompts/retry`, { prompt_text: 'x' })
+  t.match(early.body, { code: 'illegal_move', state: 'draft' })
+  const facts = await factsOf(s, 'prompt_pack_edited')
+  t.same(facts[0]![1], {
+    digest: edited.prompt_pack.digest,
+    formation_brief_id: brief.id,
+    phase: 'execution',
+    previous_digest: before.prompt_pack.digest,
+  })
+})
+
+t.test(
+  'of two people who edit at the same time one is told, and of many who approve or compile all agree',
+  async (t) => {
+    const { s, sections } = await start(t)
+    const approved = await briefIn(s, 'approved', 'shop', sections)
+    const compiles = await Promise.all([1, 2, 3, 4].map(() => s.expect(200, 'POST', compilePath(approved.id))))
+    t.equal(new Set(compiles.map(({ body }) => body.digest)).size, 1)
+    const put = (text: string) => s.call('PUT', `${approved.path}/prompts/retry`, { prompt_text: text })
+    const edits = await Promise.all(['a', 'b', 'c'].map(put))
+    const taken = edits.filter(({ status }) => status === 200)
+    t.ok(taken.length >= 1)
+    for (const { status, body } of edits) if (status !== 200) t.match([status, body.code], [412, 'precondition_failed'])
+    const { prompt_pack } = (await s.expect(200, 'GET', `${approved.path}/compiled`)).body
+    t.equal(prompt_pack.human_edits.length, taken.length, 'nobody’s edit was lost unseen')
+    const tokens = await Promise.all(['x', 'y', 'z'].map((name) => s.token(name, { roles: ['approver'] })))
+    const approve = (token: string) =>
+      s.expect(200, 'POST', `${approved.path}/approve`, { throttle: 'full' }, { token })
+    await Promise.all(tokens.map(approve))
+    const { approvals } = (await s.expect(200, 'GET', approved.path)).body
+    t.same(
+      approvals
+        .slice(-3)
+        .map(({ by }: any) => by.name)
+        .sort(),
+      ['x', 'y', 'z'],
+    )
+    await approve(tokens[0]!)
+    t.equal(
+      (await s.expect(200, 'GET', approved.path)).body.approvals.length,
+      approvals.length,
+      'said twice is said once',
+    )
+  },
+)
+
+t.test('who may do which: each right lets do its own and nothing else', async (t) => {
+  const { s, sections } = await start(t)
+  const only = async (...rights: string[]) => ({
+    token: await s.token(rights.join('+'), { rights: ['view', ...rights] }),
+  })
+  const writer = await only('intent.write')
+  const compiler = await only('brief.compile')
+  const dry = await only('approve.dry_run')
+  const full = await only('approve.full')
+  const submitter = await only('work.submit')
+  const all = { writer, compiler, dry, full, submitter }
+  const made = (await s.expect(201, 'POST', '/api/projects/shop/formation-briefs', sections, writer)).body
+  const path = `/api/formation-briefs/${made.id}`
+  const mayOnly = async (allowed: (keyof typeof all)[], method: string, at: string, body?: object) => {
+    for (const [name, as] of Object.entries(all)) {
+      if (allowed.includes(name as keyof typeof all)) continue
+      t.equal((await s.expect(403, method, at, body, as)).body.code, 'forbidden', `${method} ${at} by ${name}`)
+    }
+    let last: any
+    for (const name of allowed) last = await s.call(method, at, body, all[name])
+    t.ok([200, 201].includes(last.status), `${method} ${at} by ${allowed}: ${last.status}`)
+    return last
+  }
+  await mayOnly(['writer'], 'PATCH', path, { title: 'Mine' })
+  await mayOnly(['writer'], 'POST', `${path}/submit`, {})
+  await mayOnly(['dry'], 'POST', `${path}/approve`, { throttle: 'dry_run' })
+  await mayOnly(['full'], 'POST', `${path}/approve`, { throttle: 'full' })
+  const compiled = await mayOnly(['compiler'], 'POST', compilePath(made.id), {})
+  await mayOnly(
+    ['submitter'],
+    'POST',
+    REQUESTS,
+    runOf({ id: made.id, digest: compiled.body.digest }, { idempotency_key: 'k' }),
+  )
+  await s.expect(200, 'POST', `/api/run-requests/cancel`, { project: 'shop' })
+  await settled(s)
+  await mayOnly(['compiler'], 'PUT', `${path}/prompts/retry`, { prompt_text: 'again' })
+  await mayOnly(['writer'], 'POST', `${path}/archive`, {})
+  for (const as of Object.values(all)) await s.expect(200, 'GET', `${path}/compiled`, undefined, as)
+})
+
+t.test(
+  'the brief of another project does not exist for a confined token, and its records not for the brief',
+  async (t) => {
+    const { s, record, sections } = await start(t)
+    await s.project('theirs')
+    const brief = await briefIn(s, 'compiled', 'shop', sections)
+    const token = await s.token('confined', { roles: ['admin'], projects: ['theirs'] })
+    const hidden: [string, string, unknown?][] = [
+      ['GET', brief.path],
+      ['GET', `/formation-briefs/${brief.id}`],
+      ['GET', `${brief.path}/compiled`],
+      ['GET', '/api/projects/shop/formation-briefs'],
+      ['PATCH', brief.path, { title: 'x' }],
+      ['POST', `${brief.path}/submit`, {}],
+      ['POST', `${brief.path}/approve`, { throttle: 'full' }],
+      ['POST', compilePath(brief.id), {}],
+      ['PUT', `${brief.path}/prompts/retry`, { prompt_text: 'x' }],
+      ['POST', `${brief.path}/archive`, {}],
+    ]
+    for (const [method, path, body] of hidden) {
+      t.equal((await s.expect(404, method, path, body, { token })).body.code, 'not_found', `${method} ${path}`)
+    }
+    t.same((await s.expect(200, 'GET', '/api/attention', undefined, { token })).body.items, [])
+    const stranger = await briefIn(s, 'approved', 'theirs', sectionsFor(record))
+    const refused = await s.expect(422, 'POST', compilePath(stranger.id))
+    t.match(refused.body.errors, [{ detail: /is no intent record of the project/ }, {}])
+    const run = await s.expect(422, 'POST', '/api/projects/theirs/run-requests', runOf(brief))
+    t.equal(run.body.code, 'unknown_brief')
+  },
+)
+
+t.test('a runner reads the brief and the prompts of what it holds or held, and no other', async (t) => {
+  const { s, sections } = await start(t)
+  const own = { token: await s.runner('r1') }
+  const other = { token: await s.runner('r2') }
+  const brief = await briefIn(s, 'compiled', 'shop', sections)
+  const unrelated = await briefIn(s, 'compiled', 'shop', { ...sections, title: 'Another' })
+  const request = (await s.expect(201, 'POST', REQUESTS, runOf(brief))).body
+  await s.expect(404, 'GET', `${brief.path}/compiled`, undefined, own)
+  await s.expect(200, 'GET', '/api/runners/r1/run-requests/next?wait=5', undefined, own)
+  for (const path of [brief.path, `/formation-briefs/${brief.id}`, `${brief.path}/compiled`]) {
+    await s.expect(200, 'GET', path, undefined, own)
+    await s.expect(404, 'GET', path, undefined, other)
+  }
+  await s.expect(404, 'GET', `${unrelated.path}/compiled`, undefined, own)
+  await s.expect(200, 'POST', `/api/run-requests/${request.id}/completed`, { result: { status: 'completed' } }, own)
+  await s.expect(200, 'GET', `${brief.path}/compiled`, undefined, own)
+})
+
+t.test('evidence is taken about records of the project alone, and about one record at a time', async (t) => {
+  const { s, project, record, sections } = await start(t)
+  const theirs = await acceptedRecord(s, await s.project('theirs'), 'one')
+  const second = await acceptedRecord(s, project, 'two')
+  const token = await s.runner('r1')
+  const brief = await briefIn(s, 'compiled', 'shop', sections)
+  const request = (await s.expect(201, 'POST', REQUESTS, runOf(brief))).body
+  await s.expect(200, 'GET', '/api/runners/r1/run-requests/next?wait=5', undefined, { token })
+  const started = await s.expect(200, 'POST', `/api/run-requests/${request.id}/started`, {}, { token })
+  const path = `/api/engine-runs/${started.body.run_request.engine_run_id}/evidence-observations`
+  const seen = { result: 'pass', observed_by: 'engine', source_type: 'test_run', observed_at: '2026-01-01T00:00:00Z' }
+  const post = (status: number, ...observations: object[]) =>
+    s.expect(status, 'POST', path, { observations }, { token })
+  const odd: [string, object][] = [
+    ['/observations/1/intent_record_id', { intent_record_id: theirs }],
+    ['/observations/1/intent_record_id', { intent_record_id: `ir_${'0'.repeat(24)}` }],
+    ['/observations/1/evidence_id', { evidence_id: `${theirs}.e1` }],
+    ['/observations/1/evidence_id', { intent_record_id: record, evidence_id: `${second}.e1` }],
+  ]
+  for (const [pointer, more] of odd) {
+    const refused = await post(422, seen, { ...seen, ...more })
+    t.match(refused.body, { code: 'invalid_body', errors: [{ pointer }] })
+  }
+  await post(200, { ...seen, intent_record_id: record }, { ...seen, intent_record_id: second })
+  await settled(s)
+  t.equal((await s.expect(200, 'GET', brief.path)).body.run.observations, 1, 'the second is not behind the brief')
+  const heard = s.service.runtime.read({ kind: 'intent_record', id: second })!.context.drift
+  t.ok(JSON.stringify(heard).includes('obs_'), 'the record heard of it')
+})
+
+t.test('a brief, its artifact and its run are there after a restart, and go on', async (t) => {
+  const home = t.testdir()
+  const first = await startOnDisk(t, home)
+  const project = await first.project('shop')
+  const record = await acceptedRecord(first, project, 'one-order')
+  const token = await first.runner('r1')
+  const brief = await briefIn(first, 'compiled', 'shop', sectionsFor(record))
+  const compiled = (await first.expect(200, 'GET', `${brief.path}/compiled`)).body
+  const request = (await first.expect(201, 'POST', REQUESTS, runOf(brief))).body
+  await first.expect(200, 'GET', '/api/runners/r1/run-requests/next?wait=5', undefined, { token })
+  await first.expect(200, 'POST', `/api/run-requests/${request.id}/started`, {}, { token })
+  await first.service.close()
+
+  const s = await startOnDisk(t, home)
+  t.equal((await s.expect(200, 'GET', brief.path)).body.state, 'executing')
+  t.same((await s.expect(200, 'GET', `${brief.path}/compiled`)).body, compiled)
+  await s.expect(
+    200,
+    'POST',
+    `/api/run-requests/${request.id}/completed`,
+    { result: { status: 'completed' } },
+    { token },
+  )
+  await settled(s)
+  t.equal((await s.expect(200, 'GET', brief.path)).body.state, 'completed')
+})
