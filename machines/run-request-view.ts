@@ -161,8 +161,9 @@ function movingPart({ value, context: c }: SnapshotOf<RunRequestContext>): Omit<
   }
 }
 
+/** Assigned and not spread: two spreads of so many members make a dictionary, which took 36 us instead of half a one. */
 export function document(snapshot: SnapshotOf<RunRequestContext>): object {
-  return { ...fixedPart(snapshot.context), ...movingPart(snapshot) }
+  return Object.assign(fixedPart(snapshot.context), movingPart(snapshot))
 }
 
 /** Texts of fixed parts, for as long as somebody has what was asked for in hand. */
