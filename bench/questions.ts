@@ -1,5 +1,6 @@
 /** Every question, in the order in which they are asked. */
 import { cycles } from './cycles.ts'
+import { drift } from './drift.ts'
 import { eventsIn } from './events-in.ts'
 import { fanOutQuestion } from './fan-out.ts'
 import { ingestion } from './ingest.ts'
@@ -26,4 +27,5 @@ export const questions: readonly Question[] = [
   startUp,
   replay,
   scheduler,
+  drift,
 ]

@@ -8,7 +8,7 @@ import type {
   DriftSeverity,
   DriftStatus,
 } from './documents/drift.ts'
-import { type Classification, type Noted, utc } from './drift-state.ts'
+import { type Classification, driftState, type Noted, utc } from './drift-state.ts'
 import { type Cause, PROBLEMS, type Subject, standing, withLapse } from './drift-status.ts'
 import { subjectOf } from './intent-record-changes.ts'
 import type { IntentRecordContext } from './intent-record-context.ts'
@@ -58,7 +58,7 @@ export function driftOf({ value, context }: Snapshot, now: string): Drift {
   const { status, causes, staleAt } = standing(subject, now)
   const severity = severityOf(status, subject)
   const { classification } = drift
-  const { status: known, since } = withLapse(drift, now)
+  const { status: known, since } = withLapse(subject.drift, now)
   return {
     project,
     intent_record: {
@@ -96,7 +96,7 @@ function observationOf(noted: Noted): DriftObservation {
 
 /** Newest first, with what time alone has changed since the last step. */
 export function driftHistoryOf({ context }: Snapshot, now: string): DriftChange[] {
-  return [...withLapse(context.drift, now).history].reverse()
+  return [...withLapse(driftState(context), now).history].reverse()
 }
 
 /** From when on a person is to say what the drift is; undefined: there is nothing to say. */

@@ -11,7 +11,7 @@ import type { By } from './machine.ts'
 /** Open threats and contradictions remembered of each: past it the one that was seen first is forgotten. */
 const OPEN_KEPT_MAX = 16
 /** Ids of the newest observations: a second line behind the outbox, which delivers once. */
-const RECENT_KEPT_MAX = 64
+const RECENT_KEPT_MAX = 16
 /** Newest changes kept for the history; older ones are in the event log. */
 export const HISTORY_KEPT_MAX = 100
 
@@ -65,6 +65,23 @@ export interface DriftState {
   readonly history: readonly DriftChange[]
 }
 
+/**
+ * As the record keeps it: what every observation changes apart from the history, so that what a step writes into the
+ * log stays small.
+ */
+export interface KeptDrift {
+  readonly drift: Omit<DriftState, 'history'>
+  readonly drift_history: DriftState['history']
+}
+
+export function kept({ history, ...drift }: DriftState): KeptDrift {
+  return { drift, drift_history: history }
+}
+
+export function driftState({ drift, drift_history }: KeptDrift): DriftState {
+  return { ...drift, history: drift_history }
+}
+
 export const NOTHING_OBSERVED: DriftState = {
   count: 0,
   latest: {},
@@ -81,7 +98,7 @@ export function utc(time: string): string | undefined {
   return Number.isNaN(ms) ? undefined : new Date(ms).toISOString()
 }
 
-export function isKnown({ recent }: DriftState, { id }: Seen): boolean {
+export function isKnown({ recent }: KeptDrift['drift'], { id }: Seen): boolean {
   return recent.includes(id)
 }
 

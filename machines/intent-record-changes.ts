@@ -4,6 +4,9 @@ import type { IntentRecordPatch } from './documents/intent-record.ts'
 import {
   type Classification,
   type Conflict,
+  type DriftState,
+  driftState,
+  kept,
   NOTHING_OBSERVED,
   withChange,
   withObservation,
@@ -52,7 +55,7 @@ export function created(message: Of<'create'> | Of<'make'>): Context {
     state_at: at,
     ...(by === undefined ? {} : { state_by: by, created_by: by }),
     created_at: at,
-    drift: NOTHING_OBSERVED,
+    ...kept(NOTHING_OBSERVED),
     internal: {
       creation: message.type === 'create' ? creationRecord(message) : {},
       evidence_count: evidence.length,
@@ -106,17 +109,17 @@ export function updated(context: Context, message: Of<'update'>): Change {
   const { content, added } = patched(context, message.patch)
   const { internal, version } = context
   const isPutRight = context.drift.classification?.classification === 'obsolete_intent'
-  const drift = withoutEvidence(context.drift, new Set(content.evidence.map(({ id }) => id)))
+  const drift = withoutEvidence(driftState(context), new Set(content.evidence.map(({ id }) => id)))
   return {
     content,
     version: version + 1,
     versioned_at: message.at,
-    drift: isPutRight ? putRight(drift, message) : drift,
+    ...kept(isPutRight ? putRight(drift, message) : drift),
     internal: { ...internal, evidence_count: internal.evidence_count + added },
   }
 }
 
-function putRight(drift: Context['drift'], { at, by }: Message): Context['drift'] {
+function putRight(drift: DriftState, { at, by }: Message): DriftState {
   return withChange(
     { ...withoutComplaints(drift), classification: undefined, repair_brief_id: undefined },
     {
@@ -146,8 +149,9 @@ export function retired({ drift }: Context): Change {
   return { drift: { ...drift, status: undefined, since: undefined, stale_at: undefined } }
 }
 
-export function observed({ content, drift }: Context, { observation }: Of<'observe'>): Change {
-  return { drift: withObservation(drift, observation, new Set(content.evidence.map(({ id }) => id))) }
+export function observed(context: Context, { observation }: Of<'observe'>): Change {
+  const evidenceIds = new Set(context.content.evidence.map(({ id }) => id))
+  return kept(withObservation(driftState(context), observation, evidenceIds))
 }
 
 export function related(context: Context, message: Of<'relate'>): Change {
@@ -199,13 +203,13 @@ function withConflict(drift: Context['drift'], peer: string, conflict: Conflict)
 
 export function classified(context: Context, message: Of<'classify'>): Change {
   const { classification: word, reason, review_at, by, at } = message
-  const drift = withLapse(context.drift, at)
+  const drift = withLapse(driftState(context), at)
   const status = drift.status!
   const said = { ...(reason === undefined ? {} : { reason }), ...(by === undefined ? {} : { by }) }
   if (word === 'none') {
     const ended = drift.classification!.classification
     const change = { at, kind: 'classification_ended' as const, status, classification: ended, ...said }
-    return { drift: withChange({ ...drift, classification: undefined }, change) }
+    return kept(withChange({ ...drift, classification: undefined }, change))
   }
   const classification: Classification = {
     classification: word,
@@ -215,11 +219,11 @@ export function classified(context: Context, message: Of<'classify'>): Change {
     was_observed: speaksOfDrift(subjectOf(context)),
   }
   const change = { at, kind: 'classified' as const, status, classification: word, ...said }
-  return { drift: withChange({ ...drift, classification }, change) }
+  return kept(withChange({ ...drift, classification }, change))
 }
 
 export function repairDrafted(context: Context, { formation_brief_id, by, at }: Of<'repair_drafted'>): Change {
-  const drift = withLapse(context.drift, at)
+  const drift = withLapse(driftState(context), at)
   const status = drift.status!
   const change = {
     at,
@@ -228,11 +232,12 @@ export function repairDrafted(context: Context, { formation_brief_id, by, at }: 
     formation_brief_id,
     ...(by === undefined ? {} : { by }),
   }
-  return { drift: withChange({ ...drift, repair_brief_id: formation_brief_id }, change) }
+  return kept(withChange({ ...drift, repair_brief_id: formation_brief_id }, change))
 }
 
-export function subjectOf({ content, versioned_at, state_at, drift }: Context): Subject {
-  return { evidence: content.evidence, versioned_at, state_at, drift }
+export function subjectOf(context: Context): Subject {
+  const { content, versioned_at, state_at } = context
+  return { evidence: content.evidence, versioned_at, state_at, drift: driftState(context) }
 }
 
 const CAUSES: Readonly<Record<string, Occasion['cause']>> = {
@@ -252,5 +257,5 @@ export function driftRestated(context: Context, message: IntentRecordMessage): C
     by: message.by,
     observation_id: message.type === 'observe' ? message.observation.id : undefined,
   }
-  return { drift: restated(subjectOf(context), occasion) }
+  return kept(restated(subjectOf(context), occasion))
 }

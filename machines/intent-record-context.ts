@@ -9,7 +9,7 @@ import type {
   RelationshipBody,
 } from './documents/intent-record.ts'
 import type { ObserveMessage } from './documents/observation.ts'
-import type { DriftState } from './drift-state.ts'
+import type { KeptDrift } from './drift-state.ts'
 import type { By, Message, MessageBody } from './machine.ts'
 
 export type Evidence = Omit<IntentEvidence, 'latest'>
@@ -45,7 +45,7 @@ export interface Relationship {
   readonly at: string
 }
 
-export interface IntentRecordContext {
+export interface IntentRecordContext extends KeptDrift {
   readonly id: string
   /** Key and id of the project. */
   readonly project: string
@@ -63,7 +63,6 @@ export interface IntentRecordContext {
   readonly state_at: string
   readonly created_by?: By
   readonly created_at: string
-  readonly drift: DriftState
   readonly internal: {
     readonly creation: CreationRecord
     /** Numbers given so far: an id is never given twice. */

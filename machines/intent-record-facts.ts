@@ -76,7 +76,7 @@ export function classified(context: Context, message: Of<'classify'>): OwnFact {
       intent_record_id: context.id,
       key: keyOf(context.project, context.slug),
       classification,
-      drift_status: context.drift.history.at(-1)!.status,
+      drift_status: context.drift_history.at(-1)!.status,
       ...(reason === undefined ? {} : { reason }),
       ...(review_at === undefined ? {} : { review_at }),
     },
@@ -85,7 +85,7 @@ export function classified(context: Context, message: Of<'classify'>): OwnFact {
 
 /** Each status that the step at this moment brought about, or took note of. */
 export function driftChanged(context: Context, at: string, state: IntentState): OwnFact[] {
-  return context.drift.history.flatMap((change) => {
+  return context.drift_history.flatMap((change) => {
     if (change.at !== at || change.kind !== 'status') return []
     const { status, previous_status, since, cause, observation_id } = change
     const severity = severityOf(status, subjectOf(context))

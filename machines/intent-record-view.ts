@@ -1,7 +1,7 @@
 /** An intent record as it is served and found. */
 import { INTENT_RECORD_SCHEMA_VERSION, type IntentRecord } from './documents/intent-record.ts'
 import { attentionSince } from './drift-document.ts'
-import type { DriftState, Noted } from './drift-state.ts'
+import type { KeptDrift, Noted } from './drift-state.ts'
 import type { IntentRecordContext, Source } from './intent-record-context.ts'
 import { keyOf } from './intent-record-facts.ts'
 import type { FactEnvelope, SnapshotOf, Term } from './machine.ts'
@@ -38,7 +38,7 @@ function driftTerms(snapshot: Snapshot): readonly Term[] {
   return due === undefined ? [row] : [row, { index: 'attention', value: 'drift', order: due }]
 }
 
-function driftOrder({ status, since, stale_at }: DriftState): string {
+function driftOrder({ status, since, stale_at }: KeptDrift['drift']): string {
   return status === 'holding' || status === 'unobserved' ? (stale_at ?? NEVER) : since!
 }
 

@@ -10,7 +10,7 @@ import type { IntentRecordContext } from './intent-record-context.ts'
 
 const REPAIR_ENTRY_EVENT = 'execution_requested'
 
-export function repairBrief({ id, content, version }: IntentRecordContext, drift: Drift): FormationBriefCreate {
+export function repairBrief({ id, content }: IntentRecordContext, drift: Drift): FormationBriefCreate {
   const { title, capability, threat, expectation, strategy, tradeoff, scope, evidence } = content
   const { key } = drift.intent_record
   const shows = (required: boolean) =>
@@ -31,14 +31,7 @@ export function repairBrief({ id, content, version }: IntentRecordContext, drift
       ],
       engineering_intent_refs: [id],
     },
-    relevant_intent: {
-      records: [{ id, key, version, ...content }],
-      drift: {
-        status: drift.status,
-        since: drift.since,
-        because: drift.because.map((reason) => ({ ...reason, untrusted: true })),
-      },
-    },
+    relevant_intent: relevantIntent(drift),
     protected_capabilities: [
       {
         id,
@@ -56,5 +49,15 @@ export function repairBrief({ id, content, version }: IntentRecordContext, drift
     evidence_plan: { required: required.length > 0 ? required : [confirmed], suggested },
     engine_controls: { entry_event: REPAIR_ENTRY_EVENT, throttle: 'dry_run' },
     throttle: 'dry_run',
+  }
+}
+
+/** The record itself is frozen when the brief is compiled; here stands what is said of it. */
+function relevantIntent({ status, since, because }: Drift): Record<string, unknown> {
+  const conflicts = because.filter(({ code }) => code === 'conflicting_record').map(({ detail }) => detail)
+  return {
+    drift: { status, since, because: because.map((reason) => ({ ...reason, untrusted: true })) },
+    ...(conflicts.length === 0 ? {} : { known_conflicts: conflicts }),
+    ...(status === 'contradicted' ? { open_questions: ['Which is to change: the code, or the record?'] } : {}),
   }
 }

@@ -24,7 +24,7 @@ export interface Load {
 const AGAIN_MS = 20
 
 /** Says it again until there is an answer that is not 5xx or 429. Undefined when the load is stopping. */
-async function insist(load: Load, what: Omit<Ask, 'url' | 'token'>, path: string, token = load.token) {
+export async function insist(load: Load, what: Omit<Ask, 'url' | 'token'>, path: string, token = load.token) {
   for (;;) {
     try {
       const heard = await ask({ ...what, url: load.url() + path, token })

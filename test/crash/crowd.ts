@@ -1,13 +1,17 @@
-/** A whole load: runners, requesters, operators and a watcher around one service, gathered and let go together. */
+/** A whole load: runners, requesters, operators, reviewers and a watcher around one service, gathered and let go together. */
 import { type Load, operate, operator, requester, runner, watcher } from './actors.ts'
 import type { Random } from './random.ts'
+import { type Reviewed, reviewer } from './reviewers.ts'
 
 const RUNNERS = 12
 const REQUESTERS = 4
 const OPERATORS = 2
+const REVIEWERS = 2
 export const PROJECT = 'crash'
 
 export interface Crowd {
+  /** What the reviewers were answered. */
+  readonly reviewed: Reviewed
   /** Resolves when the requesters and operators have gone home: no new work is made. */
   readonly closed: Promise<unknown>
   /** Resolves when everybody has. */
@@ -25,10 +29,12 @@ export async function gather(load: Load, name: string, random: Random): Promise<
     runners.push(await operate(load, '/api/runners', body))
   }
   const ids = runners.map(({ id }) => id)
+  const reviewed: Reviewed = { accepted: new Map(), superseded: new Map() }
   const closed = Promise.all([
     ...Array.from({ length: REQUESTERS }, (_, i) => requester(load, `${name}-${i}`)),
     ...Array.from({ length: OPERATORS }, () => operator(load, random, ids)),
+    ...Array.from({ length: REVIEWERS }, (_, i) => reviewer(load, `${name}-r${i}`, reviewed)),
   ])
   const gone = Promise.all([closed, watcher(load), ...runners.map(({ id, token }) => runner(load, id, token))])
-  return { closed, gone }
+  return { reviewed, closed, gone }
 }

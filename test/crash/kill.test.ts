@@ -19,4 +19,5 @@ t.test(`nothing acknowledged is lost in ${KILLS} kills (seed ${seed})`, { timeou
   t.same(faults, [], 'no fault was found')
   t.comment(JSON.stringify(report))
   t.ok(report.completed > KILLS, `work was done meanwhile (${report.completed} runs)`)
+  t.ok(report.reviewed > KILLS, `and reviewed (${report.reviewed} hypotheses)`)
 })

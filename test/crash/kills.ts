@@ -11,6 +11,7 @@ import { documentsAgreeWith, holdsWhatWasTold, verified, watchAgreesWith, wholeL
 import { gather, PROJECT } from './crowd.ts'
 import { Memory } from './memory.ts'
 import { oneOf, type Random, randomFrom } from './random.ts'
+import { intentHoldsTogether } from './reviewers.ts'
 import { ServiceProcess } from './service-process.ts'
 
 export interface KillOptions {
@@ -27,6 +28,8 @@ export interface KillReport {
   readonly aims: Readonly<Record<string, number>>
   /** Runs and events that were acknowledged, and in how many milliseconds of service. */
   readonly completed: number
+  /** Hypotheses whose acceptance was acknowledged. */
+  readonly reviewed: number
   readonly events: number
   readonly servedMs: number
   readonly forgotten: number
@@ -104,6 +107,7 @@ export async function killAgainAndAgain({ kills, seed, home, say }: KillOptions)
     closing = true
     await crowd.closed
     faults.push(...(await allIsSettled(load)))
+    faults.push(...(await intentHoldsTogether(load, crowd.reviewed)))
     const log = await wholeLog({ url: service.url, token })
     for (let tries = 0; tries < 100 && memory.cursor.split('.')[1] !== log.last.toString(36); tries += 1)
       await sleep(50)
@@ -118,7 +122,8 @@ export async function killAgainAndAgain({ kills, seed, home, say }: KillOptions)
     backups += memory.backups.length
     faults.push(...(await lookAt(home, memory)))
     const completed = memory.told.filter(({ key }) => key.startsWith('run_request_completed')).length
-    return { faults, aims, completed, events: log.last, servedMs, forgotten: log.before, backups }
+    const reviewed = crowd.reviewed.accepted.size
+    return { faults, aims, completed, reviewed, events: log.last, servedMs, forgotten: log.before, backups }
   } finally {
     stopping = true
     await service.kill()

@@ -5,6 +5,7 @@ import t from 'tap'
 import { DRIFT_STATUSES } from '../../machines/documents/drift.ts'
 import type { Seen } from '../../machines/documents/observation.ts'
 import { driftOf } from '../../machines/drift-document.ts'
+import { driftState } from '../../machines/drift-state.ts'
 import { withLapse } from '../../machines/drift-status.ts'
 import { intentRecordModule as module } from '../../machines/intent-record.ts'
 import { CREATE, DAY, E1, E2, MESSAGES, OTHER, seen } from './intent-record-samples.ts'
@@ -235,10 +236,11 @@ t.test('no walk leads to another word than the rules give', (t) => {
           const now = new Date(nowMs).toISOString()
           const { status } = driftOf(snapshot, now)
           assert.equal(status, model.status(nowMs), `after ${message.type}, ${later} s later`)
-          assert.equal(withLapse(snapshot.context.drift, now).status, status, 'it is listed under its word')
+          assert.equal(withLapse(driftState(snapshot.context), now).status, status, 'it is listed under its word')
         }
-        const word = driftOf(snapshot, new Date(message.atMs).toISOString()).status
-        assert.equal(snapshot.context.drift.history.at(-1)?.status, word, 'the history ends with it')
+        const { status: word, classification } = driftOf(snapshot, new Date(message.atMs).toISOString())
+        assert.equal(classification?.classification, model.classified?.word, `classified, after ${message.type}`)
+        assert.equal(snapshot.context.drift_history.at(-1)?.status, word, 'the history ends with it')
         visits.set(word, (visits.get(word) ?? 0) + 1)
       })
     }),

@@ -184,6 +184,12 @@ t.test('what a person says of it decides what to do, and is ended by what it wai
 
   const obsolete = on(failed, classify(20, 'obsolete_intent'))
   t.equal(drift(obsolete, 60).action, 'update_record')
+  const passing = on(obsolete, seen(25, { evidence_id: E1 }))
+  t.match(
+    drift(passing, 60),
+    { status: 'holding', action: 'update_record' },
+    'what is out of date is so until it is changed',
+  )
   const updated = on(obsolete, at(30, { type: 'update', patch: { capability: 'Other' }, may_rewrite: true }))
   t.match(drift(updated, 60), { status: 'stale', classification: undefined }, 'old complaints are of the old version')
   t.equal(
