@@ -125,6 +125,8 @@ export interface SocketRoute {
   readonly protocol: string
   open(socket: Socket): void
   message(socket: Socket, message: ArrayBuffer, isBinary: boolean): void
+  /** It was answered already. */
+  ping(socket: Socket): void
   drain(socket: Socket): void
   /** The socket may not be used any more. */
   close(socket: Socket, code: number): void

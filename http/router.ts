@@ -314,6 +314,7 @@ export class Router {
       upgrade: (response, request, context) => this.#upgrade(gate, response, request, context),
       open: (socket) => route.open(socket),
       message: (socket, message, isBinary) => route.message(socket, message, isBinary),
+      ping: (socket) => route.ping(socket),
       drain: (socket) => route.drain(socket),
       close: (socket: Socket, code) => route.close(socket, code),
     })

@@ -47,6 +47,7 @@ export interface UwsSocketBehavior {
   upgrade(response: UwsResponse, request: UwsRequest, context: unknown): void
   open(socket: Socket): void
   message(socket: Socket, message: ArrayBuffer, isBinary: boolean): void
+  ping(socket: Socket): void
   drain(socket: Socket): void
   close(socket: Socket, code: number, message: ArrayBuffer): void
 }

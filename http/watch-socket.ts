@@ -17,8 +17,16 @@ export const WATCH_PROTOCOL = 'intendant.watch.v1'
 /** Without a pong or any other sign for this long the peer is taken for dead. uWebSockets.js pings before. */
 const idleTimeoutSeconds = 60
 
-/** Watch takes no messages: small ones are ignored, this is a mistake worth telling. */
+/** Watch takes no messages: a few small ones are ignored, more or larger ones are a mistake worth telling. */
 const messageBytesMax = 1_024
+const messagesMax = 64
+
+/**
+ * Pings of the peer in one such time: each is read and answered, and 8 sockets that sent nothing else kept everybody
+ * waiting for more than a second.
+ */
+const pingsMax = 64
+const pingsOfMs = 10_000
 
 /** Past this uWebSockets.js drops the connection without a word. */
 const payloadBytesMax = 64 * 1024
@@ -30,6 +38,7 @@ const SENT = 1
 const BUFFERED = 0
 
 /** RFC 6455 section 7.4.1. */
+const POLICY_VIOLATION = 1008
 const MESSAGE_TOO_BIG = 1009
 const SERVICE_RESTART = 1012
 
@@ -43,6 +52,9 @@ class SocketSink implements Sink {
   readonly #path: string
   #isFull = false
   #isOver = false
+  #messages = 0
+  #pings = 0
+  #pingsSinceMs = performance.now()
   subscription: Subscription | undefined
   forget: () => void = () => {}
 
@@ -86,8 +98,19 @@ class SocketSink implements Sink {
   }
 
   messaged(bytes: number): void {
-    if (bytes <= messageBytesMax) return
-    this.#finish(() => this.#socket.end(MESSAGE_TOO_BIG, 'watch takes no messages'))
+    if (bytes > messageBytesMax) this.#finish(() => this.#socket.end(MESSAGE_TOO_BIG, 'watch takes no messages'))
+    else if (++this.#messages > messagesMax) {
+      this.#finish(() => this.#socket.end(POLICY_VIOLATION, 'watch takes no messages'))
+    }
+  }
+
+  pinged(): void {
+    if (++this.#pings <= pingsMax) return
+    const nowMs = performance.now()
+    const isFlood = nowMs - this.#pingsSinceMs < pingsOfMs
+    this.#pings = 0
+    this.#pingsSinceMs = nowMs
+    if (isFlood) this.#finish(() => this.#socket.end(POLICY_VIOLATION, 'too many pings'))
   }
 
   drained(): void {
@@ -167,6 +190,7 @@ export function watchSocket(
       sink.subscription = stream.subscribe(request.filter, request.after, sink)
     },
     message: (socket, message) => stateOf(socket).sink?.messaged(message.byteLength),
+    ping: (socket) => stateOf(socket).sink?.pinged(),
     drain: (socket) => stateOf(socket).sink?.drained(),
     close: (socket) => stateOf(socket).sink?.closed(),
   }
