@@ -148,7 +148,7 @@ t.test('a disk that fills under the service ends it with a word', async (t) => {
   if (again !== undefined)
     t.match(
       again.message,
-      /ended at start \(1\): intendant: (the disk of .* fails|the (log|view) could not be written).*No space left/s,
+      /ended at start \(1\): .*intendant: (the disk of .* fails|the (log|view) could not be written).*No space left/s,
     )
   await one.service.kill()
   await comesBack(one, t)
