@@ -1,11 +1,15 @@
 /**
- * The formation brief of a run, laid down where its command can read it: the command has no token to fetch it
- * with. A brief that is not exactly the one that was agreed upon is never handed on.
+ * The compiled brief of a run, laid down with its prompts where the run's command can read them: the command has no token
+ * to fetch them with. What is handed on is exactly what the run's digest names: the digests are computed anew here, so that
+ * neither a service nor a proxy between is taken at its word.
  */
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { digestOf } from '../machines/digest.ts'
 import type { Client } from './client.ts'
+import { ServiceRefused } from './errors.ts'
+import { isObject } from './execution-request.ts'
 import { type Backoff, retrying } from './retry.ts'
 
 interface BriefReference {
@@ -19,27 +23,66 @@ interface BriefOptions {
   readonly backoff: Backoff
 }
 
-export interface BriefFile {
-  /** A file with the brief as JSON. */
-  readonly path: string
+export interface BriefFiles {
+  /** A file with the compiled brief as JSON. */
+  readonly brief: string
+  /** A folder with a file for each phase, such as `execution.md`. */
+  readonly prompts: string
   remove(): Promise<void>
 }
 
-/** The service holds another version of the brief than the run was made for. */
+/** What the service holds is not what the run was made for. */
 export class BriefMismatch extends Error {
   override readonly name = 'BriefMismatch'
 }
 
 /** Fetches the brief, retrying while the service is away. Throws BriefMismatch, or ServiceRefused. */
-export async function fetchBrief(brief: BriefReference, options: BriefOptions): Promise<BriefFile> {
-  const { client, signal, backoff } = options
-  const path = `/api/formation-briefs/${encodeURIComponent(brief.id)}`
-  const { body } = await retrying(() => client.request('GET', path, { signal }), { signal, backoff })
-  if (body?.digest !== brief.digest) {
-    throw new BriefMismatch(`brief ${brief.id} is ${body?.digest} by now; the run was made for ${brief.digest}`)
-  }
+export async function fetchBrief(brief: BriefReference, options: BriefOptions): Promise<BriefFiles> {
+  const compiled = await readCompiled(brief, options)
+  const prompts = promptsOf(brief, compiled)
   const folder = await mkdtemp(join(tmpdir(), 'intendant-brief-'))
-  const file = join(folder, 'brief.json')
-  await writeFile(file, JSON.stringify(body), { mode: 0o600 })
-  return { path: file, remove: () => rm(folder, { recursive: true, force: true }) }
+  const files = { brief: join(folder, 'brief.json'), prompts: join(folder, 'prompts') }
+  await writeFile(files.brief, JSON.stringify(compiled), { mode: 0o600 })
+  await mkdir(files.prompts, { mode: 0o700 })
+  for (const [phase, text] of prompts) await writeFile(join(files.prompts, `${phase}.md`), text, { mode: 0o600 })
+  return { ...files, remove: () => rm(folder, { recursive: true, force: true }) }
+}
+
+async function readCompiled({ id, digest }: BriefReference, options: BriefOptions): Promise<Record<string, any>> {
+  const { client, signal, backoff } = options
+  const path = `/api/formation-briefs/${encodeURIComponent(id)}/compiled`
+  try {
+    const get = () => client.request('GET', path, { query: { digest }, signal })
+    const { body } = await retrying(get, { signal, backoff })
+    return isObject(body) ? body : {}
+  } catch (error) {
+    if (!(error instanceof ServiceRefused) || error.problem.status !== 404) throw error
+    throw new BriefMismatch(`the service has no brief ${id} that is compiled to ${digest}`)
+  }
+}
+
+type Prompts = readonly (readonly [phase: string, text: string])[]
+
+/** The prompts, by phase, once brief and prompts are proved to be those that the digest names. */
+function promptsOf({ id, digest }: BriefReference, { snapshot, prompt_pack: pack }: Record<string, any>): Prompts {
+  const found = digestIfAny(snapshot)
+  if (found !== digest) throw new BriefMismatch(`what the service holds of brief ${id} is ${found}, not ${digest}`)
+  const { digest: _, ...content } = isObject(pack) ? pack : {}
+  const agreed = snapshot.prompt_pack?.digest
+  const foundPack = digestIfAny(content)
+  if (foundPack !== agreed) throw new BriefMismatch(`the prompts of brief ${id} are ${foundPack}, not ${agreed}`)
+  const prompts = Array.isArray(content.prompts) ? content.prompts : []
+  return prompts.map(({ phase, prompt_text: text }) => {
+    // It becomes the name of a file.
+    if (typeof phase === 'string' && /^[a-z][a-z_]{0,63}$/.test(phase) && typeof text === 'string') return [phase, text]
+    throw new BriefMismatch(`brief ${id} has a prompt that this runner cannot lay down`)
+  })
+}
+
+function digestIfAny(value: unknown): string {
+  try {
+    return isObject(value) ? digestOf(value) : 'missing'
+  } catch {
+    return 'not canonical JSON'
+  }
 }

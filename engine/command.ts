@@ -5,6 +5,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
 import { setTimeout as pause } from 'node:timers/promises'
+import type { BriefFiles } from './brief.ts'
 import type { ExecutionRequest } from './execution-request.ts'
 
 /** How long output may still arrive after the command and its group are gone, milliseconds. */
@@ -52,7 +53,7 @@ export function commandEnvironment(
   environment: NodeJS.ProcessEnv,
   request: ExecutionRequest,
   runnerId: string,
-  briefFile: string | undefined,
+  brief: BriefFiles | undefined,
 ): NodeJS.ProcessEnv {
   const kept = Object.entries(environment).filter(([name]) => !name.startsWith('ENGINE_') && name !== 'TRACEPARENT')
   const given: NodeJS.ProcessEnv = {
@@ -64,7 +65,10 @@ export function commandEnvironment(
     INTENDANT_ENTRY_EVENT: request.engine.entry_event,
     INTENDANT_THROTTLE: request.engine.throttle,
   }
-  if (briefFile !== undefined) given.INTENDANT_BRIEF_FILE = briefFile
+  if (brief !== undefined) {
+    given.INTENDANT_BRIEF_FILE = brief.brief
+    given.INTENDANT_PROMPTS_DIR = brief.prompts
+  }
   if (request.trace?.traceparent !== undefined) given.TRACEPARENT = request.trace.traceparent
   return given
 }

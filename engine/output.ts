@@ -1,5 +1,5 @@
 /**
- * What a command writes, taken apart: bytes to lines, and lines to events, a Run Result, or plain text. No byte
+ * What a command writes, taken apart: bytes to lines, and lines to events, documents, or plain text. No byte
  * is dropped: a line too long to be held is passed on in pieces.
  */
 import { StringDecoder } from 'node:string_decoder'
@@ -71,12 +71,19 @@ export class LineSplitter {
 
 export type Reading =
   | { readonly kind: 'event'; readonly event: Record<string, unknown> & { readonly event_type: string } }
-  | { readonly kind: 'result'; readonly result: Record<string, unknown> }
+  | { readonly kind: 'result' | 'trace_summary' | 'observation'; readonly said: Record<string, unknown> }
   | { readonly kind: 'text' }
 
+/** What a line says by its `schema_version`. */
+const DOCUMENTS: Readonly<Record<string, 'result' | 'trace_summary' | 'observation'>> = {
+  run_result: 'result',
+  trace_summary: 'trace_summary',
+  evidence_observation: 'observation',
+}
+
 /**
- * What a line of standard output says: a JSON object with a string `event_type` is an event; one whose
- * `schema_version` is a Run Result's is the run's result; everything else is text.
+ * What a line of standard output says: a JSON object with a string `event_type` is an event; one whose `schema_version`
+ * is that of a Run Result, a trace summary or an observation is that; everything else is text.
  */
 export function readLine(line: string): Reading {
   if (!line.trimStart().startsWith('{')) return { kind: 'text' }
@@ -88,10 +95,9 @@ export function readLine(line: string): Reading {
   }
   if (!isObject(value)) return { kind: 'text' }
   if (typeof value.event_type === 'string') return { kind: 'event', event: value as never }
-  if (typeof value.schema_version === 'string' && /^intendant\.run_result\.v1(\.|$)/.test(value.schema_version)) {
-    return { kind: 'result', result: value }
-  }
-  return { kind: 'text' }
+  const [, name = ''] = /^intendant\.([a-z_]+)\.v1(?:\.|$)/.exec(String(value.schema_version)) ?? []
+  const kind = Object.hasOwn(DOCUMENTS, name) ? DOCUMENTS[name] : undefined
+  return kind === undefined ? { kind: 'text' } : { kind, said: value }
 }
 
 /** Largest text of one `run_output` event, UTF-8 bytes. */

@@ -34,6 +34,8 @@ interface PostQueueOptions {
    * taken; rejects with ServiceRefused when the post is refused.
    */
   readonly post: (texts: readonly string[]) => Promise<void>
+  /** Most events of one post. */
+  readonly batchMax?: number
   /** Whether a refusal concerns the run as a whole (stale attempt, settled, token) and not what was posted. */
   readonly concernsRun: (refusal: ServiceRefused) => boolean
   /** The queue is fuller than its bound (true), or has room again (false). */
@@ -82,11 +84,12 @@ export class PostQueue {
   }
 
   #nextBatch(): OutgoingEvent[] {
+    const { batchMax = BATCH_EVENTS_MAX } = this.#options
     let count = 0
     let bytes = 0
     for (const event of this.#waiting) {
       bytes += event.bytes
-      if (count > 0 && (count >= BATCH_EVENTS_MAX || bytes > BATCH_BYTES_MAX)) break
+      if (count > 0 && (count >= batchMax || bytes > BATCH_BYTES_MAX)) break
       count += 1
     }
     return this.#waiting.splice(0, count)

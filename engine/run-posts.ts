@@ -47,6 +47,13 @@ export class RunPosts {
     await this.#post('events', `{"attempt":${this.#options.attempt},"events":[${texts.join(',')}]}`)
   }
 
+  /** A statement about an engine run. Retried until the service has answered; rejects with ServiceRefused. */
+  async about(engineRunId: string, what: 'trace-summary' | 'evidence-observations', body: string): Promise<void> {
+    const { client, signal, backoff, onRetry } = this.#options
+    const path = `/api/engine-runs/${encodeURIComponent(engineRunId)}/${what}`
+    await retrying(() => client.request('POST', path, { body, signal }), { signal, backoff, onRetry })
+  }
+
   /** One try: the next heartbeat is the retry. */
   async heartbeat(): Promise<void> {
     await this.#send('heartbeat', JSON.stringify({ attempt: this.#options.attempt }))

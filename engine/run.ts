@@ -3,12 +3,13 @@
  * event goes out before the run's end does, and once the service says that the attempt is not ours any more,
  * the command is ended and nothing else is said.
  */
-import { type BriefFile, BriefMismatch, fetchBrief } from './brief.ts'
+import { type BriefFiles, BriefMismatch, fetchBrief } from './brief.ts'
 import type { Client } from './client.ts'
 import { occurredAt } from './clock.ts'
 import { type Command, type CommandEnd, commandEnvironment, startCommand } from './command.ts'
 import { ServiceRefused } from './errors.ts'
 import { type ExecutionRequest, unfit } from './execution-request.ts'
+import { Findings } from './findings.ts'
 import { Heartbeat } from './heartbeat.ts'
 import { type Line, LineSplitter, readLine } from './output.ts'
 import { OutputBatch, type OutputStream } from './output-batch.ts'
@@ -67,8 +68,11 @@ export class Run {
   readonly #posting = new AbortController()
   #stop: Stop | undefined
   #command: Command | undefined
-  #brief: BriefFile | undefined
+  #brief: BriefFiles | undefined
+  #findings: Findings | undefined
   #said: Record<string, unknown> | undefined
+  /** How many queues hold more than they should: while there is one, the command's output is not read. */
+  #pressing = 0
   #taskResultTaken = false
   #stderrTail = ''
 
@@ -89,7 +93,7 @@ export class Run {
     this.#queue = new PostQueue({
       post: (texts) => this.#posts.events(texts),
       concernsRun,
-      onPressure: (full) => (full ? this.#command?.pause() : this.#command?.resume()),
+      onPressure: (full) => this.#press(full),
       onEnded: (error) => this.abandon(error),
     })
     this.#output = new OutputBatch((stream, text) => this.#queue.add(outgoing(outputEvent(stream, text))))
@@ -150,10 +154,13 @@ export class Run {
       return await this.#fail({ class: 'safety', code: 'brief_digest_mismatch', message: mismatch.message })
     }
     const engineRunId = await this.#start()
+    this.#findings = engineRunId === undefined ? undefined : this.#findingsOf(engineRunId)
     begin()
     if (this.#stop !== undefined) return await this.#settleStopped(this.#stop)
     this.#log('started')
     const end = await this.#runCommand()
+    // First what may turn into output when it is refused.
+    await this.#findings?.empty()
     await this.#queue.empty()
     if (this.#stop !== undefined) return await this.#settleStopped(this.#stop)
     return await this.#settle(end, engineRunId)
@@ -257,7 +264,7 @@ export class Run {
     this.#command = startCommand({
       command,
       ...(cwd === undefined ? {} : { cwd }),
-      environment: commandEnvironment(environment, this.#request, runnerId, this.#brief?.path),
+      environment: commandEnvironment(environment, this.#request, runnerId, this.#brief),
       input: `${JSON.stringify(this.#request)}\n`,
       onStdout: (chunk) => this.#stdout(stdout.push(chunk)),
       onStderr: (chunk) => this.#stderr(stderr.push(chunk)),
@@ -271,15 +278,37 @@ export class Run {
   }
 
   #stdout(lines: readonly Line[]): void {
-    for (const { text, whole, ended } of lines) {
-      const reading = whole ? readLine(text) : ({ kind: 'text' } as const)
+    for (const line of lines) {
+      const reading = line.whole ? readLine(line.text) : ({ kind: 'text' } as const)
       if (reading.kind === 'event') {
         // What was printed before an event stays before it.
         this.#output.flush()
-        this.#queue.add(this.#statedEvent(reading.event, text))
-      } else if (reading.kind === 'result') this.#said = reading.result
-      else this.#output.add('stdout', text, ended)
+        this.#queue.add(this.#statedEvent(reading.event, line.text))
+      } else if (reading.kind === 'result') this.#said = reading.said
+      else if (reading.kind === 'text' || this.#findings === undefined) {
+        this.#output.add('stdout', line.text, line.ended)
+      } else if (reading.kind === 'trace_summary') this.#findings.summarize(reading.said, line.text)
+      else this.#findings.observe(reading.said, line.text)
     }
+  }
+
+  #findingsOf(engineRunId: string): Findings {
+    return new Findings({
+      posts: this.#posts,
+      request: this.#request,
+      engineRunId,
+      onPressure: (full) => this.#press(full),
+      onEnded: (error) => this.abandon(error),
+      onRefused: (line, refusal) => {
+        for (const event of this.#refused(line, refusal)) this.#queue.add(event)
+      },
+    })
+  }
+
+  #press(full: boolean): void {
+    this.#pressing += full ? 1 : -1
+    if (this.#pressing > 0) this.#command?.pause()
+    else this.#command?.resume()
   }
 
   #stderr(lines: readonly Line[]): void {
@@ -299,14 +328,14 @@ export class Run {
         onTaken: () => {
           if (terminal) this.#taskResultTaken = true
         },
-        onRefused: (refusal) => this.#refusedEvent(refusal, line),
+        onRefused: (refusal) => this.#refused(line, refusal),
       },
     )
   }
 
-  /** A refused event is not lost: its line becomes output, with the reason behind it. */
-  #refusedEvent(refusal: ServiceRefused, line: string): OutgoingEvent[] {
-    const reason = `intendant runner: the service refused this event: ${describe(refusal)}`
+  /** A refused line is not lost: it becomes output, with the reason behind it. */
+  #refused(line: string, refusal: ServiceRefused): OutgoingEvent[] {
+    const reason = `intendant runner: the service refused this line: ${describe(refusal)}`
     this.#log(reason)
     const events: OutgoingEvent[] = []
     const batch = new OutputBatch((stream, text) => events.push(outgoing(outputEvent(stream, text))))

@@ -4,9 +4,10 @@
  */
 import { type BriefText, freeze, type Sources } from './brief-snapshot.ts'
 import { canonical } from './canonical.ts'
+import { digestOf } from './digest.ts'
 import type { BriefSnapshot, HumanEdit, PromptPack } from './documents/compiled-brief.ts'
 import type { SourceVersion } from './documents/formation-brief.ts'
-import { editedPack, packOf, sha256 } from './prompt-pack.ts'
+import { editedPack, packOf } from './prompt-pack.ts'
 
 /** What a digest stands for. */
 export interface Artifact {
@@ -32,7 +33,7 @@ export function editArtifact(before: Artifact, text: string, edit: Omit<HumanEdi
 function artifactOf(core: Omit<BriefSnapshot, 'prompt_pack'>, pack: PromptPack): Artifact {
   const { digest, template_version } = pack
   const snapshot: BriefSnapshot = { ...core, prompt_pack: { digest, template_version } }
-  return { digest: sha256(snapshot), snapshot, prompt_pack: pack }
+  return { digest: digestOf(snapshot), snapshot, prompt_pack: pack }
 }
 
 export function isTooLarge({ snapshot, prompt_pack }: Artifact): boolean {
@@ -43,5 +44,5 @@ export function isTooLarge({ snapshot, prompt_pack }: Artifact): boolean {
 export function intentDigest({ records, unfit }: Sources): string {
   const versions: SourceVersion[] = records.map(({ id, version }) => ({ id, version }))
   const ids = unfit.map(({ id }) => id)
-  return sha256([versions.sort((a, b) => (a.id < b.id ? -1 : 1)), [...ids].sort()])
+  return digestOf([versions.sort((a, b) => (a.id < b.id ? -1 : 1)), [...ids].sort()])
 }

@@ -2,10 +2,9 @@
  * The prompts of a brief as one artifact with a digest of its own. Made from the frozen brief alone, so that the same
  * brief and template version give the same pack; a person's edit makes another pack, which says so.
  */
-import { createHash } from 'node:crypto'
 import type { BriefCore } from './brief-snapshot.ts'
 import { versionsOf } from './brief-snapshot.ts'
-import { canonical } from './canonical.ts'
+import { digestOf } from './digest.ts'
 import {
   type HumanEdit,
   PROMPT_PACK_SCHEMA_VERSION,
@@ -30,10 +29,6 @@ const ROLES: Readonly<Record<PromptPhase, readonly string[]>> = {
 
 /** Steps that change something: the others only read. */
 const CHANGING: ReadonlySet<PromptPhase> = new Set(['execution', 'retry'])
-
-export function sha256(value: unknown): string {
-  return `sha256:${createHash('sha256').update(canonical(value)).digest('hex')}`
-}
 
 /** The two optional phases are there when the formation has a reviewer, or when feedback is asked for. */
 function phasesOf(core: BriefCore): readonly PromptPhase[] {
@@ -100,5 +95,5 @@ export function editedPack(pack: PromptPack, promptText: string, edit: Omit<Huma
 }
 
 function digested(pack: Omit<PromptPack, 'digest'>): PromptPack {
-  return { digest: sha256(pack), ...pack }
+  return { digest: digestOf(pack), ...pack }
 }

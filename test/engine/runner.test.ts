@@ -3,6 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { ServiceRefused } from '../../engine/errors.ts'
 import { type Runner, type RunnerOptions, startRunner } from '../../engine/runner.ts'
+import { digestOf } from '../../machines/digest.ts'
 import { executionRequest, type StandIn, standIn } from './stand-in.ts'
 
 const BACKOFF = { firstMs: 5, longestMs: 40 }
@@ -184,7 +185,7 @@ t.test('a refused event costs no other event: its line becomes output with the r
     service.events().map((event) => event.event_type),
     ['a', 'run_output', 'run_output', 'c'],
   )
-  t.match(service.events()[2].payload.text, /refused this event: invalid_event/)
+  t.match(service.events()[2].payload.text, /refused this line: invalid_event/)
 })
 
 t.test(
@@ -371,25 +372,64 @@ t.test('a service that is away slows the command down instead of losing its outp
   t.ok(service.events().every((event) => Buffer.byteLength(event.payload.text) <= 65_536))
 })
 
-t.test('the brief lies in a file for the command, and is gone after the run', async (t) => {
-  const { service, runner } = await setting(t, 'echo $INTENDANT_BRIEF_FILE; cat $INTENDANT_BRIEF_FILE')
-  service.brief = { id: 'brief_1', digest: 'sha256:1', mission: { objective: 'be kind' } }
-  service.offer(executionRequest('runreq_br', { brief: { id: 'brief_1', digest: 'sha256:1' } }))
+/** What a service holds of a brief, in a shape that the runner can prove. */
+function compiled(prompts: readonly object[]) {
+  const pack = { template_version: '1', prompts }
+  const snapshot = { mission: { objective: 'be kind' }, prompt_pack: { digest: digestOf(pack) } }
+  return { digest: digestOf(snapshot), snapshot, prompt_pack: { digest: digestOf(pack), ...pack } }
+}
+
+const PLAN = { phase: 'planning', prompt_text: 'Plan it: ä.\n' }
+const CODE = { phase: 'execution', prompt_text: 'Do it.' }
+
+t.test('brief and prompts lie in files for the command, and are gone after the run', async (t) => {
+  const command =
+    'cd $INTENDANT_PROMPTS_DIR; ls -m; cat planning.md; echo $INTENDANT_BRIEF_FILE; cat $INTENDANT_BRIEF_FILE'
+  const { service, runner } = await setting(t, command)
+  const brief = compiled([PLAN, CODE])
+  service.brief = brief
+  service.offer(executionRequest('runreq_br', { brief: { id: 'brief_1', digest: brief.digest } }))
   t.same(await runner.finished, ['completed'])
-  const [file, text] = service
+  const [list, plan, file, text] = service
     .events()
     .map((event) => event.payload.text)
     .join('')
     .split('\n')
-  t.same(JSON.parse(text!), service.brief)
+  t.equal(list, 'execution.md, planning.md')
+  t.equal(`${plan}\n`, PLAN.prompt_text)
+  t.same(JSON.parse(text!), brief)
   t.notOk(existsSync(file!))
 })
 
-t.test('a brief with another digest fails the run before it starts', async (t) => {
-  const { service, runner } = await setting(t, 'echo never')
-  service.brief = { id: 'brief_1', digest: 'sha256:2' }
-  service.offer(executionRequest('runreq_bm', { brief: { id: 'brief_1', digest: 'sha256:1' } }))
-  t.same(await runner.finished, ['failed'])
-  t.match(service.said('failed')[0]!.body, { class: 'safety', code: 'brief_digest_mismatch' })
-  t.equal(service.said('started').length, 0)
+t.test('a brief that is not what the digest names fails the run before it starts', async (t) => {
+  const brief = compiled([PLAN, CODE])
+  const { snapshot, prompt_pack: pack } = brief
+  const traversing = compiled([{ ...PLAN, phase: '../../planning' }])
+  const others: Record<string, [held: object | undefined, digest: string]> = {
+    'another text under the same digest': [
+      { ...brief, snapshot: { ...snapshot, mission: { objective: 'be unkind' } } },
+      brief.digest,
+    ],
+    'another prompt': [
+      { ...brief, prompt_pack: { ...pack, prompts: [PLAN, { ...CODE, prompt_text: 'x' }] } },
+      brief.digest,
+    ],
+    'a prompt less': [{ ...brief, prompt_pack: { ...pack, prompts: [PLAN] } }, brief.digest],
+    'no prompts': [{ digest: brief.digest, snapshot }, brief.digest],
+    'another brief': [compiled([PLAN]), brief.digest],
+    'a prompt that would leave its folder': [traversing, traversing.digest],
+    'no such brief': [undefined, brief.digest],
+    'no brief at all': [{}, brief.digest],
+    'a text that is not JSON for everybody': [{ ...brief, snapshot: { ...snapshot, mission: '\ud800' } }, brief.digest],
+  }
+  for (const [name, [held, digest]] of Object.entries(others)) {
+    await t.test(name, async (t) => {
+      const { service, runner } = await setting(t, 'echo never')
+      service.brief = held
+      service.offer(executionRequest('runreq_bm', { brief: { id: 'brief_1', digest } }))
+      t.same(await runner.finished, ['failed'])
+      t.match(service.said('failed')[0]!.body, { class: 'safety', code: 'brief_digest_mismatch' })
+      t.equal(service.said('started').length, 0)
+    })
+  }
 })

@@ -25,8 +25,8 @@ export interface StandIn {
   misbehave: (post: Post) => Misbehaviour
   /** Merged into the answers to runner posts about this run. */
   readonly answers: Map<string, object>
-  /** What is answered to whoever reads a brief. */
-  brief: object
+  /** What is answered to whoever reads a compiled brief; undefined: there is none. */
+  brief: object | undefined
   /** Headers of the next poll answer, which ends a parked poll at once. */
   news(headers: Record<string, string>): void
   offer(request: Record<string, any>): void
@@ -110,7 +110,8 @@ export async function standIn(): Promise<StandIn> {
   async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const path = request.url!.split('?')[0]!
     if (request.method === 'GET' && path.startsWith('/api/formation-briefs/')) {
-      response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(self.brief))
+      response.writeHead(self.brief === undefined ? 404 : 200, { 'content-type': 'application/json' })
+      response.end(JSON.stringify(self.brief ?? { code: 'not_found' }))
       return
     }
     if (request.method === 'GET') {
@@ -131,7 +132,7 @@ export async function standIn(): Promise<StandIn> {
     offers,
     misbehave: () => undefined,
     answers: new Map(),
-    brief: {},
+    brief: undefined,
     news(headers) {
       newsHeaders = headers
       pump()

@@ -4,8 +4,8 @@ import t from 'tap'
 import { compileBrief } from '../../machines/brief-compiler.ts'
 import type { BriefSections } from '../../machines/brief-snapshot.ts'
 import { canonical } from '../../machines/canonical.ts'
+import { digestOf } from '../../machines/digest.ts'
 import { PROMPT_PHASES, type PromptPhase, type SourceRecord } from '../../machines/documents/compiled-brief.ts'
-import { sha256 } from '../../machines/prompt-pack.ts'
 import { linesOf } from '../../machines/untrusted-text.ts'
 import { ARTIFACT, CREATE, RECORD, RECORD_ID, SECTIONS } from './formation-brief-samples.ts'
 import { snapshotFile } from './step.ts'
@@ -95,9 +95,9 @@ t.test(
   (t) => {
     const { digest, snapshot, prompt_pack } = ARTIFACT
     const { digest: packDigest, ...pack } = prompt_pack
-    t.equal(packDigest, sha256(pack))
+    t.equal(packDigest, digestOf(pack))
     t.equal(snapshot.prompt_pack.digest, packDigest)
-    t.equal(digest, sha256(JSON.parse(canonical(snapshot))))
+    t.equal(digest, digestOf(JSON.parse(canonical(snapshot))))
     t.end()
   },
 )
