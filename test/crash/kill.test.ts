@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import { killAgainAndAgain } from './kills.ts'
 
-const KILLS = 25
+const KILLS = 20
 const seed = Date.now() % 1_000_000
 
 t.test(`nothing acknowledged is lost in ${KILLS} kills (seed ${seed})`, { timeout: 300_000 }, async (t) => {

@@ -50,7 +50,7 @@ const AIM_OF_TEN: readonly Aim[] = [
   'sweep',
 ]
 /** Between two of these a kill is followed by a look at the home before anything else touches it. */
-const VERIFY_EVERY = 25
+const VERIFY_EVERY = 20
 /** Short, so that sweeps find something; long enough for a watcher to come back in time. */
 const SETTINGS = {
   ENGINE_RETENTION: '20s',
@@ -60,7 +60,7 @@ const SETTINGS = {
 }
 /** A kill in the midst of the load comes after at most so many answers, or so long. */
 const ANSWERS_MAX = 400
-const LIFE_MS_MAX = 5_000
+const LIFE_MS_MAX = 2_000
 /** At the end of a life a kill comes at any moment of so many milliseconds: a backup takes longest. */
 const DELAY_MS: Readonly<Record<Aim, number>> = { start: 50, load: 10, sweep: 150, backup: 800 }
 /** About what a start takes. */
@@ -124,6 +124,11 @@ export async function killAgainAndAgain({ kills, seed, home, say }: KillOptions)
     const completed = memory.told.filter(({ key }) => key.startsWith('run_request_completed')).length
     const reviewed = crowd.reviewed.accepted.size
     return { faults, aims, completed, reviewed, events: log.last, servedMs, forgotten: log.before, backups }
+  } catch (error) {
+    // A service that does not start again is the worst of them.
+    faults.push(...memory.faults, (error as Error).message)
+    say(`  ${(error as Error).message}`)
+    return { faults, aims, completed: 0, reviewed: 0, events: 0, servedMs, forgotten: 0, backups }
   } finally {
     stopping = true
     await service.kill()
