@@ -149,7 +149,10 @@ t.test('a run whose statements the service does not take from this runner is giv
   const misbehave: StandIn['misbehave'] = ({ path }) =>
     path.includes('/engine-runs/') ? { status: 403, code: 'not_the_runner' } : undefined
   const { service, runner, logs } = await begin(t, `${print(observation({}))}; sleep 20`, misbehave)
-  await until(async () => logs.join('\n'), (text) => text.includes('given up: not_the_runner'))
+  await until(
+    async () => logs.join('\n'),
+    (text) => text.includes('given up: not_the_runner'),
+  )
   runner.drain()
   t.same(await runner.finished, ['abandoned'])
   t.equal(service.said('completed').length + service.said('failed').length, 0)
