@@ -116,8 +116,10 @@ function readHeaders(request: UwsRequest): void {
 
 function readHeader(name: string, value: string): void {
   incoming.bytes += name.length + value.length + HEADER_FRAME_BYTES
-  if (name === 'authorization') incoming.authorization = value
-  else if (name === 'accept') incoming.accept = value
+  if (name === 'authorization') {
+    // Who is meant by two of them depends on who reads (RFC 9110 section 5.3): nobody.
+    incoming.authorization = incoming.authorization === '' ? value : TWO_AUTHORIZATIONS
+  } else if (name === 'accept') incoming.accept = value
   else if (name === 'content-type') incoming.contentType = value
   else if (name === 'content-length') {
     if (incoming.contentLength !== '' && incoming.contentLength !== value) incoming.isFramedTwice = true
@@ -128,6 +130,9 @@ function readHeader(name: string, value: string): void {
   } else if (name === 'api-version') incoming.version = value
   else if (name === 'sec-websocket-protocol') incoming.protocols = value
 }
+
+/** Not of the form `Bearer <token>`: it lets nobody in. */
+const TWO_AUTHORIZATIONS = 'two'
 
 /** `: ` and the line's end. */
 const HEADER_FRAME_BYTES = 4
@@ -345,6 +350,7 @@ export class Router {
 }
 
 function whyNobody(authorization: string): string {
+  if (authorization === TWO_AUTHORIZATIONS) return 'More than one Authorization header was sent.'
   return authorization === ''
     ? 'No Authorization header was sent.'
     : 'The token is unknown, revoked or expired, or the header is not `Bearer <token>`.'

@@ -34,6 +34,11 @@ export interface Principals {
   holds(principal: Principal): boolean
   /** Call back (once, within a second) when the principal is revoked or has expired. Answers the function that forgets it. */
   onRevoked(principal: Principal, callback: () => void): () => void
+  /**
+   * Whether a runner's token was replaced by another that has been used since: whoever still holds it makes no third.
+   * One whose successor nobody has used is taken, since the answer that told it may have been lost.
+   */
+  isReplaced(principal: Principal): boolean
   /** Number of tokens that are let in: for the metrics. */
   readonly size: number
   /** Token ids used since the last call: their last use is noted lazily. */
@@ -70,6 +75,8 @@ interface Entry {
   expiresAtMs: number | undefined
   revoked: boolean
   used: boolean
+  /** Since the service started. */
+  everUsed: boolean
   callbacks: Set<() => void> | undefined
   timer: unknown
 }
@@ -132,9 +139,15 @@ class PrincipalTable implements Principals {
     if (entry.expiresAtMs !== undefined && this.#nature.wallMs() >= entry.expiresAtMs) return false
     if (!entry.used) {
       entry.used = true
+      entry.everUsed = true
       this.#used.add(entry)
     }
     return true
+  }
+
+  isReplaced(principal: Principal): boolean {
+    const newest = this.#byActor.get(`${principal.kind}/${principal.id}`)?.at(-1)
+    return newest !== undefined && newest !== principal && newest.everUsed
   }
 
   takeUsed(): readonly string[] {
@@ -247,6 +260,7 @@ function entriesOfToken(snapshot: SnapshotOf<TokenContext>): Entry[] {
       expiresAtMs: expiryOf(context),
       revoked: false,
       used: false,
+      everUsed: false,
       callbacks: undefined,
       timer: undefined,
     },
@@ -270,6 +284,7 @@ function entriesOfRunner(snapshot: SnapshotOf<RunnerContext>): Entry[] {
       expiresAtMs: expiryOf(credential),
       revoked: false,
       used: false,
+      everUsed: false,
       callbacks: undefined,
       timer: undefined,
     }),

@@ -267,6 +267,13 @@ function tokenRoutes(service: ServiceContext): readonly Route[] {
         const runner = visibleRunner(service, exchange)
         if (runner === undefined) return
         if (exchange.principal.kind === 'token' && !(mayManage(exchange, runner) && mayTrust(exchange, runner))) return
+        if (service.principals.isReplaced(exchange.principal)) {
+          exchange.problem(
+            'forbidden',
+            'This token was replaced, and its successor is in use: that one may make another.',
+          )
+          return
+        }
         rotate(service, exchange, runner.context.id)
       },
     },

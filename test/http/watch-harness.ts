@@ -74,6 +74,10 @@ class FakePrincipals implements Principals {
 
   readonly size = 0
 
+  isReplaced(): boolean {
+    return false
+  }
+
   takeUsed(): readonly string[] {
     return []
   }
