@@ -6,7 +6,10 @@ import { RawJson } from './mutations.ts'
 import type { Request } from './request.ts'
 import { MARKER, OWNED_ID, type World } from './world.ts'
 
-const SLOW_MS = 10_000
+/** Beside many other processes too: what takes longer does not wait, it hangs. */
+const SLOW_MS = 20_000
+/** uWebSockets.js ends a connection whose request has not come in some 10 s: one in pieces may be late. */
+const LATE_MS = 7_000
 /** A poll may wait as long as it asked for. */
 const WAIT_MS = 2_000
 
@@ -26,7 +29,10 @@ export function check(request: Request, outcome: Outcome, documented: Documented
   if (outcome.kind === 'silent') return { faults: [`no answer within ${Math.round(outcome.ms)} ms`], body: undefined }
   if (outcome.kind === 'garbled') return { faults: [`the answer is garbled: ${outcome.why}`], body: undefined }
   if (outcome.kind === 'closed') {
-    return mayBeClosed(request) ? NOTHING : { faults: ['the connection was closed without an answer'], body: undefined }
+    const isLate = (request.segments ?? 1) > 1 && outcome.ms > LATE_MS
+    return isLate || mayBeClosed(request)
+      ? NOTHING
+      : { faults: ['the connection was closed without an answer'], body: undefined }
   }
   const faults: string[] = []
   const say = (fault: string | undefined): void => {
@@ -163,6 +169,12 @@ function confinementFault(request: Request, text: string, { status }: Answer, wo
     if (caller.sees.has(key!) || world.sharedMarkers.has(marker) || request.body?.includes(marker) === true) continue
     if (request.target.includes(marker)) continue
     return `${caller.name} was shown ${marker}`
+  }
+  if (status < 300) {
+    for (const [id] of request.target.split('?')[0]!.matchAll(OWNED_ID)) {
+      const owner = id.includes('_') ? world.ownerOf(id) : undefined
+      if (owner !== undefined && !caller.sees.has(owner)) return `${caller.name} was let at ${id}, which is of ${owner}`
+    }
   }
   const { namedForeign } = caller.tenant
   for (const [id] of text.matchAll(OWNED_ID)) {

@@ -42,7 +42,7 @@ export interface FuzzReport {
   readonly closed: number
 }
 
-const TIMEOUT_MS = 15_000
+const TIMEOUT_MS = 40_000
 const FAULTS_MAX = 10
 /** Calls that cost more than they teach: how many good ones are made in a run. */
 const GOOD_CALLS_MAX: Readonly<Record<string, number>> = { 'POST /api/backups': 2 }

@@ -205,7 +205,11 @@ export class World {
   }
 
   /** What stands in documents of several projects is nobody's. */
-  #noteOwner({ id, project, trace_id, event_type }: Record<string, unknown>): void {
+  #noteOwner({ id, project, projects, trace_id, event_type }: Record<string, unknown>): void {
+    // A token that is confined to one project is that project's.
+    if (Array.isArray(projects) && projects.length === 1 && projects[0] !== '*' && typeof id === 'string') {
+      this.#owners.set(id, String(projects[0]))
+    }
     if (typeof project !== 'string' || this.#owners.size > OWNERS_MAX) return
     // Of the service's own events, everybody may see when a lane is paused.
     if (project === 'system' && String(event_type).startsWith('pacing_')) return
