@@ -179,7 +179,7 @@ export class Exchange {
 
   /**
    * Answer for what was thrown while the request was handled: a record that cannot be read, a view that lags and a
-   * journal that has failed are operating errors (503); anything else is a programmer's, logged by the router (500).
+   * journal that has failed are operating errors (503), damage among them logged; anything else is a programmer's (500).
    */
   fault(error: unknown): void {
     const name = (error as Error | undefined)?.name
@@ -189,6 +189,11 @@ export class Exchange {
     }
     if (name === 'Quarantined') {
       this.problem('quarantined', (error as Error).message)
+      return
+    }
+    if (name === 'CorruptRow') {
+      this.entry.onFault(this, error)
+      this.problem('quarantined', `What is asked for cannot be read: ${(error as Error).message}.`)
       return
     }
     if (name === 'JournalFailure') {

@@ -33,6 +33,8 @@ export interface ServiceOptions {
   readonly log?: Logger
   /** Clocks, timers and randomness; default: the real ones. */
   readonly nature?: Nature
+  /** Actors kept in memory when idle; default: as the runtime has it. */
+  readonly residentActorsMax?: number
   /** Where requests come from; default: uWebSockets.js. */
   readonly createServer?: typeof createServer
   /** Takes up what the parts measure; default: with the process's own figures. */
@@ -79,7 +81,9 @@ export async function startService(settings: Settings, options: ServiceOptions):
     await journal.close()
     throw error
   }
-  const runtime = createRuntime(journal, settings, { nature, log, modules, onFatal })
+  const { residentActorsMax } = options
+  const bound = residentActorsMax === undefined ? {} : { residentActorsMax }
+  const runtime = createRuntime(journal, settings, { nature, log, modules, onFatal, ...bound })
   try {
     return await listen(runtime, log, options)
   } catch (error) {

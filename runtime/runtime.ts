@@ -32,6 +32,8 @@ export interface RuntimeOptions {
   readonly modules: Readonly<Record<ActorKind, MachineModule>>
   /** The journal failed: nothing can be trusted any more. Called once, after every sender has heard 503. */
   readonly onFatal: (failure: Error) => void
+  /** Actors kept in memory when idle; default: what runtime/limits.ts says. */
+  readonly residentActorsMax?: number
 }
 
 /** Opens the actor system on a journal: deadlines begin in full length, messages under way are delivered. */
@@ -219,7 +221,8 @@ class ActorRuntime implements Runtime {
     else this.turnAway()
     if (batch.steps.length === 0) this.settle(batch, this.journal.lastSequence)
     else this.commit(batch)
-    if (this.actors.size > residentActorsMax * 1.1) this.actors.passivate(residentActorsMax)
+    const keep = this.options.residentActorsMax ?? residentActorsMax
+    if (this.actors.size > keep * 1.1) this.actors.passivate(keep)
     this.becomeIdleOrGoOn()
   }
 

@@ -4,6 +4,7 @@
  * cursor and reads the log at its own pace. Invariant: every matching event after a subscriber's first cursor
  * reaches its sink exactly once and in order, or the subscription ends with a cursor to go on from.
  */
+import { CorruptRow } from '../../storage/checked-text.ts'
 import type { Commit } from '../../storage/journal.ts'
 import type { CommittedEvent, Nature } from '../api.ts'
 import { oldestCursor, tooOld } from './cursor.ts'
@@ -11,7 +12,7 @@ import type { Filter } from './filter.ts'
 import { bookmarkFrame, type Frame, helloFrame } from './frame.ts'
 import { Groups } from './groups.ts'
 import { type StreamLimits, streamLimits } from './limits.ts'
-import { type EventSource, frameEnd, frameOf, LogWindow } from './log-window.ts'
+import { type Chunk, type EventSource, frameEnd, frameOf, LogWindow } from './log-window.ts'
 
 /** What became of a frame: gone out or buffered by the kernel; taken, but nothing more until drained; nobody there. */
 export type Delivery = 'sent' | 'full' | 'gone'
@@ -19,6 +20,8 @@ export type Delivery = 'sent' | 'full' | 'gone'
 /** Why the stream ends a subscription. */
 export type StreamEnd =
   | { readonly code: 'cursor_too_old'; readonly detail: string; readonly oldest: string }
+  /** The log has what comes next, and it cannot be read: its bytes are not what was written. */
+  | { readonly code: 'quarantined'; readonly detail: string }
   | { readonly code: 'stalled' }
   | { readonly code: 'stopping' }
 
@@ -288,7 +291,15 @@ export class EventStream {
       this.#join(subscriber)
       return
     }
-    const chunk = this.#window.chunk(subscriber.cursor)
+    let chunk: Chunk | undefined
+    try {
+      chunk = this.#window.chunk(subscriber.cursor)
+    } catch (error) {
+      // One damaged row is the end of those who need it; thrown from here it would be the end of the process, at each start.
+      if (!(error instanceof CorruptRow)) throw error
+      this.#end(subscriber, { code: 'quarantined', detail: error.message })
+      return
+    }
     if (chunk === undefined) {
       const oldest = oldestCursor(this.#source)
       this.#end(subscriber, { code: 'cursor_too_old', detail: tooOld(this.#source), oldest })

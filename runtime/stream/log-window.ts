@@ -18,7 +18,7 @@ export interface EventSource extends LogRange {
 type LogEvent = CommittedEvent | { readonly sequence: number; readonly text: string }
 
 /** Events (after, through], as many as fit one frame. */
-class Chunk {
+export class Chunk {
   readonly after: number
   readonly through: number
   readonly #events: readonly LogEvent[]

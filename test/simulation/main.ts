@@ -1,6 +1,6 @@
 /**
  * `npm run simulate -- --seeds 1000 --from 1`: so many worlds, one after the other; the first seed whose history breaks
- * a promise is printed with its last lines. `-- --seed 42 --trace` runs one and prints all of it.
+ * a promise is printed with its last lines. `-- --seed 42 --trace` runs one and prints all of it, `--digest` its SHA-256.
  */
 import { parseArgs } from 'node:util'
 import { type Outcome, runWorld } from './world.ts'
@@ -13,6 +13,8 @@ const { values } = parseArgs({
     from: { type: 'string', default: '1' },
     seed: { type: 'string' },
     trace: { type: 'boolean', default: false },
+    digest: { type: 'boolean', default: false },
+    brief: { type: 'boolean', default: false },
     'keep-going': { type: 'boolean', default: false },
   },
 })
@@ -21,6 +23,10 @@ process.exitCode = values.seed === undefined ? await many() : await one(Number(v
 
 async function one(seed: number): Promise<number> {
   const outcome = await runWorld(seed, true)
+  if (values.digest) {
+    console.log(outcome.history.digest())
+    return 0
+  }
   const { lines } = outcome.history
   console.log((values.trace ? lines : lines.slice(-TAIL_LINES)).join('\n'))
   console.log(summary(outcome))
@@ -43,7 +49,7 @@ async function many(): Promise<number> {
     failed++
     console.log(summary(outcome))
     if (!values['keep-going']) {
-      await one(seed)
+      if (!values.brief) await one(seed)
       seed++
       break
     }

@@ -19,6 +19,8 @@ export interface Plan {
   /** Share of the network's worst. */
   readonly badWeather: number
   readonly isRetaining: boolean
+  /** Actors that stay in memory: few, so that they come and go all the time. */
+  readonly residentActorsMax: number
 }
 
 const HOUR_MS = 3_600_000
@@ -50,5 +52,6 @@ export function planOf(random: Random): Plan {
     troubleMs: random.pick([3_000, 8_000, 15_000, 40_000]),
     badWeather: random.pick([0, 0, 0.3, 1]),
     isRetaining,
+    residentActorsMax: random.pick([1, 3, 1_000]),
   }
 }

@@ -53,6 +53,7 @@ export class Process implements Opener {
         nature,
         log: this.log(),
         metrics: { registry: new Registry() },
+        residentActorsMax: world.plan.residentActorsMax,
         createServer: () => wire,
         saveAdminToken: (token) => world.keepAdminToken(token),
         openJournal: async (onFailure) => {

@@ -5,6 +5,7 @@
  */
 import type { CommittedStep, SnapshotOf } from '../../runtime/api.ts'
 import type { Settings } from '../../runtime/settings.ts'
+import { type StreamLimits, streamLimits } from '../../runtime/stream/limits.ts'
 import { HEAD_LAST } from '../../storage/environments.ts'
 import { HomeRefused } from '../../storage/home-refused.ts'
 import type { Commit, Step } from '../../storage/journal.ts'
@@ -29,6 +30,9 @@ import { Random } from './random.ts'
 import { type SetUp, setUp } from './set-up.ts'
 import { Timeline } from './timeline.ts'
 import { Violation } from './violation.ts'
+
+/** So small that a short history has several pages, and watchers that fall out of the newest events. */
+Object.assign(streamLimits, { frameEventsMax: 7, tailEventsMax: 12, pagesMax: 2 } satisfies Partial<StreamLimits>)
 
 export type Phase = 'set up' | 'storm' | 'calm' | 'over'
 
@@ -334,15 +338,16 @@ export class World {
       await timeline.run(() => timeline.nowMs >= nextMs)
       const owed = this.owed()
       if (owed === undefined) return
-      if (timeline.nowMs > untilMs) throw owed
+      if (timeline.nowMs > untilMs) throw new Violation(...owed)
     }
   }
 
-  private owed(): Violation | undefined {
-    if (this.process?.isServing !== true) return new Violation('it comes back', 'the service is not there in the calm')
+  /** The first promise that has not come true yet, and what of it. */
+  private owed(): [promise: string, detail: string] | undefined {
+    if (this.process?.isServing !== true) return ['it comes back', 'the service is not there in the calm']
     for (const invariant of this.invariants) {
       const owed = invariant.owed?.()
-      if (owed !== undefined) return new Violation(invariant.name, owed)
+      if (owed !== undefined) return [invariant.name, owed]
     }
     return undefined
   }

@@ -3,6 +3,7 @@ import t from 'tap'
 import { EventStream } from '../../../runtime/stream/event-stream.ts'
 import { Filter, type FilterTerms } from '../../../runtime/stream/filter.ts'
 import { type StreamLimits, streamLimits } from '../../../runtime/stream/limits.ts'
+import { CorruptRow } from '../../../storage/checked-text.ts'
 import { type EventDraft, FakeLog, FakeNature } from './fake-log.ts'
 import { FakeSink } from './fake-sink.ts'
 
@@ -250,4 +251,21 @@ t.test('a commit looks only at the watchers that it may concern', async (t) => {
     sinks.reduce((sum, sink) => sum + sink.frames.length, 0),
     1_001,
   )
+})
+
+t.test('a damaged event ends the streams that need it, tells them, and nobody else', async (t) => {
+  const { log, nature, watch } = world({ tailEventsMax: 1, frameEventsMax: 1 })
+  log.commit([noted(), noted(), noted()])
+  nature.settle()
+  const events = log.events.bind(log)
+  log.events = (after, limit, bytesMax) => {
+    if (after === 1) throw new CorruptRow('event 2 does not match its checksum')
+    return events(after, limit, bytesMax)
+  }
+  const [damaged, behind] = [watch({}, 0), watch({}, 2)]
+  nature.settle()
+  t.same(damaged.ended, { code: 'quarantined', detail: 'event 2 does not match its checksum' })
+  t.equal(types(damaged), 'hello events')
+  t.equal(types(behind), 'hello events')
+  t.equal(behind.ended, undefined)
 })

@@ -8,6 +8,7 @@ import { Violation } from '../violation.ts'
 import type { MakeInvariant } from './invariant.ts'
 
 const NAME = 'answers are true'
+const OF_ONE_REQUEST = /^\/api\/(run-requests\/:id|projects\/:id\/run-requests$)/
 
 export const answersAreTrue: MakeInvariant = (world) => ({
   name: NAME,
@@ -20,7 +21,7 @@ export const answersAreTrue: MakeInvariant = (world) => ({
     if (sequence > world.mirror.lastSequence) {
       throw wrong(said, `names event ${sequence}, and the disk holds ${world.mirror.lastSequence}`)
     }
-    if (said.process.isDoomed) return
+    if (said.process.isDoomed || !OF_ONE_REQUEST.test(said.call.pattern)) return
     const { body } = said
     const document = body?.run_request ?? body
     if (typeof document?.id !== 'string' || !document.id.startsWith('runreq_') || document.attempt === undefined) return
@@ -28,6 +29,10 @@ export const answersAreTrue: MakeInvariant = (world) => ({
     if (request === undefined) throw wrong(said, 'tells of a run request that the log does not know')
     const then = Requests.at(request, sequence)
     if (then === undefined) throw wrong(said, `tells of a run request that was not there at ${sequence}`)
+    const stops = body.cancel_requested
+    if (stops !== undefined && stops !== (then.state === 'cancelling' || then.state === 'cancelled')) {
+      throw wrong(said, `it is ${then.state}`)
+    }
     if (then.state !== document.state || then.attempt !== document.attempt) {
       throw wrong(said, `the log says ${then.state}, attempt ${then.attempt}, at ${sequence}`)
     }

@@ -1,0 +1,252 @@
+/**
+ * Faults to be planted in the sources, one at a time, to see whether the simulation finds them. Each is a small edit:
+ * `from` stands in the file exactly once. What somebody might really get wrong, not what any test would notice at once.
+ */
+
+export interface Edit {
+  readonly file: string
+  readonly from: string
+  readonly to: string
+}
+
+export interface Fault {
+  readonly name: string
+  readonly edits: readonly Edit[]
+}
+
+const fault = (name: string, file: string, from: string, to: string): Fault => ({ name, edits: [{ file, from, to }] })
+
+export const faults: readonly Fault[] = [
+  {
+    name: 'the answer is given before the flush',
+    edits: [
+      {
+        file: 'runtime/runtime.ts',
+        from: '    let isAnswered = false\n    try {\n',
+        to: '    let isAnswered = false\n    this.settle(batch, this.journal.lastSequence)\n    try {\n',
+      },
+      {
+        file: 'runtime/runtime.ts',
+        from: '    this.settle(batch, baseSequence)\n    this.due.wait()\n',
+        to: '    this.due.wait()\n',
+      },
+    ],
+  },
+  fault(
+    'messages to other actors are not kept for a restart',
+    'storage/fold.ts',
+    '      this.outbox.set(outboxName(key.kind, key.id, key.n), { key, row })\n',
+    '      this.outbox.set(outboxName(key.kind, key.id, key.n), { key, row: undefined })\n',
+  ),
+  {
+    name: 'a message is delivered twice, and nobody notices',
+    edits: [
+      {
+        file: 'runtime/runtime.ts',
+        from: "      this.deliver(ref, { body: row.message as MessageBody, source: { from: 'outbox', row: key } })\n",
+        to:
+          "      this.deliver(ref, { body: row.message as MessageBody, source: { from: 'outbox', row: key } })\n" +
+          "      this.deliver(ref, { body: row.message as MessageBody, source: { from: 'outbox', row: key } })\n",
+      },
+      {
+        file: 'runtime/batch.ts',
+        from: "const alreadyApplied = mail.source.from === 'outbox' && isApplied(before, mail.source.row)",
+        to: "const alreadyApplied = mail.source.from === 'outbox' && isApplied(before, { ...mail.source.row, n: 1e9 })",
+      },
+    ],
+  },
+  fault(
+    'a lease ends one millisecond early',
+    'runtime/deadlines.ts',
+    '  armed.dueMs = nowMs + armed.deadline.afterMs\n',
+    '  armed.dueMs = nowMs + armed.deadline.afterMs - 1\n',
+  ),
+  fault(
+    'a heartbeat does not renew the lease',
+    'runtime/deadlines.ts',
+    'if (one.deadline.renews) restart(one, nowMs)',
+    'if (!one.deadline.renews) restart(one, nowMs)',
+  ),
+  fault(
+    'a runner takes one more than its capacity',
+    'runtime/dispatch/runner.ts',
+    'this.held.size < this.capacity',
+    'this.held.size <= this.capacity',
+  ),
+  fault(
+    'a runner is offered a second request beside the first',
+    'runtime/dispatch/runner.ts',
+    "this.state === 'registered' && this.offer === undefined && this.held.size",
+    "this.state === 'registered' && this.held.size",
+  ),
+  fault(
+    'the attempt is not raised when a request is queued again',
+    'machines/run-request-moves.ts',
+    '    attempt: attempt + 1,\n',
+    '    attempt,\n',
+  ),
+  fault(
+    'posts of older attempts are heard',
+    'machines/run-request-rules.ts',
+    '(post.attempt ?? 1) === context.attempt\n}\n\n/** The session',
+    '(post.attempt ?? 1) <= context.attempt\n}\n\n/** The session',
+  ),
+  fault(
+    "a former holder's posts are heard",
+    'machines/run-request-rules.ts',
+    'return post.runner_id === context.offered_to && (post.attempt',
+    'return context.internal.held_by.includes(post.runner_id) && (post.attempt',
+  ),
+  {
+    name: 'the marker of the view is written before its rows',
+    edits: [
+      {
+        file: 'storage/view.ts',
+        from: '      this.#tables.marker.put(MARKER, JSON.stringify(marker))\n    })\n    return marker\n',
+        to: '    })\n    return marker\n',
+      },
+      {
+        file: 'storage/view.ts',
+        from: '    await this.#tables.env.commit(() => {\n      this.#putActors(fold)\n',
+        to:
+          '    await this.#tables.env.commit(() => {\n      this.#tables.marker.put(MARKER, JSON.stringify(marker))\n    })\n' +
+          '    await this.#tables.env.commit(() => {\n      this.#putActors(fold)\n',
+      },
+    ],
+  },
+  fault(
+    'an actor is read from the view alone, without what is not applied yet',
+    'storage/lmdb-journal.ts',
+    '    if (record !== undefined) return record\n    return this.#leaving',
+    '    if (record === null) return record\n    return this.#leaving',
+  ),
+  fault(
+    'a fact is looked up in the view alone',
+    'storage/lmdb-journal.ts',
+    'this.#applier.overlay((fold) => fold.eventSequence(project, traceId, eventId)) ??',
+    'this.#applier.overlay<number>(() => undefined) ??',
+  ),
+  {
+    name: 'a watcher whose place was removed goes on at the oldest event',
+    edits: [
+      {
+        file: 'runtime/stream/log-window.ts',
+        from: '    if (page.oldestSequence > after + 1) return undefined\n',
+        to: '',
+      },
+      {
+        file: 'runtime/stream/log-window.ts',
+        from: '    if (first.sequence !== after + 1) throw',
+        to: '    if (first.sequence < after + 1) throw',
+      },
+    ],
+  },
+  fault(
+    'a watcher that was parked is not shown what was published meanwhile',
+    'runtime/stream/event-stream.ts',
+    '      member.cursor = n === frames.length ? this.#published : member.told\n',
+    '      member.cursor = this.#published\n',
+  ),
+  fault(
+    'timers are not read again after a restart',
+    'runtime/timers.ts',
+    '    for (const row of rows) this.push({ kind: row.kind as ActorRef',
+    '    for (const row of rows.slice(rows.length)) this.push({ kind: row.kind as ActorRef',
+  ),
+  fault(
+    'timers are not kept for a restart',
+    'storage/fold.ts',
+    '    for (const timer of step.timersSet) this.#timer(step, timer.name, timer.dueMs, timer)\n',
+    '',
+  ),
+  fault(
+    'the row that leads from a key to its newest request is not written',
+    'storage/fold.ts',
+    'if (reserved !== undefined) two(',
+    'if (reserved === null) two(',
+  ),
+  fault(
+    'one event more than may be is removed by retention',
+    'storage/retention.ts',
+    '({ sequence, text }) => sequence >= end || identityOf(text).recordedMs >= recordedBeforeMs,',
+    '({ sequence, text }) => sequence > end || identityOf(text).recordedMs - 1_000 >= recordedBeforeMs,',
+  ),
+  fault(
+    'the redo of a batch goes before the view holds it',
+    'storage/lmdb-journal.ts',
+    '    this.#applier.add(written.batch)\n',
+    '    this.#applier.add(written.batch)\n    this.#log.applied(written.batch.batch)\n',
+  ),
+  fault(
+    'a start does not flush what an earlier process has left',
+    'storage/lmdb-journal.ts',
+    '    this.environments.log.env.sync()\n',
+    '',
+  ),
+  fault(
+    'a fold that is on disk already is written again',
+    'storage/view.ts',
+    '    if (held.batch >= fold.lastBatch) return held\n    assert.equal(fold.firstBatch, held.batch + 1,',
+    '    assert.equal(fold.firstBatch, fold.firstBatch,',
+  ),
+  fault(
+    'a list does not wait for the view',
+    'storage/lmdb-journal.ts',
+    '    await this.#applier.reached(this.#log.lastBatch, LIST_WAIT_MS)\n',
+    '',
+  ),
+  fault(
+    'the term under which an entity was listed is not removed',
+    'storage/fold.ts',
+    '    for (const term of step.termsRemoved) setTerm(entity.terms, term, false)\n',
+    '',
+  ),
+  fault(
+    'reads show steps that are not on disk',
+    'runtime/actor.ts',
+    'return this.actors.get(key)?.committed ??',
+    'return this.actors.get(key)?.record ??',
+  ),
+  fault(
+    'the repository of lost work is free',
+    'runtime/dispatch/holdings.ts',
+    "    if (state === 'lost') runner.held.delete(held)\n",
+    "    if (state === 'lost') runner.held.delete(held)\n    if (state === 'lost' && held.repository !== undefined) this.holders.get(held.repository)?.delete(held)\n    if (state === 'lost' && held.repository !== undefined) this.holders.delete(held.repository)\n",
+  ),
+  fault(
+    'a paused lane goes on',
+    'runtime/dispatch/matching.ts',
+    '    return this.pausedLanes.has(lane) || (repository',
+    '    return (this.pausedLanes.has(lane) && repository === null) || (repository',
+  ),
+  fault(
+    'a new session leaves what the old one had begun',
+    'machines/run-request-rules.ts',
+    'context.times.offered_at === undefined || context.times.offered_at < session_at',
+    'context.times.offered_at === undefined || context.times.offered_at > session_at',
+  ),
+  fault(
+    'a second result for the same attempt is answered like the first',
+    'machines/run-request-rules.ts',
+    'if (last === undefined || last.digest !== message.digest || last.type !== message.type) return false',
+    'if (last === undefined || last.type !== message.type) return false',
+  ),
+  fault(
+    'a request that has expired is offered',
+    'machines/run-request-rules.ts',
+    'if (expires_at !== undefined && Date.parse(expires_at) <= atMs) return false\n',
+    '',
+  ),
+  fault(
+    'an offer that nobody waits for is forgotten',
+    'runtime/dispatch/dispatcher.ts',
+    'if (!this.polls.answerNewest(runner, this.document(snapshot))) this.returnOffer(held)',
+    'if (!this.polls.answerNewest(runner, this.document(snapshot))) this.holdings.drop(held)',
+  ),
+  fault(
+    'a slot that becomes free wakes nobody',
+    'runtime/dispatch/dispatcher.ts',
+    '      runner: (runner) => this.changedRunners.add(runner),\n',
+    '      runner: () => {},\n',
+  ),
+]

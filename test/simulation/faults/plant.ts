@@ -1,0 +1,108 @@
+/**
+ * `npm run simulate:faults`: plants each fault in a scratch copy of what is built, runs seeds until one finds it, and
+ * prints the table. `-- --only words` plants those whose name has these words; `--seeds` bounds the search. Ends with 1
+ * if a fault was not found.
+ */
+import { spawn } from 'node:child_process'
+import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { parseArgs } from 'node:util'
+import typescript from 'typescript'
+import { type Edit, type Fault, faults } from './faults.ts'
+
+const { values } = parseArgs({
+  options: {
+    seeds: { type: 'string', default: '3000' },
+    from: { type: 'string', default: '1' },
+    only: { type: 'string', default: '' },
+  },
+})
+
+const root = process.cwd()
+/** What the simulation runs of the build. */
+const PARTS = ['cli', 'engine', 'http', 'runtime', 'storage', 'machines', 'test/simulation']
+
+interface Found {
+  readonly fault: Fault
+  /** Undefined: nothing found it. */
+  readonly seed: number | undefined
+  readonly seeds: number
+  readonly by: string
+}
+
+const scratch = mkdtempSync(join(tmpdir(), 'faults-'))
+try {
+  process.exitCode = await plantAll()
+} finally {
+  rmSync(scratch, { recursive: true, force: true })
+}
+
+async function plantAll(): Promise<number> {
+  for (const part of PARTS) cpSync(join(root, 'dist', part), join(scratch, 'dist', part), { recursive: true })
+  for (const file of ['node_modules', 'package.json']) symlinkSync(join(root, file), join(scratch, file))
+  console.log('| Fault | Found by seed | Seeds run | By the promise |\n|---|---|---|---|')
+  const found: Found[] = []
+  for (const fault of faults.filter(({ name }) => name.includes(values.only))) {
+    const one = await search(fault)
+    found.push(one)
+    console.log(`| ${fault.name} | ${one.seed ?? 'NOT FOUND'} | ${one.seeds} | ${one.by} |`)
+  }
+  const missed = found.filter(({ seed }) => seed === undefined).length
+  console.log(`\n${found.length} faults, ${missed} not found`)
+  return missed === 0 ? 0 : 1
+}
+
+async function search(fault: Fault): Promise<Found> {
+  const files = [...new Set(fault.edits.map(({ file }) => file))]
+  try {
+    for (const file of files) build(file, planted(file, fault.edits))
+    return await run(fault)
+  } finally {
+    for (const file of files) build(file, readFileSync(join(root, file), 'utf8'))
+  }
+}
+
+function planted(file: string, edits: readonly Edit[]): string {
+  let source = readFileSync(join(root, file), 'utf8')
+  for (const { from, to } of edits.filter((edit) => edit.file === file)) {
+    if (source.split(from).length !== 2) throw new Error(`${file} does not hold this once:\n${from}`)
+    source = source.replace(from, () => to)
+  }
+  return source
+}
+
+/** One file of the scratch build, types not checked. */
+function build(file: string, source: string): void {
+  const { outputText } = typescript.transpileModule(source, {
+    fileName: file,
+    compilerOptions: {
+      target: typescript.ScriptTarget.ES2023,
+      module: typescript.ModuleKind.ESNext,
+      verbatimModuleSyntax: true,
+      rewriteRelativeImportExtensions: true,
+    },
+  })
+  writeFileSync(join(scratch, 'dist', file.replace(/\.ts$/, '.js')), outputText)
+}
+
+function run(fault: Fault): Promise<Found> {
+  const args = ['dist/test/simulation/main.js', '--seeds', values.seeds, '--from', values.from, '--brief']
+  return new Promise((resolve, reject) => {
+    const child = spawn(process.execPath, args, { cwd: scratch, stdio: ['ignore', 'pipe', 'pipe'] })
+    let output = ''
+    for (const stream of [child.stdout, child.stderr]) {
+      stream.on('data', (chunk) => {
+        output += chunk
+      })
+    }
+    child.on('error', reject)
+    child.on('close', (code, signal) => {
+      const said = /^seed (\d+): (?:Violation: )?([^:\n]*)/m.exec(output)
+      const seeds = Number(/^(\d+) seeds from/m.exec(output)?.[1] ?? Number.NaN)
+      if (said === null && Number.isNaN(seeds))
+        reject(new Error(`${fault.name}: ended with ${code ?? signal}: ${output.slice(-2_000)}`))
+      else resolve({ fault, seed: said === null ? undefined : Number(said[1]), seeds, by: said?.[2] ?? '' })
+    })
+  })
+}
