@@ -7,7 +7,7 @@ import { closeSync, openSync, readFileSync } from 'node:fs'
 import { connect, createServer } from 'node:net'
 import { tree } from './processes.ts'
 
-const READY_MS = 60_000
+const READY_MS = 180_000
 const STOP_MS = 20_000
 const LOOK_AGAIN_MS = 50
 const LOG_SHOWN = 2_000

@@ -70,7 +70,7 @@ async function prepare(home: string): Promise<{ runner: RunnerAccess; completed:
   }
 }
 
-function bytesUnder(directory: string): number {
+export function bytesUnder(directory: string): number {
   let bytes = 0
   for (const entry of readdirSync(directory, { withFileTypes: true, recursive: true })) {
     if (entry.isFile()) bytes += statSync(join(entry.parentPath, entry.name)).size

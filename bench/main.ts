@@ -5,6 +5,7 @@
 import { readArguments, usage } from './args.ts'
 import { stopAll } from './child.ts'
 import { command, RESULTS, resultsPath, say } from './command.ts'
+import { watchNeighbours } from './neighbours.ts'
 import { profiler } from './profiler.ts'
 import { type Context, type Question, verdict } from './question.ts'
 import { questions } from './questions.ts'
@@ -44,6 +45,7 @@ await command(USAGE, MINUTES_MAX, async (scratch) => {
   if (asked.names.some((name) => name !== 'limits')) requireService()
   const context: Context = { quick: asked.quick, scratch, say, profiled: profiler(asked.profile ? RESULTS : undefined) }
   const about = { ...machine(scratch.root), quick: asked.quick }
+  const neighbours = watchNeighbours()
   process.stdout.write(`${JSON.stringify(about)}\n`)
   const answered: Answered[] = []
   for (const question of questions) {
@@ -51,7 +53,7 @@ await command(USAGE, MINUTES_MAX, async (scratch) => {
   }
   const below = answered.flatMap(({ findings }) => findings).filter((finding) => verdict(finding) === 'BELOW')
   const path = resultsPath('', 'json')
-  writeResults(path, about, answered)
+  writeResults(path, { ...about, ...neighbours() }, answered)
   process.stdout.write(`\nwritten to ${path}\n`)
   for (const { measure } of below) process.stdout.write(`below its floor: ${measure}\n`)
   return answered.some(({ failure }) => failure !== undefined) || below.length > 0 ? 1 : 0

@@ -12,10 +12,20 @@ export function markdownTable(header: readonly string[], rows: readonly (readonl
   return [line(cells[0]!), `| ${rule.join(' | ')} |`, ...cells.slice(1).map(line)].join('\n')
 }
 
+/** Cores that others used during the run, from which on its numbers are said to be of a busy machine. */
+const BUSY_CORES = 0.3
+
+export function isBusy({ othersCores }: Readonly<Record<string, unknown>>): boolean {
+  return Number(othersCores ?? 0) > BUSY_CORES
+}
+
 /** The line under each table: on what machine, when, from which commit. */
 export function provenance(about: Readonly<Record<string, unknown>>): string {
-  const { cpu, cores, memoryBytes, kernel, node, commit, at, quick } = about
+  const { cpu, cores, memoryBytes, kernel, node, commit, at, quick, othersCores } = about
   const gigabytes = Math.round(Number(memoryBytes) / 2 ** 30)
   const size = quick === true ? ', `--quick`' : ''
-  return `${cores} cores (${cpu}), ${gigabytes} GiB, Linux ${kernel}, Node.js ${node}; commit ${commit}, ${String(at).slice(0, 10)}${size}.`
+  const busy = isBusy(about)
+    ? ` **Taken while others used ${othersCores} of these cores and the same disk: not to be relied on.**`
+    : ''
+  return `${cores} cores (${cpu}), ${gigabytes} GiB, Linux ${kernel}, Node.js ${node}; commit ${commit}, ${String(at).slice(0, 10)}${size}.${busy}`
 }

@@ -9,8 +9,10 @@ export interface ProcessStat {
   readonly pid: number
   readonly parent: number
   readonly name: string
-  /** User and system time of its threads and of its children that have ended, in clock ticks. */
+  /** User and system time of its threads, also of those that have ended, in clock ticks. */
   readonly ticks: number
+  /** The same of its children that have ended. */
+  readonly endedTicks: number
 }
 
 /** One line of /proc/PID/stat. The name stands in parentheses and may hold spaces and parentheses itself. */
@@ -22,7 +24,8 @@ export function parseStat(line: string): ProcessStat {
     pid: Number.parseInt(line, 10),
     parent: Number(fields[1]),
     name: line.slice(line.indexOf('(') + 1, nameEnd),
-    ticks: utime! + stime! + cutime! + cstime!,
+    ticks: utime! + stime!,
+    endedTicks: cutime! + cstime!,
   }
 }
 
@@ -53,12 +56,30 @@ export function tree(root: number): ProcessStat[] {
   return found
 }
 
-let ticksPerSecond: number | undefined
+let clockTicks: number | undefined
 
-/** CPU time that the process and everything below it has used so far, milliseconds, in steps of ten. */
+/** The kernel's unit of CPU time. */
+export function ticksPerSecond(): number {
+  clockTicks ??= Number(execFileSync('getconf', ['CLK_TCK'], { encoding: 'utf8' }))
+  return clockTicks
+}
+
+/** CPU time that the process and everything below it has used so far, milliseconds. */
 export function cpuMs(root: number): number {
-  ticksPerSecond ??= Number(execFileSync('getconf', ['CLK_TCK'], { encoding: 'utf8' }))
-  return (tree(root).reduce((sum, { ticks }) => sum + ticks, 0) * 1000) / ticksPerSecond
+  const tickMs = 1000 / ticksPerSecond()
+  // Ticks are cut off for each process, which is much where many processes do little; the scheduler's own count is
+  // exact, but knows only the threads that are there. Both say at most what was used.
+  return tree(root).reduce(
+    (sum, { pid, ticks, endedTicks }) => sum + Math.max(ticks * tickMs, scheduledMs(pid)) + endedTicks * tickMs,
+    0,
+  )
+}
+
+function scheduledMs(pid: number): number {
+  let nanoseconds = 0
+  for (const thread of entriesOf(`/proc/${pid}/task`))
+    nanoseconds += Number.parseInt(readOrNothing(`/proc/${pid}/task/${thread}/schedstat`) ?? '0', 10)
+  return nanoseconds / 1e6
 }
 
 const O_DSYNC = 0o10000

@@ -55,7 +55,8 @@ export function selfTimes(profile: CpuProfile, count: number): SelfTime[] {
   let total = 0
   profile.samples.forEach((id, index) => {
     const name = names.get(id)!
-    if (name === '(idle)') return
+    // The profiler's own beginning and end are no work of the server.
+    if (name === '(idle)' || name.includes('node:inspector')) return
     const delta = profile.timeDeltas[index]!
     total += delta
     microseconds.set(name, (microseconds.get(name) ?? 0) + delta)

@@ -5,22 +5,25 @@
 import { parseArgs } from 'node:util'
 import { BadArguments } from '../args.ts'
 import { Child } from '../child.ts'
-import { command, resultsPath, say, writeJson, writeText } from '../command.ts'
+import { command, resultsPath, say, writeJson } from '../command.ts'
 import type { Flushes } from '../lmdb-limits.ts'
-import { provenance } from '../markdown.ts'
+import { watchNeighbours } from '../neighbours.ts'
 import { kernelTells } from '../processes.ts'
 import { verdict } from '../question.ts'
-import { machine, number } from '../report.ts'
+import { machine } from '../report.ts'
 import { requireService } from '../service.ts'
 import { median } from '../statistics.ts'
 import { canRecord } from './flushes.ts'
-import { goalFindings, goalTable, lostTo, MANY, type Measured, mainTable } from './report.ts'
+import { goalFindings, MANY, type Measured, type PeerResults, peersText } from './report.ts'
 import { assemble, countFlushes, dismantle, type Lengths, measureRounds, type Rig, warmUp } from './rounds.ts'
 import { type System, systems } from './systems.ts'
 
 const MINUTES_MAX = 20
 const FULL: Lengths = { rounds: 5, clients: [1, MANY, 256], warmupMs: 400, durationMs: 1_600 }
 const QUICK: Lengths = { rounds: 2, clients: [1, MANY], warmupMs: 200, durationMs: 700 }
+/** Long enough that the cycles cut off at the window's edges do not count. */
+const COUNTING_MS = 2_000
+const QUICK_COUNTING_MS = 1_000
 /** A flush of the disk, measured before and after. */
 const DISK_MS = 500
 
@@ -87,6 +90,7 @@ await command(USAGE, MINUTES_MAX, async (scratch) => {
   const installed = asked.systems.filter(({ server }) => server.version() !== undefined)
   const missing = asked.systems.filter((system) => !installed.includes(system))
   const about = { ...machine(scratch.root), quick: asked.quick, rounds: lengths.rounds, durationMs: lengths.durationMs }
+  const neighbours = watchNeighbours()
   const path = resultsPath('peers', 'json')
   const disk: number[] = [await flushMs(scratch.home())]
 
@@ -95,42 +99,26 @@ await command(USAGE, MINUTES_MAX, async (scratch) => {
   const notRun = [...missing.map(({ name, server }) => `${name} (${server.name} is not installed)`)]
   for (const system of installed)
     if (!rigs.some((rig) => rig.system === system)) notRun.push(`${system.name} (did not start)`)
-  const kept = (flushes: ReadonlyMap<System, Record<number, number>>): Measured[] =>
-    rigs.map((rig) => measuredOf(rig, flushes.get(rig.system) ?? {}))
+  const results = (flushes: ReadonlyMap<System, Record<number, number>>): PeerResults => ({
+    about: { ...about, ...neighbours() },
+    clients: lengths.clients,
+    flushP50Ms: median(disk),
+    measured: rigs.map((rig) => measuredOf(rig, flushes.get(rig.system) ?? {})),
+    notRun,
+  })
   // After each round what is there is kept: a run that is cut short has measured something.
-  const keep = (measured: readonly Measured[]): void => writeJson(path, { about, flushP50Ms: disk, measured, notRun })
-  await measureRounds(rigs, lengths, () => keep(kept(new Map())))
+  await measureRounds(rigs, lengths, () => writeJson(path, results(new Map())))
   await dismantle(rigs)
   disk.push(await flushMs(scratch.home()))
   const counts = canRecord()
-    ? await countFlushes(installed, scratch, [1, MANY], asked.quick ? 500 : 1_000)
+    ? await countFlushes(installed, scratch, [1, MANY], asked.quick ? QUICK_COUNTING_MS : COUNTING_MS)
     : new Map<System, Record<number, number>>()
-  const measured = kept(counts)
-  keep(measured)
-
-  const [ours, ...others] = measured
-  const peers = others.filter(({ server }) => server !== ours!.server)
-  const findings = goalFindings(ours!, peers)
-  const text = [
-    mainTable(measured, lengths.clients),
-    '',
-    `Medians of ${lengths.rounds} interleaved rounds of ${number(lengths.durationMs / 1000)} s, and the slowest and fastest of them. A flush of this disk (512 B appended, fdatasync) took ${number(median(disk))} ms.`,
-    canRecord()
-      ? 'Flushes are counted by strace in runs of their own, which slows what has many clients; with one client they are exact.'
-      : 'Flushes were not counted: strace is not installed.',
-    `Not run: ${notRun.length === 0 ? 'none' : notRun.join(', ')}.`,
-    provenance(about),
-    '',
-    goalTable(findings),
-    '',
-    ...lostTo(ours!, peers, lengths.clients),
-  ].join('\n')
-  process.stdout.write(`${text}\n`)
-  writeText(path.replace(/json$/, 'md'), `${text}\n`)
+  const complete = results(counts)
+  writeJson(path, complete)
+  process.stdout.write(`${peersText(complete)}\n`)
   say(`written to ${path}`)
-  return findings.some((finding) => verdict(finding) === 'BELOW') || rigs.some(({ failure }) => failure !== undefined)
-    ? 1
-    : 0
+  const isBelow = goalFindings(complete).some((finding) => verdict(finding) === 'BELOW')
+  return isBelow || rigs.some(({ failure }) => failure !== undefined) ? 1 : 0
 })
 
 async function flushMs(home: string): Promise<number> {

@@ -1,5 +1,5 @@
 /** What was measured of the peers, as Markdown: one table of all, the goals, and the plain words. */
-import { markdownTable } from '../markdown.ts'
+import { markdownTable, provenance } from '../markdown.ts'
 import { type Bar, type Finding, verdict } from '../question.ts'
 import { number } from '../report.ts'
 import { median, medianOfRatios } from '../statistics.ts'
@@ -17,6 +17,17 @@ export interface Measured {
   /** Flushes a cycle, by the number of clients; absent: not counted. */
   readonly flushes: Readonly<Record<number, number>>
   readonly failure?: string
+}
+
+/** One run of the command, as it is kept. */
+export interface PeerResults {
+  readonly about: Readonly<Record<string, unknown>>
+  readonly clients: readonly number[]
+  /** Of 512 bytes appended, before and after. */
+  readonly flushP50Ms: number
+  readonly measured: readonly Measured[]
+  /** Systems that were left out, each with its reason. */
+  readonly notRun: readonly string[]
 }
 
 /** The number of clients at which costs are compared and goals are set. */
@@ -92,8 +103,15 @@ function flushCell(flushes: number | undefined): string {
   return flushes === undefined ? '-' : flushes.toFixed(2)
 }
 
-export function goalFindings(ours: Measured, others: readonly Measured[]): Finding[] {
-  return others
+/** Ours is the first; what runs on our server besides is ours, too, and no peer. */
+function sidesOf({ measured }: Pick<PeerResults, 'measured'>): { readonly ours: Measured; readonly peers: Measured[] } {
+  const ours = measured[0]!
+  return { ours, peers: measured.filter(({ server }) => server !== ours.server) }
+}
+
+export function goalFindings(results: Pick<PeerResults, 'measured'>): Finding[] {
+  const { ours, peers } = sidesOf(results)
+  return peers
     .filter((system) => system.bar !== undefined && system.failure === undefined)
     .map((system) => ({
       measure: `three-call cycle, ${MANY} clients, against ${system.name}`,
@@ -121,10 +139,11 @@ export function goalTable(findings: readonly Finding[]): string {
 }
 
 /** Who is faster than ours, at which number of clients; said whether it is on equal terms. */
-export function lostTo(ours: Measured, others: readonly Measured[], clients: readonly number[]): string[] {
+export function lostTo(results: Pick<PeerResults, 'measured' | 'clients'>): string[] {
+  const { ours, peers } = sidesOf(results)
   const lines: string[] = []
-  for (const count of clients) {
-    const faster = others
+  for (const count of results.clients) {
+    const faster = peers
       .map((system) => ({ system, factor: 1 / ratio(ours, system, count) }))
       .filter(({ factor }) => factor > 1)
       .sort((a, b) => b.factor - a.factor)
@@ -137,4 +156,25 @@ export function lostTo(ours: Measured, others: readonly Measured[], clients: rea
     )
   }
   return lines
+}
+
+/** All of it, as it is printed and as it stands in the documentation. */
+export function peersText(results: PeerResults): string {
+  const { about, clients, flushP50Ms, measured, notRun } = results
+  const isCounted = measured.some(({ flushes }) => flushes[1] !== undefined)
+  return [
+    mainTable(measured, clients),
+    '',
+    `Medians of ${about.rounds} interleaved rounds of ${number(Number(about.durationMs) / 1000)} s, and the slowest and fastest of them. A flush of this disk (512 B appended, fdatasync) took ${number(flushP50Ms)} ms.`,
+    isCounted
+      ? 'Flushes were counted by strace in runs of their own, which slows what has many clients; with one client they are exact.'
+      : 'Flushes were not counted: strace is not installed.',
+    `Not run: ${notRun.length === 0 ? 'none' : notRun.join(', ')}.`,
+    '',
+    goalTable(goalFindings(results)),
+    '',
+    ...lostTo(results),
+    '',
+    provenance(about),
+  ].join('\n')
 }

@@ -54,7 +54,7 @@ export const systems: readonly System[] = [
     name: 'Redis by hand',
     server: redis,
     driver: 'redis-lists',
-    usage: 'LPUSH, LMOVE, LREM; enableAutoPipelining',
+    usage: 'LPUSH, LMOVE, LREM',
   },
   {
     name: 'PostgreSQL by hand',
@@ -67,14 +67,14 @@ export const systems: readonly System[] = [
     name: 'pg-boss',
     server: postgres,
     driver: 'pg-boss',
-    usage: 'send, fetch, complete; its polling left out; a pool of at most 32',
+    usage: 'send, fetch, complete; its polling left out; a pool of 12',
     bar: SLOW,
   },
   {
     name: 'graphile-worker',
     server: postgres,
     driver: 'graphile-worker',
-    usage: 'addJob; a runner with that concurrency, woken by NOTIFY; a pool of at most 35',
+    usage: 'addJob; a runner with that concurrency, woken by NOTIFY; a pool of 15',
     bar: SLOW,
   },
   {

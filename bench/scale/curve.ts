@@ -21,6 +21,13 @@ export interface Series {
   readonly exempt?: string
 }
 
+/** What a size was seen to cost beside the calls. */
+export interface Fact {
+  readonly what: string
+  readonly value: number
+  readonly unit: string
+}
+
 export interface Curve {
   readonly name: string
   readonly title: string
@@ -28,6 +35,7 @@ export interface Curve {
   readonly unit: string
   readonly series: readonly Series[]
   readonly notes: readonly string[]
+  readonly facts: readonly Fact[]
 }
 
 export type Shape = 'flat' | 'logarithmic' | 'GROWS' | 'too few points'

@@ -1,5 +1,6 @@
 /** A home that is filled further from size to size, and a service started on it in between. */
 import { Child } from '../child.ts'
+import { bytesUnder } from '../filled-home.ts'
 import type { Filled, FillJob } from '../filler.ts'
 import type { Context } from '../question.ts'
 import { type RunnerAccess, Service } from '../service.ts'
@@ -59,6 +60,18 @@ export class GrowingHome {
     }
   }
 
+  /** Whether so many would leave half of the disk's free space free, judged by what is there already. */
+  hasRoomFor(entities: number): boolean {
+    if (this.#entities === 0) return true
+    const more = (this.diskBytes() / this.#entities) * (entities - this.#entities)
+    return more < this.#context.scratch.freeBytes() / 2
+  }
+
+  /** Once no service runs on it. */
+  remove(): void {
+    this.#context.scratch.remove(this.#home)
+  }
+
   async growTo(entities: number): Promise<void> {
     const from = performance.now()
     const filler = new Child('./filler.js')
@@ -79,6 +92,10 @@ export class GrowingHome {
     this.#samples = [...this.#samples.slice(0, SAMPLES), ...samples]
     this.#entities = entities
     this.#context.say(`${entities} entities; filled in ${Math.round((performance.now() - from) / 1000)} s`)
+  }
+
+  diskBytes(): number {
+    return bytesUnder(this.#home)
   }
 
   async stand(): Promise<Stand> {

@@ -7,6 +7,7 @@ import { readArguments, usage } from '../args.ts'
 import { stopAll } from '../child.ts'
 import { command, RESULTS, resultsPath, say, writeJson, writeText } from '../command.ts'
 import { provenance } from '../markdown.ts'
+import { watchNeighbours } from '../neighbours.ts'
 import { svg } from '../plot.ts'
 import { profiler } from '../profiler.ts'
 import type { Context } from '../question.ts'
@@ -43,7 +44,9 @@ await command(USAGE, MINUTES_MAX, async (scratch) => {
   }
   requireService()
   const context: Context = { quick: asked.quick, scratch, say, profiled: profiler(asked.profile ? RESULTS : undefined) }
-  const about = { ...machine(scratch.root), quick: asked.quick }
+  const neighbours = watchNeighbours()
+  const machineOf = machine(scratch.root)
+  const about = () => ({ ...machineOf, quick: asked.quick, ...neighbours() })
   const path = resultsPath('scale', 'json')
   const measured: Curve[] = []
   const failures: string[] = []
@@ -55,13 +58,13 @@ await command(USAGE, MINUTES_MAX, async (scratch) => {
       process.stdout.write(`${curveReport(curve)}\n\n`)
       writeText(join(RESULTS, `scale-${curve.name}.svg`), svg(plotOf(curve)))
       // Kept after each: a run that is cut short has measured something.
-      writeJson(path, { about, curves: measured })
+      writeJson(path, { about: about(), curves: measured })
     } catch (failure) {
       failures.push(`${name}: no answer: ${(failure as Error).stack}`)
       await stopAll()
     }
   }
-  process.stdout.write(`${provenance(about)}\n`)
+  process.stdout.write(`${provenance(about())}\n`)
   for (const failure of failures) process.stdout.write(`${failure}\n`)
   const grown = measured.flatMap((curve) => growing(curve).map((series) => `${curve.name}, ${series.name}`))
   for (const name of grown) process.stdout.write(`grows with the size: ${name}\n`)

@@ -7,7 +7,7 @@ import { Child } from '../child.ts'
 import type { Context } from '../question.ts'
 import { type RunnerAccess, Service } from '../service.ts'
 import type { WakeJob, WakeResult } from '../wake-client.ts'
-import type { Curve, Point } from './curve.ts'
+import type { Curve, Fact, Point } from './curve.ts'
 
 const SIZES = [1, 10, 100, 1_000, 10_000, 20_000]
 /** Descriptors of a process beside the parked connections. */
@@ -37,13 +37,14 @@ export async function parked(context: Context): Promise<Curve> {
       { name: 'create, woken poll, completed; all runners alike', points: alike.points },
       { name: 'the same, each runner with a label of its own', points: distinct.points },
     ],
-    notes: [...alike.notes],
+    notes: [],
+    facts: alike.facts,
   }
 }
 
 interface Wakes {
   readonly points: readonly Point[]
-  readonly notes: readonly string[]
+  readonly facts: readonly Fact[]
 }
 
 async function wakes(
@@ -55,7 +56,7 @@ async function wakes(
   const client = new Child('./wake-client.js')
   const service = await Service.start(context.scratch.home())
   const points: Point[] = []
-  const notes: string[] = []
+  let facts: readonly Fact[] = []
   try {
     await service.createProject('bench')
     const runners = await service.createRunnersLike('runner', sizes.at(-1)!, more)
@@ -70,13 +71,14 @@ async function wakes(
     const after = await service.child.heap()
     const bytes = after.heapUsedBytes + after.externalBytes - before.heapUsedBytes - before.externalBytes
     const rss = (await service.child.usage()).rssBytes
-    notes.push(
-      `${count} parked runners hold ${(bytes / count / 1_000).toFixed(1)} KB of heap each; the process ${Math.round(rss / 1e6)} MB.`,
-    )
+    facts = [
+      { what: `heap of each of ${count} parked runners`, value: bytes / count / 1_000, unit: 'KB' },
+      { what: `resident memory of the service with ${count} parked runners`, value: rss / 1e6, unit: 'MB' },
+    ]
   } finally {
     await Promise.all([client.stop(), service.stop()])
   }
-  return { points, notes }
+  return { points, facts }
 }
 
 async function park(client: Child, service: Service, runners: readonly RunnerAccess[]): Promise<void> {

@@ -38,5 +38,6 @@ export async function projects(context: Context): Promise<Curve> {
     unit: 'server CPU, us a call',
     series: [{ name: CYCLE, points }],
     notes: [],
+    facts: [],
   }
 }

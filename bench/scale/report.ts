@@ -32,5 +32,6 @@ export function curveReport(curve: Curve): string {
     '',
     ...(hasRatio ? ['In parentheses: times what a nearly empty service cost in the same seconds.'] : []),
     ...curve.notes,
+    ...curve.facts.map(({ what, value, unit }) => `- ${what}: ${number(value)} ${unit}`),
   ].join('\n')
 }

@@ -5,7 +5,7 @@
 import { Child } from '../child.ts'
 import type { Context } from '../question.ts'
 import { costPoint, type OperationName, operations as scripts, warmUp } from './costs.ts'
-import type { Curve, Point } from './curve.ts'
+import type { Curve, Fact, Point } from './curve.ts'
 import { GrowingHome, type Growth } from './growing-home.ts'
 
 /** What lies in the home beside the one that grows. */
@@ -19,6 +19,7 @@ interface Question {
   readonly sizes: readonly number[]
   /** What a size is made of: so many entities. */
   readonly entities: (size: number) => number
+  readonly events: (size: number) => number
   readonly operations: readonly OperationName[]
   readonly notes: readonly string[]
 }
@@ -30,11 +31,17 @@ async function curveOf(context: Context, question: Question): Promise<Curve> {
   const home = await GrowingHome.make(context, growth)
   const beside = await control.stand()
   const load = new Child('./load-client.js')
+  const notes = [...question.notes]
+  let facts: readonly Fact[] = []
   const points = new Map<OperationName, Point[]>(operations.map((name) => [name, []]))
   try {
     await warmUp(load, beside, operations)
     // The two largest sizes of a quick run would be most of its time.
     for (const size of context.quick ? question.sizes.slice(0, -2) : question.sizes) {
+      if (!home.hasRoomFor(entities(size))) {
+        notes.push(`The disk had no room for ${size}.`)
+        break
+      }
       await home.growTo(entities(size))
       const stand = await home.stand()
       await warmUp(load, stand, operations)
@@ -43,13 +50,18 @@ async function curveOf(context: Context, question: Question): Promise<Curve> {
         points.get(name)!.push(await costPoint(context, load, name, size, stand, beside, scripts[name]))
       }
       await stand.service.stop()
+      const events = question.events(size)
+      const what = `disk for each event of ${events}, with its indexes and its entity`
+      facts = [{ what, value: home.diskBytes() / events, unit: 'bytes' }]
     }
   } finally {
     await Promise.all([load.stop(), beside.service.stop()])
+    home.remove()
+    control.remove()
   }
-  const { name, title, xLabel, notes } = question
+  const { name, title, xLabel } = question
   const series = [...points].map(([name, points]) => ({ name, points }))
-  return { name, title, xLabel, unit: 'server CPU, us a call', series, notes }
+  return { name, title, xLabel, unit: 'server CPU, us a call', series, notes, facts }
 }
 
 export const entities = (context: Context): Promise<Curve> =>
@@ -60,6 +72,7 @@ export const entities = (context: Context): Promise<Curve> =>
     growth: { of: 'completed', eventsEach: 4 },
     sizes: [1_000, 10_000, 100_000, 1_000_000],
     entities: (size) => size,
+    events: (size) => size * 4,
     operations: ['a call of the six-call cycle', 'empty poll', 'read one run request', 'list 50 of a state'],
     notes: [],
   })
@@ -74,6 +87,7 @@ export const events = (context: Context): Promise<Curve> =>
     growth: { of: 'completed', eventsEach: EVENTS_EACH },
     sizes: [10_000, 100_000, 1_000_000, 10_000_000],
     entities: (size) => size / EVENTS_EACH,
+    events: (size) => size,
     operations: ['a call of the six-call cycle', 'newest 50 events', 'first 50 events of a trace', 'read one event'],
     notes: [`${EVENTS_EACH} events a run request.`],
   })
@@ -86,6 +100,7 @@ export const queued = (context: Context): Promise<Curve> =>
     growth: { of: 'queued', eventsEach: 1 },
     sizes: [1_000, 10_000, 100_000, 1_000_000],
     entities: (size) => size,
+    events: (size) => size,
     operations: ['a call of the six-call cycle', 'list 50 of a state'],
     notes: ['The cycles take from the front of the queue what they add at its end.'],
   })

@@ -9,7 +9,7 @@ import { Service } from '../service.ts'
 import { median } from '../statistics.ts'
 import type { FanOutResult, HoldJob } from '../watch-client.ts'
 import { costPoint, type Stand } from './costs.ts'
-import type { Curve, Point } from './curve.ts'
+import type { Curve, Fact, Point } from './curve.ts'
 
 const SIZES = [1, 10, 100, 1_000, 10_000]
 const POSTERS = 8
@@ -36,7 +36,7 @@ export async function watchers(context: Context): Promise<Curve> {
   const load = new Child('./load-client.js')
   const unconcerned: Point[] = []
   const delivered: Point[] = []
-  const notes = ['Those not concerned each watch a trace of their own.']
+  const facts: Fact[] = []
   try {
     const measured = (size: number): Promise<Point> =>
       costPoint(context, load, 'watchers', size, stand, control, (side) => posting(side as Watched))
@@ -45,7 +45,7 @@ export async function watchers(context: Context): Promise<Curve> {
       context.say(`${size} subscribers`)
       const { result, bytesEach } = await withUnconcerned(stand.service, size, () => measured(size))
       unconcerned.push(result)
-      if (size >= 1_000) notes.push(`${size} subscribers hold ${(bytesEach / 1_000).toFixed(1)} KB of heap each.`)
+      facts.push({ what: `heap of each of ${size} subscribers`, value: bytesEach / 1_000, unit: 'KB' })
       delivered.push(await delivering(context, stand, size))
     }
   } finally {
@@ -60,7 +60,9 @@ export async function watchers(context: Context): Promise<Curve> {
       { name: `a post of ${PER_POST} events, nobody of them concerned`, points: unconcerned },
       { name: 'an event delivered to one of them', points: delivered },
     ],
-    notes,
+    notes: ['Those not concerned each watch a trace of their own.'],
+    // Few of them are lost in what else moves.
+    facts: facts.slice(-1),
   }
 }
 

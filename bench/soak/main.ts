@@ -9,12 +9,13 @@ import { BadArguments } from '../args.ts'
 import { Child } from '../child.ts'
 import { command, resultsPath, say, writeJson } from '../command.ts'
 import type { LoadResult } from '../load-client.ts'
-import { markdownTable, provenance } from '../markdown.ts'
+import { watchNeighbours } from '../neighbours.ts'
 import type { Collected, Usage } from '../probe.ts'
-import { machine, number } from '../report.ts'
+import { machine } from '../report.ts'
 import { type RunnerAccess, requireService, Service } from '../service.ts'
 import type { SoakJob, SoakReading } from './client.ts'
 import { judge, type Minute } from './flatness.ts'
+import { minuteLine, type SoakResults, soakText } from './report.ts'
 
 const MINUTES_DEFAULT = 30
 const MINUTES_MAX = 24 * 60
@@ -110,33 +111,6 @@ function sizeOf(directory: string): number {
   return statSync(join(directory, 'data.mdb')).size
 }
 
-const HEADER = [
-  'minute',
-  'cycles/s',
-  'call p50 ms',
-  'p99',
-  'max',
-  'cycle p50 ms',
-  'p99',
-  '503',
-  'CPU',
-  'RSS MB',
-  'private MB',
-  'heap MB',
-  'log MB',
-  'view MB',
-]
-
-function cellsOf(minute: Minute): string[] {
-  const mb = (bytes: number | undefined): string => (bytes === undefined ? '-' : `${Math.round(bytes / 1e6)}`)
-  return [
-    `${minute.minute}`,
-    ...[minute.cyclesPerSecond, minute.callP50Ms, minute.callP99Ms, minute.callMaxMs].map(number),
-    ...[minute.cycleP50Ms, minute.cycleP99Ms, minute.refused, minute.serverCpu].map(number),
-    ...[minute.rssBytes, minute.privateBytes, minute.heapBytes, minute.logBytes, minute.viewBytes].map(mb),
-  ]
-}
-
 const asked = await (async () => readArguments())().catch((failure: Error) => failure)
 const minutesMax = asked instanceof Error || asked === undefined ? 1 : asked.minutes + 5
 
@@ -158,7 +132,9 @@ await command(USAGE, minutesMax, async (scratch) => {
   const runners = await service.createRunners('runner', CLIENTS)
   const peak = asked.rate === undefined ? await peakOf(service, runners) : undefined
   const rate = asked.rate ?? peak! * asked.share
-  const about = { ...machine(scratch.root), minutes: asked.minutes, retentionSeconds, peak, rate }
+  const neighbours = watchNeighbours()
+  const said = { ...machine(scratch.root), minutes: asked.minutes, retentionSeconds, peak, rate }
+  const about = () => ({ ...said, ...neighbours() })
   const path = resultsPath('soak', 'json')
   say(`${Math.round(rate)} cycles a second for ${asked.minutes} minutes; retention ${retentionSeconds} s`)
 
@@ -182,35 +158,17 @@ await command(USAGE, minutesMax, async (scratch) => {
     ])
     minutes.push(minuteOf(minute, reading, before, after, collected, home))
     before = after
-    say(HEADER.map((name, column) => `${name} ${cellsOf(minutes.at(-1)!)[column]}`).join(', '))
+    say(minuteLine(minutes.at(-1)!))
     // Kept after each: a run that is cut short has measured something.
-    writeJson(path, { about, minutes })
+    writeJson(path, { about: about(), minutes, judged: [] } satisfies SoakResults)
   }
   await client.ask('stop')
   await Promise.all([client.stop(), service.stop()])
 
   const judged = judge(minutes, rate)
-  const rows = judged.map(({ what, first, last, unit, isFlat }) => [
-    what,
-    `${number(first)}`,
-    `${number(last)}`,
-    unit,
-    isFlat ? 'flat' : 'NOT FLAT',
-  ])
-  writeJson(path, { about, minutes, judged })
-  const said = peak === undefined ? '' : ` (${number(rate / peak)} of the peak of ${number(peak)})`
-  process.stdout.write(
-    [
-      `${number(rate)} six-call cycles a second${said}, open loop, ${asked.minutes} minutes, retention ${retentionSeconds} s.`,
-      '',
-      markdownTable(HEADER, minutes.map(cellsOf)),
-      '',
-      markdownTable(['', 'first third', 'last third', '', 'judgement'], rows),
-      '',
-      provenance(about),
-      '',
-    ].join('\n'),
-  )
+  const results: SoakResults = { about: about(), minutes, judged }
+  writeJson(path, results)
+  process.stdout.write(`${soakText(results)}\n`)
   say(`written to ${path}`)
   return judged.every(({ isFlat }) => isFlat) ? 0 : 1
 })

@@ -5,7 +5,7 @@ import { cpuMs, kernelTells, parseStat, tree } from '../../bench/processes.ts'
 t.test('a process is read from its line, whatever its name holds', async (t) => {
   const times = '7 3 20 10'
   const line = `4242 (beam) smp (x) S 17 4242 4242 0 -1 4194560 100 200 0 0 ${times} 20 0 1 0 12345 1000`
-  t.same(parseStat(line), { pid: 4242, parent: 17, name: 'beam) smp (x', ticks: 40 })
+  t.same(parseStat(line), { pid: 4242, parent: 17, name: 'beam) smp (x', ticks: 10, endedTicks: 30 })
 })
 
 t.test('a tree holds the children, and CPU time counts for the whole of it', { skip: !kernelTells() }, async (t) => {

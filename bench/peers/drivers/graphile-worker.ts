@@ -6,9 +6,10 @@ import { EventEmitter } from 'node:events'
 import { Logger, makeWorkerUtils, run, type WorkerEvents } from 'graphile-worker'
 import { Pool } from 'pg'
 import type { Job, Open } from '../driver.ts'
-import { poolSize } from '../pool.ts'
 
 const TASK = 'work'
+/** Tried from 10 to 64: about its best here. Three more for what it does beside jobs. */
+const CONNECTIONS_MAX = 12
 const logger = new Logger(() => () => {})
 
 type Batching = { readonly localQueue?: { readonly size: number }; readonly completeJobBatchDelay?: number }
@@ -16,7 +17,7 @@ type Batching = { readonly localQueue?: { readonly size: number }; readonly comp
 function open(batching: (clients: number) => Batching): Open {
   return async (address, clients) => {
     const { host, port, user, database } = address as Record<string, any>
-    const pool = new Pool({ host, port, user, database, max: poolSize(clients) + 3 })
+    const pool = new Pool({ host, port, user, database, max: Math.min(clients, CONNECTIONS_MAX) + 3 })
     pool.on('error', () => {})
     pool.on('connect', (client) => void client.on('error', () => {}))
     const events: WorkerEvents = new EventEmitter()

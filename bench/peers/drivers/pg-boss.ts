@@ -4,15 +4,16 @@
  */
 import PgBoss from 'pg-boss'
 import type { Open } from '../driver.ts'
-import { poolSize } from '../pool.ts'
 
 const QUEUE = 'work'
+/** Tried from 10 to 64: about its best here. */
+const CONNECTIONS_MAX = 12
 
 export const pgBoss: Open = async (address, clients) => {
   const { host, port, user, database } = address as Record<string, any>
   // Maintenance beside the measured calls would count against it.
   const quiet = { supervise: false, schedule: false }
-  const boss = new PgBoss({ host, port, user, database, max: poolSize(clients), ...quiet })
+  const boss = new PgBoss({ host, port, user, database, max: Math.min(clients, CONNECTIONS_MAX), ...quiet })
   await boss.start()
   await boss.createQueue(QUEUE)
   return {

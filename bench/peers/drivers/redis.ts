@@ -3,7 +3,7 @@ import { Redis } from 'ioredis'
 import type { Open } from '../driver.ts'
 
 export const lists: Open = async (address) => {
-  const redis = new Redis({ host: address.host, port: address.port, enableAutoPipelining: true })
+  const redis = new Redis({ host: address.host, port: address.port })
   return {
     cycle: async (_client, job) => {
       await redis.lpush('waiting', JSON.stringify(job))

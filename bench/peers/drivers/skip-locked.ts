@@ -1,7 +1,9 @@
 /** A queue of one's own in PostgreSQL: one table, one partial index, prepared statements, SKIP LOCKED. */
 import { Pool } from 'pg'
 import type { Open } from '../driver.ts'
-import { poolSize } from '../pool.ts'
+
+/** Each is a process of its own there; past this number more of them only wait for each other. */
+const CONNECTIONS_MAX = 32
 
 const MAKE = `
   CREATE TABLE IF NOT EXISTS jobs (
@@ -18,7 +20,7 @@ const COMPLETE = { name: 'complete', text: 'DELETE FROM jobs WHERE id = $1 AND s
 
 export const skipLocked: Open = async (address, clients) => {
   const { host, port, user, database } = address as Record<string, any>
-  const pool = new Pool({ host, port, user, database, max: poolSize(clients) })
+  const pool = new Pool({ host, port, user, database, max: Math.min(clients, CONNECTIONS_MAX) })
   await pool.query(MAKE)
   return {
     cycle: async (_client, job) => {

@@ -61,12 +61,13 @@ t.test('every system stands in the table with its rounds apart, also one that fa
 t.test('goals are held against the ratio, and losing is said as plainly as winning', async (t) => {
   const fast = system('Fast', [400, 800, 1_200], 0)
   const slow = system('Slow', [50, 100, 150], 3)
-  const table = goalTable(goalFindings(ours, [fast, slow]))
+  const table = goalTable(goalFindings({ measured: [ours, { ...ours, name: 'Ours otherwise' }, fast, slow] }))
+  t.notMatch(table, 'Ours otherwise')
   t.match(table, /Fast +\| +0\.25 .*BELOW/)
   t.match(table, /Slow +\| +2 .*goal/)
-  t.same(lostTo(ours, [fast, slow], [1, 64]), [
+  t.same(lostTo({ measured: [ours, fast, slow], clients: [1, 64] }), [
     '- One client alone: faster than ours: Fast 4 times (does not flush before it answers).',
     '- 64 clients: faster than ours: Fast 4 times (does not flush before it answers).',
   ])
-  t.same(lostTo(ours, [slow], [64]), ['- 64 clients: nobody is faster than ours.'])
+  t.same(lostTo({ measured: [ours, slow], clients: [64] }), ['- 64 clients: nobody is faster than ours.'])
 })

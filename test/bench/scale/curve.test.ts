@@ -33,13 +33,14 @@ t.test('a report shows every size, the ratio and the shape, and names what grows
       { name: 'a delivery', points: points((size) => size), exempt: 'one for each' },
     ],
     notes: ['A note.'],
+    facts: [{ what: 'heap of each', value: 2.5, unit: 'KB' }],
   }
   const report = curveReport(curve)
   t.match(report, /\| us +\| 1k +\| 10k +\| 100k +\| 1M +\| shape/)
   t.match(report, /a read +\| 10 \(x1\.10\); p99 ms 2 /)
   t.match(report, /a scan .*GROWS, x10\.00 a decade/)
   t.match(report, /a delivery .*one for each/)
-  t.match(report, /A note\.$/)
+  t.match(report, /A note\.\n- heap of each: 2\.5 KB$/)
   t.same(
     growing(curve).map(({ name }) => name),
     ['a scan'],

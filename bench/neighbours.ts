@@ -1,0 +1,42 @@
+/**
+ * How much of the machine others used while a benchmark ran: what all processes used, without the benchmark's own
+ * tree. A number taken beside busy neighbours says little, and is said to be such a number.
+ */
+import { readFileSync } from 'node:fs'
+import { cpuMs, ticksPerSecond } from './processes.ts'
+
+/** Ticks that were not idle, from the first line of /proc/stat. Steal is what the host took: others, too. */
+export function busyTicks(stat: string): number {
+  const [user, nice, system, , , irq, softirq, steal] = stat.split('\n')[0]!.trim().split(/\s+/).slice(1).map(Number)
+  return user! + nice! + system! + irq! + softirq! + (steal ?? 0)
+}
+
+interface Reading {
+  readonly atMs: number
+  readonly busyMs: number
+  readonly ownMs: number
+}
+
+function read(): Reading {
+  const stat = readFileSync('/proc/stat', 'utf8')
+  return {
+    atMs: performance.now(),
+    busyMs: (busyTicks(stat) * 1000) / ticksPerSecond(),
+    ownMs: cpuMs(process.pid),
+  }
+}
+
+/** @returns what tells, whenever it is asked, how many cores others used since; nothing where the kernel does not say. */
+export function watchNeighbours(): () => { readonly othersCores?: number } {
+  try {
+    const before = read()
+    return () => {
+      const after = read()
+      const busy = after.busyMs - before.busyMs
+      const own = after.ownMs - before.ownMs
+      return { othersCores: Number((Math.max(0, busy - own) / (after.atMs - before.atMs)).toFixed(2)) }
+    }
+  } catch {
+    return () => ({})
+  }
+}

@@ -1,0 +1,65 @@
+/** A soak as Markdown: its minutes, and whether the end was as the beginning. */
+import { markdownTable, provenance } from '../markdown.ts'
+import { number } from '../report.ts'
+import type { Judged, Minute } from './flatness.ts'
+
+/** One run of the command, as it is kept. */
+export interface SoakResults {
+  readonly about: Readonly<Record<string, unknown>>
+  readonly minutes: readonly Minute[]
+  /** Empty when the run was cut short. */
+  readonly judged: readonly Judged[]
+}
+
+const HEADER = [
+  'minute',
+  'cycles/s',
+  'call p50 ms',
+  'p99',
+  'max',
+  'cycle p50 ms',
+  'p99',
+  '503',
+  'CPU',
+  'RSS MB',
+  'private MB',
+  'heap MB',
+  'log MB',
+  'view MB',
+]
+
+function cellsOf(minute: Minute): string[] {
+  const mb = (bytes: number | undefined): string => (bytes === undefined ? '-' : `${Math.round(bytes / 1e6)}`)
+  return [
+    `${minute.minute}`,
+    ...[minute.cyclesPerSecond, minute.callP50Ms, minute.callP99Ms, minute.callMaxMs].map(number),
+    ...[minute.cycleP50Ms, minute.cycleP99Ms, minute.refused, minute.serverCpu].map(number),
+    ...[minute.rssBytes, minute.privateBytes, minute.heapBytes, minute.logBytes, minute.viewBytes].map(mb),
+  ]
+}
+
+export function minuteLine(minute: Minute): string {
+  const cells = cellsOf(minute)
+  return HEADER.map((name, column) => `${name} ${cells[column]}`).join(', ')
+}
+
+export function soakText({ about, minutes, judged }: SoakResults): string {
+  const { rate, peak, retentionSeconds } = about as Record<string, number | undefined>
+  const share = peak === undefined ? '' : ` (${number(rate! / peak)} of the peak of ${number(peak)})`
+  const rows = judged.map(({ what, first, last, unit, isFlat }) => [
+    what,
+    number(first),
+    number(last),
+    unit,
+    isFlat ? 'flat' : 'NOT FLAT',
+  ])
+  return [
+    `${number(rate!)} six-call cycles a second${share}, open loop, ${minutes.length} minutes, retention ${retentionSeconds} s.`,
+    '',
+    markdownTable(HEADER, minutes.map(cellsOf)),
+    '',
+    markdownTable(['', 'first third', 'last third', '', 'judgement'], rows),
+    '',
+    provenance(about),
+  ].join('\n')
+}
