@@ -57,6 +57,11 @@ export function collect(text: string, before: readonly string[] | undefined): st
   return [...(before ?? []), ...added.filter((part) => part !== '')]
 }
 
+/** Texts may hold commas: each occurrence is one of them. */
+export function each(text: string, before: readonly string[] | undefined): string[] {
+  return [...(before ?? []), text]
+}
+
 const ORIGIN_CHARS_MAX = 180
 
 /** Of every command that changes something. */

@@ -9,7 +9,7 @@ import type { Act, Cli } from './world.ts'
 export function addAttention(program: Command, act: Act): void {
   program
     .command('attention')
-    .description('Show what needs a person: lost runs, runs to approve, items that owe something, drift, hypotheses.')
+    .description('Show what needs a person: lost runs, runs to approve, items, briefs, drift, hypotheses.')
     .option(...LIMIT)
     .action(act(attention))
 }
@@ -36,6 +36,8 @@ function adviceFor(item: Record<string, any>, id: string): string {
       return `intendant run-request requeue ${id}, or fail ${id} --message TEXT`
     case 'unapproved':
       return `intendant run-request approve ${id}, or cancel ${id}`
+    case 'reviewable':
+      return `intendant brief show ${id}, then approve ${id} --throttle dry_run or full, or archive ${id}`
     case 'hypothesis':
       return `intendant hypothesis accept ${id}, or reject ${id} --reason TEXT`
     case 'drift':

@@ -1,7 +1,7 @@
 /** The options by which a person says what a record says, shared by all commands that take them. */
 import type { Command } from 'commander'
 import { InvalidArgumentError } from 'commander'
-import { collect, jsonObject } from './arguments.ts'
+import { collect, each, jsonObject } from './arguments.ts'
 
 const TEXTS = [
   ['capability', 'What it makes possible.'],
@@ -11,11 +11,6 @@ const TEXTS = [
   ['tradeoff', 'What one gives up for it.'],
   ['evidence-summary', 'What shows it, in words.'],
 ] as const
-
-/** Texts may hold commas: each occurrence is one of them. */
-function each(text: string, before: readonly string[] | undefined): string[] {
-  return [...(before ?? []), text]
-}
 
 function share(text: string): number {
   const value = Number(text)

@@ -6,8 +6,10 @@ import { Command, CommanderError } from 'commander'
 import { addArchive } from './archive.ts'
 import { addAttention } from './attention.ts'
 import { addBackup } from './backup.ts'
+import { addBriefs } from './briefs.ts'
 import { addDrift } from './drift.ts'
 import { addEmit } from './emit.ts'
+import { addEngines } from './engines.ts'
 import { addEvents } from './events.ts'
 import { EXIT, EXIT_CODES_HELP, explain } from './exit.ts'
 import { addHypotheses } from './hypotheses.ts'
@@ -37,6 +39,7 @@ Examples:
   intendant queue                                   what runs, what waits and why, what needs you
   intendant intent add --project demo --title "..." what the project means to keep
   intendant drift --project demo                    what of it still holds
+  intendant brief create --project demo --objective "..."   what a run is to achieve
   intendant watch                                   everything that happens, live
 
 Environment:
@@ -97,10 +100,12 @@ function makeProgram(world: World, act: Act): Command {
     addIntents,
     addHypotheses,
     addDrift,
+    addBriefs,
     addTask,
     addQueue,
     addPacing,
     addRunners,
+    addEngines,
     addRunRequests,
     addWatch,
     addEvents,

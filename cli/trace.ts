@@ -1,14 +1,17 @@
 /** `intendant trace`: all that was recorded under one trace, also of a run that never came to its end. */
 import type { Command } from 'commander'
+import { ORIGIN } from './arguments.ts'
 import { eventLines } from './event-line.ts'
+import { ingest } from './trace-ingest.ts'
 import type { Act, Cli } from './world.ts'
 
 type Document = Record<string, any>
 
 export function addTrace(program: Command, act: Act): void {
-  program
+  const group = program
     .command('trace')
-    .description('Show a trace: its events in order, and its runs.')
+    .description('Show a trace: its events in order, and its runs. With ingest: take one in.')
+    .usage('<id> [options]  |  trace ingest <id> [file] ...')
     .argument('<id>', 'A trace id; or a work item or a run request, whose trace is meant.')
     .option('--flat', 'Do not indent what an event caused.')
     .option('--verbose', 'Show whole payloads.')
@@ -17,6 +20,14 @@ export function addTrace(program: Command, act: Act): void {
       '\nExamples:\n  intendant trace wi_0a1b2c3d4e5f60718293a4b5\n  intendant trace 4bf92f3577b34da6a3ce929d0e0e4736 --verbose',
     )
     .action(act(trace))
+  group
+    .command('ingest')
+    .description('Take a whole trace of an engine into the log. It drives nothing; sent again, it is completed.')
+    .argument('<id>', 'The trace id; or a work item or a run request, whose trace is meant.')
+    .argument('[file]', 'An event a line; or, of a file .json, an array. Default, or -: standard input.', '-')
+    .option('--project <key>', 'The project of events that name none. Default: that of the trace’s run.')
+    .option(...ORIGIN)
+    .action(act(async (cli, [id, file], options) => await ingest(cli, await traceOf(cli, id), file, options)))
 }
 
 async function trace({ client, json, print }: Cli, [id]: readonly any[], { flat, verbose }: any): Promise<void> {

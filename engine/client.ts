@@ -24,7 +24,7 @@ export type QueryValue = string | number | boolean | undefined
 
 interface RequestOptions {
   readonly query?: Readonly<Record<string, QueryValue>>
-  /** Sent as JSON. A string is sent as it is: JSON text made before. */
+  /** Sent as JSON. A string is sent as it is: JSON text made before. What comes in chunks is sent as it comes. */
   readonly body?: unknown
   readonly headers?: Readonly<Record<string, string>>
   readonly signal?: AbortSignal
@@ -70,20 +70,19 @@ export function createClient(options: ClientOptions): Client {
     }
     if (token !== undefined) headers.authorization = `Bearer ${token}`
     const init: RequestInit = { method, headers, signal, redirect: 'error' }
-    if (body !== undefined) {
-      headers['content-type'] ??= 'application/json'
-      init.body = typeof body === 'string' ? body : JSON.stringify(body)
-    }
+    if (isStreamed(body)) Object.assign(init, { body, duplex: 'half' })
+    else if (body !== undefined) init.body = typeof body === 'string' ? body : JSON.stringify(body)
+    if (body !== undefined) headers['content-type'] ??= 'application/json'
     const response = await fetch(url, init)
     if (response.ok) return response
     throw refusal(method, path, response, await textOf(response, signal))
   }
 
-  /** A DELETE has it in the query, everything else in the body. */
+  /** A DELETE and an upload have it in the query, everything else in the body. */
   function withOrigin(method: string, url: URL, body: unknown): unknown {
     const { origin } = options
     if (origin === undefined || typeof body === 'string') return body
-    if (method !== 'DELETE') return { ...(body as object | undefined), origin }
+    if (method !== 'DELETE' && !isStreamed(body)) return { ...(body as object | undefined), origin }
     url.searchParams.set('origin', origin)
     return body
   }
@@ -127,6 +126,10 @@ export function createClient(options: ClientOptions): Client {
       }
     },
   }
+}
+
+function isStreamed(body: unknown): boolean {
+  return typeof body === 'object' && body !== null && Symbol.asyncIterator in body
 }
 
 function refusal(method: string, path: string, response: Response, text: string): ServiceRefused {

@@ -1,0 +1,61 @@
+/** The options by which a person says what a formation brief says: its usual parts, and `--body` for all others. */
+import type { Command } from 'commander'
+import { each, jsonObject } from './arguments.ts'
+
+type Document = Record<string, any>
+
+/** Options that may be repeated: each occurrence is an entry of the list. */
+const LISTS = [
+  ['done', '<text>', 'What is true when it is done.', 'mission', 'definition_of_done'],
+  ['stop', '<text>', 'What ends the work early.', 'mission', 'stop_conditions'],
+  ['product-intent', '<record>', 'A record of product intent that it serves.', 'mission', 'product_intent_refs'],
+  ['design-intent', '<record>', 'A record of design intent that it serves.', 'mission', 'design_intent_refs'],
+  [
+    ...(['engineering-intent', '<record>', 'A record of engineering intent that it serves.'] as const),
+    ...(['mission', 'engineering_intent_refs'] as const),
+  ],
+  ['watch-for', '<text>', 'A pattern that signals drift.', 'threats_to_watch'],
+  ['prefer', '<text>', 'How to go about it.', 'strategies_to_prefer'],
+  ['forbid', '<text>', 'What not to do.', 'forbidden_moves'],
+  ['evidence', '<text>', 'What must be shown.', 'evidence_plan', 'required'],
+] as const
+
+/** Options that are said once. */
+const TEXTS = [
+  ['objective', '<text>', 'What to achieve.', 'mission', 'objective'],
+  ['entry-event', '<type>', 'The event that starts the work.', 'engine_controls', 'entry_event'],
+  ['pattern', '<name>', 'How the agents are set up, such as planner_coder_reviewer.', 'agent_formation', 'pattern'],
+  ['repo-path', '<path>', 'The repository, as the runner understands it.', 'repo', 'path'],
+  ['revision', '<revision>', 'The revision that it is written for.', 'repo', 'revision'],
+  ['branch', '<branch>', 'The branch to work on.', 'repo', 'branch'],
+  ['throttle', '<throttle>', 'full may change things, dry_run (the default) only simulates.', 'throttle'],
+] as const
+
+export function briefOptions(command: Command): Command {
+  for (const [name, value, help] of TEXTS) command.option(`--${name} ${value}`, help)
+  for (const [name, value, help] of LISTS) command.option(`--${name} ${value}`, `${help} May be repeated.`, each)
+  return command
+    .option('--protect <text>', 'What must still hold afterwards. May be repeated.', each)
+    .option('--body <json>', 'More of the brief as the API takes it: a JSON object, or @FILE.', jsonObject)
+}
+
+/** The sections that were said, laid over those that are there. Options win over the body. */
+export function sectionsOf(options: any, there: Document = {}): Document {
+  const sections: Document = { ...options.body }
+  if (options.title !== undefined) sections.title = options.title
+  for (const [name, , , ...path] of [...TEXTS, ...LISTS]) set(sections, there, path, options[camel(name)])
+  const kept = options.protect?.map((statement: string) => ({ statement }))
+  set(sections, there, ['protected_capabilities'], kept)
+  return sections
+}
+
+/** A section is given whole: what is not said of it is as it was. */
+function set(sections: Document, there: Document, [section, member]: readonly string[], value: unknown): void {
+  if (value === undefined) return
+  if (member === undefined) sections[section!] = value
+  else sections[section!] = { ...(sections[section!] ?? there[section!]), [member]: value }
+}
+
+function camel(name: string): string {
+  return name.replace(/-([a-z])/g, (_, letter) => letter.toUpperCase())
+}

@@ -1,0 +1,90 @@
+/** One formation brief for people: where it stands, what it says, who has approved it, and what its run came to. */
+import { type Printer, safe } from './print.ts'
+
+type Document = Record<string, any>
+
+const INDENT = '  '
+const DIGEST_SHOWN = 'sha256:'.length + 12
+
+export function showBrief(brief: Document, print: Printer): void {
+  const { mission, compiled, engine_controls: controls = {}, repo } = brief
+  print.fields([
+    ['id', brief.id],
+    ['project', brief.project],
+    ['state', `${print.state(brief.state)}${brief.reason === undefined ? '' : `: ${safe(brief.reason)}`}`],
+    ['title', said(brief.title)],
+    ['objective', said(mission.objective)],
+    ['throttle', brief.throttle],
+    ['entry event', controls.entry_event],
+    ['repository', repo === undefined ? undefined : safe(Object.values(repo).join(' '))],
+    ['formation', said(brief.agent_formation?.pattern)],
+    ['version', String(brief.version)],
+    ['digest', brief.digest],
+    ['revision', said(compiled?.revision)],
+    ['created', `${brief.created_at}${person(brief.created_by)}`],
+    ['submitted', brief.submitted_at],
+    ['compiled', compiled === undefined ? undefined : `${compiled.compiled_at}${person(compiled.compiled_by)}`],
+    ['archived', brief.archived_at],
+  ])
+  section(print, 'Done when', mission.definition_of_done)
+  section(print, 'Intent', intentOf(mission))
+  section(
+    print,
+    'Protects',
+    brief.protected_capabilities?.map(({ statement, name, id }: Document) => statement ?? name ?? id ?? ''),
+  )
+  section(print, 'Forbids', brief.forbidden_moves)
+  section(print, 'Must show', brief.evidence_plan?.required)
+  section(print, 'Approvals', brief.approvals.map(approval))
+  if (brief.run !== undefined) section(print, 'Latest run', [run(brief.run)])
+  section(
+    print,
+    'A compile would refuse it',
+    brief.missing?.map(({ pointer, detail }: Document) => `${pointer} ${detail}`),
+  )
+}
+
+/** What a person may do next with it. */
+export function nextStep({ id, project, state, digest, engine_controls: controls, throttle }: Document): string {
+  const entryEvent = controls?.entry_event ?? 'execution_requested'
+  const steps: Record<string, string> = {
+    draft: `Give it to review with: intendant brief submit ${id}`,
+    reviewable: `Approve it with: intendant brief approve ${id} --throttle ${throttle}`,
+    approved: `Compile it with: intendant brief compile ${id}`,
+    compiled:
+      `Run it with: intendant run-request create --project ${project} --entry-event ${entryEvent} ` +
+      `--throttle ${throttle} --brief ${id} --brief-digest ${digest}`,
+  }
+  return steps[state] ?? ''
+}
+
+function section(print: Printer, heading: string, lines: readonly string[] = []): void {
+  if (lines.length === 0) return
+  print.line()
+  print.line(print.tint(heading, 'strong'))
+  for (const line of lines) print.line(`${INDENT}${safe(line)}`)
+}
+
+function intentOf(mission: Document): string[] {
+  const kinds = ['product', 'design', 'engineering']
+  return kinds.flatMap((kind) => (mission[`${kind}_intent_refs`] ?? []).map((ref: string) => `${kind}: ${ref}`))
+}
+
+function approval({ throttle, digest, revision, by, at }: Document): string {
+  const where = revision === undefined ? 'any revision' : `revision ${revision}`
+  return `${throttle} of ${digest.slice(0, DIGEST_SHOWN)}, ${where}, at ${at}${person(by)}`
+}
+
+function run({ run_request_id, state, throttle, reason, observations, changed_at }: Document): string {
+  const why = reason === undefined ? '' : `: ${reason}`
+  const seen = observations === 0 ? '' : `, ${observations} observations`
+  return `${run_request_id} (${throttle}) ${state} at ${changed_at}${why}${seen}`
+}
+
+function said(words: string | undefined): string | undefined {
+  return words === undefined ? undefined : safe(words)
+}
+
+function person(by: Document | undefined): string {
+  return by === undefined ? '' : ` by ${safe(by.name)}`
+}

@@ -1,0 +1,234 @@
+/** `intendant brief`: formation briefs, from the first word to the frozen text that a run follows. */
+import { readFileSync } from 'node:fs'
+import type { Command } from 'commander'
+import { integer, LIMIT, ORIGIN } from './arguments.ts'
+import { briefOptions, sectionsOf } from './brief-content.ts'
+import { nextStep, showBrief } from './brief-page.ts'
+import { CliFailure } from './exit.ts'
+import { list } from './lists.ts'
+import { age, safe } from './print.ts'
+import type { Act, Cli } from './world.ts'
+
+type Document = Record<string, any>
+
+const ID = 'The id, brief_...'
+const STANDARD_INPUT = 0
+
+const HELP = `
+Examples:
+  intendant brief create --project shop --title "Sessions in Redis" --objective "Move sessions to Redis." \\
+      --engineering-intent shop.intent.sessions-survive --evidence "the restart test passes" \\
+      --entry-event execution_requested --revision 4f2a9c1
+  intendant brief submit brief_0a1b2c3d4e5f60718293a4b5
+  intendant brief approve brief_0a1b2c3d4e5f60718293a4b5 --throttle dry_run
+  intendant brief compile brief_0a1b2c3d4e5f60718293a4b5
+  intendant brief prompts brief_0a1b2c3d4e5f60718293a4b5 --phase execution
+
+How a brief goes from a draft to a run is in docs/BRIEFS.md.`
+
+export function addBriefs(program: Command, act: Act): void {
+  const group = program
+    .command('brief')
+    .description('Formation briefs: create, list, show, edit, submit, approve, compile, prompts, archive.')
+    .addHelpText('after', HELP)
+  addWriting(group, act)
+  addReads(group, act)
+  addMoves(group, act)
+}
+
+function addWriting(group: Command, act: Act): void {
+  briefOptions(
+    group
+      .command('create')
+      .description('Write a brief. It is a draft, until somebody submits it.')
+      .requiredOption('--project <key>', 'Key or id of the project.')
+      .option('--title <text>', 'What people call it.'),
+  )
+    .option('--idempotency-key <key>', 'Asking twice with one key makes one brief.')
+    .option(...ORIGIN)
+    .action(act(create))
+  briefOptions(
+    group
+      .command('edit')
+      .description('Change what a draft, or a brief under review, says. What is not named stays.')
+      .argument('<id>', ID)
+      .option('--title <text>', 'A new title.'),
+  )
+    .option('--clear <section...>', 'Take sections away, such as gate_overlay.')
+    .option('--if-version <n>', 'Only if this is still its version. Default: the one that is there.')
+    .option(...ORIGIN)
+    .action(act(edit))
+}
+
+function addReads(group: Command, act: Act): void {
+  group
+    .command('list')
+    .alias('ls')
+    .description('List the formation briefs of a project, newest first.')
+    .requiredOption('--project <key>', 'Key or id of the project.')
+    .option(
+      '--state <state>',
+      'Only this state: draft, reviewable, approved, compiled, queued, accepted, executing, completed, analyzed, archived.',
+    )
+    .option(...LIMIT)
+    .action(act(listBriefs))
+  group.command('show').description('Show one brief, and what to do next.').argument('<id>', ID).action(act(show))
+  group
+    .command('prompts')
+    .description('Show the prompts of a compiled brief, print one, or write one anew.')
+    .argument('<id>', ID)
+    .option('--phase <phase>', 'Print this one: assessment, triage, planning, execution, retry, summarization, ...')
+    .option('--digest <digest>', 'Of this artifact, also an earlier one. Default: the present one.')
+    .option('--edit <file>', 'Put the text of this file (-: standard input) in its place: another digest.')
+    .option('--reason <text>', 'Why it is changed.')
+    .option(...ORIGIN)
+    .action(act(prompts))
+}
+
+function addMoves(group: Command, act: Act): void {
+  const move = (name: string, description: string): Command =>
+    group
+      .command(name)
+      .description(description)
+      .argument('<id>', ID)
+      .option(...ORIGIN)
+  move('submit', 'Give a draft to review.').action(act((cli, [id]) => tell(cli, id, 'submit', {})))
+  move('approve', 'Approve a brief as it stands, with the intent behind it as it stands.')
+    .requiredOption('--throttle <throttle>', 'dry_run or full: each is a right of its own.')
+    .option('--revision <revision>', 'Of the repository. Default: the brief’s own; with neither, any.')
+    .option('--if-version <n>', 'Only if this is still its version.', integer(1, 1_000_000_000))
+    .action(act(approve))
+  move('compile', 'Freeze an approved brief with the intent behind it, and make its prompts.')
+    .option('--revision <revision>', 'The revision to pin. Default: that of the approval.')
+    .action(act(compile))
+  move('archive', 'Keep it for audit; it runs no more.')
+    .option('--reason <text>', 'Why.')
+    .action(act((cli, [id], { reason }) => tell(cli, id, 'archive', { reason })))
+}
+
+export function briefPath(id: string, more = ''): string {
+  return `/api/formation-briefs/${encodeURIComponent(id)}${more}`
+}
+
+async function create({ client, json, print }: Cli, _: readonly any[], options: any): Promise<void> {
+  const { project, idempotencyKey } = options
+  const answer = await client.request('POST', `/api/projects/${encodeURIComponent(project)}/formation-briefs`, {
+    body: sectionsOf(options),
+    headers: idempotencyKey === undefined ? {} : { 'idempotency-key': idempotencyKey },
+  })
+  const { body } = answer
+  if (json) return print.json(body)
+  const isReplay = answer.headers.get('idempotent-replay') === 'true'
+  print.line(`Brief ${body.id} is ${isReplay ? 'there already, and ' : ''}${print.state(body.state)}.`)
+  for (const { pointer, detail } of body.missing ?? []) print.line(`  still missing: ${pointer} ${safe(detail)}`)
+  print.line(nextStep(body))
+}
+
+async function edit({ client, json, print }: Cli, [id]: readonly any[], options: any): Promise<void> {
+  const read = await client.request('GET', briefPath(id))
+  const cleared = Object.fromEntries((options.clear ?? []).map((name: string) => [name.replaceAll('-', '_'), null]))
+  const sections = { ...sectionsOf(options, read.body), ...cleared }
+  if (Object.keys(sections).length === 0) throw new CliFailure('Nothing to change was named: see --help.')
+  const tag = options.ifVersion === undefined ? read.headers.get('etag')! : `"${options.ifVersion}"`
+  const { body } = await client.request('PATCH', briefPath(id), { body: sections, headers: { 'if-match': tag } })
+  if (json) return print.json(body)
+  const isSame = body.version === read.body.version
+  print.line(isSame ? `Brief ${id} says that already.` : `Brief ${id} is version ${body.version} now.`)
+}
+
+async function listBriefs({ client, json, print }: Cli, _: readonly any[], options: any): Promise<void> {
+  const { project, state, limit } = options
+  const path = `/api/projects/${encodeURIComponent(project)}/formation-briefs`
+  const { items, more } = await list(client, path, limit, { state })
+  if (json) return print.json(items)
+  const rows = items.map((item) => [
+    item.id,
+    print.state(item.state),
+    item.throttle,
+    age(item.created_at),
+    safe(item.title ?? item.mission.objective),
+  ])
+  const none = 'No formation briefs. Write one with: intendant brief create --project PROJECT --objective TEXT'
+  print.table(['ID', 'STATE', 'THROTTLE', 'AGE', 'WHAT'], rows, none)
+  if (more) print.line(`(the first ${items.length}; --limit shows more)`)
+}
+
+async function show({ client, json, print }: Cli, [id]: readonly any[]): Promise<void> {
+  const { body } = await client.request('GET', briefPath(id))
+  if (json) return print.json(body)
+  showBrief(body, print)
+  const next = nextStep(body)
+  if (next !== '') print.line(`\n${next}`)
+}
+
+async function tell({ client, json, print }: Cli, id: string, move: string, body: object): Promise<void> {
+  const answer = await client.request('POST', briefPath(id, `/${move}`), { body })
+  if (json) return print.json(answer.body)
+  print.line(`Brief ${id} is ${print.state(answer.body.state)}.`)
+  const next = nextStep(answer.body)
+  if (next !== '') print.line(next)
+}
+
+async function approve({ client, json, print }: Cli, [id]: readonly any[], options: any): Promise<void> {
+  const { throttle, revision, ifVersion } = options
+  const { body } = await client.request('POST', briefPath(id, '/approve'), {
+    body: { throttle, revision },
+    headers: ifVersion === undefined ? {} : { 'if-match': `"${ifVersion}"` },
+  })
+  if (json) return print.json(body)
+  print.line(`Brief ${id} is approved for ${throttle}: ${body.approvals.at(-1).digest}`)
+  print.line(nextStep(body))
+}
+
+async function compile({ client, json, print }: Cli, [id]: readonly any[], { revision }: any): Promise<void> {
+  const { body } = await client.request('POST', briefPath(id, '/compile-prompts'), { body: { revision } })
+  if (json) return print.json(body)
+  print.line(`Brief ${id} is compiled: ${body.digest}`)
+  print.line(`${body.prompt_pack.prompts.length} prompts: intendant brief prompts ${id}`)
+  print.line(nextStep({ ...body.snapshot, id, state: 'compiled', digest: body.digest }))
+}
+
+async function prompts(cli: Cli, [id]: readonly any[], options: any): Promise<void> {
+  const { client, json, print } = cli
+  const { phase, digest } = options
+  if (options.edit !== undefined) return await editPrompt(cli, id, options)
+  const { body } = await client.request('GET', briefPath(id, '/compiled'), { query: { digest } })
+  const pack = body.prompt_pack
+  if (phase === undefined) {
+    if (json) return print.json(pack)
+    const rows = pack.prompts.map((prompt: Document) => [
+      prompt.phase,
+      prompt.access_level,
+      String(prompt.prompt_text.length),
+      prompt.edited ? 'yes' : 'no',
+      safe(prompt.model_hint ?? ''),
+    ])
+    print.table(['PHASE', 'ACCESS', 'CHARACTERS', 'EDITED', 'MODEL'], rows, 'No prompts.')
+    print.line(`Of ${body.digest}; --phase prints one.`)
+    return
+  }
+  const prompt = pack.prompts.find((one: Document) => one.phase === phase)
+  if (prompt === undefined) {
+    const phases = pack.prompts.map((one: Document) => one.phase).join(', ')
+    throw new CliFailure(`There is no prompt for ${phase}: there are ${phases}.`)
+  }
+  if (json) return print.json(prompt)
+  print.line(textOf(prompt))
+}
+
+/** As it is, but for what would drive the reader’s terminal. */
+function textOf({ prompt_text: text }: Document): string {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it takes out
+  return text.replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g, ' ').replace(/\n$/, '')
+}
+
+async function editPrompt({ client, json, print }: Cli, id: string, options: any): Promise<void> {
+  const { phase, reason, edit: file } = options
+  if (phase === undefined) throw new CliFailure('--edit needs --phase: which prompt it is.')
+  const text = readFileSync(file === '-' ? STANDARD_INPUT : file, 'utf8')
+  const path = briefPath(id, `/prompts/${encodeURIComponent(phase)}`)
+  const { body } = await client.request('PUT', path, { body: { prompt_text: text, reason } })
+  if (json) return print.json(body)
+  print.line(`The prompts of brief ${id} are another artifact now: ${body.digest}`)
+  print.line(`It does not run before somebody approves it: intendant brief approve ${id} --throttle dry_run or full`)
+}

@@ -1,0 +1,84 @@
+/** `intendant engine`: what the engines of a project say they can do. */
+import type { Command } from 'commander'
+import { collect, jsonObject, LIMIT, ORIGIN } from './arguments.ts'
+import { list } from './lists.ts'
+import { age, safe } from './print.ts'
+import type { Act, Cli } from './world.ts'
+
+const HELP = `
+A project without manifests has no limits. With some, what none of them serves is refused, and a runner that a
+manifest names is offered only what that serves.
+
+Examples:
+  intendant engine declare --project shop --engine factory --engine-version 4.2.0 \\
+      --entry-event execution_requested --throttle dry_run --throttle full
+  intendant engine declare --project shop --runner build-1 --body @manifest.json
+  intendant engine list --project shop`
+
+export function addEngines(program: Command, act: Act): void {
+  const group = program
+    .command('engine')
+    .description('Capabilities of engines: declare, list.')
+    .addHelpText('after', HELP)
+  group
+    .command('declare')
+    .description('Say what an engine can do. The newest manifest per runner, or per engine name, counts.')
+    .requiredOption('--project <key>', 'Key or id of the project.')
+    .option('--engine <name>', 'Name of the engine.')
+    .option('--engine-version <version>', 'Its version.')
+    .option('--runner <id>', 'The runner that it speaks for.')
+    .option('--entry-event <type>', 'An event that it starts work for; * for any. May be repeated.', collect)
+    .option('--throttle <throttle>', 'dry_run or full. May be repeated.', collect)
+    .option('--block <name>', 'A workflow block that it has. May be repeated.', collect)
+    .option('--body <json>', 'More of the manifest as the API takes it: a JSON object, or @FILE.', jsonObject)
+    .option(...ORIGIN)
+    .action(act(declare))
+  group
+    .command('list')
+    .alias('ls')
+    .description('List the manifests of a project.')
+    .requiredOption('--project <key>', 'Key or id of the project.')
+    .option(...LIMIT)
+    .action(act(listEngines))
+}
+
+function path(project: string): string {
+  return `/api/projects/${encodeURIComponent(project)}/engine-capabilities`
+}
+
+async function declare({ client, json, print }: Cli, _: readonly any[], options: any): Promise<void> {
+  const { project, engine, engineVersion, runner, entryEvent, throttle, block } = options
+  const said = {
+    engine,
+    engine_version: engineVersion,
+    runner_id: runner,
+    supported_entry_events: entryEvent,
+    supported_throttle_modes: throttle,
+    registered_blocks: block,
+  }
+  const manifest = Object.fromEntries(Object.entries(said).filter(([, value]) => value !== undefined))
+  const { body } = await client.request('POST', path(project), { body: { ...options.body, ...manifest } })
+  if (json) return print.json(body)
+  const who = body.runner_id === undefined ? '' : ` of runner ${body.runner_id}`
+  print.line(`Engine ${safe(body.engine)} ${safe(body.engine_version)}${who}: ${serves(body)}.`)
+}
+
+async function listEngines({ client, json, print }: Cli, _: readonly any[], options: any): Promise<void> {
+  const { items, more } = await list(client, path(options.project), options.limit)
+  if (json) return print.json(items)
+  const rows = items.map((item) => [
+    safe(item.engine),
+    safe(item.engine_version),
+    item.runner_id ?? 'any',
+    print.tint(item.state, item.state === 'current' ? 'good' : 'dim'),
+    age(item.recorded_at),
+    serves(item),
+  ])
+  const none = 'No manifests: any engine may be given any work of this project.'
+  print.table(['ENGINE', 'VERSION', 'RUNNER', 'STATE', 'AGE', 'SERVES'], rows, none)
+  if (more) print.line(`(the first ${items.length}; --limit shows more)`)
+}
+
+function serves({ supported_entry_events: events, supported_throttle_modes: throttles }: Record<string, any>): string {
+  return `${events.join(', ') || 'no entry event'} at ${throttles.join(', ') || 'no throttle'}`
+}

@@ -1,0 +1,53 @@
+/** `intendant trace ingest`: what an engine has recorded by itself, streamed from a file of any length into the log. */
+import { once } from 'node:events'
+import { createReadStream } from 'node:fs'
+import type { Readable } from 'node:stream'
+import { EXIT } from './exit.ts'
+import { safe } from './print.ts'
+import type { Cli } from './world.ts'
+
+type Document = Record<string, any>
+
+/** Longest that the service may take for a whole trace, milliseconds: a day. */
+const ANSWER_MS = 24 * 3_600_000
+
+export async function ingest({ client, json, print }: Cli, traceId: string, file: string, options: any) {
+  const body = await opened(file)
+  try {
+    const answer = await client.request('POST', `/engine/traces/${encodeURIComponent(traceId)}/ingest`, {
+      body,
+      headers: { 'content-type': file.endsWith('.json') ? 'application/json' : 'application/x-ndjson' },
+      query: { project: options.project },
+      answerMs: ANSWER_MS,
+    })
+    const report: Document = answer.body
+    if (json) print.json(report)
+    else {
+      const { accepted, duplicates, refused_count, refused, marked_count, marked } = report
+      print.line(`${accepted} events recorded, ${duplicates} were there already, ${refused_count} refused.`)
+      tell(print, 'Refused', refused, refused_count)
+      tell(print, 'Recorded, although their type finds fault with them', marked, marked_count)
+    }
+    return report.refused_count === 0 ? EXIT.ok : EXIT.failed
+  } finally {
+    body.destroy()
+  }
+}
+
+/** A file that cannot be read is found before anything is sent. */
+async function opened(file: string): Promise<Readable> {
+  if (file === '-') return process.stdin
+  const stream = createReadStream(file, { highWaterMark: 256 * 1024 })
+  await once(stream, 'open')
+  return stream
+}
+
+function tell(print: Cli['print'], heading: string, lines: readonly Document[], count: number): void {
+  if (count === 0) return
+  print.line(`${heading}:`)
+  for (const { line, errors } of lines) {
+    const faults = errors.map(({ pointer, detail }: Document) => `${pointer} ${detail}`.trim()).join('; ')
+    print.line(`  line ${line}: ${safe(faults)}`)
+  }
+  if (count > lines.length) print.line(`  and ${count - lines.length} more`)
+}
