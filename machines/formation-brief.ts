@@ -267,7 +267,8 @@ const testimony: Testimony<FormationBriefContext> = {
     const { digest, run_request_id, throttle } = payload
     if (event_type === 'formation_brief_approved') return { ...stands, approved: digest, approved_throttle: throttle }
     if (event_type === 'formation_brief_run_changed') return { ...stands, run_digest: digest, run_request_id }
-    return { ...stands, digest }
+    // Of the first version: a draft had one, which named nothing that could not change.
+    return event_type === 'formation_brief_created' ? stands : { ...stands, digest }
   },
   held: ({ value, context: { project, version, compiled, approvals, run } }) => ({
     project,

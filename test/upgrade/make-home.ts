@@ -72,7 +72,10 @@ async function live(call: Call): Promise<Made> {
   await call('POST', '/api/runners/r1/session', { instance: 'one', version: '1' }, runner)
   await call('POST', '/api/runners/r2/session', { instance: 'one', version: '1' }, loser)
   const requests: Record<string, string> = {}
-  requests.completed = await begun({ payload: { n: 1 }, brief: { id: brief.id, digest: brief.digest } })
+  requests.completed = await begun({
+    payload: { n: 1 },
+    ...(brief.digest === undefined ? {} : { brief: { id: brief.id, digest: brief.digest } }),
+  })
   const events = [{ event_type: 'greeting_composed', occurred_at: AT, payload: { greeting: 'Hello' } }]
   await post(requests.completed, 'events', { events })
   await post(requests.completed, 'completed', { result: { status: 'completed', note: 'kept' } })

@@ -66,6 +66,8 @@ async function servedAlike(t: Test, s: TestService, { requests, documents }: Exp
     if (path === cancelling) continue
     const { body } = await s.expect(200, 'GET', path)
     for (const [member, value] of Object.entries(document)) {
+      // A draft has a digest no more: only what is compiled has.
+      if (member === 'digest' && path.includes('/formation-briefs/')) continue
       if (!OF_THE_MOMENT.includes(member)) t.same(body[member], value, `${member} of ${path}`)
     }
   }
