@@ -1,8 +1,8 @@
 /** What the routes of formation briefs have in common: how a brief is found, what it is told, and what it is compiled to. */
-import { compiledBriefId } from '../machines/compiled-brief.ts'
-import type { FormationBriefContext } from '../machines/formation-brief-context.ts'
+import { compiledBriefId } from '../machines/formation-brief/compiled.ts'
+import type { FormationBriefContext } from '../machines/formation-brief/context.ts'
 import { modules } from '../machines/index.ts'
-import type { RunRequestContext } from '../machines/run-request-context.ts'
+import type { RunRequestContext } from '../machines/run-request/context.ts'
 import type { MessageBody, SnapshotOf, Taken } from '../runtime/api.ts'
 import { maySee } from './access.ts'
 import type { Exchange } from './exchange.ts'

@@ -1,8 +1,8 @@
 /** What the routes of intent have in common: how a record is named, found and told. */
 import { recordIdOfSlug } from '../machines/derived-id.ts'
 import { SLUG_PATTERN } from '../machines/documents/intent-record.ts'
-import type { IntentRecordContext } from '../machines/intent-record-context.ts'
-import { document } from '../machines/intent-record-view.ts'
+import type { IntentRecordContext } from '../machines/intent-record/context.ts'
+import { document } from '../machines/intent-record/view.ts'
 import type { MessageBody, SnapshotOf, Taken } from '../runtime/api.ts'
 import { maySee } from './access.ts'
 import type { Exchange } from './exchange.ts'

@@ -1,8 +1,8 @@
 /** What is served of a run request: its document with what only the running service knows. */
 import type { RunRequest } from '../machines/documents/run-request.ts'
 import type { SnapshotOf } from '../machines/machine.ts'
-import type { RunRequestContext } from '../machines/run-request-context.ts'
-import { document, documentText } from '../machines/run-request-view.ts'
+import type { RunRequestContext } from '../machines/run-request/context.ts'
+import { document, documentText } from '../machines/run-request/view.ts'
 import type { Taken } from '../runtime/api.ts'
 import type { Principal } from '../runtime/principals.ts'
 import { maySee } from './access.ts'

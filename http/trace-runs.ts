@@ -1,5 +1,5 @@
 /** Which run requests a trace belongs to: asked when a trace is read, and when events of it are taken in. */
-import type { RunRequestContext } from '../machines/run-request-context.ts'
+import type { RunRequestContext } from '../machines/run-request/context.ts'
 import type { Runtime, SnapshotOf } from '../runtime/api.ts'
 
 /** The first events of a trace name its run request; more of them than this are not looked through for others. */

@@ -1,8 +1,8 @@
 /** What is served of a work item: its document with what only the running service knows, and for whose eyes. */
 import type { ItemWaitingBecause, WorkItem } from '../machines/documents/work-item.ts'
 import type { SnapshotOf } from '../machines/machine.ts'
-import type { WorkItemContext } from '../machines/work-item-context.ts'
-import { document } from '../machines/work-item-view.ts'
+import type { WorkItemContext } from '../machines/work-item/context.ts'
+import { document } from '../machines/work-item/view.ts'
 import type { Principal } from '../runtime/principals.ts'
 import { maySee } from './access.ts'
 import type { Exchange } from './exchange.ts'

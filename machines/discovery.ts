@@ -11,7 +11,7 @@ import {
   type DiscoverySummary,
   type HypothesisDrawn,
 } from './documents/discovery.ts'
-import type { OpenHypothesis } from './hypothesis-context.ts'
+import type { OpenHypothesis } from './hypothesis/context.ts'
 import {
   type By,
   declaredActions,

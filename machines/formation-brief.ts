@@ -3,12 +3,12 @@
  * compiled was approved to the letter; what a digest names never changes; from `queued` on it follows its latest run.
  */
 import { assign, emit, enqueueActions, setup } from 'xstate'
-import type { Artifact } from './brief-compiler.ts'
-import { textFaults } from './brief-snapshot.ts'
 import { FORMATION_BRIEF_SCHEMA_VERSION, type FormationBrief } from './documents/formation-brief.ts'
-import type { FormationBriefBody, FormationBriefContext, FormationBriefMessage, Of } from './formation-brief-context.ts'
-import * as moves from './formation-brief-moves.ts'
-import * as rules from './formation-brief-rules.ts'
+import type { Artifact } from './formation-brief/compiler.ts'
+import type { FormationBriefBody, FormationBriefContext, FormationBriefMessage, Of } from './formation-brief/context.ts'
+import * as moves from './formation-brief/moves.ts'
+import * as rules from './formation-brief/rules.ts'
+import { textFaults } from './formation-brief/snapshot.ts'
 import {
   declaredActions,
   type Fact,

@@ -6,8 +6,8 @@
 import { assign, emit, enqueueActions, setup } from 'xstate'
 import { recordIdOfSlug } from './derived-id.ts'
 import { HYPOTHESIS_SCHEMA_VERSION, type Hypothesis } from './documents/hypothesis.ts'
-import type { HypothesisBody, HypothesisContext, HypothesisMessage, Of, RecordAsked } from './hypothesis-context.ts'
-import type { MakeIntentRecord } from './intent-record-context.ts'
+import type { HypothesisBody, HypothesisContext, HypothesisMessage, Of, RecordAsked } from './hypothesis/context.ts'
+import type { MakeIntentRecord } from './intent-record/context.ts'
 import {
   declaredActions,
   type Fact,

@@ -1,9 +1,9 @@
 /** The one list of statecharts, by the kind of actor. */
 
-import { compiledBriefModule } from './compiled-brief.ts'
 import { discoveryModule } from './discovery.ts'
 import { engineCapabilityModule } from './engine-capability.ts'
 import { engineRunModule } from './engine-run.ts'
+import { compiledBriefModule } from './formation-brief/compiled.ts'
 import { formationBriefModule } from './formation-brief.ts'
 import { hypothesisModule } from './hypothesis.ts'
 import { intentRecordModule } from './intent-record.ts'

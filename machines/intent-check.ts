@@ -5,8 +5,8 @@
 import { recordIdOfSlug } from './derived-id.ts'
 import type { IntentCheckCode } from './documents/intent-check.ts'
 import { SLUG_PATTERN } from './documents/intent-record.ts'
-import type { HypothesisContext } from './hypothesis-context.ts'
-import type { IntentRecordContext, Relationship } from './intent-record-context.ts'
+import type { HypothesisContext } from './hypothesis/context.ts'
+import type { IntentRecordContext, Relationship } from './intent-record/context.ts'
 import type { SnapshotOf } from './machine.ts'
 
 /** Findings listed of each level; all are counted. */

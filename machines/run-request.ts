@@ -11,15 +11,15 @@ import {
   type RunRequestBody,
   type RunRequestContext,
   type RunRequestMessage,
-} from './run-request-context.ts'
-import { facts, recorded } from './run-request-facts.ts'
-import { concernsItem, itemEvent } from './run-request-item.ts'
-import { runRequestMigrations } from './run-request-migrations.ts'
-import * as moves from './run-request-moves.ts'
-import * as rules from './run-request-rules.ts'
-import { runRequestTestimony } from './run-request-testimony.ts'
-import * as told from './run-request-told.ts'
-import { deadlineStates, deadlines, document, envelope, retirement, terms } from './run-request-view.ts'
+} from './run-request/context.ts'
+import { facts, recorded } from './run-request/facts.ts'
+import { concernsItem, itemEvent } from './run-request/item.ts'
+import { runRequestMigrations } from './run-request/migrations.ts'
+import * as moves from './run-request/moves.ts'
+import * as rules from './run-request/rules.ts'
+import { runRequestTestimony } from './run-request/testimony.ts'
+import * as told from './run-request/told.ts'
+import { deadlineStates, deadlines, document, envelope, retirement, terms } from './run-request/view.ts'
 
 interface Step {
   readonly context: RunRequestContext

@@ -6,12 +6,12 @@
 import { assign, emit, setup } from 'xstate'
 import type { SettledState, WorkItemState } from './documents/work-item.ts'
 import { declaredActions, type Fact, type MachineModule } from './machine.ts'
-import type { Of, WorkItemBody, WorkItemContext, WorkItemMessage } from './work-item-context.ts'
-import { itemFact } from './work-item-facts.ts'
-import * as moves from './work-item-moves.ts'
-import * as rules from './work-item-rules.ts'
-import { workItemTestimony } from './work-item-testimony.ts'
-import { document, envelope, retirement, terms } from './work-item-view.ts'
+import type { Of, WorkItemBody, WorkItemContext, WorkItemMessage } from './work-item/context.ts'
+import { itemFact } from './work-item/facts.ts'
+import * as moves from './work-item/moves.ts'
+import * as rules from './work-item/rules.ts'
+import { workItemTestimony } from './work-item/testimony.ts'
+import { document, envelope, retirement, terms } from './work-item/view.ts'
 
 interface Step {
   readonly context: WorkItemContext

@@ -2,10 +2,11 @@
  * Whether a run request may name its brief. Its invariant: what runs was compiled and approved to the letter, at this
  * revision, and with the intent as it stands now; what has moved since takes a fresh approval.
  */
-import { speaksFor, standingApproval } from '../machines/brief-approvals.ts'
-import { intentDigest } from '../machines/brief-compiler.ts'
+
 import type { RunRequestCreate } from '../machines/documents/run-request.ts'
-import type { FormationBriefContext } from '../machines/formation-brief-context.ts'
+import { speaksFor, standingApproval } from '../machines/formation-brief/approvals.ts'
+import { intentDigest } from '../machines/formation-brief/compiler.ts'
+import type { FormationBriefContext } from '../machines/formation-brief/context.ts'
 import type { By } from '../machines/machine.ts'
 import type { Refused, Runtime, SnapshotOf } from './api.ts'
 import { sourcesOf } from './brief-sources.ts'

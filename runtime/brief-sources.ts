@@ -1,9 +1,10 @@
 /** What the references of a formation brief lead to, from committed data: the records that may guide a run, and the others. */
-import { type BriefReferring, recordIdsOf, type Sources } from '../machines/brief-snapshot.ts'
+
 import type { SourceRecord } from '../machines/documents/compiled-brief.ts'
+import { type BriefReferring, recordIdsOf, type Sources } from '../machines/formation-brief/snapshot.ts'
+import type { IntentRecordContext } from '../machines/intent-record/context.ts'
+import { keyOf } from '../machines/intent-record/facts.ts'
 import { isGuiding } from '../machines/intent-record.ts'
-import type { IntentRecordContext } from '../machines/intent-record-context.ts'
-import { keyOf } from '../machines/intent-record-facts.ts'
 import type { Runtime, SnapshotOf } from './api.ts'
 
 /** What another project has is not there for the brief. */

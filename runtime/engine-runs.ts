@@ -5,8 +5,8 @@
 
 import type { EngineRun } from '../machines/documents/engine-run.ts'
 import { type EngineRunIdentity, engineRunModule } from '../machines/engine-run.ts'
-import type { RunRequestContext } from '../machines/run-request-context.ts'
-import { heldEngineRun, requestOfFirstEngineRun, unreportedEngineRun } from '../machines/run-request-view.ts'
+import type { RunRequestContext } from '../machines/run-request/context.ts'
+import { heldEngineRun, requestOfFirstEngineRun, unreportedEngineRun } from '../machines/run-request/view.ts'
 import type { Runtime, SnapshotOf } from './api.ts'
 
 export interface KnownEngineRun {

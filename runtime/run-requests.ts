@@ -4,7 +4,7 @@
  */
 import type { RunRequestCreate } from '../machines/documents/run-request.ts'
 import type { By, SnapshotOf } from '../machines/machine.ts'
-import type { CreateRunRequest } from '../machines/run-request-context.ts'
+import type { CreateRunRequest } from '../machines/run-request/context.ts'
 import type { Answer, Refused, Runtime } from './api.ts'
 import { type BriefOfRun, briefOfRun } from './brief-runs.ts'
 import type { Capabilities } from './capabilities.ts'

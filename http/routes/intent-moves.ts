@@ -5,7 +5,7 @@ import {
   relationshipBody,
   supersedeBody,
 } from '../../machines/documents/intent-record.ts'
-import type { IntentRecordContext } from '../../machines/intent-record-context.ts'
+import type { IntentRecordContext } from '../../machines/intent-record/context.ts'
 import type { Taken } from '../../runtime/api.ts'
 import type { Exchange } from '../exchange.ts'
 import { answerRecord, findRecord, type RecordSnapshot, tellRecord, visibleRecord } from '../intent-records.ts'

@@ -8,7 +8,7 @@ import {
   intentRecordPatchBody,
   SLUG_PATTERN,
 } from '../../machines/documents/intent-record.ts'
-import { document, normalPath } from '../../machines/intent-record-view.ts'
+import { document, normalPath } from '../../machines/intent-record/view.ts'
 import { stringEnum, Type } from '../../machines/schema.ts'
 import type { Answer, MessageBody } from '../../runtime/api.ts'
 import { digestOf } from '../../runtime/identity.ts'

@@ -4,7 +4,7 @@ import { type Pacing, type PacingBody, pacingBody, pacingDocument } from '../../
 import { LANES } from '../../machines/documents/run-request.ts'
 import type { MessageBody, SnapshotOf } from '../../machines/machine.ts'
 import { lanesOf, PACING, type PacingContext } from '../../machines/pacing.ts'
-import type { WorkItemContext } from '../../machines/work-item-context.ts'
+import type { WorkItemContext } from '../../machines/work-item/context.ts'
 import type { Principal } from '../../runtime/principals.ts'
 import type { PacingView } from '../../runtime/scheduler/scheduler.ts'
 import { maySee } from '../access.ts'

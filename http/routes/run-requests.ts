@@ -8,7 +8,7 @@ import {
   runRequestCreateBody,
   runRequestDocument,
 } from '../../machines/documents/run-request.ts'
-import type { RunRequestContext } from '../../machines/run-request-context.ts'
+import type { RunRequestContext } from '../../machines/run-request/context.ts'
 import { closedObject, stringEnum, Type } from '../../machines/schema.ts'
 import type { ListRequest, ListResult, MessageBody, SnapshotOf, Taken } from '../../runtime/api.ts'
 import { createRunRequest } from '../../runtime/run-requests.ts'

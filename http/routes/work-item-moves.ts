@@ -8,7 +8,7 @@ import {
   workItemDocument,
 } from '../../machines/documents/work-item.ts'
 import type { MessageBody, SnapshotOf } from '../../machines/machine.ts'
-import type { WorkItemContext } from '../../machines/work-item-context.ts'
+import type { WorkItemContext } from '../../machines/work-item/context.ts'
 import type { Exchange } from '../exchange.ts'
 import { createdId, IDEMPOTENCY_HEADER, readIdempotencyKey } from '../idempotency.ts'
 import { markCursor, refuse } from '../replies.ts'

@@ -5,7 +5,7 @@
  */
 import type { ExecutionRequest } from '../../machines/documents/execution-request.ts'
 import type { WaitingBecause } from '../../machines/documents/run-request.ts'
-import type { RunRequestContext } from '../../machines/run-request-context.ts'
+import type { RunRequestContext } from '../../machines/run-request/context.ts'
 import type { RunnerContext } from '../../machines/runner.ts'
 import type { Answer, CommittedStep, Refused, Runtime, SnapshotOf } from '../api.ts'
 import type { DispatchCounts, Dispatcher, RunnerSeen, Wanted } from './api.ts'

@@ -4,7 +4,7 @@
  */
 import { EXECUTION_REQUEST_SCHEMA_VERSION, type ExecutionRequest } from '../../machines/documents/execution-request.ts'
 import type { SnapshotOf } from '../../machines/machine.ts'
-import type { RunRequestContext } from '../../machines/run-request-context.ts'
+import type { RunRequestContext } from '../../machines/run-request/context.ts'
 
 /** `offerExpiresMs`: wall-clock end of the offer, milliseconds since the epoch. */
 export function executionRequest(snapshot: SnapshotOf<RunRequestContext>, offerExpiresMs: number): ExecutionRequest {

@@ -2,7 +2,7 @@
  * The run requests that wait, in some fifty bytes each outside the collected heap, ordered within their demand by
  * priority, then age, then id. What a poll does not need to know stays in the request's snapshot.
  */
-import type { RunRequestContext } from '../../machines/run-request-context.ts'
+import type { RunRequestContext } from '../../machines/run-request/context.ts'
 import type { Nature } from '../api.ts'
 import { type Demand, type ProjectTurn, pair, type Supply, unpairDemand } from './eligibility.ts'
 import { IdTable } from './id-table.ts'

@@ -2,7 +2,7 @@
  * How the dispatcher reads run requests and runners: their committed snapshots.
  */
 import type { SnapshotOf } from '../../machines/machine.ts'
-import type { RunRequestContext } from '../../machines/run-request-context.ts'
+import type { RunRequestContext } from '../../machines/run-request/context.ts'
 import type { Runtime } from '../api.ts'
 
 /** States of a run request in which a runner holds it, or may still hold it. */

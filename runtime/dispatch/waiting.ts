@@ -3,7 +3,7 @@
  * would have to remove them, with the name of what stands in the way.
  */
 import type { WaitingBecause } from '../../machines/documents/run-request.ts'
-import type { RunRequestContext } from '../../machines/run-request-context.ts'
+import type { RunRequestContext } from '../../machines/run-request/context.ts'
 import { carriesLabels, type Demand, isAllowed, isGranted } from './eligibility.ts'
 import type { Fleet } from './fleet.ts'
 import type { Held, Runner } from './runner.ts'

@@ -1,8 +1,8 @@
 /** The message that hands an item out: the run request that the item's own step makes, written out in full. */
 import type { RunRequestCreate } from '../../machines/documents/run-request.ts'
 import type { MessageBody, SnapshotOf } from '../../machines/machine.ts'
-import type { WorkItemContext } from '../../machines/work-item-context.ts'
-import { entryOf } from '../../machines/work-item-entry.ts'
+import type { WorkItemContext } from '../../machines/work-item/context.ts'
+import { entryOf } from '../../machines/work-item/entry.ts'
 import type { Runtime } from '../api.ts'
 import { deriveId } from '../identity.ts'
 import { runRequestMessage } from '../run-requests.ts'

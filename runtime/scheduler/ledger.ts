@@ -5,8 +5,8 @@
  */
 import type { Lane } from '../../machines/documents/run-request.ts'
 import type { SnapshotOf } from '../../machines/machine.ts'
-import type { WorkItemContext } from '../../machines/work-item-context.ts'
-import { entryOf } from '../../machines/work-item-entry.ts'
+import type { WorkItemContext } from '../../machines/work-item/context.ts'
+import { entryOf } from '../../machines/work-item/entry.ts'
 import type { Wanted } from '../dispatch/api.ts'
 import { MinHeap } from '../heap.ts'
 import { digestOf } from '../identity.ts'

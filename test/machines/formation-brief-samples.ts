@@ -1,8 +1,9 @@
 /** A brief, the records behind it, and every message that it takes: shared by the tests of its machine. */
-import type { Artifact } from '../../machines/brief-compiler.ts'
-import type { Sources } from '../../machines/brief-snapshot.ts'
+
 import type { SourceRecord } from '../../machines/documents/compiled-brief.ts'
 import type { FormationBriefCreate } from '../../machines/documents/formation-brief.ts'
+import type { Artifact } from '../../machines/formation-brief/compiler.ts'
+import type { Sources } from '../../machines/formation-brief/snapshot.ts'
 import { formationBriefModule as module } from '../../machines/formation-brief.ts'
 import type { Message, SnapshotOf } from '../../machines/machine.ts'
 import { BY } from './run-request-samples.ts'

@@ -1,8 +1,8 @@
 /** Messages of an intent record, and a snapshot of every state, for the tables, the paths and the walks. */
 
 import type { ObserveMessage, Seen } from '../../machines/documents/observation.ts'
+import type { IntentRecordContext } from '../../machines/intent-record/context.ts'
 import { intentRecordModule } from '../../machines/intent-record.ts'
-import type { IntentRecordContext } from '../../machines/intent-record-context.ts'
 import type { Message, SnapshotOf } from '../../machines/machine.ts'
 import { BY } from './run-request-samples.ts'
 import { after, at } from './step.ts'

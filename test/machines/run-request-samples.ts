@@ -2,8 +2,8 @@
 import type { PreparedEvent } from '../../machines/events/envelope.ts'
 import { prepareEvent } from '../../machines/events/envelope.ts'
 import type { Message, SnapshotOf } from '../../machines/machine.ts'
+import type { CreateRunRequest, RunRequestContext } from '../../machines/run-request/context.ts'
 import { runRequestModule } from '../../machines/run-request.ts'
-import type { CreateRunRequest, RunRequestContext } from '../../machines/run-request-context.ts'
 import { after, at } from './step.ts'
 
 export const BY = { id: `tok_${'1'.repeat(24)}`, name: 'ann' }

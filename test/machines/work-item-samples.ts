@@ -1,8 +1,8 @@
 /** Messages and snapshots of work items that the tests share. */
 import type { Message, SnapshotOf } from '../../machines/machine.ts'
-import type { CreateRunRequest } from '../../machines/run-request-context.ts'
+import type { CreateRunRequest } from '../../machines/run-request/context.ts'
+import type { CreateWorkItem, WorkItemContext } from '../../machines/work-item/context.ts'
 import { workItemModule } from '../../machines/work-item.ts'
-import type { CreateWorkItem, WorkItemContext } from '../../machines/work-item-context.ts'
 import { BY, CREATE as CREATE_RUN } from './run-request-samples.ts'
 import { after, at } from './step.ts'
 

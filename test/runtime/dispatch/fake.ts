@@ -4,8 +4,8 @@
  * hear of them before the senders, as in the real runtime.
  */
 import type { ActorRef, MessageBody, SnapshotOf } from '../../../machines/machine.ts'
+import type { RunRequestContext } from '../../../machines/run-request/context.ts'
 import { runRequestModule } from '../../../machines/run-request.ts'
-import type { RunRequestContext } from '../../../machines/run-request-context.ts'
 import type { Answer, CommitListener, CommittedStep, Nature, Reply, Runtime } from '../../../runtime/api.ts'
 import type { Dispatcher, PollAnswer, PollHandle, PollRefusal } from '../../../runtime/dispatch/dispatcher.ts'
 import { defaultSettings } from '../../../runtime/settings.ts'

@@ -2,7 +2,7 @@
  * What the dispatcher must do, said in the plainest way: filter all that is queued, sort it, take the first.
  * Rules only; none of the dispatcher's structures.
  */
-import type { RunRequestContext } from '../../../machines/run-request-context.ts'
+import type { RunRequestContext } from '../../../machines/run-request/context.ts'
 import type { FakeRuntime, RunnerGiven } from './fake.ts'
 
 export const HOLDING = ['offered', 'accepted', 'started', 'cancelling', 'lost']

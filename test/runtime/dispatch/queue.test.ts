@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
-import type { RunRequestContext } from '../../../machines/run-request-context.ts'
+import type { RunRequestContext } from '../../../machines/run-request/context.ts'
 import { IdTable } from '../../../runtime/dispatch/id-table.ts'
 import { IndexHeap } from '../../../runtime/dispatch/index-heap.ts'
 import { Queue } from '../../../runtime/dispatch/queue.ts'

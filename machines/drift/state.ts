@@ -1,0 +1,187 @@
+/**
+ * What an intent record remembers of the observations of it: of each evidence the newest, of threats and
+ * contradictions those that are open. Enough for every word of its drift, and the same size after a million of them.
+ *
+ * Observations may come late and out of order: what counts is when they were seen, never later than when they came.
+ */
+import type { ClassificationWord, DriftChange, DriftStatus } from '../documents/drift.ts'
+import type { Seen } from '../documents/observation.ts'
+import type { By } from '../machine.ts'
+
+/** Open threats and contradictions remembered of each: past it the one that was seen first is forgotten. */
+const OPEN_KEPT_MAX = 16
+/** Ids of the newest observations: a second line behind the outbox, which delivers once. */
+const RECENT_KEPT_MAX = 16
+/** Newest changes kept for the history; older ones are in the event log. */
+export const HISTORY_KEPT_MAX = 100
+
+/** Key of the newest observation that names no evidence of the record. */
+export const NO_EVIDENCE = ''
+
+export interface Noted extends Seen {
+  /** When it was seen, for order and age: UTC, never later than when it came. */
+  readonly seen_at: string
+}
+
+export interface Classification {
+  readonly classification: ClassificationWord
+  readonly reason?: string
+  readonly review_at?: string
+  readonly by?: By
+  readonly at: string
+  /** Whether observations spoke of a drift then: only such a one can be ended by observations. */
+  readonly was_observed: boolean
+}
+
+export interface Conflict {
+  /** Key of the other record, once it has been heard of. */
+  readonly key?: string
+  /** Whether the other record guides runs: only then is it an open contradiction. */
+  readonly guiding: boolean
+  readonly since: string
+  /** This record stated it; the other one did. */
+  readonly ours: boolean
+  readonly theirs: boolean
+}
+
+export interface DriftState {
+  readonly count: number
+  readonly newest_at?: string
+  readonly newest_pass_at?: string
+  readonly contradiction_cleared_at?: string
+  readonly latest: Readonly<Record<string, Noted>>
+  readonly threats: readonly Noted[]
+  readonly contradictions: readonly Noted[]
+  readonly recent: readonly string[]
+  /** Other records that this one conflicts with, by id. */
+  readonly conflicts: Readonly<Record<string, Conflict>>
+  readonly classification?: Classification | undefined
+  readonly repair_brief_id?: string | undefined
+  /** The status but for the passing of time, as of the last step; absent while the record guides nothing. */
+  readonly status?: DriftStatus | undefined
+  readonly since?: string | undefined
+  /** From then on it is stale. */
+  readonly stale_at?: string | undefined
+  readonly history: readonly DriftChange[]
+}
+
+/**
+ * As the record keeps it: what every observation changes apart from the history, so that what a step writes into the
+ * log stays small.
+ */
+export interface KeptDrift {
+  readonly drift: Omit<DriftState, 'history'>
+  readonly drift_history: DriftState['history']
+}
+
+export function kept({ history, ...drift }: DriftState): KeptDrift {
+  return { drift, drift_history: history }
+}
+
+export function driftState({ drift, drift_history }: KeptDrift): DriftState {
+  return { ...drift, history: drift_history }
+}
+
+export const NOTHING_OBSERVED: DriftState = {
+  count: 0,
+  latest: {},
+  threats: [],
+  contradictions: [],
+  recent: [],
+  conflicts: {},
+  history: [],
+}
+
+/** UTC with milliseconds: texts that compare as times do. A leap second, which no clock here can be set to, gives undefined. */
+export function utc(time: string): string | undefined {
+  const ms = Date.parse(time)
+  return Number.isNaN(ms) ? undefined : new Date(ms).toISOString()
+}
+
+export function isKnown({ recent }: KeptDrift['drift'], { id }: Seen): boolean {
+  return recent.includes(id)
+}
+
+/** The state with one more observation; `evidenceIds` are those that the record names now. */
+export function withObservation(state: DriftState, seen: Seen, evidenceIds: ReadonlySet<string>): DriftState {
+  const came = utc(seen.recorded_at)!
+  const said = utc(seen.observed_at) ?? came
+  const noted: Noted = { ...seen, seen_at: said < came ? said : came }
+  const counted = {
+    ...state,
+    count: state.count + 1,
+    newest_at: later(state.newest_at, noted.seen_at),
+    recent: [...state.recent.slice(1 - RECENT_KEPT_MAX), seen.id],
+  }
+  switch (noted.about) {
+    case 'threat':
+      return withThreat(counted, noted)
+    case 'contradiction':
+      return withContradiction(counted, noted)
+    default:
+      return withEvidence(counted, noted, evidenceIds)
+  }
+}
+
+function withEvidence(state: DriftState, noted: Noted, evidenceIds: ReadonlySet<string>): DriftState {
+  const { evidence_id = NO_EVIDENCE } = noted
+  const key = evidenceIds.has(evidence_id) ? evidence_id : NO_EVIDENCE
+  const before = state.latest[key]
+  const isNewest = before === undefined || before.seen_at <= noted.seen_at
+  const latest = isNewest ? { ...state.latest, [key]: noted } : state.latest
+  return withPass({ ...state, latest }, noted)
+}
+
+/** A threat stands until anything of the record passes later: what it threatened has held. */
+function withThreat(state: DriftState, noted: Noted): DriftState {
+  if (noted.result !== 'fail') return withPass(state, noted)
+  if (state.newest_pass_at !== undefined && state.newest_pass_at >= noted.seen_at) return state
+  return { ...state, threats: opened(state.threats, noted) }
+}
+
+function withPass(state: DriftState, { result, about, seen_at }: Noted): DriftState {
+  if (result !== 'pass' && !(result === 'waived' && about === 'threat')) return state
+  const threats = state.threats.filter((threat) => threat.seen_at > seen_at)
+  return { ...state, threats, newest_pass_at: later(state.newest_pass_at, seen_at) }
+}
+
+/** A contradiction stands until somebody says of it that it is none. */
+function withContradiction(state: DriftState, noted: Noted): DriftState {
+  const { result, seen_at } = noted
+  const { contradiction_cleared_at: clearedAt } = state
+  if (result === 'fail') {
+    if (clearedAt !== undefined && clearedAt >= seen_at) return state
+    return { ...state, contradictions: opened(state.contradictions, noted) }
+  }
+  if (result === 'unknown') return state
+  const contradictions = state.contradictions.filter((one) => one.seen_at > seen_at)
+  return { ...state, contradictions, contradiction_cleared_at: later(clearedAt, seen_at) }
+}
+
+function opened(open: readonly Noted[], noted: Noted): readonly Noted[] {
+  const all = [...open, noted]
+  if (all.length <= OPEN_KEPT_MAX) return all
+  const first = all.reduce((earliest, one) => (one.seen_at < earliest.seen_at ? one : earliest))
+  return all.filter((one) => one !== first)
+}
+
+function later(known: string | undefined, time: string): string {
+  return known === undefined || known < time ? time : known
+}
+
+/** Forgets what was seen of evidence that the record names no more. */
+export function withoutEvidence(state: DriftState, evidenceIds: ReadonlySet<string>): DriftState {
+  const kept = Object.entries(state.latest).filter(([id]) => id === NO_EVIDENCE || evidenceIds.has(id))
+  return kept.length === Object.keys(state.latest).length ? state : { ...state, latest: Object.fromEntries(kept) }
+}
+
+/** A record that was out of date and is put right: what spoke against its old words speaks no more. */
+export function withoutComplaints(state: DriftState): DriftState {
+  const latest = Object.fromEntries(Object.entries(state.latest).filter(([, { result }]) => result !== 'fail'))
+  return { ...state, latest, threats: [], contradictions: [] }
+}
+
+/** One more line of the history. */
+export function withChange(state: DriftState, change: DriftChange): DriftState {
+  return { ...state, history: [...state.history.slice(1 - HISTORY_KEPT_MAX), change] }
+}

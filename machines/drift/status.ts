@@ -1,0 +1,246 @@
+/**
+ * The word for a record's drift: the first that holds of contradicted, drifted, threatened, stale, unobserved and
+ * holding. Worked out with every step and kept with the record, and again by whoever reads it: time alone makes a
+ * record stale that nobody looks at, and no timer is needed for that.
+ */
+import { type DriftChange, type DriftReason, type DriftStatus, STALE_AFTER_MS } from '../documents/drift.ts'
+import type { By } from '../machine.ts'
+import { type Classification, type DriftState, NO_EVIDENCE, type Noted, utc, withChange } from './state.ts'
+
+/** What of a record its drift depends on. */
+export interface Subject {
+  readonly evidence: readonly { readonly id: string; readonly description: string; readonly required: boolean }[]
+  /** When this version was made, and since when the record is in its state. */
+  readonly versioned_at: string
+  readonly state_at: string
+  readonly drift: DriftState
+}
+
+/** One thing that speaks for a status. `since`: when it began to. */
+export interface Cause extends Omit<DriftReason, 'observation'> {
+  readonly since: string
+  readonly noted?: Noted
+}
+
+interface Standing {
+  readonly status: DriftStatus
+  readonly causes: readonly Cause[]
+  /** When it becomes stale, unless something is observed. */
+  readonly staleAt?: string
+}
+
+export const PROBLEMS: ReadonlySet<DriftStatus> = new Set(['contradicted', 'drifted', 'threatened'])
+
+/** Where the record stands at that time (UTC). */
+export function standing(subject: Subject, at: string): Standing {
+  const { classification } = subject.drift
+  const contradictions = contradictionsOf(subject)
+  if (contradictions.length > 0) return { status: 'contradicted', causes: contradictions }
+  const drifts = driftsOf(subject, classification)
+  if (drifts.length > 0) return { status: 'drifted', causes: drifts }
+  const threats = threatsOf(subject)
+  if (threats.length > 0) return { status: 'threatened', causes: threats }
+  return quiet(subject, at)
+}
+
+function contradictionsOf({ drift }: Subject): Cause[] {
+  const observed = drift.contradictions.map((noted) =>
+    causeOf('contradiction_observed', noted, `${noted.observed_by} saw the record at odds with what is there`),
+  )
+  const conflicting = Object.entries(drift.conflicts)
+    .filter(([, { guiding }]) => guiding)
+    .map(([intent_record_id, { key = intent_record_id, since }]) => {
+      const detail = `it conflicts with ${key}, which guides runs too`
+      return { ...sign('conflicting_record', detail, since), intent_record_id }
+    })
+  return [...observed, ...conflicting]
+}
+
+function driftsOf(subject: Subject, classification: Classification | undefined): Cause[] {
+  const failed = failuresOf(subject, true)
+  if (classification?.classification !== 'real') return failed
+  const who = classification.by === undefined ? 'A person' : classification.by.name
+  return [...failed, sign('classified_real', `${who} said that the drift is real`, utc(classification.at)!)]
+}
+
+function threatsOf(subject: Subject): Cause[] {
+  const { threats, latest } = subject.drift
+  const seen = threats.map((noted) => causeOf('threat_observed', noted, `${noted.observed_by} saw what threatens it`))
+  const general = latest[NO_EVIDENCE]
+  const fails = failuresOf(subject, false)
+  if (general?.result === 'fail') fails.push(causeOf('evidence_failed', general, `${general.observed_by} saw it fail`))
+  return [...seen, ...fails]
+}
+
+function failuresOf({ evidence, drift }: Subject, required: boolean): Cause[] {
+  return evidence.flatMap((one) => {
+    const noted = drift.latest[one.id]
+    if (one.required !== required || noted?.result !== 'fail') return []
+    const detail = `${one.required ? 'required' : 'optional'} evidence failed: ${one.description}`
+    return [causeOf('evidence_failed', noted, detail, one.id)]
+  })
+}
+
+/** Nothing speaks against it: is there anything that speaks for it, and of late? */
+function quiet(subject: Subject, at: string): Standing {
+  const { evidence, drift, versioned_at } = subject
+  const { newest_at } = drift
+  if (newest_at === undefined) {
+    return { status: 'unobserved', causes: [sign('never_observed', 'nobody has looked', utc(subject.state_at)!)] }
+  }
+  const versionedAt = utc(versioned_at)!
+  if (newest_at < versionedAt) {
+    const detail = 'its present version has not been observed'
+    return { status: 'stale', causes: [sign('version_not_observed', detail, versionedAt)] }
+  }
+  const lapse = lapseOf(subject, newest_at)
+  const staleAt = lapse.since
+  if (staleAt <= at) return { status: 'stale', causes: [lapse], staleAt }
+  const missing = evidence
+    .filter(({ id, required }) => required && !SHOWS.has(drift.latest[id]?.result ?? 'unknown'))
+    .map(({ id, description }) => unobserved(id, description, drift.latest[id], subject))
+  if (missing.length > 0) return { status: 'unobserved', causes: missing, staleAt }
+  const shown = passesOf(subject)
+  if (shown.length > 0) return { status: 'holding', causes: shown, staleAt }
+  const detail = 'what was seen says neither yes nor no'
+  return { status: 'unobserved', causes: [sign('never_observed', detail, newest_at)], staleAt }
+}
+
+const SHOWS: ReadonlySet<string> = new Set(['pass', 'waived'])
+
+function unobserved(evidence_id: string, description: string, noted: Noted | undefined, { state_at }: Subject): Cause {
+  const detail = `required evidence was not shown: ${description}`
+  if (noted !== undefined) return causeOf('evidence_unobserved', noted, detail, evidence_id)
+  return { ...sign('evidence_unobserved', detail, utc(state_at)!), evidence_id }
+}
+
+/** What shows that it holds; where required evidence is named, that alone. */
+function passesOf({ evidence, drift }: Subject): Cause[] {
+  const required = evidence.filter((one) => one.required)
+  const keys = required.length > 0 ? required.map(({ id }) => id) : Object.keys(drift.latest)
+  return keys.flatMap((key) => {
+    const noted = drift.latest[key]
+    if (noted === undefined || !SHOWS.has(noted.result)) return []
+    const what = evidence.find(({ id }) => id === key)?.description ?? 'the record as a whole'
+    const code = noted.result === 'pass' ? ('evidence_passed' as const) : ('evidence_waived' as const)
+    const detail = noted.result === 'pass' ? `passed: ${what}` : `waived by ${noted.waiver?.waived_by}: ${what}`
+    return [causeOf(code, noted, detail, key === NO_EVIDENCE ? undefined : key)]
+  })
+}
+
+/** What makes it stale, and when: the newest observation grows too old, or a waiver is to be looked at again. */
+function lapseOf({ evidence, drift }: Subject, newest: string): Cause {
+  const tooOldAt = new Date(Date.parse(newest) + STALE_AFTER_MS).toISOString()
+  let lapse = sign('not_observed_since', `nobody has looked since ${newest}`, tooOldAt)
+  for (const { id, required, description } of evidence) {
+    const noted = drift.latest[id]
+    const reviewAt = required ? reviewTimeOf(noted) : undefined
+    if (reviewAt === undefined || reviewAt >= lapse.since) continue
+    lapse = { ...causeOf('waiver_ended', noted!, `the waiver of it has ended: ${description}`, id), since: reviewAt }
+  }
+  return lapse
+}
+
+function reviewTimeOf(noted: Noted | undefined): string | undefined {
+  return noted?.result === 'waived' && noted.waiver !== undefined ? utc(noted.waiver.review_at) : undefined
+}
+
+function sign(code: Cause['code'], detail: string, since: string): Cause {
+  return { code, detail, since }
+}
+
+function causeOf(code: Cause['code'], noted: Noted, detail: string, evidence_id?: string): Cause {
+  return { ...sign(code, detail, noted.seen_at), ...(evidence_id === undefined ? {} : { evidence_id }), noted }
+}
+
+/** Why the status is worked out anew: for the history. */
+export interface Occasion {
+  readonly cause: 'observation' | 'classification' | 'version' | 'conflict' | 'state'
+  readonly at: string
+  readonly by?: By | undefined
+  readonly observation_id?: string | undefined
+}
+
+/** Whether observations alone speak of a drift, whatever a person says of it. */
+export function speaksOfDrift({ drift, ...subject }: Subject): boolean {
+  return PROBLEMS.has(standing({ ...subject, drift: { ...drift, classification: undefined } }, '').status)
+}
+
+/** The state with its status worked out anew, what changed written down, and a classification ended that is over. */
+export function restated(subject: Subject, occasion: Occasion): DriftState {
+  const drift = withoutEndedClassification(withLapse(subject.drift, occasion.at), subject, occasion)
+  const { status, causes, staleAt } = standing({ ...subject, drift }, utc(occasion.at)!)
+  // While the word stays the same so does its beginning.
+  const since = status === drift.status && drift.since !== undefined ? drift.since : sinceOf(status, causes)
+  const next = { ...drift, status, since, stale_at: staleAt }
+  if (status === drift.status) return next
+  const { at, by, cause, observation_id } = occasion
+  const previous = lastStatusOf(drift)
+  return withChange(next, {
+    at,
+    kind: 'status',
+    status,
+    ...(previous === undefined ? {} : { previous_status: previous }),
+    since,
+    cause,
+    ...(observation_id === undefined ? {} : { observation_id }),
+    ...(by === undefined ? {} : { by }),
+  })
+}
+
+function lastStatusOf({ history }: DriftState): DriftStatus | undefined {
+  return history.at(-1)?.status
+}
+
+/** Problems began with the first sign of them that still stands, rest with the last. */
+function sinceOf(status: DriftStatus, causes: readonly Cause[]): string {
+  const times = causes.map(({ since }) => since).sort()
+  return PROBLEMS.has(status) ? times[0]! : times.at(-1)!
+}
+
+/** Time has passed: what a reader was told meanwhile goes into the history. */
+export function withLapse(drift: DriftState, at: string): DriftState {
+  const { status, stale_at } = drift
+  if (stale_at === undefined || stale_at > utc(at)! || (status !== 'holding' && status !== 'unobserved')) return drift
+  const change: DriftChange = {
+    at,
+    kind: 'status',
+    status: 'stale',
+    previous_status: status,
+    since: stale_at,
+    cause: 'time',
+  }
+  return withChange({ ...drift, status: 'stale', since: stale_at }, change)
+}
+
+function withoutEndedClassification(drift: DriftState, subject: Subject, { at }: Occasion): DriftState {
+  const { classification } = drift
+  if (classification === undefined || !isEnded(classification, { ...subject, drift })) return drift
+  const { status = 'unobserved' } = drift
+  return withChange(
+    { ...drift, classification: undefined, repair_brief_id: undefined },
+    {
+      at,
+      kind: 'classification_ended',
+      status,
+      classification: classification.classification,
+      reason: 'what was observed since',
+    },
+  )
+}
+
+/** An exception ends with what it excused; a real drift once the evidence that showed it has passed anew. */
+function isEnded(classification: Classification, subject: Subject): boolean {
+  const { classification: word, was_observed, at } = classification
+  if (word === 'obsolete_intent' || speaksOfDrift(subject)) return false
+  if (word === 'allowed_exception') return true
+  if (!was_observed) return false
+  const { evidence, drift } = subject
+  const saidAt = utc(at)!
+  const required = evidence.filter((one) => one.required)
+  if (required.length === 0) return (drift.newest_pass_at ?? '') > saidAt
+  return required.every(({ id }) => {
+    const noted = drift.latest[id]
+    return noted !== undefined && SHOWS.has(noted.result) && noted.seen_at > saidAt
+  })
+}

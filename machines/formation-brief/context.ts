@@ -1,0 +1,146 @@
+/**
+ * What a formation brief remembers and what it can be told. The artifact that it was compiled to is an actor of its
+ * own (`compiled-brief.ts`): it is large, it never changes, and the brief moves on with every run.
+ */
+
+import type { CreateBody, CreationRecord } from '../creation.ts'
+import type { PromptPhase } from '../documents/compiled-brief.ts'
+import type {
+  Approval,
+  BriefRun,
+  CompiledReference,
+  FormationBriefCreate,
+  FormationBriefPatch,
+} from '../documents/formation-brief.ts'
+import type { By, Message, MessageBody, Throttle } from '../machine.ts'
+import type { Artifact } from './compiler.ts'
+import type { BriefSections, Sources } from './snapshot.ts'
+
+export interface FormationBriefContext {
+  readonly id: string
+  /** Key and id of the project. */
+  readonly project: string
+  readonly project_id: string
+  /** Goes up with every change of the sections. */
+  readonly version: number
+  readonly sections: BriefSections
+  /** Oldest first. */
+  readonly approvals: readonly Approval[]
+  readonly compiled?: CompiledReference
+  readonly run?: BriefRun
+  readonly reason?: string | undefined
+  readonly created_by?: By
+  readonly created_at: string
+  readonly updated_at?: string
+  readonly submitted_at?: string
+  readonly archived_at?: string
+  readonly internal: {
+    readonly creation: CreationRecord
+    /** The latest run waits for an approval, and one of the brief will do. */
+    readonly waiting?: { readonly revision?: string } | undefined
+  }
+}
+
+interface CreateFormationBrief extends CreateBody {
+  readonly id: string
+  readonly project: string
+  readonly project_id: string
+  readonly sections: FormationBriefCreate
+}
+
+interface UpdateFormationBrief extends MessageBody {
+  readonly type: 'update'
+  readonly sections: FormationBriefPatch
+  /** The version that was read; absent: any. */
+  readonly if_version?: number
+}
+
+interface SubmitFormationBrief extends MessageBody {
+  readonly type: 'submit'
+}
+
+export interface ApproveFormationBrief extends MessageBody {
+  readonly type: 'approve'
+  readonly throttle: Throttle
+  readonly revision?: string
+  /** The version that was read; absent: any. */
+  readonly if_version?: number
+  /** What the brief's references lead to at this moment. */
+  readonly sources: Sources
+}
+
+export interface CompileFormationBrief extends MessageBody {
+  readonly type: 'compile'
+  readonly revision?: string
+  readonly sources: Sources
+  /** Why no engine of the project can serve it; absent: one can. */
+  readonly incapable?: string
+}
+
+/** A person writes one prompt anew. */
+export interface EditPrompt extends MessageBody {
+  readonly type: 'edit_prompt'
+  readonly phase: PromptPhase
+  readonly prompt_text: string
+  readonly reason?: string
+  /** What the brief is compiled to, as the editor has read it; absent: it is not compiled. */
+  readonly artifact?: Artifact
+}
+
+interface ArchiveFormationBrief extends MessageBody {
+  readonly type: 'archive'
+  readonly reason?: string
+}
+
+/** From a run request: it waits for a runner, for the first time or again. */
+export interface RunQueued extends MessageBody {
+  readonly type: 'run_queued'
+  readonly run_request_id: string
+  readonly requested_at: string
+  readonly digest: string
+  readonly throttle: Throttle
+  readonly entry_event: string
+  readonly revision?: string
+  /** Whether it may be handed out, as far as approvals go. */
+  readonly approved: boolean
+  /** It asks to be run again by itself: that takes an approval of its own. */
+  readonly retries: boolean
+  readonly reason?: string
+}
+
+interface RunMoved<Type extends string> extends MessageBody {
+  readonly type: Type
+  readonly run_request_id: string
+}
+
+interface RunStopped extends MessageBody {
+  readonly type: 'run_stopped'
+  readonly run_request_id: string
+  readonly outcome: 'failed' | 'cancelled' | 'lost'
+  readonly reason: string
+}
+
+/** From an engine run: it was told what somebody saw of these intent records. */
+export interface RunObserved extends MessageBody {
+  readonly type: 'run_observed'
+  readonly run_request_id: string
+  readonly intent_record_ids: readonly string[]
+}
+
+export type FormationBriefBody =
+  | CreateFormationBrief
+  | UpdateFormationBrief
+  | SubmitFormationBrief
+  | ApproveFormationBrief
+  | CompileFormationBrief
+  | EditPrompt
+  | ArchiveFormationBrief
+  | RunQueued
+  | RunMoved<'run_accepted'>
+  | RunMoved<'run_started'>
+  | RunMoved<'run_completed'>
+  | RunStopped
+  | RunObserved
+
+export type FormationBriefMessage = Message<FormationBriefBody>
+export type Of<T extends FormationBriefBody['type']> = Message<Extract<FormationBriefBody, { type: T }>>

@@ -1,0 +1,163 @@
+/** Who may move a formation brief: its guards, and what is a repeat or a refusal. */
+
+import { creationRefusal, creationRepeat } from '../creation.ts'
+import { type Approval, FORMATION_BRIEF_STATES } from '../documents/formation-brief.ts'
+import type { Refusal, SnapshotOf } from '../machine.ts'
+import { covers } from './approvals.ts'
+import { editArtifact, isTooLarge } from './compiler.ts'
+import type { FormationBriefContext, FormationBriefMessage, Of } from './context.ts'
+import { approvalOf, artifactOf, changedSections, observationsOf } from './moves.ts'
+import { faultsOf } from './snapshot.ts'
+
+const RUN_MESSAGES = new Set([
+  'run_queued',
+  'run_accepted',
+  'run_started',
+  'run_completed',
+  'run_stopped',
+  'run_observed',
+])
+
+type RunMessage = Of<'run_queued' | 'run_accepted' | 'run_started' | 'run_completed' | 'run_stopped' | 'run_observed'>
+
+export function isVersionRead({ version }: FormationBriefContext, { if_version }: Of<'update' | 'approve'>): boolean {
+  return if_version === undefined || if_version === version
+}
+
+export function changes(context: FormationBriefContext, message: Of<'update'>): boolean {
+  return isVersionRead(context, message) && changedSections(context, message).length > 0
+}
+
+/** Why the brief, which is approved, is not compiled; undefined: it can be. */
+export function compileRefusal(context: FormationBriefContext, message: Of<'compile'>): Refusal | undefined {
+  const faults = faultsOf(context, message.sources)
+  if (faults.length > 0) {
+    return { code: 'brief_incomplete', detail: 'the brief cannot be compiled as it stands', errors: faults }
+  }
+  if (message.incapable !== undefined) return { code: 'engine_incapable', detail: message.incapable }
+  const artifact = artifactOf(context, message)
+  if (isTooLarge(artifact)) {
+    return { code: 'brief_incomplete', detail: 'the brief with its prompts is too large: refer to less intent' }
+  }
+  const { digest, snapshot } = artifact
+  if (context.approvals.some((one) => covers(one, digest, snapshot.repo?.revision))) return undefined
+  return {
+    code: 'reapproval_required',
+    detail: 'the intent behind the brief or the revision has moved since it was approved: approve it again',
+  }
+}
+
+/** The run is the one that the brief follows, or a later one. */
+export function isLatest({ run }: FormationBriefContext, message: Of<'run_queued'>): boolean {
+  return run === undefined || run.run_request_id === message.run_request_id || message.requested_at >= run.requested_at
+}
+
+export function ofLatestRun({ run }: FormationBriefContext, message: { readonly run_request_id: string }): boolean {
+  return run?.run_request_id === message.run_request_id
+}
+
+/** The editor has read what the brief is compiled to now. */
+export function isCurrent({ compiled }: FormationBriefContext, { artifact }: Of<'edit_prompt'>): boolean {
+  return compiled !== undefined && compiled.digest === artifact?.digest
+}
+
+function sameText({ artifact, phase, prompt_text }: Of<'edit_prompt'>): boolean {
+  return artifact!.prompt_pack.prompts.some((one) => one.phase === phase && one.prompt_text === prompt_text)
+}
+
+export function editTakesRoom({ artifact, phase, prompt_text, at }: Of<'edit_prompt'>): boolean {
+  return !isTooLarge(editArtifact(artifact!, prompt_text, { phase, by: { id: '', name: '' }, at }))
+}
+
+function sameApproval(one: Approval, other: Approval): boolean {
+  return (
+    one.throttle === other.throttle &&
+    one.digest === other.digest &&
+    one.revision === other.revision &&
+    one.intent_digest === other.intent_digest &&
+    one.by.id === other.by.id
+  )
+}
+
+const UNCOMPILED = new Set(['draft', 'reviewable', 'approved'])
+const NOT_APPROVABLE = new Set(['absent', 'draft', 'archived'])
+const APPROVABLE = new Set(FORMATION_BRIEF_STATES.filter((state) => !NOT_APPROVABLE.has(state)) as readonly string[])
+const EDITABLE = new Set(['compiled', 'completed', 'analyzed'])
+
+/** Words for a message that says again what was taken before, or that is no news to this brief. */
+export function repeats(
+  { value, context }: SnapshotOf<FormationBriefContext>,
+  message: FormationBriefMessage,
+): string | undefined {
+  if (value === 'absent') return undefined
+  if (RUN_MESSAGES.has(message.type)) return noNews(value, context, message as RunMessage)
+  switch (message.type) {
+    case 'create':
+      return creationRepeat(context.internal.creation, message)
+    case 'update':
+      if (value !== 'draft' && value !== 'reviewable') return undefined
+      return isVersionRead(context, message) && !changes(context, message) ? 'unchanged' : undefined
+    case 'submit':
+      return value === 'reviewable' ? 'already_reviewable' : undefined
+    case 'approve': {
+      if (!APPROVABLE.has(value) || context.approvals.length === 0) return undefined
+      const approval = approvalOf(context, message)
+      return context.approvals.some((one) => sameApproval(one, approval)) ? 'already_approved' : undefined
+    }
+    case 'compile':
+      return context.compiled !== undefined && value !== 'archived' ? 'already_compiled' : undefined
+    case 'edit_prompt':
+      return isCurrent(context, message) && sameText(message) ? 'unchanged' : undefined
+    case 'archive':
+      return value === 'archived' ? 'already_archived' : undefined
+    default:
+      return undefined
+  }
+}
+
+/** A brief hears of its latest run only, and of none once it is archived. */
+function noNews(value: string, context: FormationBriefContext, message: RunMessage): string | undefined {
+  if (UNCOMPILED.has(value) || value === 'archived') return 'no_news'
+  if (message.type === 'run_queued') return isNewsOfQueue(value, context, message) ? undefined : 'no_news'
+  if (!ofLatestRun(context, message)) return 'no_news'
+  return message.type === 'run_observed' && observationsOf(context, message) === 0 ? 'no_news' : undefined
+}
+
+/** A run that waits again, having been offered only, is where it was. */
+function isNewsOfQueue(value: string, context: FormationBriefContext, message: Of<'run_queued'>): boolean {
+  return isLatest(context, message) && !(value === 'queued' && ofLatestRun(context, message))
+}
+
+/** Why a message was not taken, where more can be said than that the state does not allow it. */
+export function refusal(
+  { value, context }: SnapshotOf<FormationBriefContext>,
+  message: FormationBriefMessage,
+): Refusal | undefined {
+  if (value === 'absent') return undefined
+  switch (message.type) {
+    case 'create':
+      return creationRefusal(context.internal.creation, message, { what: 'formation brief', isIdFromKey: true })
+    case 'update':
+      return value === 'draft' || value === 'reviewable' ? notRead(context) : undefined
+    case 'approve':
+      return APPROVABLE.has(value) ? notRead(context) : undefined
+    case 'compile':
+      return value === 'approved' ? compileRefusal(context, message) : undefined
+    case 'edit_prompt':
+      return EDITABLE.has(value) ? editRefusal(context, message) : undefined
+    default:
+      return undefined
+  }
+}
+
+function notRead({ version }: FormationBriefContext): Refusal {
+  return { code: 'precondition_failed', detail: `the brief is at version ${version} by now` }
+}
+
+function editRefusal(context: FormationBriefContext, message: Of<'edit_prompt'>): Refusal | undefined {
+  if (!isCurrent(context, message)) {
+    return { code: 'precondition_failed', detail: 'the prompts were changed by somebody else meanwhile' }
+  }
+  if (editTakesRoom(message)) return undefined
+  return { code: 'brief_incomplete', detail: 'the brief with its prompts would be too large: shorten the text' }
+}

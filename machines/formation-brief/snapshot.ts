@@ -1,0 +1,135 @@
+/**
+ * What a brief is frozen as: its sections, the intent records behind it as they are at that moment, and the revision.
+ * Pure and deterministic: the same brief, records and revision give the same text, and so the same digest.
+ */
+
+import { recordIdOfSlug } from '../derived-id.ts'
+import type { BriefSnapshot, SourceRecord } from '../documents/compiled-brief.ts'
+import { COMPILED_BRIEF_SCHEMA_VERSION } from '../documents/compiled-brief.ts'
+import type { FormationBriefCreate, SourceVersion } from '../documents/formation-brief.ts'
+import { SLUG_PATTERN } from '../documents/intent-record.ts'
+import type { Fault } from '../schema.ts'
+
+/** Goes up whenever the same brief would be frozen differently: what was approved before is then approved anew. */
+export const COMPILER_VERSION = '1'
+
+/** The sections as they were given, with the throttle that holds when none was. */
+export type BriefSections = FormationBriefCreate & { readonly throttle: 'full' | 'dry_run' }
+
+/** A brief as far as it goes into its snapshot. */
+export interface BriefText {
+  readonly id: string
+  readonly version: number
+  readonly project: string
+  readonly project_id: string
+  readonly sections: BriefSections
+}
+
+/** What the brief's references lead to, as it stands when somebody asks. */
+export interface Sources {
+  /** Records that may guide a run. */
+  readonly records: readonly SourceRecord[]
+  /** References to records that may not, each with the reason. */
+  readonly unfit: readonly { readonly id: string; readonly why: string }[]
+}
+
+/** The snapshot but for the prompts, which are made from it. */
+export type BriefCore = Omit<BriefSnapshot, 'prompt_pack'>
+
+const RECORD_ID = /^ir_[0-9a-f]{24}$/
+const SLUG = new RegExp(SLUG_PATTERN)
+const REFERENCE_LISTS = ['product_intent_refs', 'design_intent_refs', 'engineering_intent_refs'] as const
+
+/** A brief as far as its references go. */
+export type BriefReferring = Pick<BriefText, 'project' | 'project_id'> & { readonly sections: FormationBriefCreate }
+
+interface Reference {
+  readonly named: string
+  /** The record that it leads to; undefined: it leads elsewhere. */
+  readonly recordId: string | undefined
+  readonly pointer: string
+}
+
+/** An id, or the key of a record of the same project: `<project>.intent.<slug>`. */
+function recordIdOf(named: string, { project, project_id }: BriefReferring): string | undefined {
+  if (RECORD_ID.test(named)) return named
+  const prefix = `${project}.intent.`
+  const slug = named.slice(prefix.length)
+  return named.startsWith(prefix) && SLUG.test(slug) ? recordIdOfSlug(project_id, slug) : undefined
+}
+
+/** Every place in which the sections refer to something. */
+function references(brief: BriefReferring): Reference[] {
+  const { mission, protected_capabilities = [] } = brief.sections
+  const refer = (named: string, pointer: string): Reference => ({
+    named,
+    recordId: recordIdOf(named, brief),
+    pointer,
+  })
+  const listed = REFERENCE_LISTS.flatMap((list) =>
+    (mission[list] ?? []).map((named, i) => refer(named, `/mission/${list}/${i}`)),
+  )
+  const protectedOnes = protected_capabilities
+    .map(({ id = '' }, i) => refer(id, `/protected_capabilities/${i}/id`))
+    .filter(({ recordId }) => recordId !== undefined)
+  return [...listed, ...protectedOnes]
+}
+
+/** Ids of the intent records that a brief refers to, each once. */
+export function recordIdsOf(brief: BriefReferring): readonly string[] {
+  const ids = references(brief).flatMap(({ recordId }) => (recordId === undefined ? [] : [recordId]))
+  return [...new Set(ids)].sort()
+}
+
+function externalOf(brief: BriefReferring): string[] {
+  const names = references(brief).flatMap(({ named, recordId }) => (recordId === undefined ? [named] : []))
+  return [...new Set(names)].sort()
+}
+
+/** What a compile refuses the brief for, as far as its own text tells. */
+export function textFaults(brief: BriefReferring): readonly Fault[] {
+  const { protected_capabilities = [], evidence_plan } = brief.sections
+  const evidence = [...(evidence_plan?.required ?? []), ...(evidence_plan?.suggested ?? [])]
+  const faults: Fault[] = []
+  if (recordIdsOf(brief).length === 0) {
+    faults.push({ pointer: '/mission', detail: 'names no intent record: a run needs the intent that it serves' })
+  }
+  if (protected_capabilities.length === 0) {
+    faults.push({ pointer: '/protected_capabilities', detail: 'is missing: name what must still hold afterwards' })
+  }
+  if (evidence.length === 0) {
+    faults.push({ pointer: '/evidence_plan', detail: 'is missing: say what would show that it held' })
+  }
+  return faults
+}
+
+/** The same, with what the references lead to. */
+export function faultsOf(brief: BriefReferring, { unfit }: Sources): readonly Fault[] {
+  const known = new Map(unfit.map(({ id, why }) => [id, why]))
+  const dangling = references(brief).flatMap(({ named, recordId, pointer }) => {
+    const why = known.get(recordId ?? '')
+    return why === undefined ? [] : [{ pointer, detail: `${named} ${why}` }]
+  })
+  return [...textFaults(brief), ...dangling]
+}
+
+export function freeze(brief: BriefText, { records }: Sources, revision: string | undefined): BriefCore {
+  const { id, version, project, project_id, sections } = brief
+  const repo = revision === undefined ? sections.repo : { ...sections.repo, revision }
+  return {
+    schema_version: COMPILED_BRIEF_SCHEMA_VERSION,
+    compiler_version: COMPILER_VERSION,
+    formation_brief_id: id,
+    brief_version: version,
+    project,
+    project_id,
+    ...sections,
+    ...(repo === undefined ? {} : { repo }),
+    source_intent: [...records].sort((a, b) => (a.id < b.id ? -1 : 1)),
+    external_references: externalOf(brief),
+  }
+}
+
+export function versionsOf(records: readonly SourceRecord[]): SourceVersion[] {
+  return records.map(({ id, version }) => ({ id, version }))
+}

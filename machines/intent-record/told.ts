@@ -1,0 +1,91 @@
+/** What an intent record tells others: the hypothesis that wants its slug, and the records that it belongs together with. */
+import { enqueueActions, setup } from 'xstate'
+import { declaredActions, type Fact, type MessageBody, type SendParams } from '../machine.ts'
+import type { IntentRecordContext, IntentRecordMessage, Of, Relationship } from './context.ts'
+import { driftChanged, keyOf } from './facts.ts'
+
+type Context = IntentRecordContext
+
+/** A message to another record. */
+const toRecord = (id: string, message: MessageBody & Record<string, unknown>): SendParams => ({
+  to: { kind: 'intent_record', id },
+  message,
+})
+
+export function relationshipOf(
+  { relationships }: Context,
+  { relationship_id }: Of<'unrelate'>,
+): Relationship | undefined {
+  return relationships.find(({ id }) => id === relationship_id)
+}
+
+/** A record has a drift as long as it guides runs. */
+function isGuiding({ drift }: Context): boolean {
+  return drift.status !== undefined
+}
+
+/** What the other side of a conflict is to know of this one. */
+function asPeer(context: Context) {
+  const { id, project, slug } = context
+  return { type: 'peer_conflict', with: id, key: keyOf(project, slug), guiding: isGuiding(context) }
+}
+
+export const told = setup({
+  types: { context: {} as Context, events: {} as IntentRecordMessage, emitted: {} as Fact },
+  actions: {
+    ...declaredActions,
+    /** These stand behind the change: they tell what this step wrote into the history. */
+    emitDriftAccepted: enqueueActions(({ context, event, enqueue }) => {
+      for (const fact of driftChanged(context, event.at, 'accepted')) enqueue.emit(fact)
+    }),
+    emitDriftActive: enqueueActions(({ context, event, enqueue }) => {
+      for (const fact of driftChanged(context, event.at, 'active')) enqueue.emit(fact)
+    }),
+
+    sayTaken: enqueueActions(({ context, event, enqueue }) => {
+      const { hypothesis_id: id } = event as Of<'make'>
+      const message = { type: 'slug_taken', slug: context.slug }
+      enqueue({ type: 'send', params: { to: { kind: 'hypothesis', id }, message } })
+    }),
+    tellReplacement: enqueueActions(({ context, event, enqueue }) => {
+      const { replacement, by } = event as Of<'supersede'>
+      if (replacement === undefined) return
+      const message = { type: 'take_place', of: context.id, ...(by === undefined ? {} : { by }) }
+      enqueue({ type: 'send', params: toRecord(replacement, message) })
+    }),
+    /** The other side of a conflict that is stated hears of it, and whether this record guides runs. */
+    declareConflict: enqueueActions(({ context, event, enqueue }) => {
+      const { relation, to } = event as Of<'relate'>
+      if (relation !== 'conflicts_with') return
+      const message = { ...asPeer(context), said: 'declared' }
+      enqueue({ type: 'send', params: toRecord(to, message) })
+    }),
+    /** Stands before the relationship is gone. */
+    withdrawConflict: enqueueActions(({ context, event, enqueue }) => {
+      const gone = relationshipOf(context, event as Of<'unrelate'>)!
+      const isStatedTwice = context.relationships.some(
+        (one) => one !== gone && one.type === 'conflicts_with' && one.to === gone.to,
+      )
+      if (gone.type !== 'conflicts_with' || isStatedTwice) return
+      const message = { ...asPeer(context), said: 'withdrawn' }
+      enqueue({ type: 'send', params: toRecord(gone.to, message) })
+    }),
+    answerPeer: enqueueActions(({ context, event, enqueue }) => {
+      const { with: peer, said } = event as Of<'peer_conflict'>
+      if (said !== 'declared') return
+      enqueue({
+        type: 'send',
+        params: toRecord(peer, asPeer(context)),
+      })
+    }),
+    /** Whether it guides runs has changed: every record in conflict with it hears of it. */
+    tellPeers: enqueueActions(({ context, enqueue }) => {
+      for (const peer of Object.keys(context.drift.conflicts)) {
+        enqueue({
+          type: 'send',
+          params: toRecord(peer, asPeer(context)),
+        })
+      }
+    }),
+  },
+})

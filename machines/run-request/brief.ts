@@ -1,0 +1,45 @@
+/**
+ * What a run request tells the formation brief that it follows: that it waits, was accepted, began, how it ended. A run
+ * request without a brief tells nobody.
+ */
+import type { SendParams } from '../machine.ts'
+import type { RunRequestContext, RunRequestMessage } from './context.ts'
+import { lossOf } from './item.ts'
+
+type News = { readonly type: string; readonly [member: string]: unknown }
+interface Step {
+  readonly context: RunRequestContext
+  readonly event: RunRequestMessage
+}
+
+/** Actions of the chart: each stands behind the move that it tells of. */
+const telling = (news: (context: RunRequestContext, message: RunRequestMessage) => News) => ({
+  type: 'send' as const,
+  params: ({ context, event }: Step): SendParams | undefined => {
+    const { id: run_request_id, asked } = context
+    if (asked.brief === undefined) return undefined
+    const to = { kind: 'formation_brief', id: asked.brief.id } as const
+    return { to, message: { ...news(context, event), run_request_id } }
+  },
+})
+
+export const tellBriefQueued = telling(({ asked, throttle, created_at, internal, attempt }) => ({
+  type: 'run_queued',
+  requested_at: created_at,
+  digest: asked.brief!.digest,
+  throttle,
+  entry_event: asked.entry_event,
+  ...(asked.repo?.revision === undefined ? {} : { revision: asked.repo.revision }),
+  approved: internal.approved,
+  retries: asked.retry !== undefined,
+  ...(attempt === 1 ? {} : { reason: `attempt ${attempt} waits` }),
+}))
+export const tellBriefAccepted = telling(() => ({ type: 'run_accepted' }))
+export const tellBriefStarted = telling(() => ({ type: 'run_started' }))
+export const tellBriefLost = telling((_, { type }) => ({ type: 'run_stopped', outcome: 'lost', reason: lossOf(type) }))
+export const tellBriefEnded = (outcome: 'completed' | 'failed' | 'cancelled') =>
+  telling((c) => {
+    if (outcome === 'completed') return { type: 'run_completed' }
+    const reason = outcome === 'failed' ? c.failure?.message : (c.cancel?.reason ?? 'a stop was asked for')
+    return { type: 'run_stopped', outcome, reason }
+  })

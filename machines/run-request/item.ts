@@ -1,0 +1,59 @@
+/**
+ * What a run request tells the work item that it was made for: that a runner began, that it is lost or waits
+ * again, what its terminal event says, how it ended. A run request of its own (no work item) tells nobody.
+ */
+import type { PreparedEvent } from '../events/envelope.ts'
+import type { SendParams } from '../machine.ts'
+import { ITEM_EVENT_TYPES } from '../work-item/results.ts'
+import type { RunRequestContext, RunRequestMessage } from './context.ts'
+
+type News = { readonly type: string; readonly [member: string]: unknown }
+interface Step {
+  readonly context: RunRequestContext
+  readonly event: RunRequestMessage
+}
+
+function toItem({ id: run_request_id, attempt, asked }: RunRequestContext, news: News): SendParams {
+  return { to: { kind: 'work_item', id: asked.work_item_id! }, message: { ...news, run_request_id, attempt } }
+}
+
+/** Actions of the chart: each stands behind the move that it tells of. */
+const telling = (news: (context: RunRequestContext, message: RunRequestMessage) => News) => ({
+  type: 'send' as const,
+  params: ({ context, event }: Step): SendParams | undefined =>
+    context.asked.work_item_id === undefined ? undefined : toItem(context, news(context, event)),
+})
+export const tellStarted = telling((c) => ({ type: 'run_started', runner_id: c.offered_to }))
+export const tellLost = telling((_, { type }) => ({ type: 'run_lost', reason: lossOf(type) }))
+export const tellRequeued = telling((_, { by }) => ({
+  type: 'run_requeued',
+  reason: by === undefined ? 'it runs again' : `requeued by ${by.name}`,
+}))
+export const tellEnded = (outcome: 'completed' | 'failed' | 'cancelled') =>
+  telling((c) => ({ type: 'run_ended', outcome, ...endOf(c, outcome) }))
+
+/** The message about an event that the item listens to. */
+export function itemEvent(context: RunRequestContext, { id, event_type, payload }: PreparedEvent): SendParams {
+  return toItem(context, { type: 'run_event', event: { id, event_type, payload } })
+}
+
+/** Whether the item listens to this event of its run. */
+export function concernsItem({ asked }: RunRequestContext, { event_type }: PreparedEvent): boolean {
+  return asked.work_item_id !== undefined && ITEM_EVENT_TYPES.has(event_type)
+}
+
+export function lossOf(type: string): string {
+  if (type === 'runner_session_started') return 'its runner started a new session'
+  return type === 'restored' ? 'the service was restored from a backup' : 'its runner fell silent'
+}
+
+function endOf({ failure, cancel, result }: RunRequestContext, outcome: string): object {
+  const stopped_by = outcome === 'completed' ? undefined : cancel?.requested_by
+  const stop_reason = outcome === 'completed' ? undefined : cancel?.reason
+  return {
+    ...(failure === undefined ? {} : { failure }),
+    ...(result === undefined ? {} : { result }),
+    ...(stopped_by === undefined ? {} : { stopped_by }),
+    ...(stop_reason === undefined ? {} : { stop_reason }),
+  }
+}

@@ -1,0 +1,323 @@
+/**
+ * What each move of a run request changes and asks for: pure functions of (context, message). A change names
+ * only the members that differ; the attempt changes in `requeue` and `retry` alone, and only upwards.
+ */
+import type { Cancellation } from '../documents/run-request.ts'
+import type { ScheduleParams, SendParams } from '../machine.ts'
+import {
+  type Asked,
+  DEFAULT_LIMITS,
+  HELD_BY_MAX,
+  type LastPost,
+  type Made,
+  type Of,
+  type RunRequestContext,
+  type RunRequestInternal,
+  type RunRequestMessage,
+  type Times,
+} from './context.ts'
+import { failureOf } from './rules.ts'
+import { firstEngineRunOf, heldEngineRun } from './view.ts'
+
+type Change = Partial<RunRequestContext>
+
+/** The context of a request that was just made. */
+export function create(message: Of<'create'>): RunRequestContext {
+  const throttle = message.throttle ?? 'dry_run'
+  return {
+    id: message.id,
+    project: message.project,
+    project_id: message.project_id,
+    throttle,
+    trace_id: message.trace_id,
+    created_at: message.at,
+    attempt: 1,
+    not_before: message.not_before,
+    offered_to: undefined,
+    engine_run_id: undefined,
+    result: undefined,
+    failure: undefined,
+    cancel: undefined,
+    approved_by: message.approved_by,
+    asked: askedOf(message),
+    times: message.approved_by === undefined ? {} : { approved_at: message.at },
+    made: madeOf(message),
+    internal: internalOf(message, throttle === 'dry_run' || isApproved(message)),
+  }
+}
+
+function askedOf(message: Of<'create'>): Asked {
+  return {
+    entry_event: message.entry_event,
+    payload: message.payload ?? {},
+    access: message.access ?? 'full',
+    lane: message.lane ?? 'interactive',
+    brief: message.brief,
+    repo: message.repo,
+    labels: message.labels ?? [],
+    runner_id: message.runner_id,
+    priority: message.priority ?? 0,
+    idempotency_key: message.idempotency_key,
+    again: message.again,
+    timeout_seconds: message.timeout_seconds,
+    expires_at: message.expires_at,
+    retry: message.retry,
+    reporting: message.reporting,
+    requested_by: message.requested_by,
+    work_item_id: message.work_item_id,
+  }
+}
+
+function madeOf(message: Of<'create'>): Made {
+  return {
+    fingerprint: message.fingerprint,
+    key_given: message.key_given,
+    repository: message.repository ?? null,
+    span_id: message.span_id ?? null,
+    parent_span_id: message.parent_span_id ?? null,
+    causation_id: message.causation_id ?? null,
+    gather_id: message.gather_id ?? null,
+    limits: message.limits ?? DEFAULT_LIMITS,
+  }
+}
+
+function isApproved({ approved, approved_by }: Of<'create'>): boolean {
+  return approved === true || approved_by !== undefined
+}
+
+function internalOf(message: Of<'create'>, approved: boolean): RunRequestInternal {
+  return {
+    approved,
+    ready: message.not_before === undefined || Date.parse(message.not_before) <= message.atMs,
+    held_by: [],
+    unaccepted_offers: 0,
+    lost_accepts: 0,
+    retries: 0,
+  }
+}
+
+export function approve({ times, internal }: RunRequestContext, { by, at }: Of<'approve'>): Change {
+  return { approved_by: by, times: { ...times, approved_at: at }, internal: { ...internal, approved: true } }
+}
+
+export function ready({ internal }: RunRequestContext): Change {
+  return { internal: { ...internal, ready: true } }
+}
+
+export function offer({ times, internal }: RunRequestContext, { at, runner_id }: Of<'offer'>): Change {
+  const isKnown = internal.held_by.includes(runner_id)
+  const held_by = isKnown ? internal.held_by : [...internal.held_by, runner_id].slice(-HELD_BY_MAX)
+  return {
+    offered_to: runner_id,
+    times: { ...times, offered_at: at },
+    internal: remembering(internal, held_by, internal.last_post),
+  }
+}
+
+/**
+ * A holder that names no engine run gets one of its own attempt: the request's digits in the first, so that a look-up
+ * needs no index (`run-request-view.ts`); later, the last ones are the attempt.
+ */
+function engineRunOf(context: RunRequestContext, message: RunRequestMessage): string {
+  const given = (message as Partial<Of<'started'>>).engine_run_id ?? context.engine_run_id
+  if (given !== undefined) return given
+  if (context.attempt === 1) return firstEngineRunOf(context.id)
+  const attempt = context.attempt.toString(16).padStart(4, '0')
+  return `run_${context.id.slice(-24, -attempt.length)}${attempt}`
+}
+
+export function accept(context: RunRequestContext, message: RunRequestMessage): Change {
+  const { times } = context
+  return {
+    engine_run_id: engineRunOf(context, message),
+    times: { ...times, accepted_at: times.accepted_at ?? message.at },
+  }
+}
+
+/** `started`, and what implies it: the earlier moves happened at the same moment at the latest. */
+export function start(context: RunRequestContext, message: RunRequestMessage): Change {
+  return { engine_run_id: engineRunOf(context, message), times: begun(context.times, message.at) }
+}
+
+function begun(times: Times, at: string): Times {
+  return { ...times, accepted_at: times.accepted_at ?? at, started_at: times.started_at ?? at }
+}
+
+export function complete(context: RunRequestContext, message: Of<'completed'>): Change {
+  const { at, result } = message
+  return {
+    engine_run_id: engineRunOf(context, message),
+    result,
+    times: { ...begun(context.times, at), completed_at: at },
+    internal: remembering(context.internal, context.internal.held_by, lastPost(context, message)),
+  }
+}
+
+/** Hot, so member by member: a spread costs several times as much. */
+function remembering(
+  internal: RunRequestInternal,
+  held_by: readonly string[],
+  last_post: LastPost | undefined,
+): RunRequestInternal {
+  return {
+    approved: internal.approved,
+    ready: internal.ready,
+    held_by,
+    unaccepted_offers: internal.unaccepted_offers,
+    lost_accepts: internal.lost_accepts,
+    retries: internal.retries,
+    last_post,
+    reported: internal.reported,
+  }
+}
+
+function lastPost({ attempt }: RunRequestContext, { type, runner_id, digest }: Of<'completed' | 'failed'>): LastPost {
+  return { type, attempt, runner_id, digest }
+}
+
+/** Ends it as failed: said by its runner, by an operator, or by a rule. */
+export function fail(context: RunRequestContext, message: RunRequestMessage): Change {
+  const times = { ...context.times, failed_at: message.at }
+  const failed: Change = { failure: failureOf(context, message), times }
+  if (message.type !== 'failed') return failed
+  return { ...failed, result: message.result, internal: { ...context.internal, last_post: lastPost(context, message) } }
+}
+
+/** Asks the holder to stop: by a person, or because it has run for too long. */
+export function requestCancel(context: RunRequestContext, message: RunRequestMessage): Change {
+  return { cancel: cancellationOf(context, message) }
+}
+
+function cancellationOf(context: RunRequestContext, message: RunRequestMessage): Cancellation {
+  const cancel = { requested_at: message.at, discard_work: false }
+  if (message.type === 'timeout_reached') {
+    return { ...cancel, reason: `ran longer than ${context.asked.timeout_seconds} seconds`, code: 'timeout' }
+  }
+  if (message.type === 'expires_at_reached') return { ...cancel, reason: 'still queued at expires_at', code: 'expired' }
+  const { by, reason, code, discard_work = false } = message as Of<'cancel'>
+  return {
+    requested_at: message.at,
+    ...(by === undefined ? {} : { requested_by: by }),
+    ...(reason === undefined ? {} : { reason }),
+    ...(code === undefined ? {} : { code }),
+    discard_work,
+  }
+}
+
+export function cancelNow(context: RunRequestContext, message: RunRequestMessage): Change {
+  return { cancel: cancellationOf(context, message), times: { ...context.times, cancelled_at: message.at } }
+}
+
+export function endCancelled(context: RunRequestContext, message: RunRequestMessage): Change {
+  const times = { ...context.times, cancelled_at: message.at }
+  if (message.type !== 'failed') return { times }
+  const internal = { ...context.internal, last_post: lastPost(context, message) }
+  return { times, result: message.result, internal }
+}
+
+export function lose({ times }: RunRequestContext, { at }: RunRequestMessage): Change {
+  return { times: { ...times, lost_at: at } }
+}
+
+/** What a holder has left behind; only the approval outlives an attempt. */
+function unheld({
+  attempt,
+  times: { approved_at },
+  internal,
+}: RunRequestContext): Change & Pick<RunRequestContext, 'internal'> {
+  const times = approved_at === undefined ? {} : { approved_at }
+  return {
+    attempt: attempt + 1,
+    offered_to: undefined,
+    engine_run_id: undefined,
+    cancel: undefined,
+    times,
+    internal: internal.reported === undefined ? internal : { ...internal, reported: undefined },
+  }
+}
+
+/** Back to the queue: a new attempt, so that whoever held the old one is not heard any more. */
+export function requeue(context: RunRequestContext, message: RunRequestMessage): Change {
+  const back = unheld(context)
+  const { internal } = back
+  if (message.type === 'offer_expired' && message.counted) {
+    return { ...back, internal: { ...internal, unaccepted_offers: internal.unaccepted_offers + 1 } }
+  }
+  if (message.type === 'lease_expired') {
+    return { ...back, internal: { ...internal, lost_accepts: internal.lost_accepts + 1 } }
+  }
+  return back
+}
+
+/** More attempts than a request can have had between a backup and its restore. */
+const RESTORED_ATTEMPTS = 1_000
+
+/** Nobody who held the request in the log that is gone names an attempt of this one. */
+export function fence({ attempt }: RunRequestContext): Change {
+  return { attempt: attempt + RESTORED_ATTEMPTS }
+}
+
+/** Back to the queue after a failure, by the retry policy: not before its pause is over, counting from zero. */
+export function retry(context: RunRequestContext, message: RunRequestMessage): Change {
+  const { asked } = context
+  const back = unheld(context)
+  const backoffMs = Math.round((asked.retry?.backoff_seconds ?? 0) * 1000)
+  const counted = { ready: false, unaccepted_offers: 0, lost_accepts: 0, retries: back.internal.retries + 1 }
+  const said = message.type === 'failed' ? { last_post: lastPost(context, message) } : {}
+  return {
+    ...back,
+    not_before: new Date(message.atMs + backoffMs).toISOString(),
+    internal: { ...back.internal, ...counted, ...said },
+  }
+}
+
+export function noteReported({ internal }: RunRequestContext): Change {
+  return { internal: { ...internal, reported: true } }
+}
+
+/** The state in which a settled request left its engine run. */
+export function outcomeOf({ times }: RunRequestContext): string {
+  if (times.completed_at !== undefined) return 'completed'
+  return times.failed_at !== undefined ? 'failed' : 'cancelled'
+}
+
+/** The engine run's own actor hears that its request has left it, and how; it begins with that where nothing was reported. */
+export function endEngineRun(context: RunRequestContext, outcome: string): SendParams {
+  const run = heldEngineRun({ status: 'active', value: outcome, context })!
+  return { to: { kind: 'engine_run', id: run.id }, message: { type: 'end', run, outcome } }
+}
+
+export function notBefore(c: RunRequestContext): ScheduleParams {
+  return { timer: 'not_before', dueMs: Date.parse(c.not_before!), message: { type: 'not_before_reached' } }
+}
+
+export function expiry(c: RunRequestContext): ScheduleParams {
+  return { timer: 'expires_at', dueMs: Date.parse(c.asked.expires_at!), message: { type: 'expires_at_reached' } }
+}
+
+/** Counted from `started`, also when the run was lost and came back in between. */
+export function timeout(c: RunRequestContext): ScheduleParams {
+  const dueMs = Date.parse(c.times.started_at!) + c.asked.timeout_seconds! * 1000
+  return { timer: 'timeout', dueMs, message: { type: 'timeout_reached', attempt: c.attempt } }
+}
+
+export function grace(c: RunRequestContext, message: RunRequestMessage): ScheduleParams {
+  const dueMs = message.atMs + c.made.limits.grace_ms
+  return { timer: 'grace', dueMs, message: { type: 'grace_ended', attempt: c.attempt } }
+}
+
+/** Timers of the attempt that are set in this context; asked before the move that ends the attempt. */
+export function attemptTimers(c: RunRequestContext): readonly string[] {
+  const timers: string[] = []
+  if (c.asked.timeout_seconds !== undefined && c.times.started_at !== undefined) timers.push('timeout')
+  if (c.cancel !== undefined) timers.push('grace')
+  return timers
+}
+
+/** All timers that are set in this context; asked before the move that settles the request. */
+export function allTimers(c: RunRequestContext): readonly string[] {
+  const timers = [...attemptTimers(c)]
+  if (!c.internal.ready) timers.push('not_before')
+  if (c.asked.expires_at !== undefined) timers.push('expires_at')
+  return timers
+}

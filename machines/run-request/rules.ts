@@ -1,0 +1,216 @@
+/**
+ * Who may move a run request: the fence around an attempt, the guards, and what is a repeat or a refusal.
+ * The invariant of the whole hand-out is here: only the holder of the current attempt is heard.
+ */
+import type { Failure, FailureClass } from '../documents/run-request.ts'
+import type { Refusal, SnapshotOf } from '../machine.ts'
+import {
+  LOST_ACCEPTS_MAX,
+  type Of,
+  type RunRequestContext,
+  type RunRequestMessage,
+  UNACCEPTED_OFFERS_MAX,
+} from './context.ts'
+
+const RUNNER_POSTS = new Set(['accepted', 'started', 'heartbeat', 'events', 'completed', 'failed', 'release'])
+const ACCEPTED = new Set(['accepted', 'started', 'cancelling'])
+const SETTLED = new Set(['completed', 'failed', 'cancelled'])
+
+interface Post {
+  readonly runner_id: string
+  readonly attempt?: number
+}
+
+/** The post comes from the holder of the current attempt. The attempt may be left out while it is 1. */
+export function holds(context: RunRequestContext, post: Post): boolean {
+  return post.runner_id === context.offered_to && (post.attempt ?? 1) === context.attempt
+}
+
+/** The session that began is newer than the offer: what its runner's old process held is given up. */
+export function sessionEnded(
+  context: RunRequestContext,
+  { runner_id, session_at }: Of<'runner_session_started'>,
+): boolean {
+  if (runner_id !== context.offered_to) return false
+  return session_at === undefined || context.times.offered_at === undefined || context.times.offered_at < session_at
+}
+
+/** Whether the dispatcher may hand it to this runner: approved, in its time, and the runner is the one named. */
+export function offerable(context: RunRequestContext, { runner_id, atMs }: Of<'offer'>): boolean {
+  const { approved, ready } = context.internal
+  const { runner_id: named, expires_at } = context.asked
+  // Back in the queue after its time, it is for its timer to end it, which comes a moment later than the dispatcher.
+  if (expires_at !== undefined && Date.parse(expires_at) <= atMs) return false
+  return approved && ready && (named === undefined || named === runner_id)
+}
+
+/** A post that only the holder could make again: it names another engine run than the one that holds. */
+export function namesAnotherRun(context: RunRequestContext, message: Of<'accepted' | 'started'>): boolean {
+  const { engine_run_id } = message
+  return engine_run_id !== undefined && engine_run_id !== context.engine_run_id && holds(context, message)
+}
+
+/** The report is of the engine run that this attempt has, and the first one. */
+export function ofItsEngineRun(context: RunRequestContext, { engine_run_id }: Of<'run_reported'>): boolean {
+  return engine_run_id === context.engine_run_id && context.internal.reported !== true
+}
+
+/** When it settled, milliseconds since the epoch; undefined while it is not settled. */
+function settledAtMs({ times }: RunRequestContext): number | undefined {
+  const at = times.completed_at ?? times.failed_at ?? times.cancelled_at
+  return at === undefined ? undefined : Date.parse(at)
+}
+
+export function eventsStillTaken(context: RunRequestContext, message: Of<'events'>): boolean {
+  return holds(context, message) && message.atMs <= (settledAtMs(context) ?? 0) + context.made.limits.late_events_ms
+}
+
+export function lastUnacceptedOffer(context: RunRequestContext, message: Of<'offer_expired'>): boolean {
+  return (
+    sameOffer(context, message) && message.counted && context.internal.unaccepted_offers + 1 >= UNACCEPTED_OFFERS_MAX
+  )
+}
+
+export function sameOffer(
+  context: RunRequestContext,
+  { attempt, runner_id }: Of<'offer_expired' | 'offer_aborted'>,
+): boolean {
+  return attempt === context.attempt && runner_id === context.offered_to
+}
+
+export function lastLostAccept(context: RunRequestContext, message: Of<'lease_expired'>): boolean {
+  return message.attempt === context.attempt && context.internal.lost_accepts + 1 >= LOST_ACCEPTS_MAX
+}
+
+export function timedOut(context: RunRequestContext): boolean {
+  return context.cancel?.code === 'timeout'
+}
+
+/**
+ * A stop that a person asks for while the run is being stopped: it takes the place of the timeout's, which could
+ * have run it again, and of one that would have kept the work.
+ */
+export function asksForMore(context: RunRequestContext, { discard_work = false }: Of<'cancel'>): boolean {
+  return timedOut(context) || (discard_work && context.cancel?.discard_work !== true)
+}
+
+/** Why this message fails the request: the runner's own words, or the rule that it broke. */
+export function failureOf(context: RunRequestContext, message: RunRequestMessage): Failure {
+  if (message.type === 'fail') return { class: message.class ?? 'execution', message: message.message }
+  if (message.type === 'failed' && !(message.class === 'cancelled' && timedOut(context))) {
+    const { class: failureClass, code, message: text } = message
+    return code === undefined ? { class: failureClass, message: text } : { class: failureClass, code, message: text }
+  }
+  if (message.type === 'offer_expired') {
+    return {
+      class: 'dispatch',
+      code: 'offers_not_accepted',
+      message: `${UNACCEPTED_OFFERS_MAX} offers were not accepted`,
+    }
+  }
+  if (context.cancel === undefined) {
+    return { class: 'dispatch', code: 'never_started', message: `accepted ${LOST_ACCEPTS_MAX} times and never started` }
+  }
+  return { class: 'execution', code: 'timeout', message: `ran longer than ${context.asked.timeout_seconds} seconds` }
+}
+
+/** The retry policy queues it again: attempts are left for this class, and nobody asked for a stop. */
+export function retries(context: RunRequestContext, message: RunRequestMessage): boolean {
+  const { asked, internal } = context
+  const { retry } = asked
+  if (retry === undefined || !internal.approved) return false
+  if (context.cancel !== undefined && !timedOut(context)) return false
+  const failed: FailureClass = failureOf(context, message).class
+  return retry.on.includes(failed) && internal.retries + 1 < retry.max_attempts
+}
+
+/** Words for a message that says again what was taken before. */
+export function repeats(
+  { value, context }: SnapshotOf<RunRequestContext>,
+  message: RunRequestMessage,
+): string | undefined {
+  switch (message.type) {
+    case 'create':
+      return value !== 'absent' && twin(value, context, message) === 'replay' ? 'replay' : undefined
+    case 'accepted':
+      if (value === 'accepted' && namesAnotherRun(context, message)) return undefined
+      return ACCEPTED.has(value) && holds(context, message) ? 'already_accepted' : undefined
+    case 'started':
+      if (value === 'started' && namesAnotherRun(context, message)) return undefined
+      if (value === 'accepted' || context.times?.started_at === undefined) return undefined
+      return ACCEPTED.has(value) && holds(context, message) ? 'already_started' : undefined
+    case 'heartbeat':
+      if (value === 'lost' || value === 'queued' || SETTLED.has(value)) return undefined
+      return holds(context, message) ? 'renewed' : undefined
+    case 'completed':
+    case 'failed':
+      return saidBefore(context, message) ? `already_${message.type}` : undefined
+    case 'cancel':
+      if (value === 'cancelling' && asksForMore(context, message)) return undefined
+      return value === 'cancelled' || value === 'cancelling' ? `already_${value}` : undefined
+    case 'approve':
+      return value !== 'absent' && !SETTLED.has(value) && context.internal.approved ? 'already_approved' : undefined
+    case 'run_reported':
+      // Of an attempt that is over: that run was told of its end then.
+      return value === 'absent' || !ofItsEngineRun(context, message) ? 'already_known' : undefined
+    default:
+      return undefined
+  }
+}
+
+/** The same post of the same attempt, also when the retry policy or an operator has moved the request on since. */
+function saidBefore(context: RunRequestContext, message: Of<'completed' | 'failed'>): boolean {
+  const last = context.internal?.last_post
+  if (last === undefined || last.digest !== message.digest || last.type !== message.type) return false
+  return last.runner_id === message.runner_id && last.attempt === (message.attempt ?? 1)
+}
+
+/** What another create of the same id means (the id derives from project, key and generation). */
+function twin(state: string, context: RunRequestContext, message: Of<'create'>): 'replay' | 'reused' | 'settled' {
+  const settledMs = settledAtMs(context)
+  const { fingerprint, key_given, limits } = context.made
+  if (key_given) {
+    if (settledMs !== undefined && message.atMs >= settledMs + limits.idempotency_ms) return 'settled'
+    return message.fingerprint === fingerprint ? 'replay' : 'reused'
+  }
+  if (!SETTLED.has(state)) return 'replay'
+  return context.throttle === 'full' && message.again !== true ? 'replay' : 'settled'
+}
+
+/** Why a message was not taken, where more can be said than that the state does not allow it. */
+export function refusal(
+  { value, context }: SnapshotOf<RunRequestContext>,
+  message: RunRequestMessage,
+): Refusal | undefined {
+  if (value === 'absent') return undefined
+  if (message.type === 'create') {
+    return twin(value, context, message) === 'reused'
+      ? { code: 'idempotency_key_reused', detail: 'this idempotency key was used for another request' }
+      : { code: 'settled_twin', detail: 'the request of this key has settled: a new one takes its place' }
+  }
+  if (message.type === 'requeue' && SETTLED.has(value)) {
+    return { code: 'illegal_move', detail: 'a settled request is not queued again: make a new request' }
+  }
+  return RUNNER_POSTS.has(message.type) ? fenced(context, message as Of<'accepted'>, message.type) : undefined
+}
+
+function fenced(context: RunRequestContext, post: Post, type: string): Refusal | undefined {
+  const { attempt, offered_to } = context
+  if (post.runner_id !== offered_to) {
+    return { code: 'stale_attempt', detail: `runner ${post.runner_id} does not hold this request` }
+  }
+  if (post.attempt === undefined && attempt > 1) {
+    return { code: 'attempt_required', detail: `attempt must be given from the second attempt on` }
+  }
+  if ((post.attempt ?? 1) !== attempt) {
+    return {
+      code: 'stale_attempt',
+      detail: `attempt ${post.attempt ?? 1} is over: the request is in attempt ${attempt}`,
+    }
+  }
+  const last = context.internal.last_post
+  if ((type === 'completed' || type === 'failed') && last !== undefined && last.attempt === attempt) {
+    return { code: 'result_conflict', detail: `this attempt was reported as ${last.type} before, with another body` }
+  }
+  return undefined
+}

@@ -1,0 +1,48 @@
+/** What an item is handed out as: the event that starts the engine's work, and what that carries. */
+import type { Access } from '../documents/run-request.ts'
+import type { AskedItem } from './context.ts'
+
+interface Entry {
+  readonly entry_event: string
+  readonly payload: Readonly<Record<string, unknown>>
+  /** Formation and assessments only look: they neither hold nor wait for a repository. */
+  readonly access: Access
+}
+
+interface Item {
+  readonly id: string
+  readonly project: string
+  readonly asked: Pick<AskedItem, 'kind' | 'source' | 'objective' | 'base_ref' | 'context' | 'payload'>
+}
+
+/** By role where the source gives one that only looks, else by kind. */
+export function entryOf({ id, project, asked }: Item): Entry {
+  const { kind, source, objective, base_ref, context, payload } = asked
+  if (source.role === 'advance') return lookingOnly('campaign_advance_requested', payload)
+  if (source.role === 'assessment') return lookingOnly('initiative_advance_requested', payload)
+  switch (kind) {
+    case 'maintenance':
+      return changing('maintenance_requested', { item_id: id, project })
+    case 'release':
+      return changing('release_requested', { ...payload, item_id: id })
+    case 'remediation':
+      return changing('main_branch_audited', { ...payload, item_id: id })
+    default:
+      return changing('execution_requested', {
+        item_id: id,
+        objective,
+        ...(base_ref === undefined ? {} : { base_ref }),
+        ...(source.kind === 'campaign' ? { campaign: source.ref } : {}),
+        ...(source.cycle === undefined ? {} : { campaign_cycle: source.cycle }),
+        ...(context === undefined ? {} : { context }),
+      })
+  }
+}
+
+function changing(entry_event: string, payload: Entry['payload']): Entry {
+  return { entry_event, payload, access: 'full' }
+}
+
+function lookingOnly(entry_event: string, payload: Entry['payload'] = {}): Entry {
+  return { entry_event, payload, access: 'read_only' }
+}

@@ -1,0 +1,45 @@
+/** What a work item states about itself (SPEC 6.9): six events, one payload; the type says which point it is at. */
+import { SETTLED_STATES, type WorkItemState } from '../documents/work-item.ts'
+import type { OwnFact } from '../machine.ts'
+import type { WorkItemContext } from './context.ts'
+
+type WorkItemEventType =
+  | 'work_item_submitted'
+  | 'work_item_started'
+  | 'work_item_settled'
+  | 'work_item_cancelled'
+  | 'work_item_held'
+  | 'work_item_released'
+
+const SETTLED: ReadonlySet<string> = new Set(SETTLED_STATES)
+
+/** `state` is the one that the item has come to. */
+export function itemFact(type: WorkItemEventType, context: WorkItemContext, state: WorkItemState): OwnFact {
+  const { asked, depends_on, disposition } = context
+  const action = latestAction(context)
+  return {
+    type,
+    payload: {
+      ...(depends_on.length === 0 ? {} : { depends_on }),
+      ...(disposition === undefined || !SETTLED.has(state) ? {} : { disposition }),
+      item_id: context.id,
+      kind: asked.kind,
+      lane: asked.lane,
+      ...(asked.not_before === undefined ? {} : { not_before: asked.not_before }),
+      objective: asked.objective,
+      ...(action === undefined ? {} : { operator_action: action }),
+      origin: asked.origin,
+      project: context.project,
+      reason: context.reason,
+      state,
+    },
+  }
+}
+
+/** The members of SPEC 6.9: when and by whom is in the envelope, and in the item's own history. */
+function latestAction({ operator_actions }: WorkItemContext): object | undefined {
+  const last = operator_actions.at(-1)
+  if (last === undefined) return undefined
+  const { at: _at, by: _by, ...action } = last
+  return action
+}

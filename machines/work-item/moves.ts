@@ -1,0 +1,262 @@
+/** What each move of a work item changes and asks for: pure functions of (context, message). */
+import { creationRecord } from '../creation.ts'
+import {
+  OPERATOR_ACTIONS_MAX,
+  type OperatorCommand,
+  type Resumption,
+  type SettledState,
+} from '../documents/work-item.ts'
+import type { SendParams } from '../machine.ts'
+import type { AskedItem, Of, WorkItemContext, WorkItemMessage } from './context.ts'
+import { type Settlement, settlementOf, withoutResult } from './results.ts'
+
+type Change = Partial<WorkItemContext>
+
+/** A reason is one line of a bounded length; where nobody gave one, it says so. */
+const REASON_LENGTH_MAX = 500
+
+export function oneLine(text: string): string {
+  const line = text.replace(/\s+/g, ' ').trim()
+  if (line === '') return 'none recorded'
+  return line.length <= REASON_LENGTH_MAX ? line : `${line.slice(0, REASON_LENGTH_MAX - 1)}…`
+}
+
+/** The context of an item that was just submitted. */
+export function create(message: Of<'create'>): WorkItemContext {
+  const { id, project, project_id, trace_id, at, depends_on = [], reason } = message
+  return {
+    id,
+    project,
+    project_id,
+    trace_id,
+    submitted_at: at,
+    ...(reason === undefined ? {} : { announced_at: at }),
+    asked: askedOf(message),
+    depends_on,
+    reason: oneLine(reason ?? 'the scheduler has not looked at it yet'),
+    operator_actions: [],
+    resumptions: [],
+    internal: {
+      creation: creationRecord(message),
+      span_id: message.span_id ?? null,
+      parent_span_id: message.parent_span_id ?? null,
+      causation_id: message.causation_id ?? null,
+      gather_id: message.gather_id ?? null,
+      hand_outs: 0,
+      stopping: false,
+    },
+  }
+}
+
+const OPTIONAL = [
+  'not_before',
+  'base_ref',
+  'context',
+  'payload',
+  'labels',
+  'runner_id',
+  'timeout_seconds',
+  'resumes',
+  'submitted_trace_id',
+] as const
+
+function askedOf(message: Of<'create'>): AskedItem {
+  const { objective, kind, lane, origin, source, submitted_by } = message
+  const given = Object.fromEntries(
+    OPTIONAL.flatMap((name) => (message[name] === undefined ? [] : [[name, message[name]]])),
+  )
+  return { objective, kind, lane, origin, source, submitted_by, ...given }
+}
+
+/** The scheduler's own words for why it waits. */
+export function admit(message: Of<'admit'>): Change {
+  return { reason: oneLine(message.reason), announced_at: message.at }
+}
+
+export function handOut({ internal }: WorkItemContext, { run_request, at }: Of<'hand_out'>): Change {
+  const { id, repository = null, access } = run_request
+  return {
+    reason: `handed out: ${id}`,
+    run: { id, repository: access === 'read_only' ? null : repository, handed_out_at: at },
+    internal: { ...internal, hand_outs: internal.hand_outs + 1 },
+  }
+}
+
+/** The run request that this hand-out makes; `hand_out` has put its id into the context. */
+export function createRun({ run_request }: Of<'hand_out'>): SendParams {
+  return { to: { kind: 'run_request', id: run_request.id }, message: run_request as unknown as SendParams['message'] }
+}
+
+/** Stops the run, if there is one: nobody may begin it, and who has is told. */
+export function cancelRun({ run }: WorkItemContext, message: WorkItemMessage): SendParams | undefined {
+  if (run === undefined) return undefined
+  const { type, by, reason, discard_work } = message as Of<'cancel'>
+  return {
+    to: { kind: 'run_request', id: run.id },
+    message: {
+      type: 'cancel',
+      reason: type === 'cancel' ? (reason ?? 'its work item was cancelled') : 'its work item was taken back',
+      ...(by === undefined ? {} : { by }),
+      ...(discard_work === undefined ? {} : { discard_work }),
+    },
+  }
+}
+
+/** What an owner did, with what it found: the first member of every owner's move. */
+export function operate(
+  context: WorkItemContext,
+  message: Of<'hold' | 'release' | 'close' | 'cancel' | 'resume'>,
+  previous_state: string,
+): Change {
+  const { type, by, at } = message
+  const action = {
+    command: type as OperatorCommand,
+    origin: by?.origin ?? 'unknown',
+    previous_state: previous_state as SettledState,
+    previous_reason: context.reason,
+    ...(context.settled_at === undefined ? {} : { previous_settled_at: context.settled_at }),
+    at,
+    ...(by === undefined ? {} : { by }),
+  }
+  return { operator_actions: [...context.operator_actions, action].slice(-OPERATOR_ACTIONS_MAX) }
+}
+
+export function hold(message: Of<'hold'>): Change {
+  return { reason: oneLine(`held by ${message.by?.name ?? 'an operator'}`), run: undefined }
+}
+
+/** Back to the queue; what can never land is waited for no more. */
+export function release({ depends_on }: WorkItemContext, { reason, unlandable = [] }: Of<'release'>): Change {
+  return {
+    reason: oneLine(reason),
+    depends_on: depends_on.filter((id) => !unlandable.includes(id)),
+    settled_at: undefined,
+    disposition: undefined,
+  }
+}
+
+/** `stop` and `close` keep what is known of how the work ended. */
+export function cancelled(message: Of<'cancel'>): Change {
+  const who = message.by?.name ?? 'an operator'
+  const why = message.reason === undefined ? '' : `: ${message.reason}`
+  return { reason: oneLine(`cancelled by ${who}${why}`), settled_at: message.at }
+}
+
+export function closed(message: Of<'close'>): Change {
+  return { reason: oneLine(`closed: ${message.reason}`), settled_at: message.at }
+}
+
+/** Asked to stop while it runs: it settles when its run has ended. */
+export function stopping({ internal }: WorkItemContext): Change {
+  return { reason: 'stopping', internal: { ...internal, stopping: true } }
+}
+
+export function begin(context: WorkItemContext, message: Of<'run_started'>): Change {
+  const { attempt, runner_id, at } = message
+  const again = context.started_at === undefined ? '' : ` again (attempt ${attempt})`
+  return {
+    ...(context.internal.stopping ? {} : { reason: `running on ${runner_id}${again}` }),
+    started_at: context.started_at ?? at,
+    run: { ...context.run!, attempt, runner_id },
+  }
+}
+
+export function lose({ internal }: WorkItemContext, message: Of<'run_lost'>): Change {
+  if (internal.stopping) return {}
+  return { reason: oneLine(`its run is lost: ${message.reason}; requeue or fail ${message.run_request_id}`) }
+}
+
+export function waitAgain({ internal, run }: WorkItemContext, message: Of<'run_requeued'>): Change {
+  const { attempt } = message
+  return {
+    ...(internal.stopping ? {} : { reason: `its run waits for a runner again (attempt ${attempt})` }),
+    run: { ...run!, attempt },
+  }
+}
+
+/** What the terminal event of a run makes of its item; undefined: the event settles nothing. */
+export function settlementBy({ asked }: WorkItemContext, { event }: Of<'run_event'>): Settlement | undefined {
+  return settlementOf(asked, event.event_type, event.payload)
+}
+
+export function settleByEvent(context: WorkItemContext, message: Of<'run_event'>): Change {
+  const { reason, disposition } = settlementBy(context, message)!
+  return { reason: oneLine(reason), settled_at: message.at, ...(disposition === undefined ? {} : { disposition }) }
+}
+
+/** A result that came while it is being stopped: where the work is stays known. */
+export function noteResult(context: WorkItemContext, message: Of<'run_event'>): Change {
+  const { disposition } = settlementBy(context, message)!
+  return disposition === undefined ? {} : { disposition }
+}
+
+/** The run has ended and nothing had settled the item. */
+export function settleByEnd({ asked }: WorkItemContext, message: Of<'run_ended'>): Change {
+  return { reason: oneLine(reasonOfEnd(asked, message)), settled_at: message.at }
+}
+
+function reasonOfEnd(asked: AskedItem, { outcome, failure, stopped_by, stop_reason }: Of<'run_ended'>): string {
+  if (outcome === 'failed' && failure !== undefined) {
+    const { class: failureClass, code, message } = failure
+    return `run failed (${failureClass}${code === undefined ? '' : `, ${code}`}): ${message}`
+  }
+  if (outcome === 'completed') return withoutResult(asked)
+  const who = stopped_by === undefined ? 'run cancelled' : `run cancelled by ${stopped_by.name}`
+  return stop_reason === undefined ? who : `${who}: ${stop_reason}`
+}
+
+/** The stop that a person asked for has come about. */
+export function stopped({ operator_actions }: WorkItemContext, message: Of<'run_ended'>): Change {
+  const last = operator_actions.at(-1)
+  const why = message.stop_reason === undefined ? '' : `: ${message.stop_reason}`
+  return { reason: oneLine(`cancelled by ${last?.by?.name ?? 'an operator'}${why}`), settled_at: message.at }
+}
+
+export function settle(message: Of<'settle' | 'block'>): Change {
+  return { reason: oneLine(message.reason), settled_at: message.at }
+}
+
+export function resume(context: WorkItemContext, { child }: Of<'resume'>): Change {
+  const resumptions: Resumption[] = [...context.resumptions, { item_id: child.id }]
+  return { reason: `resumed as ${child.id}`, resumptions }
+}
+
+export function createChild({ child }: Of<'resume'>): SendParams {
+  return { to: { kind: 'work_item', id: child.id }, message: child as unknown as SendParams['message'] }
+}
+
+/** How an item that continues this one's work has settled. */
+export function noteResumption({ resumptions }: WorkItemContext, message: Of<'resumption_settled'>): Change {
+  const { item_id, state } = message
+  return {
+    reason: `resumed as ${item_id}, which is ${state}`,
+    resumptions: resumptions.map((one) => (one.item_id === item_id ? { item_id, state } : one)),
+  }
+}
+
+export function landByResumption(context: WorkItemContext, message: Of<'resumption_settled'>): Change {
+  const { item_id, landed_commit } = message
+  return {
+    ...noteResumption(context, message),
+    reason: `its work landed with ${item_id}`,
+    settled_at: message.at,
+    disposition: { ...context.disposition, ...(landed_commit === undefined ? {} : { landed_commit }) },
+  }
+}
+
+export function landBySupersession({ disposition }: WorkItemContext, { commit, at }: Of<'superseded'>): Change {
+  return {
+    reason: oneLine(`its work is on trunk as ${commit}`),
+    settled_at: at,
+    disposition: { ...disposition, landed_commit: commit },
+  }
+}
+
+/** The item whose work this one continues hears how it settled. */
+export function tellResumed({ id, asked, disposition }: WorkItemContext, state: SettledState): SendParams | undefined {
+  if (asked.resumes === undefined) return undefined
+  const landed_commit = disposition?.landed_commit
+  const landed = landed_commit === undefined ? {} : { landed_commit }
+  const message = { type: 'resumption_settled', item_id: id, state, ...landed }
+  return { to: { kind: 'work_item', id: asked.resumes }, message }
+}

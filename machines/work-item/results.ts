@@ -1,0 +1,90 @@
+/**
+ * What a terminal event makes of the item it is about (SPEC 6.7, 3.1). Each kind has one terminal event; an item
+ * whose source decides (formation, an assessment) has none, and is settled by that source.
+ */
+import type { Disposition, SettledState, WorkItemKind } from '../documents/work-item.ts'
+import type { AskedItem } from './context.ts'
+
+export interface Settlement {
+  readonly state: SettledState
+  readonly reason: string
+  readonly disposition?: Disposition
+}
+
+type Payload = Readonly<Record<string, unknown>>
+
+const TERMINAL_EVENTS: Readonly<Record<WorkItemKind, string>> = {
+  task: 'task_run_completed',
+  campaign_cycle: 'task_run_completed',
+  major_upgrade: 'task_run_completed',
+  maintenance: 'project_maintenance_completed',
+  release: 'release_completed',
+  remediation: 'remediation_completed',
+}
+
+/** The types that a run request tells its item of. */
+export const ITEM_EVENT_TYPES: ReadonlySet<string> = new Set(Object.values(TERMINAL_EVENTS))
+
+/** The item's own source decides what came of it: its run only advises. */
+export function isDecidedBySource({ source }: AskedItem): boolean {
+  return source.role === 'advance' || source.role === 'assessment'
+}
+
+/** What the event settles the item as; undefined when it is not the terminal event of the item's kind. */
+export function settlementOf(asked: AskedItem, eventType: string, payload: Payload): Settlement | undefined {
+  if (isDecidedBySource(asked) || TERMINAL_EVENTS[asked.kind] !== eventType) return undefined
+  return eventType === 'task_run_completed' ? ofTask(payload) : ofRun(asked.kind, payload)
+}
+
+/** The reason of one whose run ended in good order and never said what came of it. */
+export function withoutResult({ kind }: AskedItem): string {
+  return TERMINAL_EVENTS[kind] === 'task_run_completed'
+    ? 'run ended without a task result'
+    : `run ended without its ${TERMINAL_EVENTS[kind]}`
+}
+
+function ofTask(payload: Payload): Settlement {
+  const { verdict, landed, land_blocked: blocked } = payload
+  const disposition = dispositionOf(payload)
+  const settled = (state: SettledState, reason: string): Settlement => ({ state, reason, disposition })
+  const summary = text(payload.summary)
+  switch (verdict) {
+    case 'complete':
+      if (blocked !== undefined) return settled('preserved', `complete, and could not land (${blocked}): ${summary}`)
+      return settled('landed', landed === true ? `complete: ${summary}` : `complete, nothing to land: ${summary}`)
+    case 'remainder':
+      return settled(landed === true ? 'landed' : 'preserved', `remainder: ${listed(payload.gaps) || summary}`)
+    case 'defect':
+      return settled('preserved', `defect: ${text(payload.diagnosis) || summary}`)
+    case 'blocked_on_decision':
+      return settled('needs_decision', `decision needed: ${text(payload.finding) || summary}`)
+    default:
+      return settled('failed', `runner error: ${text(payload.detail) || summary}`)
+  }
+}
+
+/** `preservation_ref` of landed work is the trunk commit (SPEC 6.7). */
+function dispositionOf({ verdict, landed, preservation_ref, worktree, worktree_removed }: Payload): Disposition {
+  const ref = typeof preservation_ref === 'string' ? preservation_ref : undefined
+  return {
+    verdict: text(verdict),
+    ...(ref === undefined ? {} : landed === true ? { landed_commit: ref } : { preservation_ref: ref }),
+    ...(typeof worktree === 'string' ? { worktree } : {}),
+    ...(typeof worktree_removed === 'boolean' ? { worktree_removed } : {}),
+  }
+}
+
+function ofRun(kind: WorkItemKind, payload: Payload): Settlement {
+  const success = payload.success === true
+  const said = text(payload.summary) || text(payload.new_tag) || text(payload.cve)
+  const reason = `${kind} ${success ? 'succeeded' : 'failed'}${said === '' ? '' : `: ${said}`}`
+  return { state: success ? 'landed' : 'failed', reason }
+}
+
+function text(value: unknown): string {
+  return typeof value === 'string' ? value : ''
+}
+
+function listed(value: unknown): string {
+  return Array.isArray(value) ? value.filter((one) => typeof one === 'string').join('; ') : ''
+}

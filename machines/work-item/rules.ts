@@ -1,0 +1,124 @@
+/**
+ * Who may move a work item, and what is a repeat or a refusal. The invariant of the ledger is here: an item is
+ * settled only through the run request that it was handed out as, and once.
+ */
+import { creationRefusal, creationRepeat } from '../creation.ts'
+import { SETTLED_STATES, type SettledState } from '../documents/work-item.ts'
+import type { Refusal, SnapshotOf } from '../machine.ts'
+import type { Of, WorkItemContext, WorkItemMessage } from './context.ts'
+import { settlementBy } from './moves.ts'
+
+const RUN_MESSAGES: ReadonlySet<string> = new Set(['run_started', 'run_lost', 'run_requeued', 'run_event', 'run_ended'])
+const SETTLED: ReadonlySet<string> = new Set(SETTLED_STATES)
+
+export function isHandedOut({ run }: WorkItemContext): boolean {
+  return run !== undefined
+}
+
+/** It comes from the run request that the item is handed out as now, and is not about an attempt that is over. */
+export function isOfRun({ run }: WorkItemContext, message: WorkItemMessage): boolean {
+  const { run_request_id, attempt } = message as Of<'run_started'>
+  return run !== undefined && run.id === run_request_id && attempt >= (run.attempt ?? 0)
+}
+
+export function settlesAs(context: WorkItemContext, message: WorkItemMessage, state: SettledState): boolean {
+  return isOfRun(context, message) && settlementBy(context, message as Of<'run_event'>)?.state === state
+}
+
+/** The run's terminal event for an item of this kind. */
+export function isResult(context: WorkItemContext, message: Of<'run_event'>): boolean {
+  return isOfRun(context, message) && settlementBy(context, message) !== undefined
+}
+
+/** The stop was asked for: by a person of the run itself, or by its runner. */
+export function isStopped({ outcome, failure }: Of<'run_ended'>): boolean {
+  return outcome === 'cancelled' || failure?.class === 'cancelled'
+}
+
+/** A dependency that can never land, which the item still waits for. */
+export function isBlockedBy({ run, depends_on }: WorkItemContext, { dependency }: Of<'block'>): boolean {
+  return run === undefined && depends_on.includes(dependency)
+}
+
+export function neverStarted({ started_at, run }: WorkItemContext): boolean {
+  return started_at === undefined && run === undefined
+}
+
+export function openResumption({ resumptions }: WorkItemContext): string | undefined {
+  return resumptions.find(({ state }) => state === undefined)?.item_id
+}
+
+export function mayResume(context: WorkItemContext): boolean {
+  return context.disposition?.preservation_ref !== undefined && openResumption(context) === undefined
+}
+
+export function isResumption({ resumptions }: WorkItemContext, { item_id }: Of<'resumption_settled'>): boolean {
+  return resumptions.some((one) => one.item_id === item_id)
+}
+
+/** Words for a message that says again what was taken before, or that speaks of what is over. */
+export function repeats({ value, context }: SnapshotOf<WorkItemContext>, message: WorkItemMessage): string | undefined {
+  if (value === 'absent') return undefined
+  switch (message.type) {
+    case 'create':
+      return creationRepeat(context.internal.creation, message)
+    case 'hold':
+      return value === 'held' ? 'already_held' : undefined
+    case 'cancel':
+      if (value === 'cancelled') return 'already_cancelled'
+      return value === 'running' && context.internal.stopping ? 'already_stopping' : undefined
+    case 'resume':
+      return context.resumptions.some((one) => one.item_id === message.child.id) ? 'replay' : undefined
+    case 'resumption_settled':
+      return value === 'preserved' ? undefined : 'already_settled'
+    case 'settle':
+    case 'superseded':
+      return SETTLED.has(value) && value !== 'preserved' ? 'already_settled' : undefined
+    default:
+      return RUN_MESSAGES.has(message.type) ? runRepeat(value, context, message) : undefined
+  }
+}
+
+/** A run that is over or not this item's any more, and events that settle nothing. */
+function runRepeat(value: string, context: WorkItemContext, message: WorkItemMessage): string | undefined {
+  if (SETTLED.has(value)) return 'already_settled'
+  if (!isOfRun(context, message)) return 'of_another_run'
+  if (message.type === 'run_event' && settlementBy(context, message) === undefined) return 'settles_nothing'
+  // Lost or queued again before it began: the item waits as before.
+  return value !== 'running' && (message.type === 'run_lost' || message.type === 'run_requeued') ? 'waits' : undefined
+}
+
+/** Why a message was not taken, where more can be said than that the state does not allow it. */
+export function refusal(
+  { value, context }: SnapshotOf<WorkItemContext>,
+  message: WorkItemMessage,
+): Refusal | undefined {
+  if (value === 'absent') return undefined
+  switch (message.type) {
+    case 'create':
+      return creationRefusal(context.internal.creation, message, { what: 'work item', isIdFromKey: true })
+    case 'hold':
+      return illegal(`only what waits in the queue is held: it is ${value}`)
+    case 'release':
+      if (value === 'needs_decision') return illegal('it has started: close it, or submit what is to be done next')
+      return illegal(`only held items, and those that a dependency blocked, are released: it is ${value}`)
+    case 'close':
+      return illegal(`only what has ended and still owes something is closed: it is ${value}`)
+    case 'cancel':
+      return illegal(`it is ${value}: there is nothing to stop`)
+    case 'resume':
+      return illegal(whyNotResume(value, context))
+    default:
+      return undefined
+  }
+}
+
+function whyNotResume(value: string, context: WorkItemContext): string {
+  if (value !== 'preserved') return `only preserved work is resumed: it is ${value}`
+  const open = openResumption(context)
+  return open === undefined ? 'it names no ref that its work is preserved under' : `it is being resumed as ${open}`
+}
+
+function illegal(detail: string): Refusal {
+  return { code: 'illegal_move', detail }
+}

@@ -1,0 +1,61 @@
+/** How a work item is seen from outside: the envelope of its facts, its index rows, and its document. */
+import { OPEN_STATES, type WorkItem } from '../documents/work-item.ts'
+import type { FactEnvelope, Retirement, SnapshotOf, Term } from '../machine.ts'
+import type { WorkItemContext } from './context.ts'
+
+const OPEN: ReadonlySet<string> = new Set(OPEN_STATES)
+
+export function envelope({ project, trace_id, internal }: WorkItemContext): FactEnvelope {
+  const { span_id, parent_span_id, causation_id, gather_id } = internal
+  return { project, throttle: 'full', trace_id, span_id, parent_span_id, causation_id, gather_id }
+}
+
+/** Within a state, items stand by when they came to it: running by their start, settled ones by their end. */
+export function terms({ value, context }: SnapshotOf<WorkItemContext>): readonly Term[] {
+  const { project, asked, submitted_at, started_at, settled_at } = context
+  const since = settled_at ?? (value === 'running' ? (started_at ?? submitted_at) : submitted_at)
+  const rows: Term[] = [
+    { index: 'all', value: '', order: submitted_at },
+    { index: 'project', value: project, order: submitted_at },
+    { index: 'state', value, order: since },
+    { index: 'source', value: `${asked.source.kind}:${asked.source.ref}`, order: submitted_at },
+  ]
+  if (OPEN.has(value)) rows.push({ index: 'attention', value, order: since })
+  return rows
+}
+
+/** Only what owes nothing is ever forgotten. */
+export const retirement: Retirement = {
+  index: 'state',
+  values: ['landed', 'cancelled'],
+  at: ({ context }: SnapshotOf<WorkItemContext>) => context.settled_at,
+}
+
+export function document({ value, context: c }: SnapshotOf<WorkItemContext>): WorkItem {
+  const { submitted_by, objective, kind, lane, origin, source, ...asked } = c.asked
+  const last = c.operator_actions.at(-1)
+  return {
+    id: c.id,
+    project: c.project,
+    project_id: c.project_id,
+    objective,
+    kind,
+    lane,
+    state: value as WorkItem['state'],
+    reason: c.reason,
+    origin,
+    source,
+    ...(c.depends_on.length === 0 ? {} : { depends_on: [...c.depends_on] }),
+    ...(asked as Partial<WorkItem>),
+    ...(c.resumptions.length === 0 ? {} : { resumptions: [...c.resumptions] }),
+    trace_id: c.trace_id,
+    ...(c.run === undefined ? {} : { run_request_id: c.run.id }),
+    ...(c.run?.runner_id === undefined ? {} : { running_on: c.run.runner_id }),
+    ...(c.disposition === undefined ? {} : { disposition: c.disposition }),
+    ...(last === undefined ? {} : { operator_action: last, operator_actions: [...c.operator_actions] }),
+    submitted_by,
+    submitted_at: c.submitted_at,
+    ...(c.started_at === undefined ? {} : { started_at: c.started_at }),
+    ...(c.settled_at === undefined ? {} : { settled_at: c.settled_at }),
+  }
+}
