@@ -4,6 +4,7 @@ import { writeFileSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import t, { type Test } from 'tap'
+import { until } from '../until.ts'
 import { cli } from './in-process.ts'
 import { type Served, serve } from './processes.ts'
 
@@ -96,7 +97,11 @@ t.test('a brief from the first word to the command that runs it', async (t) => {
   const [command] = /run-request create .*/.exec(compiled)!
   t.match(await say(...command.split(' ')), /Run request runreq_[0-9a-f]{24} is queued/)
 
-  const shown = await say('brief', 'show', id)
+  // The run tells its brief by the outbox: a turn later.
+  const shown = await until(
+    () => say('brief', 'show', id),
+    (page) => page.includes('Latest run'),
+  )
   t.match(shown, /state +queued/)
   t.match(shown, /dry_run of sha256:[0-9a-f]{12}, revision abc123, at .* by admin/)
   t.match(shown, /Forbids\n {2}A map in memory/)
