@@ -132,13 +132,14 @@ export interface DeadlineLengths {
 
 /**
  * A deadline that holds in a snapshot. Kept in memory, never written; started in full length when the service
- * starts. `key` names one occasion: a post that leaves the key as it was renews the deadline if `renews`.
+ * starts. `key` names one occasion. A post of a type in `renewedBy` that leaves the key as it was begins it anew: signs of
+ * life of who holds it, never what others say about it.
  */
 export interface Deadline {
   readonly name: string
   readonly key: string
   readonly afterMs: number
-  readonly renews: boolean
+  readonly renewedBy: readonly string[]
   readonly message: MessageBody & Record<string, unknown>
 }
 

@@ -37,8 +37,8 @@ export interface BatchedStep {
   readonly after: ActorRecord
   readonly timersSet: readonly TimerRow[]
   readonly outbox: readonly OutboxRow[]
-  /** Somebody outside asked for it. */
-  readonly isPost: boolean
+  /** Type of the message, if somebody outside sent it. */
+  readonly posted: string | undefined
 }
 
 /** A committed event before its number is known: until then `sequence` is its place in the batch. */
@@ -259,8 +259,8 @@ export class Batch {
         reservation,
       }),
     )
-    const isPost = source.from === 'outside'
-    this.batched.push({ actor, before, after, timersSet: parts.timersSet, outbox: parts.outbox, isPost })
+    const posted = source.from === 'outside' ? mail.body.type : undefined
+    this.batched.push({ actor, before, after, timersSet: parts.timersSet, outbox: parts.outbox, posted })
     for (const identity of parts.recorded) this.recorded.add(identity)
     for (const event of parts.announced) {
       event.sequence = this.events.length

@@ -56,9 +56,14 @@ export class Deadlines {
     else this.byActor.delete(key)
   }
 
-  /** Start the actor's renewing deadlines again in full length. */
+  /** Start those of the actor's deadlines again in full length that a post of this type renews. */
+  heard(key: string, type: string, nowMs: number): void {
+    for (const one of this.byActor.get(key) ?? NONE) if (one.deadline.renewedBy.includes(type)) restart(one, nowMs)
+  }
+
+  /** Start all of them again that anything renews. */
   renew(key: string, nowMs: number): void {
-    for (const one of this.byActor.get(key) ?? NONE) if (one.deadline.renews) restart(one, nowMs)
+    for (const one of this.byActor.get(key) ?? NONE) if (one.deadline.renewedBy.length > 0) restart(one, nowMs)
   }
 
   /** Monotonic due time of a deadline that runs now. */

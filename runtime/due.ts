@@ -61,7 +61,7 @@ export class Due {
     if (module.deadlineStates.length > 0) {
       this.deadlines.set(actor.key, actor.ref, module.deadlines(step.after.snapshot, this.parts.settings), nowMs)
       // What the service tells itself is no sign of life.
-      if (step.isPost) this.deadlines.renew(actor.key, nowMs)
+      if (step.posted !== undefined) this.deadlines.heard(actor.key, step.posted, nowMs)
     }
     for (const row of step.timersSet) this.timers.add(actor.ref, row)
   }

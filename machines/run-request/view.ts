@@ -88,6 +88,10 @@ export const deadlineStates = ['offered', 'accepted', 'started', 'cancelling'] a
 
 const NO_DEADLINES: readonly Deadline[] = []
 
+const NOTHING: readonly string[] = []
+/** Only its holder says these. A stop that a person asks for, and asks for again, keeps no dead runner's lease alive. */
+const SIGNS_OF_LIFE: readonly string[] = ['accepted', 'started', 'events', 'heartbeat']
+
 export function deadlines(
   { value, context }: SnapshotOf<RunRequestContext>,
   { offerMs, leaseMs }: DeadlineLengths,
@@ -96,10 +100,11 @@ export function deadlines(
   const key = String(attempt)
   if (value === 'offered') {
     const message = { type: 'offer_expired', attempt, runner_id: offered_to, counted: true }
-    return [{ name: 'offer', key, afterMs: offerMs, renews: false, message }]
+    return [{ name: 'offer', key, afterMs: offerMs, renewedBy: NOTHING, message }]
   }
   if (value === 'accepted' || value === 'started' || value === 'cancelling') {
-    return [{ name: 'lease', key, afterMs: leaseMs, renews: true, message: { type: 'lease_expired', attempt } }]
+    const message = { type: 'lease_expired', attempt }
+    return [{ name: 'lease', key, afterMs: leaseMs, renewedBy: SIGNS_OF_LIFE, message }]
   }
   return NO_DEADLINES
 }

@@ -85,6 +85,23 @@ t.test('only the holder of the current attempt is heard, and must name it from t
   t.end()
 })
 
+t.test('a lease is renewed by words of its holder only: nobody else is heard when they say them', (t) => {
+  const held = states()
+  for (const state of ['accepted', 'started', 'cancelling']) {
+    const snapshot = held[state]!
+    const { attempt } = snapshot.context
+    const [lease] = module.deadlines(snapshot, { offerMs: 1, leaseMs: 2 })
+    for (const type of lease!.renewedBy) {
+      const message = at(40, { type, runner_id: 'runner-2', attempt, events: [EVENT] } as Message<any>)
+      t.equal(step(module, snapshot, message).refused, 'stale_attempt', `${type} of another in ${state}`)
+    }
+    for (const type of ['cancel', 'approve']) t.notOk(lease!.renewedBy.includes(type), `${type} in ${state}`)
+  }
+  const [offered] = module.deadlines(held.offered!, { offerMs: 1, leaseMs: 2 })
+  t.same(offered!.renewedBy, [], 'an offer lasts as long as it lasts')
+  t.end()
+})
+
 t.test('five offers that nobody accepts fail it, uncounted ones do not', (t) => {
   let snapshot = run(M.create)
   const expire = (counted: boolean) => {

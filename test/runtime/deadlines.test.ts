@@ -5,11 +5,11 @@ import { Deadlines } from '../../runtime/deadlines.ts'
 import { MinHeap } from '../../runtime/heap.ts'
 
 const ref = { kind: 'run_request', id: 'r' } as const
-const lease = (key: string, afterMs = 100, renews = true): Deadline => ({
+const lease = (key: string, afterMs = 100, renewedBy = ['heartbeat']): Deadline => ({
   name: 'lease',
   key,
   afterMs,
-  renews,
+  renewedBy,
   message: { type: 'lease_expired', key },
 })
 
@@ -50,8 +50,17 @@ t.test('a step that leaves a deadline in force does not move it', async (t) => {
 
 t.test('a renewal starts a renewing deadline again, and does not move a fixed one', async (t) => {
   const deadlines = new Deadlines()
-  deadlines.set('k', ref, [lease('1'), { ...lease('2', 100, false), name: 'offer' }], 0)
+  deadlines.set('k', ref, [lease('1'), { ...lease('2', 100, []), name: 'offer' }], 0)
   deadlines.renew('k', 60)
+  t.same(due(deadlines, 150), ['2'])
+  t.same(due(deadlines, 160), ['1'])
+})
+
+t.test('a post renews the deadlines that are renewed by its type, and no other', async (t) => {
+  const deadlines = new Deadlines()
+  deadlines.set('k', ref, [lease('1'), { ...lease('2', 100, ['events']), name: 'other' }], 0)
+  deadlines.heard('k', 'heartbeat', 60)
+  deadlines.heard('k', 'cancel', 80)
   t.same(due(deadlines, 150), ['2'])
   t.same(due(deadlines, 160), ['1'])
 })
@@ -84,8 +93,8 @@ t.test('a renewed deadline counts from the renewal, and one that ended never fal
 
 t.test('another occasion of the same deadline starts in full length', async (t) => {
   const deadlines = new Deadlines()
-  deadlines.set('k', ref, [lease('attempt 1', 100, false)], 0)
-  deadlines.set('k', ref, [lease('attempt 2', 100, false)], 90)
+  deadlines.set('k', ref, [lease('attempt 1', 100, [])], 0)
+  deadlines.set('k', ref, [lease('attempt 2', 100, [])], 90)
   t.same(due(deadlines, 100), [])
   t.same(due(deadlines, 190), ['attempt 2'])
 })

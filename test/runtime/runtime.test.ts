@@ -370,6 +370,21 @@ t.test('what the service tells itself does not renew a deadline', async (t) => {
   t.equal(runtime.read({ kind: 'project', id: 'a' })!.value, 'off')
 })
 
+t.test('a deadline is renewed by a sign of life of who holds it, and by nothing else that is posted', async (t) => {
+  const { say, nature, runtime } = open()
+  const ref = { kind: 'project', id: 'a' } as const
+  say('a', create('a'))
+  say('a', { type: 'sleep' })
+  nature.advance(50_000)
+  t.equal(say('a', { type: 'stir' }).ok, true)
+  nature.advance(50_000)
+  t.equal(say('a', { type: 'watch' }).ok, true)
+  nature.advance(9_999)
+  t.equal(runtime.read(ref)!.value, 'dozing')
+  nature.advance(1)
+  t.equal(runtime.read(ref)!.value, 'off')
+})
+
 t.test('a full mailbox answers 503, and what was taken is done', async (t) => {
   const { runtime, nature, say } = open()
   say('a', create('a'))

@@ -89,7 +89,14 @@ const toy = setup({
         sleep: { target: 'dozing' },
       },
     },
-    dozing: { on: { overslept: { target: 'off' }, wake: { target: 'on' } } },
+    dozing: {
+      on: {
+        overslept: { target: 'off' },
+        wake: { target: 'on' },
+        stir: { actions: assign({ count: ({ context }) => context.count + 1 }) },
+        watch: { actions: assign({ count: ({ context }) => context.count + 1 }) },
+      },
+    },
     off: { on: { start: { target: 'on' } } },
   },
 })
@@ -123,7 +130,7 @@ export const toyModule: MachineModule<ToyContext, ToyMessage> = {
   deadlineStates: ['dozing'],
   deadlines: ({ value, context }, { leaseMs }) =>
     value === 'dozing'
-      ? [{ name: 'lease', key: context.id, afterMs: leaseMs, renews: true, message: { type: 'overslept' } }]
+      ? [{ name: 'lease', key: context.id, afterMs: leaseMs, renewedBy: ['stir'], message: { type: 'overslept' } }]
       : [],
   testimony: {
     idMember: 'id',

@@ -64,8 +64,14 @@ export const faults: readonly Fault[] = [
   fault(
     'a heartbeat does not renew the lease',
     'runtime/deadlines.ts',
-    'if (one.deadline.renews) restart(one, nowMs)',
-    'if (!one.deadline.renews) restart(one, nowMs)',
+    'if (one.deadline.renewedBy.length > 0) restart(one, nowMs)',
+    'if (one.deadline.renewedBy.length === 0) restart(one, nowMs)',
+  ),
+  fault(
+    'whoever posts about a run renews its lease',
+    'runtime/deadlines.ts',
+    'if (one.deadline.renewedBy.includes(type)) restart(one, nowMs)',
+    'if (one.deadline.renewedBy.length > 0) restart(one, nowMs)',
   ),
   fault(
     'a runner takes one more than its capacity',

@@ -38,7 +38,7 @@ export const leasesLast: MakeInvariant = (world) => {
       if (request === undefined) return
       if (event.payload.reason === NOT_ACCEPTED) check(event, request.sinceMs, world.settings.offerMs, 'the offer')
       if (event.payload.reason === SILENCE) {
-        const sinceMs = Math.max(heardMs.get(id) ?? 0, request.sinceMs)
+        const sinceMs = Math.max(heardMs.get(id) ?? 0, request.takenUpMs)
         check(event, sinceMs, world.settings.leaseMs, 'the lease')
       }
     },

@@ -38,11 +38,13 @@ export const thingsHappenInTime: MakeInvariant = (world) => {
   const dueOf = (request: RequestModel): { readonly what: string; readonly atMs: number } | undefined => {
     const { offerMs, leaseMs, graceMs } = world.settings
     const { state, sinceMs } = request
-    const startMs = Math.max(sinceMs, world.quietSinceMs)
-    if (state === 'offered') return { what: 'the end of its offer', atMs: startMs + offerMs }
+    if (state === 'offered')
+      return { what: 'the end of its offer', atMs: Math.max(sinceMs, world.quietSinceMs) + offerMs }
     if (state === 'queued') return dueInQueue(request)
     if (state === 'lost' || SETTLED.has(state)) return undefined
-    const leaseEndMs = Math.max(startMs, heardMs.get(request.id) ?? 0) + leaseMs
+    // A stop that is asked for gives a silent runner no more time.
+    const heldSinceMs = Math.max(request.takenUpMs, world.quietSinceMs, heardMs.get(request.id) ?? 0)
+    const leaseEndMs = heldSinceMs + leaseMs
     if (state === 'cancelling') return { what: 'the end of its grace', atMs: Math.min(sinceMs + graceMs, leaseEndMs) }
     const seconds = world.snapshots.get(request.id)?.context.asked.timeout_seconds
     if (state !== 'started' || seconds === undefined) return { what: 'the end of its lease', atMs: leaseEndMs }

@@ -36,6 +36,8 @@ export interface RequestModel {
   readonly moves: { readonly sequence: number; readonly state: RequestState; readonly attempt: number }[]
   /** When it came into its state, virtual. */
   sinceMs: number
+  /** When a runner last took it up (accepted, started or came back to it), virtual. */
+  takenUpMs: number
   /** By the computer's clock, as the service recorded them. */
   startedWallMs: number | undefined
   settledWallMs: number | undefined
@@ -118,6 +120,7 @@ export class Requests {
       engineRun: undefined,
       moves: [{ sequence, state: 'queued', attempt: 1 }],
       sinceMs: event.atMs,
+      takenUpMs: event.atMs,
       startedWallMs: undefined,
       settledWallMs: undefined,
     }
@@ -140,6 +143,7 @@ export class Requests {
     if (to === 'started') request.startedWallMs ??= Date.parse(event.recordedAt)
     if (SETTLED.has(to)) request.settledWallMs = Date.parse(event.recordedAt)
     if (to !== request.state) request.sinceMs = atMs
+    if (to === 'accepted' || to === 'started') request.takenUpMs = atMs
     request.state = to
     request.moves.push({ sequence, state: to, attempt: request.attempt })
   }
