@@ -6,6 +6,8 @@ import { RawJson } from './mutations.ts'
 import type { Request } from './request.ts'
 import { MARKER, OWNED_ID, type World } from './world.ts'
 
+/** Places of a path whose value is whatever its creator said. */
+const CHOSEN_BY_CALLERS: ReadonlySet<string> = new Set(['{runner_id}', '{name}', '{session_id}'])
 /** Beside many other processes too: what takes longer does not wait, it hangs. */
 const SLOW_MS = 20_000
 /** uWebSockets.js ends a connection whose request has not come in some 10 s: one in pieces may be late. */
@@ -171,7 +173,7 @@ function confinementFault(request: Request, text: string, { status }: Answer, wo
     return `${caller.name} was shown ${marker}`
   }
   if (status < 300) {
-    for (const [id] of request.target.split('?')[0]!.matchAll(OWNED_ID)) {
+    for (const id of idsAsked(request)) {
       const owner = id.includes('_') ? world.ownerOf(id) : undefined
       if (owner !== undefined && !caller.sees.has(owner)) return `${caller.name} was let at ${id}, which is of ${owner}`
     }
@@ -185,6 +187,15 @@ function confinementFault(request: Request, text: string, { status }: Answer, wo
     return `${caller.name} was shown ${id}, which is of ${owner}: ...${text.slice(Math.max(0, at - 200), at + 200)}...`
   }
   return undefined
+}
+
+/** Ids that the path asks for. A name that callers choose may well read like an id: the fuzzer names runners so. */
+function idsAsked({ operation, target }: Request): string[] {
+  const template = operation.slice(operation.indexOf(' ') + 1).split('/')
+  const path = target.split('?')[0]!.split('/')
+  return path.flatMap((part, index) =>
+    CHOSEN_BY_CALLERS.has(template[index] ?? '') ? [] : [...part.matchAll(OWNED_ID)].map(([id]) => id),
+  )
 }
 
 /** What the documents refuse is refused: as a whole, or, where the answer lists them, line by line. */

@@ -11,6 +11,8 @@ import { BY } from './run-request-samples.ts'
 import { after, at, reopened, step } from './step.ts'
 
 const WALKS = Number(process.env.WALKS ?? 400)
+/** The same walks in every run, because what they must come through is counted; SEED=2 takes others. */
+const SEED = Number(process.env.SEED ?? 1)
 const STEPS_MAX = 60
 const RUNS = [1, 2, 3].map((n) => `runreq_${String(n).repeat(24)}`)
 
@@ -124,7 +126,7 @@ t.test('no walk breaks a promise of the brief', (t) => {
         snapshot = index % 7 === 0 ? reopened(module, now) : now
       })
     }),
-    { numRuns: WALKS },
+    { numRuns: WALKS, seed: SEED },
   )
   const states = Object.keys(module.machine.states).filter((state) => state !== 'absent')
   for (const state of states) t.ok((visits.get(state) ?? 0) >= 10, `the walks come through ${state}`)

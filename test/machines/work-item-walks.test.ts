@@ -8,7 +8,9 @@ import { BY } from './run-request-samples.ts'
 import { after, at, reopened, step } from './step.ts'
 import { CHILD, CHILD_CREATE, CREATE, MESSAGES, result } from './work-item-samples.ts'
 
-const WALKS = Number(process.env.WALKS ?? 600)
+const WALKS = Number(process.env.WALKS ?? 1_000)
+/** The same walks in every run, because what they must come through is counted; SEED=2 takes others. */
+const SEED = Number(process.env.SEED ?? 1)
 const STEPS_MAX = 40
 const TERMINAL = new Set(['landed', 'cancelled'])
 const SETTLED = new Set(['landed', 'cancelled', 'preserved', 'needs_decision', 'failed'])
@@ -19,6 +21,8 @@ type Move = { readonly type: string; readonly [member: string]: unknown }
 const ofRun = (type: string, more: object = {}) =>
   fc.constantFrom('now', 'now', 'now', 'now', 'before').map((of) => ({ type, of, attempt: 1, ...more }))
 const verdict = fc.constantFrom(
+  result('complete', { success: true, landed: true }),
+  result('complete', { success: true, landed: true }),
   result('complete', { success: true, landed: true }),
   result('complete', { land_blocked: 'git_failed', preservation_ref: 'task/x' }),
   result('defect', { diagnosis: 'x' }),
@@ -126,7 +130,7 @@ t.test('no walk breaks a promise of the ledger', (t) => {
         snapshot = index % 5 === 0 ? reopened(module, stepped.snapshot) : stepped.snapshot
       })
     }),
-    { numRuns: WALKS },
+    { numRuns: WALKS, seed: SEED },
   )
   const states = Object.keys(module.machine.states).filter((state) => state !== 'absent' && state !== 'submitted')
   for (const state of states) t.ok((visits.get(state) ?? 0) >= 10, `the walks come through ${state}`)
