@@ -9,6 +9,7 @@ import { declaredActions, type Fact, type MachineModule } from './machine.ts'
 import type { Of, WorkItemBody, WorkItemContext, WorkItemMessage } from './work-item/context.ts'
 import { itemFact } from './work-item/facts.ts'
 import * as moves from './work-item/moves.ts'
+import { isForOwner, tellOwner, tellReported } from './work-item/owner.ts'
 import * as rules from './work-item/rules.ts'
 import { workItemTestimony } from './work-item/testimony.ts'
 import { document, envelope, retirement, terms } from './work-item/view.ts'
@@ -31,6 +32,8 @@ const machineSetup = setup({
     blocked: ({ context, event }) => rules.isBlockedBy(context, event as Of<'block'>),
     neverStarted: ({ context }) => rules.neverStarted(context),
     ofRun: ({ context, event }) => rules.isOfRun(context, event),
+    ownerDecides: ({ context, event }) => rules.isOfRun(context, event) && isForOwner(context),
+    isOutage: ({ context, event }) => rules.isOutage(context, event as Of<'run_event'>),
     isResultOfStopped: ({ context, event }) =>
       context.internal.stopping && rules.isResult(context, event as Of<'run_event'>),
     landsByEvent: ({ context, event }) => rules.settlesAs(context, event, 'landed'),
@@ -69,6 +72,8 @@ const machineSetup = setup({
     waitAgain: assign(({ context, event }) => moves.waitAgain(context, event as Of<'run_requeued'>)),
     settleByEvent: assign(({ context, event }) => moves.settleByEvent(context, event as Of<'run_event'>)),
     noteResult: assign(({ context, event }) => moves.noteResult(context, event as Of<'run_event'>)),
+    report: assign(({ context }) => moves.report(context)),
+    noteOutage: assign(({ context, event }) => moves.noteOutage(context, event as Of<'run_event'>)),
     settleByEnd: assign(({ context, event }) => moves.settleByEnd(context, event as Of<'run_ended'>)),
     stopped: assign(({ context, event }) => moves.stopped(context, event as Of<'run_ended'>)),
     settle: assign(({ event }) => moves.settle(event as Of<'settle'>)),
@@ -102,10 +107,19 @@ const tell = (state: SettledState) => ({
   type: 'send' as const,
   params: ({ context }: Step) => moves.tellResumed(context, state),
 })
+const tellWhoOpened = (state: SettledState) => ({
+  type: 'send' as const,
+  params: ({ context, event }: Step) => tellOwner(context, event, state),
+})
+const reported = {
+  type: 'send' as const,
+  params: ({ context, event }: Step) => tellReported(context, event as Of<'run_ended'>),
+}
 /** An end that no person asked for, or that a person's word did not bring about. */
-const settled = (state: SettledState) => [{ type: 'emitSettled' as const, params: { state } }, tell(state)] as const
+const settled = (state: SettledState) =>
+  [{ type: 'emitSettled' as const, params: { state } }, tell(state), tellWhoOpened(state)] as const
 /** An end by a person. */
-const ended = ['emitCancelled', tell('cancelled')] as const
+const ended = ['emitCancelled', tell('cancelled'), tellWhoOpened('cancelled')] as const
 
 /** Stopped by an owner while nothing runs. */
 const stop = (state: WorkItemState) =>
@@ -125,6 +139,7 @@ const settle = [
 const runEnded = [
   { guard: 'stoppedAsAsked', target: 'cancelled', actions: ['stopped', ...ended] },
   { guard: 'stoppedByPerson', target: 'cancelled', actions: ['settleByEnd', ...ended] },
+  { guard: 'ownerDecides', actions: ['report', reported] },
   { guard: 'stopped', target: 'cancelled', actions: ['settleByEnd', ...settled('cancelled')] },
   { guard: 'ofRun', target: 'failed', actions: ['settleByEnd', ...settled('failed')] },
 ] as const
@@ -146,6 +161,7 @@ export const workItemMachine = machineSetup.createMachine({
       on: {
         admit: { target: 'queued', actions: ['admit', 'emitSubmitted'] },
         cancel: stop('submitted'),
+        cancel_waiting: stop('submitted'),
         settle,
       },
     },
@@ -159,6 +175,7 @@ export const workItemMachine = machineSetup.createMachine({
         },
         hold: { target: 'held', actions: [withdraw, operate('queued'), 'hold', 'emitHeld'] },
         cancel: stop('queued'),
+        cancel_waiting: stop('queued'),
         run_started: { guard: 'ofRun', target: 'running', actions: ['begin', 'emitStarted'] },
         run_ended: runEnded,
         settle,
@@ -168,6 +185,7 @@ export const workItemMachine = machineSetup.createMachine({
       on: {
         release: { target: 'queued', actions: [operate('held'), 'release', 'emitReleased'] },
         cancel: stop('held'),
+        cancel_waiting: stop('held'),
         settle,
       },
     },
@@ -183,6 +201,7 @@ export const workItemMachine = machineSetup.createMachine({
           { guard: 'preservesByEvent', target: 'preserved', actions: ['settleByEvent', ...settled('preserved')] },
           { guard: 'asksByEvent', target: 'needs_decision', actions: ['settleByEvent', ...settled('needs_decision')] },
           { guard: 'failsByEvent', target: 'failed', actions: ['settleByEvent', ...settled('failed')] },
+          { guard: 'isOutage', actions: 'noteOutage' },
         ],
         run_ended: runEnded,
         cancel: { guard: 'notStopping', actions: [operate('running'), 'stopping', withdraw] },
@@ -220,9 +239,10 @@ export const workItemMachine = machineSetup.createMachine({
 
 export const workItemModule: MachineModule<WorkItemContext, WorkItemBody> = {
   kind: 'work_item',
-  version: 1,
+  version: 2,
   machine: workItemMachine,
-  migrations: {},
+  // Version 2 takes more messages and remembers more of a run: what was stored before is still right.
+  migrations: { 1: (snapshot) => snapshot },
   internal: [
     'admit',
     'hand_out',
@@ -235,6 +255,7 @@ export const workItemModule: MachineModule<WorkItemContext, WorkItemBody> = {
     'resumption_settled',
     'superseded',
     'settle',
+    'cancel_waiting',
   ],
   repeats: rules.repeats,
   refusal: rules.refusal,

@@ -56,6 +56,7 @@ const SUBMITTED_KINDS = ['task', 'maintenance', 'major_upgrade', 'release', 'rem
 
 export const SOURCE_KINDS = ['campaign', 'initiative', 'sentinel', 'operator', 'work_item'] as const
 const SOURCE_ROLES = ['cycle', 'advance', 'assessment'] as const
+export type SourceRole = (typeof SOURCE_ROLES)[number]
 export const OPERATOR_COMMANDS = ['close', 'cancel', 'resume', 'hold', 'release'] as const
 export type OperatorCommand = (typeof OPERATOR_COMMANDS)[number]
 

@@ -4,7 +4,7 @@
  */
 import type { PreparedEvent } from '../events/envelope.ts'
 import type { SendParams } from '../machine.ts'
-import { ITEM_EVENT_TYPES } from '../work-item/results.ts'
+import { concernsItems } from '../work-item/results.ts'
 import type { RunRequestContext, RunRequestMessage } from './context.ts'
 
 type News = { readonly type: string; readonly [member: string]: unknown }
@@ -38,8 +38,8 @@ export function itemEvent(context: RunRequestContext, { id, event_type, payload 
 }
 
 /** Whether the item listens to this event of its run. */
-export function concernsItem({ asked }: RunRequestContext, { event_type }: PreparedEvent): boolean {
-  return asked.work_item_id !== undefined && ITEM_EVENT_TYPES.has(event_type)
+export function concernsItem({ asked }: RunRequestContext, { event_type, payload }: PreparedEvent): boolean {
+  return asked.work_item_id !== undefined && concernsItems(event_type, payload)
 }
 
 export function lossOf(type: string): string {

@@ -44,6 +44,10 @@ export interface ItemRun {
   /** The attempt and the runner that began last; absent until one has. */
   readonly attempt?: number
   readonly runner_id?: string
+  /** It has ended, and the item's owner has been told: nothing more is heard of it. */
+  readonly reported?: true
+  /** Its engine could not reach the provider of its agent; in its words. */
+  readonly outage?: string
 }
 
 interface WorkItemInternal {
@@ -136,6 +140,12 @@ interface Cancel extends MessageBody {
   readonly discard_work?: boolean
 }
 
+/** From its owner, in a person's name: stopped, unless a runner has begun it. */
+interface CancelWaiting extends MessageBody {
+  readonly type: 'cancel_waiting'
+  readonly reason?: string
+}
+
 interface Resume extends MessageBody {
   readonly type: 'resume'
   /** The item that continues the work: made by this step. */
@@ -213,6 +223,7 @@ export type WorkItemBody =
   | Release
   | Close
   | Cancel
+  | CancelWaiting
   | Resume
   | RunStarted
   | RunLost

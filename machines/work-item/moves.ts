@@ -89,13 +89,14 @@ export function createRun({ run_request }: Of<'hand_out'>): SendParams {
 
 /** Stops the run, if there is one: nobody may begin it, and who has is told. */
 export function cancelRun({ run }: WorkItemContext, message: WorkItemMessage): SendParams | undefined {
-  if (run === undefined) return undefined
-  const { type, by, reason, discard_work } = message as Of<'cancel'>
+  if (run === undefined || run.reported === true) return undefined
+  const { by, reason, discard_work } = message as Of<'cancel'>
+  const isStop = message.type === 'cancel' || message.type === 'cancel_waiting'
   return {
     to: { kind: 'run_request', id: run.id },
     message: {
       type: 'cancel',
-      reason: type === 'cancel' ? (reason ?? 'its work item was cancelled') : 'its work item was taken back',
+      reason: isStop ? (reason ?? 'its work item was cancelled') : 'its work item was taken back',
       ...(by === undefined ? {} : { by }),
       ...(discard_work === undefined ? {} : { discard_work }),
     },
@@ -105,12 +106,12 @@ export function cancelRun({ run }: WorkItemContext, message: WorkItemMessage): S
 /** What an owner did, with what it found: the first member of every owner's move. */
 export function operate(
   context: WorkItemContext,
-  message: Of<'hold' | 'release' | 'close' | 'cancel' | 'resume'>,
+  message: Of<'hold' | 'release' | 'close' | 'cancel' | 'cancel_waiting' | 'resume'>,
   previous_state: string,
 ): Change {
   const { type, by, at } = message
   const action = {
-    command: type as OperatorCommand,
+    command: type === 'cancel_waiting' ? 'cancel' : (type as OperatorCommand),
     origin: by?.origin ?? 'unknown',
     previous_state: previous_state as SettledState,
     previous_reason: context.reason,
@@ -136,7 +137,7 @@ export function release({ depends_on }: WorkItemContext, { reason, unlandable = 
 }
 
 /** `stop` and `close` keep what is known of how the work ended. */
-export function cancelled(message: Of<'cancel'>): Change {
+export function cancelled(message: Of<'cancel' | 'cancel_waiting'>): Change {
   const who = message.by?.name ?? 'an operator'
   const why = message.reason === undefined ? '' : `: ${message.reason}`
   return { reason: oneLine(`cancelled by ${who}${why}`), settled_at: message.at }
@@ -188,6 +189,16 @@ export function settleByEvent(context: WorkItemContext, message: Of<'run_event'>
 export function noteResult(context: WorkItemContext, message: Of<'run_event'>): Change {
   const { disposition } = settlementBy(context, message)!
   return disposition === undefined ? {} : { disposition }
+}
+
+/** The run has ended, and the item's owner says what came of it. */
+export function report({ asked, run }: WorkItemContext): Change {
+  return { reason: `its run has ended: its ${asked.source.kind} decides`, run: { ...run!, reported: true } }
+}
+
+export function noteOutage({ run }: WorkItemContext, { event }: Of<'run_event'>): Change {
+  const { error } = event.payload
+  return { run: { ...run!, outage: oneLine(typeof error === 'string' ? error : '') } }
 }
 
 /** The run has ended and nothing had settled the item. */

@@ -22,8 +22,13 @@ const TERMINAL_EVENTS: Readonly<Record<WorkItemKind, string>> = {
   remediation: 'remediation_completed',
 }
 
-/** The types that a run request tells its item of. */
-export const ITEM_EVENT_TYPES: ReadonlySet<string> = new Set(Object.values(TERMINAL_EVENTS))
+const ITEM_EVENT_TYPES: ReadonlySet<string> = new Set(Object.values(TERMINAL_EVENTS))
+
+/** Whether an item may have to hear of this event of its run. */
+export function concernsItems(eventType: string, payload: Payload): boolean {
+  if (eventType === 'agent_session_ended') return payload.status === 'unavailable'
+  return ITEM_EVENT_TYPES.has(eventType)
+}
 
 /** The item's own source decides what came of it: its run only advises. */
 export function isDecidedBySource({ source }: AskedItem): boolean {

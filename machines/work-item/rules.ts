@@ -7,6 +7,7 @@ import { SETTLED_STATES, type SettledState } from '../documents/work-item.ts'
 import type { Refusal, SnapshotOf } from '../machine.ts'
 import type { Of, WorkItemContext, WorkItemMessage } from './context.ts'
 import { settlementBy } from './moves.ts'
+import { ownerOf } from './owner.ts'
 
 const RUN_MESSAGES: ReadonlySet<string> = new Set(['run_started', 'run_lost', 'run_requeued', 'run_event', 'run_ended'])
 const SETTLED: ReadonlySet<string> = new Set(SETTLED_STATES)
@@ -23,6 +24,13 @@ export function isOfRun({ run }: WorkItemContext, message: WorkItemMessage): boo
 
 export function settlesAs(context: WorkItemContext, message: WorkItemMessage, state: SettledState): boolean {
   return isOfRun(context, message) && settlementBy(context, message as Of<'run_event'>)?.state === state
+}
+
+/** An agent session of the run ended because its provider could not be reached, which an owner wants to know. */
+export function isOutage(context: WorkItemContext, message: Of<'run_event'>): boolean {
+  const { event_type, payload } = message.event
+  const isOne = event_type === 'agent_session_ended' && payload.status === 'unavailable'
+  return isOne && isOfRun(context, message) && ownerOf(context.asked) !== undefined
 }
 
 /** The run's terminal event for an item of this kind. */
@@ -67,6 +75,8 @@ export function repeats({ value, context }: SnapshotOf<WorkItemContext>, message
     case 'cancel':
       if (value === 'cancelled') return 'already_cancelled'
       return value === 'running' && context.internal.stopping ? 'already_stopping' : undefined
+    case 'cancel_waiting':
+      return value === 'running' ? 'runs_on' : SETTLED.has(value) ? 'already_settled' : undefined
     case 'resume':
       return context.resumptions.some((one) => one.item_id === message.child.id) ? 'replay' : undefined
     case 'resumption_settled':
@@ -83,7 +93,9 @@ export function repeats({ value, context }: SnapshotOf<WorkItemContext>, message
 function runRepeat(value: string, context: WorkItemContext, message: WorkItemMessage): string | undefined {
   if (SETTLED.has(value)) return 'already_settled'
   if (!isOfRun(context, message)) return 'of_another_run'
-  if (message.type === 'run_event' && settlementBy(context, message) === undefined) return 'settles_nothing'
+  if (message.type === 'run_ended') return context.run?.reported === true ? 'already_reported' : undefined
+  if (message.type === 'run_event' && settlementBy(context, message) === undefined)
+    return isOutage(context, message) ? undefined : 'settles_nothing'
   // Lost or queued again before it began: the item waits as before.
   return value !== 'running' && (message.type === 'run_lost' || message.type === 'run_requeued') ? 'waits' : undefined
 }

@@ -54,5 +54,5 @@ token version 1: ee2e0eaf2e678862
 `
 
 exports[`dist/test/machines/versions.test.js > TAP > a machine whose structure changes has a new version > work_item 1`] = `
-work_item version 1: 2e83189d421d5cd3
+work_item version 2: 17223d6e432bec50
 `

@@ -1,0 +1,170 @@
+/**
+ * Items that a campaign or an initiative opens, and what it hears of them. The owner's own step sends the item on its
+ * way and settles what only it can decide; the item tells its owner, in its own step, what its run reported and how it
+ * settled. Both are messages on disk: one that crashes between them goes on where it stood.
+ */
+import { hash } from 'node:crypto'
+import { deriveId } from '../derived-id.ts'
+import type { Failure } from '../documents/run-request.ts'
+import type { RunResult } from '../documents/run-result.ts'
+import type { Disposition, SettledState, SourceRole, WorkItemKind } from '../documents/work-item.ts'
+import type { ActorRef, By, MessageBody, SendParams } from '../machine.ts'
+import type { CreateWorkItem, Of, WorkItemContext, WorkItemMessage } from './context.ts'
+import { isDecidedBySource } from './results.ts'
+
+const OWNER_KINDS = ['campaign', 'initiative'] as const
+type OwnerKind = (typeof OWNER_KINDS)[number]
+
+/** Who opened an item, and what it is to them. `ref` is the owner's name, which is its actor's id. */
+export interface Owner {
+  readonly kind: OwnerKind
+  readonly ref: string
+  readonly role: SourceRole
+}
+
+/** What an owner says of an item that it opens. */
+export interface OwnedOrder {
+  readonly owner: Owner
+  /** Never the same for two items of an owner, also not of one that had its name before: ids and trace derive from it. */
+  readonly seed: string
+  readonly project: string
+  readonly project_id: string
+  readonly objective: string
+  readonly submitted_by: By
+  readonly cycle?: number
+  /** Of a role that only looks: what its entry event carries. */
+  readonly payload?: Readonly<Record<string, unknown>>
+  readonly context?: Readonly<Record<string, unknown>>
+  readonly base_ref?: string
+  readonly labels?: readonly string[]
+  readonly runner_id?: string
+  readonly timeout_seconds?: number
+  readonly causation_id?: string
+}
+
+/** Ids of an item that is not opened yet: the owner names it in the events of the step that opens it. */
+export interface OwnedIds {
+  readonly item_id: string
+  readonly trace_id: string
+  readonly span_id: string
+}
+
+const TRACE_DIGITS = 32
+const SPAN_DIGITS = 16
+
+export function ownedIds({ kind, ref, role }: Owner, seed: string): OwnedIds {
+  const digits = hash('sha256', ['trace', kind, ref, role, seed].join('\0'), 'hex')
+  return {
+    item_id: deriveId('wi', kind, ref, role, seed),
+    trace_id: digits.slice(0, TRACE_DIGITS),
+    span_id: digits.slice(TRACE_DIGITS, TRACE_DIGITS + SPAN_DIGITS),
+  }
+}
+
+/** The message that puts the item into the ledger: the scheduler finds the reason for which it waits, and queues it. */
+export function openItem(order: OwnedOrder, kind: WorkItemKind = 'campaign_cycle'): SendParams {
+  const { owner, seed, cycle, causation_id = null, submitted_by, ...asked } = order
+  const { item_id, trace_id, span_id } = ownedIds(owner, seed)
+  const message: CreateWorkItem = {
+    type: 'create',
+    by: submitted_by,
+    ...asked,
+    id: item_id,
+    kind,
+    lane: 'campaign',
+    origin: submitted_by.origin ?? submitted_by.name,
+    source: { kind: owner.kind, ref: owner.ref, role: owner.role, ...(cycle === undefined ? {} : { cycle }) },
+    submitted_by,
+    trace_id,
+    span_id,
+    causation_id,
+    // A second message with the same seed is the same item.
+    idempotency_key: item_id,
+    fingerprint: item_id,
+  }
+  return { to: { kind: 'work_item', id: item_id }, message: message as unknown as SendParams['message'] }
+}
+
+/** What came of an item that its owner decides: the run that it was handed out as is taken back if it still goes on. */
+export function settleItem(item_id: string, state: 'landed' | 'cancelled' | 'failed', reason: string): SendParams {
+  return { to: { kind: 'work_item', id: item_id }, message: { type: 'settle', state, reason } }
+}
+
+/** To the owner: the run of an item that the owner decides has ended. The item waits for its `settle`. */
+export interface ItemReported extends MessageBody {
+  readonly type: 'item_reported'
+  readonly item_id: string
+  readonly role: SourceRole
+  readonly run_request_id: string
+  readonly outcome: 'completed' | 'failed' | 'cancelled'
+  readonly result?: RunResult
+  readonly failure?: Failure
+  /** The engine could not reach its agent's provider during the run; its words. */
+  readonly outage?: string
+}
+
+/** To the owner: the item has settled, and the owner itself did not do it. */
+export interface ItemSettled extends MessageBody {
+  readonly type: 'item_settled'
+  readonly item_id: string
+  readonly role?: SourceRole
+  readonly state: SettledState
+  readonly reason: string
+  /** A runner had begun it. */
+  readonly started: boolean
+  readonly disposition?: Disposition
+  /** The terminal event that settled it. */
+  readonly terminal?: { readonly event_id: string; readonly payload: Readonly<Record<string, unknown>> }
+  readonly failure?: Failure
+  readonly outage?: string
+}
+
+/** The actor that the item belongs to; undefined: nobody waits for it but who submitted it. */
+export function ownerOf({ source }: WorkItemContext['asked']): ActorRef | undefined {
+  const isOwned = (OWNER_KINDS as readonly string[]).includes(source.kind)
+  return isOwned ? ({ kind: source.kind, id: source.ref } as unknown as ActorRef) : undefined
+}
+
+/** The run has ended, and what came of it is for the owner to say. */
+export function isForOwner({ asked }: WorkItemContext): boolean {
+  return isDecidedBySource(asked)
+}
+
+export function tellReported({ id, asked, run }: WorkItemContext, message: Of<'run_ended'>): SendParams {
+  const { outcome, result, failure, run_request_id } = message
+  const news: ItemReported = {
+    type: 'item_reported',
+    item_id: id,
+    role: asked.source.role!,
+    run_request_id,
+    outcome,
+    ...(result === undefined ? {} : { result }),
+    ...(failure === undefined ? {} : { failure }),
+    ...(run?.outage === undefined ? {} : { outage: run.outage }),
+  }
+  return { to: ownerOf(asked)!, message: news as unknown as SendParams['message'] }
+}
+
+/** Nobody is told what it said itself. */
+export function tellOwner(context: WorkItemContext, message: WorkItemMessage, state: SettledState) {
+  const to = ownerOf(context.asked)
+  if (to === undefined || message.type === 'settle') return undefined
+  const { id, asked, reason, started_at, disposition, run } = context
+  const { role } = asked.source
+  const { event } = message as Partial<Of<'run_event'>>
+  const { failure } = message as Partial<Of<'run_ended'>>
+  const news: ItemSettled = {
+    type: 'item_settled',
+    ...(message.by === undefined ? {} : { by: message.by }),
+    item_id: id,
+    ...(role === undefined ? {} : { role }),
+    state,
+    reason,
+    started: started_at !== undefined,
+    ...(disposition === undefined ? {} : { disposition }),
+    ...(event === undefined ? {} : { terminal: { event_id: event.id, payload: event.payload } }),
+    ...(failure === undefined ? {} : { failure }),
+    ...(run?.outage === undefined ? {} : { outage: run.outage }),
+  }
+  return { to, message: news as unknown as SendParams['message'] } satisfies SendParams
+}

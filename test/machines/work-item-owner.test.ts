@@ -1,0 +1,139 @@
+import t from 'tap'
+import type { CreateWorkItem } from '../../machines/work-item/context.ts'
+import { type OwnedOrder, openItem, ownedIds, settleItem } from '../../machines/work-item/owner.ts'
+import { workItemModule as module } from '../../machines/work-item.ts'
+import { BY } from './run-request-samples.ts'
+import { after, at, snapshotFile, step, table } from './step.ts'
+import { CREATE, ITEM, MESSAGES as M, RUN, result, runEvent } from './work-item-samples.ts'
+
+t.snapshotFile = snapshotFile('work-item-owner')
+
+const owned = (role: 'advance' | 'cycle') =>
+  ({ kind: 'campaign_cycle', lane: 'campaign', source: { kind: 'campaign', ref: 'pay', role } }) as const
+const created = (role: 'advance' | 'cycle') => at(0, { ...CREATE, ...owned(role), depends_on: [] } as CreateWorkItem)
+const outage = runEvent(
+  7,
+  { session_id: 'x', status: 'unavailable', error: 'limit\nreached', ended_at: '2026-01-01T00:00:00Z' },
+  'agent_session_ended',
+)
+const MESSAGES = {
+  cancel: M.cancel,
+  cancel_waiting: at(6, { type: 'cancel_waiting', by: BY, reason: 'campaign cancelled' }),
+  'run_event (complete)': M['run_event (complete)'],
+  'run_event (defect)': M['run_event (defect)'],
+  'run_event (outage)': outage,
+  'run_ended (completed)': M['run_ended (completed)'],
+  'run_ended (failed)': M['run_ended (failed)'],
+  'run_ended (cancelled)': M['run_ended (cancelled)'],
+  'run_ended (by a person)': M['run_ended (by a person)'],
+  'settle (landed)': M['settle (landed)'],
+  'settle (failed)': M['settle (failed)'],
+}
+
+function statesOf(role: 'advance' | 'cycle') {
+  const create = created(role)
+  const handedOut = [create, M.hand_out]
+  const running = [...handedOut, M.run_started]
+  return {
+    queued: after(module, [create]),
+    'queued, handed out': after(module, handedOut),
+    held: after(module, [create, M.hold]),
+    running: after(module, running),
+    'running, stopping': after(module, [...running, M.cancel]),
+    ...(role === 'advance' ? { 'running, reported': after(module, [...running, M['run_ended (completed)']]) } : {}),
+    failed: after(module, [create, M['settle (failed)']]),
+  }
+}
+
+t.test('an item that its owner decides waits, once its run has ended, for the owner’s word', (t) => {
+  t.matchSnapshot(table(module, statesOf('advance'), MESSAGES), 'an advance')
+  const running = after(module, [created('advance'), M.hand_out, M.run_started])
+  const ended = { ...M['run_ended (completed)'], result: { decision: 'done', reason: 'all holds' } }
+  const { snapshot, facts, sends } = step(module, running, ended)
+  t.equal(snapshot.value, 'running')
+  t.strictSame(facts, [])
+  t.strictSame(sends, [
+    {
+      to: { kind: 'campaign', id: 'pay' },
+      message: {
+        type: 'item_reported',
+        item_id: ITEM,
+        role: 'advance',
+        run_request_id: RUN,
+        outcome: 'completed',
+        result: { decision: 'done', reason: 'all holds' },
+      },
+    },
+  ])
+  const { message } = settleItem(ITEM, 'landed', 'the mission is done')
+  const settled = step(module, snapshot, at(12, message))
+  t.equal(settled.snapshot.value, 'landed')
+  t.strictSame(settled.sends, [], 'the run that has ended is not stopped, and the owner is not told its own word')
+  t.end()
+})
+
+t.test('an item of a cycle settles by its result, and its owner hears of that with the whole result', (t) => {
+  t.matchSnapshot(table(module, statesOf('cycle'), MESSAGES), 'a cycle')
+  const running = after(module, [created('cycle'), M.hand_out, M.run_started])
+  const payload = result('defect', { diagnosis: 'it breaks', preservation_ref: 'task/tidy-up' })
+  const { sends } = step(module, running, runEvent(8, payload))
+  t.strictSame(sends, [
+    {
+      to: { kind: 'campaign', id: 'pay' },
+      message: {
+        type: 'item_settled',
+        item_id: ITEM,
+        role: 'cycle',
+        state: 'preserved',
+        reason: 'defect: it breaks',
+        started: true,
+        disposition: { verdict: 'defect', preservation_ref: 'task/tidy-up' },
+        terminal: { event_id: 'evt_1', payload },
+      },
+    },
+  ])
+  t.end()
+})
+
+t.test('an owner hears that the agent’s provider could not be reached, with the end of the run', (t) => {
+  const running = after(module, [created('advance'), M.hand_out, M.run_started, outage])
+  t.match(step(module, running, M['run_ended (failed)']).sends, [{ message: { outage: 'limit reached' } }])
+  t.end()
+})
+
+t.test('an item is opened once for each seed, on a trace of its own', (t) => {
+  const order: OwnedOrder = {
+    owner: { kind: 'campaign', ref: 'pay', role: 'cycle' },
+    seed: '2026-01-01T00:00:00.000000Z/1',
+    project: 'acme',
+    project_id: CREATE.project_id,
+    objective: 'Pay by invoice',
+    submitted_by: BY,
+    cycle: 1,
+    base_ref: 'task/tidy-up',
+  }
+  const { to, message } = openItem(order)
+  const snapshot = after(module, [at(0, message as unknown as CreateWorkItem)])
+  t.equal(snapshot.value, 'submitted')
+  t.match(module.document(snapshot), {
+    id: to.id,
+    kind: 'campaign_cycle',
+    lane: 'campaign',
+    source: { kind: 'campaign', ref: 'pay', role: 'cycle', cycle: 1 },
+    base_ref: 'task/tidy-up',
+  })
+  t.equal(step(module, snapshot, at(1, message as unknown as CreateWorkItem)).repeat, 'replay')
+  const ids = ownedIds(order.owner, order.seed)
+  t.match(message, { id: ids.item_id, trace_id: ids.trace_id, span_id: ids.span_id })
+  t.match(ids.trace_id, /^[0-9a-f]{32}$/)
+  t.match(ids.span_id, /^[0-9a-f]{16}$/)
+  const others = [
+    ownedIds(order.owner, '2026-01-01T00:00:00.000000Z/2'),
+    ownedIds({ ...order.owner, ref: 'x' }, order.seed),
+  ]
+  for (const other of others) {
+    t.not(other.item_id, ids.item_id)
+    t.not(other.trace_id, ids.trace_id)
+  }
+  t.end()
+})
