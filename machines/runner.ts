@@ -78,10 +78,15 @@ interface UpdateRunner extends MessageBody, Terms {
   readonly draining?: boolean
 }
 
+/** A run request, and which attempt of it the runner holds. */
+export interface Holding {
+  readonly id: string
+  readonly attempt: number
+}
+
 interface RemoveRunner extends MessageBody {
   readonly type: 'remove'
-  /** Ids of the run requests that it holds or has lost. */
-  readonly in_flight: readonly string[]
+  readonly in_flight: readonly Holding[]
 }
 
 interface RotateCredential extends MessageBody {
@@ -94,8 +99,7 @@ interface StartSession extends MessageBody {
   readonly type: 'session'
   readonly instance: string
   readonly version: string
-  /** Ids of the run requests that the runner holds. */
-  readonly in_flight: readonly string[]
+  readonly in_flight: readonly Holding[]
 }
 
 export interface CameOnline extends MessageBody {
@@ -140,9 +144,9 @@ function rotated(
 }
 
 /** A run request hears that the process which held it is gone. */
-function sessionStarted(id: string, runId: string, at: string, reason: string): SendParams {
-  const message = { type: 'runner_session_started', runner_id: id, session_at: at, reason }
-  return { to: { kind: 'run_request', id: runId }, message }
+function sessionStarted(runnerId: string, { id, attempt }: Holding, reason: string): SendParams {
+  const message = { type: 'runner_session_started', runner_id: runnerId, attempt, reason }
+  return { to: { kind: 'run_request', id }, message }
 }
 
 function described(context: RunnerContext): object {
@@ -163,9 +167,9 @@ const machineSetup = setup({
   actions: {
     ...declaredActions,
     sendSessionStarted: enqueueActions(({ context, event, enqueue }) => {
-      const { in_flight, at, type } = event as Of<'session' | 'remove'>
+      const { in_flight, type } = event as Of<'session' | 'remove'>
       const reason = type === 'remove' ? 'its runner was removed' : 'its runner started a new session'
-      for (const id of in_flight) enqueue({ type: 'send', params: sessionStarted(context.id, id, at, reason) })
+      for (const held of in_flight) enqueue({ type: 'send', params: sessionStarted(context.id, held, reason) })
     }),
   },
 }).extend({

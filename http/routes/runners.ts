@@ -206,7 +206,7 @@ function changeRoutes(service: ServiceContext): readonly Route[] {
       handle: (exchange) => {
         const runner = visibleRunner(service, exchange)
         if (runner === undefined || !mayManage(exchange, runner)) return
-        const { in_flight } = service.dispatcher.runnerSeen(runner.context.id)
+        const in_flight = service.dispatcher.heldBy(runner.context.id)
         tell(service, exchange, runner, { type: 'remove', in_flight } as MessageBody, 204)
       },
     },

@@ -264,7 +264,9 @@ interface Fail extends MessageBody {
 interface RunnerSessionStarted extends MessageBody {
   readonly type: 'runner_session_started'
   readonly runner_id: string
-  /** When the new session began: an offer made later belongs to it and stays. */
+  /** The attempt that the old process held: a later one belongs to the new process and stays. */
+  readonly attempt?: number
+  /** In messages of an older version, instead: when the new session began. */
   readonly session_at?: string
   readonly reason?: string
 }

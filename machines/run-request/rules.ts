@@ -26,12 +26,16 @@ export function holds(context: RunRequestContext, post: Post): boolean {
   return post.runner_id === context.offered_to && (post.attempt ?? 1) === context.attempt
 }
 
-/** The session that began is newer than the offer: what its runner's old process held is given up. */
+/**
+ * What its runner's old process held is given up. Told by the attempt and not by times: a clock that was set back makes
+ * an old offer newer than the session.
+ */
 export function sessionEnded(
   context: RunRequestContext,
-  { runner_id, session_at }: Of<'runner_session_started'>,
+  { runner_id, attempt, session_at }: Of<'runner_session_started'>,
 ): boolean {
   if (runner_id !== context.offered_to) return false
+  if (attempt !== undefined) return attempt === context.attempt
   return session_at === undefined || context.times.offered_at === undefined || context.times.offered_at < session_at
 }
 

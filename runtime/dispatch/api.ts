@@ -3,6 +3,7 @@
  */
 import type { WaitingBecause } from '../../machines/documents/run-request.ts'
 import type { Throttle } from '../../machines/machine.ts'
+import type { Holding } from '../../machines/runner.ts'
 import type { Capable } from './matching.ts'
 import type { PollHandle } from './polls.ts'
 import type { QueuedOfProject } from './queue.ts'
@@ -53,7 +54,9 @@ export interface Dispatcher {
   waitingBecause(runRequestId: string): WaitingBecause | undefined
   runnerSeen(runnerId: string): RunnerSeen
   /** A process of the runner begins: polls of the one before end. Answers the run requests that it held. */
-  beginSession(runnerId: string): readonly string[]
+  beginSession(runnerId: string): readonly Holding[]
+  /** The run requests that use one of its slots. */
+  heldBy(runnerId: string): readonly Holding[]
   /** The run request that holds the repository, or may still hold it. */
   repositoryHolder(repository: string): string | undefined
   /** Slots of the runners that are there and take work. */

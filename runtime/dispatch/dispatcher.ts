@@ -6,7 +6,7 @@
 import type { ExecutionRequest } from '../../machines/documents/execution-request.ts'
 import type { WaitingBecause } from '../../machines/documents/run-request.ts'
 import type { RunRequestContext } from '../../machines/run-request/context.ts'
-import type { RunnerContext } from '../../machines/runner.ts'
+import type { Holding, RunnerContext } from '../../machines/runner.ts'
 import type { Answer, CommittedStep, Refused, Runtime, SnapshotOf } from '../api.ts'
 import type { DispatchCounts, Dispatcher, RunnerSeen, Wanted } from './api.ts'
 import type { Demand } from './eligibility.ts'
@@ -110,16 +110,20 @@ class RunRequestDispatcher implements Dispatcher {
   runnerSeen(runnerId: string): RunnerSeen {
     const runner = this.fleet.find(runnerId)
     if (runner === undefined) return { presence: 'never_seen', in_flight: [] }
-    return { ...this.fleet.presenceOf(runner), in_flight: this.inFlight(runner) }
+    return { ...this.fleet.presenceOf(runner), in_flight: this.heldBy(runnerId).map(({ id }) => id) }
   }
 
-  beginSession(runnerId: string): readonly string[] {
+  beginSession(runnerId: string): readonly Holding[] {
     const runner = this.fleet.find(runnerId)
     if (runner === undefined) return []
     this.polls.endAll(runner)
     // What the polls of the old process were told, the new one has not heard.
     runner.untold = true
-    return this.inFlight(runner)
+    return this.heldBy(runnerId)
+  }
+
+  heldBy(runnerId: string): readonly Holding[] {
+    return this.fleet.find(runnerId)?.holdings() ?? []
   }
 
   repositoryHolder(repository: string): string | undefined {
@@ -198,10 +202,6 @@ class RunRequestDispatcher implements Dispatcher {
     const { nature, settings } = this.runtime
     const endMs = this.runtime.deadlineMs({ kind: 'run_request', id: snapshot.context.id }, 'offer')
     return executionRequest(snapshot, endMs ?? nature.wallMs() + settings.offerMs)
-  }
-
-  private inFlight(runner: Runner): string[] {
-    return [...runner.held].filter(({ state }) => state !== 'offering').map(({ id }) => id)
   }
 
   /** False while the service takes no writes; it is tried again by itself. */

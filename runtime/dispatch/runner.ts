@@ -3,6 +3,7 @@
  * and what it has not been told. Memory only; all of it is rebuilt from committed steps and from calls.
  */
 import type { ExecutionRequest } from '../../machines/documents/execution-request.ts'
+import type { Holding } from '../../machines/runner.ts'
 import type { Supply } from './eligibility.ts'
 import type { HeldState } from './snapshots.ts'
 import { WheelEntry } from './wheel.ts'
@@ -96,6 +97,12 @@ export class Runner extends WheelEntry {
 
   get hasNews(): boolean {
     return this.untold && (this.state === 'draining' || this.cancels.size > 0)
+  }
+
+  /** What it holds for certain: not what is on its way to it. */
+  holdings(): readonly Holding[] {
+    const held = [...this.held].filter(({ state }) => state !== 'offering')
+    return held.map(({ id, attempt }) => ({ id, attempt }))
   }
 
   override fire(nowMs: number): void {

@@ -15,6 +15,10 @@ const CREATE = {
   labels: ['linux'],
   credential_hash: 'hash-1',
 }
+const HELD = [
+  { id: 'runreq_1', attempt: 1 },
+  { id: 'runreq_2', attempt: 3 },
+]
 const M = {
   create: at(0, CREATE),
   'create (draining)': at(0, { ...CREATE, draining: true }),
@@ -23,10 +27,10 @@ const M = {
   'update (drains)': at(1, { type: 'update', draining: true }),
   'update (resumes)': at(1, { type: 'update', draining: false, trusted: true }),
   rotate_credential: at(2, { type: 'rotate_credential', hash: 'hash-2' }),
-  session: at(3, { type: 'session', instance: 'i-1', version: '1.0.0', in_flight: ['runreq_1', 'runreq_2'] }),
+  session: at(3, { type: 'session', instance: 'i-1', version: '1.0.0', in_flight: HELD }),
   came_online: at(4, { type: 'came_online' }),
   went_offline: at(5, { type: 'went_offline' }),
-  remove: at(6, { type: 'remove', in_flight: ['runreq_1'] }),
+  remove: at(6, { type: 'remove', in_flight: HELD.slice(0, 1) }),
 }
 const registered = after(module, [M.create])
 const draining = after(module, [M.create, M['update (drains)']])
@@ -42,7 +46,7 @@ t.test('a new instance ends what the old one held, the same instance said again 
   const { snapshot, sends } = step(module, registered, M.session)
   t.match(sends, [
     { to: { kind: 'run_request', id: 'runreq_1' }, message: { type: 'runner_session_started', runner_id: 'runner-1' } },
-    { to: { kind: 'run_request', id: 'runreq_2' }, message: { session_at: M.session.at } },
+    { to: { kind: 'run_request', id: 'runreq_2' }, message: { attempt: 3 } },
   ])
   t.equal(step(module, snapshot, M.session).repeat, 'same_session')
   const next = step(module, snapshot, at(9, { ...M.session, instance: 'i-2', in_flight: [] }))

@@ -277,7 +277,7 @@ t.test('a new session ends the polls of the process before it and names what tha
   fake.report(id, 'started')
   fake.run()
   const parked = poll(dispatcher, 'r1')
-  t.same(dispatcher.beginSession('r1'), [id])
+  t.same(dispatcher.beginSession('r1'), [{ id, attempt: 1 }])
   t.same(parked.answer, EMPTY)
 })
 

@@ -228,8 +228,8 @@ export const faults: readonly Fault[] = [
   fault(
     'a new session leaves what the old one had begun',
     'machines/run-request/rules.ts',
-    'context.times.offered_at === undefined || context.times.offered_at < session_at',
-    'context.times.offered_at === undefined || context.times.offered_at > session_at',
+    'if (attempt !== undefined) return attempt === context.attempt',
+    'if (attempt !== undefined) return attempt < context.attempt',
   ),
   fault(
     'a second result for the same attempt is answered like the first',

@@ -16,9 +16,13 @@ export const whatWasTakenStaysTaken: MakeInvariant = (world) => {
     name: NAME,
     said({ call, status, process }) {
       if (!ENDS.test(call.pattern) || process.isDoomed) return
-      const { attempt = 1, ...said } = call.body as { attempt?: number }
+      const { attempt: named, ...said } = call.body as { attempt?: number }
+      const attempt = named ?? 1
       const id = call.params![0]!
-      const life = world.requests.byId.get(id)?.created.sequence
+      const request = world.requests.byId.get(id)
+      // Who names no attempt means the first, and must name it once there is another.
+      if (status === 422 && named === undefined && (request?.attempt ?? 1) > 1) return
+      const life = request?.created.sequence
       const name = `${id}/${life}/${attempt}/${call.token}`
       const words = `${call.pattern} ${JSON.stringify(said)}`
       const before = taken.get(name)
