@@ -19,7 +19,7 @@ export function asyncApiDocument(version: string): Record<string, unknown> {
       title: 'Intendant: Watch',
       version,
       description: 'Every event once, in order, from any point of the log, without gap or repeat.',
-      license: { name: 'Apache-2.0' },
+      license: { name: 'Apache-2.0', url: 'https://www.apache.org/licenses/LICENSE-2.0' },
     },
     defaultContentType: 'application/json',
     channels: {
@@ -35,11 +35,16 @@ export function asyncApiDocument(version: string): Record<string, unknown> {
       watch: {
         action: 'send',
         channel: { $ref: '#/channels/watch' },
+        security: [{ $ref: '#/components/securitySchemes/token' }],
         summary: 'The service sends frames: first `hello`, then `events` and `bookmark`, and `error` at the end.',
         messages: Object.keys(messages).map((name) => ({ $ref: `#/channels/watch/messages/${name}` })),
       },
     },
-    components: { messages, schemas: components.schemas },
+    components: {
+      messages,
+      schemas: components.schemas,
+      securitySchemes: { token: { type: 'http', scheme: 'bearer', description: 'A token of the service.' } },
+    },
   }
 }
 

@@ -66,7 +66,22 @@ const token = {
   projects: ['greeter'],
   created_at: AT,
 }
+const jsonLines = (event: object): string => `${JSON.stringify({ id: EVENT_ID, ...event })}\n`
 const composed = { event_type: 'greeting_composed', occurred_at: AT, payload: { greeting: 'Hello, world!' } }
+const recorded = {
+  ...composed,
+  id: EVENT_ID,
+  project: 'greeter',
+  throttle: 'dry_run',
+  trace_id: TRACE_ID,
+  span_id: null,
+  parent_span_id: null,
+  causation_id: null,
+  gather_id: null,
+  recorded_at: AT,
+  by: { id: 'laptop', name: 'runner:laptop' },
+  run_request_id: REQUEST_ID,
+}
 
 /** Keys are `METHOD path`, as in the route list. */
 export const examples: Readonly<Record<string, Example>> = {
@@ -179,10 +194,22 @@ export const examples: Readonly<Record<string, Example>> = {
     body: { events: [{ ...composed, project: 'greeter' }] },
     answer: { accepted: 1, duplicates: 0, events: [EVENT_ID], run_requests: [], cursor: CURSOR },
   },
+  'GET /api/events': { answer: { items: [recorded], next_cursor: CURSOR } },
+  'GET /api/events/:id': { answer: recorded },
+  'GET /api/traces/:trace_id': {
+    answer: {
+      trace_id: TRACE_ID,
+      complete: true,
+      run_requests: [{ id: REQUEST_ID, state: 'completed' }],
+      events: [recorded],
+    },
+  },
   'POST /engine/traces/:trace_id/ingest': {
     uploads: {
       'application/json': [{ id: EVENT_ID, project: 'greeter', throttle: 'dry_run', ...composed }],
-      'application/x-ndjson': `${JSON.stringify({ id: EVENT_ID, ...composed })}\n`,
+      'application/x-ndjson': jsonLines(composed),
+      'application/jsonl': jsonLines(composed),
+      'application/x-jsonlines': jsonLines(composed),
     },
     answer: {
       trace_id: TRACE_ID,
@@ -215,6 +242,25 @@ export const examples: Readonly<Record<string, Example>> = {
   'GET /api/tokens': { answer: { items: [token] } },
   'GET /healthz': { answer: { status: 'ok' } },
   'GET /readyz': { answer: { status: 'ready', quarantined: 0 } },
+  'GET /problems/:code': {
+    answer: {
+      code: 'not_found',
+      title: 'There is no such thing',
+      status: 404,
+      action: 'Check the id; what a token may not see does not exist for it.',
+      retryable: false,
+    },
+  },
+  'GET /api/version': {
+    answer: {
+      name: 'intendant',
+      version: '0.1.0',
+      api_version: 1,
+      node: 'v20.20.2',
+      limits: { body_bytes: 1_048_576 },
+      settings: { host: '127.0.0.1', port: 7171 },
+    },
+  },
   'POST /api/backups': {
     body: { name: 'before-upgrade' },
     answer: { path: '/home/ada/.engine/backups/before-upgrade', bytes: 1_048_576, sequence: 87 },

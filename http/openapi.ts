@@ -1,7 +1,7 @@
 /** `/openapi.json`: the route list and its schemas as OpenAPI 3.1, nothing described twice. */
-import type { TSchema } from '../machines/schema.ts'
 import { Type } from '../machines/schema.ts'
 import { type Example, examples } from './examples.ts'
+import { parameters } from './parameters.ts'
 import { PROBLEM_CODES, type ProblemCode, problemTable } from './problems.ts'
 import type { Route, RouteUpload } from './route.ts'
 import { Components } from './schemas.ts'
@@ -164,29 +164,6 @@ function operationId({ method, path }: Route): string {
 
 function capital(word: string): string {
   return word.slice(0, 1).toUpperCase() + word.slice(1)
-}
-
-const SHOWN_HEADERS: ReadonlySet<string> = new Set(['idempotency-key', 'traceparent', 'last-event-id', 'if-match'])
-
-function parameters(route: Route): readonly object[] {
-  const inPath = [...route.path.matchAll(/:(\w+)/g)].map((match) => ({
-    name: match[1],
-    in: 'path',
-    required: true,
-    schema: { type: 'string' },
-  }))
-  const { properties = {} } = (route.query ?? {}) as { properties?: Record<string, TSchema & { description?: string }> }
-  const inQuery = Object.entries(properties).map(([name, { description, ...schema }]) => ({
-    name,
-    in: 'query',
-    required: false,
-    ...(description === undefined ? {} : { description }),
-    schema,
-  }))
-  const inHeader = (route.headers ?? [])
-    .filter((name) => SHOWN_HEADERS.has(name))
-    .map((name) => ({ name, in: 'header', required: false, schema: { type: 'string' } }))
-  return [...inPath, ...inQuery, ...inHeader]
 }
 
 function requestBody(route: Route, components: Components, example: unknown): object {

@@ -224,5 +224,5 @@ export const intentExamples: Readonly<Record<string, Example>> = {
     body: exception,
     answer: { ...drift, action: 'none', classification: { ...exception, by: BY, at: AT } },
   },
-  'POST /api/projects/:id/drift/:record/repair-brief': { answer: brief },
+  'POST /api/projects/:id/drift/:record/repair-brief': { body: {}, answer: brief },
 }

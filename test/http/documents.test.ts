@@ -117,33 +117,72 @@ t.test('asyncapi.json is what AsyncAPI 3 asks for', async (t) => {
     t.ok((pointed(body, $ref) as { $ref: string }).$ref.startsWith('#/components/messages/'))
 })
 
-t.test(
-  'every example satisfies the schema beside it, and every route that takes or answers JSON has one',
-  async (t) => {
-    const s = await startTestService(t)
-    const ajv = new Ajv2020({ strict: false, allErrors: true })
-    formats.default(ajv)
-    ajv.addSchema({ ...s.openApi, $id: 'openapi' })
-    const used = new Set<string>()
-    for (const [path, methods] of Object.entries<any>(s.openApi.paths)) {
-      for (const [method, operation] of Object.entries<any>(methods)) {
-        const key = `${method.toUpperCase()} ${path.replaceAll(/\{(\w+)\}/g, ':$1')}`
-        used.add(key)
-        const contents = [
-          operation.requestBody?.content?.['application/json'],
-          ...Object.values<any>(operation.responses).map((answer) => answer.content?.['application/json']),
-        ]
-        for (const content of contents) {
-          if (content?.example === undefined) continue
-          const schema = JSON.parse(JSON.stringify(content.schema).replaceAll('"#/', '"openapi#/'))
-          const validate = ajv.compile(schema)
-          t.ok(validate(content.example), `${key}: ${ajv.errorsText(validate.errors)}`)
-        }
+/** The endpoints that SPEC 4.1 and 4.2 name. */
+const OF_THE_SPEC = [
+  'GET /projects/{id}/intent-records',
+  'POST /projects/{id}/intent-records',
+  'POST /projects/{id}/discoveries',
+  'GET /projects/{id}/hypotheses',
+  'POST /hypotheses/{id}/accept',
+  'POST /formation-briefs',
+  'GET /formation-briefs/{id}',
+  'POST /formation-briefs/{id}/compile-prompts',
+  'POST /engine/traces/{trace_id}/ingest',
+  'GET /projects/{id}/drift',
+  'GET /api/projects/{id}/engine-capabilities',
+  'POST /api/projects/{id}/engine-capabilities',
+  'POST /api/projects/{id}/formation-briefs',
+  'GET /api/formation-briefs/{id}',
+  'GET /api/formation-briefs/{id}/compiled',
+  'POST /api/projects/{id}/run-requests',
+  'GET /api/runners/{runner_id}/run-requests/next',
+  'POST /api/run-requests/{id}/accepted',
+  'POST /api/run-requests/{id}/started',
+  'POST /api/run-requests/{id}/events',
+  'POST /api/run-requests/{id}/completed',
+  'POST /api/run-requests/{id}/failed',
+  'POST /api/engine-runs/{id}/trace-summary',
+  'POST /api/engine-runs/{id}/evidence-observations',
+]
+/** They are what they describe. */
+const WITHOUT_EXAMPLE = ['GET /openapi.json', 'GET /asyncapi.json']
+
+t.test('every endpoint of SPEC 4 is described, with what it takes and what it answers', async (t) => {
+  const { openApi } = await startTestService(t)
+  for (const endpoint of OF_THE_SPEC) {
+    const [method, path] = endpoint.split(' ') as [string, string]
+    const operation = openApi.paths[path]?.[method.toLowerCase()]
+    t.ok(operation, endpoint)
+    if (method === 'POST') t.ok(operation.requestBody.content['application/json'].schema, `${endpoint} takes`)
+    const [, answer] = Object.entries<any>(operation.responses).find(([status]) => /^20[01]$/.test(status))!
+    t.ok(answer.content['application/json'].schema, `${endpoint} answers`)
+  }
+})
+
+t.test('every route has examples of what it takes and answers as JSON, each satisfying its schema', async (t) => {
+  const s = await startTestService(t)
+  const ajv = new Ajv2020({ strict: false, allErrors: true })
+  formats.default(ajv)
+  ajv.addSchema({ ...s.openApi, $id: 'openapi' })
+  const used = new Set<string>()
+  for (const [path, methods] of Object.entries<any>(s.openApi.paths)) {
+    for (const [method, { requestBody, responses }] of Object.entries<any>(methods)) {
+      const route = `${method.toUpperCase()} ${path}`
+      used.add(route.replaceAll(/\{(\w+)\}/g, ':$1'))
+      const taken = Object.entries<any>(requestBody?.content ?? {})
+      const answered = Object.entries<any>(responses).flatMap(([status, { content = {} }]) =>
+        status.startsWith('2') ? Object.entries<any>(content) : [],
+      )
+      for (const [type, { schema, example }] of [...taken, ...answered]) {
+        if (!/json/.test(type) || WITHOUT_EXAMPLE.includes(route)) continue
+        t.ok(example !== undefined, `${route} has an example of ${type}`)
+        const validate = ajv.compile(JSON.parse(JSON.stringify(schema).replaceAll('"#/', '"openapi#/')))
+        t.ok(validate(example), `${route}: ${ajv.errorsText(validate.errors)}`)
       }
     }
-    for (const key of Object.keys(examples)) t.ok(used.has(key), `${key} is a route`)
-  },
-)
+  }
+  for (const key of Object.keys(examples)) t.ok(used.has(key), `${key} is a route`)
+})
 
 t.test('every refusal of a machine or of the runtime has its row in the problem table', (t) => {
   const root = fileURLToPath(new URL('../../', import.meta.url))
