@@ -287,6 +287,7 @@ class WrittenStep implements Step {
   readonly reservation?: Reservation
   readonly #machineVersion: number
   readonly #after: ActorRecord
+  #record: string | undefined
 
   constructor(
     ref: ActorRef,
@@ -313,7 +314,8 @@ class WrittenStep implements Step {
   }
 
   get record(): string {
-    return encodeRecord(this.#machineVersion, this.#after)
+    this.#record ??= encodeRecord(this.#machineVersion, this.#after)
+    return this.#record
   }
 }
 

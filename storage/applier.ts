@@ -10,16 +10,21 @@ import type { Nature } from './nature.ts'
 import type { Batch } from './redo.ts'
 import type { View } from './view.ts'
 
-/** How long a fold takes in batches before it is written when nobody waits for it: steps of one actor meet in it. */
-const LINGER_MS = 20
-/** Steps and events after which it is written at once: about 5 ms of main thread. */
-const FOLD_WEIGHT_MAX = 1_000
+/**
+ * How long a fold takes in batches before it is written when nobody waits for it. Steps of one actor meet in it, and a
+ * run that is over within this time is one row and no index rows of the states that it went through.
+ */
+const LINGER_MS = 300
+/** Steps and events after which it is written at once. */
+const FOLD_WEIGHT_MAX = 4_000
+/** Records written out in one turn of the event loop, about 2 ms: the rest of a large fold waits for the next. */
+const RECORDS_A_TURN = 128
 /** Applier work that may wait before appends do. */
-const BACKLOG_MS_MAX = 50
+const BACKLOG_MS_MAX = 400
 /** Below this much the estimate says nothing. */
-const BACKLOG_WEIGHT_MIN = 2_048
+const BACKLOG_WEIGHT_MIN = 8_192
 /** Backlog at which the journal refuses outright, should a caller append without asking for room. */
-const BACKLOG_REFUSED_MS = 1_000
+const BACKLOG_REFUSED_MS = 2_000
 /** First guess of the cost of one step or event; measured from then on. */
 const WEIGHT_MS_FIRST = 0.015
 /** Smaller folds are all flush: they say nothing about the cost of a step. */
@@ -193,11 +198,25 @@ export class Applier {
     return this.#waiters.length > 0 || this.#forRoom.length > 0 || this.#pending.weight >= FOLD_WEIGHT_MAX
   }
 
+  /** Makes the texts of the records before they are put: one turn of all of them would hold up every answer. */
+  async #writeOut(fold: Fold): Promise<void> {
+    let count = 0
+    for (const ofKind of fold.entities.values()) {
+      for (const { step } of ofKind.values()) {
+        if (this.#waiters.length > 0) return
+        void step.record
+        count += 1
+        if (count % RECORDS_A_TURN === 0) await new Promise<void>((resolve) => this.#nature.nextTurn(resolve))
+      }
+    }
+  }
+
   async #apply(): Promise<void> {
     const fold = this.#pending
     this.#writing = fold
     this.#pending = new Fold()
     const startedMs = this.#nature.monotonicMs()
+    await this.#writeOut(fold)
     const marker = await this.#view.write(fold, this.applied.epoch)
     this.#writing = undefined
     this.applied = marker
