@@ -5,7 +5,21 @@
 import { hash } from 'node:crypto'
 
 /** Prefixes of the service's ids. */
-export type IdPrefix = 'proj' | 'runreq' | 'run' | 'brief' | 'tok' | 'obs' | 'cap' | 'wi' | 'ir' | 'hyp' | 'disc'
+export type IdPrefix =
+  | 'proj'
+  | 'runreq'
+  | 'run'
+  | 'brief'
+  | 'tok'
+  | 'obs'
+  | 'cap'
+  | 'wi'
+  | 'ir'
+  | 'hyp'
+  | 'disc'
+  | 'steer'
+  | 'act'
+  | 'find'
 
 const HEX_DIGITS = 24
 
@@ -22,4 +36,9 @@ export function recordIdOfSlug(projectId: string, slug: string): string {
 /** A hypothesis is one, whichever discoveries draw it. */
 export function hypothesisIdOf(projectId: string, key: string): string {
   return deriveId('hyp', 'hypothesis', projectId, key)
+}
+
+/** A project's key is given once. */
+export function projectIdOf(key: string): string {
+  return deriveId('proj', 'project', key)
 }

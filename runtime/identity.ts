@@ -2,12 +2,8 @@
 import { deriveId } from '../machines/derived-id.ts'
 import { digestOf } from '../machines/digest.ts'
 
-export { deriveId, type IdPrefix } from '../machines/derived-id.ts'
+export { deriveId, type IdPrefix, projectIdOf } from '../machines/derived-id.ts'
 export { digestOf } from '../machines/digest.ts'
-
-export function projectIdOf(key: string): string {
-  return deriveId('proj', 'project', key)
-}
 
 /** `generation` goes up when an earlier holder of the key is settled and its key has run out. */
 export function runRequestIdOf(projectId: string, idempotencyKey: string, generation: number): string {

@@ -1,0 +1,81 @@
+/** Findings (SPEC 6.18): what one member learned and others may use, and who used it. */
+import { type Static, stringEnum, Type } from '../schema.ts'
+import { CLOSED, LIST_MAX, name, reference, TEXT_LENGTH_MAX, time } from './fields.ts'
+import { MEMBERS_MAX, memberSchema, shownMember } from './member.ts'
+
+/** Findings that an initiative keeps, the newest; all of them are in the log. */
+export const FINDINGS_MAX = 128
+
+const FINDING_KINDS = ['gap', 'defect', 'relay', 'audit', 'note'] as const
+/** Reviewer's gaps and diagnoses, and what steering relays, are recorded by the service itself. */
+const STATED_KINDS = ['note', 'gap', 'defect', 'audit'] as const
+
+const audit = {
+  intent_ref: Type.Optional(reference('The intent that was looked at.')),
+  classification: Type.Optional(name('What the audit calls it.')),
+  project: Type.Optional(name('The registered project.')),
+  checked_paths: Type.Optional(
+    Type.Array(reference('A path.'), { maxItems: LIST_MAX, description: 'What was looked at.' }),
+  ),
+  explanation: Type.Optional(Type.String({ maxLength: TEXT_LENGTH_MAX, description: 'Why it is so.' })),
+}
+
+const text = Type.String({ minLength: 1, maxLength: TEXT_LENGTH_MAX, pattern: '\\S', description: 'What was found.' })
+
+export const findingBody = Type.Object(
+  {
+    kind: Type.Optional(stringEnum(STATED_KINDS, { description: 'Default `note`.' })),
+    text,
+    from: Type.Optional(
+      Type.Object(
+        { kind: name('What found it.'), id: name('Which one.') },
+        { ...CLOSED, description: 'The source. Default: the person who records it.' },
+      ),
+    ),
+    to: Type.Optional(
+      Type.Array(memberSchema('A member.'), {
+        maxItems: MEMBERS_MAX,
+        description: 'Members that it is for. Default: every one.',
+      }),
+    ),
+    refs: Type.Optional(
+      Type.Array(reference('A reference.'), { maxItems: LIST_MAX, description: 'Where it can be looked up.' }),
+    ),
+    audit: Type.Optional(Type.Object(audit, { ...CLOSED, description: 'Of an audit: what it looked at.' })),
+  },
+  { ...CLOSED, title: 'FindingRecord' },
+)
+export type FindingBody = Static<typeof findingBody>
+
+/** As it is kept, served, and stated in `finding_recorded`. */
+export const finding = Type.Object(
+  {
+    id: Type.String({ description: 'Its id.' }),
+    finding_id: Type.String({ description: 'The same: what `finding_consumed` names it by.' }),
+    initiative: Type.String({ description: 'The initiative that it belongs to.' }),
+    from: Type.Object(
+      {
+        kind: Type.String({ description: 'What found it.' }),
+        id: Type.String({ description: 'Which one.' }),
+        event_id: Type.Optional(Type.String({ description: 'Of a reviewer’s finding: the result that states it.' })),
+      },
+      { description: 'The source.' },
+    ),
+    to: Type.Array(shownMember, { description: 'Members that it is for.' }),
+    kind: stringEnum(FINDING_KINDS, { description: 'What it is.' }),
+    text: Type.String({ description: 'What was found.' }),
+    refs: Type.Array(Type.String(), { description: 'Where it can be looked up.' }),
+    consumed_by: Type.Array(
+      Type.Object({
+        member: shownMember,
+        work_item_id: Type.String({ description: 'The cycle that landed.' }),
+        at: time('When.'),
+      }),
+      { description: 'Cycles that landed after their formation saw it.' },
+    ),
+    audit: Type.Optional(Type.Object(audit, { description: 'What the audit looked at.' })),
+    recorded_at: time('When it was recorded.'),
+  },
+  { title: 'Finding' },
+)
+export type Finding = Static<typeof finding>

@@ -1,0 +1,179 @@
+/**
+ * The end of an assessment: its outcome as facts, as the settlement of its work item (SPEC 3.4), as what changes and
+ * what is asked for next. All of it is one step, so that an action is on disk before anything is dispatched.
+ */
+import {
+  ASSESSMENTS_SHOWN_MAX,
+  type Decision,
+  type FollowUp,
+  type SteeringDecision,
+  type SteeringOutcome,
+  TRIGGERS_REMEMBERED_MAX,
+} from '../documents/initiative.ts'
+import { isSameMember } from '../documents/member.ts'
+import { prepareEvent } from '../events/envelope.ts'
+import type { Fact, SendParams } from '../machine.ts'
+import { settleItem } from '../work-item/owner.ts'
+import type { Assessment, InitiativeContext, Trigger, View } from './context.ts'
+import { effectsOf } from './effects.ts'
+import { actionPayload, requestedFact, steeredFact, steeringEnvelope } from './facts.ts'
+import { eligibleMembers } from './members.ts'
+import { providerOf, type Verdict } from './verdict.ts'
+
+/** What a step changes, states and sends. */
+export interface Conclusion {
+  readonly context: InitiativeContext
+  readonly facts: readonly Fact[]
+  readonly sends: readonly SendParams[]
+}
+
+/** Decisions after which there may be more to decide at once (SPEC 6.18, rule 4). */
+const FOLLOWED: readonly SteeringDecision[] = ['hold', 'relay', 'ask', 'escalate', 'stage']
+/** Longest prompt that is retained as the run tells it, characters; a longer one is told as it was sent. */
+const PROMPT_LENGTH_MAX = 65_536
+
+export interface Ending {
+  readonly outcome: SteeringOutcome
+  readonly detail: string
+  readonly decision?: Decision | undefined
+  /** An agent began: it counts against the budget. */
+  readonly begun: boolean
+  readonly at: string
+}
+
+/** What came of the answer, with what it asks for. `view` is absent where the initiative had ended. */
+export function conclude(context: InitiativeContext, verdict: Verdict, view: View | undefined, at: string): Conclusion {
+  const assessment = context.assessment!
+  const ended = end(context, assessment, { ...verdict, begun: true, at })
+  const { decision } = verdict
+  if (verdict.outcome === 'stale') {
+    const { follow_up_of } = assessment
+    return again(ended, assessment, { follow_up_of, trigger_id: `fresh:${assessment.steer_id}` }, at)
+  }
+  if (verdict.outcome !== 'applied' || decision === undefined || view === undefined) return ended
+  const { steer_id, member } = assessment
+  if (assessment.follow_up_of !== undefined || !FOLLOWED.includes(decision.decision)) return ended
+  const left = eligibleMembers(ended.context, view).filter((one) => !isSameMember(one, decision.member))
+  if (left.length === 0) return ended
+  const follow_up_of: FollowUp = { steer_id, step: decision.decision }
+  const { member: _pinned, ...unpinned } = assessment
+  void member
+  return again(ended, unpinned, { follow_up_of, trigger_id: `follow-up:${steer_id}` }, at)
+}
+
+/** A request of the service's own: the next to be assessed. */
+function again(
+  ended: Conclusion,
+  { member, by }: Pick<Trigger, 'by'> & Partial<Pick<Trigger, 'member'>>,
+  { trigger_id, follow_up_of }: { trigger_id: string; follow_up_of: FollowUp | undefined },
+  at: string,
+): Conclusion {
+  const { internal } = ended.context
+  const seed = seedOf(ended.context)
+  const asked = { trigger_id, member, follow_up_of, seed, at, origin: by.origin ?? by.name }
+  const fact = requestedFact(ended.context, { ...asked, causation_id: internal.envelope.causation_id })
+  const trigger: Trigger = {
+    trigger_id,
+    ...(member === undefined ? {} : { member }),
+    ...(follow_up_of === undefined ? {} : { follow_up_of }),
+    requested_at: at,
+    by,
+    seed,
+    event_id: fact.recorded.id,
+  }
+  const context = {
+    ...ended.context,
+    waiting: [trigger, ...ended.context.waiting],
+    internal: { ...internal, requests: internal.requests + 1 },
+  }
+  return { ...ended, context, facts: [...ended.facts, fact] }
+}
+
+/** Two initiatives of one name, one after the other, have no item in common. */
+export function seedOf({ created_at, internal }: InitiativeContext): string {
+  return `${created_at}/${internal.requests + 1}`
+}
+
+/** The assessment is over: stated, settled, remembered. */
+export function end(context: InitiativeContext, assessment: Assessment, ending: Ending): Conclusion {
+  const { outcome, detail, decision, begun, at } = ending
+  const { result, item_id, steer_id, trigger_id } = assessment
+  const provider = result === undefined ? undefined : providerOf(result).provider
+  const applied = outcome === 'applied' ? effectsOf(context, assessment, { decision: decision!, provider, at }) : undefined
+  const envelope = steeringEnvelope(context, assessment)
+  const action = applied === undefined ? undefined : actionPayload(context.name, applied.action)
+  const steered = steeredFact(context, assessment, {
+    outcome,
+    decision: decision?.decision,
+    provider,
+    prompt: outcome === 'skipped' ? '' : promptShown(assessment),
+    ...wordsOf(outcome, detail),
+    action,
+  })
+  const facts: Fact[] = [steered]
+  const sends: SendParams[] = []
+  if (applied !== undefined) {
+    const fields = { ...envelope, event_type: 'initiative_action_requested', occurred_at: at }
+    const recorded = prepareEvent({ ...fields, payload: action as Record<string, unknown> })
+    facts.push({ type: recorded.event_type, recorded }, ...applied.facts)
+    sends.push(...applied.sends(recorded.id))
+  }
+  const settlement = settlementOf(outcome, detail, decision)
+  if (settlement !== undefined) sends.push(settleItem(item_id, settlement.state, settlement.reason))
+  const { assessment: _over, ...rest } = { ...context, ...applied?.change }
+  const internal = rest.internal
+  const told = {
+    steer_id,
+    item_id,
+    trigger_id,
+    outcome,
+    ...(decision === undefined ? {} : { decision: decision.decision }),
+    detail,
+    ...(provider === undefined ? {} : { provider }),
+    at,
+  }
+  return {
+    context: {
+      ...rest,
+      assessment: undefined,
+      assessments_made: context.assessments_made + (begun ? 1 : 0),
+      actions_applied: context.actions_applied + (applied === undefined ? 0 : 1),
+      actions: applied === undefined ? context.actions : [...context.actions, applied.action],
+      assessments: [...context.assessments, told].slice(-ASSESSMENTS_SHOWN_MAX),
+      internal: { ...internal, over: [...internal.over, trigger_id].slice(-TRIGGERS_REMEMBERED_MAX), envelope },
+    },
+    facts,
+    sends,
+  }
+}
+
+/** SPEC 6.18, rule 7: error or reason, never both; an applied one has neither. */
+function wordsOf(outcome: SteeringOutcome, detail: string): { reason?: string; error?: string } {
+  if (outcome === 'applied') return {}
+  return outcome === 'rejected' || outcome === 'stale' || outcome === 'failed' ? { error: detail } : { reason: detail }
+}
+
+function promptShown({ prompt, result }: Assessment): string {
+  const told = result?.prompt
+  return typeof told === 'string' && told !== '' && told.length <= PROMPT_LENGTH_MAX ? told : prompt
+}
+
+/** SPEC 3.4. */
+function settlementOf(outcome: SteeringOutcome, detail: string, decision: Decision | undefined) {
+  switch (outcome) {
+    case 'applied':
+      return { state: 'landed', reason: `steering applied: ${decision!.decision}: ${detail}` } as const
+    case 'waited':
+      return { state: 'landed', reason: `steering waited: ${detail}` } as const
+    case 'no_op':
+      return { state: 'landed', reason: `steering decision already in force: ${detail}` } as const
+    case 'skipped':
+      return { state: 'landed', reason: `steering skipped: ${detail}` } as const
+    case 'rejected':
+      return { state: 'cancelled', reason: `steering rejected: ${detail}` } as const
+    case 'stale':
+      return { state: 'landed', reason: `steering stale: ${detail}` } as const
+    default:
+      return { state: 'failed', reason: `steering failed: ${detail}` } as const
+  }
+}

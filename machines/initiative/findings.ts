@@ -1,0 +1,72 @@
+/** Findings of an initiative: how one is made, what a reviewer's result makes one of, and how it is consumed. */
+import { clipped } from '../clipped.ts'
+import { deriveId } from '../derived-id.ts'
+import { FINDINGS_MAX, type Finding } from '../documents/finding.ts'
+import { TEXT_LENGTH_MAX } from '../documents/fields.ts'
+import type { ItemSettled } from '../work-item/owner.ts'
+import type { InitiativeContext, Of, SeenBy } from './context.ts'
+
+type NewFinding = Pick<Of<'record_finding'>, 'finding_id' | 'from' | 'to' | 'kind' | 'text' | 'refs' | 'audit'>
+
+export function findingOf({ name }: Pick<InitiativeContext, 'name'>, given: NewFinding, at: string): Finding {
+  const { finding_id, from, to, kind, text, refs, audit } = given
+  return {
+    id: finding_id,
+    finding_id,
+    initiative: name,
+    from,
+    to: [...to],
+    kind,
+    text,
+    refs: [...refs],
+    consumed_by: [],
+    ...(audit === undefined ? {} : { audit }),
+    recorded_at: at,
+  }
+}
+
+export function withFinding({ findings }: InitiativeContext, finding: Finding): readonly Finding[] {
+  return [...findings, finding].slice(-FINDINGS_MAX)
+}
+
+/** What a reviewer's result has to tell the other members: its gaps, or its diagnosis. It names cycle and result. */
+export function reviewersFinding(
+  { name, members }: Pick<InitiativeContext, 'name' | 'members'>,
+  item_id: string,
+  { event_id, payload }: NonNullable<ItemSettled['terminal']>,
+): NewFinding | undefined {
+  const [kind, text] = wordsOf(payload)
+  if (text === '') return undefined
+  return {
+    finding_id: deriveId('find', 'finding', name, event_id),
+    from: { kind: 'cycle', id: item_id, event_id },
+    to: [...members],
+    kind,
+    text: clipped(text, TEXT_LENGTH_MAX),
+    refs: [],
+  }
+}
+
+function wordsOf({ verdict, gaps, diagnosis }: Readonly<Record<string, unknown>>): readonly ['gap' | 'defect', string] {
+  if (verdict === 'defect') return ['defect', typeof diagnosis === 'string' ? diagnosis.trim() : '']
+  const said = verdict === 'remainder' && Array.isArray(gaps) ? gaps.filter((gap) => typeof gap === 'string') : []
+  return ['gap', said.join('; ').trim()]
+}
+
+/** The findings with the landing noted at those that the cycle's formation saw, and which ones that are. */
+export function consumed(
+  { findings }: InitiativeContext,
+  item_id: string,
+  { member, finding_ids }: SeenBy,
+  at: string,
+): { readonly findings: readonly Finding[]; readonly now: readonly Finding[] } {
+  const now: Finding[] = []
+  const next = findings.map((finding) => {
+    const isKnown = finding.consumed_by.some(({ work_item_id }) => work_item_id === item_id)
+    if (isKnown || !finding_ids.includes(finding.finding_id)) return finding
+    const updated = { ...finding, consumed_by: [...finding.consumed_by, { member, work_item_id: item_id, at }] }
+    now.push(updated)
+    return updated
+  })
+  return { findings: next, now }
+}

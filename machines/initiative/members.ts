@@ -1,0 +1,90 @@
+/** Which members can advance, and why the others cannot: what an owner said of them first, then how they stand. */
+import { digestOf } from '../digest.ts'
+import type { OwnerAction } from '../documents/initiative.ts'
+import { isSameMember, type Member, memberText } from '../documents/member.ts'
+import type { InitiativeContext, Sight, View } from './context.ts'
+
+/** States in which a member can go on when it is asked to. Held work only where this initiative holds it. */
+const ABLE_STATES: Readonly<Record<Member['kind'], readonly string[]>> = {
+  campaign: ['staged', 'active'],
+  work_item: ['held'],
+  project: ['active'],
+}
+
+export function isMember({ members }: Pick<InitiativeContext, 'members'>, member: Member): boolean {
+  return members.some((one) => isSameMember(one, member))
+}
+
+export function sightOf({ members }: View, member: Member): Sight | undefined {
+  return members.find((sight) => isSameMember(sight.member, member))
+}
+
+/** What the owner's actions, in their order, leave to be said about the member; undefined: nothing against it. */
+export function ownersWord(actions: readonly OwnerAction[], member: Member): string | undefined {
+  let isAllHeld = false
+  let isHeld = false
+  let override: OwnerAction['override']
+  for (const one of actions) {
+    const lifted = one.lifted === true
+    if (one.action === 'hold' && one.member === undefined) isAllHeld = !lifted
+    if (!isSameMember(one.member, member)) continue
+    if (one.action === 'hold') isHeld = !lifted
+    if (one.action === 'member_override') override = one.override
+    if (override === 'include' && one.action === 'member_override') isHeld = false
+  }
+  if (override === 'exclude') return 'its owner excludes it'
+  if (isHeld) return 'its owner holds it'
+  return isAllHeld && override !== 'include' ? 'the owner holds the initiative' : undefined
+}
+
+export type Standing =
+  | { readonly is: 'able' }
+  /** What a decision would ask for is on its way. */
+  | { readonly is: 'under_way'; readonly why: string }
+  | { readonly is: 'barred'; readonly why: string }
+
+const ABLE: Standing = { is: 'able' }
+
+/** Whether the member can go on when it is asked to, and why not. */
+export function standingOf(context: InitiativeContext, sight: Sight, { items }: View): Standing {
+  const { member, state, busy } = sight
+  const word = ownersWord(context.owner_actions, member)
+  if (word !== undefined) return { is: 'barred', why: word }
+  const open = context.questions.find((one) => isSameMember(one.member, member))
+  if (open !== undefined) return { is: 'barred', why: `it waits for an owner’s decision (${open.kind})` }
+  if (busy !== undefined) return { is: 'under_way', why: busy }
+  if (!ABLE_STATES[member.kind].includes(state)) return { is: 'barred', why: `it is ${state}` }
+  if (member.kind === 'work_item') return sight.held_by_us === true ? ABLE : { is: 'barred', why: 'a person holds it' }
+  const own = member.kind === 'project' ? items.find(({ project }) => project === member.ref) : undefined
+  return own === undefined ? ABLE : { is: 'under_way', why: `${own.item_id} is ${own.state}` }
+}
+
+/** The members that can advance; where one is pinned, no other. */
+export function eligibleMembers(context: InitiativeContext, view: View, pinned?: Member): readonly Member[] {
+  return view.members
+    .filter(({ member }) => pinned === undefined || isSameMember(member, pinned))
+    .filter((sight) => standingOf(context, sight, view).is === 'able')
+    .map(({ member }) => member)
+}
+
+/** One line: why none can. */
+export function whyNone(context: InitiativeContext, view: View, pinned?: Member): string {
+  const reasons = view.members
+    .filter(({ member }) => pinned === undefined || isSameMember(member, pinned))
+    .map((sight) => [memberText(sight.member), standingOf(context, sight, view)] as const)
+    .map(([member, standing]) => (standing.is === 'able' ? member : `${member}: ${standing.why}`))
+  return `no member can advance (${reasons.join('; ')})`
+}
+
+/** Hash of everything that a decision stands upon: where it differs, something has moved. */
+export function fingerprint(context: InitiativeContext, { members, items }: View): string {
+  return digestOf({
+    members: members.map(({ member, state, busy = null, mark = null }) => [memberText(member), state, busy, mark]),
+    items: items.map(({ item_id, state }) => [item_id, state]).sort(([a], [b]) => (a! < b! ? -1 : 1)),
+    questions: context.questions.map(({ id }) => id),
+    owner_decisions: context.owner_decisions.map(({ at }) => at),
+    owner_actions: context.owner_actions.map(({ action_id }) => action_id),
+    findings: context.findings.map(({ finding_id }) => finding_id),
+    actions: context.actions_applied,
+  })
+}

@@ -1,0 +1,104 @@
+/**
+ * The prompt of an assessment: what is sought, where everything stands, what owners decided, and the shape of the
+ * answer. Pure, so that what the agent saw can be told again. What others wrote stands behind a fence.
+ */
+import { clipped } from '../clipped.ts'
+import type { Finding } from '../documents/finding.ts'
+import { isSameMember, type Member, memberText } from '../documents/member.ts'
+import { fenced } from '../untrusted-text.ts'
+import type { InitiativeContext, Trigger, View } from './context.ts'
+import { standingOf } from './members.ts'
+
+/** Newest findings that are shown, and how much of each: a prompt has to be read. */
+export const FINDINGS_SHOWN_MAX = 32
+const TEXT_SHOWN_MAX = 1_000
+const ASSESSMENTS_SHOWN_MAX = 8
+
+/** The newest findings that are for one of the members. */
+export function findingsFor({ findings }: InitiativeContext, ...members: readonly Member[]): readonly Finding[] {
+  const isFor = ({ to }: Finding): boolean => to.some((one) => members.some((member) => isSameMember(one, member)))
+  return findings.filter(isFor).slice(-FINDINGS_SHOWN_MAX)
+}
+
+export function promptOf(context: InitiativeContext, trigger: Trigger, view: View): string {
+  const { name, outcome, budget, assessments_made, actions_applied } = context
+  const parts = [
+    `You steer the initiative ${name}. Look, and decide exactly one next step. Change nothing: this run is read-only.`,
+    section('Outcome that is sought', outcome),
+    `Budget: assessment ${assessments_made + 1} of ${budget.max_assessments}; ${actions_applied} of ${budget.max_actions} actions are spent.`,
+    trigger.member === undefined ? undefined : `Decide about ${memberText(trigger.member)} alone.`,
+    trigger.follow_up_of === undefined
+      ? undefined
+      : `This follows a ${trigger.follow_up_of.step} (${trigger.follow_up_of.steer_id}): is there more to do now?`,
+    section('Members', fenced(view.members.map((sight) => memberLine(context, sight, view)).join('\n'), 'the members')),
+    section('Work that this initiative has started', told(view.items.map(itemLine), 'work items')),
+    section('Decisions of the owner: they bind you', list(context.owner_decisions.map(decisionLine))),
+    section('What the owner did', list(context.owner_actions.map(ownerLine))),
+    section('Open questions', list(context.questions.map(({ kind, text }) => `${kind}: ${oneLine(text)}`))),
+    section('Findings', told(findingsFor(context, ...context.members).map(findingLine), 'findings')),
+    section(
+      'Assessments before this one',
+      list(context.assessments.slice(-ASSESSMENTS_SHOWN_MAX).map((one) => assessedLine(one))),
+    ),
+    ANSWER,
+  ]
+  return parts.filter((part) => part !== undefined).join('\n\n')
+}
+
+const ANSWER = `Answer in the run's result, with these members:
+- decision: one of
+  advance (a campaign goes on, held work is released), dispatch (a task is started in a project),
+  stage (a task is prepared in a project and held until a person releases it), hold (a campaign or waiting work stops),
+  relay (a finding is passed on), ask (an owner has to answer a question), escalate (an owner has to judge),
+  done (the outcome is reached: an owner is asked to affirm it), wait (nothing is to be done now)
+- reason: why, in a sentence
+- member {kind, ref}: for advance, dispatch, stage, hold; where it is about one, for ask and escalate
+- objective: for dispatch and stage; question, options[]: for ask; text, to[], refs[]: for relay
+- agent_provider: who you are`
+
+function section(title: string, body: string | undefined): string | undefined {
+  return body === undefined ? undefined : `## ${title}\n${body}`
+}
+
+function list(lines: readonly string[]): string | undefined {
+  return lines.length === 0 ? undefined : lines.map((line) => `- ${line}`).join('\n')
+}
+
+function oneLine(text: string): string {
+  return clipped(text.replace(/\s+/g, ' ').trim(), TEXT_SHOWN_MAX)
+}
+
+function memberLine(context: InitiativeContext, sight: View['members'][number], view: View): string {
+  const standing = standingOf(context, sight, view)
+  const can = standing.is === 'able' ? 'can advance' : standing.why
+  const about = sight.about === undefined ? '' : `: ${oneLine(sight.about)}`
+  return `${memberText(sight.member)} in ${sight.project} is ${sight.state} (${can})${about}`
+}
+
+function itemLine({ item_id, project, state, objective }: View['items'][number]): string {
+  return `${item_id} in ${project} is ${state}: ${oneLine(objective)}`
+}
+
+function decisionLine({ decision, reason, applicable_members }: InitiativeContext['owner_decisions'][number]): string {
+  const whom = applicable_members === undefined ? '' : ` (${applicable_members.map(memberText).join(', ')})`
+  return `${oneLine(decision)}${whom}${reason === undefined ? '' : `, since ${oneLine(reason)}`}`
+}
+
+function ownerLine(one: InitiativeContext['owner_actions'][number]): string {
+  const { action, member, reason, lifted, override } = one
+  const what = [action, override, lifted === true ? 'lifted' : undefined].filter((word) => word !== undefined).join(' ')
+  return `${what}${member === undefined ? '' : ` ${memberText(member)}`}: ${oneLine(reason)}`
+}
+
+function assessedLine({ outcome, decision, detail }: InitiativeContext['assessments'][number]): string {
+  return `${decision ?? 'no decision'}, ${outcome}${detail === undefined ? '' : `: ${oneLine(detail)}`}`
+}
+
+function findingLine({ finding_id, kind, text, to }: Finding): string {
+  return `${finding_id} (${kind}, for ${to.map(memberText).join(', ')}): ${oneLine(text)}`
+}
+
+/** Written by runs and by tools: data, whatever it says. */
+function told(lines: readonly string[], origin: string): string | undefined {
+  return lines.length === 0 ? undefined : fenced(lines.join('\n'), origin)
+}

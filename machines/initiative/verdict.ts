@@ -1,0 +1,155 @@
+/**
+ * What comes of an assessment's answer: one of the seven outcomes (SPEC 3.4). The guards stand here, and nowhere
+ * else: an answer is advice until they have let it through.
+ */
+import { clipped } from '../clipped.ts'
+import { type Decision, decisionSchema, QUESTIONS_MAX, type SteeringOutcome } from '../documents/initiative.ts'
+import { isSameMember, type Member, memberText } from '../documents/member.ts'
+import type { RunResult } from '../documents/run-result.ts'
+import { compile } from '../schema.ts'
+import type { Assessment, InitiativeContext, View } from './context.ts'
+import { fingerprint, isMember, sightOf, standingOf } from './members.ts'
+
+export interface Verdict {
+  readonly outcome: Exclude<SteeringOutcome, 'skipped'>
+  /** The guard's words, the failure, or the given reason. */
+  readonly detail: string
+  /** Absent only of a failed one. */
+  readonly decision?: Decision
+}
+
+const checkDecision = compile(decisionSchema)
+
+type Given = { readonly decision: Decision } | { readonly fault: string }
+
+/** The decision that a Run Result carries, or what is wrong with it. */
+export function decisionOf(result: RunResult): Given {
+  if (result.decision === undefined) return { fault: 'the run’s result carries no decision' }
+  const [fault] = checkDecision(result)
+  if (fault === undefined) return { decision: result as unknown as Decision }
+  return { fault: `the run’s result carries no steering decision: ${fault.pointer} ${fault.detail}` }
+}
+
+/** Longest name of a provider. */
+const PROVIDER_LENGTH_MAX = 128
+
+export function providerOf({ agent_provider }: RunResult): { provider?: string } {
+  if (typeof agent_provider !== 'string' || agent_provider === '') return {}
+  return { provider: clipped(agent_provider, PROVIDER_LENGTH_MAX) }
+}
+
+/** `status` is the initiative's when the answer is looked at. */
+export function verdictOf(status: string, context: InitiativeContext, view: View): Verdict {
+  const assessment = context.assessment!
+  const given = decisionOf(assessment.result!)
+  if ('fault' in given) return { outcome: 'failed', detail: given.fault }
+  const { decision } = given
+  const said = (outcome: Verdict['outcome'], detail: string): Verdict => ({ outcome, detail, decision })
+  if (status === 'completed' || status === 'cancelled') return said('rejected', `the initiative is ${status}`)
+  if (fingerprint(context, view) !== assessment.fingerprint) {
+    return said('stale', 'what was decided upon has moved since: it is assessed anew')
+  }
+  if (decision.decision === 'wait') return said('waited', decision.reason)
+  const refused = refusedBy(context, assessment, decision, view)
+  if (refused !== undefined) return said('rejected', refused)
+  const inForce = inForceBy(context, decision, view)
+  return inForce === undefined ? said('applied', decision.reason) : said('no_op', inForce)
+}
+
+/** What the decision must name, and of which kind that is. */
+const MEMBER_NEEDED: Readonly<Partial<Record<Decision['decision'], readonly Member['kind'][]>>> = {
+  advance: ['campaign', 'work_item'],
+  dispatch: ['project'],
+  stage: ['project'],
+  hold: ['campaign', 'work_item'],
+}
+
+/** The first guard that refuses it, in words. */
+function refusedBy(
+  context: InitiativeContext,
+  { member: pinned }: Assessment,
+  decision: Decision,
+  view: View,
+): string | undefined {
+  const { decision: step, member } = decision
+  const { budget, actions_applied, authorized_by } = context
+  if (authorized_by.trim() === '') return 'nobody has authorized the initiative'
+  if (actions_applied >= budget.max_actions) return `its budget of ${budget.max_actions} actions is spent`
+  const kinds = MEMBER_NEEDED[step]
+  if (kinds !== undefined && member === undefined) return `${step} names no member`
+  for (const one of [...(member === undefined ? [] : [member]), ...(decision.to ?? [])]) {
+    if (!isMember(context, one)) return `${memberText(one)} is no member of the initiative`
+  }
+  if (kinds !== undefined && !kinds.includes(member!.kind)) {
+    return `${step} is for a ${kinds.join(' or a ')}, and ${memberText(member!)} is none`
+  }
+  if (pinned !== undefined && member !== undefined && !isSameMember(pinned, member)) {
+    return `the assessment is about ${memberText(pinned)} alone, not ${memberText(member)}`
+  }
+  return lackOf(context, decision) ?? (kinds === undefined ? undefined : barredBy(context, decision, view))
+}
+
+/** What a decision of its kind cannot do without. */
+function lackOf(context: InitiativeContext, { decision: step, objective, question, text }: Decision): string | undefined {
+  switch (step) {
+    case 'dispatch':
+    case 'stage':
+      return objective === undefined ? `${step} names no objective` : undefined
+    case 'ask':
+      return question === undefined ? 'ask asks no question' : tooManyQuestions(context)
+    case 'escalate':
+      return tooManyQuestions(context)
+    case 'relay':
+      return text === undefined ? 'relay has no text' : undefined
+    default:
+      return undefined
+  }
+}
+
+function tooManyQuestions({ questions }: InitiativeContext): string | undefined {
+  return questions.length < QUESTIONS_MAX ? undefined : `${questions.length} questions are open: an owner decides first`
+}
+
+/** States in which a member can be held. */
+const HOLDABLE: readonly string[] = ['queued', 'held', 'staged', 'active', 'escalated', 'paused']
+
+/** Why the member that it names cannot do what is decided. What is on its way already is no reason: it is in force. */
+function barredBy(context: InitiativeContext, { decision: step, member }: Decision, view: View): string | undefined {
+  const sight = sightOf(view, member!)
+  if (sight === undefined) return `${memberText(member!)} cannot be read`
+  if (step === 'hold') {
+    return HOLDABLE.includes(sight.state) ? undefined : `${memberText(member!)} is ${sight.state}: it cannot be held`
+  }
+  const standing = standingOf(context, sight, view)
+  return standing.is === 'barred' ? `${memberText(member!)} cannot advance: ${standing.why}` : undefined
+}
+
+/** Why the decision changes nothing; undefined: it does. */
+function inForceBy(context: InitiativeContext, decision: Decision, view: View): string | undefined {
+  const { decision: step, member } = decision
+  const sight = member === undefined ? undefined : sightOf(view, member)
+  switch (step) {
+    case 'advance':
+    case 'dispatch':
+    case 'stage': {
+      const standing = standingOf(context, sight!, view)
+      return standing.is === 'under_way' ? standing.why : undefined
+    }
+    case 'hold':
+      return sight !== undefined && (sight.state === 'held' || sight.state === 'paused')
+        ? `${memberText(member!)} is ${sight.state}`
+        : undefined
+    case 'relay':
+      return context.findings.some(({ text }) => text === decision.text) ? 'it is recorded already' : undefined
+    case 'ask':
+      return context.questions.some(({ text }) => text === decision.question) ? 'the question is open' : undefined
+    case 'escalate':
+      return context.questions.some((one) => one.kind === 'escalate' && isSameMember(one.member, member))
+        ? 'the owner has been called already'
+        : undefined
+    case 'done':
+      return context.close_proposals.length > 0 ? 'its completion is proposed already' : undefined
+    default:
+      return undefined
+  }
+}
