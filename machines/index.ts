@@ -6,6 +6,7 @@ import { engineRunModule } from './engine-run.ts'
 import { compiledBriefModule } from './formation-brief/compiled.ts'
 import { formationBriefModule } from './formation-brief.ts'
 import { hypothesisModule } from './hypothesis.ts'
+import { initiativeModule } from './initiative.ts'
 import { intentRecordModule } from './intent-record.ts'
 import type { ActorKind, MachineModule } from './machine.ts'
 import { pacingModule } from './pacing.ts'
@@ -29,4 +30,5 @@ export const modules: Readonly<Record<ActorKind, MachineModule>> = {
   token: tokenModule,
   work_item: workItemModule,
   pacing: pacingModule,
+  initiative: initiativeModule,
 }

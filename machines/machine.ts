@@ -24,6 +24,7 @@ export const ACTOR_KINDS = [
   'token',
   'work_item',
   'pacing',
+  'initiative',
 ] as const
 export type ActorKind = (typeof ACTOR_KINDS)[number]
 

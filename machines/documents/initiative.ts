@@ -172,7 +172,10 @@ export type Decision = Static<typeof decisionSchema>
 
 const initiativeName = Type.String({ description: 'Its name.' })
 const shownBudget = Type.Object(
-  { max_assessments: Type.Integer({ description: 'At most.' }), max_actions: Type.Integer({ description: 'At most.' }) },
+  {
+    max_assessments: Type.Integer({ description: 'At most.' }),
+    max_actions: Type.Integer({ description: 'At most.' }),
+  },
   { description: 'How much steering it may cost.' },
 )
 export type Budget = Static<typeof shownBudget>

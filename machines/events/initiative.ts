@@ -2,6 +2,8 @@
  * Initiatives (SPEC 6.18): lifecycle, steering and owner actions. Invariant: the outcome of an assessment decides
  * alone which of error, reason, decision and action are there, and only an applied one asks for work.
  */
+import { INITIATIVE_STATUSES, OWNER_ACTIONS, STEERING_DECISIONS, STEERING_OUTCOMES } from '../documents/initiative.ts'
+import { MEMBER_KINDS } from '../documents/member.ts'
 import { anyObject, count, exactlyWith, onlyWith, openObject, requiredWith, rule, stringEnum, Type } from '../schema.ts'
 import { engineEvent, serviceEvent } from './event-type.ts'
 
@@ -9,10 +11,8 @@ const initiative = Type.String({ description: 'initiative name' })
 const texts = Type.Array(Type.String())
 
 /** A campaign, a work item or a project that takes part. */
-export const member = openObject({ kind: stringEnum(['campaign', 'work_item', 'project']), ref: Type.String() })
+export const member = openObject({ kind: stringEnum(MEMBER_KINDS), ref: Type.String() })
 
-const DECISIONS = ['advance', 'dispatch', 'hold', 'relay', 'ask', 'escalate', 'stage', 'done', 'wait'] as const
-const OUTCOMES = ['applied', 'waited', 'no_op', 'skipped', 'rejected', 'stale', 'failed'] as const
 const SUCCEEDED = ['applied', 'waited', 'no_op', 'skipped', 'rejected', 'stale'] as const
 /** Outcomes to which an agent's decision led. For a failed one there may or may not have been a decision. */
 const DECIDED = ['applied', 'waited', 'no_op', 'rejected', 'stale'] as const
@@ -23,7 +23,7 @@ const lifecycle = openObject({
   projects: texts,
   intent_refs: texts,
   members: Type.Array(member),
-  status: stringEnum(['active', 'completed', 'cancelled']),
+  status: stringEnum(INITIATIVE_STATUSES),
   authorized_by: Type.String(),
   budget: openObject({ max_assessments: Type.Optional(count()), max_actions: Type.Optional(count()) }),
   reason: Type.Optional(Type.String()),
@@ -31,17 +31,17 @@ const lifecycle = openObject({
   applicable_members: Type.Optional(Type.Array(member)),
 })
 
-const followUpOf = Type.Optional(openObject({ steer_id: Type.String(), step: stringEnum(DECISIONS) }))
+const followUpOf = Type.Optional(openObject({ steer_id: Type.String(), step: stringEnum(STEERING_DECISIONS) }))
 
 const steered = openObject(
   {
     success: Type.Boolean({ description: 'true for every outcome except failed' }),
-    outcome: stringEnum(OUTCOMES),
+    outcome: stringEnum(STEERING_OUTCOMES),
     error: Type.Optional(Type.String({ description: "the guard's message, or the failure" })),
     initiative,
     steer_id: Type.String(),
     prompt: Type.Optional(Type.String({ description: 'empty when no agent ran' })),
-    decision: Type.Optional(stringEnum(DECISIONS)),
+    decision: Type.Optional(stringEnum(STEERING_DECISIONS)),
     provider: Type.Optional(Type.String()),
     action: Type.Optional(anyObject('the durable action that was requested')),
     reason: Type.Optional(Type.String({ description: 'why nothing changed' })),
@@ -83,7 +83,7 @@ export const initiativeEvents = {
     openObject({
       action_id: Type.String({ description: 'identity: a replay acknowledges instead of dispatching' }),
       initiative,
-      decision: stringEnum(DECISIONS),
+      decision: stringEnum(STEERING_DECISIONS),
       provider: Type.Optional(Type.String()),
       context_fingerprint: Type.Optional(Type.String()),
     }),
@@ -95,7 +95,7 @@ export const initiativeEvents = {
       initiative,
       action_id: Type.String(),
       operator_origin: Type.String(),
-      action: stringEnum(['hold', 'milestone', 'member_override']),
+      action: stringEnum(OWNER_ACTIONS),
     }),
   ),
   initiative_added: serviceEvent('6.18', 'an initiative and its member references entered the store', lifecycle),

@@ -10,9 +10,9 @@ import {
   type SteeringOutcome,
   TRIGGERS_REMEMBERED_MAX,
 } from '../documents/initiative.ts'
-import { isSameMember } from '../documents/member.ts'
+import { isSameMember, type Member } from '../documents/member.ts'
 import { prepareEvent } from '../events/envelope.ts'
-import type { Fact, SendParams } from '../machine.ts'
+import type { By, Fact, SendParams } from '../machine.ts'
 import { settleItem } from '../work-item/owner.ts'
 import type { Assessment, InitiativeContext, Trigger, View } from './context.ts'
 import { effectsOf } from './effects.ts'
@@ -46,28 +46,26 @@ export function conclude(context: InitiativeContext, verdict: Verdict, view: Vie
   const assessment = context.assessment!
   const ended = end(context, assessment, { ...verdict, begun: true, at })
   const { decision } = verdict
-  if (verdict.outcome === 'stale') {
-    const { follow_up_of } = assessment
-    return again(ended, assessment, { follow_up_of, trigger_id: `fresh:${assessment.steer_id}` }, at)
-  }
+  const { steer_id, member, follow_up_of, by } = assessment
+  if (verdict.outcome === 'stale')
+    return again(ended, { trigger_id: `fresh:${steer_id}`, member, follow_up_of, by }, at)
   if (verdict.outcome !== 'applied' || decision === undefined || view === undefined) return ended
-  const { steer_id, member } = assessment
-  if (assessment.follow_up_of !== undefined || !FOLLOWED.includes(decision.decision)) return ended
+  if (follow_up_of !== undefined || !FOLLOWED.includes(decision.decision)) return ended
   const left = eligibleMembers(ended.context, view).filter((one) => !isSameMember(one, decision.member))
   if (left.length === 0) return ended
-  const follow_up_of: FollowUp = { steer_id, step: decision.decision }
-  const { member: _pinned, ...unpinned } = assessment
-  void member
-  return again(ended, unpinned, { follow_up_of, trigger_id: `follow-up:${steer_id}` }, at)
+  const after = { steer_id, step: decision.decision }
+  return again(ended, { trigger_id: `follow-up:${steer_id}`, follow_up_of: after, by }, at)
+}
+
+interface Next {
+  readonly trigger_id: string
+  readonly member?: Member | undefined
+  readonly follow_up_of?: FollowUp | undefined
+  readonly by: By
 }
 
 /** A request of the service's own: the next to be assessed. */
-function again(
-  ended: Conclusion,
-  { member, by }: Pick<Trigger, 'by'> & Partial<Pick<Trigger, 'member'>>,
-  { trigger_id, follow_up_of }: { trigger_id: string; follow_up_of: FollowUp | undefined },
-  at: string,
-): Conclusion {
+function again(ended: Conclusion, { trigger_id, member, follow_up_of, by }: Next, at: string): Conclusion {
   const { internal } = ended.context
   const seed = seedOf(ended.context)
   const asked = { trigger_id, member, follow_up_of, seed, at, origin: by.origin ?? by.name }
@@ -99,7 +97,8 @@ export function end(context: InitiativeContext, assessment: Assessment, ending: 
   const { outcome, detail, decision, begun, at } = ending
   const { result, item_id, steer_id, trigger_id } = assessment
   const provider = result === undefined ? undefined : providerOf(result).provider
-  const applied = outcome === 'applied' ? effectsOf(context, assessment, { decision: decision!, provider, at }) : undefined
+  const applied =
+    outcome === 'applied' ? effectsOf(context, assessment, { decision: decision!, provider, at }) : undefined
   const envelope = steeringEnvelope(context, assessment)
   const action = applied === undefined ? undefined : actionPayload(context.name, applied.action)
   const steered = steeredFact(context, assessment, {

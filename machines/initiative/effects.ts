@@ -158,7 +158,7 @@ function call(context: InitiativeContext, action: Action, decision: Decision): E
 }
 
 /** The message that carries the action to the member; none for a member that has nothing to be told. */
-function tellMember(context: InitiativeContext, { decision, member, reason, action_id }: Action): readonly SendParams[] {
+function tellMember(context: InitiativeContext, { decision, member, reason }: Action): readonly SendParams[] {
   if (member === undefined || member.kind === 'project') return []
   const by = initiativeBy(context)
   const to = { kind: member.kind, id: member.ref } as SendParams['to']
@@ -167,6 +167,7 @@ function tellMember(context: InitiativeContext, { decision, member, reason, acti
     if (decision === 'advance') return [{ to, message: { type: 'release', by, reason: released } }]
     return decision === 'hold' ? [{ to, message: { type: 'hold', by } }] : []
   }
-  if (decision === 'advance') return [{ to, message: { type: 'advance', by, trigger_id: action_id } }]
-  return [{ to, message: { type: decision === 'hold' ? 'pause' : 'escalate', by, reason } }]
+  if (decision === 'advance') return [{ to, message: { type: 'advance', by } }]
+  // An owner who is called finds the campaign as it stands.
+  return [{ to, message: { type: 'pause', by, reason: `initiative ${context.name}: ${decision}: ${reason}` } }]
 }

@@ -1,8 +1,8 @@
 /** Findings of an initiative: how one is made, what a reviewer's result makes one of, and how it is consumed. */
 import { clipped } from '../clipped.ts'
 import { deriveId } from '../derived-id.ts'
-import { FINDINGS_MAX, type Finding } from '../documents/finding.ts'
 import { TEXT_LENGTH_MAX } from '../documents/fields.ts'
+import { FINDINGS_MAX, type Finding } from '../documents/finding.ts'
 import type { ItemSettled } from '../work-item/owner.ts'
 import type { InitiativeContext, Of, SeenBy } from './context.ts'
 

@@ -90,7 +90,10 @@ function refusedBy(
 }
 
 /** What a decision of its kind cannot do without. */
-function lackOf(context: InitiativeContext, { decision: step, objective, question, text }: Decision): string | undefined {
+function lackOf(
+  context: InitiativeContext,
+  { decision: step, objective, question, text }: Decision,
+): string | undefined {
   switch (step) {
     case 'dispatch':
     case 'stage':

@@ -40,6 +40,8 @@ export interface OwnedOrder {
   readonly runner_id?: string
   readonly timeout_seconds?: number
   readonly causation_id?: string
+  /** Why it waits, where its owner says so: it is queued at once. */
+  readonly reason?: string
 }
 
 /** Ids of an item that is not opened yet: the owner names it in the events of the step that opens it. */
@@ -61,7 +63,7 @@ export function ownedIds({ kind, ref, role }: Owner, seed: string): OwnedIds {
   }
 }
 
-/** The message that puts the item into the ledger: the scheduler finds the reason for which it waits, and queues it. */
+/** The message that puts the item into the ledger: without a reason, the scheduler finds the one for which it waits. */
 export function openItem(order: OwnedOrder, kind: WorkItemKind = 'campaign_cycle'): SendParams {
   const { owner, seed, cycle, causation_id = null, submitted_by, ...asked } = order
   const { item_id, trace_id, span_id } = ownedIds(owner, seed)

@@ -29,6 +29,10 @@ exports[`dist/test/machines/versions.test.js > TAP > a machine whose structure c
 hypothesis version 1: 1212073db329c101
 `
 
+exports[`dist/test/machines/versions.test.js > TAP > a machine whose structure changes has a new version > initiative 1`] = `
+initiative version 1: c888936d2e53acce
+`
+
 exports[`dist/test/machines/versions.test.js > TAP > a machine whose structure changes has a new version > intent_record 1`] = `
 intent_record version 1: 84162a0f76e0d326
 `

@@ -1,0 +1,154 @@
+/**
+ * The initiative (SPEC 3.4, 6.18): a shared outcome, the members that serve it, and steering. Its invariants: one
+ * assessment at a time; an answer is advice until the guards have let it through; an action is on disk before it is
+ * dispatched, and applied once; nobody but an owner ends an initiative.
+ *
+ * `active`, `assessing` and `deciding` are one status: `active`. What a move changes, states and sends is worked out
+ * together by one pure function (`initiative/moves.ts`), and the chart only says which move it is.
+ */
+import { enqueueActions, setup } from 'xstate'
+import type { Conclusion } from './initiative/conclusion.ts'
+import type { InitiativeBody, InitiativeContext, InitiativeMessage, Of } from './initiative/context.ts'
+import * as moves from './initiative/moves.ts'
+import * as rules from './initiative/rules.ts'
+import { initiativeTestimony } from './initiative/testimony.ts'
+import { document, envelope, terms } from './initiative/view.ts'
+import { declaredActions, type Fact, type MachineModule } from './machine.ts'
+
+interface Step {
+  readonly context: InitiativeContext
+  readonly event: InitiativeMessage
+}
+
+type Move = (context: InitiativeContext, message: any) => Conclusion
+
+/** One move as an action: its facts and messages, then its change, all from the same conclusion. */
+const carryOut = (move: Move) =>
+  enqueueActions(({ context, event, enqueue }: any) => {
+    const { context: next, facts, sends } = move(context, event)
+    enqueue.assign(() => next)
+    for (const fact of facts) enqueue.emit(fact)
+    for (const params of sends) enqueue({ type: 'send', params })
+  }) as any
+
+const machineSetup = setup({
+  types: { context: {} as InitiativeContext, events: {} as InitiativeMessage, emitted: {} as Fact },
+  guards: {
+    mayAsk: ({ context, event }: Step) => rules.mayAsk(context, event as Of<'advance'>),
+    hasNothingToDo: ({ context, event }: Step) => rules.hasNothingToDo(context, event as Of<'assess'>),
+    isNext: ({ context, event }: Step) => rules.isNextRequest(context, event as Of<'assess'>),
+    hasAnswered: ({ context, event }: Step) =>
+      rules.isOfAssessment(context, event as Of<'item_reported'>) &&
+      (event as Of<'item_reported'>).outcome === 'completed',
+    ofAssessment: ({ context, event }: Step) => rules.isOfAssessment(context, event as Of<'item_reported'>),
+    ofCycle: ({ context, event }: Step) => rules.isOfCycle(context, event as Of<'item_settled'>),
+    namesMembers: ({ context, event }: Step) => rules.areMembers(context, event as Of<'decide'>),
+    isNewAction: ({ context, event }: Step) =>
+      rules.areMembers(context, event as Of<'record_owner_action'>) &&
+      context.internal.bodies[(event as Of<'record_owner_action'>).action_id] === undefined,
+    isNewFinding: ({ context, event }: Step) =>
+      rules.areMembers(context, event as Of<'record_finding'>) &&
+      context.internal.bodies[(event as Of<'record_finding'>).finding_id] === undefined,
+  },
+  actions: {
+    ...declaredActions,
+    create: carryOut((_, message: Of<'create'>) => moves.create(message)),
+    request: carryOut(moves.request),
+    assess: carryOut(moves.assess),
+    keepResult: carryOut(moves.keepResult),
+    fail: carryOut(moves.fail),
+    endAssessment: carryOut(moves.ended),
+    judge: carryOut(moves.judge),
+    decide: carryOut(moves.decide),
+    complete: carryOut(moves.complete),
+    cancel: carryOut(moves.cancel),
+    judgeCompleted: carryOut((context, message: Of<'item_reported'>) =>
+      moves.judgeLate(moves.keepResult(context, message).context, 'completed', message.at),
+    ),
+    judgeCancelled: carryOut((context, message: Of<'item_reported'>) =>
+      moves.judgeLate(moves.keepResult(context, message).context, 'cancelled', message.at),
+    ),
+    recordOwnerAction: carryOut(moves.recordOwnerAction),
+    recordFinding: carryOut(moves.recordFinding),
+    cycleSettled: carryOut(moves.cycleSettled),
+    cycleLanded: carryOut(moves.cycleLanded),
+  },
+})
+
+/** What an owner does, and what members tell, while it is active. */
+const owned = {
+  advance: { guard: 'mayAsk', actions: 'request' },
+  decide: { guard: 'namesMembers', actions: 'decide' },
+  complete: { target: 'completed', actions: 'complete' },
+  cancel: { target: 'cancelled', actions: 'cancel' },
+  record_owner_action: { guard: 'isNewAction', actions: 'recordOwnerAction' },
+  record_finding: { guard: 'isNewFinding', actions: 'recordFinding' },
+  cycle_landed: { actions: 'cycleLanded' },
+} as const
+const cycleSettled = { guard: 'ofCycle', actions: 'cycleSettled' } as const
+/** Its assessment's work item has settled by somebody else's word. */
+const assessmentSettled = [{ guard: 'ofAssessment', target: 'active', actions: 'endAssessment' }, cycleSettled] as const
+/** Of one that has ended: what is under way comes to its end, and what landed has landed. */
+const late = (judge: 'judgeCompleted' | 'judgeCancelled') =>
+  ({
+    item_reported: [
+      { guard: 'hasAnswered', actions: judge },
+      { guard: 'ofAssessment', actions: 'fail' },
+    ],
+    item_settled: [{ guard: 'ofAssessment', actions: 'endAssessment' }, cycleSettled],
+    cycle_landed: { actions: 'cycleLanded' },
+  }) as const
+
+export const initiativeMachine = machineSetup.createMachine({
+  id: 'initiative',
+  initial: 'absent',
+  context: {} as InitiativeContext,
+  states: {
+    absent: { on: { create: { target: 'active', actions: 'create' } } },
+    active: {
+      on: {
+        ...owned,
+        assess: [
+          { guard: 'hasNothingToDo', actions: 'assess' },
+          { guard: 'isNext', target: 'assessing', actions: 'assess' },
+        ],
+        item_settled: cycleSettled,
+      },
+    },
+    assessing: {
+      on: {
+        ...owned,
+        item_reported: [
+          { guard: 'hasAnswered', target: 'deciding', actions: 'keepResult' },
+          { guard: 'ofAssessment', target: 'active', actions: 'fail' },
+        ],
+        item_settled: assessmentSettled,
+      },
+    },
+    deciding: {
+      on: {
+        ...owned,
+        judge: { guard: 'ofAssessment', target: 'active', actions: 'judge' },
+        item_settled: assessmentSettled,
+      },
+    },
+    completed: { on: late('judgeCompleted') },
+    cancelled: { on: late('judgeCancelled') },
+  },
+})
+
+export const initiativeModule: MachineModule<InitiativeContext, InitiativeBody> = {
+  kind: 'initiative',
+  version: 1,
+  machine: initiativeMachine,
+  migrations: {},
+  internal: ['assess', 'judge', 'item_reported', 'item_settled', 'cycle_landed'],
+  repeats: rules.repeats,
+  refusal: rules.refusal,
+  envelope,
+  terms,
+  deadlineStates: [],
+  deadlines: () => [],
+  testimony: initiativeTestimony,
+  document,
+}

@@ -1,0 +1,310 @@
+/** What each move of an initiative changes, states and sends: pure functions of (context, message). */
+import { creationRecord, SYSTEM_ENVELOPE } from '../creation.ts'
+import { deriveId, projectIdOf } from '../derived-id.ts'
+import { type InitiativeStatus, OWNER_WORDS_MAX, type OwnerAction } from '../documents/initiative.ts'
+import { isSameMember, memberText } from '../documents/member.ts'
+import { type Fact, SERVICE_BY, type SendParams } from '../machine.ts'
+import { openItem } from '../work-item/owner.ts'
+import { type Conclusion, conclude, end, seedOf } from './conclusion.ts'
+import type { Assessment, InitiativeContext, Of, Trigger } from './context.ts'
+import {
+  assessmentIds,
+  findingConsumed,
+  findingRecorded,
+  lifecycleFact,
+  ownerActionFact,
+  requestedFact,
+} from './facts.ts'
+import { consumed, findingOf, reviewersFinding, withFinding } from './findings.ts'
+import { eligibleMembers, fingerprint, whyNone } from './members.ts'
+import { promptOf } from './prompt.ts'
+import { verdictOf } from './verdict.ts'
+
+const NOTHING: readonly never[] = []
+
+/** A body's fingerprints are kept for so many ids that idempotency keys made. */
+const BODIES_MAX = 256
+
+export function create(message: Of<'create'>): Conclusion {
+  const { id, outcome, projects, intent_refs, members, homes, authorized_by, budget, by, at } = message
+  const context: InitiativeContext = {
+    name: id,
+    outcome,
+    projects,
+    intent_refs,
+    members,
+    authorized_by,
+    budget,
+    assessments_made: 0,
+    actions_applied: 0,
+    waiting: [],
+    questions: [],
+    close_proposals: [],
+    owner_decisions: [],
+    owner_actions: [],
+    assessments: [],
+    actions: [],
+    findings: [],
+    created_by: by,
+    created_at: at,
+    internal: {
+      creation: creationRecord(message),
+      homes,
+      requests: 0,
+      over: [],
+      bodies: {},
+      cycles: {},
+      envelope: SYSTEM_ENVELOPE,
+    },
+  }
+  return { context, facts: [lifecycleFact('initiative_added', context, 'active')], sends: NOTHING }
+}
+
+/** The facts of this step belong to the service itself, not to an assessment. */
+function own(context: InitiativeContext): InitiativeContext {
+  return { ...context, internal: { ...context.internal, envelope: SYSTEM_ENVELOPE } }
+}
+
+/** Asked for: it waits until nothing is being assessed. An emitted request is in the log already. */
+export function request(context: InitiativeContext, message: Of<'advance'>): Conclusion {
+  const { trigger_id, member, event_id, at, by = SERVICE_BY } = message
+  const seed = seedOf(context)
+  const asked = { trigger_id, member, seed, at, origin: by.origin ?? by.name, causation_id: null }
+  const fact = event_id === undefined ? requestedFact(context, asked) : undefined
+  const trigger: Trigger = {
+    trigger_id,
+    ...(member === undefined ? {} : { member }),
+    requested_at: at,
+    by,
+    seed,
+    event_id: event_id ?? fact!.recorded.id,
+  }
+  const internal = { ...context.internal, requests: context.internal.requests + 1 }
+  return {
+    context: { ...context, waiting: [...context.waiting, trigger], internal },
+    facts: fact === undefined ? NOTHING : [fact],
+    sends: NOTHING,
+  }
+}
+
+/** The request at the head becomes an assessment, or it is skipped where there is nothing to decide. */
+export function assess(context: InitiativeContext, { view, at }: Of<'assess'>): Conclusion {
+  const [trigger, ...waiting] = context.waiting as readonly [Trigger, ...Trigger[]]
+  const why = skipReason(context, trigger, view)
+  const opened: Assessment = {
+    ...trigger,
+    item_id: assessmentIds(context.name, trigger.seed).item_id,
+    steer_id: deriveId('steer', context.name, trigger.seed),
+    prompt: why === undefined ? promptOf(context, trigger, view) : '',
+    fingerprint: fingerprint(context, view),
+    eligible: eligibleMembers(context, view, trigger.member),
+  }
+  const next = { ...context, waiting, assessment: opened }
+  if (why === undefined) return { context: own(next), facts: NOTHING, sends: [openAssessment(next, opened)] }
+  const ended = end(next, opened, { outcome: 'skipped', detail: why, begun: false, at })
+  const open = openAssessment(next, opened, `steering precheck: ${why}`)
+  return { ...ended, sends: [open, ...ended.sends] }
+}
+
+/** The precheck: without a member that can advance, or without budget, no agent has anything to decide. */
+export function skipReason(
+  context: InitiativeContext,
+  trigger: Trigger,
+  view: Of<'assess'>['view'],
+): string | undefined {
+  const { assessments_made, budget } = context
+  if (assessments_made >= budget.max_assessments) return `its budget of ${budget.max_assessments} assessments is spent`
+  const eligible = eligibleMembers(context, view, trigger.member)
+  return eligible.length > 0 ? undefined : whyNone(context, view, trigger.member)
+}
+
+function openAssessment(context: InitiativeContext, assessment: Assessment, reason?: string): SendParams {
+  const { name, projects, internal } = context
+  const { trigger_id, member, follow_up_of, by, prompt, seed, event_id } = assessment
+  const project = member === undefined ? projects[0]! : (internal.homes[memberText(member)] ?? projects[0]!)
+  return openItem({
+    owner: { kind: 'initiative', ref: name, role: 'assessment' },
+    seed,
+    project,
+    project_id: projectIdOf(project),
+    objective: `Steer initiative ${name}${member === undefined ? '' : `: ${memberText(member)}`}`,
+    submitted_by: by,
+    payload: {
+      initiative: name,
+      prompt,
+      ...(member === undefined ? {} : { member }),
+      trigger_id,
+      ...(follow_up_of === undefined ? {} : { follow_up_of }),
+      operator_origin: by.origin ?? by.name,
+    },
+    causation_id: event_id,
+    ...(reason === undefined ? {} : { reason }),
+  })
+}
+
+/** The run has answered: the guards look at it once it is known how everything stands now. */
+export function keepResult(context: InitiativeContext, { result = {} }: Of<'item_reported'>): Conclusion {
+  return { context: { ...context, assessment: { ...context.assessment!, result } }, facts: NOTHING, sends: NOTHING }
+}
+
+/** The run came to no good end. What never began costs nothing. */
+export function fail(context: InitiativeContext, message: Of<'item_reported'>): Conclusion {
+  const { outcome, failure, at } = message
+  const code = failure?.code === undefined ? '' : `, ${failure.code}`
+  const words = failure === undefined ? `its run was ${outcome}` : `${failure.message} (${failure.class}${code})`
+  const begun = failure?.class !== 'dispatch'
+  return end(context, context.assessment!, { outcome: 'failed', detail: words, begun, at })
+}
+
+/** Its work item was ended by somebody else: there is nothing left to settle. */
+export function ended(context: InitiativeContext, { reason, started, at }: Of<'item_settled'>): Conclusion {
+  const { result } = context.assessment!
+  const begun = started || result !== undefined
+  return { ...end(context, context.assessment!, { outcome: 'failed', detail: reason, begun, at }), sends: NOTHING }
+}
+
+export function judge(context: InitiativeContext, { view, at }: Of<'judge'>): Conclusion {
+  return conclude(context, verdictOf('active', context, view), view, at)
+}
+
+/** An answer that comes when the initiative has ended: nothing of it is applied. */
+export function judgeLate(context: InitiativeContext, status: InitiativeStatus, at: string): Conclusion {
+  return conclude(context, verdictOf(status, context, { members: [], items: [] }), undefined, at)
+}
+
+/** The owner decides: what waited for that about the members waits no more. */
+export function decide(context: InitiativeContext, message: Of<'decide'>): Conclusion {
+  const { decision, reason, applicable_members, by, at } = message
+  const word = {
+    decision,
+    ...(reason === undefined ? {} : { reason }),
+    ...(applicable_members === undefined ? {} : { applicable_members: [...applicable_members] }),
+    ...(by === undefined ? {} : { by }),
+    at,
+  }
+  const isAnswered = ({ member }: InitiativeContext['questions'][number]): boolean =>
+    applicable_members === undefined ||
+    (member !== undefined && applicable_members.some((one) => isSameMember(one, member)))
+  const next = own({
+    ...context,
+    owner_decisions: [...context.owner_decisions, word].slice(-OWNER_WORDS_MAX),
+    questions: context.questions.filter((one) => !isAnswered(one)),
+    close_proposals: applicable_members === undefined ? [] : context.close_proposals,
+  })
+  const fact = lifecycleFact('initiative_decided', next, 'active', { reason, decision, applicable_members })
+  return { context: next, facts: [fact], sends: NOTHING }
+}
+
+/** The owner affirms the outcome. Its members go on by themselves. */
+export function complete(context: InitiativeContext, message: Of<'complete'>): Conclusion {
+  return stopSteering(context, 'completed', message, NOTHING)
+}
+
+/** The owner stops the initiative, its members and what it has started. */
+export function cancel(context: InitiativeContext, message: Of<'cancel'>): Conclusion {
+  const { by, items } = message
+  const reason = `initiative ${context.name} cancelled: ${message.reason}`
+  const stop = { type: 'cancel', reason, ...(by === undefined ? {} : { by }) } as const
+  const members = context.members.filter(({ kind }) => kind !== 'project')
+  const refs = [
+    ...members.map(({ kind, ref }) => ({ kind, id: ref }) as SendParams['to']),
+    ...items.map((id) => ({ kind: 'work_item', id }) as const),
+  ]
+  return stopSteering(
+    context,
+    'cancelled',
+    message,
+    refs.map((to) => ({ to, message: stop })),
+  )
+}
+
+/** An assessment under way is stopped; one whose answer is there is refused at once. */
+function stopSteering(
+  context: InitiativeContext,
+  status: 'completed' | 'cancelled',
+  { reason, by, at }: Of<'complete'> | Of<'cancel'>,
+  sends: readonly SendParams[],
+): Conclusion {
+  const stopped = { ...context, waiting: [], reason, ended_at: at }
+  const type = status === 'completed' ? 'initiative_completed' : 'initiative_cancelled'
+  const fact = lifecycleFact(type, stopped, status, { reason })
+  const { assessment } = stopped
+  if (assessment === undefined) return { context: own(stopped), facts: [fact], sends }
+  if (assessment.result !== undefined) {
+    const late = judgeLate(stopped, status, at)
+    return { context: late.context, facts: [fact, ...late.facts], sends: [...sends, ...late.sends] }
+  }
+  const withdrawal = {
+    to: { kind: 'work_item', id: assessment.item_id } as const,
+    message: { type: 'cancel', reason: `its initiative is ${status}`, ...(by === undefined ? {} : { by }) },
+  }
+  return { context: own(stopped), facts: [fact], sends: [...sends, withdrawal] }
+}
+
+export function recordOwnerAction(context: InitiativeContext, message: Of<'record_owner_action'>): Conclusion {
+  const { action_id, action, member, reason, lifted, override, by, at, fingerprint: body } = message
+  const word: OwnerAction = {
+    action_id,
+    action,
+    ...(member === undefined ? {} : { member }),
+    reason,
+    ...(lifted === undefined ? {} : { lifted }),
+    ...(override === undefined ? {} : { override }),
+    operator_origin: by?.origin ?? by?.name ?? 'unknown',
+    ...(by === undefined ? {} : { by }),
+    at,
+  }
+  const next = withBody(own(context), action_id, body)
+  return {
+    context: { ...next, owner_actions: [...context.owner_actions, word].slice(-OWNER_WORDS_MAX) },
+    facts: [ownerActionFact(context.name, word)],
+    sends: NOTHING,
+  }
+}
+
+export function recordFinding(context: InitiativeContext, message: Of<'record_finding'>): Conclusion {
+  const finding = findingOf(context, message, message.at)
+  const next = withBody(own(context), finding.finding_id, message.fingerprint)
+  return {
+    context: { ...next, findings: withFinding(context, finding) },
+    facts: [findingRecorded(finding)],
+    sends: NOTHING,
+  }
+}
+
+function withBody(context: InitiativeContext, id: string, body: string | undefined): InitiativeContext {
+  if (body === undefined) return context
+  const { internal } = context
+  const bodies = Object.fromEntries([...Object.entries(internal.bodies), [id, body]].slice(-BODIES_MAX))
+  return { ...context, internal: { ...internal, bodies } }
+}
+
+/** A cycle of ours has settled: what its reviewer says is a finding, and where it landed it consumed what it had seen. */
+export function cycleSettled(context: InitiativeContext, message: Of<'item_settled'>): Conclusion {
+  const { item_id, state, terminal, at } = message
+  const seen = context.internal.cycles[item_id]!
+  const said = terminal === undefined ? undefined : reviewersFinding(context, item_id, terminal)
+  const isNew = said !== undefined && !context.findings.some(({ finding_id }) => finding_id === said.finding_id)
+  const first = isNew ? recordFinding(context, { ...said, type: 'record_finding', at, atMs: message.atMs }) : undefined
+  const { context: recorded, facts } = first ?? { context: own(context), facts: NOTHING }
+  const landed = state === 'landed' ? consume(recorded, item_id, seen, at) : { context: recorded, facts: NOTHING }
+  // Preserved work may land by an item that continues it.
+  if (state !== 'landed' && state !== 'cancelled') return { ...landed, facts: [...facts, ...landed.facts], sends: [] }
+  const { [item_id]: _over, ...cycles } = landed.context.internal.cycles
+  const internal = { ...landed.context.internal, cycles }
+  return { context: { ...landed.context, internal }, facts: [...facts, ...landed.facts], sends: NOTHING }
+}
+
+export function cycleLanded(context: InitiativeContext, message: Of<'cycle_landed'>): Conclusion {
+  return { ...consume(own(context), message.item_id, message, message.at), sends: NOTHING }
+}
+
+function consume(
+  context: InitiativeContext,
+  item_id: string,
+  seen: Parameters<typeof consumed>[2],
+  at: string,
+): { readonly context: InitiativeContext; readonly facts: readonly Fact[] } {
+  const { findings, now } = consumed(context, item_id, seen, at)
+  return { context: { ...context, findings }, facts: now.map((one) => findingConsumed(one, seen.member, item_id)) }
+}

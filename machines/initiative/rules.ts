@@ -1,0 +1,139 @@
+/** Which messages an initiative takes, and what is a repeat or a refusal: one assessment at a time, an action once. */
+import { creationRefusal, creationRepeat } from '../creation.ts'
+import { TRIGGERS_MAX } from '../documents/initiative.ts'
+import { memberText } from '../documents/member.ts'
+import type { Refusal, SnapshotOf } from '../machine.ts'
+import type { InitiativeContext, InitiativeMessage, Of } from './context.ts'
+import { isMember } from './members.ts'
+import { skipReason } from './moves.ts'
+
+type Snapshot = SnapshotOf<InitiativeContext>
+
+/** A member of it, or none; and there is room to wait. */
+export function mayAsk(context: InitiativeContext, { member }: Of<'advance'>): boolean {
+  return (member === undefined || isMember(context, member)) && context.waiting.length < TRIGGERS_MAX
+}
+
+export function isNextRequest({ waiting }: InitiativeContext, { trigger_id }: Of<'assess'>): boolean {
+  return waiting[0]?.trigger_id === trigger_id
+}
+
+export function hasNothingToDo(context: InitiativeContext, message: Of<'assess'>): boolean {
+  return isNextRequest(context, message) && skipReason(context, context.waiting[0]!, message.view) !== undefined
+}
+
+export function isOfAssessment({ assessment }: InitiativeContext, { item_id }: { readonly item_id: string }): boolean {
+  return assessment?.item_id === item_id
+}
+
+export function isOfCycle({ internal }: InitiativeContext, { item_id }: { readonly item_id: string }): boolean {
+  return internal.cycles[item_id] !== undefined
+}
+
+/** Whoever is named must be a member. */
+export function areMembers(
+  context: InitiativeContext,
+  message: Of<'decide' | 'record_owner_action' | 'record_finding'>,
+) {
+  return strangerIn(context, message) === undefined
+}
+
+function strangerIn(context: InitiativeContext, message: InitiativeMessage) {
+  const named =
+    message.type === 'decide'
+      ? (message.applicable_members ?? [])
+      : message.type === 'record_finding'
+        ? message.to
+        : 'member' in message && message.member !== undefined
+          ? [message.member]
+          : []
+  return named.find((member) => !isMember(context, member))
+}
+
+/** Words for a message that says again what was taken before, or that speaks of what is over. */
+export function repeats({ value, context }: Snapshot, message: InitiativeMessage): string | undefined {
+  if (value === 'absent') return undefined
+  switch (message.type) {
+    case 'create':
+      return creationRepeat(context.internal.creation, message)
+    case 'advance':
+      return isKnownRequest(context, message.trigger_id) ? 'already_requested' : undefined
+    case 'assess':
+      return value === 'active' && isNextRequest(context, message) ? undefined : 'already_assessed'
+    case 'judge':
+      return value === 'deciding' && isOfAssessment(context, message) ? undefined : 'already_judged'
+    case 'item_reported':
+      return isOfAssessment(context, message) && context.assessment!.result === undefined ? undefined : 'already_heard'
+    case 'item_settled':
+      return isOfAssessment(context, message) || isOfCycle(context, message) ? undefined : 'already_heard'
+    case 'complete':
+      return value === 'completed' ? 'already_completed' : undefined
+    case 'cancel':
+      return value === 'cancelled' ? 'already_cancelled' : undefined
+    case 'record_owner_action':
+      return isSameBody(context, message.action_id, message.fingerprint) ? 'replay' : undefined
+    case 'record_finding':
+      return isSameBody(context, message.finding_id, message.fingerprint) || isKnownFinding(context, message)
+        ? 'replay'
+        : undefined
+    case 'cycle_landed':
+      return isConsumed(context, message) ? 'already_consumed' : undefined
+    default:
+      return undefined
+  }
+}
+
+/** Every request is assessed once: one that waits, that is being assessed, or that is over. */
+function isKnownRequest({ waiting, assessment, internal }: InitiativeContext, trigger_id: string): boolean {
+  return (
+    assessment?.trigger_id === trigger_id ||
+    waiting.some((one) => one.trigger_id === trigger_id) ||
+    internal.over.includes(trigger_id)
+  )
+}
+
+function isSameBody({ internal }: InitiativeContext, id: string, body: string | undefined): boolean {
+  return body !== undefined && internal.bodies[id] === body
+}
+
+/** The steward's, told again: the finding of a result derives from the result. */
+function isKnownFinding({ findings }: InitiativeContext, { finding_id, fingerprint }: Of<'record_finding'>): boolean {
+  return fingerprint === undefined && findings.some((one) => one.finding_id === finding_id)
+}
+
+function isConsumed({ findings }: InitiativeContext, { item_id, finding_ids }: Of<'cycle_landed'>): boolean {
+  const open = findings.filter(({ finding_id }) => finding_ids.includes(finding_id))
+  return open.every(({ consumed_by }) => consumed_by.some(({ work_item_id }) => work_item_id === item_id))
+}
+
+/** Why a message was not taken, where more can be said than that the state does not allow it. */
+export function refusal({ value, context }: Snapshot, message: InitiativeMessage): Refusal | undefined {
+  if (value === 'absent') return undefined
+  switch (message.type) {
+    case 'create':
+      return creationRefusal(context.internal.creation, message, { what: 'initiative', isIdFromKey: false })
+    case 'record_owner_action':
+      if (context.internal.bodies[message.action_id] !== undefined) return reused('owner action')
+      break
+    case 'record_finding':
+      if (context.internal.bodies[message.finding_id] !== undefined) return reused('finding')
+      break
+  }
+  const stranger = strangerIn(context, message)
+  if (stranger !== undefined) return illegal(`${memberText(stranger)} is no member of the initiative`)
+  if (message.type !== 'advance') return illegal(`it is ${statusOf(value)}`)
+  if (context.waiting.length >= TRIGGERS_MAX) return illegal(`${context.waiting.length} requests wait already`)
+  return illegal(`it is ${statusOf(value)}: nothing is steered any more`)
+}
+
+export function statusOf(value: string): 'active' | 'completed' | 'cancelled' {
+  return value === 'completed' || value === 'cancelled' ? value : 'active'
+}
+
+function reused(what: string): Refusal {
+  return { code: 'idempotency_key_reused', detail: `this idempotency key was used for another ${what}` }
+}
+
+function illegal(detail: string): Refusal {
+  return { code: 'illegal_move', detail }
+}

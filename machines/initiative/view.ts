@@ -1,0 +1,80 @@
+/** How an initiative is seen from outside: the envelope of its facts, its index rows, and its document. */
+import type { Initiative } from '../documents/initiative.ts'
+import type { FactEnvelope, SnapshotOf, Term } from '../machine.ts'
+import type { InitiativeContext, Trigger } from './context.ts'
+import { statusOf } from './rules.ts'
+
+export function envelope({ internal }: InitiativeContext): FactEnvelope {
+  return internal.envelope
+}
+
+/** Why it needs a person; undefined: it does not. Of several the most pressing. */
+export function attentionOf({ value, context }: SnapshotOf<InitiativeContext>): 'asked' | 'close_proposed' | undefined {
+  if (statusOf(value) !== 'active') return undefined
+  if (context.questions.length > 0) return 'asked'
+  return context.close_proposals.length > 0 ? 'close_proposed' : undefined
+}
+
+export function attentionSince({ questions, close_proposals, created_at }: InitiativeContext): string {
+  return questions[0]?.at ?? close_proposals[0]?.at ?? created_at
+}
+
+/** `work`: what the steward looks after, found again when the service starts. */
+export function terms(snapshot: SnapshotOf<InitiativeContext>): readonly Term[] {
+  const { value, context } = snapshot
+  const order = context.created_at
+  const rows: Term[] = [
+    { index: 'all', value: '', order },
+    { index: 'status', value: statusOf(value), order },
+  ]
+  for (const project of context.projects) rows.push({ index: 'project', value: project, order })
+  const attention = attentionOf(snapshot)
+  if (attention !== undefined) rows.push({ index: 'attention', value: attention, order: attentionSince(context) })
+  return rows
+}
+
+export function document({ value, context: c }: SnapshotOf<InitiativeContext>): Initiative {
+  const { assessment } = c
+  return {
+    name: c.name,
+    outcome: c.outcome,
+    status: statusOf(value),
+    ...(c.reason === undefined ? {} : { reason: c.reason }),
+    projects: [...c.projects],
+    intent_refs: [...c.intent_refs],
+    members: [...c.members],
+    authorized_by: c.authorized_by,
+    budget: c.budget,
+    assessments_made: c.assessments_made,
+    actions_applied: c.actions_applied,
+    ...(assessment === undefined
+      ? {}
+      : {
+          assessment: {
+            ...triggerOf(assessment),
+            item_id: assessment.item_id,
+            phase: assessment.result === undefined ? 'assessing' : 'deciding',
+          },
+        }),
+    waiting: c.waiting.map(triggerOf),
+    questions: [...c.questions],
+    close_proposals: [...c.close_proposals],
+    owner_decisions: [...c.owner_decisions],
+    owner_actions: [...c.owner_actions],
+    assessments: [...c.assessments],
+    actions: [...c.actions],
+    findings: [...c.findings],
+    created_by: c.created_by,
+    created_at: c.created_at,
+    ...(c.ended_at === undefined ? {} : { ended_at: c.ended_at }),
+  }
+}
+
+function triggerOf({ trigger_id, member, follow_up_of, requested_at }: Trigger): Initiative['waiting'][number] {
+  return {
+    trigger_id,
+    ...(member === undefined ? {} : { member }),
+    ...(follow_up_of === undefined ? {} : { follow_up_of }),
+    requested_at,
+  }
+}

@@ -1,0 +1,306 @@
+import t from 'tap'
+import { initiativeDocument, STEERING_DECISIONS } from '../../machines/documents/initiative.ts'
+import type { View } from '../../machines/initiative/context.ts'
+import { initiativeModule as module } from '../../machines/initiative.ts'
+import type { Message, SendParams } from '../../machines/machine.ts'
+import { compile } from '../../machines/schema.ts'
+import {
+  answer,
+  CAMPAIGN,
+  CREATE,
+  deciding,
+  FIRST_ITEM,
+  IDLE_VIEW,
+  ITEM,
+  judge,
+  MESSAGES as M,
+  MOVED_VIEW,
+  OWNER,
+  PROJECT,
+  run,
+  STRANGER,
+  settled,
+  states,
+  VIEW,
+} from './initiative-samples.ts'
+import { absent, at, reopened, snapshotFile, step, table } from './step.ts'
+
+t.snapshotFile = snapshotFile('initiative')
+
+const factsOf = (stepped: { facts: readonly any[] }) =>
+  stepped.facts.map((fact) => ({ type: fact.type, payload: fact.payload ?? fact.recorded.payload, ...fact }))
+const payloadOf = (stepped: { facts: readonly any[] }, type: string): any =>
+  factsOf(stepped).find((fact) => fact.type === type)?.payload
+const settlementIn = ({ sends }: { sends: readonly SendParams[] }): any =>
+  sends.find(({ message }) => message.type === 'settle')?.message
+
+t.test('every message in every state has the outcome that the table shows', (t) => {
+  t.matchSnapshot(table(module, { absent: absent(module), ...states() }, M), 'initiative')
+  t.end()
+})
+
+t.test('every state is served as its schema says, and opens again as it was', (t) => {
+  const check = compile(initiativeDocument)
+  for (const [label, snapshot] of Object.entries(states())) {
+    t.strictSame(check(JSON.parse(JSON.stringify(module.document(snapshot)))), [], label)
+    t.strictSame(reopened(module, snapshot).context, JSON.parse(JSON.stringify(snapshot.context)), label)
+  }
+  t.end()
+})
+
+t.test('each outcome settles the assessment’s item as SPEC 3.4 says, and states what rule 7 says', (t) => {
+  const ended = (decision: object, view?: View) => step(module, deciding(decision), judge(6, view))
+  const skipped = step(module, run(M.create, M['advance (t1)']), M['assess (t1, nothing to do)'])
+  const failed = step(module, run(M.create, M['advance (t1)'], M['assess (t1)']), M['item_reported (failed)'])
+  const held: View = { ...VIEW, members: [{ ...VIEW.members[0]!, state: 'paused' }, ...VIEW.members.slice(1)] }
+  const paused = step(module, deciding({ decision: 'hold', member: CAMPAIGN }, undefined, held), judge(6, held))
+  const outcomes = {
+    applied: [ended({ decision: 'done' }), 'landed', 'steering applied: done: it is time'],
+    waited: [ended({ decision: 'wait' }), 'landed', 'steering waited: it is time'],
+    no_op: [paused, 'landed', 'steering decision already in force: campaign:pay is paused'],
+    skipped: [
+      skipped,
+      'landed',
+      `steering skipped: no member can advance (campaign:pay: it is completed; work_item:${ITEM.ref}: it is landed; project:shop: it is archived)`,
+    ],
+    rejected: [ended({ decision: 'dispatch' }), 'cancelled', 'steering rejected: dispatch names no member'],
+    stale: [
+      ended({ decision: 'wait' }, MOVED_VIEW),
+      'landed',
+      'steering stale: what was decided upon has moved since: it is assessed anew',
+    ],
+    failed: [failed, 'failed', 'steering failed: no model (execution)'],
+  } as const
+  for (const [outcome, [stepped, state, reason]] of Object.entries(outcomes)) {
+    t.match(settlementIn(stepped), { state, reason }, outcome)
+    const payload = payloadOf(stepped, 'initiative_steered')
+    t.equal(payload.outcome, outcome)
+    t.equal(payload.success, outcome !== 'failed')
+    t.equal(payload.prompt === '', outcome === 'skipped')
+    t.equal('error' in payload, ['rejected', 'stale', 'failed'].includes(outcome), `${outcome}: error`)
+    t.equal('reason' in payload, ['waited', 'no_op', 'skipped'].includes(outcome), `${outcome}: reason`)
+    t.equal('action' in payload, outcome === 'applied', `${outcome}: action`)
+    t.equal(payloadOf(stepped, 'initiative_action_requested') !== undefined, outcome === 'applied')
+    const others = stepped.sends.filter(({ message }) => message.type !== 'settle' && message.type !== 'create')
+    t.strictSame(others, [], `${outcome} sends nothing else`)
+  }
+  t.end()
+})
+
+t.test('each of the nine decisions does what it says, and nothing else', (t) => {
+  const decisions: Record<string, object> = {
+    advance: { member: CAMPAIGN },
+    dispatch: { member: PROJECT, objective: 'Print invoices' },
+    hold: { member: CAMPAIGN },
+    relay: { text: 'The limit is 10', refs: ['doc/limits.md'] },
+    ask: { question: 'Which bank?', options: ['a', 'b'], member: CAMPAIGN },
+    escalate: { member: CAMPAIGN },
+    stage: { member: PROJECT, objective: 'Print invoices' },
+    done: {},
+    wait: {},
+  }
+  t.strictSame(Object.keys(decisions), [...STEERING_DECISIONS])
+  const lines = Object.entries(decisions).map(([decision, more]) => {
+    const { sends, facts, snapshot } = step(module, deciding({ decision, ...more }), judge(6))
+    const sent = sends.map(({ to, message }) => `${to.kind}.${message.type}`)
+    const { questions, close_proposals, findings, waiting, actions } = snapshot.context
+    const kept = { questions: questions.length, proposals: close_proposals.length, findings: findings.length }
+    t.equal(actions.length, decision === 'wait' ? 0 : 1)
+    const next = waiting[0]?.follow_up_of?.step ?? 'nothing'
+    return `${decision}: ${sent.join(', ')}; ${facts.map(({ type }) => type).join(', ')}; ${JSON.stringify(kept)}; then ${next}`
+  })
+  t.matchSnapshot(lines.join('\n'), 'decisions')
+  const released = step(module, deciding({ decision: 'advance', member: ITEM }), judge(6))
+  t.match(released.sends[0], { to: { kind: 'work_item', id: ITEM.ref }, message: { type: 'release' } })
+  t.end()
+})
+
+t.test('a guard refuses what the decision must not do', (t) => {
+  const refused: readonly (readonly [object, RegExp, Message<any>?])[] = [
+    [{ decision: 'advance' }, /names no member/],
+    [{ decision: 'advance', member: STRANGER }, /is no member of the initiative/],
+    [{ decision: 'advance', member: PROJECT }, /is for a campaign or a work_item/],
+    [{ decision: 'dispatch', member: CAMPAIGN, objective: 'x' }, /is for a project/],
+    [{ decision: 'dispatch', member: PROJECT }, /names no objective/],
+    [{ decision: 'relay', text: 'x', to: [STRANGER] }, /is no member/],
+    [{ decision: 'relay' }, /has no text/],
+    [{ decision: 'ask' }, /asks no question/],
+    [{ decision: 'advance', member: CAMPAIGN }, /about project:shop alone/, M['advance (t2, pinned)']],
+  ]
+  for (const [decision, words, trigger] of refused) {
+    const asked = trigger ?? M['advance (t1)']
+    const assess = at(3, { type: 'assess', trigger_id: (asked as any).trigger_id, view: VIEW })
+    const before = run(M.create, asked, assess)
+    const { item_id } = before.context.assessment!
+    const snapshot = step(module, before, answer(4, decision, { item_id })).snapshot
+    const { error, outcome } = payloadOf(step(module, snapshot, judge(6, VIEW, item_id)), 'initiative_steered')
+    t.equal(outcome, 'rejected', JSON.stringify(decision))
+    t.match(error, words)
+  }
+  const spent = { ...CREATE, budget: { max_assessments: 5, max_actions: 0 } }
+  const poor = run(at(0, spent), M['advance (t1)'], M['assess (t1)'], answer(4, { decision: 'done' }))
+  t.match(payloadOf(step(module, poor, judge(6)), 'initiative_steered').error, /budget of 0 actions is spent/)
+  const held = run(M.create, M['record_owner_action (hold)'], M['advance (t1)'], M['assess (t1)'])
+  const bold = step(module, held, answer(4, { decision: 'advance', member: CAMPAIGN })).snapshot
+  t.match(payloadOf(step(module, bold, judge(6)), 'initiative_steered').error, /its owner holds it/)
+  t.end()
+})
+
+t.test('what is no steering decision fails, and is not asked for again', (t) => {
+  for (const result of [
+    { decision: undefined },
+    { decision: 'jump' },
+    { decision: 'wait', reason: ' ' },
+    { decision: 7 },
+  ]) {
+    const { snapshot, facts } = step(module, deciding(result), judge(6))
+    const payload = payloadOf({ facts }, 'initiative_steered')
+    t.match(payload, { outcome: 'failed', success: false })
+    t.equal(payload.decision, undefined)
+    t.strictSame(snapshot.context.waiting, [])
+  }
+  t.end()
+})
+
+t.test('what never began is not charged; what began is, whatever came of it', (t) => {
+  const assessing = run(M.create, M['advance (t1)'], M['assess (t1)'])
+  const made = (message: Message<any>) => step(module, assessing, message).snapshot.context.assessments_made
+  t.equal(made(M['item_reported (never begun)']), 0)
+  t.equal(made(M['item_settled (cancelled)']), 0)
+  t.equal(made(M['item_reported (failed)']), 1)
+  t.equal(run(M.create, M['advance (t1)'], M['assess (t1, nothing to do)']).context.assessments_made, 0)
+  const poor = { ...CREATE, budget: { max_assessments: 1, max_actions: 1 } }
+  const spent = run(
+    at(0, poor),
+    M['advance (t1)'],
+    M['assess (t1)'],
+    M['item_reported (failed)'],
+    M['advance (t2, pinned)'],
+  )
+  const stepped = step(module, spent, at(9, { type: 'assess', trigger_id: 't2', view: VIEW }))
+  t.match(payloadOf(stepped, 'initiative_steered').reason, /budget of 1 assessments is spent/)
+  t.end()
+})
+
+t.test(
+  'a follow-up comes after the five decisions only, while a member stays eligible, and never after a follow-up',
+  (t) => {
+    const followed: string[] = []
+    for (const decision of STEERING_DECISIONS) {
+      const more = {
+        member: ['dispatch', 'stage'].includes(decision) ? PROJECT : CAMPAIGN,
+        objective: 'x',
+        question: 'x',
+        text: 'x',
+      }
+      const { snapshot, facts } = step(module, deciding({ decision, ...more }), judge(6))
+      const [next] = snapshot.context.waiting
+      if (next === undefined) continue
+      followed.push(decision)
+      const { steer_id } = snapshot.context.assessments[0]
+      t.strictSame(payloadOf({ facts }, 'initiative_advance_requested').follow_up_of, { steer_id, step: decision })
+      const assessed = step(
+        module,
+        snapshot,
+        at(7, { type: 'assess', trigger_id: next.trigger_id, view: VIEW }),
+      ).snapshot
+      const { item_id } = assessed.context.assessment
+      const decided = step(module, assessed, answer(8, { decision: 'relay', text: 'y' }, { item_id })).snapshot
+      const last = step(module, decided, judge(9, VIEW, item_id))
+      t.equal(payloadOf(last, 'initiative_steered').outcome, 'applied')
+      t.strictSame(last.snapshot.context.waiting, [], `${decision}: no follow-up of a follow-up`)
+    }
+    t.strictSame(followed, ['hold', 'relay', 'ask', 'escalate', 'stage'])
+    const alone: View = { members: [VIEW.members[0]!, ...IDLE_VIEW.members.slice(1)], items: [] }
+    const held = step(module, deciding({ decision: 'hold', member: CAMPAIGN }, undefined, alone), judge(6, alone))
+    t.equal(payloadOf(held, 'initiative_steered').outcome, 'applied')
+    t.strictSame(held.snapshot.context.waiting, [], 'nobody is left to decide about')
+    t.end()
+  },
+)
+
+t.test('the fresh request of a stale follow-up is a follow-up still, and comes before what waits', (t) => {
+  const relayed = step(module, deciding({ decision: 'relay', text: 'x' }), judge(6)).snapshot
+  const [next] = relayed.context.waiting
+  const assessed = step(module, relayed, at(7, { type: 'assess', trigger_id: next.trigger_id, view: VIEW })).snapshot
+  const { item_id } = assessed.context.assessment
+  const asked = step(module, assessed, M['advance (t2, pinned)']).snapshot
+  const decided = step(module, asked, answer(8, { decision: 'wait' }, { item_id })).snapshot
+  const { waiting } = step(module, decided, judge(9, MOVED_VIEW, item_id)).snapshot.context
+  t.match(waiting, [{ follow_up_of: next.follow_up_of }, { trigger_id: 't2' }])
+  t.end()
+})
+
+t.test('an initiative that ends stops its assessment, and an answer that comes late is refused', (t) => {
+  const { snapshot, sends } = step(module, run(M.create, M['advance (t1)'], M['assess (t1)']), M.cancel)
+  t.match(sends.at(-1), { to: { kind: 'work_item', id: FIRST_ITEM }, message: { type: 'cancel' } })
+  const told = sends.map(({ to, message }) => `${to.kind}/${to.id} ${message.type}`)
+  t.ok(told.includes('campaign/pay cancel') && told.includes('work_item/wi_1 cancel'), 'its members and its work stop')
+  t.notOk(
+    told.some((line) => line.startsWith('project')),
+    'a project is no work',
+  )
+  const late = step(module, snapshot, answer(9, { decision: 'done' }))
+  t.match(payloadOf(late, 'initiative_steered'), { outcome: 'rejected', error: 'the initiative is cancelled' })
+  t.match(settlementIn(late), { state: 'cancelled', reason: 'steering rejected: the initiative is cancelled' })
+  t.equal(late.snapshot.value, 'cancelled')
+  t.end()
+})
+
+t.test('an owner’s decision answers what was asked about its members', (t) => {
+  const asked = step(module, deciding({ decision: 'ask', question: 'Which?', member: CAMPAIGN }), judge(6)).snapshot
+  t.equal(asked.context.questions.length, 1)
+  t.strictSame(module.terms(asked).find(({ index }) => index === 'attention')?.value, 'asked')
+  const elsewhere = at(7, { type: 'decide', by: OWNER, decision: 'x', applicable_members: [PROJECT] })
+  t.equal(step(module, asked, elsewhere).snapshot.context.questions.length, 1)
+  const { snapshot, facts } = step(module, asked, M.decide)
+  t.strictSame(snapshot.context.questions, [])
+  t.match(payloadOf({ facts }, 'initiative_decided'), { decision: 'Invoices first', applicable_members: [CAMPAIGN] })
+  t.end()
+})
+
+t.test('a reviewer’s gaps and diagnosis are findings that name the cycle and the result', (t) => {
+  const dispatched = step(
+    module,
+    deciding({ decision: 'dispatch', member: PROJECT, objective: 'x' }),
+    judge(6),
+  ).snapshot
+  const { item_id } = dispatched.context.actions[0]
+  const terminal = { event_id: 'evt_7', payload: { verdict: 'defect', diagnosis: 'It rounds down' } }
+  const defect = step(module, dispatched, settled(item_id, 'preserved', { terminal }))
+  t.match(payloadOf(defect, 'finding_recorded'), {
+    kind: 'defect',
+    text: 'It rounds down',
+    from: { kind: 'cycle', id: item_id, event_id: 'evt_7' },
+    initiative: 'checkout',
+    consumed_by: [],
+  })
+  t.equal(step(module, defect.snapshot, settled(item_id, 'preserved', { terminal })).facts.length, 0, 'once')
+  const gaps = { event_id: 'evt_8', payload: { verdict: 'remainder', gaps: ['no VAT', 'no print'] } }
+  const landed = step(module, dispatched, settled(item_id, 'landed', { terminal: gaps }))
+  t.match(payloadOf(landed, 'finding_recorded'), { kind: 'gap', text: 'no VAT; no print' })
+  t.equal(payloadOf(landed, 'finding_consumed'), undefined, 'its forming had seen none')
+  t.end()
+})
+
+t.test('consumption follows a landing of a cycle whose forming saw the finding, and nothing else', (t) => {
+  const before = [M.create, M.record_finding, M['advance (t1)'], M['assess (t1)']]
+  const decided = run(...before, answer(4, { decision: 'dispatch', member: PROJECT, objective: 'x' }))
+  const dispatched = step(module, decided, judge(6)).snapshot
+  const { item_id } = dispatched.context.actions[0]
+  const preserved = step(module, dispatched, settled(item_id, 'preserved'))
+  t.strictSame(preserved.facts, [])
+  const later = step(module, preserved.snapshot, M['record_finding (a stranger)'])
+  t.equal(later.refused, 'illegal_move')
+  const landed = step(module, preserved.snapshot, settled(item_id, 'landed'))
+  t.match(payloadOf(landed, 'finding_consumed'), {
+    finding_id: 'find_1',
+    member: PROJECT,
+    work_item_id: item_id,
+    finding: { consumed_by: [{ member: PROJECT, work_item_id: item_id }] },
+  })
+  t.equal(step(module, landed.snapshot, settled(item_id, 'landed')).repeat, 'already_heard')
+  const cancelled = step(module, dispatched, settled(item_id, 'cancelled'))
+  t.strictSame(cancelled.facts, [])
+  t.end()
+})
