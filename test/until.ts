@@ -1,7 +1,11 @@
+/** How long a slow machine may take to come to something. */
+const WAITED_MAX_MS = 25_000
+
 /** Reads until what was read satisfies the check: what follows a commit through the outbox comes a turn later. */
 export async function until<T>(read: () => Promise<T>, holds: (value: T) => boolean): Promise<T> {
+  const endMs = performance.now() + WAITED_MAX_MS
   let last = await read()
-  for (let tries = 0; tries < 300 && !holds(last); tries++) {
+  for (let tries = 0; !holds(last) && performance.now() < endMs; tries++) {
     await new Promise((resolve) => setTimeout(resolve, tries < 20 ? 1 : 10))
     last = await read()
   }

@@ -15,6 +15,7 @@ import { mayDo } from '../access.ts'
 import { type CommandTraces, commandKey, commandWithoutTrace, takeTraces } from '../command-traces.ts'
 import { admitEvents, type StatedEvent } from '../events-in.ts'
 import type { Exchange } from '../exchange.ts'
+import { inLaterTurns } from '../later-turns.ts'
 import { cursorAt, markCursor, refuse, visibleProject } from '../replies.ts'
 import type { Route, ServiceContext } from '../route.ts'
 import { parseTraceparent } from '../traceparent.ts'
@@ -193,13 +194,19 @@ function record(
     recorded()
     if (exchange.done) return
     if (!answer.ok) return refuse(exchange, answer)
-    markCursor(service, exchange, answer.sequence)
-    exchange.answer(200, {
-      accepted: answer.accepted,
-      duplicates: answer.duplicates,
-      events: events.map((event) => event.id),
-      run_requests: commands.map((command) => command.to.id),
-      cursor: cursorAt(service, answer.sequence),
+    const ids = commands.map(({ to }) => to.id)
+    const made = (): true | undefined =>
+      ids.every((id) => service.runtime.read({ kind: 'run_request', id }) !== undefined) || undefined
+    // Answered when they are there: whoever reads their ids may read them.
+    inLaterTurns(service, exchange, made, () => {
+      markCursor(service, exchange, answer.sequence)
+      exchange.answer(200, {
+        accepted: answer.accepted,
+        duplicates: answer.duplicates,
+        events: events.map((event) => event.id),
+        run_requests: ids,
+        cursor: cursorAt(service, answer.sequence),
+      })
     })
   })
 }

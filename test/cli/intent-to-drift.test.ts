@@ -12,6 +12,7 @@ import { writeFile } from 'node:fs/promises'
 import t, { type Test } from 'tap'
 import { canonical } from '../../machines/canonical.ts'
 import { Documented } from '../http/documented.ts'
+import { until } from '../until.ts'
 import { type Served, serve } from './processes.ts'
 
 /** Clients are not connected from such a port: one that tries while nobody listens could get it for itself. */
@@ -267,7 +268,11 @@ t.test('from an intent to its drift, with the service killed in the middle of th
   const request = await author.ask(201, 'POST', '/api/projects/shop/run-requests', run)
   await happened('half_way')
   await happened('evidence_observed', { result: 'pass' })
-  await happened('intent_record_drift_changed', { intent_record_id: records.sessions.id })
+  await happened('intent_record_drift_changed', { intent_record_id: records.sessions.id, drift_status: 'holding' })
+  await until(
+    () => author.get(`/formation-briefs/${id}`),
+    ({ state, run }) => state === 'executing' && run.observations === 1,
+  )
 
   const remembered = await readAll(setting, records, id)
   await service.end('SIGKILL')

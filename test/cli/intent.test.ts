@@ -3,6 +3,7 @@ import { spawnSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import t, { type Test } from 'tap'
+import { until } from '../until.ts'
 import { cli } from './in-process.ts'
 import { type Served, serve } from './processes.ts'
 
@@ -131,9 +132,12 @@ t.test('the drift of a project, and what a person says of it', async (t) => {
   }
   t.match(await say('drift', '--project', 'shop'), /unobserved +low +shop\.intent\.b .*nobody has looked/)
   await say('intent', 'relate', 'shop.intent.a', '--type', 'conflicts_with', '--to', 'b')
-  const seen = await say('drift', '--project', 'shop')
+  // The other record hears of the conflict by message.
+  const seen = await until(
+    () => say('drift', '--project', 'shop'),
+    (text) => text.includes('2 contradicted'),
+  )
   t.match(seen, /contradicted +medium +shop\.intent\.a +\d+s +ask +it conflicts with shop\.intent\.b/)
-  t.match(seen, '2 contradicted')
   t.match(await say('attention'), 'intendant drift show shop.intent.a')
   t.match(await say('drift', 'show', 'shop.intent.a'), 'intendant drift classify shop.intent.a --as real')
   const excused = await say(

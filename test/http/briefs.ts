@@ -1,7 +1,7 @@
 /** A formation brief over HTTP, as far on its way as a test wants it, with a record behind it. */
 import { recordIdOfSlug } from '../../machines/derived-id.ts'
 import type { MessageBody } from '../../runtime/api.ts'
-import type { CallOptions, TestService } from './service-harness.ts'
+import type { TestService } from './service-harness.ts'
 
 /** An accepted intent record of the project; its id. */
 export async function acceptedRecord(
@@ -67,11 +67,6 @@ export async function briefIn(
 /** Ask for a run of the brief. */
 export function runOf(brief: { id: string; digest: string }, more: object = {}): object {
   return { entry_event: 'execution_requested', brief: { id: brief.id, digest: brief.digest }, ...more }
-}
-
-/** Lets what was sent between actors arrive: an answer comes behind what was under way when it was asked for. */
-export async function settled(s: TestService, options?: CallOptions): Promise<void> {
-  for (let turn = 0; turn < 3; turn++) await s.expect(200, 'GET', '/healthz', undefined, options)
 }
 
 /** Facts of these types, in the order of the log. */

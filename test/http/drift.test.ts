@@ -1,8 +1,10 @@
 /** Drift over HTTP: listed under its words, classified, told, repaired, and the same after a restart. */
+import { isDeepStrictEqual } from 'node:util'
 import { pino } from 'pino'
 import t from 'tap'
 import { startService } from '../../http/service.ts'
 import { defaultSettings } from '../../runtime/settings.ts'
+import { until } from '../until.ts'
 import { HurriedNature } from './hurried-nature.ts'
 import { events, type Intent, intentOf } from './intent-harness.ts'
 import { startTestService, TestService } from './service-harness.ts'
@@ -102,21 +104,27 @@ t.test('two records in conflict contradict each other until one of them gives wa
   const intent = await intentOf(s)
   const [a] = [await intent.record({ slug: 'a' }, 'active'), await intent.record({ slug: 'b' })]
   const path = `/api/intent-records/${a.id}/relationships`
+  // What the one says reaches the other by message.
+  const come = async (words: Record<string, string>) =>
+    await until(
+      async () => Object.fromEntries(await intent.words()),
+      (said) => isDeepStrictEqual(said, words),
+    )
   await s.expect(200, 'POST', path, { type: 'conflicts_with', to: 'b' })
   t.same(await intent.words(), [['a', 'unobserved']], 'the other one guides nothing yet')
   await intent.move('shop.intent.b', 'accept')
-  t.same(Object.fromEntries(await intent.words()), { a: 'contradicted', b: 'contradicted' })
+  await come({ a: 'contradicted', b: 'contradicted' })
   await intent.move('shop.intent.b', 'deprecate')
-  t.same(await intent.words(), [['a', 'unobserved']])
+  await come({ a: 'unobserved' })
   await intent.record({ slug: 'c' }, 'accepted')
   await s.expect(200, 'POST', '/api/intent-records/shop.intent.c/relationships', { type: 'conflicts_with', to: 'a' })
-  t.same(Object.fromEntries(await intent.words()), { a: 'contradicted', c: 'contradicted' })
+  await come({ a: 'contradicted', c: 'contradicted' })
   await s.expect(
     200,
     'DELETE',
     `/api/intent-records/shop.intent.c/relationships/${(await s.expect(200, 'GET', '/api/intent-records/shop.intent.c')).body.relationships[0].id}`,
   )
-  t.same(Object.fromEntries(await intent.words()), { a: 'unobserved', c: 'unobserved' })
+  await come({ a: 'unobserved', c: 'unobserved' })
 })
 
 t.test('a person says what a drift is: what to do follows, and who need not be asked again', async (t) => {

@@ -1,10 +1,19 @@
 /** Formation briefs over HTTP: written, reviewed, approved, compiled, run, and who may do which. */
 import t from 'tap'
-import { acceptedRecord, briefIn, factsOf, rewriteRecord, runOf, sectionsFor, settled, tellRecord } from './briefs.ts'
-import { startOnDisk, startTestService } from './service-harness.ts'
+import { until } from '../until.ts'
+import { acceptedRecord, briefIn, factsOf, rewriteRecord, runOf, sectionsFor, tellRecord } from './briefs.ts'
+import { startOnDisk, startTestService, type TestService } from './service-harness.ts'
 
 const REQUESTS = '/api/projects/shop/run-requests'
 const compilePath = (id: string): string => `/formation-briefs/${id}/compile-prompts`
+
+/** The brief once it is in that state: it hears of its run by message. */
+function inState(s: TestService, path: string, state: string): Promise<any> {
+  return until(
+    async () => (await s.expect(200, 'GET', path)).body,
+    (brief) => brief.state === state,
+  )
+}
 
 async function start(t: Parameters<typeof startTestService>[0]) {
   const s = await startTestService(t)
@@ -239,28 +248,26 @@ t.test('the brief follows its run from queued to analyzed, and back when it fail
   const token = await s.runner('r1', { capacity: 9 })
   const as = { token }
   const brief = await briefIn(s, 'compiled', 'shop', sections)
-  const stateOf = async () => {
-    await settled(s)
-    return (await s.expect(200, 'GET', brief.path)).body
-  }
+  const come = (state: string) => inState(s, brief.path, state)
   const post = (id: string, name: string, body: object = {}) =>
     s.expect(200, 'POST', `/api/run-requests/${id}/${name}`, body, as)
   const ask = async (n: number) => {
     const made = (await s.expect(201, 'POST', REQUESTS, runOf(brief, { payload: { n } }))).body
-    t.equal((await stateOf()).state, 'queued')
+    await come('queued')
     await s.expect(200, 'GET', '/api/runners/r1/run-requests/next?wait=5', undefined, as)
     return made.id as string
   }
   const first = await ask(1)
   await post(first, 'accepted')
-  t.equal((await stateOf()).state, 'accepted')
+  await come('accepted')
   await post(first, 'release')
-  t.equal((await stateOf()).state, 'queued', 'it was given back')
+  // It was given back.
+  await come('queued')
   await s.expect(200, 'GET', '/api/runners/r1/run-requests/next?wait=5', undefined, as)
   const started = (await post(first, 'started', { attempt: 2 })).body.run_request
-  t.match(await stateOf(), { state: 'executing', run: { run_request_id: first, state: 'started' } })
+  t.match(await come('executing'), { run: { run_request_id: first, state: 'started' } })
   await post(first, 'completed', { attempt: 2, result: { status: 'completed' } })
-  t.equal((await stateOf()).state, 'completed')
+  await come('completed')
   const observation = { observed_by: 'engine', source_type: 'test_run', observed_at: '2026-01-01T00:00:00Z' }
   const observations = [
     { ...observation, result: 'pass', intent_record_id: record },
@@ -268,21 +275,22 @@ t.test('the brief follows its run from queued to analyzed, and back when it fail
   ]
   const run = `/api/engine-runs/${started.engine_run_id}`
   await s.expect(200, 'POST', `${run}/evidence-observations`, { observations }, as)
-  t.match(await stateOf(), { state: 'analyzed', run: { observations: 1 } })
+  t.match(await come('analyzed'), { run: { observations: 1 } })
   t.match((await s.expect(200, 'GET', run)).body, { formation_brief_id: brief.id, evidence: [{}, {}] })
 
   const second = await ask(2)
   await post(second, 'failed', { class: 'execution', message: 'tests failed' })
-  t.match(await stateOf(), { state: 'compiled', reason: 'the run failed: tests failed', run: { state: 'failed' } })
+  t.match(await come('compiled'), { reason: 'the run failed: tests failed', run: { state: 'failed' } })
   const third = await ask(3)
   await s.expect(200, 'POST', `/api/run-requests/${third}/cancel`, { reason: 'not now' })
-  t.match(await stateOf(), { state: 'compiled', reason: 'the run was cancelled: not now' })
+  t.match(await come('compiled'), { reason: 'the run was cancelled: not now' })
   const fourth = await ask(4)
   await post(fourth, 'started')
   await s.expect(200, 'POST', '/api/runners/r1/session', { instance: 'new', version: '1' }, as)
-  t.match(await stateOf(), { state: 'compiled', reason: /^the run was lost/ })
+  t.match(await come('compiled'), { reason: /^the run was lost/ })
   await post(fourth, 'heartbeat')
-  t.equal((await stateOf()).state, 'executing', 'a lost run speaks up again')
+  // A lost run speaks up again.
+  await come('executing')
   t.equal((await s.expect(409, 'POST', `${brief.path}/archive`)).body.code, 'illegal_move', 'its run is under way')
   const states = (await factsOf(s, 'formation_brief_run_changed')).map(([, { state }]) => state)
   t.same(states, [
@@ -402,7 +410,7 @@ t.test('who may do which: each right lets do its own and nothing else', async (t
     runOf({ id: made.id, digest: compiled.body.digest }, { idempotency_key: 'k' }),
   )
   await s.expect(200, 'POST', `/api/run-requests/cancel`, { project: 'shop' })
-  await settled(s)
+  await inState(s, path, 'compiled')
   await mayOnly(['compiler'], 'PUT', `${path}/prompts/retry`, { prompt_text: 'again' })
   await mayOnly(['writer'], 'POST', `${path}/archive`, {})
   for (const as of Object.values(all)) await s.expect(200, 'GET', `${path}/compiled`, undefined, as)
@@ -481,10 +489,18 @@ t.test('evidence is taken about records of the project alone, and about one reco
     t.match(refused.body, { code: 'invalid_body', errors: [{ pointer }] })
   }
   await post(200, { ...seen, intent_record_id: record }, { ...seen, intent_record_id: second })
-  await settled(s)
-  t.equal((await s.expect(200, 'GET', brief.path)).body.run.observations, 1, 'the second is not behind the brief')
-  const heard = s.service.runtime.read({ kind: 'intent_record', id: second })!.context.drift
-  t.ok(JSON.stringify(heard).includes('obs_'), 'the record heard of it')
+  const observed = async (id: string): Promise<number> =>
+    (await s.expect(200, 'GET', `/api/projects/shop/drift/${id}`)).body.observations
+  for (const id of [record, second])
+    await until(
+      () => observed(id),
+      (count) => count === 1,
+    )
+  const analyzed = await until(
+    async () => (await s.expect(200, 'GET', brief.path)).body,
+    ({ run }) => run.observations > 0,
+  )
+  t.equal(analyzed.run.observations, 1, 'the second is not behind the brief')
 })
 
 t.test('a brief, its artifact and its run are there after a restart, and go on', async (t) => {
@@ -510,6 +526,5 @@ t.test('a brief, its artifact and its run are there after a restart, and go on',
     { result: { status: 'completed' } },
     { token },
   )
-  await settled(s)
-  t.equal((await s.expect(200, 'GET', brief.path)).body.state, 'completed')
+  t.equal((await inState(s, brief.path, 'completed')).state, 'completed')
 })

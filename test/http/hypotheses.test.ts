@@ -1,5 +1,6 @@
 /** Discoveries and hypotheses over HTTP: inspected, decided once, and never followed. */
 import t from 'tap'
+import { until } from '../until.ts'
 import { DISCOVERY, events, intentOf } from './intent-harness.ts'
 import { startTestService, type TestService } from './service-harness.ts'
 
@@ -79,14 +80,19 @@ t.test('a hypothesis that is drawn again is one more sighting, also once it was 
   }
   const { body } = await s.expect(201, 'POST', PATH, later)
   t.match(body.hypotheses, [{ hypothesis_id: sessions, observed: ['and again'] }, { hypothesis_id: docs }])
-  t.match((await s.expect(200, 'GET', `/api/hypotheses/${sessions}`)).body, {
+  const seen = (id: string) =>
+    until(
+      async () => (await s.expect(200, 'GET', `/api/hypotheses/${id}`)).body,
+      ({ sightings }) => sightings === 2,
+    )
+  t.match(await seen(sessions), {
     state: 'open',
     confidence: 0.7,
     observed: ['a Redis client in src/auth'],
     sightings: 2,
     last_seen: { discovery_id: body.id, confidence: 0.9 },
   })
-  t.match((await s.expect(200, 'GET', `/api/hypotheses/${docs}`)).body, { state: 'rejected', sightings: 2 })
+  t.match(await seen(docs), { state: 'rejected', sightings: 2 })
   await s.expect(200, 'POST', PATH, later)
   t.equal((await s.expect(200, 'GET', `/api/hypotheses/${sessions}`)).body.sightings, 2, 'a repeat is no sighting')
 })

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { until } from '../until.ts'
-import { AT, COMPLETE, finish, fleet, type Runner, reading, submit, take, waits } from './ledger-harness.ts'
+import { AT, COMPLETE, finish, fleet, inState, type Runner, reading, submit, take, waits } from './ledger-harness.ts'
 import { startTestService, type TestService } from './service-harness.ts'
 
 t.test('a task is submitted, handed out, started and landed by its result', async (t) => {
@@ -13,14 +13,14 @@ t.test('a task is submitted, handed out, started and landed by its result', asyn
   t.match(request.engine, { entry_event: 'execution_requested', throttle: 'full', access: 'full' })
   t.same(request.engine.payload, { item_id: id, objective: 'Tidy up' })
   t.equal(request.trace.trace_id, trace_id)
-  const handedOut = (await s.expect(200, 'GET', `/api/work-items/${id}`)).body
+  const handedOut = await until(reading(s, id), waits('handed_out'))
   t.match(handedOut, { state: 'queued', waiting_because: { code: 'handed_out' }, run_request_id: request.request_id })
   await s.expect(200, 'POST', `/api/run-requests/${request.request_id}/started`, {}, runner)
-  const running = (await s.expect(200, 'GET', `/api/work-items/${id}`)).body
+  const running = await inState(s, id, 'running')
   t.match(running, { state: 'running', running_on: 'r1' })
   const event = { event_type: 'task_run_completed', occurred_at: AT, payload: COMPLETE }
   await s.expect(200, 'POST', `/api/run-requests/${request.request_id}/events`, { events: [event] }, runner)
-  const landed = (await s.expect(200, 'GET', `/api/work-items/${id}`)).body
+  const landed = await inState(s, id, 'landed')
   t.match(landed, { state: 'landed', disposition: { verdict: 'complete', landed_commit: 'abc1234' } })
   const result = { result: { status: 'completed' } }
   await s.expect(200, 'POST', `/api/run-requests/${request.request_id}/completed`, result, runner)
@@ -201,7 +201,7 @@ t.test('of two results for one item the first settles it, and the other is told'
   })
   const events = [event('defect', { diagnosis: 'it breaks' }), event('runner_error', { detail: 'gone' })]
   await s.expect(200, 'POST', `/api/run-requests/${request_id}/events`, { events }, runner)
-  t.match(await reading(s, item.id)(), { state: 'preserved', reason: 'defect: it breaks' })
+  t.match(await inState(s, item.id, 'preserved'), { reason: 'defect: it breaks' })
   await s.expect(200, 'POST', `/api/run-requests/${request_id}/completed`, { result: {} }, runner)
   const second = { class: 'execution', message: 'it broke' }
   const told = await s.call('POST', `/api/run-requests/${request_id}/failed`, second, runner)
@@ -282,12 +282,16 @@ t.test('a running item is stopped through its run, and is cancelled when that ha
   const item = await submit(s, {})
   const { request_id } = await take(s, runner)
   await s.expect(200, 'POST', `/api/run-requests/${request_id}/started`, {}, runner)
+  await inState(s, item.id, 'running')
   const asked = { reason: 'enough', discard_work: true }
   t.match((await s.expect(200, 'POST', `/api/work-items/${item.id}/cancel`, asked)).body, {
     state: 'running',
     reason: 'stopping',
   })
-  const beat = (await s.expect(200, 'POST', `/api/run-requests/${request_id}/heartbeat`, {}, runner)).body
+  const beat = await until(
+    async () => (await s.expect(200, 'POST', `/api/run-requests/${request_id}/heartbeat`, {}, runner)).body,
+    ({ cancel_requested }) => cancel_requested,
+  )
   t.match(beat, { cancel_requested: true, cancel: { reason: 'enough', discard_work: true } })
   const stopped = { class: 'cancelled', message: 'stopped' }
   await s.expect(200, 'POST', `/api/run-requests/${request_id}/failed`, stopped, runner)
@@ -309,10 +313,13 @@ t.test('a failed or cancelled run settles its item so; a lost one waits for a pe
   const failed = await begin('a')
   const why = { class: 'execution', message: 'out of disk', code: 'disk' }
   await s.expect(200, 'POST', `/api/run-requests/${failed.request_id}/failed`, why, runner)
-  t.match(await reading(s, failed.item.id)(), { state: 'failed', reason: 'run failed (execution, disk): out of disk' })
+  t.match(await inState(s, failed.item.id, 'failed'), {
+    state: 'failed',
+    reason: 'run failed (execution, disk): out of disk',
+  })
   const silent = await begin('b')
   await s.expect(200, 'POST', `/api/run-requests/${silent.request_id}/completed`, { result: {} }, runner)
-  t.match(await reading(s, silent.item.id)(), { state: 'failed', reason: 'run ended without a task result' })
+  t.match(await inState(s, silent.item.id, 'failed'), { state: 'failed', reason: 'run ended without a task result' })
   const cancelled = await begin('c')
   await s.expect(200, 'POST', `/api/run-requests/${cancelled.request_id}/cancel`, { reason: 'no' })
   await s.expect(
@@ -322,10 +329,13 @@ t.test('a failed or cancelled run settles its item so; a lost one waits for a pe
     { class: 'cancelled', message: 'x' },
     runner,
   )
-  t.match(await reading(s, cancelled.item.id)(), { state: 'cancelled', reason: 'run cancelled by admin: no' })
+  t.match(await inState(s, cancelled.item.id, 'cancelled'), {
+    state: 'cancelled',
+    reason: 'run cancelled by admin: no',
+  })
   const lost = await begin('d')
   await s.expect(200, 'POST', '/api/runners/r1/session', { instance: 'f'.repeat(16), version: '1' }, runner)
   await until(reading(s, lost.item.id), ({ reason }) => /its run is lost/.test(reason))
   await s.expect(200, 'POST', `/api/run-requests/${lost.request_id}/fail`, { message: 'gone' })
-  t.match(await reading(s, lost.item.id)(), { state: 'failed', reason: 'run failed (execution): gone' })
+  t.match(await inState(s, lost.item.id, 'failed'), { state: 'failed', reason: 'run failed (execution): gone' })
 })
