@@ -142,6 +142,11 @@ export class ActorTable {
     return true
   }
 
+  /** What has ended is hardly asked again: it leaves memory at once, before a collection carries it along. */
+  forgetEnded(actor: Actor, record: ActorRecord): void {
+    if (actor.stepper.module.retirement?.at(record.snapshot) !== undefined) this.forget(actor.ref)
+  }
+
   /** The committed record, without making the actor resident; undefined when it is quarantined. */
   peek(ref: ActorRef): ActorRecord | undefined {
     const key = actorKey(ref.kind, ref.id)

@@ -5,7 +5,6 @@
  */
 import { eventText, type PreparedEvent, prepareEvent } from '../machines/events/envelope.ts'
 import {
-  type ActorRef,
   type By,
   type Fact,
   type FactEnvelope,
@@ -15,14 +14,15 @@ import {
   type SnapshotOf,
   type Term,
 } from '../machines/machine.ts'
-import type { Journal, NewEvent, OutboxKey, OutboxRow, Reservation, Step, TimerRow } from '../storage/journal.ts'
+import type { Journal, OutboxRow, Reservation, Step, TimerRow } from '../storage/journal.ts'
 import type { Actor, Mail } from './actor.ts'
-import type { Answer, CommittedEvent } from './api.ts'
+import type { Answer } from './api.ts'
 import type { Clock } from './clock.ts'
 import { sendersRememberedMax } from './limits.ts'
-import { type ActorRecord, encodeChange, encodeRecord } from './record.ts'
+import type { ActorRecord } from './record.ts'
 import type { Outcome } from './stepper.ts'
 import { payloadFields } from './stream/fields.ts'
+import { clearTimer, type Numbering, newParts, type StepParts, WrittenStep } from './written-step.ts'
 
 /** What a message came to, told to its sender after the commit. */
 export interface Settled {
@@ -39,27 +39,6 @@ export interface BatchedStep {
   readonly outbox: readonly OutboxRow[]
   /** Type of the message, if somebody outside sent it. */
   readonly posted: string | undefined
-}
-
-/** A committed event before its number is known: until then `sequence` is its place in the batch. */
-type Numbering = { -readonly [field in keyof CommittedEvent]: CommittedEvent[field] }
-
-interface StepParts {
-  timers: Record<string, { dueMs: number; generation: number }>
-  readonly timersSet: TimerRow[]
-  readonly timersCleared: { name: string; dueMs: number }[]
-  readonly outbox: OutboxRow[]
-  readonly events: NewEvent[]
-  readonly announced: Numbering[]
-  readonly recorded: string[]
-  outboxNumber: number
-}
-
-interface Rows {
-  readonly termsAdded: readonly Term[]
-  readonly termsRemoved: readonly Term[]
-  readonly consumed: OutboxKey | undefined
-  readonly reservation: Reservation | undefined
 }
 
 const NO_TERMS: readonly Term[] = []
@@ -269,75 +248,6 @@ export class Batch {
     actor.record = after
     actor.terms = terms
   }
-}
-
-/** A step as the journal takes it. Its whole record is written out when it is asked for: mostly a later step's is, instead. */
-class WrittenStep implements Step {
-  readonly kind: string
-  readonly id: string
-  readonly version: number
-  readonly change: string | undefined
-  readonly termsAdded: readonly Term[]
-  readonly termsRemoved: readonly Term[]
-  readonly events: readonly NewEvent[]
-  readonly timersSet: readonly TimerRow[]
-  readonly timersCleared: readonly { readonly name: string; readonly dueMs: number }[]
-  readonly outbox: readonly OutboxRow[]
-  readonly consumed?: OutboxKey
-  readonly reservation?: Reservation
-  readonly #machineVersion: number
-  readonly #after: ActorRecord
-  #record: string | undefined
-
-  constructor(
-    ref: ActorRef,
-    machineVersion: number,
-    before: ActorRecord,
-    after: ActorRecord,
-    parts: StepParts,
-    rows: Rows,
-  ) {
-    this.kind = ref.kind
-    this.id = ref.id
-    this.version = after.version
-    this.change = encodeChange(before, after)
-    this.termsAdded = rows.termsAdded
-    this.termsRemoved = rows.termsRemoved
-    this.events = parts.events
-    this.timersSet = parts.timersSet
-    this.timersCleared = parts.timersCleared
-    this.outbox = parts.outbox
-    if (rows.consumed !== undefined) this.consumed = rows.consumed
-    if (rows.reservation !== undefined) this.reservation = rows.reservation
-    this.#machineVersion = machineVersion
-    this.#after = after
-  }
-
-  get record(): string {
-    this.#record ??= encodeRecord(this.#machineVersion, this.#after)
-    return this.#record
-  }
-}
-
-function newParts(record: ActorRecord): StepParts {
-  return {
-    timers: record.timers,
-    timersSet: [],
-    timersCleared: [],
-    outbox: [],
-    events: [],
-    announced: [],
-    recorded: [],
-    outboxNumber: record.outboxNumber,
-  }
-}
-
-function clearTimer(parts: StepParts, name: string): void {
-  const known = parts.timers[name]
-  if (known === undefined) return
-  const { [name]: _, ...rest } = parts.timers
-  parts.timers = rest
-  parts.timersCleared.push({ name, dueMs: known.dueMs })
 }
 
 /** A timer that was set again or cancelled, a deadline that was renewed or ended, after it had left its heap. */

@@ -324,6 +324,7 @@ class ActorRuntime implements Runtime {
     for (const listener of this.listeners)
       this.answers.guarded('a commit listener', () => listener(steps, batch.events, commit))
     this.settle(batch, baseSequence)
+    for (const { actor, after } of batch.batched) this.actors.forgetEnded(actor, after)
     this.due.wait()
   }
 

@@ -202,9 +202,9 @@ export class Applier {
   async #writeOut(fold: Fold): Promise<void> {
     let count = 0
     for (const ofKind of fold.entities.values()) {
-      for (const { step } of ofKind.values()) {
+      for (const { text } of ofKind.values()) {
         if (this.#waiters.length > 0) return
-        void step.record
+        void text.record
         count += 1
         if (count % RECORDS_A_TURN === 0) await new Promise<void>((resolve) => this.#nature.nextTurn(resolve))
       }

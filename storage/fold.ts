@@ -4,7 +4,7 @@
  * and a row that came and went within one fold is never written. Hot: plain maps, no copies of steps.
  */
 import type { Term } from '../machines/machine.ts'
-import type { NewEvent, OutboxKey, OutboxRow, Step, TimerRow } from './journal.ts'
+import type { NewEvent, OutboxKey, OutboxRow, RecordText, Step, TimerRow } from './journal.ts'
 import type { Batch } from './redo.ts'
 
 interface EventIdEntry {
@@ -26,8 +26,8 @@ interface TermChange {
 interface EntityChange {
   readonly kind: string
   readonly id: string
-  /** The actor's newest step: its record is written out only when the view takes it, or somebody asks. */
-  step: Step
+  /** Of the actor's newest step: written out only when the view takes it, or somebody asks. */
+  text: RecordText
   /** Few: searched one after the other, which is cheaper than a key for each. */
   readonly terms: TermChange[]
 }
@@ -97,7 +97,7 @@ export class Fold {
 
   /** The actor's record, if a step of it is in this fold. */
   record(kind: string, id: string): string | undefined {
-    return this.entities.get(kind)?.get(id)?.step.record
+    return this.entities.get(kind)?.get(id)?.text.record
   }
 
   /** Sequence of an event in this fold. */
@@ -126,10 +126,10 @@ export class Fold {
     const ofKind = two(this.entities, step.kind)
     let entity = ofKind.get(step.id)
     if (entity === undefined) {
-      entity = { kind: step.kind, id: step.id, step, terms: [] }
+      entity = { kind: step.kind, id: step.id, text: step.recordText ?? step, terms: [] }
       ofKind.set(step.id, entity)
     } else {
-      entity.step = step
+      entity.text = step.recordText ?? step
     }
     for (const term of step.termsRemoved) setTerm(entity.terms, term, false)
     for (const term of step.termsAdded) setTerm(entity.terms, term, true)

@@ -46,13 +46,20 @@ export interface Reservation {
 }
 
 /** One step of one actor, self-contained. Everything in it becomes durable together or not at all. */
-export interface Step {
+/** A record's text, perhaps made when it is first read. */
+export interface RecordText {
+  readonly record: string
+}
+
+export interface Step extends RecordText {
   readonly kind: string
   readonly id: string
   /** The actor's version after this step; the step is valid only upon version - 1. 1 for the first. */
   readonly version: number
   /** JSON text of the actor's whole record (runtime/record.ts). May be made when it is first read. */
   readonly record: string
+  /** The same, alone: where it is given, the step and its events need not stay in memory until the view is written. */
+  readonly recordText?: RecordText
   /**
    * What the step changed of the record of version - 1 (storage/record-change.ts): kept in the record's place until the
    * view holds the batch. Absent where there is no such record, or it is of another shape.

@@ -209,8 +209,8 @@ export class View {
     const { snapshots, entities, timers, outbox, reservations } = this.#tables
     const counts = new Map<string, [Key, number]>()
     for (const ofKind of fold.entities.values()) {
-      for (const { kind, id, step, terms } of ofKind.values()) {
-        snapshots.put([kind, id], step.record)
+      for (const { kind, id, text, terms } of ofKind.values()) {
+        snapshots.put([kind, id], text.record)
         for (const { term, before, after } of terms) {
           if (before === after) continue
           if (after) entities.put(termKey(kind, term, id), '')

@@ -93,9 +93,14 @@ export class EventStream {
 
   /** A batch is on disk. Cheap: watchers are told in a turn of their own, after the replies. */
   committed(events: readonly CommittedEvent[], commit: Commit): void {
+    if (this.#subscribers.size === 0) {
+      // Who comes next and asks for them reads them from the log.
+      this.#window.forget()
+      this.#published = commit.lastSequence
+      return
+    }
     this.#window.commit(events)
-    if (this.#subscribers.size === 0) this.#published = commit.lastSequence
-    else this.#scheduleFlush()
+    this.#scheduleFlush()
   }
 
   /**

@@ -24,8 +24,8 @@ export const streamLimits: StreamLimits = {
    */
   frameCharsMax: 256 * 1024,
   /** Newest events kept as committed, fields and all: what a watcher misses in a moment of backpressure. */
-  tailEventsMax: 8_192,
-  tailCharsMax: 8 * 1024 * 1024,
+  tailEventsMax: 4_096,
+  tailCharsMax: 4 * 1024 * 1024,
   /** Pages of the log kept; each at most a frame of text. Watchers at one place move on within one or two. */
   pagesMax: 16,
   /** Encoded frames kept with a page, one a filter. More filters at one place encode for themselves. */

@@ -94,6 +94,12 @@ export class LogWindow {
     this.#trimTail()
   }
 
+  /** Nobody watches: nothing is kept. */
+  forget(): void {
+    if (this.#tail.length > 0) this.#clearTail()
+    if (this.#chunks.length > 0) this.#chunks = []
+  }
+
   /** Committed events in (after, through]; undefined when the tail does not hold all of them any more. */
   newest(after: number, through: number): readonly CommittedEvent[] | undefined {
     const at = this.#tailIndex(after)

@@ -1,0 +1,109 @@
+/** A step as the journal takes it, and the parts that it is put together from. */
+import type { ActorRef, Term } from '../machines/machine.ts'
+import type { NewEvent, OutboxKey, OutboxRow, RecordText, Reservation, Step, TimerRow } from '../storage/journal.ts'
+import type { CommittedEvent } from './api.ts'
+import { type ActorRecord, encodeChange, encodeRecord } from './record.ts'
+
+/** A committed event before its number is known: until then `sequence` is its place in the batch. */
+export type Numbering = { -readonly [field in keyof CommittedEvent]: CommittedEvent[field] }
+
+/** What a step asked for, as it is carried out. */
+export interface StepParts {
+  timers: Record<string, { dueMs: number; generation: number }>
+  readonly timersSet: TimerRow[]
+  readonly timersCleared: { name: string; dueMs: number }[]
+  readonly outbox: OutboxRow[]
+  readonly events: NewEvent[]
+  readonly announced: Numbering[]
+  readonly recorded: string[]
+  outboxNumber: number
+}
+
+interface Rows {
+  readonly termsAdded: readonly Term[]
+  readonly termsRemoved: readonly Term[]
+  readonly consumed: OutboxKey | undefined
+  readonly reservation: Reservation | undefined
+}
+
+export function newParts(record: ActorRecord): StepParts {
+  return {
+    timers: record.timers,
+    timersSet: [],
+    timersCleared: [],
+    outbox: [],
+    events: [],
+    announced: [],
+    recorded: [],
+    outboxNumber: record.outboxNumber,
+  }
+}
+
+export function clearTimer(parts: StepParts, name: string): void {
+  const known = parts.timers[name]
+  if (known === undefined) return
+  const { [name]: _, ...rest } = parts.timers
+  parts.timers = rest
+  parts.timersCleared.push({ name, dueMs: known.dueMs })
+}
+
+/** A record that is written out when it is asked for: mostly a later step's is, instead. */
+class LateText implements RecordText {
+  readonly #machineVersion: number
+  readonly #record: ActorRecord
+  #text: string | undefined
+
+  constructor(machineVersion: number, record: ActorRecord) {
+    this.#machineVersion = machineVersion
+    this.#record = record
+  }
+
+  get record(): string {
+    this.#text ??= encodeRecord(this.#machineVersion, this.#record)
+    return this.#text
+  }
+}
+
+/** A step as the journal takes it. */
+export class WrittenStep implements Step {
+  readonly kind: string
+  readonly id: string
+  readonly version: number
+  readonly change: string | undefined
+  readonly termsAdded: readonly Term[]
+  readonly termsRemoved: readonly Term[]
+  readonly events: readonly NewEvent[]
+  readonly timersSet: readonly TimerRow[]
+  readonly timersCleared: readonly { readonly name: string; readonly dueMs: number }[]
+  readonly outbox: readonly OutboxRow[]
+  readonly consumed?: OutboxKey
+  readonly reservation?: Reservation
+  readonly recordText: RecordText
+
+  constructor(
+    ref: ActorRef,
+    machineVersion: number,
+    before: ActorRecord,
+    after: ActorRecord,
+    parts: StepParts,
+    rows: Rows,
+  ) {
+    this.kind = ref.kind
+    this.id = ref.id
+    this.version = after.version
+    this.change = encodeChange(before, after)
+    this.termsAdded = rows.termsAdded
+    this.termsRemoved = rows.termsRemoved
+    this.events = parts.events
+    this.timersSet = parts.timersSet
+    this.timersCleared = parts.timersCleared
+    this.outbox = parts.outbox
+    if (rows.consumed !== undefined) this.consumed = rows.consumed
+    if (rows.reservation !== undefined) this.reservation = rows.reservation
+    this.recordText = new LateText(machineVersion, after)
+  }
+
+  get record(): string {
+    return this.recordText.record
+  }
+}
