@@ -42,8 +42,14 @@ const first = withFormats(new Ajv2020(SETTINGS))
 /** Goes on to every fault; asked only once a value has failed. */
 const every = withFormats(new Ajv2020({ ...SETTINGS, allErrors: true }))
 
-/** What is compiled, by the schema's text. */
-const validators = new Map([first, every].map((ajv) => [ajv, new Map<string, ValidateFunction>()]))
+interface Compiled {
+  readonly bySchema: WeakMap<TSchema, ValidateFunction>
+  readonly byText: Map<string, ValidateFunction>
+}
+
+const validators = new Map<Ajv2020, Compiled>(
+  [first, every].map((ajv) => [ajv, { bySchema: new WeakMap(), byText: new Map() }]),
+)
 
 /** The grammar's shape: ajv-formats knows the calendar, but lets a space stand for the T and takes offsets like `+02`. */
 const RFC_3339 = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,30})?(Z|[+-]\d\d:\d\d)$/i
@@ -69,13 +75,13 @@ export function compile(schema: TSchema): Check {
 }
 
 function validatorOf(ajv: Ajv2020, schema: TSchema): ValidateFunction {
-  const known = validators.get(ajv)!
+  const { bySchema, byText } = validators.get(ajv)!
+  const known = bySchema.get(schema)
+  if (known !== undefined) return known
   const text = JSON.stringify(schema)
-  let validator = known.get(text)
-  if (validator === undefined) {
-    validator = ajv.compile(schema)
-    known.set(text, validator)
-  }
+  const validator = byText.get(text) ?? ajv.compile(schema)
+  byText.set(text, validator)
+  bySchema.set(schema, validator)
   return validator
 }
 

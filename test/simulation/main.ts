@@ -1,17 +1,22 @@
 /**
- * `npm run simulate -- --seeds 1000 --from 1`: so many worlds, one after the other; the first seed whose history breaks
- * a promise is printed with its last lines. `-- --seed 42 --trace` runs one and prints all of it, `--digest` its SHA-256.
+ * `npm run simulate -- --seeds 1000 --from 1`: so many worlds, by `--workers` processes (one a core); the first seed whose
+ * history breaks a promise is printed with its last lines. `-- --seed 42 --trace` runs one and prints all of it,
+ * `--digest` its SHA-256.
  */
+import { availableParallelism } from 'node:os'
 import { parseArgs } from 'node:util'
+import { runSeeds, type Told } from './crew.ts'
 import { type Outcome, runWorld } from './world.ts'
 
 const TAIL_LINES = 40
+const PROGRESS_EVERY_MS = 60_000
 
 const { values } = parseArgs({
   options: {
     seeds: { type: 'string', default: '1000' },
     from: { type: 'string', default: '1' },
     seed: { type: 'string' },
+    workers: { type: 'string', default: String(availableParallelism()) },
     trace: { type: 'boolean', default: false },
     digest: { type: 'boolean', default: false },
     brief: { type: 'boolean', default: false },
@@ -36,30 +41,36 @@ async function one(seed: number): Promise<number> {
 async function many(): Promise<number> {
   const from = Number(values.from)
   const until = from + Number(values.seeds)
-  const started = process.cpuUsage()
-  let events = 0
-  let processes = 0
-  let failed = 0
-  let seed = from
-  for (; seed < until; seed++) {
-    const outcome = await runWorld(seed)
-    events += outcome.events
-    processes += outcome.processes
-    if (outcome.violation === undefined) continue
-    failed++
-    console.log(summary(outcome))
-    if (!values['keep-going']) {
-      if (!values.brief) await one(seed)
-      seed++
-      break
-    }
+  const workers = Number(values.workers)
+  const beganMs = performance.now()
+  const sums = { seeds: 0, events: 0, processes: 0 }
+  const failed: Told[] = []
+  const pace = (): string => `${(sums.seeds / ((performance.now() - beganMs) / 1_000)).toFixed(1)} a second`
+  const progress = setInterval(() => {
+    console.error(`${sums.seeds} of ${until - from} seeds, ${failed.length} failed, ${pace()}`)
+  }, PROGRESS_EVERY_MS)
+  const cpuMs = await runSeeds({ from, until }, workers, (told) => {
+    sums.seeds++
+    sums.events += told.events
+    sums.processes += told.processes
+    if (told.fault === undefined) return 'go on'
+    failed.push(told)
+    if (!values['keep-going']) return 'stop'
+    console.log(`seed ${told.seed}: ${told.fault}`)
+    return 'go on'
+  })
+  clearInterval(progress)
+  const first = failed.sort((a, b) => a.seed - b.seed)[0]
+  if (first !== undefined && !values['keep-going']) {
+    console.log(`seed ${first.seed}: ${first.fault}`)
+    if (!values.brief) await one(first.seed)
   }
-  const seeds = seed - from
-  const { user, system } = process.cpuUsage(started)
-  const ms = (user + system) / 1000
-  const each = `${(ms / seeds).toFixed(1)} ms, ${(events / seeds).toFixed(0)} events, ${(processes / seeds).toFixed(1)} lives each`
-  console.log(`${seeds} seeds from ${from}: ${failed} failed; ${(ms / 1000).toFixed(1)} s of CPU, ${each}`)
-  return failed === 0 ? 0 : 1
+  const { seeds, events, processes } = sums
+  const each = `${(cpuMs / seeds).toFixed(1)} ms, ${(events / seeds).toFixed(0)} events, ${(processes / seeds).toFixed(1)} lives each`
+  console.log(
+    `${seeds} seeds from ${from}: ${failed.length} failed; ${pace()} with ${workers} workers; ${(cpuMs / 1_000).toFixed(1)} s of CPU, ${each}`,
+  )
+  return failed.length === 0 ? 0 : 1
 }
 
 function summary({ seed, violation, virtualMs, steps, events, processes }: Outcome): string {

@@ -2,12 +2,14 @@
 import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import t from 'tap'
+import { runSeeds } from './crew.ts'
 import { faults } from './faults/faults.ts'
 import { runWorld } from './world.ts'
 
 /** The same ones on every machine, however fast. `npm run simulate` runs as many as one likes. */
 const FIRST_SEED = 1
 const SEEDS = 300
+const WORKERS = 2
 
 t.test('the same seed gives the same history, byte for byte, in whatever process', async (t) => {
   for (const seed of [3, 11, 28]) {
@@ -21,13 +23,28 @@ t.test('the same seed gives the same history, byte for byte, in whatever process
 })
 
 t.test('no history breaks a promise', { timeout: 300_000 }, async (t) => {
-  for (let seed = FIRST_SEED; seed < FIRST_SEED + SEEDS; seed++) {
-    const { violation } = await runWorld(seed)
-    if (violation === undefined) continue
-    t.fail(`seed ${seed}: ${violation.message}; npm run simulate -- --seed ${seed} --trace shows its history`)
-    return
-  }
-  t.pass(`${SEEDS} seeds`)
+  const seen: number[] = []
+  await runSeeds({ from: FIRST_SEED, until: FIRST_SEED + SEEDS }, WORKERS, ({ seed, fault }) => {
+    seen.push(seed)
+    if (fault !== undefined)
+      t.fail(`seed ${seed}: ${fault}; npm run simulate -- --seed ${seed} --trace shows its history`)
+    return fault === undefined ? 'go on' : 'stop'
+  })
+  const all = Array.from({ length: SEEDS }, (_, n) => FIRST_SEED + n)
+  t.same(
+    seen.sort((a, b) => a - b),
+    all,
+    'each seed once',
+  )
+})
+
+t.test('who has heard enough of the worlds hears of no more than was begun', async (t) => {
+  const seen: number[] = []
+  await runSeeds({ from: 1, until: 1_000_000 }, 2, ({ seed }) => {
+    seen.push(seed)
+    return 'stop'
+  })
+  t.ok(seen.includes(1) && seen.length <= 32, `${seen.length} worlds`)
 })
 
 t.test('every fault that is to be planted fits the sources', async (t) => {

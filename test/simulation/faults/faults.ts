@@ -27,8 +27,8 @@ export const faults: readonly Fault[] = [
       },
       {
         file: 'runtime/runtime.ts',
-        from: '    this.settle(batch, baseSequence)\n    this.due.wait()\n',
-        to: '    this.due.wait()\n',
+        from: '    this.settle(batch, baseSequence)\n',
+        to: '',
       },
     ],
   },
@@ -94,8 +94,8 @@ export const faults: readonly Fault[] = [
   fault(
     'posts of older attempts are heard',
     'machines/run-request/rules.ts',
-    '(post.attempt ?? 1) === context.attempt\n}\n\n/** The session',
-    '(post.attempt ?? 1) <= context.attempt\n}\n\n/** The session',
+    '(post.attempt ?? 1) === context.attempt\n',
+    '(post.attempt ?? 1) <= context.attempt\n',
   ),
   fault(
     "a former holder's posts are heard",

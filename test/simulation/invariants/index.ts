@@ -1,5 +1,6 @@
 /** Everything that a history is held against. A new promise is one file here, and one line below. */
 import { answersAreTrue } from './answers-are-true.ts'
+import { attemptsFence } from './attempts-fence.ts'
 import { commandsRunOnce } from './commands-run-once.ts'
 import { everythingSettles } from './everything-settles.ts'
 import { factsAreRecordedOnce } from './facts-are-recorded-once.ts'
@@ -24,6 +25,7 @@ export const invariants: readonly MakeInvariant[] = [
   answersAreTrue,
   stepsStandUponEachOther,
   oneOwner,
+  attemptsFence,
   runnersTakeWhatTheyMay,
   oneAtATimeChangesARepository,
   leasesLast,

@@ -1,7 +1,8 @@
 /**
- * Whoever says the same again hears the same: a completion or a failure that was taken is never refused later, another
- * one for the same attempt is never taken, and a create with a key leads to what it made.
+ * Whoever says the same again hears the same: a completion or a failure that was taken is not refused later, unless a
+ * later attempt was ended by its runner; another one for the same attempt is never taken.
  */
+import { END_EVENTS } from '../model/requests.ts'
 import { Violation } from '../violation.ts'
 import type { MakeInvariant } from './invariant.ts'
 
@@ -12,8 +13,14 @@ const RESULT_OF_ANOTHER_LIFE: readonly number[] = [401, 404, 503]
 export const whatWasTakenStaysTaken: MakeInvariant = (world) => {
   /** Posts that ended an attempt, by what they said; and for each attempt the words that ended it. */
   const taken = new Map<string, string>()
+  /** The newest attempt of each request that its runner ended: the service remembers one such post. */
+  const ended = new Map<string, number>()
   return {
     name: NAME,
+    before({ type, payload, by }) {
+      const request = world.requests.byId.get(payload.run_request_id)
+      if (request !== undefined && END_EVENTS.has(type) && by === request.runner) ended.set(request.id, request.attempt)
+    },
     said({ call, status, process }) {
       if (!ENDS.test(call.pattern) || process.isDoomed) return
       const { attempt: named, ...said } = call.body as { attempt?: number }
@@ -30,6 +37,7 @@ export const whatWasTakenStaysTaken: MakeInvariant = (world) => {
         if (before !== undefined && before !== words) throw new Violation(NAME, `${name}: ${before}, and then ${words}`)
         taken.set(name, words)
       } else if (before === words && !RESULT_OF_ANOTHER_LIFE.includes(status)) {
+        if (status === 409 && (ended.get(id) ?? 0) > attempt) return
         throw new Violation(NAME, `${name}: ${words} was taken, and is now answered ${status}`)
       }
     },

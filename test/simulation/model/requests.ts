@@ -45,6 +45,13 @@ export interface RequestModel {
 
 export const SETTLED: ReadonlySet<string> = new Set(['completed', 'failed', 'cancelled'])
 export const HELD: ReadonlySet<string> = new Set(['offered', 'accepted', 'started', 'cancelling'])
+/** What a runner's `completed` or `failed` may make of the attempt. */
+export const END_EVENTS: ReadonlySet<string> = new Set([
+  'run_request_completed',
+  'run_request_failed',
+  'run_request_cancelled',
+  'run_request_requeued',
+])
 
 /** From which states an event may be stated, and the state that follows. */
 const MOVES: Readonly<

@@ -1,0 +1,19 @@
+/** A worker of crew.ts: runs the seeds that it is told, and tells of each. Ends when nobody listens any more. */
+import type { Handful, Report } from './crew.ts'
+import { runWorld } from './world.ts'
+
+function tell(report: Report): void {
+  process.send!(report)
+}
+
+process.on('message', async ({ from, until }: Handful) => {
+  const began = process.cpuUsage()
+  for (let seed = from; seed < until; seed++) {
+    const { violation, events, processes } = await runWorld(seed)
+    const fault = violation === undefined ? undefined : `${violation.name}: ${violation.message}`
+    tell({ kind: 'world', told: { seed, events, processes, fault } })
+  }
+  const { user, system } = process.cpuUsage(began)
+  tell({ kind: 'done', cpuMs: (user + system) / 1_000 })
+})
+process.on('disconnect', () => process.exit())
