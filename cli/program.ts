@@ -20,6 +20,7 @@ import { addQueue } from './queue.ts'
 import { addRunRequests } from './run-requests.ts'
 import { addRunners } from './runners.ts'
 import { addServe } from './serve.ts'
+import { addSessions } from './sessions.ts'
 import { addTask } from './task.ts'
 import { addTokens } from './tokens.ts'
 import { addTrace } from './trace.ts'
@@ -107,6 +108,7 @@ function makeProgram(world: World, act: Act): Command {
     addRunners,
     addEngines,
     addRunRequests,
+    addSessions,
     addWatch,
     addEvents,
     addEmit,

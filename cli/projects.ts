@@ -4,6 +4,7 @@ import { LIMIT, ORIGIN } from './arguments.ts'
 import { addCharter } from './charter.ts'
 import { list } from './lists.ts'
 import { age, safe } from './print.ts'
+import { usageFields } from './usage-fields.ts'
 import type { Act, Cli } from './world.ts'
 
 export function addProjects(program: Command, act: Act): void {
@@ -65,5 +66,6 @@ async function show({ client, json, print }: Cli, [id]: readonly any[]): Promise
     ['repository', body.repository],
     ['created', body.created_at],
     ['archived', body.archived_at],
+    ...usageFields(body.usage),
   ])
 }

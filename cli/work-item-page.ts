@@ -1,5 +1,6 @@
 /** Work items for people: one in full, and many under each other, on wide terminals and on narrow ones. */
 import { age, cut, type Printer, safe } from './print.ts'
+import { usageFields } from './usage-fields.ts'
 
 type Item = Record<string, any>
 
@@ -69,6 +70,7 @@ export function showItem(item: Item, print: Printer): void {
     ['landed as', ended.landed_commit === undefined ? undefined : safe(ended.landed_commit)],
     ['preserved as', ended.preservation_ref === undefined ? undefined : safe(ended.preservation_ref)],
     ['worktree', ended.worktree === undefined ? undefined : safe(ended.worktree)],
+    ...usageFields(item.usage),
     ['trace', item.trace_id],
     ['source', `${source.kind} ${safe(source.ref)}`],
     ['origin', safe(item.origin)],

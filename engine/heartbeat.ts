@@ -5,6 +5,7 @@
 import { ServiceRefused } from './errors.ts'
 import { mayHelp } from './retry.ts'
 import type { RunPosts } from './run-posts.ts'
+import type { Sessions } from './sessions.ts'
 
 /** Up to this share of the pause is taken off at random, so that a fleet's heartbeats spread. */
 const JITTER = 0.2
@@ -13,13 +14,15 @@ const SOONER = 0.25
 
 export class Heartbeat {
   readonly #posts: RunPosts
+  readonly #sessions: Sessions
   readonly #everyMs: number
   readonly #onRefused: (refusal: ServiceRefused) => void
   #timer: NodeJS.Timeout | undefined
   #stopped = false
 
-  constructor(posts: RunPosts, everyMs: number, onRefused: (refusal: ServiceRefused) => void) {
+  constructor(posts: RunPosts, sessions: Sessions, everyMs: number, onRefused: (refusal: ServiceRefused) => void) {
     this.#posts = posts
+    this.#sessions = sessions
     this.#everyMs = everyMs
     this.#onRefused = onRefused
   }
@@ -39,11 +42,11 @@ export class Heartbeat {
   }
 
   async #beat(): Promise<void> {
-    // A post of events renewed the lease already.
+    // A post of events renewed the lease already; of agents at work there is news to tell all the same.
     const quietMs = performance.now() - this.#posts.lastAnswerMs
-    if (quietMs < this.#everyMs / 2) return this.#next(this.#everyMs - quietMs)
+    if (quietMs < this.#everyMs / 2 && this.#sessions.size === 0) return this.#next(this.#everyMs - quietMs)
     try {
-      await this.#posts.heartbeat()
+      await this.#posts.heartbeat(await this.#sessions.pulses())
       this.#next(this.#everyMs)
     } catch (error) {
       if (this.#stopped) return

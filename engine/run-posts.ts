@@ -55,8 +55,9 @@ export class RunPosts {
   }
 
   /** One try: the next heartbeat is the retry. */
-  async heartbeat(): Promise<void> {
-    await this.#send('heartbeat', JSON.stringify({ attempt: this.#options.attempt }))
+  async heartbeat(sessions: readonly object[]): Promise<void> {
+    const told = sessions.length === 0 ? {} : { sessions }
+    await this.#send('heartbeat', wellFormed(JSON.stringify({ attempt: this.#options.attempt, ...told })))
   }
 
   async #post(post: string, body: string): Promise<Record<string, any>> {

@@ -25,6 +25,7 @@ import {
 } from './result.ts'
 import type { Backoff } from './retry.ts'
 import { type Cancel, concernsRun, RunPosts } from './run-posts.ts'
+import { Sessions } from './sessions.ts'
 
 interface RunOptions {
   readonly client: Client
@@ -65,6 +66,7 @@ export class Run {
   readonly #queue: PostQueue
   readonly #output: OutputBatch
   readonly #heartbeat: Heartbeat
+  readonly #sessions = new Sessions()
   readonly #posting = new AbortController()
   #stop: Stop | undefined
   #command: Command | undefined
@@ -97,7 +99,7 @@ export class Run {
       onEnded: (error) => this.abandon(error),
     })
     this.#output = new OutputBatch((stream, text) => this.#queue.add(outgoing(outputEvent(stream, text))))
-    this.#heartbeat = new Heartbeat(this.#posts, options.heartbeatMs, (error) => this.abandon(error))
+    this.#heartbeat = new Heartbeat(this.#posts, this.#sessions, options.heartbeatMs, (error) => this.abandon(error))
     let begin = (): void => {}
     this.begun = new Promise((resolve) => {
       begin = resolve
@@ -326,6 +328,7 @@ export class Run {
       { occurred_at: occurredAt(), payload: {}, ...fields },
       {
         onTaken: () => {
+          this.#sessions.note(event)
           if (terminal) this.#taskResultTaken = true
         },
         onRefused: (refusal) => this.#refused(line, refusal),

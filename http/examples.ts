@@ -1,3 +1,4 @@
+import { agentSessionExamples } from './examples/agent-sessions.ts'
 import { AT, BY, CURSOR, EVENT_ID, PROJECT_ID, REQUEST_ID, RUN_ID, SPAN_ID, TRACE_ID } from './examples/constants.ts'
 import { engineCapabilityExamples } from './examples/engine-capabilities.ts'
 import { formationBriefExamples } from './examples/formation-briefs.ts'
@@ -87,6 +88,7 @@ const recorded = {
 export const examples: Readonly<Record<string, Example>> = {
   ...intentExamples,
   ...workItemExamples,
+  ...agentSessionExamples,
   'POST /api/projects': { body: { key: 'greeter', name: 'Greeter' }, answer: project },
   'GET /api/projects': { answer: { items: [project] } },
   'GET /api/projects/:id': { answer: project },

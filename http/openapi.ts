@@ -96,6 +96,7 @@ const AREAS: Readonly<Record<string, string>> = {
   'run requests': 'Work on its way to a runner and back.',
   'engine capabilities': 'What the engines of a project say they can do.',
   'engine runs': 'What one attempt did inside the engine.',
+  'agent sessions': 'What coding agents do now and did: as their engines report it.',
   runners: 'Who may take work.',
   events: 'What happened: stated, listed, followed.',
   attention: 'What needs a person.',

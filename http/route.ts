@@ -4,6 +4,7 @@
  */
 import type { Logger } from 'pino'
 import type { TSchema } from '../machines/schema.ts'
+import type { AgentSessions } from '../runtime/agent-sessions.ts'
 import type { Runtime } from '../runtime/api.ts'
 import type { Capabilities } from '../runtime/capabilities.ts'
 import type { Dispatcher } from '../runtime/dispatch/dispatcher.ts'
@@ -138,6 +139,7 @@ export interface ServiceContext {
   readonly dispatcher: Dispatcher
   readonly capabilities: Capabilities
   readonly scheduler: Scheduler
+  readonly sessions: AgentSessions
   readonly principals: Principals
   readonly log: Logger
   readonly metrics: Metrics

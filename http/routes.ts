@@ -1,6 +1,7 @@
 /** The one list of routes: the router, the access check, the documents and the access table are made from it. */
 import { withOrigin } from './origin.ts'
 import type { Route, ServiceContext } from './route.ts'
+import { agentSessionRoutes } from './routes/agent-sessions.ts'
 import { attentionRoutes } from './routes/attention.ts'
 import { briefMoveRoutes } from './routes/brief-moves.ts'
 import { discoveryRoutes } from './routes/discoveries.ts'
@@ -48,6 +49,7 @@ export function allRoutes(service: ServiceContext, about: Omit<About, 'routes'>)
     ...pollRoutes(service),
     ...runPostRoutes(service),
     ...engineRunRoutes(service),
+    ...agentSessionRoutes(service),
     ...runnerRoutes(service),
     ...emitRoutes(service),
     ...eventRoutes(service),

@@ -5,6 +5,7 @@
 import { randomUUID } from 'node:crypto'
 import { type Logger, pino } from 'pino'
 import { modules } from '../machines/index.ts'
+import { AgentSessions } from '../runtime/agent-sessions.ts'
 import type { Nature, Runtime } from '../runtime/api.ts'
 import { Capabilities } from '../runtime/capabilities.ts'
 import { createDispatcher } from '../runtime/dispatch/dispatcher.ts'
@@ -97,10 +98,12 @@ async function listen(runtime: Runtime, log: Logger, options: ServiceOptions): P
   const dispatcher = createDispatcher(runtime)
   const capabilities = new Capabilities(runtime, dispatcher)
   const scheduler = createScheduler(runtime, dispatcher)
+  const sessions = new AgentSessions(runtime)
   const principals = await createPrincipals(runtime)
   await ensureAdminToken(runtime, log, options.saveAdminToken)
+  await sessions.recover()
   const metrics = options.metrics ?? createMetrics()
-  const closing: (() => void)[] = [() => scheduler.close(), () => dispatcher.close()]
+  const closing: (() => void)[] = [() => sessions.close(), () => scheduler.close(), () => dispatcher.close()]
   let isClosing = false
   const backup = backupsOf(runtime)
   const context: ServiceContext = {
@@ -108,6 +111,7 @@ async function listen(runtime: Runtime, log: Logger, options: ServiceOptions): P
     dispatcher,
     capabilities,
     scheduler,
+    sessions,
     principals,
     log,
     metrics,

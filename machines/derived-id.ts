@@ -20,6 +20,7 @@ export type IdPrefix =
   | 'steer'
   | 'act'
   | 'find'
+  | 'mrun'
 
 const HEX_DIGITS = 24
 
@@ -41,4 +42,9 @@ export function hypothesisIdOf(projectId: string, key: string): string {
 /** A project's key is given once. */
 export function projectIdOf(key: string): string {
   return deriveId('proj', 'project', key)
+}
+
+/** The maintenance run of a trace is one, whichever project tells of it. */
+export function maintenanceRunIdOf(traceId: string): string {
+  return deriveId('mrun', 'maintenance_run', traceId)
 }

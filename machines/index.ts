@@ -1,5 +1,6 @@
 /** The one list of statecharts, by the kind of actor. */
 
+import { agentSessionModule } from './agent-session.ts'
 import { discoveryModule } from './discovery.ts'
 import { engineCapabilityModule } from './engine-capability.ts'
 import { engineRunModule } from './engine-run.ts'
@@ -9,11 +10,13 @@ import { hypothesisModule } from './hypothesis.ts'
 import { initiativeModule } from './initiative.ts'
 import { intentRecordModule } from './intent-record.ts'
 import type { ActorKind, MachineModule } from './machine.ts'
+import { maintenanceRunModule } from './maintenance-run.ts'
 import { pacingModule } from './pacing.ts'
 import { projectModule } from './project.ts'
 import { runRequestModule } from './run-request.ts'
 import { runnerModule } from './runner.ts'
 import { tokenModule } from './token.ts'
+import { usageModule } from './usage.ts'
 import { workItemModule } from './work-item.ts'
 
 export const modules: Readonly<Record<ActorKind, MachineModule>> = {
@@ -31,4 +34,7 @@ export const modules: Readonly<Record<ActorKind, MachineModule>> = {
   work_item: workItemModule,
   pacing: pacingModule,
   initiative: initiativeModule,
+  agent_session: agentSessionModule,
+  maintenance_run: maintenanceRunModule,
+  usage: usageModule,
 }

@@ -25,6 +25,9 @@ export const ACTOR_KINDS = [
   'work_item',
   'pacing',
   'initiative',
+  'agent_session',
+  'maintenance_run',
+  'usage',
 ] as const
 export type ActorKind = (typeof ACTOR_KINDS)[number]
 

@@ -73,6 +73,8 @@ interface RecordEvents extends MessageBody {
   readonly type: 'record'
   readonly events: readonly PreparedEvent[]
   readonly commands?: readonly SendParams[]
+  /** Messages to actors that the events are about; an archived project takes them, too. */
+  readonly news?: readonly SendParams[]
 }
 
 type ProjectBody = CreateProject | UpdateProject | ArchiveProject | UnarchiveProject | SetCharter | RecordEvents
@@ -149,9 +151,9 @@ const machineSetup = setup({
     }),
     emitCharterSet: emit(({ context }) => updated(context, 'active', ['charter'])),
     emitRecorded: enqueueActions(({ event, enqueue }) => {
-      const { events, commands = [] } = event as Of<'record'>
+      const { events, commands = [], news = [] } = event as Of<'record'>
       for (const prepared of events) enqueue.emit({ type: prepared.event_type, recorded: prepared })
-      for (const command of commands) enqueue({ type: 'send', params: command })
+      for (const params of [...commands, ...news]) enqueue({ type: 'send', params })
     }),
   },
 })

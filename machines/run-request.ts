@@ -4,6 +4,7 @@
  * begun is never handed out again by itself (`lost`).
  */
 import { assign, emit, enqueueActions, setup } from 'xstate'
+import { isSessionEvent } from './agent-session/reports.ts'
 import { declaredActions, type Fact, type MachineModule } from './machine.ts'
 import {
   INTERNAL_MESSAGES,
@@ -17,6 +18,7 @@ import { concernsItem, itemEvent } from './run-request/item.ts'
 import { runRequestMigrations } from './run-request/migrations.ts'
 import * as moves from './run-request/moves.ts'
 import * as rules from './run-request/rules.ts'
+import { sessionOfRun } from './run-request/session.ts'
 import { runRequestTestimony } from './run-request/testimony.ts'
 import * as told from './run-request/told.ts'
 import { deadlineStates, deadlines, document, envelope, retirement, terms } from './run-request/view.ts'
@@ -113,8 +115,9 @@ const machineSetup = setup({
     emitRecorded: enqueueActions(({ context, event, enqueue }) => {
       for (const fact of recorded(event as Of<'events'>)) {
         enqueue.emit(fact)
-        if (!concernsItem(context, fact.recorded)) continue
-        enqueue({ type: 'send', params: itemEvent(context, fact.recorded) })
+        if (concernsItem(context, fact.recorded)) enqueue({ type: 'send', params: itemEvent(context, fact.recorded) })
+        else if (isSessionEvent(fact.type))
+          enqueue({ type: 'send', params: sessionOfRun(context, event, fact.recorded) })
       }
     }),
 

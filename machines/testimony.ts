@@ -20,6 +20,8 @@ export interface StatedFact {
   readonly throttle: string
   readonly trace_id: string | null
   readonly payload: Readonly<Record<string, any>>
+  /** Who recorded it. */
+  readonly by?: { readonly id: string; readonly name: string } | undefined
 }
 
 export interface Testimony<C = any> {

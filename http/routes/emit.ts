@@ -2,12 +2,14 @@
  * Events stated by themselves, not on a run: recorded by their project's actor. An emitted `*_requested` is a
  * command: with it, a run request is made whose key is the event's id, so that the same command runs once.
  */
+import { isSessionEvent, sessionNews } from '../../machines/agent-session/reports.ts'
 import { EVENTS_A_POST_MAX } from '../../machines/documents/fields.ts'
 import { emittedEventSchema, type PreparedEvent } from '../../machines/events/envelope.ts'
 import { isCommand } from '../../machines/events/index.ts'
 import type { SendParams } from '../../machines/machine.ts'
+import { isMaintenanceEvent, maintenanceNews } from '../../machines/maintenance-run/reports.ts'
 import { closedObject, Type } from '../../machines/schema.ts'
-import type { MessageBody, SnapshotOf } from '../../runtime/api.ts'
+import type { MessageBody, Runtime, SnapshotOf } from '../../runtime/api.ts'
 import { runRequestIdOf } from '../../runtime/identity.ts'
 import { runRequestMessage } from '../../runtime/run-requests.ts'
 import { NOTHING_TAKEN } from '../../runtime/traces-in-flight.ts'
@@ -181,6 +183,25 @@ function commandOf(
   return { to: { kind: 'run_request', id }, message: message as unknown as SendParams['message'] }
 }
 
+/** What actors hear of events that are about them: agent sessions and maintenance runs of no runner. */
+function newsOf(runtime: Runtime, events: readonly PreparedEvent[]): SendParams[] {
+  const recorded_at = new Date(runtime.nature.wallMs()).toISOString()
+  const begun = new Set<string>()
+  const news: SendParams[] = []
+  for (const event of events) {
+    const { event_type, project } = event
+    const isSession = isSessionEvent(event_type)
+    if (!isSession && !isMaintenanceEvent(event_type)) continue
+    const told = isSession ? sessionNews(event, { project }, recorded_at) : maintenanceNews(event)
+    if (told === undefined) continue
+    const { to, message } = told
+    if (message.type === 'begin') begun.add(to.id)
+    // Most projects' ends are of no maintenance run that began here.
+    if (isSession || begun.has(to.id) || runtime.read(to) !== undefined) news.push(told)
+  }
+  return news
+}
+
 function record(
   service: ServiceContext,
   exchange: Exchange,
@@ -189,7 +210,8 @@ function record(
   commands: readonly SendParams[],
   recorded: () => void,
 ): void {
-  const message = { type: 'record', by: exchange.by, events, commands } as MessageBody
+  const news = newsOf(service.runtime, events)
+  const message = { type: 'record', by: exchange.by, events, commands, news } as MessageBody
   service.runtime.ask({ kind: 'project', id: project.context.id }, message, (answer) => {
     recorded()
     if (exchange.done) return

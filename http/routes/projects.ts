@@ -13,6 +13,7 @@ import { modules } from '../../machines/index.ts'
 import { stringEnum, Type } from '../../machines/schema.ts'
 import type { Answer, MessageBody, SnapshotOf } from '../../runtime/api.ts'
 import { digestOf, projectIdOf } from '../../runtime/identity.ts'
+import { usageOf } from '../../runtime/usage.ts'
 import { maySee } from '../access.ts'
 import type { Exchange } from '../exchange.ts'
 import { IDEMPOTENCY_HEADER, keyed, readIdempotencyKey } from '../idempotency.ts'
@@ -118,7 +119,7 @@ function readRoutes(service: ServiceContext): readonly Route[] {
       method: 'GET',
       path: '/api/projects/:id',
       area: AREA,
-      summary: 'Read a project.',
+      summary: 'Read a project, and what its agents used.',
       access: { right: 'view' },
       answers: { 200: one },
       problems: ['not_found'],
@@ -126,7 +127,8 @@ function readRoutes(service: ServiceContext): readonly Route[] {
         const project = visibleProject(service, exchange, exchange.params[0]!)
         if (project === undefined) return
         markCursor(service, exchange)
-        exchange.answer(200, document(project))
+        const usage = usageOf(service.runtime, 'project', project.context.key)
+        exchange.answer(200, usage === undefined ? document(project) : { ...document(project), usage })
       },
     },
     {

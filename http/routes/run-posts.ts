@@ -7,6 +7,7 @@ import {
   completedBody,
   eventsBody,
   failedBody,
+  type HeartbeatBody,
   heartbeatBody,
   releaseBody,
   runAnswer,
@@ -176,7 +177,7 @@ function heartbeat(service: ServiceContext, exchange: Exchange): void {
   if (snapshot === undefined) return
   const { context, value } = snapshot
   const { runnerId } = exchange.principal
-  const { attempt } = exchange.body as { attempt?: number }
+  const { attempt, sessions } = exchange.body as HeartbeatBody
   const isHolder = runnerId === context.offered_to && (attempt ?? 1) === context.attempt
   if (!isHolder || !RENEWING_STATES.has(value)) {
     tell(service, exchange, { type: 'heartbeat', ...(attempt === undefined ? {} : { attempt }) } as MessageBody)
@@ -184,6 +185,7 @@ function heartbeat(service: ServiceContext, exchange: Exchange): void {
   }
   service.dispatcher.touch(runnerId!)
   service.runtime.renew({ kind: 'run_request', id: context.id })
+  if (sessions !== undefined) service.sessions.heard(context.id, sessions)
   const { lastSequence } = service.runtime.journal
   markCursor(service, exchange, lastSequence)
   const taken: Taken = { ok: true, snapshot, version: 0, sequence: lastSequence, accepted: 0, duplicates: 0 }

@@ -17,6 +17,7 @@ import type { WorkItemContext } from '../../machines/work-item/context.ts'
 import { entryOf } from '../../machines/work-item/entry.ts'
 import type { Answer, ListRequest, SnapshotOf } from '../../runtime/api.ts'
 import { twinKeyOf } from '../../runtime/scheduler/ledger.ts'
+import { usageOf } from '../../runtime/usage.ts'
 import { maySee } from '../access.ts'
 import type { Exchange } from '../exchange.ts'
 import { createKeyed, IDEMPOTENCY_HEADER, keyedEntity, readIdempotencyKey } from '../idempotency.ts'
@@ -302,7 +303,7 @@ function readRoute(service: ServiceContext): Route {
     method: 'GET',
     path: '/api/work-items/:id',
     area: AREA,
-    summary: 'Read a work item: where it stands, why it waits, what owners did about it.',
+    summary: 'Read a work item: where it stands, why it waits, what owners did about it, what its agents used.',
     access: { right: 'view' },
     answers: { 200: one },
     problems: ['not_found'],
@@ -310,7 +311,9 @@ function readRoute(service: ServiceContext): Route {
       const snapshot = visibleWorkItem(service, exchange)
       if (snapshot === undefined) return
       markCursor(service, exchange)
-      exchange.answer(200, workItemDocumentOf(service, exchange.principal, snapshot))
+      const usage = usageOf(service.runtime, 'item', snapshot.context.id)
+      const document = workItemDocumentOf(service, exchange.principal, snapshot)
+      exchange.answer(200, usage === undefined ? document : { ...document, usage })
     },
   }
 }

@@ -13,6 +13,7 @@ import {
   serviceId,
   time,
 } from './fields.ts'
+import { usageDocument } from './usage.ts'
 
 const charterText = (description: string) =>
   Type.Optional(Type.String({ maxLength: LONG_TEXT_LENGTH_MAX, description }))
@@ -77,6 +78,7 @@ export const projectDocument = Type.Object(
     created_at: time('When it was created.'),
     updated_at: Type.Optional(time('When it last changed.')),
     archived_at: Type.Optional(time('When it was archived.')),
+    usage: Type.Optional(usageDocument),
   },
   { title: 'Project' },
 )

@@ -18,6 +18,7 @@ import {
   traceId,
 } from './fields.ts'
 import { LANES } from './run-request.ts'
+import { usageDocument } from './usage.ts'
 
 export const WORK_ITEM_STATES = [
   'submitted',
@@ -251,6 +252,7 @@ export const workItemDocument = Type.Object(
     submitted_at: time('When it was submitted.'),
     started_at: Type.Optional(time('When its runner began.')),
     settled_at: Type.Optional(time('When it settled.')),
+    usage: Type.Optional(usageDocument),
   },
   { title: 'WorkItem' },
 )

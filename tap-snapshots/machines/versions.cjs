@@ -5,6 +5,10 @@
  * Make sure to inspect the output below.  Do not ignore changes!
  */
 'use strict'
+exports[`dist/test/machines/versions.test.js > TAP > a machine whose structure changes has a new version > agent_session 1`] = `
+agent_session version 1: 1888aa24cedb84dc
+`
+
 exports[`dist/test/machines/versions.test.js > TAP > a machine whose structure changes has a new version > compiled_brief 1`] = `
 compiled_brief version 1: b689cb5b86d27151
 `
@@ -37,6 +41,10 @@ exports[`dist/test/machines/versions.test.js > TAP > a machine whose structure c
 intent_record version 1: 84162a0f76e0d326
 `
 
+exports[`dist/test/machines/versions.test.js > TAP > a machine whose structure changes has a new version > maintenance_run 1`] = `
+maintenance_run version 1: c73364b35abc8fb5
+`
+
 exports[`dist/test/machines/versions.test.js > TAP > a machine whose structure changes has a new version > pacing 1`] = `
 pacing version 1: 03fe68c03341d196
 `
@@ -55,6 +63,10 @@ runner version 2: b11fb98adfa5ee44
 
 exports[`dist/test/machines/versions.test.js > TAP > a machine whose structure changes has a new version > token 1`] = `
 token version 1: ee2e0eaf2e678862
+`
+
+exports[`dist/test/machines/versions.test.js > TAP > a machine whose structure changes has a new version > usage 1`] = `
+usage version 1: ade9d9d000420a4b
 `
 
 exports[`dist/test/machines/versions.test.js > TAP > a machine whose structure changes has a new version > work_item 1`] = `

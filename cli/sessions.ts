@@ -1,0 +1,95 @@
+/** `intendant session`: agent sessions, those that run and those that ran. */
+import type { Command } from 'commander'
+import { LIMIT } from './arguments.ts'
+import { list } from './lists.ts'
+import { age, safe } from './print.ts'
+import { amounts, tokenFields } from './usage-fields.ts'
+import type { Act, Cli } from './world.ts'
+
+const HELP = `
+Examples:
+  intendant session list --running                what agents do now, and when each last wrote
+  intendant session list --item wi_0a1b2c3d4e5f60718293a4b5
+  intendant session show 6f1c2a34-5b7d-4e8f-9a0b-1c2d3e4f5a6b`
+
+export function addSessions(program: Command, act: Act): void {
+  const group = program.command('session').description('Agent sessions: list, show.').addHelpText('after', HELP)
+  group
+    .command('list')
+    .alias('ls')
+    .description('List agent sessions, newest first.')
+    .option('--project <key>', 'Only those of this project.')
+    .option('--running', 'Only those that have not ended.')
+    .option('--item <id>', 'Only those that work for this item, wi_...')
+    .option('--campaign <name>', 'Only those that work for this campaign.')
+    .option('--runner <id>', 'Only those of this runner.')
+    .option(...LIMIT)
+    .action(act(listSessions))
+  group
+    .command('show')
+    .description('Show one: where it runs, when it last wrote, how it ended, what it used.')
+    .argument('<session>', 'Its id.')
+    .action(act(show))
+}
+
+async function listSessions({ client, json, print }: Cli, _: readonly any[], options: any): Promise<void> {
+  const { project, running, item, campaign, runner, limit } = options
+  const query = { project, state: running ? 'started' : undefined, work_item: item, campaign, runner }
+  const { items, more } = await list(client, '/api/agent-sessions', limit, query)
+  if (json) return print.json(items)
+  const rows = items.map((session) => [
+    safe(session.session_id),
+    print.state(session.status ?? session.state),
+    session.project,
+    session.runner_id ?? '',
+    age(session.started_at ?? session.recorded_at),
+    lastWord(session),
+    session.work_item_id ?? session.run_request_id ?? '',
+  ])
+  print.table(['SESSION', 'STATE', 'PROJECT', 'RUNNER', 'AGE', 'LAST OUTPUT', 'FOR'], rows, 'No agent sessions.')
+  if (more) print.line(`(the first ${items.length}; --limit shows more)`)
+}
+
+function lastWord({ state, last_output_at, bytes_written }: Record<string, any>): string {
+  if (state === 'ended' || bytes_written === undefined) return ''
+  return `${last_output_at === undefined ? '' : `${age(last_output_at)} ago, `}${size(bytes_written)}`
+}
+
+function size(bytes: number): string {
+  if (bytes < 1024) return `${bytes} B`
+  return bytes < 1024 * 1024 ? `${Math.round(bytes / 1024)} KiB` : `${(bytes / 1024 / 1024).toFixed(1)} MiB`
+}
+
+async function show({ client, json, print }: Cli, [id]: readonly any[]): Promise<void> {
+  const { body } = await client.request('GET', `/api/agent-sessions/${encodeURIComponent(id)}`)
+  if (json) return print.json(body)
+  const text = (value: string | undefined): string | undefined => (value === undefined ? undefined : safe(value))
+  print.fields([
+    ['session', safe(body.session_id)],
+    ['state', print.state(body.status ?? body.state)],
+    ['project', body.project],
+    ['work item', body.work_item_id],
+    ['campaign', text(body.campaign)],
+    ['run request', body.run_request_id],
+    ['runner', body.runner_id],
+    ['agent', text(body.agent_type)],
+    ['for', text(body.capability)],
+    ['access', text(body.access)],
+    ['works in', text(body.working_dir)],
+    ['transcript', text(body.source_log_path)],
+    ['written', body.bytes_written === undefined ? undefined : size(body.bytes_written)],
+    ['last output', body.last_output_at],
+    ['heard', body.heard_at],
+    ['exit code', body.exit_code?.toString()],
+    ['error', text(body.error)],
+    ...tokenFields(body.tokens ?? {}),
+    ['cost', body.cost === undefined ? undefined : `${amounts(body.cost)}${basis(body.cost_basis)}`],
+    ['trace', text(body.trace_id)],
+    ['started', body.started_at],
+    ['ended', body.ended_at],
+  ])
+}
+
+function basis(text: string | undefined): string {
+  return text === undefined ? '' : ` (${safe(text)})`
+}

@@ -1,0 +1,123 @@
+/** Agent sessions: what runs now and what ran, as engines reported it. Heartbeats add what only memory knows. */
+
+import type { AgentSessionContext } from '../../machines/agent-session/context.ts'
+import { isSessionId } from '../../machines/agent-session/reports.ts'
+import { agentSessionModule } from '../../machines/agent-session.ts'
+import {
+  AGENT_SESSION_STATES,
+  AGENT_SESSION_STATUSES,
+  type AgentSession,
+  agentSessionDocument,
+} from '../../machines/documents/agent-session.ts'
+import { NAME_LENGTH_MAX, name, runnerId, serviceId } from '../../machines/documents/fields.ts'
+import { itemId } from '../../machines/documents/work-item.ts'
+import { stringEnum, Type } from '../../machines/schema.ts'
+import type { ListRequest, SnapshotOf } from '../../runtime/api.ts'
+import { maySee } from '../access.ts'
+import type { Exchange } from '../exchange.ts'
+import { answerList, listAnswer, listQuery } from '../lists.ts'
+import { markCursor, notFound, visibleProject } from '../replies.ts'
+import type { Route, ServiceContext } from '../route.ts'
+
+const AREA = 'agent sessions'
+type SessionSnapshot = SnapshotOf<AgentSessionContext>
+
+export function agentSessionRoutes(service: ServiceContext): readonly Route[] {
+  return [listRoute(service), readRoute(service)]
+}
+
+/** With what the last heartbeat told of one that has not ended. */
+function documentOf({ sessions }: ServiceContext, snapshot: SessionSnapshot): AgentSession {
+  const document = agentSessionModule.document(snapshot) as AgentSession
+  return { ...document, ...sessions.pulseOf(document.session_id) }
+}
+
+function listRoute(service: ServiceContext): Route {
+  return {
+    method: 'GET',
+    path: '/api/agent-sessions',
+    area: AREA,
+    summary: 'List agent sessions by project, state, work item, run request, and more.',
+    description: 'In the order in which the service heard of them, newest first.',
+    access: { right: 'view' },
+    query: listQuery({
+      project: Type.Optional(
+        Type.String({
+          minLength: 1,
+          maxLength: NAME_LENGTH_MAX,
+          description: 'Only those of this project (key or id).',
+        }),
+      ),
+      state: Type.Optional(stringEnum(AGENT_SESSION_STATES, { description: 'Only those in this state.' })),
+      status: Type.Optional(stringEnum(AGENT_SESSION_STATUSES, { description: 'Only those that ended so.' })),
+      work_item: Type.Optional(itemId('Only those that work for this item.')),
+      run_request: Type.Optional(serviceId('runreq', 'Only those of this run request.')),
+      runner: Type.Optional(runnerId('Only those of this runner.')),
+      campaign: Type.Optional(name('Only those that work for this campaign.')),
+      trace_id: Type.Optional(name('Only those of this trace.')),
+    }),
+    answers: { 200: listAnswer(agentSessionDocument, 'Agent sessions, newest first.') },
+    problems: ['not_found'],
+    handle: (exchange) => {
+      const request = filterOf(service, exchange)
+      if (request !== undefined) answerList(service, exchange, request, (snapshot) => documentOf(service, snapshot))
+    },
+  }
+}
+
+/** The narrowest index that the query names, and a predicate for the rest. Undefined: 404 was answered. */
+function filterOf(service: ServiceContext, exchange: Exchange): Omit<ListRequest, 'limit' | 'after'> | undefined {
+  const { project, state, status, work_item, run_request, runner, campaign, trace_id } = exchange.query
+  const named = project === undefined ? undefined : visibleProject(service, exchange, project)
+  if (project !== undefined && named === undefined) return undefined
+  const key: string | undefined = named?.context.key
+  const indexes = [
+    ['run_request', run_request],
+    ['work_item', work_item],
+    // There are few that have not ended.
+    ['state', state === 'started' ? state : undefined],
+    ['project', key],
+    ['state', state],
+    ['all', ''],
+  ] as const
+  const [index, value] = indexes.find(([, wanted]) => wanted !== undefined)!
+  const is = (wanted: string | undefined, found: string | undefined): boolean =>
+    wanted === undefined || wanted === found
+  return {
+    kind: 'agent_session',
+    index,
+    value,
+    matches: ({ value: at, context }: SessionSnapshot) =>
+      maySee(exchange.principal, context.project) &&
+      is(key, context.project) &&
+      is(state, at) &&
+      is(status, context.end?.status) &&
+      is(work_item, context.work_item_id) &&
+      is(run_request, context.run_request_id) &&
+      is(runner, context.runner_id) &&
+      is(campaign, context.campaign) &&
+      is(trace_id, context.trace_id),
+  }
+}
+
+function readRoute(service: ServiceContext): Route {
+  return {
+    method: 'GET',
+    path: '/api/agent-sessions/:session_id',
+    area: AREA,
+    summary: 'Read an agent session: where it runs, when it last wrote, how it ended, what it used.',
+    access: { right: 'view' },
+    answers: { 200: { description: 'The agent session.', schema: agentSessionDocument } },
+    problems: ['not_found'],
+    handle: (exchange) => {
+      const id = exchange.params[0]!
+      const snapshot = isSessionId(id) ? service.runtime.read({ kind: 'agent_session', id }) : undefined
+      if (snapshot === undefined || !maySee(exchange.principal, snapshot.context.project)) {
+        notFound(exchange, 'agent session', id)
+        return
+      }
+      markCursor(service, exchange)
+      exchange.answer(200, documentOf(service, snapshot))
+    },
+  }
+}

@@ -1,0 +1,195 @@
+/**
+ * The agent session (SPEC 3.3, 6.16, 6.17): driven by the events that its engine posts, and by the service where the
+ * process that ran it is gone. Its invariants: it ends once, and its end is counted once in each sum; nobody but
+ * those who reported its beginning, or people of its project, can end it.
+ */
+import { assign, emit, enqueueActions, setup } from 'xstate'
+import type { AgentSessionBody, AgentSessionContext, AgentSessionMessage, Of } from './agent-session/context.ts'
+import type { AgentSession } from './documents/agent-session.ts'
+import {
+  declaredActions,
+  type Fact,
+  type FactEnvelope,
+  type MachineModule,
+  type Refusal,
+  SERVICE_BY,
+  type SendParams,
+  type SnapshotOf,
+  type Term,
+} from './machine.ts'
+import type { Testimony } from './testimony.ts'
+import { amountsOf, type Measured } from './usage/measure.ts'
+import { usageNews } from './usage.ts'
+
+/** Said where nobody saw the end (SPEC 6.16). */
+const INTERRUPTED = 'daemon restarted'
+const NOTHING_MEASURED: Measured = {}
+
+/** Another run, or another project, may not speak of it. */
+function isOwn({ project, run_request_id }: AgentSessionContext, { session }: Of<'begin' | 'end'>): boolean {
+  return session.project === project && (session.run_request_id ?? run_request_id) === run_request_id
+}
+
+/** What the sums are told of an end. */
+function counted(type: 'add' | 'amend', context: AgentSessionContext, measured: Measured): SendParams[] {
+  const { project, work_item_id, campaign } = context
+  return [
+    usageNews(type, 'project', project, measured),
+    ...(work_item_id === undefined ? [] : [usageNews(type, 'item', work_item_id, measured)]),
+    ...(campaign === undefined ? [] : [usageNews(type, 'campaign', campaign, measured)]),
+  ]
+}
+
+const machineSetup = setup({
+  types: { context: {} as AgentSessionContext, events: {} as AgentSessionMessage, emitted: {} as Fact },
+  guards: {
+    own: ({ context, event }) => isOwn(context, event as Of<'end'>),
+    ownAndPresumed: ({ context, event }) => context.end?.presumed === true && isOwn(context, event as Of<'end'>),
+    ownAndUnseen: ({ context, event }) => context.launch === undefined && isOwn(context, event as Of<'begin'>),
+  },
+  actions: {
+    ...declaredActions,
+    identify: assign(({ event }) => {
+      const { session, trace_id } = event as Of<'begin' | 'end'>
+      return { ...session, ...(trace_id === undefined ? {} : { trace_id }) }
+    }),
+    begin: assign(({ event }) => {
+      const { launch, event: begin_event } = event as Of<'begin'>
+      return { launch, begin_event }
+    }),
+    end: assign(({ event }) => ({ end: (event as Of<'end'>).end, closed_at: event.at })),
+    interrupt: assign(({ event }) => ({
+      end: {
+        status: 'interrupted' as const,
+        ended_at: (event as Of<'interrupt'>).ended_at,
+        bytes_written: 0,
+        error: INTERRUPTED,
+        measured: NOTHING_MEASURED,
+        presumed: true as const,
+      },
+      closed_at: event.at,
+    })),
+    /** These two stand behind the end that they tell of. */
+    count: enqueueActions(({ context, enqueue }) => {
+      for (const params of counted('add', context, context.end!.measured)) enqueue({ type: 'send', params })
+    }),
+    recount: enqueueActions(({ context, enqueue }) => {
+      for (const params of counted('amend', context, context.end!.measured)) enqueue({ type: 'send', params })
+    }),
+    emitInterrupted: emit(({ context: { session_id, end } }) => ({
+      type: 'agent_session_ended',
+      payload: { bytes_written: 0, ended_at: end!.ended_at, error: INTERRUPTED, session_id, status: 'interrupted' },
+    })),
+  },
+})
+
+const agentSessionMachine = machineSetup.createMachine({
+  id: 'agent_session',
+  initial: 'absent',
+  context: {} as AgentSessionContext,
+  states: {
+    absent: {
+      on: {
+        begin: { target: 'started', actions: ['identify', 'begin'] },
+        // Its beginning was never told, or comes behind its end.
+        end: { target: 'ended', actions: ['identify', 'end', 'count'] },
+      },
+    },
+    started: {
+      on: {
+        end: { guard: 'own', target: 'ended', actions: ['end', 'count'] },
+        interrupt: { target: 'ended', actions: ['interrupt', 'count', 'emitInterrupted'] },
+      },
+    },
+    ended: {
+      on: {
+        begin: { guard: 'ownAndUnseen', actions: 'begin' },
+        // A cut network is not a death: the engine knows better how it ended.
+        end: { guard: 'ownAndPresumed', actions: ['end', 'recount'] },
+      },
+    },
+  },
+})
+
+/** Said again. */
+function repeats({ value, context }: SnapshotOf<AgentSessionContext>, message: AgentSessionMessage) {
+  if (value === 'absent') return undefined
+  if (message.type === 'interrupt') return value === 'ended' ? 'already_ended' : undefined
+  if (!isOwn(context, message)) return undefined
+  if (message.type === 'begin') return context.launch === undefined ? undefined : 'already_started'
+  return value === 'ended' && context.end?.presumed !== true ? 'already_ended' : undefined
+}
+
+function refusal({ value, context }: SnapshotOf<AgentSessionContext>, message: AgentSessionMessage) {
+  if (value === 'absent' || message.type === 'interrupt') return undefined
+  const detail = `the agent session ${context.session_id} was reported elsewhere`
+  return { code: 'illegal_move', detail } satisfies Refusal
+}
+
+/** As SPEC 6.17 has it: of the session's project and trace, and caused by its beginning. */
+function envelope({ project, begin_event, run_request_id }: AgentSessionContext): FactEnvelope {
+  return {
+    project,
+    throttle: 'full',
+    trace_id: begin_event?.trace_id ?? null,
+    span_id: begin_event?.span_id ?? null,
+    parent_span_id: null,
+    causation_id: begin_event?.id ?? null,
+    gather_id: begin_event?.gather_id ?? null,
+    ...(run_request_id === undefined ? {} : { run_request_id }),
+  }
+}
+
+function terms({ value, context }: SnapshotOf<AgentSessionContext>): readonly Term[] {
+  const { project, work_item_id, run_request_id, recorded_at: order } = context
+  const rows: Term[] = [
+    { index: 'all', value: '', order },
+    { index: 'project', value: project, order },
+    { index: 'state', value, order },
+  ]
+  if (work_item_id !== undefined) rows.push({ index: 'work_item', value: work_item_id, order })
+  if (run_request_id !== undefined) rows.push({ index: 'run_request', value: run_request_id, order })
+  return rows
+}
+
+function document({ value, context }: SnapshotOf<AgentSessionContext>): AgentSession {
+  const { launch = {}, begin_event: _, closed_at: __, end, ...identity } = context
+  return { ...identity, state: value as AgentSession['state'], ...launch, ...(end === undefined ? {} : endOf(end)) }
+}
+
+function endOf({ measured, presumed: _, ...end }: NonNullable<AgentSessionContext['end']>): Partial<AgentSession> {
+  const { tokens, micros, basis } = measured
+  return {
+    ...end,
+    ...(tokens === undefined ? {} : { tokens: { ...tokens } }),
+    ...(micros === undefined ? {} : { cost: amountsOf(micros) }),
+    ...(basis === undefined ? {} : { cost_basis: basis }),
+  }
+}
+
+/** Only what the service says itself asserts anything: an engine's event may be of a session that nobody knows here. */
+const testimony: Testimony<AgentSessionContext> = {
+  idMember: 'session_id',
+  types: new Set(['agent_session_ended']),
+  aspects: ({ by = SERVICE_BY }) => (by.id === SERVICE_BY.id && by.name === SERVICE_BY.name ? ['state'] : []),
+  claims: (_, { project }) => ({ ended: true, project }),
+  held: ({ value, context: { project } }) => ({ ended: value === 'ended', project }),
+  madeAt: () => undefined,
+}
+
+export const agentSessionModule: MachineModule<AgentSessionContext, AgentSessionBody> = {
+  kind: 'agent_session',
+  version: 1,
+  machine: agentSessionMachine,
+  migrations: {},
+  internal: ['begin', 'end', 'interrupt'],
+  repeats,
+  refusal,
+  envelope,
+  terms,
+  retirement: { index: 'state', values: ['ended'], at: ({ context }) => context.closed_at },
+  deadlineStates: [],
+  deadlines: () => [],
+  testimony,
+  document,
+}

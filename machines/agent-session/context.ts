@@ -1,0 +1,82 @@
+/** What an agent session remembers, and what it can be told. */
+import type { AgentSession } from '../documents/agent-session.ts'
+import type { Message, MessageBody } from '../machine.ts'
+import type { Measured } from '../usage/measure.ts'
+
+/** Whose session it is: where it was reported, and what it works for. */
+export interface SessionOwner {
+  /** Key of the project. */
+  readonly project: string
+  readonly run_request_id?: string
+  readonly attempt?: number
+  readonly runner_id?: string
+  readonly work_item_id?: string
+  readonly campaign?: string
+}
+
+export interface SessionIdentity extends SessionOwner {
+  readonly session_id: string
+  /** When the service took the event that first told of it. */
+  readonly recorded_at: string
+}
+
+/** What its `agent_session_started` said. */
+export type Launch = Pick<
+  AgentSession,
+  'agent_type' | 'working_dir' | 'source_log_path' | 'capability' | 'access' | 'started_at'
+>
+
+/** The event that told of the beginning: an interruption is caused by it, and is of its trace. */
+export interface BeginEvent {
+  readonly id: string
+  readonly occurred_at: string
+  readonly trace_id: string | null
+  readonly span_id: string | null
+  readonly gather_id: string | null
+}
+
+/** How it ended. */
+export interface SessionEnd {
+  readonly status: NonNullable<AgentSession['status']>
+  readonly ended_at: string
+  readonly bytes_written: number
+  readonly exit_code?: number
+  readonly error?: string
+  readonly measured: Measured
+  /** Nobody saw the end: what its engine says of it later counts instead. */
+  readonly presumed?: true
+}
+
+export interface AgentSessionContext extends SessionIdentity {
+  readonly trace_id?: string
+  readonly launch?: Launch
+  readonly begin_event?: BeginEvent
+  readonly end?: SessionEnd
+  /** When the service heard of the end, by its own clock. */
+  readonly closed_at?: string
+}
+
+interface Begin extends MessageBody {
+  readonly type: 'begin'
+  readonly session: SessionIdentity
+  readonly trace_id?: string
+  readonly launch: Launch
+  readonly event: BeginEvent
+}
+
+interface End extends MessageBody {
+  readonly type: 'end'
+  readonly session: SessionIdentity
+  readonly trace_id?: string
+  readonly end: SessionEnd
+}
+
+/** From the service: the process that ran it is gone. */
+interface Interrupt extends MessageBody {
+  readonly type: 'interrupt'
+  readonly ended_at: string
+}
+
+export type AgentSessionBody = Begin | End | Interrupt
+export type AgentSessionMessage = Message<AgentSessionBody>
+export type Of<T extends AgentSessionBody['type']> = Message<Extract<AgentSessionBody, { type: T }>>

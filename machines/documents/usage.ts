@@ -1,0 +1,39 @@
+/**
+ * What agents used: of one session, and summed for a work item, a campaign, a project. What was not measured is
+ * absent, never zero, and the sums say how many sessions they stand for.
+ */
+import { type Static, stringEnum, Type } from '../schema.ts'
+import { time } from './fields.ts'
+
+/** What sums are kept for. */
+export const USAGE_SCOPES = ['item', 'campaign', 'project'] as const
+export type UsageScope = (typeof USAGE_SCOPES)[number]
+
+export const tokensByModel = Type.Record(
+  Type.String(),
+  Type.Record(Type.String(), Type.Integer({ minimum: 0 }), { description: 'Counts by kind, such as `input`.' }),
+  { description: 'Tokens by model and kind, as the engine names them. Absent: not measured.' },
+)
+export type TokensByModel = Static<typeof tokensByModel>
+
+export const amounts = Type.Record(Type.String(), Type.Number({ minimum: 0 }), {
+  description: 'Amounts by currency. Absent: not measured.',
+})
+
+export const usageDocument = Type.Object(
+  {
+    scope: stringEnum(USAGE_SCOPES, { description: 'What it is the sum of.' }),
+    ref: Type.String({ description: 'Id of the item, name of the campaign, key of the project.' }),
+    sessions: Type.Integer({ description: 'Agent sessions that have ended.' }),
+    measured: Type.Integer({ description: 'Those that told what they used; the rest is unknown.' }),
+    priced: Type.Integer({ description: 'Those that told what they cost; the rest is unknown.' }),
+    tokens: Type.Optional(tokensByModel),
+    cost: Type.Optional(amounts),
+    cost_basis: Type.Optional(
+      Type.Record(Type.String(), Type.Integer(), { description: 'How many sessions were priced on which basis.' }),
+    ),
+    updated_at: time('When a session was last added.'),
+  },
+  { title: 'Usage', description: 'What the agent sessions of something used, summed. What is unknown is not zero.' },
+)
+export type Usage = Static<typeof usageDocument>

@@ -1,0 +1,48 @@
+/**
+ * What an event that an engine stated tells the maintenance run of its trace (SPEC 6.13): that it began for a project,
+ * what came of a project, that it is over. A run without a trace cannot be told from others, and is a record only.
+ */
+import { maintenanceRunIdOf } from '../derived-id.ts'
+import type { PreparedEvent } from '../events/envelope.ts'
+import type { SendParams } from '../machine.ts'
+
+/** How a project of the run came out, as far as it is known. */
+export type ProjectStatus = 'succeeded' | 'failed' | 'skipped' | 'interrupted'
+
+const TYPES: ReadonlySet<string> = new Set([
+  'maintenance_run_started',
+  'maintenance_run_completed',
+  'project_validation_completed',
+  'project_iteration_completed',
+  'project_maintenance_completed',
+])
+
+export function isMaintenanceEvent(eventType: string): boolean {
+  return TYPES.has(eventType)
+}
+
+/** The message for the run; undefined: the event says nothing that the run remembers. */
+export function maintenanceNews(event: PreparedEvent): SendParams | undefined {
+  const { trace_id, event_type, occurred_at, project, payload } = event
+  if (trace_id === null) return undefined
+  const to = { kind: 'maintenance_run', id: maintenanceRunIdOf(trace_id) } as const
+  if (event_type === 'maintenance_run_started') {
+    const { id, span_id, gather_id } = event
+    const name = typeof payload.project === 'string' && payload.project !== '' ? payload.project : project
+    return { to, message: { type: 'begin', project, name, event: { id, occurred_at, trace_id, span_id, gather_id } } }
+  }
+  if (event_type === 'maintenance_run_completed') return { to, message: { type: 'complete', project } }
+  const status = statusOf(event)
+  if (status === undefined) return undefined
+  return { to, message: { type: 'project_ended', project, name: project, status, occurred_at } }
+}
+
+/** What ends a project's part: the first step that goes wrong, or the last one. */
+function statusOf({ event_type, payload }: PreparedEvent): ProjectStatus | undefined {
+  if (event_type === 'project_validation_completed') {
+    if (payload.status === 'skipped') return 'skipped'
+    return payload.status === 'error' ? 'failed' : undefined
+  }
+  if (payload.success === false) return 'failed'
+  return event_type === 'project_maintenance_completed' ? 'succeeded' : undefined
+}

@@ -1,0 +1,115 @@
+/**
+ * What an engine says that a session used and cost, brought into one shape: engines name models, kinds of tokens and
+ * currencies themselves. Whatever is no count and no amount counts as unmeasured; nothing is ever made up.
+ */
+import { clipped } from '../clipped.ts'
+import type { TokensByModel } from '../documents/usage.ts'
+
+/** Models and kinds of tokens that are told apart, and what the rest is put under. */
+const MODELS_MAX = 64
+const KINDS_MAX = 16
+const NAME_CHARS_MAX = 64
+const OTHERS = 'other'
+/** Of counts that are given without a model. */
+const NO_MODEL = 'unnamed'
+/** Amounts are summed as whole millionths, so that a sum of thousands of them is exact. */
+export const MICROS = 1_000_000
+const AMOUNT_MAX = 1e9
+/** The word of an engine that has no price. */
+const UNMEASURED = 'unmeasured'
+
+type Counts = Readonly<Record<string, number>>
+
+/** What a session adds to a sum. Plain JSON. */
+export interface Measured {
+  /** Absent: not measured. */
+  readonly tokens?: TokensByModel
+  /** Millionths by currency. Absent: not priced. */
+  readonly micros?: Counts
+  readonly basis?: string
+}
+
+/** The `usage` and `cost` of an `agent_session_ended`, each as far as it says something. */
+export function measured(usage: unknown, cost: unknown): Measured {
+  const tokens = tokensOf(usage)
+  const micros = microsOf(cost)
+  const basis = (cost as { basis?: unknown } | undefined)?.basis
+  return {
+    ...(tokens === undefined ? {} : { tokens }),
+    ...(micros === undefined ? {} : { micros }),
+    ...(micros === undefined || typeof basis !== 'string' || basis === '' ? {} : { basis: name(basis) }),
+  }
+}
+
+/** `{model: {input, output, ...}}`, or counts alone. */
+function tokensOf(usage: unknown): TokensByModel | undefined {
+  if (!isObject(usage)) return undefined
+  let tokens: TokensByModel = {}
+  for (const [model, counts] of Object.entries(usage)) {
+    if (isObject(counts)) tokens = withCounts(tokens, model, counts)
+    else if (isCount(counts)) tokens = withCounts(tokens, NO_MODEL, { [model]: counts })
+  }
+  return Object.keys(tokens).length === 0 ? undefined : tokens
+}
+
+/** Only what is a count; a model without any was not measured. */
+function withCounts(tokens: TokensByModel, model: string, counts: Readonly<Record<string, unknown>>): TokensByModel {
+  const sound = Object.entries(counts).filter((entry): entry is [string, number] => isCount(entry[1]))
+  return sound.length === 0 ? tokens : plus(tokens, { [model]: Object.fromEntries(sound) })
+}
+
+/** Both together: each count exact, as far as a number can be. */
+export function plus(a: TokensByModel | undefined, b: TokensByModel): TokensByModel {
+  const sum = new Map(Object.entries(a ?? {}))
+  for (const [model, counts] of Object.entries(b)) {
+    const key = keyIn(sum, name(model), MODELS_MAX)
+    sum.set(key, added(sum.get(key) ?? {}, counts))
+  }
+  return Object.fromEntries(sum)
+}
+
+/** The same of counts under names. */
+export function added(a: Counts, b: Counts, most: number = Number.MAX_SAFE_INTEGER): Counts {
+  const sum = new Map(Object.entries(a))
+  for (const [kind, count] of Object.entries(b)) {
+    const key = keyIn(sum, name(kind), KINDS_MAX)
+    sum.set(key, Math.min((sum.get(key) ?? 0) + count, most))
+  }
+  return Object.fromEntries(sum)
+}
+
+function keyIn(known: ReadonlyMap<string, unknown>, key: string, most: number): string {
+  return known.has(key) || known.size < most ? key : OTHERS
+}
+
+/** Members named by a currency (`USD`, `usd`) are amounts. */
+function microsOf(cost: unknown): Counts | undefined {
+  if (!isObject(cost) || cost.basis === UNMEASURED) return undefined
+  const micros = Object.entries(cost).flatMap(([currency, amount]) =>
+    /^[A-Za-z]{3}$/.test(currency) && isAmount(amount)
+      ? [[currency.toUpperCase(), Math.round(amount * MICROS)] as const]
+      : [],
+  )
+  return micros.length === 0 ? undefined : Object.fromEntries(micros.slice(0, KINDS_MAX))
+}
+
+function name(text: string): string {
+  return clipped(text, NAME_CHARS_MAX)
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+function isCount(value: unknown): value is number {
+  return Number.isSafeInteger(value) && (value as number) >= 0
+}
+
+function isAmount(value: unknown): value is number {
+  return typeof value === 'number' && value >= 0 && value <= AMOUNT_MAX
+}
+
+/** Millionths as amounts, for people. */
+export function amountsOf(micros: Counts): Record<string, number> {
+  return Object.fromEntries(Object.entries(micros).map(([currency, sum]) => [currency, sum / MICROS]))
+}

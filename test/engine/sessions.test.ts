@@ -1,0 +1,55 @@
+import { existsSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { startRunner } from '../../engine/runner.ts'
+import { executionRequest, standIn } from './stand-in.ts'
+
+t.test('heartbeats tell how far the agents are that the command has told of, until it tells their end', async (t) => {
+  const dir = t.testdir({ 's1.jsonl': 'x'.repeat(321) })
+  const line = (event_type: string, payload: object) => JSON.stringify({ event_type, payload })
+  const go = join(dir, 'go')
+  const command = [
+    `echo '${line('agent_session_started', { session_id: 's1', source_log_path: join(dir, 's1.jsonl') })}'`,
+    `echo '${line('agent_session_started', { session_id: 's2', source_log_path: join(dir, 'none') })}'`,
+    // Chatter keeps the lease by itself, and the agents are told of all the same.
+    `while [ ! -e ${go} ]; do echo '{"event_type":"chatter"}'; sleep 0.005; done`,
+    `echo '${line('agent_session_ended', { session_id: 's1', status: 'ok' })}'`,
+    `echo '${line('agent_session_ended', { session_id: 's2', status: 'ok' })}'`,
+    `while [ ! -e ${go}2 ]; do sleep 0.02; done`,
+  ].join('; ')
+  const service = await standIn()
+  const runner = startRunner({
+    client: service.client,
+    id: 'r1',
+    command,
+    environment: { PATH: process.env.PATH },
+    version: '0.0.0',
+    once: true,
+    drainMs: 5_000,
+    stopGraceMs: 300,
+    heartbeatMs: 400,
+    backoff: { firstMs: 5, longestMs: 40 },
+    log: () => {},
+  })
+  t.teardown(async () => {
+    runner.stop()
+    await runner.finished.catch(() => {})
+    await service.stop()
+  })
+  service.offer(executionRequest('runreq_s'))
+  const beat = await service.until(({ verb, body }) => verb === 'heartbeat' && body.sessions?.length === 2)
+  t.match(beat.body.sessions, [
+    { session_id: 's1', bytes_written: 321, last_output_at: /^\d{4}-/ },
+    { session_id: 's2' },
+  ])
+  t.notOk('bytes_written' in beat.body.sessions[1], 'of what is not there nothing is said')
+  writeFileSync(go, '')
+  await service.until(({ verb, body }) => verb === 'events' && /agent_session_ended.*s2/.test(JSON.stringify(body)))
+  const before = service.said('heartbeat').length
+  await service.until(
+    ({ verb, body }) => verb === 'heartbeat' && body.sessions === undefined && service.said(verb).length > before,
+  )
+  writeFileSync(`${go}2`, '')
+  t.same(await runner.finished, ['completed'])
+  t.ok(existsSync(go))
+})

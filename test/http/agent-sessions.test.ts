@@ -1,0 +1,294 @@
+/** Agent sessions and maintenance runs over HTTP: reported, watched, counted, and ended when what ran them is gone. */
+import t from 'tap'
+import { until } from '../until.ts'
+import { HurriedNature } from './hurried-nature.ts'
+import { AT, begin, fleet, type Runner, submit } from './ledger-harness.ts'
+import { startTestService, type TestService } from './service-harness.ts'
+
+const LEASE_MS = 60_000
+const DAY_MS = 86_400_000
+
+let count = 0
+const newId = () => `6f1c2a34-5b7d-4e8f-9a0b-${String(++count).padStart(12, '0')}`
+const startedEvent = (session_id: string, occurred_at = AT) => ({
+  event_type: 'agent_session_started',
+  occurred_at,
+  payload: {
+    session_id,
+    agent_type: 'agent',
+    project: '',
+    working_dir: '/work/shop',
+    source_log_path: `/home/ann/.engine/agent-sessions/${session_id}.jsonl`,
+    capability: 'coding',
+    access: 'full',
+    started_at: occurred_at,
+    trace_id: '',
+  },
+})
+const endedEvent = (session_id: string, more: object = {}) => ({
+  event_type: 'agent_session_ended',
+  occurred_at: AT,
+  payload: { session_id, status: 'ok', exit_code: 0, ended_at: AT, bytes_written: 2048, ...more },
+})
+
+const report = (s: TestService, runner: Runner, request: string, ...events: object[]) =>
+  s.expect(200, 'POST', `/api/run-requests/${request}/events`, { events }, runner)
+const emit = (s: TestService, ...events: object[]) =>
+  s.expect(200, 'POST', '/api/events', { events: events.map((event) => ({ project: 'shop', ...event })) })
+const sessionOf = async (s: TestService, id: string) => (await s.expect(200, 'GET', `/api/agent-sessions/${id}`)).body
+const ended = (s: TestService, id: string) =>
+  until(
+    () => sessionOf(s, id),
+    ({ state }) => state === 'ended',
+  )
+const endsOf = async (s: TestService, id: string): Promise<any[]> => {
+  const { items } = (await s.expect(200, 'GET', '/api/events?event_type=agent_session_ended&order=asc')).body
+  return items.filter(({ payload }: any) => payload.session_id === id)
+}
+const onDisk = (nature: HurriedNature) => ({ nature, openJournal: undefined as never })
+
+t.test('a session is seen while it runs, and what it used is summed for its item and its project', async (t) => {
+  const s = await startTestService(t)
+  const runner = await fleet(s, 'shop', 'till')
+  const item = await submit(s)
+  const { request_id } = await begin(s, runner)
+  const [first, second] = [newId(), newId()]
+  await report(s, runner, request_id, startedEvent(first), startedEvent(second))
+  const shown = await until(
+    async () => (await s.expect(200, 'GET', `/api/agent-sessions?work_item=${item.id}`)).body.items,
+    ({ length }) => length === 2,
+  )
+  t.match(shown[1], {
+    session_id: first,
+    state: 'started',
+    runner_id: 'r1',
+    work_item_id: item.id,
+    capability: 'coding',
+  })
+  t.notOk('bytes_written' in shown[1])
+
+  const pulse = { session_id: first, bytes_written: 700, last_output_at: AT }
+  await s.expect(
+    200,
+    'POST',
+    `/api/run-requests/${request_id}/heartbeat`,
+    { sessions: [pulse, { ...pulse, session_id: newId() }] },
+    runner,
+  )
+  t.match(await sessionOf(s, first), { ...pulse, state: 'started', heard_at: String })
+
+  const usage = { 'model-a': { input: 10, output: 2 } }
+  await report(s, runner, request_id, endedEvent(first, { usage, cost: { USD: 0.25, basis: 'list' } }))
+  await report(s, runner, request_id, endedEvent(second))
+  const known = { tokens: usage, cost: { USD: 0.25 } }
+  t.match(await ended(s, first), { status: 'ok', bytes_written: 2048, exit_code: 0, ...known, cost_basis: 'list' })
+  t.notOk('heard_at' in (await sessionOf(s, first)))
+  const sums = { sessions: 2, measured: 1, priced: 1, ...known }
+  for (const path of [`/api/work-items/${item.id}`, '/api/projects/shop'])
+    t.match(
+      await until(
+        async () => (await s.expect(200, 'GET', path)).body,
+        (body) => body.usage?.sessions === 2,
+      ),
+      {
+        usage: sums,
+      },
+    )
+  t.notOk('usage' in (await s.expect(200, 'GET', '/api/projects/till')).body)
+  await report(s, runner, request_id, endedEvent(first, { bytes_written: 1 }))
+  await s.expect(200, 'POST', `/api/run-requests/${request_id}/completed`, { result: {} }, runner)
+  t.match((await s.expect(200, 'GET', '/api/projects/shop')).body.usage, sums, 'an end is counted once')
+  t.equal((await sessionOf(s, first)).bytes_written, 2048)
+})
+
+t.test('lists know their filters, and nobody sees sessions of projects that are not theirs', async (t) => {
+  const s = await startTestService(t)
+  const runner = await fleet(s, 'shop', 'till')
+  await submit(s)
+  const { request_id, trace } = await begin(s, runner)
+  const [of, alone, other] = [newId(), newId(), newId()]
+  await report(s, runner, request_id, startedEvent(of))
+  await emit(s, startedEvent(alone), { ...startedEvent(other), project: 'shop' })
+  await emit(s, endedEvent(alone, { status: 'agent_failed', exit_code: 1 }))
+  await ended(s, alone)
+  const ids = async (query: string, token?: string) =>
+    (
+      await s.expect(200, 'GET', `/api/agent-sessions?${query}`, undefined, token === undefined ? {} : { token })
+    ).body.items
+      .map(({ session_id }: any) => session_id)
+      .sort()
+  t.same(await ids('state=started'), [of, other])
+  t.same(await ids('state=ended'), [alone])
+  t.same(await ids('status=agent_failed'), [alone])
+  t.same(await ids(`run_request=${request_id}`), [of])
+  t.same(await ids('runner=r1&state=started'), [of])
+  t.same(await ids(`trace_id=${trace.trace_id}`), [of])
+  t.same(await ids('project=till'), [])
+  t.same(await ids('project=shop'), [of, alone, other])
+  const till = await s.token('till', { roles: ['viewer'], projects: ['till'] })
+  t.same(await ids('', till), [])
+  const path = `/api/agent-sessions/${of}`
+  t.equal((await s.call('GET', path, undefined, { token: till })).status, 404)
+  t.equal((await s.call('GET', '/api/agent-sessions/none')).status, 404)
+  t.equal((await s.call('GET', '/api/agent-sessions/..%2Fx')).status, 404)
+})
+
+t.test('another run cannot end a session, and its event is a record all the same', async (t) => {
+  const s = await startTestService(t)
+  const runner = await fleet(s, 'shop', 'till')
+  await submit(s)
+  const first = await begin(s, runner)
+  await submit(s, { project: 'till' })
+  const second = await begin(s, runner)
+  const id = newId()
+  await report(s, runner, first.request_id, startedEvent(id))
+  await report(s, runner, second.request_id, endedEvent(id))
+  await until(
+    () => endsOf(s, id),
+    ({ length }) => length === 1,
+  )
+  t.equal((await sessionOf(s, id)).state, 'started')
+})
+
+t.test('6.17: at a start what ran inside the service is interrupted, once, before work is taken', async (t) => {
+  const home = t.testdir()
+  const nature = new HurriedNature()
+  const now = () => new Date(nature.wallMs()).toISOString()
+  const before = await startTestService(t, { home }, onDisk(nature))
+  const runner = await fleet(before, 'shop')
+  await submit(before)
+  const { request_id } = await begin(before, runner)
+  const [remote, old, recent, over] = [newId(), newId(), newId(), newId()]
+  await report(before, runner, request_id, startedEvent(remote, now()))
+  const longAgo = new Date(nature.wallMs() - 8 * DAY_MS).toISOString()
+  await emit(
+    before,
+    startedEvent(old, longAgo),
+    startedEvent(recent, now()),
+    startedEvent(over, now()),
+    endedEvent(over),
+  )
+  await ended(before, over)
+  const trace_id = 'e'.repeat(32)
+  const maintenance = {
+    event_type: 'maintenance_run_started',
+    occurred_at: now(),
+    trace_id,
+    payload: { project: 'shop' },
+  }
+  await emit(before, maintenance)
+  await before.service.close()
+
+  const startMs = nature.wallMs()
+  const after = await startTestService(t, { home }, onDisk(nature))
+  const interrupted = await sessionOf(after, recent)
+  t.match(interrupted, { state: 'ended', status: 'interrupted', error: 'daemon restarted', bytes_written: 0 })
+  t.ok(Date.parse(interrupted.ended_at) >= startMs, 'the start is its end')
+  const [told] = await endsOf(after, recent)
+  t.match(told, { project: 'shop', throttle: 'full', causation_id: /^evt_/, by: { name: 'intendant' } })
+  t.notOk('usage' in told.payload || 'exit_code' in told.payload)
+  t.equal((await sessionOf(after, old)).state, 'started', 'only the last seven days')
+  t.equal((await sessionOf(after, remote)).state, 'started', 'a remote session goes on under its lease')
+  t.equal((await endsOf(after, over)).length, 1)
+  const runs = async (s: TestService) =>
+    (await s.expect(200, 'GET', '/api/events?event_type=maintenance_run_completed')).body.items
+  t.match(await runs(after), [
+    { project: 'shop', trace_id, payload: { total: 1, projects: [{ name: 'shop', status: 'interrupted' }] } },
+  ])
+  t.equal((await after.expect(200, 'GET', '/api/run-requests')).body.items.length, 1, 'nothing was dispatched')
+  await after.service.close()
+
+  const again = await startTestService(t, { home }, onDisk(nature))
+  t.equal((await endsOf(again, recent)).length, 1, 'a second start ends nothing twice')
+  t.equal((await runs(again)).length, 1)
+})
+
+t.test('a lost lease ends the sessions of the run, and an end that comes after all puts them right', async (t) => {
+  const nature = new HurriedNature()
+  const s = await startTestService(t, {}, { nature })
+  const runner = await fleet(s, 'shop')
+  const item = await submit(s)
+  const { request_id } = await begin(s, runner)
+  const id = newId()
+  await report(s, runner, request_id, startedEvent(id))
+  nature.hurry(LEASE_MS + 1_000)
+  const gone = await ended(s, id)
+  const { lost_at } = (await s.expect(200, 'GET', `/api/run-requests/${request_id}`)).body
+  t.match(gone, { status: 'interrupted', ended_at: lost_at }, 'ended when the lease did')
+  const path = `/api/work-items/${item.id}`
+  t.match((await s.expect(200, 'GET', path)).body.usage, { sessions: 1, measured: 0 })
+  await report(s, runner, request_id, endedEvent(id, { usage: { a: { input: 7 } } }))
+  t.match(
+    await until(
+      () => sessionOf(s, id),
+      ({ status }) => status === 'ok',
+    ),
+    { tokens: { a: { input: 7 } } },
+  )
+  t.match(
+    await until(
+      async () => (await s.expect(200, 'GET', path)).body.usage,
+      ({ measured }) => measured === 1,
+    ),
+    {
+      sessions: 1,
+      tokens: { a: { input: 7 } },
+    },
+  )
+})
+
+t.test('a runner that starts anew ends what its old process ran, also of runs that were over', async (t) => {
+  const s = await startTestService(t)
+  const runner = await fleet(s, 'shop', 'till')
+  const session = (instance: string) =>
+    s.expect(200, 'POST', '/api/runners/r1/session', { version: '1', instance }, runner)
+  await session('first')
+  await submit(s)
+  const done = await begin(s, runner)
+  await submit(s, { project: 'till' })
+  const running = await begin(s, runner)
+  const [forgotten, cut, later] = [newId(), newId(), newId()]
+  await report(s, runner, done.request_id, startedEvent(forgotten))
+  await s.expect(200, 'POST', `/api/run-requests/${done.request_id}/completed`, { result: {} }, runner)
+  await report(s, runner, running.request_id, startedEvent(cut))
+  await session('first')
+  t.equal((await sessionOf(s, cut)).state, 'started', 'the same process again ends nothing')
+  const { started_at } = (await session('second')).body.session
+  for (const id of [forgotten, cut]) t.match(await ended(s, id), { status: 'interrupted', ended_at: started_at })
+  await report(s, runner, running.request_id, startedEvent(later))
+  t.equal((await sessionOf(s, later)).state, 'started', 'the new process’s own goes on')
+})
+
+t.test('a session whose run is stopped and never heard of again ends with it', async (t) => {
+  const nature = new HurriedNature()
+  const s = await startTestService(t, {}, { nature })
+  const runner = await fleet(s, 'shop')
+  await submit(s)
+  const { request_id } = await begin(s, runner)
+  const id = newId()
+  await report(s, runner, request_id, startedEvent(id))
+  await s.expect(200, 'POST', `/api/run-requests/${request_id}/cancel`)
+  nature.hurry(61_000)
+  t.match(await ended(s, id), { status: 'interrupted' })
+})
+
+t.test('a session that its run outlived, and that nobody ended, is not running for ever', async (t) => {
+  const home = t.testdir()
+  const nature = new HurriedNature()
+  const s = await startTestService(t, { home }, onDisk(nature))
+  const runner = await fleet(s, 'shop')
+  const [forgotten, late] = [newId(), newId()]
+  await submit(s)
+  const first = await begin(s, runner)
+  await report(s, runner, first.request_id, startedEvent(forgotten), startedEvent(late))
+  await s.expect(200, 'POST', `/api/run-requests/${first.request_id}/completed`, { result: {} }, runner)
+  const { completed_at } = (await s.expect(200, 'GET', `/api/run-requests/${first.request_id}`)).body
+  await report(s, runner, first.request_id, endedEvent(late))
+  t.equal((await ended(s, late)).status, 'ok')
+  t.equal((await sessionOf(s, forgotten)).state, 'started', 'its end may still be told')
+  await s.service.close()
+  const again = await startTestService(t, { home }, onDisk(nature))
+  t.equal((await sessionOf(again, forgotten)).state, 'started')
+  nature.hurry(601_000)
+  t.match(await ended(again, forgotten), { status: 'interrupted', ended_at: completed_at })
+})
