@@ -25,9 +25,9 @@ async function attention({ client, json, print }: Cli, _: readonly any[], { limi
   if (more) print.line(`(the first ${items.length}; --limit shows more)`)
 }
 
-/** A drift is named by its record. */
+/** A drift is named by its record, an initiative by its name. */
 function idOf(item: Record<string, any>): string {
-  return String(item.id ?? item[item.kind]?.id ?? item.drift?.intent_record.key ?? '')
+  return String(item.id ?? item[item.kind]?.id ?? item.initiative?.name ?? item.drift?.intent_record.key ?? '')
 }
 
 function adviceFor(item: Record<string, any>, id: string): string {
@@ -38,6 +38,10 @@ function adviceFor(item: Record<string, any>, id: string): string {
       return `intendant run-request approve ${id}, or cancel ${id}`
     case 'reviewable':
       return `intendant brief show ${id}, then approve ${id} --throttle dry_run or full, or archive ${id}`
+    case 'asked':
+      return `intendant initiative show ${id}, then decide ${id} --decision TEXT`
+    case 'close_proposed':
+      return `intendant initiative complete ${id} --reason TEXT, or decide ${id} --decision TEXT`
     case 'hypothesis':
       return `intendant hypothesis accept ${id}, or reject ${id} --reason TEXT`
     case 'drift':

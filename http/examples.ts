@@ -2,6 +2,7 @@ import { agentSessionExamples } from './examples/agent-sessions.ts'
 import { AT, BY, CURSOR, EVENT_ID, PROJECT_ID, REQUEST_ID, RUN_ID, SPAN_ID, TRACE_ID } from './examples/constants.ts'
 import { engineCapabilityExamples } from './examples/engine-capabilities.ts'
 import { formationBriefExamples } from './examples/formation-briefs.ts'
+import { initiativeExamples } from './examples/initiatives.ts'
 import { intentExamples } from './examples/intent.ts'
 import { workItemExamples } from './examples/work-items.ts'
 
@@ -89,6 +90,7 @@ export const examples: Readonly<Record<string, Example>> = {
   ...intentExamples,
   ...workItemExamples,
   ...agentSessionExamples,
+  ...initiativeExamples,
   'POST /api/projects': { body: { key: 'greeter', name: 'Greeter' }, answer: project },
   'GET /api/projects': { answer: { items: [project] } },
   'GET /api/projects/:id': { answer: project },

@@ -92,6 +92,7 @@ const AREAS: Readonly<Record<string, string>> = {
   drift: 'Whether the code still is what the records say.',
   'formation briefs': 'What a run is to achieve and to protect.',
   'work items': 'The ledger: work that is wanted, what came of it, what is still owed.',
+  initiatives: 'Shared outcomes: their members, what steering decided, what was found, what owners said.',
   pacing: 'What may start, and what may not.',
   'run requests': 'Work on its way to a runner and back.',
   'engine capabilities': 'What the engines of a project say they can do.',

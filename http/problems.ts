@@ -90,6 +90,7 @@ const table = {
   unknown_project: problem(422, 'There is no such project', 'Create the project first, or correct its key.'),
   unknown_runner: problem(422, 'There is no such runner', 'Register the runner first, or correct its id.'),
   unknown_work_item: problem(422, 'There is no such work item', 'Name items that exist, or leave them out.'),
+  unknown_member: problem(422, 'There is no such member', 'Name members that exist, or leave them out.'),
   unknown_record: problem(422, 'There is no such intent record', 'Correct its id, key or slug.'),
   unknown_brief: problem(422, 'There is no such brief', 'Correct the id of the brief.'),
   brief_digest_mismatch: problem(422, 'The digest is not the one of the brief', 'Read the brief, and send its digest.'),

@@ -13,6 +13,8 @@ import { eventRoutes } from './routes/events.ts'
 import { formationBriefRoutes } from './routes/formation-briefs.ts'
 import { hypothesisRoutes } from './routes/hypotheses.ts'
 import { ingestRoutes } from './routes/ingest.ts'
+import { initiativeMoveRoutes } from './routes/initiative-moves.ts'
+import { initiativeRoutes } from './routes/initiatives.ts'
 import { intentCheckRoutes } from './routes/intent-check.ts'
 import { intentMoveRoutes } from './routes/intent-moves.ts'
 import { intentRecordRoutes } from './routes/intent-records.ts'
@@ -45,6 +47,8 @@ export function allRoutes(service: ServiceContext, about: Omit<About, 'routes'>)
     ...runRequestRoutes(service),
     ...workItemRoutes(service),
     ...workItemMoveRoutes(service),
+    ...initiativeRoutes(service),
+    ...initiativeMoveRoutes(service),
     ...pacingRoutes(service),
     ...pollRoutes(service),
     ...runPostRoutes(service),

@@ -13,6 +13,7 @@ import { createPrincipals, type Principals } from '../runtime/principals.ts'
 import { createRuntime } from '../runtime/runtime.ts'
 import { createScheduler } from '../runtime/scheduler/scheduler.ts'
 import type { Settings } from '../runtime/settings.ts'
+import { createSteward } from '../runtime/steward/steward.ts'
 import { upgradeIndexes } from '../runtime/upgrade.ts'
 import type { Journal } from '../storage/journal.ts'
 import { openLmdbJournal } from '../storage/lmdb-journal.ts'
@@ -99,11 +100,12 @@ async function listen(runtime: Runtime, log: Logger, options: ServiceOptions): P
   const capabilities = new Capabilities(runtime, dispatcher)
   const scheduler = createScheduler(runtime, dispatcher)
   const sessions = new AgentSessions(runtime)
+  const steward = createSteward(runtime)
   const principals = await createPrincipals(runtime)
   await ensureAdminToken(runtime, log, options.saveAdminToken)
   await sessions.recover()
   const metrics = options.metrics ?? createMetrics()
-  const closing: (() => void)[] = [() => sessions.close(), () => scheduler.close(), () => dispatcher.close()]
+  const closing: (() => void)[] = [sessions, steward, scheduler, dispatcher].map((part) => () => part.close())
   let isClosing = false
   const backup = backupsOf(runtime)
   const context: ServiceContext = {

@@ -18,6 +18,7 @@ export type IdPrefix =
   | 'hyp'
   | 'disc'
   | 'steer'
+  | 'trigger'
   | 'act'
   | 'find'
   | 'mrun'

@@ -1,13 +1,16 @@
-/** What needs a person: lost and unapproved run requests, open items, briefs to review, drift, hypotheses. */
+/** What needs a person: lost and unapproved run requests, open items, questions of initiatives, briefs to review, drift, hypotheses. */
 import { driftDocument } from '../../machines/documents/drift.ts'
 import { formationBriefDocument } from '../../machines/documents/formation-brief.ts'
 import { hypothesisDocument } from '../../machines/documents/hypothesis.ts'
+import { initiativeDocument } from '../../machines/documents/initiative.ts'
 import { runRequestDocument } from '../../machines/documents/run-request.ts'
 import { workItemDocument } from '../../machines/documents/work-item.ts'
 import { attentionSince, driftOf } from '../../machines/drift/document.ts'
 import type { FormationBriefContext } from '../../machines/formation-brief/context.ts'
 import type { HypothesisContext } from '../../machines/hypothesis/context.ts'
 import { modules } from '../../machines/index.ts'
+import type { InitiativeContext } from '../../machines/initiative/context.ts'
+import { attentionSince as askedSince } from '../../machines/initiative/view.ts'
 import type { RunRequestContext } from '../../machines/run-request/context.ts'
 import { stringEnum, type TSchema, Type } from '../../machines/schema.ts'
 import type { WorkItemContext } from '../../machines/work-item/context.ts'
@@ -15,6 +18,7 @@ import type { ActorKind, SnapshotOf } from '../../runtime/api.ts'
 import type { Principal } from '../../runtime/principals.ts'
 import { maySee } from '../access.ts'
 import type { Exchange } from '../exchange.ts'
+import { maySeeInitiative } from '../initiatives.ts'
 import { utcNow } from '../intent-records.ts'
 import { listAnswer, listQuery } from '../lists.ts'
 import type { Route, ServiceContext } from '../route.ts'
@@ -31,6 +35,10 @@ interface Reason {
   readonly advice: string
   /** Rows of a time to come are not due yet. */
   readonly isTimed?: true
+  /** Who may see it, where its project alone does not say so. */
+  isFor?(reader: Principal, snapshot: SnapshotOf<any>): boolean
+  /** Key of the project that it is told under; default: the entity's. */
+  project?(snapshot: SnapshotOf<any>): string
   since(snapshot: SnapshotOf<any>): string
   document(service: ServiceContext, snapshot: SnapshotOf<any>, reader: Principal): object
 }
@@ -46,6 +54,14 @@ const openItem = {
     workItemDocumentOf(service, reader, snapshot),
 } as const
 
+const initiative = {
+  kind: 'initiative',
+  isFor: (reader: Principal, { context }: SnapshotOf<InitiativeContext>) => maySeeInitiative(reader, context),
+  project: ({ context }: SnapshotOf<InitiativeContext>) => context.projects[0]!,
+  since: ({ context }: SnapshotOf<InitiativeContext>) => askedSince(context),
+  document: (_: ServiceContext, snapshot: SnapshotOf<any>) => modules.initiative.document(snapshot),
+} as const
+
 /** Most pressing first. */
 const REASONS = {
   lost: {
@@ -56,6 +72,8 @@ const REASONS = {
   needs_decision: { ...openItem, advice: 'decide, then release or close it' },
   preserved: { ...openItem, advice: 'resume or close it' },
   failed: { ...openItem, advice: 'close it, and submit it anew where it is still wanted' },
+  asked: { ...initiative, advice: 'decide what it asks, for the members that it asks about' },
+  close_proposed: { ...initiative, advice: 'complete it, or decide what is missing' },
   unapproved: {
     ...runRequest,
     advice: 'approve or cancel it',
@@ -90,6 +108,7 @@ const NAMES = Object.keys(REASONS) as readonly ReasonName[]
 const DOCUMENTS: Readonly<Record<string, TSchema>> = {
   run_request: runRequestDocument,
   work_item: workItemDocument,
+  initiative: initiativeDocument,
   drift: driftDocument,
   hypothesis: hypothesisDocument,
   formation_brief: formationBriefDocument,
@@ -143,11 +162,11 @@ function sectionOf(service: ServiceContext, { principal }: Exchange, name: Reaso
     index: 'attention',
     value: name,
     ...(reason.isTimed === true ? { below: utcNow(service) } : {}),
-    matches: ({ context }) => maySee(principal, context.project),
+    matches: (snapshot) => reason.isFor?.(principal, snapshot) ?? maySee(principal, snapshot.context.project),
     document: (snapshot) => ({
       kind: called,
       reason: name,
-      project: snapshot.context.project,
+      project: reason.project?.(snapshot) ?? snapshot.context.project,
       since: reason.since(snapshot),
       [called]: reason.document(service, snapshot, principal),
     }),

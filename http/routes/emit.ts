@@ -14,6 +14,7 @@ import { runRequestIdOf } from '../../runtime/identity.ts'
 import { runRequestMessage } from '../../runtime/run-requests.ts'
 import { NOTHING_TAKEN } from '../../runtime/traces-in-flight.ts'
 import { mayDo } from '../access.ts'
+import { advancesOf } from '../advance-requests.ts'
 import { type CommandTraces, commandKey, commandWithoutTrace, takeTraces } from '../command-traces.ts'
 import { admitEvents, type StatedEvent } from '../events-in.ts'
 import type { Exchange } from '../exchange.ts'
@@ -52,7 +53,7 @@ export function emitRoutes(service: ServiceContext): readonly Route[] {
       summary: 'Emit 1 to 1,000 events of one project, all or nothing.',
       description:
         'An emitted `*_requested` is a command: it makes a run request with it as the entry event, and needs ' +
-        '`work.submit` too.',
+        '`work.submit` too. An `initiative_advance_requested` goes to its initiative instead, and needs `work.operate`.',
       access: { right: 'event.emit' },
       body: { schema: emitBody, limit: 'events' },
       headers: ['traceparent'],
@@ -96,9 +97,11 @@ function emit(service: ServiceContext, exchange: Exchange): void {
   const door = { project: key, traceId, throttle: 'dry_run', isFixed: false, eventBytesMax } as const
   const admitted = admitEvents(exchange, events, door)
   if (admitted === undefined) return
+  const advances = advancesOf(service, exchange, admitted)
+  if (advances === undefined) return
   const command = admitted.find((event) => isCommand(event.event_type))
   if (command === undefined) {
-    record(service, exchange, project, admitted, [], NOTHING_TAKEN)
+    record(service, exchange, project, admitted, advances, NOTHING_TAKEN)
     return
   }
   if (!mayDo(exchange.principal, 'work.submit')) {
@@ -129,7 +132,7 @@ function emit(service: ServiceContext, exchange: Exchange): void {
   }
   const commanding = prepared.filter((event) => isCommand(event.event_type))
   const commands = commanding.map((event) => commandOf(service, exchange, project, event))
-  record(service, exchange, project, prepared, commands, traces.giveBack)
+  record(service, exchange, project, prepared, [...advances, ...commands], traces.giveBack)
 }
 
 /** Whether an engine of the project can do what the commands ask for, but for those made before. False: a problem was answered. */
@@ -216,7 +219,7 @@ function record(
     recorded()
     if (exchange.done) return
     if (!answer.ok) return refuse(exchange, answer)
-    const ids = commands.map(({ to }) => to.id)
+    const ids = commands.filter(({ to }) => to.kind === 'run_request').map(({ to }) => to.id)
     const made = (): true | undefined =>
       ids.every((id) => service.runtime.read({ kind: 'run_request', id }) !== undefined) || undefined
     // Answered when they are there: whoever reads their ids may read them.

@@ -258,7 +258,7 @@ const ownerDecision = Type.Object({
 })
 export type OwnerDecision = Static<typeof ownerDecision>
 
-const ownerAction = Type.Object({
+export const shownOwnerAction = Type.Object({
   action_id: Type.String({ description: 'Its id.' }),
   action: stringEnum(OWNER_ACTIONS, { description: 'What.' }),
   member: Type.Optional(shownMember),
@@ -269,7 +269,7 @@ const ownerAction = Type.Object({
   by: Type.Optional(by),
   at: time('When.'),
 })
-export type OwnerAction = Static<typeof ownerAction>
+export type OwnerAction = Static<typeof shownOwnerAction>
 
 export const initiativeDocument = Type.Object(
   {
@@ -289,7 +289,7 @@ export const initiativeDocument = Type.Object(
     questions: Type.Array(question, { description: 'What waits for an owner’s decision.' }),
     close_proposals: Type.Array(closeProposal, { description: 'Assessments that found the outcome reached.' }),
     owner_decisions: Type.Array(ownerDecision, { description: 'Binding for every later assessment; oldest first.' }),
-    owner_actions: Type.Array(ownerAction, { description: 'Oldest first.' }),
+    owner_actions: Type.Array(shownOwnerAction, { description: 'Oldest first.' }),
     assessments: Type.Array(assessed, { description: `The last ${ASSESSMENTS_SHOWN_MAX}, oldest first.` }),
     actions: Type.Array(action, { description: 'What was applied, oldest first.' }),
     findings: Type.Array(finding, { description: 'What members may learn from each other; oldest first.' }),

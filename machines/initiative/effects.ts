@@ -4,6 +4,7 @@ import type { Action, Decision, Question } from '../documents/initiative.ts'
 import type { Member } from '../documents/member.ts'
 import type { By, OwnFact, SendParams } from '../machine.ts'
 import { SERVICE_BY } from '../machine.ts'
+import type { WorkItemContext } from '../work-item/context.ts'
 import { openItem, ownedIds } from '../work-item/owner.ts'
 import type { Assessment, InitiativeContext } from './context.ts'
 import { findingRecorded } from './facts.ts'
@@ -170,4 +171,11 @@ function tellMember(context: InitiativeContext, { decision, member, reason }: Ac
   if (decision === 'advance') return [{ to, message: { type: 'advance', by } }]
   // An owner who is called finds the campaign as it stands.
   return [{ to, message: { type: 'pause', by, reason: `initiative ${context.name}: ${decision}: ${reason}` } }]
+}
+
+/** The last that was done about a held item is that this initiative held it: nobody else's hold is lifted. */
+export function isHeldFor(context: Pick<InitiativeContext, 'name'>, { operator_actions }: WorkItemContext): boolean {
+  const last = operator_actions.at(-1)
+  const { id, origin } = initiativeBy(context)
+  return last?.command === 'hold' && last.by?.id === id && last.origin === origin
 }

@@ -76,11 +76,18 @@ export function whyNone(context: InitiativeContext, view: View, pinned?: Member)
   return `no member can advance (${reasons.join('; ')})`
 }
 
-/** Hash of everything that a decision stands upon: where it differs, something has moved. */
+/**
+ * Hash of everything that a decision stands upon: where it differs, something has moved. That work which was under way
+ * goes on is no move; that it ends is one.
+ */
 export function fingerprint(context: InitiativeContext, { members, items }: View): string {
   return digestOf({
-    members: members.map(({ member, state, busy = null, mark = null }) => [memberText(member), state, busy, mark]),
-    items: items.map(({ item_id, state }) => [item_id, state]).sort(([a], [b]) => (a! < b! ? -1 : 1)),
+    members: members.map(({ member, state, busy, mark = null }) => [
+      memberText(member),
+      busy === undefined ? state : 'under way',
+      mark,
+    ]),
+    items: items.map(({ item_id }) => item_id).sort(),
     questions: context.questions.map(({ id }) => id),
     owner_decisions: context.owner_decisions.map(({ at }) => at),
     owner_actions: context.owner_actions.map(({ action_id }) => action_id),

@@ -1,0 +1,45 @@
+/** Initiatives as they exist for who asks: seen by those who may see each of its projects, and by nobody else. */
+import type { Member } from '../machines/documents/member.ts'
+import type { InitiativeContext } from '../machines/initiative/context.ts'
+import type { SnapshotOf } from '../machines/machine.ts'
+import { projectIdOf } from '../runtime/identity.ts'
+import type { Principal } from '../runtime/principals.ts'
+import { maySee } from './access.ts'
+import type { Exchange } from './exchange.ts'
+import { notFound } from './replies.ts'
+import type { ServiceContext } from './route.ts'
+import { findWorkItem } from './work-item-answers.ts'
+
+const NAME = /^[a-z0-9][a-z0-9_-]{0,62}$/
+
+export function maySeeInitiative(reader: Principal, { projects }: Pick<InitiativeContext, 'projects'>): boolean {
+  return projects.every((project) => maySee(reader, project))
+}
+
+/** The initiative that the path names, if it exists for the asker; else 404 is answered. */
+export function visibleInitiative(
+  service: ServiceContext,
+  exchange: Exchange,
+): SnapshotOf<InitiativeContext> | undefined {
+  const name = exchange.params[0]!
+  const found = findInitiative(service, exchange.principal, name)
+  if (found === undefined) notFound(exchange, 'initiative', name)
+  return found
+}
+
+export function findInitiative(
+  { runtime }: ServiceContext,
+  reader: Principal,
+  name: string,
+): SnapshotOf<InitiativeContext> | undefined {
+  const snapshot = NAME.test(name) ? runtime.read({ kind: 'initiative', id: name }) : undefined
+  return snapshot !== undefined && maySeeInitiative(reader, snapshot.context) ? snapshot : undefined
+}
+
+/** Key of the project that the member belongs to; undefined: it does not exist for the reader. */
+export function homeOf(service: ServiceContext, reader: Principal, { kind, ref }: Member): string | undefined {
+  if (kind === 'work_item') return findWorkItem(service, reader, ref)?.context.project
+  if (kind !== 'project') return undefined
+  const project = service.runtime.read({ kind: 'project', id: projectIdOf(ref) })
+  return project !== undefined && maySee(reader, project.context.key) ? project.context.key : undefined
+}

@@ -1,0 +1,250 @@
+/**
+ * What owners do about an initiative: ask for an assessment, decide, record what they did and what was found, end it.
+ * Each is one message to the initiative.
+ */
+import { type FindingBody, finding, findingBody } from '../../machines/documents/finding.ts'
+import {
+  advanceBody,
+  cancelBody,
+  completeBody,
+  decideBody,
+  initiativeDocument,
+  type OwnerActionBody,
+  ownerActionBody,
+  shownOwnerAction,
+} from '../../machines/documents/initiative.ts'
+import type { InitiativeContext } from '../../machines/initiative/context.ts'
+import { document } from '../../machines/initiative/view.ts'
+import type { MessageBody, SnapshotOf } from '../../machines/machine.ts'
+import type { Answer } from '../../runtime/api.ts'
+import { deriveId, digestOf, type IdPrefix } from '../../runtime/identity.ts'
+import { viewOf } from '../../runtime/steward/sights.ts'
+import type { Exchange } from '../exchange.ts'
+import { IDEMPOTENCY_HEADER, readIdempotencyKey } from '../idempotency.ts'
+import { visibleInitiative } from '../initiatives.ts'
+import { markCursor, refuse } from '../replies.ts'
+import type { Route, RouteBody, ServiceContext } from '../route.ts'
+
+const AREA = 'initiatives'
+const one = { description: 'The initiative.', schema: initiativeDocument }
+const ID_DIGITS = 24
+
+type Initiative = SnapshotOf<InitiativeContext>
+
+interface Move {
+  readonly name: string
+  readonly summary: string
+  readonly description?: string
+  readonly body: RouteBody
+  /** Members of the message beyond the body's. */
+  readonly more?: (service: ServiceContext, initiative: Initiative) => object
+}
+
+const moves: readonly Move[] = [
+  {
+    name: 'decide',
+    summary: 'Decide something for the members that it is about.',
+    description: 'Every later assessment is told. What was asked about these members is answered by it.',
+    body: { schema: decideBody },
+  },
+  {
+    name: 'complete',
+    summary: 'Affirm that the shared outcome is reached.',
+    description: 'Nothing is steered any more; its members go on by themselves.',
+    body: { schema: completeBody },
+  },
+  {
+    name: 'cancel',
+    summary: 'Give it up: the initiative, its members, and the work that it has started.',
+    body: { schema: cancelBody },
+    more: ({ runtime }, { context }) => ({ items: viewOf(runtime, context).items.map(({ item_id }) => item_id) }),
+  },
+]
+
+export function initiativeMoveRoutes(service: ServiceContext): readonly Route[] {
+  const recorded = [ownerActionRoute(service), findingRoute(service)]
+  return [advanceRoute(service), ...moves.map((move) => moveRoute(service, move)), ...recorded]
+}
+
+function moveRoute(service: ServiceContext, { name, summary, description, body, more }: Move): Route {
+  return {
+    method: 'POST',
+    path: `/api/initiatives/:name/${name}`,
+    area: AREA,
+    summary,
+    ...(description === undefined ? {} : { description }),
+    access: { right: 'work.operate' },
+    body,
+    answers: { 200: one },
+    problems: ['not_found', 'illegal_move'],
+    handle: (exchange) => {
+      const initiative = visibleInitiative(service, exchange)
+      if (initiative === undefined) return
+      const message = { type: name, by: exchange.by, ...exchange.body, ...more?.(service, initiative) } as MessageBody
+      ask(service, exchange, initiative, message, (answer) => exchange.answer(200, document(answer.snapshot)))
+    },
+  }
+}
+
+function ask(
+  service: ServiceContext,
+  exchange: Exchange,
+  { context }: Initiative,
+  message: MessageBody,
+  taken: (answer: Extract<Answer, { ok: true }>) => void,
+): void {
+  service.runtime.ask({ kind: 'initiative', id: context.name }, message, (answer) => {
+    if (exchange.done) return
+    if (!answer.ok) return refuse(exchange, answer)
+    markCursor(service, exchange, answer.sequence)
+    taken(answer)
+  })
+}
+
+function advanceRoute(service: ServiceContext): Route {
+  return {
+    method: 'POST',
+    path: '/api/initiatives/:name/advance',
+    area: AREA,
+    summary: 'Ask for one read-only assessment, of one member or of all.',
+    description:
+      'Assessments are paced on the campaign lane, one at a time: a request that comes during one waits. The same ' +
+      '`trigger_id` (by default the Idempotency-Key) is assessed once.',
+    access: { right: 'work.operate' },
+    body: { schema: advanceBody, optional: true },
+    headers: [IDEMPOTENCY_HEADER],
+    answers: {
+      200: { ...one, headers: { 'Idempotent-Replay': '`true`, where it was asked for before.' } },
+    },
+    problems: ['not_found', 'illegal_move'],
+    handle: (exchange) => {
+      const initiative = visibleInitiative(service, exchange)
+      if (initiative === undefined) return
+      const key = readIdempotencyKey(exchange)
+      if (!key.ok) return
+      const { member, trigger_id = madeId(service, exchange, initiative, 'trigger', key.key) } = exchange.body
+      const message = { type: 'advance', by: exchange.by, trigger_id, ...(member === undefined ? {} : { member }) }
+      ask(service, exchange, initiative, message as MessageBody, (answer) => {
+        if (answer.repeat !== undefined) exchange.setHeader('Idempotent-Replay', 'true')
+        exchange.answer(200, document(answer.snapshot))
+      })
+    },
+  }
+}
+
+/** An id of the key, scoped to who asks and to the path; a random one without a key. */
+function madeId(
+  { runtime }: ServiceContext,
+  { principal, path }: Exchange,
+  { context }: Initiative,
+  prefix: IdPrefix,
+  key: string | undefined,
+): string {
+  if (key === undefined) return `${prefix}_${runtime.nature.randomHex(ID_DIGITS)}`
+  return deriveId(prefix, context.name, context.created_at, principal.name, path, key)
+}
+
+function ownerActionRoute(service: ServiceContext): Route {
+  return {
+    method: 'POST',
+    path: '/api/initiatives/:name/owner-actions',
+    area: AREA,
+    summary: 'Record what an owner did directly: a hold, a milestone, a word about a member.',
+    description: 'It binds later assessments, and asks for none.',
+    access: { right: 'work.operate' },
+    body: { schema: ownerActionBody },
+    headers: [IDEMPOTENCY_HEADER],
+    answers: {
+      201: { description: 'Recorded.', schema: shownOwnerAction },
+      200: {
+        description: 'The key had recorded it before.',
+        schema: shownOwnerAction,
+        headers: { 'Idempotent-Replay': '`true`' },
+      },
+    },
+    problems: ['not_found', 'illegal_move', 'idempotency_key_reused'],
+    handle: (exchange) => {
+      const body = exchange.body as OwnerActionBody
+      if (!isSound(exchange, body)) return
+      record(service, exchange, 'act', (id) => ({ type: 'record_owner_action', action_id: id, ...body }))
+    },
+  }
+}
+
+/** What goes with which action. False: the problem was answered. */
+function isSound(exchange: Exchange, { action, member, override, lifted }: OwnerActionBody): boolean {
+  const isOverride = action === 'member_override'
+  const fault =
+    isOverride && member === undefined
+      ? ['/member', 'is missing: a member_override is about one']
+      : isOverride && override === undefined
+        ? ['/override', 'is missing: include or exclude']
+        : !isOverride && override !== undefined
+          ? ['/override', 'goes with a member_override only']
+          : action !== 'hold' && lifted !== undefined
+            ? ['/lifted', 'goes with a hold only']
+            : undefined
+  if (fault === undefined) return true
+  exchange.problem('invalid_body', 'The fields named in `errors` are wrong; nothing was taken.', {
+    errors: [{ pointer: fault[0]!, detail: fault[1]! }],
+  })
+  return false
+}
+
+function findingRoute(service: ServiceContext): Route {
+  return {
+    method: 'POST',
+    path: '/api/initiatives/:name/findings',
+    area: AREA,
+    summary: 'Record a finding, for members to use.',
+    description: 'It is consumed when a cycle has landed whose formation saw it. The newest 128 are kept.',
+    access: { right: 'work.operate' },
+    body: { schema: findingBody },
+    headers: [IDEMPOTENCY_HEADER],
+    answers: {
+      201: { description: 'Recorded.', schema: finding },
+      200: {
+        description: 'The key had recorded it before.',
+        schema: finding,
+        headers: { 'Idempotent-Replay': '`true`' },
+      },
+    },
+    problems: ['not_found', 'illegal_move', 'idempotency_key_reused'],
+    handle: (exchange) => {
+      const { kind = 'note', text, from, to, refs = [], audit } = exchange.body as FindingBody
+      record(service, exchange, 'find', (id, { context }) => ({
+        type: 'record_finding',
+        finding_id: id,
+        kind,
+        text,
+        from: from ?? { kind: 'person', id: exchange.by.name },
+        to: to === undefined || to.length === 0 ? context.members : to,
+        refs,
+        ...(audit === undefined ? {} : { audit }),
+      }))
+    },
+  }
+}
+
+/** Takes one entry into the initiative's record, and answers with it. */
+function record(
+  service: ServiceContext,
+  exchange: Exchange,
+  prefix: 'act' | 'find',
+  messageOf: (id: string, initiative: Initiative) => object,
+): void {
+  const initiative = visibleInitiative(service, exchange)
+  if (initiative === undefined) return
+  const key = readIdempotencyKey(exchange)
+  if (!key.ok) return
+  const id = madeId(service, exchange, initiative, prefix, key.key)
+  const fingerprint = digestOf(exchange.body)
+  const message = { by: exchange.by, ...messageOf(id, initiative), fingerprint } as unknown as MessageBody
+  ask(service, exchange, initiative, message, ({ repeat, snapshot }) => {
+    const { owner_actions, findings } = document(snapshot)
+    const made = owner_actions.find(({ action_id }) => action_id === id) ?? findings.find((one) => one.id === id)
+    if (repeat === 'replay') exchange.setHeader('Idempotent-Replay', 'true')
+    if (made !== undefined) return exchange.answer(repeat === 'replay' ? 200 : 201, made)
+    exchange.problem('not_found', 'It was recorded, and newer ones have taken its place since.')
+  })
+}

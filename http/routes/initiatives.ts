@@ -1,0 +1,184 @@
+/** Initiatives as people and programs see them: added, listed, read. What owners do about them: initiative-moves. */
+import {
+  DEFAULT_BUDGET,
+  INITIATIVE_STATUSES,
+  type InitiativeCreate,
+  initiativeCreateBody,
+  initiativeDocument,
+} from '../../machines/documents/initiative.ts'
+import { memberText } from '../../machines/documents/member.ts'
+import { document } from '../../machines/initiative/view.ts'
+import type { MessageBody } from '../../machines/machine.ts'
+import { stringEnum, Type } from '../../machines/schema.ts'
+import type { Answer } from '../../runtime/api.ts'
+import { digestOf, projectIdOf } from '../../runtime/identity.ts'
+import { maySee } from '../access.ts'
+import type { Exchange } from '../exchange.ts'
+import { IDEMPOTENCY_HEADER, keyed, readIdempotencyKey } from '../idempotency.ts'
+import { homeOf, maySeeInitiative, visibleInitiative } from '../initiatives.ts'
+import { answerList, listAnswer, listQuery } from '../lists.ts'
+import { markCursor, refuse, visibleProject } from '../replies.ts'
+import type { Route, ServiceContext } from '../route.ts'
+
+const AREA = 'initiatives'
+const one = { description: 'The initiative.', schema: initiativeDocument }
+const PROJECTS_MAX = 64
+
+export function initiativeRoutes(service: ServiceContext): readonly Route[] {
+  return [createRoute(service), listRoute(service), readRoute(service)]
+}
+
+function createRoute(service: ServiceContext): Route {
+  return {
+    method: 'POST',
+    path: '/api/initiatives',
+    area: AREA,
+    summary: 'Add an initiative: a shared outcome, and the members that serve it.',
+    description:
+      'Nothing is steered until it is advanced. Its projects are those of its members and those that are named.',
+    access: { right: 'work.submit' },
+    body: { schema: initiativeCreateBody },
+    headers: [IDEMPOTENCY_HEADER],
+    answers: {
+      201: { ...one, description: 'Added.' },
+      200: { ...one, description: 'The key had added it before.', headers: { 'Idempotent-Replay': '`true`' } },
+    },
+    problems: ['already_exists', 'idempotency_key_reused', 'unknown_member', 'unknown_project'],
+    handle: (exchange) => create(service, exchange),
+  }
+}
+
+function create(service: ServiceContext, exchange: Exchange): void {
+  const {
+    name,
+    outcome,
+    projects = [],
+    intent_refs = [],
+    members,
+    authorized_by,
+    budget,
+  } = exchange.body as InitiativeCreate
+  const key = readIdempotencyKey(exchange)
+  if (!key.ok || !projectsExist(service, exchange, projects)) return
+  const homes = homesOf(service, exchange, members)
+  if (homes === undefined) return
+  const all = [...new Set([...projects, ...Object.values(homes)])]
+  if (all.length > PROJECTS_MAX) {
+    exchange.problem('invalid_body', 'The fields named in `errors` are wrong; nothing was taken.', {
+      errors: [{ pointer: '/members', detail: `are of ${all.length} projects: at most ${PROJECTS_MAX}` }],
+    })
+    return
+  }
+  const message = {
+    type: 'create',
+    by: exchange.by,
+    id: name,
+    outcome,
+    projects: all,
+    intent_refs,
+    members,
+    homes,
+    authorized_by: authorized_by ?? exchange.by.name,
+    budget: { ...DEFAULT_BUDGET, ...budget },
+    fingerprint: digestOf(exchange.body),
+    ...(key.key === undefined ? {} : keyed(service.runtime, `${exchange.principal.name}\0${key.key}`)),
+  } as MessageBody
+  service.runtime.ask({ kind: 'initiative', id: name }, message, (answer) => answerCreate(service, exchange, answer))
+}
+
+function projectsExist({ runtime }: ServiceContext, exchange: Exchange, projects: readonly string[]): boolean {
+  const unknown = projects.findIndex((project) => {
+    const known = runtime.read({ kind: 'project', id: projectIdOf(project) })
+    return known === undefined || !maySee(exchange.principal, project)
+  })
+  if (unknown < 0) return true
+  exchange.problem('unknown_project', `There is no project ${projects[unknown]}.`, {
+    errors: [{ pointer: `/projects/${unknown}`, detail: 'must name a project' }],
+  })
+  return false
+}
+
+/** The project of each member. Undefined: one does not exist for the asker, and that was answered. */
+function homesOf(
+  service: ServiceContext,
+  exchange: Exchange,
+  members: InitiativeCreate['members'],
+): Record<string, string> | undefined {
+  const homes: Record<string, string> = {}
+  for (const [i, member] of members.entries()) {
+    const home = homeOf(service, exchange.principal, member)
+    if (home === undefined) {
+      exchange.problem('unknown_member', `There is no ${member.kind} ${member.ref}.`, {
+        errors: [{ pointer: `/members/${i}/ref`, detail: `must name a ${member.kind}` }],
+      })
+      return undefined
+    }
+    homes[memberText(member)] = home
+  }
+  return homes
+}
+
+function answerCreate(service: ServiceContext, exchange: Exchange, answer: Answer): void {
+  if (exchange.done) return
+  if (!answer.ok) {
+    refuse(exchange, answer)
+    return
+  }
+  markCursor(service, exchange, answer.sequence)
+  if (answer.repeat === 'replay') exchange.setHeader('Idempotent-Replay', 'true')
+  else exchange.setHeader('Location', `/api/initiatives/${answer.snapshot.context.name}`)
+  exchange.answer(answer.repeat === 'replay' ? 200 : 201, document(answer.snapshot))
+}
+
+function listRoute(service: ServiceContext): Route {
+  return {
+    method: 'GET',
+    path: '/api/initiatives',
+    area: AREA,
+    summary: 'List initiatives by status and project.',
+    description: 'One is seen by who may see each of its projects.',
+    access: { right: 'view' },
+    query: listQuery({
+      status: Type.Optional(stringEnum(INITIATIVE_STATUSES, { description: 'Only those of this status.' })),
+      project: Type.Optional(
+        Type.String({ minLength: 1, maxLength: 128, description: 'Only those of this project (key or id).' }),
+      ),
+    }),
+    answers: { 200: listAnswer(initiativeDocument, 'Initiatives, newest first.') },
+    problems: ['not_found'],
+    handle: (exchange) => {
+      const { status, project } = exchange.query
+      const named = project === undefined ? undefined : visibleProject(service, exchange, project)
+      if (project !== undefined && named === undefined) return
+      const [index, value] =
+        named !== undefined ? ['project', named.context.key] : status !== undefined ? ['status', status] : ['all', '']
+      const request = {
+        kind: 'initiative',
+        index,
+        value,
+        matches: (snapshot: any) =>
+          maySeeInitiative(exchange.principal, snapshot.context) &&
+          (status === undefined || document(snapshot).status === status),
+      } as const
+      answerList(service, exchange, request, document)
+    },
+  }
+}
+
+function readRoute(service: ServiceContext): Route {
+  return {
+    method: 'GET',
+    path: '/api/initiatives/:name',
+    area: AREA,
+    summary: 'Read an initiative: where it stands, what is assessed, what was decided, what needs an owner.',
+    access: { right: 'view' },
+    answers: { 200: one },
+    problems: ['not_found'],
+    handle: (exchange) => {
+      const snapshot = visibleInitiative(service, exchange)
+      if (snapshot === undefined) return
+      markCursor(service, exchange)
+      exchange.answer(200, document(snapshot))
+    },
+  }
+}

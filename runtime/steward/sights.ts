@@ -1,0 +1,70 @@
+/**
+ * What is to be seen of an initiative's members and of the work that it has started, read from committed state. The
+ * initiative itself reads nothing: this is handed to it with the message that asks it to look.
+ */
+import type { Action } from '../../machines/documents/initiative.ts'
+import type { Member } from '../../machines/documents/member.ts'
+import { memberText } from '../../machines/documents/member.ts'
+import { WAITING_STATES } from '../../machines/documents/work-item.ts'
+import type { InitiativeContext, OwnItem, Sight, View } from '../../machines/initiative/context.ts'
+import { isHeldFor } from '../../machines/initiative/effects.ts'
+import type { SnapshotOf } from '../../machines/machine.ts'
+import type { WorkItemContext } from '../../machines/work-item/context.ts'
+import type { Runtime } from '../api.ts'
+import { projectIdOf } from '../identity.ts'
+
+type Reading = Pick<Runtime, 'read'>
+type Seen = Omit<Sight, 'member' | 'project'>
+
+export function viewOf(runtime: Reading, context: InitiativeContext): View {
+  const { members, internal } = context
+  return {
+    members: members.map((member) => ({
+      member,
+      project: internal.homes[memberText(member)] ?? '',
+      ...seen(runtime, context, member),
+    })),
+    items: context.actions
+      .filter(({ item_id }) => item_id !== undefined && item_id in internal.cycles)
+      .flatMap((action) => ownItem(runtime, action)),
+  }
+}
+
+/** One whose record cannot be read is not there to be steered, and nobody else has to wait for it. */
+function readOrNone(runtime: Reading, ref: Parameters<Reading['read']>[0]): SnapshotOf<any> | undefined {
+  try {
+    return runtime.read(ref)
+  } catch {
+    return undefined
+  }
+}
+
+function seen(runtime: Reading, context: InitiativeContext, member: Member): Seen {
+  const { kind, ref } = member
+  const id = kind === 'project' ? projectIdOf(ref) : ref
+  const snapshot = readOrNone(runtime, { kind: kind as 'work_item' | 'project', id })
+  if (snapshot === undefined) return { state: 'missing' }
+  if (kind === 'project') return { state: snapshot.value, about: snapshot.context.name }
+  return seenItem(context, snapshot)
+}
+
+const isWaiting = (state: string): boolean => (WAITING_STATES as readonly string[]).includes(state)
+
+function seenItem(context: InitiativeContext, { value, context: item }: SnapshotOf<WorkItemContext>): Seen {
+  const busy =
+    value === 'running' ? 'it runs' : value !== 'held' && isWaiting(value) ? 'it waits in the queue' : undefined
+  return {
+    state: value,
+    ...(busy === undefined ? {} : { busy }),
+    ...(value === 'held' && isHeldFor(context, item) ? { held_by_us: true } : {}),
+    about: `${item.asked.objective} (${item.reason})`,
+  }
+}
+
+/** Of the work that it has started, what has not settled. One that cannot be read yet is on its way into the ledger. */
+function ownItem(runtime: Reading, { item_id, member, objective, decision }: Action): OwnItem[] {
+  const snapshot = readOrNone(runtime, { kind: 'work_item', id: item_id! })
+  const state: string = snapshot?.value ?? (decision === 'stage' ? 'held' : 'queued')
+  if (state !== 'running' && !isWaiting(state)) return []
+  return [{ item_id: item_id!, project: member!.ref, objective: objective!, state }]
+}

@@ -1,0 +1,204 @@
+/** Initiatives over HTTP: who sees them, what is refused, what needs an owner, what a restart leaves. */
+import t from 'tap'
+import { until } from '../until.ts'
+import { add, advance, answer, BANK, NAME, post, read, SHOP, steer, steered, world } from './initiative-harness.ts'
+import { fleet, submit, take } from './ledger-harness.ts'
+import { startOnDisk, startTestService } from './service-harness.ts'
+
+t.test('one is added once, with its members and their projects', async (t) => {
+  const s = await startTestService(t)
+  await fleet(s, 'shop', 'bank', 'till')
+  const { id } = await submit(s, { project: 'till' })
+  const members = [SHOP, { kind: 'work_item', ref: id }]
+  const body = { name: NAME, outcome: 'Pay by invoice', members, projects: ['bank'], intent_refs: ['ir_1'] }
+  const headers = { 'idempotency-key': 'k' }
+  const made = await s.expect(201, 'POST', '/api/initiatives', body, { headers })
+  t.equal(made.headers.get('location'), `/api/initiatives/${NAME}`)
+  t.match(made.body, { status: 'active', projects: ['bank', 'shop', 'till'], members, authorized_by: 'admin' })
+  t.same(made.body.budget, { max_assessments: 40, max_actions: 20 })
+  const again = await s.expect(200, 'POST', '/api/initiatives', body, { headers })
+  t.equal(again.headers.get('idempotent-replay'), 'true')
+  t.equal((await s.call('POST', '/api/initiatives', body)).body.code, 'already_exists')
+  const other = { ...body, outcome: 'x' }
+  t.equal((await s.call('POST', '/api/initiatives', other, { headers })).body.code, 'idempotency_key_reused')
+})
+
+t.test('what does not exist, or not for the asker, cannot be a member', async (t) => {
+  const s = await startTestService(t)
+  await fleet(s, 'shop', 'bank')
+  const refused = async (body: object, code: string, token = s.admin) => {
+    const given = { name: 'x', outcome: 'x', members: [SHOP], ...body }
+    const { status, body: problem } = await s.call('POST', '/api/initiatives', given, { token })
+    t.equal(status, 422)
+    t.equal(problem.code, code)
+    return problem.errors[0].pointer
+  }
+  t.equal(await refused({ members: [SHOP, { kind: 'project', ref: 'moon' }] }, 'unknown_member'), '/members/1/ref')
+  t.equal(await refused({ members: [{ kind: 'work_item', ref: 'wi_x' }] }, 'unknown_member'), '/members/0/ref')
+  t.equal(await refused({ projects: ['moon'] }, 'unknown_project'), '/projects/0')
+  t.equal(await refused({ name: 'No Name' }, 'invalid_body'), '/name')
+  t.equal(await refused({ members: [] }, 'invalid_body'), '/members')
+  const confined = await s.token('confined', { roles: ['admin'], projects: ['shop'] })
+  t.equal(await refused({ members: [BANK] }, 'unknown_member', confined), '/members/0/ref')
+  t.equal(await refused({ projects: ['bank'] }, 'unknown_project', confined), '/projects/0')
+})
+
+t.test('an initiative is visible only if each of its projects is', async (t) => {
+  const s = await startTestService(t)
+  const w = await world(s)
+  await add(s, { name: 'narrow', members: [SHOP] })
+  await steer(w, 't1', { decision: 'ask', question: 'Which bank?' })
+  const token = await s.token('confined', { roles: ['admin'], projects: ['shop'] })
+  const names = async (path: string, of: (item: any) => string) =>
+    (await s.expect(200, 'GET', path, undefined, { token })).body.items.map(of)
+  t.same(await names('/api/initiatives', ({ name }) => name), ['narrow'])
+  t.same(await names('/api/attention?reason=asked', ({ initiative }) => initiative.name), [])
+  t.same(await names(`/api/events?initiative=${NAME}&project=system`, ({ id }) => id), [])
+  for (const [method, path] of [
+    ['GET', `/api/initiatives/${NAME}`],
+    ['POST', `/api/initiatives/${NAME}/advance`],
+    ['POST', `/api/initiatives/${NAME}/owner-actions`],
+    ['GET', '/api/initiatives/..%2f'],
+  ] as const) {
+    const body = path.endsWith('actions') ? { action: 'milestone', reason: 'x' } : undefined
+    t.equal((await s.call(method, path, body, { token })).status, 404, path)
+  }
+})
+
+t.test('lists are by status and project, and page', async (t) => {
+  const s = await startTestService(t)
+  await world(s)
+  await add(s, { name: 'second', members: [SHOP] })
+  await add(s, { name: 'third', members: [BANK] })
+  await s.expect(200, 'POST', '/api/initiatives/second/cancel', { reason: 'no' })
+  const names = async (query: string) =>
+    (await s.expect(200, 'GET', `/api/initiatives${query}`)).body.items.map(({ name }: any) => name)
+  t.same(await names(''), ['third', 'second', NAME])
+  t.same(await names('?status=active'), ['third', NAME])
+  t.same(await names('?status=cancelled'), ['second'])
+  t.same(await names('?project=shop'), ['second', NAME])
+  t.same(await names('?project=shop&status=active'), [NAME])
+  const first = (await s.expect(200, 'GET', '/api/initiatives?limit=2')).body
+  t.same(await names(`?limit=2&cursor=${first.next_cursor}`), [NAME])
+})
+
+t.test('what an owner is asked stands in attention until it is decided', async (t) => {
+  const s = await startTestService(t)
+  const w = await world(s)
+  const attention = async () =>
+    (await s.expect(200, 'GET', '/api/attention')).body.items.map(({ reason }: any) => reason)
+  await steer(w, 't1', { decision: 'ask', question: 'Which bank?', options: ['a', 'b'] })
+  t.same(await attention(), ['asked'])
+  await answer(w, { decision: 'wait' })
+  await steered(w, 2)
+  await post(w, 'decide', { decision: 'Bank a' })
+  t.same(await attention(), [])
+  await steer(w, 't2', { decision: 'done' })
+  t.same(await attention(), ['close_proposed'])
+  await post(w, 'complete', { reason: 'paid' })
+  t.same(await attention(), [])
+})
+
+t.test('what an initiative that has ended is told is refused, and what was done twice is a repeat', async (t) => {
+  const s = await startTestService(t)
+  const w = await world(s)
+  t.equal((await post(w, 'complete', { reason: 'paid' })).body.status, 'completed')
+  t.equal((await post(w, 'complete', { reason: 'paid' })).status, 200)
+  for (const [name, body] of [
+    ['advance', {}],
+    ['decide', { decision: 'x' }],
+    ['cancel', { reason: 'x' }],
+    ['owner-actions', { action: 'milestone', reason: 'x' }],
+    ['findings', { text: 'x' }],
+  ] as const) {
+    const { status, body: problem } = await post(w, name, body)
+    t.equal(status, 409, name)
+    t.match(problem, { code: 'illegal_move', state: 'completed', allowed: [] })
+  }
+})
+
+t.test('owner actions and findings with a key are recorded once', async (t) => {
+  const s = await startTestService(t)
+  const w = await world(s)
+  const key = { 'idempotency-key': 'k' }
+  for (const [name, body, list] of [
+    ['owner-actions', { action: 'milestone', reason: 'the first invoice' }, 'owner_actions'],
+    ['findings', { text: 'The limit is 10', to: [SHOP] }, 'findings'],
+  ] as const) {
+    const first = await post(w, name, body, key)
+    t.equal(first.status, 201)
+    const again = await post(w, name, body, key)
+    t.equal(again.status, 200)
+    t.equal(again.headers.get('idempotent-replay'), 'true')
+    t.same(again.body, first.body)
+    t.equal((await post(w, name, { ...body, reason: 'x', text: 'y' }, key)).status, 422)
+    t.equal((await read(w))[list].length, 1)
+  }
+  for (const [body, pointer] of [
+    [{ action: 'member_override', reason: 'x' }, '/member'],
+    [{ action: 'member_override', reason: 'x', member: SHOP }, '/override'],
+    [{ action: 'hold', reason: 'x', override: 'exclude' }, '/override'],
+    [{ action: 'milestone', reason: 'x', lifted: true }, '/lifted'],
+  ] as const) {
+    t.equal((await post(w, 'owner-actions', body)).body.errors[0].pointer, pointer)
+  }
+  t.equal((await post(w, 'findings', { text: 'x', to: [{ kind: 'project', ref: 'till' }] })).status, 409)
+})
+
+t.test('an emitted request goes to its initiative, which names the event as its cause', async (t) => {
+  const s = await startTestService(t)
+  const w = await world(s)
+  const emitted = (payload: object, project = 'shop') => ({
+    events: [
+      {
+        event_type: 'initiative_advance_requested',
+        project,
+        occurred_at: '2026-01-31T12:00:00Z',
+        payload: { initiative: NAME, operator_origin: 'cron', trigger_id: 'nightly', ...payload },
+      },
+    ],
+  })
+  const { body } = await s.expect(200, 'POST', '/api/events', emitted({ member: SHOP }))
+  t.same(body.run_requests, [])
+  const request = await take(s, w.runner)
+  t.match(request.engine, {
+    entry_event: 'initiative_advance_requested',
+    payload: { trigger_id: 'nightly', member: SHOP },
+  })
+  const items = (await s.expect(200, 'GET', `/api/work-items?source=initiative:${NAME}`)).body.items
+  const [submitted] = (await s.expect(200, 'GET', `/api/events?item_id=${items[0].id}`)).body.items
+  t.equal(submitted.causation_id, body.events[0])
+  await s.expect(200, 'POST', '/api/events', emitted({ member: SHOP }))
+  t.equal((await read(w)).waiting.length, 0, 'the same event is the same request')
+  const refused = async (payload: object, project: string, pointer: string) => {
+    const problem = (await s.call('POST', '/api/events', emitted(payload, project))).body
+    t.equal(problem.errors?.[0].pointer, pointer)
+  }
+  await refused({ initiative: 'moon' }, 'shop', '/events/0/payload/initiative')
+  await refused({ member: { kind: 'project', ref: 'till' } }, 'shop', '/events/0/payload/member')
+  await s.project('till')
+  await refused({}, 'till', '/events/0/project')
+  const author = await s.token('author', { rights: ['event.emit', 'work.submit'] })
+  t.equal((await s.call('POST', '/api/events', emitted({ trigger_id: 'x' }), { token: author })).status, 403)
+})
+
+t.test('what waits is assessed after a restart, and an answer that waits is judged', async (t) => {
+  const home = t.testdir()
+  const s = await startOnDisk(t, home)
+  const w = await world(s)
+  await advance(w, 't1')
+  await advance(w, 't2')
+  const request = await take(s, w.runner)
+  await s.service.close()
+  const next = await startOnDisk(t, home)
+  const then = { s: next, runner: w.runner }
+  const result = { decision: 'wait', reason: 'not yet' }
+  await next.expect(200, 'POST', `/api/run-requests/${request.request_id}/completed`, { result }, w.runner)
+  t.match(await steered(then, 1), { trigger_id: 't1', outcome: 'waited' })
+  await answer(then, { decision: 'wait' })
+  t.match(await steered(then, 2), { trigger_id: 't2', outcome: 'waited' })
+  await until(
+    () => read(then),
+    ({ assessment }) => assessment === undefined,
+  )
+})
