@@ -127,7 +127,11 @@ export const usageModule: MachineModule<UsageContext, UsageBody> = {
   envelope: () => SYSTEM_ENVELOPE,
   terms,
   // Sums of campaigns and projects are kept for ever; those of items as long as what was added to them.
-  retirement: { index: 'scope', values: ['item'], at: ({ context }) => context.updated_at },
+  retirement: {
+    index: 'scope',
+    values: ['item'],
+    at: ({ context: { scope, updated_at } }) => (scope === 'item' ? updated_at : undefined),
+  },
   deadlineStates: [],
   deadlines: () => [],
   // It states nothing: the events that it sums are the engines'.
