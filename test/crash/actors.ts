@@ -38,7 +38,7 @@ export async function insist(load: Load, what: Omit<Ask, 'url' | 'token'>, path:
   }
 }
 
-function fault(load: Load, what: string, { status, body }: Heard): void {
+export function fault(load: Load, what: string, { status, body }: Heard): void {
   load.memory.faults.push(`${what} was answered ${status} ${JSON.stringify(body)}`)
 }
 
@@ -82,8 +82,16 @@ async function work(load: Load, runnerId: string, token: string, request: any): 
   const event = { event_type: 'greeting_composed', occurred_at: new Date().toISOString(), payload: { greeting } }
   if (!(await said('events', { events: [event] }))) return
   load.memory.tell(`greeting ${greeting}`)
+  if (request.engine.payload.item_id !== undefined && !(await said('events', { events: [landed(load.project)] })))
+    return
   if (!(await said('completed', { result: { status: 'completed' } }))) return
   load.memory.tell(`run_request_completed ${id}`)
+}
+
+/** The result of a task, which settles its work item. */
+function landed(project: string): object {
+  const payload = { project, success: true, landed: true, summary: 'done', verdict: 'complete' }
+  return { event_type: 'task_run_completed', occurred_at: new Date().toISOString(), payload }
 }
 
 /** Looks, emits, cancels, changes runners, issues and revokes tokens: what is not a run. */

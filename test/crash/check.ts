@@ -127,6 +127,24 @@ export async function documentsAgreeWith(service: Service, { facts }: WholeLog):
   return faults.slice(0, SHOWN_MAX)
 }
 
+/** Every work item is in the state that its last event says. */
+export async function itemsAgreeWith(service: Service, { facts }: WholeLog): Promise<string[]> {
+  const said = new Map<string, Fact>()
+  for (const fact of facts) if (fact.itemId !== undefined) said.set(fact.itemId, fact)
+  const faults: string[] = []
+  let path: string | undefined = `/api/work-items?limit=${PAGE}`
+  while (path !== undefined) {
+    const { body }: { body: any } = await get(service, path)
+    for (const { id, state } of body.items) {
+      const fact = said.get(id)
+      if (fact !== undefined && fact.itemState !== state)
+        faults.push(`${id} is ${state}, its last event says ${fact.itemState}`)
+    }
+    path = body.next_cursor === undefined ? undefined : `/api/work-items?limit=${PAGE}&cursor=${body.next_cursor}`
+  }
+  return faults.slice(0, SHOWN_MAX)
+}
+
 /** What `intendant verify` finds. */
 export async function verified(home: string): Promise<string[]> {
   const { findings } = await verifyHome(home, verifyHooks())

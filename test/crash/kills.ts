@@ -7,7 +7,7 @@ import { rmSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { retentionFirstSweepMs } from '../../runtime/limits.ts'
 import { backUp, type Load, read } from './actors.ts'
-import { documentsAgreeWith, holdsWhatWasTold, verified, watchAgreesWith, wholeLog } from './check.ts'
+import { documentsAgreeWith, holdsWhatWasTold, itemsAgreeWith, verified, watchAgreesWith, wholeLog } from './check.ts'
 import { gather, PROJECT } from './crowd.ts'
 import { Memory } from './memory.ts'
 import { oneOf, type Random, randomFrom } from './random.ts'
@@ -117,6 +117,7 @@ export async function killAgainAndAgain({ kills, seed, home, say }: KillOptions)
     const watched = { facts: memory.watchedFacts, before: 0, last: log.last }
     faults.push(...holdsWhatWasTold(memory, watched), ...watchAgreesWith(memory, log))
     faults.push(...(await documentsAgreeWith({ url: service.url, token }, log)))
+    faults.push(...(await itemsAgreeWith({ url: service.url, token }, log)))
     const code = await service.stop()
     if (code !== 0) faults.push(`a graceful stop ended with ${code}: ${service.errors}`)
     backups += memory.backups.length

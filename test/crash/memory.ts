@@ -12,6 +12,9 @@ export interface Fact {
   readonly state: string | undefined
   readonly attempt: number | undefined
   readonly greeting: string | undefined
+  /** The work item that it tells of, and the state that it says. */
+  readonly itemId: string | undefined
+  readonly itemState: string | undefined
   readonly recordedMs: number
 }
 
@@ -34,6 +37,7 @@ export const nowNs = (): number => Number(process.hrtime.bigint())
 export function factOf(event: any): Fact {
   const payload = event.payload ?? {}
   const isMove = event.event_type.startsWith('run_request_')
+  const isOfItem = event.event_type.startsWith('work_item_')
   return {
     id: event.id,
     type: event.event_type,
@@ -41,6 +45,8 @@ export function factOf(event: any): Fact {
     state: isMove ? payload.state : undefined,
     attempt: isMove ? payload.attempt : undefined,
     greeting: typeof payload.greeting === 'string' ? payload.greeting : undefined,
+    itemId: isOfItem ? payload.item_id : undefined,
+    itemState: isOfItem ? payload.state : undefined,
     recordedMs: Date.parse(event.recorded_at),
   }
 }
@@ -49,6 +55,7 @@ export function factOf(event: any): Fact {
 export function keysOf(fact: Fact): string[] {
   const keys = [fact.id]
   if (fact.greeting !== undefined) keys.push(`greeting ${fact.greeting}`)
+  if (fact.itemId !== undefined) keys.push(`${fact.type} ${fact.itemId}`)
   if (fact.requestId !== undefined) keys.push(`${fact.type} ${fact.requestId}`)
   if (fact.requestId !== undefined && fact.attempt !== undefined)
     keys.push(`${fact.type} ${fact.requestId}/${fact.attempt}`)
