@@ -89,7 +89,10 @@ class ItemScheduler implements Scheduler, Circumstances {
     this.runtime = runtime
     this.dispatcher = dispatcher
     this.ledger = new Ledger((id) => stateOf(runtime, id))
-    this.alarm = new Alarm(runtime.nature, () => this.wake())
+    this.alarm = new Alarm(runtime.nature, () => {
+      this.forgetFleet()
+      this.wake()
+    })
     for (const state of LEDGER_STATES)
       for (const { snapshot } of runtime.scan('work_item', 'state', state)) this.ledger.note(snapshot)
     this.readPauses()
@@ -239,8 +242,7 @@ class ItemScheduler implements Scheduler, Circumstances {
         return true
       case 'runner':
       case 'engine_capability':
-        this.takers.clear()
-        this.maxNow = undefined
+        this.forgetFleet()
         return this.ledger.waitingCount > 0
       case 'project':
         return this.repositories.delete(ref.id)
@@ -249,6 +251,13 @@ class ItemScheduler implements Scheduler, Circumstances {
       default:
         return false
     }
+  }
+
+  /** Who is there, and what they may take, is to be asked again. */
+  private forgetFleet(): void {
+    this.takers.clear()
+    this.runningNow = undefined
+    this.maxNow = undefined
   }
 
   /** Asks for a tick, in the next turn or, after a long one, a little later. */

@@ -128,6 +128,19 @@ t.test('what was missed is found within the safety interval', (t) => {
   t.end()
 })
 
+t.test('a runner whose coming no step has told of is seen within the safety interval', (t) => {
+  const world = new World()
+  world.capacity = 0
+  world.project('shop')
+  const id = world.submit('shop')
+  t.equal(world.scheduler.waitingBecause(id)?.detail, 'no runner is online')
+  world.capacity = 1
+  t.notOk(world.isHandedOut(id))
+  world.nature.advance(15_500)
+  t.ok(world.isHandedOut(id))
+  t.end()
+})
+
 t.test('a save that fails starts nothing; when the service writes again, it starts', (t) => {
   const world = new World({ maxRunning: 0 })
   world.project('shop')
