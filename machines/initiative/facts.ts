@@ -143,8 +143,9 @@ export function actionPayload(initiative: string, { at: _, ...action }: Action):
   return { initiative, ...action }
 }
 
-export function ownerActionFact(initiative: string, { at: _a, by: _b, ...action }: OwnerAction): OwnFact {
-  return { type: 'initiative_owner_action_recorded', payload: { initiative, ...action } }
+/** What exactly was done stands in the initiative, under the action's id. */
+export function ownerActionFact(initiative: string, { action_id, action, operator_origin }: OwnerAction): OwnFact {
+  return { type: 'initiative_owner_action_recorded', payload: { action, action_id, initiative, operator_origin } }
 }
 
 export function findingRecorded(finding: Finding): OwnFact {

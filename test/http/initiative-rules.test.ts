@@ -1,0 +1,343 @@
+/** The ten rules of SPEC 6.18, each over HTTP, and what must not happen twice. */
+import t from 'tap'
+import { until } from '../until.ts'
+import {
+  advance,
+  answer,
+  BANK,
+  events,
+  item,
+  NAME,
+  post,
+  read,
+  SHOP,
+  settledItem,
+  steer,
+  steered,
+  type World,
+  world,
+} from './initiative-harness.ts'
+import { begin, COMPLETE, finish, fleet, submit, take } from './ledger-harness.ts'
+import { startOnDisk, startTestService } from './service-harness.ts'
+
+const DEFECT = { ...COMPLETE, success: false, landed: false, verdict: 'defect', diagnosis: 'It rounds down' }
+const dispatch = (objective: string, member = SHOP) => ({ decision: 'dispatch', member, objective })
+
+/** Items that the initiative opened, by role. */
+async function items({ s }: World, role: 'assessment' | 'cycle'): Promise<any[]> {
+  const { body } = await s.expect(200, 'GET', `/api/work-items?source=initiative:${NAME}&limit=500`)
+  return body.items.filter(({ source }: any) => source.role === role)
+}
+
+t.test('rule 1: readers can render the initiative and its members from the lifecycle payloads alone', async (t) => {
+  const s = await startTestService(t)
+  const w = await world(s, { intent_refs: ['ir_1'] })
+  await post(w, 'decide', { decision: 'x' })
+  await post(w, 'complete', { reason: 'paid' })
+  const shown = await read(w)
+  for (const type of ['initiative_added', 'initiative_decided', 'initiative_completed']) {
+    const [{ payload }] = await events(w, type)
+    const { name: initiative, outcome, projects, intent_refs, members, authorized_by, budget } = shown
+    t.match(payload, { initiative, outcome, projects, intent_refs, members, authorized_by, budget }, type)
+  }
+})
+
+t.test(
+  'rule 2: the source of a finding is its kind and id; a reviewer’s names cycle, result and initiative; an audit keeps its audit',
+  async (t) => {
+    const s = await startTestService(t)
+    const w = await world(s)
+    const { ended } = await steer(w, 't1', dispatch('Print invoices'))
+    const { item_id } = (await read(w)).actions[0]
+    t.equal(ended.outcome, 'applied')
+    const cycle = await take(s, w.runner)
+    await finish(s, w.runner, cycle.request_id, { ...DEFECT, preservation_ref: 'task/print' })
+    const [found] = await until(
+      () => events(w, 'finding_recorded'),
+      ({ length }) => length > 0,
+    )
+    const results = (await s.expect(200, 'GET', '/api/events?event_type=task_run_completed')).body.items
+    t.match(found.payload, {
+      initiative: NAME,
+      from: { kind: 'cycle', id: item_id, event_id: results[0].id },
+      kind: 'defect',
+      text: 'It rounds down',
+    })
+    const audit = {
+      intent_ref: 'ir_1',
+      classification: 'drift',
+      project: 'shop',
+      checked_paths: ['src/tax.ts'],
+      explanation: 'VAT is left out',
+    }
+    const said = { kind: 'audit', text: 'VAT', from: { kind: 'audit', id: 'a-7' }, audit }
+    t.equal((await post(w, 'findings', said)).status, 201)
+    t.match((await events(w, 'finding_recorded'))[1].payload, { from: { kind: 'audit', id: 'a-7' }, audit })
+  },
+)
+
+t.test('rule 3: consumption follows an actual landing; forming or preserving a cycle consumes nothing', async (t) => {
+  const s = await startTestService(t)
+  const w = await world(s)
+  await post(w, 'findings', { text: 'The limit is 10', to: [SHOP] })
+  await steer(w, 't1', dispatch('Print invoices'))
+  t.same(await events(w, 'finding_consumed'), [], 'formed')
+  const cycle = await take(s, w.runner)
+  const preserved = {
+    ...COMPLETE,
+    landed: false,
+    success: false,
+    land_blocked: 'git_failed',
+    preservation_ref: 'task/x',
+  }
+  await finish(s, w.runner, cycle.request_id, preserved)
+  const { item_id } = (await read(w)).actions[0]
+  t.match(await settledItem(w, item_id), { state: 'preserved' })
+  t.same(await events(w, 'finding_consumed'), [], 'preserved')
+  await s.expect(201, 'POST', `/api/work-items/${item_id}/resume`)
+  await finish(s, w.runner, (await begin(s, w.runner)).request_id)
+  const consumed = await until(
+    () => events(w, 'finding_consumed'),
+    ({ length }) => length > 0,
+  )
+  t.equal(consumed.length, 1)
+  t.match(consumed[0].payload, { member: SHOP, work_item_id: item_id })
+})
+
+t.test(
+  'rule 4: a follow-up comes after an applied decision that leaves a member eligible, and never after a follow-up',
+  async (t) => {
+    const s = await startTestService(t)
+    const w = await world(s)
+    const { ended } = await steer(w, 't1', { decision: 'relay', text: 'The limit is 10' })
+    await answer(w, { decision: 'relay', text: 'The limit is 20' })
+    await steered(w, 2)
+    await steer(w, 't2', { decision: 'done' })
+    const requests = (await events(w, 'initiative_advance_requested')).map(({ payload }) => payload)
+    t.equal(requests.length, 3, 'two of a person, one follow-up')
+    t.match(requests[1], { follow_up_of: { steer_id: ended.steer_id, step: 'relay' } })
+    t.equal('member' in requests[1], false)
+    const told = (await events(w, 'initiative_steered')).map(({ payload }) => payload)
+    t.same(told[1].follow_up_of, requests[1].follow_up_of)
+    t.equal(told[1].outcome, 'applied')
+    await post(w, 'owner-actions', { action: 'member_override', member: BANK, override: 'exclude', reason: 'sold' })
+    await steer(w, 't3', { decision: 'stage', member: SHOP, objective: 'Print' })
+    t.same((await read(w)).waiting, [], 'no member is left that could advance')
+    const staged = (await items(w, 'cycle'))[0]
+    t.equal(staged.state, 'held', 'staged work waits for a person')
+  },
+)
+
+t.test(
+  'rule 5: requests are paced on the campaign lane, deduplicated, and one that comes during an assessment is retained',
+  async (t) => {
+    const s = await startTestService(t)
+    const w = await world(s)
+    await s.expect(200, 'POST', '/api/pacing/pause', { lanes: ['campaign'] })
+    await advance(w, 't1')
+    await advance(w, 't1')
+    await advance(w, 't2')
+    const [waiting] = await until(
+      () => items(w, 'assessment'),
+      ([first]) => first?.waiting_because?.code === 'lane_paused',
+    )
+    t.match(waiting, { kind: 'campaign_cycle', lane: 'campaign', project: 'shop', state: 'queued' })
+    t.equal((await items(w, 'assessment')).length, 1, 'one at a time')
+    t.match((await read(w)).waiting, [{ trigger_id: 't2' }])
+    await s.expect(200, 'POST', '/api/pacing/resume', {})
+    await answer(w, { decision: 'wait' })
+    await answer(w, { decision: 'wait' })
+    t.match(await steered(w, 2), { trigger_id: 't2' })
+    const again = await s.expect(200, 'POST', `/api/initiatives/${NAME}/advance`, { trigger_id: 't1' })
+    t.equal(again.headers.get('idempotent-replay'), 'true', 'what is over is not assessed again')
+    t.equal((await events(w, 'initiative_advance_requested')).length, 2)
+  },
+)
+
+t.test('rule 6: the decision is exactly one of nine; only an applied outcome requests an action', async (t) => {
+  const s = await startTestService(t)
+  const w = await world(s)
+  for (const decision of ['wait', 'jump', ['wait', 'done'], undefined]) await steer(w, `t${decision}`, { decision })
+  await steer(w, 't', { decision: 'advance', member: SHOP })
+  t.same(
+    (await events(w, 'initiative_steered')).map(({ payload }) => [payload.outcome, payload.decision]),
+    [
+      ['waited', 'wait'],
+      ['failed', undefined],
+      ['failed', undefined],
+      ['failed', undefined],
+      ['rejected', 'advance'],
+    ],
+  )
+  t.same(await events(w, 'initiative_action_requested'), [])
+  t.same(await items(w, 'cycle'), [])
+  await steer(w, 'u', dispatch('Print'))
+  t.equal((await events(w, 'initiative_action_requested')).length, 1)
+})
+
+t.test(
+  'rule 7: success is false for failed alone; what was skipped ran no agent; error and reason are where they belong',
+  async (t) => {
+    const s = await startTestService(t)
+    const w = await world(s)
+    await post(w, 'owner-actions', { action: 'hold', reason: 'holidays' })
+    await advance(w, 't1')
+    await steered(w, 1)
+    const [{ payload }] = await events(w, 'initiative_steered')
+    t.match(payload, { success: true, outcome: 'skipped', prompt: '' })
+    t.match(payload.reason, /the owner holds the initiative/)
+    t.notOk('error' in payload || 'decision' in payload || 'eligible_members' in payload)
+    const { assessments, assessments_made } = await read(w)
+    t.equal(assessments_made, 0, 'and costs nothing')
+    t.match(await settledItem(w, assessments[0].item_id), { state: 'landed' })
+    t.notOk('run_request_id' in (await item(w, assessments[0].item_id)), 'no run was made')
+  },
+)
+
+t.test(
+  'rule 8: the state is compared before an action is admitted, and a replay is acknowledged without a second dispatch',
+  async (t) => {
+    const home = t.testdir()
+    const s = await startOnDisk(t, home)
+    const w = await world(s)
+    await advance(w, 't1')
+    const request = await begin(s, w.runner)
+    const path = `/api/run-requests/${request.request_id}/completed`
+    const result = { reason: 'it is time', ...dispatch('Print invoices') }
+    await s.expect(200, 'POST', path, { result }, w.runner)
+    await steered(w, 1)
+    await s.expect(200, 'POST', path, { result }, w.runner)
+    const [action] = await events(w, 'initiative_action_requested')
+    await s.service.close()
+
+    const next = await startOnDisk(t, home)
+    const then = { s: next, runner: w.runner }
+    await next.expect(200, 'POST', path, { result }, w.runner)
+    const { payload, project, occurred_at } = action
+    t.equal(project, 'system', 'nothing was pinned')
+    const replayed = { event_type: 'initiative_action_requested', project: 'shop', occurred_at, payload }
+    const { body } = await next.expect(200, 'POST', '/api/events', { events: [replayed] })
+    t.same(body.run_requests, [])
+    const cycle = await take(next, w.runner)
+    t.equal(cycle.engine.payload.item_id, payload.item_id)
+    await finish(next, w.runner, cycle.request_id)
+    await settledItem(then, payload.item_id)
+    t.equal((await items(then, 'cycle')).length, 1, 'dispatched once')
+    t.equal((await events(then, 'initiative_steered')).length, 1)
+    t.equal((await read(then)).actions_applied, 1)
+
+    await advance(then, 't2')
+    const second = await begin(next, w.runner)
+    await submit(next, { project: 'shop', objective: 'Other work' })
+    await post(then, 'owner-actions', { action: 'hold', member: SHOP, reason: 'wait for me' })
+    const late = { reason: 'it is time', ...dispatch('Post invoices') }
+    await next.expect(200, 'POST', `/api/run-requests/${second.request_id}/completed`, { result: late }, w.runner)
+    t.match(await steered(then, 2), { outcome: 'stale' }, 'the owner has held it since')
+    t.equal((await items(then, 'cycle')).length, 1)
+  },
+)
+
+t.test('rule 9: close proposals remain on the initiative, and only its owner completes it', async (t) => {
+  const s = await startTestService(t)
+  const w = await world(s)
+  await steer(w, 't1', { decision: 'done', reason: 'The first invoice is paid' })
+  const shown = await read(w)
+  t.equal(shown.status, 'active')
+  t.match(shown.close_proposals, [{ id: shown.actions[0].action_id, reason: 'The first invoice is paid' }])
+  t.same(await events(w, 'initiative_completed'), [])
+  t.equal((await post(w, 'complete', { reason: 'indeed' })).body.status, 'completed')
+  t.match((await read(w)).close_proposals, [{ reason: 'The first invoice is paid' }])
+})
+
+t.test('rule 10: an owner action is stated after it is kept, and asks for no assessment', async (t) => {
+  const s = await startTestService(t)
+  const w = await world(s)
+  const { body } = await post(w, 'owner-actions', { action: 'milestone', reason: 'The first invoice' })
+  const [event] = await events(w, 'initiative_owner_action_recorded')
+  t.equal(event.payload.action_id, body.action_id)
+  t.match(event, { by: { name: 'admin', origin: 'ann-laptop' }, recorded_at: /^20/ })
+  const shown = await read(w)
+  t.match(shown.owner_actions, [{ action: 'milestone', reason: 'The first invoice' }])
+  t.same([shown.waiting, shown.assessment], [[], undefined])
+  t.same(await events(w, 'initiative_advance_requested'), [])
+})
+
+t.test(
+  'an initiative that is given up stops the work that it has started and the items that are its members',
+  async (t) => {
+    const s = await startTestService(t)
+    const w = await world(s)
+    const waiting = await submit(s, {
+      project: 'bank',
+      objective: 'Open an account',
+      not_before: '2999-01-01T00:00:00Z',
+    })
+    const members = [SHOP, { kind: 'work_item', ref: waiting.id }]
+    await s.expect(201, 'POST', '/api/initiatives', { name: 'other', outcome: 'x', members })
+    await steer(w, 't1', { decision: 'stage', member: SHOP, objective: 'Print' })
+    const { actions } = await read(w)
+    await post(w, 'cancel', { reason: 'too dear' })
+    t.match(await settledItem(w, actions[0].item_id), {
+      state: 'cancelled',
+      reason: /initiative checkout cancelled: too dear/,
+    })
+    await s.expect(200, 'POST', '/api/initiatives/other/cancel', { reason: 'no' })
+    t.match(await settledItem(w, waiting.id), { state: 'cancelled' })
+  },
+)
+
+t.test('held work goes on when it is advanced, and a person’s hold is a person’s to lift', async (t) => {
+  const s = await startTestService(t)
+  const runner = await fleet(s, 'shop', 'bank')
+  const { id } = await submit(s, { project: 'bank', objective: 'Open an account', not_before: '2999-01-01T00:00:00Z' })
+  const member = { kind: 'work_item', ref: id }
+  const w = { s, runner }
+  await s.expect(201, 'POST', '/api/initiatives', { name: NAME, outcome: 'x', members: [member, SHOP] })
+  await steer(w, 't1', { decision: 'hold', member })
+  await until(
+    () => item(w, id),
+    ({ state }) => state === 'held',
+  )
+  t.match((await item(w, id)).operator_action, { command: 'hold', origin: `initiative ${NAME}` })
+  await answer(w, { decision: 'wait' })
+  await steered(w, 2)
+  await steer(w, 't2', { decision: 'advance', member })
+  await until(
+    () => item(w, id),
+    ({ state }) => state === 'queued',
+  )
+  await s.expect(200, 'POST', `/api/work-items/${id}/hold`, { origin: 'ann' })
+  const { ended } = await steer(w, 't3', { decision: 'advance', member })
+  t.match(ended, { outcome: 'rejected', detail: `work_item:${id} cannot advance: a person holds it` })
+})
+
+t.test('two results racing for one assessment have one winner, and the loser is told', async (t) => {
+  const s = await startTestService(t)
+  const w = await world(s)
+  await advance(w, 't1')
+  const { request_id } = await begin(s, w.runner)
+  const send = (objective: string) =>
+    s.call(
+      'POST',
+      `/api/run-requests/${request_id}/completed`,
+      { result: { reason: 'so', ...dispatch(objective) } },
+      w.runner,
+    )
+  const replies = await Promise.all([send('One'), send('Two')])
+  t.same(replies.map(({ status }) => status).sort(), [200, 409])
+  await steered(w, 1)
+  t.equal((await items(w, 'cycle')).length, 1)
+})
+
+t.test('the budget of actions holds', async (t) => {
+  const s = await startTestService(t)
+  const w = await world(s, { budget: { max_actions: 1, max_assessments: 2 } })
+  await steer(w, 't1', dispatch('One'))
+  await finish(s, w.runner, (await take(s, w.runner)).request_id)
+  t.match((await steer(w, 't2', dispatch('Two', BANK))).ended, {
+    outcome: 'rejected',
+    detail: 'its budget of 1 actions is spent',
+  })
+  await advance(w, 't3')
+  t.match(await steered(w, 3), { outcome: 'skipped', detail: 'its budget of 2 assessments is spent' })
+})
