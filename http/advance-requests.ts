@@ -2,16 +2,19 @@
  * Emitted requests to advance: no run request of their own, but a message to the actor that they name, which is
  * delivered after the event is recorded. The event's id is what the actor's own facts name as their cause.
  */
+import type { CampaignContext } from '../machines/campaign/context.ts'
 import { isSameMember } from '../machines/documents/member.ts'
 import type { PreparedEvent } from '../machines/events/envelope.ts'
 import type { PayloadOf } from '../machines/events/index.ts'
-import type { SendParams } from '../machines/machine.ts'
+import type { SendParams, SnapshotOf } from '../machines/machine.ts'
 import { mayDo } from './access.ts'
+import { findCampaign } from './campaign-answers.ts'
 import type { Exchange } from './exchange.ts'
 import { findInitiative } from './initiatives.ts'
 import type { ServiceContext } from './route.ts'
 
 const INITIATIVE = 'initiative_advance_requested'
+const CAMPAIGN = 'campaign_advance_requested'
 
 /** The messages of the requests among the events. Undefined: a problem was answered. */
 export function advancesOf(
@@ -21,10 +24,18 @@ export function advancesOf(
 ): readonly SendParams[] | undefined {
   const sends: SendParams[] = []
   for (const [i, event] of events.entries()) {
-    if (event.event_type !== INITIATIVE) continue
+    const { event_type } = event
+    if (event_type !== INITIATIVE && event_type !== CAMPAIGN) continue
     if (!mayDo(exchange.principal, 'work.operate')) {
-      exchange.problem('forbidden', `A ${INITIATIVE} asks for an assessment: the right work.operate is needed.`)
+      const what = event_type === INITIATIVE ? 'an assessment' : 'the next step of a campaign'
+      exchange.problem('forbidden', `A ${event_type} asks for ${what}: the right work.operate is needed.`)
       return undefined
+    }
+    if (event_type === CAMPAIGN) {
+      const send = toCampaign(service, exchange, event, i)
+      if (send === undefined) return undefined
+      sends.push(send)
+      continue
     }
     const fault = faultOf(service, exchange, event)
     if (fault !== undefined) {
@@ -60,4 +71,31 @@ function advanceOf({ by }: Exchange, { id, payload }: PreparedEvent): SendParams
     to: { kind: 'initiative', id: initiative },
     message: { type: 'advance', by, trigger_id, event_id: id, ...asked },
   }
+}
+
+/** Refused before it is recorded where the campaign would not take it. Undefined: a problem was answered. */
+function toCampaign(
+  service: ServiceContext,
+  exchange: Exchange,
+  { id, project, throttle, payload }: PreparedEvent,
+  place: number,
+): SendParams | undefined {
+  const { campaign: name } = payload as PayloadOf<typeof CAMPAIGN>
+  const invalid = (member: string, detail: string): undefined => {
+    exchange.problem('invalid_event', 'The event asks for what is not there to be asked.', {
+      errors: [{ pointer: `/events/${place}/${member}`, detail }],
+    })
+  }
+  // A campaign works in full or not at all: asked for a simulation, it would have to do nothing.
+  if (throttle !== 'full') return invalid('throttle', 'must be full: a campaign is not advanced in a dry run')
+  const campaign: SnapshotOf<CampaignContext> | undefined = findCampaign(service, exchange.principal, name)
+  if (campaign === undefined || campaign.context.project !== project) {
+    return invalid('payload/campaign', `must name a campaign of project ${project}`)
+  }
+  const { work, internal } = campaign.context
+  if (work?.role === 'cycle' && campaign.value === 'active' && !internal.requests.includes(id)) {
+    exchange.problem('illegal_move', `Cycle ${work.cycle} of campaign ${name} is under way: its result advances it.`)
+    return undefined
+  }
+  return { to: { kind: 'campaign', id: name }, message: { type: 'advance', by: exchange.by, event_id: id } }
 }

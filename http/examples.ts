@@ -1,4 +1,5 @@
 import { agentSessionExamples } from './examples/agent-sessions.ts'
+import { campaignExamples } from './examples/campaigns.ts'
 import { AT, BY, CURSOR, EVENT_ID, PROJECT_ID, REQUEST_ID, RUN_ID, SPAN_ID, TRACE_ID } from './examples/constants.ts'
 import { engineCapabilityExamples } from './examples/engine-capabilities.ts'
 import { formationBriefExamples } from './examples/formation-briefs.ts'
@@ -88,6 +89,7 @@ const recorded = {
 /** Keys are `METHOD path`, as in the route list. */
 export const examples: Readonly<Record<string, Example>> = {
   ...intentExamples,
+  ...campaignExamples,
   ...workItemExamples,
   ...agentSessionExamples,
   ...initiativeExamples,

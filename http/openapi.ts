@@ -94,6 +94,7 @@ const AREAS: Readonly<Record<string, string>> = {
   'work items': 'The ledger: work that is wanted, what came of it, what is still owed.',
   initiatives: 'Shared outcomes: their members, what steering decided, what was found, what owners said.',
   pacing: 'What may start, and what may not.',
+  campaigns: 'Missions that are worked off one task at a time, until their evidence holds.',
   'run requests': 'Work on its way to a runner and back.',
   'engine capabilities': 'What the engines of a project say they can do.',
   'engine runs': 'What one attempt did inside the engine.',

@@ -4,6 +4,8 @@ import type { Route, ServiceContext } from './route.ts'
 import { agentSessionRoutes } from './routes/agent-sessions.ts'
 import { attentionRoutes } from './routes/attention.ts'
 import { briefMoveRoutes } from './routes/brief-moves.ts'
+import { campaignMoveRoutes } from './routes/campaign-moves.ts'
+import { campaignRoutes } from './routes/campaigns.ts'
 import { discoveryRoutes } from './routes/discoveries.ts'
 import { driftRoutes } from './routes/drift.ts'
 import { emitRoutes } from './routes/emit.ts'
@@ -50,6 +52,8 @@ export function allRoutes(service: ServiceContext, about: Omit<About, 'routes'>)
     ...initiativeRoutes(service),
     ...initiativeMoveRoutes(service),
     ...pacingRoutes(service),
+    ...campaignRoutes(service),
+    ...campaignMoveRoutes(service),
     ...pollRoutes(service),
     ...runPostRoutes(service),
     ...engineRunRoutes(service),

@@ -1,6 +1,7 @@
 /** The one list of statecharts, by the kind of actor. */
 
 import { agentSessionModule } from './agent-session.ts'
+import { campaignModule } from './campaign.ts'
 import { discoveryModule } from './discovery.ts'
 import { engineCapabilityModule } from './engine-capability.ts'
 import { engineRunModule } from './engine-run.ts'
@@ -32,6 +33,7 @@ export const modules: Readonly<Record<ActorKind, MachineModule>> = {
   engine_capability: engineCapabilityModule,
   token: tokenModule,
   work_item: workItemModule,
+  campaign: campaignModule,
   pacing: pacingModule,
   initiative: initiativeModule,
   agent_session: agentSessionModule,

@@ -23,6 +23,7 @@ export const ACTOR_KINDS = [
   'engine_capability',
   'token',
   'work_item',
+  'campaign',
   'pacing',
   'initiative',
   'agent_session',

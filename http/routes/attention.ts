@@ -1,4 +1,6 @@
-/** What needs a person: lost and unapproved run requests, open items, questions of initiatives, briefs to review, drift, hypotheses. */
+/** What needs a person: lost and unapproved run requests, open items, escalated campaigns, questions of initiatives, briefs to review, drift, hypotheses. */
+import type { CampaignContext } from '../../machines/campaign/context.ts'
+import { campaignDocument } from '../../machines/documents/campaign.ts'
 import { driftDocument } from '../../machines/documents/drift.ts'
 import { formationBriefDocument } from '../../machines/documents/formation-brief.ts'
 import { hypothesisDocument } from '../../machines/documents/hypothesis.ts'
@@ -17,6 +19,7 @@ import type { WorkItemContext } from '../../machines/work-item/context.ts'
 import type { ActorKind, SnapshotOf } from '../../runtime/api.ts'
 import type { Principal } from '../../runtime/principals.ts'
 import { maySee } from '../access.ts'
+import { campaignDocumentOf } from '../campaign-answers.ts'
 import type { Exchange } from '../exchange.ts'
 import { maySeeInitiative } from '../initiatives.ts'
 import { utcNow } from '../intent-records.ts'
@@ -69,6 +72,13 @@ const REASONS = {
     advice: 'requeue or fail it',
     since: ({ context }: SnapshotOf<RunRequestContext>) => context.times.lost_at!,
   },
+  escalated: {
+    kind: 'campaign',
+    advice: 'decide, resume, complete or cancel it',
+    since: ({ context }: SnapshotOf<CampaignContext>) => context.since,
+    document: (service: ServiceContext, snapshot: SnapshotOf<any>, reader: Principal) =>
+      campaignDocumentOf(service, reader, snapshot),
+  },
   needs_decision: { ...openItem, advice: 'decide, then release or close it' },
   preserved: { ...openItem, advice: 'resume or close it' },
   failed: { ...openItem, advice: 'close it, and submit it anew where it is still wanted' },
@@ -109,6 +119,7 @@ const DOCUMENTS: Readonly<Record<string, TSchema>> = {
   run_request: runRequestDocument,
   work_item: workItemDocument,
   initiative: initiativeDocument,
+  campaign: campaignDocument,
   drift: driftDocument,
   hypothesis: hypothesisDocument,
   formation_brief: formationBriefDocument,

@@ -53,7 +53,8 @@ export function emitRoutes(service: ServiceContext): readonly Route[] {
       summary: 'Emit 1 to 1,000 events of one project, all or nothing.',
       description:
         'An emitted `*_requested` is a command: it makes a run request with it as the entry event, and needs ' +
-        '`work.submit` too. An `initiative_advance_requested` goes to its initiative instead, and needs `work.operate`.',
+        '`work.submit` too. An `initiative_advance_requested` or `campaign_advance_requested` goes to what it ' +
+        'names instead, and needs `work.operate`; a campaign takes it with throttle `full` only.',
       access: { right: 'event.emit' },
       body: { schema: emitBody, limit: 'events' },
       headers: ['traceparent'],
@@ -68,6 +69,7 @@ export function emitRoutes(service: ServiceContext): readonly Route[] {
         'project_archived',
         'trace_in_use',
         'engine_incapable',
+        'illegal_move',
       ],
       handle: (exchange) => emit(service, exchange),
     },

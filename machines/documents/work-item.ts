@@ -56,7 +56,7 @@ export type WorkItemKind = (typeof WORK_ITEM_KINDS)[number]
 const SUBMITTED_KINDS = ['task', 'maintenance', 'major_upgrade', 'release', 'remediation'] as const
 
 export const SOURCE_KINDS = ['campaign', 'initiative', 'sentinel', 'operator', 'work_item'] as const
-const SOURCE_ROLES = ['cycle', 'advance', 'assessment'] as const
+export const SOURCE_ROLES = ['cycle', 'advance', 'assessment'] as const
 export type SourceRole = (typeof SOURCE_ROLES)[number]
 export const OPERATOR_COMMANDS = ['close', 'cancel', 'resume', 'hold', 'release'] as const
 export type OperatorCommand = (typeof OPERATOR_COMMANDS)[number]

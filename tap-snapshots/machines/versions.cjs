@@ -9,6 +9,10 @@ exports[`dist/test/machines/versions.test.js > TAP > a machine whose structure c
 agent_session version 1: 1888aa24cedb84dc
 `
 
+exports[`dist/test/machines/versions.test.js > TAP > a machine whose structure changes has a new version > campaign 1`] = `
+campaign version 1: d6d9a27288848b1e
+`
+
 exports[`dist/test/machines/versions.test.js > TAP > a machine whose structure changes has a new version > compiled_brief 1`] = `
 compiled_brief version 1: b689cb5b86d27151
 `

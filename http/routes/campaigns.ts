@@ -1,0 +1,148 @@
+/** Campaigns as people and programs see them: added, listed, read. What owners say of them: campaign-moves. */
+import {
+  CAMPAIGN_STATUSES,
+  type CampaignCreate,
+  campaignCreateBody,
+  campaignDocument,
+  DEFAULT_MAX_CYCLES,
+} from '../../machines/documents/campaign.ts'
+import { stringEnum, Type } from '../../machines/schema.ts'
+import type { Answer, ListRequest, MessageBody, SnapshotOf } from '../../runtime/api.ts'
+import { digestOf } from '../../runtime/identity.ts'
+import { maySee } from '../access.ts'
+import { campaignDocumentOf, visibleCampaign } from '../campaign-answers.ts'
+import type { Exchange } from '../exchange.ts'
+import { IDEMPOTENCY_HEADER, keyed, readIdempotencyKey } from '../idempotency.ts'
+import { answerList, listAnswer, listQuery } from '../lists.ts'
+import { markCursor, refuse, visibleProject } from '../replies.ts'
+import type { Route, ServiceContext } from '../route.ts'
+import { activeProject } from './work-items.ts'
+
+const AREA = 'campaigns'
+const one = { description: 'The campaign.', schema: campaignDocument }
+
+export function campaignRoutes(service: ServiceContext): readonly Route[] {
+  return [createRoute(service), listRoute(service), readRoute(service)]
+}
+
+function createRoute(service: ServiceContext): Route {
+  return {
+    method: 'POST',
+    path: '/api/campaigns',
+    area: AREA,
+    summary: 'Add a campaign: a mission that is worked off one task at a time, until its evidence holds.',
+    description:
+      'It is staged until it is advanced. Whoever adds it answers for what it starts, unless `authorized_by` says ' +
+      'otherwise: what it starts runs with throttle `full`.',
+    access: { right: 'work.submit' },
+    body: { schema: campaignCreateBody },
+    headers: [IDEMPOTENCY_HEADER],
+    answers: {
+      201: { ...one, description: 'Staged.' },
+      200: {
+        ...one,
+        description: 'The campaign that this key made before.',
+        headers: { 'Idempotent-Replay': '`true`' },
+      },
+    },
+    problems: ['not_found', 'project_archived', 'already_exists', 'idempotency_key_reused'],
+    handle: (exchange) => create(service, exchange),
+  }
+}
+
+function create(service: ServiceContext, exchange: Exchange): void {
+  const body = exchange.body as CampaignCreate
+  const project = activeProject(service, exchange, body.project)
+  if (project === undefined) return
+  const key = readIdempotencyKey(exchange)
+  if (!key.ok) return
+  const { budget = {}, authorized_by = exchange.by.name, project: _, ...asked } = body
+  const { id, key: projectKey, repository } = project.context
+  const message = {
+    type: 'create',
+    by: exchange.by,
+    ...asked,
+    project: projectKey,
+    project_id: id,
+    max_cycles: budget.max_cycles ?? DEFAULT_MAX_CYCLES,
+    ...(repository === undefined ? {} : { repository }),
+    ...(authorized_by === null ? {} : { authorized_by }),
+    fingerprint: digestOf(body),
+    // The key is scoped to who asks: somebody else's same key is not a repeat.
+    ...(key.key === undefined ? {} : keyed(service.runtime, `${exchange.principal.name}\0${key.key}`)),
+  } as MessageBody
+  service.runtime.ask({ kind: 'campaign', id: body.name }, message, (answer) => answerMade(service, exchange, answer))
+}
+
+function answerMade(service: ServiceContext, exchange: Exchange, answer: Answer): void {
+  if (exchange.done) return
+  if (!answer.ok) {
+    refuse(exchange, answer)
+    return
+  }
+  markCursor(service, exchange, answer.sequence)
+  const isReplay = answer.repeat === 'replay'
+  if (isReplay) exchange.setHeader('Idempotent-Replay', 'true')
+  else exchange.setHeader('Location', `/api/campaigns/${answer.snapshot.context.name}`)
+  exchange.answer(isReplay ? 200 : 201, campaignDocumentOf(service, exchange.principal, answer.snapshot))
+}
+
+function listRoute(service: ServiceContext): Route {
+  return {
+    method: 'GET',
+    path: '/api/campaigns',
+    area: AREA,
+    summary: 'List campaigns, by project and status.',
+    description: 'With `status`, in the order in which they came to where they stand; else as they were added.',
+    access: { right: 'view' },
+    query: listQuery({
+      project: Type.Optional(
+        Type.String({ minLength: 1, maxLength: 128, description: 'Only those of this project (key or id).' }),
+      ),
+      status: Type.Optional(stringEnum(CAMPAIGN_STATUSES, { description: 'Only those that stand there.' })),
+    }),
+    answers: { 200: listAnswer(campaignDocument, 'Campaigns, newest first.') },
+    problems: ['not_found'],
+    handle: (exchange) => {
+      const request = filterOf(service, exchange)
+      if (request === undefined) return
+      answerList(service, exchange, request, (snapshot) => campaignDocumentOf(service, exchange.principal, snapshot))
+    },
+  }
+}
+
+/** The narrowest index that the query names, and a predicate for the rest. Undefined: 404 was answered. */
+function filterOf(service: ServiceContext, exchange: Exchange): Omit<ListRequest, 'limit' | 'after'> | undefined {
+  const { project, status } = exchange.query
+  const named = project === undefined ? undefined : visibleProject(service, exchange, project)
+  if (project !== undefined && named === undefined) return undefined
+  const key: string | undefined = named?.context.key
+  const [index, value] = status !== undefined ? ['state', status] : key !== undefined ? ['project', key] : ['all', '']
+  return {
+    kind: 'campaign',
+    index,
+    value,
+    matches: ({ value: at, context }: SnapshotOf<any>) =>
+      maySee(exchange.principal, context.project) &&
+      (key === undefined || context.project === key) &&
+      (status === undefined || at === status),
+  }
+}
+
+function readRoute(service: ServiceContext): Route {
+  return {
+    method: 'GET',
+    path: '/api/campaigns/:name',
+    area: AREA,
+    summary: 'Read a campaign: where it stands, which cycle runs, what waits and why, what it needs of a person.',
+    access: { right: 'view' },
+    answers: { 200: one },
+    problems: ['not_found'],
+    handle: (exchange) => {
+      const snapshot = visibleCampaign(service, exchange)
+      if (snapshot === undefined) return
+      markCursor(service, exchange)
+      exchange.answer(200, campaignDocumentOf(service, exchange.principal, snapshot))
+    },
+  }
+}

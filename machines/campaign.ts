@@ -1,0 +1,172 @@
+/**
+ * The campaign (SPEC 3.2, 6.8): a mission that is worked off one task at a time. Each step is formed by a read-only run
+ * that advises, and decided here. Its invariants: at most one thing is under way; a task is counted once, and only a
+ * task that was begun; a result is counted once; nothing follows on what was stopped, and nothing revives what is over.
+ */
+import { assign, emit, enqueueActions, setup } from 'xstate'
+import type { CampaignBody, CampaignContext, CampaignMessage, Of } from './campaign/context.ts'
+import { added } from './campaign/facts.ts'
+import { create, draftOf, type StepName } from './campaign/moves.ts'
+import * as rules from './campaign/rules.ts'
+import { campaignTestimony, document, envelope, terms } from './campaign/view.ts'
+import { declaredActions, type Fact, type MachineModule } from './machine.ts'
+
+const machineSetup = setup({
+  types: { context: {} as CampaignContext, events: {} as CampaignMessage, emitted: {} as Fact },
+  guards: {
+    isSound: ({ event }) => rules.isSound(event as Of<'create'>),
+    forms: ({ context, event }) => rules.outlook(context, event) === 'form',
+    waits: ({ context, event }) => rules.outlook(context, event) === 'wait',
+    mustAsk: ({ context, event }) => rules.outlook(context, event) === 'escalate',
+    hasCyclesToForm: ({ context, event }) =>
+      rules.hasCycles(context, event as Of<'resume'>) && rules.outlook(context, event) === 'form',
+    hasCyclesAndWaits: ({ context, event }) =>
+      rules.hasCycles(context, event as Of<'resume'>) && rules.outlook(context, event) === 'wait',
+    hasCyclesAndMustAsk: ({ context, event }) =>
+      rules.hasCycles(context, event as Of<'resume'>) && rules.outlook(context, event) === 'escalate',
+    isEmitted: ({ event }) => rules.isEmitted(event as Of<'advance'>),
+    takesStep: ({ context, event }) => rules.verdictIs(context, event as Of<'item_reported'>, 'advance'),
+    isDone: ({ context, event }) => rules.verdictIs(context, event as Of<'item_reported'>, 'done'),
+    isOutage: ({ context, event }) => rules.verdictIs(context, event as Of<'item_reported'>, 'outage'),
+    reports: ({ context, event }) => rules.reports(context, event as Of<'item_reported'>),
+    cycleForms: ({ context, event }) => endsCycleWith(context, event, 'form'),
+    cyclePauses: ({ context, event }) => endsCycleWith(context, event, 'pause'),
+    cycleAsks: ({ context, event }) => endsCycleWith(context, event, 'escalate'),
+    cycleHasResult: ({ context, event }) => {
+      const message = event as Of<'item_settled'>
+      return rules.endsCycle(context, message) && message.terminal !== undefined
+    },
+    endsCycle: ({ context, event }) => rules.endsCycle(context, event as Of<'item_settled'>),
+    endsAdvance: ({ context, event }) => rules.endsAdvance(context, event as Of<'item_settled'>),
+    isOfHistory: ({ context, event }) => rules.isOfHistory(context, event as Of<'item_settled'>),
+    stopsCycle: ({ context, event }) => rules.stopsCycle(context, event as Of<'cancel'>),
+  },
+  actions: {
+    ...declaredActions,
+    create: assign(({ event }) => create(event as Of<'create'>)),
+    emitAdded: emit(({ context }) => added(context)),
+  },
+}).extend({
+  actions: {
+    /** All of one step: what it changes, states, sends and sets, in this order. */
+    take: enqueueActions(({ context, event, enqueue }, { step }: { readonly step: StepName }) => {
+      const draft = draftOf(step, context, event)
+      enqueue.assign(() => draft.context)
+      for (const fact of draft.facts) enqueue.emit(fact)
+      const declared = enqueue as unknown as (action: { readonly type: string; readonly params: object }) => void
+      for (const params of draft.sends) declared({ type: 'send', params })
+      for (const params of draft.cancels) declared({ type: 'cancelTimer', params })
+      for (const params of draft.schedules) declared({ type: 'schedule', params })
+    }),
+  },
+})
+
+function endsCycleWith(context: CampaignContext, event: CampaignMessage, outlook: string): boolean {
+  return rules.endsCycle(context, event as Of<'item_settled'>) && rules.outlook(context, event) === outlook
+}
+
+const take = (step: StepName) => ({ type: 'take', params: { step } }) as const
+
+/** Not stopped: what is formed is worked on, and what was worked on is formed from. */
+const goesOn = {
+  advance: [
+    { guard: 'forms', actions: take('form') },
+    { guard: 'mustAsk', target: 'escalated', actions: take('escalateAtOnce') },
+  ],
+  item_reported: [
+    { guard: 'takesStep', target: 'active', actions: take('takeStep') },
+    { guard: 'isDone', target: 'completed', actions: take('finish') },
+    { guard: 'isOutage', target: 'paused', actions: take('pauseForming') },
+    { guard: 'reports', target: 'escalated', actions: take('askOwner') },
+  ],
+  item_settled: [
+    { guard: 'cycleForms', actions: take('formAfterCycle') },
+    { guard: 'cyclePauses', target: 'paused', actions: take('pauseAfterCycle') },
+    { guard: 'cycleAsks', target: 'escalated', actions: take('escalateAtOnce') },
+    { guard: 'endsAdvance', target: 'escalated', actions: take('askAboutEnd') },
+    { guard: 'isOfHistory', actions: take('note') },
+  ],
+} as const
+const stops = {
+  pause: { target: 'paused', actions: take('pause') },
+  complete: { target: 'completed', actions: take('complete') },
+} as const
+const cancel = { target: 'cancelled', actions: take('cancel') } as const
+const stopCycle = (from: 'Active' | 'Paused') =>
+  [{ guard: 'stopsCycle', target: 'cancelling', actions: take(`stopCycleOf${from}`) }, cancel] as const
+const noteOnly = { guard: 'isOfHistory', actions: take('note') } as const
+
+export const campaignMachine = machineSetup.createMachine({
+  id: 'campaign',
+  initial: 'absent',
+  context: {} as CampaignContext,
+  states: {
+    absent: { on: { create: { guard: 'isSound', target: 'staged', actions: ['create', 'emitAdded'] } } },
+    staged: { on: { ...goesOn, ...stops, cancel } },
+    active: { on: { ...goesOn, ...stops, cancel: stopCycle('Active') } },
+    paused: {
+      on: {
+        ...stops,
+        resume: [
+          { guard: 'hasCyclesToForm', target: 'active', actions: take('resumeForming') },
+          { guard: 'hasCyclesAndWaits', target: 'active', actions: take('resumeWaiting') },
+          { guard: 'hasCyclesAndMustAsk', target: 'escalated', actions: take('resumeEscalating') },
+        ],
+        provider_back: [
+          { guard: 'forms', target: 'active', actions: take('resumeForming') },
+          { guard: 'waits', target: 'active', actions: take('resumeWaiting') },
+          { guard: 'mustAsk', target: 'escalated', actions: take('resumeEscalating') },
+        ],
+        item_settled: [
+          { guard: 'cyclePauses', actions: take('pauseAfterCycle') },
+          { guard: 'cycleHasResult', actions: take('keepResult') },
+          { guard: 'endsCycle', target: 'escalated', actions: take('escalateAtOnce') },
+          noteOnly,
+        ],
+        advance: { guard: 'isEmitted', actions: take('standDownPaused') },
+        cancel: stopCycle('Paused'),
+      },
+    },
+    escalated: {
+      on: {
+        ...stops,
+        resume: { guard: 'hasCyclesToForm', target: 'active', actions: take('resumeForming') },
+        decide: { target: 'active', actions: take('resumeForming') },
+        item_settled: noteOnly,
+        advance: { guard: 'isEmitted', actions: take('standDownEscalated') },
+        cancel,
+      },
+    },
+    cancelling: {
+      on: { item_settled: [{ guard: 'endsCycle', target: 'cancelled', actions: take('cancelStopped') }, noteOnly] },
+    },
+    completed: {
+      on: {
+        item_settled: [{ guard: 'endsCycle', actions: take('dropCompleted') }, noteOnly],
+        advance: { guard: 'isEmitted', actions: take('standDownCompleted') },
+      },
+    },
+    cancelled: {
+      on: {
+        item_settled: [{ guard: 'endsCycle', actions: take('dropCancelled') }, noteOnly],
+        advance: { guard: 'isEmitted', actions: take('standDownCancelled') },
+      },
+    },
+  },
+})
+
+export const campaignModule: MachineModule<CampaignContext, CampaignBody> = {
+  kind: 'campaign',
+  version: 1,
+  machine: campaignMachine,
+  migrations: {},
+  internal: ['provider_back', 'item_reported', 'item_settled'],
+  repeats: rules.repeats,
+  refusal: rules.refusal,
+  envelope,
+  terms,
+  deadlineStates: [],
+  deadlines: () => [],
+  testimony: campaignTestimony,
+  document,
+}

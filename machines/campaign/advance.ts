@@ -1,0 +1,130 @@
+/** Opening an advance, ending one that no agent is asked for, and standing it down: what every other step is made of. */
+import type { CampaignMessage, Of, TaskResult, Work } from './context.ts'
+import { type Draft, PROVIDER_TIMER } from './draft.ts'
+import { gatesOf } from './evidence.ts'
+import * as facts from './facts.ts'
+import { promptOf } from './prompt.ts'
+import { resultOf, take } from './results.ts'
+
+/** Emitted requests that are remembered. */
+const REQUESTS_MAX = 32
+
+export type Step = (draft: Draft, message: any) => void
+export type StoppedStatus = 'paused' | 'escalated' | 'completed' | 'cancelled'
+
+/** Asks for the next step: a read-only run that forms it. */
+export const form: Step = (draft, message: CampaignMessage) => {
+  const result = resultOf(draft.context, message)
+  if (result !== undefined) take(draft, result)
+  // One that came to nothing for want of its provider is no result to form from.
+  const from = draft.context.pending
+  const prompt = promptOf(draft.context, from)
+  const opened = openAdvance(draft, prompt, from)
+  draft.set({ work: { ...opened, since: message.at, prompt } })
+  requested(draft, message, opened, from)
+  draft.stand('its next step is being formed', message.at)
+}
+
+function openAdvance(draft: Draft, prompt: string, result: TaskResult | undefined) {
+  const { name, asked } = draft.context
+  return draft.open('advance', {
+    objective: `Form the next step of campaign ${name}`,
+    payload: {
+      campaign: name,
+      prompt,
+      ...(result === undefined ? {} : { run_event_id: result.event_id, run_result: result.payload }),
+      gates: gatesOf(asked.done_evidence),
+      ...(asked.context_paths === undefined ? {} : { context_paths: asked.context_paths }),
+      ...(asked.agent_provider === undefined ? {} : { agent_provider: asked.agent_provider }),
+    },
+  })
+}
+
+/** The request is told of, unless an emitted one is what asked. */
+function requested(
+  draft: Draft,
+  message: CampaignMessage,
+  opened: Pick<Work, 'trace_id' | 'span_id'>,
+  result: TaskResult | undefined,
+): void {
+  const { event_id } = message as Of<'advance'>
+  draft.speakOn(opened, event_id ?? null)
+  if (message.type !== 'advance' || event_id === undefined) {
+    draft.facts.push(facts.advanceRequested(draft.context, result))
+    return
+  }
+  draft.keep({ requests: [...draft.context.internal.requests, event_id].slice(-REQUESTS_MAX) })
+}
+
+/** An advance that is over as it begins: no agent is asked. */
+export function advanceAtOnce(
+  draft: Draft,
+  message: CampaignMessage,
+  result: TaskResult | undefined,
+  reason: string,
+): void {
+  const opened = draft.open('advance', { objective: `Form the next step of campaign ${draft.context.name}`, reason })
+  requested(draft, message, opened, result)
+  draft.settle(opened.item_id, 'landed', reason)
+}
+
+export function standsDown(draft: Draft, campaign_status: StoppedStatus, reason: string, told: object = {}): void {
+  const decided = { success: true, decision: 'stood_down', campaign_status, reason, ...told } as const
+  draft.facts.push(facts.advanceCompleted(draft.context, decided))
+}
+
+/** What forms now is stopped: nothing comes of it. A cycle goes on. */
+export function standDown(draft: Draft, status: StoppedStatus): void {
+  const { work } = draft.context
+  if (work?.role !== 'advance') return
+  const reason = `stood down: the campaign is ${status}`
+  draft.set({ work: undefined })
+  standsDown(draft, status, reason)
+  draft.settle(work.item_id, 'landed', reason)
+}
+
+/** The trace of the advance that stands down with this step, else its own. */
+export function speakOfStop(draft: Draft): void {
+  const { work } = draft.context
+  draft.speakOn(work?.role === 'advance' ? work : undefined)
+}
+
+export function standDownAtOnce(
+  draft: Draft,
+  message: CampaignMessage,
+  status: StoppedStatus,
+  result: TaskResult | undefined,
+): void {
+  const reason = `stood down: the campaign is ${status}`
+  advanceAtOnce(draft, message, result, reason)
+  standsDown(draft, status, reason)
+}
+
+/** A request that was emitted while it is stopped has an end, too. */
+export const standDownRequest = (status: StoppedStatus): Step => {
+  return (draft, message: Of<'advance'>) => standDownAtOnce(draft, message, status, undefined)
+}
+
+export function escalate(draft: Draft, message: CampaignMessage, reason: string): void {
+  draft.stand(reason, message.at)
+  draft.facts.push(facts.escalated(draft.context, reason))
+}
+
+export function pauseForProvider(draft: Draft, message: CampaignMessage, reason: string, retryAfter: unknown): void {
+  draft.unpause()
+  const dueMs = dueOf(retryAfter, message.atMs)
+  const until = dueMs === undefined ? {} : { until: new Date(dueMs).toISOString() }
+  draft.set({ paused: { by: 'provider', ...until } })
+  if (dueMs !== undefined) draft.schedules.push({ timer: PROVIDER_TIMER, dueMs, message: { type: 'provider_back' } })
+  draft.stand(`its provider cannot be used: ${reason}`, message.at)
+  draft.facts.push(facts.paused(draft.context, reason))
+}
+
+/** Longest time that a provider may put a campaign off by itself, milliseconds: eight days. */
+const PROVIDER_PAUSE_MS_MAX = 691_200_000
+
+/** Seconds from now, or a time. What is neither, or absurd, is not believed: an owner goes on then. */
+function dueOf(retryAfter: unknown, atMs: number): number | undefined {
+  const dueMs = typeof retryAfter === 'number' ? atMs + retryAfter * 1000 : Date.parse(String(retryAfter))
+  return dueMs >= atMs && dueMs <= atMs + PROVIDER_PAUSE_MS_MAX ? Math.round(dueMs) : undefined
+}

@@ -1,0 +1,86 @@
+/** What a formation's end makes of its campaign: the steps behind each verdict. */
+import { escalate, pauseForProvider, type Step, standsDown } from './advance.ts'
+import type { Of } from './context.ts'
+import type { Draft } from './draft.ts'
+import * as facts from './facts.ts'
+import { type Verdict, verdictOf } from './formation.ts'
+import { remember } from './results.ts'
+
+/** The members of the verdict that every event about a formation carries. */
+function toldOf({ prompt, agent_provider, gate_results }: Verdict) {
+  return {
+    ...(prompt === undefined ? {} : { prompt }),
+    ...(agent_provider === undefined ? {} : { agent_provider }),
+    gate_results,
+  }
+}
+
+/** The formation has answered, and what comes of it is the verdict's. */
+function conclude(draft: Draft, message: Of<'item_reported'>): Verdict {
+  const verdict = verdictOf(draft.context, message)
+  draft.speakOn(draft.context.work)
+  draft.set({ work: undefined, gate_results: verdict.gate_results })
+  return verdict
+}
+
+export const takeStep: Step = (draft, message: Of<'item_reported'>) => {
+  const verdict = conclude(draft, message) as Verdict & { readonly is: 'advance' }
+  const { objective, reason } = verdict
+  const { asked, pending, internal, cycles_completed } = draft.context
+  const cycle = cycles_completed + 1
+  draft.set({ cycles_completed: cycle, pending: undefined, question: undefined })
+  draft.settle(message.item_id, 'landed', `advance: ${reason}`)
+  const opened = draft.open('cycle', {
+    objective,
+    cycle,
+    context: { mission: asked.mission, reason },
+    ...(internal.base_ref === undefined ? {} : { base_ref: internal.base_ref }),
+  })
+  const from = pending === undefined ? {} : { formed_from: pending }
+  draft.set({ work: { ...opened, since: message.at, cycle, objective, ...from } })
+  remember(draft, cycle, objective, opened.item_id)
+  const decided = { success: true, decision: 'advance', objective, reason, ...toldOf(verdict) } as const
+  draft.facts.push(facts.advanceCompleted(draft.context, decided))
+  draft.stand(`cycle ${cycle}: ${reason}`, message.at)
+}
+
+export const finish: Step = (draft, message: Of<'item_reported'>) => {
+  const verdict = conclude(draft, message)
+  const { reason } = verdict
+  draft.set({ pending: undefined, question: undefined, ended_at: message.at })
+  draft.settle(message.item_id, 'landed', `done: ${reason}`)
+  const decided = { success: true, decision: 'done', reason, ...toldOf(verdict) } as const
+  draft.facts.push(facts.advanceCompleted(draft.context, decided), facts.completed(draft.context, reason))
+  draft.stand(`done: ${reason}`, message.at)
+}
+
+/** An owner is asked: by the formation, by a guard, or because the formation came to nothing. */
+export const askOwner: Step = (draft, message: Of<'item_reported'>) => {
+  const verdict = conclude(draft, message)
+  const { reason } = verdict
+  const success = verdict.is !== 'fault'
+  draft.settle(message.item_id, success ? 'landed' : 'failed', success ? `escalated: ${reason}` : reason)
+  draft.keep({ owing: success ? undefined : message.item_id })
+  const decided = { success, decision: 'escalate', reason, ...toldOf(verdict) } as const
+  draft.facts.push(facts.advanceCompleted(draft.context, decided))
+  escalate(draft, message, reason)
+}
+
+export const pauseForming: Step = (draft, message: Of<'item_reported'>) => {
+  const verdict = conclude(draft, message) as Verdict & { readonly is: 'outage' }
+  const { reason, retry_after } = verdict
+  const words = `its provider cannot be used: ${reason}`
+  draft.settle(message.item_id, 'landed', `stood down: ${words}`)
+  standsDown(draft, 'paused', words, { success: false, ...toldOf(verdict) })
+  pauseForProvider(draft, message, reason, retry_after)
+}
+
+/** The item that was to form the next step has ended in another way: a person stopped it. */
+export const askAboutEnd: Step = (draft, message: Of<'item_settled'>) => {
+  const reason = `the forming of its next step ended: ${message.reason}`
+  draft.speakOn(draft.context.work)
+  draft.set({ work: undefined })
+  const decided = { success: false, decision: 'escalate', reason } as const
+  draft.facts.push(facts.advanceCompleted(draft.context, decided))
+  escalate(draft, message, reason)
+}

@@ -1,0 +1,173 @@
+/** What a campaign remembers, and every message that it takes. */
+import type { CreateBody, CreationRecord } from '../creation.ts'
+import type { CycleOutcome, Evidence, ObjectiveEntry, OwnerDecision } from '../documents/campaign.ts'
+import type { By, Message, MessageBody } from '../machine.ts'
+import type { ItemReported, ItemSettled } from '../work-item/owner.ts'
+
+/** What was asked for: made once, never changed. */
+export interface AskedCampaign {
+  readonly mission: string
+  readonly done_evidence: readonly Evidence[]
+  readonly intent_refs?: readonly string[]
+  readonly context_paths?: readonly string[]
+  readonly writable_repositories?: readonly string[]
+  readonly escalation?: readonly string[]
+  readonly agent_provider?: string
+  readonly labels?: readonly string[]
+  readonly runner_id?: string
+  readonly added_by: By
+}
+
+/** The one thing that is under way. */
+export interface Work {
+  readonly role: 'advance' | 'cycle'
+  readonly item_id: string
+  readonly trace_id: string
+  readonly span_id: string
+  readonly since: string
+  /** Of a cycle. */
+  readonly cycle?: number
+  readonly objective?: string
+  /** The task result that it was formed from: the next formation starts from it anew if the cycle comes to nothing. */
+  readonly formed_from?: TaskResult
+  /** Of an advance: the prompt that it was handed out with. */
+  readonly prompt?: string
+}
+
+/** A typed task result: `task_run_completed` of a cycle's run. */
+export interface TaskResult {
+  readonly event_id: string
+  readonly item_id: string
+  readonly payload: Readonly<Record<string, unknown>>
+  /** Its engine could not reach the provider of its agent. */
+  readonly outage?: string
+}
+
+/** Where events of a step belong. */
+export interface Place {
+  readonly trace_id: string
+  readonly span_id: string
+  readonly causation_id: string | null
+}
+
+/** A cancel that waits for the end of the cycle that it stops. */
+interface Stopping {
+  readonly by?: By
+  readonly reason: string
+  readonly discard_work: boolean
+  readonly aborted_event_id?: string
+  /** The status that it had. */
+  readonly from: string
+}
+
+export interface CampaignContext {
+  readonly name: string
+  readonly project: string
+  readonly project_id: string
+  readonly asked: AskedCampaign
+  readonly max_cycles: number
+  readonly authorized_by?: string | undefined
+  readonly cycles_completed: number
+  readonly cycles_landed: number
+  /** One line. */
+  readonly reason: string
+  /** When it came to its status. */
+  readonly since: string
+  readonly owner_decisions: readonly OwnerDecision[]
+  readonly history: readonly ObjectiveEntry[]
+  readonly work?: Work | undefined
+  /** What the next formation starts from; kept until a formation has taken a step with it. */
+  readonly pending?: TaskResult | undefined
+  readonly last_run_event_id?: string | undefined
+  readonly gate_results?: readonly object[] | undefined
+  /** What the last cycle asks an owner. */
+  readonly question?: { readonly finding: string; readonly options: readonly string[] } | undefined
+  readonly paused?: { readonly by: 'owner' | 'provider'; readonly until?: string } | undefined
+  readonly stopping?: Stopping | undefined
+  readonly created_at: string
+  readonly ended_at?: string | undefined
+  readonly internal: {
+    readonly creation: CreationRecord
+    /** Its own, for the moves of its owners. */
+    readonly trace_id: string
+    readonly span_id: string
+    /** Of the facts of the last step. */
+    readonly place: Place
+    /** How many items it has opened: what their ids derive from. */
+    readonly items: number
+    /** Emitted requests that were heard, newest last. */
+    readonly requests: readonly string[]
+    /** The ref that the next cycle builds upon: work that has not landed. */
+    readonly base_ref?: string | undefined
+    /** The preserved items whose work that is: they have landed when what builds upon it has. */
+    readonly chain: readonly string[]
+    /** An item that still owes what an owner's word to the campaign discharges. */
+    readonly owing?: string | undefined
+  }
+}
+
+export interface CreateCampaign extends CreateBody, Omit<AskedCampaign, 'added_by'> {
+  readonly name: string
+  readonly project: string
+  readonly project_id: string
+  /** The repository of its project, which alone it may name as writable. */
+  readonly repository?: string
+  readonly max_cycles: number
+  readonly authorized_by?: string
+}
+
+/** From a person, from an initiative, or from an emitted `campaign_advance_requested`. */
+interface Advance extends MessageBody {
+  readonly type: 'advance'
+  /** The event that asks for it, which the log holds already. */
+  readonly event_id?: string
+}
+
+interface Pause extends MessageBody {
+  readonly type: 'pause'
+  readonly reason?: string
+}
+
+interface Resume extends MessageBody {
+  readonly type: 'resume'
+  readonly add_cycles?: number
+}
+
+interface Decide extends MessageBody {
+  readonly type: 'decide'
+  readonly decision: string
+}
+
+interface Complete extends MessageBody {
+  readonly type: 'complete'
+  readonly reason: string
+}
+
+interface Cancel extends MessageBody {
+  readonly type: 'cancel'
+  readonly reason: string
+  readonly now?: boolean
+  readonly discard_work?: boolean
+  /** Root event of the run of each item that it may stop: of the one that runs it is the handle. */
+  readonly aborting?: { readonly item_id: string; readonly event_id: string }
+}
+
+/** The time has come until which the provider had said that it could not be reached. */
+interface ProviderBack extends MessageBody {
+  readonly type: 'provider_back'
+}
+
+export type CampaignBody =
+  | CreateCampaign
+  | Advance
+  | Pause
+  | Resume
+  | Decide
+  | Complete
+  | Cancel
+  | ProviderBack
+  | ItemReported
+  | ItemSettled
+export type CampaignMessage = Message<CampaignBody>
+export type Of<T extends CampaignBody['type']> = Message<Extract<CampaignBody, { type: T }>>
+export type { CycleOutcome, Evidence, ObjectiveEntry, OwnerDecision }

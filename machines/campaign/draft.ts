@@ -1,0 +1,79 @@
+/**
+ * One step of a campaign while it is worked out: the context as it becomes, the facts, the messages and the timers, each
+ * of them in its order. Made and used up within one step.
+ */
+import type { CancelTimerParams, OwnFact, ScheduleParams, SendParams } from '../machine.ts'
+import { oneLine } from '../work-item/moves.ts'
+import { type OwnedOrder, openItem, ownedIds, settleItem } from '../work-item/owner.ts'
+import type { CampaignContext, Place, Work } from './context.ts'
+
+/** What differs from one item of a campaign to the next. */
+type OrderOf = Omit<OwnedOrder, 'owner' | 'seed' | 'project' | 'project_id' | 'submitted_by' | 'labels' | 'runner_id'>
+
+/** The provider has said when it can be reached again. */
+export const PROVIDER_TIMER = 'provider_back'
+
+export class Draft {
+  context: CampaignContext
+  readonly facts: OwnFact[] = []
+  readonly sends: SendParams[] = []
+  readonly schedules: ScheduleParams[] = []
+  readonly cancels: CancelTimerParams[] = []
+
+  constructor(context: CampaignContext) {
+    this.context = context
+  }
+
+  set(change: Partial<CampaignContext>): void {
+    this.context = { ...this.context, ...change }
+  }
+
+  keep(change: Partial<CampaignContext['internal']>): void {
+    this.set({ internal: { ...this.context.internal, ...change } })
+  }
+
+  /** It comes to a status, or stays there for another reason. */
+  stand(reason: string, at: string): void {
+    this.set({ reason: oneLine(reason), since: at })
+  }
+
+  /** The facts of this step belong to the item, else to the campaign itself. */
+  speakOn(work: Pick<Work, 'trace_id' | 'span_id'> | undefined, causation_id: string | null = null): void {
+    const { trace_id, span_id } = work ?? this.context.internal
+    const place: Place = { trace_id, span_id, causation_id }
+    this.keep({ place })
+  }
+
+  /** Opens the next item. What is under way is not changed by it. */
+  open(role: Work['role'], order: OrderOf): Pick<Work, 'role' | 'item_id' | 'trace_id' | 'span_id'> {
+    const { name, project, project_id, created_at, asked, internal } = this.context
+    const items = internal.items + 1
+    const owner = { kind: 'campaign', ref: name, role } as const
+    const seed = `${created_at}/${items}`
+    const { labels, runner_id, added_by } = asked
+    this.sends.push(
+      openItem({
+        ...order,
+        owner,
+        seed,
+        project,
+        project_id,
+        submitted_by: added_by,
+        ...(labels === undefined ? {} : { labels }),
+        ...(runner_id === undefined ? {} : { runner_id }),
+      }),
+    )
+    this.keep({ items })
+    return { role, ...ownedIds(owner, seed) }
+  }
+
+  settle(item_id: string, state: 'landed' | 'failed', reason: string): void {
+    this.sends.push(settleItem(item_id, state, reason))
+  }
+
+  /** It stays paused no longer, or for another reason: what would have ended the pause does not come. */
+  unpause(): void {
+    if (this.context.paused?.until !== undefined) this.cancels.push({ timer: PROVIDER_TIMER })
+    this.set({ paused: undefined })
+  }
+}

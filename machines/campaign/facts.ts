@@ -1,0 +1,71 @@
+/** What a campaign states about itself: SPEC 6.8, and the moves of its owners. */
+import type { CampaignStatus } from '../documents/campaign.ts'
+import type { OwnFact } from '../machine.ts'
+import type { CampaignContext, TaskResult } from './context.ts'
+
+/** The shared members of terminal campaign events. */
+function terminal({ name, project, cycles_completed, cycles_landed }: CampaignContext, reason: string) {
+  return { campaign: name, project, reason, cycles_completed, cycles_landed }
+}
+
+export function added({ name, project, authorized_by }: CampaignContext): OwnFact {
+  const authorized = authorized_by === undefined ? {} : { authorized_by }
+  return { type: 'campaign_added', payload: { campaign: name, status: 'staged', project, ...authorized } }
+}
+
+/** `campaign_owner_paused`, `campaign_resumed`, `campaign_decided`. */
+export function ownerMove(
+  type: 'owner_paused' | 'resumed' | 'decided',
+  { name, project, authorized_by }: CampaignContext,
+  more: { readonly status: CampaignStatus; readonly reason?: string; readonly decision?: string },
+): OwnFact {
+  const authorized = authorized_by === undefined ? {} : { authorized_by }
+  return { type: `campaign_${type}`, payload: { campaign: name, project, ...more, ...authorized } }
+}
+
+export function advanceRequested({ name }: CampaignContext, result: TaskResult | undefined): OwnFact {
+  const of = result === undefined ? {} : { run_event_id: result.event_id, run_result: result.payload }
+  return { type: 'campaign_advance_requested', payload: { campaign: name, ...of } }
+}
+
+export interface Decided {
+  readonly success: boolean
+  readonly decision: 'done' | 'advance' | 'escalate' | 'stood_down'
+  readonly reason: string
+  readonly campaign_status?: 'paused' | 'cancelled' | 'completed' | 'escalated'
+  readonly objective?: string
+  readonly prompt?: string
+  readonly agent_provider?: string
+  readonly gate_results?: readonly object[]
+}
+
+export function advanceCompleted(context: CampaignContext, decided: Decided): OwnFact {
+  const { name, project, cycles_completed, cycles_landed } = context
+  const { gate_results = [], ...said } = decided
+  const payload = { campaign: name, project, cycles_completed, cycles_landed, ...said, gate_results }
+  return { type: 'campaign_advance_completed', payload }
+}
+
+export function paused(context: CampaignContext, reason: string): OwnFact {
+  return { type: 'campaign_paused', payload: terminal(context, reason) }
+}
+
+export function escalated(context: CampaignContext, reason: string): OwnFact {
+  return { type: 'campaign_escalated', payload: terminal(context, reason) }
+}
+
+export function completed(context: CampaignContext, reason: string): OwnFact {
+  return { type: 'campaign_completed', payload: terminal(context, reason) }
+}
+
+/** What was aborted, if anything was: without it the stop was a graceful one. */
+export interface Aborted {
+  readonly discard_work: boolean
+  readonly aborted_event_id?: string
+  readonly aborted_trace_id: string
+}
+
+export function cancelled(context: CampaignContext, reason: string, aborted?: Aborted): OwnFact {
+  const how = { terminated_now: aborted !== undefined, discard_work: false, ...aborted }
+  return { type: 'campaign_cancelled', payload: { ...terminal(context, reason), ...how } }
+}

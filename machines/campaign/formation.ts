@@ -1,0 +1,162 @@
+/**
+ * What comes of a formation's answer. The answer is advice of an agent: every guard that stands between it and the next
+ * task is here, and nowhere else.
+ */
+import { clipped } from '../clipped.ts'
+import { OBJECTIVE_LENGTH_MAX } from '../documents/campaign.ts'
+import { LIST_MAX, TEXT_LENGTH_MAX } from '../documents/fields.ts'
+import type { Failure } from '../documents/run-request.ts'
+import type { RunResult } from '../documents/run-result.ts'
+import { gateResult } from '../events/gates.ts'
+import { compile, openObject, requiredWith, stringEnum, Type } from '../schema.ts'
+import type { CampaignContext, Of } from './context.ts'
+import { gatesOf } from './evidence.ts'
+
+/** What the run said beside its decision; part of every event about it. */
+interface Told {
+  readonly prompt?: string
+  readonly agent_provider?: string
+  readonly gate_results: readonly GateResult[]
+}
+
+export type Verdict = Told & { readonly reason: string } & (
+    | { readonly is: 'done' | 'escalate' | 'fault' }
+    | { readonly is: 'advance'; readonly objective: string }
+    | { readonly is: 'outage'; readonly retry_after?: unknown }
+  )
+
+interface GateResult {
+  readonly name?: string
+  readonly passed?: boolean
+  readonly output?: string
+}
+
+interface Answer {
+  readonly decision: 'done' | 'advance' | 'escalate'
+  readonly reason: string
+  readonly objective?: string
+}
+
+const spoken = (maxLength: number) => Type.String({ minLength: 1, maxLength, pattern: '\\S' })
+
+const checkAnswer = compile(
+  openObject(
+    {
+      decision: stringEnum(['done', 'advance', 'escalate']),
+      reason: spoken(TEXT_LENGTH_MAX),
+      objective: Type.Optional(spoken(OBJECTIVE_LENGTH_MAX)),
+    },
+    { rules: [requiredWith('decision', ['advance'], 'objective')] },
+  ),
+)
+const checkGates = compile(Type.Array(gateResult, { maxItems: LIST_MAX }))
+
+/** Failures that say that the agent's provider cannot be used now: no decision, and no fault of the campaign. */
+const OUTAGES: ReadonlySet<string> = new Set(['provider_unavailable', 'usage_limit'])
+/** Longer ones are no prompts: the prompt that was handed out is told instead. */
+const PROMPT_CHARS_MAX = 262_144
+const PROVIDER_LENGTH_MAX = 128
+/** How much of a failing gate's output goes into the objective that is to restore it. */
+const RED_OUTPUT_CHARS_MAX = 512
+
+/** The words of a failure that says that the provider cannot be used; undefined: it says something else. */
+export function outageOf(failure: Failure | undefined, outage: string | undefined): string | undefined {
+  if (failure?.code !== undefined && OUTAGES.has(failure.code)) return `${failure.code}: ${failure.message}`
+  return outage === undefined ? undefined : `provider_unavailable: ${outage}`
+}
+
+export function verdictOf(context: CampaignContext, message: Of<'item_reported'>): Verdict {
+  const { outcome, result = {}, failure, outage } = message
+  const told = toldBy(context, result)
+  const unreachable = outcome === 'completed' && result.decision !== undefined ? undefined : outageOf(failure, outage)
+  if (unreachable !== undefined) {
+    return { ...told, is: 'outage', reason: unreachable, retry_after: result.retry_after }
+  }
+  if (outcome !== 'completed') return { ...told, is: 'fault', reason: faultOf(message) }
+  const [wrong] = checkGates(result.gate_results ?? [])
+  if (wrong !== undefined) return malformed(told, `gate_results${wrong.pointer} ${wrong.detail}`)
+  const given = answerOf(result)
+  if (given === undefined) return malformed(told, 'it carries no decision')
+  const [fault] = checkAnswer(given)
+  if (fault !== undefined) return malformed(told, `${fault.pointer === '' ? 'it' : fault.pointer} ${fault.detail}`)
+  return { ...told, ...guarded(context, given as Answer, told.gate_results) }
+}
+
+/** The decision is an object; one that is a word has its reason and its objective beside it, as in the event. */
+function answerOf({ decision, reason, objective }: RunResult): unknown {
+  if (typeof decision !== 'string') return decision
+  return { decision, ...(reason === undefined ? {} : { reason }), ...(objective === undefined ? {} : { objective }) }
+}
+
+function toldBy({ work }: CampaignContext, { prompt, agent_provider, gate_results }: RunResult): Told {
+  const isPrompt = typeof prompt === 'string' && prompt !== '' && prompt.length <= PROMPT_CHARS_MAX
+  const shown = isPrompt ? prompt : work?.prompt
+  const isProvider = typeof agent_provider === 'string' && agent_provider !== ''
+  const gates = gate_results ?? []
+  return {
+    ...(shown === undefined ? {} : { prompt: shown }),
+    ...(isProvider ? { agent_provider: clipped(agent_provider, PROVIDER_LENGTH_MAX) } : {}),
+    gate_results: checkGates(gates).length === 0 ? (gates as readonly GateResult[]) : [],
+  }
+}
+
+function malformed(told: Told, why: string): Verdict {
+  return { ...told, is: 'fault', reason: `the answer of the formation is malformed: ${why}` }
+}
+
+function faultOf({ outcome, failure }: Of<'item_reported'>): string {
+  if (failure === undefined) return `the run of the formation was ${outcome}`
+  const { class: failureClass, code, message } = failure
+  return `the formation failed (${failureClass}${code === undefined ? '' : `, ${code}`}): ${message}`
+}
+
+/** What the service makes of a sound answer. */
+function guarded(context: CampaignContext, { decision, reason, objective }: Answer, gates: readonly GateResult[]) {
+  if (decision === 'escalate') return { is: 'escalate', reason } as const
+  if (decision === 'advance') return step(context, objective!, reason)
+  const missing = gatesOf(context.asked.done_evidence).filter(({ required }) => required)
+  const unproven = missing.filter(({ name }) => !gates.some((gate) => gate.name === name && gate.passed !== undefined))
+  if (unproven.length > 0) {
+    // What was not run is neither red nor green.
+    const names = unproven.map(({ name }) => name).join(', ')
+    return { is: 'fault', reason: `done was decided without a result of ${names}` } as const
+  }
+  const red = missing.find(({ name }) => !gates.every((gate) => gate.name !== name || gate.passed === true))
+  if (red === undefined) return { is: 'done', reason } as const
+  const { output = '' } = gates.findLast((gate) => gate.name === red.name && gate.passed !== true)!
+  return step(context, restoring(context, red, output), `${red.name} is red, although done was decided: ${reason}`)
+}
+
+/** One next task, if the campaign may still have one. */
+function step({ cycles_completed, max_cycles, history }: CampaignContext, objective: string, reason: string) {
+  if (cycles_completed >= max_cycles) {
+    return { is: 'escalate', reason: `the budget of ${max_cycles} cycles is used up: ${reason}` } as const
+  }
+  const before = history.find((entry) => sameText(entry.objective, objective))
+  if (before !== undefined) {
+    const which = `cycle ${before.cycle} had the same objective`
+    return { is: 'escalate', reason: `formation goes in a circle: ${which}: ${reason}` } as const
+  }
+  return { is: 'advance', objective, reason } as const
+}
+
+function sameText(a: string, b: string): boolean {
+  const words = (text: string) => text.replace(/\s+/g, ' ').trim().toLowerCase()
+  return words(a) === words(b)
+}
+
+function restoring(
+  { asked }: CampaignContext,
+  { name, command }: { readonly name: string; readonly command: string },
+  output: string,
+): string {
+  return [
+    `Make \`${command}\` (${name}) succeed on trunk again.`,
+    'It is required evidence of the mission below, and it fails. Do not revert work that has landed, and do not loosen or skip any check.',
+    `The mission: ${asked.mission}`,
+    `The end of what it said: ${output.slice(-RED_OUTPUT_CHARS_MAX).toWellFormed()}`,
+  ]
+    .join('\n\n')
+    .slice(0, OBJECTIVE_LENGTH_MAX)
+    .toWellFormed()
+}

@@ -1,0 +1,98 @@
+/** The one list of a campaign's steps, by the name that the chart calls them by; and its beginning. */
+import { creationRecord } from '../creation.ts'
+import { ownedIds } from '../work-item/owner.ts'
+import { form, type Step, standDownRequest } from './advance.ts'
+import { askAboutEnd, askOwner, finish, pauseForming, takeStep } from './conclusions.ts'
+import type { CampaignContext, CampaignMessage, Of } from './context.ts'
+import { dropResult, escalateAtOnce, formAfterCycle, keepResult, note, pauseAfterCycle } from './cycles.ts'
+import { Draft } from './draft.ts'
+import {
+  cancel,
+  cancelStopped,
+  complete,
+  pause,
+  resumeEscalating,
+  resumeForming,
+  resumeWaiting,
+  stopCycle,
+} from './owners.ts'
+
+export function create(message: Of<'create'>): CampaignContext {
+  const { name, project, project_id, max_cycles, authorized_by, by, at } = message
+  const { item_id: _, ...place } = ownedIds({ kind: 'campaign', ref: name, role: 'advance' }, at)
+  return {
+    name,
+    project,
+    project_id,
+    asked: askedOf(message),
+    max_cycles,
+    ...(authorized_by === undefined ? {} : { authorized_by }),
+    cycles_completed: 0,
+    cycles_landed: 0,
+    reason: `added by ${by?.name ?? 'the service'}`,
+    since: at,
+    owner_decisions: [],
+    history: [],
+    created_at: at,
+    internal: {
+      creation: creationRecord(message),
+      ...place,
+      place: { ...place, causation_id: null },
+      items: 0,
+      requests: [],
+      chain: [],
+    },
+  }
+}
+
+const OPTIONAL = [
+  'intent_refs',
+  'context_paths',
+  'writable_repositories',
+  'escalation',
+  'agent_provider',
+  'labels',
+  'runner_id',
+] as const
+
+function askedOf(message: Of<'create'>): CampaignContext['asked'] {
+  const { mission, done_evidence, by = { id: 'service', name: 'intendant' } } = message
+  const given = OPTIONAL.flatMap((name) => (message[name] === undefined ? [] : [[name, message[name]]]))
+  return { mission, done_evidence, added_by: by, ...Object.fromEntries(given) }
+}
+
+export const STEPS = {
+  form,
+  formAfterCycle,
+  escalateAtOnce,
+  pauseAfterCycle,
+  takeStep,
+  finish,
+  askOwner,
+  pauseForming,
+  askAboutEnd,
+  pause,
+  resumeWaiting,
+  resumeForming,
+  resumeEscalating,
+  keepResult,
+  standDownPaused: standDownRequest('paused'),
+  standDownEscalated: standDownRequest('escalated'),
+  standDownCompleted: standDownRequest('completed'),
+  standDownCancelled: standDownRequest('cancelled'),
+  dropCompleted: dropResult('completed'),
+  dropCancelled: dropResult('cancelled'),
+  complete,
+  cancel,
+  stopCycleOfActive: stopCycle('active'),
+  stopCycleOfPaused: stopCycle('paused'),
+  cancelStopped,
+  note,
+} satisfies Record<string, Step>
+export type StepName = keyof typeof STEPS
+
+export function draftOf(name: StepName, context: CampaignContext, message: CampaignMessage): Draft {
+  const draft = new Draft(context)
+  STEPS[name](draft, message)
+  return draft
+}

@@ -1,0 +1,145 @@
+/** What owners say of a campaign: pause, resume, decide, complete, cancel. */
+import { OWNER_DECISIONS_MAX } from '../documents/campaign.ts'
+import { form, type Step, speakOfStop, standDown } from './advance.ts'
+import type { CampaignMessage, Of } from './context.ts'
+import { escalateAtOnce } from './cycles.ts'
+import type { Draft } from './draft.ts'
+import * as facts from './facts.ts'
+import { resultOf, stamp, take } from './results.ts'
+
+export const pause: Step = (draft, message: Of<'pause'>) => {
+  const words = `paused by ${message.by?.name ?? 'the service'}${message.reason === undefined ? '' : `: ${message.reason}`}`
+  speakOfStop(draft)
+  draft.unpause()
+  draft.set({ paused: { by: 'owner' } })
+  draft.stand(words, message.at)
+  draft.facts.push(facts.ownerMove('owner_paused', draft.context, { status: 'paused', reason: words }))
+  standDown(draft, 'paused')
+}
+
+/** What still owes something is discharged by the owner's word about the whole. */
+function discharge(draft: Draft, message: CampaignMessage, why: string): void {
+  const { owing } = draft.context.internal
+  if (owing === undefined) return
+  const by = message.by === undefined ? {} : { by: message.by }
+  draft.sends.push({ to: { kind: 'work_item', id: owing }, message: { type: 'close', reason: why, ...by } })
+  draft.keep({ owing: undefined })
+}
+
+/** It goes on by an owner's word, or because its provider is back. What it does next is another step's to say. */
+function goOn(draft: Draft, message: Of<'resume'> | Of<'decide'> | Of<'provider_back'>): void {
+  const { authorized_by, max_cycles } = draft.context
+  const who = message.by?.name ?? 'intendant'
+  const added = message.type === 'resume' ? (message.add_cycles ?? 0) : 0
+  draft.unpause()
+  draft.set({ authorized_by: authorized_by ?? message.by?.name, max_cycles: max_cycles + added })
+  if (message.type === 'decide') {
+    addDecision(draft, message.decision, message)
+    discharge(draft, message, `decided: ${message.decision}`)
+  } else discharge(draft, message, `the campaign ${draft.context.name} was resumed`)
+  const words = message.type === 'provider_back' ? 'its provider may be back' : `resumed by ${who}`
+  draft.stand(words, message.at)
+  const fact =
+    message.type === 'decide'
+      ? facts.ownerMove('decided', draft.context, { status: 'active', decision: message.decision })
+      : facts.ownerMove('resumed', draft.context, {
+          status: 'active',
+          reason: added === 0 ? words : `${words}, with ${added} more cycles`,
+        })
+  draft.facts.push(fact)
+}
+
+function addDecision(draft: Draft, decision: string, { by, at }: CampaignMessage): void {
+  const made = { decision, authorized_by: by?.name ?? 'intendant', decided_at: at }
+  draft.set({ owner_decisions: [...draft.context.owner_decisions, made].slice(-OWNER_DECISIONS_MAX) })
+}
+
+export const resumeWaiting: Step = (draft, message: Of<'resume'>) => {
+  draft.speakOn(undefined)
+  goOn(draft, message)
+}
+
+export const resumeForming: Step = (draft, message: Of<'resume'>) => {
+  goOn(draft, message)
+  form(draft, message)
+}
+
+export const resumeEscalating: Step = (draft, message: Of<'resume'>) => {
+  goOn(draft, message)
+  escalateAtOnce(draft, message)
+}
+
+export const complete: Step = (draft, message: Of<'complete'>) => {
+  const { reason, at } = message
+  speakOfStop(draft)
+  draft.unpause()
+  const { authorized_by } = draft.context
+  draft.set({
+    authorized_by: authorized_by ?? message.by?.name,
+    pending: undefined,
+    question: undefined,
+    ended_at: at,
+  })
+  addDecision(draft, `complete: ${reason}`, message)
+  draft.stand(`completed by ${message.by?.name ?? 'the service'}: ${reason}`, at)
+  draft.facts.push(facts.completed(draft.context, reason))
+  const why = `its campaign is complete: ${reason}`
+  discharge(draft, message, why)
+  standDown(draft, 'completed')
+  callOff(draft, message, why)
+}
+
+/** A cycle that waits ends; one that runs finishes, and nothing follows. */
+function callOff(draft: Draft, { by }: CampaignMessage, reason: string): void {
+  const { work } = draft.context
+  if (work?.role !== 'cycle') return
+  const message = { type: 'cancel_waiting', reason, ...(by && { by }) }
+  draft.sends.push({ to: { kind: 'work_item', id: work.item_id }, message })
+}
+
+function cancelWords({ by, reason }: Pick<Of<'cancel'>, 'by' | 'reason'>): string {
+  return `cancelled by ${by?.name ?? 'the service'}: ${reason}`
+}
+
+export const cancel: Step = (draft, message: Of<'cancel'>) => {
+  const { reason, at } = message
+  speakOfStop(draft)
+  draft.unpause()
+  draft.set({ pending: undefined, question: undefined, ended_at: at })
+  draft.stand(cancelWords(message), at)
+  draft.facts.push(facts.cancelled(draft.context, reason))
+  const why = `its campaign was cancelled: ${reason}`
+  discharge(draft, message, why)
+  standDown(draft, 'cancelled')
+  callOff(draft, message, why)
+}
+
+/** Its cycle is stopped first: that it is cancelled is told when that has ended. */
+export const stopCycle = (from: string): Step => {
+  return (draft, message: Of<'cancel'>) => {
+    const { by, reason, discard_work = false, aborting, at } = message
+    const { work } = draft.context
+    const handle = aborting?.item_id === work!.item_id ? { aborted_event_id: aborting.event_id } : {}
+    draft.unpause()
+    draft.set({ stopping: { ...(by && { by }), reason, discard_work, ...handle, from } })
+    draft.stand(`its cycle is being stopped: ${reason}`, at)
+    const stop = { type: 'cancel', reason: `its campaign was cancelled: ${reason}`, discard_work, ...(by && { by }) }
+    draft.sends.push({ to: { kind: 'work_item', id: work!.item_id }, message: stop })
+  }
+}
+
+export const cancelStopped: Step = (draft, message: Of<'item_settled'>) => {
+  const { stopping, work } = draft.context
+  const { reason, discard_work, aborted_event_id } = stopping!
+  const result = resultOf(draft.context, message)
+  if (result !== undefined) take(draft, result)
+  stamp(draft, message.item_id, { state: message.state })
+  draft.speakOn(undefined)
+  draft.set({ work: undefined, stopping: undefined, pending: undefined, question: undefined, ended_at: message.at })
+  draft.stand(cancelWords(stopping!), message.at)
+  const aborted = { discard_work, ...(aborted_event_id && { aborted_event_id }), aborted_trace_id: work!.trace_id }
+  // What nobody had begun, or was done before the stop came, was not aborted.
+  const isAborted = message.started && message.state === 'cancelled'
+  draft.facts.push(facts.cancelled(draft.context, reason, isAborted ? aborted : undefined))
+  discharge(draft, message, `its campaign was cancelled: ${reason}`)
+}

@@ -1,0 +1,97 @@
+/** What the end of a cycle means to its campaign: counted once, remembered, and what it leaves for the next to build upon. */
+import { clipped } from '../clipped.ts'
+import { HISTORY_MAX } from '../documents/campaign.ts'
+import type { CampaignContext, CampaignMessage, CycleOutcome, Of, TaskResult } from './context.ts'
+import type { Draft } from './draft.ts'
+import { outageOf } from './formation.ts'
+
+const SUMMARY_CHARS_MAX = 500
+
+/** The typed result that a step starts from: the one that has just come, or one that was kept and not looked at yet. */
+export function resultOf(context: CampaignContext, message: CampaignMessage): TaskResult | undefined {
+  if (message.type === 'item_settled') return typedResult(message)
+  const { pending, last_run_event_id } = context
+  return pending?.event_id === last_run_event_id ? undefined : pending
+}
+
+function typedResult({ item_id, terminal, failure, outage }: Of<'item_settled'>): TaskResult | undefined {
+  if (terminal === undefined) return undefined
+  const unreachable = outageOf(failure ?? failureTold(terminal.payload), outage)
+  return { ...terminal, item_id, ...(unreachable === undefined ? {} : { outage: unreachable }) }
+}
+
+/** A result that says what its run failed with. */
+function failureTold({ failure_code: code, detail }: TaskResult['payload']) {
+  if (typeof code !== 'string') return undefined
+  return { class: 'execution', code, message: typeof detail === 'string' ? detail : '' } as const
+}
+
+/** The provider could not be reached, and nothing was done. */
+export function outageIn(message: Of<'item_settled'>): string | undefined {
+  const result = typedResult(message)
+  if (result === undefined) return outageOf(message.failure, message.outage)
+  return result.payload.verdict === 'runner_error' ? result.outage : undefined
+}
+
+/** Counts the result and remembers it, the first time. */
+export function take(draft: Draft, result: TaskResult): void {
+  const { last_run_event_id, cycles_landed } = draft.context
+  if (result.event_id === last_run_event_id) return
+  const landed = result.payload.landed === true
+  draft.set({
+    last_run_event_id: result.event_id,
+    pending: result,
+    cycles_landed: cycles_landed + (landed ? 1 : 0),
+  })
+  stamp(draft, result.item_id, outcomeOf(result))
+  build(draft, result, landed)
+}
+
+/** What landed takes along what it was built upon; what did not is what the next cycle builds upon. */
+function build(draft: Draft, { item_id, payload }: TaskResult, landed: boolean): void {
+  const { chain, base_ref } = draft.context.internal
+  const ref = typeof payload.preservation_ref === 'string' ? payload.preservation_ref : undefined
+  if (!landed) {
+    if (ref !== undefined) draft.keep({ base_ref: ref, chain: [...chain, item_id] })
+    return
+  }
+  if (ref !== undefined) {
+    for (const id of chain)
+      draft.sends.push({ to: { kind: 'work_item', id }, message: { type: 'superseded', commit: ref } })
+  }
+  if (base_ref !== undefined || chain.length > 0) draft.keep({ base_ref: undefined, chain: [] })
+}
+
+function outcomeOf({ payload }: TaskResult): Omit<CycleOutcome, 'item_id'> {
+  const { verdict, landed, land_blocked, preservation_ref, summary } = payload
+  return {
+    ...(typeof verdict === 'string' ? { verdict } : {}),
+    landed: landed === true,
+    ...(typeof land_blocked === 'string' ? { land_blocked } : {}),
+    ...(typeof preservation_ref === 'string' ? { preservation_ref } : {}),
+    ...(typeof summary === 'string' ? { summary: clipped(summary, SUMMARY_CHARS_MAX) } : {}),
+  }
+}
+
+/** What became of an item of the history. */
+export function stamp(draft: Draft, item_id: string, outcome: Partial<CycleOutcome>): void {
+  const history = draft.context.history.map((entry) =>
+    entry.outcome.item_id === item_id ? { ...entry, outcome: { ...entry.outcome, ...outcome } } : entry,
+  )
+  draft.set({ history })
+}
+
+export function remember(draft: Draft, cycle: number, objective: string, item_id: string): void {
+  const entry = { cycle, objective, outcome: { item_id } }
+  draft.set({ history: [...draft.context.history, entry].slice(-HISTORY_MAX) })
+}
+
+/** The cycle in which no agent did anything is not charged, and what it was formed from is there for the next. */
+export function takeBack(draft: Draft): void {
+  const { work, cycles_completed, history, pending } = draft.context
+  draft.set({
+    cycles_completed: cycles_completed - 1,
+    history: history.filter(({ outcome }) => outcome.item_id !== work!.item_id),
+    pending: pending ?? work!.formed_from,
+  })
+}

@@ -1,0 +1,130 @@
+/** Who may move a campaign, and where a step leads: guards, repeats, and why a move is refused. */
+import { creationRefusal, creationRepeat } from '../creation.ts'
+import type { Refusal, SnapshotOf } from '../machine.ts'
+import type { CampaignContext, CampaignMessage, Of } from './context.ts'
+import { definitionFaults } from './evidence.ts'
+import { type Verdict, verdictOf } from './formation.ts'
+import { outageIn, resultOf } from './results.ts'
+
+const OVER: ReadonlySet<string> = new Set(['completed', 'cancelled'])
+const RUNNING: ReadonlySet<string> = new Set(['staged', 'active'])
+
+export function isSound(message: Of<'create'>): boolean {
+  return definitionFaults(message).length === 0
+}
+
+/** The run of the advance that is under way has ended. */
+export function reports({ work }: CampaignContext, { item_id }: Of<'item_reported'>): boolean {
+  return work?.role === 'advance' && work.item_id === item_id
+}
+
+export function verdictIs(context: CampaignContext, message: Of<'item_reported'>, is: Verdict['is']): boolean {
+  return reports(context, message) && verdictOf(context, message).is === is
+}
+
+export function endsCycle({ work }: CampaignContext, { item_id }: Of<'item_settled'>): boolean {
+  return work?.role === 'cycle' && work.item_id === item_id
+}
+
+export function endsAdvance({ work }: CampaignContext, { item_id }: Of<'item_settled'>): boolean {
+  return work?.role === 'advance' && work.item_id === item_id
+}
+
+export function isOfHistory({ history }: CampaignContext, { item_id, state }: Of<'item_settled'>): boolean {
+  return history.some(({ outcome }) => outcome.item_id === item_id && outcome.state !== state)
+}
+
+/** Where it goes when it goes on: with the result that has come, or with the one that was kept. */
+type Outlook = 'form' | 'escalate' | 'pause' | 'wait'
+
+export function outlook(context: CampaignContext, message: CampaignMessage): Outlook {
+  const isEnd = message.type === 'item_settled'
+  if (!isEnd && context.work !== undefined) return 'wait'
+  if (isEnd && outageIn(message) !== undefined) return 'pause'
+  const result = resultOf(context, message)
+  if (isEnd && result === undefined) return 'escalate'
+  const authorized = context.authorized_by ?? (message.type === 'advance' ? undefined : message.by)
+  if (authorized === undefined) return 'escalate'
+  const { verdict } = result?.payload ?? {}
+  return verdict === 'blocked_on_decision' || verdict === 'runner_error' ? 'escalate' : 'form'
+}
+
+export function isEmitted({ event_id }: Of<'advance'>): boolean {
+  return event_id !== undefined
+}
+
+/** A spent budget is not gone on with. */
+export function hasCycles(
+  { cycles_completed, max_cycles }: CampaignContext,
+  { add_cycles = 0 }: Of<'resume'>,
+): boolean {
+  return cycles_completed < max_cycles || add_cycles > 0
+}
+
+export function stopsCycle({ work }: CampaignContext, { now }: Of<'cancel'>): boolean {
+  return now === true && work?.role === 'cycle'
+}
+
+/** Words for a message that says again what was taken before, or that speaks of what is over. */
+export function repeats({ value, context }: SnapshotOf<CampaignContext>, message: CampaignMessage): string | undefined {
+  if (value === 'absent') return undefined
+  switch (message.type) {
+    case 'create':
+      return creationRepeat(context.internal.creation, message)
+    case 'advance':
+      if (message.event_id !== undefined && context.internal.requests.includes(message.event_id)) return 'already_heard'
+      return RUNNING.has(value) && context.work?.role === 'advance' ? 'already_advancing' : undefined
+    case 'pause':
+      return value === 'paused' && context.paused?.by === 'owner' ? 'already_paused' : undefined
+    case 'complete':
+      return value === 'completed' ? 'already_completed' : undefined
+    case 'cancel':
+      return value === 'cancelled' || value === 'cancelling' ? `already_${value}` : undefined
+    case 'provider_back':
+      return value === 'paused' && context.paused?.by === 'provider' ? undefined : 'goes_on'
+    case 'item_reported':
+      return reports(context, message) ? undefined : 'not_under_way'
+    case 'item_settled':
+      if (endsCycle(context, message) || endsAdvance(context, message)) return undefined
+      return isOfHistory(context, message) ? undefined : 'not_under_way'
+    default:
+      return undefined
+  }
+}
+
+/** Why a message was not taken, where more can be said than that the status does not allow it. */
+export function refusal(
+  { value, context }: SnapshotOf<CampaignContext>,
+  message: CampaignMessage,
+): Refusal | undefined {
+  if (message.type === 'create') {
+    if (value !== 'absent') {
+      return creationRefusal(context.internal.creation, message, { what: 'campaign', isIdFromKey: false })
+    }
+    const errors = definitionFaults(message)
+    const detail = 'The fields named in `errors` are wrong; nothing was taken.'
+    return errors.length === 0 ? undefined : { code: 'invalid_body', detail, errors }
+  }
+  if (value === 'absent') return undefined
+  switch (message.type) {
+    case 'advance':
+      return illegal(whyNotAdvance(value, context))
+    case 'resume':
+      if (value !== 'paused' && value !== 'escalated')
+        return illegal(`only what is paused or escalated is resumed: it is ${value}`)
+      return illegal(`its budget of ${context.max_cycles} cycles is used up: resume it with add_cycles`)
+    case 'decide':
+      return illegal(`only what is escalated waits for a decision: it is ${value}`)
+    default:
+      return OVER.has(value) || value === 'cancelling' ? illegal(`it is ${value}`) : undefined
+  }
+}
+
+function whyNotAdvance(value: string, { work }: CampaignContext): string {
+  if (!RUNNING.has(value)) return `it is ${value}: ${OVER.has(value) ? 'nothing follows' : 'resume it'}`
+  return `cycle ${work?.cycle} is under way as ${work?.item_id}: its result advances the campaign`
+}
+
+function illegal(detail: string): Refusal {
+  return { code: 'illegal_move', detail }
+}

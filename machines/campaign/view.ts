@@ -1,0 +1,146 @@
+/** How a campaign is seen from outside: the envelope of its facts, its index rows, what its events assert, its document. */
+import type { CampaignDocument, CampaignStatus } from '../documents/campaign.ts'
+import type { FactEnvelope, SnapshotOf, Term } from '../machine.ts'
+import { members, type Testimony } from '../testimony.ts'
+import type { CampaignContext } from './context.ts'
+import { evidenceName } from './evidence.ts'
+
+type Snapshot = SnapshotOf<CampaignContext>
+
+/** Events about a formation are on the trace of its work item, the owners' moves on the campaign's own. */
+export function envelope({ project, internal }: CampaignContext): FactEnvelope {
+  const { place, trace_id, span_id } = internal
+  const parent_span_id = place.trace_id === trace_id && place.span_id !== span_id ? span_id : null
+  return { project, throttle: 'full', ...place, parent_span_id, gather_id: null }
+}
+
+export function terms({ value, context }: Snapshot): readonly Term[] {
+  const { project, created_at, since } = context
+  const rows: Term[] = [
+    { index: 'all', value: '', order: created_at },
+    { index: 'project', value: project, order: created_at },
+    { index: 'state', value, order: since },
+  ]
+  if (value === 'escalated') rows.push({ index: 'attention', value, order: since })
+  return rows
+}
+
+const OWN_TYPES = [
+  'added',
+  'advance_requested',
+  'advance_completed',
+  'paused',
+  'escalated',
+  'completed',
+  'cancelled',
+  'owner_paused',
+  'resumed',
+  'decided',
+].map((name) => `campaign_${name}`)
+
+/** What a decision leaves the campaign as. */
+const STATUS_OF_DECISION: Readonly<Record<string, CampaignStatus>> = {
+  advance: 'active',
+  done: 'completed',
+  escalate: 'escalated',
+}
+const STATUS_OF_TYPE: Readonly<Record<string, CampaignStatus>> = {
+  campaign_paused: 'paused',
+  campaign_escalated: 'escalated',
+  campaign_completed: 'completed',
+  campaign_cancelled: 'cancelled',
+}
+
+export const campaignTestimony: Testimony<CampaignContext> = {
+  idMember: 'campaign',
+  types: new Set(OWN_TYPES),
+  // A request asserts nothing: others may state it, too.
+  aspects: ({ event_type }) =>
+    event_type === 'campaign_advance_requested'
+      ? []
+      : event_type === 'campaign_added'
+        ? ['creation', 'state']
+        : ['state'],
+  claims: (aspect, { event_type, project, payload }) => {
+    if (aspect === 'creation') return { project }
+    if (event_type in STATUS_OF_TYPE) {
+      return { status: STATUS_OF_TYPE[event_type], ...members(payload, 'cycles_completed', 'cycles_landed') }
+    }
+    return { status: payload.status ?? payload.campaign_status ?? STATUS_OF_DECISION[payload.decision] }
+  },
+  held: ({ value, context }) => ({
+    // What is being cancelled is told of when it is.
+    status: context.stopping?.from ?? value,
+    ...members(context, 'project', 'cycles_completed', 'cycles_landed'),
+  }),
+  madeAt: ({ created_at }) => created_at,
+}
+
+const SHOWN = ['last_run_event_id', 'question', 'paused', 'authorized_by', 'ended_at'] as const
+
+/** What is under way is completed by who serves it, from the work item. */
+export function document({ value, context: c }: Snapshot): CampaignDocument {
+  const { done_evidence, added_by, mission, ...asked } = c.asked
+  const needs = needOf(value, c)
+  return {
+    name: c.name,
+    project: c.project,
+    project_id: c.project_id,
+    status: value as CampaignStatus,
+    reason: c.reason,
+    since: c.since,
+    stage: stageOf(value, c),
+    ...(c.work === undefined ? {} : { work: workOf(c.work) }),
+    ...(needs === undefined ? {} : { needs }),
+    mission,
+    done_evidence: done_evidence.map((evidence, index) => ({ name: evidenceName(index), ...evidence })),
+    ...(asked as Partial<CampaignDocument>),
+    budget: { max_cycles: c.max_cycles, remaining: Math.max(0, c.max_cycles - c.cycles_completed) },
+    cycles_completed: c.cycles_completed,
+    cycles_landed: c.cycles_landed,
+    ...Object.fromEntries(SHOWN.flatMap((name) => (c[name] === undefined ? [] : [[name, c[name]]]))),
+    ...(c.owner_decisions.length === 0 ? {} : { owner_decisions: [...c.owner_decisions] }),
+    ...(c.history.length === 0 ? {} : { objective_history: [...c.history] }),
+    ...(c.gate_results === undefined || c.gate_results.length === 0 ? {} : { gate_results: [...c.gate_results] }),
+    ...(c.pending === undefined ? {} : { pending_run_result: { event_id: c.pending.event_id, ...c.pending.payload } }),
+    added_by,
+    trace_id: c.internal.trace_id,
+    created_at: c.created_at,
+  }
+}
+
+function stageOf(value: string, { work }: CampaignContext): CampaignDocument['stage'] {
+  if (value === 'cancelling') return 'stopping'
+  if (work === undefined) return 'idle'
+  return work.role === 'advance' ? 'forming' : 'cycle'
+}
+
+function workOf({ role, item_id, trace_id, since, cycle, objective }: NonNullable<CampaignContext['work']>) {
+  return {
+    role,
+    item_id,
+    trace_id,
+    since,
+    ...(cycle === undefined ? {} : { cycle }),
+    ...(objective === undefined ? {} : { objective }),
+  }
+}
+
+/** What a person has to do for it to go on. */
+function needOf(value: string, c: CampaignContext): string | undefined {
+  switch (value) {
+    case 'staged':
+      return c.work === undefined ? 'advance it: it has not begun' : undefined
+    case 'active':
+      return c.work === undefined ? 'advance it: nothing is under way' : undefined
+    case 'paused':
+      return c.paused?.until === undefined ? 'resume it when it may go on' : undefined
+    case 'escalated':
+      if (c.cycles_completed >= c.max_cycles) return 'resume it with more cycles, complete it or cancel it'
+      return c.question === undefined
+        ? 'decide, resume it, complete it or cancel it'
+        : 'decide what its last cycle asks'
+    default:
+      return undefined
+  }
+}

@@ -1,0 +1,494 @@
+/** Campaigns through the running service: each event of SPEC 6.8 with its payload to the letter, and the doors. */
+import t from 'tap'
+import { table } from '../machines/events/samples.ts'
+import { until } from '../until.ts'
+import {
+  addCampaign,
+  comesTo,
+  done,
+  events,
+  fail,
+  form,
+  GATE,
+  GREEN,
+  move,
+  reading,
+  step,
+  verdict,
+  work,
+} from './campaign-harness.ts'
+import { AT, begin, COMPLETE, finish, fleet, inState } from './ledger-harness.ts'
+import { startTestService, type TestService } from './service-harness.ts'
+
+const item = async (s: TestService, id: string) => (await s.expect(200, 'GET', `/api/work-items/${id}`)).body
+const counts = { cycles_completed: 1, cycles_landed: 1 }
+
+t.test('a campaign works its mission off: formed, worked on, formed again, done, with SPEC’s payloads', async (t) => {
+  const s = await startTestService(t)
+  const runner = await fleet(s, 'shop')
+  const added = await addCampaign(s, { origin: 'ann-laptop' })
+  t.match(added, { status: 'staged', stage: 'idle', needs: /advance it/, authorized_by: 'admin' })
+  const forming = await move(s, 'advance')
+  t.match(forming, { status: 'staged', stage: 'forming', work: { role: 'advance', item_id: /^wi_/ } })
+  const request = await form(s, runner, step('Add invoices'))
+  t.match(request.engine, {
+    throttle: 'full',
+    access: 'read_only',
+    payload: { campaign: 'pay', prompt: /Let customers pay/ },
+  })
+  t.same(request.engine.payload.gates, [{ name: 'campaign_done_1', command: 'npm test', required: true }])
+  const active = await comesTo(s, 'active', 'cycle')
+  t.match(active, {
+    cycles_completed: 1,
+    cycles_landed: 0,
+    work: { role: 'cycle', cycle: 1, objective: 'Add invoices' },
+  })
+
+  const cycle = await work(s, runner)
+  t.match(cycle.engine.payload, { campaign: 'pay', campaign_cycle: 1, objective: 'Add invoices' })
+  const again = await until(reading(s), ({ stage }) => stage === 'forming')
+  t.match(again, { cycles_completed: 1, cycles_landed: 1, status: 'active' })
+  await form(s, runner, done)
+  const completed = await comesTo(s, 'completed')
+  t.match(completed, { reason: 'done: all of it holds', ended_at: /^2/, stage: 'idle' })
+  t.notOk('needs' in completed)
+
+  const requested = await events(s, 'campaign_advance_requested')
+  const [result] = (await s.expect(200, 'GET', '/api/events?event_type=task_run_completed')).body.items
+  t.same(
+    requested.map(({ payload }) => payload),
+    [{ campaign: 'pay' }, { campaign: 'pay', run_event_id: result.id, run_result: COMPLETE }],
+  )
+  const decided = await events(s, 'campaign_advance_completed')
+  t.same(
+    decided.map(({ payload }) => payload),
+    [
+      {
+        campaign: 'pay',
+        project: 'shop',
+        cycles_completed: 1,
+        cycles_landed: 0,
+        success: true,
+        decision: 'advance',
+        objective: 'Add invoices',
+        reason: 'Add invoices is missing',
+        prompt: 'as shown',
+        agent_provider: 'acme-ai',
+        gate_results: [],
+      },
+      {
+        campaign: 'pay',
+        project: 'shop',
+        ...counts,
+        success: true,
+        decision: 'done',
+        reason: 'all of it holds',
+        prompt: decided[1].payload.prompt,
+        gate_results: GREEN,
+      },
+    ],
+  )
+  t.match(decided[1].payload.prompt, /Verdict complete, landed/)
+  for (const [i, { trace_id, throttle, project }] of decided.entries()) {
+    t.equal(trace_id, requested[i].trace_id, 'on the trace of the advance’s own item')
+    t.same({ throttle, project }, { throttle: 'full', project: 'shop' })
+  }
+  t.same(
+    (await events(s, 'campaign_completed')).map(({ payload }) => payload),
+    [{ campaign: 'pay', project: 'shop', ...counts, reason: 'all of it holds' }],
+  )
+  const items = (await s.expect(200, 'GET', '/api/work-items?source=campaign:pay')).body.items
+  t.same(
+    items.map(({ source, state, kind, lane }: any) => [source.role, state, kind, lane]),
+    [
+      ['advance', 'landed', 'campaign_cycle', 'campaign'],
+      ['cycle', 'landed', 'campaign_cycle', 'campaign'],
+      ['advance', 'landed', 'campaign_cycle', 'campaign'],
+    ],
+  )
+})
+
+t.test('a provider that cannot be used pauses the campaign, and no cycle is used', async (t) => {
+  const s = await startTestService(t)
+  const runner = await fleet(s, 'shop')
+  await addCampaign(s)
+  await move(s, 'advance')
+  const { request_id } = await begin(s, runner)
+  await fail(s, runner, request_id, { code: 'provider_unavailable', message: 'no answer' })
+  const paused = await comesTo(s, 'paused')
+  t.match(paused, { paused: { by: 'provider' }, needs: /resume it/, cycles_completed: 0 })
+  const [{ payload }] = await events(s, 'campaign_paused')
+  t.same(payload, {
+    campaign: 'pay',
+    project: 'shop',
+    cycles_completed: 0,
+    cycles_landed: 0,
+    reason: 'provider_unavailable: no answer',
+  })
+  const [{ payload: ended }] = await events(s, 'campaign_advance_completed')
+  t.match(ended, { success: false, decision: 'stood_down', campaign_status: 'paused', gate_results: [] })
+  await move(s, 'resume')
+  await form(s, runner, done)
+  await comesTo(s, 'completed')
+})
+
+t.test('a session that could not reach its provider pauses the campaign too, whatever the run says', async (t) => {
+  const s = await startTestService(t)
+  const runner = await fleet(s, 'shop')
+  await addCampaign(s)
+  await move(s, 'advance')
+  const { request_id } = await begin(s, runner)
+  const payload = { session_id: '0'.repeat(8), status: 'unavailable', ended_at: AT, bytes_written: 0, error: 'limit' }
+  const event = { event_type: 'agent_session_ended', occurred_at: AT, payload }
+  await s.expect(200, 'POST', `/api/run-requests/${request_id}/events`, { events: [event] }, runner)
+  await fail(s, runner, request_id, {})
+  t.match(await comesTo(s, 'paused'), { reason: /provider_unavailable: limit/ })
+})
+
+t.test(
+  'a decision that only an owner can make escalates, is attended to, decided, and binds what follows',
+  async (t) => {
+    const s = await startTestService(t)
+    const runner = await fleet(s, 'shop')
+    await addCampaign(s)
+    await move(s, 'advance')
+    await form(s, runner, step('Add invoices'))
+    await comesTo(s, 'active', 'cycle')
+    const asking = verdict('blocked_on_decision', { finding: 'Net or gross?', options: ['net', 'gross'] })
+    const { engine } = await work(s, runner, asking)
+    const escalated = await comesTo(s, 'escalated')
+    t.match(escalated, { question: { finding: 'Net or gross?', options: ['net', 'gross'] }, needs: /decide/ })
+    const [{ payload }] = await events(s, 'campaign_escalated')
+    const reason = 'its task needs a decision: Net or gross? (net; gross)'
+    t.same(payload, { campaign: 'pay', project: 'shop', cycles_completed: 1, cycles_landed: 0, reason })
+    const { items } = (await s.expect(200, 'GET', '/api/attention?reason=escalated')).body
+    t.match(items, [{ kind: 'campaign', reason: 'escalated', project: 'shop', campaign: { name: 'pay' } }])
+    t.match(await item(s, engine.payload.item_id), { state: 'needs_decision' })
+    t.match(await move(s, 'decide', { decision: 'Gross.' }), { status: 'active', stage: 'forming' })
+    t.match(await inState(s, engine.payload.item_id, 'cancelled'), { reason: 'closed: decided: Gross.' })
+    const request = await form(s, runner, step('Add gross invoices'))
+    t.match(request.engine.payload, { prompt: /Gross\. \(admin/, run_result: asking })
+    t.match(await comesTo(s, 'active', 'cycle'), { owner_decisions: [{ decision: 'Gross.', authorized_by: 'admin' }] })
+  },
+)
+
+t.test(
+  'a typed result that arrives while it is stopped stands down, is kept, and is counted once when it goes on',
+  async (t) => {
+    const s = await startTestService(t)
+    const runner = await fleet(s, 'shop')
+    await addCampaign(s)
+    await move(s, 'advance')
+    await form(s, runner, step('Add invoices'))
+    await comesTo(s, 'active', 'cycle')
+    const { request_id } = await begin(s, runner)
+    t.match(await move(s, 'pause', { reason: 'a fair' }), { status: 'paused', stage: 'cycle', paused: { by: 'owner' } })
+    await finish(s, runner, request_id)
+    const kept = await until(reading(s), (one) => one.pending_run_result !== undefined)
+    t.match(kept, { status: 'paused', cycles_landed: 0, stage: 'idle', pending_run_result: COMPLETE })
+    const down = (await events(s, 'campaign_advance_completed')).at(-1)
+    t.same(down.payload, {
+      campaign: 'pay',
+      project: 'shop',
+      cycles_completed: 1,
+      cycles_landed: 0,
+      success: true,
+      decision: 'stood_down',
+      campaign_status: 'paused',
+      reason: 'stood down: the campaign is paused',
+      gate_results: [],
+    })
+    const advance = (await s.expect(200, 'GET', '/api/work-items?source=campaign:pay')).body.items[0]
+    await inState(s, advance.id, 'landed')
+    t.equal(down.trace_id, advance.trace_id)
+    t.match(await move(s, 'resume'), { status: 'active', stage: 'forming', cycles_landed: 1 })
+    await form(s, runner, done)
+    t.match(await comesTo(s, 'completed'), { cycles_completed: 1, cycles_landed: 1 })
+  },
+)
+
+t.test('what forms stands down at once when it is paused: its run is taken back', async (t) => {
+  const s = await startTestService(t)
+  const runner = await fleet(s, 'shop')
+  await addCampaign(s)
+  await move(s, 'advance')
+  const { request_id } = await begin(s, runner)
+  await move(s, 'pause')
+  await until(
+    async () => (await s.expect(200, 'GET', `/api/run-requests/${request_id}`)).body,
+    ({ state }) => state === 'cancelling',
+  )
+  await s.expect(200, 'POST', `/api/run-requests/${request_id}/completed`, { result: step('Too late') }, runner)
+  t.match(await reading(s)(), { status: 'paused', stage: 'idle', cycles_completed: 0 })
+  t.match((await events(s, 'campaign_advance_completed')).at(-1).payload, {
+    decision: 'stood_down',
+    campaign_status: 'paused',
+  })
+})
+
+t.test(
+  'cancelled gracefully: the cycle finishes and nothing follows; the payload says that nothing was aborted',
+  async (t) => {
+    const s = await startTestService(t)
+    const runner = await fleet(s, 'shop')
+    await addCampaign(s)
+    await move(s, 'advance')
+    await form(s, runner, step('Add invoices'))
+    await comesTo(s, 'active', 'cycle')
+    const { request_id } = await begin(s, runner)
+    t.equal((await s.call('POST', '/api/campaigns/pay/cancel', {})).status, 422, 'a reason is needed')
+    t.match(await move(s, 'cancel', { reason: 'not wanted' }), { status: 'cancelled', stage: 'cycle' })
+    t.same((await events(s, 'campaign_cancelled'))[0].payload, {
+      campaign: 'pay',
+      project: 'shop',
+      reason: 'not wanted',
+      cycles_completed: 1,
+      cycles_landed: 0,
+      terminated_now: false,
+      discard_work: false,
+    })
+    await finish(s, runner, request_id)
+    t.match(await comesTo(s, 'cancelled', 'idle'), { cycles_landed: 0 })
+    const down = (await events(s, 'campaign_advance_completed')).at(-1)
+    t.match(down.payload, { decision: 'stood_down', campaign_status: 'cancelled', success: true })
+    t.equal((await s.call('POST', '/api/campaigns/pay/resume')).status, 409)
+    t.equal((await s.call('POST', '/api/campaigns/pay/pause')).status, 409, 'a pause revives nothing')
+    t.equal((await s.call('POST', '/api/campaigns/pay/complete', { reason: 'x' })).status, 409)
+    t.match(await move(s, 'cancel', { reason: 'again' }), { reason: 'cancelled by admin: not wanted' })
+  },
+)
+
+for (const discard_work of [false, true]) {
+  t.test(
+    `cancelled now, ${discard_work ? 'work thrown away' : 'work kept'}: the cycle is stopped, then it is told`,
+    async (t) => {
+      const s = await startTestService(t)
+      const runner = await fleet(s, 'shop')
+      await addCampaign(s)
+      await move(s, 'advance')
+      await form(s, runner, step('Add invoices'))
+      const { work } = await comesTo(s, 'active', 'cycle')
+      const { request_id } = await begin(s, runner)
+      const ask = { reason: 'not wanted', now: true, ...(discard_work ? { discard_work } : {}) }
+      t.match(await move(s, 'cancel', ask), { status: 'cancelling', stage: 'stopping' })
+      const beat = await until(
+        async () => (await s.expect(200, 'POST', `/api/run-requests/${request_id}/heartbeat`, {}, runner)).body,
+        ({ cancel_requested }) => cancel_requested,
+      )
+      t.equal(beat.cancel.discard_work, discard_work)
+      t.same(await events(s, 'campaign_cancelled'), [], 'not told of before the run has ended')
+      await fail(s, runner, request_id, { class: 'cancelled' })
+      await comesTo(s, 'cancelled')
+      const [root] = (
+        await s.expect(200, 'GET', `/api/events?trace_id=${work.trace_id}&event_type=run_request_created`)
+      ).body.items
+      t.same((await events(s, 'campaign_cancelled'))[0].payload, {
+        campaign: 'pay',
+        project: 'shop',
+        reason: 'not wanted',
+        cycles_completed: 1,
+        cycles_landed: 0,
+        terminated_now: true,
+        discard_work,
+        aborted_event_id: root.id,
+        aborted_trace_id: work.trace_id,
+      })
+      const stopped = await item(s, work.item_id)
+      t.match(stopped, { state: 'cancelled', operator_action: { command: 'cancel', previous_state: 'running' } })
+      const told = (await s.expect(200, 'GET', `/api/events?trace_id=${work.trace_id}&event_type=work_item_cancelled`))
+        .body.items
+      t.equal(told.length, 1, 'on the aborted cycle’s trace')
+      t.equal((await s.expect(200, 'GET', `/api/traces/${work.trace_id}`)).body.complete, false)
+    },
+  )
+}
+
+t.test('work is discarded only where it is stopped now', async (t) => {
+  const s = await startTestService(t)
+  await fleet(s, 'shop')
+  await addCampaign(s)
+  const { status, body } = await s.call('POST', '/api/campaigns/pay/cancel', { reason: 'x', discard_work: true })
+  t.equal(status, 422)
+  t.ok(body.errors[0].pointer === '' || body.errors[0].pointer === '/now', body.errors[0].pointer)
+})
+
+t.test('a cycle that waits ends with its campaign, also without now, and nothing of it was aborted', async (t) => {
+  const s = await startTestService(t)
+  const runner = await fleet(s, 'shop')
+  await addCampaign(s)
+  await move(s, 'advance')
+  await s.expect(200, 'POST', '/api/pacing/pause', { lanes: ['interactive'] })
+  await form(s, runner, step('Add invoices'))
+  await s.expect(200, 'POST', '/api/pacing/pause', { lanes: ['campaign'] })
+  const waiting = await until(reading(s), ({ work }) => work?.waiting_because?.code === 'lane_paused')
+  t.equal(waiting.work.state, 'queued')
+  await move(s, 'cancel', { reason: 'not wanted', now: true })
+  await inState(s, waiting.work.item_id, 'cancelled')
+  await comesTo(s, 'cancelled')
+  t.match((await events(s, 'campaign_cancelled'))[0].payload, { terminated_now: false, discard_work: false })
+  t.notOk('aborted_trace_id' in (await events(s, 'campaign_cancelled'))[0].payload)
+})
+
+t.test('owners’ own moves are told, and completing is by evidence or by an owner', async (t) => {
+  const s = await startTestService(t)
+  await fleet(s, 'shop')
+  await addCampaign(s)
+  await move(s, 'pause')
+  await move(s, 'resume')
+  await move(s, 'complete', { reason: 'done by hand' })
+  t.same((await events(s, 'campaign_completed'))[0].payload, {
+    campaign: 'pay',
+    project: 'shop',
+    reason: 'done by hand',
+    cycles_completed: 0,
+    cycles_landed: 0,
+  })
+  t.match(await move(s, 'complete', { reason: 'again' }), { owner_decisions: [{ decision: 'complete: done by hand' }] })
+  for (const type of ['campaign_added', 'campaign_owner_paused', 'campaign_resumed']) {
+    t.equal((await events(s, type)).length, 1, type)
+  }
+  t.equal((await s.call('POST', '/api/campaigns/pay/cancel', { reason: 'x' })).status, 409)
+})
+
+t.test('an emitted campaign_advance_requested asks its campaign, once, and always comes to an end', async (t) => {
+  const s = await startTestService(t)
+  const runner = await fleet(s, 'shop', 'till')
+  await addCampaign(s)
+  const event = {
+    event_type: 'campaign_advance_requested',
+    project: 'shop',
+    occurred_at: AT,
+    throttle: 'full',
+    payload: { campaign: 'pay' },
+  }
+  const emit = (more: object = {}, options: object = {}) =>
+    s.call('POST', '/api/events', { events: [{ ...event, ...more }] }, options)
+  t.match((await emit({ throttle: 'dry_run' })).body, { status: 422, errors: [{ pointer: '/events/0/throttle' }] })
+  t.match((await emit({ payload: { campaign: 'nobody' } })).body, {
+    status: 422,
+    errors: [{ pointer: '/events/0/payload/campaign' }],
+  })
+  t.equal((await emit({ project: 'till' })).status, 422, 'of another project')
+  const weak = await s.token('weak', { rights: ['event.emit', 'work.submit', 'view'] })
+  t.equal((await emit({}, { token: weak })).status, 403)
+  const first = await emit()
+  t.match(first.body, { accepted: 1, run_requests: [] })
+  t.match((await emit()).body, { accepted: 0, duplicates: 1 })
+  await until(reading(s), ({ stage }) => stage === 'forming')
+  await form(s, runner, step('Add invoices'))
+  await comesTo(s, 'active', 'cycle')
+  t.equal((await events(s, 'campaign_advance_requested')).length, 1, 'the request is not told of twice')
+  t.equal((await emit({ occurred_at: '2026-02-01T00:00:00Z' })).status, 409, 'a cycle is under way')
+  t.match((await emit()).body, { accepted: 0, duplicates: 1 }, 'and what was asked before is answered as before')
+  await work(s, runner)
+  await until(reading(s), ({ stage }) => stage === 'forming')
+  await move(s, 'pause')
+  await emit({ occurred_at: '2026-02-02T00:00:00Z' })
+  const ends = await until(
+    () => events(s, 'campaign_advance_completed'),
+    ({ length }) => length === 3,
+  )
+  t.match(ends.at(-1).payload, { decision: 'stood_down', campaign_status: 'paused' })
+  t.equal(ends.at(-1).causation_id, (await events(s, 'campaign_advance_requested')).at(-1).id)
+})
+
+t.test('what is asked of a campaign is checked whole, at its door', async (t) => {
+  const s = await startTestService(t)
+  await s.expect(201, 'POST', '/api/projects', {
+    key: 'shop',
+    name: 'shop',
+    repository: 'https://example.org/shop.git',
+  })
+  const wrong = [
+    [{ name: 'Pay' }, '/name'],
+    [{ mission: ' ' }, '/mission'],
+    [{ done_evidence: [] }, '/done_evidence'],
+    [{ done_evidence: [{ kind: 'gate' }] }, '/done_evidence/0'],
+    [{ done_evidence: [{ kind: 'review', statement: 'x', required: true }] }, '/done_evidence/0/required'],
+    [{ done_evidence: [{ kind: 'gate', command: 'npm test && ssh host true' }] }, '/done_evidence/0/command'],
+    [{ context_paths: ['/etc/passwd'] }, '/context_paths/0'],
+    [{ context_paths: ['a/../../b'] }, '/context_paths/0'],
+    [{ writable_repositories: ['https://example.org/other.git'] }, '/writable_repositories/0'],
+    [{ budget: { max_cycles: 0 } }, '/budget/max_cycles'],
+    [{ colour: 'red' }, '/colour'],
+  ] as const
+  const body = { name: 'pay', project: 'shop', mission: 'x', done_evidence: [GATE] }
+  for (const [more, pointer] of wrong) {
+    const reply = await s.call('POST', '/api/campaigns', { ...body, ...more })
+    t.equal(reply.status, 422, pointer)
+    t.ok(reply.body.errors[0].pointer.startsWith(pointer), `${reply.body.errors[0].pointer} of ${pointer}`)
+  }
+  t.equal((await s.call('POST', '/api/campaigns', { ...body, project: 'nowhere' })).status, 404)
+  const right = { writable_repositories: ['https://example.org/shop.git'], context_paths: ['docs/a..b.md'] }
+  const key = { headers: { 'idempotency-key': 'one' } }
+  await s.expect(201, 'POST', '/api/campaigns', { ...body, ...right }, key)
+  const replay = await s.expect(200, 'POST', '/api/campaigns', { ...body, ...right }, key)
+  t.equal(replay.headers.get('idempotent-replay'), 'true')
+  t.equal((await s.call('POST', '/api/campaigns', body, key)).status, 422, 'another body')
+  t.equal((await s.call('POST', '/api/campaigns', body)).body.code, 'already_exists')
+  await s.expect(200, 'PATCH', '/api/projects/shop', { archived: true })
+  t.equal((await s.call('POST', '/api/campaigns', { ...body, name: 'more' })).body.code, 'project_archived')
+})
+
+t.test('campaigns are listed by project and status, and exist only for those who may see their project', async (t) => {
+  const s = await startTestService(t)
+  await fleet(s, 'shop', 'till')
+  await addCampaign(s)
+  await addCampaign(s, { name: 'tills', project: 'till' })
+  await addCampaign(s, { name: 'later' })
+  await move(s, 'pause', {}, 'later')
+  const names = async (query: string, options?: object) =>
+    (await s.expect(200, 'GET', `/api/campaigns${query}`, undefined, options)).body.items.map(({ name }: any) => name)
+  t.same(await names(''), ['later', 'tills', 'pay'])
+  t.same(await names('?project=shop'), ['later', 'pay'])
+  t.same(await names('?status=paused'), ['later'])
+  t.same(await names('?status=staged&project=shop'), ['pay'])
+  const page = (await s.expect(200, 'GET', '/api/campaigns?limit=2')).body
+  t.same(await names(`?limit=2&cursor=${page.next_cursor}`), ['pay'])
+  const token = await s.token('till', { roles: ['operator'], projects: ['till'] })
+  t.same(await names('', { token }), ['tills'])
+  t.equal((await s.call('GET', '/api/campaigns/pay', undefined, { token })).status, 404)
+  t.equal((await s.call('POST', '/api/campaigns/pay/pause', {}, { token })).status, 404)
+  t.equal((await s.call('GET', '/api/campaigns/Not%20a%20name')).status, 404)
+})
+
+t.test('each event type of SPEC 6.8 is stated with the members of its table and no other', async (t) => {
+  const s = await startTestService(t)
+  const runner = await fleet(s, 'shop')
+  for (const [name, decision] of [
+    ['one', done],
+    ['two', { decision: 'escalate', reason: 'the price' }],
+    ['three', step('Add invoices')],
+  ] as const) {
+    await addCampaign(s, { name })
+    await move(s, 'advance', {}, name)
+    await form(s, runner, decision)
+    await until(reading(s, name), ({ stage }) => stage !== 'forming')
+  }
+  await addCampaign(s, { name: 'four' })
+  await move(s, 'advance', {}, 'four')
+  let request = await begin(s, runner)
+  if (request.engine.payload.campaign === 'three') request = await begin(s, runner)
+  await fail(s, runner, request.request_id, { code: 'usage_limit', result: { retry_after: 60 } })
+  t.match(await until(reading(s, 'four'), ({ status }) => status === 'paused'), { paused: { until: /^2/ } })
+  await move(s, 'cancel', { reason: 'x' }, 'three')
+  const all = (await s.expect(200, 'GET', '/api/events?limit=500')).body.items
+  const types = ['advance_requested', 'advance_completed', 'paused', 'escalated', 'completed', 'cancelled'].map(
+    (name) => `campaign_${name}`,
+  )
+  for (const type of types) {
+    const found = all.filter(({ event_type }: any) => event_type === type)
+    t.ok(found.length > 0, `${type} was stated`)
+    const rows = table.get(type)!.filter(({ path }) => !/[.[]/.test(path))
+    const required = rows.filter(({ presence }) => presence === 'yes').map(({ path }) => path)
+    for (const { payload } of found) {
+      t.same(
+        required.filter((name) => !(name in payload)),
+        [],
+        `${type} has what it must have`,
+      )
+      const unknown = Object.keys(payload).filter((name) => !rows.some(({ path }) => path === name))
+      if (rows.length > 0) t.same(unknown, [], `${type} has nothing beside`)
+    }
+  }
+})
