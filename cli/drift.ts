@@ -109,16 +109,18 @@ function showDrift(body: Document, print: Printer): void {
     ['do', body.action],
     ['classified', said === undefined ? undefined : classificationText(said)],
     ['repair brief', body.repair_brief_id],
-    [
-      'observed',
-      `${body.observations} times${body.last_observed_at === undefined ? '' : `, last ${body.last_observed_at}`}`,
-    ],
+    ['observed', observedText(body)],
     ['stale at', body.stale_at],
   ])
   print.line()
   for (const reason of body.because) printReason(reason, print)
   const advice = adviceFor(body)
   if (advice !== undefined) print.line(`\n${advice}`)
+}
+
+function observedText({ observations, last_observed_at }: Document): string {
+  if (observations === 0) return 'never'
+  return `${observations === 1 ? 'once' : `${observations} times`}, last ${last_observed_at}`
 }
 
 function classificationText({ classification, reason, review_at, by, at }: Document): string {

@@ -60,7 +60,8 @@ function driftsOf(subject: Subject, classification: Classification | undefined):
   const failed = failuresOf(subject, true)
   if (classification?.classification !== 'real') return failed
   const who = classification.by === undefined ? 'A person' : classification.by.name
-  return [...failed, sign('classified_real', `${who} said that the drift is real`, utc(classification.at)!)]
+  const why = classification.reason === undefined ? '' : `: ${classification.reason}`
+  return [...failed, sign('classified_real', `${who} said that the drift is real${why}`, utc(classification.at)!)]
 }
 
 function threatsOf(subject: Subject): Cause[] {

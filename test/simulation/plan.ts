@@ -14,6 +14,8 @@ export interface Plan {
   readonly requests: number
   /** Work items that are submitted. */
   readonly items: number
+  /** What each reviewer does to what the projects mean. */
+  readonly reviews: number
   /** Mean time between two things that go wrong with the service, its disk or its clock. */
   readonly troubleMs: number
   /** Share of the network's worst. */
@@ -53,5 +55,6 @@ export function planOf(random: Random): Plan {
     badWeather: random.pick([0, 0, 0.3, 1]),
     isRetaining,
     residentActorsMax: random.pick([1, 3, 1_000]),
+    reviews: random.chance(0.5) ? random.int(3, 12) : 0,
   }
 }

@@ -5,6 +5,7 @@ import { keepers } from './keeper.ts'
 import { liars } from './liar.ts'
 import { operators } from './operator.ts'
 import { readers } from './reader.ts'
+import { reviewers } from './reviewer.ts'
 import { runners } from './runner.ts'
 import { submitters } from './submitter.ts'
 import { watchers } from './watcher.ts'
@@ -18,4 +19,5 @@ export const actors: readonly MakeActors[] = [
   watchers,
   submitters,
   liars,
+  reviewers,
 ]

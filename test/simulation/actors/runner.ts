@@ -34,6 +34,8 @@ export interface Work {
   readonly id: string
   readonly attempt: number
   readonly runner: string
+  /** Key of its project. */
+  readonly project: string
   engineRun: string | undefined
   /** The event that settles the work item that it is about. */
   readonly result: object | undefined
@@ -128,7 +130,7 @@ export class Runner extends Client {
     this.working.add(name)
     const isItem = engine.payload.item_id !== undefined
     const result = isItem ? this.resultOf(engine.entry_event, project.key) : undefined
-    const work: Work = { id, attempt, runner: this.id, engineRun: undefined, result }
+    const work: Work = { id, attempt, runner: this.id, project: project.key, engineRun: undefined, result }
     this.world.gossip.works.push(work)
     const manner = this.world.isStormy ? this.chance.weighted(MANNERS) : 'proper'
     this.does(work, manner, life)
@@ -224,18 +226,26 @@ export class Runner extends Client {
 
   private async reports(work: Work): Promise<void> {
     const params = [work.engineRun ?? '']
-    const observation = {
-      result: 'pass',
-      observed_by: this.id,
-      source_type: 'test',
-      observed_at: '2026-01-01T00:00:00Z',
-    }
+    const observation = { ...this.seen(work), observed_by: this.id, source_type: 'test' }
     await this.insist(
       'POST',
       '/api/engine-runs/:id/evidence-observations',
       { params, body: { observations: [observation] } },
       3,
     )
+  }
+
+  /** Of the run alone, or of a record of its project. */
+  private seen({ project }: Work): object {
+    const records = this.world.gossip.records.filter((record) => record.project === project)
+    if (records.length === 0) return { result: 'pass', observed_at: '2026-01-01T00:00:00Z' }
+    const { id } = this.chance.pick(records)
+    return {
+      ...(this.chance.chance(0.7) ? { evidence_id: `${id}.e${this.chance.int(1, 2)}` } : { intent_record_id: id }),
+      about: this.chance.pick(['evidence', 'evidence', 'threat', 'contradiction']),
+      result: this.chance.pick(['pass', 'pass', 'fail', 'unknown']),
+      observed_at: new Date(this.world.clock.offsetMs + this.world.timeline.nowMs).toISOString(),
+    }
   }
 
   /** Posts about the work until it is answered; at times once more. */

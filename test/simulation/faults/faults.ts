@@ -255,4 +255,16 @@ export const faults: readonly Fault[] = [
     '      runner: (runner) => this.changedRunners.add(runner),\n',
     '      runner: () => {},\n',
   ),
+  fault(
+    'a record does not hear of what was observed of it',
+    'machines/engine-run.ts',
+    '    if (recordId === undefined) continue\n',
+    "    if (recordId === undefined || recordId.endsWith('7')) continue\n",
+  ),
+  fault(
+    'the other side of a conflict does not say whether it guides runs',
+    'machines/intent-record/told.ts',
+    "      if (said !== 'declared') return\n",
+    "      if (said !== 'withdrawn') return\n",
+  ),
 ]

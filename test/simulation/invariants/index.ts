@@ -8,6 +8,7 @@ import type { MakeInvariant } from './invariant.ts'
 import { keysNameOneRequest } from './keys-name-one-request.ts'
 import { leasesLast } from './leases-last.ts'
 import { listsAreTrue } from './lists-are-true.ts'
+import { meaningHoldsTogether } from './meaning-holds-together.ts'
 import { noPollWaitsBesideWork } from './no-poll-waits-beside-work.ts'
 import { oneAtATimeChangesARepository } from './one-at-a-time-changes-a-repository.ts'
 import { oneOwner } from './one-owner.ts'
@@ -40,6 +41,7 @@ export const invariants: readonly MakeInvariant[] = [
   listsAreTrue,
   presenceAlternates,
   recordsAgreeWithTheLog,
+  meaningHoldsTogether,
   everythingSettles,
   watchersCatchUp,
 ]
