@@ -13,6 +13,7 @@ import { addEngines } from './engines.ts'
 import { addEvents } from './events.ts'
 import { EXIT, EXIT_CODES_HELP, explain } from './exit.ts'
 import { addHypotheses } from './hypotheses.ts'
+import { addInitiatives } from './initiatives.ts'
 import { addIntents } from './intents.ts'
 import { addPacing } from './pacing.ts'
 import { addProjects } from './projects.ts'
@@ -38,6 +39,7 @@ Examples:
       --payload '{"name":"Ada"}' --wait
   intendant task demo "Tidy up"                     work for the ledger, followed to its end
   intendant queue                                   what runs, what waits and why, what needs you
+  intendant initiative                              shared outcomes, and what they need of you
   intendant intent add --project demo --title "..." what the project means to keep
   intendant drift --project demo                    what of it still holds
   intendant brief create --project demo --objective "..."   what a run is to achieve
@@ -104,6 +106,7 @@ function makeProgram(world: World, act: Act): Command {
     addBriefs,
     addTask,
     addQueue,
+    addInitiatives,
     addPacing,
     addRunners,
     addEngines,

@@ -1,0 +1,221 @@
+/** Initiatives for people: one in full, and many under each other, on wide terminals and on narrow ones. */
+import { age, cut, type Printer, safe, type Tint } from './print.ts'
+
+type Document = Record<string, any>
+
+/** Below so many columns a row takes two lines. */
+const WIDE_COLUMNS = 100
+const OUTCOME_COLUMNS = 48
+const BAR_CELLS = 12
+/** Newest assessments and findings that are shown with the initiative. */
+const ROWS_SHOWN = 8
+const INDENT = '  '
+
+const OUTCOME_TINTS: Readonly<Record<string, Tint>> = {
+  applied: 'good',
+  rejected: 'warn',
+  stale: 'warn',
+  failed: 'bad',
+  skipped: 'dim',
+  no_op: 'dim',
+  waited: 'dim',
+}
+
+type Member = { readonly kind: string; readonly ref: string }
+
+export function memberText({ kind, ref }: Member): string {
+  return safe(`${kind}:${ref}`)
+}
+
+export function printInitiatives(items: readonly Document[], print: Printer): void {
+  if (items.length === 0) {
+    print.line('No initiatives.')
+    return
+  }
+  if (isNarrow(print)) {
+    for (const item of items) {
+      printRow(print, `${print.state(item.status)} ${item.name}`, [safe(item.outcome), nowOf(item, print)])
+    }
+    return
+  }
+  const rows = items.map((item) => [
+    item.name,
+    print.state(item.status),
+    String(item.members.length),
+    `${item.assessments_made}/${item.budget.max_assessments}`,
+    `${item.actions_applied}/${item.budget.max_actions}`,
+    age(item.created_at),
+    nowOf(item, print),
+    cut(safe(item.outcome), OUTCOME_COLUMNS),
+  ])
+  print.table(['NAME', 'STATUS', 'MEMBERS', 'ASSESSED', 'ACTIONS', 'AGE', 'NOW', 'OUTCOME'], rows, '')
+}
+
+/** What goes on, in few words; what needs a person first. */
+function nowOf({ status, questions, close_proposals, assessment, waiting, reason }: Document, print: Printer): string {
+  if (status !== 'active') return safe(reason ?? '')
+  if (questions.length > 0) return print.tint(`asks you (${questions.length})`, 'bad')
+  if (close_proposals.length > 0) return print.tint('proposes its end', 'warn')
+  if (assessment !== undefined) return `${assessment.phase} ${age(assessment.requested_at)}`
+  return waiting.length > 0 ? `${waiting.length} wait` : 'quiet'
+}
+
+export function showInitiative(item: Document, print: Printer): void {
+  const { name, status, budget, assessment, waiting } = item
+  print.line(
+    `${print.tint(name, 'strong')} ${print.state(status)}${item.reason === undefined ? '' : `: ${safe(item.reason)}`}`,
+  )
+  print.line(fit(print, safe(item.outcome)))
+  print.line()
+  print.fields([
+    ['assessments', spent(item.assessments_made, budget.max_assessments, print)],
+    ['actions', spent(item.actions_applied, budget.max_actions, print)],
+    ['now', assessment === undefined ? undefined : underWay(assessment)],
+    ['waits', waiting.length === 0 ? undefined : waiting.map(triggerText).join(', ')],
+    ['authorized by', safe(item.authorized_by)],
+    ['projects', item.projects.join(', ')],
+    ['intent', item.intent_refs.length === 0 ? undefined : safe(item.intent_refs.join(', '))],
+    ['added', `${item.created_at} by ${safe(item.created_by.name)}`],
+    ['ended', item.ended_at],
+  ])
+  needsYou(item, print)
+  section(
+    print,
+    'Members',
+    item.members.map((member: Document) => memberLine(item, member)),
+  )
+  section(print, 'Owner', ownersWords(item))
+  assessments(item, print)
+  if (item.findings.length > 0) {
+    heading(print, item.findings.length > ROWS_SHOWN ? `Findings (the last ${ROWS_SHOWN})` : 'Findings')
+    showFindings(item.findings.slice(-ROWS_SHOWN), print)
+  }
+}
+
+/** How much of a bound is used: seen before it is read. */
+function spent(used: number, most: number, print: Printer): string {
+  const share = most === 0 ? 1 : Math.min(1, used / most)
+  const full = Math.round(share * BAR_CELLS)
+  const bar = `${'█'.repeat(full)}${'░'.repeat(BAR_CELLS - full)}`
+  return `${print.tint(bar, share >= 1 ? 'bad' : share >= 0.8 ? 'warn' : 'good')} ${used} of ${most}`
+}
+
+function underWay(assessment: Document): string {
+  return `${assessment.phase} ${triggerText(assessment)} as ${assessment.item_id}, ${age(assessment.requested_at)}`
+}
+
+function triggerText({ trigger_id, member, follow_up_of }: Document): string {
+  const about = member === undefined ? '' : ` (${memberText(member)})`
+  return `${safe(trigger_id)}${about}${follow_up_of === undefined ? '' : ` after ${follow_up_of.step}`}`
+}
+
+function needsYou({ status, name, questions, close_proposals }: Document, print: Printer): void {
+  if (status !== 'active' || questions.length + close_proposals.length === 0) return
+  heading(print, 'Needs you')
+  for (const { kind, text, options, member, at } of questions) {
+    const whose = member === undefined ? '' : ` ${memberText(member)}`
+    print.line(fit(print, `${INDENT}${print.tint(kind, 'bad')}${whose} ${age(at)}: ${safe(text)}`))
+    if (options !== undefined) print.line(fit(print, `${INDENT}${INDENT}${options.map(safe).join(' | ')}`))
+    const about = member === undefined ? '' : ` --member ${memberText(member)}`
+    print.line(`${INDENT}${INDENT}intendant initiative decide ${name} --decision TEXT${about}`)
+  }
+  for (const { reason, at } of close_proposals) {
+    print.line(fit(print, `${INDENT}${print.tint('done?', 'warn')} ${age(at)}: ${safe(reason)}`))
+    print.line(`${INDENT}${INDENT}intendant initiative complete ${name} --reason TEXT`)
+  }
+}
+
+/** What steering last did about the member. */
+function memberLine({ actions }: Document, member: Document): string {
+  const about = (one: Document): boolean => one.member?.kind === member.kind && one.member?.ref === member.ref
+  const last = actions.findLast(about)
+  if (last === undefined) return memberText(member as Member)
+  const what = last.objective === undefined ? '' : `: ${safe(last.objective)}`
+  const item = last.item_id === undefined ? '' : ` as ${last.item_id}`
+  return `${memberText(member as Member)}  ${last.decision} ${age(last.at)} ago${item}${what}`
+}
+
+function ownersWords({ owner_decisions, owner_actions }: Document): string[] {
+  const decided = owner_decisions.map((one: Document) => ({
+    at: one.at,
+    text: `decided: ${one.decision}${one.applicable_members === undefined ? '' : ` (${one.applicable_members.map(memberText).join(', ')})`}`,
+  }))
+  const did = owner_actions.map((one: Document) => {
+    const words = [one.action, one.override, one.lifted === true ? 'lifted' : undefined]
+    const whose = one.member === undefined ? '' : ` ${memberText(one.member)}`
+    return { at: one.at, text: `${words.filter((word) => word !== undefined).join(' ')}${whose}: ${one.reason}` }
+  })
+  const all = [...decided, ...did].sort((a, b) => (a.at < b.at ? -1 : 1))
+  return all.map(({ at, text }) => `${age(at).padStart(4)}  ${safe(text)}`)
+}
+
+function assessments({ assessments: all }: Document, print: Printer): void {
+  if (all.length === 0) return
+  heading(print, all.length > ROWS_SHOWN ? `Assessments (the last ${ROWS_SHOWN})` : 'Assessments')
+  const shown = all.slice(-ROWS_SHOWN)
+  const tinted = ({ outcome }: Document): string => print.tint(outcome, OUTCOME_TINTS[outcome])
+  if (isNarrow(print)) {
+    for (const one of shown) {
+      printRow(print, `${tinted(one)} ${one.decision ?? ''} ${age(one.at)}`, [safe(one.detail ?? ''), one.item_id])
+    }
+    return
+  }
+  const rows = shown.map((one: Document) => [
+    age(one.at),
+    tinted(one),
+    one.decision ?? '',
+    safe(one.provider ?? ''),
+    one.item_id,
+    safe(one.detail ?? ''),
+  ])
+  print.table(['AGO', 'OUTCOME', 'DECISION', 'PROVIDER', 'ITEM', 'WHY'], rows, '')
+}
+
+export function showFindings(findings: readonly Document[], print: Printer): void {
+  if (findings.length === 0) {
+    print.line('No findings.')
+    return
+  }
+  const used = ({ consumed_by: by }: Document): string =>
+    by.length === 0 ? print.tint('not used yet', 'dim') : print.tint(`used by ${by.length}`, 'good')
+  if (isNarrow(print)) {
+    for (const one of findings) {
+      printRow(print, `${one.kind} ${safe(one.text)}`, [`${used(one)}, ${age(one.recorded_at)}`, one.finding_id])
+    }
+    return
+  }
+  const rows = findings.map((one) => [
+    one.finding_id,
+    one.kind,
+    age(one.recorded_at),
+    used(one),
+    one.to.map(memberText).join(', '),
+    safe(one.text),
+  ])
+  print.table(['ID', 'KIND', 'AGE', 'USED', 'FOR', 'WHAT'], rows, '')
+}
+
+function heading(print: Printer, text: string): void {
+  print.line()
+  print.line(print.tint(text, 'strong'))
+}
+
+function section(print: Printer, title: string, lines: readonly string[]): void {
+  if (lines.length === 0) return
+  heading(print, title)
+  for (const line of lines) print.line(fit(print, `${INDENT}${line}`))
+}
+
+/** A first line, and more of it indented: each cut to the terminal. */
+function printRow(print: Printer, first: string, more: readonly string[]): void {
+  print.line(fit(print, first))
+  for (const line of more) print.line(fit(print, `${INDENT}${line}`))
+}
+
+function isNarrow({ columns }: Printer): boolean {
+  return columns !== undefined && columns < WIDE_COLUMNS
+}
+
+function fit({ columns }: Printer, line: string): string {
+  return columns === undefined ? line : cut(line, columns)
+}

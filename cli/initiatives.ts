@@ -1,0 +1,202 @@
+/** `intendant initiative`: shared outcomes, and what owners do about them. */
+import type { Command } from 'commander'
+import { InvalidArgumentError } from 'commander'
+import { each, integer, LIMIT, ORIGIN } from './arguments.ts'
+import { memberText, printInitiatives, showFindings, showInitiative } from './initiative-page.ts'
+import { list } from './lists.ts'
+import { safe } from './print.ts'
+import type { Act, Cli } from './world.ts'
+
+type Document = Record<string, any>
+
+const BUDGET_MAX = 1_000
+const MEMBER_HELP = 'A member: project:KEY, work_item:ID or campaign:NAME.'
+
+const HELP = `
+Examples:
+  intendant initiative add invoices --outcome "People can pay by invoice" --member project:shop --member project:bank
+  intendant initiative advance invoices              ask for one assessment: a runner looks, the service decides
+  intendant initiative                               all of them, with what needs you
+  intendant initiative show invoices
+  intendant initiative decide invoices --decision "Bank a" --member project:bank
+  intendant initiative owner-action invoices hold --member project:shop --reason "audit week"
+  intendant initiative finding invoices "The limit is 10" --to project:shop`
+
+interface Member {
+  readonly kind: string
+  readonly ref: string
+}
+
+function member(text: string): Member {
+  const [, kind, ref] = /^(campaign|work_item|project):(.+)$/.exec(text) ?? []
+  if (kind === undefined || ref === undefined) {
+    throw new InvalidArgumentError('project:KEY, work_item:ID or campaign:NAME is expected.')
+  }
+  return { kind, ref }
+}
+
+function members(text: string, before: readonly Member[] | undefined): Member[] {
+  return [...(before ?? []), member(text)]
+}
+
+export function addInitiatives(program: Command, act: Act): void {
+  const group = program
+    .command('initiative')
+    .description('Shared outcomes: their members, what steering decided, what needs you.')
+    .addHelpText('after', HELP)
+    .action(act(listAll))
+  addReads(group, act)
+  const named = (name: string, description: string): Command =>
+    group
+      .command(name)
+      .description(description)
+      .argument('<name>', 'The initiative.')
+      .option(...ORIGIN)
+  addOwnersMoves(named, act)
+  addRecords(named, act)
+}
+
+function addReads(group: Command, act: Act): void {
+  group
+    .command('add')
+    .description('Add an initiative. Nothing is steered until it is advanced.')
+    .argument('<name>', 'Its name: small letters, digits, - and _.')
+    .requiredOption('--outcome <text>', 'The shared outcome that is sought.')
+    .requiredOption('--member <kind:ref>', `${MEMBER_HELP} May be repeated.`, members)
+    .option('--project <key>', 'A project that it is about, too. May be repeated.', each)
+    .option('--intent <ref>', 'The intent behind it. May be repeated.', each)
+    .option('--authorized-by <name>', 'Who answers for what it starts. Default: the name of the token.')
+    .option('--max-assessments <n>', 'Assessments that it may cost.', integer(1, BUDGET_MAX))
+    .option('--max-actions <n>', 'Actions that may be applied.', integer(0, BUDGET_MAX))
+    .option(...ORIGIN)
+    .action(act(add))
+  group
+    .command('list')
+    .description('List initiatives, newest first.')
+    .option('--status <status>', 'Only active, completed or cancelled ones.')
+    .option('--project <key>', 'Only those of this project.')
+    .option(...LIMIT)
+    .action(act(listAll))
+  group
+    .command('show')
+    .description('Show one: where it stands, its members, what was decided and found, what needs you.')
+    .argument('<name>', 'The initiative.')
+    .action(act(show))
+  group
+    .command('findings')
+    .description('Show what was found, and which cycles used it.')
+    .argument('<name>', 'The initiative.')
+    .action(act(findings))
+}
+
+type Named = (name: string, description: string) => Command
+
+function addOwnersMoves(named: Named, act: Act): void {
+  named('advance', 'Ask for one read-only assessment.')
+    .option('--member <kind:ref>', 'Of this member alone.', member)
+    .option('--trigger <id>', 'What asks for it: the same one is assessed once.')
+    .action(
+      act((cli, [name], { member: pinned, trigger }) => advance(cli, name, { member: pinned, trigger_id: trigger })),
+    )
+  named('decide', 'Decide something: every later assessment is told, and what was asked is answered.')
+    .requiredOption('--decision <text>', 'What is decided.')
+    .option('--reason <text>', 'Why.')
+    .option('--member <kind:ref>', 'About this member. May be repeated. Default: all.', members)
+    .action(
+      act((cli, [name], { decision, reason, member: applicable_members }) =>
+        move(cli, name, 'decide', { decision, reason, applicable_members }),
+      ),
+    )
+  named('complete', 'Affirm that the outcome is reached.')
+    .requiredOption('--reason <text>', 'What shows it.')
+    .action(act((cli, [name], { reason }) => move(cli, name, 'complete', { reason })))
+  named('cancel', 'Give it up: the initiative, its members, and the work that it has started.')
+    .requiredOption('--reason <text>', 'Why.')
+    .action(act((cli, [name], { reason }) => move(cli, name, 'cancel', { reason })))
+}
+
+function addRecords(named: Named, act: Act): void {
+  named('owner-action', 'Record what you did directly: it binds later assessments, and asks for none.')
+    .argument('<action>', 'hold, milestone or member_override.')
+    .requiredOption('--reason <text>', 'What for, or what was reached.')
+    .option('--member <kind:ref>', 'Of a hold: this member alone; of a member_override: the member.', member)
+    .option('--lift', 'Of a hold: it ends.')
+    .option('--override <word>', 'Of a member_override: include or exclude.')
+    .action(
+      act((cli, [name, action], { reason, member: whose, lift, override }) =>
+        record(cli, name, 'owner-actions', { action, reason, member: whose, lifted: lift, override }),
+      ),
+    )
+  named('finding', 'Record a finding, for members to use.')
+    .argument('<text>', 'What was found.')
+    .option('--kind <kind>', 'note, gap, defect or audit. Default: note.')
+    .option('--to <kind:ref>', 'For this member. May be repeated. Default: every one.', members)
+    .option('--ref <ref>', 'Where it can be looked up. May be repeated.', each)
+    .action(act((cli, [name, text], { kind, to, ref }) => record(cli, name, 'findings', { text, kind, to, refs: ref })))
+}
+
+function path(name: string, more = ''): string {
+  return `/api/initiatives/${encodeURIComponent(name)}${more}`
+}
+
+async function add({ client, json, print }: Cli, [name]: readonly any[], options: any): Promise<void> {
+  const { outcome, member: all, project: projects, intent, authorizedBy, maxAssessments, maxActions } = options
+  const budget = { max_assessments: maxAssessments, max_actions: maxActions }
+  const isBounded = maxAssessments !== undefined || maxActions !== undefined
+  const body = {
+    name,
+    outcome,
+    members: all,
+    projects,
+    intent_refs: intent,
+    authorized_by: authorizedBy,
+    ...(isBounded ? { budget } : {}),
+  }
+  const answer = await client.request('POST', '/api/initiatives', { body })
+  if (json) return print.json(answer.body)
+  print.line(`${answer.body.name} is ${print.state(answer.body.status)}: intendant initiative advance ${name}`)
+}
+
+async function listAll({ client, json, print }: Cli, _: readonly any[], options: any): Promise<void> {
+  const { status, project, limit = LIMIT[3] } = options
+  const { items, more } = await list(client, '/api/initiatives', limit, { status, project })
+  if (json) return print.json(items)
+  printInitiatives(items, print)
+  if (more) print.line(`(the first ${items.length}; --limit shows more)`)
+}
+
+async function show({ client, json, print }: Cli, [name]: readonly any[]): Promise<void> {
+  const { body } = await client.request('GET', path(name))
+  if (json) return print.json(body)
+  showInitiative(body, print)
+}
+
+async function findings({ client, json, print }: Cli, [name]: readonly any[]): Promise<void> {
+  const { body } = await client.request('GET', path(name))
+  if (json) return print.json(body.findings)
+  showFindings(body.findings, print)
+}
+
+async function advance({ client, json, print }: Cli, name: string, body: object): Promise<void> {
+  const answer = await client.request('POST', path(name, '/advance'), { body })
+  if (json) return print.json(answer.body)
+  const { assessment, waiting } = answer.body as Document
+  const under = assessment === undefined ? '' : `: ${assessment.item_id} is being assessed`
+  const many = waiting.length === 1 ? '1 request waits' : `${waiting.length} requests wait`
+  print.line(`${name} is ${print.state('active')}, ${many}${under}`)
+}
+
+async function move({ client, json, print }: Cli, name: string, verb: string, body: object): Promise<void> {
+  const answer = await client.request('POST', path(name, `/${verb}`), { body })
+  if (json) return print.json(answer.body)
+  const { status, reason } = answer.body
+  print.line(`${name} is ${print.state(status)}${reason === undefined ? '' : `: ${safe(reason)}`}`)
+}
+
+async function record({ client, json, print }: Cli, name: string, what: string, body: object): Promise<void> {
+  const answer = await client.request('POST', path(name, `/${what}`), { body })
+  if (json) return print.json(answer.body)
+  const { action_id, action, member: whose, finding_id, to } = answer.body
+  if (finding_id !== undefined) print.line(`${finding_id} for ${to.map(memberText).join(', ')}`)
+  else print.line(`${action_id} ${action}${whose === undefined ? '' : ` ${memberText(whose)}`}`)
+}
