@@ -2,6 +2,7 @@
  * What handlers of every resource answer alike: a refusal as its problem, a thing that does not exist for the
  * asker, and the cursor that an answer is true for.
  */
+import { shown } from '../machines/clipped.ts'
 import type { Refused, SnapshotOf } from '../runtime/api.ts'
 import { projectIdOf } from '../runtime/identity.ts'
 import { encodeCursor } from '../runtime/stream/cursor.ts'
@@ -23,7 +24,7 @@ export function refuse(exchange: Exchange, refused: Refused): void {
 
 /** The same words for what is not there and for what the asker may not see. */
 export function notFound(exchange: Exchange, what: string, id: string): void {
-  exchange.problem('not_found', `There is no ${what} ${id.slice(0, 140)}.`)
+  exchange.problem('not_found', `There is no ${what} ${shown(id)}.`)
 }
 
 /** Say which point of the log the answer is true for: one may read, and watch from there without a gap. */

@@ -8,3 +8,11 @@ export function clipped(text: string, charsMax: number): string {
   const isHighHalf = last >= 0xd800 && last <= 0xdbff
   return text.slice(0, isHighHalf ? charsMax - 1 : charsMax)
 }
+
+/** Longest name that a sentence repeats of what was asked for, characters. */
+const NAME_CHARS_MAX = 140
+
+/** A name from outside, as a sentence about it repeats it. */
+export function shown(name: string): string {
+  return clipped(name, NAME_CHARS_MAX)
+}

@@ -4,6 +4,7 @@
  * two records is decided in one step of one of them, which tells the other by message.
  */
 import { assign, emit } from 'xstate'
+import { shown } from './clipped.ts'
 import { creationRefusal, creationRepeat } from './creation.ts'
 import { type IntentState, RELATIONSHIPS_MAX } from './documents/intent-record.ts'
 import { isKnown } from './drift/state.ts'
@@ -283,7 +284,7 @@ function refusal({ value, context }: SnapshotOf<Context>, message: IntentRecordM
       return whyNotRelate(context, message)
     case 'unrelate':
       return relationshipOf(context, message) === undefined
-        ? { code: 'not_found', detail: `the record has no relationship ${message.relationship_id}` }
+        ? { code: 'not_found', detail: `the record has no relationship ${shown(message.relationship_id)}` }
         : undefined
     default:
       return undefined

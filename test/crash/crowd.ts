@@ -1,5 +1,6 @@
-/** A whole load: runners, requesters, submitters, operators, reviewers, a watcher around one service, let go together. */
+/** A whole load: runners, requesters, submitters, operators, reviewers, formers, a watcher around one service, let go together. */
 import { type Load, operate, operator, requester, runner, watcher } from './actors.ts'
+import { type Formed, type Former, former } from './formers.ts'
 import { submitter } from './ledger.ts'
 import type { Random } from './random.ts'
 import { type Reviewed, reviewer } from './reviewers.ts'
@@ -9,12 +10,17 @@ const REQUESTERS = 4
 const OPERATORS = 2
 const REVIEWERS = 2
 const SUBMITTERS = 3
+const FORMERS = 2
 export const PROJECT = 'crash'
+/** Of the formers, whose runners take nobody else's work. */
+export const FORMED_PROJECT = 'formed'
 
 export interface Crowd {
   /** What the reviewers were answered. */
   readonly reviewed: Reviewed
-  /** Resolves when the requesters, submitters and operators have gone home: no new work is made. */
+  /** The briefs that the formers were answered. */
+  readonly formed: readonly Formed[]
+  /** Resolves when the requesters, submitters, operators, reviewers and formers have gone home: no new work is made. */
   readonly closed: Promise<unknown>
   /** Resolves when everybody has. */
   readonly gone: Promise<unknown>
@@ -22,22 +28,29 @@ export interface Crowd {
 
 /** Makes what the load needs. `name` sets its runners apart from those of an earlier load on the same home. */
 export async function gather(load: Load, name: string, random: Random): Promise<Crowd> {
-  await operate(load, '/api/projects', { key: PROJECT, name: 'Crash' }).catch((error: Error) => {
-    if (!error.message.includes('already_exists')) throw error
-  })
-  const runners: { id: string; token: string }[] = []
-  for (let number = 1; number <= RUNNERS; number += 1) {
-    const body = { id: `${name}-runner-${number}`, allowed_projects: [PROJECT], capacity: 1, trusted: true }
-    runners.push(await operate(load, '/api/runners', body))
+  for (const key of [PROJECT, FORMED_PROJECT])
+    await operate(load, '/api/projects', { key, name: key }).catch((error: Error) => {
+      if (!error.message.includes('already_exists')) throw error
+    })
+  const hire = (id: string, project: string = PROJECT): Promise<Former['runner']> =>
+    operate(load, '/api/runners', { id, allowed_projects: [project], capacity: 1, trusted: true })
+  const runners: Former['runner'][] = []
+  for (let number = 1; number <= RUNNERS; number += 1) runners.push(await hire(`${name}-runner-${number}`))
+  const formers: Former[] = []
+  for (let number = 1; number <= FORMERS; number += 1) {
+    const named = `${name}-former-${number}`
+    formers.push({ name: named, runner: await hire(named, FORMED_PROJECT) })
   }
   const ids = runners.map(({ id }) => id)
   const reviewed: Reviewed = { accepted: new Map(), superseded: new Map() }
+  const formed: Formed[] = []
   const closed = Promise.all([
     ...Array.from({ length: REQUESTERS }, (_, i) => requester(load, `${name}-${i}`)),
     ...Array.from({ length: SUBMITTERS }, (_, i) => submitter(load, `${name}-item-${i}`, random)),
     ...Array.from({ length: OPERATORS }, () => operator(load, random, ids)),
     ...Array.from({ length: REVIEWERS }, (_, i) => reviewer(load, `${name}-r${i}`, reviewed)),
+    ...formers.map((one) => former({ ...load, project: FORMED_PROJECT }, one, formed)),
   ])
   const gone = Promise.all([closed, watcher(load), ...runners.map(({ id, token }) => runner(load, id, token))])
-  return { reviewed, closed, gone }
+  return { reviewed, formed, closed, gone }
 }

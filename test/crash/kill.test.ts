@@ -20,4 +20,5 @@ t.test(`nothing acknowledged is lost in ${KILLS} kills (seed ${seed})`, { timeou
   t.comment(JSON.stringify(report))
   t.ok(report.completed > KILLS, `work was done meanwhile (${report.completed} runs)`)
   t.ok(report.reviewed > KILLS, `and reviewed (${report.reviewed} hypotheses)`)
+  t.ok(report.formed > KILLS / 5, `and formed (${report.formed} briefs)`)
 })

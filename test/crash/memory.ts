@@ -15,6 +15,8 @@ export interface Fact {
   /** The work item that it tells of, and the state that it says. */
   readonly itemId: string | undefined
   readonly itemState: string | undefined
+  /** What it is about, where that is a brief or an observation. */
+  readonly subject: string | undefined
   readonly recordedMs: number
 }
 
@@ -47,6 +49,7 @@ export function factOf(event: any): Fact {
     greeting: typeof payload.greeting === 'string' ? payload.greeting : undefined,
     itemId: isOfItem ? payload.item_id : undefined,
     itemState: isOfItem ? payload.state : undefined,
+    subject: payload.observation_id ?? payload.formation_brief_id,
     recordedMs: Date.parse(event.recorded_at),
   }
 }
@@ -56,6 +59,7 @@ export function keysOf(fact: Fact): string[] {
   const keys = [fact.id]
   if (fact.greeting !== undefined) keys.push(`greeting ${fact.greeting}`)
   if (fact.itemId !== undefined) keys.push(`${fact.type} ${fact.itemId}`)
+  if (fact.subject !== undefined) keys.push(`${fact.type} ${fact.subject}`)
   if (fact.requestId !== undefined) keys.push(`${fact.type} ${fact.requestId}`)
   if (fact.requestId !== undefined && fact.attempt !== undefined)
     keys.push(`${fact.type} ${fact.requestId}/${fact.attempt}`)

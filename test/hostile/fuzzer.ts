@@ -11,8 +11,9 @@ import { Connection, type Outcome } from './connection.ts'
 import { collectionOfParameter, fieldOfCollection, type Operation, operationsOf } from './operations.ts'
 import { Random } from './random.ts'
 import { bytesOf, curlOf, type Request } from './request.ts'
+import type { Stage, Step, StepAnswer, Walk } from './story.ts'
 import { Values } from './values.ts'
-import { type Stage, type Step, type StepAnswer, WALKS, type Walk } from './walks.ts'
+import { WALKS } from './walks.ts'
 import { type Caller, type Tenant, World } from './world.ts'
 
 export interface FuzzOptions {

@@ -2,43 +2,9 @@
  * How states are reached that chance would not find: short stories of good calls, one after the other, each told by
  * one generator. A story is abandoned at the first answer that does not let it go on. README.md says how to add one.
  */
-import type { Random } from './random.ts'
-import type { Caller, Tenant } from './world.ts'
-
-/** A call of a story. The path names its operation; what is not given is made from the schemas. */
-export interface Step {
-  /** `POST /api/run-requests/{id}/accepted`. */
-  readonly operation: string
-  readonly caller: Caller
-  readonly params?: readonly string[]
-  readonly query?: Readonly<Record<string, string>>
-  readonly headers?: Readonly<Record<string, string>>
-  /** Members that the body must have; others that its schema allows may be added. */
-  readonly body?: Readonly<Record<string, unknown>>
-  /** The body is exactly that. */
-  readonly exact?: boolean
-}
-
-export interface StepAnswer {
-  readonly status: number
-  readonly body: any
-}
-
-export type Walk = Generator<Step, void, StepAnswer>
-
-/** What a story may use. */
-export interface Stage {
-  readonly random: Random
-  readonly tenant: Tenant
-  /** Key of a project that the tenant's people see. */
-  readonly project: string
-  /** Free text that is recognizable as the tenant's. */
-  text(): string
-  /** One of the tenant's people who holds the right. */
-  person(right: string): Caller
-  /** One of the tenant's runners. */
-  runner(): Caller
-}
+import { aBrief, anInspection, aRecord } from './intent-walks.ts'
+import { begun, polledFor, post, type Stage, type Step, type Walk } from './story.ts'
+import type { Caller } from './world.ts'
 
 export const WALKS: readonly ((stage: Stage) => Walk)[] = [
   aRun,
@@ -46,7 +12,9 @@ export const WALKS: readonly ((stage: Stage) => Walk)[] = [
   aRun,
   anUnapprovedRun,
   aStaleAttempt,
-  aRunWithBrief,
+  aBrief,
+  aRecord,
+  anInspection,
   commands,
   aToken,
   aRunner,
@@ -54,53 +22,6 @@ export const WALKS: readonly ((stage: Stage) => Walk)[] = [
   sameKeyTwice,
   readAll,
 ]
-
-/** A request is made, polled for and begun. Answers what the runner was given. */
-function* begun(stage: Stage, runner: Caller, more: Record<string, unknown> = {}): Generator<Step, any, StepAnswer> {
-  const { random } = stage
-  const created = yield {
-    operation: 'POST /api/projects/{id}/run-requests',
-    caller: stage.person('work.submit'),
-    params: [stage.project],
-    body: {
-      entry_event: 'greet_requested',
-      payload: { name: stage.text(), n: random.hex(8) },
-      runner_id: runner.runnerId,
-      ...more,
-    },
-    exact: true,
-  }
-  if (created.status !== 201) return undefined
-  if (more.throttle === 'full') {
-    yield {
-      operation: 'POST /api/run-requests/{id}/approve',
-      caller: stage.person('approve.full'),
-      params: [created.body.id],
-      body: {},
-      exact: true,
-    }
-  }
-  const polled = yield* polledFor(runner)
-  return polled
-}
-
-function* polledFor(runner: Caller): Generator<Step, any, StepAnswer> {
-  for (let tries = 0; tries < 3; tries++) {
-    const polled = yield {
-      operation: 'GET /api/runners/{runner_id}/run-requests/next',
-      caller: runner,
-      params: [runner.runnerId!],
-      query: tries === 0 ? {} : { wait: '1' },
-    }
-    if (polled.status === 200) return polled.body
-    if (polled.status !== 204) return undefined
-  }
-  return undefined
-}
-
-function post(runner: Caller, id: string, name: string, body: Record<string, unknown>, exact = true): Step {
-  return { operation: `POST /api/run-requests/{id}/${name}`, caller: runner, params: [id], body, exact }
-}
 
 /** From its creation to one of its ends. */
 function* aRun(stage: Stage): Walk {
@@ -215,22 +136,6 @@ function* aStaleAttempt(stage: Stage): Walk {
   yield post(runner, again.request_id, 'started', {})
   yield post(runner, again.request_id, 'failed', { attempt: again.attempt + 1, class: 'safety', message: 'no' })
   yield post(runner, again.request_id, 'completed', { attempt: again.attempt, result: { status: 'completed' } })
-}
-
-function* aRunWithBrief(stage: Stage): Walk {
-  const made = yield {
-    operation: 'POST /api/projects/{id}/formation-briefs',
-    caller: stage.person('intent.write'),
-    params: [stage.project],
-    body: { mission: { objective: stage.text() } },
-  }
-  if (made.status !== 201) return
-  const { id, digest } = made.body
-  const runner = stage.runner()
-  const given = yield* begun(stage, runner, { brief: { id, digest } })
-  if (given === undefined) return
-  yield { operation: 'GET /api/formation-briefs/{id}', caller: runner, params: [id] }
-  yield post(runner, given.request_id, 'completed', { attempt: given.attempt, result: { status: 'completed' } })
 }
 
 function* commands(stage: Stage): Walk {

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { clipped } from '../../machines/clipped.ts'
+import { clipped, shown } from '../../machines/clipped.ts'
 
 t.test('a text is cut to its bound, and never in the middle of a character', (t) => {
   t.equal(clipped('abc', 3), 'abc')
@@ -16,5 +16,11 @@ t.test('a text is cut to its bound, and never in the middle of a character', (t)
       )
     }),
   )
+  t.end()
+})
+
+t.test('a name from outside is repeated at a length that one can read', (t) => {
+  t.equal(shown('ir_1.r1'), 'ir_1.r1')
+  t.equal(shown('x'.repeat(5_000)).length, 140)
   t.end()
 })
