@@ -1,6 +1,7 @@
 /** `intendant attention`: what waits for a person, and nothing else. */
 import type { Command } from 'commander'
 import { LIMIT } from './arguments.ts'
+import { adviceFor as campaignAdvice } from './campaign-page.ts'
 import { list } from './lists.ts'
 import { age, safe } from './print.ts'
 import { adviceFor as itemAdvice } from './work-item-page.ts'
@@ -9,7 +10,7 @@ import type { Act, Cli } from './world.ts'
 export function addAttention(program: Command, act: Act): void {
   program
     .command('attention')
-    .description('Show what needs a person: lost runs, runs to approve, items, briefs, drift, hypotheses.')
+    .description('Show what needs a person: lost runs, runs to approve, items, campaigns, briefs, drift, hypotheses.')
     .option(...LIMIT)
     .action(act(attention))
 }
@@ -25,9 +26,16 @@ async function attention({ client, json, print }: Cli, _: readonly any[], { limi
   if (more) print.line(`(the first ${items.length}; --limit shows more)`)
 }
 
-/** A drift is named by its record, an initiative by its name. */
+/** A drift is named by its record, an initiative or a campaign by its name. */
 function idOf(item: Record<string, any>): string {
-  return String(item.id ?? item[item.kind]?.id ?? item.initiative?.name ?? item.drift?.intent_record.key ?? '')
+  return String(
+    item.id ??
+      item[item.kind]?.id ??
+      item.initiative?.name ??
+      item.campaign?.name ??
+      item.drift?.intent_record.key ??
+      '',
+  )
 }
 
 function adviceFor(item: Record<string, any>, id: string): string {
@@ -42,6 +50,8 @@ function adviceFor(item: Record<string, any>, id: string): string {
       return `intendant initiative show ${id}, then decide ${id} --decision TEXT`
     case 'close_proposed':
       return `intendant initiative complete ${id} --reason TEXT, or decide ${id} --decision TEXT`
+    case 'escalated':
+      return campaignAdvice(item.campaign).join(', or ')
     case 'hypothesis':
       return `intendant hypothesis accept ${id}, or reject ${id} --reason TEXT`
     case 'drift':

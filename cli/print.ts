@@ -28,6 +28,8 @@ const STATE_TINTS: Readonly<Record<string, Tint>> = {
   interrupted: 'warn',
   running: 'strong',
   held: 'warn',
+  paused: 'warn',
+  escalated: 'bad',
   preserved: 'warn',
   needs_decision: 'bad',
   failed: 'bad',

@@ -7,6 +7,7 @@ import { addArchive } from './archive.ts'
 import { addAttention } from './attention.ts'
 import { addBackup } from './backup.ts'
 import { addBriefs } from './briefs.ts'
+import { addCampaigns } from './campaigns.ts'
 import { addDrift } from './drift.ts'
 import { addEmit } from './emit.ts'
 import { addEngines } from './engines.ts'
@@ -39,6 +40,7 @@ Examples:
       --payload '{"name":"Ada"}' --wait
   intendant task demo "Tidy up"                     work for the ledger, followed to its end
   intendant queue                                   what runs, what waits and why, what needs you
+  intendant campaign                                missions worked off one task at a time
   intendant initiative                              shared outcomes, and what they need of you
   intendant intent add --project demo --title "..." what the project means to keep
   intendant drift --project demo                    what of it still holds
@@ -106,8 +108,9 @@ function makeProgram(world: World, act: Act): Command {
     addBriefs,
     addTask,
     addQueue,
-    addInitiatives,
     addPacing,
+    addCampaigns,
+    addInitiatives,
     addRunners,
     addEngines,
     addRunRequests,

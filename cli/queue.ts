@@ -1,6 +1,7 @@
 /** `intendant queue`: the ledger. What runs, what waits and why, what needs a person; and what owners do about it. */
 import type { Command } from 'commander'
 import { collect, integer, moment, ORIGIN } from './arguments.ts'
+import { printCampaigns } from './campaign-page.ts'
 import { eventLines } from './event-line.ts'
 import { list } from './lists.ts'
 import { COLOUR, safe } from './print.ts'
@@ -20,6 +21,8 @@ const RUNNING = ['running']
 const WAITING = ['submitted', 'queued', 'held']
 const OPEN = ['needs_decision', 'preserved', 'failed']
 const TERMINAL = ['landed', 'cancelled']
+/** Of campaigns: those that are over are not told of here. */
+const UNFINISHED = ['escalated', 'active', 'cancelling', 'paused', 'staged']
 
 const HELP = `
 Examples:
@@ -115,11 +118,12 @@ async function overview(cli: Cli, _: readonly any[], options: any): Promise<void
   const { project, source, done } = options
   const query = { project, source }
   const terminalMax = json ? ALL : done
-  const [running, waiting, open, terminal, pacing] = await Promise.all([
+  const [running, waiting, open, terminal, campaigns, pacing] = await Promise.all([
     inStates(cli, RUNNING, query, ALL),
     inStates(cli, WAITING, query, ALL),
     inStates(cli, OPEN, query, ALL),
     terminalMax === 0 ? [] : inStates(cli, TERMINAL, query, terminalMax),
+    unfinished(cli, project, source),
     client.request('GET', '/api/pacing'),
   ])
   const lists = {
@@ -127,12 +131,14 @@ async function overview(cli: Cli, _: readonly any[], options: any): Promise<void
     waiting: ordered(waiting, 'submitted_at', 1),
     open: ordered(open, 'settled_at', -1),
     terminal: ordered(terminal, 'settled_at', -1).slice(0, terminalMax),
+    campaigns,
   }
   if (json) return print.json(lists)
   for (const line of inRoom(summary(lists, pacing.body, cli), print.columns)) print.line(line)
   printItems(print, 'Running', lists.running, (item) => item.started_at)
   printItems(print, 'Waiting', lists.waiting, (item) => item.submitted_at)
   printItems(print, 'Needs you', lists.open, (item) => item.settled_at)
+  printCampaigns(print, 'Campaigns', campaigns)
   printItems(
     print,
     `Done${terminal.length >= done ? ` (the last ${done})` : ''}`,
@@ -141,14 +147,27 @@ async function overview(cli: Cli, _: readonly any[], options: any): Promise<void
   )
 }
 
-function summary(lists: Record<'running' | 'waiting' | 'open', Item[]>, pacing: Item, { print }: Cli): string[] {
+/** Campaigns that are not over; of one source, that one. */
+async function unfinished({ client }: Cli, project?: string, source?: string): Promise<Item[]> {
+  const named = source?.startsWith('campaign:') === true ? source.slice('campaign:'.length) : undefined
+  if (source !== undefined && named === undefined) return []
+  const pages = await Promise.all(
+    UNFINISHED.map(async (status) => (await list(client, '/api/campaigns', ALL, { project, status })).items),
+  )
+  return pages.flat().filter(({ name }) => named === undefined || name === named)
+}
+
+function summary(
+  lists: Record<'running' | 'waiting' | 'open' | 'campaigns', Item[]>,
+  pacing: Item,
+  { print }: Cli,
+): string[] {
   const { max_running: max, paused, unreadable } = pacing
+  const needs = lists.open.length + lists.campaigns.filter(({ status }) => status === 'escalated').length
   const parts = [
     `${lists.running.length} running (at most ${max})`,
     `${lists.waiting.length} waiting`,
-    lists.open.length === 0
-      ? 'nothing needs you'
-      : print.tint(`${lists.open.length} ${lists.open.length === 1 ? 'needs' : 'need'} you`, 'warn'),
+    needs === 0 ? 'nothing needs you' : print.tint(`${needs} ${needs === 1 ? 'needs' : 'need'} you`, 'warn'),
   ]
   if (unreadable) parts.push(print.tint('the pause state cannot be read: every lane is paused', 'bad'))
   else if (paused.length > 0) parts.push(print.tint(`paused: ${paused.join(', ')}`, 'warn'))

@@ -31,7 +31,7 @@ function printWide(print: Printer, items: readonly Item[], since: (item: Item) =
     item.project,
     item.lane,
     age(since(item)),
-    cut(safe(item.objective), OBJECTIVE_COLUMNS),
+    cut(whatOf(item), OBJECTIVE_COLUMNS),
     safe(item.reason),
   ])
   print.table(['ID', 'STATE', 'PROJECT', 'LANE', 'FOR', 'WHAT', 'WHY'], rows, '')
@@ -40,10 +40,15 @@ function printWide(print: Printer, items: readonly Item[], since: (item: Item) =
 function printNarrow(print: Printer, items: readonly Item[], since: (item: Item) => string): void {
   const columns = print.columns!
   for (const item of items) {
-    print.line(cut(`${print.state(item.state)} ${safe(item.objective)}`, columns))
+    print.line(cut(`${print.state(item.state)} ${whatOf(item)}`, columns))
     print.line(cut(`${INDENT}${print.tint(`${item.id}  ${item.project}  ${age(since(item))}`, 'dim')}`, columns))
     print.line(cut(`${INDENT}${safe(item.reason)}`, columns))
   }
+}
+
+/** A cycle's task is told with its campaign: `pay 2: Send the invoice`. */
+function whatOf({ objective, source }: Item): string {
+  return source?.cycle === undefined ? safe(objective) : `${safe(source.ref)} ${source.cycle}: ${safe(objective)}`
 }
 
 const TIMES = ['submitted', 'started', 'settled']
@@ -72,7 +77,7 @@ export function showItem(item: Item, print: Printer): void {
     ['worktree', ended.worktree === undefined ? undefined : safe(ended.worktree)],
     ...usageFields(item.usage),
     ['trace', item.trace_id],
-    ['source', `${source.kind} ${safe(source.ref)}`],
+    ['source', [source.kind, safe(source.ref), source.role, source.cycle].filter(Boolean).join(' ')],
     ['origin', safe(item.origin)],
     ...TIMES.map((name) => [name, item[`${name}_at`]] as const),
     ...(item.operator_actions ?? []).map((action: Item) => [action.command, deed(action)] as const),

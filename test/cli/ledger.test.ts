@@ -59,7 +59,7 @@ t.test(
         .every(({ url }) => url.includes('source=campaign%3Aspring')),
     )
     const json = JSON.parse((await cli(env, 'queue', '--json')).out)
-    t.same(Object.keys(json), ['running', 'waiting', 'open', 'terminal'])
+    t.same(Object.keys(json), ['running', 'waiting', 'open', 'terminal', 'campaigns'])
   },
 )
 

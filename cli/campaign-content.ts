@@ -1,0 +1,59 @@
+/** The options by which a person says what a campaign is: a file of JSON, and options laid over it. */
+import { readFileSync } from 'node:fs'
+import { type Command, InvalidArgumentError } from 'commander'
+import { collect, each, integer } from './arguments.ts'
+
+type Document = Record<string, any>
+
+const STANDARD_INPUT = 0
+const CYCLES_MAX = 1_000
+
+export function campaignOptions(command: Command): Command {
+  return command
+    .argument('[file]', 'JSON as the API takes it; - for standard input.', definition)
+    .option('--project <key>', 'Key or id of the project.')
+    .option('--name <name>', 'Its name, unique and for ever.')
+    .option('--mission <text>', 'What is to be reached.')
+    .option('--gate <command>', 'A command that must succeed on trunk. May be repeated.', each)
+    .option('--review <statement>', 'What must be so, for formation to judge. May be repeated.', each)
+    .option('--max-cycles <n>', 'Tasks that it may dispatch. Default: 20.', integer(1, CYCLES_MAX))
+    .option('--escalate-when <text>', 'A condition in which an owner is asked. May be repeated.', each)
+    .option('--context <path>', 'A file that formation reads. May be repeated.', collect)
+    .option('--provider <name>', 'The provider whose agents are to work for it.')
+    .option('--label <label>', 'A runner must carry it. May be repeated.', collect)
+}
+
+function definition(file: string): Document {
+  let value: unknown
+  try {
+    value = JSON.parse(readFileSync(file === '-' ? STANDARD_INPUT : file, 'utf8'))
+  } catch (error) {
+    throw new InvalidArgumentError(`A file with a JSON object is expected: ${(error as Error).message}.`)
+  }
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    throw new InvalidArgumentError('A file with a JSON object is expected.')
+  }
+  return value as Document
+}
+
+/** The campaign as it is asked for. What an option says stands instead of what the file says; evidence is added to it. */
+export function campaignOf(file: Document = {}, options: any): Document {
+  const { project, name, mission, gate = [], review = [], maxCycles, escalateWhen, context, provider, label } = options
+  const evidence = [
+    ...(file.done_evidence ?? []),
+    ...gate.map((command: string) => ({ kind: 'gate', command })),
+    ...review.map((statement: string) => ({ kind: 'review', statement })),
+  ]
+  const said = {
+    project,
+    name,
+    mission,
+    done_evidence: evidence,
+    budget: maxCycles === undefined ? undefined : { ...file.budget, max_cycles: maxCycles },
+    escalation: escalateWhen,
+    context_paths: context,
+    agent_provider: provider,
+    labels: label,
+  }
+  return { ...file, ...Object.fromEntries(Object.entries(said).filter(([, value]) => value !== undefined)) }
+}

@@ -1,0 +1,156 @@
+/** Campaigns for people: one in full, and many under each other, on wide terminals and on narrow ones. */
+import { age, cut, type Printer, safe } from './print.ts'
+
+type Campaign = Record<string, any>
+
+/** Below so many columns a campaign takes lines of its own. */
+const WIDE_COLUMNS = 110
+const OBJECTIVE_COLUMNS = 60
+const INDENT = '  '
+
+export function printCampaigns(print: Printer, heading: string, campaigns: readonly Campaign[]): void {
+  if (campaigns.length === 0) return
+  print.line()
+  print.line(print.tint(heading, 'strong'))
+  listCampaigns(print, campaigns, '')
+}
+
+export function listCampaigns(print: Printer, campaigns: readonly Campaign[], none: string): void {
+  if (campaigns.length > 0 && print.columns !== undefined && print.columns < WIDE_COLUMNS) {
+    printNarrow(print, campaigns)
+    return
+  }
+  const rows = campaigns.map((one) => [
+    one.name,
+    print.state(one.status),
+    one.project,
+    cyclesOf(one),
+    age(one.since),
+    nowOf(one),
+    safe(one.reason),
+  ])
+  print.table(['CAMPAIGN', 'STATUS', 'PROJECT', 'CYCLES', 'FOR', 'NOW', 'WHY'], rows, none)
+}
+
+function printNarrow(print: Printer, campaigns: readonly Campaign[]): void {
+  const columns = print.columns!
+  for (const one of campaigns) {
+    print.line(cut(`${print.state(one.status)} ${one.name}  ${nowOf(one)}`, columns))
+    print.line(cut(`${INDENT}${print.tint(`${one.project}  ${cyclesOf(one)}  ${age(one.since)}`, 'dim')}`, columns))
+    print.line(cut(`${INDENT}${safe(one.reason)}`, columns))
+  }
+}
+
+/** Dispatched of those that the budget allows; and landed, where any has. */
+function cyclesOf({ cycles_completed, cycles_landed, budget }: Campaign): string {
+  const landed = cycles_landed === 0 ? '' : `, ${cycles_landed} landed`
+  return `${cycles_completed}/${budget.max_cycles}${landed}`
+}
+
+/** What happens now, in a few words. */
+function nowOf({ stage, work }: Campaign): string {
+  if (work === undefined) return stage
+  const what = work.role === 'cycle' ? `cycle ${work.cycle}` : 'forming'
+  return work.state === undefined ? what : `${what}, ${work.state}`
+}
+
+/** One campaign: where it stands and why, what happens now, what it needs, what was done. */
+export function showCampaign(campaign: Campaign, print: Printer): void {
+  const { question, paused, budget } = campaign
+  print.fields([
+    ['name', campaign.name],
+    ['status', print.state(campaign.status)],
+    ['reason', safe(campaign.reason)],
+    ['since', campaign.since],
+    ['mission', safe(campaign.mission)],
+    ['project', campaign.project],
+    ['cycles', `${cyclesOf(campaign)}, ${budget.remaining} left`],
+    ['asks', question === undefined ? undefined : safe(question.finding)],
+    ['answers', question === undefined ? undefined : question.options.map(safe).join(' | ')],
+    ['goes on at', paused?.until],
+    ['provider', campaign.agent_provider === undefined ? undefined : safe(campaign.agent_provider)],
+    ['labels', campaign.labels?.join(', ')],
+    ['authorized', campaign.authorized_by === undefined ? 'by nobody' : `by ${safe(campaign.authorized_by)}`],
+    ['added', `${campaign.created_at} by ${safe(campaign.added_by.name)}`],
+    ['ended', campaign.ended_at],
+    ['trace', campaign.trace_id],
+  ])
+  showWork(campaign, print)
+  showEvidence(campaign, print)
+  showHistory(campaign, print)
+  const advice = adviceFor(campaign)
+  if (advice.length > 0) print.line(`\n${advice.join('\n')}`)
+}
+
+function showWork({ work }: Campaign, print: Printer): void {
+  if (work === undefined) return
+  heading(print, 'Now')
+  print.fields([
+    ['item', work.item_id],
+    ['what', work.role === 'cycle' ? `cycle ${work.cycle}: ${safe(work.objective)}` : 'its next step is formed'],
+    ['state', work.state === undefined ? undefined : print.state(work.state)],
+    ['why', work.reason === undefined ? undefined : safe(work.reason)],
+    ['runner', work.running_on],
+    ['for', age(work.since)],
+  ])
+}
+
+function showEvidence({ done_evidence, gate_results = [] }: Campaign, print: Printer): void {
+  heading(print, 'Done-evidence')
+  const rows = done_evidence.map(({ name, kind, command, statement, required = true }: Campaign) => [
+    name,
+    kind === 'gate' ? lastOf(gate_results, name, print) : 'review',
+    `${safe(command ?? statement)}${required ? '' : ' (not required)'}`,
+  ])
+  print.table(['NAME', 'LAST', 'WHAT'], rows, '')
+}
+
+function lastOf(results: readonly Campaign[], name: string, print: Printer): string {
+  const passed = results.findLast((one) => one.name === name)?.passed
+  if (passed === undefined) return 'not run'
+  return passed ? print.tint('passed', 'good') : print.tint('failed', 'bad')
+}
+
+function showHistory({ objective_history = [], owner_decisions = [] }: Campaign, print: Printer): void {
+  if (objective_history.length > 0) {
+    heading(print, 'Objectives')
+    const rows = objective_history.map(({ cycle, objective, outcome }: Campaign) => [
+      String(cycle),
+      outcome.item_id,
+      outcome.state === undefined ? 'under way' : print.state(outcome.state),
+      outcome.verdict ?? '',
+      cut(safe(objective), OBJECTIVE_COLUMNS),
+    ])
+    print.table(['CYCLE', 'ITEM', 'STATE', 'VERDICT', 'WHAT'], rows, '')
+  }
+  if (owner_decisions.length === 0) return
+  heading(print, 'Decisions')
+  for (const { decision, authorized_by, decided_at } of owner_decisions)
+    print.line(`${decided_at}  ${safe(authorized_by)}: ${safe(decision)}`)
+}
+
+function heading(print: Printer, text: string): void {
+  print.line(`\n${print.tint(text, 'strong')}`)
+}
+
+/** What a person can do about one that needs somebody, as commands. */
+export function adviceFor({ name, status, stage, question, budget, paused }: Campaign): string[] {
+  const resume = `intendant campaign resume ${name}${budget.remaining === 0 ? ' --add-cycles N' : ''}`
+  switch (status) {
+    case 'staged':
+    case 'active':
+      return stage === 'idle' ? [`intendant campaign advance ${name}`] : []
+    case 'paused':
+      return paused?.until === undefined ? [resume] : []
+    case 'escalated':
+      return question === undefined
+        ? [
+            `intendant campaign decide ${name} --decision TEXT`,
+            resume,
+            `intendant campaign complete ${name} --reason TEXT`,
+          ]
+        : [`intendant campaign decide ${name} --decision TEXT`]
+    default:
+      return []
+  }
+}

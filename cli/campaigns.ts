@@ -1,0 +1,133 @@
+/** `intendant campaign`: missions that are worked off one task at a time, and what owners say of them. */
+import type { Command } from 'commander'
+import { integer, LIMIT, ORIGIN } from './arguments.ts'
+import { campaignOf, campaignOptions } from './campaign-content.ts'
+import { listCampaigns, showCampaign } from './campaign-page.ts'
+import { eventLines } from './event-line.ts'
+import { list } from './lists.ts'
+import { safe } from './print.ts'
+import type { Act, Cli } from './world.ts'
+
+const CYCLES_MAX = 1_000
+const HISTORY_SHOWN = 50
+
+/** What a campaign states of itself: its tasks have histories of their own. */
+const OWN_EVENTS = [
+  'added',
+  'advance_requested',
+  'advance_completed',
+  'paused',
+  'owner_paused',
+  'resumed',
+  'decided',
+  'escalated',
+  'completed',
+  'cancelled',
+].map((name) => `campaign_${name}`)
+
+const HELP = `
+Examples:
+  intendant campaign add --project shop --name pay --mission "Let customers pay by invoice" \\
+      --gate "npm test" --review "A customer can choose to pay by invoice." --max-cycles 10
+  intendant campaign add pay.json --project shop
+  intendant campaign advance pay                    the first step; after it, it goes by itself
+  intendant campaign                                where each stands, and what it does now
+  intendant campaign decide pay --decision "Gross prices."
+  intendant campaign cancel pay --reason "not wanted" --now`
+
+export function addCampaigns(program: Command, act: Act): void {
+  const group = program
+    .command('campaign')
+    .description('Campaigns: missions that are worked off one task at a time, until their evidence holds.')
+    .addHelpText('after', HELP)
+    .action(act(listAll))
+  campaignOptions(group.command('add').description('Add a campaign. It is staged, until it is advanced.'))
+    .option('--unauthorized', 'Nobody answers for it yet: its first advance escalates.')
+    .option('--idempotency-key <key>', 'Asking twice with one key makes one campaign.')
+    .option(...ORIGIN)
+    .action(act(add))
+  group
+    .command('list')
+    .alias('ls')
+    .description('List campaigns, newest first.')
+    .option('--project <key>', 'Only this project.')
+    .option('--status <status>', 'Only those that stand there, such as escalated.')
+    .option(...LIMIT)
+    .action(act(listAll))
+  group
+    .command('show')
+    .description('Show a campaign: where it stands, what it does, what it needs, and its history.')
+    .argument('<name>', 'Its name.')
+    .action(act(show))
+  addMoves(group, act)
+}
+
+function addMoves(group: Command, act: Act): void {
+  const move = (name: string, description: string): Command =>
+    group
+      .command(name)
+      .description(description)
+      .argument('<name>', 'Its name.')
+      .option(...ORIGIN)
+
+  move('advance', 'Ask for its next step.').action(act((cli, [name]) => post(cli, name, 'advance', {})))
+  move('pause', 'Let nothing follow; a task that is under way goes on.')
+    .option('--reason <text>', 'Why.')
+    .action(act((cli, [name], { reason }) => post(cli, name, 'pause', { reason })))
+  move('resume', 'Go on with one that is paused or escalated.')
+    .option('--add-cycles <n>', 'Add so many to its budget.', integer(1, CYCLES_MAX))
+    .action(act((cli, [name], { addCycles }) => post(cli, name, 'resume', { add_cycles: addCycles })))
+  move('decide', 'Answer what an escalated one asks; it goes on, bound by it.')
+    .requiredOption('--decision <text>', 'What is decided.')
+    .action(act((cli, [name], { decision }) => post(cli, name, 'decide', { decision })))
+  move('complete', 'Say that its mission is complete.')
+    .requiredOption('--reason <text>', 'What shows it.')
+    .action(act((cli, [name], { reason }) => post(cli, name, 'complete', { reason })))
+  move('cancel', 'Give it up. A task that runs finishes, unless it is stopped with --now.')
+    .requiredOption('--reason <text>', 'Why.')
+    .option('--now', 'Stop the task that runs.')
+    .option('--discard', 'With --now: throw its uncommitted work away.')
+    .action(
+      act((cli, [name], { reason, now, discard }) => post(cli, name, 'cancel', { reason, now, discard_work: discard })),
+    )
+}
+
+function path(name: string, more = ''): string {
+  return `/api/campaigns/${encodeURIComponent(name)}${more}`
+}
+
+async function add({ client, json, print }: Cli, [file]: readonly any[], options: any): Promise<void> {
+  const { idempotencyKey, unauthorized } = options
+  const body = { ...campaignOf(file, options), ...(unauthorized === true ? { authorized_by: null } : {}) }
+  const headers = idempotencyKey === undefined ? {} : { 'idempotency-key': idempotencyKey }
+  const { body: made } = await client.request('POST', '/api/campaigns', { body, headers })
+  if (json) return print.json(made)
+  print.line(`${made.name} is ${print.state(made.status)}: ${safe(made.reason)}`)
+  if (made.needs !== undefined) print.line(`intendant campaign advance ${made.name}`)
+}
+
+async function post({ client, json, print }: Cli, name: string, move: string, body: object): Promise<void> {
+  const { body: campaign } = await client.request('POST', path(name, `/${move}`), { body })
+  if (json) return print.json(campaign)
+  print.line(`${campaign.name} is ${print.state(campaign.status)}: ${safe(campaign.reason)}`)
+}
+
+async function listAll({ client, json, print }: Cli, _: readonly any[], options: any): Promise<void> {
+  const { project, status, limit = LIMIT[3] } = options
+  const { items, more } = await list(client, '/api/campaigns', limit, { project, status })
+  if (json) return print.json(items)
+  listCampaigns(print, items, 'No campaigns.')
+  if (more) print.line(`(the first ${items.length}; --limit shows more)`)
+}
+
+async function show({ client, json, print }: Cli, [name]: readonly any[]): Promise<void> {
+  const { body } = await client.request('GET', path(name))
+  const filter = { campaign: name, project: body.project, event_type: OWN_EVENTS.join(',') }
+  const { items } = await list(client, '/api/events', HISTORY_SHOWN, { ...filter, order: 'desc' })
+  const events = items.toReversed()
+  if (json) return print.json({ ...body, events })
+  showCampaign(body, print)
+  if (events.length === 0) return
+  print.line(`\n${print.tint('History', 'strong')}`)
+  for (const event of events) for (const line of eventLines(event, print)) print.line(line)
+}
