@@ -4,24 +4,14 @@
  */
 import type { By } from '../machines/machine.ts'
 import type { Principal } from '../runtime/principals.ts'
+import type { Flow } from './admission.ts'
 import { type Problem, type ProblemCode, type ProblemExtra, problemDocument, problemTable } from './problems.ts'
 import type { Route } from './route.ts'
 import type { RouteEntry } from './route-entry.ts'
 import { STATUS_LINES } from './status.ts'
+import type { Stream } from './stream.ts'
 import type { Upload } from './upload.ts'
 import type { UwsResponse } from './uws.ts'
-
-/** An answer that goes on: server-sent events, JSON lines. */
-export interface Stream {
-  /** False: the kernel's buffer is full; wait for `onWritable`. Nothing is lost either way. No-op after the end. */
-  write(chunk: string | Uint8Array): boolean
-  /** Called whenever what was buffered has gone out. One callback. */
-  onWritable(callback: () => void): void
-  /** End the answer properly. */
-  end(): void
-  /** Drop the connection. */
-  close(): void
-}
 
 const NO_PARAMS: readonly string[] = []
 const NO_QUERY: Readonly<Record<string, any>> = {}
@@ -43,6 +33,8 @@ export class Exchange {
   upload: Upload | undefined = undefined
   /** Bytes of the body as it came: for a route that hashes or stores them. */
   bodyBytes = 0
+  /** Whose request in flight it is (http/admission.ts). */
+  flow: Flow | undefined = undefined
   /** The problem that was answered. */
   problemCode: ProblemCode | undefined = undefined
   /** When the request came, on the monotonic clock; kept only where each answer is told of. */
@@ -324,6 +316,8 @@ export class Exchange {
   #settle(): void {
     if (this.#isPending) this.entry.pending.done()
     this.#isPending = false
+    this.flow?.leave()
+    this.flow = undefined
   }
 
   #count(status: number): void {

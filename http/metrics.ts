@@ -9,6 +9,7 @@ import { LANES, RUN_REQUEST_STATES } from '../machines/documents/run-request.ts'
 import { WORK_ITEM_STATES } from '../machines/documents/work-item.ts'
 import type { DispatchCounts } from '../runtime/dispatch/api.ts'
 import { DATA_FILE, environmentPaths } from '../storage/home-paths.ts'
+import type { Admission } from './admission.ts'
 import type { BodyReader } from './body.ts'
 import type { ServiceContext } from './route.ts'
 import type { RouteEntry } from './route-entry.ts'
@@ -25,7 +26,12 @@ export function createMetrics(): Metrics {
 }
 
 /** Answers by route and status, and problems by reason, taken from the counters that the exchanges keep. */
-export function measureRoutes({ registry }: Metrics, entries: readonly RouteEntry[], bodies: BodyReader): void {
+export function measureRoutes(
+  { registry }: Metrics,
+  entries: readonly RouteEntry[],
+  bodies: BodyReader,
+  admission: Admission,
+): void {
   new Counter({
     name: 'intendant_http_answers_total',
     help: 'Answers given, by method, route and status.',
@@ -49,6 +55,12 @@ export function measureRoutes({ registry }: Metrics, entries: readonly RouteEntr
     },
   })
   gauge(registry, 'intendant_http_body_bytes_in_flight', 'Bytes of bodies being received.', () => bodies.bytesInFlight)
+  gauge(
+    registry,
+    'intendant_http_changes_in_flight',
+    'Changes that were let in and are not answered yet.',
+    () => admission.inFlight,
+  )
 }
 
 /** The log, the run requests by state, the hand-out, the tokens. */
@@ -150,6 +162,12 @@ function measureCommits({ registry }: Metrics, { runtime }: ServiceContext): voi
 function measureLoad({ registry }: Metrics, { runtime }: ServiceContext): void {
   const { load, journal } = runtime
   gauge(registry, 'intendant_messages_in_flight', 'Messages taken and not yet answered.', () => load.messagesInFlight)
+  gauge(
+    registry,
+    'intendant_work_wait_seconds',
+    'How long a change that came now would wait.',
+    () => load.waitMs() / 1_000,
+  )
   gauge(registry, 'intendant_mailbox_depth', 'Most messages that waited for one actor since the last scrape.', () =>
     load.takeDeepest(),
   )

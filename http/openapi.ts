@@ -67,7 +67,13 @@ const WITH_UPLOAD: readonly ProblemCode[] = [
   'unsupported_media_type',
   'bodies_in_flight',
 ]
-const WITH_CHANGE: readonly ProblemCode[] = ['overloaded', 'view_backlog', 'disk_reserve', 'read_only']
+const WITH_CHANGE: readonly ProblemCode[] = [
+  'too_many_in_flight',
+  'overloaded',
+  'view_backlog',
+  'disk_reserve',
+  'read_only',
+]
 
 /** Every problem that the route may answer with. */
 export function problemsOf(route: Route): readonly ProblemCode[] {

@@ -104,6 +104,7 @@ const table = {
   engine_run_taken: problem(422, 'The engine run belongs to another request', 'Leave `engine_run_id` out.'),
   // 426, 429, 431
   too_many_polls: passing(429, 'Too many polls are parked', 'Park at most capacity + 1 polls of a runner.'),
+  too_many_in_flight: passing(429, 'Too much of yours is in flight', 'Wait for answers before sending more.'),
   too_many_streams: passing(429, 'Too many streams are open', 'Close streams that are no longer read.'),
   headers_too_large: problem(431, 'The headers are too large', 'Send fewer or shorter headers.'),
   // 500, 503: ours

@@ -91,6 +91,8 @@ export interface Route {
   readonly endless?: boolean
   /** Also taken as a WebSocket at this path (GET only). */
   readonly socket?: SocketRoute
+  /** Taken under any load, since a promise hangs on it and it costs next to nothing (http/admission.ts). */
+  readonly isAlwaysTaken?: true
   /** Answers exactly once, now or later, by `exchange.answer`, `exchange.problem` or `exchange.stream`. A throw is a 500. */
   handle(exchange: Exchange): void
 }

@@ -6,6 +6,7 @@
 import type { Logger } from 'pino'
 import { type Check, compile } from '../machines/schema.ts'
 import { type AccessCheck, admit, runnerParamOf } from './access.ts'
+import { type Admission, projectParamOf, type Urgency, urgencyOf } from './admission.ts'
 import { type BodyReader, isDropped } from './body.ts'
 import { Exchange } from './exchange.ts'
 import { takesOrigin } from './origin.ts'
@@ -31,6 +32,7 @@ export interface RouterOptions {
   readonly server: Server
   readonly access: AccessCheck
   readonly bodies: BodyReader
+  readonly admission: Admission
   readonly headerBytesMax: number
   readonly log: Logger
   /** True once the service is stopping: connections end with their next answer. */
@@ -50,6 +52,8 @@ class Gate implements RouteEntry {
   readonly query: QueryParser
   readonly check: Check | undefined
   readonly produces: readonly string[]
+  readonly urgency: Urgency
+  readonly projectParam: number
   readonly withBody: (exchange: Exchange) => void
   readonly #log: Logger
 
@@ -69,6 +73,8 @@ class Gate implements RouteEntry {
     this.query = new QueryParser(route.query ?? NO_QUERY)
     this.check = route.body === undefined || route.body.selfChecked === true ? undefined : compile(route.body.schema)
     this.produces = route.produces ?? JSON_ONLY
+    this.urgency = urgencyOf(route)
+    this.projectParam = projectParamOf(route)
   }
 
   /** A throw is a programmer's error: 500 for this request alone, and a line in the log. */
@@ -216,6 +222,8 @@ export class Router {
       exchange.problem('not_acceptable', `This path answers with ${gate.produces.join(' or ')}.`)
       return
     }
+    const { urgency } = gate
+    if (urgency !== undefined && !this.#options.admission.enter(exchange, urgency, gate.projectParam)) return
     if (route.upload !== undefined && !this.#options.bodies.open(exchange, contentType, contentLength)) return
     if (route.body === undefined) {
       route.handle(exchange)

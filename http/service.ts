@@ -20,6 +20,7 @@ import { openLmdbJournal } from '../storage/lmdb-journal.ts'
 import { realNature } from '../storage/nature.ts'
 import { AccessCheck } from './access.ts'
 import { ensureAdminToken } from './admin-token.ts'
+import { Admission } from './admission.ts'
 import { backupsOf } from './backups.ts'
 import { BodyReader } from './body.ts'
 import { createMetrics, type Metrics, measureRoutes, measureService } from './metrics.ts'
@@ -126,8 +127,10 @@ async function listen(runtime: Runtime, log: Logger, options: ServiceOptions): P
   const server = listenOn(tls === undefined ? { headerBytesMax } : { headerBytesMax, tls })
   const bodies = new BodyReader(settings)
   const access = new AccessCheck(principals)
-  const router = new Router({ routes, server, access, bodies, headerBytesMax, log, isClosing: () => isClosing })
-  measureRoutes(metrics, router.entries, bodies)
+  const admission = new Admission(runtime.load)
+  const parts = { routes, server, access, bodies, admission, headerBytesMax, log }
+  const router = new Router({ ...parts, isClosing: () => isClosing })
+  measureRoutes(metrics, router.entries, bodies, admission)
   measureService(metrics, context)
   const port = await server.listen(settings.host, settings.port).catch((error: unknown) => {
     for (const callback of closing) callback()

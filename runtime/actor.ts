@@ -65,8 +65,21 @@ export class Actor {
     return this.mail.length - this.head
   }
 
+  /** The mail that is taken next. */
+  get next(): Mail | undefined {
+    return this.mail[this.head]
+  }
+
   put(mail: Mail): void {
     this.mail.push(mail)
+  }
+
+  /** Drops what came from outside, and answers whose it was; the rest waits on. */
+  takeSenders(): readonly Reply[] {
+    const waiting = this.mail.slice(this.head)
+    this.mail = waiting.filter(({ source }) => source.from !== 'outside')
+    this.head = 0
+    return waiting.flatMap(({ source }) => (source.from === 'outside' ? [source.reply] : []))
   }
 
   take(): Mail | undefined {

@@ -112,7 +112,7 @@ export interface Runtime {
   /** How often a deadline of that name (`offer`, `lease`) fell due since the start. */
   deadlinesFired(name: string): number
   /** What waits: for the metrics. */
-  readonly load: { readonly messagesInFlight: number; takeDeepest(): number }
+  readonly load: { readonly messagesInFlight: number; waitMs(): number; takeDeepest(): number }
   onCommit(listener: CommitListener): void
   /** Lets what only the running service knows be filled into a deadline's message at the moment it falls due. */
   beforeDeadline(amend: (ref: ActorRef, message: MessageBody) => MessageBody): void

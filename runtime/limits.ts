@@ -9,8 +9,26 @@ export const mailboxDepthMax = 1_024
 /** Messages from outside taken and not yet answered, over all actors: about a second of work at full speed. */
 export const messagesInFlightMax = 50_000
 
+/** Past this wait who has far more in flight than the others is asked to come back: they are not to wait for him. */
+export const fairWaitMs = 250
+
+/** How many times the average of the others: twice is chance, more is noise. */
+export const fairShareMax = 2
+
+/** Past this wait no new work is taken: a longer queue does no more work, and only makes all late. */
+export const newWorkWaitMsMax = 500
+
+/** Past this wait runners too must say again what they say of work that they hold. Far below any lease. */
+export const promisedWorkWaitMsMax = 5_000
+
+/** In flight that everybody may have until the last bound is reached: who asks for little is never asked to come back. */
+export const flowInFlightMin = 4
+
 /** Steps in one commit. 256 already share a flush well; more only makes the turn long for everybody else. */
 export const stepsPerBatchMax = 512
+
+/** Of these, kept for what is new while what was begun would fill them all: it may be slow, and never stands still. */
+export const newStepsPerBatchMin = 128
 
 /** Events in one commit: ten full posts of events, some 10 MB of text at most in practice. */
 export const eventsPerBatchMax = 10_000

@@ -1,14 +1,39 @@
 /**
- * How much waits: the bound on messages from outside is kept here, and what the metrics tell of it. Hot: a few
- * comparisons a message.
+ * How much waits, and for how long: the bound on messages from outside is kept here, and what admission and the
+ * metrics ask of it. Hot: a few comparisons a message; the clock is read about twice a turn.
  */
 import type { Actor } from './actor.ts'
+import type { Nature } from './api.ts'
 import { mailboxDepthMax, messagesInFlightMax } from './limits.ts'
+
+/** Before anything was measured: a tenth of a millisecond each. */
+const FIRST_MS_EACH = 0.1
+/** Answers between two readings of the clock that say something of one: a flush shared by few says nothing. */
+const MEASURED_ANSWERS_MIN = 32
+/** Weight of the newest measure. */
+const NEWEST_SHARE = 0.2
 
 export class Load {
   /** Messages from outside that were taken and not yet answered. */
   messagesInFlight = 0
+  readonly #nature: Pick<Nature, 'monotonicMs'>
   #deepest = 0
+  #taken = 0
+  #answered = 0
+  /**
+   * One message is followed through the queue. Messages are answered in about the order in which they come: it has its
+   * answer once as many were given as had come with it.
+   */
+  #followed = 0
+  #followedSinceMs = 0
+  #answeredMs = 0
+  #isAnswered = true
+  #answeredBefore = 0
+  #msEach = FIRST_MS_EACH
+
+  constructor(nature: Pick<Nature, 'monotonicMs'>) {
+    this.#nature = nature
+  }
 
   /** Whether one more message from outside may wait for this actor. */
   admits(actor: Actor): boolean {
@@ -18,11 +43,27 @@ export class Load {
   /** A message from outside was put into the actor's mailbox. */
   taken(actor: Actor): void {
     this.messagesInFlight += 1
+    this.#taken += 1
+    if (this.#isAnswered) this.#follow()
     if (actor.mailCount > this.#deepest) this.#deepest = actor.mailCount
   }
 
   answered(): void {
     this.messagesInFlight -= 1
+    this.#answered += 1
+    if (this.#isAnswered || this.#answered < this.#followed) return
+    this.#isAnswered = true
+    this.#answeredMs = this.#nature.monotonicMs()
+  }
+
+  /**
+   * How long a message that came now would wait, milliseconds: as long as the one that is followed has waited, or as
+   * all that wait would take at the present rate.
+   */
+  waitMs(): number {
+    if (this.messagesInFlight === 0) return 0
+    const followedMs = this.#isAnswered ? 0 : this.#nature.monotonicMs() - this.#followedSinceMs
+    return Math.max(followedMs, this.messagesInFlight * this.#msEach)
   }
 
   /** The most messages that waited in one mailbox since this was last asked: a turn empties them all. */
@@ -30,5 +71,18 @@ export class Load {
     const deepest = this.#deepest
     this.#deepest = 0
     return deepest
+  }
+
+  #follow(): void {
+    // The answers of a turn are given one after the other: only now all that came with the last one followed are.
+    const answers = this.#answered - this.#answeredBefore
+    if (answers >= MEASURED_ANSWERS_MIN) {
+      const msEach = (this.#answeredMs - this.#followedSinceMs) / answers
+      this.#msEach += (msEach - this.#msEach) * NEWEST_SHARE
+    }
+    this.#followed = this.#taken
+    this.#followedSinceMs = this.#nature.monotonicMs()
+    this.#answeredBefore = this.#answered
+    this.#isAnswered = false
   }
 }

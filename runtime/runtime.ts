@@ -18,10 +18,11 @@ import type { Answer, CommitListener, ListRequest, ListResult, Nature, Refused, 
 import { Batch, type BatchedStep } from './batch.ts'
 import { Clock } from './clock.ts'
 import { type Amend, Due, refusedRetryMs } from './due.ts'
-import { eventsPerBatchMax, residentActorsMax, stepsPerActorPerBatchMax, stepsPerBatchMax } from './limits.ts'
+import * as limits from './limits.ts'
 import { Load } from './load.ts'
 import type { Logger } from './log.ts'
 import { Reader } from './reader.ts'
+import { Ready } from './ready.ts'
 import { type Retention, retentionOf } from './retention.ts'
 import type { Settings } from './settings.ts'
 import { Stepper } from './stepper.ts'
@@ -53,11 +54,11 @@ class ActorRuntime implements Runtime {
   private readonly due: Due
   private readonly answers: Answers
   private readonly listeners: CommitListener[] = []
-  private ready: Actor[] = []
+  private readonly ready = new Ready()
   /** Answers that need no step, given in the next turn so that a reply never comes before `ask` returned. */
   private refusals: { reply: Reply; answer: Answer }[] = []
   private turnPending = false
-  readonly load = new Load()
+  readonly load: Load
   private readonly reader: Reader
   private readonly retention: Retention | undefined
   private state: 'open' | 'closing' | 'closed' | 'failed' = 'open'
@@ -68,6 +69,7 @@ class ActorRuntime implements Runtime {
     this.settings = settings
     this.options = options
     this.nature = options.nature
+    this.load = new Load(options.nature)
     this.clock = new Clock(() => this.nature.wallMs())
     const steppers = {} as Record<ActorKind, Stepper>
     for (const kind of ACTOR_KINDS) steppers[kind] = new Stepper(options.modules[kind])
@@ -149,7 +151,7 @@ class ActorRuntime implements Runtime {
 
   async close(): Promise<void> {
     if (this.state === 'closing' || this.state === 'closed') return
-    const isBusy = this.state === 'open' && (this.ready.length > 0 || this.turnPending)
+    const isBusy = this.state === 'open' && (!this.ready.isEmpty || this.turnPending)
     if (this.state === 'open') this.state = 'closing'
     if (isBusy)
       await new Promise<void>((resolve) => {
@@ -211,7 +213,7 @@ class ActorRuntime implements Runtime {
     this.refusals = []
     for (const { reply, answer } of refusals) this.answers.give(reply, answer)
     if (this.state === 'failed' || this.state === 'closed') return
-    if (this.ready.length > 0 && this.journal.waitForRoom(() => this.resume())) {
+    if (!this.ready.isEmpty && this.journal.waitForRoom(() => this.resume())) {
       // The view is a little behind: this turn's work waits for it, so that the backlog stays bounded in time.
       this.turnPending = true
       return
@@ -221,21 +223,24 @@ class ActorRuntime implements Runtime {
     else this.turnAway()
     if (batch.steps.length === 0) this.settle(batch, this.journal.lastSequence)
     else this.commit(batch)
-    const keep = this.options.residentActorsMax ?? residentActorsMax
+    const keep = this.options.residentActorsMax ?? limits.residentActorsMax
     if (this.actors.size > keep * 1.1) this.actors.passivate(keep)
     this.becomeIdleOrGoOn()
   }
 
-  /** Steps what waits, each actor in its turn, until the batch is full. */
+  /** Steps what waits, each actor in its turn, until the batch is full: what was begun first, and always some of what is new. */
   private collect(batch: Batch): void {
-    const ready = this.ready
-    this.ready = []
-    for (let index = 0; index < ready.length; index++) {
-      if (batch.steps.length >= stepsPerBatchMax || batch.events.length >= eventsPerBatchMax) {
-        for (; index < ready.length; index++) this.ready.push(ready[index]!)
-        return
-      }
-      this.stepActor(ready[index]!, batch)
+    const { begun, fresh } = this.ready.take()
+    const keptForFresh = fresh.length === 0 ? 0 : limits.newStepsPerBatchMin
+    this.stepSome(begun, limits.stepsPerBatchMax - keptForFresh, batch)
+    this.stepSome(fresh, limits.stepsPerBatchMax, batch)
+  }
+
+  private stepSome(actors: readonly Actor[], stepsMax: number, batch: Batch): void {
+    const eventsMax = batch.events.length + limits.eventsPerBatchMax
+    for (const actor of actors) {
+      if (batch.steps.length < stepsMax && batch.events.length < eventsMax) this.stepActor(actor, batch)
+      else this.ready.push(actor)
     }
   }
 
@@ -248,7 +253,7 @@ class ActorRuntime implements Runtime {
     actor.used = true
     const isReadable = this.actors.load(actor)
     const before = actor.record
-    const limit = this.journal.synchronous ? stepsPerActorPerBatchMax : 1
+    const limit = this.journal.synchronous ? limits.stepsPerActorPerBatchMax : 1
     for (let steps = 0; steps < limit; steps++) {
       const mail = actor.take()
       if (mail === undefined) break
@@ -359,9 +364,7 @@ class ActorRuntime implements Runtime {
     const answer = unavailable('storage_failed', 'The log could not be written; nothing of this was taken.')
     for (const { mail } of batch.settled)
       if (mail.source.from === 'outside') this.answers.give(mail.source.reply, answer)
-    for (const actor of this.ready)
-      for (let mail = actor.take(); mail !== undefined; mail = actor.take())
-        if (mail.source.from === 'outside') this.answers.give(mail.source.reply, answer)
+    for (const actor of this.ready.takeAll()) for (const reply of actor.takeSenders()) this.answers.give(reply, answer)
     this.options.log.error({ err: failure }, 'the log failed')
     this.whenIdle?.()
     this.options.onFatal(failure)
@@ -369,26 +372,20 @@ class ActorRuntime implements Runtime {
 
   private becomeIdleOrGoOn(): void {
     if (this.state === 'failed') return
-    if (this.ready.length > 0) this.scheduleTurn()
+    if (!this.ready.isEmpty) this.scheduleTurn()
     else if (!this.turnPending) this.whenIdle?.()
   }
 
   /** The journal refuses writes: senders hear 503, what comes from inside waits. */
   private turnAway(): void {
     const refused = this.whyNotNow() ?? unavailable('overloaded', 'The service could not write; try again.')
-    const ready = this.ready
-    this.ready = []
+    const ready = this.ready.takeAll()
     for (const actor of ready) {
-      const kept: Mail[] = []
-      for (let mail = actor.take(); mail !== undefined; mail = actor.take()) {
-        if (mail.source.from !== 'outside') kept.push(mail)
-        else {
-          this.load.answered()
-          this.answers.give(mail.source.reply, refused)
-        }
+      for (const reply of actor.takeSenders()) {
+        this.load.answered()
+        this.answers.give(reply, refused)
       }
       actor.ready = false
-      for (const mail of kept) actor.put(mail)
     }
     const waiting = ready.filter((actor) => actor.mailCount > 0)
     if (waiting.length === 0) return

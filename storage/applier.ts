@@ -23,8 +23,8 @@ const RECORDS_A_TURN = 128
 const BACKLOG_MS_MAX = 400
 /** Below this much the estimate says nothing. */
 const BACKLOG_WEIGHT_MIN = 8_192
-/** Backlog at which the journal refuses outright, should a caller append without asking for room. */
-const BACKLOG_REFUSED_MS = 2_000
+/** Backlog at which the journal refuses outright: far more than is left when turns wait for room, unless the view stands still. */
+const BACKLOG_REFUSED_MS = 10_000
 /** First guess of the cost of one step or event; measured from then on. */
 const WEIGHT_MS_FIRST = 0.015
 /** Smaller folds are all flush: they say nothing about the cost of a step. */

@@ -43,6 +43,7 @@ interface Post {
   readonly body: RouteBody
   readonly answer?: TSchema
   readonly problems?: readonly ProblemCode[]
+  readonly isAlwaysTaken?: true
   readonly handle: (service: ServiceContext, exchange: Exchange) => void
 }
 
@@ -63,6 +64,7 @@ const posts: readonly Post[] = [
     name: 'heartbeat',
     summary: 'The runner is still at it: the lease starts again in full length.',
     body: { schema: heartbeatBody, optional: true },
+    isAlwaysTaken: true,
     handle: heartbeat,
   },
   {
@@ -107,6 +109,7 @@ function postRoute(service: ServiceContext, post: Post): Route {
     body: post.body,
     answers: { 200: { description: 'Taken, or said before.', schema: post.answer ?? runAnswer } },
     problems: [...POST_PROBLEMS, ...(post.problems ?? [])],
+    ...(post.isAlwaysTaken === undefined ? {} : { isAlwaysTaken: true }),
     handle: (exchange) => post.handle(service, exchange),
   }
 }

@@ -7,6 +7,7 @@ import { type Logger, pino } from 'pino'
 import { Registry } from 'prom-client'
 import { WebSocket } from 'ws'
 import { AccessCheck } from '../../http/access.ts'
+import { Admission } from '../../http/admission.ts'
 import { BodyReader } from '../../http/body.ts'
 import type { ServiceContext } from '../../http/route.ts'
 import { Router } from '../../http/router.ts'
@@ -122,6 +123,7 @@ export async function startHarness(log = new FakeJournal()): Promise<Harness> {
     server,
     access: new AccessCheck(principals),
     bodies: new BodyReader(defaultSettings),
+    admission: new Admission({ waitMs: () => 0 }),
     headerBytesMax: defaultSettings.headerBytesMax,
     log: service.log,
     isClosing: () => false,

@@ -2,7 +2,7 @@ import t from 'tap'
 import { prepareEvent } from '../../machines/events/envelope.ts'
 import { ACTOR_KINDS, type ActorKind, type MachineModule } from '../../machines/machine.ts'
 import type { Answer, CommittedEvent, CommittedStep, Runtime } from '../../runtime/api.ts'
-import { mailboxDepthMax, sendersRememberedMax } from '../../runtime/limits.ts'
+import { mailboxDepthMax, newStepsPerBatchMin, sendersRememberedMax, stepsPerBatchMax } from '../../runtime/limits.ts'
 import { silentLogger } from '../../runtime/log.ts'
 import { Quarantined } from '../../runtime/reader.ts'
 import { createRuntime } from '../../runtime/runtime.ts'
@@ -383,6 +383,23 @@ t.test('a deadline is renewed by a sign of life of who holds it, and by nothing 
   t.equal(runtime.read(ref)!.value, 'dozing')
   nature.advance(1)
   t.equal(runtime.read(ref)!.value, 'off')
+})
+
+t.test('what was begun goes before what is new, and what is new never stands still', async (t) => {
+  const { runtime, nature, say } = open()
+  const begun = Array.from({ length: stepsPerBatchMax }, (_, n) => `old ${n}`)
+  for (const id of begun) say(id, create(id))
+  const commits: string[][] = []
+  runtime.onCommit((steps) => commits.push(steps.map(({ ref }) => ref.id)))
+  const fresh = Array.from({ length: stepsPerBatchMax }, (_, n) => `new ${n}`)
+  const ask = (id: string, message: object) => runtime.ask({ kind: 'project', id }, message as never, () => {})
+  for (const id of fresh) ask(id, create(id))
+  for (const id of begun) ask(id, { type: 'bump' })
+  nature.run()
+  const [first] = commits
+  const kept = newStepsPerBatchMin
+  t.same(first, [...begun.slice(0, stepsPerBatchMax - kept), ...fresh.slice(0, kept)])
+  t.same(commits.flat().sort(), [...begun, ...fresh].sort(), 'and all of it is done')
 })
 
 t.test('a full mailbox answers 503, and what was taken is done', async (t) => {
