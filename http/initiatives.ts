@@ -5,6 +5,7 @@ import type { SnapshotOf } from '../machines/machine.ts'
 import { projectIdOf } from '../runtime/identity.ts'
 import type { Principal } from '../runtime/principals.ts'
 import { maySee } from './access.ts'
+import { findCampaign } from './campaign-answers.ts'
 import type { Exchange } from './exchange.ts'
 import { notFound } from './replies.ts'
 import type { ServiceContext } from './route.ts'
@@ -39,7 +40,7 @@ export function findInitiative(
 /** Key of the project that the member belongs to; undefined: it does not exist for the reader. */
 export function homeOf(service: ServiceContext, reader: Principal, { kind, ref }: Member): string | undefined {
   if (kind === 'work_item') return findWorkItem(service, reader, ref)?.context.project
-  if (kind !== 'project') return undefined
+  if (kind === 'campaign') return findCampaign(service, reader, ref)?.context.project
   const project = service.runtime.read({ kind: 'project', id: projectIdOf(ref) })
   return project !== undefined && maySee(reader, project.context.key) ? project.context.key : undefined
 }

@@ -94,6 +94,12 @@ const stops = {
 const cancel = { target: 'cancelled', actions: take('cancel') } as const
 const stopCycle = (from: 'Active' | 'Paused') =>
   [{ guard: 'stopsCycle', target: 'cancelling', actions: take(`stopCycleOf${from}`) }, cancel] as const
+/** Of a member of initiatives. Whether it still goes on is no matter: its last cycle may land. */
+const members = {
+  join_initiative: { actions: take('join') },
+  leave_initiative: { actions: take('leave') },
+  share_finding: { actions: take('share') },
+} as const
 const noteOnly = { guard: 'isOfHistory', actions: take('note') } as const
 
 export const campaignMachine = machineSetup.createMachine({
@@ -102,10 +108,11 @@ export const campaignMachine = machineSetup.createMachine({
   context: {} as CampaignContext,
   states: {
     absent: { on: { create: { guard: 'isSound', target: 'staged', actions: ['create', 'emitAdded'] } } },
-    staged: { on: { ...goesOn, ...stops, cancel } },
-    active: { on: { ...goesOn, ...stops, cancel: stopCycle('Active') } },
+    staged: { on: { ...members, ...goesOn, ...stops, cancel } },
+    active: { on: { ...members, ...goesOn, ...stops, cancel: stopCycle('Active') } },
     paused: {
       on: {
+        ...members,
         ...stops,
         resume: [
           { guard: 'hasCyclesToForm', target: 'active', actions: take('resumeForming') },
@@ -129,6 +136,7 @@ export const campaignMachine = machineSetup.createMachine({
     },
     escalated: {
       on: {
+        ...members,
         ...stops,
         resume: { guard: 'hasCyclesToForm', target: 'active', actions: take('resumeForming') },
         decide: { target: 'active', actions: take('resumeForming') },
@@ -157,10 +165,11 @@ export const campaignMachine = machineSetup.createMachine({
 
 export const campaignModule: MachineModule<CampaignContext, CampaignBody> = {
   kind: 'campaign',
-  version: 1,
+  version: 2,
   machine: campaignMachine,
-  migrations: {},
-  internal: ['provider_back', 'item_reported', 'item_settled'],
+  // Version 2 takes part in initiatives: what was stored before is still right.
+  migrations: { 1: (snapshot) => snapshot },
+  internal: ['provider_back', 'item_reported', 'item_settled', 'join_initiative', 'leave_initiative', 'share_finding'],
   repeats: rules.repeats,
   refusal: rules.refusal,
   envelope,

@@ -71,7 +71,7 @@ const machineSetup = setup({
     recordOwnerAction: carryOut(moves.recordOwnerAction),
     recordFinding: carryOut(moves.recordFinding),
     cycleSettled: carryOut(moves.cycleSettled),
-    cycleLanded: carryOut(moves.cycleLanded),
+    memberCycleSettled: carryOut(moves.memberCycleSettled),
   },
 })
 
@@ -83,7 +83,7 @@ const owned = {
   cancel: { target: 'cancelled', actions: 'cancel' },
   record_owner_action: { guard: 'isNewAction', actions: 'recordOwnerAction' },
   record_finding: { guard: 'isNewFinding', actions: 'recordFinding' },
-  cycle_landed: { actions: 'cycleLanded' },
+  member_cycle_settled: { actions: 'memberCycleSettled' },
 } as const
 const cycleSettled = { guard: 'ofCycle', actions: 'cycleSettled' } as const
 /** Its assessment's work item has settled by somebody else's word. */
@@ -96,7 +96,7 @@ const late = (judge: 'judgeCompleted' | 'judgeCancelled') =>
       { guard: 'ofAssessment', actions: 'fail' },
     ],
     item_settled: [{ guard: 'ofAssessment', actions: 'endAssessment' }, cycleSettled],
-    cycle_landed: { actions: 'cycleLanded' },
+    member_cycle_settled: { actions: 'memberCycleSettled' },
   }) as const
 
 export const initiativeMachine = machineSetup.createMachine({
@@ -139,10 +139,11 @@ export const initiativeMachine = machineSetup.createMachine({
 
 export const initiativeModule: MachineModule<InitiativeContext, InitiativeBody> = {
   kind: 'initiative',
-  version: 1,
+  version: 2,
   machine: initiativeMachine,
-  migrations: {},
-  internal: ['assess', 'judge', 'item_reported', 'item_settled', 'cycle_landed'],
+  // Version 2 hears of the cycles of member campaigns: what was stored before is still right.
+  migrations: { 1: (snapshot) => snapshot },
+  internal: ['assess', 'judge', 'item_reported', 'item_settled', 'member_cycle_settled'],
   repeats: rules.repeats,
   refusal: rules.refusal,
   envelope,

@@ -3,6 +3,7 @@ import type { CampaignMessage, Of, TaskResult, Work } from './context.ts'
 import { type Draft, PROVIDER_TIMER } from './draft.ts'
 import { gatesOf } from './evidence.ts'
 import * as facts from './facts.ts'
+import { seenNow } from './initiatives.ts'
 import { promptOf } from './prompt.ts'
 import { resultOf, take } from './results.ts'
 
@@ -21,6 +22,7 @@ export const form: Step = (draft, message: CampaignMessage) => {
   const prompt = promptOf(draft.context, from)
   const opened = openAdvance(draft, prompt, from)
   draft.set({ work: { ...opened, since: message.at, prompt } })
+  draft.keep({ forming: undefined, ...seenNow(draft.context) })
   requested(draft, message, opened, from)
   draft.stand('its next step is being formed', message.at)
 }

@@ -4,10 +4,11 @@ import type { Of } from './context.ts'
 import type { Draft } from './draft.ts'
 import * as facts from './facts.ts'
 import { type Verdict, verdictOf } from './formation.ts'
+import { handOn, toldOf } from './initiatives.ts'
 import { remember } from './results.ts'
 
 /** The members of the verdict that every event about a formation carries. */
-function toldOf({ prompt, agent_provider, gate_results }: Verdict) {
+function saidOf({ prompt, agent_provider, gate_results }: Verdict) {
   return {
     ...(prompt === undefined ? {} : { prompt }),
     ...(agent_provider === undefined ? {} : { agent_provider }),
@@ -33,13 +34,14 @@ export const takeStep: Step = (draft, message: Of<'item_reported'>) => {
   const opened = draft.open('cycle', {
     objective,
     cycle,
-    context: { mission: asked.mission, reason },
+    context: { mission: asked.mission, reason, ...toldOf(internal) },
     ...(internal.base_ref === undefined ? {} : { base_ref: internal.base_ref }),
   })
   const from = pending === undefined ? {} : { formed_from: pending }
   draft.set({ work: { ...opened, since: message.at, cycle, objective, ...from } })
   remember(draft, cycle, objective, opened.item_id)
-  const decided = { success: true, decision: 'advance', objective, reason, ...toldOf(verdict) } as const
+  handOn(draft, opened.item_id)
+  const decided = { success: true, decision: 'advance', objective, reason, ...saidOf(verdict) } as const
   draft.facts.push(facts.advanceCompleted(draft.context, decided))
   draft.stand(`cycle ${cycle}: ${reason}`, message.at)
 }
@@ -49,7 +51,7 @@ export const finish: Step = (draft, message: Of<'item_reported'>) => {
   const { reason } = verdict
   draft.set({ pending: undefined, question: undefined, ended_at: message.at })
   draft.settle(message.item_id, 'landed', `done: ${reason}`)
-  const decided = { success: true, decision: 'done', reason, ...toldOf(verdict) } as const
+  const decided = { success: true, decision: 'done', reason, ...saidOf(verdict) } as const
   draft.facts.push(facts.advanceCompleted(draft.context, decided), facts.completed(draft.context, reason))
   draft.stand(`done: ${reason}`, message.at)
 }
@@ -61,7 +63,7 @@ export const askOwner: Step = (draft, message: Of<'item_reported'>) => {
   const success = verdict.is !== 'fault'
   draft.settle(message.item_id, success ? 'landed' : 'failed', success ? `escalated: ${reason}` : reason)
   draft.keep({ owing: success ? undefined : message.item_id })
-  const decided = { success, decision: 'escalate', reason, ...toldOf(verdict) } as const
+  const decided = { success, decision: 'escalate', reason, ...saidOf(verdict) } as const
   draft.facts.push(facts.advanceCompleted(draft.context, decided))
   escalate(draft, message, reason)
 }
@@ -71,7 +73,7 @@ export const pauseForming: Step = (draft, message: Of<'item_reported'>) => {
   const { reason, retry_after } = verdict
   const words = `its provider cannot be used: ${reason}`
   draft.settle(message.item_id, 'landed', `stood down: ${words}`)
-  standsDown(draft, 'paused', words, { success: false, ...toldOf(verdict) })
+  standsDown(draft, 'paused', words, { success: false, ...saidOf(verdict) })
   pauseForProvider(draft, message, reason, retry_after)
 }
 

@@ -50,6 +50,15 @@ export interface Place {
   readonly causation_id: string | null
 }
 
+/** What an initiative has found that is of use to this campaign. */
+export interface SharedFinding {
+  readonly finding_id: string
+  readonly initiative: string
+  readonly kind: string
+  readonly text: string
+  readonly refs: readonly string[]
+}
+
 /** A cancel that waits for the end of the cycle that it stops. */
 interface Stopping {
   readonly by?: By
@@ -103,6 +112,12 @@ export interface CampaignContext {
     readonly chain: readonly string[]
     /** An item that still owes what an owner's word to the campaign discharges. */
     readonly owing?: string | undefined
+    /** Initiatives that it is a member of, and what they have found. */
+    readonly initiatives?: readonly string[]
+    readonly findings?: readonly SharedFinding[]
+    /** What the formation under way has seen, and what the formation of each cycle had. */
+    readonly forming?: readonly SharedFinding[] | undefined
+    readonly seen?: Readonly<Record<string, readonly SharedFinding[]>>
   }
 }
 
@@ -157,6 +172,23 @@ interface ProviderBack extends MessageBody {
   readonly type: 'provider_back'
 }
 
+/** From an initiative: the campaign is a member of it, or is told no more. */
+interface JoinInitiative extends MessageBody {
+  readonly type: 'join_initiative'
+  readonly initiative: string
+}
+
+interface LeaveInitiative extends MessageBody {
+  readonly type: 'leave_initiative'
+  readonly initiative: string
+}
+
+/** From an initiative: what was found, for the next formation to see. */
+interface ShareFinding extends MessageBody {
+  readonly type: 'share_finding'
+  readonly finding: SharedFinding
+}
+
 export type CampaignBody =
   | CreateCampaign
   | Advance
@@ -168,6 +200,9 @@ export type CampaignBody =
   | ProviderBack
   | ItemReported
   | ItemSettled
+  | JoinInitiative
+  | LeaveInitiative
+  | ShareFinding
 export type CampaignMessage = Message<CampaignBody>
 export type Of<T extends CampaignBody['type']> = Message<Extract<CampaignBody, { type: T }>>
 export type { CycleOutcome, Evidence, ObjectiveEntry, OwnerDecision }

@@ -6,6 +6,7 @@ import { askAboutEnd, askOwner, finish, pauseForming, takeStep } from './conclus
 import type { CampaignContext, CampaignMessage, Of } from './context.ts'
 import { dropResult, escalateAtOnce, formAfterCycle, keepResult, note, pauseAfterCycle } from './cycles.ts'
 import { Draft } from './draft.ts'
+import { join, leave, share, tellInitiatives } from './initiatives.ts'
 import {
   cancel,
   cancelStopped,
@@ -88,11 +89,15 @@ export const STEPS = {
   stopCycleOfPaused: stopCycle('paused'),
   cancelStopped,
   note,
+  join,
+  leave,
+  share,
 } satisfies Record<string, Step>
 export type StepName = keyof typeof STEPS
 
 export function draftOf(name: StepName, context: CampaignContext, message: CampaignMessage): Draft {
   const draft = new Draft(context)
   STEPS[name](draft, message)
+  tellInitiatives(draft, message)
   return draft
 }

@@ -4,7 +4,7 @@
  */
 import { clipped } from '../clipped.ts'
 import { fenced } from '../untrusted-text.ts'
-import type { CampaignContext, ObjectiveEntry, TaskResult } from './context.ts'
+import type { CampaignContext, ObjectiveEntry, SharedFinding, TaskResult } from './context.ts'
 import { evidenceName } from './evidence.ts'
 
 /** UTF-8. A prompt that does not fit an argument list is given by standard input; it is bounded all the same. */
@@ -44,6 +44,7 @@ export function promptOf(context: CampaignContext, result: TaskResult | undefine
     section('Work that is preserved and has not landed', preserved(context)),
     section('Objectives so far', bullets(context.history.map(historyLine))),
     section('Gates that failed when it was looked last', gates(context)),
+    section('Findings of others who serve the same outcome', findings(context)),
     section('Files to read first', bullets(asked.context_paths)),
     section('The intent behind it', bullets(asked.intent_refs)),
   ]
@@ -111,6 +112,14 @@ function historyLine({ cycle, objective, outcome }: ObjectiveEntry): string {
   const came =
     state === undefined ? 'nothing yet' : `${verdict ?? state}${landed === true ? ', landed' : ', not landed'}`
   return `cycle ${cycle} (${came}): ${clipped(objective.replace(/\s+/g, ' '), OBJECTIVE_CHARS_MAX)}`
+}
+
+function findings({ internal }: CampaignContext): string {
+  const { findings: found = [] } = internal
+  if (found.length === 0) return ''
+  const line = ({ finding_id, kind, text }: SharedFinding): string =>
+    `${finding_id} (${kind}): ${clipped(text.replace(/\s+/g, ' '), OBJECTIVE_CHARS_MAX)}`
+  return fenced(found.map(line).join('\n'), 'findings')
 }
 
 function gates({ gate_results = [] }: CampaignContext): string {

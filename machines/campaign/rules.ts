@@ -4,6 +4,7 @@ import type { Refusal, SnapshotOf } from '../machine.ts'
 import type { CampaignContext, CampaignMessage, Of } from './context.ts'
 import { definitionFaults } from './evidence.ts'
 import { type Verdict, verdictOf } from './formation.ts'
+import { isKnown } from './initiatives.ts'
 import { outageIn, resultOf } from './results.ts'
 
 const OVER: ReadonlySet<string> = new Set(['completed', 'cancelled'])
@@ -82,6 +83,9 @@ export function repeats({ value, context }: SnapshotOf<CampaignContext>, message
       return value === 'cancelled' || value === 'cancelling' ? `already_${value}` : undefined
     case 'provider_back':
       return value === 'paused' && context.paused?.by === 'provider' ? undefined : 'goes_on'
+    case 'join_initiative':
+    case 'share_finding':
+      return isKnown(context, message) ? 'already_known' : undefined
     case 'item_reported':
       return reports(context, message) ? undefined : 'not_under_way'
     case 'item_settled':

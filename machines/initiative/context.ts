@@ -188,10 +188,12 @@ interface RecordFinding extends MessageBody, Pick<Finding, 'finding_id' | 'from'
   readonly fingerprint?: string
 }
 
-/** From the steward: a cycle of a member campaign landed whose formation saw findings of ours. */
-interface CycleLanded extends MessageBody, SeenBy {
-  readonly type: 'cycle_landed'
+/** From a member campaign: a cycle of it has settled, and which of our findings its formation had seen. */
+export interface MemberCycleSettled extends MessageBody, SeenBy {
+  readonly type: 'member_cycle_settled'
   readonly item_id: string
+  readonly state: ItemSettled['state']
+  readonly terminal?: NonNullable<ItemSettled['terminal']>
 }
 
 export type InitiativeBody =
@@ -206,7 +208,7 @@ export type InitiativeBody =
   | Cancel
   | RecordOwnerAction
   | RecordFinding
-  | CycleLanded
+  | MemberCycleSettled
 
 export type InitiativeMessage = Message<InitiativeBody>
 export type Of<T extends InitiativeBody['type']> = Message<Extract<InitiativeBody, { type: T }>>

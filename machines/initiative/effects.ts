@@ -6,6 +6,7 @@ import type { By, OwnFact, SendParams } from '../machine.ts'
 import { SERVICE_BY } from '../machine.ts'
 import type { WorkItemContext } from '../work-item/context.ts'
 import { openItem, ownedIds } from '../work-item/owner.ts'
+import { shared } from './campaigns.ts'
 import type { Assessment, InitiativeContext } from './context.ts'
 import { findingRecorded } from './facts.ts'
 import { findingOf, withFinding } from './findings.ts'
@@ -134,7 +135,7 @@ function relay(context: InitiativeContext, action: Action, decision: Decision): 
     action: { ...action, finding_id },
     change: { findings: withFinding(context, finding) },
     facts: [findingRecorded(finding)],
-    sends: () => [],
+    sends: () => shared(finding),
   }
 }
 

@@ -3,10 +3,11 @@ import { creationRecord, SYSTEM_ENVELOPE } from '../creation.ts'
 import { deriveId, projectIdOf } from '../derived-id.ts'
 import { type InitiativeStatus, OWNER_WORDS_MAX, type OwnerAction } from '../documents/initiative.ts'
 import { isSameMember, memberText } from '../documents/member.ts'
-import { type Fact, SERVICE_BY, type SendParams } from '../machine.ts'
+import { SERVICE_BY, type SendParams } from '../machine.ts'
 import { openItem } from '../work-item/owner.ts'
+import { joined, left, shared } from './campaigns.ts'
 import { type Conclusion, conclude, end, seedOf } from './conclusion.ts'
-import type { Assessment, InitiativeContext, Of, Trigger } from './context.ts'
+import type { Assessment, InitiativeContext, Of, SeenBy, Trigger } from './context.ts'
 import {
   assessmentIds,
   findingConsumed,
@@ -57,7 +58,7 @@ export function create(message: Of<'create'>): Conclusion {
       envelope: SYSTEM_ENVELOPE,
     },
   }
-  return { context, facts: [lifecycleFact('initiative_added', context, 'active')], sends: NOTHING }
+  return { context, facts: [lifecycleFact('initiative_added', context, 'active')], sends: joined(id, members) }
 }
 
 /** The facts of this step belong to the service itself, not to an assessment. */
@@ -197,7 +198,7 @@ export function decide(context: InitiativeContext, message: Of<'decide'>): Concl
 
 /** The owner affirms the outcome. Its members go on by themselves. */
 export function complete(context: InitiativeContext, message: Of<'complete'>): Conclusion {
-  return stopSteering(context, 'completed', message, NOTHING)
+  return stopSteering(context, 'completed', message, left(context.name, context.members))
 }
 
 /** The owner stops the initiative, its members and what it has started. */
@@ -210,12 +211,10 @@ export function cancel(context: InitiativeContext, message: Of<'cancel'>): Concl
     ...members.map(({ kind, ref }) => ({ kind, id: ref }) as SendParams['to']),
     ...items.map((id) => ({ kind: 'work_item', id }) as const),
   ]
-  return stopSteering(
-    context,
-    'cancelled',
-    message,
-    refs.map((to) => ({ to, message: stop })),
-  )
+  return stopSteering(context, 'cancelled', message, [
+    ...refs.map((to) => ({ to, message: stop })),
+    ...left(context.name, context.members),
+  ])
 }
 
 /** An assessment under way is stopped; one whose answer is there is refused at once. */
@@ -268,7 +267,7 @@ export function recordFinding(context: InitiativeContext, message: Of<'record_fi
   return {
     context: { ...next, findings: withFinding(context, finding) },
     facts: [findingRecorded(finding)],
-    sends: NOTHING,
+    sends: shared(finding),
   }
 }
 
@@ -279,32 +278,37 @@ function withBody(context: InitiativeContext, id: string, body: string | undefin
   return { ...context, internal: { ...internal, bodies } }
 }
 
-/** A cycle of ours has settled: what its reviewer says is a finding, and where it landed it consumed what it had seen. */
+/** A cycle of ours has settled. */
 export function cycleSettled(context: InitiativeContext, message: Of<'item_settled'>): Conclusion {
-  const { item_id, state, terminal, at } = message
-  const seen = context.internal.cycles[item_id]!
+  const { item_id, state } = message
+  const heard = hear(context, message, context.internal.cycles[item_id]!)
+  // Preserved work may land by an item that continues it.
+  if (state !== 'landed' && state !== 'cancelled') return heard
+  const { [item_id]: _over, ...cycles } = heard.context.internal.cycles
+  return { ...heard, context: { ...heard.context, internal: { ...heard.context.internal, cycles } } }
+}
+
+/** The same of a cycle of a member campaign. */
+export function memberCycleSettled(context: InitiativeContext, message: Of<'member_cycle_settled'>): Conclusion {
+  return hear(context, message, message)
+}
+
+/** What its reviewer says is a finding; where it landed, it consumed what its formation had seen. */
+function hear(
+  context: InitiativeContext,
+  message: Of<'item_settled'> | Of<'member_cycle_settled'>,
+  seen: SeenBy,
+): Conclusion {
+  const { item_id, state, terminal, at, atMs } = message
   const said = terminal === undefined ? undefined : reviewersFinding(context, item_id, terminal)
   const isNew = said !== undefined && !context.findings.some(({ finding_id }) => finding_id === said.finding_id)
-  const first = isNew ? recordFinding(context, { ...said, type: 'record_finding', at, atMs: message.atMs }) : undefined
-  const { context: recorded, facts } = first ?? { context: own(context), facts: NOTHING }
-  const landed = state === 'landed' ? consume(recorded, item_id, seen, at) : { context: recorded, facts: NOTHING }
-  // Preserved work may land by an item that continues it.
-  if (state !== 'landed' && state !== 'cancelled') return { ...landed, facts: [...facts, ...landed.facts], sends: [] }
-  const { [item_id]: _over, ...cycles } = landed.context.internal.cycles
-  const internal = { ...landed.context.internal, cycles }
-  return { context: { ...landed.context, internal }, facts: [...facts, ...landed.facts], sends: NOTHING }
+  const first = isNew ? recordFinding(context, { ...said, type: 'record_finding', at, atMs }) : nothing(own(context))
+  if (state !== 'landed') return first
+  const { findings, now } = consumed(first.context, item_id, seen, at)
+  const facts = now.map((one) => findingConsumed(one, seen.member, item_id))
+  return { ...first, context: { ...first.context, findings }, facts: [...first.facts, ...facts] }
 }
 
-export function cycleLanded(context: InitiativeContext, message: Of<'cycle_landed'>): Conclusion {
-  return { ...consume(own(context), message.item_id, message, message.at), sends: NOTHING }
-}
-
-function consume(
-  context: InitiativeContext,
-  item_id: string,
-  seen: Parameters<typeof consumed>[2],
-  at: string,
-): { readonly context: InitiativeContext; readonly facts: readonly Fact[] } {
-  const { findings, now } = consumed(context, item_id, seen, at)
-  return { context: { ...context, findings }, facts: now.map((one) => findingConsumed(one, seen.member, item_id)) }
+function nothing(context: InitiativeContext): Conclusion {
+  return { context, facts: NOTHING, sends: NOTHING }
 }

@@ -45,7 +45,7 @@ export function promptOf(context: InitiativeContext, trigger: Trigger, view: Vie
   return parts.filter((part) => part !== undefined).join('\n\n')
 }
 
-const ANSWER = `Answer in the run's result, with these members:
+const ANSWER = `Answer in the run's result, as {"decision": {...}, "agent_provider": "who you are"}. Members of the decision:
 - decision: one of
   advance (a campaign goes on, held work is released), dispatch (a task is started in a project),
   stage (a task is prepared in a project and held until a person releases it), hold (a campaign or waiting work stops),
@@ -53,8 +53,7 @@ const ANSWER = `Answer in the run's result, with these members:
   done (the outcome is reached: an owner is asked to affirm it), wait (nothing is to be done now)
 - reason: why, in a sentence
 - member {kind, ref}: for advance, dispatch, stage, hold; where it is about one, for ask and escalate
-- objective: for dispatch and stage; question, options[]: for ask; text, to[], refs[]: for relay
-- agent_provider: who you are`
+- objective: for dispatch and stage; question, options[]: for ask; text, to[], refs[]: for relay`
 
 function section(title: string, body: string | undefined): string | undefined {
   return body === undefined ? undefined : `## ${title}\n${body}`

@@ -4,6 +4,7 @@ import { TRIGGERS_MAX } from '../documents/initiative.ts'
 import { memberText } from '../documents/member.ts'
 import type { Refusal, SnapshotOf } from '../machine.ts'
 import type { InitiativeContext, InitiativeMessage, Of } from './context.ts'
+import { consumed, reviewersFinding } from './findings.ts'
 import { isMember } from './members.ts'
 import { skipReason } from './moves.ts'
 
@@ -76,8 +77,8 @@ export function repeats({ value, context }: Snapshot, message: InitiativeMessage
       return isSameBody(context, message.finding_id, message.fingerprint) || isKnownFinding(context, message)
         ? 'replay'
         : undefined
-    case 'cycle_landed':
-      return isConsumed(context, message) ? 'already_consumed' : undefined
+    case 'member_cycle_settled':
+      return isHeard(context, message) ? 'already_heard' : undefined
     default:
       return undefined
   }
@@ -101,9 +102,12 @@ function isKnownFinding({ findings }: InitiativeContext, { finding_id, fingerpri
   return fingerprint === undefined && findings.some((one) => one.finding_id === finding_id)
 }
 
-function isConsumed({ findings }: InitiativeContext, { item_id, finding_ids }: Of<'cycle_landed'>): boolean {
-  const open = findings.filter(({ finding_id }) => finding_ids.includes(finding_id))
-  return open.every(({ consumed_by }) => consumed_by.some(({ work_item_id }) => work_item_id === item_id))
+/** It has nothing to tell that is not recorded. */
+function isHeard(context: InitiativeContext, message: Of<'member_cycle_settled'>): boolean {
+  const { item_id, member, finding_ids, state, terminal } = message
+  const said = terminal === undefined ? undefined : reviewersFinding(context, item_id, terminal)
+  if (said !== undefined && !context.findings.some(({ finding_id }) => finding_id === said.finding_id)) return false
+  return state !== 'landed' || consumed(context, item_id, { member, finding_ids }, '').now.length === 0
 }
 
 /** Why a message was not taken, where more can be said than that the state does not allow it. */

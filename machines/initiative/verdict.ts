@@ -24,9 +24,12 @@ type Given = { readonly decision: Decision } | { readonly fault: string }
 
 /** The decision that a Run Result carries, or what is wrong with it. */
 export function decisionOf(result: RunResult): Given {
-  if (result.decision === undefined) return { fault: 'the run’s result carries no decision' }
-  const [fault] = checkDecision(result)
-  if (fault === undefined) return { decision: result as unknown as Decision }
+  const { decision } = result
+  if (decision === undefined) return { fault: 'the run’s result carries no decision' }
+  // An object; one that is a word has its reason and the rest beside it.
+  const given = typeof decision === 'string' ? result : decision
+  const [fault] = checkDecision(given)
+  if (fault === undefined) return { decision: given as Decision }
   return { fault: `the run’s result carries no steering decision: ${fault.pointer} ${fault.detail}` }
 }
 

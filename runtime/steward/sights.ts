@@ -2,6 +2,7 @@
  * What is to be seen of an initiative's members and of the work that it has started, read from committed state. The
  * initiative itself reads nothing: this is handed to it with the message that asks it to look.
  */
+import type { CampaignContext } from '../../machines/campaign/context.ts'
 import type { Action } from '../../machines/documents/initiative.ts'
 import type { Member } from '../../machines/documents/member.ts'
 import { memberText } from '../../machines/documents/member.ts'
@@ -42,10 +43,21 @@ function readOrNone(runtime: Reading, ref: Parameters<Reading['read']>[0]): Snap
 function seen(runtime: Reading, context: InitiativeContext, member: Member): Seen {
   const { kind, ref } = member
   const id = kind === 'project' ? projectIdOf(ref) : ref
-  const snapshot = readOrNone(runtime, { kind: kind as 'work_item' | 'project', id })
+  const snapshot = readOrNone(runtime, { kind, id })
   if (snapshot === undefined) return { state: 'missing' }
   if (kind === 'project') return { state: snapshot.value, about: snapshot.context.name }
-  return seenItem(context, snapshot)
+  return kind === 'campaign' ? seenCampaign(snapshot) : seenItem(context, snapshot)
+}
+
+/** A step of it goes on by itself; that a cycle lands is what changes what is to be decided. */
+function seenCampaign({ value, context }: SnapshotOf<CampaignContext>): Seen {
+  const { work, asked, reason, cycles_completed, cycles_landed, max_cycles } = context
+  return {
+    state: value,
+    ...(work === undefined ? {} : { busy: `its ${work.role} ${work.item_id} is under way` }),
+    mark: String(cycles_landed),
+    about: `${cycles_completed} of ${max_cycles} cycles, ${cycles_landed} landed: ${asked.mission} (${reason})`,
+  }
 }
 
 const isWaiting = (state: string): boolean => (WAITING_STATES as readonly string[]).includes(state)

@@ -11,6 +11,9 @@ absent:
   advance                             refused illegal_move
   advance (emitted)                   refused illegal_move
   pause                               refused illegal_move
+  join_initiative                     refused illegal_move
+  leave_initiative                    refused illegal_move
+  share_finding                       refused illegal_move
   resume                              refused illegal_move
   resume (more cycles)                refused illegal_move
   decide                              refused illegal_move
@@ -43,6 +46,9 @@ staged:
   advance                             stays; facts campaign_advance_requested; sends work_item.create
   advance (emitted)                   stays; sends work_item.create
   pause                               -> paused; facts campaign_owner_paused
+  join_initiative                     stays
+  leave_initiative                    stays
+  share_finding                       stays
   resume                              refused illegal_move
   resume (more cycles)                refused illegal_move
   decide                              refused illegal_move
@@ -75,6 +81,9 @@ staged, authorized by nobody:
   advance                             -> escalated; facts campaign_advance_requested, campaign_advance_completed, campaign_escalated; sends work_item.create, work_item.settle
   advance (emitted)                   -> escalated; facts campaign_advance_completed, campaign_escalated; sends work_item.create, work_item.settle
   pause                               -> paused; facts campaign_owner_paused
+  join_initiative                     stays
+  leave_initiative                    stays
+  share_finding                       stays
   resume                              refused illegal_move
   resume (more cycles)                refused illegal_move
   decide                              refused illegal_move
@@ -107,6 +116,9 @@ staged, forming:
   advance                             repeat already_advancing
   advance (emitted)                   repeat already_advancing
   pause                               -> paused; facts campaign_owner_paused, campaign_advance_completed; sends work_item.settle
+  join_initiative                     stays
+  leave_initiative                    stays
+  share_finding                       stays
   resume                              refused illegal_move
   resume (more cycles)                refused illegal_move
   decide                              refused illegal_move
@@ -139,6 +151,9 @@ active, cycle:
   advance                             refused illegal_move
   advance (emitted)                   refused illegal_move
   pause                               -> paused; facts campaign_owner_paused
+  join_initiative                     stays
+  leave_initiative                    stays
+  share_finding                       stays
   resume                              refused illegal_move
   resume (more cycles)                refused illegal_move
   decide                              refused illegal_move
@@ -171,6 +186,9 @@ active, forming:
   advance                             repeat already_advancing
   advance (emitted)                   repeat already_advancing
   pause                               -> paused; facts campaign_owner_paused, campaign_advance_completed; sends work_item.settle
+  join_initiative                     stays
+  leave_initiative                    stays
+  share_finding                       stays
   resume                              refused illegal_move
   resume (more cycles)                refused illegal_move
   decide                              refused illegal_move
@@ -203,6 +221,9 @@ active, last cycle:
   advance                             refused illegal_move
   advance (emitted)                   refused illegal_move
   pause                               -> paused; facts campaign_owner_paused
+  join_initiative                     stays
+  leave_initiative                    stays
+  share_finding                       stays
   resume                              refused illegal_move
   resume (more cycles)                refused illegal_move
   decide                              refused illegal_move
@@ -235,6 +256,9 @@ active, forming, no budget:
   advance                             repeat already_advancing
   advance (emitted)                   repeat already_advancing
   pause                               -> paused; facts campaign_owner_paused, campaign_advance_completed; sends work_item.settle
+  join_initiative                     stays
+  leave_initiative                    stays
+  share_finding                       stays
   resume                              refused illegal_move
   resume (more cycles)                refused illegal_move
   decide                              refused illegal_move
@@ -267,6 +291,9 @@ paused, idle:
   advance                             refused illegal_move
   advance (emitted)                   stays; facts campaign_advance_completed; sends work_item.create, work_item.settle
   pause                               repeat already_paused
+  join_initiative                     stays
+  leave_initiative                    stays
+  share_finding                       stays
   resume                              -> active; facts campaign_resumed, campaign_advance_requested; sends work_item.create
   resume (more cycles)                -> active; facts campaign_resumed, campaign_advance_requested; sends work_item.create
   decide                              refused illegal_move
@@ -299,6 +326,9 @@ paused, cycle:
   advance                             refused illegal_move
   advance (emitted)                   stays; facts campaign_advance_completed; sends work_item.create, work_item.settle
   pause                               repeat already_paused
+  join_initiative                     stays
+  leave_initiative                    stays
+  share_finding                       stays
   resume                              -> active; facts campaign_resumed
   resume (more cycles)                -> active; facts campaign_resumed
   decide                              refused illegal_move
@@ -331,6 +361,9 @@ paused, result kept:
   advance                             refused illegal_move
   advance (emitted)                   stays; facts campaign_advance_completed; sends work_item.create, work_item.settle
   pause                               repeat already_paused
+  join_initiative                     stays
+  leave_initiative                    stays
+  share_finding                       stays
   resume                              -> active; facts campaign_resumed, campaign_advance_requested; sends work_item.create
   resume (more cycles)                -> active; facts campaign_resumed, campaign_advance_requested; sends work_item.create
   decide                              refused illegal_move
@@ -363,6 +396,9 @@ paused, decision kept:
   advance                             refused illegal_move
   advance (emitted)                   stays; facts campaign_advance_completed; sends work_item.create, work_item.settle
   pause                               repeat already_paused
+  join_initiative                     stays
+  leave_initiative                    stays
+  share_finding                       stays
   resume                              -> escalated; facts campaign_resumed, campaign_advance_requested, campaign_advance_completed, campaign_escalated; sends work_item.create, work_item.settle
   resume (more cycles)                -> escalated; facts campaign_resumed, campaign_advance_requested, campaign_advance_completed, campaign_escalated; sends work_item.create, work_item.settle
   decide                              refused illegal_move
@@ -395,6 +431,9 @@ paused by its provider:
   advance                             refused illegal_move
   advance (emitted)                   stays; facts campaign_advance_completed; sends work_item.create, work_item.settle
   pause                               stays; facts campaign_owner_paused; clears provider_back
+  join_initiative                     stays
+  leave_initiative                    stays
+  share_finding                       stays
   resume                              -> active; facts campaign_resumed, campaign_advance_requested; sends work_item.create; clears provider_back
   resume (more cycles)                -> active; facts campaign_resumed, campaign_advance_requested; sends work_item.create; clears provider_back
   decide                              refused illegal_move
@@ -427,6 +466,9 @@ escalated:
   advance                             refused illegal_move
   advance (emitted)                   stays; facts campaign_advance_completed; sends work_item.create, work_item.settle
   pause                               -> paused; facts campaign_owner_paused
+  join_initiative                     stays
+  leave_initiative                    stays
+  share_finding                       stays
   resume                              -> active; facts campaign_resumed, campaign_advance_requested; sends work_item.create
   resume (more cycles)                -> active; facts campaign_resumed, campaign_advance_requested; sends work_item.create
   decide                              -> active; facts campaign_decided, campaign_advance_requested; sends work_item.create
@@ -459,6 +501,9 @@ escalated, no budget:
   advance                             refused illegal_move
   advance (emitted)                   stays; facts campaign_advance_completed; sends work_item.create, work_item.settle
   pause                               -> paused; facts campaign_owner_paused
+  join_initiative                     stays
+  leave_initiative                    stays
+  share_finding                       stays
   resume                              refused illegal_move
   resume (more cycles)                -> active; facts campaign_resumed, campaign_advance_requested; sends work_item.create
   decide                              -> active; facts campaign_decided, campaign_advance_requested; sends work_item.create
@@ -491,6 +536,9 @@ escalated by a cycle:
   advance                             refused illegal_move
   advance (emitted)                   stays; facts campaign_advance_completed; sends work_item.create, work_item.settle
   pause                               -> paused; facts campaign_owner_paused
+  join_initiative                     stays
+  leave_initiative                    stays
+  share_finding                       stays
   resume                              -> active; facts campaign_resumed, campaign_advance_requested; sends work_item.close, work_item.create
   resume (more cycles)                -> active; facts campaign_resumed, campaign_advance_requested; sends work_item.close, work_item.create
   decide                              -> active; facts campaign_decided, campaign_advance_requested; sends work_item.close, work_item.create
@@ -523,6 +571,9 @@ cancelling:
   advance                             refused illegal_move
   advance (emitted)                   refused illegal_move
   pause                               refused illegal_move
+  join_initiative                     refused illegal_move
+  leave_initiative                    refused illegal_move
+  share_finding                       refused illegal_move
   resume                              refused illegal_move
   resume (more cycles)                refused illegal_move
   decide                              refused illegal_move
@@ -555,6 +606,9 @@ completed:
   advance                             refused illegal_move
   advance (emitted)                   stays; facts campaign_advance_completed; sends work_item.create, work_item.settle
   pause                               refused illegal_move
+  join_initiative                     refused illegal_move
+  leave_initiative                    refused illegal_move
+  share_finding                       refused illegal_move
   resume                              refused illegal_move
   resume (more cycles)                refused illegal_move
   decide                              refused illegal_move
@@ -587,6 +641,9 @@ completed, cycle:
   advance                             refused illegal_move
   advance (emitted)                   stays; facts campaign_advance_completed; sends work_item.create, work_item.settle
   pause                               refused illegal_move
+  join_initiative                     refused illegal_move
+  leave_initiative                    refused illegal_move
+  share_finding                       refused illegal_move
   resume                              refused illegal_move
   resume (more cycles)                refused illegal_move
   decide                              refused illegal_move
@@ -619,6 +676,9 @@ cancelled:
   advance                             refused illegal_move
   advance (emitted)                   stays; facts campaign_advance_completed; sends work_item.create, work_item.settle
   pause                               refused illegal_move
+  join_initiative                     refused illegal_move
+  leave_initiative                    refused illegal_move
+  share_finding                       refused illegal_move
   resume                              refused illegal_move
   resume (more cycles)                refused illegal_move
   decide                              refused illegal_move
@@ -651,6 +711,9 @@ cancelled, cycle:
   advance                             refused illegal_move
   advance (emitted)                   stays; facts campaign_advance_completed; sends work_item.create, work_item.settle
   pause                               refused illegal_move
+  join_initiative                     refused illegal_move
+  leave_initiative                    refused illegal_move
+  share_finding                       refused illegal_move
   resume                              refused illegal_move
   resume (more cycles)                refused illegal_move
   decide                              refused illegal_move

@@ -9,7 +9,7 @@ exports[`dist/test/machines/initiative.test.js > TAP > each of the nine decision
 advance: campaign.advance, work_item.settle; initiative_steered, initiative_action_requested; {"questions":0,"proposals":0,"findings":0}; then nothing
 dispatch: work_item.create, work_item.settle; initiative_steered, initiative_action_requested; {"questions":0,"proposals":0,"findings":0}; then nothing
 hold: campaign.pause, work_item.settle; initiative_steered, initiative_action_requested, initiative_advance_requested; {"questions":0,"proposals":0,"findings":0}; then hold
-relay: work_item.settle; initiative_steered, initiative_action_requested, finding_recorded, initiative_advance_requested; {"questions":0,"proposals":0,"findings":1}; then relay
+relay: campaign.share_finding, work_item.settle; initiative_steered, initiative_action_requested, finding_recorded, initiative_advance_requested; {"questions":0,"proposals":0,"findings":1}; then relay
 ask: work_item.settle; initiative_steered, initiative_action_requested, initiative_advance_requested; {"questions":1,"proposals":0,"findings":0}; then ask
 escalate: campaign.pause, work_item.settle; initiative_steered, initiative_action_requested, initiative_advance_requested; {"questions":1,"proposals":0,"findings":0}; then escalate
 stage: work_item.create, work_item.hold, work_item.settle; initiative_steered, initiative_action_requested, initiative_advance_requested; {"questions":0,"proposals":0,"findings":0}; then stage
@@ -19,7 +19,7 @@ wait: work_item.settle; initiative_steered; {"questions":0,"proposals":0,"findin
 
 exports[`dist/test/machines/initiative.test.js > TAP > every message in every state has the outcome that the table shows > initiative 1`] = `
 absent:
-  create                              -> active; facts initiative_added
+  create                              -> active; facts initiative_added; sends campaign.join_initiative
   advance (t1)                        refused illegal_move
   advance (t2, pinned)                refused illegal_move
   advance (a stranger)                refused illegal_move
@@ -42,7 +42,8 @@ absent:
   record_owner_action (another body)  refused illegal_move
   record_finding                      refused illegal_move
   record_finding (a stranger)         refused illegal_move
-  cycle_landed                        refused illegal_move
+  member_cycle_settled (landed)       refused illegal_move
+  member_cycle_settled (defect)       refused illegal_move
 active:
   create                              refused already_exists
   advance (t1)                        stays; facts initiative_advance_requested
@@ -61,13 +62,14 @@ active:
   judge (moved)                       repeat already_judged
   decide                              stays; facts initiative_decided
   decide (a stranger)                 refused illegal_move
-  complete                            -> completed; facts initiative_completed
-  cancel                              -> cancelled; facts initiative_cancelled; sends campaign.cancel, work_item.cancel, work_item.cancel
+  complete                            -> completed; facts initiative_completed; sends campaign.leave_initiative
+  cancel                              -> cancelled; facts initiative_cancelled; sends campaign.cancel, work_item.cancel, work_item.cancel, campaign.leave_initiative
   record_owner_action (hold)          stays; facts initiative_owner_action_recorded
   record_owner_action (another body)  stays; facts initiative_owner_action_recorded
   record_finding                      stays; facts finding_recorded
   record_finding (a stranger)         refused illegal_move
-  cycle_landed                        repeat already_consumed
+  member_cycle_settled (landed)       repeat already_heard
+  member_cycle_settled (defect)       stays; facts finding_recorded; sends campaign.share_finding
 active, asked:
   create                              refused already_exists
   advance (t1)                        repeat already_requested
@@ -86,13 +88,14 @@ active, asked:
   judge (moved)                       repeat already_judged
   decide                              stays; facts initiative_decided
   decide (a stranger)                 refused illegal_move
-  complete                            -> completed; facts initiative_completed
-  cancel                              -> cancelled; facts initiative_cancelled; sends campaign.cancel, work_item.cancel, work_item.cancel
+  complete                            -> completed; facts initiative_completed; sends campaign.leave_initiative
+  cancel                              -> cancelled; facts initiative_cancelled; sends campaign.cancel, work_item.cancel, work_item.cancel, campaign.leave_initiative
   record_owner_action (hold)          stays; facts initiative_owner_action_recorded
   record_owner_action (another body)  stays; facts initiative_owner_action_recorded
   record_finding                      stays; facts finding_recorded
   record_finding (a stranger)         refused illegal_move
-  cycle_landed                        repeat already_consumed
+  member_cycle_settled (landed)       repeat already_heard
+  member_cycle_settled (defect)       stays; facts finding_recorded; sends campaign.share_finding
 active, with a finding:
   create                              refused already_exists
   advance (t1)                        stays; facts initiative_advance_requested
@@ -111,13 +114,14 @@ active, with a finding:
   judge (moved)                       repeat already_judged
   decide                              stays; facts initiative_decided
   decide (a stranger)                 refused illegal_move
-  complete                            -> completed; facts initiative_completed
-  cancel                              -> cancelled; facts initiative_cancelled; sends campaign.cancel, work_item.cancel, work_item.cancel
+  complete                            -> completed; facts initiative_completed; sends campaign.leave_initiative
+  cancel                              -> cancelled; facts initiative_cancelled; sends campaign.cancel, work_item.cancel, work_item.cancel, campaign.leave_initiative
   record_owner_action (hold)          stays; facts initiative_owner_action_recorded
   record_owner_action (another body)  stays; facts initiative_owner_action_recorded
   record_finding                      repeat replay
   record_finding (a stranger)         refused illegal_move
-  cycle_landed                        stays; facts finding_consumed
+  member_cycle_settled (landed)       stays; facts finding_consumed
+  member_cycle_settled (defect)       stays; facts finding_recorded; sends campaign.share_finding
 assessing:
   create                              refused already_exists
   advance (t1)                        repeat already_requested
@@ -136,13 +140,14 @@ assessing:
   judge (moved)                       repeat already_judged
   decide                              stays; facts initiative_decided
   decide (a stranger)                 refused illegal_move
-  complete                            -> completed; facts initiative_completed; sends work_item.cancel
-  cancel                              -> cancelled; facts initiative_cancelled; sends campaign.cancel, work_item.cancel, work_item.cancel, work_item.cancel
+  complete                            -> completed; facts initiative_completed; sends campaign.leave_initiative, work_item.cancel
+  cancel                              -> cancelled; facts initiative_cancelled; sends campaign.cancel, work_item.cancel, work_item.cancel, campaign.leave_initiative, work_item.cancel
   record_owner_action (hold)          stays; facts initiative_owner_action_recorded
   record_owner_action (another body)  stays; facts initiative_owner_action_recorded
   record_finding                      stays; facts finding_recorded
   record_finding (a stranger)         refused illegal_move
-  cycle_landed                        repeat already_consumed
+  member_cycle_settled (landed)       repeat already_heard
+  member_cycle_settled (defect)       stays; facts finding_recorded; sends campaign.share_finding
 assessing, asked again:
   create                              refused already_exists
   advance (t1)                        repeat already_requested
@@ -161,13 +166,14 @@ assessing, asked again:
   judge (moved)                       repeat already_judged
   decide                              stays; facts initiative_decided
   decide (a stranger)                 refused illegal_move
-  complete                            -> completed; facts initiative_completed; sends work_item.cancel
-  cancel                              -> cancelled; facts initiative_cancelled; sends campaign.cancel, work_item.cancel, work_item.cancel, work_item.cancel
+  complete                            -> completed; facts initiative_completed; sends campaign.leave_initiative, work_item.cancel
+  cancel                              -> cancelled; facts initiative_cancelled; sends campaign.cancel, work_item.cancel, work_item.cancel, campaign.leave_initiative, work_item.cancel
   record_owner_action (hold)          stays; facts initiative_owner_action_recorded
   record_owner_action (another body)  stays; facts initiative_owner_action_recorded
   record_finding                      stays; facts finding_recorded
   record_finding (a stranger)         refused illegal_move
-  cycle_landed                        repeat already_consumed
+  member_cycle_settled (landed)       repeat already_heard
+  member_cycle_settled (defect)       stays; facts finding_recorded; sends campaign.share_finding
 deciding:
   create                              refused already_exists
   advance (t1)                        repeat already_requested
@@ -186,13 +192,14 @@ deciding:
   judge (moved)                       -> active; facts initiative_steered, initiative_advance_requested; sends work_item.settle
   decide                              stays; facts initiative_decided
   decide (a stranger)                 refused illegal_move
-  complete                            -> completed; facts initiative_completed, initiative_steered; sends work_item.settle
-  cancel                              -> cancelled; facts initiative_cancelled, initiative_steered; sends campaign.cancel, work_item.cancel, work_item.cancel, work_item.settle
+  complete                            -> completed; facts initiative_completed, initiative_steered; sends campaign.leave_initiative, work_item.settle
+  cancel                              -> cancelled; facts initiative_cancelled, initiative_steered; sends campaign.cancel, work_item.cancel, work_item.cancel, campaign.leave_initiative, work_item.settle
   record_owner_action (hold)          stays; facts initiative_owner_action_recorded
   record_owner_action (another body)  stays; facts initiative_owner_action_recorded
   record_finding                      stays; facts finding_recorded
   record_finding (a stranger)         refused illegal_move
-  cycle_landed                        repeat already_consumed
+  member_cycle_settled (landed)       repeat already_heard
+  member_cycle_settled (defect)       stays; facts finding_recorded; sends campaign.share_finding
 completed:
   create                              refused already_exists
   advance (t1)                        refused illegal_move
@@ -217,7 +224,8 @@ completed:
   record_owner_action (another body)  refused illegal_move
   record_finding                      refused illegal_move
   record_finding (a stranger)         refused illegal_move
-  cycle_landed                        repeat already_consumed
+  member_cycle_settled (landed)       repeat already_heard
+  member_cycle_settled (defect)       stays; facts finding_recorded; sends campaign.share_finding
 completed while assessing:
   create                              refused already_exists
   advance (t1)                        repeat already_requested
@@ -242,7 +250,8 @@ completed while assessing:
   record_owner_action (another body)  refused illegal_move
   record_finding                      refused illegal_move
   record_finding (a stranger)         refused illegal_move
-  cycle_landed                        repeat already_consumed
+  member_cycle_settled (landed)       repeat already_heard
+  member_cycle_settled (defect)       stays; facts finding_recorded; sends campaign.share_finding
 cancelled:
   create                              refused already_exists
   advance (t1)                        refused illegal_move
@@ -267,7 +276,8 @@ cancelled:
   record_owner_action (another body)  refused illegal_move
   record_finding                      refused illegal_move
   record_finding (a stranger)         refused illegal_move
-  cycle_landed                        repeat already_consumed
+  member_cycle_settled (landed)       repeat already_heard
+  member_cycle_settled (defect)       stays; facts finding_recorded; sends campaign.share_finding
 cancelled while deciding:
   create                              refused already_exists
   advance (t1)                        repeat already_requested
@@ -292,5 +302,6 @@ cancelled while deciding:
   record_owner_action (another body)  refused illegal_move
   record_finding                      refused illegal_move
   record_finding (a stranger)         refused illegal_move
-  cycle_landed                        repeat already_consumed
+  member_cycle_settled (landed)       repeat already_heard
+  member_cycle_settled (defect)       stays; facts finding_recorded; sends campaign.share_finding
 `

@@ -10,7 +10,7 @@ agent_session version 1: 1888aa24cedb84dc
 `
 
 exports[`dist/test/machines/versions.test.js > TAP > a machine whose structure changes has a new version > campaign 1`] = `
-campaign version 1: d6d9a27288848b1e
+campaign version 2: 3f6f2cca80e85ce4
 `
 
 exports[`dist/test/machines/versions.test.js > TAP > a machine whose structure changes has a new version > compiled_brief 1`] = `
@@ -38,7 +38,7 @@ hypothesis version 1: 1212073db329c101
 `
 
 exports[`dist/test/machines/versions.test.js > TAP > a machine whose structure changes has a new version > initiative 1`] = `
-initiative version 1: c888936d2e53acce
+initiative version 2: 4450167e4dce1b2e
 `
 
 exports[`dist/test/machines/versions.test.js > TAP > a machine whose structure changes has a new version > intent_record 1`] = `

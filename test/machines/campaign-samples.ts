@@ -65,6 +65,8 @@ const failed = (code: string, more: object = {}) => ({
   ...more,
 })
 
+const FINDING = { finding_id: 'find_1', initiative: 'checkout', kind: 'note', text: 'The limit is 10', refs: [] }
+
 /** One of each for a state: those of items speak of what is under way in it. */
 export function messagesFor(snapshot: SnapshotOf<CampaignContext>): Readonly<Record<string, Message<any>>> {
   const report = (more: object) => reported(snapshot, 50, more)
@@ -74,6 +76,9 @@ export function messagesFor(snapshot: SnapshotOf<CampaignContext>): Readonly<Rec
     advance: at(50, { type: 'advance', ...owner }),
     'advance (emitted)': at(50, { type: 'advance', ...owner, event_id: 'evt_9' }),
     pause: at(50, { type: 'pause', ...owner, reason: 'a fair' }),
+    join_initiative: at(50, { type: 'join_initiative', initiative: 'checkout' }),
+    leave_initiative: at(50, { type: 'leave_initiative', initiative: 'checkout' }),
+    share_finding: at(50, { type: 'share_finding', finding: FINDING }),
     resume: at(50, { type: 'resume', ...owner }),
     'resume (more cycles)': at(50, { type: 'resume', ...owner, add_cycles: 2 }),
     decide: at(50, { type: 'decide', ...owner, decision: 'net' }),

@@ -154,7 +154,21 @@ export const MESSAGES = {
     ...finding,
     to: [STRANGER],
   }),
-  cycle_landed: at(11, { type: 'cycle_landed', item_id: 'wi_9', member: PROJECT, finding_ids: ['find_1'] }),
+  'member_cycle_settled (landed)': at(11, {
+    type: 'member_cycle_settled',
+    item_id: 'wi_9',
+    member: CAMPAIGN,
+    finding_ids: ['find_1'],
+    state: 'landed',
+  }),
+  'member_cycle_settled (defect)': at(11, {
+    type: 'member_cycle_settled',
+    item_id: 'wi_9',
+    member: CAMPAIGN,
+    finding_ids: [],
+    state: 'preserved',
+    terminal: { event_id: 'evt_9', payload: { verdict: 'defect', diagnosis: 'It rounds down' } },
+  }),
 } as const satisfies Record<string, Message<any>>
 
 const M = MESSAGES
