@@ -4,6 +4,7 @@ import { until } from '../until.ts'
 import { HurriedNature } from './hurried-nature.ts'
 import { AT, begin, fleet, type Runner, submit } from './ledger-harness.ts'
 import { startTestService, type TestService } from './service-harness.ts'
+import { toTheLetter } from './to-the-letter.ts'
 
 const LEASE_MS = 60_000
 const DAY_MS = 86_400_000
@@ -201,6 +202,8 @@ t.test('6.17: at a start what ran inside the service is interrupted, once, befor
   const again = await startTestService(t, { home }, onDisk(nature))
   t.equal((await endsOf(again, recent)).length, 1, 'a second start ends nothing twice')
   t.equal((await runs(again)).length, 1)
+
+  await toTheLetter(t, again, 'agent-sessions')
 })
 
 t.test('a lost lease ends the sessions of the run, and an end that comes after all puts them right', async (t) => {

@@ -1,6 +1,5 @@
 /** Campaigns through the running service: each event of SPEC 6.8 with its payload to the letter, and the doors. */
 import t from 'tap'
-import { table } from '../machines/events/samples.ts'
 import { until } from '../until.ts'
 import {
   addCampaign,
@@ -19,6 +18,7 @@ import {
 } from './campaign-harness.ts'
 import { AT, begin, COMPLETE, finish, fleet, inState } from './ledger-harness.ts'
 import { startTestService, type TestService } from './service-harness.ts'
+import { toTheLetter } from './to-the-letter.ts'
 
 const item = async (s: TestService, id: string) => (await s.expect(200, 'GET', `/api/work-items/${id}`)).body
 const counts = { cycles_completed: 1, cycles_landed: 1 }
@@ -472,23 +472,5 @@ t.test('each event type of SPEC 6.8 is stated with the members of its table and 
   await fail(s, runner, request.request_id, { code: 'usage_limit', result: { retry_after: 60 } })
   t.match(await until(reading(s, 'four'), ({ status }) => status === 'paused'), { paused: { until: /^2/ } })
   await move(s, 'cancel', { reason: 'x' }, 'three')
-  const all = (await s.expect(200, 'GET', '/api/events?limit=500')).body.items
-  const types = ['advance_requested', 'advance_completed', 'paused', 'escalated', 'completed', 'cancelled'].map(
-    (name) => `campaign_${name}`,
-  )
-  for (const type of types) {
-    const found = all.filter(({ event_type }: any) => event_type === type)
-    t.ok(found.length > 0, `${type} was stated`)
-    const rows = table.get(type)!.filter(({ path }) => !/[.[]/.test(path))
-    const required = rows.filter(({ presence }) => presence === 'yes').map(({ path }) => path)
-    for (const { payload } of found) {
-      t.same(
-        required.filter((name) => !(name in payload)),
-        [],
-        `${type} has what it must have`,
-      )
-      const unknown = Object.keys(payload).filter((name) => !rows.some(({ path }) => path === name))
-      if (rows.length > 0) t.same(unknown, [], `${type} has nothing beside`)
-    }
-  }
+  await toTheLetter(t, s, 'campaigns')
 })

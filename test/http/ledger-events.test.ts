@@ -1,23 +1,9 @@
 /** Each event type of SPEC 6.7, 6.9 and 6.10 by a real path through the service, with the payload to the letter. */
 import t from 'tap'
-import { table } from '../machines/events/samples.ts'
 import { until } from '../until.ts'
 import { AT, begin, COMPLETE, finish, fleet, history, inState, reading, submit, waits } from './ledger-harness.ts'
 import { startTestService, type TestService } from './service-harness.ts'
-
-const TYPES = [
-  'task_run_started',
-  'task_reviewed',
-  'task_run_completed',
-  'work_item_submitted',
-  'work_item_started',
-  'work_item_settled',
-  'work_item_cancelled',
-  'work_item_held',
-  'work_item_released',
-  'pacing_paused',
-  'pacing_resumed',
-]
+import { toTheLetter } from './to-the-letter.ts'
 
 /** Of the item's events, those of one type. */
 async function ofType(s: TestService, id: string, type: string): Promise<any[]> {
@@ -126,23 +112,7 @@ t.test('all of them, counted, each with the members of its table and no other', 
   await s.expect(200, 'POST', '/api/pacing/pause', { lanes: ['campaign'], ...ask })
   await s.expect(200, 'POST', '/api/pacing/resume', ask)
 
-  const all = (await s.expect(200, 'GET', '/api/events?limit=500&order=asc')).body.items
-  for (const type of TYPES) {
-    const found = all.filter(({ event_type }: any) => event_type === type)
-    t.ok(found.length > 0, `${type} was stated`)
-    const rows = table.get(type)!.filter(({ path }) => !/[.[]/.test(path))
-    const required = rows.filter(({ presence }) => presence === 'yes').map(({ path }) => path)
-    for (const { payload } of found) {
-      t.same(
-        required.filter((name) => !(name in payload)),
-        [],
-        `${type} has what it must have`,
-      )
-      // Payloads of engines are open: what the service states is not.
-      const unknown = Object.keys(payload).filter((name) => !rows.some(({ path }) => path === name))
-      if (!type.startsWith('task_')) t.same(unknown, [], `${type} has nothing beside`)
-    }
-  }
+  await toTheLetter(t, s, 'ledger-events')
 })
 
 t.test('a stop of a running item and one of a waiting item are work_item_cancelled on the exact trace', async (t) => {
