@@ -48,7 +48,7 @@ const endsOf = async (s: TestService, id: string): Promise<any[]> => {
 }
 const onDisk = (nature: HurriedNature) => ({ nature, openJournal: undefined as never })
 
-t.test('a session is seen while it runs, and what it used is summed for its item and its project', async (t) => {
+t.test('learned 5: a session is seen while it runs: a long silence is no hang; what it used is summed', async (t) => {
   const s = await startTestService(t)
   const runner = await fleet(s, 'shop', 'till')
   const item = await submit(s)
@@ -151,7 +151,7 @@ t.test('another run cannot end a session, and its event is a record all the same
   t.equal((await sessionOf(s, id)).state, 'started')
 })
 
-t.test('6.17: at a start what ran inside the service is interrupted, once, before work is taken', async (t) => {
+t.test('learned 4: at a start what ran inside the service is interrupted, once, before work is taken', async (t) => {
   const home = t.testdir()
   const nature = new HurriedNature()
   const now = () => new Date(nature.wallMs()).toISOString()
