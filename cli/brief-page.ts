@@ -1,5 +1,7 @@
 /** One formation brief for people: where it stands, what it says, who has approved it, and what its run came to. */
 import { type Printer, safe } from './print.ts'
+import { repositoryText } from './run-request-page.ts'
+import { counted } from './units.ts'
 
 type Document = Record<string, any>
 
@@ -16,11 +18,11 @@ export function showBrief(brief: Document, print: Printer): void {
     ['objective', said(mission.objective)],
     ['throttle', brief.throttle],
     ['entry event', controls.entry_event],
-    ['repository', repo === undefined ? undefined : safe(Object.values(repo).join(' '))],
+    ['repository', repositoryText(repo)],
     ['formation', said(brief.agent_formation?.pattern)],
     ['version', String(brief.version)],
     ['digest', brief.digest],
-    ['revision', said(compiled?.revision)],
+    ['compiled for', compiled?.revision === undefined ? undefined : `revision ${safe(compiled.revision)}`],
     ['created', `${brief.created_at}${person(brief.created_by)}`],
     ['submitted', brief.submitted_at],
     ['compiled', compiled === undefined ? undefined : `${compiled.compiled_at}${person(compiled.compiled_by)}`],
@@ -77,7 +79,7 @@ function approval({ throttle, digest, revision, by, at }: Document): string {
 
 function run({ run_request_id, state, throttle, reason, observations, changed_at }: Document): string {
   const why = reason === undefined ? '' : `: ${reason}`
-  const seen = observations === 0 ? '' : `, ${observations} observations`
+  const seen = observations === 0 ? '' : `, ${counted(observations, 'observation')}`
   return `${run_request_id} (${throttle}) ${state} at ${changed_at}${why}${seen}`
 }
 

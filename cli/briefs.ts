@@ -201,7 +201,7 @@ async function prompts(cli: Cli, [id]: readonly any[], options: any): Promise<vo
       prompt.access_level,
       String(prompt.prompt_text.length),
       prompt.edited ? 'yes' : 'no',
-      safe(prompt.model_hint ?? ''),
+      safe(prompt.model_hint ?? '-'),
     ])
     print.table(['PHASE', 'ACCESS', 'CHARACTERS', 'EDITED', 'MODEL'], rows, 'No prompts.')
     print.line(`Of ${body.digest}; --phase prints one.`)

@@ -163,10 +163,10 @@ async function history(cli: Cli, [record]: readonly any[]): Promise<void> {
   const rows = body.items.map((change: Document) => [
     change.at,
     word(print, change.status),
+    safe(change.by?.name ?? '-'),
     safe(changeText(change)),
-    safe(change.by?.name ?? ''),
   ])
-  print.table(['AT', 'STATUS', 'WHAT', 'BY'], rows, 'Nothing has changed yet.')
+  print.table(['AT', 'STATUS', 'BY', 'WHAT'], rows, 'Nothing has changed yet.')
 }
 
 function changeText({

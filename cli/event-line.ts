@@ -54,12 +54,27 @@ function detail(payload: unknown): string {
     ...FIRST_FIELDS.filter((name) => name in fields),
     ...Object.keys(fields).filter((name) => !FIRST_FIELDS.includes(name)),
   ]
-  const words = names.filter((name) => !SHOWN_ELSEWHERE.includes(name)).map((name) => `${name}=${word(fields[name])}`)
+  const told = names.filter((name) => !SHOWN_ELSEWHERE.includes(name) && !isEmpty(fields[name]))
+  const words = told.map((name) => `${name}=${word(fields[name])}`)
   const text = safe(words.join(' '))
   return text.length > DETAIL_CHARS_MAX ? `${text.slice(0, DETAIL_CHARS_MAX)}…` : text
 }
 
+function isEmpty(value: unknown): boolean {
+  return Array.isArray(value) && value.length === 0
+}
+
+/** A text as it is, a list of texts by comma, whoever did something by name, and all else as JSON. */
 function word(value: unknown): string {
+  if (Array.isArray(value) && value.every((one) => typeof one === 'string' && /^[^\s",=]+$/.test(one)))
+    return value.join(',')
+  if (isPerson(value)) return word(value.name)
   if (typeof value !== 'string') return JSON.stringify(value)
   return /^[^\s"=]+$/.test(value) ? value : JSON.stringify(value)
+}
+
+function isPerson(value: unknown): value is { readonly name: string } {
+  if (typeof value !== 'object' || value === null) return false
+  const { id, name, ...rest } = value as Record<string, unknown>
+  return typeof id === 'string' && typeof name === 'string' && Object.keys(rest).every((member) => member === 'origin')
 }

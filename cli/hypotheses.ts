@@ -6,6 +6,7 @@ import { CliFailure } from './exit.ts'
 import { contentOf, contentOptions } from './intent-content.ts'
 import { list } from './lists.ts'
 import { age, cut, type Printer, safe } from './print.ts'
+import { counted } from './units.ts'
 import type { Act, Cli } from './world.ts'
 
 type Document = Record<string, any>
@@ -78,8 +79,8 @@ async function discover({ client, json, print }: Cli, [file]: readonly any[], op
   if (json) return print.json(body)
   const isReplay = answer.headers.get('idempotent-replay') === 'true'
   const { observations, hypotheses } = body
-  const counted = `${observations.length} observations, ${hypotheses.length} hypotheses`
-  print.line(`Discovery ${body.id}${isReplay ? ' is there already' : ''}: ${counted}.`)
+  const found = `${counted(observations.length, 'observation')}, ${counted(hypotheses.length, 'hypothesis', 'hypotheses')}`
+  print.line(`Discovery ${body.id}${isReplay ? ' is there already' : ''}: ${found}.`)
   for (const hypothesis of hypotheses)
     print.line(`  ${hypothesis.hypothesis_id}  ${cut(called(hypothesis), TITLE_COLUMNS)}`)
   if (hypotheses.length > 0)

@@ -6,6 +6,7 @@ import { contentOf, contentOptions } from './intent-content.ts'
 import { namedBy, showRecord } from './intent-page.ts'
 import { list } from './lists.ts'
 import { age, safe } from './print.ts'
+import { counted } from './units.ts'
 import type { Act, Cli } from './world.ts'
 
 const REF = 'Its id (ir_...) or its key (PROJECT.intent.SLUG).'
@@ -232,7 +233,8 @@ async function check({ client, json, print }: Cli, _: readonly any[], { project 
     ])
     print.table(['LEVEL', 'WHAT', 'WHERE', 'WHY'], rows, 'Nothing to say.')
     print.line(
-      `${body.records} records and ${body.hypotheses} hypotheses: ${body.errors} errors, ${body.warnings} warnings.`,
+      `${counted(body.records, 'record')} and ${counted(body.hypotheses, 'hypothesis', 'hypotheses')}: ` +
+        `${counted(body.errors, 'error')}, ${counted(body.warnings, 'warning')}.`,
     )
   }
   return body.errors === 0 ? EXIT.ok : EXIT.failed

@@ -1,11 +1,14 @@
 /**
  * What people read: aligned tables and fields, coloured only for a terminal that wants it. Every column but the
- * last is as wide as its widest cell; on a narrow terminal the last one is cut, never wrapped.
+ * last is as wide as its widest cell; on a narrow terminal the last one is cut, or stands on a line of its own, where too
+ * little of it would be seen.
  */
 import type { Sink } from './world.ts'
 
 const GAP = '  '
 const COLUMNS_MIN = 40
+/** Of the last column one wants to see as much, where there is as much. */
+const LAST_COLUMN_MIN = 24
 
 export type Tint = 'good' | 'bad' | 'warn' | 'dim' | 'strong'
 
@@ -85,9 +88,15 @@ export class Printer {
     }
     const all = [headings, ...rows]
     const widths = headings.map((_, column) => Math.max(...all.map((row) => plain(row[column] ?? '').length)))
+    const last = widths.length - 1
+    const before = widths.slice(0, last).reduce((sum, width) => sum + width + GAP.length, 0)
+    const isNarrow = this.columns !== undefined && this.columns - before < Math.min(widths[last]!, LAST_COLUMN_MIN)
     all.forEach((row, n) => {
-      const cells = row.map((cell, column) => (column === row.length - 1 ? cell : pad(cell, widths[column]!)))
-      this.line(this.#fit(n === 0 ? this.tint(cells.join(GAP), 'dim') : cells.join(GAP)))
+      const tint = n === 0 ? 'dim' : undefined
+      const lines = isNarrow
+        ? stacked(row)
+        : [row.map((cell, i) => (i === last ? cell : pad(cell, widths[i]!))).join(GAP)]
+      for (const line of lines) this.line(this.#fit(this.tint(line.trimEnd(), tint)))
     })
   }
 
@@ -101,6 +110,14 @@ export class Printer {
   #fit(line: string): string {
     return this.columns === undefined ? line : cut(line, this.columns)
   }
+}
+
+/** A row on two lines: its last cell, which says most, has one for itself. */
+function stacked(row: readonly string[]): readonly string[] {
+  const cells = row.filter((cell) => cell !== '')
+  const says = row.at(-1)!
+  const first = (says === '' ? cells : cells.slice(0, -1)).join(GAP)
+  return says === '' ? [first] : [first, `${GAP}${says}`]
 }
 
 /** Cuts to `columns` visible characters; colour codes take no room. */

@@ -3,6 +3,20 @@ import { type Printer, safe } from './print.ts'
 
 const TIMES = ['created', 'approved', 'offered', 'accepted', 'started', 'completed', 'failed', 'cancelled', 'lost']
 
+/** Members of a Run Result that repeat the run request. */
+const SHOWN_ELSEWHERE = new Set([
+  'schema_version',
+  'status',
+  'completed_at',
+  'run_request_id',
+  'engine_run_id',
+  'project_id',
+  'entry_event',
+  'throttle',
+  'brief_id',
+  'brief_digest',
+])
+
 export function showRunRequest(body: Record<string, any>, print: Printer): void {
   print.fields([
     ['id', body.id],
@@ -15,7 +29,8 @@ export function showRunRequest(body: Record<string, any>, print: Printer): void 
     ['payload', safe(JSON.stringify(body.payload))],
     ['throttle', `${body.throttle}, access ${body.access}, lane ${body.lane}, priority ${body.priority}`],
     ['labels', body.labels.join(', ')],
-    ['repository', body.repo === undefined ? undefined : safe(Object.values(body.repo).join(' '))],
+    ['repository', repositoryText(body.repo)],
+    ['brief', body.brief === undefined ? undefined : `${body.brief.id}, ${body.brief.digest}`],
     ['attempt', String(body.attempt)],
     ['runner', body.offered_to],
     ['lease ends', body.lease_expires_at],
@@ -24,10 +39,28 @@ export function showRunRequest(body: Record<string, any>, print: Printer): void 
     ['requested by', person(body.requested_by)],
     ['approved by', person(body.approved_by)],
     ...TIMES.map((name) => [name, body[`${name}_at`]] as const),
-    ['result', body.result === undefined ? undefined : safe(JSON.stringify(body.result))],
+    ['result', body.result?.status],
+    ...resultOf(body),
   ])
   const next = nextStep(body)
   if (next !== undefined) print.line(`\n${next}`)
+}
+
+/** What the Run Result says beyond its status and what stands on the page anyway. */
+function resultOf({ result = {} }: Record<string, any>): [string, string][] {
+  const more = Object.entries(result).filter(([name]) => !SHOWN_ELSEWHERE.has(name))
+  return more.map(([name, value]) => [
+    `  ${name.replaceAll('_', ' ')}`,
+    safe(typeof value === 'string' ? value : JSON.stringify(value)),
+  ])
+}
+
+/** Which repository, at which revision, on which branch. */
+export function repositoryText(repo: Record<string, any> | undefined): string | undefined {
+  if (repo === undefined) return undefined
+  const { path, revision, branch } = repo
+  const parts = [path, revision && `revision ${revision}`, branch && `branch ${branch}`]
+  return safe(parts.filter((part) => part !== undefined).join(', '))
 }
 
 /** What a person can do about it, where somebody must. */

@@ -1,4 +1,4 @@
-/** Durations and sizes as people write them. A duration always names its unit: 30 could be anything. */
+/** Durations, sizes and counts as people write them. A duration always names its unit: 30 could be anything. */
 
 const DURATION_UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 }
 const SIZE_UNITS: Readonly<Record<string, number>> = {
@@ -50,4 +50,9 @@ export function showDuration(ms: number): string {
 export function showSize(bytes: number): string {
   const unit = ['TiB', 'GiB', 'MiB', 'KiB'].find((name) => bytes > 0 && bytes % SIZE_UNITS[name]! === 0) ?? ''
   return `${bytes / SIZE_UNITS[unit]!}${unit}`
+}
+
+/** `1 record`, `2 records`, `3 hypotheses`. */
+export function counted(count: number, one: string, many: string = `${one}s`): string {
+  return `${count} ${count === 1 ? one : many}`
 }

@@ -9,7 +9,7 @@ import { bullets, document, objectsOf, paragraphs, section, textOf, textsOf } fr
 import type { BriefCore } from './snapshot.ts'
 
 /** Goes up whenever the same brief would be put into other words. */
-export const TEMPLATE_VERSION = '1'
+export const TEMPLATE_VERSION = '2'
 
 type View = (core: BriefCore) => string
 
@@ -227,8 +227,11 @@ function scope(core: BriefCore, title: string): string {
     return textsOf(where?.paths).map((path) => `\`${path.replaceAll('`', "'")}\` (${named(record)})`)
   })
   const { repo } = core
-  const place = [repo?.path, repo?.branch, repo?.revision].filter((text) => text !== undefined)
-  const where = place.length === 0 ? [] : [`repository ${place.join(', ')}`]
+  const place = (['path', 'branch', 'revision'] as const).flatMap((member) => {
+    const text = repo?.[member]
+    return text === undefined ? [] : [`${member === 'path' ? 'repository' : member} ${text}`]
+  })
+  const where = place.length === 0 ? [] : [place.join(', ')]
   return section(title, bullets([...where, ...paths]))
 }
 

@@ -26,7 +26,7 @@ Make the checkout survive a lost answer.
 
 ## Where to look
 
-- repository git@host:shop, r1
+- repository git@host:shop, revision r1
 - \`src/checkout\` ([ir_111111111111111111111111] One order)
 
 ## What counts as evidence
@@ -60,7 +60,7 @@ Make the checkout survive a lost answer.
 
 ## Scope
 
-- repository git@host:shop, r1
+- repository git@host:shop, revision r1
 - \`src/checkout\` ([ir_111111111111111111111111] One order)
 
 ## Boundaries to protect
@@ -132,7 +132,7 @@ Make the checkout survive a lost answer.
 
 ## Files in scope
 
-- repository git@host:shop, r1
+- repository git@host:shop, revision r1
 - \`src/checkout\` ([ir_111111111111111111111111] One order)
 
 ## Preferred moves

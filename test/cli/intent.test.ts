@@ -93,7 +93,7 @@ t.test('an inspection from a file or from standard input, its hypotheses reviewe
   const file = `${service.home}/inspection.json`
   writeFileSync(file, JSON.stringify(INSPECTION))
   const posted = await say('discover', '--project', 'shop', file)
-  t.match(posted, /Discovery disc_[0-9a-f]{24}: 1 observations, 1 hypotheses\./)
+  t.match(posted, /Discovery disc_[0-9a-f]{24}: 1 observation, 1 hypothesis\./)
   t.notOk(posted.includes('\u001b'), 'what a repository says does not drive the terminal')
   const binary = fileURLToPath(new URL('../../cli/main.js', import.meta.url))
   const piped = spawnSync(process.execPath, [binary, 'discover', '--project', 'shop', '--json'], {

@@ -50,6 +50,27 @@ t.test('columns are aligned whatever their colours, and a narrow terminal cuts t
   )
 })
 
+t.test('where too little of the last column would be seen, it has a line of its own', async (t) => {
+  const rows = (printer: Printer) =>
+    printer.table(
+      ['KEY', 'STATE', 'WHAT'],
+      [
+        ['shop.intent.sessions', printer.state('failed'), 'Sessions survive a restart, whatever else there is'],
+        ['shop.intent.mails', 'ok', ''],
+      ],
+      'none',
+    )
+  t.same(printed({}, { isTTY: true, columns: 50 }, rows).replace(COLOUR, '').split('\n'), [
+    'KEY  STATE',
+    '  WHAT',
+    'shop.intent.sessions  failed',
+    '  Sessions survive a restart, whatever else there…',
+    'shop.intent.mails  ok',
+    '',
+  ])
+  t.notMatch(printed({}, {}, rows), / \n/, 'no line ends with blanks')
+})
+
 t.test('cutting counts what is seen and keeps the colour codes', async (t) => {
   t.equal(cut('\u001b[31mabcdef\u001b[0m', 4), '\u001b[31mabc\u001b[0m…')
   t.equal(cut('abcd', 4), 'abcd')
@@ -66,6 +87,22 @@ t.test('ages are in one unit', async (t) => {
       '2031-01-01T00:00:00Z',
     ].map((at) => age(at, now)),
     ['42s', '7m', '3h', '30d', '0s'],
+  )
+})
+
+t.test('a line of an event names people and lists texts, and leaves out what is empty', async (t) => {
+  const printer = new Printer({ write: () => {} }, {})
+  const payload = {
+    requested_by: { id: 'tok_1', name: 'ada', origin: 'desk' },
+    labels: [],
+    files: ['a', 'b'],
+    brief: { id: 'brief_1', digest: 'd' },
+    odd: ['a b'],
+  }
+  const event = { occurred_at: '2030-01-01T00:00:00Z', project: 'demo', event_type: 'seen', payload }
+  t.match(
+    eventLines(event, printer)[0],
+    'demo  requested_by=ada files=a,b brief={"id":"brief_1","digest":"d"} odd=["a b"]',
   )
 })
 

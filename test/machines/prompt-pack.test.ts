@@ -72,7 +72,7 @@ t.test('a prompt says where it comes from, what it may touch and which model wou
     formation_brief_id: id,
     brief_version: 1,
     compiler_version: '1',
-    template_version: '1',
+    template_version: '2',
     source_intent: [{ id: RECORD_ID, version: 3 }],
     external_references: ['docs/adr/0007.md'],
     human_edits: [],
