@@ -1,5 +1,6 @@
 /** Campaigns for people: one in full, and many under each other, on wide terminals and on narrow ones. */
 import { age, cut, type Printer, safe } from './print.ts'
+import { usageFields } from './usage-fields.ts'
 
 type Campaign = Record<string, any>
 
@@ -71,6 +72,7 @@ export function showCampaign(campaign: Campaign, print: Printer): void {
     ['provider', campaign.agent_provider === undefined ? undefined : safe(campaign.agent_provider)],
     ['labels', campaign.labels?.join(', ')],
     ['authorized', campaign.authorized_by === undefined ? 'by nobody' : `by ${safe(campaign.authorized_by)}`],
+    ...usageFields(campaign.usage),
     ['added', `${campaign.created_at} by ${safe(campaign.added_by.name)}`],
     ['ended', campaign.ended_at],
     ['trace', campaign.trace_id],

@@ -88,7 +88,11 @@ export function isTask(request: ExecutionRequest): boolean {
  * The payload of `task_run_completed` (SPEC 6.7) for a command that did not state one itself. The runner knows of
  * no landing: a command that lands work says so in an event of its own.
  */
-export function taskResult(request: ExecutionRequest, failure: Failure | undefined): Record<string, unknown> {
+export function taskResult(
+  request: ExecutionRequest,
+  failure: Failure | undefined,
+  said: CommandStory['said'] = undefined,
+): Record<string, unknown> {
   const { campaign, campaign_cycle: cycle } = request.engine.payload
   return {
     project: request.project.key,
@@ -97,6 +101,9 @@ export function taskResult(request: ExecutionRequest, failure: Failure | undefin
     summary: failure === undefined ? 'the command ended with exit code 0' : failure.message,
     verdict: failure === undefined ? 'complete' : 'runner_error',
     ...(failure === undefined ? {} : { detail: failure.message }),
+    // A provider that cannot be used is no fault of the task: who dispatched it can tell.
+    ...(failure?.code === undefined ? {} : { failure_code: failure.code }),
+    ...(failure === undefined || said?.retry_after === undefined ? {} : { retry_after: said.retry_after }),
     ...(typeof campaign === 'string' ? { campaign } : {}),
     ...(Number.isSafeInteger(cycle) ? { campaign_cycle: cycle } : {}),
   }

@@ -223,7 +223,7 @@ export class Run {
     }
     const failure = failureOf(story)
     if (isTask(this.#request) && !this.#taskResultTaken) {
-      const payload = taskResult(this.#request, failure)
+      const payload = taskResult(this.#request, failure, this.#said)
       this.#queue.add(outgoing({ event_type: 'task_run_completed', occurred_at: story.at, payload }))
       await this.#queue.empty()
       if (this.#stop !== undefined) return await this.#settleStopped(this.#stop)

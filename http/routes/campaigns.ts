@@ -9,6 +9,7 @@ import {
 import { stringEnum, Type } from '../../machines/schema.ts'
 import type { Answer, ListRequest, MessageBody, SnapshotOf } from '../../runtime/api.ts'
 import { digestOf } from '../../runtime/identity.ts'
+import { usageOf } from '../../runtime/usage.ts'
 import { maySee } from '../access.ts'
 import { campaignDocumentOf, visibleCampaign } from '../campaign-answers.ts'
 import type { Exchange } from '../exchange.ts'
@@ -134,7 +135,8 @@ function readRoute(service: ServiceContext): Route {
     method: 'GET',
     path: '/api/campaigns/:name',
     area: AREA,
-    summary: 'Read a campaign: where it stands, which cycle runs, what waits and why, what it needs of a person.',
+    summary:
+      'Read a campaign: where it stands, which cycle runs, what waits and why, what it needs of a person, what its agents used.',
     access: { right: 'view' },
     answers: { 200: one },
     problems: ['not_found'],
@@ -142,7 +144,9 @@ function readRoute(service: ServiceContext): Route {
       const snapshot = visibleCampaign(service, exchange)
       if (snapshot === undefined) return
       markCursor(service, exchange)
-      exchange.answer(200, campaignDocumentOf(service, exchange.principal, snapshot))
+      const usage = usageOf(service.runtime, 'campaign', snapshot.context.name)
+      const document = campaignDocumentOf(service, exchange.principal, snapshot)
+      exchange.answer(200, usage === undefined ? document : { ...document, usage })
     },
   }
 }

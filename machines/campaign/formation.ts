@@ -8,6 +8,7 @@ import { LIST_MAX, TEXT_LENGTH_MAX } from '../documents/fields.ts'
 import type { Failure } from '../documents/run-request.ts'
 import type { RunResult } from '../documents/run-result.ts'
 import { gateResult } from '../events/gates.ts'
+import { OUTAGE_CODES } from '../run-request/outages.ts'
 import { compile, openObject, requiredWith, stringEnum, Type } from '../schema.ts'
 import type { CampaignContext, Of } from './context.ts'
 import { gatesOf } from './evidence.ts'
@@ -51,8 +52,6 @@ const checkAnswer = compile(
 )
 const checkGates = compile(Type.Array(gateResult, { maxItems: LIST_MAX }))
 
-/** Failures that say that the agent's provider cannot be used now: no decision, and no fault of the campaign. */
-const OUTAGES: ReadonlySet<string> = new Set(['provider_unavailable', 'usage_limit'])
 /** Longer ones are no prompts: the prompt that was handed out is told instead. */
 const PROMPT_CHARS_MAX = 262_144
 const PROVIDER_LENGTH_MAX = 128
@@ -61,7 +60,7 @@ const RED_OUTPUT_CHARS_MAX = 512
 
 /** The words of a failure that says that the provider cannot be used; undefined: it says something else. */
 export function outageOf(failure: Failure | undefined, outage: string | undefined): string | undefined {
-  if (failure?.code !== undefined && OUTAGES.has(failure.code)) return `${failure.code}: ${failure.message}`
+  if (failure?.code !== undefined && OUTAGE_CODES.has(failure.code)) return `${failure.code}: ${failure.message}`
   return outage === undefined ? undefined : `provider_unavailable: ${outage}`
 }
 
@@ -104,10 +103,14 @@ function malformed(told: Told, why: string): Verdict {
   return { ...told, is: 'fault', reason: `the answer of the formation is malformed: ${why}` }
 }
 
-function faultOf({ outcome, failure }: Of<'item_reported'>): string {
+/** Each attempt is named. */
+function faultOf({ outcome, failure, failures = [] }: Of<'item_reported'>): string {
   if (failure === undefined) return `the run of the formation was ${outcome}`
-  const { class: failureClass, code, message } = failure
-  return `the formation failed (${failureClass}${code === undefined ? '' : `, ${code}`}): ${message}`
+  const words = [...failures, failure].map(({ class: failureClass, code, message }) => {
+    return `(${failureClass}${code === undefined ? '' : `, ${code}`}): ${message}`
+  })
+  if (words.length === 1) return `the formation failed ${words[0]}`
+  return `the formation failed ${words.length} times: ${words.map((one, n) => `${n + 1} ${one}`).join('; ')}`
 }
 
 /** What the service makes of a sound answer. */

@@ -29,6 +29,7 @@ import {
   time,
   traceId,
 } from './fields.ts'
+import { usageDocument } from './usage.ts'
 import { itemId, itemWaitingBecause, SOURCE_ROLES, WORK_ITEM_STATES } from './work-item.ts'
 
 /** `cancelling`: its cycle is being stopped, and `cancelled` follows when that has ended. */
@@ -304,6 +305,7 @@ export const campaignDocument = Type.Object(
         until: Type.Optional(time('It goes on by itself then.')),
       }),
     ),
+    usage: Type.Optional(usageDocument),
     added_by: by,
     trace_id: traceId('The trace of its owners’ moves.'),
     created_at: time('When it was added.'),

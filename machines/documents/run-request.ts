@@ -104,7 +104,7 @@ const retryPolicy = Type.Object(
       minItems: 1,
       maxItems: FAILURE_CLASSES.length,
       uniqueItems: true,
-      description: 'The failure classes after which it runs again.',
+      description: 'Classes after which it runs again, but for `provider_unavailable` and `usage_limit`.',
     }),
     backoff_seconds: Type.Number({
       minimum: 0,

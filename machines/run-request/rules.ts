@@ -2,7 +2,7 @@
  * Who may move a run request: the fence around an attempt, the guards, and what is a repeat or a refusal.
  * The invariant of the whole hand-out is here: only the holder of the current attempt is heard.
  */
-import type { Failure, FailureClass } from '../documents/run-request.ts'
+import type { Failure } from '../documents/run-request.ts'
 import type { Refusal, SnapshotOf } from '../machine.ts'
 import {
   LOST_ACCEPTS_MAX,
@@ -11,6 +11,7 @@ import {
   type RunRequestMessage,
   UNACCEPTED_OFFERS_MAX,
 } from './context.ts'
+import { OUTAGE_CODES } from './outages.ts'
 
 const RUNNER_POSTS = new Set(['accepted', 'started', 'heartbeat', 'events', 'completed', 'failed', 'release'])
 const ACCEPTED = new Set(['accepted', 'started', 'cancelling'])
@@ -124,7 +125,8 @@ export function retries(context: RunRequestContext, message: RunRequestMessage):
   const { retry } = asked
   if (retry === undefined || !internal.approved) return false
   if (context.cancel !== undefined && !timedOut(context)) return false
-  const failed: FailureClass = failureOf(context, message).class
+  const { class: failed, code = '' } = failureOf(context, message)
+  if (OUTAGE_CODES.has(code)) return false
   return retry.on.includes(failed) && internal.retries + 1 < retry.max_attempts
 }
 

@@ -48,6 +48,8 @@ export interface ItemRun {
   readonly reported?: true
   /** Its engine could not reach the provider of its agent; in its words. */
   readonly outage?: string
+  /** What its earlier attempts failed with. */
+  readonly failures?: readonly Failure[]
 }
 
 interface WorkItemInternal {
@@ -171,6 +173,8 @@ interface RunLost extends OfRun {
 interface RunRequeued extends OfRun {
   readonly type: 'run_requeued'
   readonly reason: string
+  /** What the attempt before failed with, where the retry policy has queued it again. */
+  readonly failure?: Failure
 }
 
 /** An event that the runner stated, of a type that the ledger listens to. */

@@ -168,10 +168,11 @@ export function lose({ internal }: WorkItemContext, message: Of<'run_lost'>): Ch
 }
 
 export function waitAgain({ internal, run }: WorkItemContext, message: Of<'run_requeued'>): Change {
-  const { attempt } = message
+  const { attempt, failure } = message
+  const failures = failure === undefined ? {} : { failures: [...(run!.failures ?? []), failure] }
   return {
     ...(internal.stopping ? {} : { reason: `its run waits for a runner again (attempt ${attempt})` }),
-    run: { ...run!, attempt },
+    run: { ...run!, attempt, ...failures },
   }
 }
 

@@ -101,6 +101,8 @@ export interface ItemReported extends MessageBody {
   readonly outcome: 'completed' | 'failed' | 'cancelled'
   readonly result?: RunResult
   readonly failure?: Failure
+  /** What its attempts before failed with. */
+  readonly failures?: readonly Failure[]
   /** The engine could not reach its agent's provider during the run; its words. */
   readonly outage?: string
 }
@@ -142,6 +144,7 @@ export function tellReported({ id, asked, run }: WorkItemContext, message: Of<'r
     outcome,
     ...(result === undefined ? {} : { result }),
     ...(failure === undefined ? {} : { failure }),
+    ...(run?.failures === undefined ? {} : { failures: run.failures }),
     ...(run?.outage === undefined ? {} : { outage: run.outage }),
   }
   return { to: ownerOf(asked)!, message: news as unknown as SendParams['message'] }

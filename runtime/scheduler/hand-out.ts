@@ -3,9 +3,17 @@ import type { RunRequestCreate } from '../../machines/documents/run-request.ts'
 import type { MessageBody, SnapshotOf } from '../../machines/machine.ts'
 import type { WorkItemContext } from '../../machines/work-item/context.ts'
 import { entryOf } from '../../machines/work-item/entry.ts'
+import { isDecidedBySource } from '../../machines/work-item/results.ts'
 import type { Runtime } from '../api.ts'
 import { deriveId } from '../identity.ts'
 import { runRequestMessage } from '../run-requests.ts'
+
+/** What only looks may be asked again: an agent that failed once is no reason to call a person. */
+const LOOK_AGAIN: NonNullable<RunRequestCreate['retry']> = {
+  max_attempts: 3,
+  on: ['execution', 'dispatch'],
+  backoff_seconds: 30,
+}
 
 /** Undefined: the item's project cannot be read now. */
 export function handOut(runtime: Runtime, item: WorkItemContext): MessageBody | undefined {
@@ -20,6 +28,7 @@ export function handOut(runtime: Runtime, item: WorkItemContext): MessageBody | 
     throttle: 'full',
     lane: asked.lane,
     trace_id,
+    ...(isDecidedBySource(asked) ? { retry: LOOK_AGAIN } : {}),
     ...(asked.labels === undefined ? {} : { labels: [...asked.labels] }),
     ...(asked.runner_id === undefined ? {} : { runner_id: asked.runner_id }),
     ...(asked.timeout_seconds === undefined ? {} : { timeout_seconds: asked.timeout_seconds }),

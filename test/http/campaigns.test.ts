@@ -132,19 +132,6 @@ t.test('a provider that cannot be used pauses the campaign, and no cycle is used
   await comesTo(s, 'completed')
 })
 
-t.test('a session that could not reach its provider pauses the campaign too, whatever the run says', async (t) => {
-  const s = await startTestService(t)
-  const runner = await fleet(s, 'shop')
-  await addCampaign(s)
-  await move(s, 'advance')
-  const { request_id } = await begin(s, runner)
-  const payload = { session_id: '0'.repeat(8), status: 'unavailable', ended_at: AT, bytes_written: 0, error: 'limit' }
-  const event = { event_type: 'agent_session_ended', occurred_at: AT, payload }
-  await s.expect(200, 'POST', `/api/run-requests/${request_id}/events`, { events: [event] }, runner)
-  await fail(s, runner, request_id, {})
-  t.match(await comesTo(s, 'paused'), { reason: /provider_unavailable: limit/ })
-})
-
 t.test(
   'a decision that only an owner can make escalates, is attended to, decided, and binds what follows',
   async (t) => {

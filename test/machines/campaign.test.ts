@@ -177,6 +177,22 @@ t.test('a provider that is back goes on by itself; one that an owner paused mean
   t.end()
 })
 
+t.test('a task that failed because its provider cannot be used pauses the campaign, and is given back', (t) => {
+  const failed = taskResult('runner_error', { failure_code: 'usage_limit', retry_after: 3_600 })
+  const paused = told(walk(...toCycle), ends(failed, { state: 'failed' }))
+  t.match(paused.snapshot, {
+    value: 'paused',
+    context: { cycles_completed: 0, history: [], paused: { by: 'provider' } },
+  })
+  t.strictSame(
+    paused.scheduled.map(({ timer }) => timer),
+    ['provider_back'],
+  )
+  const other = taskResult('runner_error', { failure_code: 'exit_1' })
+  t.equal(told(walk(...toCycle), ends(other, { state: 'failed' })).snapshot.value, 'escalated')
+  t.end()
+})
+
 t.test('what builds upon preserved work starts from it, and lands it', (t) => {
   const kept = taskResult('defect', { preservation_ref: 'task/1' })
   const next = answers(decide('advance', { objective: 'Mend it' }))

@@ -1,0 +1,346 @@
+/** What earlier systems of this kind learned the hard way, as far as campaigns can get it wrong. */
+import t from 'tap'
+import { until } from '../until.ts'
+import {
+  addCampaign,
+  comesTo,
+  done,
+  events,
+  fail,
+  form,
+  GATE,
+  move,
+  reading,
+  step,
+  verdict,
+  work,
+} from './campaign-harness.ts'
+import { HurriedNature } from './hurried-nature.ts'
+import { AT, begin, COMPLETE, finish, fleet, inState, type Runner } from './ledger-harness.ts'
+import { startTestService, type TestService } from './service-harness.ts'
+
+const item = async (s: TestService, id: string) => (await s.expect(200, 'GET', `/api/work-items/${id}`)).body
+
+/** The run fails, and is in the queue again for its next attempt once its pause is over. */
+async function failAgain(s: TestService, runner: Runner, nature: HurriedNature, words: string, more: object = {}) {
+  const { request_id, attempt } = await begin(s, runner)
+  const path = `/api/run-requests/${request_id}`
+  await s.expect(200, 'POST', `${path}/failed`, { attempt, class: 'execution', message: words, ...more }, runner)
+  nature.hurry(31_000)
+}
+
+/** Starts the attempt that is in the queue now; `begin` is for first ones. */
+async function beginAttempt(s: TestService, runner: Runner): Promise<{ request_id: string; attempt: number }> {
+  const { request_id, attempt } = (
+    await s.expect(200, 'GET', '/api/runners/r1/run-requests/next?wait=5', undefined, runner)
+  ).body
+  await s.expect(200, 'POST', `/api/run-requests/${request_id}/started`, { attempt }, runner)
+  return { request_id, attempt }
+}
+
+async function failThrice(s: TestService, runner: Runner, nature: HurriedNature, first: object[] = []): Promise<void> {
+  for (const words of ['no route', 'reset', 'timed out']) {
+    const { request_id, attempt } = await beginAttempt(s, runner)
+    const path = `/api/run-requests/${request_id}`
+    const stated = first.splice(0)
+    if (stated.length > 0) await s.expect(200, 'POST', `${path}/events`, { attempt, events: stated }, runner)
+    await s.expect(200, 'POST', `${path}/failed`, { attempt, class: 'execution', message: words }, runner)
+    nature.hurry(31_000)
+  }
+}
+
+t.test('learned 4: a service that stops in the middle of each step of a campaign goes on where it stood', async (t) => {
+  const home = t.testdir()
+  const options = { openJournal: undefined as never }
+  let s = await startTestService(t, { home }, options)
+  const runner = await fleet(s, 'shop')
+  const restart = async () => {
+    await s.service.close()
+    s = await startTestService(t, { home }, options)
+    await s.call('GET', '/api/runners/r1/run-requests/next', undefined, runner)
+  }
+  await addCampaign(s)
+  await restart()
+  await move(s, 'advance')
+  await restart()
+  t.match(await reading(s)(), { status: 'staged', stage: 'forming' })
+  await form(s, runner, step('Add invoices'))
+  await restart()
+  await comesTo(s, 'active', 'cycle')
+  const { request_id } = await begin(s, runner)
+  await restart()
+  await finish(s, runner, request_id)
+  await restart()
+  const again = await until(reading(s), ({ stage }) => stage === 'forming')
+  t.match(again, { cycles_completed: 1, cycles_landed: 1 })
+  await form(s, runner, done)
+  await comesTo(s, 'completed')
+  await restart()
+  t.match(await reading(s)(), { status: 'completed', cycles_completed: 1, cycles_landed: 1 })
+  t.equal((await events(s, 'campaign_advance_completed')).length, 2, 'nothing was done twice')
+})
+
+t.test('learned 6: a formation prompt is bounded, and goes to the runner in the request’s body', async (t) => {
+  const s = await startTestService(t)
+  const runner = await fleet(s, 'shop')
+  await addCampaign(s, {
+    mission: 'x'.repeat(8_000),
+    context_paths: Array.from({ length: 250 }, (_, n) => `${'d'.repeat(300)}/${n}`),
+  })
+  await move(s, 'advance')
+  const { engine } = await begin(s, runner)
+  t.ok(engine.payload.prompt.length < 60_000)
+  t.match(engine.payload.prompt, /more sections are left out/)
+})
+
+t.test('learned 7: a temporary limit of a provider expires by itself', async (t) => {
+  const nature = new HurriedNature()
+  const s = await startTestService(t, {}, { nature })
+  const runner = await fleet(s, 'shop')
+  await addCampaign(s)
+  await move(s, 'advance')
+  const { request_id } = await begin(s, runner)
+  await fail(s, runner, request_id, { code: 'usage_limit', message: 'five hours', result: { retry_after: 18_000 } })
+  const paused = await comesTo(s, 'paused')
+  t.equal(paused.paused.by, 'provider')
+  t.notOk('needs' in paused, 'nobody is called')
+  nature.hurry(18_000_001)
+  await s.call('GET', '/api/runners/r1/run-requests/next', undefined, runner)
+  t.match(await comesTo(s, 'active', 'forming'), { reason: /being formed/ })
+  t.match((await events(s, 'campaign_resumed'))[0], { by: { name: 'intendant' }, payload: { status: 'active' } })
+})
+
+t.test('learned 8: a cycle that no agent began, or whose agent could not be reached, is not charged', async (t) => {
+  const s = await startTestService(t)
+  const runner = await fleet(s, 'shop')
+  await addCampaign(s)
+  await move(s, 'advance')
+  await s.expect(200, 'POST', '/api/pacing/pause', { lanes: ['interactive'] })
+  await form(s, runner, step('Add invoices'))
+  const { work: waiting } = await comesTo(s, 'active', 'cycle')
+  await s.expect(200, 'POST', `/api/work-items/${waiting.item_id}/cancel`, { reason: 'not now' })
+  const escalated = await comesTo(s, 'escalated')
+  t.match(escalated, {
+    cycles_completed: 0,
+    reason: /cycle 1 ended without a task result: cancelled by admin: not now/,
+  })
+  t.notOk('objective_history' in escalated)
+  await move(s, 'resume')
+  await form(s, runner, step('Add invoices'))
+  t.match(await comesTo(s, 'active', 'cycle'), { cycles_completed: 1 }, 'the same objective may be cut again')
+  const { request_id } = await begin(s, runner)
+  await fail(s, runner, request_id, { code: 'provider_unavailable' })
+  t.match(await comesTo(s, 'paused'), { cycles_completed: 0, paused: { by: 'provider' } })
+})
+
+t.test(
+  'learned 9: an agent that fails in passing is tried three times, each named, before anybody is called',
+  async (t) => {
+    const nature = new HurriedNature()
+    const s = await startTestService(t, {}, { nature })
+    const runner = await fleet(s, 'shop')
+    await addCampaign(s)
+    await move(s, 'advance')
+    await failAgain(s, runner, nature, 'no route')
+    const { request_id, attempt } = await beginAttempt(s, runner)
+    t.equal(attempt, 2)
+    await s.expect(
+      200,
+      'POST',
+      `/api/run-requests/${request_id}/completed`,
+      { attempt, result: step('Add invoices') },
+      runner,
+    )
+    await comesTo(s, 'active', 'cycle')
+    await work(s, runner)
+    await until(reading(s), ({ stage }) => stage === 'forming')
+    await failThrice(s, runner, nature)
+    const escalated = await comesTo(s, 'escalated')
+    const words = ['1 (execution): no route', '2 (execution): reset', '3 (execution): timed out'].join('; ')
+    t.equal(escalated.reason, `the formation failed 3 times: ${words}`)
+    const [, last] = await events(s, 'campaign_advance_completed')
+    t.match(last.payload, { success: false, decision: 'escalate', reason: escalated.reason })
+  },
+)
+
+t.test('learned 9: a malformed answer is not asked for again, and no end is without a reason', async (t) => {
+  const s = await startTestService(t)
+  const runner = await fleet(s, 'shop')
+  for (const [n, result] of [
+    {},
+    { decision: 'maybe', reason: 'x' },
+    { decision: 'escalate', reason: ' \n' },
+    { decision: { decision: 'advance', reason: 'x', objective: ' ' } },
+    { decision: 'done', reason: 'x', gate_results: 'all green' },
+  ].entries()) {
+    const name = `c${n}`
+    await addCampaign(s, { name })
+    await move(s, 'advance', {}, name)
+    await form(s, runner, result)
+    const { reason } = await until(reading(s, name), ({ status }) => status === 'escalated')
+    t.match(reason, /^the answer of the formation is malformed: \S/)
+    const [{ payload }] = await events(s, 'campaign_advance_completed', name)
+    t.match(payload, { success: false, decision: 'escalate', gate_results: [] })
+  }
+})
+
+t.test('learned 9: a session that could not reach its provider ends in a pause, whatever the run says', async (t) => {
+  const nature = new HurriedNature()
+  const s = await startTestService(t, {}, { nature })
+  const runner = await fleet(s, 'shop')
+  await addCampaign(s)
+  await move(s, 'advance')
+  const payload = { session_id: 's1', status: 'unavailable', ended_at: AT, bytes_written: 0, error: 'limit' }
+  await failThrice(s, runner, nature, [{ event_type: 'agent_session_ended', occurred_at: AT, payload }])
+  t.match(await comesTo(s, 'paused'), { reason: /provider_unavailable: limit/, paused: { by: 'provider' } })
+})
+
+t.test(
+  'learned 10: a required gate that asks another host is refused; as a review, or not required, it is not',
+  async (t) => {
+    const s = await startTestService(t)
+    await fleet(s, 'shop')
+    const ask = (evidence: object) =>
+      s.call('POST', '/api/campaigns', { name: 'pay', project: 'shop', mission: 'x', done_evidence: [GATE, evidence] })
+    for (const command of [
+      'ssh prod true',
+      'npm test; scp a b:c',
+      'sudo systemctl is-active shop',
+      'A=1 /usr/bin/rsync a b',
+      'if ! journalctl -u shop; then false; fi',
+      'test "$(ssh prod uptime)"',
+      'true || (service shop status)',
+    ]) {
+      const { status, body } = await ask({ kind: 'gate', command })
+      t.equal(status, 422, command)
+      t.equal(body.errors[0].pointer, '/done_evidence/1/command')
+    }
+    for (const evidence of [
+      { kind: 'gate', command: 'npm run test -- --grep ssh' },
+      { kind: 'gate', command: 'node service.js' },
+      { kind: 'gate', command: 'ssh prod true', required: false },
+      { kind: 'review', statement: 'ssh prod answers' },
+    ]) {
+      const { status } = await ask(evidence)
+      t.ok(status === 201 || status === 409, JSON.stringify(evidence))
+    }
+  },
+)
+
+t.test('learned 11: an objective is not cut again, and preserved work is what the next builds upon', async (t) => {
+  const s = await startTestService(t)
+  const runner = await fleet(s, 'shop')
+  await addCampaign(s)
+  await move(s, 'advance')
+  await form(s, runner, step('Add invoices'))
+  await comesTo(s, 'active', 'cycle')
+  const first = await work(s, runner, verdict('defect', { diagnosis: 'it breaks', preservation_ref: 'task/1' }))
+  await until(reading(s), ({ stage }) => stage === 'forming')
+  const forming = await form(s, runner, step('Mend invoices'))
+  t.match(forming.engine.payload.prompt, /task\/1: the next task starts from it/)
+  await comesTo(s, 'active', 'cycle')
+  const second = await work(s, runner)
+  t.equal(second.engine.payload.base_ref, 'task/1')
+  t.match(await inState(s, first.engine.payload.item_id, 'landed'), { disposition: { landed_commit: 'abc1234' } })
+  await until(reading(s), ({ stage }) => stage === 'forming')
+  await form(s, runner, step('  add   INVOICES'))
+  t.match(await comesTo(s, 'escalated'), { reason: /goes in a circle: cycle 1 had the same objective/ })
+})
+
+t.test('learned 12: an escalation keeps the result, its findings and its base for what follows', async (t) => {
+  const s = await startTestService(t)
+  const runner = await fleet(s, 'shop')
+  await addCampaign(s)
+  await move(s, 'advance')
+  await form(s, runner, step('Add invoices'))
+  await comesTo(s, 'active', 'cycle')
+  const result = verdict('defect', { diagnosis: 'the sums are wrong', preservation_ref: 'task/1' })
+  await work(s, runner, result)
+  await until(reading(s), ({ stage }) => stage === 'forming')
+  await form(s, runner, { decision: 'escalate', reason: 'net or gross?' })
+  t.match(await comesTo(s, 'escalated'), { pending_run_result: result })
+  await move(s, 'decide', { decision: 'gross' })
+  const { engine } = await form(s, runner, step('Sum gross'))
+  t.match(engine.payload, { run_result: result, prompt: /the sums are wrong/ })
+  await comesTo(s, 'active', 'cycle')
+  const next = await work(s, runner)
+  t.equal(next.engine.payload.base_ref, 'task/1')
+  const { cycles_landed, pending_run_result } = await until(reading(s), ({ stage }) => stage === 'forming')
+  t.equal(cycles_landed, 1, 'the one that landed; the other was counted once, as not landed')
+  t.match(pending_run_result, COMPLETE)
+})
+
+t.test('learned 14: nothing revives a campaign that is over, by whichever door', async (t) => {
+  const s = await startTestService(t)
+  await fleet(s, 'shop')
+  for (const [name, end, status] of [
+    ['one', 'complete', 'completed'],
+    ['two', 'cancel', 'cancelled'],
+  ] as const) {
+    await addCampaign(s, { name })
+    await move(s, end, { reason: 'over' }, name)
+    for (const [door, body] of [
+      ['advance', {}],
+      ['pause', {}],
+      ['resume', { add_cycles: 3 }],
+      ['decide', { decision: 'x' }],
+      ['complete', { reason: 'x' }],
+      ['cancel', { reason: 'x' }],
+    ] as const) {
+      const reply = await s.call('POST', `/api/campaigns/${name}/${door}`, body)
+      t.equal(reply.status, door === end ? 200 : 409, `${door} of ${status}`)
+    }
+    const payload = { campaign: name }
+    const asked = {
+      event_type: 'campaign_advance_requested',
+      project: 'shop',
+      occurred_at: AT,
+      throttle: 'full',
+      payload,
+    }
+    await s.expect(200, 'POST', '/api/events', { events: [asked] })
+    const [{ payload: ended }] = await until(
+      () => events(s, 'campaign_advance_completed', name),
+      ({ length }) => length > 0,
+    )
+    t.match(ended, { decision: 'stood_down', campaign_status: status })
+    t.match(await reading(s, name)(), { status, stage: 'idle' })
+  }
+})
+
+t.test('learned 15: what is refused at one door is refused by the campaign itself', async (t) => {
+  const s = await startTestService(t)
+  const { runtime } = s.service
+  await s.project('shop')
+  const create = {
+    type: 'create',
+    name: 'pay',
+    project: 'shop',
+    project_id: 'proj_x',
+    mission: 'x',
+    done_evidence: [{ kind: 'gate', command: 'ssh prod true' }],
+    max_cycles: 1,
+  }
+  const answer = await runtime.askAsync({ kind: 'campaign', id: 'pay' }, create as never)
+  t.match(answer, { ok: false, refusal: { code: 'invalid_body', errors: [{ pointer: '/done_evidence/0/command' }] } })
+  t.equal(runtime.read({ kind: 'campaign', id: 'pay' }), undefined)
+})
+
+t.test('learned 20: a campaign’s own events, said by others, do not start it: no loop feeds itself', async (t) => {
+  const s = await startTestService(t)
+  const runner = await fleet(s, 'shop')
+  await addCampaign(s)
+  await move(s, 'advance')
+  const { request_id } = await begin(s, runner)
+  const echo = { event_type: 'campaign_advance_requested', occurred_at: AT, payload: { campaign: 'pay' } }
+  await s.expect(200, 'POST', `/api/run-requests/${request_id}/events`, { events: [echo] }, runner)
+  const forged = { event_type: 'campaign_completed', occurred_at: AT, payload: {} }
+  t.equal(
+    (await s.call('POST', `/api/run-requests/${request_id}/events`, { events: [forged] }, runner)).body.code,
+    'service_owned_type',
+  )
+  await s.expect(200, 'POST', `/api/run-requests/${request_id}/completed`, { result: step('Add invoices') }, runner)
+  await comesTo(s, 'active', 'cycle')
+  t.equal((await s.expect(200, 'GET', '/api/work-items?source=campaign:pay')).body.items.length, 2)
+  t.match(await item(s, (await reading(s)()).work.item_id), { source: { role: 'cycle', cycle: 1 } })
+})
