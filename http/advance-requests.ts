@@ -50,7 +50,8 @@ export function advancesOf(
 }
 
 /** What the request names must be there, and be of the event's project. */
-function faultOf(service: ServiceContext, exchange: Exchange, { project, payload }: PreparedEvent) {
+function faultOf(service: ServiceContext, exchange: Exchange, { project, throttle, payload }: PreparedEvent) {
+  if (throttle !== 'full') return { pointer: '/throttle', detail: 'must be full: nothing is steered in a dry run' }
   const { initiative: name, member } = payload as PayloadOf<typeof INITIATIVE>
   const initiative = findInitiative(service, exchange.principal, name)
   if (initiative === undefined) {

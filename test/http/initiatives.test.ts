@@ -154,6 +154,7 @@ t.test('an emitted request goes to its initiative, which names the event as its 
         event_type: 'initiative_advance_requested',
         project,
         occurred_at: '2026-01-31T12:00:00Z',
+        throttle: 'full',
         payload: { initiative: NAME, operator_origin: 'cron', trigger_id: 'nightly', ...payload },
       },
     ],
@@ -178,6 +179,9 @@ t.test('an emitted request goes to its initiative, which names the event as its 
   await refused({ member: { kind: 'project', ref: 'till' } }, 'shop', '/events/0/payload/member')
   await s.project('till')
   await refused({}, 'till', '/events/0/project')
+  const simulated = emitted({})
+  Object.assign(simulated.events[0]!, { throttle: 'dry_run' })
+  t.equal((await s.call('POST', '/api/events', simulated)).body.errors[0].pointer, '/events/0/throttle')
   const author = await s.token('author', { rights: ['event.emit', 'work.submit'] })
   t.equal((await s.call('POST', '/api/events', emitted({ trigger_id: 'x' }), { token: author })).status, 403)
 })

@@ -1,0 +1,126 @@
+/** The steward on the real actor system and a journal in memory: what it finds to do, it finds again. */
+import t from 'tap'
+import { modules } from '../../../machines/index.ts'
+import { projectIdOf } from '../../../runtime/identity.ts'
+import { silentLogger } from '../../../runtime/log.ts'
+import { createRuntime } from '../../../runtime/runtime.ts'
+import { defaultSettings } from '../../../runtime/settings.ts'
+import { createSteward, type Steward } from '../../../runtime/steward/steward.ts'
+import { MemoryJournal } from '../../storage/memory.ts'
+import { TurnedNature } from '../turned-nature.ts'
+
+const BY = { id: 'tok_1', name: 'ann', origin: 'here' }
+const SHOP = { kind: 'project', ref: 'shop' }
+const CREATE = {
+  type: 'create',
+  id: 'checkout',
+  outcome: 'Pay by invoice',
+  projects: ['shop'],
+  intent_refs: [],
+  members: [SHOP],
+  homes: { 'project:shop': 'shop' },
+  authorized_by: 'ann',
+  budget: { max_assessments: 9, max_actions: 9 },
+}
+
+class World {
+  readonly nature = new TurnedNature()
+  readonly journal = new MemoryJournal()
+  readonly runtime = createRuntime(
+    this.journal,
+    { ...defaultSettings, home: '/nowhere' },
+    { nature: this.nature, log: silentLogger, modules, onFatal: (failure) => assertNever(failure) },
+  )
+
+  constructor() {
+    const id = projectIdOf('shop')
+    this.ask('project', id, { type: 'create', id, key: 'shop', name: 'shop' })
+    this.ask('initiative', 'checkout', CREATE)
+  }
+
+  ask(kind: 'project' | 'initiative', id: string, message: object): any {
+    let answer: unknown
+    this.runtime.ask({ kind, id }, { by: BY, ...message } as never, (given) => {
+      answer = given
+    })
+    this.nature.run()
+    return answer
+  }
+
+  steward(): Steward {
+    const steward = createSteward(this.runtime)
+    this.nature.run()
+    return steward
+  }
+
+  get initiative(): any {
+    return this.runtime.read({ kind: 'initiative', id: 'checkout' })
+  }
+
+  /** The run of the assessment has ended with this decision. */
+  report(decision: object): void {
+    const { item_id } = this.initiative.context.assessment
+    const result = { reason: 'so', ...decision }
+    const news = {
+      type: 'item_reported',
+      item_id,
+      role: 'assessment',
+      run_request_id: 'runreq_1',
+      outcome: 'completed',
+    }
+    this.ask('initiative', 'checkout', { ...news, result })
+  }
+}
+
+function assertNever(failure: Error): never {
+  throw failure
+}
+
+t.test('a request that waited when the service stopped is assessed by the next start', (t) => {
+  const w = new World()
+  w.ask('initiative', 'checkout', { type: 'advance', trigger_id: 't1' })
+  t.equal(w.initiative.value, 'active', 'nobody looks')
+  w.steward()
+  t.equal(w.initiative.value, 'assessing')
+  t.equal(w.initiative.context.assessment.trigger_id, 't1')
+  t.end()
+})
+
+t.test('an answer that waited for the guards is judged by the next start, once', (t) => {
+  const w = new World()
+  const first = w.steward()
+  w.ask('initiative', 'checkout', { type: 'advance', trigger_id: 't1' })
+  first.close()
+  w.report({ decision: 'dispatch', member: SHOP, objective: 'Print' })
+  t.equal(w.initiative.value, 'deciding', 'nobody looks')
+  w.steward()
+  w.steward()
+  t.equal(w.initiative.value, 'active')
+  t.equal(w.initiative.context.actions.length, 1)
+  const { item_id } = w.initiative.context.actions[0]
+  t.equal(w.runtime.read({ kind: 'work_item', id: item_id })?.value, 'queued')
+  t.end()
+})
+
+t.test('while the service takes no writes nothing is looked at, and then it is', (t) => {
+  const w = new World()
+  w.steward()
+  let refusal: 'disk_reserve' | undefined
+  const { journal } = w
+  const refuses = journal.refuses.bind(journal)
+  journal.refuses = () => refusal ?? refuses()
+  w.ask('initiative', 'checkout', { type: 'advance', trigger_id: 't1' })
+  t.equal(w.initiative.value, 'assessing')
+  w.report({ decision: 'wait' })
+  t.equal(w.initiative.value, 'active')
+  w.runtime.ask({ kind: 'initiative', id: 'checkout' }, { type: 'advance', trigger_id: 't2', by: BY } as never, () => {
+    refusal = 'disk_reserve'
+  })
+  w.nature.run()
+  t.equal(w.initiative.value, 'active', 'it waits')
+  refusal = undefined
+  w.nature.advance(250)
+  w.nature.run()
+  t.equal(w.initiative.value, 'assessing')
+  t.end()
+})
