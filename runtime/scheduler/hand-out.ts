@@ -38,8 +38,9 @@ export function handOut(runtime: Runtime, item: WorkItemContext): MessageBody | 
   const { by: _, ...message } = runRequestMessage(runtime, order)
   const run_request = {
     ...message,
-    // Not of the keys that a caller may choose: nobody can be there first.
-    id: deriveId('runreq', 'work_item', id, String(number)),
+    // Not of the keys that a caller may choose: nobody can be there first. Of this log, because a runner of the one that
+    // was lost with a restore may still hold the hand-out of the same number.
+    id: deriveId('runreq', 'work_item', id, String(number), runtime.journal.epoch),
     work_item_id: id,
     // Submitting an item is its approval.
     approved: true,

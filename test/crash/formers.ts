@@ -20,6 +20,12 @@ export interface Formed {
   completed?: boolean
 }
 
+interface Begun {
+  readonly attempt: number
+  readonly trace: { readonly trace_id: string }
+  readonly engineRun: string
+}
+
 export interface Former {
   readonly name: string
   readonly runner: { readonly id: string; readonly token: string }
@@ -74,6 +80,21 @@ async function compiled(load: Load, key: string): Promise<Formed | undefined> {
   return { brief, digest: frozen.body.digest, compiled: frozen.body, record: id }
 }
 
+/** Polls for the request and starts it; an offer that ran out before it was taken up comes again. */
+async function begin(load: Load, runner: Former['runner'], id: string): Promise<Begun | undefined> {
+  const poll = `/api/runners/${runner.id}/run-requests/next?wait=1`
+  for (;;) {
+    const heard = await insist(load, { method: 'GET' }, poll, runner.token)
+    if (heard === undefined) return undefined
+    const offered: any = heard.body
+    if (offered?.request_id !== id) continue
+    const { attempt, trace } = offered
+    const started = await say(load, `/api/run-requests/${id}/started`, { attempt }, runner.token)
+    if (started === undefined) return undefined
+    if (started.status === 200) return { attempt, trace, engineRun: started.body.run_request.engine_run_id }
+  }
+}
+
 /** A run of it by the former's own runner, who says what it saw. False: the load is stopping. */
 async function ran(load: Load, runner: Former['runner'], one: Formed, number: number): Promise<boolean> {
   const { brief: id, digest, record } = one
@@ -85,21 +106,14 @@ async function ran(load: Load, runner: Former['runner'], one: Formed, number: nu
   }
   const made = await say(load, `/api/projects/${load.project}/run-requests`, wanted)
   if (made === undefined) return false
-  const poll = `/api/runners/${runner.id}/run-requests/next?wait=1`
-  let offered: any
-  do {
-    const heard = await insist(load, { method: 'GET' }, poll, runner.token)
-    if (heard === undefined) return false
-    offered = heard.body
-  } while (offered?.request_id !== made.body.id)
-  const { attempt, trace } = offered
   const path = `/api/run-requests/${made.body.id}`
-  const started = await say(load, `${path}/started`, { attempt }, runner.token)
-  if (started === undefined) return false
+  const begun = await begin(load, runner, made.body.id)
+  if (begun === undefined) return false
+  const { attempt, trace, engineRun } = begun
   const result = number % 2 === 0 ? 'pass' : 'fail'
   const at = new Date().toISOString()
   const observation = { evidence_id: `${record}.e1`, result, observed_by: 'engine', source_type: 'test_run' }
-  const run = `/api/engine-runs/${started.body.run_request.engine_run_id}`
+  const run = `/api/engine-runs/${engineRun}`
   const observations = [{ ...observation, observed_at: at }]
   const seen = await say(load, `${run}/evidence-observations`, { observations }, runner.token)
   if (seen === undefined) return false
