@@ -21,7 +21,8 @@ export const noPollWaitsBesideWork: MakeInvariant = (world) => {
     if (request.state !== 'queued' || context === undefined) return false
     if (!context.internal.ready || !context.internal.approved || world.items.pausedLanes.has(request.lane)) return false
     const { expires_at: expiresAt } = context.asked
-    if (expiresAt !== undefined && Date.parse(expiresAt) <= world.wallMs) return false
+    // The service's own clock does not go back when the computer's is set back: to it, the time may be over already.
+    if (expiresAt !== undefined && Date.parse(expiresAt) <= Math.max(world.wallMs, world.latestWallMs)) return false
     const repository = repositoryOf(request)
     if (repository === undefined) return true
     for (const other of world.requests.byId.values()) {
