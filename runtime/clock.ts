@@ -1,16 +1,37 @@
 /**
- * The service's own timestamps: RFC 3339, UTC, microseconds, strictly increasing within a process, so that two
- * facts of the service never share a time and therefore never an id.
+ * The service's own timestamps: RFC 3339, UTC, microseconds, strictly increasing, so that two facts of the service never
+ * share a time and therefore never an id. Also from one process to the next when the computer's clock was set back a
+ * little between them: what retention forgets is a prefix of the log, which must not have older times behind newer ones.
  */
+import type { Journal } from '../storage/journal.ts'
+import { clockSetBackMsMax } from './limits.ts'
+
+/** From where the clock of a process goes on: behind the newest event, unless that was recorded by a clock that was quite wrong. */
+export function clockStartMicros(journal: Pick<Journal, 'event' | 'lastSequence'>, wallMs: number): number {
+  const recordedMs = newestRecordedMs(journal)
+  return recordedMs <= wallMs + clockSetBackMsMax ? (recordedMs + 1) * 1_000 : 0
+}
+
+/** NaN: there is none, or it cannot be read; what is damaged is told by whoever asks for it. */
+function newestRecordedMs(journal: Pick<Journal, 'event' | 'lastSequence'>): number {
+  try {
+    const text = journal.event(journal.lastSequence)
+    return text === undefined ? Number.NaN : Date.parse(JSON.parse(text).recorded_at)
+  } catch {
+    return Number.NaN
+  }
+}
 
 export class Clock {
   private readonly wallMs: () => number
-  private lastMicros = 0
+  private lastMicros: number
   private secondText = ''
   private second = -1
 
-  constructor(wallMs: () => number) {
+  /** `startMicros`: every reading is later than this. */
+  constructor(wallMs: () => number, startMicros = 0) {
     this.wallMs = wallMs
+    this.lastMicros = startMicros
   }
 
   /** A reading that no earlier call of this clock returned. Whole microseconds since the epoch. */

@@ -48,6 +48,9 @@ export const endedDeadlinesMin = 1_024
 /** The longest wait without a look at the wall clock, which may be set or have stood still while the machine slept. */
 export const clockRecheckMs = 60_000
 
+/** A clock that was set back by no more than this while the service was down goes on behind its newest event; by more, it had been wrong. */
+export const clockSetBackMsMax = 60_000
+
 /** Timers read into memory at once, and fired in one turn. */
 export const timersPerReadMax = 10_000
 export const timersPerTurnMax = 1_000

@@ -16,7 +16,7 @@ import { type Actor, ActorTable, actorKey, type Mail, type Source } from './acto
 import { Answers, unavailable } from './answers.ts'
 import type { Answer, CommitListener, ListRequest, ListResult, Nature, Refused, Reply, Runtime } from './api.ts'
 import { Batch, type BatchedStep } from './batch.ts'
-import { Clock } from './clock.ts'
+import { Clock, clockStartMicros } from './clock.ts'
 import { type Amend, Due, refusedRetryMs } from './due.ts'
 import * as limits from './limits.ts'
 import { Load } from './load.ts'
@@ -70,7 +70,7 @@ class ActorRuntime implements Runtime {
     this.options = options
     this.nature = options.nature
     this.load = new Load(options.nature)
-    this.clock = new Clock(() => this.nature.wallMs())
+    this.clock = new Clock(() => this.nature.wallMs(), clockStartMicros(journal, this.nature.wallMs()))
     const steppers = {} as Record<ActorKind, Stepper>
     for (const kind of ACTOR_KINDS) steppers[kind] = new Stepper(options.modules[kind])
     this.actors = new ActorTable(journal, steppers)

@@ -1,5 +1,6 @@
 import t from 'tap'
-import { Clock } from '../../runtime/clock.ts'
+import { Clock, clockStartMicros } from '../../runtime/clock.ts'
+import { clockSetBackMsMax } from '../../runtime/limits.ts'
 
 t.test('readings strictly increase even when the wall clock stands still or goes back', async (t) => {
   let now = 1_700_000_000_000
@@ -19,3 +20,20 @@ t.test('a reading is written in RFC 3339 with microseconds', async (t) => {
   t.equal(clock.text(1_700_000_000_999_999), '2023-11-14T22:13:20.999999Z')
   t.equal(clock.text(1_700_000_001_000_000), '2023-11-14T22:13:21.000000Z')
 })
+
+t.test(
+  'a process goes on behind the newest event when the clock was set back a little, not when it had been wrong',
+  async (t) => {
+    const recordedMs = Date.parse('2026-01-01T00:00:00.123Z')
+    const log = { lastSequence: 1, event: () => JSON.stringify({ recorded_at: '2026-01-01T00:00:00.123456Z' }) }
+    const start = (wallMs: number): number => clockStartMicros(log, wallMs)
+    const clock = new Clock(() => recordedMs - 5_000, start(recordedMs - 5_000))
+    t.ok(clock.nextMicros() > recordedMs * 1_000 + 456)
+    t.equal(start(recordedMs - clockSetBackMsMax), (recordedMs + 1) * 1_000)
+    t.equal(start(recordedMs - clockSetBackMsMax - 1), 0)
+    const later = new Clock(() => recordedMs + 60_000, start(recordedMs + 60_000))
+    t.equal(later.nextMicros(), (recordedMs + 60_000) * 1_000, 'and otherwise the wall clock is what it says')
+    t.equal(clockStartMicros({ lastSequence: 0, event: () => undefined }, recordedMs), 0, 'an empty log')
+    t.equal(clockStartMicros({ lastSequence: 1, event: () => 'not JSON' }, recordedMs), 0, 'a damaged event')
+  },
+)
