@@ -7,8 +7,7 @@
  */
 import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { writeFile } from 'node:fs/promises'
+import { closeSync, openSync, readdirSync, readFileSync, writeFileSync, writeSync } from 'node:fs'
 import t, { type Test } from 'tap'
 import { canonical } from '../../machines/canonical.ts'
 import { Documented } from '../http/documented.ts'
@@ -23,7 +22,7 @@ const port = (): string => String(20_000 + Math.floor(Math.random() * 10_000))
  * down. It looks at one gate, waits to be told, looks at the others, and sums up.
  */
 const ENGINE = (folder: string): string => `
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { openSync, readdirSync, readFileSync, readSync, writeFileSync } from 'node:fs'
 const request = JSON.parse(readFileSync(0, 'utf8'))
 const { INTENDANT_BRIEF_FILE, INTENDANT_PROMPTS_DIR } = process.env
 const brief = JSON.parse(readFileSync(INTENDANT_BRIEF_FILE, 'utf8'))
@@ -35,7 +34,7 @@ const recordOf = (title) => brief.snapshot.source_intent.find((record) => record
 console.log('reading the brief')
 saw({ evidence_id: recordOf('Sessions survive a restart').evidence[0].id, result: 'pass', supporting_artifacts: ['repo:test/restart.js'] })
 say({ event_type: 'half_way', payload: {} })
-readFileSync('${folder}/go')
+readSync(openSync('${folder}/go', 'r'), Buffer.alloc(8))
 saw({ evidence_id: recordOf('Orders survive a failed payment').evidence[0].id, result: 'fail', notes: 'the second order is gone' })
 saw({ intent_record_id: recordOf('Prices are computed once').id, about: 'threat', result: 'fail', source_type: 'static_analysis' })
 say({ schema_version: 'intendant.trace_summary.v1', entry_event: request.engine.entry_event, blocks_executed: ['gates'], gates: [{ name: 'restart', phase: 'verify', status: 'passed' }] })
@@ -264,6 +263,12 @@ t.test('from an intent to its drift, with the service killed in the middle of th
   writeFileSync(`${home}/engine.mjs`, ENGINE(home))
   writeFileSync(`${home}/runner.token`, setting.runnerToken)
   execFileSync('mkfifo', [`${home}/go`])
+  const gate = openSync(`${home}/go`, 'r+')
+  // Where the test fails, the command of the run is not left waiting.
+  t.teardown(() => {
+    writeSync(gate, 'end')
+    closeSync(gate)
+  })
   service.start('runner', '--id', 'build-1', '--exec', command, '--token-file', `${home}/runner.token`)
   const request = await author.ask(201, 'POST', '/api/projects/shop/run-requests', run)
   await happened('half_way')
@@ -278,7 +283,7 @@ t.test('from an intent to its drift, with the service killed in the middle of th
   await service.end('SIGKILL')
   await serve(t, home, '--port', new URL(service.url).port)
   t.same(await readAll(setting, records, id), remembered, 'a killed service has forgotten nothing')
-  await writeFile(`${home}/go`, 'go')
+  writeSync(gate, 'go')
   await happened('run_request_completed', { run_request_id: request.id })
   await happened('formation_brief_run_changed', { formation_brief_id: id, state: 'analyzed' })
 
