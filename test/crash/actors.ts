@@ -4,6 +4,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Ask, ask, follow, type Heard, Refused } from './client.ts'
+import { formed } from './formation.ts'
 import { type Memory, nowNs } from './memory.ts'
 import { below, type Random } from './random.ts'
 
@@ -82,15 +83,17 @@ async function work(load: Load, runnerId: string, token: string, request: any): 
   const event = { event_type: 'greeting_composed', occurred_at: new Date().toISOString(), payload: { greeting } }
   if (!(await said('events', { events: [event] }))) return
   load.memory.tell(`greeting ${greeting}`)
-  if (request.engine.payload.item_id !== undefined && !(await said('events', { events: [landed(load.project)] })))
-    return
-  if (!(await said('completed', { result: { status: 'completed' } }))) return
+  const { entry_event, payload } = request.engine
+  if (payload.item_id !== undefined && !(await said('events', { events: [landed(load.project, payload)] }))) return
+  const result = entry_event === 'campaign_advance_requested' ? formed(payload) : { status: 'completed' }
+  if (!(await said('completed', { result }))) return
   load.memory.tell(`run_request_completed ${id}`)
 }
 
 /** The result of a task, which settles its work item. */
-function landed(project: string): object {
-  const payload = { project, success: true, landed: true, summary: 'done', verdict: 'complete' }
+function landed(project: string, { campaign_cycle = 'done' }: { readonly campaign_cycle?: number | string }): object {
+  const summary = String(campaign_cycle)
+  const payload = { project, success: true, landed: true, summary, verdict: 'complete' }
   return { event_type: 'task_run_completed', occurred_at: new Date().toISOString(), payload }
 }
 

@@ -1,5 +1,7 @@
-/** A whole load: runners, requesters, submitters, operators, reviewers, formers, a watcher around one service, let go together. */
+/** A whole load: runners, requesters, submitters, operators, reviewers, formers, owners of campaigns, a watcher around one service, let go together. */
+
 import { type Load, operate, operator, requester, runner, watcher } from './actors.ts'
+import { campaigner } from './campaigners.ts'
 import { type Formed, type Former, former } from './formers.ts'
 import { submitter } from './ledger.ts'
 import type { Random } from './random.ts'
@@ -11,15 +13,20 @@ const OPERATORS = 2
 const REVIEWERS = 2
 const SUBMITTERS = 3
 const FORMERS = 2
+const CAMPAIGNERS = 2
 export const PROJECT = 'crash'
 /** Of the formers, whose runners take nobody else's work. */
 export const FORMED_PROJECT = 'formed'
+/** Of the campaigns, whose tasks would else wait for all others. */
+export const CAMPAIGN_PROJECT = 'missions'
 
 export interface Crowd {
   /** What the reviewers were answered. */
   readonly reviewed: Reviewed
   /** The briefs that the formers were answered. */
   readonly formed: readonly Formed[]
+  /** Names of the campaigns that were added. */
+  readonly worked: readonly string[]
   /** Resolves when the requesters, submitters, operators, reviewers and formers have gone home: no new work is made. */
   readonly closed: Promise<unknown>
   /** Resolves when everybody has. */
@@ -28,7 +35,7 @@ export interface Crowd {
 
 /** Makes what the load needs. `name` sets its runners apart from those of an earlier load on the same home. */
 export async function gather(load: Load, name: string, random: Random): Promise<Crowd> {
-  for (const key of [PROJECT, FORMED_PROJECT])
+  for (const key of [PROJECT, FORMED_PROJECT, CAMPAIGN_PROJECT])
     await operate(load, '/api/projects', { key, name: key }).catch((error: Error) => {
       if (!error.message.includes('already_exists')) throw error
     })
@@ -41,16 +48,27 @@ export async function gather(load: Load, name: string, random: Random): Promise<
     const named = `${name}-former-${number}`
     formers.push({ name: named, runner: await hire(named, FORMED_PROJECT) })
   }
+  const missions = { ...load, project: CAMPAIGN_PROJECT }
+  const workers: Former['runner'][] = []
+  for (let number = 1; number <= CAMPAIGNERS; number += 1)
+    workers.push(await hire(`${name}-worker-${number}`, CAMPAIGN_PROJECT))
   const ids = runners.map(({ id }) => id)
   const reviewed: Reviewed = { accepted: new Map(), superseded: new Map() }
   const formed: Formed[] = []
+  const worked: string[] = []
   const closed = Promise.all([
     ...Array.from({ length: REQUESTERS }, (_, i) => requester(load, `${name}-${i}`)),
     ...Array.from({ length: SUBMITTERS }, (_, i) => submitter(load, `${name}-item-${i}`, random)),
     ...Array.from({ length: OPERATORS }, () => operator(load, random, ids)),
     ...Array.from({ length: REVIEWERS }, (_, i) => reviewer(load, `${name}-r${i}`, reviewed)),
+    ...workers.map((_, i) => campaigner(missions, `${name}-campaign-${i}`, worked)),
     ...formers.map((one) => former({ ...load, project: FORMED_PROJECT }, one, formed)),
   ])
-  const gone = Promise.all([closed, watcher(load), ...runners.map(({ id, token }) => runner(load, id, token))])
-  return { reviewed, formed, closed, gone }
+  const gone = Promise.all([
+    closed,
+    watcher(load),
+    ...runners.map(({ id, token }) => runner(load, id, token)),
+    ...workers.map(({ id, token }) => runner(missions, id, token)),
+  ])
+  return { reviewed, formed, worked, closed, gone }
 }

@@ -20,5 +20,6 @@ t.test(`nothing acknowledged is lost in ${KILLS} kills (seed ${seed})`, { timeou
   t.comment(JSON.stringify(report))
   t.ok(report.completed > KILLS, `work was done meanwhile (${report.completed} runs)`)
   t.ok(report.reviewed > KILLS, `and reviewed (${report.reviewed} hypotheses)`)
+  t.ok(report.worked > 2, `and ${report.worked} campaigns were worked off`)
   t.ok(report.formed > KILLS / 5, `and formed (${report.formed} briefs)`)
 })

@@ -7,6 +7,7 @@ import { rmSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { retentionFirstSweepMs } from '../../runtime/limits.ts'
 import { backUp, type Load, read } from './actors.ts'
+import { campaignsHoldTogether } from './campaigners.ts'
 import { documentsAgreeWith, holdsWhatWasTold, itemsAgreeWith, verified, watchAgreesWith, wholeLog } from './check.ts'
 import { FORMED_PROJECT, gather, PROJECT } from './crowd.ts'
 import { briefsHoldTogether } from './formers.ts'
@@ -33,6 +34,8 @@ export interface KillReport {
   readonly reviewed: number
   /** Briefs whose compile was acknowledged. */
   readonly formed: number
+  /** Campaigns that were worked off. */
+  readonly worked: number
   readonly events: number
   readonly servedMs: number
   readonly forgotten: number
@@ -112,6 +115,7 @@ export async function killAgainAndAgain({ kills, seed, home, say }: KillOptions)
     faults.push(...(await allIsSettled(load)))
     faults.push(...(await intentHoldsTogether(load, crowd.reviewed)))
     faults.push(...(await briefsHoldTogether({ ...load, project: FORMED_PROJECT }, crowd.formed)))
+    faults.push(...(await campaignsHoldTogether(load, crowd.worked)))
     const log = await wholeLog({ url: service.url, token })
     for (let tries = 0; tries < 100 && memory.cursor.split('.')[1] !== log.last.toString(36); tries += 1)
       await sleep(50)
@@ -129,12 +133,24 @@ export async function killAgainAndAgain({ kills, seed, home, say }: KillOptions)
     const completed = memory.told.filter(({ key }) => key.startsWith('run_request_completed')).length
     const reviewed = crowd.reviewed.accepted.size
     const formed = crowd.formed.length
-    return { faults, aims, completed, reviewed, formed, events: log.last, servedMs, forgotten: log.before, backups }
+    const worked = crowd.worked.length
+    return {
+      faults,
+      aims,
+      completed,
+      reviewed,
+      formed,
+      worked,
+      events: log.last,
+      servedMs,
+      forgotten: log.before,
+      backups,
+    }
   } catch (error) {
     // A service that does not start again is the worst of them.
     faults.push(...memory.faults, (error as Error).message)
     say(`  ${(error as Error).message}`)
-    return { faults, aims, completed: 0, reviewed: 0, formed: 0, events: 0, servedMs, forgotten: 0, backups }
+    return { faults, aims, completed: 0, reviewed: 0, formed: 0, worked: 0, events: 0, servedMs, forgotten: 0, backups }
   } finally {
     stopping = true
     await service.kill()
