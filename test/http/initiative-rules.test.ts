@@ -1,5 +1,7 @@
 /** The ten rules of SPEC 6.18, each over HTTP, and what must not happen twice. */
 import t from 'tap'
+import { verifyHooks } from '../../cli/verify-hooks.ts'
+import { verifyHome } from '../../storage/verify.ts'
 import { until } from '../until.ts'
 import {
   advance,
@@ -234,6 +236,8 @@ t.test(
     await next.expect(200, 'POST', `/api/run-requests/${second.request_id}/completed`, { result: late }, w.runner)
     t.match(await steered(then, 2), { outcome: 'stale' }, 'the owner has held it since')
     t.equal((await items(then, 'cycle')).length, 1)
+    await next.service.close()
+    t.same((await verifyHome(home, verifyHooks())).findings, [], 'what was stated is what is kept')
   },
 )
 

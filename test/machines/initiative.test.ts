@@ -162,7 +162,7 @@ t.test('what is no steering decision fails, and is not asked for again', (t) => 
   t.end()
 })
 
-t.test('what never began is not charged; what began is, whatever came of it', (t) => {
+t.test('learned 8: what never began is not charged; what began is, whatever came of it', (t) => {
   const assessing = run(M.create, M['advance (t1)'], M['assess (t1)'])
   const made = (message: Message<any>) => step(module, assessing, message).snapshot.context.assessments_made
   t.equal(made(M['item_reported (never begun)']), 0)

@@ -105,20 +105,16 @@ t.test('an answer that waited for the guards is judged by the next start, once',
 t.test('while the service takes no writes nothing is looked at, and then it is', (t) => {
   const w = new World()
   w.steward()
-  let refusal: 'disk_reserve' | undefined
-  const { journal } = w
-  const refuses = journal.refuses.bind(journal)
-  journal.refuses = () => refusal ?? refuses()
   w.ask('initiative', 'checkout', { type: 'advance', trigger_id: 't1' })
   t.equal(w.initiative.value, 'assessing')
   w.report({ decision: 'wait' })
   t.equal(w.initiative.value, 'active')
   w.runtime.ask({ kind: 'initiative', id: 'checkout' }, { type: 'advance', trigger_id: 't2', by: BY } as never, () => {
-    refusal = 'disk_reserve'
+    w.journal.refuse('disk_reserve')
   })
   w.nature.run()
   t.equal(w.initiative.value, 'active', 'it waits')
-  refusal = undefined
+  w.journal.refuse(undefined)
   w.nature.advance(250)
   w.nature.run()
   t.equal(w.initiative.value, 'assessing')
