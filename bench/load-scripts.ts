@@ -17,7 +17,7 @@ export interface Meter {
   ended: () => void
   /** Takes a client that has finished a round and starts it again when it pleases; without it they go on at once. */
   readonly finished?: (client: LoadClient) => void
-  /** Posts that were answered 503, to be sent again after a moment; without it, one is a failure. */
+  /** Posts that were answered 429 or 503, to be sent again after a moment; without it, one is a failure. */
   refused?: number
 }
 
@@ -168,7 +168,7 @@ export class CycleClient implements LoadClient {
       this.start()
       return
     }
-    if (status === 503 && this.#meter.refused !== undefined) {
+    if ((status === 503 || status === 429) && this.#meter.refused !== undefined) {
       this.#meter.refused++
       setTimeout(() => this.start(), REFUSED_PAUSE_MS)
       return
