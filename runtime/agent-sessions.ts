@@ -39,6 +39,8 @@ export class AgentSessions {
   readonly #byRun = new Map<string, Set<Open>>()
   readonly #byRunner = new Map<string, Set<Open>>()
   #isClosed = false
+  /** Set while something of before the start is still to be ended. */
+  #recovery: unknown
 
   /** Call it before the runtime takes its first message. A record that cannot be read is skipped. */
   constructor(runtime: Runtime) {
@@ -92,14 +94,28 @@ export class AgentSessions {
         sessions.set(toId, ended_at)
       if (toKind === 'maintenance_run') runs.add(toId)
     }
-    await Promise.all([
-      ...Array.from(sessions, ([id, at]) => this.#interrupt(id, at)),
-      ...Array.from(runs, (id) => this.#runtime.askAsync({ kind: 'maintenance_run', id }, { type: 'interrupt' })),
+    await this.#insist([
+      ...Array.from(
+        sessions,
+        ([id, at]) =>
+          () =>
+            this.#interrupt(id, at),
+      ),
+      ...Array.from(runs, (id) => () => this.#runtime.askAsync({ kind: 'maintenance_run', id }, { type: 'interrupt' })),
     ])
+  }
+
+  /** A service that starts without taking writes takes no work either: what it could not end, it ends when it writes again. */
+  async #insist(ends: readonly (() => Promise<Answer>)[]): Promise<void> {
+    const answers = await Promise.all(ends.map((end) => end()))
+    const left = ends.filter((_, i) => isForNow(answers[i]!))
+    if (left.length === 0 || this.#isClosed) return
+    this.#recovery = this.#runtime.nature.setTimer(() => void this.#insist(left), AGAIN_MS)
   }
 
   close(): void {
     this.#isClosed = true
+    this.#runtime.nature.clearTimer(this.#recovery)
     for (const { timer } of this.#open.values()) this.#runtime.nature.clearTimer(timer)
   }
 
@@ -160,8 +176,7 @@ export class AgentSessions {
 
   #end(open: Open, at: string): void {
     void this.#interrupt(open.id, at).then((answer) => {
-      if (answer.ok || answer.retryAfterSeconds === undefined) return
-      this.#after(open, AGAIN_MS, () => this.#end(open, at))
+      if (isForNow(answer)) this.#after(open, AGAIN_MS, () => this.#end(open, at))
     })
   }
 
@@ -200,6 +215,10 @@ export class AgentSessions {
       throw error
     }
   }
+}
+
+function isForNow(answer: Answer): boolean {
+  return !answer.ok && answer.retryAfterSeconds !== undefined
 }
 
 interface Left {

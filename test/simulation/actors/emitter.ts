@@ -1,6 +1,7 @@
 /** Another system: states events of projects, and commands among them, each as often as it takes to be answered. */
 import type { World } from '../world.ts'
 import { type Actor, Client } from './actor.ts'
+import { sessionEvent } from './agent-sessions.ts'
 
 export function emitters(world: World): readonly Actor[] {
   return [new Emitter(world, 'emitter', world.adminToken)]
@@ -22,6 +23,7 @@ class Emitter extends Client {
     const occurred_at = new Date(world.clock.offsetMs + world.timeline.nowMs).toISOString()
     const events = Array.from({ length: random.int(1, 4) }, () => {
       const n = ++this.stated
+      if (random.chance(0.15)) return { ...sessionEvent(random, `here-${n % 4}-${key}`, occurred_at), project: key }
       const isCommand = random.chance(0.25)
       const what = isCommand
         ? { event_type: 'greet_requested', payload: { name: `emitted ${n}` } }

@@ -6,6 +6,7 @@ import type { Heard } from '../network.ts'
 import type { Random } from '../random.ts'
 import type { World } from '../world.ts'
 import { type Actor, Client, mayBeRepeated } from './actor.ts'
+import { sessionEvent } from './agent-sessions.ts'
 
 /** How a runner deals with one piece of work. */
 const MANNERS = {
@@ -217,6 +218,8 @@ export class Runner extends Client {
   }
 
   private events(work: Work): object[] {
+    if (this.chance.chance(0.3))
+      return [sessionEvent(this.chance, `${work.id}-${work.attempt}`, new Date(this.world.wallMs).toISOString())]
     return Array.from({ length: this.chance.int(1, 3) }, () => ({
       event_type: 'run_output',
       occurred_at: new Date(this.world.clock.offsetMs + this.world.timeline.nowMs).toISOString(),

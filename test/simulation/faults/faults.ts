@@ -267,4 +267,22 @@ export const faults: readonly Fault[] = [
     "      if (said !== 'declared') return\n",
     "      if (said !== 'withdrawn') return\n",
   ),
+  fault(
+    'a start leaves running what ran inside the service',
+    'runtime/agent-sessions.ts',
+    '      else sessions.set(open.id, left.at)\n',
+    '',
+  ),
+  fault(
+    'an agent session outlives its lost run',
+    'runtime/agent-sessions.ts',
+    '  return { at, inMs: ',
+    "  if (value === 'lost') return undefined\n  return { at, inMs: ",
+  ),
+  fault(
+    'an end of an agent session that is told late is counted again',
+    'machines/agent-session.ts',
+    "actions: ['end', 'recount']",
+    "actions: ['end', 'count']",
+  ),
 ]

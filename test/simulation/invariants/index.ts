@@ -1,4 +1,5 @@
 /** Everything that a history is held against. A new promise is one file here, and one line below. */
+import { agentSessionsEnd } from './agent-sessions-end.ts'
 import { answersAreTrue } from './answers-are-true.ts'
 import { attemptsFence } from './attempts-fence.ts'
 import { commandsRunOnce } from './commands-run-once.ts'
@@ -42,6 +43,7 @@ export const invariants: readonly MakeInvariant[] = [
   presenceAlternates,
   recordsAgreeWithTheLog,
   meaningHoldsTogether,
+  agentSessionsEnd,
   everythingSettles,
   watchersCatchUp,
 ]

@@ -1,0 +1,89 @@
+/**
+ * No agent session runs for ever: what no runner reported is over at every start (SPEC 6.17), what a run reported goes with
+ * it; the service states an end once; and the sums count each session that has ended once.
+ */
+import type { AgentSessionContext } from '../../../machines/agent-session/context.ts'
+import type { RunRequestContext } from '../../../machines/run-request/context.ts'
+import type { SnapshotOf } from '../../../runtime/api.ts'
+import { usageOf } from '../../../runtime/usage.ts'
+import type { Process } from '../process.ts'
+import { Violation } from '../violation.ts'
+import type { World } from '../world.ts'
+import type { MakeInvariant } from './invariant.ts'
+
+const NAME = 'agent sessions end'
+const AT_WORK = new Set(['accepted', 'started', 'cancelling'])
+/** A look is at most this late: what is found lies in the mailboxes until then. */
+const SLACK_MS = 5_000
+
+type Session = SnapshotOf<AgentSessionContext>
+
+export const agentSessionsEnd: MakeInvariant = (world) => {
+  /** Sessions whose end the service has stated, with the event that each began with. */
+  const stated = new Set<string>()
+  /** Those of no run that were open when the service began to serve. */
+  let outlived: ReadonlySet<string> = new Set()
+  return {
+    name: NAME,
+    event({ type, payload, causationId, text }) {
+      if (type !== 'agent_session_ended' || payload.status !== 'interrupted') return
+      // One that retention has forgotten may begin anew.
+      const beginning = `${payload.session_id} ${causationId}`
+      if (stated.has(beginning)) throw new Violation(NAME, `its end is stated twice: ${text}`)
+      stated.add(beginning)
+    },
+    serves(process) {
+      outlived = new Set(openHere(process))
+      // A service that takes no writes takes no work: it ends them when it writes again.
+      if (process.journal!.refuses() === undefined) areOver(outlived, process)
+    },
+    async finally(process) {
+      await process.journal!.settled()
+      areOver(outlived, process)
+      for (const session of openOf(process)) mayBeOpen(world, process, session)
+      if (!world.plan.isRetaining) for (const { key } of world.made.projects) areCountedOnce(process, key)
+    },
+  }
+}
+
+function openOf({ runtime }: Process): Session[] {
+  return [...runtime.scan('agent_session', 'state', 'started')]
+    .map(({ ref }) => runtime.read(ref) as Session | undefined)
+    .filter((session) => session?.value === 'started') as Session[]
+}
+
+/** Those that no run reported. */
+function openHere(process: Process): string[] {
+  const sessions = openOf(process).filter(({ context }) => context.run_request_id === undefined)
+  return sessions.map(({ context }) => context.session_id)
+}
+
+function areOver(outlived: ReadonlySet<string>, process: Process): void {
+  const open = openHere(process).filter((id) => outlived.has(id))
+  if (open.length > 0) throw new Violation(NAME, `${open} outlived the service that it ran in`)
+}
+
+function mayBeOpen(world: World, { runtime }: Process, { context }: Session): void {
+  const { session_id, run_request_id: id, attempt } = context
+  if (id === undefined) return
+  const run = runtime.read({ kind: 'run_request', id }) as SnapshotOf<RunRequestContext> | undefined
+  const is = run === undefined ? 'gone' : `${run.value} at attempt ${run.context.attempt}`
+  if (run !== undefined && run.context.attempt === attempt) {
+    if (AT_WORK.has(run.value)) return
+    const { times, made, internal } = run.context
+    const endMs = Date.parse(times.completed_at ?? times.failed_at ?? times.cancelled_at ?? '')
+    const isTaken = endMs + made.limits.late_events_ms + SLACK_MS > world.wallMs
+    if (internal.last_post?.attempt === attempt && isTaken) return
+  }
+  throw new Violation(NAME, `${session_id} of attempt ${attempt} runs, and ${id} is ${is}`)
+}
+
+function areCountedOnce({ runtime }: Process, project: string): void {
+  const all = [...runtime.scan('agent_session', 'project', project)].map(({ snapshot }) => snapshot as Session)
+  const ended = all.filter(({ value }) => value === 'ended')
+  const measured = ended.filter(({ context }) => context.end!.measured.tokens !== undefined)
+  const sums = usageOf(runtime, 'project', project)
+  const is = `${sums?.sessions ?? 0} sessions, ${sums?.measured ?? 0} measured`
+  const due = `${ended.length} sessions, ${measured.length} measured`
+  if (is !== due) throw new Violation(NAME, `the sums of ${project} know of ${is}; there are ${due}`)
+}
