@@ -33,10 +33,9 @@ export function outageIn(message: Of<'item_settled'>): string | undefined {
   return result.payload.verdict === 'runner_error' ? result.outage : undefined
 }
 
-/** Counts the result and remembers it, the first time. */
+/** Counts the result and remembers it: `resultOf` gives each once. */
 export function take(draft: Draft, result: TaskResult): void {
-  const { last_run_event_id, cycles_landed } = draft.context
-  if (result.event_id === last_run_event_id) return
+  const { cycles_landed } = draft.context
   const landed = result.payload.landed === true
   draft.set({
     last_run_event_id: result.event_id,

@@ -73,6 +73,7 @@ class Oracle {
     assert.equal(context.work?.item_id, [...this.open.keys()][0], 'and the campaign knows which')
     this.ended += facts.filter(({ type }) => type === 'campaign_advance_completed').length
     assert.equal(this.opened - this.ended, context.work?.role === 'advance' ? 1 : 0, 'each advance has one end')
+    assert.ok(RUNNING.has(value) || context.work?.role !== 'advance', 'what is stopped forms nothing')
     assert.equal(context.cycles_completed, this.cycles)
     assert.equal(context.cycles_landed, this.landed)
     if (before !== value) this.entered(value, facts)

@@ -200,6 +200,7 @@ t.test('what builds upon preserved work starts from it, and lands it', (t) => {
   const mending = told(walk(...toCycle, ends(kept, { state: 'preserved' })), next)
   const created = mending.sends.find(({ message }) => message.type === 'create')!.message
   t.equal(created.base_ref, 'task/1')
+  t.notOk('pending_run_result' in module.document(mending.snapshot), 'the result is used up')
   const landed = told(mending.snapshot as Snapshot, ends(LANDED))
   t.strictSame(
     landed.sends
