@@ -1,7 +1,7 @@
 /**
  * `npm run bench:document`: writes what lies in bench/results into BENCHMARKS.md, between its marks, and the curves
  * into docs/curves. A quiet machine goes before a busy one, a full run before a quick one, a newer before an older;
- * nothing is written that was not measured.
+ * nothing is written that was not measured, and what no result is left of stays as it was written.
  */
 import { readdirSync, readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
@@ -125,7 +125,7 @@ function blocks(): Record<string, string> {
     peers: peers === undefined ? NOTHING : peersText(peers as unknown as PeerResults),
     scale: scaleText([...curves.values()]),
     soak: soak === undefined ? NOTHING : soakText(soak as unknown as SoakResults),
-    sizing: sizingTable(measuresOf(curves, answers)),
+    sizing: curves.size === 0 ? NOTHING : sizingTable(measuresOf(curves, answers)),
   }
 }
 
@@ -134,7 +134,11 @@ for (const [name, block] of Object.entries(blocks())) {
   const [begin, end] = [`<!-- ${name} -->`, `<!-- /${name} -->`]
   const [from, to] = [text.indexOf(begin), text.indexOf(end)]
   if (from < 0 || to < from) throw new Error(`BENCHMARKS.md has no place for ${name}`)
+  if (block.startsWith(NOTHING)) {
+    say(`${name}: no results`)
+    continue
+  }
   text = `${text.slice(0, from + begin.length)}\n${block}\n${text.slice(to)}`
-  say(`${name}: ${block === NOTHING ? 'nothing' : 'written'}`)
+  say(`${name}: written`)
 }
 writeText(DOCUMENT, text)
