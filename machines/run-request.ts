@@ -116,8 +116,7 @@ const machineSetup = setup({
       for (const fact of recorded(event as Of<'events'>)) {
         enqueue.emit(fact)
         if (concernsItem(context, fact.recorded)) enqueue({ type: 'send', params: itemEvent(context, fact.recorded) })
-        else if (isSessionEvent(fact.type))
-          enqueue({ type: 'send', params: sessionOfRun(context, event, fact.recorded) })
+        if (isSessionEvent(fact.type)) enqueue({ type: 'send', params: sessionOfRun(context, event, fact.recorded) })
       }
     }),
 

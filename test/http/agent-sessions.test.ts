@@ -102,6 +102,17 @@ t.test('learned 5: a session is seen while it runs: a long silence is no hang; w
   t.equal((await sessionOf(s, first)).bytes_written, 2048)
 })
 
+t.test('an agent that could not be reached ends its session, beside what its item hears of it', async (t) => {
+  const s = await startTestService(t)
+  const runner = await fleet(s, 'shop')
+  await submit(s)
+  const { request_id } = await begin(s, runner)
+  const id = newId()
+  const { exit_code: _, ...payload } = endedEvent(id, { status: 'unavailable', error: 'no answer' }).payload as any
+  await report(s, runner, request_id, startedEvent(id), { ...endedEvent(id), payload })
+  t.match(await ended(s, id), { status: 'unavailable', error: 'no answer' })
+})
+
 t.test('lists know their filters, and nobody sees sessions of projects that are not theirs', async (t) => {
   const s = await startTestService(t)
   const runner = await fleet(s, 'shop', 'till')
