@@ -52,6 +52,8 @@ export interface FloodResult {
 }
 
 const TICK_MS = 1
+/** uWebSockets.js ends a connection that has rested for some 10 s, maybe just as something is sent on it. */
+const RESTED_MS_MAX = 4_000
 const IDS_MAX = 2_000_000
 
 class Flood {
@@ -107,13 +109,29 @@ class Flood {
     for (let nowMs = begunMs; nowMs < begunMs + this.#job.seconds * 1_000; nowMs = performance.now()) {
       const until = ((nowMs - begunMs) / 1_000) * perSecond
       for (; due < until; due++) {
-        const slot = this.#idle.pop()
+        const slot = this.#awake(nowMs)
         if (slot !== undefined) this.#send(slot)
         else if (this.#opened + this.#opening < this.#job.connections) void this.#open(true)
         else this.#unsent++
       }
       await new Promise((resolve) => setTimeout(resolve, TICK_MS))
     }
+  }
+
+  #rest(slot: Slot): void {
+    slot.restsSinceMs = performance.now()
+    this.#idle.push(slot)
+  }
+
+  /** The idle one that rested least; when even that may be about to be ended, all of them are closed. */
+  #awake(nowMs: number): Slot | undefined {
+    const slot = this.#idle.pop()
+    if (slot === undefined || nowMs - slot.restsSinceMs < RESTED_MS_MAX) return slot
+    for (const { connection } of [slot, ...this.#idle.splice(0)]) {
+      connection.close()
+      this.#opened--
+    }
+    return undefined
   }
 
   async #open(isDue: boolean): Promise<void> {
@@ -134,7 +152,7 @@ class Flood {
       () => this.#lost(slot),
     )
     if (isDue && !this.#isOver) this.#send(slot)
-    else this.#idle.push(slot)
+    else this.#rest(slot)
   }
 
   #send(slot: Slot): void {
@@ -158,7 +176,7 @@ class Flood {
       if (at >= 0 && at < to) this.#ids.push(text.slice(at + 6, text.indexOf('"', at + 6)))
     }
     if (this.#job.perSecond === undefined && !this.#isOver) this.#send(slot)
-    else this.#idle.push(slot)
+    else this.#rest(slot)
   }
 
   #lost(slot: Slot): void {
@@ -179,6 +197,7 @@ class Flood {
 class Slot {
   readonly connection: Connection
   sentMs = 0
+  restsSinceMs = 0
   isBusy = false
 
   constructor(connection: Connection) {
