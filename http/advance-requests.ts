@@ -10,7 +10,7 @@ import type { SendParams, SnapshotOf } from '../machines/machine.ts'
 import { mayDo } from './access.ts'
 import { findCampaign } from './campaign-answers.ts'
 import type { Exchange } from './exchange.ts'
-import { findInitiative } from './initiatives.ts'
+import { findInitiative } from './initiative-sight.ts'
 import type { ServiceContext } from './route.ts'
 
 const INITIATIVE = 'initiative_advance_requested'

@@ -7,15 +7,10 @@ import type { Principal } from '../runtime/principals.ts'
 import { maySee } from './access.ts'
 import { findCampaign } from './campaign-answers.ts'
 import type { Exchange } from './exchange.ts'
+import { findInitiative } from './initiative-sight.ts'
 import { notFound } from './replies.ts'
 import type { ServiceContext } from './route.ts'
 import { findWorkItem } from './work-item-answers.ts'
-
-const NAME = /^[a-z0-9][a-z0-9_-]{0,62}$/
-
-export function maySeeInitiative(reader: Principal, { projects }: Pick<InitiativeContext, 'projects'>): boolean {
-  return projects.every((project) => maySee(reader, project))
-}
 
 /** The initiative that the path names, if it exists for the asker; else 404 is answered. */
 export function visibleInitiative(
@@ -26,15 +21,6 @@ export function visibleInitiative(
   const found = findInitiative(service, exchange.principal, name)
   if (found === undefined) notFound(exchange, 'initiative', name)
   return found
-}
-
-export function findInitiative(
-  { runtime }: ServiceContext,
-  reader: Principal,
-  name: string,
-): SnapshotOf<InitiativeContext> | undefined {
-  const snapshot = NAME.test(name) ? runtime.read({ kind: 'initiative', id: name }) : undefined
-  return snapshot !== undefined && maySeeInitiative(reader, snapshot.context) ? snapshot : undefined
 }
 
 /** Key of the project that the member belongs to; undefined: it does not exist for the reader. */

@@ -6,6 +6,7 @@ import { document } from '../machines/work-item/view.ts'
 import type { Principal } from '../runtime/principals.ts'
 import { maySee } from './access.ts'
 import type { Exchange } from './exchange.ts'
+import { withoutSteering } from './initiative-sight.ts'
 import { isServiceId, notFound } from './replies.ts'
 import type { ServiceContext } from './route.ts'
 
@@ -13,7 +14,7 @@ type WorkItemSnapshot = SnapshotOf<WorkItemContext>
 
 /** While it waits, its reason is the rule that holds it back now. */
 export function workItemDocumentOf(service: ServiceContext, reader: Principal, snapshot: WorkItemSnapshot): WorkItem {
-  const shown = document(snapshot) as { -readonly [K in keyof WorkItem]: WorkItem[K] }
+  const shown = withoutSteering(service, reader, document(snapshot)) as { -readonly [K in keyof WorkItem]: WorkItem[K] }
   const why = waitingBecauseOf(service, reader, snapshot)
   if (why === undefined) return shown
   shown.waiting_because = why

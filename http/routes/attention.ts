@@ -21,7 +21,7 @@ import type { Principal } from '../../runtime/principals.ts'
 import { maySee } from '../access.ts'
 import { campaignDocumentOf } from '../campaign-answers.ts'
 import type { Exchange } from '../exchange.ts'
-import { maySeeInitiative } from '../initiatives.ts'
+import { maySeeInitiative, withoutSteering } from '../initiative-sight.ts'
 import { utcNow } from '../intent-records.ts'
 import { listAnswer, listQuery } from '../lists.ts'
 import type { Route, ServiceContext } from '../route.ts'
@@ -48,7 +48,8 @@ interface Reason {
 
 const runRequest = {
   kind: 'run_request',
-  document: (service: ServiceContext, snapshot: SnapshotOf<any>) => runRequestDocumentOf(service, snapshot),
+  document: (service: ServiceContext, snapshot: SnapshotOf<any>, reader: Principal) =>
+    withoutSteering(service, reader, runRequestDocumentOf(service, snapshot)),
 } as const
 const openItem = {
   kind: 'work_item',

@@ -15,6 +15,7 @@ import { createRunRequest } from '../../runtime/run-requests.ts'
 import { mayDo, maySee } from '../access.ts'
 import type { Exchange } from '../exchange.ts'
 import { IDEMPOTENCY_HEADER, readIdempotencyKey } from '../idempotency.ts'
+import { withoutSteering } from '../initiative-sight.ts'
 import { answerList, listAnswer, listQuery } from '../lists.ts'
 import type { ProblemCode } from '../problems.ts'
 import { markCursor, refuse, visibleProject } from '../replies.ts'
@@ -104,7 +105,10 @@ function create(service: ServiceContext, exchange: Exchange): void {
 }
 
 function readRoutes(service: ServiceContext): readonly Route[] {
-  const document = (snapshot: SnapshotOf<any>): object => runRequestDocumentOf(service, snapshot)
+  const documentFor =
+    ({ principal }: Exchange) =>
+    (snapshot: SnapshotOf<any>): object =>
+      withoutSteering(service, principal, runRequestDocumentOf(service, snapshot))
   return [
     {
       method: 'GET',
@@ -117,7 +121,7 @@ function readRoutes(service: ServiceContext): readonly Route[] {
       problems: ['not_found'],
       handle: (exchange) => {
         const filter = filterOf(service, exchange, exchange.query)
-        if (filter !== undefined) answerList(service, exchange, filter, document)
+        if (filter !== undefined) answerList(service, exchange, filter, documentFor(exchange))
       },
     },
     {
@@ -131,7 +135,7 @@ function readRoutes(service: ServiceContext): readonly Route[] {
       problems: ['not_found'],
       handle: (exchange) => {
         const filter = filterOf(service, exchange, { ...exchange.query, project: exchange.params[0]! })
-        if (filter !== undefined) answerList(service, exchange, filter, document)
+        if (filter !== undefined) answerList(service, exchange, filter, documentFor(exchange))
       },
     },
     {
@@ -146,7 +150,8 @@ function readRoutes(service: ServiceContext): readonly Route[] {
         const snapshot = visibleRunRequest(service, exchange)
         if (snapshot === undefined) return
         markCursor(service, exchange)
-        exchange.answer(200, runRequestDocumentOf(service, snapshot, exchange.principal))
+        const { principal } = exchange
+        exchange.answer(200, withoutSteering(service, principal, runRequestDocumentOf(service, snapshot, principal)))
       },
     },
   ]
@@ -243,7 +248,10 @@ function moveRoutes(service: ServiceContext): readonly Route[] {
         if (exchange.done) return
         if (!answer.ok) return refuse(exchange, answer)
         markCursor(service, exchange, answer.sequence)
-        exchange.answer(200, runRequestDocumentOf(service, answer.snapshot))
+        exchange.answer(
+          200,
+          withoutSteering(service, exchange.principal, runRequestDocumentOf(service, answer.snapshot)),
+        )
       })
     },
   }))

@@ -20,7 +20,27 @@ export function findingsFor({ findings }: InitiativeContext, ...members: readonl
   return findings.filter(isFor).slice(-FINDINGS_SHOWN_MAX)
 }
 
-export function promptOf(context: InitiativeContext, trigger: Trigger, view: View): string {
+/** A pinned assessment is stated in the project of its member: it is told nothing of other projects. */
+function scopeOf(context: InitiativeContext, { member }: Trigger, view: View) {
+  if (member === undefined) return { context, view }
+  const home = view.members.find((sight) => isSameMember(sight.member, member))?.project
+  const members = view.members.filter(({ project }) => project === home)
+  const isShown = (one: Member | undefined): boolean =>
+    one === undefined || members.some((sight) => isSameMember(sight.member, one))
+  const about = (all: readonly Member[] | undefined): boolean => all === undefined || all.some(isShown)
+  const narrowed: InitiativeContext = {
+    ...context,
+    members: members.map((sight) => sight.member),
+    questions: context.questions.filter((one) => isShown(one.member)),
+    owner_decisions: context.owner_decisions.filter(({ applicable_members }) => about(applicable_members)),
+    owner_actions: context.owner_actions.filter((one) => isShown(one.member)),
+    assessments: [],
+  }
+  return { context: narrowed, view: { members, items: view.items.filter(({ project }) => project === home) } }
+}
+
+export function promptOf(whole: InitiativeContext, trigger: Trigger, all: View): string {
+  const { context, view } = scopeOf(whole, trigger, all)
   const { name, outcome, budget, assessments_made, actions_applied } = context
   const parts = [
     `You steer the initiative ${name}. Look, and decide exactly one next step. Change nothing: this run is read-only.`,
@@ -93,8 +113,8 @@ function assessedLine({ outcome, decision, detail }: InitiativeContext['assessme
   return `${decision ?? 'no decision'}, ${outcome}${detail === undefined ? '' : `: ${oneLine(detail)}`}`
 }
 
-function findingLine({ finding_id, kind, text, to }: Finding): string {
-  return `${finding_id} (${kind}, for ${to.map(memberText).join(', ')}): ${oneLine(text)}`
+function findingLine({ finding_id, kind, text }: Finding): string {
+  return `${finding_id} (${kind}): ${oneLine(text)}`
 }
 
 /** Written by runs and by tools: data, whatever it says. */

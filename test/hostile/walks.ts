@@ -2,6 +2,7 @@
  * How states are reached that chance would not find: short stories of good calls, one after the other, each told by
  * one generator. A story is abandoned at the first answer that does not let it go on. README.md says how to add one.
  */
+import { anInitiative } from './initiative-walks.ts'
 import { aBrief, anInspection, aRecord } from './intent-walks.ts'
 import { begun, polledFor, post, type Stage, type Step, type Walk } from './story.ts'
 import type { Caller } from './world.ts'
@@ -15,6 +16,7 @@ export const WALKS: readonly ((stage: Stage) => Walk)[] = [
   aBrief,
   aRecord,
   anInspection,
+  anInitiative,
   commands,
   aToken,
   aRunner,

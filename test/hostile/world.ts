@@ -213,6 +213,8 @@ export class World {
     if (typeof project !== 'string' || this.#owners.size > OWNERS_MAX) return
     // Of the service's own events, everybody may see when a lane is paused.
     if (project === 'system' && String(event_type).startsWith('pacing_')) return
+    // An assessment's item stands in a project, on the trace of its request, and names that as its cause.
+    if (project === 'system' && String(event_type).startsWith('initiative_')) return
     const note = (owned: string): void => {
       const owner = this.#owners.get(owned)
       if (owner === undefined) this.#owners.set(owned, project)

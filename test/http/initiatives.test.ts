@@ -65,6 +65,29 @@ t.test('an initiative is visible only if each of its projects is', async (t) => 
   }
 })
 
+t.test(
+  'an assessment tells those who may not see the whole initiative that it runs, and not what it was told',
+  async (t) => {
+    const s = await startTestService(t)
+    const w = await world(s)
+    const { request } = await steer(w, 't1', { decision: 'wait', reason: 'the bank is not ready' })
+    const items = `/api/work-items?source=initiative:${NAME}`
+    const { id } = (await s.expect(200, 'GET', items)).body.items[0]
+    const confined = await s.token('confined', { roles: ['admin'], projects: ['shop'] })
+    const shown = async (path: string, token: string) =>
+      JSON.stringify((await s.expect(200, 'GET', path, undefined, { token })).body)
+    const run = `/api/run-requests/${request.request_id}`
+    for (const path of [items, `/api/work-items/${id}`, '/api/run-requests', run, '/api/projects/shop/run-requests']) {
+      t.match(await shown(path, s.admin), 'project:bank', path)
+      const theirs = await shown(path, confined)
+      t.match(theirs, id, `${path} shows that there is one`)
+      t.notMatch(theirs, 'project:bank', path)
+      t.notMatch(theirs, 'the bank is not ready.*result', path)
+    }
+    t.notMatch(await shown(run, confined), 'the bank is not ready', 'nor what it answered')
+  },
+)
+
 t.test('lists are by status and project, and page', async (t) => {
   const s = await startTestService(t)
   await world(s)

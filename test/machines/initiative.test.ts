@@ -247,6 +247,27 @@ t.test('an initiative that ends stops its assessment, and an answer that comes l
   t.end()
 })
 
+t.test(
+  'the prompt of a pinned assessment tells of its member’s project alone, and findings stand behind a fence',
+  (t) => {
+    const told = [M.create, M.record_finding, M.decide, M['record_owner_action (hold)']]
+    const whole = run(...told, M['advance (t1)'], M['assess (t1)']).context.assessment!.prompt
+    for (const text of [
+      'campaign:pay in bank',
+      'project:shop in shop',
+      'Invoices first',
+      '| find_1 (note): The limit is 10',
+    ])
+      t.match(whole, text)
+    const assess = at(3, { type: 'assess', trigger_id: 't2', view: VIEW })
+    const pinned = run(...told, M['advance (t2, pinned)'], assess).context.assessment!.prompt
+    t.match(pinned, 'project:shop in shop')
+    t.match(pinned, '| find_1 (note): The limit is 10')
+    t.notMatch(pinned, /bank|campaign:pay|Invoices first/)
+    t.end()
+  },
+)
+
 t.test('an owner’s decision answers what was asked about its members', (t) => {
   const asked = step(module, deciding({ decision: 'ask', question: 'Which?', member: CAMPAIGN }), judge(6)).snapshot
   t.equal(asked.context.questions.length, 1)
