@@ -292,7 +292,7 @@ function refusal({ value, context }: SnapshotOf<Context>, message: IntentRecordM
 }
 
 function whyNotRelate({ id, relationships }: Context, { to }: Of<'relate'>): Refusal | undefined {
-  if (to === id) return { code: 'invalid_body', detail: 'a record has no relationship with itself' }
+  if (to === id) return { code: 'invalid_body', detail: 'a record has no relationship with itself', pointer: '/to' }
   if (relationships.length < RELATIONSHIPS_MAX) return undefined
   return { code: 'illegal_move', detail: `a record states at most ${RELATIONSHIPS_MAX} relationships` }
 }
