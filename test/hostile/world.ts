@@ -168,9 +168,11 @@ export class World {
     walk(body, '')
     const items = (body as { items?: unknown[] } | undefined)?.items
     for (const one of Array.isArray(items) ? items.slice(0, 20) : [body]) {
-      const { id, key } = (one ?? {}) as { id?: unknown; key?: unknown }
+      const { id, key, name } = (one ?? {}) as { id?: unknown; key?: unknown; name?: unknown }
       if (typeof id === 'string') note(`${collection}/`, id)
       if (typeof key === 'string') note(`${collection}/`, key)
+      // Campaigns and initiatives are known by their names.
+      if (id === undefined && key === undefined && typeof name === 'string') note(`${collection}/`, name)
     }
   }
 
