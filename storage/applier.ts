@@ -106,7 +106,7 @@ export class Applier {
   add(batch: Batch): void {
     this.#pending.add(batch)
     if (this.#pending.weight >= FOLD_WEIGHT_MAX) this.#start()
-    else this.#timer ??= this.#nature.setTimer(() => this.#start(), LINGER_MS)
+    else this.#linger()
   }
 
   /** Resolves when the view holds everything up to `batch`; rejects with ViewBehind after `withinMs`, if given. */
@@ -171,6 +171,14 @@ export class Applier {
     for (const resume of this.#forRoom.splice(0)) resume()
   }
 
+  /** A timer that goes off while something is written is over, too: what writes arms the next. */
+  #linger(): void {
+    this.#timer ??= this.#nature.setTimer(() => {
+      this.#timer = undefined
+      this.#start()
+    }, LINGER_MS)
+  }
+
   #start(): void {
     if (this.#busy || this.#held || this.#failure !== undefined) return
     this.#busy = true
@@ -190,7 +198,7 @@ export class Applier {
       first = false
     }
     this.#busy = false
-    if (!this.#pending.empty) this.#timer ??= this.#nature.setTimer(() => this.#start(), LINGER_MS)
+    if (!this.#pending.empty) this.#linger()
   }
 
   /** Somebody waits for what is pending, or there is much of it. */

@@ -1,0 +1,78 @@
+/** When the view is written: a view that stands still keeps every batch in memory. */
+import t from 'tap'
+import { Applier } from '../../storage/applier.ts'
+import type { Fold } from '../../storage/fold.ts'
+import type { Nature } from '../../storage/nature.ts'
+import type { View } from '../../storage/view.ts'
+
+/** Timers that go off when the test says so. */
+class Timers {
+  readonly #armed = new Map<number, () => void>()
+  #last = 0
+  readonly nature: Nature = {
+    wallMs: () => 0,
+    monotonicMs: () => 0,
+    randomHex: (digits) => '0'.repeat(digits),
+    setTimer: (callback) => {
+      this.#armed.set(++this.#last, callback)
+      return this.#last
+    },
+    clearTimer: (timer) => void this.#armed.delete(timer as number),
+    nextTurn: setImmediate,
+  }
+
+  get armed(): number {
+    return this.#armed.size
+  }
+
+  goOff(): void {
+    const due = [...this.#armed.values()]
+    this.#armed.clear()
+    for (const callback of due) callback()
+  }
+}
+
+const batchOf = (batch: number) => ({ batch, firstSequence: batch, lastSequence: batch, steps: [], looseEvents: [] })
+
+t.test('what came while a fold was written is written next, also when its time was over before', async (t) => {
+  const timers = new Timers()
+  const written: number[] = []
+  let finish = (): void => {}
+  const view = {
+    marker: () => undefined,
+    write: (fold: Fold) =>
+      new Promise((resolve) => {
+        finish = () => {
+          written.push(fold.lastBatch)
+          resolve({ epoch: 'e', batch: fold.lastBatch, sequence: fold.lastSequence })
+        }
+      }),
+  } as unknown as View
+  const begin = { epoch: 'e', batch: 0, sequence: 0 }
+  const applier = new Applier(
+    view,
+    begin,
+    timers.nature,
+    () => {},
+    (error) => t.fail(String(error)),
+  )
+  const turn = () => new Promise((resolve) => setImmediate(resolve))
+  applier.add(batchOf(1))
+  timers.goOff()
+  await turn()
+  applier.add(batchOf(2))
+  t.equal(timers.armed, 1)
+  // The first fold is still being written.
+  timers.goOff()
+  finish()
+  await turn()
+  t.same(written, [1])
+  applier.add(batchOf(3))
+  t.equal(timers.armed, 1, 'there is a time at which the second is written')
+  timers.goOff()
+  await turn()
+  finish()
+  await turn()
+  t.same(written, [1, 3])
+  t.equal(timers.armed, 0, 'and nothing is left')
+})
