@@ -16,6 +16,10 @@ export function inLaterTurns<T>(
   then: (found: T | undefined) => void,
   turnsLeft: number = TURNS_WAITED_MAX,
 ): void {
+  if (service.hasFailed()) {
+    exchange.problem('storage_failed', 'The log failed; the service is ending. What was asked for may have been taken.')
+    return
+  }
   const found = find()
   if (found !== undefined || turnsLeft === 0) {
     then(found)

@@ -145,6 +145,8 @@ export interface ServiceContext {
   readonly principals: Principals
   readonly log: Logger
   readonly metrics: Metrics
+  /** True once the journal has failed: the process is about to end, and what it would say of its state may be wrong. */
+  readonly hasFailed: () => boolean
   /** Called once, at the start of a graceful stop: end streams, answer what is parked. */
   onClosing(callback: () => void): void
   /** Copy the journal to a new folder of that name; answers where. Rejects with HomeRefused `not_empty` when it is there. */

@@ -8,6 +8,7 @@ import { type Check, compile } from '../machines/schema.ts'
 import { type AccessCheck, admit, runnerParamOf } from './access.ts'
 import { type Admission, projectParamOf, type Urgency, urgencyOf } from './admission.ts'
 import { type BodyReader, isDropped } from './body.ts'
+import { type Ending, refusedAtEnd } from './ending.ts'
 import { Exchange } from './exchange.ts'
 import { takesOrigin } from './origin.ts'
 import { Pending } from './pending.ts'
@@ -27,7 +28,7 @@ import {
 const VERBS: Readonly<Record<Method, UwsVerb>> = { GET: 'get', POST: 'post', PUT: 'put', PATCH: 'patch', DELETE: 'del' }
 const JSON_ONLY: readonly string[] = ['application/json']
 
-export interface RouterOptions {
+export interface RouterOptions extends Ending {
   readonly routes: readonly Route[]
   readonly server: Server
   readonly access: AccessCheck
@@ -35,8 +36,6 @@ export interface RouterOptions {
   readonly admission: Admission
   readonly headerBytesMax: number
   readonly log: Logger
-  /** True once the service is stopping: connections end with their next answer. */
-  readonly isClosing: () => boolean
 }
 
 /** One route with what is compiled from it. */
@@ -237,10 +236,7 @@ export class Router {
     const { route } = gate
     const { authorization, protocols, version } = incoming
     // Storage is about to close under whoever would read it.
-    if (this.#options.isClosing() && route.path !== '/healthz') {
-      exchange.problem('stopping', 'The service is stopping.')
-      return false
-    }
+    if (route.path !== '/healthz' && refusedAtEnd(this.#options, exchange)) return false
     if (incoming.bytes > this.#options.headerBytesMax) {
       exchange._closeConnection()
       exchange.problem('headers_too_large', `The headers exceed ${this.#options.headerBytesMax} bytes.`)
@@ -279,10 +275,7 @@ export class Router {
   }
 
   #withBody(gate: Gate, exchange: Exchange): void {
-    if (this.#options.isClosing()) {
-      exchange.problem('stopping', 'The service is stopping.')
-      return
-    }
+    if (refusedAtEnd(this.#options, exchange)) return
     try {
       const faults = gate.check?.(exchange.body)
       if (faults !== undefined && faults.length > 0) {

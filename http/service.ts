@@ -73,7 +73,9 @@ export async function startService(settings: Settings, options: ServiceOptions):
   const nature = options.nature ?? realNature
   const onFatal = once(options.onFatal ?? ((failure: Error) => endProcess(log, failure)))
   const open = options.openJournal ?? ((onFailure) => openLmdbJournal({ ...settings, onFailure }))
+  let hasFailed = false
   const journal = await open((failure) => {
+    hasFailed = true
     log.fatal({ err: failure }, 'the journal has failed')
     // A failed commit reaches the runtime, which tells the senders first; a failed view reaches nobody else.
     nature.nextTurn(() => onFatal(failure))
@@ -88,14 +90,19 @@ export async function startService(settings: Settings, options: ServiceOptions):
   const bound = residentActorsMax === undefined ? {} : { residentActorsMax }
   const runtime = createRuntime(journal, settings, { nature, log, modules, onFatal, ...bound })
   try {
-    return await listen(runtime, log, options)
+    return await listen(runtime, log, options, () => hasFailed)
   } catch (error) {
     await runtime.close()
     throw error
   }
 }
 
-async function listen(runtime: Runtime, log: Logger, options: ServiceOptions): Promise<Service> {
+async function listen(
+  runtime: Runtime,
+  log: Logger,
+  options: ServiceOptions,
+  hasFailed: () => boolean,
+): Promise<Service> {
   const { settings } = runtime
   const dispatcher = createDispatcher(runtime)
   const capabilities = new Capabilities(runtime, dispatcher)
@@ -118,6 +125,7 @@ async function listen(runtime: Runtime, log: Logger, options: ServiceOptions): P
     principals,
     log,
     metrics,
+    hasFailed,
     onClosing: (callback) => closing.push(callback),
     ...(backup === undefined ? {} : { backup }),
   }
@@ -129,7 +137,7 @@ async function listen(runtime: Runtime, log: Logger, options: ServiceOptions): P
   const access = new AccessCheck(principals)
   const admission = new Admission(runtime.load)
   const parts = { routes, server, access, bodies, admission, headerBytesMax, log }
-  const router = new Router({ ...parts, isClosing: () => isClosing })
+  const router = new Router({ ...parts, isClosing: () => isClosing, hasFailed })
   measureRoutes(metrics, router.entries, bodies, admission)
   measureService(metrics, context)
   const port = await server.listen(settings.host, settings.port).catch((error: unknown) => {

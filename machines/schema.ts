@@ -6,6 +6,8 @@
  * Maps that are open stay data: keys like `__proto__` are own members after JSON.parse and harmless as long as
  * nobody merges such an object into another. Closed objects refuse them like any unknown member.
  */
+
+import { isDeepStrictEqual } from 'node:util'
 import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js'
 import formats from 'ajv-formats'
 import { type Static, type TProperties, type TSchema, Type } from 'typebox'
@@ -38,9 +40,9 @@ const SETTINGS = {
 } as const
 
 /** Passes or stops at the first fault: all that a good value ever meets. */
-const first = withFormats(new Ajv2020(SETTINGS))
+const first = prepared(new Ajv2020(SETTINGS))
 /** Goes on to every fault; asked only once a value has failed. */
-const every = withFormats(new Ajv2020({ ...SETTINGS, allErrors: true }))
+const every = prepared(new Ajv2020({ ...SETTINGS, allErrors: true }))
 
 interface Compiled {
   readonly bySchema: WeakMap<TSchema, ValidateFunction>
@@ -188,11 +190,32 @@ function told(member: string, values: readonly Scalar[]): string {
   return `${member} ${values.map(String).join(' or ')}`
 }
 
-function withFormats(ajv: Ajv2020): Ajv2020 {
+function prepared(ajv: Ajv2020): Ajv2020 {
   formats.default(ajv)
   const calendar = formats.default.get('date-time', 'full') as { validate: (text: string) => boolean }
   ajv.addFormat('date-time', { type: 'string', validate: (text) => RFC_3339.test(text) && calendar.validate(text) })
+  // Its own calls `valueOf` of what it compares: a member of that name, sent by anybody, made the check throw.
+  ajv.removeKeyword('uniqueItems')
+  ajv.addKeyword({
+    keyword: 'uniqueItems',
+    type: 'array',
+    schemaType: 'boolean',
+    validate: (isAsked: boolean, items: readonly unknown[]) => !isAsked || areUnique(items),
+    error: { message: 'must NOT have duplicate items' },
+  })
   return ajv
+}
+
+function areUnique(items: readonly unknown[]): boolean {
+  const plain = new Set<unknown>()
+  const objects: object[] = []
+  for (const item of items) {
+    if (typeof item === 'object' && item !== null) {
+      if (objects.some((other) => isDeepStrictEqual(other, item))) return false
+      objects.push(item)
+    } else if (plain.size === plain.add(item).size) return false
+  }
+  return true
 }
 
 /** Number of members and elements in a value, counted up to a bound. */

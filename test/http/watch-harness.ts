@@ -127,6 +127,7 @@ export async function startHarness(log = new FakeJournal()): Promise<Harness> {
     headerBytesMax: defaultSettings.headerBytesMax,
     log: service.log,
     isClosing: () => false,
+    hasFailed: () => false,
   })
   const port = await server.listen('127.0.0.1', 0)
   return {

@@ -170,3 +170,12 @@ t.test('a schema with a mistake in it is refused when it is first used', async (
   t.throws(() => compile({ type: 'strnig' } as TSchema)('x'))
   t.throws(() => compile({ type: 'string', minLenght: 1 } as TSchema)('x'), /strict mode/)
 })
+
+t.test('what must be unique is compared as data, whatever its members are called', async (t) => {
+  const schema = Type.Array(Type.Object({}, { additionalProperties: true }), { uniqueItems: true })
+  const odd = JSON.parse('[{"valueOf":1,"toString":2},{"valueOf":{"a":1}},{"__proto__":1},{}]')
+  t.strictSame(refused(schema, odd), [])
+  t.equal(refused(schema, [{ a: 1, b: 2 }, {}, { b: 2, a: 1 }]).length, 1)
+  t.strictSame(refused(Type.Array(Type.Any(), { uniqueItems: true }), [1, '1', null, true, 'true']), [])
+  t.equal(refused(Type.Array(Type.String(), { uniqueItems: true }), ['a', 'b', 'a']).length, 1)
+})
