@@ -59,12 +59,15 @@ function two<V>(outer: Map<string, Map<string, V>>, key: string): Map<string, V>
 /** (kind, id, n) as one string: the kind has no line break, so no two are alike. */
 export const outboxName = (kind: string, id: string, n: number): string => `${n}\n${kind}\n${id}`
 
+/** Events that cost the view about as much as a step does. */
+const EVENTS_A_STEP = 4
+
 export class Fold {
   /** First and last batch and last event sequence in the fold; 0 while it is empty. */
   firstBatch = 0
   lastBatch = 0
   lastSequence = 0
-  /** Steps and events taken in: the measure of the work to apply. */
+  /** The measure of the work to apply: a step is one, and of a step that states many events four are one. */
   weight = 0
 
   /** kind -> id -> change. */
@@ -86,13 +89,14 @@ export class Fold {
     let sequence = batch.firstSequence
     for (const step of batch.steps) {
       this.#step(step)
+      this.weight += Math.max(1, step.events.length / EVENTS_A_STEP)
       for (const event of step.events) this.#event(event, sequence++)
     }
     for (const event of batch.looseEvents) this.#event(event, sequence++)
     if (this.firstBatch === 0) this.firstBatch = batch.batch
     this.lastBatch = batch.batch
     this.lastSequence = batch.lastSequence
-    this.weight += batch.steps.length + batch.looseEvents.length
+    this.weight += batch.looseEvents.length
   }
 
   /** The actor's record, if a step of it is in this fold. */
