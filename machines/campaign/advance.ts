@@ -127,6 +127,8 @@ const PROVIDER_PAUSE_MS_MAX = 691_200_000
 
 /** Seconds from now, or a time. What is neither, or absurd, is not believed: an owner goes on then. */
 function dueOf(retryAfter: unknown, atMs: number): number | undefined {
-  const dueMs = typeof retryAfter === 'number' ? atMs + retryAfter * 1000 : Date.parse(String(retryAfter))
+  // Of a Run Result, which is open: an object may not even have a text.
+  if (typeof retryAfter !== 'number' && typeof retryAfter !== 'string') return undefined
+  const dueMs = typeof retryAfter === 'number' ? atMs + retryAfter * 1000 : Date.parse(retryAfter)
   return dueMs >= atMs && dueMs <= atMs + PROVIDER_PAUSE_MS_MAX ? Math.round(dueMs) : undefined
 }
