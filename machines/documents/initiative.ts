@@ -52,7 +52,7 @@ export const TRIGGERS_MAX = 32
 export const TRIGGERS_REMEMBERED_MAX = 256
 /** Assessments that are told of, newest last. */
 export const ASSESSMENTS_SHOWN_MAX = 64
-/** Owner's decisions and actions that bind later assessments. */
+/** Owner's decisions and actions that bind later assessments, the newest; a hold or an override in force is never dropped. */
 export const OWNER_WORDS_MAX = 128
 /** Open questions at a time. */
 export const QUESTIONS_MAX = 64

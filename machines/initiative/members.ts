@@ -37,6 +37,19 @@ export function ownersWord(actions: readonly OwnerAction[], member: Member): str
   return isAllHeld && override !== 'include' ? 'the owner holds the initiative' : undefined
 }
 
+/** Of more than are kept, the oldest goes that says nothing any more: a hold lasts until it is lifted, however long ago. */
+export function keptActions(actions: readonly OwnerAction[], most: number): readonly OwnerAction[] {
+  if (actions.length <= most) return actions
+  const idle = actions.findIndex((_, i) => i < actions.length - 1 && !isLastWord(actions, i))
+  return idle < 0 ? actions : actions.toSpliced(idle, 1)
+}
+
+function isLastWord(actions: readonly OwnerAction[], place: number): boolean {
+  const { action, member } = actions[place]!
+  const isSame = (one: OwnerAction): boolean => one.action === action && isSameMember(one.member, member)
+  return action !== 'milestone' && !actions.slice(place + 1).some(isSame)
+}
+
 export type Standing =
   | { readonly is: 'able' }
   /** What a decision would ask for is on its way. */

@@ -17,7 +17,7 @@ import {
   requestedFact,
 } from './facts.ts'
 import { consumed, findingOf, reviewersFinding, withFinding } from './findings.ts'
-import { eligibleMembers, fingerprint, whyNone } from './members.ts'
+import { eligibleMembers, fingerprint, keptActions, whyNone } from './members.ts'
 import { promptOf } from './prompt.ts'
 import { verdictOf } from './verdict.ts'
 
@@ -255,7 +255,7 @@ export function recordOwnerAction(context: InitiativeContext, message: Of<'recor
   }
   const next = withBody(own(context), action_id, body)
   return {
-    context: { ...next, owner_actions: [...context.owner_actions, word].slice(-OWNER_WORDS_MAX) },
+    context: { ...next, owner_actions: keptActions([...context.owner_actions, word], OWNER_WORDS_MAX) },
     facts: [ownerActionFact(context.name, word)],
     sends: NOTHING,
   }

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { initiativeDocument, STEERING_DECISIONS } from '../../machines/documents/initiative.ts'
+import { initiativeDocument, OWNER_WORDS_MAX, STEERING_DECISIONS } from '../../machines/documents/initiative.ts'
 import type { View } from '../../machines/initiative/context.ts'
 import { initiativeModule as module } from '../../machines/initiative.ts'
 import type { Message, SendParams } from '../../machines/machine.ts'
@@ -143,6 +143,23 @@ t.test('a guard refuses what the decision must not do', (t) => {
   const held = run(M.create, M['record_owner_action (hold)'], M['advance (t1)'], M['assess (t1)'])
   const bold = step(module, held, answer(4, { decision: 'advance', member: CAMPAIGN })).snapshot
   t.match(payloadOf(step(module, bold, judge(6)), 'initiative_steered').error, /its owner holds it/)
+  t.end()
+})
+
+t.test('an owner’s hold lasts until it is lifted, whatever else is recorded meanwhile', (t) => {
+  const record = (n: number, word: object) =>
+    at(n, { type: 'record_owner_action', by: OWNER, action_id: `act_${n}`, reason: 'x', ...word })
+  const milestones = (from: number) =>
+    Array.from({ length: OWNER_WORDS_MAX + 2 }, (_, i) => record(from + i, { action: 'milestone' }))
+  const held = run(M.create, record(1, { action: 'hold' }), ...milestones(2))
+  const { owner_actions } = held.context
+  t.match([owner_actions.length, owner_actions[0]?.action], [OWNER_WORDS_MAX, 'hold'])
+  const skipped = step(module, step(module, held, M['advance (t1)']).snapshot, M['assess (t1)'])
+  t.match(payloadOf(skipped, 'initiative_steered').reason, /the owner holds the initiative/)
+  const lifted = [record(900, { action: 'hold', lifted: true }), ...milestones(901)]
+  const free = lifted.reduce((before, message) => step(module, before, message).snapshot, held)
+  t.equal(free.context.owner_actions.length, OWNER_WORDS_MAX)
+  t.equal(free.context.owner_actions[0]?.lifted, true, 'what it lifted is forgotten before it is')
   t.end()
 })
 
