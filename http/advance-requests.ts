@@ -93,10 +93,19 @@ function toCampaign(
   if (campaign === undefined || campaign.context.project !== project) {
     return invalid('payload/campaign', `must name a campaign of project ${project}`)
   }
-  const { work, internal } = campaign.context
-  if (work?.role === 'cycle' && campaign.value === 'active' && !internal.requests.includes(id)) {
-    exchange.problem('illegal_move', `Cycle ${work.cycle} of campaign ${name} is under way: its result advances it.`)
+  const why = whyNotTaken(campaign, id)
+  if (why !== undefined) {
+    exchange.problem('illegal_move', why)
     return undefined
   }
   return { to: { kind: 'campaign', id: name }, message: { type: 'advance', by: exchange.by, event_id: id } }
+}
+
+/** Undefined: the campaign takes it, or has taken it; what is stopped answers it, too. */
+function whyNotTaken({ value, context }: SnapshotOf<CampaignContext>, id: string): string | undefined {
+  const { name, work, internal } = context
+  if (internal.requests.includes(id)) return undefined
+  if (value === 'cancelling') return `Campaign ${name} is being cancelled: nothing follows.`
+  if (value !== 'active' || work?.role !== 'cycle') return undefined
+  return `Cycle ${work.cycle} of campaign ${name} is under way: its result advances it.`
 }

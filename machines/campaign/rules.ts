@@ -125,7 +125,8 @@ export function refusal(
 }
 
 function whyNotAdvance(value: string, { work }: CampaignContext): string {
-  if (!RUNNING.has(value)) return `it is ${value}: ${OVER.has(value) ? 'nothing follows' : 'resume it'}`
+  const isStopped = OVER.has(value) || value === 'cancelling'
+  if (!RUNNING.has(value)) return `it is ${value}: ${isStopped ? 'nothing follows' : 'resume it'}`
   return `cycle ${work?.cycle} is under way as ${work?.item_id}: its result advances the campaign`
 }
 

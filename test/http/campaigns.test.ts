@@ -264,6 +264,10 @@ for (const discard_work of [false, true]) {
       )
       t.equal(beat.cancel.discard_work, discard_work)
       t.same(await events(s, 'campaign_cancelled'), [], 'not told of before the run has ended')
+      const asked = { event_type: 'campaign_advance_requested', project: 'shop', occurred_at: AT, throttle: 'full' }
+      const late = await s.call('POST', '/api/events', { events: [{ ...asked, payload: { campaign: 'pay' } }] })
+      t.match(late.body, { status: 409, code: 'illegal_move', detail: /nothing follows/ }, 'nobody would answer it')
+      t.match((await s.call('POST', '/api/campaigns/pay/advance')).body, { status: 409, detail: /nothing follows/ })
       await fail(s, runner, request_id, { class: 'cancelled' })
       await comesTo(s, 'cancelled')
       const [root] = (
