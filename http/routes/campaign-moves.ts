@@ -16,6 +16,7 @@ import { campaignDocumentOf, visibleCampaign } from '../campaign-answers.ts'
 import type { Exchange } from '../exchange.ts'
 import { markCursor, refuse } from '../replies.ts'
 import type { Route, RouteBody, ServiceContext } from '../route.ts'
+import { activeProject } from './work-items.ts'
 
 type Campaign = SnapshotOf<CampaignContext>
 
@@ -24,6 +25,8 @@ interface Move {
   readonly summary: string
   readonly description?: string
   readonly body: RouteBody
+  /** It makes work, which an archived project does not take. */
+  readonly makesWork?: true
 }
 
 const moves: readonly Move[] = [
@@ -32,6 +35,7 @@ const moves: readonly Move[] = [
     summary: 'Ask for its next step: a read-only run forms it, and the service decides upon it.',
     description: 'Of one that is staged or active. After its first step it advances by itself, with each task result.',
     body: { schema: campaignAdvanceBody, optional: true },
+    makesWork: true,
   },
   {
     name: 'pause',
@@ -43,11 +47,13 @@ const moves: readonly Move[] = [
     summary: 'Go on with one that is paused or escalated.',
     description: 'One whose budget is used up needs `add_cycles`.',
     body: { schema: campaignResumeBody, optional: true },
+    makesWork: true,
   },
   {
     name: 'decide',
     summary: 'Answer what an escalated one asks: it goes on, bound by the decision.',
     body: { schema: campaignDecideBody },
+    makesWork: true,
   },
   {
     name: 'complete',
@@ -61,7 +67,7 @@ export function campaignMoveRoutes(service: ServiceContext): readonly Route[] {
 }
 
 function route(move: Move, handle: Route['handle']): Route {
-  const { name, summary, description, body } = move
+  const { name, summary, description, body, makesWork } = move
   return {
     method: 'POST',
     path: `/api/campaigns/:name/${name}`,
@@ -71,7 +77,7 @@ function route(move: Move, handle: Route['handle']): Route {
     access: { right: 'work.operate' },
     body,
     answers: { 200: { description: 'The campaign.', schema: campaignDocument } },
-    problems: ['not_found', 'illegal_move'],
+    problems: ['not_found', 'illegal_move', ...(makesWork ? (['project_archived'] as const) : [])],
     handle,
   }
 }
@@ -79,7 +85,10 @@ function route(move: Move, handle: Route['handle']): Route {
 function moveRoute(service: ServiceContext, move: Move): Route {
   return route(move, (exchange) => {
     const campaign = visibleCampaign(service, exchange)
-    if (campaign !== undefined) tell(service, exchange, campaign, { type: move.name, ...exchange.body })
+    if (campaign === undefined) return
+    const { project_id } = campaign.context
+    if (move.makesWork && activeProject(service, exchange, project_id) === undefined) return
+    tell(service, exchange, campaign, { type: move.name, ...exchange.body })
   })
 }
 

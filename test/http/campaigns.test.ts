@@ -383,6 +383,21 @@ t.test('an emitted campaign_advance_requested asks its campaign, once, and alway
   t.equal(ends.at(-1).causation_id, (await events(s, 'campaign_advance_requested')).at(-1).id)
 })
 
+t.test('a campaign of an archived project is not asked for new work; it can be given up', async (t) => {
+  const s = await startTestService(t)
+  await fleet(s, 'shop')
+  await addCampaign(s)
+  await s.expect(200, 'PATCH', '/api/projects/shop', { archived: true })
+  const asked = async (name: string, body: object = {}) =>
+    (await s.call('POST', `/api/campaigns/pay/${name}`, body)).body
+  t.match(await asked('advance'), { status: 409, code: 'project_archived' })
+  await move(s, 'pause')
+  t.match(await asked('resume'), { status: 409, code: 'project_archived' })
+  t.match(await asked('decide', { decision: 'Go on.' }), { status: 409, code: 'project_archived' })
+  t.match(await move(s, 'cancel', { reason: 'over' }), { status: 'cancelled' })
+  t.strictSame((await s.expect(200, 'GET', '/api/work-items')).body.items, [])
+})
+
 t.test('what is asked of a campaign is checked whole, at its door', async (t) => {
   const s = await startTestService(t)
   await s.expect(201, 'POST', '/api/projects', {
