@@ -39,8 +39,8 @@ function definition(file: string): Document {
 /** The campaign as it is asked for. What an option says stands instead of what the file says; evidence is added to it. */
 export function campaignOf(file: Document = {}, options: any): Document {
   const { project, name, mission, gate = [], review = [], maxCycles, escalateWhen, context, provider, label } = options
+  const told = file.done_evidence ?? []
   const evidence = [
-    ...(file.done_evidence ?? []),
     ...gate.map((command: string) => ({ kind: 'gate', command })),
     ...review.map((statement: string) => ({ kind: 'review', statement })),
   ]
@@ -48,7 +48,8 @@ export function campaignOf(file: Document = {}, options: any): Document {
     project,
     name,
     mission,
-    done_evidence: evidence,
+    // What is no list is for the service to refuse.
+    done_evidence: Array.isArray(told) ? [...told, ...evidence] : told,
     budget: maxCycles === undefined ? undefined : { ...file.budget, max_cycles: maxCycles },
     escalation: escalateWhen,
     context_paths: context,

@@ -121,6 +121,9 @@ t.test('add takes a file, options over it, and refuses what is no definition', a
     budget: { max_cycles: 3 },
     authorized_by: null,
   })
+  writeFileSync(file, '{"name":"pay","done_evidence":{"gate":"npm test"}}')
+  await cli(env, 'campaign', 'add', file, '--gate', 'a')
+  t.same(asked.at(-1)!.body.done_evidence, { gate: 'npm test' }, 'the service says what is wrong with it')
   writeFileSync(file, '[]')
   t.equal((await cli(env, 'campaign', 'add', file)).code, 2)
   t.equal((await cli(env, 'campaign', 'add', '/nonexistent')).code, 2)
