@@ -1,14 +1,16 @@
 /** Initiatives as they exist for who asks: seen by those who may see each of its projects, and by nobody else. */
 import type { Member } from '../machines/documents/member.ts'
 import type { InitiativeContext } from '../machines/initiative/context.ts'
+import { statusOf } from '../machines/initiative/rules.ts'
 import type { SnapshotOf } from '../machines/machine.ts'
+import type { Refused } from '../runtime/api.ts'
 import { projectIdOf } from '../runtime/identity.ts'
 import type { Principal } from '../runtime/principals.ts'
 import { maySee } from './access.ts'
 import { findCampaign } from './campaign-answers.ts'
 import type { Exchange } from './exchange.ts'
 import { findInitiative } from './initiative-sight.ts'
-import { notFound } from './replies.ts'
+import { notFound, refuse } from './replies.ts'
 import type { ServiceContext } from './route.ts'
 import { findWorkItem } from './work-item-answers.ts'
 
@@ -21,6 +23,11 @@ export function visibleInitiative(
   const found = findInitiative(service, exchange.principal, name)
   if (found === undefined) notFound(exchange, 'initiative', name)
   return found
+}
+
+/** With the status that everybody is told of, not the chart's own word. */
+export function refuseInitiative(exchange: Exchange, refused: Refused): void {
+  refuse(exchange, refused.state === undefined ? refused : { ...refused, state: statusOf(refused.state) })
 }
 
 /** Key of the project that the member belongs to; undefined: it does not exist for the reader. */

@@ -22,6 +22,11 @@ export function refuse(exchange: Exchange, refused: Refused): void {
   })
 }
 
+/** The name is taken by what the asker may not see: where that stands is not told. */
+export function refuseUnseen(exchange: Exchange, { state: _, allowed: __, ...refused }: Refused): void {
+  refuse(exchange, refused)
+}
+
 /** The same words for what is not there and for what the asker may not see. */
 export function notFound(exchange: Exchange, what: string, id: string): void {
   exchange.problem('not_found', `There is no ${what} ${shown(id)}.`)

@@ -11,11 +11,11 @@ import type { Answer, ListRequest, MessageBody, SnapshotOf } from '../../runtime
 import { digestOf } from '../../runtime/identity.ts'
 import { usageOf } from '../../runtime/usage.ts'
 import { maySee } from '../access.ts'
-import { campaignDocumentOf, visibleCampaign } from '../campaign-answers.ts'
+import { campaignDocumentOf, findCampaign, visibleCampaign } from '../campaign-answers.ts'
 import type { Exchange } from '../exchange.ts'
 import { IDEMPOTENCY_HEADER, keyed, readIdempotencyKey } from '../idempotency.ts'
 import { answerList, listAnswer, listQuery } from '../lists.ts'
-import { markCursor, refuse, visibleProject } from '../replies.ts'
+import { markCursor, refuse, refuseUnseen, visibleProject } from '../replies.ts'
 import type { Route, ServiceContext } from '../route.ts'
 import { activeProject } from './work-items.ts'
 
@@ -78,7 +78,9 @@ function create(service: ServiceContext, exchange: Exchange): void {
 function answerMade(service: ServiceContext, exchange: Exchange, answer: Answer): void {
   if (exchange.done) return
   if (!answer.ok) {
-    refuse(exchange, answer)
+    const { name } = exchange.body as CampaignCreate
+    if (findCampaign(service, exchange.principal, name) === undefined) refuseUnseen(exchange, answer)
+    else refuse(exchange, answer)
     return
   }
   markCursor(service, exchange, answer.sequence)

@@ -21,8 +21,8 @@ import { deriveId, digestOf, type IdPrefix } from '../../runtime/identity.ts'
 import { viewOf } from '../../runtime/steward/sights.ts'
 import type { Exchange } from '../exchange.ts'
 import { IDEMPOTENCY_HEADER, readIdempotencyKey } from '../idempotency.ts'
-import { visibleInitiative } from '../initiatives.ts'
-import { markCursor, refuse } from '../replies.ts'
+import { refuseInitiative, visibleInitiative } from '../initiatives.ts'
+import { markCursor } from '../replies.ts'
 import type { Route, RouteBody, ServiceContext } from '../route.ts'
 
 const AREA = 'initiatives'
@@ -95,7 +95,7 @@ function ask(
 ): void {
   service.runtime.ask({ kind: 'initiative', id: context.name }, message, (answer) => {
     if (exchange.done) return
-    if (!answer.ok) return refuse(exchange, answer)
+    if (!answer.ok) return refuseInitiative(exchange, answer)
     markCursor(service, exchange, answer.sequence)
     taken(answer)
   })

@@ -15,10 +15,10 @@ import { digestOf, projectIdOf } from '../../runtime/identity.ts'
 import { maySee } from '../access.ts'
 import type { Exchange } from '../exchange.ts'
 import { IDEMPOTENCY_HEADER, keyed, readIdempotencyKey } from '../idempotency.ts'
-import { maySeeInitiative } from '../initiative-sight.ts'
-import { homeOf, visibleInitiative } from '../initiatives.ts'
+import { findInitiative, maySeeInitiative } from '../initiative-sight.ts'
+import { homeOf, refuseInitiative, visibleInitiative } from '../initiatives.ts'
 import { answerList, listAnswer, listQuery } from '../lists.ts'
-import { markCursor, refuse, visibleProject } from '../replies.ts'
+import { markCursor, refuseUnseen, visibleProject } from '../replies.ts'
 import type { Route, ServiceContext } from '../route.ts'
 
 const AREA = 'initiatives'
@@ -122,7 +122,9 @@ function homesOf(
 function answerCreate(service: ServiceContext, exchange: Exchange, answer: Answer): void {
   if (exchange.done) return
   if (!answer.ok) {
-    refuse(exchange, answer)
+    const { name } = exchange.body as InitiativeCreate
+    if (findInitiative(service, exchange.principal, name) === undefined) refuseUnseen(exchange, answer)
+    else refuseInitiative(exchange, answer)
     return
   }
   markCursor(service, exchange, answer.sequence)

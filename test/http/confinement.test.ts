@@ -120,3 +120,24 @@ t.test("a token that reaches no project is its maker's to see and to revoke", as
   await s.expect(404, 'DELETE', `/api/tokens/${made.body.id}`, undefined, theirs)
   await s.expect(204, 'DELETE', `/api/tokens/${made.body.id}`, undefined, mine)
 })
+
+t.test('a name that others have given is taken, and nothing is told of what has it', async (t) => {
+  const s = await startTestService(t)
+  await s.project('mine')
+  await s.project('theirs')
+  const done_evidence = [{ kind: 'gate', command: 'npm test' }]
+  const campaign = (project: string) => ({ name: 'pay', project, mission: 'x', done_evidence })
+  const initiative = (ref: string) => ({ name: 'pay', outcome: 'x', members: [{ kind: 'project', ref }] })
+  const token = await s.token('confined', { roles: ['viewer', 'operator'], projects: ['mine'] })
+  for (const [path, of] of [
+    ['/api/campaigns', campaign],
+    ['/api/initiatives', initiative],
+  ] as const) {
+    await s.expect(201, 'POST', path, of('theirs'))
+    const known = (await s.call('POST', path, of('mine'))).body
+    t.match(known, { status: 409, code: 'already_exists', state: /./, allowed: [] }, 'who may see it is told')
+    const { body } = await s.call('POST', path, of('mine'), { token })
+    t.match(body, { status: 409, code: 'already_exists' })
+    t.same([body.state, body.allowed], [undefined, undefined])
+  }
+})

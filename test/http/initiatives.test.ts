@@ -105,6 +105,18 @@ t.test('lists are by status and project, and page', async (t) => {
   t.same(await names(`?limit=2&cursor=${first.next_cursor}`), [NAME])
 })
 
+t.test('a refusal names the status that everybody is told of, also while it is assessed', async (t) => {
+  const w = await world(await startTestService(t))
+  await advance(w, 't1')
+  await until(
+    () => read(w),
+    ({ assessment }) => assessment !== undefined,
+  )
+  const stranger = { kind: 'campaign', ref: 'nobody' }
+  const { body } = await post(w, 'owner-actions', { action: 'hold', reason: 'x', member: stranger })
+  t.match(body, { status: 409, code: 'illegal_move', state: 'active' })
+})
+
 t.test('what an owner is asked stands in attention until it is decided', async (t) => {
   const s = await startTestService(t)
   const w = await world(s)
