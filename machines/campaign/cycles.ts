@@ -11,7 +11,7 @@ import {
 import type { CampaignContext, CampaignMessage, Of, TaskResult } from './context.ts'
 import type { Draft } from './draft.ts'
 import * as facts from './facts.ts'
-import { outageIn, resultOf, stamp, take, takeBack } from './results.ts'
+import { build, outageIn, resultOf, stamp, take, takeBack } from './results.ts'
 
 /** The decision stands without a formation: the result of the last cycle, or its want, leaves no other. */
 export const escalateAtOnce: Step = (draft, message: CampaignMessage) => {
@@ -79,12 +79,13 @@ export const keepResult: Step = (draft, message: Of<'item_settled'>) => {
   standDownAtOnce(draft, message, 'paused', result)
 }
 
-/** The last cycle of a campaign that is over. */
+/** The last cycle of a campaign that is over: not counted, but what it was built upon has landed with it. */
 export const dropResult = (status: StoppedStatus): Step => {
   return (draft, message: Of<'item_settled'>) => {
     stamp(draft, message.item_id, { state: message.state })
     draft.set({ work: undefined })
     const result = resultOf(draft.context, message)
+    if (result !== undefined) build(draft, result)
     if (message.terminal !== undefined) standDownAtOnce(draft, message, status, result)
   }
 }

@@ -43,14 +43,14 @@ export function take(draft: Draft, result: TaskResult): void {
     cycles_landed: cycles_landed + (landed ? 1 : 0),
   })
   stamp(draft, result.item_id, outcomeOf(result))
-  build(draft, result, landed)
+  build(draft, result)
 }
 
 /** What landed takes along what it was built upon; what did not is what the next cycle builds upon. */
-function build(draft: Draft, { item_id, payload }: TaskResult, landed: boolean): void {
+export function build(draft: Draft, { item_id, payload }: TaskResult): void {
   const { chain, base_ref } = draft.context.internal
   const ref = typeof payload.preservation_ref === 'string' ? payload.preservation_ref : undefined
-  if (!landed) {
+  if (payload.landed !== true) {
     if (ref !== undefined) draft.keep({ base_ref: ref, chain: [...chain, item_id] })
     return
   }

@@ -203,13 +203,16 @@ t.test('what builds upon preserved work starts from it, and lands it', (t) => {
   t.equal(created.base_ref, 'task/1')
   t.notOk('pending_run_result' in module.document(mending.snapshot), 'the result is used up')
   const landed = told(mending.snapshot as Snapshot, ends(LANDED))
-  t.strictSame(
-    landed.sends
-      .filter(({ message }) => message.type === 'superseded')
-      .map(({ to, message }) => [to.id, message.commit]),
-    [[first.context.work!.item_id, 'abc1234']],
-  )
+  const superseded = (sends: typeof landed.sends) =>
+    sends.filter(({ message }) => message.type === 'superseded').map(({ to, message }) => [to.id, message.commit])
+  t.strictSame(superseded(landed.sends), [[first.context.work!.item_id, 'abc1234']])
   t.notOk(landed.snapshot.context.internal.base_ref)
+  for (const move of ['cancel', 'complete']) {
+    const over = told(mending.snapshot as Snapshot, says(move, { reason: 'enough' })).snapshot as Snapshot
+    const late = told(over, ends(LANDED))
+    t.strictSame(superseded(late.sends), superseded(landed.sends), `also behind ${move}`)
+    t.equal(late.snapshot.context.cycles_landed, 0, 'which counts nothing any more')
+  }
   t.end()
 })
 
