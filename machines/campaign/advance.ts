@@ -124,11 +124,14 @@ export function pauseForProvider(draft: Draft, message: CampaignMessage, reason:
 
 /** Longest time that a provider may put a campaign off by itself, milliseconds: eight days. */
 const PROVIDER_PAUSE_MS_MAX = 691_200_000
+/** The shortest: a provider that says "now" and cannot be used then is not asked ten times a second. */
+const PROVIDER_PAUSE_MS_MIN = 30_000
 
 /** Seconds from now, or a time. What is neither, or absurd, is not believed: an owner goes on then. */
 function dueOf(retryAfter: unknown, atMs: number): number | undefined {
   // Of a Run Result, which is open: an object may not even have a text.
   if (typeof retryAfter !== 'number' && typeof retryAfter !== 'string') return undefined
   const dueMs = typeof retryAfter === 'number' ? atMs + retryAfter * 1000 : Date.parse(retryAfter)
-  return dueMs >= atMs && dueMs <= atMs + PROVIDER_PAUSE_MS_MAX ? Math.round(dueMs) : undefined
+  const isBelieved = dueMs >= atMs && dueMs <= atMs + PROVIDER_PAUSE_MS_MAX
+  return isBelieved ? Math.max(Math.round(dueMs), atMs + PROVIDER_PAUSE_MS_MIN) : undefined
 }

@@ -169,6 +169,8 @@ t.test('a provider that is back goes on by itself; one that an owner paused mean
   const owned = told(paused.snapshot, says('pause'))
   t.strictSame(owned.cancelled, ['provider_back'])
   t.equal(step(module, owned.snapshot, at(18_020, { type: 'provider_back' })).repeat, 'goes_on')
+  const [soonest] = told(forming, answers({ ...limit, result: { retry_after: 0 } })).scheduled
+  t.equal(soonest?.dueMs, at(20, { type: 'x' }).atMs + 30_000, 'not at once: it would fail again at once')
   const textless = { toString: 1, valueOf: 1 }
   for (const retry_after of [undefined, null, 'soon', -5, Number.NaN, 1e12, '1999-01-01T00:00:00Z', [60], textless]) {
     const said = told(forming, answers({ ...limit, result: { retry_after } }))
