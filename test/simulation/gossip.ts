@@ -1,4 +1,5 @@
 /** What the clients of a world know of each other's doings: whom one may read, stop, or lie about. */
+import type { Member } from '../../machines/documents/member.ts'
 import type { Work } from './actors/runner.ts'
 
 export class Gossip {
@@ -6,6 +7,13 @@ export class Gossip {
   readonly requests: string[] = []
   /** Intent records that there are, with the key of their project. */
   readonly records: { readonly id: string; readonly project: string }[] = []
+  /** Cycles that each campaign was given when it was added. */
+  readonly budgets = new Map<string, number>()
+  /** What each initiative steers, and how often it may. */
+  readonly steering = new Map<
+    string,
+    { readonly members: readonly Member[]; readonly assessments: number; readonly actions: number }
+  >()
   /** What runners were handed. */
   readonly works: Work[] = []
   /** Tokens of runners by id, as they are now. */

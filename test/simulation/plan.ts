@@ -16,6 +16,10 @@ export interface Plan {
   readonly items: number
   /** What each reviewer does to what the projects mean. */
   readonly reviews: number
+  /** Campaigns that are added. */
+  readonly campaigns: number
+  /** Whether an initiative steers them. */
+  readonly isSteered: boolean
   /** Mean time between two things that go wrong with the service, its disk or its clock. */
   readonly troubleMs: number
   /** Share of the network's worst. */
@@ -56,5 +60,7 @@ export function planOf(random: Random): Plan {
     isRetaining,
     residentActorsMax: random.pick([1, 3, 1_000]),
     reviews: random.chance(0.5) ? random.int(3, 12) : 0,
+    campaigns: random.chance(0.3) ? random.int(1, 2) : 0,
+    isSteered: random.chance(0.6),
   }
 }

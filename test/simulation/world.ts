@@ -21,6 +21,7 @@ import type { Invariant } from './invariants/invariant.ts'
 import { Fleet } from './model/fleet.ts'
 import { Items } from './model/items.ts'
 import { Mirror } from './model/mirror.ts'
+import { Owners } from './model/owners.ts'
 import { type RequestModel, Requests, SETTLED } from './model/requests.ts'
 import type { WallClock } from './nature.ts'
 import { Network, type Said } from './network.ts'
@@ -69,6 +70,7 @@ export class World {
   readonly requests = new Requests((request) => this.mayBeForgotten(request))
   readonly fleet = new Fleet()
   readonly items = new Items(() => this.plan.isRetaining)
+  readonly owners = new Owners()
   /** The newest committed snapshots of run requests that the service told itself of. */
   readonly snapshots = new Map<string, SnapshotOf<any>>()
   /** The latest that the computer's clock has ever shown. */
@@ -187,7 +189,13 @@ export class World {
       const steps = this.appended.get(++this.durableBatch)!
       this.appended.delete(this.durableBatch)
       for (const invariant of this.invariants) invariant.steps?.(steps)
+      for (const step of steps) this.takeOwnerStep(step)
     }
+  }
+
+  private takeOwnerStep(step: Step): void {
+    const move = this.owners.take(step, this.timeline.nowMs)
+    if (move !== undefined) for (const invariant of this.invariants) invariant.owner?.(move)
   }
 
   said(said: Said): void {

@@ -4,6 +4,7 @@ import { emitters } from './emitter.ts'
 import { keepers } from './keeper.ts'
 import { liars } from './liar.ts'
 import { operators } from './operator.ts'
+import { owners } from './owner.ts'
 import { readers } from './reader.ts'
 import { reviewers } from './reviewer.ts'
 import { runners } from './runner.ts'
@@ -20,4 +21,5 @@ export const actors: readonly MakeActors[] = [
   submitters,
   liars,
   reviewers,
+  owners,
 ]

@@ -6,6 +6,7 @@ import type { Heard } from '../network.ts'
 import type { Random } from '../random.ts'
 import type { World } from '../world.ts'
 import { type Actor, Client, mayBeRepeated } from './actor.ts'
+import { adviceOf, OUTAGE } from './adviser.ts'
 import { sessionEvent } from './agent-sessions.ts'
 
 /** How a runner deals with one piece of work. */
@@ -40,13 +41,18 @@ export interface Work {
   engineRun: string | undefined
   /** The event that settles the work item that it is about. */
   readonly result: object | undefined
+  /** Of a run that only looks: what it decides. */
+  readonly advice: object | undefined
 }
 
 interface Offer {
   readonly request_id: string
   readonly attempt: number
   readonly project: { readonly key: string }
-  readonly engine: { readonly entry_event: string; readonly payload: { readonly item_id?: string } }
+  readonly engine: {
+    readonly entry_event: string
+    readonly payload: { readonly item_id?: string; readonly campaign?: string }
+  }
 }
 
 export function runners(world: World): readonly Actor[] {
@@ -129,9 +135,11 @@ export class Runner extends Client {
     const name = `${id}/${attempt}`
     if (this.working.has(name)) return
     this.working.add(name)
-    const isItem = engine.payload.item_id !== undefined
-    const result = isItem ? this.resultOf(engine.entry_event, project.key) : undefined
-    const work: Work = { id, attempt, runner: this.id, project: project.key, engineRun: undefined, result }
+    const { item_id, campaign } = engine.payload
+    const isCycle = campaign !== undefined
+    const result = item_id === undefined ? undefined : this.resultOf(engine.entry_event, project.key, isCycle)
+    const advice = adviceOf(this.world, this.chance, engine)
+    const work: Work = { id, attempt, runner: this.id, project: project.key, engineRun: undefined, result, advice }
     this.world.gossip.works.push(work)
     const manner = this.world.isStormy ? this.chance.weighted(MANNERS) : 'proper'
     this.does(work, manner, life)
@@ -147,7 +155,7 @@ export class Runner extends Client {
     if (manner === 'deaf') return
     if (manner === 'simple') {
       await this.pass(5, 3_000)
-      await say('completed', { result: this.result() })
+      await say('completed', { result: work.advice ?? this.result() })
       return
     }
     if (manner !== 'hasty' && !isTaken(await say('accepted', this.namedRun(work)))) return
@@ -173,7 +181,7 @@ export class Runner extends Client {
       if (heard.status === 404 || heard.status === 409) return
     }
     if (manner === 'reports') await this.reports(work)
-    if (manner === 'fails') await say('failed', { class: chance.pick(FAILURE_CLASSES), message: 'it broke' })
+    if (manner === 'fails') await say('failed', this.failure(work))
     else await this.completes(work, say)
     if (this.world.isStormy && chance.chance(0.15)) {
       await this.pass(10, 20_000)
@@ -186,10 +194,21 @@ export class Runner extends Client {
     if (work.result !== undefined && !(this.world.isStormy && this.chance.chance(0.1))) {
       await say('events', { events: [work.result] })
     }
-    await say('completed', { result: this.result() })
+    await say('completed', { result: work.advice ?? this.result() })
+    // Advice is often given twice.
+    if (work.advice !== undefined && this.world.isStormy && this.chance.chance(0.3)) {
+      await this.pass(10, 9_000)
+      await say('completed', { result: work.advice })
+    }
   }
 
-  private resultOf(entryEvent: string, project: string): object {
+  private failure({ advice }: Work): object {
+    const isOutage = advice !== undefined && this.chance.chance(0.4)
+    const code = isOutage ? { code: 'provider_unavailable' } : {}
+    return { class: this.chance.pick(FAILURE_CLASSES), message: 'it broke', ...code }
+  }
+
+  private resultOf(entryEvent: string, project: string, isCycle: boolean): object {
     const occurred_at = new Date(this.world.wallMs).toISOString()
     const summary = this.chance.hex(6)
     if (entryEvent === 'maintenance_requested') {
@@ -203,6 +222,7 @@ export class Runner extends Client {
       { success: false, landed: false, verdict: 'remainder', gaps: ['more'], preservation_ref: 'kept' },
       { success: false, landed: false, verdict: 'blocked_on_decision', finding: 'which?', options: ['a', 'b'] },
       { success: false, landed: false, verdict: 'runner_error', detail: 'broke' },
+      ...(isCycle ? [OUTAGE] : []),
     ]
     const payload = { project, summary, ...this.chance.pick(verdicts) }
     return { event_type: 'task_run_completed', occurred_at, payload }

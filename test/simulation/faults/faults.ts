@@ -285,4 +285,24 @@ export const faults: readonly Fault[] = [
     "actions: ['end', 'recount']",
     "actions: ['end', 'count']",
   ),
+  fault(
+    'a result that was kept is counted again each time the campaign goes on',
+    'machines/campaign/results.ts',
+    'return pending?.event_id === last_run_event_id ? undefined : pending',
+    'return pending',
+  ),
+  fault('a cycle that nobody began is charged', 'machines/campaign/cycles.ts', '  else takeBack(draft)\n', ''),
+  fault('a pause leaves what forms under way', 'machines/campaign/owners.ts', "  standDown(draft, 'paused')\n", ''),
+  fault(
+    'a request that was assessed is assessed again',
+    'machines/initiative/rules.ts',
+    '    internal.over.includes(trigger_id)\n',
+    '    internal.over.length < 0\n',
+  ),
+  fault(
+    'a finding is consumed by a cycle that did not land',
+    'machines/initiative/moves.ts',
+    "  if (state !== 'landed') return first\n",
+    "  if (state === 'cancelled') return first\n",
+  ),
 ]

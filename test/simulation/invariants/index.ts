@@ -3,6 +3,7 @@ import { agentSessionsEnd } from './agent-sessions-end.ts'
 import { answersAreTrue } from './answers-are-true.ts'
 import { attemptsFence } from './attempts-fence.ts'
 import { commandsRunOnce } from './commands-run-once.ts'
+import { cyclesAreCountedOnce } from './cycles-are-counted-once.ts'
 import { everythingSettles } from './everything-settles.ts'
 import { factsAreRecordedOnce } from './facts-are-recorded-once.ts'
 import type { MakeInvariant } from './invariant.ts'
@@ -13,10 +14,13 @@ import { meaningHoldsTogether } from './meaning-holds-together.ts'
 import { noPollWaitsBesideWork } from './no-poll-waits-beside-work.ts'
 import { oneAtATimeChangesARepository } from './one-at-a-time-changes-a-repository.ts'
 import { oneOwner } from './one-owner.ts'
+import { ownersComeToRest } from './owners-come-to-rest.ts'
+import { ownersDoOneThingAtATime } from './owners-do-one-thing-at-a-time.ts'
 import { presenceAlternates } from './presence-alternates.ts'
 import { recordsAgreeWithTheLog } from './records-agree-with-the-log.ts'
 import { runnersTakeWhatTheyMay } from './runners-take-what-they-may.ts'
 import { sessionsEndWhatCameBefore } from './sessions-end-what-came-before.ts'
+import { steeringIsAppliedOnce } from './steering-is-applied-once.ts'
 import { stepsStandUponEachOther } from './steps-stand-upon-each-other.ts'
 import { theLedgerKeepsItsRules } from './the-ledger-keeps-its-rules.ts'
 import { thingsHappenInTime } from './things-happen-in-time.ts'
@@ -44,6 +48,10 @@ export const invariants: readonly MakeInvariant[] = [
   recordsAgreeWithTheLog,
   meaningHoldsTogether,
   agentSessionsEnd,
+  ownersDoOneThingAtATime,
+  cyclesAreCountedOnce,
+  steeringIsAppliedOnce,
+  ownersComeToRest,
   everythingSettles,
   watchersCatchUp,
 ]

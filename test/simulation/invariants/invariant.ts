@@ -2,6 +2,7 @@
 import type { CommittedStep } from '../../../runtime/api.ts'
 import type { Commit, Step } from '../../../storage/journal.ts'
 import type { LoggedEvent } from '../model/mirror.ts'
+import type { OwnerMove } from '../model/owners.ts'
 import type { RequestModel } from '../model/requests.ts'
 import type { Said } from '../network.ts'
 import type { Process } from '../process.ts'
@@ -15,6 +16,8 @@ export interface Invariant {
   event?(event: LoggedEvent, request: RequestModel | undefined): void
   /** The steps of one batch are on disk. */
   steps?(steps: readonly Step[]): void
+  /** One of them is of a campaign, an initiative, or an item of theirs; the model knows it, and nothing that is later. */
+  owner?(move: OwnerMove): void
   /** The service gives an answer. */
   said?(said: Said): void
   /** The service tells itself of a commit. */

@@ -1,0 +1,62 @@
+/**
+ * What a campaign says of its cycles is so: each is counted once, one that nobody began or whose provider was out of reach
+ * is not; each result that landed is counted once; and there are never more than its budget allows.
+ */
+import { OUT_OF_REACH } from '../actors/adviser.ts'
+import type { Fact, OwnedItem, OwnerModel } from '../model/owners.ts'
+import { Violation } from '../violation.ts'
+import type { MakeInvariant } from './invariant.ts'
+
+const NAME = 'cycles are counted once'
+const ADDED = /, with (\d+) more cycles$/
+
+interface Count {
+  /** Cycles that it may have. */
+  budget: number
+  /** As it said when it began the last one. */
+  cycles: number
+  landed: number
+}
+
+export const cyclesAreCountedOnce: MakeInvariant = (world) => {
+  const counts = new Map<string, Count>()
+
+  const take = (owner: OwnerModel, count: Count, begun: readonly OwnedItem[], { type, payload }: Fact): void => {
+    if (type === 'campaign_resumed') count.budget += Number(ADDED.exec(payload.reason)?.[1] ?? 0)
+    const { cycles_completed: cycles, cycles_landed: landed, decision } = payload
+    if (cycles === undefined) return
+    const wrong = (what: string, due: number): Violation =>
+      new Violation(NAME, `${owner.name} says ${JSON.stringify(payload)}: ${what}, it is ${due}`)
+    const free = begun.length > 0 && isFree(begun.at(-1)!) ? 1 : 0
+    const landings = begun.filter(({ ended }) => ended?.landed === true).length
+    // What ended while it was stopped is counted when it goes on, or never.
+    const isUpToDate = decision !== undefined && decision !== 'stood_down'
+    if (landed < count.landed || landed > landings || (isUpToDate && landed < landings))
+      throw wrong('landed results', landings)
+    count.landed = landed
+    const due = count.cycles - free + (decision === 'advance' ? 1 : 0)
+    if (cycles !== due && (isUpToDate || cycles !== count.cycles)) throw wrong('cycles', due)
+    if (decision !== 'advance') return
+    if (cycles > count.budget) throw wrong('its budget', count.budget)
+    count.cycles = cycles
+  }
+
+  return {
+    name: NAME,
+    owner({ owner, item, facts, opened }) {
+      if (owner.kind !== 'campaign' || item !== undefined) return
+      let count = counts.get(owner.name)
+      if (count === undefined) {
+        count = { budget: world.gossip.budgets.get(owner.name)!, cycles: 0, landed: 0 }
+        counts.set(owner.name, count)
+      }
+      const begun = owner.items.filter((one) => one.role === 'cycle' && !opened.includes(one))
+      for (const fact of facts) take(owner, count, begun, fact)
+    },
+  }
+}
+
+/** Nothing was done in it. */
+function isFree({ started, ended }: OwnedItem): boolean {
+  return ended !== undefined && (!started || ended.reason.endsWith(OUT_OF_REACH))
+}
