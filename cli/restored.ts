@@ -27,8 +27,13 @@ export interface Restored {
   readonly credentials: readonly { readonly kind: 'token' | 'runner'; readonly id: string; readonly name: string }[]
 }
 
+/** Messages that were under way when the backup was taken are delivered in the first turns, one upon the other. */
+const TURNS_WAITED = 100
+
 /** Fences every unsettled run request by the message `restored`, which raises its attempt and makes begun work `lost`. */
 export async function fenceRestored(runtime: Runtime, by: By): Promise<Restored> {
+  // Some of them make run requests: in the world that went on, somebody may hold these, too.
+  for (let turn = 0; turn < TURNS_WAITED; turn++) await new Promise<void>((resolve) => runtime.nature.nextTurn(resolve))
   const lost: string[] = []
   const unfenced: { id: string; reason: string }[] = []
   let fenced = 0
