@@ -49,6 +49,8 @@ const FAULTS_MAX = 10
 const GOOD_CALLS_MAX: Readonly<Record<string, number>> = { 'POST /api/backups': 2 }
 /** Long answers that are always the same are asked for less often. */
 const RARE = new Set(['GET /openapi.json', 'GET /asyncapi.json', 'GET /metrics', 'POST /api/backups', 'GET /api/watch'])
+/** Every operation is called so often before chance decides: some calls are cut off, and get no answer. */
+const TRIES_FIRST = 3
 const STORY_CHANCE = 0.35
 const WRONG_CHANCE = 0.55
 
@@ -57,6 +59,7 @@ export class Fuzzer {
   readonly #random: Random
   readonly #documented: Documented
   readonly #operations: readonly Operation[]
+  readonly #untried: Operation[]
   readonly #byName: ReadonlyMap<string, Operation>
   readonly #values: Values
   readonly #answered = new Map<string, Map<number, number>>()
@@ -82,6 +85,7 @@ export class Fuzzer {
     this.#operations = operationsOf(openApi)
     this.#byName = new Map(this.#operations.map((operation) => [operation.name, operation]))
     this.#operationChoices = this.#operations.flatMap((one) => (RARE.has(one.name) ? [one] : Array(10).fill(one)))
+    this.#untried = Array.from({ length: TRIES_FIRST }, () => this.#operations).flat()
     this.#values = new Values(openApi, options.seed)
     this.#nextProgress = options.progressEvery ?? Number.POSITIVE_INFINITY
   }
@@ -268,7 +272,7 @@ export class Fuzzer {
 
   /** A call of any operation by somebody who may make it, as far as chance lets it be right. */
   #randomCall(random: Random): Call {
-    const operation = random.pick(this.#operationChoices)
+    const operation = this.#untried.pop() ?? random.pick(this.#operationChoices)
     const caller = this.#callerFor(operation, random)
     const tenant = caller?.tenant ?? random.pick(this.#world.tenants)
     const query: Record<string, string> = {}
