@@ -1,13 +1,15 @@
 /**
  * `Idempotency-Key`: the same create, sent again, is answered with the first one's outcome. A key is scoped to
- * who asks (by name, since tokens rotate) and to the path; the id of what is made derives from it.
+ * who asks (by name, since tokens rotate) and to the path; the id of what is made derives from it, or, where a name is
+ * the id, what it has made is written down.
  */
 import { IDEMPOTENCY_KEY_LENGTH_MAX } from '../machines/documents/fields.ts'
-import type { ActorKind } from '../machines/machine.ts'
+import type { ActorKind, ActorRef } from '../machines/machine.ts'
 import type { Answer, MessageBody, Runtime, SnapshotOf } from '../runtime/api.ts'
 import { createOfKey, newestOf } from '../runtime/generations.ts'
 import { deriveId, digestOf, type IdPrefix } from '../runtime/identity.ts'
 import type { Exchange } from './exchange.ts'
+import type { ServiceContext } from './route.ts'
 
 export const IDEMPOTENCY_HEADER = 'idempotency-key'
 
@@ -38,7 +40,7 @@ function unquoted(header: string): string {
 }
 
 /** The members of a create message that make a repeat of it known as one, for as long as the settings say. */
-export function keyed({ settings }: Runtime, key: string): { idempotency_key: string; idempotency_ms: number } {
+function keyed({ settings }: Runtime, key: string): { idempotency_key: string; idempotency_ms: number } {
   return { idempotency_key: key, idempotency_ms: settings.idempotencyMs }
 }
 
@@ -104,4 +106,64 @@ export function createKeyed(
   const idOf = idsOf(exchange, key, create.kind, create.prefix)
   const message = { ...create.message, fingerprint, ...keyed(runtime, key) }
   createOfKey(runtime, { kind: create.kind, scope: RESERVATION_SCOPE, idOf, message }, reply)
+}
+
+export interface NamedCreate {
+  /** Its name is its id, whichever key asks for it. */
+  readonly ref: ActorRef
+  readonly message: MessageBody
+  /** What the caller asked for: another body under the same key is refused. */
+  readonly body: unknown
+}
+
+/** Of the reservations that say what a key has made. Kept for ever: they are in the homes. */
+const MADE_SCOPE = 'made'
+
+/**
+ * Make an entity that is named by what was asked for. What its key has made is written down with the step that makes
+ * it, so that the same key is known under another name, too; two posts with one key go one after the other.
+ */
+export function createNamed(
+  service: ServiceContext,
+  exchange: Exchange,
+  key: string | undefined,
+  { ref, message, body }: NamedCreate,
+  reply: (answer: Answer) => void,
+): void {
+  const { runtime, keysInUse } = service
+  const fingerprint = digestOf(body)
+  if (key === undefined) {
+    runtime.ask(ref, { ...message, fingerprint } as MessageBody, reply)
+    return
+  }
+  // Scoped to who asks and where: somebody else's same key is not a repeat.
+  const { principal, path } = exchange
+  const place = digestOf([ref.kind, principal.name, path, key])
+  const under = { fingerprint, ...keyed(runtime, `${principal.name}\0${key}`) }
+  keysInUse.enter(place, exchange, (leave) => {
+    const before = madeBy(runtime, place)
+    if (before !== undefined && (before.id !== ref.id || before.fingerprint !== fingerprint)) {
+      leave()
+      exchange.problem('idempotency_key_reused', `This idempotency key was used for another ${words(ref.kind)}.`)
+      return
+    }
+    const untilMs = Math.floor(runtime.nature.wallMs()) + runtime.settings.idempotencyMs
+    const reservation = { scope: MADE_SCOPE, key: place, value: `${untilMs} ${fingerprint} ${ref.id}` }
+    const known = before === undefined ? {} : { is_made: true }
+    runtime.ask(ref, { ...message, ...under, ...known, reservation } as unknown as MessageBody, (answer) => {
+      leave()
+      reply(answer)
+    })
+  })
+}
+
+/** What the key has made, while it is kept. */
+function madeBy({ journal, nature }: Runtime, place: string): { id: string; fingerprint: string } | undefined {
+  const [untilMs, fingerprint, id] = journal.reservation(MADE_SCOPE, place)?.split(' ') ?? []
+  if (fingerprint === undefined || id === undefined || nature.wallMs() >= Number(untilMs)) return undefined
+  return { id, fingerprint }
+}
+
+function words(kind: ActorKind): string {
+  return kind.replaceAll('_', ' ')
 }

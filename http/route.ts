@@ -14,6 +14,7 @@ import type { Scheduler } from '../runtime/scheduler/scheduler.ts'
 import type { Exchange } from './exchange.ts'
 import type { Metrics } from './metrics.ts'
 import type { ProblemCode } from './problems.ts'
+import type { Turnstile } from './turnstile.ts'
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 
@@ -143,6 +144,8 @@ export interface ServiceContext {
   readonly scheduler: Scheduler
   readonly sessions: AgentSessions
   readonly principals: Principals
+  /** Idempotency keys whose create has no answer yet. */
+  readonly keysInUse: Turnstile
   readonly log: Logger
   readonly metrics: Metrics
   /** True once the journal has failed: the process is about to end, and what it would say of its state may be wrong. */

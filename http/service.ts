@@ -27,6 +27,7 @@ import { createMetrics, type Metrics, measureRoutes, measureService } from './me
 import type { ServiceContext } from './route.ts'
 import { Router } from './router.ts'
 import { allRoutes } from './routes.ts'
+import { Turnstile } from './turnstile.ts'
 import { createServer } from './uws.ts'
 
 export interface ServiceOptions {
@@ -123,6 +124,7 @@ async function listen(
     scheduler,
     sessions,
     principals,
+    keysInUse: new Turnstile(),
     log,
     metrics,
     hasFailed,

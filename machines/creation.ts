@@ -16,6 +16,8 @@ export interface CreateBody extends MessageBody {
   readonly fingerprint?: string
   /** How long the key is kept. Default 24 hours. */
   readonly idempotency_ms?: number
+  /** The edge knows that this key and body have made it, whatever has become of it since. */
+  readonly is_made?: true
 }
 
 /** What the entity remembers of the create that made it. */
@@ -38,6 +40,7 @@ function secondCreate(
   { key, fingerprint, key_until_ms = 0 }: CreationRecord,
   message: Message<CreateBody>,
 ): SecondCreate {
+  if (message.is_made) return 'replay'
   if (key === undefined || message.idempotency_key !== key) return 'taken'
   if (message.atMs >= key_until_ms) return 'expired'
   return message.fingerprint === fingerprint ? 'replay' : 'reused'

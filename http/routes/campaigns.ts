@@ -8,12 +8,11 @@ import {
 } from '../../machines/documents/campaign.ts'
 import { stringEnum, Type } from '../../machines/schema.ts'
 import type { Answer, ListRequest, MessageBody, SnapshotOf } from '../../runtime/api.ts'
-import { digestOf } from '../../runtime/identity.ts'
 import { usageOf } from '../../runtime/usage.ts'
 import { maySee } from '../access.ts'
 import { campaignDocumentOf, findCampaign, visibleCampaign } from '../campaign-answers.ts'
 import type { Exchange } from '../exchange.ts'
-import { IDEMPOTENCY_HEADER, keyed, readIdempotencyKey } from '../idempotency.ts'
+import { createNamed, IDEMPOTENCY_HEADER, readIdempotencyKey } from '../idempotency.ts'
 import { answerList, listAnswer, listQuery } from '../lists.ts'
 import { markCursor, refuse, refuseUnseen, visibleProject } from '../replies.ts'
 import type { Route, ServiceContext } from '../route.ts'
@@ -68,11 +67,9 @@ function create(service: ServiceContext, exchange: Exchange): void {
     max_cycles: budget.max_cycles ?? DEFAULT_MAX_CYCLES,
     ...(repository === undefined ? {} : { repository }),
     ...(authorized_by === null ? {} : { authorized_by }),
-    fingerprint: digestOf(body),
-    // The key is scoped to who asks: somebody else's same key is not a repeat.
-    ...(key.key === undefined ? {} : keyed(service.runtime, `${exchange.principal.name}\0${key.key}`)),
   } as MessageBody
-  service.runtime.ask({ kind: 'campaign', id: body.name }, message, (answer) => answerMade(service, exchange, answer))
+  const named = { ref: { kind: 'campaign', id: body.name }, message, body } as const
+  createNamed(service, exchange, key.key, named, (answer) => answerMade(service, exchange, answer))
 }
 
 function answerMade(service: ServiceContext, exchange: Exchange, answer: Answer): void {

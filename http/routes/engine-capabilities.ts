@@ -10,7 +10,7 @@ import type { MessageBody, SnapshotOf } from '../../runtime/api.ts'
 import { keyOf } from '../../runtime/capabilities.ts'
 import { deriveId, digestOf } from '../../runtime/identity.ts'
 import type { Exchange } from '../exchange.ts'
-import { IDEMPOTENCY_HEADER, keyed, readIdempotencyKey } from '../idempotency.ts'
+import { createNamed, IDEMPOTENCY_HEADER, readIdempotencyKey } from '../idempotency.ts'
 import { answerList, listAnswer, listQuery } from '../lists.ts'
 import { markCursor, refuse, visibleProject } from '../replies.ts'
 import type { Route, ServiceContext } from '../route.ts'
@@ -97,19 +97,14 @@ function record(service: ServiceContext, exchange: Exchange): void {
   const manifest = idempotency.ok ? spokenFor(service, exchange, key) : undefined
   if (!idempotency.ok || manifest === undefined) return
   const id = deriveId('cap', 'engine_capability', project_id, keyOf(manifest))
-  const digest = digestOf(manifest)
-  const { name } = exchange.principal
-  const keys = idempotency.key === undefined ? {} : keyed(service.runtime, `${name}\0${idempotency.key}`)
-  const of = { id, project: key, project_id, manifest, digest, fingerprint: digest, ...keys }
-  service.runtime.ask(
-    { kind: 'engine_capability', id },
-    { type: 'record', by: exchange.by, ...of } as MessageBody,
-    (answer) => {
-      if (exchange.done) return
-      if (!answer.ok) return refuse(exchange, answer)
-      markCursor(service, exchange, answer.sequence)
-      if (answer.repeat !== undefined) exchange.setHeader('Idempotent-Replay', 'true')
-      exchange.answer(answer.repeat === undefined ? 201 : 200, documentOf(service, answer.snapshot))
-    },
-  )
+  const of = { id, project: key, project_id, manifest, digest: digestOf(manifest) }
+  const message = { type: 'record', by: exchange.by, ...of } as MessageBody
+  const named = { ref: { kind: 'engine_capability', id }, message, body: manifest } as const
+  createNamed(service, exchange, idempotency.key, named, (answer) => {
+    if (exchange.done) return
+    if (!answer.ok) return refuse(exchange, answer)
+    markCursor(service, exchange, answer.sequence)
+    if (answer.repeat !== undefined) exchange.setHeader('Idempotent-Replay', 'true')
+    exchange.answer(answer.repeat === undefined ? 201 : 200, documentOf(service, answer.snapshot))
+  })
 }

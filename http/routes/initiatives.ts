@@ -11,10 +11,10 @@ import { document } from '../../machines/initiative/view.ts'
 import type { MessageBody } from '../../machines/machine.ts'
 import { stringEnum, Type } from '../../machines/schema.ts'
 import type { Answer } from '../../runtime/api.ts'
-import { digestOf, projectIdOf } from '../../runtime/identity.ts'
+import { projectIdOf } from '../../runtime/identity.ts'
 import { maySee } from '../access.ts'
 import type { Exchange } from '../exchange.ts'
-import { IDEMPOTENCY_HEADER, keyed, readIdempotencyKey } from '../idempotency.ts'
+import { createNamed, IDEMPOTENCY_HEADER, readIdempotencyKey } from '../idempotency.ts'
 import { findInitiative, maySeeInitiative } from '../initiative-sight.ts'
 import { homeOf, refuseInitiative, visibleInitiative } from '../initiatives.ts'
 import { answerList, listAnswer, listQuery } from '../lists.ts'
@@ -81,10 +81,9 @@ function create(service: ServiceContext, exchange: Exchange): void {
     homes,
     authorized_by: authorized_by ?? exchange.by.name,
     budget: { ...DEFAULT_BUDGET, ...budget },
-    fingerprint: digestOf(exchange.body),
-    ...(key.key === undefined ? {} : keyed(service.runtime, `${exchange.principal.name}\0${key.key}`)),
   } as MessageBody
-  service.runtime.ask({ kind: 'initiative', id: name }, message, (answer) => answerCreate(service, exchange, answer))
+  const named = { ref: { kind: 'initiative', id: name }, message, body: exchange.body } as const
+  createNamed(service, exchange, key.key, named, (answer) => answerCreate(service, exchange, answer))
 }
 
 function projectsExist({ runtime }: ServiceContext, exchange: Exchange, projects: readonly string[]): boolean {

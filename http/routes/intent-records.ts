@@ -11,10 +11,9 @@ import {
 import { document, normalPath } from '../../machines/intent-record/view.ts'
 import { stringEnum, Type } from '../../machines/schema.ts'
 import type { Answer, MessageBody } from '../../runtime/api.ts'
-import { digestOf } from '../../runtime/identity.ts'
 import { mayDo } from '../access.ts'
 import type { Exchange } from '../exchange.ts'
-import { IDEMPOTENCY_HEADER, keyed, readIdempotencyKey } from '../idempotency.ts'
+import { createNamed, IDEMPOTENCY_HEADER, readIdempotencyKey } from '../idempotency.ts'
 import { answerRecord, type RecordSnapshot, tellRecord, visibleRecord } from '../intent-records.ts'
 import { listAnswer, listQuery } from '../lists.ts'
 import { IF_MATCH_HEADER, readIfMatch, setEntityTag } from '../preconditions.ts'
@@ -89,7 +88,6 @@ function create(service: ServiceContext, exchange: Exchange): void {
   const idempotency = readIdempotencyKey(exchange)
   if (!idempotency.ok) return
   const id = recordIdOfSlug(project_id, slug)
-  // The key is scoped to who asks: somebody else's same key is not a repeat.
   const message = {
     type: 'create',
     by: exchange.by,
@@ -99,10 +97,9 @@ function create(service: ServiceContext, exchange: Exchange): void {
     slug,
     content,
     ...(state === undefined ? {} : { state }),
-    fingerprint: digestOf(body),
-    ...(idempotency.key === undefined ? {} : keyed(service.runtime, `${exchange.principal.name}\0${idempotency.key}`)),
   } as MessageBody
-  service.runtime.ask({ kind: 'intent_record', id }, message, (answer) =>
+  const named = { ref: { kind: 'intent_record', id }, message, body } as const
+  createNamed(service, exchange, idempotency.key, named, (answer) =>
     answerCreate(service, exchange, `${key}.intent.${slug}`, answer),
   )
 }

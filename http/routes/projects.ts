@@ -12,11 +12,11 @@ import {
 import { modules } from '../../machines/index.ts'
 import { stringEnum, Type } from '../../machines/schema.ts'
 import type { Answer, MessageBody, SnapshotOf } from '../../runtime/api.ts'
-import { digestOf, projectIdOf } from '../../runtime/identity.ts'
+import { projectIdOf } from '../../runtime/identity.ts'
 import { usageOf } from '../../runtime/usage.ts'
 import { maySee } from '../access.ts'
 import type { Exchange } from '../exchange.ts'
-import { IDEMPOTENCY_HEADER, keyed, readIdempotencyKey } from '../idempotency.ts'
+import { createNamed, IDEMPOTENCY_HEADER, readIdempotencyKey } from '../idempotency.ts'
 import { answerList, listAnswer, listQuery } from '../lists.ts'
 import { markCursor, refuse, visibleProject } from '../replies.ts'
 import type { Route, ServiceContext } from '../route.ts'
@@ -69,17 +69,9 @@ function create(service: ServiceContext, exchange: Exchange): void {
   const idempotency = readIdempotencyKey(exchange)
   if (!idempotency.ok) return
   const id = projectIdOf(key)
-  // The key is scoped to who asks: somebody else's same key is not a repeat.
-  const message = {
-    type: 'create',
-    by: exchange.by,
-    ...body,
-    id,
-    key,
-    fingerprint: digestOf(body),
-    ...(idempotency.key === undefined ? {} : keyed(service.runtime, `${exchange.principal.name}\0${idempotency.key}`)),
-  } as MessageBody
-  service.runtime.ask({ kind: 'project', id }, message, (answer) => answerCreate(service, exchange, answer))
+  const message = { type: 'create', by: exchange.by, ...body, id, key } as MessageBody
+  const named = { ref: { kind: 'project', id }, message, body } as const
+  createNamed(service, exchange, idempotency.key, named, (answer) => answerCreate(service, exchange, answer))
 }
 
 function answerCreate(service: ServiceContext, exchange: Exchange, answer: Answer): void {

@@ -13,12 +13,11 @@ import {
 import { modules } from '../../machines/index.ts'
 import { closedObject } from '../../machines/schema.ts'
 import type { MessageBody, SnapshotOf } from '../../runtime/api.ts'
-import { digestOf } from '../../runtime/identity.ts'
 import type { Principal } from '../../runtime/principals.ts'
 import { newSecret } from '../../runtime/secrets.ts'
 import { mayDo, maySee } from '../access.ts'
 import type { Exchange } from '../exchange.ts'
-import { IDEMPOTENCY_HEADER, keyed, readIdempotencyKey } from '../idempotency.ts'
+import { createNamed, IDEMPOTENCY_HEADER, readIdempotencyKey } from '../idempotency.ts'
 import { answerList, listAnswer, listQuery } from '../lists.ts'
 import { markCursor, notFound, projectId, refuse } from '../replies.ts'
 import type { Route, ServiceContext } from '../route.ts'
@@ -95,16 +94,9 @@ function create(service: ServiceContext, exchange: Exchange): void {
   const key = readIdempotencyKey(exchange)
   if (!key.ok) return
   const { token, hash } = newSecret()
-  const { by, principal } = exchange
-  const message = {
-    type: 'create',
-    by,
-    ...body,
-    credential_hash: hash,
-    fingerprint: digestOf(body),
-    ...(key.key === undefined ? {} : keyed(service.runtime, `${principal.name}\0${key.key}`)),
-  } as MessageBody
-  service.runtime.ask({ kind: 'runner', id: body.id }, message, (answer) => {
+  const message = { type: 'create', by: exchange.by, ...body, credential_hash: hash } as MessageBody
+  const named = { ref: { kind: 'runner', id: body.id }, message, body } as const
+  createNamed(service, exchange, key.key, named, (answer) => {
     if (exchange.done) return
     if (!answer.ok) return refuse(exchange, answer)
     markCursor(service, exchange, answer.sequence)

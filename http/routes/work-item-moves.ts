@@ -9,6 +9,7 @@ import {
 } from '../../machines/documents/work-item.ts'
 import type { MessageBody, SnapshotOf } from '../../machines/machine.ts'
 import type { WorkItemContext } from '../../machines/work-item/context.ts'
+import { digestOf } from '../../runtime/identity.ts'
 import type { Exchange } from '../exchange.ts'
 import { createdId, IDEMPOTENCY_HEADER, readIdempotencyKey } from '../idempotency.ts'
 import { markCursor, refuse } from '../replies.ts'
@@ -108,7 +109,7 @@ function resumeRoute(service: ServiceContext): Route {
       201: { ...one, description: 'The item that goes on.' },
       200: { ...one, description: 'The item that this key made before.', headers: { 'Idempotent-Replay': '`true`' } },
     },
-    problems: ['not_found', 'illegal_move', 'unknown_work_item', 'project_archived'],
+    problems: ['not_found', 'illegal_move', 'unknown_work_item', 'project_archived', 'idempotency_key_reused'],
     handle: (exchange) => resume(service, exchange),
   }
 }
@@ -178,6 +179,6 @@ function childOf(
     trace_id: runtime.nature.randomHex(TRACE_DIGITS),
     span_id: runtime.nature.randomHex(SPAN_DIGITS),
     idempotency_key: id,
-    fingerprint: id,
+    fingerprint: digestOf(exchange.body),
   } as MessageBody
 }

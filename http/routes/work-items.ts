@@ -25,6 +25,7 @@ import { answerList, listAnswer, listQuery } from '../lists.ts'
 import { markCursor, refuse, visibleProject } from '../replies.ts'
 import type { Route, ServiceContext } from '../route.ts'
 import { parseTraceparent } from '../traceparent.ts'
+import { Turnstile } from '../turnstile.ts'
 import { findWorkItem, visibleWorkItem, workItemDocumentOf } from '../work-item-answers.ts'
 
 const AREA = 'work items'
@@ -65,8 +66,7 @@ function createRoute(service: ServiceContext): Route {
 /** Lets items in one at a time for each objective, so that of two that say the same one is made. */
 class Admission {
   readonly #service: ServiceContext
-  /** Requests that wait for the one before them, by what they say. */
-  readonly #waiting = new Map<string, (() => void)[]>()
+  readonly #objectives = new Turnstile()
 
   constructor(service: ServiceContext) {
     this.#service = service
@@ -81,32 +81,26 @@ class Admission {
   }
 
   #admit(exchange: Exchange, project: SnapshotOf<any>, key: string | undefined): void {
-    if (exchange.done) return
-    const { runtime, scheduler } = this.#service
     const { objective, allow_duplicate } = exchange.body as WorkItemCreate
-    const isKnown = key !== undefined && keyedEntity(runtime, exchange, key, 'work_item', 'wi') !== undefined
-    if (isKnown || allow_duplicate === true) {
-      this.#make(exchange, project, key, () => {})
-      return
-    }
-    const says = twinKeyOf(project.context.id, objective)
-    const waiting = this.#waiting.get(says)
-    if (waiting !== undefined) {
-      waiting.push(() => this.#admit(exchange, project, key))
-      return
-    }
-    const twinId = scheduler.twinOf(project.context.id, objective)
-    const twin = twinId === undefined ? undefined : runtime.read({ kind: 'work_item', id: twinId })
-    if (twin !== undefined) {
+    const admit = (leave: () => void): void => {
+      const twin = this.#twinOf(exchange, project.context.id, key)
+      if (twin === undefined) {
+        this.#make(exchange, project, key, leave)
+        return
+      }
+      leave()
       answerReplay(this.#service, exchange, twin)
-      return
     }
-    this.#waiting.set(says, [])
-    this.#make(exchange, project, key, () => {
-      const behind = this.#waiting.get(says)!
-      this.#waiting.delete(says)
-      for (const admit of behind) admit()
-    })
+    if (allow_duplicate === true) this.#make(exchange, project, key, () => {})
+    else this.#objectives.enter(twinKeyOf(project.context.id, objective), exchange, admit)
+  }
+
+  /** An unsettled item that says the same; none where the key has an item of its own. */
+  #twinOf(exchange: Exchange, projectId: string, key: string | undefined): SnapshotOf<any> | undefined {
+    const { runtime, scheduler } = this.#service
+    if (key !== undefined && keyedEntity(runtime, exchange, key, 'work_item', 'wi') !== undefined) return undefined
+    const id = scheduler.twinOf(projectId, exchange.body.objective)
+    return id === undefined ? undefined : runtime.read({ kind: 'work_item', id })
   }
 
   #make(exchange: Exchange, project: SnapshotOf<any>, key: string | undefined, made: () => void): void {

@@ -1,0 +1,117 @@
+/** One key, one body: of creates that are named by what was asked for, where the key alone does not lead to the id. */
+import t from 'tap'
+import { GATE } from './campaign-harness.ts'
+import { HurriedNature } from './hurried-nature.ts'
+import { COMPLETE, finish, fleet, submit, take } from './ledger-harness.ts'
+import { startOnDisk, startTestService, type TestService } from './service-harness.ts'
+
+const MANIFEST = {
+  engine_version: '1',
+  supported_entry_events: ['greet_requested'],
+  supported_throttle_modes: ['dry_run'],
+}
+
+/** What is made by name: where, and the body of one of that name. */
+const NAMED: readonly (readonly [path: string, body: (name: string) => object])[] = [
+  ['/api/projects', (key) => ({ key, name: 'P' })],
+  ['/api/runners', (id) => ({ id, allowed_projects: ['shop'] })],
+  ['/api/projects/shop/intent-records', (slug) => ({ slug, title: 'T', capability: 'C' })],
+  ['/api/projects/shop/engine-capabilities', (engine) => ({ ...MANIFEST, engine })],
+  ['/api/campaigns', (name) => ({ name, project: 'shop', mission: 'M', done_evidence: [GATE] })],
+  ['/api/initiatives', (name) => ({ name, outcome: 'O', members: [{ kind: 'project', ref: 'shop' }] })],
+]
+
+const headers = { 'idempotency-key': 'k' }
+
+async function counted(s: TestService, path: string): Promise<number> {
+  return (await s.expect(200, 'GET', path)).body.items.length
+}
+
+for (const [path, bodyOf] of NAMED) {
+  t.test(`${path}: a key that made one name makes no other, and is free after its time`, async (t) => {
+    const nature = new HurriedNature()
+    const s = await startTestService(t, {}, { nature })
+    await s.project('shop')
+    await s.expect(201, 'POST', path, bodyOf('one'), { headers })
+    const before = await counted(s, path)
+    const other = await s.expect(422, 'POST', path, bodyOf('two'), { headers })
+    t.equal(other.body.code, 'idempotency_key_reused')
+    t.equal(await counted(s, path), before, 'nothing was made')
+    const again = await s.expect(200, 'POST', path, bodyOf('one'), { headers })
+    t.equal(again.headers.get('idempotent-replay'), 'true')
+    await s.expect(201, 'POST', path, bodyOf('two'), { headers: { 'idempotency-key': 'another' } })
+    const token = await s.token('other', { roles: ['admin'] })
+    await s.expect(201, 'POST', path, bodyOf('three'), { headers, token })
+    nature.hurry(24 * 60 * 60_000 + 1)
+    await s.expect(201, 'POST', path, bodyOf('four'), { headers })
+    t.equal((await s.call('POST', path, bodyOf('five'), { headers })).status, 422, 'from then on it is the new one’s')
+  })
+}
+
+t.test('of two names under one key the second waits for the first, and a restart knows which it was', async (t) => {
+  const home = t.testdir()
+  const s = await startOnDisk(t, home)
+  const release = holdCreates(s)
+  const posts = ['one', 'two', 'one'].map(async (key) => {
+    const { status } = await s.call('POST', '/api/projects', { key, name: 'P' }, { headers })
+    return [key, status]
+  })
+  // Each has come in when what was asked after it has its answer.
+  for (let asked = 0; asked < 5; asked++) await s.expect(200, 'GET', '/healthz')
+  release()
+  const answers = await Promise.all(posts)
+  const made = answers.find(([, status]) => status === 201)![0]
+  for (const [key, status] of answers) t.ok(key === made ? status === 201 || status === 200 : status === 422)
+  t.equal(answers.filter(([, status]) => status === 201).length, 1)
+  t.equal(await counted(s, '/api/projects'), 1)
+  await s.service.close()
+  const restarted = await startOnDisk(t, home)
+  await restarted.expect(200, 'POST', '/api/projects', { key: made, name: 'P' }, { headers })
+  await restarted.expect(422, 'POST', '/api/projects', { key: 'three', name: 'P' }, { headers })
+})
+
+/** Keeps creates from their actors until it is told to let them go. */
+function holdCreates({ service: { runtime } }: TestService): () => void {
+  const ask = runtime.ask.bind(runtime)
+  const held: Parameters<typeof ask>[] = []
+  runtime.ask = (...asked) => {
+    if (asked[1].type === 'create') held.push(asked)
+    else ask(...asked)
+  }
+  return () => {
+    runtime.ask = ask
+    for (const asked of held) ask(...asked)
+  }
+}
+
+t.test('a create that is refused leaves its key free', async (t) => {
+  const s = await startTestService(t)
+  await s.project('taken')
+  await s.expect(409, 'POST', '/api/projects', { key: 'taken', name: 'x' }, { headers })
+  await s.expect(201, 'POST', '/api/projects', { key: 'free', name: 'x' }, { headers })
+})
+
+t.test('a late repeat of an older manifest does not take the place of a newer one', async (t) => {
+  const s = await startTestService(t)
+  await s.project('shop')
+  const path = '/api/projects/shop/engine-capabilities'
+  const older = { ...MANIFEST, engine: 'factory' }
+  await s.expect(201, 'POST', path, older, { headers })
+  const newer = { ...older, engine_version: '2' }
+  await s.expect(201, 'POST', path, newer, { headers: { 'idempotency-key': 'newer' } })
+  t.match((await s.expect(200, 'POST', path, older, { headers })).body, { engine_version: '2', version: 2 })
+  await s.expect(422, 'POST', path, { ...older, engine_version: '3' }, { headers })
+})
+
+t.test('preserved work that is resumed under a key is not resumed with other words under it', async (t) => {
+  const s = await startTestService(t)
+  const runner = await fleet(s, 'shop')
+  const item = await submit(s, {})
+  const blocked = { ...COMPLETE, success: false, landed: false, land_blocked: 'git_failed', preservation_ref: 'task/x' }
+  await finish(s, runner, (await take(s, runner)).request_id, blocked)
+  const path = `/api/work-items/${item.id}/resume`
+  const made = await s.expect(201, 'POST', path, { objective: 'Go on' }, { headers })
+  t.equal((await s.expect(200, 'POST', path, { objective: 'Go on' }, { headers })).body.id, made.body.id)
+  const other = await s.expect(422, 'POST', path, { objective: 'Begin anew' }, { headers })
+  t.equal(other.body.code, 'idempotency_key_reused')
+})
