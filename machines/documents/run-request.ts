@@ -23,6 +23,7 @@ import {
   traceId,
 } from './fields.ts'
 import { runResult } from './run-result.ts'
+import { waitingBecause } from './waiting-because.ts'
 
 const PRIORITY_MIN = -100
 const PRIORITY_MAX = 100
@@ -52,20 +53,6 @@ export const RUN_REQUEST_STATES = [
   'lost',
 ] as const
 export type RunRequestState = (typeof RUN_REQUEST_STATES)[number]
-const WAITING_CODES = [
-  'not_before',
-  'lane_paused',
-  'repository_busy',
-  'not_approved',
-  'no_runner_registered',
-  'no_runner_allowed',
-  'no_runner_with_labels',
-  'no_runner_online',
-  'no_capable_engine',
-  'all_busy',
-  'draining',
-  'next',
-] as const
 
 const failureClass = stringEnum(FAILURE_CLASSES, {
   description:
@@ -189,15 +176,6 @@ export const cancellation = Type.Object(
   { description: 'That and why it was stopped.' },
 )
 export type Cancellation = Static<typeof cancellation>
-
-export const waitingBecause = Type.Object(
-  {
-    code: stringEnum(WAITING_CODES, { description: 'Why it is not with a runner yet.' }),
-    detail: Type.String({ description: 'The same for people.' }),
-  },
-  { description: 'Why a queued request waits. Known while the service runs.' },
-)
-export type WaitingBecause = Static<typeof waitingBecause>
 
 export const runRequestDocument = Type.Object(
   {

@@ -65,6 +65,7 @@ const WAITING_CODES = [
   'submitted',
   'held',
   'dependency_cannot_land',
+  'project_archived',
   'repository_busy',
   'running_cap',
   'not_before',

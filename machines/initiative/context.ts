@@ -99,6 +99,8 @@ export interface Sight {
   readonly state: string
   /** What of it is under way, in words; then it cannot advance. */
   readonly busy?: string
+  /** Why nothing of it may start, whatever its own state says. */
+  readonly barred?: string
   /** This initiative holds it. */
   readonly held_by_us?: boolean
   /** What else tells this moment from another. */
@@ -119,6 +121,8 @@ export interface OwnItem {
 export interface View {
   readonly members: readonly Sight[]
   readonly items: readonly OwnItem[]
+  /** Those of the initiative's projects in which nothing starts. */
+  readonly archived?: readonly string[]
 }
 
 export interface CreateInitiative extends CreateBody {

@@ -60,12 +60,13 @@ const ABLE: Standing = { is: 'able' }
 
 /** Whether the member can go on when it is asked to, and why not. */
 export function standingOf(context: InitiativeContext, sight: Sight, { items }: View): Standing {
-  const { member, state, busy } = sight
+  const { member, state, busy, barred } = sight
   const word = ownersWord(context.owner_actions, member)
   if (word !== undefined) return { is: 'barred', why: word }
   const open = context.questions.find((one) => isSameMember(one.member, member))
   if (open !== undefined) return { is: 'barred', why: `it waits for an owner’s decision (${open.kind})` }
   if (busy !== undefined) return { is: 'under_way', why: busy }
+  if (barred !== undefined && member.kind !== 'project') return { is: 'barred', why: barred }
   if (!ABLE_STATES[member.kind].includes(state)) return { is: 'barred', why: `it is ${state}` }
   if (member.kind === 'work_item') return sight.held_by_us === true ? ABLE : { is: 'barred', why: 'a person holds it' }
   const own = member.kind === 'project' ? items.find(({ project }) => project === member.ref) : undefined
@@ -95,10 +96,11 @@ export function whyNone(context: InitiativeContext, view: View, pinned?: Member)
  */
 export function fingerprint(context: InitiativeContext, { members, items }: View): string {
   return digestOf({
-    members: members.map(({ member, state, busy, mark = null }) => [
+    members: members.map(({ member, state, busy, barred, mark = null }) => [
       memberText(member),
       busy === undefined ? state : 'under way',
       mark,
+      ...(barred === undefined ? [] : [barred]),
     ]),
     items: items.map(({ item_id }) => item_id).sort(),
     questions: context.questions.map(({ id }) => id),

@@ -7,7 +7,7 @@ import { SERVICE_BY, type SendParams } from '../machine.ts'
 import { openItem } from '../work-item/owner.ts'
 import { joined, left, shared } from './campaigns.ts'
 import { type Conclusion, conclude, end, seedOf } from './conclusion.ts'
-import type { Assessment, InitiativeContext, Of, SeenBy, Trigger } from './context.ts'
+import type { Assessment, InitiativeContext, Of, SeenBy, Trigger, View } from './context.ts'
 import {
   assessmentIds,
   findingConsumed,
@@ -101,9 +101,9 @@ export function assess(context: InitiativeContext, { view, at }: Of<'assess'>): 
     eligible: eligibleMembers(context, view, trigger.member),
   }
   const next = { ...context, waiting, assessment: opened }
-  if (why === undefined) return { context: own(next), facts: NOTHING, sends: [openAssessment(next, opened)] }
+  if (why === undefined) return { context: own(next), facts: NOTHING, sends: [openAssessment(next, opened, view)] }
   const ended = end(next, opened, { outcome: 'skipped', detail: why, begun: false, at })
-  const open = openAssessment(next, opened, `steering precheck: ${why}`)
+  const open = openAssessment(next, opened, view, `steering precheck: ${why}`)
   return { ...ended, sends: [open, ...ended.sends] }
 }
 
@@ -119,10 +119,17 @@ export function skipReason(
   return eligible.length > 0 ? undefined : whyNone(context, view, trigger.member)
 }
 
-function openAssessment(context: InitiativeContext, assessment: Assessment, reason?: string): SendParams {
+/** In the pinned member's project, else in the first where something may start. */
+function openAssessment(
+  context: InitiativeContext,
+  assessment: Assessment,
+  { archived = [] }: View,
+  reason?: string,
+): SendParams {
   const { name, projects, internal } = context
+  const first = projects.find((project) => !archived.includes(project)) ?? projects[0]!
   const { trigger_id, member, follow_up_of, by, prompt, seed, event_id } = assessment
-  const project = member === undefined ? projects[0]! : (internal.homes[memberText(member)] ?? projects[0]!)
+  const project = member === undefined ? first : (internal.homes[memberText(member)] ?? first)
   return openItem({
     owner: { kind: 'initiative', ref: name, role: 'assessment' },
     seed,

@@ -226,7 +226,7 @@ export interface Release extends RunnerPost {
 interface OfferAborted extends MessageBody {
   readonly type: 'offer_aborted'
   /** Absent: no poll was there to carry it. */
-  readonly why?: 'lane_paused' | undefined
+  readonly why?: 'lane_paused' | 'project_archived' | undefined
   readonly runner_id: string
   readonly attempt: number
 }

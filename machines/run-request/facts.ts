@@ -136,6 +136,7 @@ function reasonOf(message: RunRequestMessage): string {
     case 'offer_expired':
       return 'the offer was not accepted in time'
     case 'offer_aborted':
+      if (message.why === 'project_archived') return 'its project was archived before it was accepted'
       if (message.why === 'lane_paused') return 'its lane was paused before it was accepted'
       return 'the poll ended before the offer reached its runner'
     case 'lease_expired':

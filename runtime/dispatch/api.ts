@@ -1,7 +1,7 @@
 /**
  * What the rest of the service asks of the dispatcher.
  */
-import type { WaitingBecause } from '../../machines/documents/run-request.ts'
+import type { WaitingBecause } from '../../machines/documents/waiting-because.ts'
 import type { Throttle } from '../../machines/machine.ts'
 import type { Holding } from '../../machines/runner.ts'
 import type { Capable } from './matching.ts'

@@ -4,7 +4,7 @@
  * that it could take, and no runner's slot, no repository and no request has been promised twice.
  */
 import type { ExecutionRequest } from '../../machines/documents/execution-request.ts'
-import type { WaitingBecause } from '../../machines/documents/run-request.ts'
+import type { WaitingBecause } from '../../machines/documents/waiting-because.ts'
 import type { RunRequestContext } from '../../machines/run-request/context.ts'
 import type { Holding, RunnerContext } from '../../machines/runner.ts'
 import type { Answer, CommittedStep, Refused, Runtime, SnapshotOf } from '../api.ts'
@@ -19,6 +19,7 @@ import { ANSWERED, answerFor, type PollHandle, Polls } from './polls.ts'
 import { Queue } from './queue.ts'
 import type { Held, PollAnswer, PollRefusal, Respond, Runner, RunnerState } from './runner.ts'
 import { heldStates, isHeld, readRequest } from './snapshots.ts'
+import { type Stopped, Stops } from './stops.ts'
 import { waitingBecause } from './waiting.ts'
 import { Later, TimerWheel } from './wheel.ts'
 
@@ -40,6 +41,7 @@ class RunRequestDispatcher implements Dispatcher {
   private readonly holdings: Holdings
   private readonly polls: Polls
   private readonly matching: Matching
+  private readonly stops: Stops
   /** What has changed since the last `settle`. */
   private readonly changedDemands = new Set<Demand>()
   private readonly changedRunners = new Set<Runner>()
@@ -65,7 +67,8 @@ class RunRequestDispatcher implements Dispatcher {
     })
     this.polls = new Polls(this.wheel, (runner) => this.fleet.refresh(runner))
     this.holdBacks = new HoldBacks(runtime.nature, this.wheel, (id) => this.offerable(id))
-    this.matching = new Matching(this.queue, this.fleet, this.holdings)
+    this.stops = new Stops(runtime, () => this.stopsChanged())
+    this.matching = new Matching(this.queue, this.fleet, this.holdings, this.stops)
     runtime.onCommit((steps) => this.onCommit(steps))
     runtime.beforeDeadline((ref, message) =>
       message.type === 'offer_expired' ? { ...message, counted: this.offerCounted(ref.id) } : message,
@@ -88,16 +91,10 @@ class RunRequestDispatcher implements Dispatcher {
 
   waitingBecause(runRequestId: string): WaitingBecause | undefined {
     const snapshot = readRequest(this.runtime, runRequestId)
-    if (snapshot === undefined || snapshot.value !== 'queued') return undefined
     const demand = this.queue.demandOfRequest(runRequestId)
-    if (demand === undefined) return undefined
-    const { fleet, holdings, matching } = this
-    return waitingBecause(snapshot.context, demand, {
-      fleet,
-      holder: demand.repository === undefined ? undefined : holdings.holderOf(demand.repository),
-      isLanePaused: matching.isLanePaused(demand.lane),
-      isCapable: (runner, asked) => matching.isCapable(runner, asked),
-    })
+    if (snapshot?.value !== 'queued' || demand === undefined) return undefined
+    const { fleet, holdings, matching, stops } = this
+    return waitingBecause(snapshot.context, demand, { fleet, holdings, matching, stops })
   }
 
   /** Whether the runner was told of the offer and has called since: only then an offer that it lets pass counts. */
@@ -131,10 +128,7 @@ class RunRequestDispatcher implements Dispatcher {
   }
 
   onlineCapacity(): number {
-    let slots = 0
-    for (const { isOnline, state, capacity } of this.fleet.all())
-      if (isOnline && state === 'registered') slots += capacity
-    return slots
+    return this.fleet.census().slots
   }
 
   hasTaker({ project, ...wanted }: Wanted): boolean {
@@ -142,9 +136,7 @@ class RunRequestDispatcher implements Dispatcher {
   }
 
   setPausedLanes(lanes: Iterable<string>): void {
-    this.change(this.matching.pauseLanes(lanes))
-    for (const held of this.holdings.all())
-      if (held.state === 'offered' && this.matching.isLanePaused(held.lane)) this.returnOffer(held, 'lane_paused')
+    this.stops.pauseLanes(lanes)
     this.settle()
   }
 
@@ -155,8 +147,8 @@ class RunRequestDispatcher implements Dispatcher {
   }
 
   counts(): DispatchCounts {
-    const { online, registered } = this.fleet.census()
     const { wakeups, offers, offersRefused, offersReturned } = this
+    const { online, registered } = this.fleet.census()
     const parts = { queued: this.queue.byProject(), runners: { online, registered } }
     return { parkedPolls: this.polls.size, wakeups, offers, offersRefused, offersReturned, ...parts }
   }
@@ -238,8 +230,7 @@ class RunRequestDispatcher implements Dispatcher {
       for (const { snapshot } of this.runtime.scan('run_request', 'state', state))
         this.holdings.note(snapshot.context as RunRequestContext, state)
     }
-    for (const { snapshot } of this.runtime.scan('run_request', 'state', 'queued'))
-      this.queue.put(snapshot.context as RunRequestContext)
+    for (const { snapshot } of this.runtime.scan('run_request', 'state', 'queued')) this.queue.put(snapshot.context)
     this.changedRunners.clear()
     this.toldRunners.clear()
   }
@@ -275,6 +266,15 @@ class RunRequestDispatcher implements Dispatcher {
     this.changedRunners.add(runner)
     if (value === 'removed') this.polls.endAll(runner, 'runner_removed')
     else if (runner.hasNews) this.toldRunners.add(runner)
+  }
+
+  /** Other lanes are paused, or other projects archived, than before. */
+  private stopsChanged(): void {
+    this.change(this.queue.allDemands())
+    for (const held of this.holdings.all()) {
+      const why = held.state === 'offered' ? this.stops.why(held) : undefined
+      if (why !== undefined) this.returnOffer(held, why)
+    }
   }
 
   /** Brings requests and runners together after a change. */
@@ -363,12 +363,12 @@ class RunRequestDispatcher implements Dispatcher {
     // Before the answer, which may bring the runner's next call at once.
     held.isDelivered = true
     held.callsAtDelivery = runner.calls
-    if (this.matching.isLanePaused(held.lane)) this.returnOffer(held, 'lane_paused')
-    else if (!this.polls.answerNewest(runner, this.document(snapshot))) this.returnOffer(held)
+    const why = this.stops.why(held)
+    if (why !== undefined || !this.polls.answerNewest(runner, this.document(snapshot))) this.returnOffer(held, why)
   }
 
-  /** Every poll of the runner is gone, or the lane is paused: it goes back at once, and nobody is to blame. */
-  private returnOffer(held: Held, why?: 'lane_paused'): void {
+  /** Every poll of the runner is gone, or nothing of its kind starts now: it goes back at once, and nobody is to blame. */
+  private returnOffer(held: Held, why?: Stopped): void {
     if (held.isReturning) return
     held.isDelivered = false
     held.isReturning = true

@@ -44,12 +44,17 @@ export class Holdings {
   }
 
   /** Takes the runner's slot and the repository for an offer that is being sent. */
-  reserve(id: string, runner: Runner, { repository, lane }: Pick<Demand, 'repository' | 'lane'>): Held {
+  reserve(
+    id: string,
+    runner: Runner,
+    { repository, lane, projectId }: Pick<Demand, 'repository' | 'lane' | 'projectId'>,
+  ): Held {
     return this.add({
       id,
       runner,
       repository,
       lane,
+      projectId,
       state: 'offering',
       attempt: 0,
       isDelivered: false,
@@ -73,6 +78,7 @@ export class Holdings {
       runner,
       repository,
       lane: context.asked.lane,
+      projectId: context.project_id,
       state,
       attempt: context.attempt,
       isDelivered: true,

@@ -10,6 +10,7 @@ import type { Fleet } from './fleet.ts'
 import type { Holdings } from './holdings.ts'
 import type { Queue } from './queue.ts'
 import type { Runner } from './runner.ts'
+import type { Stops } from './stops.ts'
 
 /** What a capability manifest is asked: whether this runner's engine serves the entry event at this throttle. */
 export type Capable = (
@@ -24,25 +25,14 @@ export class Matching {
   private readonly queue: Queue
   private readonly fleet: Fleet
   private readonly holdings: Holdings
-  private pausedLanes: ReadonlySet<string> = new Set()
+  private readonly stops: Stops
   private capable: Capable | undefined
 
-  constructor(queue: Queue, fleet: Fleet, holdings: Holdings) {
+  constructor(queue: Queue, fleet: Fleet, holdings: Holdings, stops: Stops) {
     this.queue = queue
     this.fleet = fleet
     this.holdings = holdings
-  }
-
-  /** Answers the demands that this sets free. */
-  pauseLanes(lanes: Iterable<string>): Demand[] {
-    const before = this.pausedLanes
-    const paused = new Set(lanes)
-    this.pausedLanes = paused
-    return [...this.queue.allDemands()].filter(({ lane }) => before.has(lane) && !paused.has(lane))
-  }
-
-  isLanePaused(lane: string): boolean {
-    return this.pausedLanes.has(lane)
+    this.stops = stops
   }
 
   setCapable(capable: Capable | undefined): void {
@@ -134,7 +124,8 @@ export class Matching {
     return !this.isBlocked(demand) && (this.capable === undefined || this.isCapable(runner, demand))
   }
 
-  private isBlocked({ lane, repository }: Demand): boolean {
-    return this.pausedLanes.has(lane) || (repository !== undefined && this.holdings.isBusy(repository))
+  private isBlocked(demand: Demand): boolean {
+    const { repository } = demand
+    return this.stops.why(demand) !== undefined || (repository !== undefined && this.holdings.isBusy(repository))
   }
 }

@@ -38,12 +38,13 @@ export interface Held {
   readonly runner: Runner
   readonly repository: string | undefined
   readonly lane: string
+  readonly projectId: string
   /** `offering`: sent to the request's actor and not yet committed. */
   state: 'offering' | HeldState
   attempt: number
   /** A poll has carried the offer to its runner. */
   isDelivered: boolean
-  /** The offer found no poll, or its lane was paused: it goes back. */
+  /** The offer found no poll, or its lane was paused or its project archived: it goes back. */
   isReturning: boolean
   /** The runner's calls when the offer was delivered. */
   callsAtDelivery: number

@@ -2,27 +2,30 @@
  * Why a queued run request is not with a runner yet: the first reason that holds, in the order in which a person
  * would have to remove them, with the name of what stands in the way.
  */
-import type { WaitingBecause } from '../../machines/documents/run-request.ts'
+import type { WaitingBecause } from '../../machines/documents/waiting-because.ts'
 import type { RunRequestContext } from '../../machines/run-request/context.ts'
 import { carriesLabels, type Demand, isAllowed, isGranted } from './eligibility.ts'
 import type { Fleet } from './fleet.ts'
-import type { Held, Runner } from './runner.ts'
+import type { Holdings } from './holdings.ts'
+import type { Matching } from './matching.ts'
+import type { Runner } from './runner.ts'
+import type { Stops } from './stops.ts'
 
 interface Circumstances {
   readonly fleet: Fleet
-  /** Who holds what the demand needs for itself. */
-  readonly holder: Held | undefined
-  readonly isLanePaused: boolean
-  readonly isCapable: (runner: Runner, demand: Demand) => boolean
+  readonly holdings: Pick<Holdings, 'holderOf'>
+  readonly matching: Pick<Matching, 'isCapable'>
+  readonly stops: Pick<Stops, 'because'>
 }
 
 /** `context` is that of a request in state `queued`; `demand` is the queue's for it. */
 export function waitingBecause(context: RunRequestContext, demand: Demand, now: Circumstances): WaitingBecause {
-  const { holder } = now
   if (!context.internal.ready && context.not_before !== undefined) {
     return { code: 'not_before', detail: `Not to be offered before ${context.not_before}.` }
   }
-  if (now.isLanePaused) return { code: 'lane_paused', detail: `The lane ${demand.lane} is paused.` }
+  const stopped = now.stops.because(demand)
+  if (stopped !== undefined) return stopped
+  const holder = demand.repository === undefined ? undefined : now.holdings.holderOf(demand.repository)
   if (holder !== undefined && holder.id !== context.id) {
     const held = `Repository ${demand.repository} is held by ${holder.id} (${holder.state}, runner ${holder.runner.id}).`
     return { code: 'repository_busy', detail: held }
@@ -34,7 +37,7 @@ export function waitingBecause(context: RunRequestContext, demand: Demand, now: 
 }
 
 /** Narrows the fleet down, rule by rule, until nobody is left. */
-function withoutRunner(demand: Demand, { fleet, isCapable }: Circumstances): WaitingBecause {
+function withoutRunner(demand: Demand, { fleet, matching }: Circumstances): WaitingBecause {
   const registered = candidates(demand, fleet)
   if (registered.length === 0) return { code: 'no_runner_registered', detail: noneRegistered(demand) }
   const allowed = registered.filter((runner) => isAllowed(runner.supply!, demand))
@@ -46,7 +49,7 @@ function withoutRunner(demand: Demand, { fleet, isCapable }: Circumstances): Wai
   }
   const online = labelled.filter((runner) => runner.isOnline)
   if (online.length === 0) return { code: 'no_runner_online', detail: `Offline: ${names(labelled)}.` }
-  const capable = online.filter((runner) => isCapable(runner, demand))
+  const capable = online.filter((runner) => matching.isCapable(runner, demand))
   if (capable.length === 0) {
     const work = `${demand.entryEvent} at throttle ${demand.throttle}`
     return { code: 'no_capable_engine', detail: `The manifests of ${names(online)} do not serve ${work}.` }

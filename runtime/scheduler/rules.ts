@@ -19,6 +19,8 @@ export interface WaitingItem {
 export interface Circumstances {
   /** State of an item, by its id; undefined: there is none. */
   stateOf(id: string): string | undefined
+  /** An archived project starts nothing. */
+  isArchived(item: WaitingItem): boolean
   /** What the item must have for itself; undefined: nothing. */
   repositoryOf(item: WaitingItem): string | undefined
   /** The item or run request that has the repository. */
@@ -48,6 +50,7 @@ const CANNOT_LAND: ReadonlySet<string> = new Set(['preserved', 'needs_decision',
 export function firstRule(item: WaitingItem, now: Circumstances): Rule {
   const dead = deadDependency(item.dependsOn, now)
   if (dead !== undefined) return dead
+  if (now.isArchived(item)) return { code: 'project_archived', subject: item.project }
   const repository = now.repositoryOf(item)
   const holder = repository === undefined ? undefined : now.holderOf(repository)
   if (holder !== undefined) return { code: 'repository_busy', subject: holder, detail: repository! }
@@ -93,6 +96,8 @@ function sentence({ code, subject, detail }: Rule, item: WaitingItem, now: Circu
   switch (code) {
     case 'dependency_cannot_land':
       return `its dependency ${subject} can never land: it is ${detail}`
+    case 'project_archived':
+      return `project ${subject} is archived`
     case 'repository_busy':
       return `${named(detail!)} is held by ${subject}`
     case 'running_cap':

@@ -65,12 +65,18 @@ export function createScheduler(runtime: Runtime, dispatcher: Dispatcher): Sched
   return new ItemScheduler(runtime, dispatcher)
 }
 
+/** What the rules ask of an item's project. */
+interface Place {
+  readonly repository: string
+  readonly isArchived: boolean
+}
+
 class ItemScheduler implements Scheduler, Circumstances {
   private readonly runtime: Runtime
   private readonly dispatcher: Dispatcher
   private readonly ledger: Ledger
   private readonly alarm: Alarm
-  private readonly repositories = new Map<string, string>()
+  private readonly places = new Map<string, Place>()
   /** Items that a message of ours is on its way to; those that it hands out, and the repositories that this takes. */
   private readonly under = new Set<string>()
   private readonly starting = new Set<string>()
@@ -147,13 +153,11 @@ class ItemScheduler implements Scheduler, Circumstances {
 
   repositoryOf(item: WaitingItem): string | undefined {
     const { projectId, wanted } = item as Entry
-    if (wanted.access === 'read_only') return undefined
-    let repository = this.repositories.get(projectId)
-    if (repository === undefined) {
-      repository = repositoryOfProject(this.runtime, projectId)
-      this.repositories.set(projectId, repository)
-    }
-    return repository
+    return wanted.access === 'read_only' ? undefined : this.placeOf(projectId).repository
+  }
+
+  isArchived(item: WaitingItem): boolean {
+    return this.placeOf((item as Entry).projectId).isArchived
   }
 
   holderOf(repository: string): string | undefined {
@@ -189,6 +193,15 @@ class ItemScheduler implements Scheduler, Circumstances {
       this.takers.set(wanted, known)
     }
     return known
+  }
+
+  private placeOf(projectId: string): Place {
+    let place = this.places.get(projectId)
+    if (place === undefined) {
+      place = placeOfProject(this.runtime, projectId)
+      this.places.set(projectId, place)
+    }
+    return place
   }
 
   private countRunning(): number {
@@ -245,7 +258,7 @@ class ItemScheduler implements Scheduler, Circumstances {
         this.forgetFleet()
         return this.ledger.waitingCount > 0
       case 'project':
-        return this.repositories.delete(ref.id)
+        return this.places.delete(ref.id)
       case 'run_request':
         return before !== undefined && after.value !== before.value && this.ledger.waitingCount > 0
       default:
@@ -369,11 +382,11 @@ function stateOf(runtime: Runtime, id: string): string | undefined {
 }
 
 /** Two projects on one repository share it; a project without one has its own. */
-function repositoryOfProject(runtime: Runtime, projectId: string): string {
+function placeOfProject(runtime: Runtime, projectId: string): Place {
   try {
     const project = runtime.read({ kind: 'project', id: projectId })
-    return (project?.context.repository as string | undefined) ?? projectId
+    return { repository: project?.context.repository ?? projectId, isArchived: project?.value === 'archived' }
   } catch {
-    return projectId
+    return { repository: projectId, isArchived: false }
   }
 }

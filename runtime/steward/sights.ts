@@ -18,13 +18,15 @@ type Reading = Pick<Runtime, 'read'>
 type Seen = Omit<Sight, 'member' | 'project'>
 
 export function viewOf(runtime: Reading, context: InitiativeContext): View {
-  const { members, internal } = context
+  const { members, internal, projects } = context
+  const archived = projects.filter((key) => isArchived(runtime, key))
   return {
-    members: members.map((member) => ({
-      member,
-      project: internal.homes[memberText(member)] ?? '',
-      ...seen(runtime, context, member),
-    })),
+    members: members.map((member) => {
+      const project = internal.homes[memberText(member)] ?? ''
+      const sight = seen(runtime, context, member)
+      return { member, project, ...sight, ...(archived.includes(project) ? { barred: 'its project is archived' } : {}) }
+    }),
+    ...(archived.length === 0 ? {} : { archived }),
     items: context.actions
       .filter(({ item_id }) => item_id !== undefined && item_id in internal.cycles)
       .flatMap((action) => ownItem(runtime, action)),
@@ -38,6 +40,10 @@ function readOrNone(runtime: Reading, ref: Parameters<Reading['read']>[0]): Snap
   } catch {
     return undefined
   }
+}
+
+function isArchived(runtime: Reading, key: string): boolean {
+  return readOrNone(runtime, { kind: 'project', id: projectIdOf(key) })?.value === 'archived'
 }
 
 function seen(runtime: Reading, context: InitiativeContext, member: Member): Seen {

@@ -19,6 +19,7 @@ const ITEM: WaitingItem = {
 
 const FREE: Circumstances = {
   stateOf: () => 'landed',
+  isArchived: () => false,
   repositoryOf: () => 'git@x:shop',
   holderOf: () => undefined,
   running: () => 1,
@@ -39,6 +40,7 @@ t.test('each rule holds an item back by itself, in words', (t) => {
       detail: `its dependency wi_b can never land: it is ${state}`,
     })
   t.equal(held({ stateOf: () => undefined }).detail, 'its dependency wi_a can never land: it is unknown')
+  t.same(held({ isArchived: () => true }), { code: 'project_archived', detail: 'project shop is archived' })
   t.same(held({ holderOf: () => 'wi_9' }), {
     code: 'repository_busy',
     detail: 'repository git@x:shop is held by wi_9',
@@ -72,6 +74,7 @@ t.test('what needs nothing for itself waits for no repository', (t) => {
 
 t.test('of several rules that hold it back, the first in their order is named', (t) => {
   const breaks: readonly [string, Partial<Circumstances>][] = [
+    ['project_archived', { isArchived: () => true }],
     ['repository_busy', { holderOf: () => 'wi_9' }],
     ['running_cap', { running: () => 2 }],
     ['not_before', { nowMs: () => 0 }],

@@ -1,0 +1,28 @@
+/** Why a queued run request is not with a runner yet: a word for programs, a sentence for people. */
+import { type Static, stringEnum, Type } from '../schema.ts'
+
+/** In the order in which a person would have to remove them. */
+const WAITING_CODES = [
+  'not_before',
+  'project_archived',
+  'lane_paused',
+  'repository_busy',
+  'not_approved',
+  'no_runner_registered',
+  'no_runner_allowed',
+  'no_runner_with_labels',
+  'no_runner_online',
+  'no_capable_engine',
+  'all_busy',
+  'draining',
+  'next',
+] as const
+
+export const waitingBecause = Type.Object(
+  {
+    code: stringEnum(WAITING_CODES, { description: 'Why it is not with a runner yet.' }),
+    detail: Type.String({ description: 'The same for people.' }),
+  },
+  { description: 'Why a queued request waits. Known while the service runs.' },
+)
+export type WaitingBecause = Static<typeof waitingBecause>

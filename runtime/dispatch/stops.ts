@@ -1,0 +1,57 @@
+/**
+ * What starts nothing now: paused lanes and archived projects. What is under way in them goes on; what was offered
+ * and not accepted comes back.
+ */
+import type { WaitingBecause } from '../../machines/documents/waiting-because.ts'
+import type { Runtime } from '../api.ts'
+import type { Demand } from './eligibility.ts'
+
+/** Why an offer that is under way is taken back. */
+export type Stopped = 'lane_paused' | 'project_archived'
+
+type Place = Pick<Demand, 'lane' | 'projectId'>
+
+export class Stops {
+  private pausedLanes: ReadonlySet<string> = new Set()
+  /** By id. */
+  private readonly archivedProjects = new Set<string>()
+
+  private readonly changed: () => void
+
+  /** Listens to projects. `changed`: other lanes are paused, or other projects archived, than before. */
+  constructor(runtime: Pick<Runtime, 'scan' | 'onCommit'>, changed: () => void) {
+    this.changed = changed
+    for (const { ref } of runtime.scan('project', 'state', 'archived')) this.archivedProjects.add(ref.id)
+    runtime.onCommit((steps) => {
+      for (const { ref, after } of steps)
+        if (ref.kind === 'project' && this.noteProject(ref.id, after.value === 'archived')) changed()
+    })
+  }
+
+  pauseLanes(lanes: Iterable<string>): void {
+    this.pausedLanes = new Set(lanes)
+    this.changed()
+  }
+
+  why({ lane, projectId }: Place): Stopped | undefined {
+    if (this.archivedProjects.has(projectId)) return 'project_archived'
+    return this.pausedLanes.has(lane) ? 'lane_paused' : undefined
+  }
+
+  /** The same in words. */
+  because(demand: Demand): WaitingBecause | undefined {
+    const code = this.why(demand)
+    if (code === undefined) return undefined
+    const isLane = code === 'lane_paused'
+    const detail = isLane ? `The lane ${demand.lane} is paused.` : `The project ${demand.project.key} is archived.`
+    return { code, detail }
+  }
+
+  /** Whether that is news. */
+  private noteProject(id: string, isArchived: boolean): boolean {
+    if (this.archivedProjects.has(id) === isArchived) return false
+    if (isArchived) this.archivedProjects.add(id)
+    else this.archivedProjects.delete(id)
+    return true
+  }
+}
