@@ -15,7 +15,7 @@ import { createScheduler } from '../runtime/scheduler/scheduler.ts'
 import type { Settings } from '../runtime/settings.ts'
 import { createSteward } from '../runtime/steward/steward.ts'
 import { upgradeIndexes } from '../runtime/upgrade.ts'
-import type { Journal } from '../storage/journal.ts'
+import { type Journal, JournalFailure } from '../storage/journal.ts'
 import { openLmdbJournal } from '../storage/lmdb-journal.ts'
 import { realNature } from '../storage/nature.ts'
 import { AccessCheck } from './access.ts'
@@ -71,7 +71,7 @@ const FATAL_EXIT_MS = 200
 /** Open everything and listen. Throws HomeRefused, ServerFailure, and what the journal throws. */
 export async function startService(settings: Settings, options: ServiceOptions): Promise<Service> {
   const log = options.log ?? pino({ level: settings.logLevel, base: { instance: randomUUID() } }, pino.destination(2))
-  const nature = options.nature ?? realNature
+  const nature = failingQuietly(options.nature ?? realNature)
   const onFatal = once(options.onFatal ?? ((failure: Error) => endProcess(log, failure)))
   const open = options.openJournal ?? ((onFailure) => openLmdbJournal({ ...settings, onFailure }))
   let hasFailed = false
@@ -200,6 +200,28 @@ function noteUses(runtime: Runtime, principals: Principals): () => void {
   }
   let timer = nature.setTimer(note, NOTE_USE_EVERY_MS)
   return () => nature.clearTimer(timer)
+}
+
+/**
+ * What a timer or a turn meets may be a journal that has failed: it has told so, or is about to, with the cause, and that ends
+ * the process in good order. The error of whoever came upon it next would end it in the midst of answers.
+ */
+function failingQuietly(nature: Nature): Nature {
+  const quietly = (run: () => void) => () => {
+    try {
+      run()
+    } catch (error) {
+      if (!(error instanceof JournalFailure)) throw error
+    }
+  }
+  return {
+    wallMs: () => nature.wallMs(),
+    monotonicMs: () => nature.monotonicMs(),
+    randomHex: (digits) => nature.randomHex(digits),
+    setTimer: (callback, afterMs) => nature.setTimer(quietly(callback), afterMs),
+    clearTimer: (timer) => nature.clearTimer(timer),
+    nextTurn: (callback) => nature.nextTurn(quietly(callback)),
+  }
 }
 
 /** Two may find the same failure. */

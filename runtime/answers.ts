@@ -2,6 +2,8 @@
  * How senders are answered. One sender's mistake is not the next one's: what a reply or a listener throws is
  * logged, and the others of its batch hear what they are to hear.
  */
+import type { ActorRef } from '../machines/machine.ts'
+import type { Mail } from './actor.ts'
 import type { Answer, Refused, Reply } from './api.ts'
 import type { Logger } from './log.ts'
 
@@ -16,6 +18,12 @@ export class Answers {
     this.guarded('a reply', () => reply(answer))
   }
 
+  /** Nobody waits for what became of it; a refusal is worth a line. */
+  note(mail: Mail, answer: Answer): void {
+    if (answer.ok || mail.source.from === 'deadline') return
+    this.log.warn({ message: mail.body.type, source: mail.source, refusal: answer.refusal }, 'message refused')
+  }
+
   guarded(what: string, run: () => void): void {
     try {
       run()
@@ -28,4 +36,11 @@ export class Answers {
 /** The service cannot do it now; it may later. */
 export function unavailable(code: string, detail: string): Refused {
   return { ok: false, refusal: { code, detail }, retryAfterSeconds: 1 }
+}
+
+export const STORAGE_FAILED = unavailable('storage_failed', 'The storage failed; nothing of this was taken.')
+
+/** For who asks from outside; a timer stays a row and a delivery stays in the outbox, and they wait. */
+export function quarantined({ kind, id }: ActorRef): Refused {
+  return unavailable('quarantined', `The record of ${kind} ${id} cannot be read; it is set aside until it is repaired.`)
 }

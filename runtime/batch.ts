@@ -16,7 +16,7 @@ import {
 } from '../machines/machine.ts'
 import type { Journal, OutboxRow, Reservation, Step, TimerRow } from '../storage/journal.ts'
 import type { Actor, Mail } from './actor.ts'
-import type { Answer } from './api.ts'
+import type { Answer, CommittedStep, Reply } from './api.ts'
 import type { Clock } from './clock.ts'
 import { sendersRememberedMax } from './limits.ts'
 import type { ActorRecord } from './record.ts'
@@ -85,6 +85,21 @@ export class Batch {
     if (next === undefined) this.refuse(actor, mail, message)
     else if (next !== before.snapshot || this.outcomes.length > 0) this.add(actor, mail, message, next, duplicates)
     else this.finishWithoutTransition(actor, mail, { duplicates })
+  }
+
+  /** Whom it answers. */
+  senders(): readonly Reply[] {
+    return this.settled.flatMap(({ mail: { source } }) => (source.from === 'outside' ? [source.reply] : []))
+  }
+
+  /** What listeners are told, once it is durable. */
+  committedSteps(): readonly CommittedStep[] {
+    return this.batched.map(({ actor, before, after }) => ({
+      ref: actor.ref,
+      before: String(before.snapshot.value) === 'absent' ? undefined : before.snapshot,
+      after: after.snapshot,
+      version: after.version,
+    }))
   }
 
   private withoutKnownEvents(body: MessageBody): { fresh: MessageBody; duplicates: number } {

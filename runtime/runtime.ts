@@ -11,9 +11,9 @@ import {
   type MessageBody,
   type SnapshotOf,
 } from '../machines/machine.ts'
-import type { Commit, Journal, JournalFailure } from '../storage/journal.ts'
+import { type Commit, type Journal, JournalFailure } from '../storage/journal.ts'
 import { type Actor, ActorTable, actorKey, type Mail, type Source } from './actor.ts'
-import { Answers, unavailable } from './answers.ts'
+import { Answers, quarantined, STORAGE_FAILED, unavailable } from './answers.ts'
 import type { Answer, CommitListener, ListRequest, ListResult, Nature, Refused, Reply, Runtime } from './api.ts'
 import { Batch, type BatchedStep } from './batch.ts'
 import { Clock, clockStartMicros } from './clock.ts'
@@ -219,8 +219,9 @@ class ActorRuntime implements Runtime {
       return
     }
     const batch = new Batch(this.journal, this.clock)
-    if (this.journal.refuses() === undefined) this.collect(batch)
-    else this.turnAway()
+    if (this.journal.refuses() === undefined) {
+      if (!this.collect(batch)) return
+    } else this.turnAway()
     if (batch.steps.length === 0) this.settle(batch, this.journal.lastSequence)
     else this.commit(batch)
     const keep = this.options.residentActorsMax ?? limits.residentActorsMax
@@ -228,12 +229,24 @@ class ActorRuntime implements Runtime {
     this.becomeIdleOrGoOn()
   }
 
-  /** Steps what waits, each actor in its turn, until the batch is full: what was begun first, and always some of what is new. */
-  private collect(batch: Batch): void {
+  /**
+   * Steps what waits, each actor in its turn, until the batch is full: what was begun first, and always some of what is new.
+   * False: the journal can no longer be read, and tells why itself. Nothing of the batch is kept: a delivery would stand for
+   * one before it that could not be stepped.
+   */
+  private collect(batch: Batch): boolean {
     const { begun, fresh } = this.ready.take()
     const keptForFresh = fresh.length === 0 ? 0 : limits.newStepsPerBatchMin
-    this.stepSome(begun, limits.stepsPerBatchMax - keptForFresh, batch)
-    this.stepSome(fresh, limits.stepsPerBatchMax, batch)
+    try {
+      this.stepSome(begun, limits.stepsPerBatchMax - keptForFresh, batch)
+      this.stepSome(fresh, limits.stepsPerBatchMax, batch)
+      return true
+    } catch (error) {
+      if (!(error instanceof JournalFailure)) throw error
+      for (const actor of [...begun, ...fresh]) this.ready.push(actor)
+      this.giveUp(batch, error)
+      return false
+    }
   }
 
   private stepSome(actors: readonly Actor[], stepsMax: number, batch: Batch): void {
@@ -258,7 +271,7 @@ class ActorRuntime implements Runtime {
       const mail = actor.take()
       if (mail === undefined) break
       if (isReadable) this.stepMail(actor, mail, batch)
-      else this.refuseQuarantined(actor, mail, batch)
+      else batch.settled.push({ mail, answer: quarantined(actor.ref) })
     }
     actor.committing = actor.record !== before
     actor.ready = actor.mailCount > 0
@@ -269,18 +282,16 @@ class ActorRuntime implements Runtime {
     try {
       batch.step(actor, mail)
     } catch (error) {
+      if (error instanceof JournalFailure) {
+        actor.put(mail)
+        throw error
+      }
       this.options.log.error({ actor: actor.key, message: mail.body.type, err: error }, 'a step failed')
       const refusal = { code: 'internal_error', detail: `The step ${mail.body.type} failed; nothing changed.` }
       batch.settled.push({ mail, answer: { ok: false, refusal } })
       // A delivery or a timer that makes the step throw would come again at every start.
       batch.consume(actor, mail)
     }
-  }
-
-  /** A message from outside hears 503; a timer stays a row and a delivery stays in the outbox, and they wait. */
-  private refuseQuarantined(actor: Actor, mail: Mail, batch: Batch): void {
-    const detail = `The record of ${actor.ref.kind} ${actor.ref.id} cannot be read; it is set aside until it is repaired.`
-    batch.settled.push({ mail, answer: unavailable('quarantined', detail) })
   }
 
   private commit(batch: Batch): void {
@@ -303,11 +314,7 @@ class ActorRuntime implements Runtime {
     this.options.log.error({ err: error }, 'the journal does not take a batch')
     for (const { actor } of batch.batched) actor.forgetRecord()
     const refusal = { code: 'internal_error', detail: 'What was asked cannot be stored; nothing changed.' }
-    for (const { mail } of batch.settled) {
-      if (mail.source.from !== 'outside') continue
-      this.load.answered()
-      this.answers.give(mail.source.reply, { ok: false, refusal })
-    }
+    this.giveAll(batch.senders(), { ok: false, refusal })
   }
 
   private committed(batch: Batch, commit: Commit): void {
@@ -319,12 +326,7 @@ class ActorRuntime implements Runtime {
     }
     const baseSequence = commit.lastSequence - batch.events.length
     for (const event of batch.events) event.sequence += baseSequence + 1
-    const steps = batch.batched.map(({ actor, before, after }) => ({
-      ref: actor.ref,
-      before: String(before.snapshot.value) === 'absent' ? undefined : before.snapshot,
-      after: after.snapshot,
-      version: after.version,
-    }))
+    const steps = batch.committedSteps()
     for (const step of batch.batched) this.setGoing(step, nowMs)
     for (const listener of this.listeners)
       this.answers.guarded('a commit listener', () => listener(steps, batch.events, commit))
@@ -346,7 +348,7 @@ class ActorRuntime implements Runtime {
   private settle(batch: Batch, baseSequence: number): void {
     for (const { mail, answer } of batch.settled) {
       if (mail.source.from !== 'outside') {
-        this.noteUnanswered(mail, answer)
+        this.answers.note(mail, answer)
         continue
       }
       this.load.answered()
@@ -354,20 +356,25 @@ class ActorRuntime implements Runtime {
     }
   }
 
-  private noteUnanswered(mail: Mail, answer: Answer): void {
-    if (answer.ok || mail.source.from === 'deadline') return
-    this.options.log.warn({ message: mail.body.type, source: mail.source, refusal: answer.refusal }, 'message refused')
+  private giveAll(replies: readonly Reply[], answer: Answer): void {
+    for (const reply of replies) {
+      this.load.answered()
+      this.answers.give(reply, answer)
+    }
   }
 
   private fail(batch: Batch, failure: JournalFailure): void {
-    this.state = 'failed'
-    const answer = unavailable('storage_failed', 'The log could not be written; nothing of this was taken.')
-    for (const { mail } of batch.settled)
-      if (mail.source.from === 'outside') this.answers.give(mail.source.reply, answer)
-    for (const actor of this.ready.takeAll()) for (const reply of actor.takeSenders()) this.answers.give(reply, answer)
-    this.options.log.error({ err: failure }, 'the log failed')
-    this.whenIdle?.()
+    this.giveUp(batch, failure)
     this.options.onFatal(failure)
+  }
+
+  /** Nothing is stepped any more. Every sender hears so; what came from inside stays the row that it is. */
+  private giveUp(batch: Batch, failure: JournalFailure): void {
+    this.state = 'failed'
+    this.giveAll(batch.senders(), STORAGE_FAILED)
+    for (const actor of this.ready.takeAll()) this.giveAll(actor.takeSenders(), STORAGE_FAILED)
+    this.options.log.error({ err: failure }, 'the storage failed')
+    this.whenIdle?.()
   }
 
   private becomeIdleOrGoOn(): void {
@@ -381,10 +388,7 @@ class ActorRuntime implements Runtime {
     const refused = this.whyNotNow() ?? unavailable('overloaded', 'The service could not write; try again.')
     const ready = this.ready.takeAll()
     for (const actor of ready) {
-      for (const reply of actor.takeSenders()) {
-        this.load.answered()
-        this.answers.give(reply, refused)
-      }
+      this.giveAll(actor.takeSenders(), refused)
       actor.ready = false
     }
     const waiting = ready.filter((actor) => actor.mailCount > 0)

@@ -7,6 +7,7 @@ import { Applier } from './applier.ts'
 import { DiskReserve, type FreeBytes } from './disk-reserve.ts'
 import type { Environments, Marker, Medium } from './environments.ts'
 import { assertSchema, EventLog } from './event-log.ts'
+import { withFailedReads } from './failed-reads.ts'
 import { assertMarker, damaged } from './home-checks.ts'
 import { HomeRefused } from './home-refused.ts'
 import type { InstanceLock } from './instance-lock.ts'
@@ -29,7 +30,7 @@ import { JournalFailure } from './journal.ts'
 import { assertStep } from './keys.ts'
 import { lmdbMedium } from './lmdb-environments.ts'
 import { type Nature, realNature } from './nature.ts'
-import { historyAcross, listAcross, outboxAcross, timersAcross } from './overlay.ts'
+import { countAcross, historyAcross, listAcross, outboxAcross, timersAcross } from './overlay.ts'
 import { trimOldest } from './retention.ts'
 import { type DueTimer, scanPages, View } from './view.ts'
 
@@ -180,15 +181,7 @@ export class LmdbJournal implements Journal {
   }
 
   count(kind: string, index: string, value: string): number {
-    let count = this.#view.count(kind, index, value)
-    for (const fold of this.#applier.foldsUnseen()) {
-      for (const { terms } of fold.entities.get(kind)?.values() ?? []) {
-        for (const { term, before, after } of terms) {
-          if (term.index === index && term.value === value) count += Number(after) - Number(before)
-        }
-      }
-    }
-    return count
+    return countAcross(this.#view.count(kind, index, value), this.#applier.foldsUnseen(), kind, index, value)
   }
 
   timers(fromMs: number, toMs: number, limit: number): readonly DueTimer[] {
@@ -297,6 +290,11 @@ export class LmdbJournal implements Journal {
     await this.#lock.release()
   }
 
+  /** Reads are refused, and no write has told why. */
+  readFailed(error: Error): void {
+    this.#fail('what is stored cannot be read', error)
+  }
+
   /** Called once by `openLmdbJournal`, before anybody else has the journal. */
   async start(): Promise<void> {
     const recordBefore = (kind: string, id: string) => this.actor(kind, id)
@@ -373,6 +371,7 @@ export async function openLmdbJournal(options: LmdbJournalOptions): Promise<Lmdb
   const lock = await medium.lock()
   const disk = new DiskReserve(options.freeBytes ?? medium.freeBytes, options.diskReserveBytes, nature)
   let environments: Environments | undefined
+  let journal: LmdbJournal | undefined
   try {
     await disk.check()
     if (disk.low && medium.isNew) {
@@ -383,11 +382,12 @@ export async function openLmdbJournal(options: LmdbJournalOptions): Promise<Lmdb
     }
     medium.assertWhole()
     environments = await medium.open((head) => assertSchema(head, home))
-    const log = new EventLog(environments.log, nature)
-    const view = new View(environments.view)
+    const tables = withFailedReads(environments, nature, (error) => journal?.readFailed(error))
+    const log = new EventLog(tables.log, nature)
+    const view = new View(tables.view)
     const applied = assertMarker(view, log, home)
     const parts = { environments, log, view, applied, disk, lock, nature }
-    const journal = new LmdbJournal(options, parts, disk.low)
+    journal = new LmdbJournal(options, parts, disk.low)
     await journal.start()
     return journal
   } catch (error) {

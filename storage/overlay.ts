@@ -24,6 +24,25 @@ export function historyAcross(
   return applied
 }
 
+/** `applied`: what the view counts. */
+export function countAcross(
+  applied: number,
+  folds: readonly Fold[],
+  kind: string,
+  index: string,
+  value: string,
+): number {
+  let count = applied
+  for (const fold of folds) {
+    for (const { terms } of fold.entities.get(kind)?.values() ?? []) {
+      for (const { term, before, after } of terms) {
+        if (term.index === index && term.value === value) count += Number(after) - Number(before)
+      }
+    }
+  }
+  return count
+}
+
 /**
  * A page of an index where the view is not carried on any more (read-only): its rows, with what the folds change in
  * them. `sequence`: the last event of the log, which the page is true for.

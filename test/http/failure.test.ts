@@ -2,8 +2,12 @@
 import t from 'tap'
 import { notLoaded } from '../../http/uws.ts'
 import { type Journal, JournalFailure } from '../../storage/journal.ts'
+import { type Nature, realNature } from '../../storage/nature.ts'
 import { MemoryJournal } from '../storage/memory.ts'
 import { startTestService } from './service-harness.ts'
+
+/** No timer of the service's own has this length. */
+const MARKED_MS = 123_457
 
 /** A journal whose next commit fails when told to, as LMDB's does: the owner hears of it, then the batch. */
 function failing(onFailure: (failure: Error) => void): { journal: Journal; fail: () => void; viewFails: () => void } {
@@ -71,6 +75,25 @@ t.test('a view that fails, with no commit waiting, is told too', async (t) => {
   await new Promise(setImmediate)
   t.equal(fatal.length, 1)
 })
+
+t.test(
+  'a timer that meets the failed journal does not end the process in the midst of answers; any other error does',
+  async (t) => {
+    const due: (() => void)[] = []
+    const setTimer: Nature['setTimer'] = (callback, ms) =>
+      ms === MARKED_MS ? due.push(callback) : realNature.setTimer(callback, ms)
+    const { service } = await startTestService(t, {}, { nature: { ...realNature, setTimer } })
+    const { nature } = service.runtime
+    for (const error of [new JournalFailure('it cannot be read'), new Error('a mistake')]) {
+      nature.setTimer(() => {
+        throw error
+      }, MARKED_MS)
+    }
+    t.equal(due.length, 2)
+    t.doesNotThrow(due[0]!)
+    t.throws(due[1]!, { message: 'a mistake' })
+  },
+)
 
 t.test('a library that cannot be loaded is named with its cause and what to do', (t) => {
   const loader = (reason: string) => new Error(`This version supports Node.js 16 and so on.\n\nError: ${reason}`)

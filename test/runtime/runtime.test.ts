@@ -26,11 +26,13 @@ const modules = Object.fromEntries(ACTOR_KINDS.map((kind) => [kind, { ...toyModu
   MachineModule
 >
 
+const settings = { ...defaultSettings, home: '/nowhere', leaseMs: 60_000 }
+const NO_TRACE = { trace_id: null, span_id: null, parent_span_id: null, causation_id: null, gather_id: null }
+
 function open(options: { journal?: Journal; nature?: TurnedNature; modules?: typeof modules } = {}): World {
   const nature = options.nature ?? new TurnedNature()
   const journal = options.journal ?? new MemoryJournal()
   const fatal: Error[] = []
-  const settings = { ...defaultSettings, home: '/nowhere', leaseMs: 60_000 }
   const runtime = createRuntime(journal, settings, {
     nature,
     log: silentLogger,
@@ -185,11 +187,7 @@ t.test('an event already in the log is not recorded again, wherever it is said',
     occurred_at: '2026-01-01T00:00:00Z',
     throttle: 'full',
     payload: { greeting: 'hello' },
-    trace_id: null,
-    span_id: null,
-    parent_span_id: null,
-    causation_id: null,
-    gather_id: null,
+    ...NO_TRACE,
   })
   const answers: any[] = []
   const record = { type: 'record', events: [event, event] }
@@ -451,6 +449,59 @@ t.test('a failed commit answers 503 to all in flight and ends the service', asyn
   t.equal(fatal.length, 1)
   t.match(say('b', create('b')), { ok: false, refusal: { code: 'storage_failed' } })
   t.equal(runtime.read({ kind: 'project', id: 'a' }), undefined, 'nothing of it is visible')
+})
+
+t.test('a journal that can no longer be read refuses everybody, and no delivery is used up', (t) => {
+  const inner = new MemoryJournal()
+  const first = open({ journal: inner })
+  for (const id of ['a', 'b']) first.say(id, create(id))
+  first.runtime.ask({ kind: 'project', id: 'a' }, { type: 'tell', to: 'b', text: 'late' } as never, () => {})
+  ;(first.nature as unknown as { turns: (() => void)[] }).turns.shift()!()
+  const last = inner.lastSequence
+  const unreadable = journalWith(inner, {
+    actor: (kind, id) => {
+      if (id === 'b') throw new JournalFailure('it cannot be read')
+      return inner.actor(kind, id)
+    },
+  })
+  const nature = new TurnedNature()
+  const second = createRuntime(unreadable, settings, { nature, log: silentLogger, modules, onFatal: () => {} })
+  const answers: Answer[] = []
+  for (const id of ['c', 'b', 'd'])
+    second.ask({ kind: 'project', id }, create(id) as never, (answer) => answers.push(answer))
+  nature.run()
+  t.equal(answers.length, 3)
+  for (const answer of answers) t.match(answer, { ok: false, refusal: { code: 'storage_failed' } })
+  second.ask({ kind: 'project', id: 'e' }, create('e') as never, (answer) => answers.push(answer))
+  nature.run()
+  t.match(answers[3], { ok: false, refusal: { code: 'storage_failed' } })
+  t.equal(inner.lastSequence, last, 'nothing was written')
+  t.same(open({ journal: inner }).runtime.read({ kind: 'project', id: 'b' })!.context.heard, ['late'])
+  t.end()
+})
+
+t.test('a step that cannot read the journal is no failed step: it is refused, and so is what comes after it', (t) => {
+  const inner = new MemoryJournal()
+  const { say, journal } = open({
+    journal: journalWith(inner, {
+      eventSequence: () => {
+        throw new JournalFailure('it cannot be read')
+      },
+    }),
+  })
+  say('a', create('a'))
+  const event = prepareEvent({
+    event_type: 'greeting_composed',
+    project: 'a',
+    occurred_at: '2026-01-01T00:00:00Z',
+    throttle: 'full',
+    payload: { greeting: 'hello' },
+    ...NO_TRACE,
+  })
+  t.match(say('a', { type: 'record', events: [event] }), { ok: false, refusal: { code: 'storage_failed' } })
+  t.match(say('a', { type: 'bump' }), { ok: false, refusal: { code: 'storage_failed' } })
+  t.equal(journal.lastSequence, 1)
+  t.end()
 })
 
 t.test('a batch that the journal cannot store is taken back whole, and the service goes on', async (t) => {

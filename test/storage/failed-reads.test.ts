@@ -1,0 +1,138 @@
+/** Reads of the view and of the log in the time between a write of LMDB's that failed and the word that it did. */
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import type { Environments, Medium, Table } from '../../storage/environments.ts'
+import { JournalFailure } from '../../storage/journal.ts'
+import { lmdbMedium } from '../../storage/lmdb-environments.ts'
+import type { LmdbJournal } from '../../storage/lmdb-journal.ts'
+import { realNature } from '../../storage/nature.ts'
+import { openIn } from './open.ts'
+import { append, event, state, step } from './steps.ts'
+
+const PANIC = 'MDB_PANIC: Update of meta page failed or environment had fatal error'
+
+interface Disk {
+  readonly medium: Medium
+  /** From now on reads are refused, as LMDB does when a meta page could not be written. */
+  fail(message?: string): void
+  /** The next write of the view fails, and nobody knows but LMDB. Resolves when it has. */
+  failView(): Promise<void>
+  /** Whoever asked for that write hears of it. */
+  tell(): void
+}
+
+function failing(home: string): Disk {
+  let failure: string | undefined
+  let tell = () => {}
+  const told = new Promise<void>((resolve) => {
+    tell = resolve
+  })
+  let onFailed: (() => void) | undefined
+  const panics = <K>(table: Table<K>): Table<K> =>
+    new Proxy(table, {
+      get(target, name) {
+        const value = Reflect.get(target, name, target)
+        if (typeof value !== 'function' || name === 'put' || name === 'remove') return value
+        return (...args: unknown[]) => {
+          if (failure !== undefined) throw new Error(failure)
+          return value.apply(target, args)
+        }
+      },
+    })
+  const broken = ({ log, view, ...rest }: Environments): Environments => ({
+    ...rest,
+    log: { ...log, events: panics(log.events), head: panics(log.head) },
+    view: {
+      ...view,
+      snapshots: panics(view.snapshots),
+      entities: panics(view.entities),
+      histories: panics(view.histories),
+      marker: panics(view.marker),
+      env: {
+        ...view.env,
+        commit: async (write) => {
+          if (onFailed === undefined) return view.env.commit(write)
+          failure = PANIC
+          onFailed()
+          await told
+          throw new Error('Input/output error')
+        },
+      },
+    },
+  })
+  const medium = { ...lmdbMedium(home), open: async (check) => broken(await lmdbMedium(home).open(check)) } as Medium
+  return {
+    medium,
+    fail: (message = PANIC) => {
+      failure = message
+    },
+    failView: () =>
+      new Promise<void>((resolve) => {
+        onFailed = resolve
+      }),
+    tell: () => tell(),
+  }
+}
+
+const reads: Readonly<Record<string, (journal: LmdbJournal) => unknown>> = {
+  'a record': (journal) => journal.actor('run_request', 'a'),
+  'a history': (journal) => journal.history('trace', 't', 0, 10),
+  'a page of events': (journal) => journal.events(0, 10, 1e6),
+  'an event': (journal) => journal.event(1),
+  'a scan': (journal) => [...journal.scan('run_request', 'state', 'queued')],
+}
+
+async function opened(t: Test, rest: Parameters<typeof openIn>[2]) {
+  const home = join(t.testdir(), 'home')
+  const disk = failing(home)
+  const journal = await openIn(t, home, { ...rest, medium: disk.medium })
+  await append(journal, step('a', 1, { termsAdded: [state('queued')], events: [event('1', { traceId: 't' })] }))
+  await journal.settled()
+  return { disk, journal }
+}
+
+t.test('a read that LMDB refuses is told that the journal has failed, whatever it reads', async (t) => {
+  const { disk, journal } = await opened(t, { onFailure: () => {} })
+  for (const [what, read] of Object.entries(reads)) t.ok(read(journal), what)
+  disk.fail()
+  for (const [what, read] of Object.entries(reads)) t.throws(() => read(journal), { name: 'JournalFailure' }, what)
+  await t.rejects(journal.list({ kind: 'run_request', index: 'state', value: 'queued', limit: 5, reverse: false }), {
+    name: 'JournalFailure',
+  })
+})
+
+t.test('the failure is told by the write that failed, with its cause', async (t) => {
+  const failures: JournalFailure[] = []
+  const { disk, journal } = await opened(t, { onFailure: (failure) => failures.push(failure) })
+  const failed = disk.failView()
+  await append(journal, step('a', 2))
+  const settled = journal.settled()
+  await failed
+  t.throws(() => journal.actor('run_request', 'z'), JournalFailure)
+  t.same(failures, [])
+  disk.tell()
+  await t.rejects(settled, { name: 'JournalFailure' })
+  t.match(failures, [{ message: 'the view could not be written: Input/output error' }])
+})
+
+t.test('where no write tells, the read does, a second later and once', async (t) => {
+  const failures: JournalFailure[] = []
+  const late: (() => void)[] = []
+  const setTimer = (callback: () => void, afterMs: number) =>
+    afterMs === 1_000 ? late.push(callback) : realNature.setTimer(callback, afterMs)
+  const nature = { ...realNature, setTimer }
+  const { disk, journal } = await opened(t, { onFailure: (failure) => failures.push(failure), nature })
+  disk.fail()
+  for (let i = 0; i < 3; i += 1) t.throws(() => journal.actor('run_request', 'z'), JournalFailure)
+  t.equal(late.length, 1)
+  t.same(failures, [])
+  late[0]!()
+  t.match(failures, [{ message: new RegExp(`what is stored cannot be read: ${PANIC}`) }])
+  t.equal(journal.refuses(), 'read_only')
+})
+
+t.test('any other error of a read stays what it is', async (t) => {
+  const { disk, journal } = await opened(t, { onFailure: () => {} })
+  disk.fail('MDB_PAGE_NOTFOUND: Requested page not found')
+  t.throws(() => journal.actor('run_request', 'z'), { name: 'Error', message: /^MDB_PAGE_NOTFOUND/ })
+})
