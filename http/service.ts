@@ -73,7 +73,8 @@ export async function startService(settings: Settings, options: ServiceOptions):
   const log = options.log ?? pino({ level: settings.logLevel, base: { instance: randomUUID() } }, pino.destination(2))
   const nature = failingQuietly(options.nature ?? realNature)
   const onFatal = once(options.onFatal ?? ((failure: Error) => endProcess(log, failure)))
-  const open = options.openJournal ?? ((onFailure) => openLmdbJournal({ ...settings, onFailure }))
+  const onRepeat = (err: Error) => log.warn({ err }, 'a commit that LMDB gave up for nothing is made again')
+  const open = options.openJournal ?? ((onFailure) => openLmdbJournal({ ...settings, onFailure, onRepeat }))
   let hasFailed = false
   const journal = await open((failure) => {
     hasFailed = true

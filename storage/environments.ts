@@ -50,14 +50,17 @@ interface Environment {
 }
 
 export interface LogEnvironment extends Environment {
-  /** When it returns, what `write` put is on disk; when it throws, nothing of it is visible. */
+  /** When it returns, what `write` put is on disk; when it throws, nothing of it is visible. It may call `write` again, for the same. */
   transactionSync(write: () => void): void
   /** When it returns, all that can be read is on disk. Writes nothing, and so needs no space. */
   sync(): void
 }
 
 export interface ViewEnvironment extends Environment {
-  /** What `write` puts (at once, reading nothing of it) is one transaction; resolves when it is on disk, rejects when it failed. */
+  /**
+   * What `write` puts (at once, reading nothing of it) is one transaction; resolves when it is on disk, rejects when it failed.
+   * It may call `write` again, for the same.
+   */
   commit(write: () => void): Promise<void>
 }
 

@@ -97,7 +97,8 @@ export class EventLog {
     const batch: Batch = { batch: this.lastBatch + 1, firstSequence, lastSequence, steps, looseEvents }
     const redoText = encodeBatch(batch)
     const last = `${batch.batch} ${lastSequence}`
-    let chars = redoText.length
+    const redoTo = this.#redoTo(REDO_TRIMMED_MAX)
+    let chars = 0
     const begunMs = this.onFlush === undefined ? 0 : performance.now()
     this.#tables.env.transactionSync(() => {
       this.#assertSoleWriter()
@@ -106,12 +107,13 @@ export class EventLog {
       for (const step of steps) for (const { text } of step.events) events.add(text)
       for (const { text } of looseEvents) events.add(text)
       events.end()
-      chars += events.chars
+      chars = redoText.length + events.chars
       appendRow(redo, batch.batch, redoText)
       head.put(HEAD_LAST, last)
-      this.#trimRedo(REDO_TRIMMED_MAX)
+      this.#trimRedo(redoTo)
     })
     this.onFlush?.(performance.now() - begunMs)
+    this.#redoTrimmed = redoTo
     this.#last = last
     this.lastBatch = batch.batch
     this.lastSequence = lastSequence
@@ -128,12 +130,14 @@ export class EventLog {
    * an older log one of this version, which older programs refuse.
    */
   flush(): void {
+    const redoTo = this.#redoTo(Number.POSITIVE_INFINITY)
     this.#tables.env.transactionSync(() => {
       this.#assertSoleWriter()
       this.#tables.head.put(HEAD_LAST, this.#last)
       this.#tables.head.put(HEAD_SCHEMA, String(SCHEMA_VERSION))
-      this.#trimRedo(Number.POSITIVE_INFINITY)
+      this.#trimRedo(redoTo)
     })
+    this.#redoTrimmed = redoTo
   }
 
   /**
@@ -251,13 +255,14 @@ export class EventLog {
     if (last !== this.#last) throw new Error(`another process wrote this log: its head is ${last}, not ${this.#last}`)
   }
 
-  #trimRedo(rowsMax: number): void {
-    if (this.redoKept) return
-    const to = Math.min(this.#applied, this.#redoTrimmed + rowsMax)
-    while (this.#redoTrimmed < to) {
-      this.#redoTrimmed += 1
-      this.#tables.redo.remove(this.#redoTrimmed)
-    }
+  /** The last batch whose redo may go with the next write. */
+  #redoTo(rowsMax: number): number {
+    if (this.redoKept) return this.#redoTrimmed
+    return Math.max(this.#redoTrimmed, Math.min(this.#applied, this.#redoTrimmed + rowsMax))
+  }
+
+  #trimRedo(to: number): void {
+    for (let batch = this.#redoTrimmed + 1; batch <= to; batch += 1) this.#tables.redo.remove(batch)
   }
 
   #create(epoch: string): void {

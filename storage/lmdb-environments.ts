@@ -14,6 +14,7 @@ import { assertWhole } from './home-checks.ts'
 import { DATA_FILE, environmentPaths } from './home-paths.ts'
 import { lockInstance } from './instance-lock.ts'
 import { HomeCopy } from './lmdb-copy.ts'
+import { type OnRepeat, repeated, repeatedSync } from './repeated-commit.ts'
 
 const DATABASES_MAX = 16
 
@@ -32,7 +33,7 @@ const TEXT = { encoding: 'string' as const }
 const IGNORE = () => {}
 
 /** A folder of this machine's file system. */
-export function lmdbMedium(home: string): Medium {
+export function lmdbMedium(home: string, onRepeat: OnRepeat = IGNORE): Medium {
   return {
     home,
     get isNew() {
@@ -41,7 +42,7 @@ export function lmdbMedium(home: string): Medium {
     freeBytes: freeBytesOf(home),
     lock: () => lockInstance(home),
     assertWhole: () => assertWhole(home),
-    open: (check) => openEnvironments(home, check),
+    open: (check) => openEnvironments(home, check, false, onRepeat),
   }
 }
 
@@ -53,6 +54,7 @@ export async function openEnvironments(
   home: string,
   check: (head: LogTables['head']) => void,
   readOnly = false,
+  onRepeat: OnRepeat = IGNORE,
 ): Promise<Environments> {
   const paths = environmentPaths(home)
   const creations: Creation[] = []
@@ -75,7 +77,7 @@ export async function openEnvironments(
   const environments: Environments = {
     log: {
       env: {
-        transactionSync: (write) => logEnv.transactionSync(write),
+        transactionSync: (write) => repeatedSync(() => logEnv.transactionSync(write), onRepeat),
         sync: () => flushFile(join(paths.log, DATA_FILE)),
         useReadTransaction: () => logEnv.useReadTransaction(),
         close: () => logEnv.close(),
@@ -86,7 +88,7 @@ export async function openEnvironments(
     },
     view: {
       env: {
-        commit: (write) => commit(viewEnv, write),
+        commit: (write) => repeated(() => commit(viewEnv, write), onRepeat),
         useReadTransaction: () => viewEnv.useReadTransaction(),
         close: () => viewEnv.close(),
       },

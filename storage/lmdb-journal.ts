@@ -40,6 +40,8 @@ export interface LmdbJournalOptions {
   readonly diskReserveBytes: number
   /** Where free space is read; the file system of the home unless given. */
   readonly freeBytes?: FreeBytes
+  /** Told of a commit that LMDB failed for nothing and that was made again. */
+  readonly onRepeat?: (failure: Error) => void
   /** What it is kept on; LMDB in the home unless given. */
   readonly medium?: Medium
   /** Clocks, timers and randomness; the real ones unless given. */
@@ -367,7 +369,7 @@ export class LmdbJournal implements Journal {
  * reserve it is opened for reading alone. Throws HomeRefused.
  */
 export async function openLmdbJournal(options: LmdbJournalOptions): Promise<LmdbJournal> {
-  const { home, medium = lmdbMedium(home), nature = realNature } = options
+  const { home, medium = lmdbMedium(home, options.onRepeat), nature = realNature } = options
   const lock = await medium.lock()
   const disk = new DiskReserve(options.freeBytes ?? medium.freeBytes, options.diskReserveBytes, nature)
   let environments: Environments | undefined
@@ -385,8 +387,7 @@ export async function openLmdbJournal(options: LmdbJournalOptions): Promise<Lmdb
     const tables = withFailedReads(environments, nature, (error) => journal?.readFailed(error))
     const log = new EventLog(tables.log, nature)
     const view = new View(tables.view)
-    const applied = assertMarker(view, log, home)
-    const parts = { environments, log, view, applied, disk, lock, nature }
+    const parts = { environments, log, view, applied: assertMarker(view, log, home), disk, lock, nature }
     journal = new LmdbJournal(options, parts, disk.low)
     await journal.start()
     return journal

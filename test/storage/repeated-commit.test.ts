@@ -1,0 +1,121 @@
+/** The commits that LMDB gives up for nothing: an error of those words is made in the midst of a real transaction. */
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import type { Environments, LogEnvironment, Medium, ViewEnvironment } from '../../storage/environments.ts'
+import { lmdbMedium } from '../../storage/lmdb-environments.ts'
+import { repeated, repeatedSync } from '../../storage/repeated-commit.ts'
+import { verify } from '../../storage/verify.ts'
+import { openIn } from './open.ts'
+import { append, event, state, step } from './steps.ts'
+
+const GROUNDLESS =
+  'MDB_BAD_TXN: Transaction must abort, has a child, or is invalid: reserved freelist had a data entry with zero-size, last id 12'
+const OTHERS = ['MDB_BAD_TXN: Transaction must abort, has a child, or is invalid', 'Input/output error']
+
+/** Throws as often as is said, with these words, and then does nothing. */
+function failing(times: number, message = GROUNDLESS) {
+  let calls = 0
+  return {
+    commit: () => {
+      calls += 1
+      if (calls <= times) throw new Error(message)
+    },
+    calls: () => calls,
+  }
+}
+
+const made = (id: string) => step(id, 1, { termsAdded: [state('queued')], events: [event(id)] })
+
+/**
+ * A journal on LMDB. After `giveUp` the next transaction of the log ends as one does that LMDB gives up, when all is put; and the
+ * next of the view, before anything is: what a batch has put is kept when it throws, unlike that of a commit that fails.
+ */
+async function openGivingUp(t: Test) {
+  const home = join(t.testdir(), 'home')
+  const armed = { log: false, view: false }
+  const failOnce = (of: keyof typeof armed) => {
+    if (!armed[of]) return
+    armed[of] = false
+    throw new Error(GROUNDLESS)
+  }
+  const failing = ({ log, view, ...rest }: Environments): Environments => {
+    const transactionSync: LogEnvironment['transactionSync'] = (write) =>
+      log.env.transactionSync(() => {
+        write()
+        failOnce('log')
+      })
+    const commit: ViewEnvironment['commit'] = (write) =>
+      view.env.commit(() => {
+        failOnce('view')
+        write()
+      })
+    return {
+      ...rest,
+      log: { ...log, env: { ...log.env, transactionSync } },
+      view: { ...view, env: { ...view.env, commit } },
+    }
+  }
+  const told: string[] = []
+  const lmdb = lmdbMedium(home, ({ message }) => told.push(message))
+  const open: Medium['open'] = async (check) => failing(await lmdb.open(check))
+  const journal = await openIn(t, home, { medium: { ...lmdb, open } })
+  return { journal, told, giveUp: () => Object.assign(armed, { log: true, view: true }) }
+}
+
+t.test('such a commit is made again, three times at most, and each time is told', async (t) => {
+  for (const [times, goesThrough] of [
+    [0, true],
+    [1, true],
+    [3, true],
+    [4, false],
+  ] as const) {
+    for (const how of ['sync', 'async']) {
+      const told: string[] = []
+      const { commit, calls } = failing(times)
+      const note = ({ message }: Error) => told.push(message)
+      const run = async () => (how === 'sync' ? repeatedSync(commit, note) : repeated(async () => commit(), note))
+      if (goesThrough) await run()
+      else await t.rejects(run(), { message: GROUNDLESS })
+      t.equal(calls(), Math.min(times + 1, 4), `${how}, ${times}`)
+      t.same(told, new Array(Math.min(times, 3)).fill(GROUNDLESS))
+    }
+  }
+})
+
+t.test('no other error is tried again', async (t) => {
+  for (const message of OTHERS) {
+    const { commit, calls } = failing(1, message)
+    t.throws(() => repeatedSync(commit, () => t.fail('told')), { message })
+    t.equal(calls(), 1)
+    const later = failing(1, message)
+    await t.rejects(
+      repeated(
+        async () => later.commit(),
+        () => t.fail('told'),
+      ),
+      { message },
+    )
+    t.equal(later.calls(), 1)
+  }
+})
+
+t.test(
+  'what the log and the view gave up for nothing is there whole and once, and leaves no redo behind',
+  async (t) => {
+    const { journal, told, giveUp } = await openGivingUp(t)
+    for (let i = 0; i < 5; i += 1) await append(journal, made(`a${i}`))
+    await journal.settled()
+    giveUp()
+    await append(journal, made('b'), made('c'))
+    t.same(told, [GROUNDLESS], 'the log')
+    t.same([...journal.environments.log.redo.getKeys()], [6], 'the redo that was not needed went with it')
+    await journal.settled()
+    t.same(told, [GROUNDLESS, GROUNDLESS], 'the view')
+    for (const id of ['b', 'c']) t.equal(journal.actor('run_request', id), made(id).record)
+    t.equal(journal.event(6), event('b').text)
+    t.equal(journal.event(7), event('c').text)
+    t.equal(journal.lastSequence, 7)
+    t.equal(journal.count('run_request', 'state', 'queued'), 7)
+    t.same((await verify(journal.environments)).findings, [])
+  },
+)
