@@ -27,7 +27,8 @@ const machineSetup = setup({
   types: { context: {} as WorkItemContext, events: {} as WorkItemMessage, emitted: {} as Fact },
   guards: {
     hasReason: ({ event }) => (event as Of<'create'>).reason !== undefined,
-    notHandedOut: ({ context }) => !rules.isHandedOut(context),
+    mayHandOut: ({ context }) => rules.mayHandOut(context),
+    isTakenBack: ({ context, event }) => rules.isTakenBack(context, event),
     handedOut: ({ context }) => rules.isHandedOut(context),
     blocked: ({ context, event }) => rules.isBlockedBy(context, event as Of<'block'>),
     neverStarted: ({ context }) => rules.neverStarted(context),
@@ -62,7 +63,8 @@ const machineSetup = setup({
     handOut: assign(({ context, event }) => moves.handOut(context, event as Of<'hand_out'>)),
     /** Stands before the move that it belongs to: it tells where the owner found the item. */
     operate: assign(({ context, event }, { state }: At) => moves.operate(context, event as Of<'hold'>, state)),
-    hold: assign(({ event }) => moves.hold(event as Of<'hold'>)),
+    hold: assign(({ context, event }) => moves.hold(context, event as Of<'hold'>)),
+    forgetTakenBack: assign(({ context }) => moves.forgetTakenBack(context)),
     release: assign(({ context, event }) => moves.release(context, event as Of<'release'>)),
     cancelled: assign(({ event }) => moves.cancelled(event as Of<'cancel'>)),
     closed: assign(({ event }) => moves.closed(event as Of<'close'>)),
@@ -135,6 +137,8 @@ const settle = [
   { guard: 'settlesCancelled', target: 'cancelled', actions: [withdraw, 'settle', ...settled('cancelled')] },
   { target: 'failed', actions: [withdraw, 'settle', ...settled('failed')] },
 ] as const
+/** The run that it was taken back from has ended. */
+const backFrom = { guard: 'isTakenBack', actions: 'forgetTakenBack' } as const
 /** The run that it was handed out as has ended, and nothing had settled it. */
 const runEnded = [
   { guard: 'stoppedAsAsked', target: 'cancelled', actions: ['stopped', ...ended] },
@@ -167,7 +171,7 @@ export const workItemMachine = machineSetup.createMachine({
     },
     queued: {
       on: {
-        hand_out: { guard: 'notHandedOut', actions: ['handOut', createRun] },
+        hand_out: { guard: 'mayHandOut', actions: ['handOut', createRun] },
         block: {
           guard: 'blocked',
           target: 'needs_decision',
@@ -177,13 +181,14 @@ export const workItemMachine = machineSetup.createMachine({
         cancel: stop('queued'),
         cancel_waiting: stop('queued'),
         run_started: { guard: 'ofRun', target: 'running', actions: ['begin', 'emitStarted'] },
-        run_ended: runEnded,
+        run_ended: [backFrom, ...runEnded],
         settle,
       },
     },
     held: {
       on: {
         release: { target: 'queued', actions: [operate('held'), 'release', 'emitReleased'] },
+        run_ended: backFrom,
         cancel: stop('held'),
         cancel_waiting: stop('held'),
         settle,
@@ -227,6 +232,7 @@ export const workItemMachine = machineSetup.createMachine({
           target: 'queued',
           actions: [operate('needs_decision'), 'release', 'emitReleased'],
         },
+        run_ended: backFrom,
         close: close('needs_decision'),
         cancel: giveUp('needs_decision'),
       },
@@ -239,10 +245,11 @@ export const workItemMachine = machineSetup.createMachine({
 
 export const workItemModule: MachineModule<WorkItemContext, WorkItemBody> = {
   kind: 'work_item',
-  version: 2,
+  version: 3,
   machine: workItemMachine,
-  // Version 2 takes more messages and remembers more of a run: what was stored before is still right.
-  migrations: { 1: (snapshot) => snapshot },
+  // Version 2 takes more messages and remembers more of a run, version 3 the run that it was taken back from: what was
+  // stored before is still right.
+  migrations: { 1: (snapshot) => snapshot, 2: (snapshot) => snapshot },
   internal: [
     'admit',
     'hand_out',

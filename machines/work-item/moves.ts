@@ -122,8 +122,18 @@ export function operate(
   return { operator_actions: [...context.operator_actions, action].slice(-OPERATOR_ACTIONS_MAX) }
 }
 
-export function hold(message: Of<'hold'>): Change {
-  return { reason: oneLine(`held by ${message.by?.name ?? 'an operator'}`), run: undefined }
+export function hold({ run, internal }: WorkItemContext, message: Of<'hold'>): Change {
+  const isUnderWay = run !== undefined && run.reported !== true
+  return {
+    reason: oneLine(`held by ${message.by?.name ?? 'an operator'}`),
+    run: undefined,
+    ...(isUnderWay ? { internal: { ...internal, taken_back: run.id } } : {}),
+  }
+}
+
+/** The run that it was taken back from has ended: it may be handed out again. */
+export function forgetTakenBack({ internal }: WorkItemContext): Change {
+  return { internal: { ...internal, taken_back: undefined } }
 }
 
 /** Back to the queue; what can never land is waited for no more. */

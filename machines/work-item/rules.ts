@@ -16,6 +16,16 @@ export function isHandedOut({ run }: WorkItemContext): boolean {
   return run !== undefined
 }
 
+/** Nobody is at work on it, also nobody who was told to stop. */
+export function mayHandOut({ run, internal }: WorkItemContext): boolean {
+  return run === undefined && internal.taken_back === undefined
+}
+
+/** The end of the run that it was taken back from. */
+export function isTakenBack({ internal }: WorkItemContext, message: WorkItemMessage): boolean {
+  return message.type === 'run_ended' && message.run_request_id === internal.taken_back
+}
+
 /** It comes from the run request that the item is handed out as now, and is not about an attempt that is over. */
 export function isOfRun({ run }: WorkItemContext, message: WorkItemMessage): boolean {
   const { run_request_id, attempt } = message as Of<'run_started'>
@@ -91,6 +101,7 @@ export function repeats({ value, context }: SnapshotOf<WorkItemContext>, message
 
 /** A run that is over or not this item's any more, and events that settle nothing. */
 function runRepeat(value: string, context: WorkItemContext, message: WorkItemMessage): string | undefined {
+  if (isTakenBack(context, message) && (value === 'needs_decision' || !SETTLED.has(value))) return undefined
   if (SETTLED.has(value)) return 'already_settled'
   if (!isOfRun(context, message)) return 'of_another_run'
   if (message.type === 'run_ended') return context.run?.reported === true ? 'already_reported' : undefined

@@ -26,6 +26,7 @@ export interface Entry extends WaitingItem {
   readonly wanted: Wanted
   state: string
   dependsOn: readonly string[]
+  takenBack: string | undefined
   /** The run request that it is handed out as. */
   runId: string | undefined
   /** What that run holds for itself. */
@@ -115,6 +116,7 @@ export class Ledger {
     entry.state = value
     entry.since = sinceOf(value, context)
     entry.runId = context.run?.id
+    entry.takenBack = context.internal.taken_back
     entry.repository = context.run?.repository ?? undefined
     if (entry.dependsOn !== context.depends_on) this.changeDependencies(entry, context.depends_on)
     this.takePlace(entry)
@@ -144,6 +146,7 @@ export class Ledger {
       notBeforeMs: asked.not_before === undefined ? undefined : Date.parse(asked.not_before),
       state: 'queued',
       dependsOn: depends_on,
+      takenBack: undefined,
       runId: undefined,
       repository: undefined,
       since: at,

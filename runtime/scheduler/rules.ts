@@ -13,6 +13,8 @@ export interface WaitingItem {
   readonly dependsOn: readonly string[]
   /** Wall clock, milliseconds; undefined: at any time. */
   readonly notBeforeMs: number | undefined
+  /** The run request that it was taken back from and that has not ended. */
+  readonly takenBack: string | undefined
 }
 
 /** The world around an item, as it is when it is asked. */
@@ -51,6 +53,7 @@ export function firstRule(item: WaitingItem, now: Circumstances): Rule {
   const dead = deadDependency(item.dependsOn, now)
   if (dead !== undefined) return dead
   if (now.isArchived(item)) return { code: 'project_archived', subject: item.project }
+  if (item.takenBack !== undefined) return { code: 'stopping', subject: item.takenBack }
   const repository = now.repositoryOf(item)
   const holder = repository === undefined ? undefined : now.holderOf(repository)
   if (holder !== undefined) return { code: 'repository_busy', subject: holder, detail: repository! }
@@ -98,6 +101,8 @@ function sentence({ code, subject, detail }: Rule, item: WaitingItem, now: Circu
       return `its dependency ${subject} can never land: it is ${detail}`
     case 'project_archived':
       return `project ${subject} is archived`
+    case 'stopping':
+      return `${subject}, which it was taken back from, is being stopped`
     case 'repository_busy':
       return `${named(detail!)} is held by ${subject}`
     case 'running_cap':

@@ -74,5 +74,5 @@ usage version 1: ade9d9d000420a4b
 `
 
 exports[`dist/test/machines/versions.test.js > TAP > a machine whose structure changes has a new version > work_item 1`] = `
-work_item version 2: 17223d6e432bec50
+work_item version 3: e4a780f94e550b63
 `

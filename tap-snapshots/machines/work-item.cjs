@@ -166,6 +166,70 @@ held:
   settle (landed)              -> landed; facts work_item_settled
   settle (cancelled)           -> cancelled; facts work_item_settled
   settle (failed)              -> failed; facts work_item_settled
+held, taken back:
+  create                       refused already_exists
+  create (no reason)           refused already_exists
+  admit                        refused illegal_move
+  hand_out                     refused illegal_move
+  block                        refused illegal_move
+  block (not waited for)       refused illegal_move
+  hold                         repeat already_held
+  release                      -> queued; facts work_item_released
+  close                        refused illegal_move
+  cancel                       -> cancelled; facts work_item_cancelled
+  resume                       refused illegal_move
+  run_started                  repeat of_another_run
+  run_started (another run)    repeat of_another_run
+  run_lost                     repeat of_another_run
+  run_requeued                 repeat of_another_run
+  run_event (complete)         repeat of_another_run
+  run_event (not landed)       repeat of_another_run
+  run_event (defect)           repeat of_another_run
+  run_event (decision)         repeat of_another_run
+  run_event (runner error)     repeat of_another_run
+  run_event (of a release)     repeat of_another_run
+  run_ended (completed)        stays
+  run_ended (failed)           stays
+  run_ended (cancelled)        stays
+  run_ended (by a person)      stays
+  resumption_settled (landed)  repeat already_settled
+  resumption_settled (failed)  repeat already_settled
+  superseded                   refused illegal_move
+  settle (landed)              -> landed; facts work_item_settled
+  settle (cancelled)           -> cancelled; facts work_item_settled
+  settle (failed)              -> failed; facts work_item_settled
+queued, taken back:
+  create                       refused already_exists
+  create (no reason)           refused already_exists
+  admit                        refused illegal_move
+  hand_out                     refused illegal_move
+  block                        refused illegal_move
+  block (not waited for)       refused illegal_move
+  hold                         -> held; facts work_item_held
+  release                      refused illegal_move
+  close                        refused illegal_move
+  cancel                       -> cancelled; facts work_item_cancelled
+  resume                       refused illegal_move
+  run_started                  repeat of_another_run
+  run_started (another run)    repeat of_another_run
+  run_lost                     repeat of_another_run
+  run_requeued                 repeat of_another_run
+  run_event (complete)         repeat of_another_run
+  run_event (not landed)       repeat of_another_run
+  run_event (defect)           repeat of_another_run
+  run_event (decision)         repeat of_another_run
+  run_event (runner error)     repeat of_another_run
+  run_event (of a release)     repeat of_another_run
+  run_ended (completed)        stays
+  run_ended (failed)           stays
+  run_ended (cancelled)        stays
+  run_ended (by a person)      stays
+  resumption_settled (landed)  repeat already_settled
+  resumption_settled (failed)  repeat already_settled
+  superseded                   refused illegal_move
+  settle (landed)              -> landed; facts work_item_settled
+  settle (cancelled)           -> cancelled; facts work_item_settled
+  settle (failed)              -> failed; facts work_item_settled
 running:
   create                       refused already_exists
   create (no reason)           refused already_exists
@@ -579,6 +643,70 @@ held:
   run_ended (failed)           repeat of_another_run
   run_ended (cancelled)        repeat of_another_run
   run_ended (by a person)      repeat of_another_run
+  resumption_settled (landed)  repeat already_settled
+  resumption_settled (failed)  repeat already_settled
+  superseded                   refused illegal_move
+  settle (landed)              -> landed; facts work_item_settled; sends work_item.resumption_settled
+  settle (cancelled)           -> cancelled; facts work_item_settled; sends work_item.resumption_settled
+  settle (failed)              -> failed; facts work_item_settled; sends work_item.resumption_settled
+held, taken back:
+  create                       refused already_exists
+  create (no reason)           refused already_exists
+  admit                        refused illegal_move
+  hand_out                     refused illegal_move
+  block                        refused illegal_move
+  block (not waited for)       refused illegal_move
+  hold                         repeat already_held
+  release                      -> queued; facts work_item_released
+  close                        refused illegal_move
+  cancel                       -> cancelled; facts work_item_cancelled; sends work_item.resumption_settled
+  resume                       refused illegal_move
+  run_started                  repeat of_another_run
+  run_started (another run)    repeat of_another_run
+  run_lost                     repeat of_another_run
+  run_requeued                 repeat of_another_run
+  run_event (complete)         repeat of_another_run
+  run_event (not landed)       repeat of_another_run
+  run_event (defect)           repeat of_another_run
+  run_event (decision)         repeat of_another_run
+  run_event (runner error)     repeat of_another_run
+  run_event (of a release)     repeat of_another_run
+  run_ended (completed)        stays
+  run_ended (failed)           stays
+  run_ended (cancelled)        stays
+  run_ended (by a person)      stays
+  resumption_settled (landed)  repeat already_settled
+  resumption_settled (failed)  repeat already_settled
+  superseded                   refused illegal_move
+  settle (landed)              -> landed; facts work_item_settled; sends work_item.resumption_settled
+  settle (cancelled)           -> cancelled; facts work_item_settled; sends work_item.resumption_settled
+  settle (failed)              -> failed; facts work_item_settled; sends work_item.resumption_settled
+queued, taken back:
+  create                       refused already_exists
+  create (no reason)           refused already_exists
+  admit                        refused illegal_move
+  hand_out                     refused illegal_move
+  block                        refused illegal_move
+  block (not waited for)       refused illegal_move
+  hold                         -> held; facts work_item_held
+  release                      refused illegal_move
+  close                        refused illegal_move
+  cancel                       -> cancelled; facts work_item_cancelled; sends work_item.resumption_settled
+  resume                       refused illegal_move
+  run_started                  repeat of_another_run
+  run_started (another run)    repeat of_another_run
+  run_lost                     repeat of_another_run
+  run_requeued                 repeat of_another_run
+  run_event (complete)         repeat of_another_run
+  run_event (not landed)       repeat of_another_run
+  run_event (defect)           repeat of_another_run
+  run_event (decision)         repeat of_another_run
+  run_event (runner error)     repeat of_another_run
+  run_event (of a release)     repeat of_another_run
+  run_ended (completed)        stays
+  run_ended (failed)           stays
+  run_ended (cancelled)        stays
+  run_ended (by a person)      stays
   resumption_settled (landed)  repeat already_settled
   resumption_settled (failed)  repeat already_settled
   superseded                   refused illegal_move

@@ -16,7 +16,7 @@ import {
   verdict,
   work,
 } from './campaign-harness.ts'
-import { AT, begin, COMPLETE, finish, fleet, inState } from './ledger-harness.ts'
+import { AT, begin, COMPLETE, finish, fleet, inState, take } from './ledger-harness.ts'
 import { startTestService, type TestService } from './service-harness.ts'
 import { toTheLetter } from './to-the-letter.ts'
 
@@ -211,6 +211,23 @@ t.test('what forms stands down at once when it is paused: its run is taken back'
     decision: 'stood_down',
     campaign_status: 'paused',
   })
+})
+
+t.test('a formation that is held and released is not formed by two agents at once', async (t) => {
+  const s = await startTestService(t)
+  const runner = await fleet(s, 'shop')
+  await addCampaign(s)
+  const { item_id } = (await move(s, 'advance')).work
+  const { request_id } = await take(s, runner)
+  await s.expect(200, 'POST', `/api/run-requests/${request_id}/accepted`, {}, runner)
+  await s.expect(200, 'POST', `/api/work-items/${item_id}/hold`)
+  const released = (await s.expect(200, 'POST', `/api/work-items/${item_id}/release`)).body
+  t.match(released.waiting_because, { code: 'stopping', detail: new RegExp(request_id) })
+  await s.expect(204, 'GET', '/api/runners/r1/run-requests/next', undefined, runner)
+  await fail(s, runner, request_id, { class: 'cancelled', message: 'stopped' })
+  const again = await form(s, runner, done)
+  t.not(again.request_id, request_id)
+  await comesTo(s, 'completed')
 })
 
 t.test(

@@ -134,6 +134,8 @@ export function states(variant: Partial<CreateWorkItem> = {}): Snapshots {
     queued: of(...queued),
     'queued, handed out': of(...handedOut),
     held: of(...queued, M.hold),
+    'held, taken back': of(...handedOut, M.hold),
+    'queued, taken back': of(...handedOut, M.hold, M.release),
     running: of(...running),
     'running, stopping': of(...running, M.cancel),
     landed: of(...running, M['run_event (complete)']),

@@ -47,6 +47,26 @@ t.test('of two schedulers one hands the item out', (t) => {
   t.end()
 })
 
+t.test('what was taken back is handed out again only once its run has ended', (t) => {
+  const ended = M['run_ended (cancelled)']
+  const back = run(M.create, M.hand_out, M.hold, M.release)
+  t.equal(step(module, back, M.hand_out).refused, 'illegal_move', 'who was told to stop may still be at work')
+  const other = step(module, back, { ...ended, run_request_id: 'runreq_x' } as Message<any>)
+  t.equal(other.repeat, 'of_another_run')
+  const queued = step(module, back, ended)
+  t.equal(queued.snapshot.value, 'queued')
+  t.strictSame([queued.facts, queued.sends], [[], []])
+  t.equal(step(module, queued.snapshot, M.hand_out).refused, undefined)
+  const held = step(module, run(M.create, M.hand_out, M.hold), ended).snapshot
+  t.equal(held.value, 'held')
+  t.equal(step(module, step(module, held, M.release).snapshot, M.hand_out).refused, undefined)
+  const blocked = run(M.create, M.hand_out, M.hold, { ...M.release, unlandable: [] }, M.block)
+  t.equal(blocked.value, 'needs_decision', 'it never started')
+  const again = step(module, step(module, blocked, ended).snapshot, M.release).snapshot
+  t.equal(step(module, again, M.hand_out).refused, undefined)
+  t.end()
+})
+
 t.test('each verdict settles a task as its table says', (t) => {
   const settled = (payload: object) => {
     const { value, context } = step(module, run(...RUNNING), runEvent(8, payload)).snapshot

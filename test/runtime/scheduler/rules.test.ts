@@ -15,6 +15,7 @@ const ITEM: WaitingItem = {
   lane: 'campaign',
   dependsOn: ['wi_a', 'wi_b'],
   notBeforeMs: 1_000,
+  takenBack: undefined,
 }
 
 const FREE: Circumstances = {
@@ -41,6 +42,10 @@ t.test('each rule holds an item back by itself, in words', (t) => {
     })
   t.equal(held({ stateOf: () => undefined }).detail, 'its dependency wi_a can never land: it is unknown')
   t.same(held({ isArchived: () => true }), { code: 'project_archived', detail: 'project shop is archived' })
+  t.same(told({ ...ITEM, takenBack: 'runreq_1' }, FREE), {
+    code: 'stopping',
+    detail: 'runreq_1, which it was taken back from, is being stopped',
+  })
   t.same(held({ holderOf: () => 'wi_9' }), {
     code: 'repository_busy',
     detail: 'repository git@x:shop is held by wi_9',

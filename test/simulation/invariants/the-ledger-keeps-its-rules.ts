@@ -22,9 +22,7 @@ export const theLedgerKeepsItsRules: MakeInvariant = (world) => {
         const item = after.context.asked.work_item_id
         if (item === undefined) continue
         const earlier = world.requests.byId.get(runs.get(item) ?? '')
-        // What only looks holds no repository: it does not wait until who was told to stop has stopped.
-        const isLookingOn = earlier?.access === 'read_only' && earlier.state === 'cancelling'
-        if (earlier !== undefined && earlier.id !== ref.id && !SETTLED.has(earlier.state) && !isLookingOn) {
+        if (earlier !== undefined && earlier.id !== ref.id && !SETTLED.has(earlier.state)) {
           throw new Violation(NAME, `${item} is handed out as ${ref.id} while ${earlier.id} is ${earlier.state}`)
         }
         runs.set(item, ref.id)
