@@ -5,6 +5,7 @@ import { integer, LIMIT, ORIGIN } from './arguments.ts'
 import { briefOptions, sectionsOf } from './brief-content.ts'
 import { nextStep, showBrief } from './brief-page.ts'
 import { CliFailure } from './exit.ts'
+import { isReplay, keyHeaders, keyOption } from './idempotency-key.ts'
 import { list } from './lists.ts'
 import { age, safe } from './print.ts'
 import type { Act, Cli } from './world.ts'
@@ -44,7 +45,7 @@ function addWriting(group: Command, act: Act): void {
       .requiredOption('--project <key>', 'Key or id of the project.')
       .option('--title <text>', 'What people call it.'),
   )
-    .option('--idempotency-key <key>', 'Asking twice with one key makes one brief.')
+    .option(...keyOption('Asking twice with one key makes one brief.'))
     .option(...ORIGIN)
     .action(act(create))
   briefOptions(
@@ -111,15 +112,15 @@ export function briefPath(id: string, more = ''): string {
 }
 
 async function create({ client, json, print }: Cli, _: readonly any[], options: any): Promise<void> {
-  const { project, idempotencyKey } = options
+  const { project } = options
   const answer = await client.request('POST', `/api/projects/${encodeURIComponent(project)}/formation-briefs`, {
     body: sectionsOf(options),
-    headers: idempotencyKey === undefined ? {} : { 'idempotency-key': idempotencyKey },
+    headers: keyHeaders(options),
   })
   const { body } = answer
   if (json) return print.json(body)
-  const isReplay = answer.headers.get('idempotent-replay') === 'true'
-  print.line(`Brief ${body.id} is ${isReplay ? 'there already, and ' : ''}${print.state(body.state)}.`)
+  const isThere = isReplay(answer)
+  print.line(`Brief ${body.id} is ${isThere ? 'there already, and ' : ''}${print.state(body.state)}.`)
   for (const { pointer, detail } of body.missing ?? []) print.line(`  still missing: ${pointer} ${safe(detail)}`)
   print.line(nextStep(body))
 }

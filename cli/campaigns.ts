@@ -4,6 +4,7 @@ import { integer, LIMIT, ORIGIN } from './arguments.ts'
 import { campaignOf, campaignOptions } from './campaign-content.ts'
 import { listCampaigns, showCampaign } from './campaign-page.ts'
 import { eventLines } from './event-line.ts'
+import { keyHeaders, keyOption } from './idempotency-key.ts'
 import { list } from './lists.ts'
 import { safe } from './print.ts'
 import type { Act, Cli } from './world.ts'
@@ -43,7 +44,7 @@ export function addCampaigns(program: Command, act: Act): void {
     .action(act(listAll))
   campaignOptions(group.command('add').description('Add a campaign. It is staged, until it is advanced.'))
     .option('--unauthorized', 'Nobody answers for it yet: its first advance escalates.')
-    .option('--idempotency-key <key>', 'Asking twice with one key makes one campaign.')
+    .option(...keyOption('Asking twice with one key makes one campaign.'))
     .option(...ORIGIN)
     .action(act(add))
   group
@@ -97,10 +98,9 @@ function path(name: string, more = ''): string {
 }
 
 async function add({ client, json, print }: Cli, [file]: readonly any[], options: any): Promise<void> {
-  const { idempotencyKey, unauthorized } = options
+  const { unauthorized } = options
   const body = { ...campaignOf(file, options), ...(unauthorized === true ? { authorized_by: null } : {}) }
-  const headers = idempotencyKey === undefined ? {} : { 'idempotency-key': idempotencyKey }
-  const { body: made } = await client.request('POST', '/api/campaigns', { body, headers })
+  const { body: made } = await client.request('POST', '/api/campaigns', { body, headers: keyHeaders(options) })
   if (json) return print.json(made)
   print.line(`${made.name} is ${print.state(made.status)}: ${safe(made.reason)}`)
   if (made.needs !== undefined) print.line(`intendant campaign advance ${made.name}`)

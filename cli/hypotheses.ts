@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs'
 import type { Command } from 'commander'
 import { LIMIT, ORIGIN } from './arguments.ts'
 import { CliFailure } from './exit.ts'
+import { isReplay, keyHeaders, keyOption } from './idempotency-key.ts'
 import { contentOf, contentOptions } from './intent-content.ts'
 import { list } from './lists.ts'
 import { age, cut, type Printer, safe } from './print.ts'
@@ -31,7 +32,7 @@ export function addHypotheses(program: Command, act: Act): void {
     .description('Post an inspection of a repository: what was seen, and the hypotheses drawn from it.')
     .argument('[file]', 'The inspection as JSON. Default, or -: standard input.', '-')
     .requiredOption('--project <key>', 'Key or id of the project.')
-    .option('--idempotency-key <key>', 'Posting twice with one key is one discovery; without a key, the same text is.')
+    .option(...keyOption('Posting twice with one key is one discovery; without a key, the same text is.'))
     .option(...ORIGIN)
     .addHelpText('after', DISCOVER_HELP)
     .action(act(discover))
@@ -70,17 +71,17 @@ function path(id: string, more = ''): string {
 }
 
 async function discover({ client, json, print }: Cli, [file]: readonly any[], options: any): Promise<void> {
-  const { project, idempotencyKey } = options
+  const { project } = options
   const answer = await client.request('POST', `/api/projects/${encodeURIComponent(project)}/discoveries`, {
     body: inspection(file),
-    headers: idempotencyKey === undefined ? {} : { 'idempotency-key': idempotencyKey },
+    headers: keyHeaders(options),
   })
   const { body } = answer
   if (json) return print.json(body)
-  const isReplay = answer.headers.get('idempotent-replay') === 'true'
+  const isThere = isReplay(answer)
   const { observations, hypotheses } = body
   const found = `${counted(observations.length, 'observation')}, ${counted(hypotheses.length, 'hypothesis', 'hypotheses')}`
-  print.line(`Discovery ${body.id}${isReplay ? ' is there already' : ''}: ${found}.`)
+  print.line(`Discovery ${body.id}${isThere ? ' is there already' : ''}: ${found}.`)
   for (const hypothesis of hypotheses)
     print.line(`  ${hypothesis.hypothesis_id}  ${cut(called(hypothesis), TITLE_COLUMNS)}`)
   if (hypotheses.length > 0)

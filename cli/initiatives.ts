@@ -2,6 +2,7 @@
 import type { Command } from 'commander'
 import { InvalidArgumentError } from 'commander'
 import { each, integer, LIMIT, ORIGIN } from './arguments.ts'
+import { keyHeaders, keyOption } from './idempotency-key.ts'
 import { memberText, printInitiatives, showFindings, showInitiative } from './initiative-page.ts'
 import { list } from './lists.ts'
 import { safe } from './print.ts'
@@ -68,6 +69,7 @@ function addReads(group: Command, act: Act): void {
     .option('--authorized-by <name>', 'Who answers for what it starts. Default: the name of the token.')
     .option('--max-assessments <n>', 'Assessments that it may cost.', integer(1, BUDGET_MAX))
     .option('--max-actions <n>', 'Actions that may be applied.', integer(0, BUDGET_MAX))
+    .option(...keyOption('Asking twice with one key makes one initiative.'))
     .option(...ORIGIN)
     .action(act(add))
   group
@@ -102,9 +104,10 @@ function addOwnersMoves(named: Named, act: Act): void {
     .requiredOption('--decision <text>', 'What is decided.')
     .option('--reason <text>', 'Why.')
     .option('--member <kind:ref>', 'About this member. May be repeated. Default: all.', members)
+    .option(...keyOption('Saying it twice with one key is one decision.'))
     .action(
-      act((cli, [name], { decision, reason, member: applicable_members }) =>
-        move(cli, name, 'decide', { decision, reason, applicable_members }),
+      act((cli, [name], { decision, reason, member: applicable_members, ...options }) =>
+        move(cli, name, 'decide', { decision, reason, applicable_members }, keyHeaders(options)),
       ),
     )
   named('complete', 'Affirm that the outcome is reached.')
@@ -122,9 +125,10 @@ function addRecords(named: Named, act: Act): void {
     .option('--member <kind:ref>', 'Of a hold: this member alone; of a member_override: the member.', member)
     .option('--lift', 'Of a hold: it ends.')
     .option('--override <word>', 'Of a member_override: include or exclude.')
+    .option(...keyOption('Asking twice with one key records one action.'))
     .action(
-      act((cli, [name, action], { reason, member: whose, lift, override }) =>
-        record(cli, name, 'owner-actions', { action, reason, member: whose, lifted: lift, override }),
+      act((cli, [name, action], { reason, member: whose, lift, override, ...options }) =>
+        record(cli, name, 'owner-actions', { action, reason, member: whose, lifted: lift, override }, options),
       ),
     )
   named('finding', 'Record a finding, for members to use.')
@@ -132,7 +136,12 @@ function addRecords(named: Named, act: Act): void {
     .option('--kind <kind>', 'note, gap, defect or audit. Default: note.')
     .option('--to <kind:ref>', 'For this member. May be repeated. Default: every one.', members)
     .option('--ref <ref>', 'Where it can be looked up. May be repeated.', each)
-    .action(act((cli, [name, text], { kind, to, ref }) => record(cli, name, 'findings', { text, kind, to, refs: ref })))
+    .option(...keyOption('Asking twice with one key records one finding.'))
+    .action(
+      act((cli, [name, text], { kind, to, ref, ...options }) =>
+        record(cli, name, 'findings', { text, kind, to, refs: ref }, options),
+      ),
+    )
 }
 
 function path(name: string, more = ''): string {
@@ -152,7 +161,7 @@ async function add({ client, json, print }: Cli, [name]: readonly any[], options
     authorized_by: authorizedBy,
     ...(isBounded ? { budget } : {}),
   }
-  const answer = await client.request('POST', '/api/initiatives', { body })
+  const answer = await client.request('POST', '/api/initiatives', { body, headers: keyHeaders(options) })
   if (json) return print.json(answer.body)
   print.line(`${answer.body.name} is ${print.state(answer.body.status)}: intendant initiative advance ${name}`)
 }
@@ -186,15 +195,27 @@ async function advance({ client, json, print }: Cli, name: string, body: object)
   print.line(`${name} is ${print.state('active')}, ${many}${under}`)
 }
 
-async function move({ client, json, print }: Cli, name: string, verb: string, body: object): Promise<void> {
-  const answer = await client.request('POST', path(name, `/${verb}`), { body })
+async function move(
+  { client, json, print }: Cli,
+  name: string,
+  verb: string,
+  body: object,
+  headers: Record<string, string> = {},
+): Promise<void> {
+  const answer = await client.request('POST', path(name, `/${verb}`), { body, headers })
   if (json) return print.json(answer.body)
   const { status, reason } = answer.body
   print.line(`${name} is ${print.state(status)}${reason === undefined ? '' : `: ${safe(reason)}`}`)
 }
 
-async function record({ client, json, print }: Cli, name: string, what: string, body: object): Promise<void> {
-  const answer = await client.request('POST', path(name, `/${what}`), { body })
+async function record(
+  { client, json, print }: Cli,
+  name: string,
+  what: string,
+  body: object,
+  options: object,
+): Promise<void> {
+  const answer = await client.request('POST', path(name, `/${what}`), { body, headers: keyHeaders(options) })
   if (json) return print.json(answer.body)
   const { action_id, action, member: whose, finding_id, to } = answer.body
   if (finding_id !== undefined) print.line(`${finding_id} for ${to.map(memberText).join(', ')}`)

@@ -2,6 +2,7 @@
 import type { Command } from 'commander'
 import { LIMIT, ORIGIN } from './arguments.ts'
 import { CliFailure, EXIT } from './exit.ts'
+import { isReplay, keyHeaders, keyOption } from './idempotency-key.ts'
 import { contentOf, contentOptions } from './intent-content.ts'
 import { namedBy, showRecord } from './intent-page.ts'
 import { list } from './lists.ts'
@@ -36,7 +37,7 @@ export function addIntents(program: Command, act: Act): void {
   )
     .option('--slug <slug>', 'Its name in the project, for good. Made from the title when absent.')
     .option('--hypothesized', 'Nobody vouches for it yet.')
-    .option('--idempotency-key <key>', 'Asking twice with one key makes one record.')
+    .option(...keyOption('Asking twice with one key makes one record.'))
     .option(...ORIGIN)
     .action(act(add))
   addReads(group, act)
@@ -125,19 +126,19 @@ export function recordPath(record: string, more = ''): string {
 }
 
 async function add({ client, json, print }: Cli, _: readonly any[], options: any): Promise<void> {
-  const { project, slug, hypothesized, idempotencyKey } = options
+  const { project, slug, hypothesized } = options
   const body = { ...contentOf(options), slug, state: hypothesized ? 'hypothesized' : undefined }
   const answer = await client.request('POST', `/api/projects/${encodeURIComponent(project)}/intent-records`, {
     body,
-    headers: idempotencyKey === undefined ? {} : { 'idempotency-key': idempotencyKey },
+    headers: keyHeaders(options),
   })
   if (json) {
     print.json(answer.body)
     return
   }
-  const isReplay = answer.headers.get('idempotent-replay') === 'true'
-  print.line(`${answer.body.key} is ${isReplay ? 'there already, and ' : ''}${print.state(answer.body.state)}.`)
-  if (!isReplay) print.line(`Accept it with: intendant intent accept ${answer.body.key}`)
+  const isThere = isReplay(answer)
+  print.line(`${answer.body.key} is ${isThere ? 'there already, and ' : ''}${print.state(answer.body.state)}.`)
+  if (!isThere) print.line(`Accept it with: intendant intent accept ${answer.body.key}`)
 }
 
 async function listRecords({ client, json, print }: Cli, _: readonly any[], options: any): Promise<void> {

@@ -2,6 +2,7 @@
 import type { Command } from 'commander'
 import { collect, duration, integer, jsonObject, LIMIT, moment, ORIGIN } from './arguments.ts'
 import { CliFailure } from './exit.ts'
+import { isReplay, keyHeaders, keyOption } from './idempotency-key.ts'
 import { list } from './lists.ts'
 import { age, safe } from './print.ts'
 import { showRunRequest } from './run-request-page.ts'
@@ -68,7 +69,7 @@ function addCreate(group: Command, act: Act): void {
     .option('--timeout <duration>', 'Longest run.', duration)
     .option('--not-before <time>', 'Do not start before this time, or this duration from now.', moment)
     .option('--expires <time>', 'Cancel it if it still waits then: a time, or a duration from now.', moment)
-    .option('--idempotency-key <key>', 'Asking twice with one key makes one run.')
+    .option(...keyOption('Asking twice with one key makes one run.'))
     .option('--again', 'Run once more although the same has been done.')
     .option('--wait', 'Follow it, and end with its outcome.')
     .option('--wait-limit <duration>', 'Follow it for at most so long.', duration)
@@ -117,20 +118,20 @@ async function create(cli: Cli, _: readonly any[], options: any): Promise<number
   const { client, json, print } = cli
   const answer = await client.request('POST', `/api/projects/${encodeURIComponent(options.project)}/run-requests`, {
     body: createBody(options),
-    headers: options.idempotencyKey === undefined ? {} : { 'idempotency-key': options.idempotencyKey },
+    headers: keyHeaders(options),
   })
   const { body } = answer
-  const replayed = answer.headers.get('idempotent-replay') === 'true'
+  const isThere = isReplay(answer)
   if (!options.wait && options.waitLimit === undefined) {
     if (json) print.json(body)
     else {
-      print.line(`Run request ${body.id} is ${replayed ? 'there already, and ' : ''}${print.state(body.state)}.`)
+      print.line(`Run request ${body.id} is ${isThere ? 'there already, and ' : ''}${print.state(body.state)}.`)
       if (body.waiting_because !== undefined) print.line(safe(body.waiting_because.detail))
     }
     return undefined
   }
-  if (!json) print.line(`Run request ${body.id}${replayed ? ' is there already' : ''}`)
-  const since = replayed ? undefined : (answer.headers.get('watch-cursor') ?? undefined)
+  if (!json) print.line(`Run request ${body.id}${isThere ? ' is there already' : ''}`)
+  const since = isThere ? undefined : (answer.headers.get('watch-cursor') ?? undefined)
   return await follow(cli, body.id, since, options.waitLimit)
 }
 

@@ -1,6 +1,7 @@
 /** `intendant task`: work that one wants done, submitted and followed to its end. */
 import type { Command } from 'commander'
 import { collect, duration, jsonObject, moment, ORIGIN } from './arguments.ts'
+import { isReplay, keyHeaders, keyOption } from './idempotency-key.ts'
 import { safe } from './print.ts'
 import { followItem } from './work-item-wait.ts'
 import type { Act, Cli } from './world.ts'
@@ -29,7 +30,7 @@ export function addTask(program: Command, act: Act): void {
     .option('--lane <lane>', 'interactive, campaign or maintenance.')
     .option('--payload <json>', 'Of a release or a remediation: what its entry event carries.', jsonObject)
     .option('--allow-duplicate', 'Although an unsettled item says the same.')
-    .option('--idempotency-key <key>', 'Asking twice with one key makes one item.')
+    .option(...keyOption('Asking twice with one key makes one item.'))
     .option('--no-wait', 'Do not follow it.')
     .option('--wait-limit <duration>', 'Follow it for at most so long.', duration)
     .option(...ORIGIN)
@@ -41,10 +42,10 @@ async function submit(cli: Cli, [project, text]: readonly any[], options: any): 
   const { client, json, print } = cli
   const answer = await client.request('POST', '/api/work-items', {
     body: bodyOf(project, text.join(' '), options),
-    headers: options.idempotencyKey === undefined ? {} : { 'idempotency-key': options.idempotencyKey },
+    headers: keyHeaders(options),
   })
   const { body } = answer
-  const isThere = answer.headers.get('idempotent-replay') === 'true'
+  const isThere = isReplay(answer)
   if (!options.wait) {
     if (json) print.json(body)
     else

@@ -20,6 +20,7 @@ export type IdPrefix =
   | 'steer'
   | 'trigger'
   | 'act'
+  | 'dec'
   | 'find'
   | 'mrun'
 

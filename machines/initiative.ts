@@ -31,6 +31,8 @@ const carryOut = (move: Move) =>
     for (const params of sends) enqueue({ type: 'send', params })
   }) as any
 
+const isSound = ({ context, event }: Step) => rules.isSound(context, event as Of<'decide'>)
+
 const machineSetup = setup({
   types: { context: {} as InitiativeContext, events: {} as InitiativeMessage, emitted: {} as Fact },
   guards: {
@@ -42,13 +44,9 @@ const machineSetup = setup({
       (event as Of<'item_reported'>).outcome === 'completed',
     ofAssessment: ({ context, event }: Step) => rules.isOfAssessment(context, event as Of<'item_reported'>),
     ofCycle: ({ context, event }: Step) => rules.isOfCycle(context, event as Of<'item_settled'>),
-    namesMembers: ({ context, event }: Step) => rules.areMembers(context, event as Of<'decide'>),
-    isNewAction: ({ context, event }: Step) =>
-      rules.areMembers(context, event as Of<'record_owner_action'>) &&
-      context.internal.bodies[(event as Of<'record_owner_action'>).action_id] === undefined,
-    isNewFinding: ({ context, event }: Step) =>
-      rules.areMembers(context, event as Of<'record_finding'>) &&
-      context.internal.bodies[(event as Of<'record_finding'>).finding_id] === undefined,
+    namesMembers: isSound,
+    isNewAction: isSound,
+    isNewFinding: isSound,
   },
   actions: {
     ...declaredActions,

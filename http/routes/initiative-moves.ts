@@ -42,12 +42,6 @@ interface Move {
 
 const moves: readonly Move[] = [
   {
-    name: 'decide',
-    summary: 'Decide something for the members that it is about.',
-    description: 'Every later assessment is told. What was asked about these members is answered by it.',
-    body: { schema: decideBody },
-  },
-  {
     name: 'complete',
     summary: 'Affirm that the shared outcome is reached.',
     description: 'Nothing is steered any more; its members go on by themselves.',
@@ -63,7 +57,7 @@ const moves: readonly Move[] = [
 
 export function initiativeMoveRoutes(service: ServiceContext): readonly Route[] {
   const recorded = [ownerActionRoute(service), findingRoute(service)]
-  return [advanceRoute(service), ...moves.map((move) => moveRoute(service, move)), ...recorded]
+  return [advanceRoute(service), decideRoute(service), ...moves.map((move) => moveRoute(service, move)), ...recorded]
 }
 
 function moveRoute(service: ServiceContext, { name, summary, description, body, more }: Move): Route {
@@ -116,20 +110,55 @@ function advanceRoute(service: ServiceContext): Route {
     answers: {
       200: { ...one, headers: { 'Idempotent-Replay': '`true`, where it was asked for before.' } },
     },
-    problems: ['not_found', 'illegal_move'],
+    problems: ['not_found', 'illegal_move', 'idempotency_key_reused'],
     handle: (exchange) => {
       const initiative = visibleInitiative(service, exchange)
       if (initiative === undefined) return
       const key = readIdempotencyKey(exchange)
       if (!key.ok) return
       const { member, trigger_id = madeId(service, exchange, initiative, 'trigger', key.key) } = exchange.body
-      const message = { type: 'advance', by: exchange.by, trigger_id, ...(member === undefined ? {} : { member }) }
-      ask(service, exchange, initiative, message as MessageBody, (answer) => {
-        if (answer.repeat !== undefined) exchange.setHeader('Idempotent-Replay', 'true')
-        exchange.answer(200, document(answer.snapshot))
-      })
+      const about = member === undefined ? {} : { member }
+      const isNamed = key.key !== undefined || exchange.body.trigger_id !== undefined
+      const named = isNamed ? { fingerprint: digestOf(about) } : {}
+      askOnce(service, exchange, initiative, { type: 'advance', trigger_id, ...about, ...named })
     },
   }
+}
+
+function decideRoute(service: ServiceContext): Route {
+  return {
+    method: 'POST',
+    path: '/api/initiatives/:name/decide',
+    area: AREA,
+    summary: 'Decide something for the members that it is about.',
+    description: 'Every later assessment is told. What was asked about these members is answered by it.',
+    access: { right: 'work.operate' },
+    body: { schema: decideBody },
+    headers: [IDEMPOTENCY_HEADER],
+    answers: {
+      200: { ...one, headers: { 'Idempotent-Replay': '`true`, where the key had decided it before.' } },
+    },
+    problems: ['not_found', 'illegal_move', 'idempotency_key_reused'],
+    handle: (exchange) => {
+      const initiative = visibleInitiative(service, exchange)
+      if (initiative === undefined) return
+      const key = readIdempotencyKey(exchange)
+      if (!key.ok) return
+      const { body } = exchange
+      const decision_id = madeId(service, exchange, initiative, 'dec', key.key)
+      const named = key.key === undefined ? {} : { decision_id, fingerprint: digestOf(body) }
+      askOnce(service, exchange, initiative, { type: 'decide', ...body, ...named })
+    },
+  }
+}
+
+/** Answers with the initiative, and says where it was told so before. */
+function askOnce(service: ServiceContext, exchange: Exchange, initiative: Initiative, said: object): void {
+  const message = { by: exchange.by, ...said } as MessageBody
+  ask(service, exchange, initiative, message, ({ repeat, snapshot }) => {
+    if (repeat !== undefined) exchange.setHeader('Idempotent-Replay', 'true')
+    exchange.answer(200, document(snapshot))
+  })
 }
 
 /** An id of the key, scoped to who asks and to the path; a random one without a key. */
@@ -238,8 +267,8 @@ function record(
   const key = readIdempotencyKey(exchange)
   if (!key.ok) return
   const id = madeId(service, exchange, initiative, prefix, key.key)
-  const fingerprint = digestOf(exchange.body)
-  const message = { by: exchange.by, ...messageOf(id, initiative), fingerprint } as unknown as MessageBody
+  const named = key.key === undefined ? {} : { fingerprint: digestOf(exchange.body) }
+  const message = { by: exchange.by, ...messageOf(id, initiative), ...named } as unknown as MessageBody
   ask(service, exchange, initiative, message, ({ repeat, snapshot }) => {
     const { owner_actions, findings } = document(snapshot)
     const made = owner_actions.find(({ action_id }) => action_id === id) ?? findings.find((one) => one.id === id)

@@ -57,7 +57,7 @@ interface InitiativeInternal {
   readonly requests: number
   /** Trigger ids that are over, newest last. */
   readonly over: readonly string[]
-  /** Bodies by the id that an idempotency key made: another body under the same key is a mistake. */
+  /** Bodies by what an idempotency key or a trigger id made: another body under the same one is a mistake. */
   readonly bodies: Readonly<Record<string, string>>
   /** What the formation of each cycle of ours saw, until that has landed or is given up. */
   readonly cycles: Readonly<Record<string, SeenBy>>
@@ -145,6 +145,7 @@ interface Advance extends MessageBody {
   readonly member?: Member
   /** Where somebody emitted the request: it is in the log already. */
   readonly event_id?: string
+  readonly fingerprint?: string
 }
 
 /** From the steward: nothing is being assessed, and this is what is to be seen. */
@@ -166,6 +167,9 @@ interface Decide extends MessageBody {
   readonly decision: string
   readonly reason?: string
   readonly applicable_members?: readonly Member[]
+  /** Of an idempotency key. */
+  readonly decision_id?: string
+  readonly fingerprint?: string
 }
 
 interface Complete extends MessageBody {

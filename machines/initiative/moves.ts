@@ -5,6 +5,7 @@ import { type InitiativeStatus, OWNER_WORDS_MAX, type OwnerAction } from '../doc
 import { isSameMember, memberText } from '../documents/member.ts'
 import { SERVICE_BY, type SendParams } from '../machine.ts'
 import { openItem } from '../work-item/owner.ts'
+import { withBody } from './bodies.ts'
 import { joined, left, shared } from './campaigns.ts'
 import { type Conclusion, conclude, end, seedOf } from './conclusion.ts'
 import type { Assessment, InitiativeContext, Of, SeenBy, Trigger, View } from './context.ts'
@@ -22,9 +23,6 @@ import { promptOf } from './prompt.ts'
 import { verdictOf } from './verdict.ts'
 
 const NOTHING: readonly never[] = []
-
-/** A body's fingerprints are kept for so many ids that idempotency keys made. */
-const BODIES_MAX = 256
 
 export function create(message: Of<'create'>): Conclusion {
   const { id, outcome, projects, intent_refs, members, homes, authorized_by, budget, by, at } = message
@@ -80,9 +78,10 @@ export function request(context: InitiativeContext, message: Of<'advance'>): Con
     seed,
     event_id: event_id ?? fact!.recorded.id,
   }
-  const internal = { ...context.internal, requests: context.internal.requests + 1 }
+  const kept = withBody(context, message)
+  const internal = { ...kept.internal, requests: kept.internal.requests + 1 }
   return {
-    context: { ...context, waiting: [...context.waiting, trigger], internal },
+    context: { ...kept, waiting: [...kept.waiting, trigger], internal },
     facts: fact === undefined ? NOTHING : [fact],
     sends: NOTHING,
   }
@@ -194,7 +193,7 @@ export function decide(context: InitiativeContext, message: Of<'decide'>): Concl
     applicable_members === undefined ||
     (member !== undefined && applicable_members.some((one) => isSameMember(one, member)))
   const next = own({
-    ...context,
+    ...withBody(context, message),
     owner_decisions: [...context.owner_decisions, word].slice(-OWNER_WORDS_MAX),
     questions: context.questions.filter((one) => !isAnswered(one)),
     close_proposals: applicable_members === undefined ? [] : context.close_proposals,
@@ -248,7 +247,7 @@ function stopSteering(
 }
 
 export function recordOwnerAction(context: InitiativeContext, message: Of<'record_owner_action'>): Conclusion {
-  const { action_id, action, member, reason, lifted, override, by, at, fingerprint: body } = message
+  const { action_id, action, member, reason, lifted, override, by, at } = message
   const word: OwnerAction = {
     action_id,
     action,
@@ -260,7 +259,7 @@ export function recordOwnerAction(context: InitiativeContext, message: Of<'recor
     ...(by === undefined ? {} : { by }),
     at,
   }
-  const next = withBody(own(context), action_id, body)
+  const next = withBody(own(context), message)
   return {
     context: { ...next, owner_actions: keptActions([...context.owner_actions, word], OWNER_WORDS_MAX) },
     facts: [ownerActionFact(context.name, word)],
@@ -270,19 +269,12 @@ export function recordOwnerAction(context: InitiativeContext, message: Of<'recor
 
 export function recordFinding(context: InitiativeContext, message: Of<'record_finding'>): Conclusion {
   const finding = findingOf(context, message, message.at)
-  const next = withBody(own(context), finding.finding_id, message.fingerprint)
+  const next = withBody(own(context), message)
   return {
     context: { ...next, findings: withFinding(context, finding) },
     facts: [findingRecorded(finding)],
     sends: shared(finding),
   }
-}
-
-function withBody(context: InitiativeContext, id: string, body: string | undefined): InitiativeContext {
-  if (body === undefined) return context
-  const { internal } = context
-  const bodies = Object.fromEntries([...Object.entries(internal.bodies), [id, body]].slice(-BODIES_MAX))
-  return { ...context, internal: { ...internal, bodies } }
 }
 
 /** A cycle of ours has settled. */

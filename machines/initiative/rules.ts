@@ -3,6 +3,7 @@ import { creationRefusal, creationRepeat } from '../creation.ts'
 import { TRIGGERS_MAX } from '../documents/initiative.ts'
 import { memberText } from '../documents/member.ts'
 import type { Refusal, SnapshotOf } from '../machine.ts'
+import { bodyBefore } from './bodies.ts'
 import type { InitiativeContext, InitiativeMessage, Of } from './context.ts'
 import { consumed, reviewersFinding } from './findings.ts'
 import { isMember } from './members.ts'
@@ -10,9 +11,10 @@ import { skipReason } from './moves.ts'
 
 type Snapshot = SnapshotOf<InitiativeContext>
 
-/** A member of it, or none; and there is room to wait. */
-export function mayAsk(context: InitiativeContext, { member }: Of<'advance'>): boolean {
-  return (member === undefined || isMember(context, member)) && context.waiting.length < TRIGGERS_MAX
+/** A member of it, or none; asked for the first time; and there is room to wait. */
+export function mayAsk(context: InitiativeContext, { member, trigger_id }: Of<'advance'>): boolean {
+  const isAboutIt = member === undefined || isMember(context, member)
+  return isAboutIt && context.waiting.length < TRIGGERS_MAX && !isKnownRequest(context, trigger_id)
 }
 
 export function isNextRequest({ waiting }: InitiativeContext, { trigger_id }: Of<'assess'>): boolean {
@@ -31,12 +33,12 @@ export function isOfCycle({ internal }: InitiativeContext, { item_id }: { readon
   return internal.cycles[item_id] !== undefined
 }
 
-/** Whoever is named must be a member. */
-export function areMembers(
+/** Whoever is named is a member, and it is not said under a name that stands for something else. */
+export function isSound(
   context: InitiativeContext,
   message: Of<'decide' | 'record_owner_action' | 'record_finding'>,
-) {
-  return strangerIn(context, message) === undefined
+): boolean {
+  return strangerIn(context, message) === undefined && bodyBefore(context, message) === undefined
 }
 
 function strangerIn(context: InitiativeContext, message: InitiativeMessage) {
@@ -58,7 +60,12 @@ export function repeats({ value, context }: Snapshot, message: InitiativeMessage
     case 'create':
       return creationRepeat(context.internal.creation, message)
     case 'advance':
-      return isKnownRequest(context, message.trigger_id) ? 'already_requested' : undefined
+      return isKnownRequest(context, message.trigger_id) && !asksOtherwise(context, message)
+        ? 'already_requested'
+        : undefined
+    case 'decide':
+    case 'record_owner_action':
+      return bodyBefore(context, message) === 'same' ? 'replay' : undefined
     case 'assess':
       return value === 'active' && isNextRequest(context, message) ? undefined : 'already_assessed'
     case 'judge':
@@ -71,12 +78,8 @@ export function repeats({ value, context }: Snapshot, message: InitiativeMessage
       return value === 'completed' ? 'already_completed' : undefined
     case 'cancel':
       return value === 'cancelled' ? 'already_cancelled' : undefined
-    case 'record_owner_action':
-      return isSameBody(context, message.action_id, message.fingerprint) ? 'replay' : undefined
     case 'record_finding':
-      return isSameBody(context, message.finding_id, message.fingerprint) || isKnownFinding(context, message)
-        ? 'replay'
-        : undefined
+      return bodyBefore(context, message) === 'same' || isKnownFinding(context, message) ? 'replay' : undefined
     case 'member_cycle_settled':
       return isHeard(context, message) ? 'already_heard' : undefined
     default:
@@ -93,8 +96,9 @@ function isKnownRequest({ waiting, assessment, internal }: InitiativeContext, tr
   )
 }
 
-function isSameBody({ internal }: InitiativeContext, id: string, body: string | undefined): boolean {
-  return body !== undefined && internal.bodies[id] === body
+/** About another member than before. What somebody emitted is asked for by its trigger alone. */
+function asksOtherwise(context: InitiativeContext, message: Of<'advance'>): boolean {
+  return message.fingerprint !== undefined && bodyBefore(context, message) === 'other'
 }
 
 /** The steward's, told again: the finding of a result derives from the result. */
@@ -116,12 +120,11 @@ export function refusal({ value, context }: Snapshot, message: InitiativeMessage
   switch (message.type) {
     case 'create':
       return creationRefusal(context.internal.creation, message, { what: 'initiative', isIdFromKey: false })
+    case 'advance':
+    case 'decide':
     case 'record_owner_action':
-      if (context.internal.bodies[message.action_id] !== undefined) return reused('owner action')
-      break
     case 'record_finding':
-      if (context.internal.bodies[message.finding_id] !== undefined) return reused('finding')
-      break
+      if (bodyBefore(context, message) === 'other') return reused(WHAT[message.type])
   }
   const stranger = strangerIn(context, message)
   if (stranger !== undefined) return illegal(`${memberText(stranger)} is no member of the initiative`)
@@ -133,6 +136,14 @@ export function refusal({ value, context }: Snapshot, message: InitiativeMessage
 export function statusOf(value: string): 'active' | 'completed' | 'cancelled' {
   return value === 'completed' || value === 'cancelled' ? value : 'active'
 }
+
+/** What a key was used for. */
+const WHAT = {
+  advance: 'assessment',
+  decide: 'decision',
+  record_owner_action: 'owner action',
+  record_finding: 'finding',
+} as const
 
 function reused(what: string): Refusal {
   return { code: 'idempotency_key_reused', detail: `this idempotency key was used for another ${what}` }

@@ -156,6 +156,39 @@ t.test('each command posts to its endpoint, with where it comes from', async (t)
   t.match(faulty.err, /project:KEY, work_item:ID or campaign:NAME/)
 })
 
+t.test('what is said twice under one key is said once, and something else under it is refused', async (t) => {
+  const s = await startTestService(t)
+  await fleet(s, 'shop', 'bank')
+  const env = { ENGINE_URL: s.service.url, ENGINE_TOKEN: s.admin }
+  const keyed = (...argv: string[]) => cli(env, 'initiative', ...argv, '--idempotency-key', 'k')
+  for (const [said, otherwise] of [
+    [
+      ['add', 'checkout', '--outcome', 'Pay', '--member', 'project:shop'],
+      ['--member', 'project:bank'],
+    ],
+    [
+      ['decide', 'checkout', '--decision', 'Bank a'],
+      ['--reason', 'x'],
+    ],
+    [
+      ['owner-action', 'checkout', 'milestone', '--reason', 'paid'],
+      ['--member', 'project:shop'],
+    ],
+    [
+      ['finding', 'checkout', 'The limit is 10'],
+      ['--kind', 'gap'],
+    ],
+  ] as const) {
+    t.equal((await keyed(...said)).code, 0)
+    t.equal((await keyed(...said)).code, 0, `${said[0]} again`)
+    const refused = await keyed(...said, ...otherwise)
+    t.equal(refused.code, 3)
+    t.match(refused.err, 'idempotency_key_reused')
+  }
+  const { body } = await s.expect(200, 'GET', '/api/initiatives/checkout')
+  t.same([body.owner_decisions.length, body.owner_actions.length, body.findings.length], [1, 1, 1])
+})
+
 t.test('against a real service, from the first command to the last', async (t) => {
   const s = await startTestService(t)
   const runner = await fleet(s, 'shop', 'bank')

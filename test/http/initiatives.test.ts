@@ -180,6 +180,40 @@ t.test('owner actions and findings with a key are recorded once', async (t) => {
   t.equal((await post(w, 'findings', { text: 'x', to: [{ kind: 'project', ref: 'till' }] })).status, 409)
 })
 
+t.test('a decision and a request with a key, or with a trigger, stand for one body', async (t) => {
+  const s = await startTestService(t)
+  const w = await world(s)
+  const key = { 'idempotency-key': 'k' }
+  for (const [name, body, other] of [
+    ['decide', { decision: 'Bank a' }, { decision: 'Bank b' }],
+    ['advance', { member: SHOP }, { member: BANK }],
+    ['advance', { member: SHOP, trigger_id: 'nightly' }, { member: BANK, trigger_id: 'nightly' }],
+  ] as const) {
+    const headers = 'trigger_id' in body ? {} : key
+    const first = await post(w, name, body, headers)
+    t.equal(first.status, 200)
+    t.equal(first.headers.get('idempotent-replay'), null)
+    const again = await post(w, name, body, headers)
+    t.equal(again.status, 200)
+    t.equal(again.headers.get('idempotent-replay'), 'true')
+    const reused = await post(w, name, other, headers)
+    t.equal(reused.status, 422)
+    t.equal(reused.body.code, 'idempotency_key_reused')
+  }
+  t.same(
+    (await read(w)).owner_decisions.map(({ decision }: any) => decision),
+    ['Bank a'],
+  )
+  t.equal((await post(w, 'decide', { decision: 'Bank a' })).status, 200, 'without a key it is another word')
+  t.equal((await read(w)).owner_decisions.length, 2)
+  const { assessment, waiting } = await read(w)
+  const asked = [assessment, ...waiting].map(({ member }: any) => member)
+  t.same(asked, [SHOP, SHOP])
+  await answer(w, { decision: 'wait' })
+  await steered(w, 1)
+  t.equal((await post(w, 'advance', { member: BANK }, key)).status, 422, 'also once it is over')
+})
+
 t.test('an emitted request goes to its initiative, which names the event as its cause', async (t) => {
   const s = await startTestService(t)
   const w = await world(s)

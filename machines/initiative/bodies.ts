@@ -1,0 +1,40 @@
+/**
+ * What an owner has asked for under a name of its own (an idempotency key, a trigger id): the same body again is a
+ * repeat, another body under the same name is a mistake.
+ */
+import type { InitiativeContext, Of } from './context.ts'
+
+/** Bodies remembered, the newest. */
+const BODIES_MAX = 256
+
+export type Bodied = Of<'advance' | 'decide' | 'record_owner_action' | 'record_finding'>
+
+/** A trigger id may be anybody's word: it must not meet the ids that keys make. */
+function keyOf(message: Bodied): string | undefined {
+  switch (message.type) {
+    case 'advance':
+      return `advance ${message.trigger_id}`
+    case 'decide':
+      return message.decision_id
+    case 'record_owner_action':
+      return message.action_id
+    case 'record_finding':
+      return message.finding_id
+  }
+}
+
+/** Whether the same was asked for under that name, or something else; undefined: nothing that is remembered. */
+export function bodyBefore({ internal }: InitiativeContext, message: Bodied): 'same' | 'other' | undefined {
+  const key = keyOf(message)
+  const before = key === undefined ? undefined : internal.bodies[key]
+  if (before === undefined) return undefined
+  return message.fingerprint === before ? 'same' : 'other'
+}
+
+export function withBody(context: InitiativeContext, message: Bodied): InitiativeContext {
+  const key = keyOf(message)
+  if (key === undefined || message.fingerprint === undefined) return context
+  const { internal } = context
+  const bodies = Object.fromEntries([...Object.entries(internal.bodies), [key, message.fingerprint]].slice(-BODIES_MAX))
+  return { ...context, internal: { ...internal, bodies } }
+}
