@@ -69,6 +69,7 @@ async function until(holds: () => boolean | Promise<boolean>, what: string): Pro
 /** It ends by itself, with a word and not by a signal. */
 async function endsWith({ service, leave }: Scene, t: Test, words: RegExp): Promise<void> {
   const end = await Promise.race([service.ended(), sleep(END_MS, undefined)])
+  if (end?.signal != null) t.comment(service.errors)
   t.same(end, { code: 1, signal: null }, 'it ended by itself, with exit code 1')
   t.match(service.errors, words, 'and said why')
   await leave()

@@ -10,7 +10,7 @@ import { MARKER, OWNED_ID, type World } from './world.ts'
 const CHOSEN_BY_CALLERS: ReadonlySet<string> = new Set(['{runner_id}', '{name}', '{session_id}'])
 /** Beside many other processes too: what takes longer does not wait, it hangs. */
 const SLOW_MS = 20_000
-/** uWebSockets.js ends a connection whose request has not come in some 10 s: one in pieces may be late. */
+/** uWebSockets.js ends a connection on which no request was whole for some 10 s, in steps of 4: one in pieces may be late. */
 const LATE_MS = 7_000
 /** A poll may wait as long as it asked for. */
 const WAIT_MS = 2_000
@@ -31,10 +31,10 @@ export function check(request: Request, outcome: Outcome, documented: Documented
   if (outcome.kind === 'silent') return { faults: [`no answer within ${Math.round(outcome.ms)} ms`], body: undefined }
   if (outcome.kind === 'garbled') return { faults: [`the answer is garbled: ${outcome.why}`], body: undefined }
   if (outcome.kind === 'closed') {
-    const isLate = (request.segments ?? 1) > 1 && outcome.ms > LATE_MS
+    const isLate = (request.segments ?? 1) > 1 && outcome.restedMs > LATE_MS
     return isLate || mayBeClosed(request)
       ? NOTHING
-      : { faults: ['the connection was closed without an answer'], body: undefined }
+      : { faults: [`the connection was closed without an answer after ${Math.round(outcome.ms)} ms`], body: undefined }
   }
   const faults: string[] = []
   const say = (fault: string | undefined): void => {

@@ -18,6 +18,8 @@ export interface Closed {
   readonly kind: 'closed'
   readonly received: string
   readonly ms: number
+  /** Since the answer before it, or since it was opened: the time that uWebSockets.js counts until a request is whole. */
+  readonly restedMs: number
 }
 
 /** Nothing whole came within the bound. */
@@ -138,7 +140,8 @@ export class Connection {
   }
 
   #broken(kind: 'closed' | 'silent'): Closed | Silent {
-    return { kind, received: this.#shown(), ms: performance.now() - this.#waiting!.begunMs }
+    const nowMs = performance.now()
+    return { kind, received: this.#shown(), ms: nowMs - this.#waiting!.begunMs, restedMs: nowMs - this.#usedMs }
   }
 
   #garbled(why: string): Garbled {
