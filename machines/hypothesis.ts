@@ -4,6 +4,7 @@
  * other. Should the record's slug have been given meanwhile, the record that has it says so and the next one is tried.
  */
 import { assign, emit, enqueueActions, setup } from 'xstate'
+import { decidedOtherwise, isOtherReason } from './decided.ts'
 import { recordIdOfSlug } from './derived-id.ts'
 import { HYPOTHESIS_SCHEMA_VERSION, type Hypothesis } from './documents/hypothesis.ts'
 import type { HypothesisBody, HypothesisContext, HypothesisMessage, Of, RecordAsked } from './hypothesis/context.ts'
@@ -179,12 +180,15 @@ function repeats({ value, context }: SnapshotOf<Context>, message: HypothesisMes
   if (value === 'absent') return undefined
   const { discoveries, fingerprint } = context.internal
   if (message.type === 'open') return discoveries.includes(message.discovery_id) ? 'already_seen' : undefined
-  if (message.type === 'reject') return value === 'rejected' ? 'already_rejected' : undefined
+  if (message.type === 'reject') {
+    return value === 'rejected' && !isOtherReason(context.reason, message) ? 'already_rejected' : undefined
+  }
   if (message.type !== 'accept' || value !== 'accepted') return undefined
   return message.fingerprint === fingerprint ? 'already_accepted' : undefined
 }
 
 function refusal({ value, context }: SnapshotOf<Context>, message: HypothesisMessage): Refusal | undefined {
+  if (message.type === 'reject' && value === 'rejected') return decidedOtherwise(value, context.reason)
   if (message.type !== 'accept' || value !== 'accepted') return undefined
   const { decided_by, intent_record_id } = context
   const who = decided_by === undefined ? 'somebody' : decided_by.name

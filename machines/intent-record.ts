@@ -6,6 +6,7 @@
 import { assign, emit } from 'xstate'
 import { shown } from './clipped.ts'
 import { creationRefusal, creationRepeat } from './creation.ts'
+import { decidedOtherwise, isOtherReason } from './decided.ts'
 import { type IntentState, RELATIONSHIPS_MAX } from './documents/intent-record.ts'
 import { isKnown } from './drift/state.ts'
 import { PROBLEMS } from './drift/status.ts'
@@ -224,6 +225,13 @@ const REACHED: Readonly<Record<string, IntentState>> = {
   contradict: 'contradicted',
 }
 
+function hasReached(
+  value: string,
+  message: IntentRecordMessage,
+): message is Of<'accept' | 'activate' | 'deprecate' | 'contradict'> {
+  return REACHED[message.type] === value
+}
+
 /** Said again: nothing would change. */
 function repeats({ value, context }: SnapshotOf<Context>, message: IntentRecordMessage): string | undefined {
   if (value === 'absent') return undefined
@@ -237,7 +245,8 @@ function repeats({ value, context }: SnapshotOf<Context>, message: IntentRecordM
         ? 'unchanged'
         : undefined
     case 'supersede':
-      return value === 'superseded' && message.replacement === context.superseded_by ? 'already_superseded' : undefined
+      if (value !== 'superseded' || message.replacement !== context.superseded_by) return undefined
+      return isOtherReason(context.reason, message) ? undefined : 'already_superseded'
     case 'take_place':
       return context.supersedes.includes(message.of) ? 'already_taken' : undefined
     case 'observe':
@@ -257,7 +266,7 @@ function repeats({ value, context }: SnapshotOf<Context>, message: IntentRecordM
     case 'repair_drafted':
       return context.drift.repair_brief_id === message.formation_brief_id ? 'already_recorded' : undefined
     default:
-      return REACHED[message.type] === value ? `already_${value}` : undefined
+      return hasReached(value, message) && !isOtherReason(context.reason, message) ? `already_${value}` : undefined
   }
 }
 
@@ -279,7 +288,9 @@ function refusal({ value, context }: SnapshotOf<Context>, message: IntentRecordM
     case 'supersede':
       return message.replacement === context.id
         ? { code: 'invalid_body', detail: 'a record cannot take its own place' }
-        : undefined
+        : value === 'superseded' && message.replacement === context.superseded_by
+          ? decidedOtherwise(value, context.reason)
+          : undefined
     case 'relate':
       return whyNotRelate(context, message)
     case 'unrelate':
@@ -287,7 +298,7 @@ function refusal({ value, context }: SnapshotOf<Context>, message: IntentRecordM
         ? { code: 'not_found', detail: `the record has no relationship ${shown(message.relationship_id)}` }
         : undefined
     default:
-      return undefined
+      return hasReached(value, message) ? decidedOtherwise(value, context.reason) : undefined
   }
 }
 

@@ -97,6 +97,7 @@ function rejectRoute(service: ServiceContext): Route {
     path: '/api/hypotheses/:id/reject',
     area: AREA,
     summary: 'Reject a hypothesis: it is not opened again when another inspection draws it.',
+    description: 'Decided once: the same reason again answers the same, another one 409.',
     access: { right: 'intent.accept' },
     body: { schema: hypothesisRejectBody },
     answers: { 200: one },

@@ -69,6 +69,11 @@ export const resumeEscalating: Step = (draft, message: Of<'resume'>) => {
   escalateAtOnce(draft, message)
 }
 
+/** How an owner's word that it is complete stands among the decisions. */
+export function completion(reason: string): string {
+  return `complete: ${reason}`
+}
+
 export const complete: Step = (draft, message: Of<'complete'>) => {
   const { reason, at } = message
   speakOfStop(draft)
@@ -80,7 +85,7 @@ export const complete: Step = (draft, message: Of<'complete'>) => {
     question: undefined,
     ended_at: at,
   })
-  addDecision(draft, `complete: ${reason}`, message)
+  addDecision(draft, completion(reason), message)
   draft.stand(`completed by ${message.by?.name ?? 'the service'}: ${reason}`, at)
   draft.facts.push(facts.completed(draft.context, reason))
   const why = `its campaign is complete: ${reason}`

@@ -1,10 +1,12 @@
 /** Who may move a campaign, and where a step leads: guards, repeats, and why a move is refused. */
 import { creationRefusal, creationRepeat } from '../creation.ts'
+import { decidedOtherwise } from '../decided.ts'
 import type { Refusal, SnapshotOf } from '../machine.ts'
 import type { CampaignContext, CampaignMessage, Of } from './context.ts'
 import { definitionFaults } from './evidence.ts'
 import { type Verdict, verdictOf } from './formation.ts'
 import { isKnown } from './initiatives.ts'
+import { completion } from './owners.ts'
 import { outageIn, resultOf } from './results.ts'
 
 const OVER: ReadonlySet<string> = new Set(['completed', 'cancelled'])
@@ -78,7 +80,7 @@ export function repeats({ value, context }: SnapshotOf<CampaignContext>, message
     case 'pause':
       return value === 'paused' && context.paused?.by === 'owner' ? 'already_paused' : undefined
     case 'complete':
-      return value === 'completed' ? 'already_completed' : undefined
+      return value === 'completed' && hasSaidComplete(context, message) ? 'already_completed' : undefined
     case 'cancel':
       return value === 'cancelled' || value === 'cancelling' ? `already_${value}` : undefined
     case 'provider_back':
@@ -94,6 +96,11 @@ export function repeats({ value, context }: SnapshotOf<CampaignContext>, message
     default:
       return undefined
   }
+}
+
+/** An owner's last word was that it is complete, for this reason. */
+function hasSaidComplete({ owner_decisions }: CampaignContext, { reason }: Of<'complete'>): boolean {
+  return owner_decisions.at(-1)?.decision === completion(reason)
 }
 
 /** Why a message was not taken, where more can be said than that the status does not allow it. */
@@ -119,6 +126,8 @@ export function refusal(
       return illegal(`its budget of ${context.max_cycles} cycles is used up: resume it with add_cycles`)
     case 'decide':
       return illegal(`only what is escalated waits for a decision: it is ${value}`)
+    case 'complete':
+      return value === 'completed' ? decidedOtherwise(value, context.reason) : illegal(`it is ${value}`)
     default:
       return OVER.has(value) || value === 'cancelling' ? illegal(`it is ${value}`) : undefined
   }

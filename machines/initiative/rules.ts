@@ -1,5 +1,6 @@
 /** Which messages an initiative takes, and what is a repeat or a refusal: one assessment at a time, an action once. */
 import { creationRefusal, creationRepeat } from '../creation.ts'
+import { decidedOtherwise, isOtherReason } from '../decided.ts'
 import { TRIGGERS_MAX } from '../documents/initiative.ts'
 import { memberText } from '../documents/member.ts'
 import type { Refusal, SnapshotOf } from '../machine.ts'
@@ -75,7 +76,7 @@ export function repeats({ value, context }: Snapshot, message: InitiativeMessage
     case 'item_settled':
       return isOfAssessment(context, message) || isOfCycle(context, message) ? undefined : 'already_heard'
     case 'complete':
-      return value === 'completed' ? 'already_completed' : undefined
+      return value === 'completed' && !isOtherReason(context.reason, message) ? 'already_completed' : undefined
     case 'cancel':
       return value === 'cancelled' ? 'already_cancelled' : undefined
     case 'record_finding':
@@ -120,6 +121,8 @@ export function refusal({ value, context }: Snapshot, message: InitiativeMessage
   switch (message.type) {
     case 'create':
       return creationRefusal(context.internal.creation, message, { what: 'initiative', isIdFromKey: false })
+    case 'complete':
+      return value === 'completed' ? decidedOtherwise(value, context.reason) : illegal(`it is ${statusOf(value)}`)
     case 'advance':
     case 'decide':
     case 'record_owner_action':

@@ -18,6 +18,7 @@ absent:
   resume (more cycles)                refused illegal_move
   decide                              refused illegal_move
   complete                            refused illegal_move
+  complete (other reason)             refused illegal_move
   cancel                              refused illegal_move
   cancel (now)                        refused illegal_move
   provider_back                       refused illegal_move
@@ -53,6 +54,7 @@ staged:
   resume (more cycles)                refused illegal_move
   decide                              refused illegal_move
   complete                            -> completed; facts campaign_completed
+  complete (other reason)             -> completed; facts campaign_completed
   cancel                              -> cancelled; facts campaign_cancelled
   cancel (now)                        -> cancelled; facts campaign_cancelled
   provider_back                       repeat goes_on
@@ -88,6 +90,7 @@ staged, authorized by nobody:
   resume (more cycles)                refused illegal_move
   decide                              refused illegal_move
   complete                            -> completed; facts campaign_completed
+  complete (other reason)             -> completed; facts campaign_completed
   cancel                              -> cancelled; facts campaign_cancelled
   cancel (now)                        -> cancelled; facts campaign_cancelled
   provider_back                       repeat goes_on
@@ -123,6 +126,7 @@ staged, forming:
   resume (more cycles)                refused illegal_move
   decide                              refused illegal_move
   complete                            -> completed; facts campaign_completed, campaign_advance_completed; sends work_item.settle
+  complete (other reason)             -> completed; facts campaign_completed, campaign_advance_completed; sends work_item.settle
   cancel                              -> cancelled; facts campaign_cancelled, campaign_advance_completed; sends work_item.settle
   cancel (now)                        -> cancelled; facts campaign_cancelled, campaign_advance_completed; sends work_item.settle
   provider_back                       repeat goes_on
@@ -158,6 +162,7 @@ active, cycle:
   resume (more cycles)                refused illegal_move
   decide                              refused illegal_move
   complete                            -> completed; facts campaign_completed; sends work_item.cancel_waiting
+  complete (other reason)             -> completed; facts campaign_completed; sends work_item.cancel_waiting
   cancel                              -> cancelled; facts campaign_cancelled; sends work_item.cancel_waiting
   cancel (now)                        -> cancelling; sends work_item.cancel
   provider_back                       repeat goes_on
@@ -193,6 +198,7 @@ active, forming:
   resume (more cycles)                refused illegal_move
   decide                              refused illegal_move
   complete                            -> completed; facts campaign_completed, campaign_advance_completed; sends work_item.settle
+  complete (other reason)             -> completed; facts campaign_completed, campaign_advance_completed; sends work_item.settle
   cancel                              -> cancelled; facts campaign_cancelled, campaign_advance_completed; sends work_item.settle
   cancel (now)                        -> cancelled; facts campaign_cancelled, campaign_advance_completed; sends work_item.settle
   provider_back                       repeat goes_on
@@ -228,6 +234,7 @@ active, last cycle:
   resume (more cycles)                refused illegal_move
   decide                              refused illegal_move
   complete                            -> completed; facts campaign_completed; sends work_item.cancel_waiting
+  complete (other reason)             -> completed; facts campaign_completed; sends work_item.cancel_waiting
   cancel                              -> cancelled; facts campaign_cancelled; sends work_item.cancel_waiting
   cancel (now)                        -> cancelling; sends work_item.cancel
   provider_back                       repeat goes_on
@@ -263,6 +270,7 @@ active, forming, no budget:
   resume (more cycles)                refused illegal_move
   decide                              refused illegal_move
   complete                            -> completed; facts campaign_completed, campaign_advance_completed; sends work_item.settle
+  complete (other reason)             -> completed; facts campaign_completed, campaign_advance_completed; sends work_item.settle
   cancel                              -> cancelled; facts campaign_cancelled, campaign_advance_completed; sends work_item.settle
   cancel (now)                        -> cancelled; facts campaign_cancelled, campaign_advance_completed; sends work_item.settle
   provider_back                       repeat goes_on
@@ -298,6 +306,7 @@ paused, idle:
   resume (more cycles)                -> active; facts campaign_resumed, campaign_advance_requested; sends work_item.create
   decide                              refused illegal_move
   complete                            -> completed; facts campaign_completed
+  complete (other reason)             -> completed; facts campaign_completed
   cancel                              -> cancelled; facts campaign_cancelled
   cancel (now)                        -> cancelled; facts campaign_cancelled
   provider_back                       repeat goes_on
@@ -333,6 +342,7 @@ paused, cycle:
   resume (more cycles)                -> active; facts campaign_resumed
   decide                              refused illegal_move
   complete                            -> completed; facts campaign_completed; sends work_item.cancel_waiting
+  complete (other reason)             -> completed; facts campaign_completed; sends work_item.cancel_waiting
   cancel                              -> cancelled; facts campaign_cancelled; sends work_item.cancel_waiting
   cancel (now)                        -> cancelling; sends work_item.cancel
   provider_back                       repeat goes_on
@@ -368,6 +378,7 @@ paused, result kept:
   resume (more cycles)                -> active; facts campaign_resumed, campaign_advance_requested; sends work_item.create
   decide                              refused illegal_move
   complete                            -> completed; facts campaign_completed
+  complete (other reason)             -> completed; facts campaign_completed
   cancel                              -> cancelled; facts campaign_cancelled
   cancel (now)                        -> cancelled; facts campaign_cancelled
   provider_back                       repeat goes_on
@@ -403,6 +414,7 @@ paused, decision kept:
   resume (more cycles)                -> escalated; facts campaign_resumed, campaign_advance_requested, campaign_advance_completed, campaign_escalated; sends work_item.create, work_item.settle
   decide                              refused illegal_move
   complete                            -> completed; facts campaign_completed
+  complete (other reason)             -> completed; facts campaign_completed
   cancel                              -> cancelled; facts campaign_cancelled
   cancel (now)                        -> cancelled; facts campaign_cancelled
   provider_back                       repeat goes_on
@@ -438,6 +450,7 @@ paused by its provider:
   resume (more cycles)                -> active; facts campaign_resumed, campaign_advance_requested; sends work_item.create; clears provider_back
   decide                              refused illegal_move
   complete                            -> completed; facts campaign_completed; clears provider_back
+  complete (other reason)             -> completed; facts campaign_completed; clears provider_back
   cancel                              -> cancelled; facts campaign_cancelled; clears provider_back
   cancel (now)                        -> cancelled; facts campaign_cancelled; clears provider_back
   provider_back                       -> active; facts campaign_resumed, campaign_advance_requested; sends work_item.create; clears provider_back
@@ -473,6 +486,7 @@ escalated:
   resume (more cycles)                -> active; facts campaign_resumed, campaign_advance_requested; sends work_item.create
   decide                              -> active; facts campaign_decided, campaign_advance_requested; sends work_item.create
   complete                            -> completed; facts campaign_completed
+  complete (other reason)             -> completed; facts campaign_completed
   cancel                              -> cancelled; facts campaign_cancelled
   cancel (now)                        -> cancelled; facts campaign_cancelled
   provider_back                       repeat goes_on
@@ -508,6 +522,7 @@ escalated, no budget:
   resume (more cycles)                -> active; facts campaign_resumed, campaign_advance_requested; sends work_item.create
   decide                              -> active; facts campaign_decided, campaign_advance_requested; sends work_item.create
   complete                            -> completed; facts campaign_completed
+  complete (other reason)             -> completed; facts campaign_completed
   cancel                              -> cancelled; facts campaign_cancelled
   cancel (now)                        -> cancelled; facts campaign_cancelled
   provider_back                       repeat goes_on
@@ -543,6 +558,7 @@ escalated by a cycle:
   resume (more cycles)                -> active; facts campaign_resumed, campaign_advance_requested; sends work_item.close, work_item.create
   decide                              -> active; facts campaign_decided, campaign_advance_requested; sends work_item.close, work_item.create
   complete                            -> completed; facts campaign_completed; sends work_item.close
+  complete (other reason)             -> completed; facts campaign_completed; sends work_item.close
   cancel                              -> cancelled; facts campaign_cancelled; sends work_item.close
   cancel (now)                        -> cancelled; facts campaign_cancelled; sends work_item.close
   provider_back                       repeat goes_on
@@ -578,6 +594,7 @@ cancelling:
   resume (more cycles)                refused illegal_move
   decide                              refused illegal_move
   complete                            refused illegal_move
+  complete (other reason)             refused illegal_move
   cancel                              repeat already_cancelling
   cancel (now)                        repeat already_cancelling
   provider_back                       repeat goes_on
@@ -613,6 +630,7 @@ completed:
   resume (more cycles)                refused illegal_move
   decide                              refused illegal_move
   complete                            repeat already_completed
+  complete (other reason)             refused illegal_move
   cancel                              refused illegal_move
   cancel (now)                        refused illegal_move
   provider_back                       repeat goes_on
@@ -648,6 +666,7 @@ completed, cycle:
   resume (more cycles)                refused illegal_move
   decide                              refused illegal_move
   complete                            repeat already_completed
+  complete (other reason)             refused illegal_move
   cancel                              refused illegal_move
   cancel (now)                        refused illegal_move
   provider_back                       repeat goes_on
@@ -683,6 +702,7 @@ cancelled:
   resume (more cycles)                refused illegal_move
   decide                              refused illegal_move
   complete                            refused illegal_move
+  complete (other reason)             refused illegal_move
   cancel                              repeat already_cancelled
   cancel (now)                        repeat already_cancelled
   provider_back                       repeat goes_on
@@ -718,6 +738,7 @@ cancelled, cycle:
   resume (more cycles)                refused illegal_move
   decide                              refused illegal_move
   complete                            refused illegal_move
+  complete (other reason)             refused illegal_move
   cancel                              repeat already_cancelled
   cancel (now)                        repeat already_cancelled
   provider_back                       repeat goes_on

@@ -12,6 +12,7 @@ absent:
   accept                  refused illegal_move
   accept (otherwise)      refused illegal_move
   reject                  refused illegal_move
+  reject (other reason)   refused illegal_move
   slug_taken              refused illegal_move
   slug_taken (of no try)  refused illegal_move
 open:
@@ -20,6 +21,7 @@ open:
   accept                  -> accepted; facts hypothesis_accepted; sends intent_record.make
   accept (otherwise)      -> accepted; facts hypothesis_accepted; sends intent_record.make
   reject                  -> rejected; facts hypothesis_rejected
+  reject (other reason)   -> rejected; facts hypothesis_rejected
   slug_taken              refused illegal_move
   slug_taken (of no try)  refused illegal_move
 accepted:
@@ -28,6 +30,7 @@ accepted:
   accept                  repeat already_accepted
   accept (otherwise)      refused illegal_move
   reject                  refused illegal_move
+  reject (other reason)   refused illegal_move
   slug_taken              stays; facts hypothesis_relinked; sends intent_record.make
   slug_taken (of no try)  refused illegal_move
 rejected:
@@ -36,6 +39,7 @@ rejected:
   accept                  refused illegal_move
   accept (otherwise)      refused illegal_move
   reject                  repeat already_rejected
+  reject (other reason)   refused illegal_move
   slug_taken              refused illegal_move
   slug_taken (of no try)  refused illegal_move
 `

@@ -37,6 +37,7 @@ absent:
   decide                              refused illegal_move
   decide (a stranger)                 refused illegal_move
   complete                            refused illegal_move
+  complete (other reason)             refused illegal_move
   cancel                              refused illegal_move
   record_owner_action (hold)          refused illegal_move
   record_owner_action (another body)  refused illegal_move
@@ -63,6 +64,7 @@ active:
   decide                              stays; facts initiative_decided
   decide (a stranger)                 refused illegal_move
   complete                            -> completed; facts initiative_completed; sends campaign.leave_initiative
+  complete (other reason)             -> completed; facts initiative_completed; sends campaign.leave_initiative
   cancel                              -> cancelled; facts initiative_cancelled; sends campaign.cancel, work_item.cancel, work_item.cancel, campaign.leave_initiative
   record_owner_action (hold)          stays; facts initiative_owner_action_recorded
   record_owner_action (another body)  stays; facts initiative_owner_action_recorded
@@ -89,6 +91,7 @@ active, asked:
   decide                              stays; facts initiative_decided
   decide (a stranger)                 refused illegal_move
   complete                            -> completed; facts initiative_completed; sends campaign.leave_initiative
+  complete (other reason)             -> completed; facts initiative_completed; sends campaign.leave_initiative
   cancel                              -> cancelled; facts initiative_cancelled; sends campaign.cancel, work_item.cancel, work_item.cancel, campaign.leave_initiative
   record_owner_action (hold)          stays; facts initiative_owner_action_recorded
   record_owner_action (another body)  stays; facts initiative_owner_action_recorded
@@ -115,6 +118,7 @@ active, with a finding:
   decide                              stays; facts initiative_decided
   decide (a stranger)                 refused illegal_move
   complete                            -> completed; facts initiative_completed; sends campaign.leave_initiative
+  complete (other reason)             -> completed; facts initiative_completed; sends campaign.leave_initiative
   cancel                              -> cancelled; facts initiative_cancelled; sends campaign.cancel, work_item.cancel, work_item.cancel, campaign.leave_initiative
   record_owner_action (hold)          stays; facts initiative_owner_action_recorded
   record_owner_action (another body)  stays; facts initiative_owner_action_recorded
@@ -141,6 +145,7 @@ assessing:
   decide                              stays; facts initiative_decided
   decide (a stranger)                 refused illegal_move
   complete                            -> completed; facts initiative_completed; sends campaign.leave_initiative, work_item.cancel
+  complete (other reason)             -> completed; facts initiative_completed; sends campaign.leave_initiative, work_item.cancel
   cancel                              -> cancelled; facts initiative_cancelled; sends campaign.cancel, work_item.cancel, work_item.cancel, campaign.leave_initiative, work_item.cancel
   record_owner_action (hold)          stays; facts initiative_owner_action_recorded
   record_owner_action (another body)  stays; facts initiative_owner_action_recorded
@@ -167,6 +172,7 @@ assessing, asked again:
   decide                              stays; facts initiative_decided
   decide (a stranger)                 refused illegal_move
   complete                            -> completed; facts initiative_completed; sends campaign.leave_initiative, work_item.cancel
+  complete (other reason)             -> completed; facts initiative_completed; sends campaign.leave_initiative, work_item.cancel
   cancel                              -> cancelled; facts initiative_cancelled; sends campaign.cancel, work_item.cancel, work_item.cancel, campaign.leave_initiative, work_item.cancel
   record_owner_action (hold)          stays; facts initiative_owner_action_recorded
   record_owner_action (another body)  stays; facts initiative_owner_action_recorded
@@ -193,6 +199,7 @@ deciding:
   decide                              stays; facts initiative_decided
   decide (a stranger)                 refused illegal_move
   complete                            -> completed; facts initiative_completed, initiative_steered; sends campaign.leave_initiative, work_item.settle
+  complete (other reason)             -> completed; facts initiative_completed, initiative_steered; sends campaign.leave_initiative, work_item.settle
   cancel                              -> cancelled; facts initiative_cancelled, initiative_steered; sends campaign.cancel, work_item.cancel, work_item.cancel, campaign.leave_initiative, work_item.settle
   record_owner_action (hold)          stays; facts initiative_owner_action_recorded
   record_owner_action (another body)  stays; facts initiative_owner_action_recorded
@@ -219,6 +226,7 @@ completed:
   decide                              refused illegal_move
   decide (a stranger)                 refused illegal_move
   complete                            repeat already_completed
+  complete (other reason)             refused illegal_move
   cancel                              refused illegal_move
   record_owner_action (hold)          refused illegal_move
   record_owner_action (another body)  refused illegal_move
@@ -245,6 +253,7 @@ completed while assessing:
   decide                              refused illegal_move
   decide (a stranger)                 refused illegal_move
   complete                            repeat already_completed
+  complete (other reason)             refused illegal_move
   cancel                              refused illegal_move
   record_owner_action (hold)          refused illegal_move
   record_owner_action (another body)  refused illegal_move
@@ -271,6 +280,7 @@ cancelled:
   decide                              refused illegal_move
   decide (a stranger)                 refused illegal_move
   complete                            refused illegal_move
+  complete (other reason)             refused illegal_move
   cancel                              repeat already_cancelled
   record_owner_action (hold)          refused illegal_move
   record_owner_action (another body)  refused illegal_move
@@ -297,6 +307,7 @@ cancelled while deciding:
   decide                              refused illegal_move
   decide (a stranger)                 refused illegal_move
   complete                            refused illegal_move
+  complete (other reason)             refused illegal_move
   cancel                              repeat already_cancelled
   record_owner_action (hold)          refused illegal_move
   record_owner_action (another body)  refused illegal_move

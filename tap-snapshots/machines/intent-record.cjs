@@ -20,6 +20,7 @@ absent:
   accept                          refused illegal_move
   activate                        refused illegal_move
   deprecate                       refused illegal_move
+  deprecate (other reason)        refused illegal_move
   contradict                      refused illegal_move
   supersede                       refused illegal_move
   supersede (by nothing)          refused illegal_move
@@ -52,6 +53,7 @@ hypothesized:
   accept                          -> accepted; facts intent_record_accepted, intent_record_drift_changed
   activate                        refused illegal_move
   deprecate                       refused illegal_move
+  deprecate (other reason)        refused illegal_move
   contradict                      -> contradicted; facts intent_record_contradicted
   supersede                       -> superseded; facts intent_record_superseded; sends intent_record.take_place
   supersede (by nothing)          -> superseded; facts intent_record_superseded
@@ -84,6 +86,7 @@ proposed:
   accept                          -> accepted; facts intent_record_accepted, intent_record_drift_changed
   activate                        refused illegal_move
   deprecate                       refused illegal_move
+  deprecate (other reason)        refused illegal_move
   contradict                      -> contradicted; facts intent_record_contradicted
   supersede                       -> superseded; facts intent_record_superseded; sends intent_record.take_place
   supersede (by nothing)          -> superseded; facts intent_record_superseded
@@ -116,6 +119,7 @@ accepted:
   accept                          repeat already_accepted
   activate                        -> active; facts intent_record_activated
   deprecate                       -> deprecated; facts intent_record_deprecated
+  deprecate (other reason)        -> deprecated; facts intent_record_deprecated
   contradict                      -> contradicted; facts intent_record_contradicted
   supersede                       -> superseded; facts intent_record_superseded; sends intent_record.take_place
   supersede (by nothing)          -> superseded; facts intent_record_superseded
@@ -145,9 +149,10 @@ accepted (of a hypothesis):
   update (old version)            refused precondition_failed
   update (may not rewrite)        refused forbidden
   update (unknown evidence)       refused invalid_body
-  accept                          repeat already_accepted
+  accept                          refused illegal_move
   activate                        -> active; facts intent_record_activated
   deprecate                       -> deprecated; facts intent_record_deprecated
+  deprecate (other reason)        -> deprecated; facts intent_record_deprecated
   contradict                      -> contradicted; facts intent_record_contradicted
   supersede                       -> superseded; facts intent_record_superseded; sends intent_record.take_place
   supersede (by nothing)          -> superseded; facts intent_record_superseded
@@ -180,6 +185,7 @@ accepted (drifted):
   accept                          repeat already_accepted
   activate                        -> active; facts intent_record_activated
   deprecate                       -> deprecated; facts intent_record_deprecated
+  deprecate (other reason)        -> deprecated; facts intent_record_deprecated
   contradict                      -> contradicted; facts intent_record_contradicted
   supersede                       -> superseded; facts intent_record_superseded; sends intent_record.take_place
   supersede (by nothing)          -> superseded; facts intent_record_superseded
@@ -212,6 +218,7 @@ active:
   accept                          refused illegal_move
   activate                        repeat already_active
   deprecate                       -> deprecated; facts intent_record_deprecated
+  deprecate (other reason)        -> deprecated; facts intent_record_deprecated
   contradict                      -> contradicted; facts intent_record_contradicted
   supersede                       -> superseded; facts intent_record_superseded; sends intent_record.take_place
   supersede (by nothing)          -> superseded; facts intent_record_superseded
@@ -244,6 +251,7 @@ deprecated:
   accept                          refused illegal_move
   activate                        refused illegal_move
   deprecate                       repeat already_deprecated
+  deprecate (other reason)        refused illegal_move
   contradict                      -> contradicted; facts intent_record_contradicted
   supersede                       -> superseded; facts intent_record_superseded; sends intent_record.take_place
   supersede (by nothing)          -> superseded; facts intent_record_superseded
@@ -276,6 +284,7 @@ contradicted:
   accept                          refused illegal_move
   activate                        refused illegal_move
   deprecate                       refused illegal_move
+  deprecate (other reason)        refused illegal_move
   contradict                      repeat already_contradicted
   supersede                       refused illegal_move
   supersede (by nothing)          refused illegal_move
@@ -308,6 +317,7 @@ superseded:
   accept                          refused illegal_move
   activate                        refused illegal_move
   deprecate                       refused illegal_move
+  deprecate (other reason)        refused illegal_move
   contradict                      refused illegal_move
   supersede                       repeat already_superseded
   supersede (by nothing)          refused illegal_move

@@ -83,6 +83,7 @@ export function messagesFor(snapshot: SnapshotOf<CampaignContext>): Readonly<Rec
     'resume (more cycles)': at(50, { type: 'resume', ...owner, add_cycles: 2 }),
     decide: at(50, { type: 'decide', ...owner, decision: 'net' }),
     complete: at(50, { type: 'complete', ...owner, reason: 'done by hand' }),
+    'complete (other reason)': at(50, { type: 'complete', ...owner, reason: 'it was done before' }),
     cancel: at(50, { type: 'cancel', ...owner, reason: 'not wanted' }),
     'cancel (now)': at(50, { type: 'cancel', ...owner, reason: 'not wanted', now: true }),
     provider_back: at(50, { type: 'provider_back' }),

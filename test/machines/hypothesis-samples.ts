@@ -58,6 +58,7 @@ export const MESSAGES = {
   accept: at(2, ACCEPT),
   'accept (otherwise)': at(3, { ...ACCEPT, fingerprint: 'fingerprint-2' }),
   reject: at(4, { type: 'reject', by: BY, reason: 'it is an accident' }),
+  'reject (other reason)': at(4, { type: 'reject', by: BY, reason: 'nobody needs it' }),
   slug_taken: at(5, { type: 'slug_taken', slug: 'sessions-survive' }),
   'slug_taken (of no try)': at(5, { type: 'slug_taken', slug: 'other' }),
 } as const satisfies Record<string, Message<any>>

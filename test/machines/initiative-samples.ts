@@ -128,6 +128,7 @@ export const MESSAGES = {
   decide: at(7, { type: 'decide', ...owner, decision: 'Invoices first', applicable_members: [CAMPAIGN] }),
   'decide (a stranger)': at(7, { type: 'decide', ...owner, decision: 'x', applicable_members: [STRANGER] }),
   complete: at(8, { type: 'complete', ...owner, reason: 'paid the first invoice' }),
+  'complete (other reason)': at(8, { type: 'complete', ...owner, reason: 'paid them all' }),
   cancel: at(8, { type: 'cancel', ...owner, reason: 'no longer wanted', items: ['wi_1'] }),
   'record_owner_action (hold)': at(9, {
     type: 'record_owner_action',

@@ -80,6 +80,7 @@ export const MESSAGES = {
   accept: move('accept', 2, { reason: 'agreed' }),
   activate: move('activate', 3),
   deprecate: move('deprecate', 4, { reason: 'no longer needed' }),
+  'deprecate (other reason)': move('deprecate', 4, { reason: 'it was wrong' }),
   contradict: move('contradict', 4, { reason: 'it is not so' }),
   supersede: move('supersede', 4, { replacement: OTHER, reason: 'said better' }),
   'supersede (by nothing)': move('supersede', 4),
