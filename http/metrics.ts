@@ -79,6 +79,12 @@ export function measureService(metrics: Metrics, service: ServiceContext): void 
     'Actors whose record cannot be read.',
     () => runtime.quarantined().length,
   )
+  gauge(
+    registry,
+    'intendant_messages_set_aside',
+    'Messages of the service to itself whose step failed: tried again, later each time.',
+    () => runtime.setAside.count,
+  )
   gauge(registry, 'intendant_tokens_active', 'Tokens that are let in.', () => principals.size)
   new Gauge({
     name: 'intendant_run_requests',

@@ -74,6 +74,12 @@ export class Actor {
     this.mail.push(mail)
   }
 
+  /** Before all that waits. */
+  putFirst(mail: readonly Mail[]): void {
+    this.mail = [...mail, ...this.mail.slice(this.head)]
+    this.head = 0
+  }
+
   /** Drops what came from outside, and answers whose it was; the rest waits on. */
   takeSenders(): readonly Reply[] {
     const waiting = this.mail.slice(this.head)

@@ -38,6 +38,8 @@ export function unavailable(code: string, detail: string): Refused {
   return { ok: false, refusal: { code, detail }, retryAfterSeconds: 1 }
 }
 
+export const OVERLOADED = unavailable('overloaded', 'Too much work is waiting; nothing of this was taken.')
+
 export const STORAGE_FAILED = unavailable('storage_failed', 'The storage failed; nothing of this was taken.')
 
 /** For who asks from outside; a timer stays a row and a delivery stays in the outbox, and they wait. */

@@ -118,6 +118,8 @@ export interface Runtime {
   beforeDeadline(amend: (ref: ActorRef, message: MessageBody) => MessageBody): void
   /** Actors whose record cannot be read: their messages are refused with 503 `quarantined`. */
   quarantined(): readonly { readonly ref: ActorRef; readonly reason: string }[]
+  /** Messages of the service's own whose step threw: they are tried again. */
+  readonly setAside: { readonly count: number }
   /** Stop taking messages, finish and answer what was taken, close the journal. */
   close(): Promise<void>
 }

@@ -73,6 +73,10 @@ export const retentionRowsKeptPerSweepMax = 1_000
 /** Index rows read for one page of a filtered list, matching or not: a page is short rather than slow. */
 export const listRowsReadMax = 2_000
 
+/** A message whose step threw is tried again after this long, twice as long each time, up to the second of these. */
+export const setAsideRetryMs = 1_000
+export const setAsideRetryMsMax = 600_000
+
 /**
  * Senders whose last message an actor remembers. A row is used up in the step that applies it, so that it comes again
  * only after that step was lost with it; an actor that thousands write to (an intent record) must not grow with them.

@@ -13,7 +13,7 @@ import {
 } from '../machines/machine.ts'
 import { type Commit, type Journal, JournalFailure } from '../storage/journal.ts'
 import { type Actor, ActorTable, actorKey, type Mail, type Source } from './actor.ts'
-import { Answers, quarantined, STORAGE_FAILED, unavailable } from './answers.ts'
+import { Answers, OVERLOADED, quarantined, STORAGE_FAILED, unavailable } from './answers.ts'
 import type { Answer, CommitListener, ListRequest, ListResult, Nature, Refused, Reply, Runtime } from './api.ts'
 import { Batch, type BatchedStep } from './batch.ts'
 import { Clock, clockStartMicros } from './clock.ts'
@@ -24,6 +24,7 @@ import type { Logger } from './log.ts'
 import { Reader } from './reader.ts'
 import { Ready } from './ready.ts'
 import { type Retention, retentionOf } from './retention.ts'
+import { SetAside } from './set-aside.ts'
 import type { Settings } from './settings.ts'
 import { Stepper } from './stepper.ts'
 
@@ -61,6 +62,7 @@ class ActorRuntime implements Runtime {
   readonly load: Load
   private readonly reader: Reader
   private readonly retention: Retention | undefined
+  readonly setAside: SetAside
   private state: 'open' | 'closing' | 'closed' | 'failed' = 'open'
   private whenIdle: (() => void) | undefined
 
@@ -80,6 +82,7 @@ class ActorRuntime implements Runtime {
     const { log, modules } = options
     const { nature, actors, reader } = this
     this.retention = retentionOf(settings, { journal, actors, reader, nature, log, modules })
+    this.setAside = new SetAside({ nature, log, actors, standUp: (actor) => this.standUp(actor) })
     this.due = new Due({ nature: this.nature, journal, settings, deliver })
   }
 
@@ -95,14 +98,10 @@ class ActorRuntime implements Runtime {
   }
 
   ask(ref: ActorRef, body: MessageBody, reply: Reply): void {
-    const refused = this.whyNotNow()
+    const actor = this.actors.get(ref)
+    const refused = this.whyNotNow() ?? (this.load.admits(actor) ? undefined : OVERLOADED)
     if (refused !== undefined) {
       this.refuse(reply, refused)
-      return
-    }
-    const actor = this.actors.get(ref)
-    if (!this.load.admits(actor)) {
-      this.refuse(reply, unavailable('overloaded', 'Too much work is waiting; nothing of this was taken.'))
       return
     }
     this.post(actor, { body, source: { from: 'outside', reply } })
@@ -158,6 +157,7 @@ class ActorRuntime implements Runtime {
         this.whenIdle = resolve
       })
     this.due.stop()
+    this.setAside.stop()
     await this.retention?.stop()
     this.state = 'closed'
     await this.journal.close()
@@ -279,18 +279,17 @@ class ActorRuntime implements Runtime {
   }
 
   private stepMail(actor: Actor, mail: Mail, batch: Batch): void {
+    if (this.setAside.takesBehind(actor, mail)) return
     try {
       batch.step(actor, mail)
+      this.setAside.passed(actor)
     } catch (error) {
       if (error instanceof JournalFailure) {
         actor.put(mail)
         throw error
       }
-      this.options.log.error({ actor: actor.key, message: mail.body.type, err: error }, 'a step failed')
-      const refusal = { code: 'internal_error', detail: `The step ${mail.body.type} failed; nothing changed.` }
-      batch.settled.push({ mail, answer: { ok: false, refusal } })
-      // A delivery or a timer that makes the step throw would come again at every start.
-      batch.consume(actor, mail)
+      const answer = this.setAside.failed(actor, mail, error)
+      if (answer !== undefined) batch.settled.push({ mail, answer })
     }
   }
 

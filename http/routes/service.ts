@@ -26,6 +26,9 @@ const readinessDocument = Type.Object(
   {
     status: stringEnum(['ready']),
     quarantined: Type.Integer({ description: 'Entities whose record cannot be read: the log names them.' }),
+    set_aside: Type.Integer({
+      description: 'Messages of the service to itself whose step failed: tried again, and named in the log each time.',
+    }),
   },
   { title: 'Readiness' },
 )
@@ -89,7 +92,11 @@ function ready({ runtime }: ServiceContext, about: About, exchange: Exchange): v
     exchange.problem(codeOfRefusal(reason), `The service takes no writes now: ${reason.replaceAll('_', ' ')}.`)
     return
   }
-  exchange.answer(200, { status: 'ready', quarantined: runtime.quarantined().length })
+  exchange.answer(200, {
+    status: 'ready',
+    quarantined: runtime.quarantined().length,
+    set_aside: runtime.setAside.count,
+  })
 }
 
 function documentRoutes(about: About): readonly Route[] {

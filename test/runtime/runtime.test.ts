@@ -525,15 +525,6 @@ t.test('a batch that the journal cannot store is taken back whole, and the servi
   t.same(fatal, [])
 })
 
-t.test('a delivery that makes the step throw is used up, and does not come again at every start', async (t) => {
-  const journal = new MemoryJournal()
-  const { say } = open({ journal })
-  say('a', create('a'))
-  say('b', create('b'))
-  say('a', { type: 'tell', to: 'b', text: 'poison', message: 'break' })
-  t.same([...journal.outbox()], [])
-})
-
 t.test('a record that cannot be opened sets its actor aside, and the others work on', async (t) => {
   const inner = new MemoryJournal()
   open({ journal: inner }).say('a', create('a'))

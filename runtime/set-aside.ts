@@ -1,0 +1,107 @@
+/**
+ * Messages of the service's own (a delivery, a timer, a deadline) whose step threw. Nobody waits for their answer, and
+ * nothing of them may be lost: the row of each stays, and it is tried again, later each time, until its actor stands
+ * otherwise or a newer program can take it. What the same sender said after it waits behind it: applied before it, it
+ * would stand for it.
+ */
+import type { ActorRef } from '../machines/machine.ts'
+import type { Actor, ActorTable, Mail } from './actor.ts'
+import { Alarm } from './alarm.ts'
+import type { Answer, Nature } from './api.ts'
+import { setAsideRetryMs, setAsideRetryMsMax } from './limits.ts'
+import type { Logger } from './log.ts'
+
+interface Entry {
+  readonly ref: ActorRef
+  /** In the order in which they came. */
+  mail: Mail[]
+  /** How often one of its messages has thrown since the last that did not. */
+  failures: number
+  /** Monotonic time of the next try; infinite while one is under way. */
+  dueMs: number
+}
+
+export interface SetAsideParts {
+  readonly nature: Nature
+  readonly log: Logger
+  readonly actors: Pick<ActorTable, 'get'>
+  /** The actor has mail. */
+  readonly standUp: (actor: Actor) => void
+}
+
+export class SetAside {
+  private readonly parts: SetAsideParts
+  /** By the actor's key. */
+  private readonly entries = new Map<string, Entry>()
+  private readonly alarm: Alarm
+
+  constructor(parts: SetAsideParts) {
+    this.parts = parts
+    this.alarm = new Alarm(parts.nature, () => this.tryAgain())
+  }
+
+  /** How many messages wait. */
+  get count(): number {
+    let count = 0
+    for (const { mail } of this.entries.values()) count += mail.length
+    return count
+  }
+
+  /** Keeps the message if one of its sender's that came before it is kept: true, and it is not to be stepped now. */
+  takesBehind({ key }: Actor, mail: Mail): boolean {
+    if (this.entries.size === 0) return false
+    const entry = this.entries.get(key)
+    if (entry === undefined || !entry.mail.some((one) => isOfOneSender(one, mail))) return false
+    entry.mail.push(mail)
+    return true
+  }
+
+  /** The step threw. Answers what a sender from outside hears; any other message is kept. */
+  failed({ ref, key }: Actor, mail: Mail, error: unknown): Answer | undefined {
+    const { log, nature } = this.parts
+    const of = { actor: key, message: mail.body.type, source: mail.source, err: error }
+    if (mail.source.from === 'outside') {
+      log.error(of, 'a step failed')
+      const detail = `The step ${mail.body.type} failed; nothing changed.`
+      return { ok: false, refusal: { code: 'internal_error', detail } }
+    }
+    const entry = this.entries.get(key) ?? { ref, mail: [], failures: 0, dueMs: Number.POSITIVE_INFINITY }
+    this.entries.set(key, entry)
+    entry.mail.push(mail)
+    entry.failures++
+    const waitMs = Math.min(setAsideRetryMs * 2 ** (entry.failures - 1), setAsideRetryMsMax)
+    entry.dueMs = nature.monotonicMs() + waitMs
+    log.error({ ...of, failures: entry.failures, retry_in_ms: waitMs }, 'a step failed: its message is set aside')
+    this.alarm.set(waitMs)
+    return undefined
+  }
+
+  /** The actor took a message. */
+  passed({ key }: Actor): void {
+    if (this.entries.size > 0 && this.entries.get(key)?.mail.length === 0) this.entries.delete(key)
+  }
+
+  stop(): void {
+    this.alarm.clear()
+  }
+
+  private tryAgain(): void {
+    const nowMs = this.parts.nature.monotonicMs()
+    let nextMs = Number.POSITIVE_INFINITY
+    for (const entry of this.entries.values()) {
+      if (entry.dueMs <= nowMs) {
+        const { mail } = entry
+        entry.mail = []
+        entry.dueMs = Number.POSITIVE_INFINITY
+        const actor = this.parts.actors.get(entry.ref)
+        actor.putFirst(mail)
+        this.parts.standUp(actor)
+      } else nextMs = Math.min(nextMs, entry.dueMs)
+    }
+    if (nextMs < Number.POSITIVE_INFINITY) this.alarm.set(nextMs - nowMs)
+  }
+}
+
+function isOfOneSender({ source: a }: Mail, { source: b }: Mail): boolean {
+  return a.from === 'outbox' && b.from === 'outbox' && a.row.kind === b.row.kind && a.row.id === b.row.id
+}
