@@ -10,8 +10,9 @@
 import { isDeepStrictEqual } from 'node:util'
 import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js'
 import formats from 'ajv-formats'
-import { type Static, type TProperties, type TSchema, Type } from 'typebox'
+import type { Static, TProperties, TSchema } from 'typebox'
 import { escaped } from './canonical.ts'
+import { Type } from './schema-parts.ts'
 
 export { type Static, type TSchema, Type }
 

@@ -18,7 +18,7 @@ const confined: Record<string, RegExp> = {
   'uWebSockets.js': /^(http\/uws\.ts|bench\/.*)$/,
   xstate: /^(machines\/.*|runtime\/stepper\.ts|test\/.*|bench\/.*)$/,
   lmdb: /^(storage\/.*|bench\/.*|test\/storage\/.*)$/,
-  typebox: /^machines\/schema\.ts$/,
+  typebox: /^(machines\/schema(-parts)?\.ts|test\/machines\/schema-parts\.test\.ts)$/,
   commander: /^cli\/.*$/,
   '@redocly': /^test\/http\/lint\.test\.ts$/,
 }
