@@ -2,6 +2,7 @@
  * How every command ends: one table of exit codes, and failures told as sentences that say what was wrong, where,
  * and what to do.
  */
+import { CommanderError } from 'commander'
 import { ServiceRefused, ServiceUnreachable } from '../engine/errors.ts'
 import { mayHelp } from '../engine/retry.ts'
 
@@ -22,7 +23,7 @@ export const EXIT = {
   interrupted: 130,
 } as const
 
-export const EXIT_CODES_HELP = `
+export const ENDS_HELP = `
 Exit codes:
   0  done; with --wait: the run completed
   1  done, and the outcome is bad: the run failed, the log is damaged
@@ -31,6 +32,10 @@ Exit codes:
   4  the service cannot be reached, or cannot answer now
   5  with --wait: the run was cancelled
   6  with --wait-limit: still running when the time was over
+
+With --json an error is one JSON object on standard error: the service's problem (RFC 9457), or the same members
+(code, title, detail) for what the command found itself; exit_code says how it ended. Until then, notes on what it
+waits for are lines such as {"note":"..."}.
 `
 
 /** A failure that the command itself found. Its message is shown as it is. */
@@ -47,23 +52,56 @@ export class CliFailure extends Error {
 /** Errors of the folders below whose message is a sentence for the operator: why the service or a home cannot be opened. */
 const OWN_SENTENCES: ReadonlySet<string> = new Set(['ServerFailure', 'HomeRefused', 'JournalFailure'])
 
-/** What to print on standard error, and the exit code. */
-export function explain(error: unknown): { readonly text: string; readonly exitCode: number } {
-  if (error instanceof CliFailure) return { text: error.message, exitCode: error.exitCode }
+/** How a command has failed: for people, and as it is told with `--json`. */
+export interface Failure {
+  /** Empty: it was said already. */
+  readonly text: string
+  readonly exitCode: number
+  /** The service's problem as it came (RFC 9457), or what the command found, in the same members. */
+  readonly problem: Readonly<Record<string, unknown>>
+}
+
+/** `code` and `title` of what the command itself found, by its exit code. */
+const LOCAL: Readonly<Record<number, readonly [code: string, title: string]>> = {
+  [EXIT.failed]: ['failed', 'It could not be done'],
+  [EXIT.usage]: ['usage', 'The command line or a setting is wrong'],
+  [EXIT.unreachable]: ['unreachable', 'The service does not answer'],
+  [EXIT.timeout]: ['timeout', 'The time to wait is over'],
+}
+
+export function explain(error: unknown): Failure {
   if (error instanceof ServiceRefused) {
     const later = mayHelp(error) && error.problem.status !== 500
-    return { text: refusalText(error), exitCode: later ? EXIT.unreachable : EXIT.refused }
+    return {
+      text: refusalText(error),
+      exitCode: later ? EXIT.unreachable : EXIT.refused,
+      problem: { ...error.problem },
+    }
   }
+  if (error instanceof CliFailure) return found(error.message, error.exitCode)
+  if (error instanceof CommanderError) return { ...found(usageText(error), EXIT.usage), text: '' }
   if (error instanceof ServiceUnreachable) {
-    const text = `${error.message}\nIs the service running there (intendant serve)? Set ENGINE_URL or --url if it is elsewhere.`
-    return { text, exitCode: EXIT.unreachable }
+    const hint = 'Is the service running there (intendant serve)? Set ENGINE_URL or --url if it is elsewhere.'
+    return found(`${error.message}\n${hint}`, EXIT.unreachable)
   }
-  if (error instanceof Error && OWN_SENTENCES.has(error.name)) return { text: error.message, exitCode: EXIT.failed }
-  if (error instanceof Error && typeof (error as NodeJS.ErrnoException).code === 'string') {
-    return { text: error.message, exitCode: EXIT.failed }
-  }
+  const isSentence = error instanceof Error && (OWN_SENTENCES.has(error.name) || hasCode(error))
+  if (isSentence) return found(error.message, EXIT.failed)
   const text = error instanceof Error ? (error.stack ?? error.message) : String(error)
-  return { text: `a fault in intendant itself: ${text}`, exitCode: EXIT.failed }
+  return found(`a fault in intendant itself: ${text}`, EXIT.failed)
+}
+
+function found(text: string, exitCode: number): Failure {
+  const [code, title] = LOCAL[exitCode] ?? LOCAL[EXIT.failed]!
+  return { text, exitCode, problem: { code, title, detail: text } }
+}
+
+function hasCode(error: NodeJS.ErrnoException): boolean {
+  return typeof error.code === 'string'
+}
+
+/** Commander prints its help where a command is missing, and says no more. */
+function usageText({ code, message }: CommanderError): string {
+  return code === 'commander.help' ? 'a command is missing: see --help' : message.replace(/^error: /, '')
 }
 
 function refusalText({ problem, method, path, message }: ServiceRefused): string {

@@ -55,7 +55,7 @@ async function followUntil(
   since: string | undefined,
   signal: AbortSignal,
 ): Promise<number> {
-  const { client, json, print, world } = cli
+  const { client, json, print } = cli
   const read = () => retrying(() => client.request('GET', followed.path, { signal }), { signal })
   try {
     const first = await read()
@@ -66,7 +66,7 @@ async function followUntil(
       since: since ?? first.headers.get('watch-cursor') ?? 'latest',
       filters: followed.filters,
       signal,
-      onBreak: (error) => world.stderr.write(`${error.message}; trying again\n`),
+      onBreak: (error) => cli.note(`${error.message}; trying again`),
     })
     for await (const frame of frames) {
       if (frame.type === 'events' && !json) {
@@ -92,9 +92,9 @@ function mayEnd(followed: Followed, frame: WatchFrame): boolean {
 }
 
 /** Says on standard error, once for each reason, why nothing happens. */
-function tell({ world }: Cli, followed: Followed, body: Document, before: string): string {
+function tell({ note }: Cli, followed: Followed, body: Document, before: string): string {
   const text = followed.whyNot(body)
   if (text === undefined || text === before) return before
-  world.stderr.write(`${body.state}: ${text}\n`)
+  note(`${body.state}: ${text}`)
   return text
 }

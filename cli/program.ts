@@ -12,7 +12,7 @@ import { addDrift } from './drift.ts'
 import { addEmit } from './emit.ts'
 import { addEngines } from './engines.ts'
 import { addEvents } from './events.ts'
-import { EXIT, EXIT_CODES_HELP, explain } from './exit.ts'
+import { ENDS_HELP, EXIT, explain } from './exit.ts'
 import { addHypotheses } from './hypotheses.ts'
 import { addInitiatives } from './initiatives.ts'
 import { addIntents } from './intents.ts'
@@ -28,7 +28,7 @@ import { addTokens } from './tokens.ts'
 import { addTrace } from './trace.ts'
 import { VERSION } from './version.ts'
 import { addWatch } from './watch.ts'
-import { type Act, openCli, type World } from './world.ts'
+import { type Act, openCli, type Sink, type World } from './world.ts'
 
 const GUIDE = `
 Examples:
@@ -54,6 +54,9 @@ Environment:
   NO_COLOR       no colours
 `
 
+/** What commander says of a wrong command line is told as JSON where JSON is asked for. */
+const SILENT: Sink = { write: () => true }
+
 /** Runs one command line (without `node` and the script). Never throws; answers the exit code. */
 export async function run(argv: readonly string[], world: World): Promise<number> {
   let exitCode: number = EXIT.ok
@@ -66,17 +69,24 @@ export async function run(argv: readonly string[], world: World): Promise<number
       const cli = openCli(world, options)
       exitCode = (await (body(cli, args.slice(0, -2), options) as Promise<number | undefined>)) ?? EXIT.ok
     }
-  const program = makeProgram(world, act)
+  const isJson = asksForJson(argv)
+  const program = makeProgram(isJson ? { ...world, stderr: SILENT } : world, act)
   try {
     await program.parseAsync([...argv], { from: 'user' })
     return exitCode
   } catch (error) {
-    // Commander has printed what it had to say: help that was asked for, or what is wrong with the usage.
-    if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.usage
-    const { text, exitCode: code } = explain(error)
-    world.stderr.write(`intendant: ${text}\n`)
+    if (error instanceof CommanderError && error.exitCode === 0) return EXIT.ok
+    const { text, exitCode: code, problem } = explain(error)
+    if (isJson) world.stderr.write(`${JSON.stringify({ ...problem, exit_code: code })}\n`)
+    else if (text !== '') world.stderr.write(`intendant: ${text}\n`)
     return code
   }
+}
+
+/** Asked before the line is parsed: it may be wrong. */
+function asksForJson(argv: readonly string[]): boolean {
+  const end = argv.indexOf('--')
+  return argv.slice(0, end < 0 ? argv.length : end).includes('--json')
 }
 
 /** The program as commander knows it. */
@@ -98,7 +108,7 @@ function makeProgram(world: World, act: Act): Command {
     })
     .showHelpAfterError('(add --help for what it takes)')
     .exitOverride()
-    .addHelpText('after', GUIDE + EXIT_CODES_HELP)
+    .addHelpText('after', GUIDE + ENDS_HELP)
   const groups = [
     addServe,
     addProjects,

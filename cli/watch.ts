@@ -43,7 +43,7 @@ export function addWatch(program: Command, act: Act): void {
     .action(act(watchEvents))
 }
 
-async function watchEvents({ client, world, json, print }: Cli, _: readonly any[], options: any): Promise<void> {
+async function watchEvents({ client, world, json, print, note }: Cli, _: readonly any[], options: any): Promise<void> {
   const stop = new AbortController()
   world.onStopSignal(() => stop.abort())
   let left: number = options.count ?? Number.POSITIVE_INFINITY
@@ -54,12 +54,12 @@ async function watchEvents({ client, world, json, print }: Cli, _: readonly any[
     filters: filtersOf(options),
     signal: stop.signal,
     onBreak(error) {
-      if (!broken) world.stderr.write(`${error.message}; trying again\n`)
+      if (!broken) note(`${error.message}; trying again`)
       broken = true
     },
   })
   for await (const frame of frames) {
-    if (broken) world.stderr.write('connected again\n')
+    if (broken) note('connected again')
     broken = false
     if (frame.type !== 'events') continue
     for (const event of frame.events) {

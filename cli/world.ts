@@ -47,6 +47,8 @@ export interface Cli {
   readonly globals: GlobalOptions
   readonly print: Printer
   readonly client: Client
+  /** Says on standard error what it waits for: nothing that was asked for, and no failure. */
+  note(text: string): void
 }
 
 export function openCli(world: World, options: GlobalOptions): Cli {
@@ -60,6 +62,7 @@ export function openCli(world: World, options: GlobalOptions): Cli {
     json,
     globals: options,
     print,
+    note: (text) => world.stderr.write(`${json ? JSON.stringify({ note: text }) : text}\n`),
     get client() {
       client ??= createClient({
         url: serviceUrl(options, world.env, home),

@@ -217,6 +217,48 @@ t.test('a refusal is exit code 3, told with its fields, state and code', async (
     t.match(err, text)
 })
 
+t.test(
+  'with --json an error is one JSON object on standard error, whoever found it, and the exit code is the same',
+  async (t) => {
+    const problem = {
+      type: '/problems/illegal_move',
+      title: 'The state does not allow this',
+      status: 409,
+      detail: 'A completed request cannot be cancelled.',
+      code: 'illegal_move',
+      state: 'completed',
+      allowed: [],
+      instance: '/api/run-requests/runreq_1/cancel',
+    }
+    const { env } = await service(t, ({ url }) => (url.includes('runreq_1') ? [409, problem] : [502, 'a proxy']))
+    const nobody = { ENGINE_URL: 'http://127.0.0.1:4171', ENGINE_TOKEN: 'x' }
+    for (const [line, where, wanted] of [
+      ['run-request cancel runreq_1', env, { ...problem, exit_code: 3 }],
+      ['project list', env, { status: 502, code: 'http_502', detail: 'a proxy', exit_code: 4 }],
+      ['project list', nobody, { code: 'unreachable', title: String, detail: /^no answer from /, exit_code: 4 }],
+      ['project list', { ENGINE_URL: 'nowhere' }, { code: 'usage', detail: /ENGINE_URL is "nowhere"/, exit_code: 2 }],
+      ['project lst', env, { code: 'usage', detail: /unknown command 'lst'/, exit_code: 2 }],
+      ['project show', env, { code: 'usage', detail: /missing required argument 'project'/, exit_code: 2 }],
+      ['project list --limit many', env, { code: 'usage', detail: /A whole number/, exit_code: 2 }],
+      ['pacing', env, { status: 502, exit_code: 4 }],
+      ['token', env, { code: 'usage', detail: 'a command is missing: see --help', exit_code: 2 }],
+      ['discover --project x /', env, { code: 'failed', detail: /EISDIR/, exit_code: 1 }],
+    ] as const) {
+      const { code, out, err } = await cli(where, ...line.split(' '), '--json')
+      t.equal(out, '', line)
+      t.equal(err.trim().split('\n').length, 1, `${line}: one line`)
+      t.match(JSON.parse(err), wanted, line)
+      t.equal(code, wanted.exit_code, line)
+      const told = await cli(where, ...line.split(' '))
+      t.equal(told.code, code, `${line}: the same without`)
+      t.notMatch(told.err, /^{/, `${line}: in words without`)
+    }
+    const asked = await cli(env, 'project', 'list', '--help', '--json')
+    t.equal(asked.code, 0)
+    t.match(asked.out, 'Usage:')
+  },
+)
+
 t.test('a service that cannot answer now is exit code 4', async (t) => {
   const { env } = await service(t, () => [
     503,
