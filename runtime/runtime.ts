@@ -26,7 +26,7 @@ import { Ready } from './ready.ts'
 import { type Retention, retentionOf } from './retention.ts'
 import { SetAside } from './set-aside.ts'
 import type { Settings } from './settings.ts'
-import { Stepper } from './stepper.ts'
+import { type Stepper, stepperOf } from './stepper.ts'
 
 export interface RuntimeOptions {
   readonly nature: Nature
@@ -74,7 +74,7 @@ class ActorRuntime implements Runtime {
     this.load = new Load(options.nature)
     this.clock = new Clock(() => this.nature.wallMs(), clockStartMicros(journal, this.nature.wallMs()))
     const steppers = {} as Record<ActorKind, Stepper>
-    for (const kind of ACTOR_KINDS) steppers[kind] = new Stepper(options.modules[kind])
+    for (const kind of ACTOR_KINDS) steppers[kind] = stepperOf(options.modules[kind])
     this.actors = new ActorTable(journal, steppers)
     this.answers = new Answers(options.log)
     this.reader = new Reader(journal, this.actors, options.log)

@@ -58,6 +58,18 @@ interface Candidate {
 
 const NO_CANDIDATES: readonly Candidate[] = []
 
+/** Tables hold nothing but the machine, so that each machine has one in a process, however often a service starts. */
+const steppers = new WeakMap<MachineModule, Stepper>()
+
+/** The machine as a table. Throws MachineRefused. */
+export function stepperOf(module: MachineModule): Stepper {
+  const known = steppers.get(module)
+  if (known !== undefined) return known
+  const made = new Stepper(module)
+  steppers.set(module, made)
+  return made
+}
+
 /** One machine as a table. */
 export class Stepper {
   readonly module: MachineModule

@@ -8,7 +8,7 @@ import type { Journal } from '../storage/journal.ts'
 import { LmdbJournal } from '../storage/lmdb-journal.ts'
 import type { Logger } from './log.ts'
 import { decodeRecord } from './record.ts'
-import { Stepper } from './stepper.ts'
+import { stepperOf } from './stepper.ts'
 
 /** Before anything else uses the journal. A journal that takes no writes is left as it is. */
 export async function upgradeIndexes(
@@ -35,7 +35,7 @@ export async function upgradeIndexes(
 
 /** A record that cannot be read is quarantined when it is opened; until then it stays where it was listed. */
 function termsOf(module: MachineModule) {
-  const stepper = new Stepper(module)
+  const stepper = stepperOf(module)
   return (record: string) => {
     try {
       const { snapshot } = decodeRecord(stepper, record)

@@ -22,12 +22,13 @@ export const attemptsFence: MakeInvariant = (world) => {
       if (request !== undefined && END_EVENTS.has(type) && by === request.runner)
         ended.add(`${request.id}/${request.attempt}`)
     },
-    said({ call, status, body, process }) {
+    said(said) {
+      const { call, status, process } = said
       const post = POST.exec(call.pattern)?.[1]
       if (post === undefined || status !== 200 || process.isDoomed) return
       if (!world.made.runners.some(({ token }) => token === call.token)) return
       const { attempt: named = 1 } = call.body as { attempt?: number }
-      const { id, state, attempt } = body.run_request
+      const { id, state, attempt } = said.body.run_request
       if (attempt === named) return
       if (GIVES_BACK.has(post) && state === 'queued' && attempt === named + 1) return
       if (REPEATABLE.has(post) && ended.has(`${id}/${named}`)) return

@@ -9,10 +9,12 @@ const NAME = 'lists are true'
 export const listsAreTrue: MakeInvariant = (world) => ({
   name: NAME,
   said(said) {
-    const { call, status, body, headers, process } = said
-    if (process.isDoomed || status !== 200 || call.method !== 'GET' || body?.items === undefined) return
+    const { call, status, headers, process } = said
+    if (process.isDoomed || status !== 200 || call.method !== 'GET') return
     const matches = filterOf(call)
-    if (matches === undefined || body.next_cursor !== undefined) return
+    if (matches === undefined) return
+    const { body } = said
+    if (body.next_cursor !== undefined) return
     const cursor = headers['Watch-Cursor']!
     const sequence = Number.parseInt(cursor.slice(cursor.indexOf('.') + 1), 36)
     const listed = new Set<string>(body.items.map(({ id }: { id: string }) => id))

@@ -33,9 +33,10 @@ export const meaningHoldsTogether: MakeInvariant = (world) => {
       const id = intentRecordIdOf(payload)
       if (id !== undefined) observed.set(id, (observed.get(id) ?? 0) + 1)
     },
-    said({ call, status, body }) {
+    said(said) {
+      const { call, status } = said
       if (status !== 200 || call.pattern !== '/hypotheses/:id/accept') return
-      const { hypothesis, intent_record } = body
+      const { hypothesis, intent_record } = said.body
       const before = accepted.get(hypothesis.id) ?? intent_record.id
       if (before !== intent_record.id || hypothesis.intent_record_id !== intent_record.id)
         throw new Violation(NAME, `${hypothesis.id} was answered to be ${before}, and then ${intent_record.id}`)

@@ -19,10 +19,11 @@ export const oneOwner: MakeInvariant = (world) => {
         throw new Violation(NAME, `${event.by} moved what ${request.runner} holds: ${event.text}`)
       }
     },
-    said({ call, status, body, process }) {
+    said(said) {
+      const { call, status, process } = said
       if (call.pattern !== POLL || status !== 200 || process.isDoomed) return
       const runner = call.params![0]!
-      const { request_id: id, attempt } = body
+      const { request_id: id, attempt } = said.body
       const request = world.requests.byId.get(id)
       // Once retention has forgotten a request, its key may make another of the same name.
       const name = `${id}/${request?.created.sequence}/${attempt}`
