@@ -34,11 +34,23 @@ class Keeper extends Client {
     }
   }
 
-  /** In the calm every runner takes whatever there is. */
+  /** In the calm every runner takes whatever there is. What was asked for in the storm may still come through. */
   private async putsInOrder(): Promise<void> {
-    const body = { draining: false, allowed_projects: ['*'], labels: [...LABELS], trusted: true }
-    for (const { id } of this.world.made.runners) {
-      await this.insist('PATCH', '/api/runners/:runner_id', { params: [id], body }, 100)
+    const { made } = this.world
+    for (const { id } of made.runners) await this.opens(id)
+    for (;;) {
+      await this.pass(2_000, 5_000)
+      for (const { id } of made.runners) if (!this.isOpen(id)) await this.opens(id)
     }
+  }
+
+  private async opens(id: string): Promise<void> {
+    const body = { draining: false, allowed_projects: ['*'], labels: [...LABELS], trusted: true }
+    await this.insist('PATCH', '/api/runners/:runner_id', { params: [id], body }, 100)
+  }
+
+  private isOpen(id: string): boolean {
+    const { state, labels, projects, trusted } = this.world.fleet.byId.get(id)!
+    return state === 'registered' && trusted && projects.includes('*') && labels.length === LABELS.length
   }
 }
