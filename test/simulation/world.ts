@@ -6,7 +6,7 @@
 import type { CommittedStep, SnapshotOf } from '../../runtime/api.ts'
 import type { Settings } from '../../runtime/settings.ts'
 import { type StreamLimits, streamLimits } from '../../runtime/stream/limits.ts'
-import { HEAD_LAST } from '../../storage/environments.ts'
+import { HEAD_FLOOR, HEAD_LAST } from '../../storage/environments.ts'
 import { HomeRefused } from '../../storage/home-refused.ts'
 import type { Commit, Step } from '../../storage/journal.ts'
 import type { Actor } from './actors/actor.ts'
@@ -73,6 +73,8 @@ export class World {
   readonly owners = new Owners()
   /** The newest committed snapshots of run requests that the service told itself of. */
   readonly snapshots = new Map<string, SnapshotOf<any>>()
+  /** Of the events that retention has left on the disk. */
+  oldestSequence = 1
   /** The latest that the computer's clock has ever shown. */
   latestWallMs = BEGINNING_MS
   readonly gossip = new Gossip()
@@ -174,9 +176,16 @@ export class World {
         const request = this.requests.take(event)
         for (const invariant of this.invariants) invariant.event?.(event, request)
       }
-      const head = changes.findLast(({ table, name }) => table === 'head' && name === `s${HEAD_LAST}`)
-      if (head !== undefined) this.takeSteps(Number.parseInt(head.after!.value, 10))
+      const last = headOf(changes, HEAD_LAST)
+      if (last !== undefined) this.takeSteps(Number.parseInt(last, 10))
+      const floor = headOf(changes, HEAD_FLOOR)
+      if (floor !== undefined) this.forgets(Number(floor))
     })
+  }
+
+  private forgets(until: number): void {
+    for (const invariant of this.invariants) invariant.forgets?.(this.oldestSequence, until)
+    this.oldestSequence = until
   }
 
   /** The journal is given a batch. */
@@ -373,6 +382,11 @@ export class World {
     )
     await this.timeline.run(() => isOver)
   }
+}
+
+/** What the rows say of the head of that name. */
+function headOf(changes: Parameters<Mirror['take']>[0], name: string): string | undefined {
+  return changes.findLast(({ table, name: row }) => table === 'head' && row === `s${name}`)?.after?.value
 }
 
 export function runWorld(seed: number, keepsHistory = false): Promise<Outcome> {

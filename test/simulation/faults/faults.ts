@@ -174,8 +174,20 @@ export const faults: readonly Fault[] = [
   fault(
     'one event more than may be is removed by retention',
     'storage/retention.ts',
+    '  if (stop !== -1) return { events: events.slice(0, stop), more: false }\n',
+    '  if (stop !== -1) return { events: events.slice(0, stop && stop + 1), more: false }\n',
+  ),
+  fault(
+    'retention removes events a second before their time',
+    'storage/retention.ts',
     '({ sequence, text }) => sequence >= end || identityOf(text).recordedMs >= recordedBeforeMs,',
-    '({ sequence, text }) => sequence > end || identityOf(text).recordedMs - 1_000 >= recordedBeforeMs,',
+    '({ sequence, text }) => sequence >= end || identityOf(text).recordedMs - 1_000 >= recordedBeforeMs,',
+  ),
+  fault(
+    'retention sweeps once in a life',
+    'runtime/retention.ts',
+    '        .finally(() => this.isStopped || this.sweepIn(retentionSweepMs))\n',
+    '        .finally(() => this.isStopped)\n',
   ),
   fault(
     'the redo of a batch goes before the view holds it',

@@ -18,6 +18,7 @@ import { ownersComeToRest } from './owners-come-to-rest.ts'
 import { ownersDoOneThingAtATime } from './owners-do-one-thing-at-a-time.ts'
 import { presenceAlternates } from './presence-alternates.ts'
 import { recordsAgreeWithTheLog } from './records-agree-with-the-log.ts'
+import { retentionTakesOnlyWhatIsOld } from './retention-takes-only-what-is-old.ts'
 import { runnersTakeWhatTheyMay } from './runners-take-what-they-may.ts'
 import { sessionsEndWhatCameBefore } from './sessions-end-what-came-before.ts'
 import { steeringIsAppliedOnce } from './steering-is-applied-once.ts'
@@ -46,6 +47,7 @@ export const invariants: readonly MakeInvariant[] = [
   listsAreTrue,
   presenceAlternates,
   recordsAgreeWithTheLog,
+  retentionTakesOnlyWhatIsOld,
   meaningHoldsTogether,
   agentSessionsEnd,
   ownersDoOneThingAtATime,

@@ -18,6 +18,8 @@ export interface Invariant {
   steps?(steps: readonly Step[]): void
   /** One of them is of a campaign, an initiative, or an item of theirs; the model knows it, and nothing that is later. */
   owner?(move: OwnerMove): void
+  /** Retention has taken the events from one sequence to another, which is the oldest now. */
+  forgets?(from: number, until: number): void
   /** The service gives an answer. */
   said?(said: Said): void
   /** The service tells itself of a commit. */

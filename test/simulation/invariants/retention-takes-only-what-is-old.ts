@@ -1,0 +1,35 @@
+/**
+ * Retention takes a prefix of the log, and of it nothing that is younger than the setting; and while the service is there
+ * and nothing troubles it, nothing older stays for long.
+ */
+import { Violation } from '../violation.ts'
+import type { World } from '../world.ts'
+import type { MakeInvariant } from './invariant.ts'
+
+const NAME = 'retention takes only what is old'
+/** A sweep comes ten seconds behind the last, and takes its time. */
+const SLACK_MS = 15_000
+
+export const retentionTakesOnlyWhatIsOld: MakeInvariant = (world) => ({
+  name: NAME,
+  forgets(from, until) {
+    const { retentionMs = Number.POSITIVE_INFINITY } = world.settings
+    for (let sequence = from; sequence < until; sequence++) {
+      const ageMs = ageOf(world, sequence, Math.max(world.wallMs, world.latestWallMs))
+      if (ageMs <= retentionMs) throw new Violation(NAME, `event ${sequence} was removed at the age of ${ageMs} ms`)
+    }
+  },
+  looks() {
+    const { retentionMs } = world.settings
+    if (retentionMs === undefined || world.timeline.nowMs - world.quietSinceMs < SLACK_MS) return
+    if (world.oldestSequence > world.mirror.lastSequence) return
+    const ageMs = ageOf(world, world.oldestSequence, world.wallMs)
+    if (ageMs > retentionMs + SLACK_MS)
+      throw new Violation(NAME, `event ${world.oldestSequence} is still there at the age of ${ageMs} ms`)
+  },
+})
+
+/** By the computer's clock, as far as that can tell. */
+function ageOf(world: World, sequence: number, wallMs: number): number {
+  return wallMs - Date.parse(world.mirror.at(sequence)!.recordedAt)
+}
