@@ -234,8 +234,8 @@ export const faults: readonly Fault[] = [
   fault(
     'a paused lane goes on',
     'runtime/dispatch/matching.ts',
-    '    return this.pausedLanes.has(lane) || (repository',
-    '    return (this.pausedLanes.has(lane) && repository === null) || (repository',
+    '    return this.stops.why(demand) !== undefined || (repository',
+    "    return this.stops.why(demand) === 'project_archived' || (repository",
   ),
   fault(
     'a new session leaves what the old one had begun',
@@ -258,8 +258,8 @@ export const faults: readonly Fault[] = [
   fault(
     'an offer that nobody waits for is forgotten',
     'runtime/dispatch/dispatcher.ts',
-    'if (!this.polls.answerNewest(runner, this.document(snapshot))) this.returnOffer(held)',
-    'if (!this.polls.answerNewest(runner, this.document(snapshot))) this.holdings.drop(held)',
+    '!this.polls.answerNewest(runner, this.document(snapshot))) this.returnOffer(held, why)',
+    '!this.polls.answerNewest(runner, this.document(snapshot))) this.holdings.drop(held)',
   ),
   fault(
     'a slot that becomes free wakes nobody',
