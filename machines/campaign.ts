@@ -72,6 +72,8 @@ const goesOn = {
   advance: [
     { guard: 'forms', actions: take('form') },
     { guard: 'mustAsk', target: 'escalated', actions: take('escalateAtOnce') },
+    // It passed its door before the cycle was there: who asked hears of an end all the same.
+    { guard: 'isEmitted', actions: take('answerBusy') },
   ],
   item_reported: [
     { guard: 'takesStep', target: 'active', actions: take('takeStep') },
@@ -146,7 +148,10 @@ export const campaignMachine = machineSetup.createMachine({
       },
     },
     cancelling: {
-      on: { item_settled: [{ guard: 'endsCycle', target: 'cancelled', actions: take('cancelStopped') }, noteOnly] },
+      on: {
+        item_settled: [{ guard: 'endsCycle', target: 'cancelled', actions: take('cancelStopped') }, noteOnly],
+        advance: { guard: 'isEmitted', actions: take('answerBusy') },
+      },
     },
     completed: {
       on: {
@@ -165,10 +170,10 @@ export const campaignMachine = machineSetup.createMachine({
 
 export const campaignModule: MachineModule<CampaignContext, CampaignBody> = {
   kind: 'campaign',
-  version: 2,
+  version: 3,
   machine: campaignMachine,
-  // Version 2 takes part in initiatives: what was stored before is still right.
-  migrations: { 1: (snapshot) => snapshot },
+  // Version 2 takes part in initiatives, version 3 answers every emitted request: what was stored before is still right.
+  migrations: { 1: (snapshot) => snapshot, 2: (snapshot) => snapshot },
   internal: ['provider_back', 'item_reported', 'item_settled', 'join_initiative', 'leave_initiative', 'share_finding'],
   repeats: rules.repeats,
   refusal: rules.refusal,

@@ -107,6 +107,22 @@ export const standDownRequest = (status: StoppedStatus): Step => {
   return (draft, message: Of<'advance'>) => standDownAtOnce(draft, message, status, undefined)
 }
 
+/**
+ * One that was let in before the cycle was there that is under way, or before that was to be stopped: nothing else
+ * follows before it has ended, and who asked hears so.
+ */
+export const answerBusy: Step = (draft, message: Of<'advance'>) => {
+  const { work, stopping } = draft.context
+  const { cycle, objective = '', item_id } = work!
+  const way = stopping === undefined ? 'under way' : 'being stopped'
+  const after = stopping === undefined ? 'its result advances the campaign' : 'the campaign is cancelled with it'
+  const reason = `nothing was decided: cycle ${cycle} is ${way} as ${item_id}, and ${after}`
+  advanceAtOnce(draft, message, undefined, reason)
+  const undecided = { success: false, decision: 'advance', objective, reason } as const
+  if (stopping?.from === 'paused') standsDown(draft, 'paused', reason)
+  else draft.facts.push(facts.advanceCompleted(draft.context, undecided))
+}
+
 export function escalate(draft: Draft, message: CampaignMessage, reason: string): void {
   draft.stand(reason, message.at)
   draft.facts.push(facts.escalated(draft.context, reason))

@@ -1,7 +1,7 @@
 /** The one list of a campaign's steps, by the name that the chart calls them by; and its beginning. */
 import { creationRecord } from '../creation.ts'
 import { ownedIds } from '../work-item/owner.ts'
-import { form, type Step, standDownRequest } from './advance.ts'
+import { answerBusy, form, type Step, standDownRequest } from './advance.ts'
 import { askAboutEnd, askOwner, finish, pauseForming, takeStep } from './conclusions.ts'
 import type { CampaignContext, CampaignMessage, Of } from './context.ts'
 import { dropResult, escalateAtOnce, formAfterCycle, keepResult, note, pauseAfterCycle } from './cycles.ts'
@@ -64,6 +64,7 @@ function askedOf(message: Of<'create'>): CampaignContext['asked'] {
 
 export const STEPS = {
   form,
+  answerBusy,
   formAfterCycle,
   escalateAtOnce,
   pauseAfterCycle,

@@ -153,7 +153,7 @@ staged, forming:
 active, cycle:
   create                              refused already_exists
   advance                             refused illegal_move
-  advance (emitted)                   refused illegal_move
+  advance (emitted)                   stays; facts campaign_advance_completed; sends work_item.create, work_item.settle
   pause                               -> paused; facts campaign_owner_paused
   join_initiative                     stays
   leave_initiative                    stays
@@ -225,7 +225,7 @@ active, forming:
 active, last cycle:
   create                              refused already_exists
   advance                             refused illegal_move
-  advance (emitted)                   refused illegal_move
+  advance (emitted)                   stays; facts campaign_advance_completed; sends work_item.create, work_item.settle
   pause                               -> paused; facts campaign_owner_paused
   join_initiative                     stays
   leave_initiative                    stays
@@ -585,7 +585,43 @@ escalated by a cycle:
 cancelling:
   create                              refused already_exists
   advance                             refused illegal_move
-  advance (emitted)                   refused illegal_move
+  advance (emitted)                   stays; facts campaign_advance_completed; sends work_item.create, work_item.settle
+  pause                               refused illegal_move
+  join_initiative                     refused illegal_move
+  leave_initiative                    refused illegal_move
+  share_finding                       refused illegal_move
+  resume                              refused illegal_move
+  resume (more cycles)                refused illegal_move
+  decide                              refused illegal_move
+  complete                            refused illegal_move
+  complete (other reason)             refused illegal_move
+  cancel                              repeat already_cancelling
+  cancel (now)                        repeat already_cancelling
+  provider_back                       repeat goes_on
+  item_reported (advance)             repeat not_under_way
+  item_reported (done)                repeat not_under_way
+  item_reported (done, red)           repeat not_under_way
+  item_reported (done, unproven)      repeat not_under_way
+  item_reported (escalate)            repeat not_under_way
+  item_reported (malformed)           repeat not_under_way
+  item_reported (blank reason)        repeat not_under_way
+  item_reported (no decision)         repeat not_under_way
+  item_reported (failed)              repeat not_under_way
+  item_reported (no provider)         repeat not_under_way
+  item_reported (limit, for an hour)  repeat not_under_way
+  item_settled (landed)               -> cancelled; facts campaign_cancelled
+  item_settled (defect)               -> cancelled; facts campaign_cancelled
+  item_settled (decision)             -> cancelled; facts campaign_cancelled
+  item_settled (runner error)         -> cancelled; facts campaign_cancelled
+  item_settled (no provider)          -> cancelled; facts campaign_cancelled
+  item_settled (no result)            -> cancelled; facts campaign_cancelled
+  item_settled (never begun)          -> cancelled; facts campaign_cancelled
+  item_settled (stopped)              -> cancelled; facts campaign_cancelled
+  item_settled (another)              repeat not_under_way
+cancelling, was paused:
+  create                              refused already_exists
+  advance                             refused illegal_move
+  advance (emitted)                   stays; facts campaign_advance_completed; sends work_item.create, work_item.settle
   pause                               refused illegal_move
   join_initiative                     refused illegal_move
   leave_initiative                    refused illegal_move

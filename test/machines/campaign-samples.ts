@@ -162,6 +162,7 @@ export function states(): Readonly<Record<string, SnapshotOf<CampaignContext>>> 
     'escalated, no budget': walk(...toCycle, ends(LANDED), answers(other), ends(LANDED), answers(escalate)),
     'escalated by a cycle': walk(...toCycle, ends(taskResult('blocked_on_decision'), { state: 'needs_decision' })),
     cancelling: walk(...toCycle, says('cancel', { reason: 'not wanted', now: true })),
+    'cancelling, was paused': walk(...toCycle, says('pause'), says('cancel', { reason: 'not wanted', now: true })),
     completed: walk(says('complete', { reason: 'done by hand' })),
     'completed, cycle': walk(...toCycle, says('complete', { reason: 'done by hand' })),
     cancelled: walk(says('cancel', { reason: 'not wanted' })),
