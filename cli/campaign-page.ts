@@ -6,7 +6,6 @@ type Campaign = Record<string, any>
 
 /** Below so many columns a campaign takes lines of its own. */
 const WIDE_COLUMNS = 110
-const OBJECTIVE_COLUMNS = 60
 const INDENT = '  '
 
 export function printCampaigns(print: Printer, heading: string, campaigns: readonly Campaign[]): void {
@@ -104,7 +103,7 @@ function showEvidence({ done_evidence, gate_results = [] }: Campaign, print: Pri
     kind === 'gate' ? lastOf(gate_results, name, print) : 'review',
     `${safe(command ?? statement)}${required ? '' : ' (not required)'}`,
   ])
-  print.table(['NAME', 'LAST', 'WHAT'], rows, '')
+  print.tableInFull(['NAME', 'LAST', 'WHAT'], rows)
 }
 
 function lastOf(results: readonly Campaign[], name: string, print: Printer): string {
@@ -121,14 +120,14 @@ function showHistory({ objective_history = [], owner_decisions = [] }: Campaign,
       outcome.item_id,
       outcome.state === undefined ? 'under way' : print.state(outcome.state),
       outcome.verdict ?? '',
-      cut(safe(objective), OBJECTIVE_COLUMNS),
+      safe(objective),
     ])
-    print.table(['CYCLE', 'ITEM', 'STATE', 'VERDICT', 'WHAT'], rows, '')
+    print.tableInFull(['CYCLE', 'ITEM', 'STATE', 'VERDICT', 'WHAT'], rows)
   }
   if (owner_decisions.length === 0) return
   heading(print, 'Decisions')
   for (const { decision, authorized_by, decided_at } of owner_decisions)
-    print.line(`${decided_at}  ${safe(authorized_by)}: ${safe(decision)}`)
+    print.text(`${decided_at}  ${safe(authorized_by)}: ${safe(decision)}`, '  ')
 }
 
 function heading(print: Printer, text: string): void {

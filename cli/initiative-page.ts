@@ -10,6 +10,7 @@ const BAR_CELLS = 12
 /** Newest assessments and findings that are shown with the initiative. */
 const ROWS_SHOWN = 8
 const INDENT = '  '
+const TWICE = INDENT + INDENT
 
 const OUTCOME_TINTS: Readonly<Record<string, Tint>> = {
   applied: 'good',
@@ -62,10 +63,11 @@ function nowOf({ status, questions, close_proposals, assessment, waiting, reason
 
 export function showInitiative(item: Document, print: Printer): void {
   const { name, status, budget, assessment, waiting } = item
-  print.line(
+  print.text(
     `${print.tint(name, 'strong')} ${print.state(status)}${item.reason === undefined ? '' : `: ${safe(item.reason)}`}`,
+    INDENT,
   )
-  print.line(fit(print, safe(item.outcome)))
+  print.text(safe(item.outcome))
   print.line()
   print.fields([
     ['assessments', spent(item.assessments_made, budget.max_assessments, print)],
@@ -114,14 +116,14 @@ function needsYou({ status, name, questions, close_proposals }: Document, print:
   heading(print, 'Needs you')
   for (const { kind, text, options, member, at } of questions) {
     const whose = member === undefined ? '' : ` ${memberText(member)}`
-    print.line(fit(print, `${INDENT}${print.tint(kind, 'bad')}${whose} ${age(at)}: ${safe(text)}`))
-    if (options !== undefined) print.line(fit(print, `${INDENT}${INDENT}${options.map(safe).join(' | ')}`))
+    print.text(`${INDENT}${print.tint(kind, 'bad')}${whose} ${age(at)}: ${safe(text)}`, TWICE)
+    if (options !== undefined) print.text(`${TWICE}${options.map(safe).join(' | ')}`, TWICE)
     const about = member === undefined ? '' : ` --member ${memberText(member)}`
-    print.line(`${INDENT}${INDENT}intendant initiative decide ${name} --decision TEXT${about}`)
+    print.line(`${TWICE}intendant initiative decide ${name} --decision TEXT${about}`)
   }
   for (const { reason, at } of close_proposals) {
-    print.line(fit(print, `${INDENT}${print.tint('done?', 'warn')} ${age(at)}: ${safe(reason)}`))
-    print.line(`${INDENT}${INDENT}intendant initiative complete ${name} --reason TEXT`)
+    print.text(`${INDENT}${print.tint('done?', 'warn')} ${age(at)}: ${safe(reason)}`, TWICE)
+    print.line(`${TWICE}intendant initiative complete ${name} --reason TEXT`)
   }
 }
 
@@ -156,7 +158,7 @@ function assessments({ assessments: all }: Document, print: Printer): void {
   const tinted = ({ outcome }: Document): string => print.tint(outcome, OUTCOME_TINTS[outcome])
   if (isNarrow(print)) {
     for (const one of shown) {
-      printRow(print, `${tinted(one)} ${one.decision ?? ''} ${age(one.at)}`, [safe(one.detail ?? ''), one.item_id])
+      printWhole(print, `${tinted(one)} ${one.decision ?? ''} ${age(one.at)}`, [safe(one.detail ?? ''), one.item_id])
     }
     return
   }
@@ -168,7 +170,7 @@ function assessments({ assessments: all }: Document, print: Printer): void {
     one.item_id,
     safe(one.detail ?? ''),
   ])
-  print.table(['AGO', 'OUTCOME', 'DECISION', 'PROVIDER', 'ITEM', 'WHY'], rows, '')
+  print.tableInFull(['AGO', 'OUTCOME', 'DECISION', 'PROVIDER', 'ITEM', 'WHY'], rows)
 }
 
 export function showFindings(findings: readonly Document[], print: Printer): void {
@@ -180,7 +182,7 @@ export function showFindings(findings: readonly Document[], print: Printer): voi
     by.length === 0 ? print.tint('not used yet', 'dim') : print.tint(`used by ${by.length}`, 'good')
   if (isNarrow(print)) {
     for (const one of findings) {
-      printRow(print, `${one.kind} ${safe(one.text)}`, [`${used(one)}, ${age(one.recorded_at)}`, one.finding_id])
+      printWhole(print, `${one.kind} ${safe(one.text)}`, [`${used(one)}, ${age(one.recorded_at)}`, one.finding_id])
     }
     return
   }
@@ -192,7 +194,7 @@ export function showFindings(findings: readonly Document[], print: Printer): voi
     one.to.map(memberText).join(', '),
     safe(one.text),
   ])
-  print.table(['ID', 'KIND', 'AGE', 'USED', 'FOR', 'WHAT'], rows, '')
+  print.tableInFull(['ID', 'KIND', 'AGE', 'USED', 'FOR', 'WHAT'], rows)
 }
 
 function heading(print: Printer, text: string): void {
@@ -203,10 +205,16 @@ function heading(print: Printer, text: string): void {
 function section(print: Printer, title: string, lines: readonly string[]): void {
   if (lines.length === 0) return
   heading(print, title)
-  for (const line of lines) print.line(fit(print, `${INDENT}${line}`))
+  for (const line of lines) print.text(`${INDENT}${line}`, TWICE)
 }
 
-/** A first line, and more of it indented: each cut to the terminal. */
+/** A first line, and more of it indented, in full. */
+function printWhole(print: Printer, first: string, more: readonly string[]): void {
+  print.text(first, INDENT)
+  for (const line of more) if (line !== '') print.text(`${INDENT}${line}`, INDENT)
+}
+
+/** The same, each cut to the terminal. */
 function printRow(print: Printer, first: string, more: readonly string[]): void {
   print.line(fit(print, first))
   for (const line of more) print.line(fit(print, `${INDENT}${line}`))

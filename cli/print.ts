@@ -80,12 +80,28 @@ export class Printer {
     return this.tint(state, STATE_TINTS[state])
   }
 
-  /** Rows under headings. An empty list is said in words. */
+  /** A text on as many lines as the terminal needs: those after the first stand behind `indent`. */
+  text(text: string, indent = ''): void {
+    const lines = this.columns === undefined ? [text] : wrapped(text, this.columns, indent)
+    for (const line of lines) this.line(line)
+  }
+
+  /** Rows under headings, each cut to the terminal. An empty list is said in words. */
   table(headings: readonly string[], rows: readonly (readonly string[])[], none: string): void {
-    if (rows.length === 0) {
-      this.line(none)
-      return
-    }
+    if (rows.length === 0) this.line(none)
+    else this.#rows(headings, rows, (line) => this.line(this.#fit(line)))
+  }
+
+  /** The same with the last column in full, on as many lines as it needs. */
+  tableInFull(headings: readonly string[], rows: readonly (readonly string[])[]): void {
+    this.#rows(headings, rows, (line, indent) => this.text(line, indent))
+  }
+
+  #rows(
+    headings: readonly string[],
+    rows: readonly (readonly string[])[],
+    show: (line: string, indent: string) => void,
+  ): void {
     const all = [headings, ...rows]
     const widths = headings.map((_, column) => Math.max(...all.map((row) => plain(row[column] ?? '').length)))
     const last = widths.length - 1
@@ -96,15 +112,17 @@ export class Printer {
       const lines = isNarrow
         ? stacked(row)
         : [row.map((cell, i) => (i === last ? cell : pad(cell, widths[i]!))).join(GAP)]
-      for (const line of lines) this.line(this.#fit(this.tint(line.trimEnd(), tint)))
+      const indent = isNarrow ? GAP : ' '.repeat(before)
+      for (const line of lines) show(this.tint(line.trimEnd(), tint), indent)
     })
   }
 
-  /** Names and values under each other; what is undefined is left out. */
+  /** Names and values under each other, in full; what is undefined is left out. */
   fields(fields: readonly (readonly [string, string | undefined])[]): void {
     const shown = fields.filter((field): field is [string, string] => field[1] !== undefined && field[1] !== '')
     const width = Math.max(...shown.map(([name]) => name.length))
-    for (const [name, value] of shown) this.line(`${this.tint(name.padEnd(width), 'dim')}${GAP}${value}`)
+    const indent = ' '.repeat(width + GAP.length)
+    for (const [name, value] of shown) this.text(`${this.tint(name.padEnd(width), 'dim')}${GAP}${value}`, indent)
   }
 
   #fit(line: string): string {
@@ -118,6 +136,23 @@ function stacked(row: readonly string[]): readonly string[] {
   const says = row.at(-1)!
   const first = (says === '' ? cells : cells.slice(0, -1)).join(GAP)
   return says === '' ? [first] : [first, `${GAP}${says}`]
+}
+
+/** Breaks between words, so that no line is longer than `columns` visible characters but for what is one word. */
+export function wrapped(text: string, columns: number, indent: string): string[] {
+  const lines: string[] = []
+  let line = ''
+  let begins = true
+  for (const part of text.split(/( +)/)) {
+    const isBreak = part.startsWith(' ')
+    if (!isBreak && !begins && plain(line + part).length > columns) {
+      lines.push(line.trimEnd())
+      line = indent
+    }
+    line += part
+    begins = plain(line).trim() === ''
+  }
+  return [...lines, line.trimEnd()]
 }
 
 /** Cuts to `columns` visible characters; colour codes take no room. */

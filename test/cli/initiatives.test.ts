@@ -97,6 +97,12 @@ t.test('on a narrow terminal no line is longer than the terminal, and rows take 
       t.same(long, [], `${command[0]} at ${columns}`)
     }
   }
+  for (const columns of [40, 60, 99, 120]) {
+    const { out } = await cliOn({ isTTY: true, columns }, { ...env, NO_COLOR: '1' }, 'initiative', 'show', 'invoices')
+    const words = out.replace(/\s+/g, ' ')
+    for (const text of [INITIATIVE.outcome, INITIATIVE.assessments[0]!.detail, 'of every invoice that goes abroad'])
+      t.match(words, text, `in full at ${columns}`)
+  }
   const { out } = await cliOn({ isTTY: true, columns: 60 }, { ...env, NO_COLOR: '1' }, 'initiative', 'show', 'invoices')
   t.match(out, /applied dispatch \d+s\n {2}Nothing prints/)
   t.match((await cliOn({ isTTY: true, columns: 140 }, env, 'initiative')).out, '\u001b[31masks you (1)')

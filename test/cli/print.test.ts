@@ -1,6 +1,6 @@
 import t from 'tap'
 import { eventLines } from '../../cli/event-line.ts'
-import { age, COLOUR, cut, Printer, safe } from '../../cli/print.ts'
+import { age, COLOUR, cut, Printer, safe, wrapped } from '../../cli/print.ts'
 
 function printed(
   env: Record<string, string>,
@@ -29,6 +29,22 @@ t.test('colour is for terminals, and NO_COLOR wins', async (t) => {
   t.equal(printed({ NO_COLOR: '1' }, { isTTY: true }, state), 'failed\n')
   t.equal(printed({ TERM: 'dumb' }, { isTTY: true }, state), 'failed\n')
   t.equal(printed({ FORCE_COLOR: '1' }, {}, state), '\u001b[31mfailed\u001b[0m\n')
+})
+
+t.test('a text is broken between words, behind its indent, and loses none of them', async (t) => {
+  const link = 'https://example.org/a-link-that-is-longer-than-the-terminal'
+  t.same(wrapped('one two three', 40, '  '), ['one two three'])
+  t.same(wrapped('one two three', 8, '  '), ['one two', '  three'])
+  t.same(wrapped('  one two', 6, '    '), ['  one', '    two'])
+  t.same(wrapped(`see ${link} there`, 20, '  '), ['see', `  ${link}`, '  there'])
+  t.same(wrapped('\u001b[31mone\u001b[0m two', 7, ''), ['\u001b[31mone\u001b[0m two'], 'colours take no room')
+  const shown = (printer: Printer) => {
+    printer.fields([['why', 'one two three']])
+    printer.tableInFull(['A', 'B'], [['x', `${'word '.repeat(9)}end`]])
+  }
+  const narrow = printed({ NO_COLOR: '1' }, { isTTY: true, columns: 40 }, shown)
+  t.equal(narrow, `why  one two three\nA  B\nx  ${'word '.repeat(7).trim()}\n   word word end\n`)
+  t.match(printed({}, {}, shown), `${'word '.repeat(9)}end\n`, 'not a terminal: never broken')
 })
 
 t.test('columns are aligned whatever their colours, and a narrow terminal cuts the last one', async (t) => {
