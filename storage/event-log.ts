@@ -90,11 +90,11 @@ export class EventLog {
   }
 
   /** Makes one batch durable. Returns it with its length in characters; throws when nothing of it was written. */
-  append(steps: readonly Step[], looseEvents: readonly NewEvent[]): { batch: Batch; chars: number } {
+  append(steps: readonly Step[]): { batch: Batch; chars: number } {
     const firstSequence = this.lastSequence + 1
-    let lastSequence = this.lastSequence + looseEvents.length
+    let lastSequence = this.lastSequence
     for (const step of steps) lastSequence += step.events.length
-    const batch: Batch = { batch: this.lastBatch + 1, firstSequence, lastSequence, steps, looseEvents }
+    const batch: Batch = { batch: this.lastBatch + 1, firstSequence, lastSequence, steps }
     const redoText = encodeBatch(batch)
     const last = `${batch.batch} ${lastSequence}`
     const redoTo = this.#redoTo(REDO_TRIMMED_MAX)
@@ -105,7 +105,6 @@ export class EventLog {
       const { redo, head } = this.#tables
       const events = this.#events.writer(firstSequence)
       for (const step of steps) for (const { text } of step.events) events.add(text)
-      for (const { text } of looseEvents) events.add(text)
       events.end()
       chars = redoText.length + events.chars
       appendRow(redo, batch.batch, redoText)

@@ -92,11 +92,9 @@ export class Fold {
       this.weight += Math.max(1, step.events.length / EVENTS_A_STEP)
       for (const event of step.events) this.#event(event, sequence++)
     }
-    for (const event of batch.looseEvents) this.#event(event, sequence++)
     if (this.firstBatch === 0) this.firstBatch = batch.batch
     this.lastBatch = batch.batch
     this.lastSequence = batch.lastSequence
-    this.weight += batch.looseEvents.length
   }
 
   /** The actor's record, if a step of it is in this fold. */

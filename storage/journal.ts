@@ -186,12 +186,6 @@ export interface Journal {
   /** Every id under an index, with its record: read at start, in pages of its own. */
   scan(kind: string, index: string, value: string): Iterable<ListRow>
 
-  /**
-   * Make events durable that are no step of an actor (import): one batch, numbered in order, answered like
-   * `append`. The caller has asked `eventSequence` first; an event given twice would be recorded twice.
-   */
-  appendEvents(events: readonly NewEvent[], done: (failure: JournalFailure | null, commit: Commit | null) => void): void
-
   /** True: hold the next append until `resume` is called, once (the view is too far behind). False: go on. */
   waitForRoom(resume: () => void): boolean
   /** Resolves when lists show every batch acknowledged before the call; rejects with the JournalFailure. */

@@ -18,7 +18,6 @@ import type {
   ListPage,
   ListQuery,
   ListRow,
-  NewEvent,
   OutboxKey,
   OutboxRow,
   RemovedEntity,
@@ -55,8 +54,6 @@ const entityName = (kind: string, id: string): string => `${kind}\n${id}`
 type Done = (failure: JournalFailure | null, commit: Commit | null) => void
 
 const LIST_WAIT_MS = 250
-const NO_STEPS: readonly Step[] = []
-const NO_EVENTS: readonly NewEvent[] = []
 
 export class LmdbJournal implements Journal {
   readonly home: string
@@ -128,11 +125,20 @@ export class LmdbJournal implements Journal {
 
   append(steps: readonly Step[], done: Done): void {
     for (const step of steps) assertStep(step)
-    this.#append(steps, NO_EVENTS, done)
-  }
-
-  appendEvents(events: readonly NewEvent[], done: Done): void {
-    this.#append(NO_STEPS, events, done)
+    if (this.#failure !== undefined || this.#readOnly || this.#closed) {
+      done(this.#failure ?? new JournalFailure('the journal takes no writes'), null)
+      return
+    }
+    let written: ReturnType<EventLog['append']>
+    try {
+      written = this.#log.append(steps)
+    } catch (error) {
+      done(this.#fail('the log could not be written', error), null)
+      return
+    }
+    this.#applier.add(written.batch)
+    this.#disk.wrote(written.chars)
+    done(null, written.batch)
   }
 
   actor(kind: string, id: string): string | undefined {
@@ -321,23 +327,6 @@ export class LmdbJournal implements Journal {
   #listNow(query: ListQuery): ListPage {
     if (!this.#readOnly) return this.#view.list(query)
     return listAcross((more) => this.#view.list(more), this.#applier.folds(), query, this.lastSequence)
-  }
-
-  #append(steps: readonly Step[], looseEvents: readonly NewEvent[], done: Done): void {
-    if (this.#failure !== undefined || this.#readOnly || this.#closed) {
-      done(this.#failure ?? new JournalFailure('the journal takes no writes'), null)
-      return
-    }
-    let written: ReturnType<EventLog['append']>
-    try {
-      written = this.#log.append(steps, looseEvents)
-    } catch (error) {
-      done(this.#fail('the log could not be written', error), null)
-      return
-    }
-    this.#applier.add(written.batch)
-    this.#disk.wrote(written.chars)
-    done(null, written.batch)
   }
 
   #fail(what: string, cause: unknown): JournalFailure {

@@ -7,13 +7,12 @@ import type { Term } from '../machines/machine.ts'
 import type { NewEvent, OutboxRow, Step, TimerRow } from './journal.ts'
 import { changedRecord } from './record-change.ts'
 
-/** What one append makes durable: steps of actors, then events that belong to no actor's step. */
+/** What one append makes durable. */
 export interface Batch {
   readonly batch: number
   readonly firstSequence: number
   readonly lastSequence: number
   readonly steps: readonly Step[]
-  readonly looseEvents: readonly NewEvent[]
 }
 
 const quote = JSON.stringify
@@ -61,8 +60,7 @@ function stepText(step: Step): string {
 export function encodeBatch(batch: Batch): string {
   let steps = ''
   for (const step of batch.steps) steps += steps === '' ? stepText(step) : `,${stepText(step)}`
-  const loose = batch.looseEvents.length > 0 ? eventsText(batch.looseEvents) : ''
-  return `{"b":${batch.batch},"f":${batch.firstSequence},"l":${batch.lastSequence},"s":[${steps}]${loose}}`
+  return `{"b":${batch.batch},"f":${batch.firstSequence},"l":${batch.lastSequence},"s":[${steps}]}`
 }
 
 /** What a batch does not hold itself. */
@@ -75,17 +73,14 @@ export interface RedoSources {
 
 type EventAt = RedoSources['eventAt']
 
-interface EventsEntry {
-  e?: number
-  w?: [position: number, itemId: string][]
-}
-
 type TermEntry = [index: string, value: string, order: string]
 
-interface StepEntry extends EventsEntry {
+interface StepEntry {
   k: string
   i: string
   v: number
+  e?: number
+  w?: [position: number, itemId: string][]
   r?: unknown
   d?: unknown
   '+'?: TermEntry[]
@@ -97,7 +92,7 @@ interface StepEntry extends EventsEntry {
   y?: [scope: string, key: string, value: string]
 }
 
-function eventsOf({ e = 0, w = [] }: EventsEntry, firstSequence: number, eventAt: EventAt): NewEvent[] {
+function eventsOf({ e = 0, w = [] }: StepEntry, firstSequence: number, eventAt: EventAt): NewEvent[] {
   const events = Array.from({ length: e }, (_, i) => eventAt(firstSequence + i))
   for (const [position, itemId] of w) events[position] = { ...events[position]!, itemId }
   return events
@@ -136,7 +131,7 @@ function stepOf(entry: StepEntry, record: string, firstSequence: number, eventAt
 
 /** The batch that `encodeBatch` wrote. Throws SyntaxError, and what the sources throw. */
 export function decodeBatch(text: string, sources: RedoSources): Batch {
-  const { b, f, l, s, ...loose } = JSON.parse(text) as { b: number; f: number; l: number; s: StepEntry[] } & EventsEntry
+  const { b, f, l, s } = JSON.parse(text) as { b: number; f: number; l: number; s: StepEntry[] }
   const { eventAt } = sources
   const records = new Map<string, string>()
   let sequence = f
@@ -148,7 +143,7 @@ export function decodeBatch(text: string, sources: RedoSources): Batch {
     sequence += step.events.length
     return step
   })
-  return { batch: b, firstSequence: f, lastSequence: l, steps, looseEvents: eventsOf(loose, sequence, eventAt) }
+  return { batch: b, firstSequence: f, lastSequence: l, steps }
 }
 
 function recordOf({ k, i, r, d }: StepEntry, before: string | undefined): string {

@@ -32,7 +32,7 @@ class Timers {
   }
 }
 
-const batchOf = (batch: number) => ({ batch, firstSequence: batch, lastSequence: batch, steps: [], looseEvents: [] })
+const batchOf = (batch: number) => ({ batch, firstSequence: batch, lastSequence: batch, steps: [] })
 
 t.test('what came while a fold was written is written next, also when its time was over before', async (t) => {
   const timers = new Timers()

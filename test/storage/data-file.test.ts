@@ -58,7 +58,7 @@ t.test('a sound file has no fault, however it was closed', async (t) => {
 t.test('a damaged page is named, whatever of its structure is wrong', async (t) => {
   const home = await filledHome(t)
   const damages: Record<string, (page: Buffer) => void> = {
-    'its number': (page) => page.writeBigUInt64LE(3n, 0),
+    'its number': (page) => page.writeBigUInt64LE(page.readBigUInt64LE(0) + 1n, 0),
     'its kind': (page) => page.writeUInt16LE(0x40, 18),
     zeroes: (page) => page.fill(0),
   }

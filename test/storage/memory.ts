@@ -81,11 +81,7 @@ export class MemoryJournal implements Journal {
 
   append(steps: readonly Step[], done: Done): void {
     for (const step of steps) assertStep(step)
-    this.#commit(steps, [], done)
-  }
-
-  appendEvents(events: readonly NewEvent[], done: Done): void {
-    this.#commit([], events, done)
+    this.#commit(steps, done)
   }
 
   actor(kind: string, id: string): string | undefined {
@@ -212,7 +208,7 @@ export class MemoryJournal implements Journal {
     this.#closed = true
   }
 
-  #commit(steps: readonly Step[], looseEvents: readonly NewEvent[], done: Done): void {
+  #commit(steps: readonly Step[], done: Done): void {
     if (this.#failNext !== undefined) this.#failure ??= new JournalFailure(this.#failNext)
     if (this.#failure !== undefined || this.#closed) {
       done(this.#failure ?? new JournalFailure('the journal takes no writes'), null)
@@ -224,7 +220,6 @@ export class MemoryJournal implements Journal {
       this.#step(step)
       for (const event of step.events) this.#event(event)
     }
-    for (const event of looseEvents) this.#event(event)
     done(null, { batch: this.#lastBatch, firstSequence, lastSequence: this.lastSequence })
   }
 

@@ -58,8 +58,9 @@ export function append(journal: Journal, ...steps: Step[]): Promise<Commit> {
   return answered((done) => journal.append(steps, done))
 }
 
+/** The events of some actor that is new. */
 export function appendEvents(journal: Journal, ...events: NewEvent[]): Promise<Commit> {
-  return answered((done) => journal.appendEvents(events, done))
+  return append(journal, step(`of-${events[0]!.id}`, 1, { events }))
 }
 
 function answered(
