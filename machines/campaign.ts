@@ -149,18 +149,21 @@ export const campaignMachine = machineSetup.createMachine({
     },
     cancelling: {
       on: {
+        ...members,
         item_settled: [{ guard: 'endsCycle', target: 'cancelled', actions: take('cancelStopped') }, noteOnly],
         advance: { guard: 'isEmitted', actions: take('answerBusy') },
       },
     },
     completed: {
       on: {
+        ...members,
         item_settled: [{ guard: 'endsCycle', actions: take('dropCompleted') }, noteOnly],
         advance: { guard: 'isEmitted', actions: take('standDownCompleted') },
       },
     },
     cancelled: {
       on: {
+        ...members,
         item_settled: [{ guard: 'endsCycle', actions: take('dropCancelled') }, noteOnly],
         advance: { guard: 'isEmitted', actions: take('standDownCancelled') },
       },

@@ -160,6 +160,8 @@ interface Complete extends MessageBody {
 
 interface Cancel extends MessageBody {
   readonly type: 'cancel'
+  /** It stops as a member, with the initiative of that name: one that is complete is let be. */
+  readonly with_initiative?: string
   readonly reason: string
   readonly now?: boolean
   readonly discard_work?: boolean

@@ -82,6 +82,7 @@ export function repeats({ value, context }: SnapshotOf<CampaignContext>, message
     case 'complete':
       return value === 'completed' && hasSaidComplete(context, message) ? 'already_completed' : undefined
     case 'cancel':
+      if (value === 'completed' && message.with_initiative !== undefined) return 'already_completed'
       return value === 'cancelled' || value === 'cancelling' ? `already_${value}` : undefined
     case 'provider_back':
       return value === 'paused' && context.paused?.by === 'provider' ? undefined : 'goes_on'

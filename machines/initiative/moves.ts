@@ -211,7 +211,7 @@ export function complete(context: InitiativeContext, message: Of<'complete'>): C
 export function cancel(context: InitiativeContext, message: Of<'cancel'>): Conclusion {
   const { by, items } = message
   const reason = `initiative ${context.name} cancelled: ${message.reason}`
-  const stop = { type: 'cancel', reason, ...(by === undefined ? {} : { by }) } as const
+  const stop = { type: 'cancel', with_initiative: context.name, reason, ...(by === undefined ? {} : { by }) } as const
   const members = context.members.filter(({ kind }) => kind !== 'project')
   const refs = [
     ...members.map(({ kind, ref }) => ({ kind, id: ref }) as SendParams['to']),

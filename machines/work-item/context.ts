@@ -140,6 +140,8 @@ interface Close extends MessageBody {
 
 interface Cancel extends MessageBody {
   readonly type: 'cancel'
+  /** It stops as a member, with the initiative of that name: what has ended already is let be. */
+  readonly with_initiative?: string
   readonly reason?: string
   readonly discard_work?: boolean
 }

@@ -84,6 +84,7 @@ export function repeats({ value, context }: SnapshotOf<WorkItemContext>, message
       return value === 'held' ? 'already_held' : undefined
     case 'cancel':
       if (value === 'cancelled') return 'already_cancelled'
+      if (value === 'landed' && message.with_initiative !== undefined) return 'already_settled'
       return value === 'running' && context.internal.stopping ? 'already_stopping' : undefined
     case 'cancel_waiting':
       return value === 'running' ? 'runs_on' : SETTLED.has(value) ? 'already_settled' : undefined

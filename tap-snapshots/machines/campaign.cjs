@@ -587,9 +587,9 @@ cancelling:
   advance                             refused illegal_move
   advance (emitted)                   stays; facts campaign_advance_completed; sends work_item.create, work_item.settle
   pause                               refused illegal_move
-  join_initiative                     refused illegal_move
-  leave_initiative                    refused illegal_move
-  share_finding                       refused illegal_move
+  join_initiative                     stays
+  leave_initiative                    stays
+  share_finding                       stays
   resume                              refused illegal_move
   resume (more cycles)                refused illegal_move
   decide                              refused illegal_move
@@ -623,9 +623,9 @@ cancelling, was paused:
   advance                             refused illegal_move
   advance (emitted)                   stays; facts campaign_advance_completed; sends work_item.create, work_item.settle
   pause                               refused illegal_move
-  join_initiative                     refused illegal_move
-  leave_initiative                    refused illegal_move
-  share_finding                       refused illegal_move
+  join_initiative                     stays
+  leave_initiative                    stays
+  share_finding                       stays
   resume                              refused illegal_move
   resume (more cycles)                refused illegal_move
   decide                              refused illegal_move
@@ -659,9 +659,9 @@ completed:
   advance                             refused illegal_move
   advance (emitted)                   stays; facts campaign_advance_completed; sends work_item.create, work_item.settle
   pause                               refused illegal_move
-  join_initiative                     refused illegal_move
-  leave_initiative                    refused illegal_move
-  share_finding                       refused illegal_move
+  join_initiative                     stays
+  leave_initiative                    stays
+  share_finding                       stays
   resume                              refused illegal_move
   resume (more cycles)                refused illegal_move
   decide                              refused illegal_move
@@ -695,9 +695,9 @@ completed, cycle:
   advance                             refused illegal_move
   advance (emitted)                   stays; facts campaign_advance_completed; sends work_item.create, work_item.settle
   pause                               refused illegal_move
-  join_initiative                     refused illegal_move
-  leave_initiative                    refused illegal_move
-  share_finding                       refused illegal_move
+  join_initiative                     stays
+  leave_initiative                    stays
+  share_finding                       stays
   resume                              refused illegal_move
   resume (more cycles)                refused illegal_move
   decide                              refused illegal_move
@@ -731,9 +731,9 @@ cancelled:
   advance                             refused illegal_move
   advance (emitted)                   stays; facts campaign_advance_completed; sends work_item.create, work_item.settle
   pause                               refused illegal_move
-  join_initiative                     refused illegal_move
-  leave_initiative                    refused illegal_move
-  share_finding                       refused illegal_move
+  join_initiative                     stays
+  leave_initiative                    stays
+  share_finding                       stays
   resume                              refused illegal_move
   resume (more cycles)                refused illegal_move
   decide                              refused illegal_move
@@ -767,9 +767,9 @@ cancelled, cycle:
   advance                             refused illegal_move
   advance (emitted)                   stays; facts campaign_advance_completed; sends work_item.create, work_item.settle
   pause                               refused illegal_move
-  join_initiative                     refused illegal_move
-  leave_initiative                    refused illegal_move
-  share_finding                       refused illegal_move
+  join_initiative                     stays
+  leave_initiative                    stays
+  share_finding                       stays
   resume                              refused illegal_move
   resume (more cycles)                refused illegal_move
   decide                              refused illegal_move

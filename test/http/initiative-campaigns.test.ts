@@ -1,9 +1,10 @@
 /** Campaigns as members of an initiative: what steering does to them, and what they find and use. */
+import { pino } from 'pino'
 import t from 'tap'
 import { until } from '../until.ts'
-import { addCampaign, comesTo, form, reading, step, events as told, verdict, work } from './campaign-harness.ts'
+import { addCampaign, comesTo, form, move, reading, step, events as told, verdict, work } from './campaign-harness.ts'
 import { answer, events, NAME, post, read, SHOP, steer, steered, type World } from './initiative-harness.ts'
-import { begin, COMPLETE, fleet, take } from './ledger-harness.ts'
+import { begin, COMPLETE, finish, fleet, inState, submit, take } from './ledger-harness.ts'
 import { startTestService, type TestService } from './service-harness.ts'
 
 const PAY = { kind: 'campaign', ref: 'pay' }
@@ -117,3 +118,29 @@ t.test('an escalation about a campaign pauses it, and stands until an owner deci
   t.same((await read(w)).questions, [])
   t.match(await reading(s)(), { status: 'paused' }, 'to resume it is the owner’s, too')
 })
+
+t.test(
+  'the end of an initiative finds its members as they are: whatever they have come to, no warning is logged',
+  async (t) => {
+    const warnings: string[] = []
+    const log = pino({ level: 'warn' }, { write: (line: string) => warnings.push(line) })
+    const s = await startTestService(t, {}, { log })
+    const runner = await fleet(s, 'shop')
+    for (const name of ['pay', 'done', 'over', 'paused']) await addCampaign(s, { name })
+    const item = await submit(s)
+    await finish(s, runner, (await begin(s, runner)).request_id)
+    await inState(s, item.id, 'landed')
+    await move(s, 'complete', { reason: 'by hand' }, 'done')
+    await move(s, 'cancel', { reason: 'not wanted' }, 'over')
+    await move(s, 'pause', {}, 'paused')
+    const campaigns = ['pay', 'done', 'over', 'paused'].map((ref) => ({ kind: 'campaign', ref }))
+    const members = [...campaigns, { kind: 'work_item', ref: item.id }]
+    await s.expect(201, 'POST', '/api/initiatives', { name: NAME, outcome: 'Pay by invoice', members })
+    await s.expect(201, 'POST', `/api/initiatives/${NAME}/findings`, { text: 'The limit is 10', to: campaigns })
+    await s.expect(200, 'POST', `/api/initiatives/${NAME}/cancel`, { reason: 'no longer' })
+    for (const campaign of ['pay', 'paused']) await until(reading(s, campaign), ({ status }) => status === 'cancelled')
+    t.match(await reading(s, 'done')(), { status: 'completed' })
+    await s.service.close()
+    t.strictSame(warnings, [])
+  },
+)
