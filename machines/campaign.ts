@@ -39,6 +39,7 @@ const machineSetup = setup({
     endsCycle: ({ context, event }) => rules.endsCycle(context, event as Of<'item_settled'>),
     endsAdvance: ({ context, event }) => rules.endsAdvance(context, event as Of<'item_settled'>),
     isOfHistory: ({ context, event }) => rules.isOfHistory(context, event as Of<'item_settled'>),
+    endsStoppedCycle: ({ context, event }) => rules.endsStoppedCycle(context, event as Of<'item_settled'>),
     stopsCycle: ({ context, event }) => rules.stopsCycle(context, event as Of<'cancel'>),
   },
   actions: {
@@ -164,7 +165,12 @@ export const campaignMachine = machineSetup.createMachine({
     cancelled: {
       on: {
         ...members,
-        item_settled: [{ guard: 'endsCycle', actions: take('dropCancelled') }, noteOnly],
+        item_settled: [
+          { guard: 'endsStoppedCycle', actions: take('dropStopped') },
+          { guard: 'endsCycle', actions: take('dropCancelled') },
+          noteOnly,
+        ],
+        cancel: { guard: 'stopsCycle', actions: take('stopCycleOfCancelled') },
         advance: { guard: 'isEmitted', actions: take('standDownCancelled') },
       },
     },

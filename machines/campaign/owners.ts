@@ -1,11 +1,11 @@
 /** What owners say of a campaign: pause, resume, decide, complete, cancel. */
 import { OWNER_DECISIONS_MAX } from '../documents/campaign.ts'
 import { form, type Step, speakOfStop, standDown } from './advance.ts'
-import type { CampaignMessage, Of } from './context.ts'
-import { escalateAtOnce } from './cycles.ts'
+import type { CampaignContext, CampaignMessage, Of } from './context.ts'
+import { dropResult, escalateAtOnce } from './cycles.ts'
 import type { Draft } from './draft.ts'
 import * as facts from './facts.ts'
-import { resultOf, stamp, take } from './results.ts'
+import { build, resultOf, stamp, take } from './results.ts'
 
 export const pause: Step = (draft, message: Of<'pause'>) => {
   const words = `paused by ${message.by?.name ?? 'the service'}${message.reason === undefined ? '' : `: ${message.reason}`}`
@@ -119,6 +119,32 @@ export const cancel: Step = (draft, message: Of<'cancel'>) => {
   callOff(draft, message, why)
 }
 
+/** What nobody had begun, or was done before the stop came, was not aborted. */
+function isAborted({ started, state }: Of<'item_settled'>): boolean {
+  return started && state === 'cancelled'
+}
+
+/** The handles onto what was stopped. */
+function abortedOf({ stopping, work }: CampaignContext): facts.Aborted {
+  const { discard_work, aborted_event_id } = stopping!
+  return { discard_work, ...(aborted_event_id && { aborted_event_id }), aborted_trace_id: work!.trace_id }
+}
+
+/** The last cycle of one that was cancelled gracefully, and then now: that it was aborted is told with what it was. */
+export const dropStopped: Step = (draft, message: Of<'item_settled'>) => {
+  const { stopping } = draft.context
+  const aborted = abortedOf(draft.context)
+  draft.set({ stopping: undefined })
+  draft.stand(cancelWords(stopping!), message.at)
+  if (!isAborted(message)) return dropResult('cancelled')(draft, message)
+  const result = resultOf(draft.context, message)
+  if (result !== undefined) build(draft, result)
+  stamp(draft, message.item_id, { state: message.state })
+  draft.speakOn(undefined)
+  draft.set({ work: undefined })
+  draft.facts.push(facts.cancelled(draft.context, stopping!.reason, aborted))
+}
+
 /** Its cycle is stopped first: that it is cancelled is told when that has ended. */
 export const stopCycle = (from: string): Step => {
   return (draft, message: Of<'cancel'>) => {
@@ -134,17 +160,15 @@ export const stopCycle = (from: string): Step => {
 }
 
 export const cancelStopped: Step = (draft, message: Of<'item_settled'>) => {
-  const { stopping, work } = draft.context
-  const { reason, discard_work, aborted_event_id } = stopping!
+  const { stopping } = draft.context
+  const { reason } = stopping!
+  const aborted = abortedOf(draft.context)
   const result = resultOf(draft.context, message)
   if (result !== undefined) take(draft, result)
   stamp(draft, message.item_id, { state: message.state })
   draft.speakOn(undefined)
   draft.set({ work: undefined, stopping: undefined, pending: undefined, question: undefined, ended_at: message.at })
   draft.stand(cancelWords(stopping!), message.at)
-  const aborted = { discard_work, ...(aborted_event_id && { aborted_event_id }), aborted_trace_id: work!.trace_id }
-  // What nobody had begun, or was done before the stop came, was not aborted.
-  const isAborted = message.started && message.state === 'cancelled'
-  draft.facts.push(facts.cancelled(draft.context, reason, isAborted ? aborted : undefined))
+  draft.facts.push(facts.cancelled(draft.context, reason, isAborted(message) ? aborted : undefined))
   discharge(draft, message, `its campaign was cancelled: ${reason}`)
 }

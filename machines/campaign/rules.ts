@@ -1,6 +1,7 @@
 /** Who may move a campaign, and where a step leads: guards, repeats, and why a move is refused. */
 import { creationRefusal, creationRepeat } from '../creation.ts'
 import { decidedOtherwise } from '../decided.ts'
+import { CYCLES_IN_ALL_MAX } from '../documents/campaign.ts'
 import type { Refusal, SnapshotOf } from '../machine.ts'
 import type { CampaignContext, CampaignMessage, Of } from './context.ts'
 import { definitionFaults } from './evidence.ts'
@@ -56,16 +57,32 @@ export function isEmitted({ event_id }: Of<'advance'>): boolean {
   return event_id !== undefined
 }
 
-/** A spent budget is not gone on with. */
-export function hasCycles(
-  { cycles_completed, max_cycles }: CampaignContext,
-  { add_cycles = 0 }: Of<'resume'>,
-): boolean {
-  return cycles_completed < max_cycles || add_cycles > 0
+/** A spent budget is not gone on with, and none grows without end. */
+export function hasCycles(context: CampaignContext, message: Of<'resume'>): boolean {
+  const { cycles_completed, max_cycles } = context
+  return (cycles_completed < max_cycles || (message.add_cycles ?? 0) > 0) && !addsTooMany(context, message)
 }
 
-export function stopsCycle({ work }: CampaignContext, { now }: Of<'cancel'>): boolean {
-  return now === true && work?.role === 'cycle'
+function addsTooMany({ max_cycles }: CampaignContext, { add_cycles = 0 }: Of<'resume'>): boolean {
+  return add_cycles > 0 && max_cycles + add_cycles > CYCLES_IN_ALL_MAX
+}
+
+function tooManyCycles({ max_cycles }: CampaignContext): Refusal {
+  const detail = `must leave it at most ${CYCLES_IN_ALL_MAX} cycles in all: it has ${max_cycles}`
+  return {
+    code: 'invalid_body',
+    detail: 'The budget cannot grow so far.',
+    errors: [{ pointer: '/add_cycles', detail }],
+  }
+}
+
+/** Also of one that was cancelled gracefully, and whose cycle was to finish. */
+export function stopsCycle({ work, stopping }: CampaignContext, { now }: Of<'cancel'>): boolean {
+  return now === true && work?.role === 'cycle' && stopping === undefined
+}
+
+export function endsStoppedCycle(context: CampaignContext, message: Of<'item_settled'>): boolean {
+  return context.stopping !== undefined && endsCycle(context, message)
 }
 
 /** Words for a message that says again what was taken before, or that speaks of what is over. */
@@ -83,6 +100,7 @@ export function repeats({ value, context }: SnapshotOf<CampaignContext>, message
       return value === 'completed' && hasSaidComplete(context, message) ? 'already_completed' : undefined
     case 'cancel':
       if (value === 'completed' && message.with_initiative !== undefined) return 'already_completed'
+      if (value === 'cancelled' && stopsCycle(context, message)) return undefined
       return value === 'cancelled' || value === 'cancelling' ? `already_${value}` : undefined
     case 'provider_back':
       return value === 'paused' && context.paused?.by === 'provider' ? undefined : 'goes_on'
@@ -124,6 +142,7 @@ export function refusal(
     case 'resume':
       if (value !== 'paused' && value !== 'escalated')
         return illegal(`only what is paused or escalated is resumed: it is ${value}`)
+      if (addsTooMany(context, message)) return tooManyCycles(context)
       return illegal(`its budget of ${context.max_cycles} cycles is used up: resume it with add_cycles`)
     case 'decide':
       return illegal(`only what is escalated waits for a decision: it is ${value}`)

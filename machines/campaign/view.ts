@@ -109,8 +109,8 @@ export function document({ value, context: c }: Snapshot): CampaignDocument {
   }
 }
 
-function stageOf(value: string, { work }: CampaignContext): CampaignDocument['stage'] {
-  if (value === 'cancelling') return 'stopping'
+function stageOf(value: string, { work, stopping }: CampaignContext): CampaignDocument['stage'] {
+  if (value === 'cancelling' || stopping !== undefined) return 'stopping'
   if (work === undefined) return 'idle'
   return work.role === 'advance' ? 'forming' : 'cycle'
 }

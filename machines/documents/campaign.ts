@@ -56,6 +56,8 @@ const STATEMENT_LENGTH_MAX = 1_000
 const COMMAND_LENGTH_MAX = 2_000
 export const DEFAULT_MAX_CYCLES = 20
 const CYCLES_MAX = 1_000
+/** With all that was added: a mission that needs more is another one. */
+export const CYCLES_IN_ALL_MAX = 10_000
 /** Objectives that are remembered, newest last. */
 export const HISTORY_MAX = 8
 export const OWNER_DECISIONS_MAX = 64
@@ -162,7 +164,7 @@ export const campaignResumeBody = Type.Object(
       Type.Integer({
         minimum: 1,
         maximum: CYCLES_MAX,
-        description: 'Added to its budget, once. Needed when the budget is used up.',
+        description: `Added to its budget, once. Needed when the budget is used up. In all it has at most ${CYCLES_IN_ALL_MAX}.`,
       }),
     ),
   },

@@ -776,7 +776,7 @@ cancelled, cycle:
   complete                            refused illegal_move
   complete (other reason)             refused illegal_move
   cancel                              repeat already_cancelled
-  cancel (now)                        repeat already_cancelled
+  cancel (now)                        stays; sends work_item.cancel
   provider_back                       repeat goes_on
   item_reported (advance)             repeat not_under_way
   item_reported (done)                repeat not_under_way
@@ -797,6 +797,42 @@ cancelled, cycle:
   item_settled (no result)            stays
   item_settled (never begun)          stays
   item_settled (stopped)              stays
+  item_settled (another)              repeat not_under_way
+cancelled, cycle being stopped:
+  create                              refused already_exists
+  advance                             refused illegal_move
+  advance (emitted)                   stays; facts campaign_advance_completed; sends work_item.create, work_item.settle
+  pause                               refused illegal_move
+  join_initiative                     stays
+  leave_initiative                    stays
+  share_finding                       stays
+  resume                              refused illegal_move
+  resume (more cycles)                refused illegal_move
+  decide                              refused illegal_move
+  complete                            refused illegal_move
+  complete (other reason)             refused illegal_move
+  cancel                              repeat already_cancelled
+  cancel (now)                        repeat already_cancelled
+  provider_back                       repeat goes_on
+  item_reported (advance)             repeat not_under_way
+  item_reported (done)                repeat not_under_way
+  item_reported (done, red)           repeat not_under_way
+  item_reported (done, unproven)      repeat not_under_way
+  item_reported (escalate)            repeat not_under_way
+  item_reported (malformed)           repeat not_under_way
+  item_reported (blank reason)        repeat not_under_way
+  item_reported (no decision)         repeat not_under_way
+  item_reported (failed)              repeat not_under_way
+  item_reported (no provider)         repeat not_under_way
+  item_reported (limit, for an hour)  repeat not_under_way
+  item_settled (landed)               stays; facts campaign_advance_requested, campaign_advance_completed; sends work_item.create, work_item.settle
+  item_settled (defect)               stays; facts campaign_advance_requested, campaign_advance_completed; sends work_item.create, work_item.settle
+  item_settled (decision)             stays; facts campaign_advance_requested, campaign_advance_completed; sends work_item.create, work_item.settle
+  item_settled (runner error)         stays; facts campaign_advance_requested, campaign_advance_completed; sends work_item.create, work_item.settle
+  item_settled (no provider)          stays
+  item_settled (no result)            stays
+  item_settled (never begun)          stays
+  item_settled (stopped)              stays; facts campaign_cancelled
   item_settled (another)              repeat not_under_way
 `
 

@@ -10,7 +10,7 @@ agent_session version 1: 1888aa24cedb84dc
 `
 
 exports[`dist/test/machines/versions.test.js > TAP > a machine whose structure changes has a new version > campaign 1`] = `
-campaign version 3: 168b6271ff99b3b6
+campaign version 3: 912656d48d828cf8
 `
 
 exports[`dist/test/machines/versions.test.js > TAP > a machine whose structure changes has a new version > compiled_brief 1`] = `

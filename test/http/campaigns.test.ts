@@ -311,6 +311,53 @@ for (const discard_work of [false, true]) {
   )
 }
 
+t.test('a graceful cancel can still become one now: its cycle is stopped, and what was aborted is told', async (t) => {
+  const s = await startTestService(t)
+  const runner = await fleet(s, 'shop')
+  await addCampaign(s)
+  await move(s, 'advance')
+  await form(s, runner, step('Add invoices'))
+  const { request_id } = await begin(s, runner)
+  t.match(await move(s, 'cancel', { reason: 'not wanted' }), { status: 'cancelled', stage: 'cycle' })
+  const now = { reason: 'it costs too much', now: true, discard_work: true }
+  const { work } = await move(s, 'cancel', now)
+  t.match(await move(s, 'cancel', now), { status: 'cancelled', stage: 'stopping' }, 'said again: the same')
+  const heartbeat = await s.expect(200, 'POST', `/api/run-requests/${request_id}/heartbeat`, {}, runner)
+  t.match(heartbeat.body, { cancel_requested: true, cancel: { discard_work: true } })
+  await fail(s, runner, request_id, { class: 'cancelled', message: 'stopped' })
+  await inState(s, work.item_id, 'cancelled')
+  const ends = await until(
+    () => events(s, 'campaign_cancelled'),
+    ({ length }) => length === 2,
+  )
+  const root = (await s.expect(200, 'GET', `/api/events?trace_id=${work.trace_id}&event_type=run_request_created`)).body
+  t.match(ends[0].payload, { terminated_now: false, reason: 'not wanted' })
+  t.match(ends[1].payload, {
+    terminated_now: true,
+    discard_work: true,
+    reason: 'it costs too much',
+    aborted_event_id: root.items[0].id,
+    aborted_trace_id: work.trace_id,
+  })
+  t.match(await reading(s)(), { status: 'cancelled', stage: 'idle', reason: /it costs too much/ })
+  t.match((await move(s, 'cancel', now)).stage, 'idle', 'and once more: nothing is left to stop')
+})
+
+t.test('the cycles of a campaign are bounded in all, not only those that are added at once', async (t) => {
+  const s = await startTestService(t)
+  await fleet(s, 'shop')
+  await addCampaign(s, { budget: { max_cycles: 1_000 } })
+  for (let n = 1; n <= 9; n++) {
+    await move(s, 'pause')
+    await move(s, 'resume', { add_cycles: 1_000 })
+  }
+  await move(s, 'pause')
+  const { status, body } = await s.call('POST', '/api/campaigns/pay/resume', { add_cycles: 1 })
+  t.match({ status, ...body }, { status: 422, code: 'invalid_body', errors: [{ pointer: '/add_cycles' }] })
+  t.match(body.errors[0].detail, /at most 10000 cycles in all: it has 10000/)
+  t.match(await move(s, 'resume'), { status: 'active', budget: { max_cycles: 10_000 } })
+})
+
 t.test('work is discarded only where it is stopped now', async (t) => {
   const s = await startTestService(t)
   await fleet(s, 'shop')
@@ -351,7 +398,9 @@ t.test('owners’ own moves are told, and completing is by evidence or by an own
     cycles_completed: 0,
     cycles_landed: 0,
   })
-  t.match(await move(s, 'complete', { reason: 'again' }), { owner_decisions: [{ decision: 'complete: done by hand' }] })
+  const { owner_decisions } = await move(s, 'complete', { reason: 'done by hand' })
+  t.match(owner_decisions, [{ decision: 'complete: done by hand' }], 'said again: the same')
+  t.equal((await s.call('POST', '/api/campaigns/pay/complete', { reason: 'again' })).status, 409, 'for another reason')
   for (const type of ['campaign_added', 'campaign_owner_paused', 'campaign_resumed']) {
     t.equal((await events(s, type)).length, 1, type)
   }

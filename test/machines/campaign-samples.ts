@@ -167,5 +167,10 @@ export function states(): Readonly<Record<string, SnapshotOf<CampaignContext>>> 
     'completed, cycle': walk(...toCycle, says('complete', { reason: 'done by hand' })),
     cancelled: walk(says('cancel', { reason: 'not wanted' })),
     'cancelled, cycle': walk(...toCycle, says('cancel', { reason: 'not wanted' })),
+    'cancelled, cycle being stopped': walk(
+      ...toCycle,
+      says('cancel', { reason: 'not wanted' }),
+      says('cancel', { reason: 'at once', now: true }),
+    ),
   }
 }

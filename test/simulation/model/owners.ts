@@ -117,7 +117,9 @@ export class Owners {
     if (type === 'campaign_added' || type === 'initiative_added') this.become(owner, payload.status, nowMs)
     const move = MOVES[type]
     if (move !== undefined) {
-      if (!move.from.includes(owner.status)) throw wrong(owner, `states ${type}`)
+      // Cancelled gracefully, then now: that its cycle was aborted is told as well.
+      const isAbort = type === 'campaign_cancelled' && owner.status === 'cancelled' && payload.terminated_now === true
+      if (!move.from.includes(owner.status) && !isAbort) throw wrong(owner, `states ${type}`)
       this.become(owner, move.to, nowMs)
     }
     if (type !== 'campaign_advance_completed' && type !== 'initiative_steered') return
