@@ -5,6 +5,8 @@
 export class Components {
   readonly schemas: Record<string, unknown> = {}
   readonly #prefix: string
+  /** The schema that each title was first met in. */
+  readonly #titled = new Map<string, object>()
 
   constructor(prefix = '#/components/schemas/') {
     this.#prefix = prefix
@@ -16,9 +18,13 @@ export class Components {
     if (typeof schema !== 'object' || schema === null) return schema
     const { title } = schema as { title?: unknown }
     if (typeof title !== 'string') return this.#walk(schema)
+    if (this.#titled.get(title) === schema) return { $ref: this.#prefix + title }
     const before = this.schemas[title]
     // Taken first, so that a schema that holds itself ends.
-    if (before === undefined) this.schemas[title] = {}
+    if (before === undefined) {
+      this.schemas[title] = {}
+      this.#titled.set(title, schema)
+    }
     const whole = this.#walk(schema)
     if (before !== undefined && JSON.stringify(before) !== JSON.stringify(whole)) {
       throw new Error(`two schemas are called ${title}`)

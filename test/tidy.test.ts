@@ -34,6 +34,7 @@ const isEntry = (file: string): boolean =>
   file === 'cli/main.ts' ||
   /^bench\//.test(file) ||
   /\.test\.ts$/.test(file) ||
+  file === 'test/run.ts' ||
   /^test\/.*-child\.ts$/.test(file) ||
   /^test\/(crash|simulation|conformance|hostile)\//.test(file)
 

@@ -18,9 +18,19 @@ interface Known {
   readonly paramCount: number
 }
 
+const known = new Map<string, Documented>()
+
+/** Of a document's text. Services of one process serve the same one, and its validators take a second to make. */
+export function documentedBy(text: string): Documented {
+  const documented = known.get(text) ?? new Documented(JSON.parse(text))
+  known.set(text, documented)
+  return documented
+}
+
 export class Documented {
   readonly openApi: any
-  readonly #ajv = new Ajv2020({ strict: false, allErrors: true })
+  // The document is checked as one by lint.test.ts, and each validator runs a few times: neither is worth its time here.
+  readonly #ajv = new Ajv2020({ strict: false, allErrors: true, validateSchema: false, code: { optimize: false } })
   readonly #validators = new Map<string, ValidateFunction>()
   readonly #paths: readonly Known[]
 

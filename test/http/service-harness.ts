@@ -11,7 +11,7 @@ import { type Service, type ServiceOptions, startService } from '../../http/serv
 import { defaultSettings, type Settings } from '../../runtime/settings.ts'
 import { openLmdbJournal } from '../../storage/lmdb-journal.ts'
 import { MemoryJournal } from '../storage/memory.ts'
-import { Documented } from './documented.ts'
+import { type Documented, documentedBy } from './documented.ts'
 
 export interface Reply {
   readonly status: number
@@ -39,8 +39,8 @@ export class TestService {
   }
 
   async loadDocuments(): Promise<void> {
-    this.openApi = await (await fetch(`${this.service.url}/openapi.json`)).json()
-    this.#documented = new Documented(this.openApi)
+    this.#documented = documentedBy(await (await fetch(`${this.service.url}/openapi.json`)).text())
+    this.openApi = this.#documented.openApi
   }
 
   /** One request by fetch, its answer held against the documents. */

@@ -1,0 +1,107 @@
+/**
+ * Runs test files, each as `node FILE` does, some at a time: a line for each that has passed, all that it printed for each that
+ * has not, and the sum of all checks as the last line. tap's own runner loads hooks for coverage into every process, and
+ * by NODE_OPTIONS into every process that a test starts: half a second of CPU each, and a service that is not quite the one
+ * that users start. `npx tap FILE` runs one with them, and shows a failure in the sources.
+ *
+ *   node dist/test/run.js [FILE ...]     without files: all of them
+ */
+import { spawn } from 'node:child_process'
+import { readdirSync } from 'node:fs'
+import { availableParallelism } from 'node:os'
+import { relative } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+const root = fileURLToPath(new URL('.', import.meta.url))
+/** One more than cores: many tests wait for processes, disks and deadlines. */
+const JOBS = availableParallelism() + 1
+/** A crash test takes up to a minute on two idle cores, and CI machines are not idle. */
+const TEST_SECONDS_MAX = 600
+/** tap ends a test that takes too long, and says which; one that does not listen to it is ended by this. */
+const FILE_MS_MAX = (TEST_SECONDS_MAX + 60) * 1_000
+/** Most processes live for a second or two, in which a small young generation is collected over and over: a sixth of their time. */
+const NODE_OPTIONS = ['--min-semi-space-size=16']
+/** Folders with long tests: they begin first, so that no core is left with the last of them. */
+const LONG = ['simulation', 'crash', 'hostile', 'cli', 'upgrade', 'storage']
+
+const SUM = /^# \{ total: .*\}$/gm
+const COUNTS = ['total', 'pass', 'fail', 'skip', 'todo'] as const
+type Counts = Record<(typeof COUNTS)[number], number>
+
+interface Result {
+  readonly file: string
+  readonly output: string
+  readonly counts: Counts
+  readonly hasPassed: boolean
+  readonly seconds: number
+}
+
+function testFiles(): string[] {
+  const found = readdirSync(root, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.test.js'))
+  const rank = (name: string): number => {
+    const place = LONG.indexOf(name.split('/')[0]!)
+    return place < 0 ? LONG.length : place
+  }
+  return found.sort((a, b) => rank(a) - rank(b) || (a < b ? -1 : 1)).map((name) => root + name)
+}
+
+function run(file: string): Promise<Result> {
+  const from = performance.now()
+  return new Promise((resolve) => {
+    const child = spawn(process.execPath, [...NODE_OPTIONS, file], {
+      env: { ...process.env, TAP_TIMEOUT: String(TEST_SECONDS_MAX) },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    })
+    let output = ''
+    for (const stream of [child.stdout, child.stderr])
+      stream.setEncoding('utf8').on('data', (text: string) => {
+        output += text
+      })
+    const timer = setTimeout(() => child.kill('SIGKILL'), FILE_MS_MAX)
+    child.on('close', (code, signal) => {
+      clearTimeout(timer)
+      if (signal !== null) output += `\nthe test ended by ${signal}\n`
+      const counts = countsIn(output)
+      const isWhole = code === 0 && counts.fail === 0 && counts.total > 0
+      // One that ended in the midst of its checks has failed, whatever it had counted until then.
+      if (!isWhole && counts.fail === 0) counts.fail = 1
+      const seconds = (performance.now() - from) / 1_000
+      resolve({ file: relative(process.cwd(), file), output, counts, hasPassed: isWhole, seconds })
+    })
+  })
+}
+
+/** What the file counted last. */
+function countsIn(output: string): Counts {
+  const sum = [...output.matchAll(SUM)].at(-1)?.[0] ?? ''
+  const count = (name: string): number => Number(new RegExp(` ${name}: (\\d+)`).exec(sum)?.[1] ?? 0)
+  return Object.fromEntries(COUNTS.map((name) => [name, count(name)])) as Counts
+}
+
+const files = process.argv.length > 2 ? process.argv.slice(2) : testFiles()
+const sum: Counts = { total: 0, pass: 0, fail: 0, skip: 0, todo: 0 }
+const failed: string[] = []
+let next = 0
+const from = performance.now()
+
+async function work(): Promise<void> {
+  while (next < files.length) {
+    const { file, output, counts, hasPassed, seconds } = await run(files[next++]!)
+    for (const name of COUNTS) sum[name] += counts[name]
+    const word = hasPassed ? 'ok' : 'not ok'
+    console.log(`${word} ${file} # ${counts.pass} of ${counts.total}, ${seconds.toFixed(1)} s`)
+    if (hasPassed) continue
+    failed.push(file)
+    console.log(output)
+  }
+}
+
+await Promise.all(Array.from({ length: JOBS }, work))
+console.log(`# ${files.length} files in ${((performance.now() - from) / 1_000).toFixed(0)} s, ${JOBS} at a time`)
+for (const file of failed) console.log(`# failed: ${file}`)
+console.log(
+  `# { ${COUNTS.filter((name) => sum[name] > 0)
+    .map((name) => `${name}: ${sum[name]}`)
+    .join(', ')} }`,
+)
+process.exitCode = failed.length === 0 ? 0 : 1
