@@ -21,9 +21,9 @@ class Liar extends Client {
 
   private async lies(work: Work): Promise<void> {
     const { random, world } = this
-    const runners = world.made.runners
-    const asIs = runners.find(({ id }) => id === work.runner)!
-    const teller = random.chance(0.5) ? asIs : random.pick(runners)
+    const isHolder = random.chance(0.5)
+    const stranger = isHolder ? undefined : random.pick(world.made.runners).id
+    const teller = isHolder ? work.runner : (this.holderBeside(work) ?? stranger)
     const attempt = random.pick([work.attempt, work.attempt, work.attempt - 1, work.attempt + 1, undefined])
     const post = random.weighted({
       accepted: 1,
@@ -52,7 +52,12 @@ class Liar extends Client {
       },
     }
     const body = { ...(attempt === undefined || attempt < 1 ? {} : { attempt }), ...bodies[post] }
-    this.token = teller.token
+    this.token = world.made.runners.find(({ id }) => id === teller)!.token
     await this.call('POST', `/api/run-requests/:id/${post}`, { params: [work.id], body })
+  }
+
+  /** Another runner that had another attempt of the same: who knows most of it, and has nothing to say about this one. */
+  private holderBeside({ id, runner }: Work): string | undefined {
+    return this.world.gossip.works.findLast((other) => other.id === id && other.runner !== runner)?.runner
   }
 }
