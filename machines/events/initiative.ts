@@ -77,7 +77,7 @@ export const initiativeEvents = {
     { opensSpan: true },
   ),
   initiative_steered: serviceEvent('6.18', 'retains the assessment prompt, provider and one typed decision', steered),
-  initiative_action_requested: engineEvent(
+  initiative_action_requested: serviceEvent(
     '6.18',
     'apply the durable admitted steering action',
     openObject({

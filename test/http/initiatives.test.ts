@@ -1,8 +1,22 @@
 /** Initiatives over HTTP: who sees them, what is refused, what needs an owner, what a restart leaves. */
 import t from 'tap'
 import { until } from '../until.ts'
-import { add, advance, answer, BANK, NAME, post, read, SHOP, steer, steered, world } from './initiative-harness.ts'
-import { fleet, submit, take } from './ledger-harness.ts'
+import {
+  add,
+  advance,
+  answer,
+  BANK,
+  events,
+  NAME,
+  post,
+  read,
+  SHOP,
+  settledItem,
+  steer,
+  steered,
+  world,
+} from './initiative-harness.ts'
+import { begin, fleet, submit, take } from './ledger-harness.ts'
 import { startOnDisk, startTestService } from './service-harness.ts'
 
 t.test('one is added once, with its members and their projects', async (t) => {
@@ -151,6 +165,24 @@ t.test('what an initiative that has ended is told is refused, and what was done 
     t.match(problem, { code: 'illegal_move', state: 'completed', allowed: [] })
   }
 })
+
+t.test(
+  'an assessment that had not answered when its initiative ended has failed, whatever is answered later',
+  async (t) => {
+    const s = await startTestService(t)
+    const w = await world(s)
+    await advance(w, 't1')
+    const { request_id } = await begin(s, w.runner)
+    await s.expect(200, 'POST', `/api/initiatives/${NAME}/complete`, { reason: 'all is well' })
+    const result = { decision: 'wait', reason: 'not yet' }
+    await s.expect(200, 'POST', `/api/run-requests/${request_id}/completed`, { result }, w.runner)
+    const { item_id, outcome } = await steered(w, 1)
+    t.equal(outcome, 'failed')
+    t.match(await settledItem(w, item_id), { state: 'cancelled' })
+    t.match((await events(w, 'initiative_steered'))[0].payload, { outcome: 'failed', success: false })
+    t.match(await read(w), { status: 'completed' })
+  },
+)
 
 t.test('owner actions and findings with a key are recorded once', async (t) => {
   const s = await startTestService(t)

@@ -19,7 +19,7 @@ const serviceOwned = names(`
   pacing_paused pacing_resumed
   campaign_advance_completed campaign_paused campaign_escalated campaign_completed campaign_cancelled
   campaign_added campaign_owner_paused campaign_resumed campaign_decided
-  initiative_steered initiative_owner_action_recorded initiative_added initiative_decided initiative_completed initiative_cancelled
+  initiative_steered initiative_action_requested initiative_owner_action_recorded initiative_added initiative_decided initiative_completed initiative_cancelled
   finding_recorded finding_consumed
   project_created project_updated
   runner_registered runner_updated runner_removed runner_online runner_offline
@@ -44,7 +44,9 @@ const commands = names(`
 `)
 
 /** Requests that go to the actor they name. */
-const addressed = names('campaign_advance_requested initiative_advance_requested initiative_action_requested')
+const addressed = names('campaign_advance_requested initiative_advance_requested')
+/** What the service asks of itself. */
+const own = names('initiative_action_requested run_request_cancel_requested')
 
 const spanOpeners = names(`
   greet_requested scan_requested release_requested iteration_requested maintenance_requested execution_requested
@@ -61,7 +63,7 @@ t.test(
   async (t) => {
     t.strictSame(eventTypes.filter(isCommand).sort(), [...commands].sort())
     const requests = eventTypes.filter((type) => type.endsWith('_requested'))
-    t.strictSame([...requests].sort(), [...commands, ...addressed, 'run_request_cancel_requested'].sort())
+    t.strictSame([...requests].sort(), [...commands, ...addressed, ...own].sort())
   },
 )
 
