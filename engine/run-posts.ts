@@ -26,6 +26,9 @@ interface RunPostsOptions {
 
 type LifecyclePost = 'accepted' | 'started' | 'release' | 'completed' | 'failed'
 
+/** After these the next attempt may wait already, where the run goes back or is tried again. */
+const HANDS_BACK: ReadonlySet<string> = new Set(['release', 'failed'])
+
 export class RunPosts {
   readonly #options: RunPostsOptions
   readonly #path: string
@@ -71,7 +74,7 @@ export class RunPosts {
     this.lastAnswerMs = performance.now()
     const said = isObject(answer.body) ? answer.body : {}
     const echoed = said.run_request?.attempt
-    if (echoed !== undefined && echoed !== attempt && post !== 'release') {
+    if (echoed !== undefined && echoed !== attempt && !HANDS_BACK.has(post)) {
       const detail = `the service is at attempt ${echoed}, this runner at ${attempt}`
       throw new ServiceRefused('POST', `${this.#path}/${post}`, { status: 409, code: 'stale_attempt', detail })
     }

@@ -40,6 +40,16 @@ t.test('a failure is told without its Run Result when the service finds fault wi
   t.match(failed!.body, { attempt: 1, class: 'execution', code: 'exit_3', message: /refused the Run Result/ })
 })
 
+t.test('a failure after which the run is tried again has been told: the attempt is over, not taken away', async (t) => {
+  const { ends } = await ran(t, 'exit 3', (service) => {
+    service.misbehave = (post) => {
+      if (post.verb === 'failed') service.answers.set('runreq_w', { run_request: { id: 'runreq_w', attempt: 2 } })
+      return undefined
+    }
+  })
+  t.same(ends, ['failed'])
+})
+
 t.test('a text that was cut within a character is posted with U+FFFD, which every reader takes', async (t) => {
   // 1 + 2 * 1,500 + 1 UTF-16 units: the last 2,000 of them begin in the middle of a pair.
   const { ends, service } = await ran(t, `cat > /dev/null; node -e 'console.error("x" + "😀".repeat(1500))'; exit 4`)
