@@ -1,8 +1,9 @@
 /** `intendant verify`, `export`, `import`: the log looked at, taken out and taken in, without the service. */
-import { resolve } from 'node:path'
+import { existsSync } from 'node:fs'
+import { join, resolve } from 'node:path'
 import type { Command } from 'commander'
 import { integer, ORIGIN } from './arguments.ts'
-import { EXIT } from './exit.ts'
+import { CliFailure, EXIT } from './exit.ts'
 import { safe } from './print.ts'
 import { loadSettings } from './settings.ts'
 import { type Act, type Cli, originOf } from './world.ts'
@@ -52,11 +53,17 @@ async function verify({ home, json, print }: Cli, [folder]: readonly any[]): Pro
   if (json) print.json({ home: checked, events, entities, findings_count: findingsCount, findings })
   else {
     const rows = findings.slice(0, FINDINGS_SHOWN).map(({ code, where, detail }) => [code, safe(where), safe(detail)])
-    if (rows.length > 0) print.table(['WRONG', 'WHERE', 'WHAT'], rows, '')
+    if (rows.length > 0) print.tableInFull(['WRONG', 'WHERE', 'WHAT'], rows, '')
     const verdict = findingsCount === 0 ? 'nothing is wrong' : `${findingsCount} thing(s) are wrong`
     print.line(`${checked}: ${events} events, ${entities} entities, ${verdict}.`)
   }
   return findingsCount === 0 ? EXIT.ok : EXIT.failed
+}
+
+/** What is not there is not made: a mistyped folder would be an empty home. */
+function present(home: string): string {
+  if (existsSync(join(home, 'log'))) return home
+  throw new CliFailure(`${home} is no home: there is no log in it. Name one with --home.`)
 }
 
 async function exportAll({ world, home, json, print }: Cli, [dir]: readonly any[], { after }: any): Promise<void> {
@@ -64,7 +71,7 @@ async function exportAll({ world, home, json, print }: Cli, [dir]: readonly any[
     import('../storage/export.ts'),
     import('./offline.ts'),
   ])
-  const settings = loadSettings({ flags: { home }, env: world.env })
+  const settings = loadSettings({ flags: { home: present(home) }, env: world.env })
   const report = await withJournal(settings, (journal) => exportEvents(journal, resolve(dir), after))
   if (json) return print.json(report)
   const rows = Object.entries(report.files).map(([file, events]) => [file, String(events)])
@@ -76,7 +83,7 @@ async function exportAll({ world, home, json, print }: Cli, [dir]: readonly any[
 async function importAll(cli: Cli, [files]: readonly any[], { origin }: any): Promise<number> {
   const { world, home, json, print } = cli
   const [{ withRuntime }, { importEvents }] = await Promise.all([import('./offline.ts'), import('./import-events.ts')])
-  const settings = loadSettings({ flags: { home }, env: world.env })
+  const settings = loadSettings({ flags: { home: present(home) }, env: world.env })
   const report = await withRuntime(settings, (runtime) =>
     importEvents(
       runtime,
@@ -92,7 +99,7 @@ async function importAll(cli: Cli, [files]: readonly any[], { origin }: any): Pr
     const rows = report.refused
       .slice(0, FINDINGS_SHOWN)
       .map(({ file, line, offset, reason }) => [`${file}:${line}`, String(offset), safe(reason)])
-    if (rows.length > 0) print.table(['LINE', 'OFFSET', 'WHY'], rows, '')
+    if (rows.length > 0) print.tableInFull(['LINE', 'OFFSET', 'WHY'], rows, '')
   }
   return report.refused_count === 0 ? EXIT.ok : EXIT.failed
 }

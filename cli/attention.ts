@@ -22,7 +22,7 @@ async function attention({ client, json, print }: Cli, _: readonly any[], { limi
     const id = idOf(item)
     return [String(item.reason), id, String(item.project), age(item.since), safe(adviceFor(item, id))]
   })
-  print.table(['WHY', 'ID', 'PROJECT', 'FOR', 'WHAT TO DO'], rows, 'Nothing needs you.')
+  print.tableInFull(['WHY', 'ID', 'PROJECT', 'FOR', 'WHAT TO DO'], rows, 'Nothing needs you.')
   if (more) print.line(`(the first ${items.length}; --limit shows more)`)
 }
 

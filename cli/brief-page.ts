@@ -64,7 +64,7 @@ function section(print: Printer, heading: string, lines: readonly string[] = [])
   if (lines.length === 0) return
   print.line()
   print.line(print.tint(heading, 'strong'))
-  for (const line of lines) print.line(`${INDENT}${safe(line)}`)
+  for (const line of lines) print.text(`${INDENT}${safe(line)}`, INDENT + INDENT)
 }
 
 function intentOf(mission: Document): string[] {

@@ -121,7 +121,8 @@ async function create({ client, json, print }: Cli, _: readonly any[], options: 
   if (json) return print.json(body)
   const isThere = isReplay(answer)
   print.line(`Brief ${body.id} is ${isThere ? 'there already, and ' : ''}${print.state(body.state)}.`)
-  for (const { pointer, detail } of body.missing ?? []) print.line(`  still missing: ${pointer} ${safe(detail)}`)
+  for (const { pointer, detail } of body.missing ?? [])
+    print.text(`  still missing: ${pointer} ${safe(detail)}`, '    ')
   print.line(nextStep(body))
 }
 

@@ -103,7 +103,7 @@ function showEvidence({ done_evidence, gate_results = [] }: Campaign, print: Pri
     kind === 'gate' ? lastOf(gate_results, name, print) : 'review',
     `${safe(command ?? statement)}${required ? '' : ' (not required)'}`,
   ])
-  print.tableInFull(['NAME', 'LAST', 'WHAT'], rows)
+  print.tableInFull(['NAME', 'LAST', 'WHAT'], rows, '')
 }
 
 function lastOf(results: readonly Campaign[], name: string, print: Printer): string {
@@ -122,7 +122,7 @@ function showHistory({ objective_history = [], owner_decisions = [] }: Campaign,
       outcome.verdict ?? '',
       safe(objective),
     ])
-    print.tableInFull(['CYCLE', 'ITEM', 'STATE', 'VERDICT', 'WHAT'], rows)
+    print.tableInFull(['CYCLE', 'ITEM', 'STATE', 'VERDICT', 'WHAT'], rows, '')
   }
   if (owner_decisions.length === 0) return
   heading(print, 'Decisions')

@@ -3,7 +3,7 @@ import type { Command } from 'commander'
 import { integer, LIMIT, ORIGIN } from './arguments.ts'
 import { campaignOf, campaignOptions } from './campaign-content.ts'
 import { listCampaigns, showCampaign } from './campaign-page.ts'
-import { eventLines } from './event-line.ts'
+import { printEvents } from './event-line.ts'
 import { keyHeaders, keyOption } from './idempotency-key.ts'
 import { list } from './lists.ts'
 import { safe } from './print.ts'
@@ -103,7 +103,7 @@ async function add({ client, json, print }: Cli, [file]: readonly any[], options
   const { body: made } = await client.request('POST', '/api/campaigns', { body, headers: keyHeaders(options) })
   if (json) return print.json(made)
   print.line(`${made.name} is ${print.state(made.status)}: ${safe(made.reason)}`)
-  if (made.needs !== undefined) print.line(`intendant campaign advance ${made.name}`)
+  if (made.needs !== undefined) print.line(`Begin with: intendant campaign advance ${made.name}`)
 }
 
 async function post({ client, json, print }: Cli, name: string, move: string, body: object): Promise<void> {
@@ -129,5 +129,5 @@ async function show({ client, json, print }: Cli, [name]: readonly any[]): Promi
   showCampaign(body, print)
   if (events.length === 0) return
   print.line(`\n${print.tint('History', 'strong')}`)
-  for (const event of events) for (const line of eventLines(event, print)) print.line(line)
+  printEvents(events, print)
 }

@@ -2,6 +2,8 @@
 import { type Printer, safe, type Tint } from './print.ts'
 
 const DETAIL_CHARS_MAX = 400
+/** As long as nearly every type is. */
+const TYPE_COLUMNS = 28
 
 /** The fields of a payload that say most, in this order; the rest follows as it comes. */
 const FIRST_FIELDS = ['state', 'reason', 'code', 'class', 'message', 'name', 'key', 'verdict', 'summary']
@@ -13,6 +15,15 @@ const TINTS: readonly (readonly [RegExp, Tint])[] = [
   [/_(completed|landed)$/, 'good'],
   [/(cancel|offline|requeued|paused|escalated)/, 'warn'],
 ]
+
+/** Columns of the time: what does not fit on the first line stands behind them. */
+const TIME_INDENT = ' '.repeat(10)
+
+/** Prints events, each behind so much: on one line, or on as many as a narrow terminal needs. */
+export function printEvents(events: readonly Record<string, any>[], print: Printer, indent = ''): void {
+  for (const event of events)
+    for (const line of eventLines(event, print)) print.text(`${indent}${line}`, indent + TIME_INDENT)
+}
 
 /** The lines to print for one event: one, but for output of a command one for each of its lines. */
 export function eventLines(event: Record<string, any>, print: Printer): string[] {
@@ -29,7 +40,7 @@ export function eventLines(event: Record<string, any>, print: Printer): string[]
   const tint = TINTS.find(([pattern]) => pattern.test(type))?.[1]
   const parts = [
     time,
-    print.tint(type.padEnd(26), tint),
+    print.tint(type.padEnd(TYPE_COLUMNS), tint),
     safe(String(event.project)),
     print.tint(subject, 'dim'),
     detail(event.payload),

@@ -1,7 +1,7 @@
 /** `intendant events`: the events of the past. */
 import type { Command } from 'commander'
 import { LIMIT } from './arguments.ts'
-import { eventLines } from './event-line.ts'
+import { printEvents } from './event-line.ts'
 import { list } from './lists.ts'
 import { addFilters, filtersOf } from './watch.ts'
 import type { Act, Cli } from './world.ts'
@@ -31,6 +31,6 @@ async function listEvents({ client, json, print }: Cli, [id]: readonly any[], op
   const events = since === undefined ? items.toReversed() : items
   if (json) return print.json(events)
   if (events.length === 0) print.line('No such events.')
-  for (const event of events) for (const line of eventLines(event, print)) print.line(line)
+  printEvents(events, print)
   if (more) print.line(`(${since === undefined ? 'the latest' : 'the first'} ${events.length}; --limit shows more)`)
 }

@@ -105,7 +105,7 @@ function usageText({ code, message }: CommanderError): string {
 }
 
 function refusalText({ problem, method, path, message }: ServiceRefused): string {
-  const lines = [`${problem.title ?? problem.code}: ${message}`]
+  const lines = [message]
   for (const { pointer, detail } of problem.errors ?? [])
     lines.push(`  ${pointer === '' ? '(body)' : pointer}  ${detail}`)
   if (problem.state !== undefined) {

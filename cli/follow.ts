@@ -5,7 +5,7 @@
 import type { QueryValue } from '../engine/client.ts'
 import { retrying } from '../engine/retry.ts'
 import { type WatchFrame, watch } from '../engine/watch.ts'
-import { eventLines } from './event-line.ts'
+import { printEvents } from './event-line.ts'
 import { CliFailure, EXIT } from './exit.ts'
 import type { Cli } from './world.ts'
 
@@ -69,9 +69,7 @@ async function followUntil(
       onBreak: (error) => cli.note(`${error.message}; trying again`),
     })
     for await (const frame of frames) {
-      if (frame.type === 'events' && !json) {
-        for (const event of frame.events) for (const line of eventLines(event, print)) print.line(line)
-      }
+      if (frame.type === 'events' && !json) printEvents(frame.events, print)
       if (frame.type === 'hello' || !concerns(followed, frame)) continue
       const { body } = await read()
       if (followed.isSettled(body) && mayEnd(followed, frame)) return followed.settle(body)

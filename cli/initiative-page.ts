@@ -170,7 +170,7 @@ function assessments({ assessments: all }: Document, print: Printer): void {
     one.item_id,
     safe(one.detail ?? ''),
   ])
-  print.tableInFull(['AGO', 'OUTCOME', 'DECISION', 'PROVIDER', 'ITEM', 'WHY'], rows)
+  print.tableInFull(['AGO', 'OUTCOME', 'DECISION', 'PROVIDER', 'ITEM', 'WHY'], rows, '')
 }
 
 export function showFindings(findings: readonly Document[], print: Printer): void {
@@ -194,7 +194,7 @@ export function showFindings(findings: readonly Document[], print: Printer): voi
     one.to.map(memberText).join(', '),
     safe(one.text),
   ])
-  print.tableInFull(['ID', 'KIND', 'AGE', 'USED', 'FOR', 'WHAT'], rows)
+  print.tableInFull(['ID', 'KIND', 'AGE', 'USED', 'FOR', 'WHAT'], rows, '')
 }
 
 function heading(print: Printer, text: string): void {

@@ -163,7 +163,8 @@ async function add({ client, json, print }: Cli, [name]: readonly any[], options
   }
   const answer = await client.request('POST', '/api/initiatives', { body, headers: keyHeaders(options) })
   if (json) return print.json(answer.body)
-  print.line(`${answer.body.name} is ${print.state(answer.body.status)}: intendant initiative advance ${name}`)
+  print.line(`${answer.body.name} is ${print.state(answer.body.status)}.`)
+  print.line(`Begin with: intendant initiative advance ${name}`)
 }
 
 async function listAll({ client, json, print }: Cli, _: readonly any[], options: any): Promise<void> {

@@ -42,7 +42,7 @@ function section(print: Printer, heading: string, lines: readonly string[]): voi
   if (lines.length === 0) return
   print.line()
   print.line(print.tint(heading, 'strong'))
-  for (const line of lines) print.line(`${INDENT}${line}`)
+  for (const line of lines) print.text(`${INDENT}${line}`, INDENT + INDENT)
 }
 
 function evidence({ id, description, required, latest, command, gate_name }: Document, print: Printer): string {

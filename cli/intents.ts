@@ -232,7 +232,7 @@ async function check({ client, json, print }: Cli, _: readonly any[], { project 
       key ?? id ?? body.project,
       safe(detail),
     ])
-    print.table(['LEVEL', 'WHAT', 'WHERE', 'WHY'], rows, 'Nothing to say.')
+    print.tableInFull(['LEVEL', 'WHAT', 'WHERE', 'WHY'], rows, 'Nothing to say.')
     print.line(
       `${counted(body.records, 'record')} and ${counted(body.hypotheses, 'hypothesis', 'hypotheses')}: ` +
         `${counted(body.errors, 'error')}, ${counted(body.warnings, 'warning')}.`,

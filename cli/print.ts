@@ -93,8 +93,9 @@ export class Printer {
   }
 
   /** The same with the last column in full, on as many lines as it needs. */
-  tableInFull(headings: readonly string[], rows: readonly (readonly string[])[]): void {
-    this.#rows(headings, rows, (line, indent) => this.text(line, indent))
+  tableInFull(headings: readonly string[], rows: readonly (readonly string[])[], none: string): void {
+    if (rows.length === 0) this.line(none)
+    else this.#rows(headings, rows, (line, indent) => this.text(line, indent))
   }
 
   #rows(
@@ -113,6 +114,8 @@ export class Printer {
         ? stacked(row)
         : [row.map((cell, i) => (i === last ? cell : pad(cell, widths[i]!))).join(GAP)]
       const indent = isNarrow ? GAP : ' '.repeat(before)
+      // Of a row that is stacked only what it says is cut, never what names it.
+      if (isNarrow) this.text(this.tint(lines.shift()!, tint), GAP)
       for (const line of lines) show(this.tint(line.trimEnd(), tint), indent)
     })
   }
@@ -131,7 +134,7 @@ export class Printer {
 }
 
 /** A row on two lines: its last cell, which says most, has one for itself. */
-function stacked(row: readonly string[]): readonly string[] {
+function stacked(row: readonly string[]): string[] {
   const cells = row.filter((cell) => cell !== '')
   const says = row.at(-1)!
   const first = (says === '' ? cells : cells.slice(0, -1)).join(GAP)

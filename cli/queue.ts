@@ -2,7 +2,7 @@
 import type { Command } from 'commander'
 import { collect, integer, moment, ORIGIN } from './arguments.ts'
 import { printCampaigns } from './campaign-page.ts'
-import { eventLines } from './event-line.ts'
+import { printEvents } from './event-line.ts'
 import { list } from './lists.ts'
 import { COLOUR, safe } from './print.ts'
 import { adviceFor, printItems, showItem } from './work-item-page.ts'
@@ -199,5 +199,5 @@ async function show({ client, json, print }: Cli, [id]: readonly any[]): Promise
   showItem(body, print)
   if (events.length === 0) return
   print.line(`\n${print.tint('History', 'strong')}`)
-  for (const event of events) for (const line of eventLines(event, print)) print.line(line)
+  printEvents(events, print)
 }

@@ -13,7 +13,11 @@ Examples:
   intendant session show 6f1c2a34-5b7d-4e8f-9a0b-1c2d3e4f5a6b`
 
 export function addSessions(program: Command, act: Act): void {
-  const group = program.command('session').description('Agent sessions: list, show.').addHelpText('after', HELP)
+  const group = program
+    .command('session')
+    .description('Agent sessions: those that run, and those that ran.')
+    .addHelpText('after', HELP)
+    .action(act(listSessions))
   group
     .command('list')
     .alias('ls')
@@ -33,7 +37,7 @@ export function addSessions(program: Command, act: Act): void {
 }
 
 async function listSessions({ client, json, print }: Cli, _: readonly any[], options: any): Promise<void> {
-  const { project, running, item, campaign, runner, limit } = options
+  const { project, running, item, campaign, runner, limit = LIMIT[3] } = options
   const query = { project, state: running ? 'started' : undefined, work_item: item, campaign, runner }
   const { items, more } = await list(client, '/api/agent-sessions', limit, query)
   if (json) return print.json(items)

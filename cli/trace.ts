@@ -1,7 +1,7 @@
 /** `intendant trace`: all that was recorded under one trace, also of a run that never came to its end. */
 import type { Command } from 'commander'
 import { ORIGIN } from './arguments.ts'
-import { eventLines } from './event-line.ts'
+import { printEvents } from './event-line.ts'
 import { ingest } from './trace-ingest.ts'
 import type { Act, Cli } from './world.ts'
 
@@ -55,7 +55,7 @@ async function trace({ client, json, print }: Cli, [id]: readonly any[], { flat,
   const depths = depthsOf(events)
   for (const event of events) {
     const indent = flat ? '' : '  '.repeat(depths.get(event) ?? 0)
-    for (const line of eventLines(event, print)) print.line(`${indent}${line}`)
+    printEvents([event], print, indent)
     if (verbose)
       for (const line of JSON.stringify(event.payload, null, 2).split('\n')) print.line(`${indent}    ${line}`)
   }

@@ -3,7 +3,7 @@ import type { Command } from 'commander'
 import type { QueryValue } from '../engine/client.ts'
 import { watch } from '../engine/watch.ts'
 import { collect, integer } from './arguments.ts'
-import { eventLines } from './event-line.ts'
+import { printEvents } from './event-line.ts'
 import type { Act, Cli } from './world.ts'
 
 /** The filters of Watch and of the list of events, as options. */
@@ -64,7 +64,7 @@ async function watchEvents({ client, world, json, print, note }: Cli, _: readonl
     if (frame.type !== 'events') continue
     for (const event of frame.events) {
       if (json) print.line(JSON.stringify(event))
-      else for (const line of eventLines(event, print)) print.line(line)
+      else printEvents([event], print)
       left -= 1
       if (left <= 0) return
     }

@@ -129,3 +129,16 @@ t.test('a restore does not write into a home that is there, and leaves nothing h
   t.match(err, /not empty/)
   t.ok(existsSync(`${home}/log`))
 })
+
+t.test('a folder that is no home is not made one by export or import', async (t) => {
+  const home = `${t.testdir()}/mistyped`
+  for (const argv of [
+    ['export', `${t.testdirName}/events`],
+    ['import', `${t.testdirName}/events.jsonl`],
+  ]) {
+    const { code, err } = await command(...argv, '--home', home)
+    t.equal(code, 2)
+    t.match(err, /mistyped is no home/)
+    t.notOk(existsSync(home))
+  }
+})

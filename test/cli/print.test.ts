@@ -31,6 +31,14 @@ t.test('colour is for terminals, and NO_COLOR wins', async (t) => {
   t.equal(printed({ FORCE_COLOR: '1' }, {}, state), '\u001b[31mfailed\u001b[0m\n')
 })
 
+t.test('what names a row is never cut, also where there is no room for it on one line', async (t) => {
+  const row = ['runreq_997e99cc582b4c862a0bef35', 'queued', 'bank-of-the-north', 'y'.repeat(60)]
+  const out = printed({ NO_COLOR: '1' }, { isTTY: true, columns: 40 }, (printer) =>
+    printer.table(['A', 'B', 'C', 'D'], [row], ''),
+  )
+  t.equal(out, `A  B  C\n  D\n${row[0]}  queued\n  bank-of-the-north\n  ${'y'.repeat(37)}…\n`)
+})
+
 t.test('a text is broken between words, behind its indent, and loses none of them', async (t) => {
   const link = 'https://example.org/a-link-that-is-longer-than-the-terminal'
   t.same(wrapped('one two three', 40, '  '), ['one two three'])
@@ -40,7 +48,7 @@ t.test('a text is broken between words, behind its indent, and loses none of the
   t.same(wrapped('\u001b[31mone\u001b[0m two', 7, ''), ['\u001b[31mone\u001b[0m two'], 'colours take no room')
   const shown = (printer: Printer) => {
     printer.fields([['why', 'one two three']])
-    printer.tableInFull(['A', 'B'], [['x', `${'word '.repeat(9)}end`]])
+    printer.tableInFull(['A', 'B'], [['x', `${'word '.repeat(9)}end`]], '')
   }
   const narrow = printed({ NO_COLOR: '1' }, { isTTY: true, columns: 40 }, shown)
   t.equal(narrow, `why  one two three\nA  B\nx  ${'word '.repeat(7).trim()}\n   word word end\n`)
