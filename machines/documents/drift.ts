@@ -49,7 +49,6 @@ export const classifyBody = Type.Object(
     ],
   },
 )
-export type ClassifyBody = Static<typeof classifyBody>
 
 const observation = Type.Object(
   {
@@ -88,7 +87,6 @@ const REASON_CODES = [
   'evidence_passed',
   'evidence_waived',
 ] as const
-export type DriftReasonCode = (typeof REASON_CODES)[number]
 
 const because = Type.Object(
   {

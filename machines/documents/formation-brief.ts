@@ -45,7 +45,6 @@ export const FORMATION_BRIEF_STATES = [
   'analyzed',
   'archived',
 ] as const
-export type FormationBriefState = (typeof FORMATION_BRIEF_STATES)[number]
 export const FORMATION_BRIEF_SCHEMA_VERSION = 'intendant.formation_brief.v1'
 
 /** Most approvals that are kept: the newest. */

@@ -38,7 +38,6 @@ export const STEERING_OUTCOMES = ['applied', 'waited', 'no_op', 'skipped', 'reje
 export type SteeringOutcome = (typeof STEERING_OUTCOMES)[number]
 
 export const OWNER_ACTIONS = ['hold', 'milestone', 'member_override'] as const
-export type OwnerActionKind = (typeof OWNER_ACTIONS)[number]
 const OVERRIDES = ['include', 'exclude'] as const
 
 /** Most projects: whoever reads it must be let see each of them. */

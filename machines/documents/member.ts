@@ -3,7 +3,6 @@ import { type Static, stringEnum, Type } from '../schema.ts'
 import { CLOSED, name } from './fields.ts'
 
 export const MEMBER_KINDS = ['campaign', 'work_item', 'project'] as const
-export type MemberKind = (typeof MEMBER_KINDS)[number]
 
 /** Most members of an initiative: each is looked at for every assessment. */
 export const MEMBERS_MAX = 64

@@ -10,7 +10,6 @@ import { exactlyWith, type Static, stringEnum, Type } from '../schema.ts'
 import { CLOSED, name, REFERENCE_LENGTH_MAX, serviceId, strings, text, time } from './fields.ts'
 
 export const EVIDENCE_RESULTS = ['pass', 'fail', 'unknown', 'waived'] as const
-export type EvidenceResult = (typeof EVIDENCE_RESULTS)[number]
 
 const ABOUT = ['evidence', 'threat', 'contradiction'] as const
 

@@ -52,7 +52,6 @@ export const RUN_REQUEST_STATES = [
   'cancelled',
   'lost',
 ] as const
-export type RunRequestState = (typeof RUN_REQUEST_STATES)[number]
 
 const failureClass = stringEnum(FAILURE_CLASSES, {
   description:
@@ -246,9 +245,7 @@ const engineRunId = Type.Optional(
 
 /** Body of `accepted` and of `started`. */
 export const acceptedBody = Type.Object({ attempt, engine_run_id: engineRunId }, { ...CLOSED, title: 'RunAccepted' })
-export type AcceptedBody = Static<typeof acceptedBody>
 export const startedBody = Type.Object({ attempt, engine_run_id: engineRunId }, { ...CLOSED, title: 'RunStarted' })
-export type StartedBody = Static<typeof startedBody>
 
 export const heartbeatBody = Type.Object(
   {
@@ -272,7 +269,6 @@ export const heartbeatBody = Type.Object(
 export type HeartbeatBody = Static<typeof heartbeatBody>
 
 export const releaseBody = Type.Object({ attempt }, { ...CLOSED, title: 'RunRelease' })
-export type ReleaseBody = Static<typeof releaseBody>
 
 export const eventsBody = Type.Object(
   {
@@ -285,10 +281,8 @@ export const eventsBody = Type.Object(
   },
   { ...CLOSED, title: 'RunEvents' },
 )
-export type EventsBody = Static<typeof eventsBody>
 
 export const completedBody = Type.Object({ attempt, result: runResult }, { ...CLOSED, title: 'RunCompleted' })
-export type CompletedBody = Static<typeof completedBody>
 
 export const failedBody = Type.Object(
   {
@@ -300,7 +294,6 @@ export const failedBody = Type.Object(
   },
   { ...CLOSED, title: 'RunFailed' },
 )
-export type FailedBody = Static<typeof failedBody>
 
 /** Operator: stop it. */
 export const cancelBody = Type.Object(
@@ -312,7 +305,6 @@ export const cancelBody = Type.Object(
   },
   { ...CLOSED, title: 'RunCancel' },
 )
-export type CancelBody = Static<typeof cancelBody>
 
 /** Operator: cancel every unsettled request that matches; at least one filter. */
 export const cancelManyBody = Type.Object(
@@ -330,7 +322,6 @@ export const cancelManyBody = Type.Object(
   },
   { ...CLOSED, minProperties: 1, title: 'RunCancelMany' },
 )
-export type CancelManyBody = Static<typeof cancelManyBody>
 
 /** Operator: a lost request is failed. */
 export const operatorFailBody = Type.Object(
@@ -340,7 +331,6 @@ export const operatorFailBody = Type.Object(
   },
   { ...CLOSED, title: 'RunFailByOperator' },
 )
-export type OperatorFailBody = Static<typeof operatorFailBody>
 
 const answerFields = {
   run_request: runRequestDocument,
