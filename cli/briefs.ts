@@ -7,6 +7,7 @@ import { nextStep, showBrief } from './brief-page.ts'
 import { CliFailure } from './exit.ts'
 import { isReplay, keyHeaders, keyOption } from './idempotency-key.ts'
 import { list } from './lists.ts'
+import { movesOf } from './moves.ts'
 import { age, safe } from './print.ts'
 import type { Act, Cli } from './world.ts'
 
@@ -87,12 +88,7 @@ function addReads(group: Command, act: Act): void {
 }
 
 function addMoves(group: Command, act: Act): void {
-  const move = (name: string, description: string): Command =>
-    group
-      .command(name)
-      .description(description)
-      .argument('<id>', ID)
-      .option(...ORIGIN)
+  const move = movesOf(group, '<id>', ID)
   move('submit', 'Give a draft to review.').action(act((cli, [id]) => tell(cli, id, 'submit', {})))
   move('approve', 'Approve a brief as it stands, with the intent behind it as it stands.')
     .requiredOption('--throttle <throttle>', 'dry_run or full: each is a right of its own.')

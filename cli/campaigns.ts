@@ -6,6 +6,7 @@ import { listCampaigns, showCampaign } from './campaign-page.ts'
 import { printEvents } from './event-line.ts'
 import { keyHeaders, keyOption } from './idempotency-key.ts'
 import { list } from './lists.ts'
+import { movesOf } from './moves.ts'
 import { safe } from './print.ts'
 import type { Act, Cli } from './world.ts'
 
@@ -64,12 +65,7 @@ export function addCampaigns(program: Command, act: Act): void {
 }
 
 function addMoves(group: Command, act: Act): void {
-  const move = (name: string, description: string): Command =>
-    group
-      .command(name)
-      .description(description)
-      .argument('<name>', 'Its name.')
-      .option(...ORIGIN)
+  const move = movesOf(group, '<name>', 'Its name.')
 
   move('advance', 'Ask for its next step.').action(act((cli, [name]) => post(cli, name, 'advance', {})))
   move('pause', 'Let nothing follow; a task that is under way goes on.')

@@ -5,6 +5,7 @@ import { each, integer, LIMIT, ORIGIN } from './arguments.ts'
 import { keyHeaders, keyOption } from './idempotency-key.ts'
 import { memberText, printInitiatives, showFindings, showInitiative } from './initiative-page.ts'
 import { list } from './lists.ts'
+import { type Move, movesOf } from './moves.ts'
 import { safe } from './print.ts'
 import type { Act, Cli } from './world.ts'
 
@@ -47,12 +48,7 @@ export function addInitiatives(program: Command, act: Act): void {
     .addHelpText('after', HELP)
     .action(act(listAll))
   addReads(group, act)
-  const named = (name: string, description: string): Command =>
-    group
-      .command(name)
-      .description(description)
-      .argument('<name>', 'The initiative.')
-      .option(...ORIGIN)
+  const named = movesOf(group, '<name>', 'The initiative.')
   addOwnersMoves(named, act)
   addRecords(named, act)
 }
@@ -91,9 +87,7 @@ function addReads(group: Command, act: Act): void {
     .action(act(findings))
 }
 
-type Named = (name: string, description: string) => Command
-
-function addOwnersMoves(named: Named, act: Act): void {
+function addOwnersMoves(named: Move, act: Act): void {
   named('advance', 'Ask for one read-only assessment.')
     .option('--member <kind:ref>', 'Of this member alone.', member)
     .option('--trigger <id>', 'What asks for it: the same one is assessed once.')
@@ -118,7 +112,7 @@ function addOwnersMoves(named: Named, act: Act): void {
     .action(act((cli, [name], { reason }) => move(cli, name, 'cancel', { reason })))
 }
 
-function addRecords(named: Named, act: Act): void {
+function addRecords(named: Move, act: Act): void {
   named('owner-action', 'Record what you did directly: it binds later assessments, and asks for none.')
     .argument('<action>', 'hold, milestone or member_override.')
     .requiredOption('--reason <text>', 'What for, or what was reached.')

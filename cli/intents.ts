@@ -6,6 +6,7 @@ import { isReplay, keyHeaders, keyOption } from './idempotency-key.ts'
 import { contentOf, contentOptions } from './intent-content.ts'
 import { namedBy, showRecord } from './intent-page.ts'
 import { list } from './lists.ts'
+import { type Move, movesOf } from './moves.ts'
 import { age, safe } from './print.ts'
 import { counted } from './units.ts'
 import type { Act, Cli } from './world.ts'
@@ -81,13 +82,8 @@ function addReads(group: Command, act: Act): void {
 }
 
 function addMoves(group: Command, act: Act): void {
-  const move = (name: string, description: string): Command =>
-    group
-      .command(name)
-      .description(description)
-      .argument('<record>', REF)
-      .option('--reason <text>', 'Why.')
-      .option(...ORIGIN)
+  const named = movesOf(group, '<record>', REF)
+  const move: Move = (name, description) => named(name, description).option('--reason <text>', 'Why.')
   const moves = {
     accept: 'Accept a record: from now on it guides runs.',
     activate: 'Make an accepted record active.',

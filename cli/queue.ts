@@ -1,9 +1,10 @@
 /** `intendant queue`: the ledger. What runs, what waits and why, what needs a person; and what owners do about it. */
 import type { Command } from 'commander'
-import { collect, integer, moment, ORIGIN } from './arguments.ts'
+import { collect, integer, moment } from './arguments.ts'
 import { printCampaigns } from './campaign-page.ts'
 import { printEvents } from './event-line.ts'
 import { list } from './lists.ts'
+import { movesOf } from './moves.ts'
 import { COLOUR, safe } from './print.ts'
 import { adviceFor, printItems, showItem } from './work-item-page.ts'
 import type { Act, Cli } from './world.ts'
@@ -54,12 +55,7 @@ export function addQueue(program: Command, act: Act): void {
 }
 
 function addMoves(group: Command, act: Act): void {
-  const move = (name: string, description: string): Command =>
-    group
-      .command(name)
-      .description(description)
-      .argument('<id>', 'The id, wi_...')
-      .option(...ORIGIN)
+  const move = movesOf(group, '<id>', 'The id, wi_...')
 
   move('hold', 'Take a queued item out of the scheduler’s hands.').action(act((cli, [id]) => post(cli, id, 'hold', {})))
   move('release', 'Give a held item, or one that a dependency blocked, back to the queue.').action(

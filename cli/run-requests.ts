@@ -4,6 +4,7 @@ import { collect, duration, integer, jsonObject, LIMIT, moment, ORIGIN } from '.
 import { CliFailure } from './exit.ts'
 import { isReplay, keyHeaders, keyOption } from './idempotency-key.ts'
 import { list } from './lists.ts'
+import { movesOf } from './moves.ts'
 import { age, safe } from './print.ts'
 import { showRunRequest } from './run-request-page.ts'
 import { follow } from './run-request-wait.ts'
@@ -79,12 +80,7 @@ function addCreate(group: Command, act: Act): void {
 }
 
 function addMoves(group: Command, act: Act): void {
-  const move = (name: string, description: string): Command =>
-    group
-      .command(name)
-      .description(description)
-      .argument('<id>', 'The id, runreq_...')
-      .option(...ORIGIN)
+  const move = movesOf(group, '<id>', 'The id, runreq_...')
 
   move('approve', 'Let a full-throttle run go ahead.').action(act((cli, [id]) => post(cli, id, 'approve', {})))
   move('cancel', 'Stop it, wherever it stands.')

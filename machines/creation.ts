@@ -2,7 +2,7 @@
  * What a second create of the same entity means. An Idempotency-Key is scoped by the edge (who asks, and the
  * path); the same key with the same body is a replay, with another body a mistake, and after its time it is free.
  */
-import type { Message, MessageBody, Refusal } from './machine.ts'
+import type { FactEnvelope, Message, MessageBody, Refusal } from './machine.ts'
 
 /** How long an idempotency key is kept for an entity that never settles. Milliseconds: 24 hours. */
 const IDEMPOTENCY_MS = 86_400_000
@@ -77,6 +77,11 @@ export const SYSTEM_ENVELOPE = {
   causation_id: null,
   gather_id: null,
 } as const
+
+/** Facts about what belongs to a project, and is nobody's run: they are on no trace. */
+export function projectEnvelope(project: string): FactEnvelope {
+  return { ...SYSTEM_ENVELOPE, project }
+}
 
 /** Members of `next` that differ from `before`, by name. */
 export function changed<T extends object>(before: T, next: Partial<T>): string[] {

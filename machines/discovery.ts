@@ -3,7 +3,14 @@
  * message, each in an actor of its own; without a key of the caller's, the same inspection posted again is the same one.
  */
 import { assign, emit, enqueueActions, setup } from 'xstate'
-import { type CreateBody, type CreationRecord, creationRecord, creationRefusal, creationRepeat } from './creation.ts'
+import {
+  type CreateBody,
+  type CreationRecord,
+  creationRecord,
+  creationRefusal,
+  creationRepeat,
+  projectEnvelope,
+} from './creation.ts'
 import {
   DISCOVERY_SCHEMA_VERSION,
   type Discovery,
@@ -147,8 +154,7 @@ function refusal({ value, context }: SnapshotOf<DiscoveryContext>, message: Disc
 }
 
 function envelope({ project }: DiscoveryContext): FactEnvelope {
-  const none = { trace_id: null, span_id: null, parent_span_id: null, causation_id: null, gather_id: null }
-  return { project, throttle: 'full', ...none }
+  return projectEnvelope(project)
 }
 
 function terms({ context: { project, created_at: order } }: SnapshotOf<DiscoveryContext>): readonly Term[] {

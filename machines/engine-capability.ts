@@ -3,7 +3,14 @@
  * Older ones stand in the log.
  */
 import { assign, emit, setup } from 'xstate'
-import { type CreateBody, type CreationRecord, creationRecord, creationRefusal, creationRepeat } from './creation.ts'
+import {
+  type CreateBody,
+  type CreationRecord,
+  creationRecord,
+  creationRefusal,
+  creationRepeat,
+  projectEnvelope,
+} from './creation.ts'
 import type { EngineCapability, EngineCapabilityBody } from './documents/engine-capability.ts'
 import {
   type By,
@@ -153,15 +160,7 @@ export const engineCapabilityModule: MachineModule<EngineCapabilityContext, Reco
   internal: [],
   repeats,
   refusal,
-  envelope: ({ project }) => ({
-    project,
-    throttle: 'full',
-    trace_id: null,
-    span_id: null,
-    parent_span_id: null,
-    causation_id: null,
-    gather_id: null,
-  }),
+  envelope: ({ project }) => projectEnvelope(project),
   terms,
   deadlineStates: [],
   deadlines: () => [],

@@ -3,6 +3,7 @@
  * compiled was approved to the letter; what a digest names never changes; from `queued` on it follows its latest run.
  */
 import { assign, emit, enqueueActions, setup } from 'xstate'
+import { projectEnvelope } from './creation.ts'
 import { FORMATION_BRIEF_SCHEMA_VERSION, type FormationBrief } from './documents/formation-brief.ts'
 import type { Artifact } from './formation-brief/compiler.ts'
 import type { FormationBriefBody, FormationBriefContext, FormationBriefMessage, Of } from './formation-brief/context.ts'
@@ -209,8 +210,7 @@ export const formationBriefMachine = machineSetup.createMachine({
 })
 
 function envelope({ project, sections }: FormationBriefContext): FactEnvelope {
-  const none = { trace_id: null, span_id: null, parent_span_id: null, causation_id: null, gather_id: null }
-  return { project, throttle: sections.throttle, ...none }
+  return { ...projectEnvelope(project), throttle: sections.throttle }
 }
 
 function terms({ value, context }: SnapshotOf<FormationBriefContext>): readonly Term[] {

@@ -4,6 +4,7 @@
  * other. Should the record's slug have been given meanwhile, the record that has it says so and the next one is tried.
  */
 import { assign, emit, enqueueActions, setup } from 'xstate'
+import { projectEnvelope } from './creation.ts'
 import { decidedOtherwise, isOtherReason } from './decided.ts'
 import { recordIdOfSlug } from './derived-id.ts'
 import { HYPOTHESIS_SCHEMA_VERSION, type Hypothesis } from './documents/hypothesis.ts'
@@ -196,8 +197,7 @@ function refusal({ value, context }: SnapshotOf<Context>, message: HypothesisMes
 }
 
 function envelope({ project }: Context): FactEnvelope {
-  const none = { trace_id: null, span_id: null, parent_span_id: null, causation_id: null, gather_id: null }
-  return { project, throttle: 'full', ...none }
+  return projectEnvelope(project)
 }
 
 function terms({ value, context: { project, created_at: order } }: SnapshotOf<Context>): readonly Term[] {

@@ -10,6 +10,7 @@ import {
   creationRecord,
   creationRefusal,
   creationRepeat,
+  projectEnvelope,
 } from './creation.ts'
 import type { Charter, Project } from './documents/project.ts'
 import type { PreparedEvent } from './events/envelope.ts'
@@ -211,8 +212,7 @@ function refusal({ value, context }: SnapshotOf<ProjectContext>, message: Projec
 }
 
 function envelope({ key }: ProjectContext): FactEnvelope {
-  const none = { trace_id: null, span_id: null, parent_span_id: null, causation_id: null, gather_id: null }
-  return { project: key, throttle: 'full', ...none }
+  return projectEnvelope(key)
 }
 
 function terms({ value, context: { created_at: order } }: SnapshotOf<ProjectContext>): readonly Term[] {

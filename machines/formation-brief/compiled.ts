@@ -3,6 +3,7 @@
  * that whoever holds a digest can always read what it stood for.
  */
 import { assign, setup } from 'xstate'
+import { projectEnvelope } from '../creation.ts'
 import { COMPILED_BRIEF_SCHEMA_VERSION, type CompiledBrief } from '../documents/compiled-brief.ts'
 import {
   type By,
@@ -86,15 +87,7 @@ export const compiledBriefModule: MachineModule<CompiledBriefContext, CompiledBr
   internal: ['create', 'look'],
   repeats: ({ value }) => (value === 'absent' ? undefined : 'there'),
   refusal: () => undefined,
-  envelope: ({ project }) => ({
-    project,
-    throttle: 'dry_run',
-    trace_id: null,
-    span_id: null,
-    parent_span_id: null,
-    causation_id: null,
-    gather_id: null,
-  }),
+  envelope: ({ project }) => ({ ...projectEnvelope(project), throttle: 'dry_run' }),
   terms: ({ context }) => [{ index: 'brief', value: context.formation_brief_id, order: context.compiled_at }],
   deadlineStates: [],
   deadlines: () => [],

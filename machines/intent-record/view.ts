@@ -1,4 +1,5 @@
 /** An intent record as it is served and found. */
+import { projectEnvelope } from '../creation.ts'
 import { INTENT_RECORD_SCHEMA_VERSION, type IntentRecord } from '../documents/intent-record.ts'
 import { attentionSince } from '../drift/document.ts'
 import type { KeptDrift, Noted } from '../drift/state.ts'
@@ -9,8 +10,7 @@ import { keyOf } from './facts.ts'
 type Snapshot = SnapshotOf<IntentRecordContext>
 
 export function envelope({ project }: IntentRecordContext): FactEnvelope {
-  const none = { trace_id: null, span_id: null, parent_span_id: null, causation_id: null, gather_id: null }
-  return { project, throttle: 'full', ...none }
+  return projectEnvelope(project)
 }
 
 /** Behind every time that there is: the place of what never becomes stale by itself. */
