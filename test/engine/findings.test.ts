@@ -1,8 +1,8 @@
 /** What a command says about its engine run as a whole reaches the service, in order, before the run ends. */
 import t, { type Test } from 'tap'
-import { type Runner, startRunner } from '../../engine/runner.ts'
 import { until } from '../until.ts'
-import { executionRequest, type StandIn, standIn } from './stand-in.ts'
+import { type Hired, hired } from './hired.ts'
+import { executionRequest, type StandIn } from './stand-in.ts'
 
 /** Runs a command to its end on a stand-in that misbehaves as told. */
 async function run(
@@ -14,31 +14,9 @@ async function run(
   return { service, end: await runner.finished }
 }
 
-async function begin(
-  test: Test,
-  command: string,
-  misbehave: StandIn['misbehave'],
-): Promise<{ service: StandIn; runner: Runner; logs: string[] }> {
-  const logs: string[] = []
-  const service = await standIn()
+async function begin(test: Test, command: string, misbehave: StandIn['misbehave']): Promise<Hired> {
+  const { service, runner, logs } = await hired(test, command)
   service.misbehave = misbehave
-  const runner = startRunner({
-    client: service.client,
-    id: 'r1',
-    command,
-    environment: { PATH: process.env.PATH },
-    version: '0.0.0',
-    once: true,
-    drainMs: 5_000,
-    stopGraceMs: 300,
-    backoff: { firstMs: 5, longestMs: 40 },
-    log: (text) => logs.push(text),
-  })
-  test.teardown(async () => {
-    runner.stop()
-    await runner.finished.catch(() => {})
-    await service.stop()
-  })
   service.offer(executionRequest('runreq_f'))
   return { service, runner, logs }
 }

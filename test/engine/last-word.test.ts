@@ -1,30 +1,13 @@
 /** What a runner says last about a run whose command said something that the service cannot take. */
 import t, { type Test } from 'tap'
 import { wellFormed } from '../../engine/run-posts.ts'
-import { startRunner } from '../../engine/runner.ts'
-import { executionRequest, type StandIn, standIn } from './stand-in.ts'
+import { hired } from './hired.ts'
+import { executionRequest, type StandIn } from './stand-in.ts'
 
 /** Runs one request by the command; how it ended, and the service. */
 async function ran(test: Test, command: string, arrange = (_: StandIn): void => {}) {
-  const service = await standIn()
+  const { service, runner } = await hired(test, command)
   arrange(service)
-  const runner = startRunner({
-    client: service.client,
-    id: 'r1',
-    command,
-    environment: { PATH: process.env.PATH },
-    version: '0.0.0',
-    once: true,
-    drainMs: 5_000,
-    stopGraceMs: 300,
-    backoff: { firstMs: 5, longestMs: 40 },
-    log: () => {},
-  })
-  test.teardown(async () => {
-    runner.stop()
-    await runner.finished.catch(() => {})
-    await service.stop()
-  })
   service.offer(executionRequest('runreq_w'))
   return { ends: await runner.finished, service }
 }

@@ -1,30 +1,13 @@
 /** What earlier systems of this kind learned the hard way, as far as the bundled runner can get it wrong. */
 import t from 'tap'
-import { startRunner } from '../../engine/runner.ts'
-import { executionRequest, standIn } from './stand-in.ts'
+import { hired } from './hired.ts'
+import { executionRequest } from './stand-in.ts'
 
 /** Longer than one argument of a command may be on Linux, and than all of them together by default. */
 const PROMPT_CHARS = 3 * 1024 * 1024
 
 t.test('learned 6: a prompt that no command line could hold reaches the command by its standard input', async (t) => {
-  const service = await standIn()
-  const runner = startRunner({
-    client: service.client,
-    id: 'r1',
-    command: 'wc -c',
-    environment: { PATH: process.env.PATH },
-    version: '0.0.0',
-    once: true,
-    drainMs: 5_000,
-    stopGraceMs: 300,
-    backoff: { firstMs: 5, longestMs: 40 },
-    log: () => {},
-  })
-  t.teardown(async () => {
-    runner.stop()
-    await runner.finished.catch(() => {})
-    await service.stop()
-  })
+  const { service, runner } = await hired(t, 'wc -c')
   const request = executionRequest('runreq_p')
   request.engine.payload = { prompt: 'x'.repeat(PROMPT_CHARS) }
   service.offer(request)
@@ -35,25 +18,7 @@ t.test('learned 6: a prompt that no command line could hold reaches the command 
 t.test(
   'learned 6: what the operating system says of a command that cannot be run is told, and is no outage',
   async (t) => {
-    const service = await standIn()
-    const runner = startRunner({
-      client: service.client,
-      id: 'r1',
-      command: './not-there',
-      cwd: t.testdir(),
-      environment: { PATH: process.env.PATH },
-      version: '0.0.0',
-      once: true,
-      drainMs: 5_000,
-      stopGraceMs: 300,
-      backoff: { firstMs: 5, longestMs: 40 },
-      log: () => {},
-    })
-    t.teardown(async () => {
-      runner.stop()
-      await runner.finished.catch(() => {})
-      await service.stop()
-    })
+    const { service, runner } = await hired(t, './not-there', { cwd: t.testdir() })
     service.offer(executionRequest('runreq_q'))
     t.same(await runner.finished, ['failed'])
     t.match(service.said('failed')[0]!.body, { class: 'execution', code: 'exit_127', message: /not-there: not found/ })

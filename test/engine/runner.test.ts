@@ -1,43 +1,10 @@
 import { existsSync, writeFileSync } from 'node:fs'
 import { setTimeout as pause } from 'node:timers/promises'
-import t, { type Test } from 'tap'
+import t from 'tap'
 import { ServiceRefused } from '../../engine/errors.ts'
-import { type Runner, type RunnerOptions, startRunner } from '../../engine/runner.ts'
 import { digestOf } from '../../machines/digest.ts'
-import { executionRequest, type StandIn, standIn } from './stand-in.ts'
-
-const BACKOFF = { firstMs: 5, longestMs: 40 }
-
-interface Setting {
-  service: StandIn
-  runner: Runner
-  logs: string[]
-}
-
-/** A stand-in and a runner on it; the runner is stopped at the end of the test. */
-async function setting(test: Test, command: string, more: Partial<RunnerOptions> = {}): Promise<Setting> {
-  const service = await standIn()
-  const logs: string[] = []
-  const runner = startRunner({
-    client: service.client,
-    id: 'r1',
-    command,
-    environment: { PATH: process.env.PATH, ENGINE_TOKEN: 't0ken-of-laptop', ENGINE_URL: 'http://x' },
-    version: '0.0.0',
-    once: true,
-    drainMs: 5_000,
-    stopGraceMs: 300,
-    backoff: BACKOFF,
-    log: (text) => logs.push(text),
-    ...more,
-  })
-  test.teardown(async () => {
-    runner.stop()
-    await runner.finished.catch(() => {})
-    await service.stop()
-  })
-  return { service, runner, logs }
-}
+import { hired } from './hired.ts'
+import { executionRequest } from './stand-in.ts'
 
 function alive(pid: number): boolean {
   try {
@@ -55,7 +22,7 @@ async function gone(pid: number): Promise<boolean> {
 
 t.test('a run is accepted, started, told in order and completed with a Run Result', async (t) => {
   const command = `cat > /dev/null; echo one; echo '{"event_type":"greeting_composed","payload":{"greeting":"hi"}}'; echo two; echo oops >&2`
-  const { service, runner } = await setting(t, command)
+  const { service, runner } = await hired(t, command)
   service.offer(executionRequest('runreq_a'))
   t.same(await runner.finished, ['completed'])
   t.same(
@@ -93,7 +60,7 @@ t.test('a run is accepted, started, told in order and completed with a Run Resul
 })
 
 t.test('the command gets the request on its input and neither ENGINE_* nor the token in its environment', async (t) => {
-  const { service, runner } = await setting(t, 'cat; env')
+  const { service, runner } = await hired(t, 'cat; env')
   service.offer(executionRequest('runreq_env'))
   await runner.finished
   const text = service
@@ -108,14 +75,14 @@ t.test('the command gets the request on its input and neither ENGINE_* nor the t
 })
 
 t.test('a failing command fails the run, with its exit code and the end of its standard error', async (t) => {
-  const { service, runner } = await setting(t, 'echo no such luck >&2; exit 3')
+  const { service, runner } = await hired(t, 'echo no such luck >&2; exit 3')
   service.offer(executionRequest('runreq_f'))
   t.same(await runner.finished, ['failed'])
   t.match(service.said('failed')[0]!.body, { class: 'execution', code: 'exit_3', message: /exit code 3: no such luck/ })
 })
 
 t.test('a task is settled with task_run_completed: complete on exit 0', async (t) => {
-  const { service, runner } = await setting(t, 'true')
+  const { service, runner } = await hired(t, 'true')
   const engine = {
     entry_event: 'execution_requested',
     throttle: 'full',
@@ -130,7 +97,7 @@ t.test('a task is settled with task_run_completed: complete on exit 0', async (t
 })
 
 t.test('a task whose command fails is settled as runner_error, and its run fails', async (t) => {
-  const { service, runner } = await setting(t, 'exit 9')
+  const { service, runner } = await hired(t, 'exit 9')
   service.offer(
     executionRequest('runreq_t', { engine: { entry_event: 'execution_requested', throttle: 'full', payload: {} } }),
   )
@@ -142,7 +109,7 @@ t.test('a task whose command fails is settled as runner_error, and its run fails
 t.test('a task whose command stated its own verdict gets no second one', async (t) => {
   const own =
     '{"event_type":"task_run_completed","payload":{"project":"demo","success":true,"landed":true,"summary":"s","verdict":"complete"}}'
-  const { service, runner } = await setting(t, `echo '${own}'`)
+  const { service, runner } = await hired(t, `echo '${own}'`)
   service.offer(
     executionRequest('runreq_t', { engine: { entry_event: 'execution_requested', throttle: 'full', payload: {} } }),
   )
@@ -159,7 +126,7 @@ t.test('the last Run Result line is the result, and its failure is the failure',
     decision: 'advance',
     failure: { class: 'execution', code: 'usage_limit', message: 'come back at nine' },
   }
-  const { service, runner } = await setting(t, `echo '${JSON.stringify(said)}'`)
+  const { service, runner } = await hired(t, `echo '${JSON.stringify(said)}'`)
   service.offer(executionRequest('runreq_r'))
   t.same(await runner.finished, ['failed'])
   t.match(service.said('failed')[0]!.body, {
@@ -174,7 +141,7 @@ t.test('a refused event costs no other event: its line becomes output with the r
     '{"event_type":"bad","payload":{}}',
     '{"event_type":"c","payload":{}}',
   ]
-  const { service, runner } = await setting(t, lines.map((line) => `echo '${line}'`).join(';'))
+  const { service, runner } = await hired(t, lines.map((line) => `echo '${line}'`).join(';'))
   service.misbehave = (post) =>
     post.verb === 'events' && post.body.events.some((event: any) => event.event_type === 'bad')
       ? { status: 422, code: 'invalid_event' }
@@ -191,7 +158,7 @@ t.test('a refused event costs no other event: its line becomes output with the r
 t.test(
   'cancelled by an answer: the command and its children are ended, and the run fails with class cancelled',
   async (t) => {
-    const { service, runner } = await setting(t, 'sleep 300 & echo child=$!; echo self=$$; wait', { heartbeatMs: 40 })
+    const { service, runner } = await hired(t, 'sleep 300 & echo child=$!; echo self=$$; wait', { heartbeatMs: 40 })
     service.offer(executionRequest('runreq_c'))
     const output = await service.until((post) => post.verb === 'events' && /self=/.test(JSON.stringify(post.body)))
     const text = output.body.events.map((event: any) => event.payload.text).join('')
@@ -205,7 +172,7 @@ t.test(
 )
 
 t.test('cancelled by the header of a parked poll, at once', async (t) => {
-  const { service, runner } = await setting(t, 'echo up; sleep 300', { once: false, heartbeatMs: 60_000 })
+  const { service, runner } = await hired(t, 'echo up; sleep 300', { once: false, heartbeatMs: 60_000 })
   service.offer(executionRequest('runreq_h'))
   await service.until((post) => post.verb === 'events')
   service.news({ 'Intendant-Cancel': 'runreq_other, runreq_h' })
@@ -216,7 +183,7 @@ t.test('cancelled by the header of a parked poll, at once', async (t) => {
 })
 
 t.test('a command that ignores SIGTERM is killed after the grace', async (t) => {
-  const { service, runner } = await setting(t, `trap '' TERM; echo pid=$$; while true; do sleep 0.05; done`, {
+  const { service, runner } = await hired(t, `trap '' TERM; echo pid=$$; while true; do sleep 0.05; done`, {
     heartbeatMs: 30,
   })
   service.offer(executionRequest('runreq_k'))
@@ -228,7 +195,7 @@ t.test('a command that ignores SIGTERM is killed after the grace', async (t) => 
 })
 
 t.test('what a command leaves running in the background is ended with the run', async (t) => {
-  const { service, runner } = await setting(t, 'sleep 300 & echo child=$!')
+  const { service, runner } = await hired(t, 'sleep 300 & echo child=$!')
   service.offer(executionRequest('runreq_l'))
   t.same(await runner.finished, ['completed'])
   const pid = Number(/child=(\d+)/.exec(service.events()[0].payload.text)![1])
@@ -236,7 +203,7 @@ t.test('what a command leaves running in the background is ended with the run', 
 })
 
 t.test('the runner outlives a restart of the service, and every event arrives once and in order', async (t) => {
-  const { service, runner } = await setting(
+  const { service, runner } = await hired(
     t,
     'for n in 1 2 3 4 5 6 7 8; do echo "{\\"event_type\\":\\"n\\",\\"payload\\":{\\"n\\":$n}}"; sleep 0.05; done',
   )
@@ -253,7 +220,7 @@ t.test('the runner outlives a restart of the service, and every event arrives on
 })
 
 t.test('lost answers and 5xx are retried with the very same text', async (t) => {
-  const { service, runner } = await setting(t, `echo '{"event_type":"x","payload":{}}'`)
+  const { service, runner } = await hired(t, `echo '{"event_type":"x","payload":{}}'`)
   const seen = new Map<string, string[]>()
   service.misbehave = (post) => {
     const texts = seen.get(post.verb) ?? []
@@ -271,7 +238,7 @@ t.test('lost answers and 5xx are retried with the very same text', async (t) => 
 })
 
 t.test('a stale attempt ends the command, and nothing more is posted', async (t) => {
-  const { service, runner, logs } = await setting(t, 'echo pid=$$; sleep 300', { once: false, heartbeatMs: 50 })
+  const { service, runner, logs } = await hired(t, 'echo pid=$$; sleep 300', { once: false, heartbeatMs: 50 })
   service.offer(executionRequest('runreq_st'))
   const output = await service.until((post) => post.verb === 'events')
   const pid = Number(/pid=(\d+)/.exec(output.body.events[0].payload.text)![1])
@@ -284,7 +251,7 @@ t.test('a stale attempt ends the command, and nothing more is posted', async (t)
 })
 
 t.test('an answer that echoes another attempt is a stale attempt', async (t) => {
-  const { service, runner } = await setting(t, 'echo never', { once: false })
+  const { service, runner } = await hired(t, 'echo never', { once: false })
   service.answers.set('runreq_e', { run_request: { id: 'runreq_e', attempt: 2 } })
   service.offer(executionRequest('runreq_e'))
   await service.until((post) => post.verb === 'accepted')
@@ -294,7 +261,7 @@ t.test('an answer that echoes another attempt is a stale attempt', async (t) => 
 })
 
 t.test('a newer attempt of a run in hand ends the older one first', async (t) => {
-  const { service, runner } = await setting(
+  const { service, runner } = await hired(
     t,
     'echo pid=$$ attempt=$INTENDANT_ATTEMPT; test $INTENDANT_ATTEMPT = 2 || sleep 300',
     { once: false },
@@ -308,7 +275,7 @@ t.test('a newer attempt of a run in hand ends the older one first', async (t) =>
 })
 
 t.test('an unknown major schema version is refused without running anything', async (t) => {
-  const { service, runner } = await setting(t, 'echo never')
+  const { service, runner } = await hired(t, 'echo never')
   service.offer(executionRequest('runreq_v', { schema_version: 'intendant.execution_request.v2' }))
   t.same(await runner.finished, ['failed'])
   t.match(service.said('failed')[0]!.body, { class: 'dispatch', code: 'unsupported_schema_version', message: /v2/ })
@@ -316,7 +283,7 @@ t.test('an unknown major schema version is refused without running anything', as
 })
 
 t.test('a request cancelled before it began is not begun', async (t) => {
-  const { service, runner } = await setting(t, 'echo never')
+  const { service, runner } = await hired(t, 'echo never')
   service.answers.set('runreq_u', { cancel_requested: true })
   service.offer(executionRequest('runreq_u'))
   t.same(await runner.finished, ['cancelled'])
@@ -324,7 +291,7 @@ t.test('a request cancelled before it began is not begun', async (t) => {
 })
 
 t.test('the runner holds as many runs as its capacity, side by side', async (t) => {
-  const { service, runner } = await setting(t, 'echo up; while [ ! -e "$GATE" ]; do sleep 0.02; done', {
+  const { service, runner } = await hired(t, 'echo up; while [ ! -e "$GATE" ]; do sleep 0.02; done', {
     once: false,
     capacity: 2,
     environment: { PATH: process.env.PATH, GATE: `${t.testdir()}/gate` },
@@ -339,7 +306,7 @@ t.test('the runner holds as many runs as its capacity, side by side', async (t) 
 })
 
 t.test('a drained runner finishes what it holds; a stopped one fails it and says why', async (t) => {
-  const { service, runner } = await setting(t, 'echo up; sleep 300', { once: false, drainMs: 100 })
+  const { service, runner } = await hired(t, 'echo up; sleep 300', { once: false, drainMs: 100 })
   service.offer(executionRequest('runreq_d'))
   await service.until((post) => post.verb === 'events')
   runner.drain()
@@ -348,14 +315,14 @@ t.test('a drained runner finishes what it holds; a stopped one fails it and says
 })
 
 t.test('a token that the service refuses ends the runner', async (t) => {
-  const { service, runner } = await setting(t, 'true')
+  const { service, runner } = await hired(t, 'true')
   service.misbehave = () => ({ status: 401, code: 'unauthenticated' })
   await t.rejects(runner.finished, { name: 'ServiceRefused', problem: { status: 401 } })
   t.ok(await runner.finished.catch((error) => error instanceof ServiceRefused))
 })
 
 t.test('a service that is away slows the command down instead of losing its output', async (t) => {
-  const { service, runner } = await setting(
+  const { service, runner } = await hired(
     t,
     `i=0; while [ $i -lt 400 ]; do head -c 60000 /dev/zero | tr '\\0' x; echo; i=$((i+1)); done`,
   )
@@ -385,7 +352,7 @@ const CODE = { phase: 'execution', prompt_text: 'Do it.' }
 t.test('brief and prompts lie in files for the command, and are gone after the run', async (t) => {
   const command =
     'cd $INTENDANT_PROMPTS_DIR; ls -m; cat planning.md; echo $INTENDANT_BRIEF_FILE; cat $INTENDANT_BRIEF_FILE'
-  const { service, runner } = await setting(t, command)
+  const { service, runner } = await hired(t, command)
   const brief = compiled([PLAN, CODE])
   service.brief = brief
   service.offer(executionRequest('runreq_br', { brief: { id: 'brief_1', digest: brief.digest } }))
@@ -424,7 +391,7 @@ t.test('a brief that is not what the digest names fails the run before it starts
   }
   for (const [name, [held, digest]] of Object.entries(others)) {
     await t.test(name, async (t) => {
-      const { service, runner } = await setting(t, 'echo never')
+      const { service, runner } = await hired(t, 'echo never')
       service.brief = held
       service.offer(executionRequest('runreq_bm', { brief: { id: 'brief_1', digest } }))
       t.same(await runner.finished, ['failed'])

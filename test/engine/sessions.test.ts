@@ -1,8 +1,8 @@
 import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { startRunner } from '../../engine/runner.ts'
-import { executionRequest, standIn } from './stand-in.ts'
+import { hired } from './hired.ts'
+import { executionRequest } from './stand-in.ts'
 
 t.test('heartbeats tell how far the agents are that the command has told of, until it tells their end', async (t) => {
   const dir = t.testdir({ 's1.jsonl': 'x'.repeat(321) })
@@ -17,25 +17,7 @@ t.test('heartbeats tell how far the agents are that the command has told of, unt
     `echo '${line('agent_session_ended', { session_id: 's2', status: 'ok' })}'`,
     `while [ ! -e ${go}2 ]; do sleep 0.02; done`,
   ].join('; ')
-  const service = await standIn()
-  const runner = startRunner({
-    client: service.client,
-    id: 'r1',
-    command,
-    environment: { PATH: process.env.PATH },
-    version: '0.0.0',
-    once: true,
-    drainMs: 5_000,
-    stopGraceMs: 300,
-    heartbeatMs: 400,
-    backoff: { firstMs: 5, longestMs: 40 },
-    log: () => {},
-  })
-  t.teardown(async () => {
-    runner.stop()
-    await runner.finished.catch(() => {})
-    await service.stop()
-  })
+  const { service, runner } = await hired(t, command, { heartbeatMs: 400 })
   service.offer(executionRequest('runreq_s'))
   const beat = await service.until(({ verb, body }) => verb === 'heartbeat' && body.sessions?.length === 2)
   t.match(beat.body.sessions, [
