@@ -95,7 +95,7 @@ const retryPolicy = Type.Object(
     backoff_seconds: Type.Number({
       minimum: 0,
       maximum: BACKOFF_SECONDS_MAX,
-      description: 'Pause before the next run.',
+      description: 'Pause before the second run; twice as long before each after it, an hour at most.',
     }),
   },
   {

@@ -257,16 +257,23 @@ export function fence({ attempt }: RunRequestContext): Change {
   return { attempt: attempt + RESTORED_ATTEMPTS }
 }
 
+/** A pause that is not longer by itself does not grow past this, milliseconds: an hour. */
+const GROWN_PAUSE_MS_MAX = 3_600_000
+
+/** Twice as long before each retry: what fails again is not mended by asking at the same pace. */
+function pauseMs({ asked, internal }: RunRequestContext): number {
+  const firstMs = Math.round((asked.retry?.backoff_seconds ?? 0) * 1000)
+  return Math.min(firstMs * 2 ** internal.retries, Math.max(firstMs, GROWN_PAUSE_MS_MAX))
+}
+
 /** Back to the queue after a failure, by the retry policy: not before its pause is over, counting from zero. */
 export function retry(context: RunRequestContext, message: RunRequestMessage): Change {
-  const { asked } = context
   const back = unheld(context)
-  const backoffMs = Math.round((asked.retry?.backoff_seconds ?? 0) * 1000)
   const counted = { ready: false, unaccepted_offers: 0, lost_accepts: 0, retries: back.internal.retries + 1 }
   const said = message.type === 'failed' ? { last_post: lastPost(context, message) } : {}
   return {
     ...back,
-    not_before: new Date(message.atMs + backoffMs).toISOString(),
+    not_before: new Date(message.atMs + pauseMs(context)).toISOString(),
     internal: { ...back.internal, ...counted, ...said },
   }
 }

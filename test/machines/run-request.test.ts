@@ -248,6 +248,30 @@ t.test('a run that comes back from lost has the rest of its time, no more', (t) 
   t.end()
 })
 
+t.test('the pause of a retry policy doubles with each failure, up to an hour or its own length', (t) => {
+  const pauses = (backoff_seconds: number, retries: number): number[] => {
+    const retry = { max_attempts: 20, on: ['execution'] as const, backoff_seconds }
+    let snapshot = run(at(0, { ...CREATE, retry }))
+    return Array.from({ length: retries }, (_, n) => {
+      const held = { runner_id: RUNNER, attempt: n + 1 }
+      const now = (seconds: number, message: object) => at(n * 100_000 + seconds, message as { type: string })
+      for (const message of [
+        { type: 'offer', runner_id: RUNNER },
+        { ...M.accepted, ...held },
+        { ...M.started, ...held },
+      ])
+        snapshot = step(module, snapshot, now(1, message)).snapshot
+      const failed = step(module, snapshot, now(2, { ...M.failed, ...held, digest: `digest-${n}` }))
+      snapshot = step(module, failed.snapshot, now(99_000, { type: 'not_before_reached' })).snapshot
+      return (failed.scheduled[0]!.dueMs - now(2, { type: '' }).atMs) / 1000
+    })
+  }
+  t.strictSame(pauses(30, 9), [30, 60, 120, 240, 480, 960, 1920, 3600, 3600])
+  t.strictSame(pauses(7200, 2), [7200, 7200])
+  t.strictSame(pauses(0, 2), [0, 0])
+  t.end()
+})
+
 t.test('the retry policy queues a listed failure again, after its pause, and only while attempts are left', (t) => {
   const retry = { max_attempts: 2, on: ['execution'] as const, backoff_seconds: 30 }
   const first = step(module, run(at(0, { ...CREATE, retry }), offer, M.accepted, M.started), M.failed)
