@@ -21,8 +21,8 @@ export interface Handful {
 
 export type Report = { readonly kind: 'world'; readonly told: Told } | { readonly kind: 'done'; readonly cpuMs: number }
 
-/** Few, so that nobody works long at the end while the others have nothing to do. */
-const HANDFUL = 16
+/** Few, so that little is still to be finished when enough was heard; to ask for the next costs nothing beside one world. */
+const HANDFUL = 4
 const WORKER = fileURLToPath(new URL('worker.js', import.meta.url))
 
 /**
