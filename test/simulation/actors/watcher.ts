@@ -57,7 +57,7 @@ export class Watcher extends Client {
 
   async live(): Promise<void> {
     for (;;) {
-      await this.pass(10, this.world.isStormy ? 8_000 : 500)
+      await this.pass(10, this.world.isStormy ? this.pauseMsMax : 500)
       await this.watches()
     }
   }
@@ -68,6 +68,11 @@ export class Watcher extends Client {
     const { mirror } = this.world
     for (let n = this.place + 1; n <= mirror.lastSequence; n++) if (this.lets(mirror.at(n)!)) return false
     return true
+  }
+
+  /** Where retention forgets, some stay away, or take nothing, until their place is gone. */
+  private get pauseMsMax(): number {
+    return this.world.plan.isRetaining ? 60_000 : 8_000
   }
 
   private async watches(): Promise<void> {
@@ -119,7 +124,7 @@ export class Watcher extends Client {
     if (!this.world.isStormy || this.taken < FRAMES_BUFFERED || this.random.chance(0.8)) return true
     this.isFull = true
     const { connection } = this
-    this.world.timeline.in(this.random.skewed(5, 8_000), () => {
+    this.world.timeline.in(this.random.skewed(5, this.pauseMsMax), () => {
       this.isFull = false
       connection?.drain()
     })
