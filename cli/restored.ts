@@ -6,6 +6,7 @@
 import type { By } from '../machines/machine.ts'
 import type { MessageBody, Runtime } from '../runtime/api.ts'
 import { deriveId } from '../runtime/identity.ts'
+import { restoredMark } from '../runtime/restored-log.ts'
 import { newSecret } from '../runtime/secrets.ts'
 
 const PAGE = 500
@@ -51,7 +52,7 @@ export async function fenceRestored(runtime: Runtime, by: By): Promise<Restored>
   return { fenced, lost, unfenced, credentials: await credentials(runtime) }
 }
 
-/** A fresh admin token: the file of the old one may be gone with the machine that the backup is of. */
+/** Marks the log as a restored one, with the step that makes a fresh admin token: the file of the old one may be gone with the machine that the backup is of. */
 export async function makeAdminToken(runtime: Runtime, by: By): Promise<string> {
   const { token, hash } = newSecret()
   const id = deriveId('tok', 'token', 'admin', runtime.journal.epoch)
@@ -64,6 +65,7 @@ export async function makeAdminToken(runtime: Runtime, by: By): Promise<string> 
     projects: '*',
     hash,
     by,
+    reservation: restoredMark(runtime.journal.epoch),
   } as MessageBody
   const answer = await runtime.askAsync({ kind: 'token', id }, message)
   if (!answer.ok) throw new Error(`the admin token could not be made: ${answer.refusal.detail}`)

@@ -5,7 +5,7 @@
 import type { PreparedEvent } from '../machines/events/envelope.ts'
 import { isCommand } from '../machines/events/index.ts'
 import type { Runtime } from '../runtime/api.ts'
-import { runRequestIdOf } from '../runtime/identity.ts'
+import { commandPlace } from '../runtime/run-requests.ts'
 import { takeTrace } from '../runtime/traces-in-flight.ts'
 import type { StatedEvent } from './events-in.ts'
 
@@ -61,7 +61,7 @@ export function takeTraces(
 }
 
 function isRecorded(runtime: Runtime, project: { readonly id: string; readonly key: string }, event: PreparedEvent) {
-  const request = runRequestIdOf(project.id, commandKey(event), 0)
-  if (runtime.read({ kind: 'run_request', id: request }) !== undefined) return true
+  const { id } = commandPlace(runtime, project.id, commandKey(event))
+  if (runtime.read({ kind: 'run_request', id }) !== undefined) return true
   return runtime.journal.eventSequence(project.key, event.trace_id, event.id) !== undefined
 }

@@ -4,14 +4,21 @@
  * every later create straight to the newest.
  */
 import type { ActorKind, MessageBody } from '../machines/machine.ts'
+import type { Reservation } from '../storage/journal.ts'
 import type { Answer, Refused, Runtime } from './api.ts'
+import { firstGeneration, nextGeneration } from './restored-log.ts'
 import { NOTHING_TAKEN } from './traces-in-flight.ts'
 
-export interface KeyedCreate {
+export interface Keyed {
   readonly kind: ActorKind
   /** Scope of the reservations. Kept for ever: they are in the homes. */
   readonly scope: string
   readonly idOf: (generation: number) => string
+  /** What a log that was lost with a restore may have made is not made again: somebody may hold it. */
+  readonly isFenced?: true
+}
+
+export interface KeyedCreate extends Keyed {
   /** The create message but for its id. */
   readonly message: object
   /** Asked before each generation's create: a refusal, or what is to be called once it is answered. */
@@ -23,25 +30,42 @@ const GENERATIONS_PER_POST_MAX = 16
 
 /** Makes the entity of the key, or finds the one that has it: the reply gets the answer and its id. */
 export function createOfKey(runtime: Runtime, keyed: KeyedCreate, reply: (answer: Answer, id: string) => void): void {
-  const { kind, scope, idOf, message, before } = keyed
-  const key = idOf(0)
-  const first = Number(runtime.journal.reservation(scope, key) ?? 0)
+  const { kind, idOf, message, before, isFenced } = keyed
+  let tries = 0
   const ask = (generation: number): void => {
-    const id = generation === 0 ? key : idOf(generation)
+    const id = idOf(generation)
     const done = before === undefined ? NOTHING_TAKEN : before(id)
     if (typeof done !== 'function') {
       reply(done, id)
       return
     }
-    const reserved = generation === 0 ? {} : { reservation: { scope, key, value: String(generation) } }
-    runtime.ask({ kind, id }, { ...message, id, ...reserved } as unknown as MessageBody, (answer) => {
-      done()
-      if (answer.ok || answer.refusal.code !== 'settled_twin') reply(answer, id)
-      else if (generation + 1 < first + GENERATIONS_PER_POST_MAX) ask(generation + 1)
-      else reply(TOO_MANY, id)
-    })
+    const next = isFenced === true ? nextGeneration(runtime.journal, generation) : generation + 1
+    runtime.ask(
+      { kind, id },
+      { ...message, id, ...reservationOf(keyed, generation) } as unknown as MessageBody,
+      (answer) => {
+        done()
+        if (answer.ok || answer.refusal.code !== 'settled_twin') reply(answer, id)
+        else if (++tries < GENERATIONS_PER_POST_MAX) ask(next)
+        else reply(TOO_MANY, id)
+      },
+    )
   }
-  ask(first)
+  ask(generationOf(runtime, keyed))
+}
+
+/** The newest generation of the key, or the one that would be made first. */
+export function generationOf(runtime: Runtime, { kind, scope, idOf, isFenced }: Keyed): number {
+  const key = idOf(0)
+  const reserved = runtime.journal.reservation(scope, key)
+  if (reserved !== undefined) return Number(reserved)
+  const first = isFenced === true ? firstGeneration(runtime.journal) : 0
+  return first === 0 || runtime.read({ kind, id: key }) !== undefined ? 0 : first
+}
+
+/** Leads later creates of the key to this generation; the first is found without. */
+export function reservationOf({ scope, idOf }: Keyed, generation: number): { readonly reservation?: Reservation } {
+  return generation === 0 ? {} : { reservation: { scope, key: idOf(0), value: String(generation) } }
 }
 
 /** The id of the newest generation that has been made, or would be made first. */

@@ -10,8 +10,7 @@ import type { SendParams } from '../../machines/machine.ts'
 import { isMaintenanceEvent, maintenanceNews } from '../../machines/maintenance-run/reports.ts'
 import { closedObject, Type } from '../../machines/schema.ts'
 import type { MessageBody, Runtime, SnapshotOf } from '../../runtime/api.ts'
-import { runRequestIdOf } from '../../runtime/identity.ts'
-import { runRequestMessage } from '../../runtime/run-requests.ts'
+import { commandPlace, runRequestMessage } from '../../runtime/run-requests.ts'
 import { NOTHING_TAKEN } from '../../runtime/traces-in-flight.ts'
 import { mayDo } from '../access.ts'
 import { advancesOf } from '../advance-requests.ts'
@@ -148,7 +147,7 @@ function isServed(
     const { event_type: entryEvent, throttle } = event
     if (!isCommand(entryEvent)) continue
     const why = capabilities.incapable({ project: context.key, entryEvent, throttle })
-    const id = runRequestIdOf(context.id, commandKey(event), 0)
+    const { id } = commandPlace(runtime, context.id, commandKey(event))
     if (why === undefined || runtime.read({ kind: 'run_request', id }) !== undefined) continue
     exchange.problem('engine_incapable', why, { errors: [{ pointer: `/events/${i}/event_type`, detail: why }] })
     return false
@@ -182,10 +181,10 @@ function commandOf(
     traceParent: undefined,
     capabilities: service.capabilities,
   }
-  const id = runRequestIdOf(project.context.id, idempotencyKey, 0)
+  const place = commandPlace(service.runtime, project.context.id, idempotencyKey)
   const caused = { causation_id: event.id, gather_id: event.gather_id, parent_span_id: event.span_id }
-  const message = { ...runRequestMessage(service.runtime, order), ...caused, id, fingerprint: event.id }
-  return { to: { kind: 'run_request', id }, message: message as unknown as SendParams['message'] }
+  const message = { ...runRequestMessage(service.runtime, order), ...caused, ...place, fingerprint: event.id }
+  return { to: { kind: 'run_request', id: place.id }, message: message as unknown as SendParams['message'] }
 }
 
 /** What actors hear of events that are about them: agent sessions and maintenance runs of no runner. */

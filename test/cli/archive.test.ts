@@ -1,5 +1,6 @@
 import { appendFileSync, cpSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import t, { type Test } from 'tap'
+import { projectIdOf, runRequestIdOf } from '../../runtime/identity.ts'
 import { command, type Served, serve } from './processes.ts'
 
 const REQUEST = ['run-request', 'create', '--project', 'demo', '--entry-event', 'greet_requested']
@@ -99,6 +100,10 @@ t.test('a restored home has what the backup had, a new admin token, and refuses 
   const watched = await service.cli('watch', '--since', cursor)
   t.equal(watched.code, 3)
   t.match(watched.err, /cursor_of_another_log/)
+  const keyed = [...REQUEST, '--idempotency-key', 'k', '--json']
+  const { id } = JSON.parse((await service.cli(...keyed)).out)
+  t.not(id, runRequestIdOf(projectIdOf('demo'), 'k', 0), 'the service that was lost may have handed that out')
+  t.equal(JSON.parse((await service.cli(...keyed)).out).id, id, 'said again: the same')
 })
 
 t.test('a restore raises the attempt of every unsettled run, and makes what had begun lost', async (t) => {

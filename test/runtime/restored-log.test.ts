@@ -1,0 +1,79 @@
+/** What a key makes before and after a restore: never an id that the log which was lost may have made. */
+import t from 'tap'
+import { ACTOR_KINDS, type ActorKind, type MachineModule } from '../../machines/machine.ts'
+import { createOfKey } from '../../runtime/generations.ts'
+import { silentLogger } from '../../runtime/log.ts'
+import { restoredMark } from '../../runtime/restored-log.ts'
+import { createRuntime } from '../../runtime/runtime.ts'
+import { defaultSettings } from '../../runtime/settings.ts'
+import type { Journal } from '../../storage/journal.ts'
+import { MemoryJournal } from '../storage/memory.ts'
+import { toyModule } from './toy.ts'
+import { TurnedNature } from './turned-nature.ts'
+
+const modules = Object.fromEntries(ACTOR_KINDS.map((kind) => [kind, { ...toyModule, kind }]))
+
+/** The service on a journal: makes or finds what a key names, and answers its id. */
+function open(journal: Journal) {
+  const nature = new TurnedNature()
+  const runtime = createRuntime(
+    journal,
+    { ...defaultSettings, home: '/nowhere' },
+    { nature, log: silentLogger, modules: modules as Record<ActorKind, MachineModule>, onFatal: (e) => t.error(e) },
+  )
+  const make = (key: string, isFenced?: true): string => {
+    const idOf = (generation: number) => `${key}.${generation}`
+    const fenced = isFenced === undefined ? {} : { isFenced }
+    let made = ''
+    const keyed = { kind: 'project', scope: 'toy', idOf, message: { type: 'create' }, ...fenced } as const
+    createOfKey(runtime, keyed, (answer, id) => {
+      t.ok(answer.ok, key)
+      made = id
+    })
+    nature.run()
+    return made
+  }
+  const mark = (): void => {
+    const message = { type: 'create', id: `mark.${journal.epoch}`, reservation: restoredMark(journal.epoch) }
+    runtime.ask({ kind: 'project', id: message.id }, message as never, () => {})
+    nature.run()
+  }
+  return { make, mark }
+}
+
+/** The same content under another epoch, which is what a restore makes of a backup. */
+function restored(journal: Journal, epoch: string): Journal {
+  const other = new Proxy(journal, {
+    get(target, name) {
+      if (name === 'epoch') return epoch
+      const value = Reflect.get(target, name, target)
+      return typeof value === 'function' ? value.bind(target) : value
+    },
+  })
+  open(other).mark()
+  return other
+}
+
+t.test('a key makes the same id in a log that goes on, however often the service starts', async (t) => {
+  const journal = new MemoryJournal()
+  t.equal(open(journal).make('k', true), 'k.0')
+  t.equal(open(journal).make('k', true), 'k.0')
+})
+
+t.test(
+  'after a restore a key that the backup knew finds what it made, and another makes an id of this log',
+  async (t) => {
+    const journal = new MemoryJournal()
+    t.equal(open(journal).make('kept', true), 'kept.0')
+    const first = restored(journal, 'first0000000')
+    t.equal(open(first).make('kept', true), 'kept.0')
+    const id = open(first).make('lost', true)
+    t.not(id, 'lost.0', 'the log that was lost may have made that')
+    t.equal(open(first).make('lost', true), id, 'said again after a restart: the same')
+    t.equal(open(first).make('unfenced'), 'unfenced.0')
+    const second = restored(first, 'second000000')
+    t.equal(open(second).make('lost', true), id, 'and known after another restore')
+    const other = open(second).make('lost too', true)
+    t.not(other.split('.')[1], id.split('.')[1], 'each log has generations of its own')
+  },
+)
