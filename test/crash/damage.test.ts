@@ -11,7 +11,7 @@ import type { Memory } from './memory.ts'
 import { ServiceProcess } from './service-process.ts'
 
 const PAGE_BYTES = 4096
-const FLIPS = 12
+const FLIPS = 6
 
 const folder = t.testdir()
 const home = join(folder, 'home')

@@ -57,11 +57,11 @@ const AIM_OF_TEN: readonly Aim[] = [
 ]
 /** Between two of these a kill is followed by a look at the home before anything else touches it. */
 const VERIFY_EVERY = 20
-/** Short, so that sweeps find something; long enough for a watcher to come back in time. */
+/** Short, so that sweeps find something; long enough for a watcher to come back in time on a machine that does much else. */
 const SETTINGS = {
-  ENGINE_RETENTION: '20s',
-  ENGINE_IDEMPOTENCY: '20s',
-  ENGINE_LATE_EVENTS: '20s',
+  ENGINE_RETENTION: '40s',
+  ENGINE_IDEMPOTENCY: '40s',
+  ENGINE_LATE_EVENTS: '40s',
   ENGINE_DISK_RESERVE: '1MiB',
 }
 /** A kill in the midst of the load comes after at most so many answers, or so long. */
