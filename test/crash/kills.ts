@@ -56,7 +56,7 @@ const AIM_OF_TEN: readonly Aim[] = [
   'sweep',
 ]
 /** Between two of these a kill is followed by a look at the home before anything else touches it. */
-const VERIFY_EVERY = 20
+const VERIFY_EVERY = 10
 /** Short, so that sweeps find something; long enough for a watcher to come back in time on a machine that does much else. */
 const SETTINGS = {
   ENGINE_RETENTION: '40s',
