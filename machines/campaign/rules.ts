@@ -97,7 +97,7 @@ export function repeats({ value, context }: SnapshotOf<CampaignContext>, message
     case 'pause':
       return value === 'paused' && context.paused?.by === 'owner' ? 'already_paused' : undefined
     case 'complete':
-      return value === 'completed' && hasSaidComplete(context, message) ? 'already_completed' : undefined
+      return value === 'completed' && !isSaidOtherwise(context, message) ? 'already_completed' : undefined
     case 'cancel':
       if (value === 'completed' && message.with_initiative !== undefined) return 'already_completed'
       if (value === 'cancelled' && stopsCycle(context, message)) return undefined
@@ -117,9 +117,10 @@ export function repeats({ value, context }: SnapshotOf<CampaignContext>, message
   }
 }
 
-/** An owner's last word was that it is complete, for this reason. */
-function hasSaidComplete({ owner_decisions }: CampaignContext, { reason }: Of<'complete'>): boolean {
-  return owner_decisions.at(-1)?.decision === completion(reason)
+/** An owner's last word was that it is complete, for another reason. By its evidence it is so without a word. */
+function isSaidOtherwise({ owner_decisions }: CampaignContext, { reason }: Of<'complete'>): boolean {
+  const last = owner_decisions.at(-1)?.decision
+  return last?.startsWith(completion('')) === true && last !== completion(reason)
 }
 
 /** Why a message was not taken, where more can be said than that the status does not allow it. */
