@@ -3,30 +3,9 @@ import { spawnSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { fileURLToPath } from 'node:url'
-import t, { type Test } from 'tap'
+import t from 'tap'
 import { until } from '../until.ts'
-import { cli } from './in-process.ts'
-import { type Served, serve } from './processes.ts'
-
-interface Shop {
-  readonly service: Served
-  readonly run: (...argv: string[]) => ReturnType<typeof cli>
-  /** The same, of one that must succeed: what it printed. */
-  readonly say: (...argv: string[]) => Promise<string>
-}
-
-/** A service with the project `shop` and an accepted record. */
-async function shop(t: Test): Promise<Shop> {
-  const service = await serve(t, t.testdir())
-  const run = (...argv: string[]) => cli(service.env as Record<string, string>, ...argv)
-  const say = async (...argv: string[]): Promise<string> => {
-    const { code, out, err } = await run(...argv)
-    t.equal(code, 0, `${argv.join(' ')}: ${err}`)
-    return out
-  }
-  await say('project', 'add', '--name', 'Shop')
-  return { service, run, say }
-}
+import { type Shop, shop } from './shop.ts'
 
 async function record({ say }: Shop): Promise<string> {
   await say('intent', 'add', '--project', 'shop', '--title', 'Sessions survive', '--capability', 'Signed in, always.')

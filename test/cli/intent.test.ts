@@ -2,10 +2,9 @@
 import { spawnSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
-import t, { type Test } from 'tap'
+import t from 'tap'
 import { until } from '../until.ts'
-import { cli } from './in-process.ts'
-import { type Served, serve } from './processes.ts'
+import { shop } from './shop.ts'
 
 const INSPECTION = {
   source: { tool: 'archaeologist' },
@@ -21,27 +20,6 @@ const INSPECTION = {
       questions: ['On purpose?'],
     },
   ],
-}
-
-interface Shop {
-  readonly service: Served
-  /** Runs a command in this process: starting one for each takes half a second. */
-  readonly run: (...argv: string[]) => ReturnType<typeof cli>
-  /** The same, of one that must succeed: what it printed. */
-  readonly say: (...argv: string[]) => Promise<string>
-}
-
-/** A service with the project `shop`. */
-async function shop(t: Test): Promise<Shop> {
-  const service = await serve(t, t.testdir())
-  const run = (...argv: string[]) => cli(service.env as Record<string, string>, ...argv)
-  const say = async (...argv: string[]): Promise<string> => {
-    const { code, out, err } = await run(...argv)
-    t.equal(code, 0, `${argv.join(' ')}: ${err}`)
-    return out
-  }
-  await say('project', 'add', '--name', 'Shop')
-  return { service, run, say }
 }
 
 t.test('a record from the first word to the one that takes its place', async (t) => {

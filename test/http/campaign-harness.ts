@@ -1,6 +1,6 @@
 /** What tests of campaigns over HTTP share: one that is added, its formations answered, its cycles worked on. */
 import { until } from '../until.ts'
-import { AT, begin, COMPLETE, finish, type Runner } from './ledger-harness.ts'
+import { AT, begin, COMPLETE, finish, fleet, type Runner } from './ledger-harness.ts'
 import type { TestService } from './service-harness.ts'
 
 export const GATE = { kind: 'gate', command: 'npm test' }
@@ -11,6 +11,22 @@ export const GREEN = [
 export async function addCampaign(s: TestService, more: object = {}): Promise<any> {
   const body = { name: 'pay', project: 'shop', mission: 'Let customers pay by invoice', done_evidence: [GATE], ...more }
   return (await s.expect(201, 'POST', '/api/campaigns', body)).body
+}
+
+/** A runner, and a campaign whose first step is asked for. */
+export async function advanced(s: TestService): Promise<Runner> {
+  const runner = await fleet(s, 'shop')
+  await addCampaign(s)
+  await move(s, 'advance')
+  return runner
+}
+
+/** The same with that step formed: its first cycle waits or runs. */
+export async function inFirstCycle(s: TestService): Promise<Runner> {
+  const runner = await advanced(s)
+  await form(s, runner, step('Add invoices'))
+  await comesTo(s, 'active', 'cycle')
+  return runner
 }
 
 export async function move(s: TestService, name: string, body: object = {}, campaign = 'pay'): Promise<any> {

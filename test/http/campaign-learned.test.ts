@@ -3,12 +3,14 @@ import t from 'tap'
 import { until } from '../until.ts'
 import {
   addCampaign,
+  advanced,
   comesTo,
   done,
   events,
   fail,
   form,
   GATE,
+  inFirstCycle,
   move,
   reading,
   step,
@@ -96,9 +98,7 @@ t.test('learned 6: a formation prompt is bounded, and goes to the runner in the 
 t.test('learned 7: a temporary limit of a provider expires by itself', async (t) => {
   const nature = new HurriedNature()
   const s = await startTestService(t, {}, { nature })
-  const runner = await fleet(s, 'shop')
-  await addCampaign(s)
-  await move(s, 'advance')
+  const runner = await advanced(s)
   const { request_id } = await begin(s, runner)
   await fail(s, runner, request_id, { code: 'usage_limit', message: 'five hours', result: { retry_after: 18_000 } })
   const paused = await comesTo(s, 'paused')
@@ -110,11 +110,30 @@ t.test('learned 7: a temporary limit of a provider expires by itself', async (t)
   t.match((await events(s, 'campaign_resumed'))[0], { by: { name: 'intendant' }, payload: { status: 'active' } })
 })
 
-t.test('learned 8: a cycle that no agent began, or whose agent could not be reached, is not charged', async (t) => {
-  const s = await startTestService(t)
-  const runner = await fleet(s, 'shop')
+t.test('learned 7: a usage limit expires by itself, and another campaign does not suffer from it', async (t) => {
+  const nature = new HurriedNature()
+  const s = await startTestService(t, {}, { nature })
+  const runner = await fleet(s, 'shop', 'till')
   await addCampaign(s)
   await move(s, 'advance')
+  const { request_id } = await begin(s, runner)
+  await fail(s, runner, request_id, { code: 'usage_limit', result: { retry_after: 18_000 } })
+  await comesTo(s, 'paused')
+  await addCampaign(s, { name: 'other', project: 'till' })
+  await move(s, 'advance', {}, 'other')
+  await form(s, runner, done)
+  t.match(await until(reading(s, 'other'), ({ status }) => status === 'completed'), { cycles_completed: 0 })
+  t.equal((await reading(s)()).status, 'paused')
+  nature.hurry(18_001_000)
+  await s.call('GET', '/api/runners/r1/run-requests/next', undefined, runner)
+  await comesTo(s, 'active', 'forming')
+  await form(s, runner, done)
+  await comesTo(s, 'completed')
+})
+
+t.test('learned 8: a cycle that no agent began, or whose agent could not be reached, is not charged', async (t) => {
+  const s = await startTestService(t)
+  const runner = await advanced(s)
   await s.expect(200, 'POST', '/api/pacing/pause', { lanes: ['interactive'] })
   await form(s, runner, step('Add invoices'))
   const { work: waiting } = await comesTo(s, 'active', 'cycle')
@@ -138,9 +157,7 @@ t.test(
   async (t) => {
     const nature = new HurriedNature()
     const s = await startTestService(t, {}, { nature })
-    const runner = await fleet(s, 'shop')
-    await addCampaign(s)
-    await move(s, 'advance')
+    const runner = await advanced(s)
     await failAgain(s, runner, nature, 'no route')
     const { request_id, attempt } = await beginAttempt(s, runner)
     t.equal(attempt, 2)
@@ -187,9 +204,7 @@ t.test('learned 9: a malformed answer is not asked for again, and no end is with
 t.test('learned 9: a session that could not reach its provider ends in a pause, whatever the run says', async (t) => {
   const nature = new HurriedNature()
   const s = await startTestService(t, {}, { nature })
-  const runner = await fleet(s, 'shop')
-  await addCampaign(s)
-  await move(s, 'advance')
+  const runner = await advanced(s)
   const payload = { session_id: 's1', status: 'unavailable', ended_at: AT, bytes_written: 0, error: 'limit' }
   await failThrice(s, runner, nature, [{ event_type: 'agent_session_ended', occurred_at: AT, payload }])
   t.match(await comesTo(s, 'paused'), { reason: /provider_unavailable: limit/, paused: { by: 'provider' } })
@@ -227,13 +242,34 @@ t.test(
   },
 )
 
-t.test('learned 11: an objective is not cut again, and preserved work is what the next builds upon', async (t) => {
+t.test('learned 10: evidence that no task could bring is refused, and a budget ends what never lands', async (t) => {
   const s = await startTestService(t)
   const runner = await fleet(s, 'shop')
-  await addCampaign(s)
+  const remote = {
+    name: 'far',
+    project: 'shop',
+    mission: 'x',
+    done_evidence: [{ kind: 'gate', command: 'ssh host true' }],
+  }
+  t.match(await s.call('POST', '/api/campaigns', remote), {
+    status: 422,
+    body: { errors: [{ pointer: /done_evidence/ }] },
+  })
+  await addCampaign(s, { budget: { max_cycles: 2 } })
   await move(s, 'advance')
-  await form(s, runner, step('Add invoices'))
-  await comesTo(s, 'active', 'cycle')
+  for (const objective of ['First', 'Second']) {
+    await form(s, runner, step(objective))
+    await comesTo(s, 'active', 'cycle')
+    await work(s, runner, verdict('remainder', { gaps: ['all of it'] }))
+    await comesTo(s, 'active', 'forming')
+  }
+  await form(s, runner, step('Third'))
+  t.match(await comesTo(s, 'escalated'), { cycles_completed: 2, cycles_landed: 0, reason: /budget/ })
+})
+
+t.test('learned 11: an objective is not cut again, and preserved work is what the next builds upon', async (t) => {
+  const s = await startTestService(t)
+  const runner = await inFirstCycle(s)
   const first = await work(s, runner, verdict('defect', { diagnosis: 'it breaks', preservation_ref: 'task/1' }))
   await until(reading(s), ({ stage }) => stage === 'forming')
   const forming = await form(s, runner, step('Mend invoices'))
@@ -247,13 +283,28 @@ t.test('learned 11: an objective is not cut again, and preserved work is what th
   t.match(await comesTo(s, 'escalated'), { reason: /goes in a circle: cycle 1 had the same objective/ })
 })
 
+t.test('learned 11: formation knows of preserved work, builds upon it, and cuts no objective twice', async (t) => {
+  const s = await startTestService(t)
+  const runner = await inFirstCycle(s)
+  await work(s, runner, verdict('defect', { diagnosis: 'no tax', preservation_ref: 'engine-task/invoices' }))
+  await comesTo(s, 'active', 'forming')
+  const { engine } = await form(s, runner, step('Add the tax'))
+  t.match(engine.payload, { prompt: /engine-task\/invoices/, run_result: { preservation_ref: 'engine-task/invoices' } })
+  await comesTo(s, 'active', 'cycle')
+  const cycle = await work(
+    s,
+    runner,
+    verdict('defect', { diagnosis: 'still none', preservation_ref: 'engine-task/tax' }),
+  )
+  t.equal(cycle.engine.payload.base_ref, 'engine-task/invoices')
+  await comesTo(s, 'active', 'forming')
+  await form(s, runner, step('Add invoices'))
+  t.match(await comesTo(s, 'escalated'), { cycles_completed: 2, reason: /objective/ })
+})
+
 t.test('learned 12: an escalation keeps the result, its findings and its base for what follows', async (t) => {
   const s = await startTestService(t)
-  const runner = await fleet(s, 'shop')
-  await addCampaign(s)
-  await move(s, 'advance')
-  await form(s, runner, step('Add invoices'))
-  await comesTo(s, 'active', 'cycle')
+  const runner = await inFirstCycle(s)
   const result = verdict('defect', { diagnosis: 'the sums are wrong', preservation_ref: 'task/1' })
   await work(s, runner, result)
   await until(reading(s), ({ stage }) => stage === 'forming')
@@ -270,6 +321,25 @@ t.test('learned 12: an escalation keeps the result, its findings and its base fo
   t.match(pending_run_result, COMPLETE)
 })
 
+t.test('learned 12: an escalation keeps the last result and its ref for what follows', async (t) => {
+  const s = await startTestService(t)
+  const runner = await fleet(s, 'shop')
+  await addCampaign(s, { budget: { max_cycles: 1 } })
+  await move(s, 'advance')
+  await form(s, runner, step('Add invoices'))
+  await comesTo(s, 'active', 'cycle')
+  const found = verdict('defect', { diagnosis: 'no tax', preservation_ref: 'engine-task/invoices' })
+  await work(s, runner, found)
+  await comesTo(s, 'active', 'forming')
+  await form(s, runner, step('Add the tax'))
+  await comesTo(s, 'escalated')
+  await move(s, 'resume', { add_cycles: 2 })
+  const { engine } = await form(s, runner, step('Add the tax'))
+  t.match(engine.payload, { run_result: found, prompt: /no tax/ })
+  await comesTo(s, 'active', 'cycle')
+  t.match((await begin(s, runner)).engine.payload, { base_ref: 'engine-task/invoices', campaign_cycle: 2 })
+})
+
 t.test('learned 14: nothing revives a campaign that is over, by whichever door', async (t) => {
   const s = await startTestService(t)
   await fleet(s, 'shop')
@@ -284,8 +354,8 @@ t.test('learned 14: nothing revives a campaign that is over, by whichever door',
       ['pause', {}],
       ['resume', { add_cycles: 3 }],
       ['decide', { decision: 'x' }],
-      ['complete', { reason: 'x' }],
-      ['cancel', { reason: 'x' }],
+      ['complete', { reason: 'over' }],
+      ['cancel', { reason: 'over' }],
     ] as const) {
       const reply = await s.call('POST', `/api/campaigns/${name}/${door}`, body)
       t.equal(reply.status, door === end ? 200 : 409, `${door} of ${status}`)
@@ -308,6 +378,39 @@ t.test('learned 14: nothing revives a campaign that is over, by whichever door',
   }
 })
 
+t.test('learned 14: a campaign that is over stays over, by whichever door', async (t) => {
+  const s = await startTestService(t)
+  const runner = await advanced(s)
+  await form(s, runner, done)
+  await comesTo(s, 'completed')
+  await addCampaign(s, { name: 'stopped' })
+  await move(s, 'cancel', { reason: 'not wanted' }, 'stopped')
+  for (const [name, status] of [
+    ['pay', 'completed'],
+    ['stopped', 'cancelled'],
+  ] as const) {
+    for (const door of ['pause', 'resume', 'advance', 'decide', 'complete', 'cancel']) {
+      const body = { decide: { decision: 'x' }, complete: { reason: 'x' }, cancel: { reason: 'x' } }[door] ?? {}
+      const heard = await s.call('POST', `/api/campaigns/${name}/${door}`, body)
+      t.ok(heard.status === 409 || heard.body.status === status, `${door} of one that is ${status}: ${heard.status}`)
+    }
+    t.equal((await reading(s, name)()).status, status)
+  }
+  const asked = {
+    event_type: 'campaign_advance_requested',
+    project: 'shop',
+    occurred_at: '2026-01-31T12:00:00Z',
+    throttle: 'full',
+  }
+  await s.call('POST', '/api/events', { events: [{ ...asked, payload: { campaign: 'stopped' } }] })
+  const down = await until(
+    () => events(s, 'campaign_advance_completed', 'stopped'),
+    ({ length }) => length > 0,
+  )
+  t.match(down[0].payload, { decision: 'stood_down', campaign_status: 'cancelled' })
+  t.equal((await reading(s, 'stopped')()).status, 'cancelled')
+})
+
 t.test('learned 15: what is refused at one door is refused by the campaign itself', async (t) => {
   const s = await startTestService(t)
   const { runtime } = s.service
@@ -328,9 +431,7 @@ t.test('learned 15: what is refused at one door is refused by the campaign itsel
 
 t.test('learned 20: a campaign’s own events, said by others, do not start it: no loop feeds itself', async (t) => {
   const s = await startTestService(t)
-  const runner = await fleet(s, 'shop')
-  await addCampaign(s)
-  await move(s, 'advance')
+  const runner = await advanced(s)
   const { request_id } = await begin(s, runner)
   const echo = { event_type: 'campaign_advance_requested', occurred_at: AT, payload: { campaign: 'pay' } }
   await s.expect(200, 'POST', `/api/run-requests/${request_id}/events`, { events: [echo] }, runner)

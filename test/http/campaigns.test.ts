@@ -3,6 +3,7 @@ import t from 'tap'
 import { until } from '../until.ts'
 import {
   addCampaign,
+  advanced,
   comesTo,
   done,
   events,
@@ -10,6 +11,7 @@ import {
   form,
   GATE,
   GREEN,
+  inFirstCycle,
   move,
   reading,
   step,
@@ -110,9 +112,7 @@ t.test('a campaign works its mission off: formed, worked on, formed again, done,
 
 t.test('a provider that cannot be used pauses the campaign, and no cycle is used', async (t) => {
   const s = await startTestService(t)
-  const runner = await fleet(s, 'shop')
-  await addCampaign(s)
-  await move(s, 'advance')
+  const runner = await advanced(s)
   const { request_id } = await begin(s, runner)
   await fail(s, runner, request_id, { code: 'provider_unavailable', message: 'no answer' })
   const paused = await comesTo(s, 'paused')
@@ -136,11 +136,7 @@ t.test(
   'a decision that only an owner can make escalates, is attended to, decided, and binds what follows',
   async (t) => {
     const s = await startTestService(t)
-    const runner = await fleet(s, 'shop')
-    await addCampaign(s)
-    await move(s, 'advance')
-    await form(s, runner, step('Add invoices'))
-    await comesTo(s, 'active', 'cycle')
+    const runner = await inFirstCycle(s)
     const asking = verdict('blocked_on_decision', { finding: 'Net or gross?', options: ['net', 'gross'] })
     const { engine } = await work(s, runner, asking)
     const escalated = await comesTo(s, 'escalated')
@@ -163,11 +159,7 @@ t.test(
   'a typed result that arrives while it is stopped stands down, is kept, and is counted once when it goes on',
   async (t) => {
     const s = await startTestService(t)
-    const runner = await fleet(s, 'shop')
-    await addCampaign(s)
-    await move(s, 'advance')
-    await form(s, runner, step('Add invoices'))
-    await comesTo(s, 'active', 'cycle')
+    const runner = await inFirstCycle(s)
     const { request_id } = await begin(s, runner)
     t.match(await move(s, 'pause', { reason: 'a fair' }), { status: 'paused', stage: 'cycle', paused: { by: 'owner' } })
     await finish(s, runner, request_id)
@@ -196,9 +188,7 @@ t.test(
 
 t.test('what forms stands down at once when it is paused: its run is taken back', async (t) => {
   const s = await startTestService(t)
-  const runner = await fleet(s, 'shop')
-  await addCampaign(s)
-  await move(s, 'advance')
+  const runner = await advanced(s)
   const { request_id } = await begin(s, runner)
   await move(s, 'pause')
   await until(
@@ -234,11 +224,7 @@ t.test(
   'cancelled gracefully: the cycle finishes and nothing follows; the payload says that nothing was aborted',
   async (t) => {
     const s = await startTestService(t)
-    const runner = await fleet(s, 'shop')
-    await addCampaign(s)
-    await move(s, 'advance')
-    await form(s, runner, step('Add invoices'))
-    await comesTo(s, 'active', 'cycle')
+    const runner = await inFirstCycle(s)
     const { request_id } = await begin(s, runner)
     t.equal((await s.call('POST', '/api/campaigns/pay/cancel', {})).status, 422, 'a reason is needed')
     t.match(await move(s, 'cancel', { reason: 'not wanted' }), { status: 'cancelled', stage: 'cycle' })
@@ -267,9 +253,7 @@ for (const discard_work of [false, true]) {
     `cancelled now, ${discard_work ? 'work thrown away' : 'work kept'}: the cycle is stopped, then it is told`,
     async (t) => {
       const s = await startTestService(t)
-      const runner = await fleet(s, 'shop')
-      await addCampaign(s)
-      await move(s, 'advance')
+      const runner = await advanced(s)
       await form(s, runner, step('Add invoices'))
       const { work } = await comesTo(s, 'active', 'cycle')
       const { request_id } = await begin(s, runner)
@@ -313,9 +297,7 @@ for (const discard_work of [false, true]) {
 
 t.test('a graceful cancel can still become one now: its cycle is stopped, and what was aborted is told', async (t) => {
   const s = await startTestService(t)
-  const runner = await fleet(s, 'shop')
-  await addCampaign(s)
-  await move(s, 'advance')
+  const runner = await advanced(s)
   await form(s, runner, step('Add invoices'))
   const { request_id } = await begin(s, runner)
   t.match(await move(s, 'cancel', { reason: 'not wanted' }), { status: 'cancelled', stage: 'cycle' })
@@ -369,9 +351,7 @@ t.test('work is discarded only where it is stopped now', async (t) => {
 
 t.test('a cycle that waits ends with its campaign, also without now, and nothing of it was aborted', async (t) => {
   const s = await startTestService(t)
-  const runner = await fleet(s, 'shop')
-  await addCampaign(s)
-  await move(s, 'advance')
+  const runner = await advanced(s)
   await s.expect(200, 'POST', '/api/pacing/pause', { lanes: ['interactive'] })
   await form(s, runner, step('Add invoices'))
   await s.expect(200, 'POST', '/api/pacing/pause', { lanes: ['campaign'] })

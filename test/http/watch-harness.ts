@@ -307,3 +307,15 @@ export function openDeaf(harness: Harness, request: string): TcpSocket {
   socket.write(request)
   return socket
 }
+
+/** One that is closed at the end of the test. */
+export async function harnessFor(test: { teardown(callback: () => void): unknown }): Promise<Harness> {
+  const harness = await startHarness()
+  test.teardown(() => harness.close())
+  return harness
+}
+
+/** Ids of the fake log's events, by their sequences. */
+export const idOf = (sequence: number): string => `evt_${sequence.toString(16).padStart(32, '0')}`
+export const idsOf = (from: number, to: number): string[] =>
+  Array.from({ length: to - from + 1 }, (_, i) => idOf(from + i))

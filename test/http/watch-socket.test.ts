@@ -2,22 +2,13 @@
 import t from 'tap'
 import { encodeCursor } from '../../runtime/stream/cursor.ts'
 import type { EventDraft } from '../runtime/stream/fake-log.ts'
-import { type Harness, openDeaf, startHarness, watchSocket } from './watch-harness.ts'
+import { harnessFor, idOf, idsOf, openDeaf, watchSocket } from './watch-harness.ts'
 
 const draft = (project: string, event_type = 'noted', payload: Record<string, unknown> = {}): EventDraft => ({
   event_type,
   project,
   payload,
 })
-
-async function harnessFor(test: { teardown(callback: () => void): unknown }): Promise<Harness> {
-  const harness = await startHarness()
-  test.teardown(() => harness.close())
-  return harness
-}
-
-const idOf = (sequence: number): string => `evt_${sequence.toString(16).padStart(32, '0')}`
-const idsOf = (from: number, to: number): string[] => Array.from({ length: to - from + 1 }, (_, i) => idOf(from + i))
 
 /** What an upgrade was refused with. */
 async function refused(opening: Promise<unknown>): Promise<{ readonly status?: number; readonly problem?: any }> {

@@ -1,22 +1,13 @@
 /** Watch as server-sent events over real connections: fields, resuming as an EventSource does, slow readers, ends. */
 import t from 'tap'
 import type { EventDraft } from '../runtime/stream/fake-log.ts'
-import { type Harness, openDeaf, startHarness, watchSse } from './watch-harness.ts'
+import { harnessFor, idOf, idsOf, openDeaf, watchSse } from './watch-harness.ts'
 
 const draft = (project: string, payload: Record<string, unknown> = {}): EventDraft => ({
   event_type: 'noted',
   project,
   payload,
 })
-
-async function harnessFor(test: { teardown(callback: () => void): unknown }): Promise<Harness> {
-  const harness = await startHarness()
-  test.teardown(() => harness.close())
-  return harness
-}
-
-const idOf = (sequence: number): string => `evt_${sequence.toString(16).padStart(32, '0')}`
-const idsOf = (from: number, to: number): string[] => Array.from({ length: to - from + 1 }, (_, i) => idOf(from + i))
 
 const asking = (query: string): string =>
   `GET /api/watch${query} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer all\r\nAccept: text/event-stream\r\n\r\n`
