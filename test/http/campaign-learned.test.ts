@@ -23,12 +23,12 @@ import { startTestService, type TestService } from './service-harness.ts'
 
 const item = async (s: TestService, id: string) => (await s.expect(200, 'GET', `/api/work-items/${id}`)).body
 
-/** The run fails, and is in the queue again for its next attempt once its pause is over. */
+/** The run fails, and is in the queue again for its next attempt once its pause is over: half a minute, then a whole one. */
 async function failAgain(s: TestService, runner: Runner, nature: HurriedNature, words: string, more: object = {}) {
   const { request_id, attempt } = await begin(s, runner)
   const path = `/api/run-requests/${request_id}`
   await s.expect(200, 'POST', `${path}/failed`, { attempt, class: 'execution', message: words, ...more }, runner)
-  nature.hurry(31_000)
+  nature.hurry(61_000)
 }
 
 /** Starts the attempt that is in the queue now; `begin` is for first ones. */
@@ -47,7 +47,7 @@ async function failThrice(s: TestService, runner: Runner, nature: HurriedNature,
     const stated = first.splice(0)
     if (stated.length > 0) await s.expect(200, 'POST', `${path}/events`, { attempt, events: stated }, runner)
     await s.expect(200, 'POST', `${path}/failed`, { attempt, class: 'execution', message: words }, runner)
-    nature.hurry(31_000)
+    nature.hurry(61_000)
   }
 }
 
