@@ -3,12 +3,13 @@ import type { Command } from 'commander'
 import { LIMIT, ORIGIN } from './arguments.ts'
 import { addCharter } from './charter.ts'
 import { list } from './lists.ts'
+import { movesOf } from './moves.ts'
 import { age, safe } from './print.ts'
 import { usageFields } from './usage-fields.ts'
 import type { Act, Cli } from './world.ts'
 
 export function addProjects(program: Command, act: Act): void {
-  const project = program.command('project').description('Projects: add, list, show, charter.')
+  const project = program.command('project').description('Projects: add, list, show, charter, archive, restore.')
 
   project
     .command('add')
@@ -35,6 +36,20 @@ export function addProjects(program: Command, act: Act): void {
 
   project.command('show').description('Show one project.').argument('<project>', 'Key or id.').action(act(show))
   addCharter(project, act)
+
+  const move = movesOf(project, '<project>', 'Key or id.')
+  move('archive', 'Let nothing start in it, and take no new work. What a runner has accepted goes on.').action(
+    act((cli, [id]) => setArchived(cli, id, true)),
+  )
+  move('restore', 'Bring an archived project back: what waited goes on.').action(
+    act((cli, [id]) => setArchived(cli, id, false)),
+  )
+}
+
+async function setArchived({ client, json, print }: Cli, id: string, archived: boolean): Promise<void> {
+  const { body } = await client.request('PATCH', `/api/projects/${encodeURIComponent(id)}`, { body: { archived } })
+  if (json) print.json(body)
+  else print.line(`Project ${body.key} is ${print.state(body.state)}.`)
 }
 
 async function add({ client, json, print }: Cli, _: readonly any[], { key, name, repository }: any): Promise<void> {

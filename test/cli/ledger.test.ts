@@ -189,6 +189,10 @@ esac`
   const child = await s.cli('queue', 'resume', JSON.parse(preserved.out).id, '--json')
   t.match(JSON.parse(child.out), { resumes: JSON.parse(preserved.out).id, base_ref: 'task/x' })
 
+  t.match(await s.cli('project', 'archive', 'shop'), { code: 0, out: /Project shop is archived/ })
+  t.match(await s.cli('task', 'shop', 'Later'), { code: 3, err: /archived/ })
+  t.match(await s.cli('project', 'restore', 'shop', '--json'), { code: 0, out: /"state": *"active"/ })
+
   const slow = JSON.parse((await s.cli('task', 'shop', 'SLOW', '--no-wait', '--json')).out)
   const waited = await s.cli('task', 'shop', 'SLOW', '--wait-limit', '2s')
   t.equal(waited.code, 6, 'it is there already, and is not settled when the time is over')
