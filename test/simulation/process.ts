@@ -81,6 +81,8 @@ export class Process implements Opener {
     await Promise.race([this.service!.close(), this.gone])
     if (!this.isAlive) return
     this.end()
+    // A write that failed in the end is the next process's to find, and not that of one after it.
+    this.world.disk.abandon('kill')
     this.world.network.cutAll()
   }
 
