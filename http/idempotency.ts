@@ -6,7 +6,7 @@
 import { IDEMPOTENCY_KEY_LENGTH_MAX } from '../machines/documents/fields.ts'
 import type { ActorKind, ActorRef } from '../machines/machine.ts'
 import type { Answer, MessageBody, Runtime, SnapshotOf } from '../runtime/api.ts'
-import { createOfKey, newestOf } from '../runtime/generations.ts'
+import { createOfKey, generationOf, idOfGeneration, type Keyed } from '../runtime/generations.ts'
 import { deriveId, digestOf, type IdPrefix } from '../runtime/identity.ts'
 import type { Exchange } from './exchange.ts'
 import type { ServiceContext } from './route.ts'
@@ -58,9 +58,10 @@ const RESERVATION_SCOPE = 'create'
 const ID_DIGITS = 24
 
 /** The ids of a key, by generation: scoped to who asks and to the path. */
-function idsOf(exchange: Exchange, key: string, kind: ActorKind, prefix: IdPrefix): (generation: number) => string {
+function placeOf(exchange: Exchange, key: string, kind: ActorKind, prefix: IdPrefix): Keyed {
   const { name } = exchange.principal
-  return (generation) => deriveId(prefix, kind, name, exchange.path, key, String(generation))
+  const idOf = (generation: number): string => deriveId(prefix, kind, name, exchange.path, key, String(generation))
+  return { kind, scope: RESERVATION_SCOPE, key: idOf(0), idOf }
 }
 
 /** The id that a key has made, or makes now; a random one without a key. */
@@ -72,7 +73,8 @@ export function createdId(
   prefix: IdPrefix,
 ): string {
   if (key === undefined) return `${prefix}_${runtime.nature.randomHex(ID_DIGITS)}`
-  return newestOf(runtime, RESERVATION_SCOPE, idsOf(exchange, key, kind, prefix))
+  const place = placeOf(exchange, key, kind, prefix)
+  return idOfGeneration(place, generationOf(runtime, place))
 }
 
 /** What the key has made, as it is now; undefined: nothing yet. */
@@ -103,9 +105,8 @@ export function createKeyed(
     return
   }
   const fingerprint = digestOf(create.body)
-  const idOf = idsOf(exchange, key, create.kind, create.prefix)
   const message = { ...create.message, fingerprint, ...keyed(runtime, key) }
-  createOfKey(runtime, { kind: create.kind, scope: RESERVATION_SCOPE, idOf, message }, reply)
+  createOfKey(runtime, { ...placeOf(exchange, key, create.kind, create.prefix), message }, reply)
 }
 
 export interface NamedCreate {

@@ -13,6 +13,9 @@ export interface Keyed {
   readonly kind: ActorKind
   /** Scope of the reservations. Kept for ever: they are in the homes. */
   readonly scope: string
+  /** The id of generation 0, which reservations go by. */
+  readonly key: string
+  /** Of the generations after it. */
   readonly idOf: (generation: number) => string
   /** What a log that was lost with a restore may have made is not made again: somebody may hold it. */
   readonly isFenced?: true
@@ -30,10 +33,10 @@ const GENERATIONS_PER_POST_MAX = 16
 
 /** Makes the entity of the key, or finds the one that has it: the reply gets the answer and its id. */
 export function createOfKey(runtime: Runtime, keyed: KeyedCreate, reply: (answer: Answer, id: string) => void): void {
-  const { kind, idOf, message, before, isFenced } = keyed
+  const { kind, message, before, isFenced } = keyed
   let tries = 0
   const ask = (generation: number): void => {
-    const id = idOf(generation)
+    const id = idOfGeneration(keyed, generation)
     const done = before === undefined ? NOTHING_TAKEN : before(id)
     if (typeof done !== 'function') {
       reply(done, id)
@@ -55,8 +58,7 @@ export function createOfKey(runtime: Runtime, keyed: KeyedCreate, reply: (answer
 }
 
 /** The newest generation of the key, or the one that would be made first. */
-export function generationOf(runtime: Runtime, { kind, scope, idOf, isFenced }: Keyed): number {
-  const key = idOf(0)
+export function generationOf(runtime: Runtime, { kind, scope, key, isFenced }: Keyed): number {
   const reserved = runtime.journal.reservation(scope, key)
   if (reserved !== undefined) return Number(reserved)
   const first = isFenced === true ? firstGeneration(runtime.journal) : 0
@@ -64,13 +66,12 @@ export function generationOf(runtime: Runtime, { kind, scope, idOf, isFenced }: 
 }
 
 /** Leads later creates of the key to this generation; the first is found without. */
-export function reservationOf({ scope, idOf }: Keyed, generation: number): { readonly reservation?: Reservation } {
-  return generation === 0 ? {} : { reservation: { scope, key: idOf(0), value: String(generation) } }
+export function reservationOf({ scope, key }: Keyed, generation: number): { readonly reservation?: Reservation } {
+  return generation === 0 ? {} : { reservation: { scope, key, value: String(generation) } }
 }
 
-/** The id of the newest generation that has been made, or would be made first. */
-export function newestOf(runtime: Runtime, scope: string, idOf: (generation: number) => string): string {
-  return idOf(Number(runtime.journal.reservation(scope, idOf(0)) ?? 0))
+export function idOfGeneration({ key, idOf }: Keyed, generation: number): string {
+  return generation === 0 ? key : idOf(generation)
 }
 
 const TOO_MANY: Refused = {

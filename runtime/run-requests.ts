@@ -8,7 +8,7 @@ import type { CreateRunRequest } from '../machines/run-request/context.ts'
 import type { Answer, Refused, Runtime } from './api.ts'
 import { type BriefOfRun, briefOfRun } from './brief-runs.ts'
 import type { Capabilities } from './capabilities.ts'
-import { createOfKey, generationOf, type Keyed, reservationOf } from './generations.ts'
+import { createOfKey, generationOf, idOfGeneration, type Keyed, reservationOf } from './generations.ts'
 import { derivedKeyOf, digestOf, runRequestIdOf } from './identity.ts'
 import { NOTHING_TAKEN, takeTrace } from './traces-in-flight.ts'
 
@@ -66,14 +66,14 @@ export function createRunRequest(runtime: Runtime, order: RunRequestOrder, reply
 
 function keyedBy(projectId: string, key: string): Keyed {
   const idOf = (generation: number): string => runRequestIdOf(projectId, key, generation)
-  return { kind: 'run_request', scope: RESERVATION_SCOPE, idOf, isFenced: true }
+  return { kind: 'run_request', scope: RESERVATION_SCOPE, key: idOf(0), idOf, isFenced: true }
 }
 
 /** The id of the run request that an emitted command makes or has made, and what is to be kept with it. */
 export function commandPlace(runtime: Runtime, projectId: string, key: string) {
   const keyed = keyedBy(projectId, key)
   const generation = generationOf(runtime, keyed)
-  return { id: keyed.idOf(generation), ...reservationOf(keyed, generation) }
+  return { id: idOfGeneration(keyed, generation), ...reservationOf(keyed, generation) }
 }
 
 /**

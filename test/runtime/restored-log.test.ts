@@ -25,7 +25,7 @@ function open(journal: Journal) {
     const idOf = (generation: number) => `${key}.${generation}`
     const fenced = isFenced === undefined ? {} : { isFenced }
     let made = ''
-    const keyed = { kind: 'project', scope: 'toy', idOf, message: { type: 'create' }, ...fenced } as const
+    const keyed = { kind: 'project', scope: 'toy', key: idOf(0), idOf, message: { type: 'create' }, ...fenced } as const
     createOfKey(runtime, keyed, (answer, id) => {
       t.ok(answer.ok, key)
       made = id
