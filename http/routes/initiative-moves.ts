@@ -112,15 +112,13 @@ function advanceRoute(service: ServiceContext): Route {
     },
     problems: ['not_found', 'illegal_move', 'idempotency_key_reused'],
     handle: (exchange) => {
-      const initiative = visibleInitiative(service, exchange)
-      if (initiative === undefined) return
-      const key = readIdempotencyKey(exchange)
-      if (!key.ok) return
-      const { member, trigger_id = madeId(service, exchange, initiative, 'trigger', key.key) } = exchange.body
+      const asked = readAsked(service, exchange, 'trigger')
+      if (asked === undefined) return
+      const { member, trigger_id = asked.id } = exchange.body
       const about = member === undefined ? {} : { member }
-      const isNamed = key.key !== undefined || exchange.body.trigger_id !== undefined
+      const isNamed = asked.isKeyed || exchange.body.trigger_id !== undefined
       const named = isNamed ? { fingerprint: digestOf(about) } : {}
-      askOnce(service, exchange, initiative, { type: 'advance', trigger_id, ...about, ...named })
+      askOnce(service, exchange, asked.initiative, { type: 'advance', trigger_id, ...about, ...named })
     },
   }
 }
@@ -140,14 +138,11 @@ function decideRoute(service: ServiceContext): Route {
     },
     problems: ['not_found', 'illegal_move', 'idempotency_key_reused'],
     handle: (exchange) => {
-      const initiative = visibleInitiative(service, exchange)
-      if (initiative === undefined) return
-      const key = readIdempotencyKey(exchange)
-      if (!key.ok) return
+      const asked = readAsked(service, exchange, 'dec')
+      if (asked === undefined) return
       const { body } = exchange
-      const decision_id = madeId(service, exchange, initiative, 'dec', key.key)
-      const named = key.key === undefined ? {} : { decision_id, fingerprint: digestOf(body) }
-      askOnce(service, exchange, initiative, { type: 'decide', ...body, ...named })
+      const named = asked.isKeyed ? { decision_id: asked.id, fingerprint: digestOf(body) } : {}
+      askOnce(service, exchange, asked.initiative, { type: 'decide', ...body, ...named })
     },
   }
 }
@@ -159,6 +154,15 @@ function askOnce(service: ServiceContext, exchange: Exchange, initiative: Initia
     if (repeat !== undefined) exchange.setHeader('Idempotent-Replay', 'true')
     exchange.answer(200, document(snapshot))
   })
+}
+
+/** Which initiative is asked, and the id for what is asked of it; undefined: a problem was answered. */
+function readAsked(service: ServiceContext, exchange: Exchange, prefix: IdPrefix) {
+  const initiative = visibleInitiative(service, exchange)
+  if (initiative === undefined) return undefined
+  const key = readIdempotencyKey(exchange)
+  if (!key.ok) return undefined
+  return { initiative, id: madeId(service, exchange, initiative, prefix, key.key), isKeyed: key.key !== undefined }
 }
 
 /** An id of the key, scoped to who asks and to the path; a random one without a key. */
@@ -262,12 +266,10 @@ function record(
   prefix: 'act' | 'find',
   messageOf: (id: string, initiative: Initiative) => object,
 ): void {
-  const initiative = visibleInitiative(service, exchange)
-  if (initiative === undefined) return
-  const key = readIdempotencyKey(exchange)
-  if (!key.ok) return
-  const id = madeId(service, exchange, initiative, prefix, key.key)
-  const named = key.key === undefined ? {} : { fingerprint: digestOf(exchange.body) }
+  const asked = readAsked(service, exchange, prefix)
+  if (asked === undefined) return
+  const { initiative, id, isKeyed } = asked
+  const named = isKeyed ? { fingerprint: digestOf(exchange.body) } : {}
   const message = { by: exchange.by, ...messageOf(id, initiative), ...named } as unknown as MessageBody
   ask(service, exchange, initiative, message, ({ repeat, snapshot }) => {
     const { owner_actions, findings } = document(snapshot)
