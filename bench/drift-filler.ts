@@ -108,7 +108,7 @@ class Filler {
       kind: 'intent_record',
       id,
       version,
-      record: encodeRecord(intentRecordModule.version, record),
+      record: encodeRecord(intentRecordModule, record),
       termsAdded: intentRecordModule.terms(snapshot),
       termsRemoved: [],
       events,

@@ -29,6 +29,9 @@ type LifecyclePost = 'accepted' | 'started' | 'release' | 'completed' | 'failed'
 /** After these the next attempt may wait already, where the run goes back or is tried again. */
 const HANDS_BACK: ReadonlySet<string> = new Set(['release', 'failed'])
 
+/** A runner knows what it runs: of the request it reads where it stands (RFC 7240). */
+const MINIMAL = { prefer: 'return=minimal' }
+
 export class RunPosts {
   readonly #options: RunPostsOptions
   readonly #path: string
@@ -70,7 +73,7 @@ export class RunPosts {
 
   async #send(post: string, body: string): Promise<Record<string, any>> {
     const { client, signal, attempt } = this.#options
-    const answer = await client.request('POST', `${this.#path}/${post}`, { body, signal })
+    const answer = await client.request('POST', `${this.#path}/${post}`, { body, signal, headers: MINIMAL })
     this.lastAnswerMs = performance.now()
     const said = isObject(answer.body) ? answer.body : {}
     const echoed = said.run_request?.attempt

@@ -3,10 +3,14 @@
  * delivered after the event is recorded. The event's id is what the actor's own facts name as their cause.
  */
 import type { CampaignContext } from '../machines/campaign/context.ts'
+import { TRIGGERS_MAX } from '../machines/documents/initiative.ts'
 import { isSameMember } from '../machines/documents/member.ts'
 import type { PreparedEvent } from '../machines/events/envelope.ts'
 import type { PayloadOf } from '../machines/events/index.ts'
+import type { InitiativeContext, Of } from '../machines/initiative/context.ts'
+import { asksOtherwise, isKnownRequest, statusOf } from '../machines/initiative/rules.ts'
 import type { SendParams, SnapshotOf } from '../machines/machine.ts'
+import { digestOf } from '../runtime/identity.ts'
 import { mayDo } from './access.ts'
 import { findCampaign } from './campaign-answers.ts'
 import type { Exchange } from './exchange.ts'
@@ -15,6 +19,8 @@ import type { ServiceContext } from './route.ts'
 
 const INITIATIVE = 'initiative_advance_requested'
 const CAMPAIGN = 'campaign_advance_requested'
+/** Requests that may join what is being formed: each is told of it by an event of its own. */
+const ASKERS_MAX = 32
 
 /** The messages of the requests among the events. Undefined: a problem was answered. */
 export function advancesOf(
@@ -31,47 +37,71 @@ export function advancesOf(
       exchange.problem('forbidden', `A ${event_type} asks for ${what}: the right work.operate is needed.`)
       return undefined
     }
-    if (event_type === CAMPAIGN) {
-      const send = toCampaign(service, exchange, event, i)
-      if (send === undefined) return undefined
-      sends.push(send)
-      continue
-    }
-    const fault = faultOf(service, exchange, event)
-    if (fault !== undefined) {
-      exchange.problem('invalid_event', fault.detail, {
-        errors: [{ pointer: `/events/${i}${fault.pointer}`, detail: fault.detail }],
-      })
-      return undefined
-    }
-    sends.push(advanceOf(exchange, event))
+    const send =
+      event_type === CAMPAIGN
+        ? toCampaign(service, exchange, event, i, sends)
+        : toInitiative(service, exchange, event, i, sends)
+    if (send === undefined) return undefined
+    sends.push(send)
   }
   return sends
 }
 
-/** What the request names must be there, and be of the event's project. */
-function faultOf(service: ServiceContext, exchange: Exchange, { project, throttle, payload }: PreparedEvent) {
-  if (throttle !== 'full') return { pointer: '/throttle', detail: 'must be full: nothing is steered in a dry run' }
-  const { initiative: name, member } = payload as PayloadOf<typeof INITIATIVE>
-  const initiative = findInitiative(service, exchange.principal, name)
-  if (initiative === undefined) {
-    return { pointer: '/payload/initiative', detail: `There is no initiative ${name.slice(0, 140)}.` }
+/** Refused before it is recorded where the initiative would not take it. Undefined: a problem was answered. */
+function toInitiative(
+  service: ServiceContext,
+  exchange: Exchange,
+  event: PreparedEvent,
+  place: number,
+  before: readonly SendParams[],
+): SendParams | undefined {
+  const invalid = (pointer: string, detail: string): undefined => {
+    exchange.problem('invalid_event', detail, { errors: [{ pointer: `/events/${place}${pointer}`, detail }] })
   }
+  const { project, throttle, payload } = event
+  if (throttle !== 'full') return invalid('/throttle', 'must be full: nothing is steered in a dry run')
+  const { initiative: name, member, trigger_id } = payload as PayloadOf<typeof INITIATIVE>
+  const initiative: SnapshotOf<InitiativeContext> | undefined = findInitiative(service, exchange.principal, name)
+  if (initiative === undefined) return invalid('/payload/initiative', `There is no initiative ${name.slice(0, 140)}.`)
   const { projects, members } = initiative.context
-  if (!projects.includes(project)) {
-    return { pointer: '/project', detail: `${project} is no project of the initiative ${name}.` }
-  }
-  if (member === undefined || members.some((one) => isSameMember(one, member))) return undefined
-  return { pointer: '/payload/member', detail: `It is no member of the initiative ${name}.` }
+  if (!projects.includes(project)) return invalid('/project', `${project} is no project of the initiative ${name}.`)
+  if (member !== undefined && !members.some((one) => isSameMember(one, member)))
+    return invalid('/payload/member', `It is no member of the initiative ${name}.`)
+  const message = advanceOf(exchange, event)
+  const ofIt = before.filter(({ to }) => to.kind === 'initiative' && to.id === name)
+  const isOther = ({ message: one }: SendParams): boolean =>
+    one.trigger_id === trigger_id && one.fingerprint !== message.fingerprint
+  if (asksOtherwise(initiative.context, message as Of<'advance'>) || ofIt.some(isOther))
+    return invalid(
+      '/payload/trigger_id',
+      'This trigger was used for another member: a request has a trigger of its own.',
+    )
+  const why = whyNotAssessed(initiative, trigger_id, ofIt.length)
+  if (why === undefined) return { to: { kind: 'initiative', id: name }, message }
+  exchange.problem('illegal_move', why)
+  return undefined
 }
 
-function advanceOf({ by }: Exchange, { id, payload }: PreparedEvent): SendParams {
-  const { initiative, member, trigger_id } = payload as PayloadOf<typeof INITIATIVE>
-  const asked = member === undefined ? {} : { member: { kind: member.kind, ref: member.ref } }
-  return {
-    to: { kind: 'initiative', id: initiative },
-    message: { type: 'advance', by, trigger_id, event_id: id, ...asked },
-  }
+/** The same member under the same trigger is the same request, also by the initiative's own door. */
+function advanceOf({ by }: Exchange, { id, payload }: PreparedEvent) {
+  const { member, trigger_id } = payload as PayloadOf<typeof INITIATIVE>
+  const about = member === undefined ? {} : { member: { kind: member.kind, ref: member.ref } }
+  return { type: 'advance', by, trigger_id, event_id: id, ...about, fingerprint: digestOf(about) } as const
+}
+
+/** Undefined: the initiative takes it, or has taken it. `ahead`: others of the same post. */
+function whyNotAssessed(
+  { value, context }: SnapshotOf<InitiativeContext>,
+  trigger_id: string,
+  ahead: number,
+): string | undefined {
+  const { name, waiting } = context
+  if (isKnownRequest(context, trigger_id)) return undefined
+  const status = statusOf(value)
+  if (status !== 'active') return `Initiative ${name} is ${status}: nothing is steered any more.`
+  return waiting.length + ahead >= TRIGGERS_MAX
+    ? `${waiting.length + ahead} requests wait already for an assessment of initiative ${name}.`
+    : undefined
 }
 
 /** Refused before it is recorded where the campaign would not take it. Undefined: a problem was answered. */
@@ -80,6 +110,7 @@ function toCampaign(
   exchange: Exchange,
   { id, project, throttle, payload }: PreparedEvent,
   place: number,
+  before: readonly SendParams[],
 ): SendParams | undefined {
   const { campaign: name } = payload as PayloadOf<typeof CAMPAIGN>
   const invalid = (member: string, detail: string): undefined => {
@@ -93,7 +124,8 @@ function toCampaign(
   if (campaign === undefined || campaign.context.project !== project) {
     return invalid('payload/campaign', `must name a campaign of project ${project}`)
   }
-  const why = whyNotTaken(campaign, id)
+  const ahead = before.filter(({ to }) => to.kind === 'campaign' && to.id === name).length
+  const why = whyNotTaken(campaign, id, ahead)
   if (why !== undefined) {
     exchange.problem('illegal_move', why)
     return undefined
@@ -101,10 +133,12 @@ function toCampaign(
   return { to: { kind: 'campaign', id: name }, message: { type: 'advance', by: exchange.by, event_id: id } }
 }
 
-/** Undefined: the campaign takes it, or has taken it; what is stopped answers it, too. */
-function whyNotTaken({ value, context }: SnapshotOf<CampaignContext>, id: string): string | undefined {
+/** Undefined: the campaign takes it, or has taken it; what is stopped answers it, too. `ahead`: others of the same post. */
+function whyNotTaken({ value, context }: SnapshotOf<CampaignContext>, id: string, ahead: number): string | undefined {
   const { name, work, internal } = context
+  const waiting = (internal.askers?.length ?? 1) - 1 + ahead
   if (internal.requests.includes(id)) return undefined
+  if (waiting >= ASKERS_MAX) return `${waiting} requests wait already for the next step of campaign ${name}.`
   if (value === 'cancelling') return `Campaign ${name} is being cancelled: nothing follows.`
   if (value !== 'active' || work?.role !== 'cycle') return undefined
   return `Cycle ${work.cycle} of campaign ${name} is under way: its result advances it.`

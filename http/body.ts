@@ -127,12 +127,12 @@ class Reception {
     this.#received += chunk.byteLength
     if (this.#received > this.#bytesMax) {
       this.#finish()
-      this.#exchange._cork(() => tooLarge(this.#exchange, this.#bytesMax, Number.POSITIVE_INFINITY))
+      tooLarge(this.#exchange, this.#bytesMax, Number.POSITIVE_INFINITY)
       return
     }
     if (isLast && this.#chunks === undefined) {
       this.#finish()
-      this.#exchange._cork(() => this.#parse(new Uint8Array(chunk)))
+      this.#parse(new Uint8Array(chunk))
       return
     }
     // A chunk is emptied when this callback returns: what must wait is copied.
@@ -140,16 +140,14 @@ class Reception {
     this.#chunks.push(Buffer.from(new Uint8Array(chunk)))
     if (!isLast && !this.#grow()) {
       this.#finish()
-      this.#exchange._cork(() => {
-        this.#exchange._closeConnection()
-        this.#exchange.problem('bodies_in_flight', 'The sum of the bodies being received is at its bound.')
-      })
+      this.#exchange._closeConnection()
+      this.#exchange.problem('bodies_in_flight', 'The sum of the bodies being received is at its bound.')
       return
     }
     if (!isLast) return
     const whole = Buffer.concat(this.#chunks)
     this.#finish()
-    this.#exchange._cork(() => this.#parse(whole))
+    this.#parse(whole)
   }
 
   /** A chunked body says nothing of its length: hold what has come. */
@@ -170,6 +168,7 @@ class Reception {
 
   #parse(bytes: Uint8Array): void {
     const exchange = this.#exchange
+    if (exchange.done) return
     exchange.bodyBytes = bytes.byteLength
     if (bytes.byteLength === 0) {
       if (exchange.route.body!.optional === true) {

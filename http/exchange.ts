@@ -8,7 +8,7 @@ import type { Flow } from './admission.ts'
 import { type Problem, type ProblemCode, type ProblemExtra, problemDocument, problemTable } from './problems.ts'
 import type { Route } from './route.ts'
 import type { RouteEntry } from './route-entry.ts'
-import { STATUS_LINES } from './status.ts'
+import { beginningOf } from './status.ts'
 import type { Stream } from './stream.ts'
 import type { Upload } from './upload.ts'
 import type { UwsResponse } from './uws.ts'
@@ -17,6 +17,12 @@ const NO_PARAMS: readonly string[] = []
 const NO_QUERY: Readonly<Record<string, any>> = {}
 /** A path longer than this is not told back: a problem is no echo. */
 const INSTANCE_CHARACTERS_MAX = 1_024
+export const PREFER_HEADER = 'prefer'
+const RETURN_MINIMAL = 'return=minimal'
+const QUOTED = /"[^"]*"/g
+/** Of two the first holds (RFC 7240 section 2). */
+const RETURN = /(?:^|,)\s*return\s*=\s*([^\s,;]*)/i
+
 type State = 'open' | 'answered' | 'streaming' | 'aborted'
 
 export class Exchange {
@@ -97,7 +103,7 @@ export class Exchange {
     if (kind === 'runner' || !this.entry.takesOrigin) return by
     const origin: string = this.#origin ?? this.query.origin ?? `${name}@${this.peer() || 'unknown'}`
     this.#origin = origin
-    return { ...by, origin }
+    return { id: by.id, name, origin }
   }
 
   /** True once an answer was given or the client has gone: nothing more can be answered. */
@@ -113,6 +119,13 @@ export class Exchange {
   header(name: string): string {
     const index = this.route.headers?.indexOf(name) ?? -1
     return index < 0 ? '' : (this.#requestHeaders?.[index] ?? '')
+  }
+
+  /** Whether the caller wants no more than it cannot do without (RFC 7240 section 4.2); for routes that declare `prefer`. */
+  get prefersMinimal(): boolean {
+    const preferences = this.header(PREFER_HEADER)
+    if (preferences === RETURN_MINIMAL || preferences === '') return preferences !== ''
+    return RETURN.exec(preferences.replaceAll(QUOTED, ''))?.[1]?.toLowerCase() === 'minimal'
   }
 
   /** The peer's address in text; empty when the connection has gone. */
@@ -290,19 +303,6 @@ export class Exchange {
     return this.#response
   }
 
-  /** Used by the body reader alone: the handler runs corked again, inside a data callback. */
-  _cork(run: () => void): void {
-    if (this.#state !== 'open') return
-    this.#response.cork(() => {
-      this.#corked = true
-      try {
-        run()
-      } finally {
-        this.#corked = false
-      }
-    })
-  }
-
   #writeLater(status: number, text: string | undefined): void {
     setImmediate(() => {
       if (this.#state !== 'answered') return
@@ -329,18 +329,13 @@ export class Exchange {
 
   #writeHead(status: number, hasBody: boolean): void {
     const response = this.#response
-    response.writeStatus(STATUS_LINES[status] ?? `${status} Status`)
-    response.writeHeader('API-Version', '1')
-    let hasType = false
     const headers = this.#answerHeaders
-    if (headers !== undefined) {
-      for (let i = 0; i < headers.length; i += 2) {
-        const name = headers[i]!
-        if (name === 'Content-Type') hasType = true
-        response.writeHeader(name, headers[i + 1]!)
-      }
+    if (headers === undefined) {
+      response.writeStatus(beginningOf(status, hasBody ? 'json' : 'other'))
+      return
     }
-    if (hasBody && !hasType) response.writeHeader('Content-Type', 'application/json')
+    response.writeStatus(beginningOf(status, hasBody && !headers.includes('Content-Type') ? 'json' : 'other'))
+    for (let i = 0; i < headers.length; i += 2) response.writeHeader(headers[i]!, headers[i + 1]!)
   }
 
   #write(status: number, text: string | undefined): void {

@@ -137,25 +137,64 @@ export function createNamed(
     runtime.ask(ref, { ...message, fingerprint } as MessageBody, reply)
     return
   }
-  // Scoped to who asks and where: somebody else's same key is not a repeat.
-  const { principal, path } = exchange
-  const place = digestOf([ref.kind, principal.name, path, key])
-  const under = { fingerprint, ...keyed(runtime, `${principal.name}\0${key}`) }
+  const place = madePlace(exchange, ref.kind, key)
+  const under = { fingerprint, ...keyed(runtime, `${exchange.principal.name}\0${key}`) }
   keysInUse.enter(place, exchange, (leave) => {
     const before = madeBy(runtime, place)
     if (before !== undefined && (before.id !== ref.id || before.fingerprint !== fingerprint)) {
       leave()
-      exchange.problem('idempotency_key_reused', `This idempotency key was used for another ${words(ref.kind)}.`)
+      refuseReused(exchange, ref.kind)
       return
     }
-    const untilMs = Math.floor(runtime.nature.wallMs()) + runtime.settings.idempotencyMs
-    const reservation = { scope: MADE_SCOPE, key: place, value: `${untilMs} ${fingerprint} ${ref.id}` }
-    const known = before === undefined ? {} : { is_made: true }
-    runtime.ask(ref, { ...message, ...under, ...known, reservation } as unknown as MessageBody, (answer) => {
+    const known = before === undefined ? madeReservation(runtime, place, fingerprint, ref) : { is_made: true }
+    runtime.ask(ref, { ...message, ...under, ...known } as unknown as MessageBody, (answer) => {
       leave()
       reply(answer)
     })
   })
+}
+
+/**
+ * Answer a keyed create with an entity that says the same and that another one has made: the key leads there from now on,
+ * whatever becomes of the entity.
+ */
+export function answerWithTwin(
+  { runtime }: ServiceContext,
+  exchange: Exchange,
+  key: string,
+  { ref, message, body }: NamedCreate,
+  reply: (answer: Answer) => void,
+): void {
+  const reserved = madeReservation(runtime, madePlace(exchange, ref.kind, key), digestOf(body), ref)
+  runtime.ask(ref, { ...message, is_made: true, ...reserved } as unknown as MessageBody, reply)
+}
+
+/** The entity that the key was answered with before; undefined: none. With another body than then a problem is answered. */
+export function twinOfKey(
+  { runtime }: ServiceContext,
+  exchange: Exchange,
+  key: string,
+  kind: ActorKind,
+): SnapshotOf<any> | undefined {
+  const before = madeBy(runtime, madePlace(exchange, kind, key))
+  if (before === undefined) return undefined
+  if (before.fingerprint === digestOf(exchange.body)) return runtime.read({ kind, id: before.id })
+  refuseReused(exchange, kind)
+  return undefined
+}
+
+/** Scoped to who asks and where: somebody else's same key is not a repeat. */
+function madePlace({ principal, path }: Exchange, kind: ActorKind, key: string): string {
+  return digestOf([kind, principal.name, path, key])
+}
+
+function madeReservation({ nature, settings }: Runtime, key: string, fingerprint: string, { id }: ActorRef) {
+  const untilMs = Math.floor(nature.wallMs()) + settings.idempotencyMs
+  return { reservation: { scope: MADE_SCOPE, key, value: `${untilMs} ${fingerprint} ${id}` } }
+}
+
+function refuseReused(exchange: Exchange, kind: ActorKind): void {
+  exchange.problem('idempotency_key_reused', `This idempotency key was used for another ${words(kind)}.`)
 }
 
 /** What the key has made, while it is kept. */

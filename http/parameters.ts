@@ -27,6 +27,7 @@ const NAMED: Readonly<Record<string, string>> = {
 
 const HEADERS: Readonly<Record<string, string>> = {
   'idempotency-key': 'Whoever asks again with this key gets the answer of the first time, for 24 hours.',
+  prefer: '`return=minimal`: no more of the run request than where it stands (RFC 7240).',
   traceparent: 'The caller’s own span (W3C Trace Context).',
   'last-event-id': 'The cursor to go on behind.',
   'if-match': 'The ETag that was read: what has changed since is not touched.',

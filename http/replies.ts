@@ -3,7 +3,8 @@
  * asker, and the cursor that an answer is true for.
  */
 import { shown } from '../machines/clipped.ts'
-import type { Refused, SnapshotOf } from '../runtime/api.ts'
+import type { ActorRef, MessageBody } from '../machines/machine.ts'
+import type { Refused, Reply, SnapshotOf, Taken } from '../runtime/api.ts'
 import { projectIdOf } from '../runtime/identity.ts'
 import { encodeCursor } from '../runtime/stream/cursor.ts'
 import { maySee } from './access.ts'
@@ -25,6 +26,58 @@ export function refuse(exchange: Exchange, refused: Refused): void {
 /** The name is taken by what the asker may not see: where that stands is not told. */
 export function refuseUnseen(exchange: Exchange, { state: _, allowed: __, ...refused }: Refused): void {
   refuse(exchange, refused)
+}
+
+/**
+ * What is to be done with an actor's answer: a refusal is told as its problem, and what was taken is handed on, with the
+ * point of the log that it is true for.
+ */
+export function whenTaken(
+  service: ServiceContext,
+  exchange: Exchange,
+  taken: (answer: Taken) => void,
+  refused: (exchange: Exchange, answer: Refused) => void = refuse,
+): Reply {
+  return (answer) => {
+    if (exchange.done) return
+    if (!answer.ok) return refused(exchange, answer)
+    markCursor(service, exchange, answer.sequence)
+    taken(answer)
+  }
+}
+
+/** Sends the actor what the caller asks of it, and answers a refusal; what was taken is for `taken` to answer. */
+export function askFor(
+  service: ServiceContext,
+  exchange: Exchange,
+  ref: ActorRef,
+  message: MessageBody,
+  taken: (answer: Taken) => void,
+  refused?: (exchange: Exchange, answer: Refused) => void,
+): void {
+  service.runtime.ask(ref, message, whenTaken(service, exchange, taken, refused))
+}
+
+/** What is to be done with the answer to a create: 201 with where the new thing is, or 200 where its key had made it before. */
+export function whenCreated(
+  service: ServiceContext,
+  exchange: Exchange,
+  pathOf: (snapshot: SnapshotOf<any>) => string,
+  documentOf: (snapshot: SnapshotOf<any>) => object | string,
+  refused?: (exchange: Exchange, answer: Refused) => void,
+): Reply {
+  const created = ({ repeat, snapshot }: Taken): void => {
+    exchange.answer(markCreated(exchange, repeat, pathOf(snapshot)), documentOf(snapshot))
+  }
+  return whenTaken(service, exchange, created, refused)
+}
+
+/** The headers of such an answer, and its status. */
+export function markCreated(exchange: Exchange, repeat: string | undefined, location: string): 200 | 201 {
+  const isReplay = repeat === 'replay'
+  if (isReplay) exchange.setHeader('Idempotent-Replay', 'true')
+  else exchange.setHeader('Location', location)
+  return isReplay ? 200 : 201
 }
 
 /** The same words for what is not there and for what the asker may not see. */
@@ -55,6 +108,18 @@ export function visibleProject(
   const project = service.runtime.read({ kind: 'project', id: projectId(idOrKey) })
   if (project !== undefined && maySee(exchange.principal, project.context.key)) return project
   notFound(exchange, 'project', idOrKey)
+  return undefined
+}
+
+/** The project, if it exists for the asker and takes new work; else the problem is answered. */
+export function activeProject(
+  service: ServiceContext,
+  exchange: Exchange,
+  idOrKey: string,
+): SnapshotOf<any> | undefined {
+  const project = visibleProject(service, exchange, idOrKey)
+  if (project === undefined || project.value === 'active') return project
+  exchange.problem('project_archived', `The project ${project.context.key} is archived and takes no new work.`)
   return undefined
 }
 

@@ -9,7 +9,7 @@ import { type AccessCheck, admit, runnerParamOf } from './access.ts'
 import { type Admission, projectParamOf, type Urgency, urgencyOf } from './admission.ts'
 import { type BodyReader, isDropped } from './body.ts'
 import { type Ending, refusedAtEnd } from './ending.ts'
-import { Exchange } from './exchange.ts'
+import { Exchange, PREFER_HEADER } from './exchange.ts'
 import { takesOrigin } from './origin.ts'
 import { Pending } from './pending.ts'
 import { QueryParser } from './query.ts'
@@ -104,6 +104,8 @@ const incoming = {
    */
   isChunked: false,
   protocols: '',
+  /** Of several, all in their order. */
+  prefer: '',
 }
 
 function readHeaders(request: UwsRequest): void {
@@ -116,6 +118,7 @@ function readHeaders(request: UwsRequest): void {
   incoming.isFramedTwice = false
   incoming.isChunked = false
   incoming.protocols = ''
+  incoming.prefer = ''
   request.forEach(readHeader)
 }
 
@@ -134,6 +137,7 @@ function readHeader(name: string, value: string): void {
     incoming.isFramedTwice ||= value.toLowerCase() !== 'chunked'
   } else if (name === 'api-version') incoming.version = value
   else if (name === 'sec-websocket-protocol') incoming.protocols = value
+  else if (name === PREFER_HEADER) incoming.prefer = incoming.prefer === '' ? value : `${incoming.prefer},${value}`
 }
 
 /** Not of the form `Bearer <token>`: it lets nobody in. */
@@ -143,7 +147,7 @@ const TWO_AUTHORIZATIONS = 'two'
 const HEADER_FRAME_BYTES = 4
 
 function declaredHeaders(route: Route, request: UwsRequest): readonly string[] | undefined {
-  return route.headers?.map((name) => request.getHeader(name))
+  return route.headers?.map((name) => (name === PREFER_HEADER ? incoming.prefer : request.getHeader(name)))
 }
 
 /** Percent-decoded path parameters. False: a problem was answered. */

@@ -2,7 +2,7 @@
 import type { RunRequest } from '../machines/documents/run-request.ts'
 import type { SnapshotOf } from '../machines/machine.ts'
 import type { RunRequestContext } from '../machines/run-request/context.ts'
-import { document, documentText } from '../machines/run-request/view.ts'
+import { document, documentText, standingText } from '../machines/run-request/view.ts'
 import type { Taken } from '../runtime/api.ts'
 import type { Principal } from '../runtime/principals.ts'
 import { maySee } from './access.ts'
@@ -43,29 +43,26 @@ function withoutOthers(
   return why
 }
 
-/** The same as JSON text, for the answers that are given most. */
-export function runRequestTextOf(service: ServiceContext, snapshot: RunRequestSnapshot): string {
-  const lease_expires_at = leaseEndOf(service, snapshot)
-  return documentText(snapshot, lease_expires_at === undefined ? NOTHING : { lease_expires_at })
+/** The same as JSON text, for the answers that are given most; or as little of it as the caller prefers. */
+export function runRequestTextOf(service: ServiceContext, exchange: Exchange, snapshot: RunRequestSnapshot): string {
+  return exchange.prefersMinimal ? standingText(snapshot) : documentText(snapshot, leaseEndOf(service, snapshot))
 }
 
-const NOTHING = {}
-
 /** The answer to a runner's post: the request, whether to stop, and until when to be heard of again. JSON text. */
-export function runAnswerOf(service: ServiceContext, taken: Taken, more: object = NOTHING): string {
+export function runAnswerOf(service: ServiceContext, exchange: Exchange, taken: Taken, more?: object): string {
   const snapshot = taken.snapshot as RunRequestSnapshot
   const { cancel } = snapshot.context
   const isStopAsked = cancel !== undefined && (snapshot.value === 'cancelling' || snapshot.value === 'cancelled')
-  const lease_expires_at = leaseEndOf(service, snapshot)
-  const answer: Record<string, unknown> = { cancel_requested: isStopAsked }
+  const leaseEnd = leaseEndOf(service, snapshot)
+  const request = exchange.prefersMinimal ? standingText(snapshot) : documentText(snapshot, leaseEnd)
+  let text = `{"run_request":${request},"cancel_requested":${isStopAsked}`
   if (isStopAsked) {
     const { requested_at, discard_work, reason } = cancel
-    answer.cancel = reason === undefined ? { requested_at, discard_work } : { requested_at, discard_work, reason }
+    text += `,"cancel":${JSON.stringify({ requested_at, discard_work, reason })}`
   }
-  if (lease_expires_at !== undefined) answer.lease_expires_at = lease_expires_at
-  if (taken.repeat === 'already_accepted' || taken.repeat === 'already_started') answer[taken.repeat] = true
-  const request = documentText(snapshot, lease_expires_at === undefined ? NOTHING : { lease_expires_at })
-  return `{"run_request":${request},${JSON.stringify(Object.assign(answer, more)).slice(1)}`
+  if (leaseEnd !== undefined) text += `,"lease_expires_at":"${leaseEnd}"`
+  if (taken.repeat === 'already_accepted' || taken.repeat === 'already_started') text += `,"${taken.repeat}":true`
+  return more === undefined ? `${text}}` : `${text},${JSON.stringify(more).slice(1)}`
 }
 
 /** The request that the path names, if it exists for the asker; else 404 is answered. */

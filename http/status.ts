@@ -1,5 +1,8 @@
-/** Status lines as uWebSockets.js wants them: one string each, made once. */
-export const STATUS_LINES: Readonly<Record<number, string>> = {
+/**
+ * How answers begin: the status line with the headers that every one of them has, one text each, made once. A header
+ * that goes with the line costs nothing; each that is handed to uWebSockets.js by itself takes a third of a microsecond.
+ */
+const STATUSES: Readonly<Record<number, string>> = {
   200: '200 OK',
   201: '201 Created',
   202: '202 Accepted',
@@ -22,4 +25,20 @@ export const STATUS_LINES: Readonly<Record<number, string>> = {
   431: '431 Request Header Fields Too Large',
   500: '500 Internal Server Error',
   503: '503 Service Unavailable',
+}
+
+const EVERY = '\r\nAPI-Version: 1'
+const JSON_TYPE = '\r\nContent-Type: application/json'
+
+const plain = new Map<number, string>()
+const json = new Map<number, string>()
+for (const [status, line] of Object.entries(STATUSES)) {
+  plain.set(Number(status), line + EVERY)
+  json.set(Number(status), line + EVERY + JSON_TYPE)
+}
+
+/** What uWebSockets.js is to write as the status: the line, and `API-Version`; with `Content-Type` where it is JSON. */
+export function beginningOf(status: number, type: 'json' | 'other'): string {
+  const known = (type === 'json' ? json : plain).get(status)
+  return known ?? `${status} Status${EVERY}${type === 'json' ? JSON_TYPE : ''}`
 }

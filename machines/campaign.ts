@@ -24,6 +24,7 @@ const machineSetup = setup({
       rules.hasCycles(context, event as Of<'resume'>) && rules.outlook(context, event) === 'wait',
     hasCyclesAndMustAsk: ({ context, event }) =>
       rules.hasCycles(context, event as Of<'resume'>) && rules.outlook(context, event) === 'escalate',
+    joinsForming: ({ context, event }) => rules.joinsForming(context, event as Of<'advance'>),
     isEmitted: ({ event }) => rules.isEmitted(event as Of<'advance'>),
     takesStep: ({ context, event }) => rules.verdictIs(context, event as Of<'item_reported'>, 'advance'),
     isDone: ({ context, event }) => rules.verdictIs(context, event as Of<'item_reported'>, 'done'),
@@ -40,6 +41,7 @@ const machineSetup = setup({
     endsAdvance: ({ context, event }) => rules.endsAdvance(context, event as Of<'item_settled'>),
     isOfHistory: ({ context, event }) => rules.isOfHistory(context, event as Of<'item_settled'>),
     endsStoppedCycle: ({ context, event }) => rules.endsStoppedCycle(context, event as Of<'item_settled'>),
+    discardsCycle: ({ context, event }) => rules.discardsCycle(context, event as Of<'cancel'>),
     stopsCycle: ({ context, event }) => rules.stopsCycle(context, event as Of<'cancel'>),
   },
   actions: {
@@ -73,6 +75,7 @@ const goesOn = {
   advance: [
     { guard: 'forms', actions: take('form') },
     { guard: 'mustAsk', target: 'escalated', actions: take('escalateAtOnce') },
+    { guard: 'joinsForming', actions: take('joinForming') },
     // It passed its door before the cycle was there: who asked hears of an end all the same.
     { guard: 'isEmitted', actions: take('answerBusy') },
   ],
@@ -97,6 +100,7 @@ const stops = {
 const cancel = { target: 'cancelled', actions: take('cancel') } as const
 const stopCycle = (from: 'Active' | 'Paused') =>
   [{ guard: 'stopsCycle', target: 'cancelling', actions: take(`stopCycleOf${from}`) }, cancel] as const
+const discardCycle = { guard: 'discardsCycle', actions: take('discardCycle') } as const
 /** Of a member of initiatives. Whether it still goes on is no matter: its last cycle may land. */
 const members = {
   join_initiative: { actions: take('join') },
@@ -152,6 +156,7 @@ export const campaignMachine = machineSetup.createMachine({
       on: {
         ...members,
         item_settled: [{ guard: 'endsCycle', target: 'cancelled', actions: take('cancelStopped') }, noteOnly],
+        cancel: discardCycle,
         advance: { guard: 'isEmitted', actions: take('answerBusy') },
       },
     },
@@ -170,7 +175,7 @@ export const campaignMachine = machineSetup.createMachine({
           { guard: 'endsCycle', actions: take('dropCancelled') },
           noteOnly,
         ],
-        cancel: { guard: 'stopsCycle', actions: take('stopCycleOfCancelled') },
+        cancel: [{ guard: 'stopsCycle', actions: take('stopCycleOfCancelled') }, discardCycle],
         advance: { guard: 'isEmitted', actions: take('standDownCancelled') },
       },
     },
@@ -179,10 +184,11 @@ export const campaignMachine = machineSetup.createMachine({
 
 export const campaignModule: MachineModule<CampaignContext, CampaignBody> = {
   kind: 'campaign',
-  version: 3,
+  version: 4,
   machine: campaignMachine,
-  // Version 2 takes part in initiatives, version 3 answers every emitted request: what was stored before is still right.
-  migrations: { 1: (snapshot) => snapshot, 2: (snapshot) => snapshot },
+  // Version 2 takes part in initiatives, version 3 answers every emitted request, version 4 also those that come while it
+  // forms, and hears a stronger stop: what was stored before is still right.
+  migrations: { 1: (snapshot) => snapshot, 2: (snapshot) => snapshot, 3: (snapshot) => snapshot },
   internal: ['provider_back', 'item_reported', 'item_settled', 'join_initiative', 'leave_initiative', 'share_finding'],
   repeats: rules.repeats,
   refusal: rules.refusal,

@@ -37,6 +37,7 @@ const machineSetup = setup({
   types: { context: {} as InitiativeContext, events: {} as InitiativeMessage, emitted: {} as Fact },
   guards: {
     mayAsk: ({ context, event }: Step) => rules.mayAsk(context, event as Of<'advance'>),
+    isEmitted: ({ event }: Step) => (event as Of<'advance'>).event_id !== undefined,
     hasNothingToDo: ({ context, event }: Step) => rules.hasNothingToDo(context, event as Of<'assess'>),
     isNext: ({ context, event }: Step) => rules.isNextRequest(context, event as Of<'assess'>),
     hasAnswered: ({ context, event }: Step) =>
@@ -66,6 +67,8 @@ const machineSetup = setup({
     judgeCancelled: carryOut((context, message: Of<'item_reported'>) =>
       moves.judgeLate(moves.keepResult(context, message).context, 'cancelled', message.at),
     ),
+    requestCompleted: carryOut(moves.requestLate('completed')),
+    requestCancelled: carryOut(moves.requestLate('cancelled')),
     recordOwnerAction: carryOut(moves.recordOwnerAction),
     recordFinding: carryOut(moves.recordFinding),
     cycleSettled: carryOut(moves.cycleSettled),
@@ -87,8 +90,9 @@ const cycleSettled = { guard: 'ofCycle', actions: 'cycleSettled' } as const
 /** Its assessment's work item has settled by somebody else's word. */
 const assessmentSettled = [{ guard: 'ofAssessment', target: 'active', actions: 'endAssessment' }, cycleSettled] as const
 /** Of one that has ended: what is under way comes to its end, and what landed has landed. */
-const late = (judge: 'judgeCompleted' | 'judgeCancelled') =>
+const late = (judge: 'judgeCompleted' | 'judgeCancelled', request: 'requestCompleted' | 'requestCancelled') =>
   ({
+    advance: { guard: 'isEmitted', actions: request },
     item_reported: [
       { guard: 'hasAnswered', actions: judge },
       { guard: 'ofAssessment', actions: 'fail' },
@@ -130,17 +134,18 @@ export const initiativeMachine = machineSetup.createMachine({
         item_settled: assessmentSettled,
       },
     },
-    completed: { on: late('judgeCompleted') },
-    cancelled: { on: late('judgeCancelled') },
+    completed: { on: late('judgeCompleted', 'requestCompleted') },
+    cancelled: { on: late('judgeCancelled', 'requestCancelled') },
   },
 })
 
 export const initiativeModule: MachineModule<InitiativeContext, InitiativeBody> = {
   kind: 'initiative',
-  version: 2,
+  version: 3,
   machine: initiativeMachine,
-  // Version 2 hears of the cycles of member campaigns: what was stored before is still right.
-  migrations: { 1: (snapshot) => snapshot },
+  // Version 2 hears of the cycles of member campaigns, version 3 ends what was asked for too late: what was stored before
+  // is still right.
+  migrations: { 1: (snapshot) => snapshot, 2: (snapshot) => snapshot },
   internal: ['assess', 'judge', 'item_reported', 'item_settled', 'member_cycle_settled'],
   repeats: rules.repeats,
   refusal: rules.refusal,

@@ -203,6 +203,8 @@ export interface MachineModule<C = any, M extends MessageBody = any> {
   readonly testimony: Testimony<C>
   /** Absent: entities of this kind are kept for ever. */
   readonly retirement?: Retirement
+  /** Members of the context that are objects, made with it and never changed: they are written out once. */
+  readonly lasting?: readonly (keyof C & string)[]
   /** The resource as it is served, without what only the running service knows (presence, lease end). */
   document(snapshot: SnapshotOf<C>): object
 }

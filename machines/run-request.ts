@@ -365,6 +365,7 @@ export const runRequestModule: MachineModule<RunRequestContext, RunRequestBody> 
   terms,
   testimony: runRequestTestimony,
   retirement,
+  lasting: ['asked', 'made'],
   deadlineStates,
   deadlines,
   document,

@@ -47,7 +47,7 @@ const machineSetup = setup({
       rules.isStopped(event as Of<'run_ended'>) &&
       (event as Of<'run_ended'>).stopped_by !== undefined,
     stopped: ({ context, event }) => rules.isOfRun(context, event) && rules.isStopped(event as Of<'run_ended'>),
-    notStopping: ({ context }) => !context.internal.stopping,
+    asksForMore: ({ context, event }) => rules.asksForMore(context, event as Of<'cancel'>),
     resumable: ({ context }) => rules.mayResume(context),
     landedElsewhere: ({ context, event }) =>
       rules.isResumption(context, event as Of<'resumption_settled'>) &&
@@ -64,11 +64,12 @@ const machineSetup = setup({
     /** Stands before the move that it belongs to: it tells where the owner found the item. */
     operate: assign(({ context, event }, { state }: At) => moves.operate(context, event as Of<'hold'>, state)),
     hold: assign(({ context, event }) => moves.hold(context, event as Of<'hold'>)),
+    takeBack: assign(({ context }) => moves.takeBack(context)),
     forgetTakenBack: assign(({ context }) => moves.forgetTakenBack(context)),
     release: assign(({ context, event }) => moves.release(context, event as Of<'release'>)),
     cancelled: assign(({ event }) => moves.cancelled(event as Of<'cancel'>)),
     closed: assign(({ event }) => moves.closed(event as Of<'close'>)),
-    stopping: assign(({ context }) => moves.stopping(context)),
+    stopping: assign(({ context, event }) => moves.stopping(context, event as Of<'cancel'>)),
     begin: assign(({ context, event }) => moves.begin(context, event as Of<'run_started'>)),
     lose: assign(({ context, event }) => moves.lose(context, event as Of<'run_lost'>)),
     waitAgain: assign(({ context, event }) => moves.waitAgain(context, event as Of<'run_requeued'>)),
@@ -125,7 +126,7 @@ const ended = ['emitCancelled', tell('cancelled'), tellWhoOpened('cancelled')] a
 
 /** Stopped by an owner while nothing runs. */
 const stop = (state: WorkItemState) =>
-  ({ target: 'cancelled', actions: [withdraw, operate(state), 'cancelled', ...ended] }) as const
+  ({ target: 'cancelled', actions: [withdraw, 'takeBack', operate(state), 'cancelled', ...ended] }) as const
 /** What has ended already: nothing is to be stopped any more. */
 const giveUp = (state: WorkItemState) =>
   ({ target: 'cancelled', actions: [operate(state), 'cancelled', ...ended] }) as const
@@ -133,9 +134,13 @@ const close = (state: WorkItemState) =>
   ({ target: 'cancelled', actions: [operate(state), 'closed', ...ended] }) as const
 /** By the campaign or the initiative whose item it is. */
 const settle = [
-  { guard: 'settlesLanded', target: 'landed', actions: [withdraw, 'settle', ...settled('landed')] },
-  { guard: 'settlesCancelled', target: 'cancelled', actions: [withdraw, 'settle', ...settled('cancelled')] },
-  { target: 'failed', actions: [withdraw, 'settle', ...settled('failed')] },
+  { guard: 'settlesLanded', target: 'landed', actions: [withdraw, 'takeBack', 'settle', ...settled('landed')] },
+  {
+    guard: 'settlesCancelled',
+    target: 'cancelled',
+    actions: [withdraw, 'takeBack', 'settle', ...settled('cancelled')],
+  },
+  { target: 'failed', actions: [withdraw, 'takeBack', 'settle', ...settled('failed')] },
 ] as const
 /** The run that it was taken back from has ended. */
 const backFrom = { guard: 'isTakenBack', actions: 'forgetTakenBack' } as const
@@ -209,7 +214,7 @@ export const workItemMachine = machineSetup.createMachine({
           { guard: 'isOutage', actions: 'noteOutage' },
         ],
         run_ended: runEnded,
-        cancel: { guard: 'notStopping', actions: [operate('running'), 'stopping', withdraw] },
+        cancel: { guard: 'asksForMore', actions: [operate('running'), 'stopping', withdraw] },
         settle,
       },
     },
@@ -237,19 +242,19 @@ export const workItemMachine = machineSetup.createMachine({
         cancel: giveUp('needs_decision'),
       },
     },
-    failed: { on: { close: close('failed'), cancel: giveUp('failed') } },
-    landed: {},
-    cancelled: {},
+    failed: { on: { run_ended: backFrom, close: close('failed'), cancel: giveUp('failed') } },
+    landed: { on: { run_ended: backFrom } },
+    cancelled: { on: { run_ended: backFrom } },
   },
 })
 
 export const workItemModule: MachineModule<WorkItemContext, WorkItemBody> = {
   kind: 'work_item',
-  version: 3,
+  version: 4,
   machine: workItemMachine,
-  // Version 2 takes more messages and remembers more of a run, version 3 the run that it was taken back from: what was
-  // stored before is still right.
-  migrations: { 1: (snapshot) => snapshot, 2: (snapshot) => snapshot },
+  // Version 2 takes more messages and remembers more of a run, version 3 the run that it was taken back from, version 4
+  // also when it has settled, and whether a stop throws work away: what was stored before is still right.
+  migrations: { 1: (snapshot) => snapshot, 2: (snapshot) => snapshot, 3: (snapshot) => snapshot },
   internal: [
     'admit',
     'hand_out',

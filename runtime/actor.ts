@@ -2,7 +2,7 @@
  * An actor in memory: its committed record and its mailbox. One message at a time, first in first out; idle
  * actors leave memory by least recent use, so that memory does not grow with the entities ever created.
  */
-import type { ActorKind, ActorRef, MessageBody, Term } from '../machines/machine.ts'
+import { ACTOR_KINDS, type ActorKind, type ActorRef, type MessageBody, type Term } from '../machines/machine.ts'
 import type { Journal, OutboxKey } from '../storage/journal.ts'
 import type { Reply } from './api.ts'
 import { type ActorRecord, absentRecord, decodeRecord } from './record.ts'
@@ -107,34 +107,42 @@ export function actorKey(kind: string, id: string): string {
 export class ActorTable {
   private readonly journal: Journal
   private readonly steppers: Readonly<Record<ActorKind, Stepper>>
-  private readonly actors = new Map<string, Actor>()
+  /** Kind by kind: an id is looked up as it comes, where a name put together for it would have to be hashed each time. */
+  private readonly actors: Readonly<Record<ActorKind, Map<string, Actor>>>
+  /** All of them, in the order in which the sweep for idle ones looks at them. */
+  private readonly order = new Set<Actor>()
   private readonly unreadable = new Map<string, { ref: ActorRef; reason: string }>()
 
   constructor(journal: Journal, steppers: Readonly<Record<ActorKind, Stepper>>) {
     this.journal = journal
     this.steppers = steppers
+    const actors = {} as Record<ActorKind, Map<string, Actor>>
+    for (const kind of ACTOR_KINDS) actors[kind] = new Map()
+    this.actors = actors
   }
 
   get size(): number {
-    return this.actors.size
+    return this.order.size
   }
 
   stepper(kind: ActorKind): Stepper {
     return this.steppers[kind]
   }
 
-  /** The actor if it is in memory. */
-  resident(key: string): Actor | undefined {
-    return this.actors.get(key)
+  /** The actor's key, which one that is in memory has at hand. */
+  keyOf({ kind, id }: ActorRef): string {
+    return this.actors[kind].get(id)?.key ?? actorKey(kind, id)
   }
 
   /** The actor, made resident; its record is read when it is first needed. */
   get(ref: ActorRef): Actor {
-    const key = actorKey(ref.kind, ref.id)
-    let actor = this.actors.get(key)
+    const { kind, id } = ref
+    const ofKind = this.actors[kind]
+    let actor = ofKind.get(id)
     if (actor === undefined) {
-      actor = new Actor(ref, key, this.steppers[ref.kind])
-      this.actors.set(key, actor)
+      actor = new Actor(ref, actorKey(kind, id), this.steppers[kind])
+      ofKind.set(id, actor)
+      this.order.add(actor)
     }
     return actor
   }
@@ -153,11 +161,12 @@ export class ActorTable {
   }
 
   /** Lets the actor go for good. False: it has mail, or a step under way. */
-  forget(ref: ActorRef): boolean {
-    const key = actorKey(ref.kind, ref.id)
-    const actor = this.actors.get(key)
-    if (actor?.isIdle === false) return false
-    this.actors.delete(key)
+  forget({ kind, id }: ActorRef): boolean {
+    const actor = this.actors[kind].get(id)
+    if (actor === undefined) return true
+    if (!actor.isIdle) return false
+    this.actors[kind].delete(id)
+    this.order.delete(actor)
     return true
   }
 
@@ -168,8 +177,7 @@ export class ActorTable {
 
   /** The committed record, without making the actor resident; undefined when it is quarantined. */
   peek(ref: ActorRef): ActorRecord | undefined {
-    const key = actorKey(ref.kind, ref.id)
-    return this.actors.get(key)?.committed ?? this.readRecord(ref, key)
+    return this.actors[ref.kind].get(ref.id)?.committed ?? this.readRecord(ref, actorKey(ref.kind, ref.id))
   }
 
   quarantined(): readonly { readonly ref: ActorRef; readonly reason: string }[] {
@@ -185,15 +193,16 @@ export class ActorTable {
    * stays once more. The journal's overlay still holds steps that its view does not, so nothing is lost with them.
    */
   passivate(keep: number): void {
-    const looks = this.actors.size
+    const looks = this.order.size
     let looked = 0
-    for (const [key, actor] of this.actors) {
-      if (this.actors.size <= keep || looked++ >= looks) return
+    for (const actor of this.order) {
+      if (this.order.size <= keep || looked++ >= looks) return
       if (!actor.isIdle) continue
-      this.actors.delete(key)
-      if (!actor.used) continue
-      actor.used = false
-      this.actors.set(key, actor)
+      this.order.delete(actor)
+      if (actor.used) {
+        actor.used = false
+        this.order.add(actor)
+      } else this.actors[actor.ref.kind].delete(actor.ref.id)
     }
   }
 

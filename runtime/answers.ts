@@ -5,21 +5,50 @@
 import type { ActorRef } from '../machines/machine.ts'
 import type { Mail } from './actor.ts'
 import type { Answer, Refused, Reply } from './api.ts'
+import type { Settled } from './batch.ts'
+import type { Load } from './load.ts'
 import type { Logger } from './log.ts'
 
 export class Answers {
   private readonly log: Logger
+  private readonly load: Load
 
-  constructor(log: Logger) {
+  constructor(log: Logger, load: Load) {
     this.log = log
+    this.load = load
+  }
+
+  /** What each message of a batch came to. `baseSequence`: the log's last event before the batch. */
+  tell(settled: readonly Settled[], baseSequence: number): void {
+    for (const { mail, answer } of settled) {
+      if (mail.source.from !== 'outside') {
+        this.note(mail, answer)
+        continue
+      }
+      this.load.answered()
+      if (answer.ok) answer.sequence += baseSequence
+      this.give(mail.source.reply, answer)
+    }
+  }
+
+  /** To those whose messages were taken. */
+  giveAll(replies: readonly Reply[], answer: Answer): void {
+    for (const reply of replies) {
+      this.load.answered()
+      this.give(reply, answer)
+    }
   }
 
   give(reply: Reply, answer: Answer): void {
-    this.guarded('a reply', () => reply(answer))
+    try {
+      reply(answer)
+    } catch (error) {
+      this.log.error({ err: error }, 'a reply threw')
+    }
   }
 
   /** Nobody waits for what became of it; a refusal is worth a line. */
-  note(mail: Mail, answer: Answer): void {
+  private note(mail: Mail, answer: Answer): void {
     if (answer.ok || mail.source.from === 'deadline') return
     this.log.warn({ message: mail.body.type, source: mail.source, refusal: answer.refusal }, 'message refused')
   }

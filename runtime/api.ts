@@ -91,9 +91,12 @@ export interface Runtime {
   readonly journal: Journal
   readonly nature: Nature
 
-  /** Put a message from outside into an actor's mailbox. `reply` is called once, always after this call returned. */
+  /**
+   * Put a message from outside into an actor's mailbox. `reply` is called once, always after this call returned. The
+   * message is the runtime's from here on: it is stamped as it is.
+   */
   ask(ref: ActorRef, message: MessageBody, reply: Reply): void
-  /** The same for code that is not hot. */
+  /** The same for code that is not hot: the message is copied. */
   askAsync(ref: ActorRef, message: MessageBody): Promise<Answer>
   /** The committed snapshot; undefined when the entity does not exist. Throws Quarantined when it cannot be read. */
   read(ref: ActorRef): SnapshotOf<any> | undefined

@@ -16,7 +16,7 @@ import {
 } from '../machines/machine.ts'
 import type { Journal, OutboxRow, Reservation, Step, TimerRow } from '../storage/journal.ts'
 import type { Actor, Mail } from './actor.ts'
-import type { Answer, CommittedStep, Reply } from './api.ts'
+import type { CommittedStep, Refused, Reply, Taken } from './api.ts'
 import type { Clock } from './clock.ts'
 import { sendersRememberedMax } from './limits.ts'
 import type { ActorRecord } from './record.ts'
@@ -26,8 +26,10 @@ import { clearTimer, type Numbering, newParts, type StepParts, WrittenStep } fro
 
 /** What a message came to, told to its sender after the commit. */
 export interface Settled {
+  readonly actor: Actor
   readonly mail: Mail
-  readonly answer: Answer
+  /** `sequence` counts from the log's last event before the batch, until that is known. */
+  readonly answer: Refused | (Omit<Taken, 'sequence'> & { sequence: number })
 }
 
 /** A step in the batch with what is needed once it is durable. */
@@ -43,7 +45,9 @@ export interface BatchedStep {
 
 const NO_TERMS: readonly Term[] = []
 
-/** A message may carry a reservation to be kept with the step that takes it (a name given once). */
+type Stamped = { -readonly [member in keyof Message]: Message[member] }
+
+/** A message may carry a reservation to be kept with the step that takes it, or knows it as a repeat (a name given once). */
 interface Reserving {
   readonly reservation?: Reservation
 }
@@ -52,6 +56,8 @@ export class Batch {
   readonly steps: Step[] = []
   readonly batched: BatchedStep[] = []
   readonly settled: Settled[] = []
+  /** Timers and deadlines that do not hold any more, as the batch stands. */
+  readonly late: { readonly actor: Actor; readonly mail: Mail }[] = []
   /** Events of the batch, in the order of the steps. */
   readonly events: Numbering[] = []
   private readonly journal: Journal
@@ -68,11 +74,18 @@ export class Batch {
   /** Steps one message of a loaded actor. Throws what the machine throws, with nothing added. */
   step(actor: Actor, mail: Mail): void {
     const before = actor.record!
-    if (isLate(before, mail)) return
+    if (isLate(before, mail)) {
+      this.late.push({ actor, mail })
+      return
+    }
     const { module } = actor.stepper
-    const { fresh, duplicates } = this.withoutKnownEvents(mail.body)
-    const micros = this.clock.nextMicros()
-    const message: Message = { ...fresh, at: this.clock.text(micros), atMs: Math.floor(micros / 1000) }
+    const stated = mail.body.events
+    const events = stated === undefined ? undefined : this.withoutKnownEvents(stated)
+    const duplicates = stated === undefined ? 0 : stated.length - events!.length
+    // What comes from outside is stamped as it is: a copy of an object of any shape costs more than a step. What is sent
+    // again, should this fail, stays as it is kept.
+    const isCopied = mail.source.from !== 'outside' || duplicates > 0
+    const message = this.stamped(isCopied ? { ...mail.body, ...(events && { events }) } : mail.body)
 
     const alreadyApplied = mail.source.from === 'outbox' && isApplied(before, mail.source.row)
     const repeat = alreadyApplied ? 'replay' : module.repeats(before.snapshot, message)
@@ -92,6 +105,17 @@ export class Batch {
     return this.settled.flatMap(({ mail: { source } }) => (source.from === 'outside' ? [source.reply] : []))
   }
 
+  /** What it was made of, in the order in which each actor got it. */
+  mail(): ReadonlyMap<Actor, readonly Mail[]> {
+    const byActor = new Map<Actor, Mail[]>()
+    for (const { actor, mail } of [...this.settled, ...this.late]) {
+      const before = byActor.get(actor)
+      if (before === undefined) byActor.set(actor, [mail])
+      else before.push(mail)
+    }
+    return byActor
+  }
+
   /** What listeners are told, once it is durable. */
   committedSteps(): readonly CommittedStep[] {
     return this.batched.map(({ actor, before, after }) => ({
@@ -102,9 +126,17 @@ export class Batch {
     }))
   }
 
-  private withoutKnownEvents(body: MessageBody): { fresh: MessageBody; duplicates: number } {
-    const { events } = body
-    if (events === undefined) return { fresh: body, duplicates: 0 }
+  /** The message with the time at which it is taken. */
+  private stamped(body: MessageBody): Message {
+    const message = body as Stamped
+    const micros = this.clock.nextMicros()
+    message.at = this.clock.text(micros)
+    message.atMs = Math.floor(micros / 1000)
+    return message
+  }
+
+  /** Those that the log does not hold yet; the same array if these are all. */
+  private withoutKnownEvents(events: readonly PreparedEvent[]): readonly PreparedEvent[] {
     const fresh: PreparedEvent[] = []
     const seenHere = new Set<string>()
     for (const event of events) {
@@ -114,9 +146,7 @@ export class Batch {
       seenHere.add(identity)
       fresh.push(event)
     }
-    return fresh.length === events.length
-      ? { fresh: body, duplicates: 0 }
-      : { fresh: { ...body, events: fresh }, duplicates: events.length - fresh.length }
+    return fresh.length === events.length ? events : fresh
   }
 
   private refuse(actor: Actor, mail: Mail, message: Message): void {
@@ -129,23 +159,32 @@ export class Batch {
         ? { code: 'not_found', detail: `There is no ${words(module.kind)} ${actor.ref.id}.` }
         : { code: 'illegal_move', detail: `A ${words(module.kind)} that is ${state} does not take ${message.type}.` })
     const known = state === 'absent' ? {} : { state, allowed: actor.stepper.allowed(snapshot) }
-    this.settled.push({ mail, answer: { ok: false, refusal, ...known } })
+    this.settled.push({ actor, mail, answer: { ok: false, refusal, ...known } })
     this.consume(actor, mail)
   }
 
   private finishWithoutTransition(actor: Actor, mail: Mail, how: { repeat?: string; duplicates: number }): void {
     const { snapshot, version } = actor.record!
     const answer = { ok: true as const, snapshot, version, sequence: this.events.length, accepted: 0, ...how }
-    this.settled.push({ mail, answer })
-    this.consume(actor, mail)
+    this.settled.push({ actor, mail, answer })
+    if (how.repeat !== undefined && this.reservesAnew(mail.body as Reserving)) this.touch(actor, mail)
+    else this.consume(actor, mail)
+  }
+
+  private reservesAnew({ reservation }: Reserving): boolean {
+    if (reservation === undefined) return false
+    return this.journal.reservation(reservation.scope, reservation.key) !== reservation.value
   }
 
   /** A delivered message or a fired timer is used up whatever the machine said: a step that changes nothing else. */
   consume(actor: Actor, mail: Mail): void {
-    if (mail.source.from === 'outside' || mail.source.from === 'deadline') return
+    if (mail.source.from !== 'outside' && mail.source.from !== 'deadline') this.touch(actor, mail)
+  }
+
+  /** A step that changes nothing of what the actor knows. */
+  private touch(actor: Actor, mail: Mail): void {
     const before = actor.record!
-    const parts = newParts(before)
-    this.write(actor, mail, before.snapshot, actor.terms, parts)
+    this.write(actor, mail, before.snapshot, actor.terms, newParts(before))
   }
 
   private add(actor: Actor, mail: Mail, message: Message, next: SnapshotOf<any>, duplicates: number): void {
@@ -157,7 +196,8 @@ export class Batch {
     const version = before.version + 1
     const sequence = this.events.length
     const accepted = parts.recorded.length
-    this.settled.push({ mail, answer: { ok: true, snapshot: next, version, sequence, accepted, duplicates } })
+    const answer = { ok: true as const, snapshot: next, version, sequence, accepted, duplicates }
+    this.settled.push({ actor, mail, answer })
   }
 
   /** Turns what the step asked for into rows. */
@@ -246,7 +286,7 @@ export class Batch {
     const { reservation } = mail.body as Reserving
     const { ref, stepper } = actor
     this.steps.push(
-      new WrittenStep(ref, stepper.module.version, before, after, parts, {
+      new WrittenStep(ref, stepper.module, before, after, parts, {
         termsAdded: terms === actor.terms ? NO_TERMS : missingFrom(actor.terms, terms),
         termsRemoved: terms === actor.terms ? NO_TERMS : missingFrom(terms, actor.terms),
         consumed: source.from === 'outbox' ? source.row : undefined,

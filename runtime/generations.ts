@@ -22,7 +22,7 @@ export interface Keyed {
 }
 
 export interface KeyedCreate extends Keyed {
-  /** The create message but for its id. */
+  /** The create message but for its id, and this caller's alone: it is given its id as it is. */
   readonly message: object
   /** Asked before each generation's create: a refusal, or what is to be called once it is answered. */
   readonly before?: (id: string) => Refused | (() => void)
@@ -33,7 +33,8 @@ const GENERATIONS_PER_POST_MAX = 16
 
 /** Makes the entity of the key, or finds the one that has it: the reply gets the answer and its id. */
 export function createOfKey(runtime: Runtime, keyed: KeyedCreate, reply: (answer: Answer, id: string) => void): void {
-  const { kind, message, before, isFenced } = keyed
+  const { kind, before, isFenced } = keyed
+  const create = keyed.message as MessageBody & { id: string; reservation: Reservation | undefined }
   let tries = 0
   const ask = (generation: number): void => {
     const id = idOfGeneration(keyed, generation)
@@ -43,16 +44,14 @@ export function createOfKey(runtime: Runtime, keyed: KeyedCreate, reply: (answer
       return
     }
     const next = isFenced === true ? nextGeneration(runtime.journal, generation) : generation + 1
-    runtime.ask(
-      { kind, id },
-      { ...message, id, ...reservationOf(keyed, generation) } as unknown as MessageBody,
-      (answer) => {
-        done()
-        if (answer.ok || answer.refusal.code !== 'settled_twin') reply(answer, id)
-        else if (++tries < GENERATIONS_PER_POST_MAX) ask(next)
-        else reply(TOO_MANY, id)
-      },
-    )
+    create.id = id
+    create.reservation = reservationOf(keyed, generation).reservation
+    runtime.ask({ kind, id }, create, (answer) => {
+      done()
+      if (answer.ok || answer.refusal.code !== 'settled_twin') reply(answer, id)
+      else if (++tries < GENERATIONS_PER_POST_MAX) ask(next)
+      else reply(TOO_MANY, id)
+    })
   }
   ask(generationOf(runtime, keyed))
 }

@@ -2,7 +2,8 @@
  * An actor's stored record: one JSON text that holds everything the runtime needs to take the actor up again.
  * The snapshot inside is XState's own persisted form, so that `createActor(machine, { snapshot })` opens it.
  */
-import type { SnapshotOf } from '../machines/machine.ts'
+import { lastingText } from '../machines/lasting-text.ts'
+import type { MachineModule, SnapshotOf } from '../machines/machine.ts'
 import type { Stepper } from './stepper.ts'
 
 /** A durable timer as its actor remembers it: enough to delete its row and to know a late fire. */
@@ -30,17 +31,34 @@ export class RecordUnreadable extends Error {
 
 const EMPTY = Object.freeze({})
 
-export function encodeRecord(machineVersion: number, record: ActorRecord): string {
+type Written = Pick<MachineModule, 'version' | 'lasting'>
+
+export function encodeRecord({ version, lasting }: Written, record: ActorRecord): string {
   const { snapshot } = record
   const timers = record.timers === EMPTY ? '{}' : JSON.stringify(record.timers)
   const seen = record.seen === EMPTY ? '{}' : JSON.stringify(record.seen)
   // Only plain states without children or history are admitted (runtime/stepper.ts), so this is the whole
   // persisted form, at half the cost of getPersistedSnapshot and one more stringify.
   return (
-    `{"mv":${machineVersion},"v":${record.version},"n":${record.outboxNumber},"t":${timers},"seen":${seen},` +
+    `{"mv":${version},"v":${record.version},"n":${record.outboxNumber},"t":${timers},"seen":${seen},` +
     `"s":{"status":"${snapshot.status}","value":${JSON.stringify(snapshot.value)},"historyValue":{},"children":{},` +
-    `"context":${JSON.stringify(snapshot.context)}}}`
+    `"context":${lasting === undefined ? JSON.stringify(snapshot.context) : contextText(snapshot.context, lasting)}}}`
   )
+}
+
+/** What never changes has its text already. */
+function contextText(context: Record<string, unknown>, lasting: readonly string[]): string {
+  const rest: Record<string, unknown> = Object.assign({}, context)
+  let text = ''
+  for (const member of lasting) {
+    const value = context[member]
+    // One that never was has none of them.
+    if (value === undefined) return JSON.stringify(context)
+    text += `${text === '' ? '' : ','}"${member}":${lastingText(value as object)}`
+    rest[member] = undefined
+  }
+  const others = JSON.stringify(rest)
+  return others === '{}' ? `{${text}}` : `{${text},${others.slice(1)}`
 }
 
 /**

@@ -12,7 +12,8 @@ import {
   type SnapshotOf,
 } from '../machines/machine.ts'
 import { type Commit, type Journal, JournalFailure } from '../storage/journal.ts'
-import { type Actor, ActorTable, actorKey, type Mail, type Source } from './actor.ts'
+import { type Actor, ActorTable, type Mail, type Source } from './actor.ts'
+import { Alone } from './alone.ts'
 import { Answers, OVERLOADED, quarantined, STORAGE_FAILED, unavailable } from './answers.ts'
 import type { Answer, CommitListener, ListRequest, ListResult, Nature, Refused, Reply, Runtime } from './api.ts'
 import { Batch, type BatchedStep } from './batch.ts'
@@ -45,6 +46,8 @@ export function createRuntime(journal: Journal, settings: Settings, options: Run
   return runtime
 }
 
+const NOBODY: ReturnType<Ready['take']> = { begun: [], fresh: [] }
+
 class ActorRuntime implements Runtime {
   readonly settings: Settings
   readonly journal: Journal
@@ -56,6 +59,7 @@ class ActorRuntime implements Runtime {
   private readonly answers: Answers
   private readonly listeners: CommitListener[] = []
   private readonly ready = new Ready()
+  private readonly alone: Alone
   /** Answers that need no step, given in the next turn so that a reply never comes before `ask` returned. */
   private refusals: { reply: Reply; answer: Answer }[] = []
   private turnPending = false
@@ -76,13 +80,19 @@ class ActorRuntime implements Runtime {
     const steppers = {} as Record<ActorKind, Stepper>
     for (const kind of ACTOR_KINDS) steppers[kind] = stepperOf(options.modules[kind])
     this.actors = new ActorTable(journal, steppers)
-    this.answers = new Answers(options.log)
+    this.answers = new Answers(options.log, this.load)
     this.reader = new Reader(journal, this.actors, options.log)
     const deliver = (ref: ActorRef, mail: Mail): void => this.deliver(ref, mail)
     const { log, modules } = options
     const { nature, actors, reader } = this
     this.retention = retentionOf(settings, { journal, actors, reader, nature, log, modules })
-    this.setAside = new SetAside({ nature, log, actors, standUp: (actor) => this.standUp(actor) })
+    this.setAside = new SetAside({ nature, log, actors, tryAgain: (actor, mail) => this.alone.put(actor, mail) })
+    this.alone = new Alone({
+      log,
+      answers: this.answers,
+      setAside: this.setAside,
+      standUp: (actor) => this.standUp(actor),
+    })
     this.due = new Due({ nature: this.nature, journal, settings, deliver })
   }
 
@@ -109,7 +119,7 @@ class ActorRuntime implements Runtime {
   }
 
   askAsync(ref: ActorRef, body: MessageBody): Promise<Answer> {
-    return new Promise((resolve) => this.ask(ref, body, resolve))
+    return new Promise((resolve) => this.ask(ref, { ...body }, resolve))
   }
 
   read(ref: ActorRef): SnapshotOf<any> | undefined {
@@ -125,11 +135,11 @@ class ActorRuntime implements Runtime {
   }
 
   renew(ref: ActorRef): void {
-    this.due.renew(actorKey(ref.kind, ref.id))
+    this.due.renew(this.actors.keyOf(ref))
   }
 
   deadlineMs(ref: ActorRef, name: string): number | undefined {
-    return this.due.deadlineMs(actorKey(ref.kind, ref.id), name)
+    return this.due.deadlineMs(this.actors.keyOf(ref), name)
   }
 
   deadlinesFired(name: string): number {
@@ -235,9 +245,11 @@ class ActorRuntime implements Runtime {
    * one before it that could not be stepped.
    */
   private collect(batch: Batch): boolean {
-    const { begun, fresh } = this.ready.take()
+    const alone = this.alone.next()
+    const { begun, fresh } = alone === undefined ? this.ready.take() : NOBODY
     const keptForFresh = fresh.length === 0 ? 0 : limits.newStepsPerBatchMin
     try {
+      if (alone !== undefined) this.stepMails(alone, batch, 1)
       this.stepSome(begun, limits.stepsPerBatchMax - keptForFresh, batch)
       this.stepSome(fresh, limits.stepsPerBatchMax, batch)
       return true
@@ -263,33 +275,35 @@ class ActorRuntime implements Runtime {
       actor.ready = false
       return
     }
+    this.stepMails(actor, batch, this.journal.synchronous ? limits.stepsPerActorPerBatchMax : 1)
+    actor.ready = actor.mailCount > 0
+    if (actor.ready) this.ready.push(actor)
+  }
+
+  private stepMails(actor: Actor, batch: Batch, limit: number): void {
     actor.used = true
     const isReadable = this.actors.load(actor)
     const before = actor.record
-    const limit = this.journal.synchronous ? limits.stepsPerActorPerBatchMax : 1
     for (let steps = 0; steps < limit; steps++) {
       const mail = actor.take()
       if (mail === undefined) break
       if (isReadable) this.stepMail(actor, mail, batch)
-      else batch.settled.push({ mail, answer: quarantined(actor.ref) })
+      else batch.settled.push({ actor, mail, answer: quarantined(actor.ref) })
     }
     actor.committing = actor.record !== before
-    actor.ready = actor.mailCount > 0
-    if (actor.ready) this.ready.push(actor)
   }
 
   private stepMail(actor: Actor, mail: Mail, batch: Batch): void {
     if (this.setAside.takesBehind(actor, mail)) return
     try {
       batch.step(actor, mail)
-      this.setAside.passed(actor)
     } catch (error) {
       if (error instanceof JournalFailure) {
         actor.put(mail)
         throw error
       }
       const answer = this.setAside.failed(actor, mail, error)
-      if (answer !== undefined) batch.settled.push({ mail, answer })
+      if (answer !== undefined) batch.settled.push({ actor, mail, answer })
     }
   }
 
@@ -304,16 +318,8 @@ class ActorRuntime implements Runtime {
     } catch (error) {
       // Thrown behind the answer it is a fault of ours on a batch that is durable: there is nothing to take back.
       if (isAnswered) throw error
-      this.takeBack(batch, error)
+      this.alone.takeBack(batch, error)
     }
-  }
-
-  /** The journal refused the batch as it is (a name too long for a key) and is as it was: so are its actors. */
-  private takeBack(batch: Batch, error: unknown): void {
-    this.options.log.error({ err: error }, 'the journal does not take a batch')
-    for (const { actor } of batch.batched) actor.forgetRecord()
-    const refusal = { code: 'internal_error', detail: 'What was asked cannot be stored; nothing changed.' }
-    this.giveAll(batch.senders(), { ok: false, refusal })
   }
 
   private committed(batch: Batch, commit: Commit): void {
@@ -343,23 +349,9 @@ class ActorRuntime implements Runtime {
     }
   }
 
-  /** Answers the batch's senders. `baseSequence`: the log's last event before the batch. */
   private settle(batch: Batch, baseSequence: number): void {
-    for (const { mail, answer } of batch.settled) {
-      if (mail.source.from !== 'outside') {
-        this.answers.note(mail, answer)
-        continue
-      }
-      this.load.answered()
-      this.answers.give(mail.source.reply, answer.ok ? { ...answer, sequence: baseSequence + answer.sequence } : answer)
-    }
-  }
-
-  private giveAll(replies: readonly Reply[], answer: Answer): void {
-    for (const reply of replies) {
-      this.load.answered()
-      this.answers.give(reply, answer)
-    }
+    this.setAside.passed(batch.settled)
+    this.answers.tell(batch.settled, baseSequence)
   }
 
   private fail(batch: Batch, failure: JournalFailure): void {
@@ -370,8 +362,8 @@ class ActorRuntime implements Runtime {
   /** Nothing is stepped any more. Every sender hears so; what came from inside stays the row that it is. */
   private giveUp(batch: Batch, failure: JournalFailure): void {
     this.state = 'failed'
-    this.giveAll(batch.senders(), STORAGE_FAILED)
-    for (const actor of this.ready.takeAll()) this.giveAll(actor.takeSenders(), STORAGE_FAILED)
+    this.answers.giveAll(batch.senders(), STORAGE_FAILED)
+    for (const actor of this.ready.takeAll()) this.answers.giveAll(actor.takeSenders(), STORAGE_FAILED)
     this.options.log.error({ err: failure }, 'the storage failed')
     this.whenIdle?.()
   }
@@ -387,7 +379,7 @@ class ActorRuntime implements Runtime {
     const refused = this.whyNotNow() ?? unavailable('overloaded', 'The service could not write; try again.')
     const ready = this.ready.takeAll()
     for (const actor of ready) {
-      this.giveAll(actor.takeSenders(), refused)
+      this.answers.giveAll(actor.takeSenders(), refused)
       actor.ready = false
     }
     const waiting = ready.filter((actor) => actor.mailCount > 0)

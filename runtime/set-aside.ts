@@ -1,5 +1,5 @@
 /**
- * Messages of the service's own (a delivery, a timer, a deadline) whose step threw. Nobody waits for their answer, and
+ * Messages of the service's own (a delivery, a timer, a deadline) whose step threw, or cannot be stored. Nobody waits for their answer, and
  * nothing of them may be lost: the row of each stays, and it is tried again, later each time, until its actor stands
  * otherwise or a newer program can take it. What the same sender said after it waits behind it: applied before it, it
  * would stand for it.
@@ -13,7 +13,7 @@ import type { Logger } from './log.ts'
 
 interface Entry {
   readonly ref: ActorRef
-  /** In the order in which they came. */
+  /** Of each sender in the order in which it sent them. */
   mail: Mail[]
   /** How often one of its messages has thrown since the last that did not. */
   failures: number
@@ -25,8 +25,8 @@ export interface SetAsideParts {
   readonly nature: Nature
   readonly log: Logger
   readonly actors: Pick<ActorTable, 'get'>
-  /** The actor has mail. */
-  readonly standUp: (actor: Actor) => void
+  /** Hands the messages over again, before all that waits for the actor. */
+  readonly tryAgain: (actor: Actor, mail: readonly Mail[]) => void
 }
 
 export class SetAside {
@@ -51,12 +51,12 @@ export class SetAside {
   takesBehind({ key }: Actor, mail: Mail): boolean {
     if (this.entries.size === 0) return false
     const entry = this.entries.get(key)
-    if (entry === undefined || !entry.mail.some((one) => isOfOneSender(one, mail))) return false
+    if (entry === undefined || !entry.mail.some((one) => isBefore(one, mail))) return false
     entry.mail.push(mail)
     return true
   }
 
-  /** The step threw. Answers what a sender from outside hears; any other message is kept. */
+  /** The step threw, or the journal did not take it. Answers what a sender from outside hears; any other message is kept. */
   failed({ ref, key }: Actor, mail: Mail, error: unknown): Answer | undefined {
     const { log, nature } = this.parts
     const of = { actor: key, message: mail.body.type, source: mail.source, err: error }
@@ -67,7 +67,8 @@ export class SetAside {
     }
     const entry = this.entries.get(key) ?? { ref, mail: [], failures: 0, dueMs: Number.POSITIVE_INFINITY }
     this.entries.set(key, entry)
-    entry.mail.push(mail)
+    const behind = entry.mail.findIndex((one) => isBefore(mail, one))
+    entry.mail.splice(behind < 0 ? entry.mail.length : behind, 0, mail)
     entry.failures++
     const waitMs = Math.min(setAsideRetryMs * 2 ** (entry.failures - 1), setAsideRetryMsMax)
     entry.dueMs = nature.monotonicMs() + waitMs
@@ -76,9 +77,10 @@ export class SetAside {
     return undefined
   }
 
-  /** The actor took a message. */
-  passed({ key }: Actor): void {
-    if (this.entries.size > 0 && this.entries.get(key)?.mail.length === 0) this.entries.delete(key)
+  /** The actors took these messages, and it is stored. */
+  passed(settled: readonly { readonly actor: Actor }[]): void {
+    if (this.entries.size === 0) return
+    for (const { actor } of settled) if (this.entries.get(actor.key)?.mail.length === 0) this.entries.delete(actor.key)
   }
 
   stop(): void {
@@ -93,15 +95,15 @@ export class SetAside {
         const { mail } = entry
         entry.mail = []
         entry.dueMs = Number.POSITIVE_INFINITY
-        const actor = this.parts.actors.get(entry.ref)
-        actor.putFirst(mail)
-        this.parts.standUp(actor)
+        this.parts.tryAgain(this.parts.actors.get(entry.ref), mail)
       } else nextMs = Math.min(nextMs, entry.dueMs)
     }
     if (nextMs < Number.POSITIVE_INFINITY) this.alarm.set(nextMs - nowMs)
   }
 }
 
-function isOfOneSender({ source: a }: Mail, { source: b }: Mail): boolean {
-  return a.from === 'outbox' && b.from === 'outbox' && a.row.kind === b.row.kind && a.row.id === b.row.id
+/** One sender sent this before that. */
+function isBefore({ source: a }: Mail, { source: b }: Mail): boolean {
+  if (a.from !== 'outbox' || b.from !== 'outbox') return false
+  return a.row.kind === b.row.kind && a.row.id === b.row.id && a.row.n < b.row.n
 }

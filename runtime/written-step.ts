@@ -1,5 +1,5 @@
 /** A step as the journal takes it, and the parts that it is put together from. */
-import type { ActorRef, Term } from '../machines/machine.ts'
+import type { ActorRef, MachineModule, Term } from '../machines/machine.ts'
 import type { NewEvent, OutboxKey, OutboxRow, RecordText, Reservation, Step, TimerRow } from '../storage/journal.ts'
 import type { CommittedEvent } from './api.ts'
 import { type ActorRecord, encodeChange, encodeRecord } from './record.ts'
@@ -49,17 +49,17 @@ export function clearTimer(parts: StepParts, name: string): void {
 
 /** A record that is written out when it is asked for: mostly a later step's is, instead. */
 class LateText implements RecordText {
-  readonly #machineVersion: number
+  readonly #module: MachineModule
   readonly #record: ActorRecord
   #text: string | undefined
 
-  constructor(machineVersion: number, record: ActorRecord) {
-    this.#machineVersion = machineVersion
+  constructor(module: MachineModule, record: ActorRecord) {
+    this.#module = module
     this.#record = record
   }
 
   get record(): string {
-    this.#text ??= encodeRecord(this.#machineVersion, this.#record)
+    this.#text ??= encodeRecord(this.#module, this.#record)
     return this.#text
   }
 }
@@ -82,7 +82,7 @@ export class WrittenStep implements Step {
 
   constructor(
     ref: ActorRef,
-    machineVersion: number,
+    module: MachineModule,
     before: ActorRecord,
     after: ActorRecord,
     parts: StepParts,
@@ -100,7 +100,7 @@ export class WrittenStep implements Step {
     this.outbox = parts.outbox
     if (rows.consumed !== undefined) this.consumed = rows.consumed
     if (rows.reservation !== undefined) this.reservation = rows.reservation
-    this.recordText = new LateText(machineVersion, after)
+    this.recordText = new LateText(module, after)
   }
 
   get record(): string {

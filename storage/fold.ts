@@ -7,13 +7,45 @@ import type { Term } from '../machines/machine.ts'
 import type { NewEvent, OutboxKey, OutboxRow, RecordText, Step, TimerRow } from './journal.ts'
 import type { Batch } from './redo.ts'
 
-interface EventIdEntry {
+interface IdentifiedEvent {
   readonly id: string
   readonly project: string
-  readonly traceId: string | null
   readonly sequence: number
-  /** Another event with the same id in another project or trace. */
-  readonly next: EventIdEntry | undefined
+}
+
+/** So many are looked through one by one: cheaper than a key for each event, of which most are never asked for. */
+const LOOKED_THROUGH_MAX = 32
+
+/** The events of one trace, in the order of the log. Hot: an event is one entry of an array. */
+class TraceEvents {
+  readonly all: IdentifiedEvent[] = []
+  /** Made when a long trace is asked for, and carried on from there. */
+  #byName: Map<string, number> | undefined
+  #named = 0
+
+  /** The event's number; undefined: it is not among them. */
+  find(project: string, id: string): number | undefined {
+    if (this.all.length > LOOKED_THROUGH_MAX) return this.#indexed().get(`${id}\n${project}`)
+    for (let i = this.all.length - 1; i >= 0; i -= 1) {
+      const event = this.all[i]!
+      if (event.id === id && event.project === project) return event.sequence
+    }
+    return undefined
+  }
+
+  /** Their numbers, ascending. */
+  get sequences(): readonly number[] {
+    return this.all.map(({ sequence }) => sequence)
+  }
+
+  #indexed(): ReadonlyMap<string, number> {
+    this.#byName ??= new Map()
+    for (; this.#named < this.all.length; this.#named += 1) {
+      const { id, project, sequence } = this.all[this.#named]!
+      this.#byName.set(`${id}\n${project}`, sequence)
+    }
+    return this.#byName
+  }
 }
 
 interface TermChange {
@@ -72,9 +104,9 @@ export class Fold {
 
   /** kind -> id -> change. */
   readonly entities = new Map<string, Map<string, EntityChange>>()
-  readonly eventIds = new Map<string, EventIdEntry>()
-  /** Trace id or item id -> sequences, ascending. */
-  readonly traces = new Map<string, number[]>()
+  /** Trace id, or null for those of none -> events. */
+  readonly traces = new Map<string | null, TraceEvents>()
+  /** Item id -> sequences, ascending. */
   readonly items = new Map<string, number[]>()
   readonly timers = new Map<string, TimerChange>()
   readonly outbox = new Map<string, OutboxChange>()
@@ -104,24 +136,16 @@ export class Fold {
 
   /** Sequence of an event in this fold. */
   eventSequence(project: string, traceId: string | null, id: string): number | undefined {
-    let entry = this.eventIds.get(id)
-    while (entry !== undefined) {
-      if (entry.project === project && entry.traceId === traceId) return entry.sequence
-      entry = entry.next
-    }
-    return undefined
+    return this.traces.get(traceId)?.find(project, id)
   }
 
   hasTrace(project: string, traceId: string): boolean {
-    if (!this.traces.has(traceId)) return false
-    for (let entry of this.eventIds.values()) {
-      for (;;) {
-        if (entry.traceId === traceId && entry.project === project) return true
-        if (entry.next === undefined) break
-        entry = entry.next
-      }
-    }
-    return false
+    return this.traces.get(traceId)?.all.some((event) => event.project === project) === true
+  }
+
+  /** The numbers of a trace's or an item's events, ascending. */
+  history(of: 'trace' | 'item', id: string): readonly number[] | undefined {
+    return of === 'item' ? this.items.get(id) : this.traces.get(id)?.sequences
   }
 
   #step(step: Step): void {
@@ -159,9 +183,16 @@ export class Fold {
 
   #event(event: NewEvent, sequence: number): void {
     const { id, project, traceId, itemId } = event
-    this.eventIds.set(id, { id, project, traceId, sequence, next: this.eventIds.get(id) })
-    if (traceId !== null) append(this.traces, traceId, sequence)
-    if (itemId !== undefined) append(this.items, itemId, sequence)
+    let trace = this.traces.get(traceId)
+    if (trace === undefined) {
+      trace = new TraceEvents()
+      this.traces.set(traceId, trace)
+    }
+    trace.all.push({ id, project, sequence })
+    if (itemId === undefined) return
+    const ofItem = this.items.get(itemId)
+    if (ofItem === undefined) this.items.set(itemId, [sequence])
+    else ofItem.push(sequence)
   }
 }
 
@@ -175,10 +206,4 @@ function setTerm(changes: TermChange[], term: Term, present: boolean): void {
     }
   }
   changes.push({ term, before: !present, after: present })
-}
-
-function append(histories: Map<string, number[]>, id: string, sequence: number): void {
-  const sequences = histories.get(id)
-  if (sequences === undefined) histories.set(id, [sequence])
-  else sequences.push(sequence)
 }

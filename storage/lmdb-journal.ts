@@ -30,6 +30,7 @@ import { assertStep } from './keys.ts'
 import { lmdbMedium } from './lmdb-environments.ts'
 import { type Nature, realNature } from './nature.ts'
 import { countAcross, historyAcross, listAcross, outboxAcross, timersAcross } from './overlay.ts'
+import type { Batch } from './redo.ts'
 import { trimOldest } from './retention.ts'
 import { type DueTimer, scanPages, View } from './view.ts'
 
@@ -314,6 +315,7 @@ export class LmdbJournal implements Journal {
       return
     }
     for (const batch of this.#log.redoAfter(this.applied.batch, recordBefore)) {
+      await this.#finishRemovals(batch)
       this.#applier.add(batch)
       if (this.#applier.waitForRoom(() => {})) await this.#applier.reached(batch.batch)
     }
@@ -321,6 +323,15 @@ export class LmdbJournal implements Journal {
     await this.#view.writeMarker(this.applied)
     this.#log.applied(this.applied.batch)
     this.#log.flush()
+  }
+
+  /**
+   * An entity begins a new life in this batch, and the view holds an old one: its removal was under way when an earlier
+   * process ended. It is carried out first; else its rows would stand beside those of the new life for ever.
+   */
+  async #finishRemovals({ steps }: Batch): Promise<void> {
+    const reborn = steps.filter(({ kind, id, version }) => version === 1 && this.#view.record(kind, id) !== undefined)
+    if (reborn.length > 0) await this.#applier.exclusive(() => this.#view.removeEntities(this.#view.withTerms(reborn)))
   }
 
   /** A page of an index without waiting. Read-only, the view is never carried on: what it lacks is added here. */

@@ -14,7 +14,7 @@ export function historyAcross(
   limit: number,
 ): readonly number[] {
   for (const fold of [...folds].reverse()) {
-    const sequences = (of === 'trace' ? fold.traces : fold.items).get(id)
+    const sequences = fold.history(of, id)
     if (sequences === undefined) continue
     for (const sequence of sequences) {
       if (applied.length >= limit) return applied

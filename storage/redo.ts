@@ -3,6 +3,7 @@
  * record, or what a step changed of it, is put in as it is, never quoted again). Of the events it holds the range; they
  * are rows of their own, in the same transaction.
  */
+import { literal } from '../machines/canonical.ts'
 import type { Term } from '../machines/machine.ts'
 import type { NewEvent, OutboxRow, Step, TimerRow } from './journal.ts'
 import { changedRecord } from './record-change.ts'
@@ -22,7 +23,7 @@ function eventsText(events: readonly NewEvent[]): string {
   let items = ''
   for (let i = 0; i < events.length; i += 1) {
     const itemId = events[i]!.itemId
-    if (itemId !== undefined) items += `${items === '' ? '' : ','}[${i},${quote(itemId)}]`
+    if (itemId !== undefined) items += `${items === '' ? '' : ','}[${i},${literal(itemId)}]`
   }
   return items === '' ? `,"e":${events.length}` : `,"e":${events.length},"w":[${items}]`
 }
@@ -30,7 +31,7 @@ function eventsText(events: readonly NewEvent[]): string {
 function termsText(terms: readonly Term[]): string {
   let text = ''
   for (const term of terms) {
-    text += `${text === '' ? '' : ','}[${quote(term.index)},${quote(term.value)},${quote(term.order)}]`
+    text += `${text === '' ? '' : ','}["${term.index}",${literal(term.value)},${literal(term.order)}]`
   }
   return text
 }
@@ -38,7 +39,7 @@ function termsText(terms: readonly Term[]): string {
 function stepText(step: Step): string {
   const { change } = step
   const record = change === undefined ? `"r":${step.record}` : `"d":${change}`
-  let text = `{"k":${quote(step.kind)},"i":${quote(step.id)},"v":${step.version},${record}`
+  let text = `{"k":"${step.kind}","i":${literal(step.id)},"v":${step.version},${record}`
   if (step.events.length > 0) text += eventsText(step.events)
   if (step.termsAdded.length > 0) text += `,"+":[${termsText(step.termsAdded)}]`
   if (step.termsRemoved.length > 0) text += `,"-":[${termsText(step.termsRemoved)}]`

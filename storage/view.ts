@@ -32,6 +32,8 @@ export const eventIdKey = (project: string, traceId: string | null, id: string):
 
 export class View {
   readonly #tables: ViewTables
+  /** Scopes that were asked for or written: whether they may have reservations. */
+  readonly #reservedScopes = new Map<string, boolean>()
 
   constructor(tables: ViewTables) {
     this.#tables = tables
@@ -85,6 +87,20 @@ export class View {
     return present.length
   }
 
+  /** Entities with the terms that the index has of them, for who does not know them: every row of their kind is looked at. */
+  withTerms(entities: readonly { readonly kind: string; readonly id: string }[]): readonly RemovedEntity[] {
+    const found: { kind: string; id: string; terms: Term[] }[] = []
+    for (const { kind, id } of entities) found.push({ kind, id, terms: [] })
+    for (const kind of new Set(found.map((entity) => entity.kind))) {
+      const byId = new Map(found.filter((entity) => entity.kind === kind).map((entity) => [entity.id, entity]))
+      for (const key of this.#tables.entities.getKeys({ start: [kind], end: [kind, LAST_PART] })) {
+        const [, index, value, order, id] = key as [string, string, string, string, string]
+        byId.get(id)?.terms.push({ index, value, order })
+      }
+    }
+    return found
+  }
+
   /** Takes out the ids and the histories of events that retention removes. */
   removeEvents(
     ids: readonly { project: string; traceId: string | null; id: string; sequence: number }[],
@@ -123,8 +139,22 @@ export class View {
     return false
   }
 
+  /** Hot: every create asks, and nearly all scopes have none. */
   reservation(scope: string, key: string): string | undefined {
+    let isUsed = this.#reservedScopes.get(scope)
+    if (isUsed === undefined) {
+      isUsed = this.#hasReservations(scope)
+      this.#reservedScopes.set(scope, isUsed)
+    }
+    if (!isUsed) return undefined
     return this.#tables.reservations.get([keyPart(scope), keyPart(key)])
+  }
+
+  #hasReservations(scope: string): boolean {
+    const prefix: Key = [keyPart(scope)]
+    const range = { start: prefix, end: [...prefix, LAST_PART], limit: 1 }
+    for (const _ of this.#tables.reservations.getKeys(range)) return true
+    return false
   }
 
   count(kind: string, index: string, value: string): number {
@@ -229,29 +259,25 @@ export class View {
       else outbox.put([key.kind, key.id, key.n], JSON.stringify([row.toKind, row.toId, row.message]))
     }
     for (const [scope, values] of fold.reservations) {
+      this.#reservedScopes.set(scope, true)
       for (const [key, value] of values) reservations.put([keyPart(scope), keyPart(key)], value)
     }
   }
 
   #putEvents(fold: Fold): void {
     const { eventIds } = this.#tables
-    for (let entry of fold.eventIds.values()) {
-      for (;;) {
-        eventIds.put(eventIdKey(entry.project, entry.traceId, entry.id), String(entry.sequence))
-        if (entry.next === undefined) break
-        entry = entry.next
-      }
+    for (const [traceId, trace] of fold.traces) {
+      for (const { id, project, sequence } of trace.all)
+        eventIds.put(eventIdKey(project, traceId, id), String(sequence))
+      if (traceId !== null) this.#putHistory('trace', traceId, trace.sequences)
     }
-    this.#putHistories('trace', fold.traces)
-    this.#putHistories('item', fold.items)
+    for (const [id, sequences] of fold.items) this.#putHistory('item', id, sequences)
   }
 
-  #putHistories(of: 'trace' | 'item', histories: ReadonlyMap<string, readonly number[]>): void {
-    for (const [id, sequences] of histories) {
-      for (let from = 0; from < sequences.length; from += CHUNK_SEQUENCES_MAX) {
-        const to = Math.min(from + CHUNK_SEQUENCES_MAX, sequences.length)
-        this.#tables.histories.put([of, keyPart(id), sequences[from]!], packChunk(sequences, from, to))
-      }
+  #putHistory(of: 'trace' | 'item', id: string, sequences: readonly number[]): void {
+    for (let from = 0; from < sequences.length; from += CHUNK_SEQUENCES_MAX) {
+      const to = Math.min(from + CHUNK_SEQUENCES_MAX, sequences.length)
+      this.#tables.histories.put([of, keyPart(id), sequences[from]!], packChunk(sequences, from, to))
     }
   }
 

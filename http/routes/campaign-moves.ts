@@ -9,27 +9,27 @@ import {
   campaignPauseBody,
   campaignResumeBody,
 } from '../../machines/documents/campaign.ts'
-import type { MessageBody, SnapshotOf } from '../../machines/machine.ts'
+import type { SnapshotOf } from '../../machines/machine.ts'
+import type { WorkItemContext } from '../../machines/work-item/context.ts'
 import { Filter } from '../../runtime/stream/filter.ts'
 import { findEvents } from '../../runtime/stream/find-events.ts'
 import { campaignDocumentOf, visibleCampaign } from '../campaign-answers.ts'
 import type { Exchange } from '../exchange.ts'
-import { markCursor, refuse } from '../replies.ts'
-import type { Route, RouteBody, ServiceContext } from '../route.ts'
-import { activeProject } from './work-items.ts'
+import { type Move, type Moved, moveRoute, tellMoved } from '../moves.ts'
+import type { Route, ServiceContext } from '../route.ts'
 
 type Campaign = SnapshotOf<CampaignContext>
 
-interface Move {
-  readonly name: string
-  readonly summary: string
-  readonly description?: string
-  readonly body: RouteBody
-  /** It makes work, which an archived project does not take. */
-  readonly makesWork?: true
+const campaigns: Moved<Campaign> = {
+  path: '/api/campaigns/:name',
+  area: 'campaigns',
+  answer: { description: 'The campaign.', schema: campaignDocument },
+  find: visibleCampaign,
+  refOf: ({ context }) => ({ kind: 'campaign', id: context.name }),
+  documentOf: (service, { principal }, campaign) => campaignDocumentOf(service, principal, campaign),
 }
 
-const moves: readonly Move[] = [
+const moves: readonly Move<Campaign>[] = [
   {
     name: 'advance',
     summary: 'Ask for its next step: a read-only run forms it, and the service decides upon it.',
@@ -63,58 +63,43 @@ const moves: readonly Move[] = [
 ]
 
 export function campaignMoveRoutes(service: ServiceContext): readonly Route[] {
-  return [...moves.map((move) => moveRoute(service, move)), cancelRoute(service)]
-}
-
-function route(move: Move, handle: Route['handle']): Route {
-  const { name, summary, description, body, makesWork } = move
-  return {
-    method: 'POST',
-    path: `/api/campaigns/:name/${name}`,
-    area: 'campaigns',
-    summary,
-    ...(description === undefined ? {} : { description }),
-    access: { right: 'work.operate' },
-    body,
-    answers: { 200: { description: 'The campaign.', schema: campaignDocument } },
-    problems: ['not_found', 'illegal_move', ...(makesWork ? (['project_archived'] as const) : [])],
-    handle,
-  }
-}
-
-function moveRoute(service: ServiceContext, move: Move): Route {
-  return route(move, (exchange) => {
-    const campaign = visibleCampaign(service, exchange)
-    if (campaign === undefined) return
-    const { project_id } = campaign.context
-    if (move.makesWork && activeProject(service, exchange, project_id) === undefined) return
-    tell(service, exchange, campaign, { type: move.name, ...exchange.body })
-  })
+  return [...moves.map((move) => moveRoute(service, campaigns, move)), cancelRoute(service)]
 }
 
 function cancelRoute(service: ServiceContext): Route {
-  const cancel: Move = {
+  const cancel: Move<Campaign> = {
     name: 'cancel',
     summary: 'Give it up. Its running cycle finishes, or is stopped with `now`.',
     description:
       'Without `now` it is cancelled at once, and a cycle that has begun finishes and is preserved. With `now` its ' +
-      'cycle is stopped first: it is `cancelling` until that has ended or its grace has passed.',
+      'cycle is stopped first: it is `cancelling` until that has ended or its grace has passed. What forms stands down ' +
+      'either way. Asked again for more (`now`, `discard_work`), it does more.',
     body: { schema: campaignCancelBody },
   }
-  return route(cancel, (exchange) => {
+  const handle = (exchange: Exchange) => {
     const campaign = visibleCampaign(service, exchange)
     if (campaign === undefined) return
     const message = { type: 'cancel', ...exchange.body }
     const { work } = campaign.context
-    if (exchange.body.now !== true || work?.role !== 'cycle') return tell(service, exchange, campaign, message)
+    if (exchange.body.now !== true || work === undefined)
+      return tellMoved(service, exchange, campaigns, campaign, message)
     rootOfRun(service, work.trace_id).then(
       (event_id) => {
-        const aborting = event_id === undefined ? {} : { aborting: { item_id: work.item_id, event_id } }
-        if (!exchange.done) tell(service, exchange, campaign, { ...message, ...aborting })
+        if (exchange.done) return
+        const isAborting = event_id !== undefined && (work.role === 'cycle' || isBegun(service, work.item_id))
+        const aborting = isAborting ? { aborting: { item_id: work.item_id, event_id } } : {}
+        tellMoved(service, exchange, campaigns, campaign, { ...message, ...aborting })
       },
       (error: Error) => exchange.fault(error),
     )
-  })
+  }
+  return { ...moveRoute(service, campaigns, cancel), handle }
+}
+
+/** A runner is at it. */
+function isBegun({ runtime }: ServiceContext, id: string): boolean {
+  const item = runtime.read({ kind: 'work_item', id }) as SnapshotOf<WorkItemContext> | undefined
+  return item?.value === 'running' && item.context.run?.reported !== true
 }
 
 /** The event that made the run which the item of this trace was handed out as last; undefined: it never was. */
@@ -125,14 +110,4 @@ async function rootOfRun({ runtime }: ServiceContext, traceId: string): Promise<
   const query = { filter, order: 'desc', from: journal.lastSequence + 1, limit: 1, hint } as const
   const { texts } = await findEvents(journal, nature, query, () => true)
   return texts[0] === undefined ? undefined : (JSON.parse(texts[0]) as { id: string }).id
-}
-
-function tell(service: ServiceContext, exchange: Exchange, { context }: Campaign, body: object): void {
-  const message = { by: exchange.by, ...body } as MessageBody
-  service.runtime.ask({ kind: 'campaign', id: context.name }, message, (answer) => {
-    if (exchange.done) return
-    if (!answer.ok) return refuse(exchange, answer)
-    markCursor(service, exchange, answer.sequence)
-    exchange.answer(200, campaignDocumentOf(service, exchange.principal, answer.snapshot))
-  })
 }

@@ -7,16 +7,15 @@ import {
   DEFAULT_MAX_CYCLES,
 } from '../../machines/documents/campaign.ts'
 import { stringEnum, Type } from '../../machines/schema.ts'
-import type { Answer, ListRequest, MessageBody, SnapshotOf } from '../../runtime/api.ts'
+import type { ListRequest, MessageBody, Reply, SnapshotOf } from '../../runtime/api.ts'
 import { usageOf } from '../../runtime/usage.ts'
 import { maySee } from '../access.ts'
 import { campaignDocumentOf, findCampaign, visibleCampaign } from '../campaign-answers.ts'
 import type { Exchange } from '../exchange.ts'
 import { createNamed, IDEMPOTENCY_HEADER, readIdempotencyKey } from '../idempotency.ts'
 import { answerList, listAnswer, listQuery } from '../lists.ts'
-import { markCursor, refuse, refuseUnseen, visibleProject } from '../replies.ts'
+import { activeProject, markCursor, refuse, refuseUnseen, visibleProject, whenCreated } from '../replies.ts'
 import type { Route, ServiceContext } from '../route.ts'
-import { activeProject } from './work-items.ts'
 
 const AREA = 'campaigns'
 const one = { description: 'The campaign.', schema: campaignDocument }
@@ -69,22 +68,20 @@ function create(service: ServiceContext, exchange: Exchange): void {
     ...(authorized_by === null ? {} : { authorized_by }),
   } as MessageBody
   const named = { ref: { kind: 'campaign', id: body.name }, message, body } as const
-  createNamed(service, exchange, key.key, named, (answer) => answerMade(service, exchange, answer))
+  createNamed(service, exchange, key.key, named, whenMade(service, exchange))
 }
 
-function answerMade(service: ServiceContext, exchange: Exchange, answer: Answer): void {
-  if (exchange.done) return
-  if (!answer.ok) {
-    const { name } = exchange.body as CampaignCreate
-    if (findCampaign(service, exchange.principal, name) === undefined) refuseUnseen(exchange, answer)
-    else refuse(exchange, answer)
-    return
-  }
-  markCursor(service, exchange, answer.sequence)
-  const isReplay = answer.repeat === 'replay'
-  if (isReplay) exchange.setHeader('Idempotent-Replay', 'true')
-  else exchange.setHeader('Location', `/api/campaigns/${answer.snapshot.context.name}`)
-  exchange.answer(isReplay ? 200 : 201, campaignDocumentOf(service, exchange.principal, answer.snapshot))
+function whenMade(service: ServiceContext, exchange: Exchange): Reply {
+  const { principal, body } = exchange
+  const { name } = body as CampaignCreate
+  const isUnseen = (): boolean => findCampaign(service, principal, name) === undefined
+  return whenCreated(
+    service,
+    exchange,
+    () => `/api/campaigns/${name}`,
+    (snapshot) => campaignDocumentOf(service, principal, snapshot),
+    (_, answer) => (isUnseen() ? refuseUnseen : refuse)(exchange, answer),
+  )
 }
 
 function listRoute(service: ServiceContext): Route {

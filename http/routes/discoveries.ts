@@ -17,7 +17,7 @@ import { createKeyed, IDEMPOTENCY_HEADER, readIdempotencyKey } from '../idempote
 import { inLaterTurns } from '../later-turns.ts'
 import { answerList, listAnswer, listQuery } from '../lists.ts'
 import type { FieldProblem } from '../problems.ts'
-import { isServiceId, markCursor, notFound, refuse, visibleProject } from '../replies.ts'
+import { activeProject, isServiceId, markCreated, markCursor, notFound, refuse, visibleProject } from '../replies.ts'
 import type { Route, ServiceContext } from '../route.ts'
 import { both } from './intent-records.ts'
 
@@ -98,13 +98,9 @@ function createRoute(service: ServiceContext, path: string): Route {
 }
 
 function create(service: ServiceContext, exchange: Exchange): void {
-  const project = visibleProject(service, exchange, exchange.params[0]!)
+  const project = activeProject(service, exchange, exchange.params[0]!)
   if (project === undefined) return
   const { id: project_id, key } = project.context
-  if (project.value !== 'active') {
-    exchange.problem('project_archived', `The project ${key} is archived.`)
-    return
-  }
   const body = exchange.body as DiscoveryCreate
   const hypotheses = (body.hypotheses ?? []).map((drawn) => identified(project_id, drawn))
   const errors = faultsOf(body, hypotheses)
@@ -176,8 +172,6 @@ function answerCreate(service: ServiceContext, exchange: Exchange, answer: Answe
 
 function answerCreated(service: ServiceContext, exchange: Exchange, { snapshot, repeat }: Taken): void {
   markCursor(service, exchange)
-  const isReplay = repeat === 'replay'
-  if (isReplay) exchange.setHeader('Idempotent-Replay', 'true')
-  else exchange.setHeader('Location', `/api/discoveries/${snapshot.context.id}`)
-  exchange.answer(isReplay ? 200 : 201, modules.discovery.document(snapshot))
+  const status = markCreated(exchange, repeat, `/api/discoveries/${snapshot.context.id}`)
+  exchange.answer(status, modules.discovery.document(snapshot))
 }

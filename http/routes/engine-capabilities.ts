@@ -12,7 +12,7 @@ import { deriveId, digestOf } from '../../runtime/identity.ts'
 import type { Exchange } from '../exchange.ts'
 import { createNamed, IDEMPOTENCY_HEADER, readIdempotencyKey } from '../idempotency.ts'
 import { answerList, listAnswer, listQuery } from '../lists.ts'
-import { markCursor, refuse, visibleProject } from '../replies.ts'
+import { activeProject, visibleProject, whenTaken } from '../replies.ts'
 import type { Route, ServiceContext } from '../route.ts'
 
 const AREA = 'engine capabilities'
@@ -86,13 +86,9 @@ function spokenFor(service: ServiceContext, exchange: Exchange, project: string)
 }
 
 function record(service: ServiceContext, exchange: Exchange): void {
-  const project = visibleProject(service, exchange, exchange.params[0]!)
+  const project = activeProject(service, exchange, exchange.params[0]!)
   if (project === undefined) return
   const { id: project_id, key } = project.context
-  if (project.value !== 'active') {
-    exchange.problem('project_archived', `The project ${key} is archived.`)
-    return
-  }
   const idempotency = readIdempotencyKey(exchange)
   const manifest = idempotency.ok ? spokenFor(service, exchange, key) : undefined
   if (!idempotency.ok || manifest === undefined) return
@@ -100,11 +96,9 @@ function record(service: ServiceContext, exchange: Exchange): void {
   const of = { id, project: key, project_id, manifest, digest: digestOf(manifest) }
   const message = { type: 'record', by: exchange.by, ...of } as MessageBody
   const named = { ref: { kind: 'engine_capability', id }, message, body: manifest } as const
-  createNamed(service, exchange, idempotency.key, named, (answer) => {
-    if (exchange.done) return
-    if (!answer.ok) return refuse(exchange, answer)
-    markCursor(service, exchange, answer.sequence)
-    if (answer.repeat !== undefined) exchange.setHeader('Idempotent-Replay', 'true')
-    exchange.answer(answer.repeat === undefined ? 201 : 200, documentOf(service, answer.snapshot))
+  const recorded = whenTaken(service, exchange, ({ repeat, snapshot }) => {
+    if (repeat !== undefined) exchange.setHeader('Idempotent-Replay', 'true')
+    exchange.answer(repeat === undefined ? 201 : 200, documentOf(service, snapshot))
   })
+  createNamed(service, exchange, idempotency.key, named, recorded)
 }

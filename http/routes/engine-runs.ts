@@ -13,7 +13,7 @@ import { engineRunAtHand, findEngineRun, type KnownEngineRun } from '../../runti
 import { deriveId, digestOf } from '../../runtime/identity.ts'
 import { maySee } from '../access.ts'
 import type { Exchange } from '../exchange.ts'
-import { isServiceId, markCursor, notFound, refuse } from '../replies.ts'
+import { askFor, isServiceId, markCursor, notFound } from '../replies.ts'
 import type { Route, ServiceContext } from '../route.ts'
 import { hasHeld } from '../run-request-answers.ts'
 
@@ -142,10 +142,7 @@ function tell(service: ServiceContext, exchange: Exchange, message: MessageBody)
     if (principal.runnerId !== undefined) service.dispatcher.touch(principal.runnerId)
     if (message.type === 'evidence' && !areOfProject(service, exchange, run.project)) return
     const ref = { kind: 'engine_run', id: run.id } as const
-    service.runtime.ask(ref, { ...message, run, by: exchange.by } as MessageBody, (answer) => {
-      if (exchange.done) return
-      if (!answer.ok) return refuse(exchange, answer)
-      markCursor(service, exchange, answer.sequence)
+    askFor(service, exchange, ref, { ...message, run, by: exchange.by } as MessageBody, (answer) => {
       exchange.answer(200, modules.engine_run.document(answer.snapshot))
     })
   })

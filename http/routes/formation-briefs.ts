@@ -16,7 +16,7 @@ import { answerBrief, tellBrief, visibleBrief, withReadableBrief } from '../form
 import { createKeyed, IDEMPOTENCY_HEADER, readIdempotencyKey } from '../idempotency.ts'
 import { answerList, listAnswer, listQuery } from '../lists.ts'
 import { IF_MATCH_HEADER, readIfMatch } from '../preconditions.ts'
-import { refuse, visibleProject } from '../replies.ts'
+import { activeProject, markCreated, refuse, visibleProject } from '../replies.ts'
 import type { Route, ServiceContext } from '../route.ts'
 
 const AREA = 'formation briefs'
@@ -67,13 +67,9 @@ export function formationBriefRoutes(service: ServiceContext): readonly Route[] 
 }
 
 function create(service: ServiceContext, exchange: Exchange, projectIdOrKey: string, sections: object): void {
-  const project = visibleProject(service, exchange, projectIdOrKey)
+  const project = activeProject(service, exchange, projectIdOrKey)
   if (project === undefined) return
   const { id: project_id, key } = project.context
-  if (project.value !== 'active') {
-    exchange.problem('project_archived', `The project ${key} is archived.`)
-    return
-  }
   const idempotency = readIdempotencyKey(exchange)
   if (!idempotency.ok) return
   const message = { type: 'create', by: exchange.by, project: key, project_id, sections } as MessageBody
@@ -81,10 +77,9 @@ function create(service: ServiceContext, exchange: Exchange, projectIdOrKey: str
   createKeyed(service.runtime, exchange, idempotency.key, keyed, (answer) => {
     if (exchange.done) return
     if (!answer.ok) return refuse(exchange, answer)
-    const isReplay = answer.repeat === 'replay'
-    if (isReplay) exchange.setHeader('Idempotent-Replay', 'true')
-    else exchange.setHeader('Location', `/api/formation-briefs/${answer.snapshot.context.id}`)
-    answerBrief(service, exchange, answer.snapshot, answer.sequence, isReplay ? 200 : 201)
+    const { repeat, snapshot, sequence } = answer
+    const status = markCreated(exchange, repeat, `/api/formation-briefs/${snapshot.context.id}`)
+    answerBrief(service, exchange, snapshot, sequence, status)
   })
 }
 

@@ -22,8 +22,9 @@ import { viewOf } from '../../runtime/steward/sights.ts'
 import type { Exchange } from '../exchange.ts'
 import { IDEMPOTENCY_HEADER, readIdempotencyKey } from '../idempotency.ts'
 import { refuseInitiative, visibleInitiative } from '../initiatives.ts'
-import { markCursor } from '../replies.ts'
-import type { Route, RouteBody, ServiceContext } from '../route.ts'
+import { type Move, type Moved, moveRoute } from '../moves.ts'
+import { askFor } from '../replies.ts'
+import type { Route, ServiceContext } from '../route.ts'
 
 const AREA = 'initiatives'
 const one = { description: 'The initiative.', schema: initiativeDocument }
@@ -31,16 +32,17 @@ const ID_DIGITS = 24
 
 type Initiative = SnapshotOf<InitiativeContext>
 
-interface Move {
-  readonly name: string
-  readonly summary: string
-  readonly description?: string
-  readonly body: RouteBody
-  /** Members of the message beyond the body's. */
-  readonly more?: (service: ServiceContext, initiative: Initiative) => object
+const initiatives: Moved<Initiative> = {
+  path: '/api/initiatives/:name',
+  area: AREA,
+  answer: one,
+  find: visibleInitiative,
+  refOf: ({ context }) => ({ kind: 'initiative', id: context.name }),
+  documentOf: (_, __, initiative) => document(initiative),
+  refused: refuseInitiative,
 }
 
-const moves: readonly Move[] = [
+const moves: readonly Move<Initiative>[] = [
   {
     name: 'complete',
     summary: 'Affirm that the shared outcome is reached.',
@@ -57,27 +59,12 @@ const moves: readonly Move[] = [
 
 export function initiativeMoveRoutes(service: ServiceContext): readonly Route[] {
   const recorded = [ownerActionRoute(service), findingRoute(service)]
-  return [advanceRoute(service), decideRoute(service), ...moves.map((move) => moveRoute(service, move)), ...recorded]
-}
-
-function moveRoute(service: ServiceContext, { name, summary, description, body, more }: Move): Route {
-  return {
-    method: 'POST',
-    path: `/api/initiatives/:name/${name}`,
-    area: AREA,
-    summary,
-    ...(description === undefined ? {} : { description }),
-    access: { right: 'work.operate' },
-    body,
-    answers: { 200: one },
-    problems: ['not_found', 'illegal_move'],
-    handle: (exchange) => {
-      const initiative = visibleInitiative(service, exchange)
-      if (initiative === undefined) return
-      const message = { type: name, by: exchange.by, ...exchange.body, ...more?.(service, initiative) } as MessageBody
-      ask(service, exchange, initiative, message, (answer) => exchange.answer(200, document(answer.snapshot)))
-    },
-  }
+  return [
+    advanceRoute(service),
+    decideRoute(service),
+    ...moves.map((move) => moveRoute(service, initiatives, move)),
+    ...recorded,
+  ]
 }
 
 function ask(
@@ -87,12 +74,7 @@ function ask(
   message: MessageBody,
   taken: (answer: Extract<Answer, { ok: true }>) => void,
 ): void {
-  service.runtime.ask({ kind: 'initiative', id: context.name }, message, (answer) => {
-    if (exchange.done) return
-    if (!answer.ok) return refuseInitiative(exchange, answer)
-    markCursor(service, exchange, answer.sequence)
-    taken(answer)
-  })
+  askFor(service, exchange, { kind: 'initiative', id: context.name }, message, taken, refuseInitiative)
 }
 
 function advanceRoute(service: ServiceContext): Route {

@@ -10,7 +10,7 @@ import { memberText } from '../../machines/documents/member.ts'
 import { document } from '../../machines/initiative/view.ts'
 import type { MessageBody } from '../../machines/machine.ts'
 import { stringEnum, Type } from '../../machines/schema.ts'
-import type { Answer } from '../../runtime/api.ts'
+import type { Reply } from '../../runtime/api.ts'
 import { projectIdOf } from '../../runtime/identity.ts'
 import { maySee } from '../access.ts'
 import type { Exchange } from '../exchange.ts'
@@ -18,7 +18,7 @@ import { createNamed, IDEMPOTENCY_HEADER, readIdempotencyKey } from '../idempote
 import { findInitiative, maySeeInitiative } from '../initiative-sight.ts'
 import { homeOf, refuseInitiative, visibleInitiative } from '../initiatives.ts'
 import { answerList, listAnswer, listQuery } from '../lists.ts'
-import { markCursor, refuseUnseen, visibleProject } from '../replies.ts'
+import { markCursor, refuseUnseen, visibleProject, whenCreated } from '../replies.ts'
 import type { Route, ServiceContext } from '../route.ts'
 
 const AREA = 'initiatives'
@@ -83,7 +83,7 @@ function create(service: ServiceContext, exchange: Exchange): void {
     budget: { ...DEFAULT_BUDGET, ...budget },
   } as MessageBody
   const named = { ref: { kind: 'initiative', id: name }, message, body: exchange.body } as const
-  createNamed(service, exchange, key.key, named, (answer) => answerCreate(service, exchange, answer))
+  createNamed(service, exchange, key.key, named, whenMade(service, exchange))
 }
 
 function projectsExist({ runtime }: ServiceContext, exchange: Exchange, projects: readonly string[]): boolean {
@@ -118,18 +118,16 @@ function homesOf(
   return homes
 }
 
-function answerCreate(service: ServiceContext, exchange: Exchange, answer: Answer): void {
-  if (exchange.done) return
-  if (!answer.ok) {
-    const { name } = exchange.body as InitiativeCreate
-    if (findInitiative(service, exchange.principal, name) === undefined) refuseUnseen(exchange, answer)
-    else refuseInitiative(exchange, answer)
-    return
-  }
-  markCursor(service, exchange, answer.sequence)
-  if (answer.repeat === 'replay') exchange.setHeader('Idempotent-Replay', 'true')
-  else exchange.setHeader('Location', `/api/initiatives/${answer.snapshot.context.name}`)
-  exchange.answer(answer.repeat === 'replay' ? 200 : 201, document(answer.snapshot))
+function whenMade(service: ServiceContext, exchange: Exchange): Reply {
+  const { name } = exchange.body as InitiativeCreate
+  const isUnseen = (): boolean => findInitiative(service, exchange.principal, name) === undefined
+  return whenCreated(
+    service,
+    exchange,
+    () => `/api/initiatives/${name}`,
+    document,
+    (_, answer) => (isUnseen() ? refuseUnseen : refuseInitiative)(exchange, answer),
+  )
 }
 
 function listRoute(service: ServiceContext): Route {

@@ -17,7 +17,7 @@ import { createNamed, IDEMPOTENCY_HEADER, readIdempotencyKey } from '../idempote
 import { answerRecord, type RecordSnapshot, tellRecord, visibleRecord } from '../intent-records.ts'
 import { listAnswer, listQuery } from '../lists.ts'
 import { IF_MATCH_HEADER, readIfMatch, setEntityTag } from '../preconditions.ts'
-import { markCursor, refuse, visibleProject } from '../replies.ts'
+import { activeProject, markCreated, markCursor, refuse, visibleProject } from '../replies.ts'
 import type { Route, ServiceContext } from '../route.ts'
 import { answerSections, type Section } from '../sections.ts'
 import { slugOf } from '../slug.ts'
@@ -69,13 +69,9 @@ function createRoute(service: ServiceContext, path: string): Route {
 }
 
 function create(service: ServiceContext, exchange: Exchange): void {
-  const project = visibleProject(service, exchange, exchange.params[0]!)
+  const project = activeProject(service, exchange, exchange.params[0]!)
   if (project === undefined) return
   const { id: project_id, key } = project.context
-  if (project.value !== 'active') {
-    exchange.problem('project_archived', `The project ${key} is archived.`)
-    return
-  }
   const body = exchange.body as IntentRecordCreate
   const { slug: given, state, ...content } = body
   const slug = given ?? slugOf(body.title, SLUG_PATTERN)
@@ -114,10 +110,8 @@ function answerCreate(service: ServiceContext, exchange: Exchange, key: string, 
     exchange.problem('already_exists', `The record ${key} exists already: give another slug.`)
     return
   }
-  const isReplay = answer.repeat === 'replay'
-  if (isReplay) exchange.setHeader('Idempotent-Replay', 'true')
-  else exchange.setHeader('Location', `/api/intent-records/${answer.snapshot.context.id}`)
-  answerRecord(service, exchange, isReplay ? 200 : 201, answer)
+  const status = markCreated(exchange, answer.repeat, `/api/intent-records/${answer.snapshot.context.id}`)
+  answerRecord(service, exchange, status, answer)
 }
 
 function listRoute(service: ServiceContext, path: string): Route {

@@ -9,7 +9,7 @@ import type { Principal } from '../../runtime/principals.ts'
 import type { PacingView } from '../../runtime/scheduler/scheduler.ts'
 import { maySee } from '../access.ts'
 import type { Exchange } from '../exchange.ts'
-import { markCursor, refuse } from '../replies.ts'
+import { askFor, markCursor } from '../replies.ts'
 import type { Route, ServiceContext } from '../route.ts'
 import { waitingBecauseOf } from '../work-item-answers.ts'
 
@@ -60,10 +60,7 @@ function change(service: ServiceContext, exchange: Exchange, type: 'pause' | 're
   const { lanes = [] } = exchange.body as PacingBody
   const named = lanes.length === 0 ? LANES : lanes
   const message = { type, by: exchange.by, lanes: named } as MessageBody
-  service.runtime.ask(PACING, message, (answer) => {
-    if (exchange.done) return
-    if (!answer.ok) return refuse(exchange, answer)
-    markCursor(service, exchange, answer.sequence)
+  askFor(service, exchange, PACING, message, () => {
     exchange.answer(200, pacingOf(service, principal))
   })
 }

@@ -11,14 +11,14 @@ import {
 } from '../../machines/documents/project.ts'
 import { modules } from '../../machines/index.ts'
 import { stringEnum, Type } from '../../machines/schema.ts'
-import type { Answer, MessageBody, SnapshotOf } from '../../runtime/api.ts'
+import type { MessageBody, SnapshotOf } from '../../runtime/api.ts'
 import { projectIdOf } from '../../runtime/identity.ts'
 import { usageOf } from '../../runtime/usage.ts'
 import { maySee } from '../access.ts'
 import type { Exchange } from '../exchange.ts'
 import { createNamed, IDEMPOTENCY_HEADER, readIdempotencyKey } from '../idempotency.ts'
 import { answerList, listAnswer, listQuery } from '../lists.ts'
-import { markCursor, refuse, visibleProject } from '../replies.ts'
+import { askFor, markCursor, visibleProject, whenCreated } from '../replies.ts'
 import type { Route, ServiceContext } from '../route.ts'
 import { slugOf } from '../slug.ts'
 
@@ -71,20 +71,13 @@ function create(service: ServiceContext, exchange: Exchange): void {
   const id = projectIdOf(key)
   const message = { type: 'create', by: exchange.by, ...body, id, key } as MessageBody
   const named = { ref: { kind: 'project', id }, message, body } as const
-  createNamed(service, exchange, idempotency.key, named, (answer) => answerCreate(service, exchange, answer))
-}
-
-function answerCreate(service: ServiceContext, exchange: Exchange, answer: Answer): void {
-  if (exchange.done) return
-  if (!answer.ok) {
-    refuse(exchange, answer)
-    return
-  }
-  markCursor(service, exchange, answer.sequence)
-  const isReplay = answer.repeat === 'replay'
-  if (isReplay) exchange.setHeader('Idempotent-Replay', 'true')
-  else exchange.setHeader('Location', `/api/projects/${answer.snapshot.context.key}`)
-  exchange.answer(isReplay ? 200 : 201, document(answer.snapshot))
+  createNamed(
+    service,
+    exchange,
+    idempotency.key,
+    named,
+    whenCreated(service, exchange, () => `/api/projects/${key}`, document),
+  )
 }
 
 function readRoutes(service: ServiceContext): readonly Route[] {
@@ -186,10 +179,7 @@ function tell(
   shown: (snapshot: SnapshotOf<any>) => object,
 ): void {
   const ref = { kind: 'project', id: project.context.id } as const
-  service.runtime.ask(ref, { ...message, by: exchange.by }, (answer) => {
-    if (exchange.done) return
-    if (!answer.ok) return refuse(exchange, answer)
-    markCursor(service, exchange, answer.sequence)
+  askFor(service, exchange, ref, { ...message, by: exchange.by }, (answer) => {
     exchange.answer(200, shown(answer.snapshot))
   })
 }

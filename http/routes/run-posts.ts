@@ -14,14 +14,15 @@ import {
   runEventsAnswer,
   startedBody,
 } from '../../machines/documents/run-request.ts'
+import type { By } from '../../machines/machine.ts'
 import type { TSchema } from '../../machines/schema.ts'
 import type { MessageBody, Taken } from '../../runtime/api.ts'
 import { findEngineRun } from '../../runtime/engine-runs.ts'
 import { digestOf } from '../../runtime/identity.ts'
 import { admitEvents, type StatedEvent } from '../events-in.ts'
-import type { Exchange } from '../exchange.ts'
+import { type Exchange, PREFER_HEADER } from '../exchange.ts'
 import type { ProblemCode } from '../problems.ts'
-import { cursorAt, markCursor, refuse } from '../replies.ts'
+import { askFor, cursorAt, markCursor } from '../replies.ts'
 import type { Route, RouteBody, ServiceContext } from '../route.ts'
 import { runAnswerOf, visibleRunRequest } from '../run-request-answers.ts'
 
@@ -52,13 +53,13 @@ const posts: readonly Post[] = [
     name: 'accepted',
     summary: 'The runner takes the offer: from now on its lease runs.',
     body: { schema: acceptedBody, optional: true },
-    handle: (service, exchange) => tellUnlessTaken(service, exchange, { type: 'accepted', ...exchange.body }),
+    handle: (service, exchange) => tellUnlessTaken(service, exchange, messageOf(exchange, 'accepted')),
   },
   {
     name: 'started',
     summary: 'The work begins. A runner begins only after a 2xx to this post.',
     body: { schema: startedBody, optional: true },
-    handle: (service, exchange) => tellUnlessTaken(service, exchange, { type: 'started', ...exchange.body }),
+    handle: (service, exchange) => tellUnlessTaken(service, exchange, messageOf(exchange, 'started')),
   },
   {
     name: 'heartbeat',
@@ -79,19 +80,13 @@ const posts: readonly Post[] = [
     name: 'completed',
     summary: 'The work is done, with its Run Result. The same post again gets the same answer.',
     body: { schema: completedBody },
-    handle: (service, exchange) => {
-      const { attempt: _, ...said } = exchange.body
-      tell(service, exchange, { type: 'completed', ...exchange.body, digest: digestOf(said) })
-    },
+    handle: (service, exchange) => tell(service, exchange, endOf(exchange, 'completed')),
   },
   {
     name: 'failed',
     summary: 'The work failed: the class says who must act.',
     body: { schema: failedBody },
-    handle: (service, exchange) => {
-      const { attempt: _, ...said } = exchange.body
-      tell(service, exchange, { type: 'failed', ...exchange.body, digest: digestOf(said) })
-    },
+    handle: (service, exchange) => tell(service, exchange, endOf(exchange, 'failed')),
   },
 ]
 
@@ -106,6 +101,7 @@ function postRoute(service: ServiceContext, post: Post): Route {
     area: 'run requests',
     summary: post.summary,
     access: { right: 'runner', runner: 'holder' },
+    headers: [PREFER_HEADER],
     body: post.body,
     answers: { 200: { description: 'Taken, or said before.', schema: post.answer ?? runAnswer } },
     problems: [...POST_PROBLEMS, ...(post.problems ?? [])],
@@ -122,18 +118,42 @@ function releaseRoute(service: ServiceContext): Route {
     summary: 'Give the request back before the work has begun: queued again, and nobody is to blame.',
     description: 'By its runner, or by an operator on behalf of the runner that holds it.',
     access: { right: 'work.operate', runner: 'holder' },
+    headers: [PREFER_HEADER],
     body: { schema: releaseBody, optional: true },
     answers: { 200: { description: 'Queued again.', schema: runAnswer } },
     problems: ['not_found', 'illegal_move', 'stale_attempt', 'attempt_required'],
-    handle: (exchange) => tell(service, exchange, { type: 'release', ...exchange.body }),
+    handle: (exchange) => tell(service, exchange, messageOf(exchange, 'release')),
   }
+}
+
+/** A post on its way to its actor. */
+interface PostMessage extends MessageBody {
+  type: string
+  by?: By
+  runner_id?: string
+  attempt?: number
+}
+
+/** Hot: the body, which is this request's alone, becomes the message. A copy of an object of any shape costs as much as a step. */
+function messageOf(exchange: Exchange, type: string): PostMessage {
+  const message = exchange.body
+  message.type = type
+  return message
+}
+
+/** With the digest of all that was said: the same post again is one that was taken. */
+function endOf(exchange: Exchange, type: 'completed' | 'failed'): PostMessage {
+  const { attempt: _, ...said } = exchange.body
+  const message = messageOf(exchange, type) as PostMessage & { digest: string }
+  message.digest = digestOf(said)
+  return message
 }
 
 /** Put the post into the actor's mailbox and answer what came of it. */
 function tell(
   service: ServiceContext,
   exchange: Exchange,
-  message: MessageBody,
+  message: PostMessage,
   more?: (taken: Taken) => object,
 ): void {
   const snapshot = visibleRunRequest(service, exchange)
@@ -141,24 +161,20 @@ function tell(
   const { context } = snapshot
   const { principal } = exchange
   if (principal.runnerId !== undefined) service.dispatcher.touch(principal.runnerId)
-  const { attempt } = message as { attempt?: number }
+  message.by = exchange.by
   // An operator's release names the holder of the moment; the machine refuses it if that has changed meanwhile.
-  const runnerId = principal.runnerId ?? context.offered_to ?? ''
-  const fence = principal.runnerId === undefined && attempt === undefined ? { attempt: context.attempt } : {}
+  message.runner_id = principal.runnerId ?? context.offered_to ?? ''
+  if (principal.runnerId === undefined) message.attempt ??= context.attempt
   const ref = { kind: 'run_request', id: context.id } as const
-  const addressed = { ...message, ...fence, by: exchange.by, runner_id: runnerId }
-  service.runtime.ask(ref, addressed, (answer) => {
-    if (exchange.done) return
-    if (!answer.ok) return refuse(exchange, answer)
+  askFor(service, exchange, ref, message, (answer) => {
     // Any post of the holder renews its lease, also one that repeats and so takes no step.
     if (answer.repeat !== undefined || answer.accepted === 0) service.runtime.renew(ref)
-    markCursor(service, exchange, answer.sequence)
-    exchange.answer(200, runAnswerOf(service, answer, more?.(answer)))
+    exchange.answer(200, runAnswerOf(service, exchange, answer, more?.(answer)))
   })
 }
 
 /** A runner that names the engine run itself may not name one of another request. */
-function tellUnlessTaken(service: ServiceContext, exchange: Exchange, message: MessageBody): void {
+function tellUnlessTaken(service: ServiceContext, exchange: Exchange, message: PostMessage): void {
   const { engine_run_id: id } = message as { engine_run_id?: string }
   if (id === undefined) {
     tell(service, exchange, message)
@@ -183,7 +199,7 @@ function heartbeat(service: ServiceContext, exchange: Exchange): void {
   const { attempt, sessions } = exchange.body as HeartbeatBody
   const isHolder = runnerId === context.offered_to && (attempt ?? 1) === context.attempt
   if (!isHolder || !RENEWING_STATES.has(value)) {
-    tell(service, exchange, { type: 'heartbeat', ...(attempt === undefined ? {} : { attempt }) } as MessageBody)
+    tell(service, exchange, attempt === undefined ? { type: 'heartbeat' } : { type: 'heartbeat', attempt })
     return
   }
   service.dispatcher.touch(runnerId!)
@@ -192,7 +208,7 @@ function heartbeat(service: ServiceContext, exchange: Exchange): void {
   const { lastSequence } = service.runtime.journal
   markCursor(service, exchange, lastSequence)
   const taken: Taken = { ok: true, snapshot, version: 0, sequence: lastSequence, accepted: 0, duplicates: 0 }
-  exchange.answer(200, runAnswerOf(service, taken))
+  exchange.answer(200, runAnswerOf(service, exchange, taken))
 }
 
 function postEvents(service: ServiceContext, exchange: Exchange): void {
@@ -203,7 +219,8 @@ function postEvents(service: ServiceContext, exchange: Exchange): void {
   const { eventBytesMax } = service.runtime.settings
   const prepared = admitEvents(exchange, events, { project, traceId, throttle, isFixed: true, eventBytesMax })
   if (prepared === undefined) return
-  const message = { type: 'events', events: prepared, ...(attempt === undefined ? {} : { attempt }) } as MessageBody
+  const message: PostMessage = { type: 'events', events: prepared }
+  if (attempt !== undefined) message.attempt = attempt
   tell(service, exchange, message, (taken) => ({
     accepted: taken.accepted,
     duplicates: taken.duplicates,

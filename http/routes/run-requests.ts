@@ -7,18 +7,20 @@ import {
   type RunRequestCreate,
   runRequestCreateBody,
   runRequestDocument,
+  runRequestShown,
 } from '../../machines/documents/run-request.ts'
 import type { RunRequestContext } from '../../machines/run-request/context.ts'
+import { asksForMore } from '../../machines/run-request/rules.ts'
 import { closedObject, stringEnum, Type } from '../../machines/schema.ts'
 import type { ListRequest, ListResult, MessageBody, SnapshotOf, Taken } from '../../runtime/api.ts'
 import { createRunRequest } from '../../runtime/run-requests.ts'
 import { mayDo, maySee } from '../access.ts'
-import type { Exchange } from '../exchange.ts'
+import { type Exchange, PREFER_HEADER } from '../exchange.ts'
 import { IDEMPOTENCY_HEADER, readIdempotencyKey } from '../idempotency.ts'
 import { withoutSteering } from '../initiative-sight.ts'
 import { answerList, listAnswer, listQuery } from '../lists.ts'
 import type { ProblemCode } from '../problems.ts'
-import { markCursor, refuse, visibleProject } from '../replies.ts'
+import { activeProject, markCursor, refuse, visibleProject, whenCreated } from '../replies.ts'
 import type { Route, ServiceContext } from '../route.ts'
 import { runRequestDocumentOf, runRequestTextOf, visibleRunRequest } from '../run-request-answers.ts'
 import { parseTraceparent } from '../traceparent.ts'
@@ -48,12 +50,12 @@ function createRoute(service: ServiceContext): Route {
       'project and kept 24 h after settlement; without one, a key derived from what is asked for stops a twin.',
     access: { right: 'work.submit' },
     body: { schema: runRequestCreateBody },
-    headers: [IDEMPOTENCY_HEADER, 'traceparent'],
+    headers: [IDEMPOTENCY_HEADER, 'traceparent', PREFER_HEADER],
     answers: {
-      201: { description: 'Made.', schema: runRequestDocument },
+      201: { description: 'Made.', schema: runRequestShown },
       200: {
         description: 'The request that has the key.',
-        schema: runRequestDocument,
+        schema: runRequestShown,
         headers: { 'Idempotent-Replay': '`true`' },
       },
     },
@@ -76,12 +78,8 @@ function createRoute(service: ServiceContext): Route {
 }
 
 function create(service: ServiceContext, exchange: Exchange): void {
-  const project = visibleProject(service, exchange, exchange.params[0]!)
+  const project = activeProject(service, exchange, exchange.params[0]!)
   if (project === undefined) return
-  if (project.value !== 'active') {
-    exchange.problem('project_archived', `The project ${project.context.key} is archived and takes no new work.`)
-    return
-  }
   const body = exchange.body as RunRequestCreate
   const { principal } = exchange
   if ((body.priority ?? 0) > 0 && !mayDo(principal, 'work.operate')) {
@@ -93,15 +91,9 @@ function create(service: ServiceContext, exchange: Exchange): void {
   const traceParent = parseTraceparent(exchange.header('traceparent'))
   const { capabilities } = service
   const order = { project, body, idempotencyKey: key.key, by: exchange.by, traceParent, capabilities }
-  createRunRequest(service.runtime, order, (answer) => {
-    if (exchange.done) return
-    if (!answer.ok) return refuse(exchange, answer)
-    markCursor(service, exchange, answer.sequence)
-    const isReplay = answer.repeat === 'replay'
-    if (isReplay) exchange.setHeader('Idempotent-Replay', 'true')
-    else exchange.setHeader('Location', `/api/run-requests/${answer.snapshot.context.id}`)
-    exchange.answer(isReplay ? 200 : 201, runRequestTextOf(service, answer.snapshot))
-  })
+  const pathOf = ({ context }: SnapshotOf<any>): string => `/api/run-requests/${context.id}`
+  const textOf = (snapshot: SnapshotOf<any>): string => runRequestTextOf(service, exchange, snapshot)
+  createRunRequest(service.runtime, order, whenCreated(service, exchange, pathOf, textOf))
 }
 
 function readRoutes(service: ServiceContext): readonly Route[] {
@@ -311,13 +303,15 @@ async function cancelMany(service: ServiceContext, exchange: Exchange): Promise<
   }
   const request = filterOf(service, exchange, filter)
   if (request === undefined) return
-  const matches = (snapshot: SnapshotOf<any>): boolean => CANCELLABLE.has(snapshot.value) && request.matches!(snapshot)
-  const found = await firstOf(service, exchange, { ...request, matches, limit: CANCEL_PER_POST_MAX })
   const details = {
     ...(reason === undefined ? {} : { reason }),
     ...(discard_work === undefined ? {} : { discard_work }),
   }
-  const message = { type: 'cancel', by, ...details } as MessageBody
+  const message = { type: 'cancel', by, ...details } as const
+  const matches = (snapshot: SnapshotOf<any>): boolean =>
+    (CANCELLABLE.has(snapshot.value) || (snapshot.value === 'cancelling' && asksForMore(snapshot.context, message))) &&
+    request.matches!(snapshot)
+  const found = await firstOf(service, exchange, { ...request, matches, limit: CANCEL_PER_POST_MAX })
   const answers = await Promise.all(
     found.snapshots.map(async ({ context }) => ({
       id: context.id as string,

@@ -19,7 +19,7 @@ import { mayDo, maySee } from '../access.ts'
 import type { Exchange } from '../exchange.ts'
 import { createNamed, IDEMPOTENCY_HEADER, readIdempotencyKey } from '../idempotency.ts'
 import { answerList, listAnswer, listQuery } from '../lists.ts'
-import { markCursor, notFound, projectId, refuse } from '../replies.ts'
+import { askFor, markCursor, notFound, projectId, refuse, whenTaken } from '../replies.ts'
 import type { Route, ServiceContext } from '../route.ts'
 
 const AREA = 'runners'
@@ -96,15 +96,13 @@ function create(service: ServiceContext, exchange: Exchange): void {
   const { token, hash } = newSecret()
   const message = { type: 'create', by: exchange.by, ...body, credential_hash: hash } as MessageBody
   const named = { ref: { kind: 'runner', id: body.id }, message, body } as const
-  createNamed(service, exchange, key.key, named, (answer) => {
-    if (exchange.done) return
-    if (!answer.ok) return refuse(exchange, answer)
-    markCursor(service, exchange, answer.sequence)
+  const made = whenTaken(service, exchange, (answer) => {
     const shown = documentOf(service, exchange, answer.snapshot)
     if (answer.repeat === 'replay') return exchange.setHeader('Idempotent-Replay', 'true').answer(200, shown)
     exchange.setHeader('Location', `/api/runners/${body.id}`).setHeader('Cache-Control', 'no-store')
     exchange.answer(201, { ...shown, token })
   })
+  createNamed(service, exchange, key.key, named, made)
 }
 
 /** No one grants more than they hold, in projects or in trust. False: a problem was answered. */
@@ -235,10 +233,7 @@ function tell(
   status: 200 | 204,
 ): void {
   const ref = { kind: 'runner', id: runner.context.id } as const
-  service.runtime.ask(ref, { ...message, by: exchange.by }, (answer) => {
-    if (exchange.done) return
-    if (!answer.ok) return refuse(exchange, answer)
-    markCursor(service, exchange, answer.sequence)
+  askFor(service, exchange, ref, { ...message, by: exchange.by }, (answer) => {
     if (status === 204) exchange.answer(204)
     else exchange.answer(200, documentOf(service, exchange, answer.snapshot))
   })

@@ -15,7 +15,7 @@ import { maySee } from '../access.ts'
 import type { Exchange } from '../exchange.ts'
 import { createKeyed, IDEMPOTENCY_HEADER, readIdempotencyKey } from '../idempotency.ts'
 import { answerList, listAnswer, listQuery } from '../lists.ts'
-import { isServiceId, markCursor, notFound, projectId, refuse } from '../replies.ts'
+import { askFor, isServiceId, notFound, projectId, whenTaken } from '../replies.ts'
 import type { Route, ServiceContext } from '../route.ts'
 
 const AREA = 'access'
@@ -81,14 +81,12 @@ function create(service: ServiceContext, exchange: Exchange): void {
     projects: projects.includes('*') ? '*' : projects,
     hash,
   } as MessageBody
-  createKeyed(service.runtime, exchange, key.key, { kind: 'token', prefix: 'tok', message, body }, (answer) => {
-    if (exchange.done) return
-    if (!answer.ok) return refuse(exchange, answer)
-    markCursor(service, exchange, answer.sequence)
+  const made = whenTaken(service, exchange, (answer) => {
     const shown = document(answer.snapshot)
     if (answer.repeat === 'replay') return exchange.setHeader('Idempotent-Replay', 'true').answer(200, shown)
     exchange.setHeader('Cache-Control', 'no-store').answer(201, { ...shown, token })
   })
+  createKeyed(service.runtime, exchange, key.key, { kind: 'token', prefix: 'tok', message, body }, made)
 }
 
 function mayGrant(
@@ -178,10 +176,7 @@ function revoke(service: ServiceContext, exchange: Exchange): void {
     exchange.answer(204)
     return
   }
-  service.runtime.ask({ kind: 'token', id }, { type: 'revoke', by: exchange.by }, (answer) => {
-    if (exchange.done) return
-    if (!answer.ok) return refuse(exchange, answer)
-    markCursor(service, exchange, answer.sequence)
+  askFor(service, exchange, { kind: 'token', id }, { type: 'revoke', by: exchange.by }, () => {
     exchange.answer(204)
   })
 }

@@ -12,10 +12,11 @@ import type { WorkItemContext } from '../../machines/work-item/context.ts'
 import { digestOf } from '../../runtime/identity.ts'
 import type { Exchange } from '../exchange.ts'
 import { createdId, IDEMPOTENCY_HEADER, readIdempotencyKey } from '../idempotency.ts'
-import { markCursor, refuse } from '../replies.ts'
-import type { Route, RouteBody, ServiceContext } from '../route.ts'
+import { type Move, type Moved, moveRoute } from '../moves.ts'
+import { activeProject, markCursor, refuse } from '../replies.ts'
+import type { Route, ServiceContext } from '../route.ts'
 import { visibleWorkItem, workItemDocumentOf } from '../work-item-answers.ts'
-import { activeProject, answerReplay, dependenciesExist } from './work-items.ts'
+import { answerReplay, dependenciesExist } from './work-items.ts'
 
 const AREA = 'work items'
 const one = { description: 'The item.', schema: workItemDocument }
@@ -24,15 +25,16 @@ const TRACE_DIGITS = 32
 
 type Item = SnapshotOf<WorkItemContext>
 
-interface Move {
-  readonly name: string
-  readonly summary: string
-  readonly body: RouteBody
-  /** Members of the message beyond the body's. */
-  readonly more?: (service: ServiceContext, item: Item) => object
+const items: Moved<Item> = {
+  path: '/api/work-items/:id',
+  area: AREA,
+  answer: one,
+  find: visibleWorkItem,
+  refOf: ({ context }) => ({ kind: 'work_item', id: context.id }),
+  documentOf: (service, { principal }, item) => workItemDocumentOf(service, principal, item),
 }
 
-const moves: readonly Move[] = [
+const moves: readonly Move<Item>[] = [
   {
     name: 'hold',
     summary: 'Take a queued item out of the scheduler’s hands.',
@@ -64,36 +66,7 @@ function releaseOf({ scheduler }: ServiceContext, { context }: Item): object {
 }
 
 export function workItemMoveRoutes(service: ServiceContext): readonly Route[] {
-  return [...moves.map((move) => moveRoute(service, move)), resumeRoute(service)]
-}
-
-function moveRoute(service: ServiceContext, { name, summary, body, more }: Move): Route {
-  return {
-    method: 'POST',
-    path: `/api/work-items/:id/${name}`,
-    area: AREA,
-    summary,
-    access: { right: 'work.operate' },
-    body,
-    answers: { 200: one },
-    problems: ['not_found', 'illegal_move'],
-    handle: (exchange) => {
-      const item = visibleWorkItem(service, exchange)
-      if (item === undefined) return
-      const message = {
-        type: name,
-        by: exchange.by,
-        ...exchange.body,
-        ...more?.(service, item),
-      } as MessageBody
-      service.runtime.ask({ kind: 'work_item', id: item.context.id }, message, (answer) => {
-        if (exchange.done) return
-        if (!answer.ok) return refuse(exchange, answer)
-        markCursor(service, exchange, answer.sequence)
-        exchange.answer(200, workItemDocumentOf(service, exchange.principal, answer.snapshot))
-      })
-    },
-  }
+  return [...moves.map((move) => moveRoute(service, items, move)), resumeRoute(service)]
 }
 
 function resumeRoute(service: ServiceContext): Route {
@@ -130,7 +103,7 @@ function resume(service: ServiceContext, exchange: Exchange): void {
   runtime.ask({ kind: 'work_item', id: item.context.id }, message, (resumed) => {
     if (exchange.done) return
     if (!resumed.ok) return refuse(exchange, resumed)
-    runtime.ask({ kind: 'work_item', id }, child, (answer) => {
+    runtime.ask({ kind: 'work_item', id }, { ...child }, (answer) => {
       if (exchange.done) return
       if (!answer.ok) return refuse(exchange, answer)
       if (resumed.repeat !== undefined) {

@@ -15,14 +15,21 @@ import type { MessageBody } from '../../machines/machine.ts'
 import { stringEnum, Type } from '../../machines/schema.ts'
 import type { WorkItemContext } from '../../machines/work-item/context.ts'
 import { entryOf } from '../../machines/work-item/entry.ts'
-import type { Answer, ListRequest, SnapshotOf } from '../../runtime/api.ts'
+import type { ListRequest, Reply, SnapshotOf } from '../../runtime/api.ts'
 import { twinKeyOf } from '../../runtime/scheduler/ledger.ts'
 import { usageOf } from '../../runtime/usage.ts'
 import { maySee } from '../access.ts'
 import type { Exchange } from '../exchange.ts'
-import { createKeyed, IDEMPOTENCY_HEADER, keyedEntity, readIdempotencyKey } from '../idempotency.ts'
+import {
+  answerWithTwin,
+  createKeyed,
+  IDEMPOTENCY_HEADER,
+  keyedEntity,
+  readIdempotencyKey,
+  twinOfKey,
+} from '../idempotency.ts'
 import { answerList, listAnswer, listQuery } from '../lists.ts'
-import { markCursor, refuse, visibleProject } from '../replies.ts'
+import { activeProject, markCursor, visibleProject, whenCreated } from '../replies.ts'
 import type { Route, ServiceContext } from '../route.ts'
 import { parseTraceparent } from '../traceparent.ts'
 import { Turnstile } from '../turnstile.ts'
@@ -83,24 +90,50 @@ class Admission {
   #admit(exchange: Exchange, project: SnapshotOf<any>, key: string | undefined): void {
     const { objective, allow_duplicate } = exchange.body as WorkItemCreate
     const admit = (leave: () => void): void => {
-      const twin = this.#twinOf(exchange, project.context.id, key)
-      if (twin === undefined) {
-        this.#make(exchange, project, key, leave)
+      if (key !== undefined && this.#isAnswered(exchange, key)) {
+        leave()
         return
       }
-      leave()
-      answerReplay(this.#service, exchange, twin)
+      const twin = allow_duplicate === true ? undefined : this.#twinOf(exchange, project.context.id, key)
+      if (twin === undefined) this.#make(exchange, project, key, leave)
+      else this.#answerTwin(exchange, project, twin, key, leave)
     }
-    if (allow_duplicate === true) this.#make(exchange, project, key, () => {})
+    if (allow_duplicate === true) admit(() => {})
     else this.#objectives.enter(twinKeyOf(project.context.id, objective), exchange, admit)
   }
 
+  /** By what the key was answered with before: an item that said the same, or that the body is another one. */
+  #isAnswered(exchange: Exchange, key: string): boolean {
+    const before = twinOfKey(this.#service, exchange, key, 'work_item')
+    if (before !== undefined) answerReplay(this.#service, exchange, before)
+    return exchange.done
+  }
+
   /** An unsettled item that says the same; none where the key has an item of its own. */
-  #twinOf(exchange: Exchange, projectId: string, key: string | undefined): SnapshotOf<any> | undefined {
+  #twinOf(exchange: Exchange, projectId: string, key: string | undefined): string | undefined {
     const { runtime, scheduler } = this.#service
     if (key !== undefined && keyedEntity(runtime, exchange, key, 'work_item', 'wi') !== undefined) return undefined
-    const id = scheduler.twinOf(projectId, exchange.body.objective)
-    return id === undefined ? undefined : runtime.read({ kind: 'work_item', id })
+    return scheduler.twinOf(projectId, exchange.body.objective)
+  }
+
+  #answerTwin(
+    exchange: Exchange,
+    project: SnapshotOf<any>,
+    id: string,
+    key: string | undefined,
+    answered: () => void,
+  ): void {
+    const ref = { kind: 'work_item', id } as const
+    if (key === undefined) {
+      answered()
+      answerReplay(this.#service, exchange, this.#service.runtime.read(ref)!)
+      return
+    }
+    const message = { ...createMessage(this.#service, exchange, project.context), id }
+    answerWithTwin(this.#service, exchange, key, { ref, message, body: exchange.body }, (answer) => {
+      answered()
+      whenMade(this.#service, exchange)(answer)
+    })
   }
 
   #make(exchange: Exchange, project: SnapshotOf<any>, key: string | undefined, made: () => void): void {
@@ -108,36 +141,14 @@ class Admission {
     const keyed = { kind: 'work_item', prefix: 'wi', message, body: exchange.body } as const
     createKeyed(this.#service.runtime, exchange, key, keyed, (answer) => {
       made()
-      answerMade(this.#service, exchange, answer)
+      whenMade(this.#service, exchange)(answer)
     })
   }
 }
 
-/** The project, if it exists for the asker and takes new work; else the problem is answered. */
-export function activeProject(
-  service: ServiceContext,
-  exchange: Exchange,
-  idOrKey: string,
-): SnapshotOf<any> | undefined {
-  const project = visibleProject(service, exchange, idOrKey)
-  if (project === undefined || project.value === 'active') return project
-  exchange.problem('project_archived', `The project ${project.context.key} is archived and takes no new work.`)
-  return undefined
-}
-
-function answerMade(service: ServiceContext, exchange: Exchange, answer: Answer): void {
-  if (exchange.done) return
-  if (!answer.ok) {
-    refuse(exchange, answer)
-    return
-  }
-  if (answer.repeat === 'replay') {
-    answerReplay(service, exchange, answer.snapshot)
-    return
-  }
-  markCursor(service, exchange, answer.sequence)
-  exchange.setHeader('Location', `/api/work-items/${answer.snapshot.context.id}`)
-  exchange.answer(201, workItemDocumentOf(service, exchange.principal, answer.snapshot))
+function whenMade(service: ServiceContext, exchange: Exchange): Reply {
+  const pathOf = ({ context }: SnapshotOf<any>): string => `/api/work-items/${context.id}`
+  return whenCreated(service, exchange, pathOf, (snapshot) => workItemDocumentOf(service, exchange.principal, snapshot))
 }
 
 export function answerReplay(service: ServiceContext, exchange: Exchange, snapshot: SnapshotOf<any>): void {

@@ -7,8 +7,8 @@ import { seenNow } from './initiatives.ts'
 import { promptOf } from './prompt.ts'
 import { resultOf, take } from './results.ts'
 
-/** Emitted requests that are remembered. */
-const REQUESTS_MAX = 32
+/** Emitted requests that are remembered: more than may wait for one formation. */
+const REQUESTS_MAX = 64
 
 export type Step = (draft: Draft, message: any) => void
 export type StoppedStatus = 'paused' | 'escalated' | 'completed' | 'cancelled'
@@ -22,7 +22,8 @@ export const form: Step = (draft, message: CampaignMessage) => {
   const prompt = promptOf(draft.context, from)
   const opened = openAdvance(draft, prompt, from)
   draft.set({ work: { ...opened, since: message.at, prompt } })
-  draft.keep({ forming: undefined, ...seenNow(draft.context) })
+  const asker = message.type === 'advance' ? message.event_id : undefined
+  draft.keep({ askers: [asker ?? null], forming: undefined, ...seenNow(draft.context) })
   requested(draft, message, opened, from)
   draft.stand('its next step is being formed', message.at)
 }
@@ -55,7 +56,17 @@ function requested(
     draft.facts.push(facts.advanceRequested(draft.context, result))
     return
   }
+  hear(draft, event_id)
+}
+
+function hear(draft: Draft, event_id: string): void {
   draft.keep({ requests: [...draft.context.internal.requests, event_id].slice(-REQUESTS_MAX) })
+}
+
+/** Asked for by an emitted request while the next step is being formed: the end of that is its end, too. */
+export const joinForming: Step = (draft, { event_id }: Of<'advance'>) => {
+  draft.keep({ askers: [...(draft.context.internal.askers ?? [null]), event_id!] })
+  hear(draft, event_id!)
 }
 
 /** An advance that is over as it begins: no agent is asked. */
@@ -72,10 +83,14 @@ export function advanceAtOnce(
 
 export function standsDown(draft: Draft, campaign_status: StoppedStatus, reason: string, told: object = {}): void {
   const decided = { success: true, decision: 'stood_down', campaign_status, reason, ...told } as const
-  draft.facts.push(facts.advanceCompleted(draft.context, decided))
+  draft.endAdvance(decided)
 }
 
-/** What forms now is stopped: nothing comes of it. A cycle goes on. */
+/**
+ * What forms now is stopped: nothing comes of it, also when its run completes after all, since it looked at what stood
+ * before the stop, and its end has been told. The next formation is opened at once where the campaign goes on, and the
+ * scheduler hands it out when that run has ended. A cycle goes on.
+ */
 export function standDown(draft: Draft, status: StoppedStatus): void {
   const { work } = draft.context
   if (work?.role !== 'advance') return
@@ -120,7 +135,7 @@ export const answerBusy: Step = (draft, message: Of<'advance'>) => {
   advanceAtOnce(draft, message, undefined, reason)
   const undecided = { success: false, decision: 'advance', objective, reason } as const
   if (stopping?.from === 'paused') standsDown(draft, 'paused', reason)
-  else draft.facts.push(facts.advanceCompleted(draft.context, undecided))
+  else draft.endAdvance(undecided)
 }
 
 export function escalate(draft: Draft, message: CampaignMessage, reason: string): void {

@@ -42,7 +42,7 @@ export const takeStep: Step = (draft, message: Of<'item_reported'>) => {
   remember(draft, cycle, objective, opened.item_id)
   handOn(draft, opened.item_id)
   const decided = { success: true, decision: 'advance', objective, reason, ...saidOf(verdict) } as const
-  draft.facts.push(facts.advanceCompleted(draft.context, decided))
+  draft.endAdvance(decided)
   draft.stand(`cycle ${cycle}: ${reason}`, message.at)
 }
 
@@ -52,7 +52,8 @@ export const finish: Step = (draft, message: Of<'item_reported'>) => {
   draft.set({ pending: undefined, question: undefined, ended_at: message.at })
   draft.settle(message.item_id, 'landed', `done: ${reason}`)
   const decided = { success: true, decision: 'done', reason, ...saidOf(verdict) } as const
-  draft.facts.push(facts.advanceCompleted(draft.context, decided), facts.completed(draft.context, reason))
+  draft.endAdvance(decided)
+  draft.facts.push(facts.completed(draft.context, reason))
   draft.stand(`done: ${reason}`, message.at)
 }
 
@@ -64,7 +65,7 @@ export const askOwner: Step = (draft, message: Of<'item_reported'>) => {
   draft.settle(message.item_id, success ? 'landed' : 'failed', success ? `escalated: ${reason}` : reason)
   draft.keep({ owing: success ? undefined : message.item_id })
   const decided = { success, decision: 'escalate', reason, ...saidOf(verdict) } as const
-  draft.facts.push(facts.advanceCompleted(draft.context, decided))
+  draft.endAdvance(decided)
   escalate(draft, message, reason)
 }
 
@@ -83,6 +84,6 @@ export const askAboutEnd: Step = (draft, message: Of<'item_settled'>) => {
   draft.speakOn(draft.context.work)
   draft.set({ work: undefined })
   const decided = { success: false, decision: 'escalate', reason } as const
-  draft.facts.push(facts.advanceCompleted(draft.context, decided))
+  draft.endAdvance(decided)
   escalate(draft, message, reason)
 }

@@ -60,7 +60,7 @@ export interface SharedFinding {
 }
 
 /** A cancel that waits for the end of the cycle that it stops. */
-interface Stopping {
+export interface Stopping {
   readonly by?: By
   readonly reason: string
   readonly discard_work: boolean
@@ -106,6 +106,8 @@ export interface CampaignContext {
     readonly items: number
     /** Emitted requests that were heard, newest last. */
     readonly requests: readonly string[]
+    /** Emitted requests that wait for the end of what is being formed; null: it was begun without one. */
+    readonly askers?: readonly (string | null)[] | undefined
     /** The ref that the next cycle builds upon: work that has not landed. */
     readonly base_ref?: string | undefined
     /** The preserved items whose work that is: they have landed when what builds upon it has. */
@@ -165,7 +167,7 @@ interface Cancel extends MessageBody {
   readonly reason: string
   readonly now?: boolean
   readonly discard_work?: boolean
-  /** Root event of the run of each item that it may stop: of the one that runs it is the handle. */
+  /** Root event of the run of the item that it may stop: of a formation only where a runner has begun it. */
   readonly aborting?: { readonly item_id: string; readonly event_id: string }
 }
 

@@ -10,7 +10,6 @@ import {
 } from './advance.ts'
 import type { CampaignContext, CampaignMessage, Of, TaskResult } from './context.ts'
 import type { Draft } from './draft.ts'
-import * as facts from './facts.ts'
 import { build, outageIn, resultOf, stamp, take, takeBack } from './results.ts'
 
 /** The decision stands without a formation: the result of the last cycle, or its want, leaves no other. */
@@ -27,7 +26,7 @@ export const escalateAtOnce: Step = (draft, message: CampaignMessage) => {
   draft.unpause()
   advanceAtOnce(draft, message, result, `escalated without an agent: ${reason}`)
   const decided = { success: true, decision: 'escalate', reason } as const
-  draft.facts.push(facts.advanceCompleted(draft.context, decided))
+  draft.endAdvance(decided)
   escalate(draft, message, reason)
 }
 

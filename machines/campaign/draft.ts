@@ -2,10 +2,13 @@
  * One step of a campaign while it is worked out: the context as it becomes, the facts, the messages and the timers, each
  * of them in its order. Made and used up within one step.
  */
-import type { CancelTimerParams, OwnFact, ScheduleParams, SendParams } from '../machine.ts'
+import type { CancelTimerParams, Fact, ScheduleParams, SendParams } from '../machine.ts'
+import { recordedFact } from '../recorded-fact.ts'
 import { oneLine } from '../work-item/moves.ts'
 import { type OwnedOrder, openItem, ownedIds, settleItem } from '../work-item/owner.ts'
 import type { CampaignContext, Place, Work } from './context.ts'
+import { advanceCompleted, type Decided } from './facts.ts'
+import { envelope } from './view.ts'
 
 /** What differs from one item of a campaign to the next. */
 type OrderOf = Omit<OwnedOrder, 'owner' | 'seed' | 'project' | 'project_id' | 'submitted_by' | 'labels' | 'runner_id'>
@@ -13,15 +16,20 @@ type OrderOf = Omit<OwnedOrder, 'owner' | 'seed' | 'project' | 'project_id' | 's
 /** The provider has said when it can be reached again. */
 export const PROVIDER_TIMER = 'provider_back'
 
+const NOBODY: readonly null[] = [null]
+
 export class Draft {
   context: CampaignContext
-  readonly facts: OwnFact[] = []
+  readonly facts: Fact[] = []
   readonly sends: SendParams[] = []
   readonly schedules: ScheduleParams[] = []
   readonly cancels: CancelTimerParams[] = []
 
-  constructor(context: CampaignContext) {
+  private readonly at: string
+
+  constructor(context: CampaignContext, at: string) {
     this.context = context
+    this.at = at
   }
 
   set(change: Partial<CampaignContext>): void {
@@ -42,6 +50,20 @@ export class Draft {
     const { trace_id, span_id } = work ?? this.context.internal
     const place: Place = { trace_id, span_id, causation_id }
     this.keep({ place })
+  }
+
+  /** An advance has come to its end: each emitted request that waited for it is told under its own name. */
+  endAdvance(decided: Decided): void {
+    const { askers = NOBODY } = this.context.internal
+    // What the agent was told is in the first of them.
+    const { prompt: _, ...told } = decided
+    const place = envelope(this.context)
+    for (const [i, causation_id] of askers.entries()) {
+      const fact = advanceCompleted(this.context, i === 0 ? decided : told)
+      const named = { ...place, causation_id }
+      this.facts.push(causation_id === null ? fact : recordedFact(fact.type, fact.payload, named, this.at))
+    }
+    this.keep({ askers: undefined })
   }
 
   /** Opens the next item. What is under way is not changed by it. */

@@ -1,7 +1,7 @@
 /** The one list of a campaign's steps, by the name that the chart calls them by; and its beginning. */
 import { creationRecord } from '../creation.ts'
 import { ownedIds } from '../work-item/owner.ts'
-import { answerBusy, form, type Step, standDownRequest } from './advance.ts'
+import { answerBusy, form, joinForming, type Step, standDownRequest } from './advance.ts'
 import { askAboutEnd, askOwner, finish, pauseForming, takeStep } from './conclusions.ts'
 import type { CampaignContext, CampaignMessage, Of } from './context.ts'
 import { dropResult, escalateAtOnce, formAfterCycle, keepResult, note, pauseAfterCycle } from './cycles.ts'
@@ -11,6 +11,7 @@ import {
   cancel,
   cancelStopped,
   complete,
+  discardCycle,
   dropStopped,
   pause,
   resumeEscalating,
@@ -65,6 +66,7 @@ function askedOf(message: Of<'create'>): CampaignContext['asked'] {
 
 export const STEPS = {
   form,
+  joinForming,
   answerBusy,
   formAfterCycle,
   escalateAtOnce,
@@ -90,6 +92,7 @@ export const STEPS = {
   stopCycleOfActive: stopCycle('active'),
   stopCycleOfPaused: stopCycle('paused'),
   stopCycleOfCancelled: stopCycle('cancelled'),
+  discardCycle,
   cancelStopped,
   dropStopped,
   note,
@@ -100,7 +103,7 @@ export const STEPS = {
 export type StepName = keyof typeof STEPS
 
 export function draftOf(name: StepName, context: CampaignContext, message: CampaignMessage): Draft {
-  const draft = new Draft(context)
+  const draft = new Draft(context, message.at)
   STEPS[name](draft, message)
   tellInitiatives(draft, message)
   return draft

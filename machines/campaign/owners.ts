@@ -1,7 +1,7 @@
 /** What owners say of a campaign: pause, resume, decide, complete, cancel. */
 import { OWNER_DECISIONS_MAX } from '../documents/campaign.ts'
 import { form, type Step, speakOfStop, standDown } from './advance.ts'
-import type { CampaignContext, CampaignMessage, Of } from './context.ts'
+import type { CampaignContext, CampaignMessage, Of, Stopping } from './context.ts'
 import { dropResult, escalateAtOnce } from './cycles.ts'
 import type { Draft } from './draft.ts'
 import * as facts from './facts.ts'
@@ -106,13 +106,22 @@ function cancelWords({ by, reason }: Pick<Of<'cancel'>, 'by' | 'reason'>): strin
   return `cancelled by ${by?.name ?? 'the service'}: ${reason}`
 }
 
+/**
+ * What forms stands down with any cancel. Where it was to end now, its run is what was terminated, if a runner had begun
+ * it; it only looks, so that nothing of it is thrown away.
+ */
+function abortedForming({ work }: CampaignContext, { now, aborting }: Of<'cancel'>): facts.Aborted | undefined {
+  if (now !== true || work?.role !== 'advance' || aborting?.item_id !== work.item_id) return undefined
+  return { discard_work: false, aborted_event_id: aborting.event_id, aborted_trace_id: work.trace_id }
+}
+
 export const cancel: Step = (draft, message: Of<'cancel'>) => {
   const { reason, at } = message
   speakOfStop(draft)
   draft.unpause()
   draft.set({ pending: undefined, question: undefined, ended_at: at })
   draft.stand(cancelWords(message), at)
-  draft.facts.push(facts.cancelled(draft.context, reason))
+  draft.facts.push(facts.cancelled(draft.context, reason, abortedForming(draft.context, message)))
   const why = `its campaign was cancelled: ${reason}`
   discharge(draft, message, why)
   standDown(draft, 'cancelled')
@@ -152,11 +161,22 @@ export const stopCycle = (from: string): Step => {
     const { work } = draft.context
     const handle = aborting?.item_id === work!.item_id ? { aborted_event_id: aborting.event_id } : {}
     draft.unpause()
-    draft.set({ stopping: { ...(by && { by }), reason, discard_work, ...handle, from } })
-    draft.stand(`its cycle is being stopped: ${reason}`, at)
-    const stop = { type: 'cancel', reason: `its campaign was cancelled: ${reason}`, discard_work, ...(by && { by }) }
-    draft.sends.push({ to: { kind: 'work_item', id: work!.item_id }, message: stop })
+    stop(draft, { ...(by && { by }), reason, discard_work, ...handle, from }, at)
   }
+}
+
+/** Its cycle is being stopped already, and what it has not committed was to be kept. */
+export const discardCycle: Step = (draft, { by, reason, at }: Of<'cancel'>) => {
+  const { by: _, ...stopping } = draft.context.stopping!
+  stop(draft, { ...stopping, ...(by && { by }), reason, discard_work: true }, at)
+}
+
+function stop(draft: Draft, stopping: Stopping, at: string): void {
+  const { by, reason, discard_work } = stopping
+  draft.set({ stopping })
+  draft.stand(`its cycle is being stopped: ${reason}`, at)
+  const message = { type: 'cancel', reason: `its campaign was cancelled: ${reason}`, discard_work, ...(by && { by }) }
+  draft.sends.push({ to: { kind: 'work_item', id: draft.context.work!.item_id }, message })
 }
 
 export const cancelStopped: Step = (draft, message: Of<'item_settled'>) => {

@@ -57,6 +57,10 @@ export function isEmitted({ event_id }: Of<'advance'>): boolean {
   return event_id !== undefined
 }
 
+export function joinsForming({ work }: CampaignContext, message: Of<'advance'>): boolean {
+  return isEmitted(message) && work?.role === 'advance'
+}
+
 /** A spent budget is not gone on with, and none grows without end. */
 export function hasCycles(context: CampaignContext, message: Of<'resume'>): boolean {
   const { cycles_completed, max_cycles } = context
@@ -81,6 +85,11 @@ export function stopsCycle({ work, stopping }: CampaignContext, { now }: Of<'can
   return now === true && work?.role === 'cycle' && stopping === undefined
 }
 
+/** Work that was to be kept when its cycle is stopped is to be thrown away. */
+export function discardsCycle({ stopping }: CampaignContext, { discard_work }: Of<'cancel'>): boolean {
+  return discard_work === true && stopping?.discard_work === false
+}
+
 export function endsStoppedCycle(context: CampaignContext, message: Of<'item_settled'>): boolean {
   return context.stopping !== undefined && endsCycle(context, message)
 }
@@ -93,6 +102,7 @@ export function repeats({ value, context }: SnapshotOf<CampaignContext>, message
       return creationRepeat(context.internal.creation, message)
     case 'advance':
       if (message.event_id !== undefined && context.internal.requests.includes(message.event_id)) return 'already_heard'
+      if (joinsForming(context, message)) return undefined
       return RUNNING.has(value) && context.work?.role === 'advance' ? 'already_advancing' : undefined
     case 'pause':
       return value === 'paused' && context.paused?.by === 'owner' ? 'already_paused' : undefined
@@ -101,6 +111,7 @@ export function repeats({ value, context }: SnapshotOf<CampaignContext>, message
     case 'cancel':
       if (value === 'completed' && message.with_initiative !== undefined) return 'already_completed'
       if (value === 'cancelled' && stopsCycle(context, message)) return undefined
+      if (discardsCycle(context, message)) return undefined
       return value === 'cancelled' || value === 'cancelling' ? `already_${value}` : undefined
     case 'provider_back':
       return value === 'paused' && context.paused?.by === 'provider' ? undefined : 'goes_on'

@@ -332,8 +332,26 @@ export const operatorFailBody = Type.Object(
   { ...CLOSED, title: 'RunFailByOperator' },
 )
 
+/** What a runner cannot do without: for who asks with `Prefer: return=minimal`. */
+export const runRequestStandingDocument = Type.Object(
+  {
+    id: runRequestDocument.properties.id,
+    state: runRequestDocument.properties.state,
+    attempt: runRequestDocument.properties.attempt,
+    engine_run_id: runRequestDocument.properties.engine_run_id,
+  },
+  {
+    ...CLOSED,
+    title: 'RunRequestStanding',
+    description: 'Where a run request stands: the answer to `Prefer: return=minimal`.',
+  },
+)
+
+/** All of it, or where it stands. */
+export const runRequestShown = Type.Unsafe<RunRequest>({ anyOf: [runRequestDocument, runRequestStandingDocument] })
+
 const answerFields = {
-  run_request: runRequestDocument,
+  run_request: runRequestShown,
   cancel_requested: Type.Boolean({ description: 'true: stop the work and post `failed`, class `cancelled`.' }),
   cancel: Type.Optional(
     Type.Object(

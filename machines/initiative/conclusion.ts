@@ -11,8 +11,8 @@ import {
   TRIGGERS_REMEMBERED_MAX,
 } from '../documents/initiative.ts'
 import { isSameMember, type Member } from '../documents/member.ts'
-import { prepareEvent } from '../events/envelope.ts'
 import type { By, Fact, SendParams } from '../machine.ts'
+import { recordedFact } from '../recorded-fact.ts'
 import { settleItem } from '../work-item/owner.ts'
 import type { Assessment, InitiativeContext, Trigger, View } from './context.ts'
 import { effectsOf } from './effects.ts'
@@ -112,10 +112,9 @@ export function end(context: InitiativeContext, assessment: Assessment, ending: 
   const facts: Fact[] = [steered]
   const sends: SendParams[] = []
   if (applied !== undefined) {
-    const fields = { ...envelope, event_type: 'initiative_action_requested', occurred_at: at }
-    const recorded = prepareEvent({ ...fields, payload: action as Record<string, unknown> })
-    facts.push({ type: recorded.event_type, recorded }, ...applied.facts)
-    sends.push(...applied.sends(recorded.id))
+    const requested = recordedFact('initiative_action_requested', action!, envelope, at)
+    facts.push(requested, ...applied.facts)
+    sends.push(...applied.sends(requested.recorded.id))
   }
   const settlement = settlementOf(outcome, detail, decision)
   if (settlement !== undefined) sends.push(settleItem(item_id, settlement.state, settlement.reason))

@@ -3,7 +3,8 @@ import type { Finding } from '../documents/finding.ts'
 import type { Action, FollowUp, InitiativeStatus, OwnerAction, SteeringDecision } from '../documents/initiative.ts'
 import type { Member } from '../documents/member.ts'
 import { prepareEvent } from '../events/envelope.ts'
-import type { FactEnvelope, OwnFact, RecordedFact } from '../machine.ts'
+import type { Fact, FactEnvelope, OwnFact, RecordedFact } from '../machine.ts'
+import { recordedFact } from '../recorded-fact.ts'
 import { type OwnedIds, ownedIds } from '../work-item/owner.ts'
 import type { Assessment, InitiativeContext, Trigger } from './context.ts'
 
@@ -54,6 +55,11 @@ export function steeringEnvelope({ name, internal }: InitiativeContext, trigger:
     causation_id: event_id,
     gather_id: null,
   }
+}
+
+/** A fact of steering where one step states those of several requests. */
+export function statedFor(context: InitiativeContext, trigger: Trigger, fact: Fact, at: string): RecordedFact {
+  return 'recorded' in fact ? fact : recordedFact(fact.type, fact.payload, steeringEnvelope(context, trigger), at)
 }
 
 /** The work item that a request becomes, on the trace that the request opens. */

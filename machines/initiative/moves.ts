@@ -3,7 +3,7 @@ import { creationRecord, SYSTEM_ENVELOPE } from '../creation.ts'
 import { deriveId, projectIdOf } from '../derived-id.ts'
 import { type InitiativeStatus, OWNER_WORDS_MAX, type OwnerAction } from '../documents/initiative.ts'
 import { isSameMember, memberText } from '../documents/member.ts'
-import { SERVICE_BY, type SendParams } from '../machine.ts'
+import { type Fact, SERVICE_BY, type SendParams } from '../machine.ts'
 import { openItem } from '../work-item/owner.ts'
 import { withBody } from './bodies.ts'
 import { joined, left, shared } from './campaigns.ts'
@@ -16,6 +16,7 @@ import {
   lifecycleFact,
   ownerActionFact,
   requestedFact,
+  statedFor,
 } from './facts.ts'
 import { consumed, findingOf, reviewersFinding, withFinding } from './findings.ts'
 import { eligibleMembers, fingerprint, keptActions, whyNone } from './members.ts'
@@ -23,6 +24,8 @@ import { promptOf } from './prompt.ts'
 import { verdictOf } from './verdict.ts'
 
 const NOTHING: readonly never[] = []
+/** Of one that has ended: how its members stand is no matter. */
+const NOBODY: View = { members: [], items: [] }
 
 export function create(message: Of<'create'>): Conclusion {
   const { id, outcome, projects, intent_refs, members, homes, authorized_by, budget, by, at } = message
@@ -92,9 +95,7 @@ export function assess(context: InitiativeContext, { view, at }: Of<'assess'>): 
   const [trigger, ...waiting] = context.waiting as readonly [Trigger, ...Trigger[]]
   const why = skipReason(context, trigger, view)
   const opened: Assessment = {
-    ...trigger,
-    item_id: assessmentIds(context.name, trigger.seed).item_id,
-    steer_id: deriveId('steer', context.name, trigger.seed),
+    ...openedBy(context, trigger),
     prompt: why === undefined ? promptOf(context, trigger, view) : '',
     fingerprint: fingerprint(context, view),
     eligible: eligibleMembers(context, view, trigger.member),
@@ -104,6 +105,11 @@ export function assess(context: InitiativeContext, { view, at }: Of<'assess'>): 
   const ended = end(next, opened, { outcome: 'skipped', detail: why, begun: false, at })
   const open = openAssessment(next, opened, view, `steering precheck: ${why}`)
   return { ...ended, sends: [open, ...ended.sends] }
+}
+
+function openedBy({ name }: InitiativeContext, trigger: Trigger) {
+  const { item_id } = assessmentIds(name, trigger.seed)
+  return { ...trigger, item_id, steer_id: deriveId('steer', name, trigger.seed) }
 }
 
 /** The precheck: without a member that can advance, or without budget, no agent has anything to decide. */
@@ -176,7 +182,7 @@ export function judge(context: InitiativeContext, { view, at }: Of<'judge'>): Co
 
 /** An answer that comes when the initiative has ended: nothing of it is applied. */
 export function judgeLate(context: InitiativeContext, status: InitiativeStatus, at: string): Conclusion {
-  return conclude(context, verdictOf(status, context, { members: [], items: [] }), undefined, at)
+  return conclude(context, verdictOf(status, context, NOBODY), undefined, at)
 }
 
 /** The owner decides: what waited for that about the members waits no more. */
@@ -230,20 +236,46 @@ function stopSteering(
   { reason, by, at }: Of<'complete'> | Of<'cancel'>,
   sends: readonly SendParams[],
 ): Conclusion {
-  const stopped = { ...context, waiting: [], reason, ended_at: at }
   const type = status === 'completed' ? 'initiative_completed' : 'initiative_cancelled'
-  const fact = lifecycleFact(type, stopped, status, { reason })
+  const { context: stopped, ...turned } = turnAway({ ...context, reason, ended_at: at }, status, at)
+  const facts = [lifecycleFact(type, stopped, status, { reason }), ...turned.facts]
+  const told = [...sends, ...turned.sends]
   const { assessment } = stopped
-  if (assessment === undefined) return { context: own(stopped), facts: [fact], sends }
+  if (assessment === undefined) return { context: own(stopped), facts, sends: told }
   if (assessment.result !== undefined) {
     const late = judgeLate(stopped, status, at)
-    return { context: late.context, facts: [fact, ...late.facts], sends: [...sends, ...late.sends] }
+    return { context: late.context, facts: [...facts, ...late.facts], sends: [...told, ...late.sends] }
   }
   const withdrawal = {
     to: { kind: 'work_item', id: assessment.item_id } as const,
     message: { type: 'cancel', reason: `its initiative is ${status}`, ...(by === undefined ? {} : { by }) },
   }
-  return { context: own(stopped), facts: [fact], sends: [...sends, withdrawal] }
+  return { context: own(stopped), facts, sends: [...told, withdrawal] }
+}
+
+/** Nothing is steered any more: each request that waits ends, without an agent, as one that has nothing to decide. */
+function turnAway(context: InitiativeContext, status: 'completed' | 'cancelled', at: string): Conclusion {
+  const detail = `the initiative is ${status}`
+  const facts: Fact[] = []
+  const sends: SendParams[] = []
+  let next = context
+  for (const trigger of context.waiting) {
+    const opened = { ...openedBy(next, trigger), prompt: '', fingerprint: '', eligible: [] }
+    const ended = end(next, opened, { outcome: 'skipped', detail, begun: false, at })
+    facts.push(...ended.facts.map((fact) => statedFor(next, trigger, fact, at)))
+    sends.push(openAssessment(next, opened, NOBODY, `steering precheck: ${detail}`), ...ended.sends)
+    next = { ...ended.context, assessment: context.assessment }
+  }
+  return { context: { ...next, waiting: [] }, facts, sends }
+}
+
+/** One that was emitted, and let in before the end: its sender hears so. */
+export const requestLate = (status: 'completed' | 'cancelled') => {
+  return (context: InitiativeContext, message: Of<'advance'>): Conclusion => {
+    const asked = request(context, message)
+    const turned = turnAway(asked.context, status, message.at)
+    return { ...turned, context: own(turned.context), facts: [...asked.facts, ...turned.facts] }
+  }
 }
 
 export function recordOwnerAction(context: InitiativeContext, message: Of<'record_owner_action'>): Conclusion {

@@ -89,7 +89,7 @@ export function repeats({ value, context }: Snapshot, message: InitiativeMessage
 }
 
 /** Every request is assessed once: one that waits, that is being assessed, or that is over. */
-function isKnownRequest({ waiting, assessment, internal }: InitiativeContext, trigger_id: string): boolean {
+export function isKnownRequest({ waiting, assessment, internal }: InitiativeContext, trigger_id: string): boolean {
   return (
     assessment?.trigger_id === trigger_id ||
     waiting.some((one) => one.trigger_id === trigger_id) ||
@@ -97,8 +97,8 @@ function isKnownRequest({ waiting, assessment, internal }: InitiativeContext, tr
   )
 }
 
-/** About another member than before. What somebody emitted is asked for by its trigger alone. */
-function asksOtherwise(context: InitiativeContext, message: Of<'advance'>): boolean {
+/** About another member than before. */
+export function asksOtherwise(context: InitiativeContext, message: Of<'advance'>): boolean {
   return message.fingerprint !== undefined && bodyBefore(context, message) === 'other'
 }
 

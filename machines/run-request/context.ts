@@ -71,7 +71,7 @@ export interface RunRequestInternal {
 /** Optional members may be set to undefined, which JSON leaves out: clearing is one assignment, no copy. */
 type Clearable<T> = { readonly [K in keyof T]: Record<never, never> extends Pick<T, K> ? T[K] | undefined : T[K] }
 
-/** What was asked for: made once, never changed, and so never copied. */
+/** What was asked for, all of it shown: made once, never changed, and so never copied. */
 export type Asked = Clearable<
   Pick<
     RunRequest,

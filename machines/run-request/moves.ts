@@ -40,9 +40,23 @@ export function create(message: Of<'create'>): RunRequestContext {
     cancel: undefined,
     approved_by: message.approved_by,
     asked: askedOf(message),
-    times: message.approved_by === undefined ? {} : { approved_at: message.at },
+    times: timesOf(message.approved_by === undefined ? undefined : message.at),
     made: madeOf(message),
     internal: internalOf(message, throttle === 'dry_run' || isApproved(message)),
+  }
+}
+
+/** All of them, so that the times of every request have one shape. */
+function timesOf(approved_at: string | undefined): Times {
+  return {
+    approved_at,
+    offered_at: undefined,
+    accepted_at: undefined,
+    started_at: undefined,
+    completed_at: undefined,
+    failed_at: undefined,
+    cancelled_at: undefined,
+    lost_at: undefined,
   }
 }
 
@@ -225,7 +239,7 @@ function unheld({
   times: { approved_at },
   internal,
 }: RunRequestContext): Change & Pick<RunRequestContext, 'internal'> {
-  const times = approved_at === undefined ? {} : { approved_at }
+  const times = timesOf(approved_at)
   return {
     attempt: attempt + 1,
     offered_to: undefined,

@@ -95,7 +95,10 @@ export function timedOut(context: RunRequestContext): boolean {
  * A stop that a person asks for while the run is being stopped: it takes the place of the timeout's, which could
  * have run it again, and of one that would have kept the work.
  */
-export function asksForMore(context: RunRequestContext, { discard_work = false }: Of<'cancel'>): boolean {
+export function asksForMore(
+  context: RunRequestContext,
+  { discard_work = false }: { readonly discard_work?: boolean },
+): boolean {
   return timedOut(context) || (discard_work && context.cancel?.discard_work !== true)
 }
 

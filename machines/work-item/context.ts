@@ -62,6 +62,8 @@ interface WorkItemInternal {
   readonly hand_outs: number
   /** A person wants it stopped while it runs. */
   readonly stopping: boolean
+  /** And what it has not committed thrown away. */
+  readonly discarding?: boolean
   /** The run request that it was taken back from, until that has ended: who was told to stop may still be at work. */
   readonly taken_back?: string | undefined
 }

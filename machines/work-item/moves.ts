@@ -122,16 +122,17 @@ export function operate(
   return { operator_actions: [...context.operator_actions, action].slice(-OPERATOR_ACTIONS_MAX) }
 }
 
-export function hold({ run, internal }: WorkItemContext, message: Of<'hold'>): Change {
-  const isUnderWay = run !== undefined && run.reported !== true
-  return {
-    reason: oneLine(`held by ${message.by?.name ?? 'an operator'}`),
-    run: undefined,
-    ...(isUnderWay ? { internal: { ...internal, taken_back: run.id } } : {}),
-  }
+export function hold(context: WorkItemContext, message: Of<'hold'>): Change {
+  return { ...takeBack(context), reason: oneLine(`held by ${message.by?.name ?? 'an operator'}`), run: undefined }
 }
 
-/** The run that it was taken back from has ended: it may be handed out again. */
+/** Nothing is heard any more of the run that it is handed out as; whoever has that is at work until it has ended. */
+export function takeBack({ run, internal }: WorkItemContext): Change {
+  const isUnderWay = run !== undefined && run.reported !== true
+  return isUnderWay ? { internal: { ...internal, taken_back: run.id } } : {}
+}
+
+/** The run that it was taken back from has ended: it, or what follows on it, may be handed out again. */
 export function forgetTakenBack({ internal }: WorkItemContext): Change {
   return { internal: { ...internal, taken_back: undefined } }
 }
@@ -158,8 +159,8 @@ export function closed(message: Of<'close'>): Change {
 }
 
 /** Asked to stop while it runs: it settles when its run has ended. */
-export function stopping({ internal }: WorkItemContext): Change {
-  return { reason: 'stopping', internal: { ...internal, stopping: true } }
+export function stopping({ internal }: WorkItemContext, { discard_work = false }: Of<'cancel'>): Change {
+  return { reason: 'stopping', internal: { ...internal, stopping: true, discarding: discard_work } }
 }
 
 export function begin(context: WorkItemContext, message: Of<'run_started'>): Change {

@@ -48,6 +48,11 @@ export function isResult(context: WorkItemContext, message: Of<'run_event'>): bo
   return isOfRun(context, message) && settlementBy(context, message) !== undefined
 }
 
+/** It is not being stopped yet, or what it has not committed was to be kept. */
+export function asksForMore({ internal }: WorkItemContext, { discard_work }: Of<'cancel'>): boolean {
+  return !internal.stopping || (discard_work === true && internal.discarding !== true)
+}
+
 /** The stop was asked for: by a person of the run itself, or by its runner. */
 export function isStopped({ outcome, failure }: Of<'run_ended'>): boolean {
   return outcome === 'cancelled' || failure?.class === 'cancelled'
@@ -85,7 +90,7 @@ export function repeats({ value, context }: SnapshotOf<WorkItemContext>, message
     case 'cancel':
       if (value === 'cancelled') return 'already_cancelled'
       if (value === 'landed' && message.with_initiative !== undefined) return 'already_settled'
-      return value === 'running' && context.internal.stopping ? 'already_stopping' : undefined
+      return value === 'running' && !asksForMore(context, message) ? 'already_stopping' : undefined
     case 'cancel_waiting':
       return value === 'running' ? 'runs_on' : SETTLED.has(value) ? 'already_settled' : undefined
     case 'resume':
@@ -102,7 +107,7 @@ export function repeats({ value, context }: SnapshotOf<WorkItemContext>, message
 
 /** A run that is over or not this item's any more, and events that settle nothing. */
 function runRepeat(value: string, context: WorkItemContext, message: WorkItemMessage): string | undefined {
-  if (isTakenBack(context, message) && (value === 'needs_decision' || !SETTLED.has(value))) return undefined
+  if (isTakenBack(context, message)) return undefined
   if (SETTLED.has(value)) return 'already_settled'
   if (!isOfRun(context, message)) return 'of_another_run'
   if (message.type === 'run_ended') return context.run?.reported === true ? 'already_reported' : undefined

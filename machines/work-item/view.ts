@@ -12,7 +12,7 @@ export function envelope({ project, trace_id, internal }: WorkItemContext): Fact
 
 /** Within a state, items stand by when they came to it: running by their start, settled ones by their end. */
 export function terms({ value, context }: SnapshotOf<WorkItemContext>): readonly Term[] {
-  const { project, asked, submitted_at, started_at, settled_at } = context
+  const { project, asked, submitted_at, started_at, settled_at, internal } = context
   const since = settled_at ?? (value === 'running' ? (started_at ?? submitted_at) : submitted_at)
   const rows: Term[] = [
     { index: 'all', value: '', order: submitted_at },
@@ -20,6 +20,7 @@ export function terms({ value, context }: SnapshotOf<WorkItemContext>): readonly
     { index: 'state', value, order: since },
     { index: 'source', value: `${asked.source.kind}:${asked.source.ref}`, order: submitted_at },
   ]
+  if (internal.taken_back !== undefined) rows.push({ index: 'taken_back', value: '', order: submitted_at })
   if (OPEN.has(value)) rows.push({ index: 'attention', value, order: since })
   return rows
 }
@@ -28,7 +29,9 @@ export function terms({ value, context }: SnapshotOf<WorkItemContext>): readonly
 export const retirement: Retirement = {
   index: 'state',
   values: ['landed', 'cancelled'],
-  at: ({ context }: SnapshotOf<WorkItemContext>) => context.settled_at,
+  // Kept while whoever was told to stop may still be at work: what follows on it waits for that.
+  at: ({ value, context }: SnapshotOf<WorkItemContext>) =>
+    value === 'absent' || context.internal.taken_back !== undefined ? undefined : context.settled_at,
 }
 
 export function document({ value, context: c }: SnapshotOf<WorkItemContext>): WorkItem {

@@ -10,6 +10,7 @@ import { entryOf } from '../../machines/work-item/entry.ts'
 import type { Wanted } from '../dispatch/api.ts'
 import { MinHeap } from '../heap.ts'
 import { digestOf } from '../identity.ts'
+import { Looks, lookOf } from './looks.ts'
 import type { WaitingItem } from './rules.ts'
 import { SortedList } from './sorted-list.ts'
 
@@ -50,6 +51,7 @@ export class Ledger {
   readonly suspects = new Set<Entry>()
   /** Items that the scheduler has not looked at yet. */
   readonly submitted = new Set<Entry>()
+  readonly looks = new Looks()
 
   /** `readState`: the committed state of an item that is not in the ledger. */
   constructor(readState: (id: string) => string | undefined) {
@@ -105,6 +107,9 @@ export class Ledger {
 
   /** Takes in what a committed step says. */
   note({ value, context }: SnapshotOf<WorkItemContext>): void {
+    // News of a run whose item is forgotten: a step, and no item.
+    if (value === 'absent') return
+    this.looks.note(value, context)
     const known = this.entries.get(context.id)
     if (!(LEDGER_STATES as readonly string[]).includes(value)) {
       if (known !== undefined) this.forget(known)
@@ -143,6 +148,7 @@ export class Ledger {
       submittedAt: at,
       twinKey: twinKeyOf(project_id, asked.objective),
       wanted: this.shared(wanted),
+      looksFor: lookOf(asked),
       notBeforeMs: asked.not_before === undefined ? undefined : Date.parse(asked.not_before),
       state: 'queued',
       dependsOn: depends_on,

@@ -11,6 +11,8 @@ export interface WaitingItem {
   readonly lane: string
   /** The items that it waits on. */
   readonly dependsOn: readonly string[]
+  /** The campaign or initiative that it looks for, by kind and name; undefined: it does not only look. */
+  readonly looksFor: string | undefined
   /** Wall clock, milliseconds; undefined: at any time. */
   readonly notBeforeMs: number | undefined
   /** The run request that it was taken back from and that has not ended. */
@@ -27,6 +29,8 @@ export interface Circumstances {
   repositoryOf(item: WaitingItem): string | undefined
   /** The item or run request that has the repository. */
   holderOf(repository: string): string | undefined
+  /** What looks for the same owner and has not ended: a run request, or an item on its way to become one. */
+  lookBeside(item: WaitingItem): string | undefined
   /** Items that run, are handed out or on their way there; and how many may. */
   running(): number
   maxRunning(): number
@@ -54,6 +58,8 @@ export function firstRule(item: WaitingItem, now: Circumstances): Rule {
   if (dead !== undefined) return dead
   if (now.isArchived(item)) return { code: 'project_archived', subject: item.project }
   if (item.takenBack !== undefined) return { code: 'stopping', subject: item.takenBack }
+  const look = now.lookBeside(item)
+  if (look !== undefined) return { code: 'stopping', subject: look, detail: item.looksFor! }
   const repository = now.repositoryOf(item)
   const holder = repository === undefined ? undefined : now.holderOf(repository)
   if (holder !== undefined) return { code: 'repository_busy', subject: holder, detail: repository! }
@@ -102,6 +108,7 @@ function sentence({ code, subject, detail }: Rule, item: WaitingItem, now: Circu
     case 'project_archived':
       return `project ${subject} is archived`
     case 'stopping':
+      if (detail !== undefined) return `${subject}, which looks for ${detail}, has not ended`
       return `${subject}, which it was taken back from, is being stopped`
     case 'repository_busy':
       return `${named(detail!)} is held by ${subject}`

@@ -101,6 +101,7 @@ class ItemScheduler implements Scheduler, Circumstances {
     })
     for (const state of LEDGER_STATES)
       for (const { snapshot } of runtime.scan('work_item', 'state', state)) this.ledger.note(snapshot)
+    for (const { snapshot } of runtime.scan('work_item', 'taken_back', '')) this.ledger.note(snapshot)
     this.readPauses()
     runtime.onCommit((steps) => this.onCommit(steps))
     this.wake()
@@ -164,6 +165,12 @@ class ItemScheduler implements Scheduler, Circumstances {
     return (
       this.ledger.holderOf(repository) ?? this.taken.get(repository) ?? this.dispatcher.repositoryHolder(repository)
     )
+  }
+
+  lookBeside({ id, looksFor }: WaitingItem): string | undefined {
+    if (looksFor === undefined) return undefined
+    const isBeside = (other: string): boolean => other !== id && this.ledger.find(other)?.looksFor === looksFor
+    return this.ledger.looks.beside(looksFor, id) ?? [...this.starting].find(isBeside)
   }
 
   /** Without a cap of its own the service counts what its runners have slots for: what none may take is not there. */

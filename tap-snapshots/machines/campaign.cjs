@@ -21,6 +21,7 @@ absent:
   complete (other reason)             refused illegal_move
   cancel                              refused illegal_move
   cancel (now)                        refused illegal_move
+  cancel (now, discard)               refused illegal_move
   provider_back                       refused illegal_move
   item_reported (advance)             refused illegal_move
   item_reported (done)                refused illegal_move
@@ -57,6 +58,7 @@ staged:
   complete (other reason)             -> completed; facts campaign_completed
   cancel                              -> cancelled; facts campaign_cancelled
   cancel (now)                        -> cancelled; facts campaign_cancelled
+  cancel (now, discard)               -> cancelled; facts campaign_cancelled
   provider_back                       repeat goes_on
   item_reported (advance)             repeat not_under_way
   item_reported (done)                repeat not_under_way
@@ -93,6 +95,7 @@ staged, authorized by nobody:
   complete (other reason)             -> completed; facts campaign_completed
   cancel                              -> cancelled; facts campaign_cancelled
   cancel (now)                        -> cancelled; facts campaign_cancelled
+  cancel (now, discard)               -> cancelled; facts campaign_cancelled
   provider_back                       repeat goes_on
   item_reported (advance)             repeat not_under_way
   item_reported (done)                repeat not_under_way
@@ -117,7 +120,7 @@ staged, authorized by nobody:
 staged, forming:
   create                              refused already_exists
   advance                             repeat already_advancing
-  advance (emitted)                   repeat already_advancing
+  advance (emitted)                   stays
   pause                               -> paused; facts campaign_owner_paused, campaign_advance_completed; sends work_item.settle
   join_initiative                     stays
   leave_initiative                    stays
@@ -129,6 +132,7 @@ staged, forming:
   complete (other reason)             -> completed; facts campaign_completed, campaign_advance_completed; sends work_item.settle
   cancel                              -> cancelled; facts campaign_cancelled, campaign_advance_completed; sends work_item.settle
   cancel (now)                        -> cancelled; facts campaign_cancelled, campaign_advance_completed; sends work_item.settle
+  cancel (now, discard)               -> cancelled; facts campaign_cancelled, campaign_advance_completed; sends work_item.settle
   provider_back                       repeat goes_on
   item_reported (advance)             -> active; facts campaign_advance_completed; sends work_item.settle, work_item.create
   item_reported (done)                -> completed; facts campaign_advance_completed, campaign_completed; sends work_item.settle
@@ -150,6 +154,43 @@ staged, forming:
   item_settled (never begun)          -> escalated; facts campaign_advance_completed, campaign_escalated
   item_settled (stopped)              -> escalated; facts campaign_advance_completed, campaign_escalated
   item_settled (another)              repeat not_under_way
+staged, forming for two:
+  create                              refused already_exists
+  advance                             repeat already_advancing
+  advance (emitted)                   stays
+  pause                               -> paused; facts campaign_owner_paused, campaign_advance_completed, campaign_advance_completed; sends work_item.settle
+  join_initiative                     stays
+  leave_initiative                    stays
+  share_finding                       stays
+  resume                              refused illegal_move
+  resume (more cycles)                refused illegal_move
+  decide                              refused illegal_move
+  complete                            -> completed; facts campaign_completed, campaign_advance_completed, campaign_advance_completed; sends work_item.settle
+  complete (other reason)             -> completed; facts campaign_completed, campaign_advance_completed, campaign_advance_completed; sends work_item.settle
+  cancel                              -> cancelled; facts campaign_cancelled, campaign_advance_completed, campaign_advance_completed; sends work_item.settle
+  cancel (now)                        -> cancelled; facts campaign_cancelled, campaign_advance_completed, campaign_advance_completed; sends work_item.settle
+  cancel (now, discard)               -> cancelled; facts campaign_cancelled, campaign_advance_completed, campaign_advance_completed; sends work_item.settle
+  provider_back                       repeat goes_on
+  item_reported (advance)             -> active; facts campaign_advance_completed, campaign_advance_completed; sends work_item.settle, work_item.create
+  item_reported (done)                -> completed; facts campaign_advance_completed, campaign_advance_completed, campaign_completed; sends work_item.settle
+  item_reported (done, red)           -> active; facts campaign_advance_completed, campaign_advance_completed; sends work_item.settle, work_item.create
+  item_reported (done, unproven)      -> escalated; facts campaign_advance_completed, campaign_advance_completed, campaign_escalated; sends work_item.settle
+  item_reported (escalate)            -> escalated; facts campaign_advance_completed, campaign_advance_completed, campaign_escalated; sends work_item.settle
+  item_reported (malformed)           -> escalated; facts campaign_advance_completed, campaign_advance_completed, campaign_escalated; sends work_item.settle
+  item_reported (blank reason)        -> escalated; facts campaign_advance_completed, campaign_advance_completed, campaign_escalated; sends work_item.settle
+  item_reported (no decision)         -> escalated; facts campaign_advance_completed, campaign_advance_completed, campaign_escalated; sends work_item.settle
+  item_reported (failed)              -> escalated; facts campaign_advance_completed, campaign_advance_completed, campaign_escalated; sends work_item.settle
+  item_reported (no provider)         -> paused; facts campaign_advance_completed, campaign_advance_completed, campaign_paused; sends work_item.settle
+  item_reported (limit, for an hour)  -> paused; facts campaign_advance_completed, campaign_advance_completed, campaign_paused; sends work_item.settle; arms provider_back
+  item_settled (landed)               -> escalated; facts campaign_advance_completed, campaign_advance_completed, campaign_escalated
+  item_settled (defect)               -> escalated; facts campaign_advance_completed, campaign_advance_completed, campaign_escalated
+  item_settled (decision)             -> escalated; facts campaign_advance_completed, campaign_advance_completed, campaign_escalated
+  item_settled (runner error)         -> escalated; facts campaign_advance_completed, campaign_advance_completed, campaign_escalated
+  item_settled (no provider)          -> escalated; facts campaign_advance_completed, campaign_advance_completed, campaign_escalated
+  item_settled (no result)            -> escalated; facts campaign_advance_completed, campaign_advance_completed, campaign_escalated
+  item_settled (never begun)          -> escalated; facts campaign_advance_completed, campaign_advance_completed, campaign_escalated
+  item_settled (stopped)              -> escalated; facts campaign_advance_completed, campaign_advance_completed, campaign_escalated
+  item_settled (another)              repeat not_under_way
 active, cycle:
   create                              refused already_exists
   advance                             refused illegal_move
@@ -165,6 +206,7 @@ active, cycle:
   complete (other reason)             -> completed; facts campaign_completed; sends work_item.cancel_waiting
   cancel                              -> cancelled; facts campaign_cancelled; sends work_item.cancel_waiting
   cancel (now)                        -> cancelling; sends work_item.cancel
+  cancel (now, discard)               -> cancelling; sends work_item.cancel
   provider_back                       repeat goes_on
   item_reported (advance)             repeat not_under_way
   item_reported (done)                repeat not_under_way
@@ -189,7 +231,7 @@ active, cycle:
 active, forming:
   create                              refused already_exists
   advance                             repeat already_advancing
-  advance (emitted)                   repeat already_advancing
+  advance (emitted)                   stays
   pause                               -> paused; facts campaign_owner_paused, campaign_advance_completed; sends work_item.settle
   join_initiative                     stays
   leave_initiative                    stays
@@ -201,6 +243,7 @@ active, forming:
   complete (other reason)             -> completed; facts campaign_completed, campaign_advance_completed; sends work_item.settle
   cancel                              -> cancelled; facts campaign_cancelled, campaign_advance_completed; sends work_item.settle
   cancel (now)                        -> cancelled; facts campaign_cancelled, campaign_advance_completed; sends work_item.settle
+  cancel (now, discard)               -> cancelled; facts campaign_cancelled, campaign_advance_completed; sends work_item.settle
   provider_back                       repeat goes_on
   item_reported (advance)             -> escalated; facts campaign_advance_completed, campaign_escalated; sends work_item.settle
   item_reported (done)                -> completed; facts campaign_advance_completed, campaign_completed; sends work_item.settle
@@ -237,6 +280,7 @@ active, last cycle:
   complete (other reason)             -> completed; facts campaign_completed; sends work_item.cancel_waiting
   cancel                              -> cancelled; facts campaign_cancelled; sends work_item.cancel_waiting
   cancel (now)                        -> cancelling; sends work_item.cancel
+  cancel (now, discard)               -> cancelling; sends work_item.cancel
   provider_back                       repeat goes_on
   item_reported (advance)             repeat not_under_way
   item_reported (done)                repeat not_under_way
@@ -261,7 +305,7 @@ active, last cycle:
 active, forming, no budget:
   create                              refused already_exists
   advance                             repeat already_advancing
-  advance (emitted)                   repeat already_advancing
+  advance (emitted)                   stays
   pause                               -> paused; facts campaign_owner_paused, campaign_advance_completed; sends work_item.settle
   join_initiative                     stays
   leave_initiative                    stays
@@ -273,6 +317,7 @@ active, forming, no budget:
   complete (other reason)             -> completed; facts campaign_completed, campaign_advance_completed; sends work_item.settle
   cancel                              -> cancelled; facts campaign_cancelled, campaign_advance_completed; sends work_item.settle
   cancel (now)                        -> cancelled; facts campaign_cancelled, campaign_advance_completed; sends work_item.settle
+  cancel (now, discard)               -> cancelled; facts campaign_cancelled, campaign_advance_completed; sends work_item.settle
   provider_back                       repeat goes_on
   item_reported (advance)             -> escalated; facts campaign_advance_completed, campaign_escalated; sends work_item.settle
   item_reported (done)                -> completed; facts campaign_advance_completed, campaign_completed; sends work_item.settle
@@ -309,6 +354,7 @@ paused, idle:
   complete (other reason)             -> completed; facts campaign_completed
   cancel                              -> cancelled; facts campaign_cancelled
   cancel (now)                        -> cancelled; facts campaign_cancelled
+  cancel (now, discard)               -> cancelled; facts campaign_cancelled
   provider_back                       repeat goes_on
   item_reported (advance)             repeat not_under_way
   item_reported (done)                repeat not_under_way
@@ -345,6 +391,7 @@ paused, cycle:
   complete (other reason)             -> completed; facts campaign_completed; sends work_item.cancel_waiting
   cancel                              -> cancelled; facts campaign_cancelled; sends work_item.cancel_waiting
   cancel (now)                        -> cancelling; sends work_item.cancel
+  cancel (now, discard)               -> cancelling; sends work_item.cancel
   provider_back                       repeat goes_on
   item_reported (advance)             repeat not_under_way
   item_reported (done)                repeat not_under_way
@@ -381,6 +428,7 @@ paused, result kept:
   complete (other reason)             -> completed; facts campaign_completed
   cancel                              -> cancelled; facts campaign_cancelled
   cancel (now)                        -> cancelled; facts campaign_cancelled
+  cancel (now, discard)               -> cancelled; facts campaign_cancelled
   provider_back                       repeat goes_on
   item_reported (advance)             repeat not_under_way
   item_reported (done)                repeat not_under_way
@@ -417,6 +465,7 @@ paused, decision kept:
   complete (other reason)             -> completed; facts campaign_completed
   cancel                              -> cancelled; facts campaign_cancelled
   cancel (now)                        -> cancelled; facts campaign_cancelled
+  cancel (now, discard)               -> cancelled; facts campaign_cancelled
   provider_back                       repeat goes_on
   item_reported (advance)             repeat not_under_way
   item_reported (done)                repeat not_under_way
@@ -453,6 +502,7 @@ paused by its provider:
   complete (other reason)             -> completed; facts campaign_completed; clears provider_back
   cancel                              -> cancelled; facts campaign_cancelled; clears provider_back
   cancel (now)                        -> cancelled; facts campaign_cancelled; clears provider_back
+  cancel (now, discard)               -> cancelled; facts campaign_cancelled; clears provider_back
   provider_back                       -> active; facts campaign_resumed, campaign_advance_requested; sends work_item.create; clears provider_back
   item_reported (advance)             repeat not_under_way
   item_reported (done)                repeat not_under_way
@@ -489,6 +539,7 @@ escalated:
   complete (other reason)             -> completed; facts campaign_completed
   cancel                              -> cancelled; facts campaign_cancelled
   cancel (now)                        -> cancelled; facts campaign_cancelled
+  cancel (now, discard)               -> cancelled; facts campaign_cancelled
   provider_back                       repeat goes_on
   item_reported (advance)             repeat not_under_way
   item_reported (done)                repeat not_under_way
@@ -525,6 +576,7 @@ escalated, no budget:
   complete (other reason)             -> completed; facts campaign_completed
   cancel                              -> cancelled; facts campaign_cancelled
   cancel (now)                        -> cancelled; facts campaign_cancelled
+  cancel (now, discard)               -> cancelled; facts campaign_cancelled
   provider_back                       repeat goes_on
   item_reported (advance)             repeat not_under_way
   item_reported (done)                repeat not_under_way
@@ -561,6 +613,7 @@ escalated by a cycle:
   complete (other reason)             -> completed; facts campaign_completed; sends work_item.close
   cancel                              -> cancelled; facts campaign_cancelled; sends work_item.close
   cancel (now)                        -> cancelled; facts campaign_cancelled; sends work_item.close
+  cancel (now, discard)               -> cancelled; facts campaign_cancelled; sends work_item.close
   provider_back                       repeat goes_on
   item_reported (advance)             repeat not_under_way
   item_reported (done)                repeat not_under_way
@@ -597,6 +650,44 @@ cancelling:
   complete (other reason)             refused illegal_move
   cancel                              repeat already_cancelling
   cancel (now)                        repeat already_cancelling
+  cancel (now, discard)               stays; sends work_item.cancel
+  provider_back                       repeat goes_on
+  item_reported (advance)             repeat not_under_way
+  item_reported (done)                repeat not_under_way
+  item_reported (done, red)           repeat not_under_way
+  item_reported (done, unproven)      repeat not_under_way
+  item_reported (escalate)            repeat not_under_way
+  item_reported (malformed)           repeat not_under_way
+  item_reported (blank reason)        repeat not_under_way
+  item_reported (no decision)         repeat not_under_way
+  item_reported (failed)              repeat not_under_way
+  item_reported (no provider)         repeat not_under_way
+  item_reported (limit, for an hour)  repeat not_under_way
+  item_settled (landed)               -> cancelled; facts campaign_cancelled
+  item_settled (defect)               -> cancelled; facts campaign_cancelled
+  item_settled (decision)             -> cancelled; facts campaign_cancelled
+  item_settled (runner error)         -> cancelled; facts campaign_cancelled
+  item_settled (no provider)          -> cancelled; facts campaign_cancelled
+  item_settled (no result)            -> cancelled; facts campaign_cancelled
+  item_settled (never begun)          -> cancelled; facts campaign_cancelled
+  item_settled (stopped)              -> cancelled; facts campaign_cancelled
+  item_settled (another)              repeat not_under_way
+cancelling, work thrown away:
+  create                              refused already_exists
+  advance                             refused illegal_move
+  advance (emitted)                   stays; facts campaign_advance_completed; sends work_item.create, work_item.settle
+  pause                               refused illegal_move
+  join_initiative                     stays
+  leave_initiative                    stays
+  share_finding                       stays
+  resume                              refused illegal_move
+  resume (more cycles)                refused illegal_move
+  decide                              refused illegal_move
+  complete                            refused illegal_move
+  complete (other reason)             refused illegal_move
+  cancel                              repeat already_cancelling
+  cancel (now)                        repeat already_cancelling
+  cancel (now, discard)               repeat already_cancelling
   provider_back                       repeat goes_on
   item_reported (advance)             repeat not_under_way
   item_reported (done)                repeat not_under_way
@@ -633,6 +724,7 @@ cancelling, was paused:
   complete (other reason)             refused illegal_move
   cancel                              repeat already_cancelling
   cancel (now)                        repeat already_cancelling
+  cancel (now, discard)               stays; sends work_item.cancel
   provider_back                       repeat goes_on
   item_reported (advance)             repeat not_under_way
   item_reported (done)                repeat not_under_way
@@ -669,6 +761,7 @@ completed:
   complete (other reason)             refused illegal_move
   cancel                              refused illegal_move
   cancel (now)                        refused illegal_move
+  cancel (now, discard)               refused illegal_move
   provider_back                       repeat goes_on
   item_reported (advance)             repeat not_under_way
   item_reported (done)                repeat not_under_way
@@ -705,6 +798,7 @@ completed, cycle:
   complete (other reason)             refused illegal_move
   cancel                              refused illegal_move
   cancel (now)                        refused illegal_move
+  cancel (now, discard)               refused illegal_move
   provider_back                       repeat goes_on
   item_reported (advance)             repeat not_under_way
   item_reported (done)                repeat not_under_way
@@ -741,6 +835,7 @@ cancelled:
   complete (other reason)             refused illegal_move
   cancel                              repeat already_cancelled
   cancel (now)                        repeat already_cancelled
+  cancel (now, discard)               repeat already_cancelled
   provider_back                       repeat goes_on
   item_reported (advance)             repeat not_under_way
   item_reported (done)                repeat not_under_way
@@ -777,6 +872,7 @@ cancelled, cycle:
   complete (other reason)             refused illegal_move
   cancel                              repeat already_cancelled
   cancel (now)                        stays; sends work_item.cancel
+  cancel (now, discard)               stays; sends work_item.cancel
   provider_back                       repeat goes_on
   item_reported (advance)             repeat not_under_way
   item_reported (done)                repeat not_under_way
@@ -813,6 +909,7 @@ cancelled, cycle being stopped:
   complete (other reason)             refused illegal_move
   cancel                              repeat already_cancelled
   cancel (now)                        repeat already_cancelled
+  cancel (now, discard)               stays; sends work_item.cancel
   provider_back                       repeat goes_on
   item_reported (advance)             repeat not_under_way
   item_reported (done)                repeat not_under_way

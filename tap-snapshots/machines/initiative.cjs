@@ -22,6 +22,7 @@ absent:
   create                              -> active; facts initiative_added; sends campaign.join_initiative
   advance (t1)                        refused illegal_move
   advance (t2, pinned)                refused illegal_move
+  advance (t4, emitted)               refused illegal_move
   advance (a stranger)                refused illegal_move
   assess (t1)                         refused illegal_move
   assess (t1, nothing to do)          refused illegal_move
@@ -49,6 +50,7 @@ active:
   create                              refused already_exists
   advance (t1)                        stays; facts initiative_advance_requested
   advance (t2, pinned)                stays; facts initiative_advance_requested
+  advance (t4, emitted)               stays
   advance (a stranger)                refused illegal_move
   assess (t1)                         repeat already_assessed
   assess (t1, nothing to do)          repeat already_assessed
@@ -76,6 +78,7 @@ active, asked:
   create                              refused already_exists
   advance (t1)                        repeat already_requested
   advance (t2, pinned)                stays; facts initiative_advance_requested
+  advance (t4, emitted)               stays
   advance (a stranger)                refused illegal_move
   assess (t1)                         -> assessing; sends work_item.create
   assess (t1, nothing to do)          stays; facts initiative_steered; sends work_item.create, work_item.settle
@@ -90,9 +93,9 @@ active, asked:
   judge (moved)                       repeat already_judged
   decide                              stays; facts initiative_decided
   decide (a stranger)                 refused illegal_move
-  complete                            -> completed; facts initiative_completed; sends campaign.leave_initiative
-  complete (other reason)             -> completed; facts initiative_completed; sends campaign.leave_initiative
-  cancel                              -> cancelled; facts initiative_cancelled; sends campaign.cancel, work_item.cancel, work_item.cancel, campaign.leave_initiative
+  complete                            -> completed; facts initiative_completed, initiative_steered; sends campaign.leave_initiative, work_item.create, work_item.settle
+  complete (other reason)             -> completed; facts initiative_completed, initiative_steered; sends campaign.leave_initiative, work_item.create, work_item.settle
+  cancel                              -> cancelled; facts initiative_cancelled, initiative_steered; sends campaign.cancel, work_item.cancel, work_item.cancel, campaign.leave_initiative, work_item.create, work_item.settle
   record_owner_action (hold)          stays; facts initiative_owner_action_recorded
   record_owner_action (another body)  stays; facts initiative_owner_action_recorded
   record_finding                      stays; facts finding_recorded
@@ -103,6 +106,7 @@ active, with a finding:
   create                              refused already_exists
   advance (t1)                        stays; facts initiative_advance_requested
   advance (t2, pinned)                stays; facts initiative_advance_requested
+  advance (t4, emitted)               stays
   advance (a stranger)                refused illegal_move
   assess (t1)                         repeat already_assessed
   assess (t1, nothing to do)          repeat already_assessed
@@ -130,6 +134,7 @@ assessing:
   create                              refused already_exists
   advance (t1)                        repeat already_requested
   advance (t2, pinned)                stays; facts initiative_advance_requested
+  advance (t4, emitted)               stays
   advance (a stranger)                refused illegal_move
   assess (t1)                         repeat already_assessed
   assess (t1, nothing to do)          repeat already_assessed
@@ -157,6 +162,7 @@ assessing, asked again:
   create                              refused already_exists
   advance (t1)                        repeat already_requested
   advance (t2, pinned)                repeat already_requested
+  advance (t4, emitted)               stays
   advance (a stranger)                refused illegal_move
   assess (t1)                         repeat already_assessed
   assess (t1, nothing to do)          repeat already_assessed
@@ -171,9 +177,9 @@ assessing, asked again:
   judge (moved)                       repeat already_judged
   decide                              stays; facts initiative_decided
   decide (a stranger)                 refused illegal_move
-  complete                            -> completed; facts initiative_completed; sends campaign.leave_initiative, work_item.cancel
-  complete (other reason)             -> completed; facts initiative_completed; sends campaign.leave_initiative, work_item.cancel
-  cancel                              -> cancelled; facts initiative_cancelled; sends campaign.cancel, work_item.cancel, work_item.cancel, campaign.leave_initiative, work_item.cancel
+  complete                            -> completed; facts initiative_completed, initiative_steered; sends campaign.leave_initiative, work_item.create, work_item.settle, work_item.cancel
+  complete (other reason)             -> completed; facts initiative_completed, initiative_steered; sends campaign.leave_initiative, work_item.create, work_item.settle, work_item.cancel
+  cancel                              -> cancelled; facts initiative_cancelled, initiative_steered; sends campaign.cancel, work_item.cancel, work_item.cancel, campaign.leave_initiative, work_item.create, work_item.settle, work_item.cancel
   record_owner_action (hold)          stays; facts initiative_owner_action_recorded
   record_owner_action (another body)  stays; facts initiative_owner_action_recorded
   record_finding                      stays; facts finding_recorded
@@ -184,6 +190,7 @@ deciding:
   create                              refused already_exists
   advance (t1)                        repeat already_requested
   advance (t2, pinned)                stays; facts initiative_advance_requested
+  advance (t4, emitted)               stays
   advance (a stranger)                refused illegal_move
   assess (t1)                         repeat already_assessed
   assess (t1, nothing to do)          repeat already_assessed
@@ -211,6 +218,7 @@ completed:
   create                              refused already_exists
   advance (t1)                        refused illegal_move
   advance (t2, pinned)                refused illegal_move
+  advance (t4, emitted)               stays; facts initiative_steered; sends work_item.create, work_item.settle
   advance (a stranger)                refused illegal_move
   assess (t1)                         repeat already_assessed
   assess (t1, nothing to do)          repeat already_assessed
@@ -238,6 +246,7 @@ completed while assessing:
   create                              refused already_exists
   advance (t1)                        repeat already_requested
   advance (t2, pinned)                refused illegal_move
+  advance (t4, emitted)               stays; facts initiative_steered; sends work_item.create, work_item.settle
   advance (a stranger)                refused illegal_move
   assess (t1)                         repeat already_assessed
   assess (t1, nothing to do)          repeat already_assessed
@@ -265,6 +274,7 @@ cancelled:
   create                              refused already_exists
   advance (t1)                        refused illegal_move
   advance (t2, pinned)                refused illegal_move
+  advance (t4, emitted)               stays; facts initiative_steered; sends work_item.create, work_item.settle
   advance (a stranger)                refused illegal_move
   assess (t1)                         repeat already_assessed
   assess (t1, nothing to do)          repeat already_assessed
@@ -292,6 +302,7 @@ cancelled while deciding:
   create                              refused already_exists
   advance (t1)                        repeat already_requested
   advance (t2, pinned)                refused illegal_move
+  advance (t4, emitted)               stays; facts initiative_steered; sends work_item.create, work_item.settle
   advance (a stranger)                refused illegal_move
   assess (t1)                         repeat already_assessed
   assess (t1, nothing to do)          repeat already_assessed

@@ -10,7 +10,7 @@ agent_session version 1: 1888aa24cedb84dc
 `
 
 exports[`dist/test/machines/versions.test.js > TAP > a machine whose structure changes has a new version > campaign 1`] = `
-campaign version 3: 912656d48d828cf8
+campaign version 4: 0aaa228f667fff99
 `
 
 exports[`dist/test/machines/versions.test.js > TAP > a machine whose structure changes has a new version > compiled_brief 1`] = `
@@ -38,7 +38,7 @@ hypothesis version 1: 1212073db329c101
 `
 
 exports[`dist/test/machines/versions.test.js > TAP > a machine whose structure changes has a new version > initiative 1`] = `
-initiative version 2: 4450167e4dce1b2e
+initiative version 3: a7137fb07660f69c
 `
 
 exports[`dist/test/machines/versions.test.js > TAP > a machine whose structure changes has a new version > intent_record 1`] = `
@@ -74,5 +74,5 @@ usage version 1: ade9d9d000420a4b
 `
 
 exports[`dist/test/machines/versions.test.js > TAP > a machine whose structure changes has a new version > work_item 1`] = `
-work_item version 3: e4a780f94e550b63
+work_item version 4: 20960d36f4fde2ab
 `

@@ -17,6 +17,7 @@ absent:
   release                      refused illegal_move
   close                        refused illegal_move
   cancel                       refused illegal_move
+  cancel (discard)             refused illegal_move
   resume                       refused illegal_move
   run_started                  refused illegal_move
   run_started (another run)    refused illegal_move
@@ -49,6 +50,7 @@ submitted:
   release                      refused illegal_move
   close                        refused illegal_move
   cancel                       -> cancelled; facts work_item_cancelled
+  cancel (discard)             -> cancelled; facts work_item_cancelled
   resume                       refused illegal_move
   run_started                  repeat of_another_run
   run_started (another run)    repeat of_another_run
@@ -81,6 +83,7 @@ queued:
   release                      refused illegal_move
   close                        refused illegal_move
   cancel                       -> cancelled; facts work_item_cancelled
+  cancel (discard)             -> cancelled; facts work_item_cancelled
   resume                       refused illegal_move
   run_started                  repeat of_another_run
   run_started (another run)    repeat of_another_run
@@ -113,6 +116,7 @@ queued, handed out:
   release                      refused illegal_move
   close                        refused illegal_move
   cancel                       -> cancelled; facts work_item_cancelled; sends run_request.cancel
+  cancel (discard)             -> cancelled; facts work_item_cancelled; sends run_request.cancel
   resume                       refused illegal_move
   run_started                  -> running; facts work_item_started
   run_started (another run)    repeat of_another_run
@@ -145,6 +149,7 @@ held:
   release                      -> queued; facts work_item_released
   close                        refused illegal_move
   cancel                       -> cancelled; facts work_item_cancelled
+  cancel (discard)             -> cancelled; facts work_item_cancelled
   resume                       refused illegal_move
   run_started                  repeat of_another_run
   run_started (another run)    repeat of_another_run
@@ -177,6 +182,7 @@ held, taken back:
   release                      -> queued; facts work_item_released
   close                        refused illegal_move
   cancel                       -> cancelled; facts work_item_cancelled
+  cancel (discard)             -> cancelled; facts work_item_cancelled
   resume                       refused illegal_move
   run_started                  repeat of_another_run
   run_started (another run)    repeat of_another_run
@@ -209,6 +215,7 @@ queued, taken back:
   release                      refused illegal_move
   close                        refused illegal_move
   cancel                       -> cancelled; facts work_item_cancelled
+  cancel (discard)             -> cancelled; facts work_item_cancelled
   resume                       refused illegal_move
   run_started                  repeat of_another_run
   run_started (another run)    repeat of_another_run
@@ -241,6 +248,7 @@ running:
   release                      refused illegal_move
   close                        refused illegal_move
   cancel                       stays; sends run_request.cancel
+  cancel (discard)             stays; sends run_request.cancel
   resume                       refused illegal_move
   run_started                  stays
   run_started (another run)    repeat of_another_run
@@ -273,6 +281,7 @@ running, stopping:
   release                      refused illegal_move
   close                        refused illegal_move
   cancel                       repeat already_stopping
+  cancel (discard)             stays; sends run_request.cancel
   resume                       refused illegal_move
   run_started                  stays
   run_started (another run)    repeat of_another_run
@@ -305,6 +314,7 @@ landed:
   release                      refused illegal_move
   close                        refused illegal_move
   cancel                       refused illegal_move
+  cancel (discard)             refused illegal_move
   resume                       refused illegal_move
   run_started                  repeat already_settled
   run_started (another run)    repeat already_settled
@@ -337,6 +347,7 @@ preserved:
   release                      refused illegal_move
   close                        -> cancelled; facts work_item_cancelled
   cancel                       -> cancelled; facts work_item_cancelled
+  cancel (discard)             -> cancelled; facts work_item_cancelled
   resume                       stays; sends work_item.create
   run_started                  repeat already_settled
   run_started (another run)    repeat already_settled
@@ -369,6 +380,7 @@ preserved, resumed:
   release                      refused illegal_move
   close                        -> cancelled; facts work_item_cancelled
   cancel                       -> cancelled; facts work_item_cancelled
+  cancel (discard)             -> cancelled; facts work_item_cancelled
   resume                       repeat replay
   run_started                  repeat already_settled
   run_started (another run)    repeat already_settled
@@ -401,6 +413,7 @@ needs_decision:
   release                      refused illegal_move
   close                        -> cancelled; facts work_item_cancelled
   cancel                       -> cancelled; facts work_item_cancelled
+  cancel (discard)             -> cancelled; facts work_item_cancelled
   resume                       refused illegal_move
   run_started                  repeat already_settled
   run_started (another run)    repeat already_settled
@@ -433,6 +446,7 @@ needs_decision, never started:
   release                      -> queued; facts work_item_released
   close                        -> cancelled; facts work_item_cancelled
   cancel                       -> cancelled; facts work_item_cancelled
+  cancel (discard)             -> cancelled; facts work_item_cancelled
   resume                       refused illegal_move
   run_started                  repeat already_settled
   run_started (another run)    repeat already_settled
@@ -465,6 +479,7 @@ failed:
   release                      refused illegal_move
   close                        -> cancelled; facts work_item_cancelled
   cancel                       -> cancelled; facts work_item_cancelled
+  cancel (discard)             -> cancelled; facts work_item_cancelled
   resume                       refused illegal_move
   run_started                  repeat already_settled
   run_started (another run)    repeat already_settled
@@ -497,6 +512,7 @@ cancelled:
   release                      refused illegal_move
   close                        refused illegal_move
   cancel                       repeat already_cancelled
+  cancel (discard)             repeat already_cancelled
   resume                       refused illegal_move
   run_started                  repeat already_settled
   run_started (another run)    repeat already_settled
@@ -518,6 +534,72 @@ cancelled:
   settle (landed)              repeat already_settled
   settle (cancelled)           repeat already_settled
   settle (failed)              repeat already_settled
+cancelled, taken back:
+  create                       refused already_exists
+  create (no reason)           refused already_exists
+  admit                        refused illegal_move
+  hand_out                     refused illegal_move
+  block                        refused illegal_move
+  block (not waited for)       refused illegal_move
+  hold                         refused illegal_move
+  release                      refused illegal_move
+  close                        refused illegal_move
+  cancel                       repeat already_cancelled
+  cancel (discard)             repeat already_cancelled
+  resume                       refused illegal_move
+  run_started                  repeat already_settled
+  run_started (another run)    repeat already_settled
+  run_lost                     repeat already_settled
+  run_requeued                 repeat already_settled
+  run_event (complete)         repeat already_settled
+  run_event (not landed)       repeat already_settled
+  run_event (defect)           repeat already_settled
+  run_event (decision)         repeat already_settled
+  run_event (runner error)     repeat already_settled
+  run_event (of a release)     repeat already_settled
+  run_ended (completed)        stays
+  run_ended (failed)           stays
+  run_ended (cancelled)        stays
+  run_ended (by a person)      stays
+  resumption_settled (landed)  repeat already_settled
+  resumption_settled (failed)  repeat already_settled
+  superseded                   repeat already_settled
+  settle (landed)              repeat already_settled
+  settle (cancelled)           repeat already_settled
+  settle (failed)              repeat already_settled
+landed, taken back:
+  create                       refused already_exists
+  create (no reason)           refused already_exists
+  admit                        refused illegal_move
+  hand_out                     refused illegal_move
+  block                        refused illegal_move
+  block (not waited for)       refused illegal_move
+  hold                         refused illegal_move
+  release                      refused illegal_move
+  close                        refused illegal_move
+  cancel                       refused illegal_move
+  cancel (discard)             refused illegal_move
+  resume                       refused illegal_move
+  run_started                  repeat already_settled
+  run_started (another run)    repeat already_settled
+  run_lost                     repeat already_settled
+  run_requeued                 repeat already_settled
+  run_event (complete)         repeat already_settled
+  run_event (not landed)       repeat already_settled
+  run_event (defect)           repeat already_settled
+  run_event (decision)         repeat already_settled
+  run_event (runner error)     repeat already_settled
+  run_event (of a release)     repeat already_settled
+  run_ended (completed)        stays
+  run_ended (failed)           stays
+  run_ended (cancelled)        stays
+  run_ended (by a person)      stays
+  resumption_settled (landed)  repeat already_settled
+  resumption_settled (failed)  repeat already_settled
+  superseded                   repeat already_settled
+  settle (landed)              repeat already_settled
+  settle (cancelled)           repeat already_settled
+  settle (failed)              repeat already_settled
 `
 
 exports[`dist/test/machines/work-item.test.js > TAP > what continues other work tells that work how it ended > work item that resumes another 1`] = `
@@ -532,6 +614,7 @@ submitted:
   release                      refused illegal_move
   close                        refused illegal_move
   cancel                       -> cancelled; facts work_item_cancelled; sends work_item.resumption_settled
+  cancel (discard)             -> cancelled; facts work_item_cancelled; sends work_item.resumption_settled
   resume                       refused illegal_move
   run_started                  repeat of_another_run
   run_started (another run)    repeat of_another_run
@@ -564,6 +647,7 @@ queued:
   release                      refused illegal_move
   close                        refused illegal_move
   cancel                       -> cancelled; facts work_item_cancelled; sends work_item.resumption_settled
+  cancel (discard)             -> cancelled; facts work_item_cancelled; sends work_item.resumption_settled
   resume                       refused illegal_move
   run_started                  repeat of_another_run
   run_started (another run)    repeat of_another_run
@@ -596,6 +680,7 @@ queued, handed out:
   release                      refused illegal_move
   close                        refused illegal_move
   cancel                       -> cancelled; facts work_item_cancelled; sends run_request.cancel, work_item.resumption_settled
+  cancel (discard)             -> cancelled; facts work_item_cancelled; sends run_request.cancel, work_item.resumption_settled
   resume                       refused illegal_move
   run_started                  -> running; facts work_item_started
   run_started (another run)    repeat of_another_run
@@ -628,6 +713,7 @@ held:
   release                      -> queued; facts work_item_released
   close                        refused illegal_move
   cancel                       -> cancelled; facts work_item_cancelled; sends work_item.resumption_settled
+  cancel (discard)             -> cancelled; facts work_item_cancelled; sends work_item.resumption_settled
   resume                       refused illegal_move
   run_started                  repeat of_another_run
   run_started (another run)    repeat of_another_run
@@ -660,6 +746,7 @@ held, taken back:
   release                      -> queued; facts work_item_released
   close                        refused illegal_move
   cancel                       -> cancelled; facts work_item_cancelled; sends work_item.resumption_settled
+  cancel (discard)             -> cancelled; facts work_item_cancelled; sends work_item.resumption_settled
   resume                       refused illegal_move
   run_started                  repeat of_another_run
   run_started (another run)    repeat of_another_run
@@ -692,6 +779,7 @@ queued, taken back:
   release                      refused illegal_move
   close                        refused illegal_move
   cancel                       -> cancelled; facts work_item_cancelled; sends work_item.resumption_settled
+  cancel (discard)             -> cancelled; facts work_item_cancelled; sends work_item.resumption_settled
   resume                       refused illegal_move
   run_started                  repeat of_another_run
   run_started (another run)    repeat of_another_run
@@ -724,6 +812,7 @@ running:
   release                      refused illegal_move
   close                        refused illegal_move
   cancel                       stays; sends run_request.cancel
+  cancel (discard)             stays; sends run_request.cancel
   resume                       refused illegal_move
   run_started                  stays
   run_started (another run)    repeat of_another_run
@@ -756,6 +845,7 @@ running, stopping:
   release                      refused illegal_move
   close                        refused illegal_move
   cancel                       repeat already_stopping
+  cancel (discard)             stays; sends run_request.cancel
   resume                       refused illegal_move
   run_started                  stays
   run_started (another run)    repeat of_another_run
@@ -788,6 +878,7 @@ landed:
   release                      refused illegal_move
   close                        refused illegal_move
   cancel                       refused illegal_move
+  cancel (discard)             refused illegal_move
   resume                       refused illegal_move
   run_started                  repeat already_settled
   run_started (another run)    repeat already_settled
@@ -820,6 +911,7 @@ preserved:
   release                      refused illegal_move
   close                        -> cancelled; facts work_item_cancelled; sends work_item.resumption_settled
   cancel                       -> cancelled; facts work_item_cancelled; sends work_item.resumption_settled
+  cancel (discard)             -> cancelled; facts work_item_cancelled; sends work_item.resumption_settled
   resume                       stays; sends work_item.create
   run_started                  repeat already_settled
   run_started (another run)    repeat already_settled
@@ -852,6 +944,7 @@ preserved, resumed:
   release                      refused illegal_move
   close                        -> cancelled; facts work_item_cancelled; sends work_item.resumption_settled
   cancel                       -> cancelled; facts work_item_cancelled; sends work_item.resumption_settled
+  cancel (discard)             -> cancelled; facts work_item_cancelled; sends work_item.resumption_settled
   resume                       repeat replay
   run_started                  repeat already_settled
   run_started (another run)    repeat already_settled
@@ -884,6 +977,7 @@ needs_decision:
   release                      refused illegal_move
   close                        -> cancelled; facts work_item_cancelled; sends work_item.resumption_settled
   cancel                       -> cancelled; facts work_item_cancelled; sends work_item.resumption_settled
+  cancel (discard)             -> cancelled; facts work_item_cancelled; sends work_item.resumption_settled
   resume                       refused illegal_move
   run_started                  repeat already_settled
   run_started (another run)    repeat already_settled
@@ -916,6 +1010,7 @@ needs_decision, never started:
   release                      -> queued; facts work_item_released
   close                        -> cancelled; facts work_item_cancelled; sends work_item.resumption_settled
   cancel                       -> cancelled; facts work_item_cancelled; sends work_item.resumption_settled
+  cancel (discard)             -> cancelled; facts work_item_cancelled; sends work_item.resumption_settled
   resume                       refused illegal_move
   run_started                  repeat already_settled
   run_started (another run)    repeat already_settled
@@ -948,6 +1043,7 @@ failed:
   release                      refused illegal_move
   close                        -> cancelled; facts work_item_cancelled; sends work_item.resumption_settled
   cancel                       -> cancelled; facts work_item_cancelled; sends work_item.resumption_settled
+  cancel (discard)             -> cancelled; facts work_item_cancelled; sends work_item.resumption_settled
   resume                       refused illegal_move
   run_started                  repeat already_settled
   run_started (another run)    repeat already_settled
@@ -980,6 +1076,7 @@ cancelled:
   release                      refused illegal_move
   close                        refused illegal_move
   cancel                       repeat already_cancelled
+  cancel (discard)             repeat already_cancelled
   resume                       refused illegal_move
   run_started                  repeat already_settled
   run_started (another run)    repeat already_settled
@@ -995,6 +1092,72 @@ cancelled:
   run_ended (failed)           repeat already_settled
   run_ended (cancelled)        repeat already_settled
   run_ended (by a person)      repeat already_settled
+  resumption_settled (landed)  repeat already_settled
+  resumption_settled (failed)  repeat already_settled
+  superseded                   repeat already_settled
+  settle (landed)              repeat already_settled
+  settle (cancelled)           repeat already_settled
+  settle (failed)              repeat already_settled
+cancelled, taken back:
+  create                       refused already_exists
+  create (no reason)           refused already_exists
+  admit                        refused illegal_move
+  hand_out                     refused illegal_move
+  block                        refused illegal_move
+  block (not waited for)       refused illegal_move
+  hold                         refused illegal_move
+  release                      refused illegal_move
+  close                        refused illegal_move
+  cancel                       repeat already_cancelled
+  cancel (discard)             repeat already_cancelled
+  resume                       refused illegal_move
+  run_started                  repeat already_settled
+  run_started (another run)    repeat already_settled
+  run_lost                     repeat already_settled
+  run_requeued                 repeat already_settled
+  run_event (complete)         repeat already_settled
+  run_event (not landed)       repeat already_settled
+  run_event (defect)           repeat already_settled
+  run_event (decision)         repeat already_settled
+  run_event (runner error)     repeat already_settled
+  run_event (of a release)     repeat already_settled
+  run_ended (completed)        stays
+  run_ended (failed)           stays
+  run_ended (cancelled)        stays
+  run_ended (by a person)      stays
+  resumption_settled (landed)  repeat already_settled
+  resumption_settled (failed)  repeat already_settled
+  superseded                   repeat already_settled
+  settle (landed)              repeat already_settled
+  settle (cancelled)           repeat already_settled
+  settle (failed)              repeat already_settled
+landed, taken back:
+  create                       refused already_exists
+  create (no reason)           refused already_exists
+  admit                        refused illegal_move
+  hand_out                     refused illegal_move
+  block                        refused illegal_move
+  block (not waited for)       refused illegal_move
+  hold                         refused illegal_move
+  release                      refused illegal_move
+  close                        refused illegal_move
+  cancel                       refused illegal_move
+  cancel (discard)             refused illegal_move
+  resume                       refused illegal_move
+  run_started                  repeat already_settled
+  run_started (another run)    repeat already_settled
+  run_lost                     repeat already_settled
+  run_requeued                 repeat already_settled
+  run_event (complete)         repeat already_settled
+  run_event (not landed)       repeat already_settled
+  run_event (defect)           repeat already_settled
+  run_event (decision)         repeat already_settled
+  run_event (runner error)     repeat already_settled
+  run_event (of a release)     repeat already_settled
+  run_ended (completed)        stays
+  run_ended (failed)           stays
+  run_ended (cancelled)        stays
+  run_ended (by a person)      stays
   resumption_settled (landed)  repeat already_settled
   resumption_settled (failed)  repeat already_settled
   superseded                   repeat already_settled

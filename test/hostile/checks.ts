@@ -94,7 +94,7 @@ function documentFault(
 ): string | undefined {
   const path = request.target.split(/[?#]/)[0]!
   const contentType = headers.get('content-type') ?? ''
-  if (request.method === 'HEAD') return status < 500 && bytes.length === 0 ? undefined : 'a HEAD with a body'
+  if (request.method === 'HEAD') return bytes.length === 0 ? undefined : 'a HEAD with a body'
   if (request.method === 'OPTIONS' && status === 204) return headers.has('allow') ? undefined : 'OPTIONS without Allow'
   if (status === 404 && body?.code === 'no_such_route') return undefined
   if (status === 405) return headers.has('allow') ? undefined : '405 without Allow'

@@ -162,10 +162,10 @@ export class World {
       if (typeof value === 'object' && value !== null) {
         if (Array.isArray(value)) for (const one of value) walk(one, name)
         else for (const [key, one] of Object.entries(value)) if (key !== 'payload' && key !== 'token') walk(one, key)
-        if (!Array.isArray(value)) this.#noteOwner(value as Record<string, unknown>)
       } else if (value !== null && value !== undefined) note(name, value as Scalar)
     }
     walk(body, '')
+    this.#noteOwners(body)
     const items = (body as { items?: unknown[] } | undefined)?.items
     for (const one of Array.isArray(items) ? items.slice(0, 20) : [body]) {
       const { id, key, name } = (one ?? {}) as { id?: unknown; key?: unknown; name?: unknown }
@@ -206,6 +206,17 @@ export class World {
     for (const [marker] of text.matchAll(MARKER)) this.sharedMarkers.add(marker)
   }
 
+  /** Of the documents that the service makes alone: further inside stands what callers said, ids of others' things too. */
+  #noteOwners(body: unknown): void {
+    const { items } = (body ?? {}) as { items?: unknown }
+    for (const one of [body, ...(Array.isArray(items) ? items : [])]) {
+      if (typeof one !== 'object' || one === null) continue
+      const { run_request: request } = one as { run_request?: Record<string, unknown> }
+      this.#noteOwner(one as Record<string, unknown>)
+      if (request !== undefined) this.#noteOwner(request)
+    }
+  }
+
   /** What stands in documents of several projects is nobody's. */
   #noteOwner({ id, project, projects, trace_id, event_type }: Record<string, unknown>): void {
     // A token that is confined to one project is that project's.
@@ -222,7 +233,9 @@ export class World {
       if (owner === undefined) this.#owners.set(owned, project)
       else if (owner !== project) this.#owners.set(owned, NOBODY)
     }
-    if (typeof id === 'string' && /^[a-z]+_[0-9a-f]{24,}$/.test(id)) note(id)
+    // Some documents take members that nobody knows: only an event is named as one.
+    const isNamed = typeof id === 'string' && (event_type !== undefined || !id.startsWith('evt_'))
+    if (isNamed && /^[a-z]+_[0-9a-f]{24,}$/.test(id)) note(id)
     if (typeof trace_id === 'string' && /^[0-9a-f]{32}$/.test(trace_id)) note(trace_id)
   }
 }

@@ -203,6 +203,29 @@ t.test('what forms stands down at once when it is paused: its run is taken back'
   })
 })
 
+t.test(
+  'paused and resumed while it forms: the next formation waits until nobody is at the first any more',
+  async (t) => {
+    const s = await startTestService(t)
+    const runner = await advanced(s)
+    const { request_id } = await begin(s, runner)
+    await move(s, 'pause')
+    const { work } = await move(s, 'resume')
+    const waiting = await until(
+      async () => (await s.expect(200, 'GET', `/api/work-items/${work.item_id}`)).body.waiting_because,
+      (because) => because?.code === 'stopping',
+    )
+    t.match(waiting.detail, new RegExp(`^${request_id}, which looks for campaign pay`))
+    await s.expect(204, 'GET', '/api/runners/r1/run-requests/next', undefined, runner)
+    await s.expect(200, 'POST', `/api/run-requests/${request_id}/completed`, { result: step('Too late') }, runner)
+    const again = await form(s, runner, done)
+    t.not(again.request_id, request_id)
+    t.match(await comesTo(s, 'completed'), { cycles_completed: 0 }, 'what the first says by then is for nobody')
+    const ends = (await events(s, 'campaign_advance_completed')).map(({ payload }) => payload.decision)
+    t.same(ends, ['stood_down', 'done'])
+  },
+)
+
 t.test('a formation that is held and released is not formed by two agents at once', async (t) => {
   const s = await startTestService(t)
   const runner = await fleet(s, 'shop')
@@ -325,6 +348,56 @@ t.test('a graceful cancel can still become one now: its cycle is stopped, and wh
   t.match((await move(s, 'cancel', now)).stage, 'idle', 'and once more: nothing is left to stop')
 })
 
+t.test('a stop that kept the work of a cycle can still throw it away', async (t) => {
+  const s = await startTestService(t)
+  const runner = await inFirstCycle(s)
+  const { request_id } = await begin(s, runner)
+  t.match(await move(s, 'cancel', { reason: 'not wanted', now: true }), { status: 'cancelling' })
+  const asked = { reason: 'it leaks', now: true, discard_work: true }
+  t.match(await move(s, 'cancel', asked), { status: 'cancelling', reason: /it leaks/ })
+  const beat = await until(
+    async () => (await s.expect(200, 'POST', `/api/run-requests/${request_id}/heartbeat`, {}, runner)).body,
+    ({ cancel }) => cancel?.discard_work,
+  )
+  t.match(beat.cancel.reason, /it leaks/)
+  await fail(s, runner, request_id, { class: 'cancelled', message: 'stopped' })
+  await comesTo(s, 'cancelled')
+  const root = (await s.expect(200, 'GET', `/api/events?event_type=run_request_created`)).body.items.at(-1)
+  const told = { terminated_now: true, discard_work: true, reason: 'it leaks', aborted_event_id: root.id }
+  t.match(
+    (await events(s, 'campaign_cancelled')).map(({ payload }) => payload),
+    [told],
+  )
+})
+
+t.test('cancelled now while it forms: the payload says what was terminated, if a runner had begun it', async (t) => {
+  for (const isBegun of [false, true]) {
+    const s = await startTestService(t)
+    const runner = await advanced(s)
+    const { work } = await reading(s)()
+    const { request_id } = await take(s, runner)
+    if (isBegun) {
+      await s.expect(200, 'POST', `/api/run-requests/${request_id}/started`, {}, runner)
+      await inState(s, work.item_id, 'running')
+    }
+    t.match(await move(s, 'cancel', { reason: 'not wanted', now: true }), { status: 'cancelled', stage: 'idle' })
+    const [root] = (await s.expect(200, 'GET', `/api/events?trace_id=${work.trace_id}&event_type=run_request_created`))
+      .body.items
+    const aborted = { aborted_event_id: root.id, aborted_trace_id: work.trace_id }
+    t.same((await events(s, 'campaign_cancelled'))[0].payload, {
+      campaign: 'pay',
+      project: 'shop',
+      reason: 'not wanted',
+      cycles_completed: 0,
+      cycles_landed: 0,
+      terminated_now: isBegun,
+      discard_work: false,
+      ...(isBegun ? aborted : {}),
+    })
+    t.match((await item(s, work.item_id)).state, 'landed')
+  }
+})
+
 t.test('the cycles of a campaign are bounded in all, not only those that are added at once', async (t) => {
   const s = await startTestService(t)
   await fleet(s, 'shop')
@@ -412,9 +485,14 @@ t.test('an emitted campaign_advance_requested asks its campaign, once, and alway
   t.match(first.body, { accepted: 1, run_requests: [] })
   t.match((await emit()).body, { accepted: 0, duplicates: 1 })
   await until(reading(s), ({ stage }) => stage === 'forming')
+  const second = await emit({ occurred_at: '2026-01-31T00:00:00Z' })
+  t.match(second.body, { accepted: 1 }, 'while it forms')
+  t.match((await emit({ occurred_at: '2026-01-31T00:00:00Z' })).body, { accepted: 0, duplicates: 1 })
   await form(s, runner, step('Add invoices'))
   await comesTo(s, 'active', 'cycle')
-  t.equal((await events(s, 'campaign_advance_requested')).length, 1, 'the request is not told of twice')
+  const both = (await events(s, 'campaign_advance_completed')).map(({ causation_id }) => causation_id)
+  t.same(both, [...first.body.events, ...second.body.events], 'each has its end')
+  t.equal((await events(s, 'campaign_advance_requested')).length, 2, 'the request is not told of twice')
   t.equal((await emit({ occurred_at: '2026-02-01T00:00:00Z' })).status, 409, 'a cycle is under way')
   t.match((await emit()).body, { accepted: 0, duplicates: 1 }, 'and what was asked before is answered as before')
   await work(s, runner)
@@ -423,10 +501,19 @@ t.test('an emitted campaign_advance_requested asks its campaign, once, and alway
   await emit({ occurred_at: '2026-02-02T00:00:00Z' })
   const ends = await until(
     () => events(s, 'campaign_advance_completed'),
-    ({ length }) => length === 3,
+    ({ length }) => length === 4,
   )
   t.match(ends.at(-1).payload, { decision: 'stood_down', campaign_status: 'paused' })
   t.equal(ends.at(-1).causation_id, (await events(s, 'campaign_advance_requested')).at(-1).id)
+  await move(s, 'resume')
+  const many = Array.from({ length: 33 }, (_, n) => ({ ...event, occurred_at: `2026-03-01T00:00:00.${100 + n}Z` }))
+  const refused = await s.call('POST', '/api/events', { events: many })
+  t.match(refused.body, { status: 409, code: 'illegal_move', detail: /32 requests wait already/ })
+  t.equal((await s.call('POST', '/api/events', { events: many.slice(1) })).status, 200)
+  await until(
+    async () => emit({ occurred_at: '2026-03-02T00:00:00Z' }),
+    ({ status }) => status === 409,
+  )
 })
 
 t.test('a campaign of an archived project is not asked for new work; it can be given up', async (t) => {

@@ -115,3 +115,39 @@ t.test('preserved work that is resumed under a key is not resumed with other wor
   const other = await s.expect(422, 'POST', path, { objective: 'Begin anew' }, { headers })
   t.equal(other.body.code, 'idempotency_key_reused')
 })
+
+t.test('a key that was answered with an item that says the same leads there, also once that has settled', async (t) => {
+  const home = t.testdir()
+  const s = await startOnDisk(t, home)
+  await s.project('shop')
+  const path = '/api/work-items'
+  const body = { project: 'shop', objective: 'Tidy up' }
+  const { id } = (await s.expect(201, 'POST', path, body)).body
+  t.equal((await s.expect(200, 'POST', path, body, { headers })).body.id, id)
+  t.equal((await s.expect(200, 'POST', path, body, { headers })).body.id, id)
+  await s.expect(200, 'POST', `${path}/${id}/cancel`)
+  const events = (await s.expect(200, 'GET', `/api/events?item_id=${id}`)).body.items.length
+  const again = await s.expect(200, 'POST', path, body, { headers })
+  t.match([again.body.id, again.body.state, again.headers.get('idempotent-replay')], [id, 'cancelled', 'true'])
+  t.equal((await s.expect(200, 'GET', `/api/events?item_id=${id}`)).body.items.length, events, 'nothing is told')
+  for (const other of [{ objective: 'Sweep' }, { allow_duplicate: true }])
+    t.equal((await s.expect(422, 'POST', path, { ...body, ...other }, { headers })).body.code, 'idempotency_key_reused')
+  await s.service.close()
+  const nature = new HurriedNature()
+  const restarted = await startOnDisk(t, home, { nature })
+  t.equal((await restarted.expect(200, 'POST', path, body, { headers })).body.id, id)
+  const token = await restarted.token('other', { roles: ['admin'] })
+  await restarted.expect(201, 'POST', path, { ...body, objective: 'Sweep' }, { headers, token })
+  nature.hurry(24 * 60 * 60_000 + 1)
+  t.not((await restarted.expect(201, 'POST', path, body, { headers })).body.id, id, 'it is free after its time')
+})
+
+t.test('a key under which a manifest was told unchanged makes no other', async (t) => {
+  const s = await startTestService(t)
+  await s.project('shop')
+  const path = '/api/projects/shop/engine-capabilities'
+  const manifest = { ...MANIFEST, engine: 'factory' }
+  await s.expect(201, 'POST', path, manifest)
+  t.equal((await s.call('POST', path, manifest, { headers })).status, 200)
+  await s.expect(422, 'POST', path, { ...MANIFEST, engine: 'workshop' }, { headers })
+})

@@ -79,7 +79,7 @@ t.test('learned 14: nothing revives what has ended, by whichever door', async (t
   const payload = { initiative: NAME, operator_origin: 'cron', trigger_id: 'nightly' }
   const event = { event_type: 'initiative_advance_requested', project: 'shop', throttle: 'full', payload }
   const posted = { events: [{ ...event, occurred_at: '2026-01-31T12:00:00Z' }] }
-  await s.expect(200, 'POST', '/api/events', posted)
+  t.match((await s.call('POST', '/api/events', posted)).body, { status: 409, detail: /nothing is steered any more/ })
   await submit(s)
   await finish(s, w.runner, (await take(s, w.runner)).request_id)
   t.match(await read(w), { status: 'cancelled', waiting: [], assessments: [] })

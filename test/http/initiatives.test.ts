@@ -280,6 +280,19 @@ t.test('an emitted request goes to its initiative, which names the event as its 
   await refused({ member: { kind: 'project', ref: 'till' } }, 'shop', '/events/0/payload/member')
   await s.project('till')
   await refused({}, 'till', '/events/0/project')
+  await refused({}, 'shop', '/events/0/payload/trigger_id')
+  await refused({ member: BANK }, 'shop', '/events/0/payload/trigger_id')
+  const twice = [emitted({ trigger_id: 'two' }), emitted({ trigger_id: 'two', member: SHOP })].flatMap(
+    (one) => one.events,
+  )
+  const { errors } = (await s.expect(422, 'POST', '/api/events', { events: twice })).body
+  t.match(errors, [{ pointer: '/events/1/payload/trigger_id', detail: /used for another member/ }])
+  t.equal((await post(w, 'advance', { member: SHOP, trigger_id: 'nightly' })).status, 200, 'asked for at both doors')
+  t.equal((await post(w, 'advance', { trigger_id: 'nightly' })).status, 422)
+  t.equal((await read(w)).waiting.length, 0)
+  const many = Array.from({ length: 33 }, (_, n) => emitted({ trigger_id: `t${n}` }).events[0]!)
+  const full = (await s.expect(409, 'POST', '/api/events', { events: many })).body
+  t.match(full, { code: 'illegal_move', detail: /^32 requests wait already/ })
   const simulated = emitted({})
   Object.assign(simulated.events[0]!, { throttle: 'dry_run' })
   t.equal((await s.call('POST', '/api/events', simulated)).body.errors[0].pointer, '/events/0/throttle')

@@ -3,6 +3,33 @@ import { startTestService } from './service-harness.ts'
 
 const AT = '2026-01-31T12:00:00Z'
 
+t.test('who prefers a minimal answer hears where the request stands, and whether to stop', async (t) => {
+  const s = await startTestService(t)
+  await s.project('greeter')
+  const runner = { token: await s.runner('r1') }
+  const minimal = (token?: string) => ({
+    ...(token && { token }),
+    headers: { prefer: 'respond-async, return=minimal' },
+  })
+  const create = { entry_event: 'greet_requested', payload: { name: 'world' } }
+  const made = await s.expect(201, 'POST', '/api/projects/greeter/run-requests', create, minimal())
+  const { id } = made.body
+  t.strictSame(made.body, { id, state: 'queued', attempt: 1 })
+  t.equal(made.headers.get('location'), `/api/run-requests/${id}`)
+  await s.expect(200, 'GET', '/api/runners/r1/run-requests/next?wait=2', undefined, runner)
+  const accepted = await s.expect(200, 'POST', `/api/run-requests/${id}/accepted`, {}, minimal(runner.token))
+  const { run_request, cancel_requested, lease_expires_at } = accepted.body
+  t.strictSame(run_request, { id, state: 'accepted', attempt: 1, engine_run_id: id.replace('runreq', 'run') })
+  t.equal(cancel_requested, false)
+  t.ok(lease_expires_at)
+  const first = { ...runner, headers: { prefer: 'x="a, return=minimal", return=representation, return=minimal' } }
+  const repeated = await s.expect(200, 'POST', `/api/run-requests/${id}/accepted`, {}, first)
+  t.equal(repeated.body.run_request.project, 'greeter', 'of two the first holds')
+  const whole = { ...runner, headers: { prefer: 'return=minimalist' } }
+  const started = await s.expect(200, 'POST', `/api/run-requests/${id}/started`, {}, whole)
+  t.strictSame(started.body.run_request.payload, { name: 'world' }, 'another preference is none of ours')
+})
+
 t.test('a run request goes from a person to a runner and back, each answer as documented', async (t) => {
   const s = await startTestService(t)
   await s.project('greeter')
@@ -336,6 +363,22 @@ t.test('a cancel by filter passes over any number of settled requests', async (t
   const reply = await s.expect(200, 'POST', '/api/run-requests/cancel', { label: 'gpu' })
   t.same(reply.body.cancelled, [wanted.id])
   t.equal(reply.body.more, false)
+})
+
+t.test('a cancel by filter that throws work away reaches what is being stopped already, once', async (t) => {
+  const s = await startTestService(t)
+  await s.project('greeter')
+  const token = await s.runner('r1')
+  const { id } = await s.request('greeter')
+  await s.expect(200, 'GET', '/api/runners/r1/run-requests/next', undefined, { token })
+  await s.expect(200, 'POST', `/api/run-requests/${id}/started`, {}, { token })
+  const cancel = async (more: object) =>
+    (await s.expect(200, 'POST', '/api/run-requests/cancel', { project: 'greeter', ...more })).body.cancelled
+  t.same(await cancel({}), [id])
+  t.same(await cancel({}), [])
+  t.same(await cancel({ discard_work: true }), [id])
+  t.match((await s.expect(200, 'GET', `/api/run-requests/${id}`)).body.cancel, { discard_work: true })
+  t.same(await cancel({ discard_work: true }), [])
 })
 
 t.test('lists page through everything once, newest first, with a Link and a Watch-Cursor', async (t) => {

@@ -283,16 +283,20 @@ t.test('a running item is stopped through its run, and is cancelled when that ha
   const { request_id } = await take(s, runner)
   await s.expect(200, 'POST', `/api/run-requests/${request_id}/started`, {}, runner)
   await inState(s, item.id, 'running')
-  const asked = { reason: 'enough', discard_work: true }
-  t.match((await s.expect(200, 'POST', `/api/work-items/${item.id}/cancel`, asked)).body, {
-    state: 'running',
-    reason: 'stopping',
+  const beat = (isHeard: (answer: any) => boolean) =>
+    until(
+      async () => (await s.expect(200, 'POST', `/api/run-requests/${request_id}/heartbeat`, {}, runner)).body,
+      isHeard,
+    )
+  const cancel = async (asked: object) => (await s.expect(200, 'POST', `/api/work-items/${item.id}/cancel`, asked)).body
+  t.match(await cancel({ reason: 'not now' }), { state: 'running', reason: 'stopping' })
+  t.match(await beat(({ cancel_requested }) => cancel_requested), {
+    cancel: { reason: 'not now', discard_work: false },
   })
-  const beat = await until(
-    async () => (await s.expect(200, 'POST', `/api/run-requests/${request_id}/heartbeat`, {}, runner)).body,
-    ({ cancel_requested }) => cancel_requested,
-  )
-  t.match(beat, { cancel_requested: true, cancel: { reason: 'enough', discard_work: true } })
+  const asked = { reason: 'enough', discard_work: true }
+  t.match(await cancel(asked), { state: 'running', reason: 'stopping' })
+  t.match(await beat((answer) => answer.cancel.discard_work), { cancel: asked }, 'a stronger stop is heard')
+  t.equal((await cancel(asked)).operator_actions.length, 2, 'once')
   const stopped = { class: 'cancelled', message: 'stopped' }
   await s.expect(200, 'POST', `/api/run-requests/${request_id}/failed`, stopped, runner)
   const ended = await until(reading(s, item.id), ({ state }) => state === 'cancelled')

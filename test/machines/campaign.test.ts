@@ -12,9 +12,11 @@ import {
   GREEN,
   LANDED,
   messagesFor,
+  owner,
   reported,
   run,
   says,
+  settled,
   states,
   taskResult,
   walk,
@@ -80,6 +82,85 @@ t.test('an emitted request that passed its door too late has an end all the same
   t.match(end('cancelling'), [{ type, payload: { ...busy, reason: /^nothing was decided: cycle 1 is being stopped/ } }])
   const paused = { success: true, decision: 'stood_down', campaign_status: 'paused' }
   t.match(end('cancelling, was paused'), [{ type, payload: paused }])
+  t.end()
+})
+
+t.test('cancelled now while it forms: the run that a runner had begun was terminated, and no other', (t) => {
+  const forming = walk(says('advance'))
+  const { item_id, trace_id } = forming.context.work!
+  const told = (more: object) => {
+    const cancel = at(50, { type: 'cancel', reason: 'not wanted', now: true, ...more })
+    const { snapshot, facts } = step(module, forming, cancel)
+    t.equal(snapshot.value, 'cancelled')
+    return payloads(facts).find((payload) => 'terminated_now' in payload)
+  }
+  const aborting = { item_id, event_id: 'evt_1' }
+  t.match(told({ aborting, discard_work: true }), {
+    terminated_now: true,
+    discard_work: false,
+    aborted_event_id: 'evt_1',
+    aborted_trace_id: trace_id,
+  })
+  const graceful = { terminated_now: false, aborted_event_id: undefined, aborted_trace_id: undefined }
+  t.match(told({}), graceful)
+  t.match(told({ aborting, now: undefined }), graceful)
+  t.match(told({ aborting: { ...aborting, item_id: 'wi_1' } }), graceful)
+  t.end()
+})
+
+t.test('a stop that kept work can become one that throws it away, once', (t) => {
+  const discard = at(60, { type: 'cancel', ...owner, reason: 'it leaks', now: true, discard_work: true })
+  for (const name of ['cancelling', 'cancelled, cycle being stopped']) {
+    const before = states()[name]!
+    const { snapshot, facts, sends } = step(module, before, discard)
+    t.equal(snapshot.value, before.value)
+    t.strictSame(facts, [], 'it is told when its cycle has ended')
+    t.match(sends, [{ to: { id: before.context.work!.item_id }, message: { type: 'cancel', discard_work: true } }])
+    t.match(step(module, snapshot, discard).repeat, /^already_/)
+    const end = settled(snapshot, 70, { state: 'cancelled' })
+    t.match(payloads(step(module, snapshot, end).facts).at(-1), {
+      reason: 'it leaks',
+      terminated_now: true,
+      discard_work: true,
+    })
+  }
+  t.end()
+})
+
+t.test('a request that was emitted while a step is formed ends as that ends, under its own name', (t) => {
+  const emitted = (event_id: string) => says('advance', { event_id })
+  const forming = walk(emitted('evt_7'), emitted('evt_8'), emitted('evt_9'))
+  t.equal(step(module, forming, at(40, { type: 'advance', event_id: 'evt_9' })).repeat, 'already_heard')
+  t.equal(step(module, forming, at(40, { type: 'advance' })).repeat, 'already_advancing')
+  const stopped = { type: 'item_settled', item_id: forming.context.work!.item_id, state: 'cancelled', reason: 'no' }
+  const ends = {
+    advance: reported(forming, 50, advanced),
+    done: reported(forming, 50, { result: { decision: 'done', reason: 'all holds', gate_results: GREEN } }),
+    escalate: reported(forming, 50, { result: {} }),
+    'paused by its provider': reported(forming, 50, {
+      outcome: 'failed',
+      failure: { class: 'execution', code: 'usage_limit', message: 'no more' },
+    }),
+    pause: at(50, { type: 'pause', ...owner }),
+    complete: at(50, { type: 'complete', ...owner, reason: 'by hand' }),
+    cancel: at(50, { type: 'cancel', ...owner, reason: 'not wanted' }),
+    'its item is stopped': at(50, stopped),
+  }
+  for (const [label, end] of Object.entries(ends)) {
+    const { snapshot, facts } = step(module, forming, end)
+    const told = (facts as any[]).filter(({ type }) => type === 'campaign_advance_completed')
+    const [first, ...others] = told.map(({ recorded }) => recorded.payload)
+    const { trace_id, span_id } = module.envelope(snapshot.context)
+    t.match(
+      told.map(({ recorded }) => recorded),
+      ['evt_7', 'evt_8', 'evt_9'].map((causation_id) => ({ causation_id, trace_id, span_id, project: 'acme' })),
+      label,
+    )
+    const { prompt: _, ...said } = first
+    t.strictSame(others, [said, said], label)
+    t.equal(snapshot.context.internal.askers, undefined)
+    t.equal(step(module, snapshot, at(60, { type: 'advance', event_id: 'evt_8' })).repeat, 'already_heard')
+  }
   t.end()
 })
 

@@ -83,6 +83,7 @@ export const MESSAGES = {
   create: at(0, CREATE),
   'advance (t1)': at(1, { type: 'advance', ...owner, trigger_id: 't1' }),
   'advance (t2, pinned)': at(2, { type: 'advance', ...owner, trigger_id: 't2', member: PROJECT }),
+  'advance (t4, emitted)': at(2, { type: 'advance', ...owner, trigger_id: 't4', event_id: 'evt_4' }),
   'advance (a stranger)': at(2, { type: 'advance', ...owner, trigger_id: 't3', member: STRANGER }),
   'assess (t1)': at(3, { type: 'assess', trigger_id: 't1', view: VIEW }),
   'assess (t1, nothing to do)': at(3, { type: 'assess', trigger_id: 't1', view: IDLE_VIEW }),

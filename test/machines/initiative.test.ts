@@ -248,6 +248,43 @@ t.test('the fresh request of a stale follow-up is a follow-up still, and comes b
   t.end()
 })
 
+t.test(
+  'a request that waits when its initiative ends, and one that comes too late, ends skipped under its own name',
+  (t) => {
+    const emitted = M['advance (t4, emitted)']
+    const assessing = run(M.create, M['advance (t1)'], M['assess (t1)'], M['advance (t2, pinned)'], emitted)
+    const cancelled = step(module, assessing, M.cancel)
+    const steered = (cancelled.facts as any[]).filter(({ type }) => type === 'initiative_steered')
+    const detail = 'the initiative is cancelled'
+    t.match(
+      steered.map(({ recorded }) => recorded),
+      assessing.context.waiting.map(({ event_id, member }) => ({
+        causation_id: event_id,
+        project: member === undefined ? 'system' : 'shop',
+        payload: { outcome: 'skipped', success: true, reason: detail, prompt: '' },
+      })),
+    )
+    t.equal(new Set(steered.map(({ recorded }) => recorded.trace_id)).size, 2, 'each on its own trace')
+    const settled = cancelled.sends.filter(({ message }) => message.type === 'settle')
+    t.match(settled, [
+      { message: { state: 'landed', reason: `steering skipped: ${detail}` } },
+      { message: { state: 'landed' } },
+    ])
+    const { context } = cancelled.snapshot
+    t.equal(context.assessment?.item_id, FIRST_ITEM, 'what is under way comes to its own end')
+    t.equal(context.assessments_made, 0)
+    t.equal(step(module, cancelled.snapshot, emitted).repeat, 'already_requested')
+    for (const end of ['complete', 'cancel'] as const) {
+      const late = step(module, run(M.create, M[end]), emitted)
+      t.match(late.facts, [{ recorded: { causation_id: 'evt_4', payload: { outcome: 'skipped' } } }], end)
+      t.strictSame(late.snapshot.context.waiting, [])
+      t.equal(step(module, late.snapshot, emitted).repeat, 'already_requested')
+      t.equal(step(module, late.snapshot, M['advance (t1)']).refused, 'illegal_move')
+    }
+    t.end()
+  },
+)
+
 t.test('an initiative that ends stops its assessment, and an answer that comes late is refused', (t) => {
   const { snapshot, sends } = step(module, run(M.create, M['advance (t1)'], M['assess (t1)']), M.cancel)
   t.match(sends.at(-1), { to: { kind: 'work_item', id: FIRST_ITEM }, message: { type: 'cancel' } })

@@ -409,10 +409,20 @@ t.test('what is seen from outside is plain JSON, and the document satisfies its 
 
 t.test('the document as text says what the document says', (t) => {
   const lease_expires_at = '2026-01-01T00:01:00.000Z'
-  for (const [name, snapshot] of Object.entries(states())) {
+  const approved = states({
+    throttle: 'full',
+    approved_by: { id: 'tok_1', name: 'ann', origin: 'ann "a" @ home' },
+    not_before: '2026-01-01T00:00:00Z',
+    labels: ['gpu "1"'],
+    repo: { path: '/r', branch: 'main' },
+    retry: { max_attempts: 1, on: ['execution'], backoff_seconds: 0.5 },
+    timeout_seconds: 60,
+    trace_id: 'a "trace" \u2028',
+  } as never)
+  for (const [name, snapshot] of [...Object.entries(states()), ...Object.entries(approved)]) {
     const plain = JSON.parse(JSON.stringify(module.document(snapshot)))
-    t.strictSame(JSON.parse(documentText(snapshot, {})), plain, name)
-    t.strictSame(JSON.parse(documentText(snapshot, { lease_expires_at })), { ...plain, lease_expires_at }, name)
+    t.strictSame(JSON.parse(documentText(snapshot, undefined)), plain, name)
+    t.strictSame(JSON.parse(documentText(snapshot, lease_expires_at)), { ...plain, lease_expires_at }, name)
   }
   t.end()
 })

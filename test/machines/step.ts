@@ -2,7 +2,7 @@
  * Steps a statechart with XState's own pure functions, and asks the module what the runtime asks: first whether
  * the message is a repeat, then the chart, then for the reason of a refusal.
  */
-import { deepStrictEqual } from 'node:assert/strict'
+import { deepStrictEqual, strictEqual as equal } from 'node:assert/strict'
 import { resolve } from 'node:path'
 import { createActor, initialTransition, transition } from 'xstate'
 import { canonical } from '../../machines/canonical.ts'
@@ -76,12 +76,16 @@ function assertSameInTheTable(module: MachineModule, before: SnapshotOf<any>, me
 }
 
 /** What the log keeps of a step makes, upon the record before it, the record after it. */
-function assertSameFromTheChange({ version }: MachineModule, before: SnapshotOf<any>, after: SnapshotOf<any>): void {
+function assertSameFromTheChange(module: MachineModule, before: SnapshotOf<any>, after: SnapshotOf<any>): void {
   const record = { outboxNumber: 3, timers: { x: { dueMs: 1, generation: 1 } }, seen: {}, isStored: true }
   const was = { ...record, snapshot: before, version: 4 }
   const is = { ...record, snapshot: after, version: 5, outboxNumber: 4, timers: {}, seen: { 'project/p': 9 } }
-  const changed = changedRecord(encodeRecord(version, was), encodeChange(was, is)!)
-  deepStrictEqual(JSON.parse(changed), JSON.parse(encodeRecord(version, is)))
+  const changed = changedRecord(encodeRecord(module, was), encodeChange(was, is)!)
+  deepStrictEqual(JSON.parse(changed), JSON.parse(encodeRecord(module, is)))
+  deepStrictEqual(JSON.parse(encodeRecord(module, is)).s.context, JSON.parse(JSON.stringify(after.context)))
+  if (before.value === 'absent') return
+  for (const member of module.lasting ?? [])
+    equal(after.context[member], before.context[member], `${member} is a lasting one`)
 }
 
 /** Whatever a machine states satisfies the catalogue: held at each step that any test takes, tables and walks too. */

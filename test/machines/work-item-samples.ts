@@ -75,6 +75,7 @@ export const MESSAGES = {
   release: at(4, { type: 'release', ...owner, reason: 'next to start', unlandable: [DEPENDENCY] }),
   close: at(20, { type: 'close', ...owner, reason: 'done by hand' }),
   cancel: at(20, { type: 'cancel', ...owner, reason: 'not needed' }),
+  'cancel (discard)': at(21, { type: 'cancel', ...owner, reason: 'it leaks', discard_work: true }),
   resume: at(20, { type: 'resume', ...owner, child: CHILD_CREATE }),
   run_started: at(5, { type: 'run_started', ...ofRun, runner_id: 'runner-1' }),
   'run_started (another run)': at(5, { type: 'run_started', ...ofRun, run_request_id: 'runreq_x', runner_id: 'r' }),
@@ -145,5 +146,7 @@ export function states(variant: Partial<CreateWorkItem> = {}): Snapshots {
     'needs_decision, never started': of(...queued, M.block),
     failed: of(...running, M['run_ended (failed)']),
     cancelled: of(...queued, M.cancel),
+    'cancelled, taken back': of(...handedOut, M.cancel),
+    'landed, taken back': of(...running, M['settle (landed)']),
   }
 }

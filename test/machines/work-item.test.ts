@@ -67,6 +67,25 @@ t.test('what was taken back is handed out again only once its run has ended', (t
   t.end()
 })
 
+t.test(
+  'what was settled over the head of its run remembers that until it has ended, and is told of nothing else',
+  (t) => {
+    const ends = ['completed', 'failed', 'cancelled'].map((outcome) => M[`run_ended (${outcome})` as keyof typeof M])
+    for (const last of ['settle (landed)', 'settle (cancelled)', 'settle (failed)', 'cancel'] as const) {
+      const before = run(M.create, M.hand_out, M[last])
+      t.match(module.terms(before), [{}, {}, {}, {}, { index: 'taken_back' }], last)
+      for (const end of ends) {
+        const { snapshot, facts, sends } = step(module, before, end)
+        t.equal(snapshot.value, before.value)
+        t.strictSame([facts, sends, snapshot.context.internal.taken_back], [[], [], undefined], last)
+        t.notMatch(module.terms(snapshot), [{}, {}, {}, {}, { index: 'taken_back' }])
+        t.equal(step(module, snapshot, end).repeat, 'already_settled')
+      }
+    }
+    t.end()
+  },
+)
+
 t.test('each verdict settles a task as its table says', (t) => {
   const settled = (payload: object) => {
     const { value, context } = step(module, run(...RUNNING), runEvent(8, payload)).snapshot
@@ -171,6 +190,10 @@ t.test('a stop of a running item is an end by a person once its run has ended, u
     disposition: { preservation_ref: 'task/tidy-up' },
   })
   t.equal(step(module, stopping.snapshot, M.cancel).repeat, 'already_stopping')
+  const more = step(module, stopping.snapshot, M['cancel (discard)'])
+  t.match(more.sends, [{ message: { type: 'cancel', reason: 'it leaks', discard_work: true } }], 'a stronger stop')
+  t.equal(step(module, more.snapshot, M['cancel (discard)']).repeat, 'already_stopping')
+  t.equal(step(module, more.snapshot, M.cancel).repeat, 'already_stopping', 'a weaker one takes nothing back')
   t.end()
 })
 

@@ -504,7 +504,27 @@ t.test('a step that cannot read the journal is no failed step: it is refused, an
   t.end()
 })
 
-t.test('a batch that the journal cannot store is taken back whole, and the service goes on', async (t) => {
+t.test('a name that a repeat leads to is written once, and one that a refused message brings is not', async (t) => {
+  const inner = new MemoryJournal()
+  let batches = 0
+  const journal = journalWith(inner, {
+    append: (steps: readonly Step[], done: Parameters<Journal['append']>[1]) => {
+      batches++
+      inner.append(steps, done)
+    },
+  })
+  const { say } = open({ journal })
+  say('a', create('a'))
+  const reserving = (key: string) => ({ ...create('a'), reservation: { scope: 'made', key, value: 'a' } })
+  t.match(say('a', reserving('k')), { ok: true, repeat: 'replay' })
+  t.same([inner.reservation('made', 'k'), batches], ['a', 2])
+  t.match(say('a', reserving('k')), { ok: true, repeat: 'replay' })
+  t.equal(batches, 2)
+  t.match(say('a', { ...reserving('other'), id: 'b' }), { ok: false })
+  t.same([inner.reservation('made', 'other'), batches], [undefined, 2])
+})
+
+t.test('what the journal cannot store takes nothing of its batch with it', async (t) => {
   const inner = new MemoryJournal()
   const choosy = journalWith(inner, {
     append: (steps: readonly Step[], done: Parameters<Journal['append']>[1]) => {
@@ -514,14 +534,23 @@ t.test('a batch that the journal cannot store is taken back whole, and the servi
   })
   const { runtime, nature, say, fatal } = open({ journal: choosy })
   say('a', create('a'))
-  const answers: Answer[] = []
-  runtime.ask({ kind: 'project', id: 'a' }, { type: 'bump' }, (one) => answers.push(one))
-  runtime.ask({ kind: 'project', id: 'too long' }, create('too long') as never, (one) => answers.push(one))
+  const answers: [string, Answer][] = []
+  const ask = (id: string, message: object) =>
+    runtime.ask({ kind: 'project', id }, message as never, (one) => answers.push([id, one]))
+  ask('a', { type: 'bump' })
+  ask('too long', create('too long'))
+  ask('a', { type: 'bump' })
+  ask('a', create('a'))
   nature.run()
-  t.match(answers, [{ refusal: { code: 'internal_error' } }, { refusal: { code: 'internal_error' } }])
-  t.equal(runtime.read({ kind: 'project', id: 'a' })!.context.count, 0)
-  t.match(say('a', { type: 'bump' }), { ok: true, version: 2 })
-  t.equal(runtime.read({ kind: 'project', id: 'a' })!.context.count, 1)
+  t.match(answers, [
+    ['a', { ok: true, version: 2, snapshot: { context: { count: 1 } } }],
+    ['a', { ok: true, version: 3, snapshot: { context: { count: 2 } } }],
+    ['a', { repeat: 'replay' }],
+    ['too long', { ok: false, refusal: { code: 'internal_error' } }],
+  ])
+  t.equal(answers.length, 4, 'each is answered once')
+  t.equal(runtime.load.messagesInFlight, 0)
+  t.match(say('a', { type: 'bump' }), { ok: true, version: 4 })
   t.same(fatal, [])
 })
 

@@ -4,7 +4,7 @@ import type { Answer, Runtime } from '../../runtime/api.ts'
 import { setAsideRetryMs, setAsideRetryMsMax } from '../../runtime/limits.ts'
 import { createRuntime } from '../../runtime/runtime.ts'
 import { defaultSettings } from '../../runtime/settings.ts'
-import type { Journal } from '../../storage/journal.ts'
+import type { Journal, Step } from '../../storage/journal.ts'
 import { MemoryJournal } from '../storage/memory.ts'
 import { toyModule } from './toy.ts'
 import { TurnedNature } from './turned-nature.ts'
@@ -143,4 +143,112 @@ t.test('a sender from outside hears of it at once, and nothing is kept', async (
   const w = peopled()
   t.match(w.say('b', { type: 'hear', text: 'poison' }), { ok: false, refusal: { code: 'internal_error' } })
   t.equal(w.runtime.setAside.count, 0)
+})
+
+/** Takes nothing that says so, until it is mended. */
+class ChoosyJournal extends MemoryJournal {
+  isMended = false
+  isUnstorable = ({ record }: Step): boolean => record.includes('unstorable')
+  /** Gives room to a turn that waits for it. */
+  giveRoom: (() => void) | undefined
+  hasRoom = true
+
+  override append(steps: readonly Step[], done: Parameters<Journal['append']>[1]): void {
+    const isRefused = !this.isMended && steps.some((step) => this.isUnstorable(step))
+    if (isRefused) throw new RangeError('a key is too long')
+    super.append(steps, done)
+  }
+
+  override waitForRoom(resume: () => void): boolean {
+    this.giveRoom = resume
+    return !this.hasRoom
+  }
+}
+
+function choosy(): World & { readonly journal: ChoosyJournal } {
+  const world = open(new ChoosyJournal())
+  for (const id of ['a', 'b', 'c', 'd']) world.say(id, { type: 'create', id })
+  return world as World & { readonly journal: ChoosyJournal }
+}
+
+t.test(
+  'a delivery that cannot be stored is kept like one whose step throws, and nobody else waits for it',
+  async (t) => {
+    const w = choosy()
+    const ask = (from: string, to: string, text: string) =>
+      w.runtime.ask({ kind: 'project', id: from }, { type: 'tell', to, text } as never, (answer) => t.ok(answer.ok))
+    ask('a', 'b', 'unstorable')
+    ask('a', 'b', 'after it')
+    ask('c', 'b', 'from another')
+    ask('c', 'd', 'elsewhere')
+    w.nature.run()
+    t.same([w.heard('b'), w.heard('d')], [['from another'], ['elsewhere']])
+    t.equal(w.runtime.setAside.count, 2)
+    t.same(
+      [...w.journal.outbox()].map(({ message }: any) => message.text),
+      ['unstorable', 'after it'],
+    )
+    w.journal.isMended = true
+    w.nature.advance(setAsideRetryMs)
+    t.same(w.heard('b'), ['from another', 'unstorable', 'after it'])
+    t.same([[...w.journal.outbox()], w.runtime.setAside.count], [[], 0])
+  },
+)
+
+t.test('a timer that cannot be stored stays, and what it was stepped with goes off', async (t) => {
+  const w = choosy()
+  w.say('a', { type: 'later', afterMs: 5_000, text: 'fine' })
+  w.say('b', { type: 'later', afterMs: 5_000, text: 'unstorable' })
+  w.say('c', { type: 'later', afterMs: 5_000, text: 'fine' })
+  w.nature.advance(5_000)
+  t.same([w.heard('a'), w.heard('b'), w.heard('c')], [['fine'], [], ['fine']])
+  w.journal.isMended = true
+  w.nature.advance(setAsideRetryMs)
+  t.same(w.heard('b'), ['unstorable'])
+})
+
+t.test('a timer goes off that was cancelled by what could not be stored', async (t) => {
+  const w = choosy()
+  w.say('a', { type: 'later', afterMs: 5_000, text: 'fine' })
+  w.journal.isUnstorable = ({ record, timersCleared }) => timersCleared.length > 0 && !record.includes('fine')
+  const answers: Answer[] = []
+  const ask = (message: object) =>
+    w.runtime.ask({ kind: 'project', id: 'a' }, message as never, (answer) => answers.push(answer))
+  w.journal.hasRoom = false
+  ask({ type: 'never' })
+  w.nature.advance(5_000)
+  w.journal.hasRoom = true
+  w.journal.giveRoom!()
+  w.nature.run()
+  t.match(answers, [{ ok: false, refusal: { code: 'internal_error' } }])
+  t.same(w.heard('a'), ['fine'])
+})
+
+t.test('what cannot be stored is tried again ever more seldom, and by itself', async (t) => {
+  const w = choosy()
+  w.tell('a', 'unstorable')
+  w.nature.advance(86_400_000)
+  t.ok(w.told.length < 160, `${w.told.length} tries in a day`)
+  t.equal(w.told.at(-1).retry_in_ms, setAsideRetryMsMax)
+  t.same(
+    w.told.filter(({ messages }) => messages !== undefined),
+    [],
+    'nothing came to the journal together with it',
+  )
+})
+
+t.test('what was stepped with it does not come behind what was set aside after it', async (t) => {
+  const w = choosy()
+  const ask = (from: string, to: string, text: string) =>
+    w.runtime.ask({ kind: 'project', id: from }, { type: 'tell', to, text } as never, () => {})
+  ask('a', 'b', 'first')
+  ask('a', 'b', 'poison')
+  ask('c', 'd', 'unstorable')
+  w.nature.run()
+  t.same(w.heard('b'), ['first'])
+  t.equal(w.runtime.setAside.count, 2)
+  w.isMended = true
+  w.journal.isMended = true
+  w.nature.advance(2 * setAsideRetryMs)
+  t.same([w.heard('b'), w.heard('d')], [['first', 'poison'], ['unstorable']])
 })

@@ -58,7 +58,7 @@ t.test('the table steps exactly as XState does', async (t) => {
 t.test('XState opens what the runtime persists', async (t) => {
   const stepper = new Stepper(toyModule)
   const record = { snapshot: created(stepper), version: 1, outboxNumber: 0, timers: {}, seen: {}, isStored: true }
-  const { s } = JSON.parse(encodeRecord(1, record))
+  const { s } = JSON.parse(encodeRecord({ version: 1 }, record))
   const opened = createActor(toyModule.machine, { snapshot: s }).getSnapshot()
   t.same({ value: opened.value, context: opened.context }, { value: 'on', context: record.snapshot.context })
   t.same(stepper.restore(s), record.snapshot)

@@ -9,6 +9,9 @@ import type { World } from './world.ts'
 
 /** Lives of a service in one storm: the others would tell nothing new. */
 const CRASHES_MAX = 4
+/** How often somebody goes away just behind a commit, and how soon. */
+const IMPATIENCE = 0.04
+const IMPATIENT_MS_MAX = 0.4
 const STORMY: Readonly<Weather> = { requestLost: 0.08, answerLost: 0.1, doubled: 0.1, wayMsMax: 3_000 }
 
 interface Trap {
@@ -31,6 +34,8 @@ export class Fate implements DiskWorld {
   private crashes = 0
   private isActive = false
   private isFull = false
+  /** Where something was last done, until the next start. */
+  private lastPhase: Phase | undefined
 
   constructor(world: World, random: Random) {
     this.world = world
@@ -51,9 +56,11 @@ export class Fate implements DiskWorld {
     this.emptyDisk()
   }
 
-  /** A service starts: it may be struck before it serves. */
+  /** A service starts: it may be struck before it serves, most of all where the one before it ended in the midst of a write. */
   onBoot(): void {
-    if (this.isActive && this.crashes < CRASHES_MAX && this.random.chance(0.2)) this.setTrap(this.random.int(0, 6))
+    const share = this.lastPhase === 'log written' ? 0.7 : 0.2
+    this.lastPhase = undefined
+    if (this.isActive && this.crashes < CRASHES_MAX && this.random.chance(share)) this.setTrap(this.random.int(0, 6))
   }
 
   /** Whether a home may be refused for this. */
@@ -85,6 +92,9 @@ export class Fate implements DiskWorld {
 
   onFlushed(changes: readonly Change[]): void {
     this.world.flushed(changes)
+    // News makes work: at times the runner that it is for goes away in the turn in between.
+    if (this.isActive && this.random.chance(IMPATIENCE))
+      this.timeline.in(this.random.between(0, IMPATIENT_MS_MAX), () => this.world.network.losePatience())
   }
 
   // -- trouble --------------------------------------------------------------------------------------------------
@@ -121,6 +131,7 @@ export class Fate implements DiskWorld {
 
   private done(deed: Deed, phase: Phase): Deed {
     this.deeds++
+    this.lastPhase = phase
     this.lastTroubleMs = this.timeline.nowMs
     this.world.history.note('fate', () => `${deed} at: ${phase}`)
     return deed
@@ -141,8 +152,7 @@ export class Fate implements DiskWorld {
   private setClock(): void {
     const { random, world } = this
     const byMs = random.pick([-1, 1]) * random.skewed(1, 20_000)
-    world.latestWallMs = Math.max(world.latestWallMs, world.wallMs)
-    world.clock.offsetMs += byMs
+    world.setClock(byMs)
     this.wasClockSet = true
     this.clockSetMs = this.timeline.nowMs
     world.history.note('fate', () => `sets the clock by ${byMs} ms`)

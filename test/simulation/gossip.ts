@@ -16,6 +16,8 @@ export class Gossip {
   >()
   /** What runners were handed. */
   readonly works: Work[] = []
+  /** A runner has accepted a work item, and not begun it. */
+  onItemAccepted: (item: string) => void = () => {}
   /** Tokens of runners by id, as they are now. */
   readonly runnerTokens = new Map<string, string>()
 }

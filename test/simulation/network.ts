@@ -32,6 +32,8 @@ export interface Said {
   /** The process that said it, and when it was asked. */
   readonly process: Process
   readonly askedMs: number
+  /** The newest event that was on disk when it was asked. */
+  readonly askedSequence: number
   /** Its body, parsed once. */
   readonly body: any
 }
@@ -63,6 +65,18 @@ const POLL = '/api/runners/:runner_id/run-requests/next'
 /** A client gives up on a connection that is silent for so long. */
 const SILENCE_MS = 90_000
 
+interface Parked {
+  readonly runner: string
+  readonly token: string
+  readonly sinceMs: number
+}
+
+/** When a question reached the service, and what was on disk by then. */
+interface Asked {
+  readonly ms: number
+  readonly sequence: number
+}
+
 class SaidAnswer implements Said {
   readonly call: Call
   readonly status: number
@@ -70,16 +84,18 @@ class SaidAnswer implements Said {
   readonly text: string
   readonly process: Process
   readonly askedMs: number
+  readonly askedSequence: number
   private parsed: unknown
   private isParsed = false
 
-  constructor(call: Call, answer: WireAnswer, process: Process, askedMs: number) {
+  constructor(call: Call, answer: WireAnswer, process: Process, asked: Asked) {
     this.call = call
     this.status = answer.status
     this.headers = answer.headers
     this.text = answer.text
     this.process = process
-    this.askedMs = askedMs
+    this.askedMs = asked.ms
+    this.askedSequence = asked.sequence
   }
 
   get body(): any {
@@ -101,8 +117,12 @@ export class Network {
   private readonly random: Random
   /** Cut when the service's process is gone. */
   private readonly open = new Set<() => void>()
-  /** Polls that the service has not answered: whose, and since when. */
-  private readonly parked = new Map<object, { readonly runner: string; readonly sinceMs: number }>()
+  /** Polls that the service has not answered; one that came twice waits twice. */
+  private readonly parked = new Set<Parked>()
+  /** When the service last heard of who has the token. */
+  private readonly contactMs = new Map<string, number>()
+  /** Ends a poll that waits, from the runner's side. */
+  private readonly giveUps = new Map<Call, () => void>()
 
   constructor(world: World, random: Random) {
     this.world = world
@@ -124,6 +144,7 @@ export class Network {
         if (isOver) return
         isOver = true
         this.open.delete(cut)
+        this.giveUps.delete(call)
         resolve(what)
       }
       const cut = (): void => {
@@ -132,7 +153,6 @@ export class Network {
       }
       abort = () => {
         connection?.abort()
-        this.parked.delete(call)
         end(NOTHING)
       }
       world.history.note(call.by, () => `asks ${describe(call)}`)
@@ -145,6 +165,7 @@ export class Network {
       timeline.in(this.way(), () => {
         if (isOver) return
         this.open.add(cut)
+        if (call.pattern === POLL) this.giveUps.set(call, abort)
         connection = this.deliver(call, (said) => {
           if (isAnswerLost) cut()
           else
@@ -167,9 +188,9 @@ export class Network {
     const process = this.world.process
     if (process?.isServing !== true) return undefined
     const { wire } = process
-    const askedMs = this.world.timeline.nowMs
+    const asked = this.asked()
     return wire.connect(requestOf(call), client, (answer) => {
-      const said = new SaidAnswer(call, answer, process, askedMs)
+      const said = new SaidAnswer(call, answer, process, asked)
       this.world.said(said)
       answered(said)
     })
@@ -183,8 +204,24 @@ export class Network {
 
   /** Whether a poll of the runner waits at the service, since before that time. */
   hasParkedPoll(runner: string, beforeMs: number): boolean {
-    for (const poll of this.parked.values()) if (poll.runner === runner && poll.sinceMs < beforeMs) return true
+    for (const poll of this.parked) if (poll.runner === runner && poll.sinceMs < beforeMs) return true
     return false
+  }
+
+  /** One of the polls that wait has lost its patience. */
+  losePatience(): void {
+    if (this.giveUps.size > 0) this.random.pick([...this.giveUps.values()])()
+  }
+
+  /** When the service last heard of the runner; one whose poll waits is heard of all the time. */
+  heardMs({ id, token }: { readonly id: string; readonly token: string }): number {
+    const { nowMs } = this.world.timeline
+    return this.hasParkedPoll(id, nowMs) ? nowMs : (this.contactMs.get(token) ?? 0)
+  }
+
+  /** It waits no more. */
+  private leaves(poll: Parked): void {
+    if (this.parked.delete(poll)) this.contactMs.set(poll.token, this.world.timeline.nowMs)
   }
 
   /** How long a message is under way now. */
@@ -192,20 +229,32 @@ export class Network {
     return rounded(this.random.skewed(0.05, this.weather.wayMsMax))
   }
 
+  private asked(): Asked {
+    return { ms: this.world.timeline.nowMs, sequence: this.world.mirror.lastSequence }
+  }
+
   /** The request reaches the service. Undefined: nobody listens. */
   private deliver(call: Call, answered: (said: Said) => void): Connection | undefined {
     const process = this.world.process
     if (process?.isServing !== true) return undefined
-    const askedMs = this.world.timeline.nowMs
-    if (call.pattern === POLL) this.parked.set(call, { runner: call.params![0]!, sinceMs: askedMs })
-    return process.wire.request(requestOf(call), (answer) => {
+    const asked = this.asked()
+    this.contactMs.set(call.token, asked.ms)
+    const poll: Parked = { runner: call.params?.[0] ?? '', token: call.token, sinceMs: asked.ms }
+    if (call.pattern === POLL) this.parked.add(poll)
+    const connection = process.wire.request(requestOf(call), (answer) => {
       // The dead say nothing: what their code still does in this turn reaches nobody.
       if (!process.isAlive) return
-      this.parked.delete(call)
-      const said = new SaidAnswer(call, answer, process, askedMs)
+      this.leaves(poll)
+      const said = new SaidAnswer(call, answer, process, asked)
       this.world.said(said)
       answered(said)
     })
+    return {
+      abort: () => {
+        connection.abort()
+        this.leaves(poll)
+      },
+    }
   }
 }
 

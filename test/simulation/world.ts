@@ -3,6 +3,7 @@
  * that hears and sees everything. A world goes through three times: it is set up in peace; then comes the storm; then
  * calm, in which everything that was promised must come true.
  */
+import type { RunRequestContext } from '../../machines/run-request/context.ts'
 import type { CommittedStep, SnapshotOf } from '../../runtime/api.ts'
 import type { Settings } from '../../runtime/settings.ts'
 import { type StreamLimits, streamLimits } from '../../runtime/stream/limits.ts'
@@ -32,8 +33,8 @@ import { type SetUp, setUp } from './set-up.ts'
 import { Timeline } from './timeline.ts'
 import { Violation } from './violation.ts'
 
-/** So small that a short history has several pages, and watchers that fall out of the newest events. */
-Object.assign(streamLimits, { frameEventsMax: 7, tailEventsMax: 12, pagesMax: 2 } satisfies Partial<StreamLimits>)
+/** So small that one commit is several frames, a short history several pages, and watchers fall out of the newest events. */
+Object.assign(streamLimits, { frameEventsMax: 3, tailEventsMax: 12, pagesMax: 2 } satisfies Partial<StreamLimits>)
 
 export type Phase = 'set up' | 'storm' | 'calm' | 'over'
 
@@ -72,11 +73,9 @@ export class World {
   readonly items = new Items(() => this.plan.isRetaining)
   readonly owners = new Owners()
   /** The newest committed snapshots of run requests that the service told itself of. */
-  readonly snapshots = new Map<string, SnapshotOf<any>>()
+  readonly snapshots = new Map<string, SnapshotOf<RunRequestContext>>()
   /** Of the events that retention has left on the disk. */
   oldestSequence = 1
-  /** The latest that the computer's clock has ever shown. */
-  latestWallMs = BEGINNING_MS
   readonly gossip = new Gossip()
   readonly watchers: Watcher[] = []
   phase: Phase = 'set up'
@@ -92,6 +91,8 @@ export class World {
   /** Steps of batches that were given to the journal, until they are on disk. */
   private readonly appended = new Map<number, readonly Step[]>()
   private durableBatch = 0
+  /** The latest that the computer's clock had shown when it was last set. */
+  private latestBeforeMs = BEGINNING_MS
 
   constructor(seed: number, keepsHistory: boolean) {
     this.seed = seed
@@ -137,6 +138,16 @@ export class World {
     return Math.floor(this.timeline.nowMs + this.clock.offsetMs)
   }
 
+  /** The latest that the computer's clock has ever shown. */
+  get latestWallMs(): number {
+    return Math.max(this.latestBeforeMs, this.wallMs)
+  }
+
+  setClock(byMs: number): void {
+    this.latestBeforeMs = this.latestWallMs
+    this.clock.offsetMs += byMs
+  }
+
   /**
    * Since when the service serves, takes writes, and is troubled by nothing; infinite while it is not so. What happens by
    * itself has had its time only from then on.
@@ -149,7 +160,6 @@ export class World {
   mayBeForgotten(request: RequestModel): boolean {
     const { retentionMs, idempotencyMs, lateEventsMs } = this.settings
     if (retentionMs === undefined || !SETTLED.has(request.state)) return false
-    this.latestWallMs = Math.max(this.latestWallMs, this.wallMs)
     return request.settledWallMs! + Math.max(retentionMs, idempotencyMs, lateEventsMs) < this.latestWallMs
   }
 

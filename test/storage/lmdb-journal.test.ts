@@ -1,4 +1,4 @@
-import { readdirSync, writeFileSync } from 'node:fs'
+import { cpSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import type { JournalFailure } from '../../storage/journal.ts'
@@ -205,6 +205,33 @@ t.test('an entity that is being removed is gone at once, and a new one of its na
   t.equal(journal.count('run_request', 'state', 'completed'), 0)
   t.equal(journal.count('run_request', 'state', 'queued'), 1)
   t.same((await verify(journal.environments)).findings, [])
+})
+
+t.test('a removal that a kill cut off is carried out before the new life of the name', async (t) => {
+  const home = newHome(t)
+  const journal = await openIn(t, home)
+  const long = 'x'.repeat(200)
+  const old = [state('completed'), { index: 'label', value: long, order: '2026' }]
+  await append(journal, step('a', 5, { termsAdded: old }), step('b', 5, { termsAdded: [state('completed')] }))
+  await journal.settled()
+  let letGo = () => {}
+  const held = journal.holdView(
+    new Promise<void>((resolve) => {
+      letGo = resolve
+    }),
+  )
+  const removed = journal.removeEntities([{ kind: 'run_request', id: 'a', terms: old }])
+  await append(journal, step('a', 1, { termsAdded: [state('queued')] }))
+  const killed = `${home}-killed`
+  cpSync(home, killed, { recursive: true })
+  letGo()
+  await Promise.all([held, removed])
+  const again = await openIn(t, killed)
+  t.equal(again.actor('run_request', 'a'), step('a', 1).record)
+  t.equal(again.count('run_request', 'state', 'completed'), 1, 'the other one is still there')
+  t.equal(again.count('run_request', 'state', 'queued'), 1)
+  t.equal(again.count('run_request', 'label', long), 0)
+  t.same((await verify(again.environments)).findings, [])
 })
 
 t.test('what waits to write the view hears of a failure, and the journal can be closed', async (t) => {

@@ -167,7 +167,7 @@ export class MemoryJournal implements Journal {
     return this.#failure !== undefined || this.#closed ? 'read_only' : this.#refusal
   }
 
-  waitForRoom(): boolean {
+  waitForRoom(_resume: () => void): boolean {
     return false
   }
 

@@ -16,6 +16,7 @@ const ITEM: WaitingItem = {
   dependsOn: ['wi_a', 'wi_b'],
   notBeforeMs: 1_000,
   takenBack: undefined,
+  looksFor: undefined,
 }
 
 const FREE: Circumstances = {
@@ -23,6 +24,7 @@ const FREE: Circumstances = {
   isArchived: () => false,
   repositoryOf: () => 'git@x:shop',
   holderOf: () => undefined,
+  lookBeside: () => undefined,
   running: () => 1,
   maxRunning: () => 2,
   nowMs: () => 1_000,
@@ -45,6 +47,10 @@ t.test('each rule holds an item back by itself, in words', (t) => {
   t.same(told({ ...ITEM, takenBack: 'runreq_1' }, FREE), {
     code: 'stopping',
     detail: 'runreq_1, which it was taken back from, is being stopped',
+  })
+  t.same(told({ ...ITEM, looksFor: 'campaign pay' }, { ...FREE, lookBeside: () => 'runreq_1' }), {
+    code: 'stopping',
+    detail: 'runreq_1, which looks for campaign pay, has not ended',
   })
   t.same(held({ holderOf: () => 'wi_9' }), {
     code: 'repository_busy',
@@ -80,6 +86,7 @@ t.test('what needs nothing for itself waits for no repository', (t) => {
 t.test('of several rules that hold it back, the first in their order is named', (t) => {
   const breaks: readonly [string, Partial<Circumstances>][] = [
     ['project_archived', { isArchived: () => true }],
+    ['stopping', { lookBeside: () => 'runreq_1' }],
     ['repository_busy', { holderOf: () => 'wi_9' }],
     ['running_cap', { running: () => 2 }],
     ['not_before', { nowMs: () => 0 }],

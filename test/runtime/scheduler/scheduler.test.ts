@@ -102,6 +102,51 @@ t.test('what only looks neither holds a repository nor waits for one', (t) => {
   t.end()
 })
 
+t.test('of one owner one looks at a time, also when the earlier one was stopped', (t) => {
+  const world = new World()
+  world.project('shop')
+  const look = (ref: string) =>
+    world.submit('shop', {
+      kind: 'campaign_cycle',
+      lane: 'campaign',
+      source: { kind: 'campaign', ref, role: 'advance' },
+      payload: {},
+    })
+  const first = look('pay')
+  const runId = world.run(first).context.id
+  world.start(first)
+  const second = look('pay')
+  t.match(world.scheduler.waitingBecause(second), {
+    code: 'stopping',
+    detail: new RegExp(`^${runId}, which looks for`),
+  })
+  t.ok(world.isHandedOut(look('mail')), 'who looks for another is at no one’s heels')
+  world.ask('work_item', first, { type: 'settle', state: 'landed', reason: 'stood down' })
+  t.equal(world.runtime.read({ kind: 'run_request', id: runId })!.value, 'cancelling')
+  t.notOk(world.isHandedOut(second))
+  const next = world.restarted()
+  t.notOk(next.isHandedOut(second), 'nor after a restart')
+  next.ask('run_request', runId, { type: 'completed', runner_id: 'r1', result: {}, digest: 'd' })
+  t.equal(next.item(first).value, 'landed')
+  t.ok(next.isHandedOut(second))
+  t.end()
+})
+
+t.test('of two looks for one owner that wait, one tick starts one', (t) => {
+  const world = new World({ maxRunning: 0 })
+  world.project('shop')
+  const source = { kind: 'initiative', ref: 'faster', role: 'assessment' } as const
+  const looks = [1, 2].map(() =>
+    world.submit('shop', { kind: 'campaign_cycle', lane: 'campaign', source, payload: {} }),
+  )
+  const next = new World({ maxRunning: 5 }, world)
+  t.same(
+    looks.map((id) => next.isHandedOut(id)),
+    [true, false],
+  )
+  t.end()
+})
+
 t.test('an item is started at its not_before, by the clock alone', (t) => {
   const world = new World()
   world.project('shop')

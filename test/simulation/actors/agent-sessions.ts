@@ -5,9 +5,9 @@ import type { Random } from '../random.ts'
 const SESSIONS_OF_ONE = 2
 
 /** An event about one of the sessions that are called by the name. */
-export function sessionEvent(random: Random, name: string, occurred_at: string): object {
+export function sessionEvent(random: Random, name: string, occurred_at: string, is?: 'started'): object {
   const session_id = `${name}-${random.int(1, SESSIONS_OF_ONE)}`
-  if (random.chance(0.6))
+  if (is === 'started' || random.chance(0.6))
     return { event_type: 'agent_session_started', occurred_at, payload: started(session_id, occurred_at) }
   const measured = random.chance(0.5) ? { usage: { model: { input: random.int(1, 9) } }, cost: { USD: 0.1 } } : {}
   const payload = { session_id, status: 'ok', exit_code: 0, ended_at: occurred_at, bytes_written: 1, ...measured }

@@ -6,6 +6,7 @@ import { liars } from './liar.ts'
 import { operators } from './operator.ts'
 import { owners } from './owner.ts'
 import { readers } from './reader.ts'
+import { recallers } from './recaller.ts'
 import { reviewers } from './reviewer.ts'
 import { runners } from './runner.ts'
 import { submitters } from './submitter.ts'
@@ -19,6 +20,7 @@ export const actors: readonly MakeActors[] = [
   readers,
   watchers,
   submitters,
+  recallers,
   liars,
   reviewers,
   owners,

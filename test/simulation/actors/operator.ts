@@ -14,6 +14,9 @@ export function operators(world: World): readonly Actor[] {
   )
 }
 
+/** Of keys that are kept longer the storm would not see the end. */
+const NAGGED_MS_MAX = 30_000
+
 interface Asked {
   readonly params: readonly string[]
   readonly body: Record<string, unknown>
@@ -25,7 +28,7 @@ class Operator extends Client {
   private readonly sent: Asked[] = []
 
   async live(): Promise<void> {
-    this.manages().catch((error: unknown) => this.world.timeline.fail(error))
+    for (const habit of [this.manages(), this.nags()]) habit.catch((error: unknown) => this.world.timeline.fail(error))
     const { requests, stormMs } = this.world.plan
     for (let i = 0; i < requests && this.world.isStormy; i++) {
       await this.world.timeline.pass(this.random.between(1, (1.6 * stormMs) / requests))
@@ -47,6 +50,7 @@ class Operator extends Client {
     const nowMs = world.clock.offsetMs + world.timeline.nowMs
     const at = (ms: number): string => new Date(nowMs + ms).toISOString()
     const full = random.chance(0.4)
+    const earliestMs = random.chance(0.15) ? random.int(500, 40_000) : 0
     const some = (share: number, members: () => object): object => (random.chance(share) ? members() : {})
     const body = {
       entry_event: 'greet_requested',
@@ -56,8 +60,8 @@ class Operator extends Client {
       ...some(0.2, () => ({ labels: [random.pick(LABELS)] })),
       ...some(0.1, () => ({ runner_id: random.pick(world.made.runners).id })),
       ...some(0.3, () => ({ priority: random.int(-5, 10) })),
-      ...some(0.15, () => ({ not_before: at(random.int(500, 40_000)) })),
-      ...some(0.12, () => ({ expires_at: at(random.int(41_000, 90_000)) })),
+      ...(earliestMs === 0 ? {} : { not_before: at(earliestMs) }),
+      ...some(0.15, () => ({ expires_at: at(earliestMs + random.int(1_000, 50_000)) })),
       ...some(0.2, () => ({ timeout_seconds: random.int(1, 30) })),
       ...some(0.2, () => ({
         retry: { max_attempts: random.int(2, 4), on: ['execution', 'dispatch'], backoff_seconds: random.int(0, 20) },
@@ -70,6 +74,23 @@ class Operator extends Client {
     if (key === undefined) return { params, body }
     if (random.chance(0.5)) return { params, body: { ...body, idempotency_key: key } }
     return { params, body, headers: { 'idempotency-key': key } }
+  }
+
+  /** Wants the same done again and again, under one key: each time that it is free, and in between. */
+  private async nags(): Promise<void> {
+    const { idempotencyMs } = this.world.settings
+    if (idempotencyMs > NAGGED_MS_MAX || !this.random.chance(0.4)) return
+    const asked = {
+      params: [this.random.pick(this.world.made.projects).key],
+      body: { entry_event: 'greet_requested', payload: { name: this.name }, throttle: 'dry_run' },
+      headers: { 'idempotency-key': `again and again ${this.name}` },
+    }
+    for (;;) {
+      await this.pass(idempotencyMs * 0.3, idempotencyMs * 2)
+      if (!this.world.isStormy) return
+      const heard = await this.insist('POST', '/api/projects/:id/run-requests', asked)
+      if (heard.status === 201) this.world.gossip.requests.push(heard.body.id)
+    }
   }
 
   /** Looks after what there is: in the calm until everything has come to an end. */

@@ -26,13 +26,22 @@ const CAMPAIGN_MOVES = {
 const INITIATIVE_MOVES = { advance: 6, emit: 1, decide: 2, hold: 0.7, finding: 2, complete: 0.1, cancel: 0.1 } as const
 const INITIATIVE = 'all'
 
+interface Keyed {
+  readonly headers?: Readonly<Record<string, string>>
+}
+
 class Owner extends Client {
   private readonly campaigns: { readonly name: string; readonly project: string }[] = []
   private members: Member[] = []
   private said = 0
 
   async live(): Promise<void> {
-    for (let n = 1; n <= this.world.plan.campaigns; n++) await this.addsCampaign(`c${n}`)
+    for (let n = 1; n <= this.world.plan.campaigns; n++) {
+      const keyed = this.keyed(`c${n}`)
+      await this.addsCampaign(`c${n}`, keyed)
+      // While it is kept, a key that has made one campaign makes no other.
+      if (keyed.headers !== undefined && this.random.chance(0.7)) await this.addsCampaign(`d${n}`, keyed)
+    }
     if (this.world.plan.isSteered) await this.addsInitiative()
     for (;;) {
       await this.pass(200, this.world.isStormy ? 8_000 : 2_000)
@@ -42,7 +51,7 @@ class Owner extends Client {
     }
   }
 
-  private async addsCampaign(name: string): Promise<void> {
+  private async addsCampaign(name: string, keyed: Keyed): Promise<void> {
     const { random, world } = this
     const project = random.pick(world.made.projects).key
     const max_cycles = random.int(1, 4)
@@ -59,7 +68,9 @@ class Owner extends Client {
       ...(random.chance(0.2) ? { authorized_by: null } : {}),
     }
     world.gossip.budgets.set(name, max_cycles)
-    await this.insist('POST', '/api/campaigns', { body, ...this.keyed(name) })
+    const { body: answer } = await this.insist('POST', '/api/campaigns', { body, ...keyed })
+    // Said again without a key, what was made the first time is there already, and ours.
+    if (answer.name !== name && answer.code !== 'already_exists') return
     this.campaigns.push({ name, project })
     if (random.chance(0.8)) await this.moves(name, 'advance')
   }
@@ -76,12 +87,14 @@ class Owner extends Client {
     this.members = members
   }
 
-  private keyed(key: string): object {
+  private keyed(key: string): Keyed {
     return this.random.chance(0.5) ? { headers: { 'idempotency-key': key } } : {}
   }
 
   private async meddles(): Promise<void> {
     const { random, world } = this
+    // None: the projects were archived before the first.
+    if (this.campaigns.length === 0) return
     const { name, project } = random.pick(this.campaigns)
     const move = random.weighted(CAMPAIGN_MOVES)
     const params = [name]

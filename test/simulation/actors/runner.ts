@@ -30,6 +30,9 @@ const MANNERS = {
 } as const
 type Manner = keyof typeof MANNERS
 
+/** A storm is over before a runner is missed for longer. */
+const AWAY_MS_MAX = 30_000
+
 const FAILURE_CLASSES = ['execution', 'semantic', 'validation', 'dispatch', 'safety'] as const
 
 export interface Work {
@@ -83,8 +86,16 @@ export class Runner extends Client {
       this.life++
       this.working.clear()
       for (const abort of [...this.parked]) abort()
-      await this.pass(50, 8_000)
+      await this.isAway()
     }
+  }
+
+  /** Until the next process of the runner begins: at times so long that everybody thinks it is gone. */
+  private async isAway(): Promise<void> {
+    const { presenceMs } = this.world.settings
+    if (this.world.isStormy && presenceMs <= AWAY_MS_MAX && this.chance.chance(0.4))
+      await this.world.timeline.pass(this.chance.between(presenceMs * 0.8, presenceMs * 2))
+    else await this.pass(50, 8_000)
   }
 
   /** Resolves when the process of the runner crashes; in the calm it does not. */
@@ -158,7 +169,7 @@ export class Runner extends Client {
       await say('completed', { result: work.advice ?? this.result() })
       return
     }
-    if (manner !== 'hasty' && !isTaken(await say('accepted', this.namedRun(work)))) return
+    if (manner !== 'hasty' && !(await this.accepts(work, say))) return
     if (manner === 'release') {
       await say('release')
       return
@@ -168,11 +179,14 @@ export class Runner extends Client {
     let heard = await say('started')
     if (!isTaken(heard)) return
     work.engineRun = heard.body.run_request.engine_run_id
-    const pieces = chance.int(0, 4)
+    const { leaseMs } = this.world.settings
+    const pieces = chance.int(manner === 'silent' ? 1 : 0, 4)
+    // What falls silent often has an agent at work.
+    if (manner === 'silent' && chance.chance(0.7)) await say('events', { events: [this.sessionEvent(work, 'started')] })
     for (let piece = 0; piece < pieces && this.lives(life); piece++) {
       if (manner === 'silent' && chance.chance(0.6))
-        await this.pass(this.world.settings.leaseMs * 0.8, this.world.settings.leaseMs * 2)
-      else await this.pass(10, this.world.settings.leaseMs * 0.7)
+        await this.world.timeline.pass(chance.between(leaseMs * 0.8, leaseMs * 3))
+      else await this.pass(10, leaseMs * 0.7)
       heard = chance.chance(0.5) ? await say('heartbeat') : await say('events', { events: this.events(work) })
       if (heard.body?.cancel_requested === true && manner !== 'stubborn') {
         await say('failed', { class: 'cancelled', message: 'stopped' })
@@ -187,6 +201,14 @@ export class Runner extends Client {
       await this.pass(10, 20_000)
       await say('events', { events: this.events(work) })
     }
+  }
+
+  /** Answers whether the work is its own now. */
+  private async accepts(work: Work, say: (post: string, body: object) => Promise<Heard>): Promise<boolean> {
+    const heard = await say('accepted', this.namedRun(work))
+    const item: string | undefined = heard.body?.run_request?.work_item_id
+    if (isTaken(heard) && item !== undefined) this.world.gossip.onItemAccepted(item)
+    return isTaken(heard)
   }
 
   /** What came of an item is told before the end; one in ten forgets to. */
@@ -238,13 +260,16 @@ export class Runner extends Client {
   }
 
   private events(work: Work): object[] {
-    if (this.chance.chance(0.3))
-      return [sessionEvent(this.chance, `${work.id}-${work.attempt}`, new Date(this.world.wallMs).toISOString())]
+    if (this.chance.chance(0.3)) return [this.sessionEvent(work)]
     return Array.from({ length: this.chance.int(1, 3) }, () => ({
       event_type: 'run_output',
       occurred_at: new Date(this.world.clock.offsetMs + this.world.timeline.nowMs).toISOString(),
       payload: { stream: 'stdout', text: `${work.id.slice(-6)} ${work.attempt} ${this.chance.int(1, 40)}` },
     }))
+  }
+
+  private sessionEvent({ id, attempt }: Work, is?: 'started'): object {
+    return sessionEvent(this.chance, `${id}-${attempt}`, new Date(this.world.wallMs).toISOString(), is)
   }
 
   private async reports(work: Work): Promise<void> {

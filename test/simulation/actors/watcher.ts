@@ -48,6 +48,8 @@ export class Watcher extends Client {
   private ended: (() => void) | undefined
   private taken = 0
   private isFull = false
+  /** Since when it is connected and takes what comes, virtual; undefined: it is not so. */
+  listensSinceMs: number | undefined
 
   constructor(world: World, name: string, token: string, query: string, lets: (event: LoggedEvent) => boolean) {
     super(world, name, token)
@@ -64,10 +66,14 @@ export class Watcher extends Client {
 
   /** It has seen all that there is to see. */
   get isCaughtUp(): boolean {
-    if (this.place === undefined) return false
+    return this.place !== undefined && this.nextUnseen === undefined
+  }
+
+  /** The oldest event that it is still to see. */
+  get nextUnseen(): LoggedEvent | undefined {
     const { mirror } = this.world
-    for (let n = this.place + 1; n <= mirror.lastSequence; n++) if (this.lets(mirror.at(n)!)) return false
-    return true
+    for (let n = (this.place ?? 0) + 1; n <= mirror.lastSequence; n++) if (this.lets(mirror.at(n)!)) return mirror.at(n)
+    return undefined
   }
 
   /** Where retention forgets, some stay away, or take nothing, until their place is gone. */
@@ -82,6 +88,8 @@ export class Watcher extends Client {
     const over = new Promise<void>((resolve) => {
       this.ended = () => {
         isOver = true
+        this.connection = undefined
+        this.listensSinceMs = undefined
         resolve()
       }
     })
@@ -101,6 +109,7 @@ export class Watcher extends Client {
     })
     if (this.connection === undefined) return
     const { connection } = this
+    if (!this.isFull && !isOver) this.listensSinceMs = this.world.timeline.nowMs
     this.world.history.note(this.name, () => `watches ${query}`)
     this.world.process!.whenGone(() => this.ended!())
     if (this.world.isStormy) {
@@ -123,10 +132,13 @@ export class Watcher extends Client {
     this.taken++
     if (!this.world.isStormy || this.taken < FRAMES_BUFFERED || this.random.chance(0.8)) return true
     this.isFull = true
+    this.listensSinceMs = undefined
     const { connection } = this
     this.world.timeline.in(this.random.skewed(5, this.pauseMsMax), () => {
+      if (connection === undefined || connection !== this.connection) return
       this.isFull = false
-      connection?.drain()
+      this.listensSinceMs = this.world.timeline.nowMs
+      connection.drain()
     })
     return false
   }

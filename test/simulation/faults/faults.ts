@@ -154,6 +154,12 @@ export const faults: readonly Fault[] = [
     '      member.cursor = this.#published\n',
   ),
   fault(
+    'a watcher whose connection has drained is not gone on with',
+    'runtime/stream/event-stream.ts',
+    "        if (subscriber.state === 'parked') this.#resume(subscriber)\n",
+    "        if (subscriber.state === 'reading') this.#resume(subscriber)\n",
+  ),
+  fault(
     'timers are not read again after a restart',
     'runtime/timers.ts',
     '    for (const row of rows) this.push({ kind: row.kind as ActorRef',
@@ -164,6 +170,12 @@ export const faults: readonly Fault[] = [
     'storage/fold.ts',
     '    for (const timer of step.timersSet) this.#timer(step, timer.name, timer.dueMs, timer)\n',
     '',
+  ),
+  fault(
+    'a key is free before its time',
+    'machines/run-request/rules.ts',
+    'message.atMs >= settledMs + limits.idempotency_ms',
+    'message.atMs >= settledMs',
   ),
   fault(
     'the row that leads from a key to its newest request is not written',
@@ -202,12 +214,6 @@ export const faults: readonly Fault[] = [
     '',
   ),
   fault(
-    'a fold that is on disk already is written again',
-    'storage/view.ts',
-    '    if (held.batch >= fold.lastBatch) return held\n    assert.equal(fold.firstBatch, held.batch + 1,',
-    '    assert.equal(fold.firstBatch, fold.firstBatch,',
-  ),
-  fault(
     'a list does not wait for the view',
     'storage/lmdb-journal.ts',
     '    await this.#applier.reached(this.#log.lastBatch, LIST_WAIT_MS)\n',
@@ -220,12 +226,6 @@ export const faults: readonly Fault[] = [
     '',
   ),
   fault(
-    'reads show steps that are not on disk',
-    'runtime/actor.ts',
-    'return this.actors.get(key)?.committed ??',
-    'return this.actors.get(key)?.record ??',
-  ),
-  fault(
     'the repository of lost work is free',
     'runtime/dispatch/holdings.ts',
     "    if (state === 'lost') runner.held.delete(held)\n",
@@ -236,6 +236,12 @@ export const faults: readonly Fault[] = [
     'runtime/dispatch/matching.ts',
     '    return this.stops.why(demand) !== undefined || (repository',
     "    return this.stops.why(demand) === 'project_archived' || (repository",
+  ),
+  fault(
+    'work that was taken back is handed out while its run is being stopped',
+    'machines/work-item/moves.ts',
+    '  const isUnderWay = run !== undefined && run.reported !== true\n',
+    '  const isUnderWay = run?.runner_id !== undefined && run.reported !== true\n',
   ),
   fault(
     'a new session leaves what the old one had begun',
@@ -262,10 +268,28 @@ export const faults: readonly Fault[] = [
     '!this.polls.answerNewest(runner, this.document(snapshot))) this.holdings.drop(held)',
   ),
   fault(
+    'an offer that could not be delivered stays where it is',
+    'runtime/dispatch/dispatcher.ts',
+    'this.document(snapshot))) this.returnOffer(held, why)',
+    'this.document(snapshot))) held.isDelivered = false',
+  ),
+  fault(
     'a slot that becomes free wakes nobody',
     'runtime/dispatch/dispatcher.ts',
     '      runner: (runner) => this.changedRunners.add(runner),\n',
     '      runner: () => {},\n',
+  ),
+  fault(
+    'a poll that waits is no sign of a runner',
+    'runtime/dispatch/fleet.ts',
+    '    if (runner.polls.length > 0) runner.lastSeenMs = nowMs\n',
+    '',
+  ),
+  fault(
+    'a runner that never comes back after a start stays online',
+    'runtime/dispatch/fleet.ts',
+    '    this.wheel.add(runner, this.runtime.nature.monotonicMs() + this.runtime.settings.presenceMs)\n',
+    '',
   ),
   fault(
     'a record does not hear of what was observed of it',
@@ -304,6 +328,12 @@ export const faults: readonly Fault[] = [
     'return pending',
   ),
   fault('a cycle that nobody began is charged', 'machines/campaign/cycles.ts', '  else takeBack(draft)\n', ''),
+  fault(
+    'what looks does not wait for the end of an earlier look that was stopped',
+    'runtime/scheduler/looks.ts',
+    'if (other !== id) return runId',
+    'if (other === id) return runId',
+  ),
   fault('a pause leaves what forms under way', 'machines/campaign/owners.ts', "  standDown(draft, 'paused')\n", ''),
   fault(
     'a request that was assessed is assessed again',

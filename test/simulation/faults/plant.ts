@@ -1,11 +1,11 @@
 /**
  * `npm run simulate:faults`: plants each fault in a scratch copy of what is built, runs seeds until one finds it, and
- * prints the table. `-- --only words` plants those whose name has these words; `--seeds` bounds the search. Ends with 1
- * if a fault was not found.
+ * prints the table. `-- --only words` plants those whose name has these words; `--seeds` bounds the search, `--workers`
+ * its processes. Ends with 1 if a fault was not found.
  */
 import { spawn } from 'node:child_process'
 import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { availableParallelism, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import typescript from 'typescript'
@@ -16,6 +16,7 @@ const { values } = parseArgs({
     seeds: { type: 'string', default: '3000' },
     from: { type: 'string', default: '1' },
     only: { type: 'string', default: '' },
+    workers: { type: 'string', default: String(availableParallelism()) },
   },
 })
 
@@ -87,7 +88,8 @@ function build(file: string, source: string): void {
 }
 
 function run(fault: Fault): Promise<Found> {
-  const args = ['dist/test/simulation/main.js', '--seeds', values.seeds, '--from', values.from, '--brief']
+  const { seeds, from, workers } = values
+  const args = ['dist/test/simulation/main.js', '--seeds', seeds, '--from', from, '--workers', workers, '--brief']
   return new Promise((resolve, reject) => {
     const child = spawn(process.execPath, args, { cwd: scratch, stdio: ['ignore', 'pipe', 'pipe'] })
     let output = ''

@@ -6,6 +6,7 @@ import type { AgentSessionContext } from '../../../machines/agent-session/contex
 import type { RunRequestContext } from '../../../machines/run-request/context.ts'
 import type { SnapshotOf } from '../../../runtime/api.ts'
 import { usageOf } from '../../../runtime/usage.ts'
+import type { RequestModel } from '../model/requests.ts'
 import type { Process } from '../process.ts'
 import { Violation } from '../violation.ts'
 import type { World } from '../world.ts'
@@ -15,6 +16,8 @@ const NAME = 'agent sessions end'
 const AT_WORK = new Set(['accepted', 'started', 'cancelling'])
 /** A look is at most this late: what is found lies in the mailboxes until then. */
 const SLACK_MS = 5_000
+/** From when a run is lost until what it ran is over: turns, and a second more where a mailbox was full. */
+const LOST_SLACK_MS = 3_000
 
 type Session = SnapshotOf<AgentSessionContext>
 
@@ -23,9 +26,23 @@ export const agentSessionsEnd: MakeInvariant = (world) => {
   const stated = new Set<string>()
   /** Those of no run that were open when the service began to serve. */
   let outlived: ReadonlySet<string> = new Set()
+  /** When each began, virtual. */
+  const begunMs = new Map<string, number>()
+
+  /** A run that is lost is known to be: what it ran inside it is over at once. */
+  const haveEndedWith = (request: RequestModel, process: Process): void => {
+    for (const { context } of openOf(process)) {
+      const { session_id, run_request_id, attempt } = context
+      if (run_request_id !== request.id || attempt !== request.attempt) continue
+      if (world.timeline.nowMs - begunMs.get(session_id)! < LOST_SLACK_MS) continue
+      throw new Violation(NAME, `${session_id} of attempt ${attempt} runs, and ${request.id} is lost`)
+    }
+  }
+
   return {
     name: NAME,
-    event({ type, payload, causationId, text }) {
+    event({ type, payload, causationId, text, atMs }) {
+      if (type === 'agent_session_started') begunMs.set(payload.session_id, atMs)
       if (type !== 'agent_session_ended' || payload.status !== 'interrupted') return
       // One that retention has forgotten may begin anew.
       const beginning = `${payload.session_id} ${causationId}`
@@ -37,10 +54,19 @@ export const agentSessionsEnd: MakeInvariant = (world) => {
       // A service that takes no writes takes no work: it ends them when it writes again.
       if (process.journal!.refuses() === undefined) areOver(outlived, process)
     },
+    looks() {
+      const { nowMs } = world.timeline
+      if (begunMs.size === 0 || nowMs - world.quietSinceMs < LOST_SLACK_MS) return
+      for (const request of world.requests.byId.values()) {
+        if (request.state === 'lost' && nowMs - request.sinceMs >= LOST_SLACK_MS) haveEndedWith(request, world.process!)
+      }
+    },
     async finally(process) {
       await process.journal!.settled()
       areOver(outlived, process)
-      for (const session of openOf(process)) mayBeOpen(world, process, session)
+      // What is due while the service takes no writes is done when it takes them again.
+      if (process.journal!.refuses() === undefined)
+        for (const session of openOf(process)) mayBeOpen(world, process, session)
       if (!world.plan.isRetaining) for (const { key } of world.made.projects) areCountedOnce(process, key)
     },
   }

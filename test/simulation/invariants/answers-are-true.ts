@@ -21,7 +21,7 @@ export const answersAreTrue: MakeInvariant = (world) => ({
     if (sequence > world.mirror.lastSequence) {
       throw wrong(said, `names event ${sequence}, and the disk holds ${world.mirror.lastSequence}`)
     }
-    if (said.process.isDoomed || !OF_ONE_REQUEST.test(said.call.pattern)) return
+    if (!OF_ONE_REQUEST.test(said.call.pattern)) return
     const { body } = said
     const document = body?.run_request ?? body
     if (typeof document?.id !== 'string' || !document.id.startsWith('runreq_') || document.attempt === undefined) return

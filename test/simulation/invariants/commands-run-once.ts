@@ -12,7 +12,8 @@ export const commandsRunOnce: MakeInvariant = () => {
     name: NAME,
     event({ type, id, runRequestId, causationId, payload, text }) {
       if (isCommand(type) && runRequestId === undefined) made.set(id, made.get(id))
-      if (type !== 'run_request_created' || causationId === null) return
+      // Of what is asked of a campaign or an initiative an item comes, and that may be handed out again.
+      if (type !== 'run_request_created' || causationId === null || !made.has(causationId)) return
       const before = made.get(causationId)
       if (before !== undefined) throw new Violation(NAME, `${causationId} made ${before} before: ${text}`)
       made.set(causationId, payload.run_request_id)

@@ -51,9 +51,18 @@ export const cyclesAreCountedOnce: MakeInvariant = (world) => {
         counts.set(owner.name, count)
       }
       const begun = owner.items.filter((one) => one.role === 'cycle' && !opened.includes(one))
-      for (const fact of facts) take(owner, count, begun, fact)
+      for (const [i, fact] of facts.entries()) {
+        if (!isToldAgain(fact, facts[i - 1])) take(owner, count, begun, fact)
+      }
     },
   }
+}
+
+/** The end of an advance, to another who had asked for it; what its agent was told is in the first. */
+function isToldAgain({ type, payload }: Fact, before: Fact | undefined): boolean {
+  if (type !== 'campaign_advance_completed' || before?.type !== type) return false
+  const { prompt: _, ...told } = before.payload
+  return JSON.stringify(told) === JSON.stringify(payload)
 }
 
 /** Nothing was done in it. */

@@ -12,11 +12,12 @@ import { leasesLast } from './leases-last.ts'
 import { listsAreTrue } from './lists-are-true.ts'
 import { meaningHoldsTogether } from './meaning-holds-together.ts'
 import { noPollWaitsBesideWork } from './no-poll-waits-beside-work.ts'
+import { offersReachSomebody } from './offers-reach-somebody.ts'
 import { oneAtATimeChangesARepository } from './one-at-a-time-changes-a-repository.ts'
 import { oneOwner } from './one-owner.ts'
 import { ownersComeToRest } from './owners-come-to-rest.ts'
 import { ownersDoOneThingAtATime } from './owners-do-one-thing-at-a-time.ts'
-import { presenceAlternates } from './presence-alternates.ts'
+import { presenceIsTrue } from './presence-is-true.ts'
 import { recordsAgreeWithTheLog } from './records-agree-with-the-log.ts'
 import { retentionTakesOnlyWhatIsOld } from './retention-takes-only-what-is-old.ts'
 import { runnersTakeWhatTheyMay } from './runners-take-what-they-may.ts'
@@ -38,6 +39,7 @@ export const invariants: readonly MakeInvariant[] = [
   leasesLast,
   sessionsEndWhatCameBefore,
   noPollWaitsBesideWork,
+  offersReachSomebody,
   whatWasTakenStaysTaken,
   thingsHappenInTime,
   keysNameOneRequest,
@@ -45,7 +47,7 @@ export const invariants: readonly MakeInvariant[] = [
   commandsRunOnce,
   theLedgerKeepsItsRules,
   listsAreTrue,
-  presenceAlternates,
+  presenceIsTrue,
   recordsAgreeWithTheLog,
   retentionTakesOnlyWhatIsOld,
   meaningHoldsTogether,

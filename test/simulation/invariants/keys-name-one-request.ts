@@ -1,23 +1,40 @@
 /**
  * One idempotency key, one request: whoever sends it again gets the request that it made, for as long as the key is kept
- * after that has settled.
+ * after that has settled. Where the name is the id, one key makes nothing under another name while it is kept.
  */
+import type { RunRequestContext } from '../../../machines/run-request/context.ts'
 import { SETTLED } from '../model/requests.ts'
 import { Violation } from '../violation.ts'
 import type { MakeInvariant } from './invariant.ts'
 
 const NAME = 'keys name one request'
+/** What is made in one turn is answered in the next. */
+const TURN_MS = 5
+/** Where what is made is called what it was asked to be. */
+const NAMED: ReadonlySet<string> = new Set(['/api/campaigns', '/api/initiatives'])
 
 export const keysNameOneRequest: MakeInvariant = (world) => {
   /** Project and key -> the request that it last named. */
   const named = new Map<string, string>()
+  /** Who asked, where and with which key -> what that last made, and when. */
+  const made = new Map<string, { readonly name: string; readonly atMs: number }>()
   return {
     name: NAME,
+    said({ call: { by, pattern, headers, body }, status }) {
+      const key = headers?.['idempotency-key']
+      if (status !== 201 || key === undefined || !NAMED.has(pattern)) return
+      const { name } = body as { readonly name: string }
+      const place = `${by} ${pattern} ${key}`
+      const before = made.get(place)
+      const isKept = before !== undefined && world.wallMs < before.atMs + world.settings.idempotencyMs - TURN_MS
+      if (isKept && before.name !== name) throw new Violation(NAME, `${key} made ${before.name}, and now ${name}`)
+      made.set(place, { name, atMs: world.wallMs })
+    },
     committed(steps) {
       for (const { ref, before, after } of steps) {
         if (ref.kind !== 'run_request' || before !== undefined) continue
-        const { project, asked, internal } = after.context
-        if (internal.key_given !== true) continue
+        const { project, asked, made: of } = after.context as RunRequestContext
+        if (!of.key_given) continue
         const key = `${project}/${asked.idempotency_key}`
         const earlier = named.get(key)
         named.set(key, ref.id)

@@ -10,13 +10,21 @@ export const listsAreTrue: MakeInvariant = (world) => ({
   name: NAME,
   said(said) {
     const { call, status, headers, process } = said
-    if (process.isDoomed || status !== 200 || call.method !== 'GET') return
+    if (status !== 200 || call.method !== 'GET') return
+    const cursor = headers['Watch-Cursor']
+    if (cursor === undefined) return
+    const sequence = Number.parseInt(cursor.slice(cursor.indexOf('.') + 1), 36)
+    // One whose log failed cannot know whether its last batch is on disk.
+    if (!process.isDoomed && sequence < said.askedSequence) {
+      throw new Violation(
+        NAME,
+        `${call.pattern} as of ${sequence}, asked for when the log ended at ${said.askedSequence}`,
+      )
+    }
     const matches = filterOf(call)
     if (matches === undefined) return
     const { body } = said
     if (body.next_cursor !== undefined) return
-    const cursor = headers['Watch-Cursor']!
-    const sequence = Number.parseInt(cursor.slice(cursor.indexOf('.') + 1), 36)
     const listed = new Set<string>(body.items.map(({ id }: { id: string }) => id))
     for (const request of world.requests.byId.values()) {
       const then = Requests.at(request, sequence)

@@ -22,7 +22,7 @@ export const noPollWaitsBesideWork: MakeInvariant = (world) => {
     if (!context.internal.ready || !context.internal.approved || world.items.pausedLanes.has(request.lane)) return false
     const { expires_at: expiresAt } = context.asked
     // The service's own clock does not go back when the computer's is set back: to it, the time may be over already.
-    if (expiresAt !== undefined && Date.parse(expiresAt) <= Math.max(world.wallMs, world.latestWallMs)) return false
+    if (expiresAt !== undefined && Date.parse(expiresAt) <= world.latestWallMs) return false
     const repository = repositoryOf(request)
     if (repository === undefined) return true
     for (const other of world.requests.byId.values()) {

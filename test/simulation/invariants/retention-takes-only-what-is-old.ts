@@ -15,7 +15,7 @@ export const retentionTakesOnlyWhatIsOld: MakeInvariant = (world) => ({
   forgets(from, until) {
     const { retentionMs = Number.POSITIVE_INFINITY } = world.settings
     for (let sequence = from; sequence < until; sequence++) {
-      const ageMs = ageOf(world, sequence, Math.max(world.wallMs, world.latestWallMs))
+      const ageMs = ageOf(world, sequence, world.latestWallMs)
       if (ageMs <= retentionMs) throw new Violation(NAME, `event ${sequence} was removed at the age of ${ageMs} ms`)
     }
   },

@@ -1,5 +1,5 @@
 /**
- * A work item is handed out as one run request at a time, starts only once what it waits on has landed, and comes to an
+ * A work item is handed out as one run request at a time, and of an owner one look; it starts only once what it waits on has landed, and comes to an
  * end. Nothing in a paused lane is offered.
  */
 import { ITEM_ENDS } from '../model/items.ts'
@@ -12,7 +12,7 @@ const NAME = 'the ledger keeps its rules'
 const TURN_MS = 1
 
 export const theLedgerKeepsItsRules: MakeInvariant = (world) => {
-  /** The run request that an item is handed out as. */
+  /** The run request that an item, or what an owner wants looked at, is handed out as. */
   const runs = new Map<string, string>()
   return {
     name: NAME,
@@ -21,11 +21,13 @@ export const theLedgerKeepsItsRules: MakeInvariant = (world) => {
         if (ref.kind !== 'run_request' || before !== undefined) continue
         const item = after.context.asked.work_item_id
         if (item === undefined) continue
-        const earlier = world.requests.byId.get(runs.get(item) ?? '')
-        if (earlier !== undefined && earlier.id !== ref.id && !SETTLED.has(earlier.state)) {
-          throw new Violation(NAME, `${item} is handed out as ${ref.id} while ${earlier.id} is ${earlier.state}`)
+        for (const what of [item, ...lookOf(after.context.asked)]) {
+          const earlier = world.requests.byId.get(runs.get(what) ?? '')
+          if (earlier !== undefined && earlier.id !== ref.id && !SETTLED.has(earlier.state)) {
+            throw new Violation(NAME, `${what} is handed out as ${ref.id} while ${earlier.id} is ${earlier.state}`)
+          }
+          runs.set(what, ref.id)
         }
-        runs.set(item, ref.id)
       }
     },
     before({ type, payload, atMs, text }) {
@@ -48,4 +50,10 @@ export const theLedgerKeepsItsRules: MakeInvariant = (world) => {
       return undefined
     },
   }
+}
+
+/** Whom it looks for. */
+function lookOf({ entry_event, payload }: { readonly entry_event: string; readonly payload: any }): string[] {
+  if (entry_event === 'campaign_advance_requested') return [`a formation of ${payload.campaign}`]
+  return entry_event === 'initiative_advance_requested' ? [`an assessment of ${payload.initiative}`] : []
 }

@@ -1,6 +1,6 @@
 /**
- * What has a time happens at that time: nothing is offered before its `not_before`, no run is stopped before its timeout;
- * and while the service is there and nothing troubles it, nothing stays as it is for long past its time: an offer, a
+ * What has a time happens at that time: nothing is offered before its `not_before` or from its `expires_at` on, no run is
+ * stopped before its timeout; and while the service is there and nothing troubles it, nothing stays as it is for long past its time: an offer, a
  * lease, a pause, an expiry, a timeout, the grace of a stop.
  */
 import type { LoggedEvent } from '../model/mirror.ts'
@@ -28,9 +28,16 @@ export const thingsHappenInTime: MakeInvariant = (world) => {
     if (event.type === 'run_request_offered' && context.not_before !== undefined) {
       early(event, 'not_before', Date.parse(context.not_before))
     }
-    const { timeout_seconds: seconds } = context.asked
+    const { timeout_seconds: seconds, expires_at: expiresAt } = context.asked
+    if (
+      event.type === 'run_request_offered' &&
+      expiresAt !== undefined &&
+      Date.parse(event.recordedAt) >= Date.parse(expiresAt)
+    ) {
+      throw new Violation(NAME, `offered, and it has expired at ${expiresAt}: ${event.text}`)
+    }
     if (event.payload.code === 'timeout' && event.type === 'run_request_cancel_requested') {
-      early(event, 'the timeout', request.startedWallMs! + seconds * 1_000)
+      early(event, 'the timeout', request.startedWallMs! + seconds! * 1_000)
     }
   }
 
@@ -45,7 +52,11 @@ export const thingsHappenInTime: MakeInvariant = (world) => {
     // A stop that is asked for gives a silent runner no more time.
     const heldSinceMs = Math.max(request.takenUpMs, world.quietSinceMs, heardMs.get(request.id) ?? 0)
     const leaseEndMs = heldSinceMs + leaseMs
-    if (state === 'cancelling') return { what: 'the end of its grace', atMs: Math.min(sinceMs + graceMs, leaseEndMs) }
+    if (state === 'cancelling') {
+      // A calendar time, from when the stop was recorded: later than the computer's clock was, if that was set back.
+      const graceEndMs = request.stopAskedWallMs! + graceMs - world.clock.offsetMs
+      return { what: 'the end of its grace', atMs: Math.min(graceEndMs, leaseEndMs) }
+    }
     const seconds = world.snapshots.get(request.id)?.context.asked.timeout_seconds
     if (state !== 'started' || seconds === undefined) return { what: 'the end of its lease', atMs: leaseEndMs }
     const timeoutMs = request.startedWallMs! + seconds * 1_000 - world.clock.offsetMs
@@ -56,7 +67,7 @@ export const thingsHappenInTime: MakeInvariant = (world) => {
     const context = world.snapshots.get(request.id)?.context
     if (context === undefined) return undefined
     const atOf = (time: string): number => Date.parse(time) - world.clock.offsetMs
-    if (!context.internal.ready) return { what: 'not_before', atMs: atOf(context.not_before) }
+    if (!context.internal.ready) return { what: 'not_before', atMs: atOf(context.not_before!) }
     if (context.asked.expires_at !== undefined) return { what: 'expires_at', atMs: atOf(context.asked.expires_at) }
     return undefined
   }

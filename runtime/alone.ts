@@ -1,0 +1,63 @@
+/**
+ * Messages that are stepped each in a commit of its own: those that the journal did not take together, and those that
+ * were set aside. So what cannot be stored takes nothing else with it. Each stands first in its actor's mailbox.
+ */
+import type { Actor, Mail } from './actor.ts'
+import type { Answers } from './answers.ts'
+import type { Batch } from './batch.ts'
+import type { Logger } from './log.ts'
+import type { SetAside } from './set-aside.ts'
+
+export interface AloneParts {
+  readonly log: Logger
+  readonly answers: Answers
+  readonly setAside: SetAside
+  /** The actor has mail. */
+  readonly standUp: (actor: Actor) => void
+}
+
+export class Alone {
+  private readonly parts: AloneParts
+  /** One for each message. */
+  private readonly actors: Actor[] = []
+
+  constructor(parts: AloneParts) {
+    this.parts = parts
+  }
+
+  /** The actor whose next message is stepped alone; undefined: none, or it waits for a journal that answers later. */
+  next(): Actor | undefined {
+    for (let actor = this.actors[0]; actor !== undefined; actor = this.actors[0]) {
+      if (actor.committing) return undefined
+      this.actors.shift()
+      // Those from outside may have been turned away since.
+      if (actor.mailCount > 0) return actor
+    }
+    return undefined
+  }
+
+  /** Puts messages before all that waits for the actor. */
+  put(actor: Actor, mail: readonly Mail[]): void {
+    actor.putFirst(mail)
+    for (const _ of mail) this.actors.push(actor)
+    this.parts.standUp(actor)
+  }
+
+  /**
+   * The journal refused the batch as it is (a name too long for a key) and is as it was: so are its actors. What came
+   * together is tried one by one; what is refused alone is answered, or set aside like a message whose step throws.
+   */
+  takeBack(batch: Batch, error: unknown): void {
+    const { log, answers, setAside } = this.parts
+    for (const { actor } of batch.batched) actor.forgetRecord()
+    const [first, ...others] = [...batch.settled, ...batch.late]
+    if (first === undefined) return
+    if (others.length > 0) {
+      log.error({ err: error, messages: others.length + 1 }, 'the journal does not take a batch')
+      for (const [actor, mail] of batch.mail()) this.put(actor, mail)
+      return
+    }
+    const answer = setAside.failed(first.actor, first.mail, error)
+    if (answer !== undefined) answers.giveAll(batch.senders(), answer)
+  }
+}

@@ -1,0 +1,64 @@
+/** What the checker must not take for a broken promise, of which a world was once wrong: one test a mistake. */
+import t from 'tap'
+import { commandsRunOnce } from './invariants/commands-run-once.ts'
+import { thingsHappenInTime } from './invariants/things-happen-in-time.ts'
+import type { LoggedEvent } from './model/mirror.ts'
+import { Requests } from './model/requests.ts'
+import type { World } from './world.ts'
+
+const START_MS = Date.UTC(2026, 0, 1)
+const GRACE_MS = 60_000
+
+t.test(
+  'the grace of a stop is a calendar time: it ends when the clock shows so, also when that was set back',
+  async (t) => {
+    const setBackMs = 11_000
+    const requests = new Requests(() => false)
+    const state = { nowMs: 0 }
+    const world = {
+      requests,
+      snapshots: new Map(),
+      timeline: state,
+      clock: { offsetMs: START_MS - setBackMs },
+      settings: { offerMs: 1_000, leaseMs: 600_000, graceMs: GRACE_MS },
+      fate: { wasClockSet: true, clockSetMs: 0 },
+      quietSinceMs: 0,
+    } as unknown as World
+    // The service's own clock stands still until the computer's has caught up with it.
+    const recordedMs = START_MS
+    moves(requests, recordedMs, 1_000)
+    const { looks } = thingsHappenInTime(world)
+
+    state.nowMs = 70_000
+    t.doesNotThrow(() => looks!(), 'a minute after it was asked for, by the timeline')
+    state.nowMs = GRACE_MS + setBackMs + 1_900
+    t.doesNotThrow(() => looks!(), 'a moment after the clock has shown the end of the grace')
+    state.nowMs = GRACE_MS + setBackMs + 2_100
+    t.throws(() => looks!(), /the end of its grace was due 2100 ms ago/)
+  },
+)
+
+t.test('a command runs once, and the item that an initiative opens for one may be handed out again', async (t) => {
+  const make = (command: string) => {
+    const { event } = commandsRunOnce({} as World)
+    const stated = { type: command, id: 'e', causationId: null, payload: {} }
+    const created = { type: 'run_request_created', causationId: 'e', payload: { run_request_id: 'r' } }
+    for (const one of [stated, created, created]) event!(one as unknown as LoggedEvent, undefined)
+  }
+  t.throws(() => make('greet_requested'), /e made r before/)
+  t.doesNotThrow(() => make('initiative_advance_requested'))
+})
+
+/** A run that is asked to stop. */
+function moves(requests: Requests, recordedMs: number, atMs: number): void {
+  const told = { run_request_id: 'r', attempt: 1, runner_id: 'a' }
+  const states = { created: 'queued', offered: 'offered', accepted: 'accepted', cancel_requested: 'cancelling' }
+  for (const [move, state] of Object.entries(states)) {
+    requests.take({
+      type: `run_request_${move}`,
+      recordedAt: new Date(recordedMs).toISOString(),
+      atMs,
+      payload: { ...told, state },
+    } as unknown as LoggedEvent)
+  }
+}
