@@ -212,15 +212,18 @@ export class EventLog {
     return page
   }
 
-  pageBackward(beforeSequence: number, limit: number): EventPage {
+  pageBackward(beforeSequence: number, limit: number, bytesMax: number): EventPage {
     const oldestSequence = Number(this.#tables.head.get(HEAD_FLOOR))
     const page = { events: [] as StoredEvent[], oldestSequence, lastSequence: this.lastSequence }
     const start = Math.min(beforeSequence - 1, this.lastSequence)
+    let chars = 0
     let expected = start
     try {
       for (const { first, texts } of this.#events.backFrom(start)) {
         for (let i = Math.min(texts.length - 1, start - first); i >= 0; i -= 1) {
           if (first + i < oldestSequence || page.events.length === limit) return page
+          chars += texts[i]!.length
+          if (chars > bytesMax && page.events.length > 0) return page
           page.events.push({ sequence: first + i, text: texts[i]! })
         }
         expected = first - 1

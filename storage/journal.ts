@@ -164,8 +164,8 @@ export interface Journal {
 
   /** Up to `limit` events after `afterSequence`, at most about `bytesMax` of text (at least one event). */
   events(afterSequence: number, limit: number, bytesMax: number): EventPage
-  /** Up to `limit` events before `beforeSequence`, newest first. */
-  eventsBackward(beforeSequence: number, limit: number): EventPage
+  /** The same before `beforeSequence`, newest first. */
+  eventsBackward(beforeSequence: number, limit: number, bytesMax: number): EventPage
   /** Sequences of the events of a trace or of a work item, ascending, after `afterSequence`. */
   history(of: 'trace' | 'item', id: string, afterSequence: number, limit: number): readonly number[]
   event(sequence: number): string | undefined

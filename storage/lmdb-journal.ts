@@ -170,8 +170,8 @@ export class LmdbJournal implements Journal {
     return this.#log.page(afterSequence, limit, bytesMax)
   }
 
-  eventsBackward(beforeSequence: number, limit: number): EventPage {
-    return this.#log.pageBackward(beforeSequence, limit)
+  eventsBackward(beforeSequence: number, limit: number, bytesMax: number): EventPage {
+    return this.#log.pageBackward(beforeSequence, limit, bytesMax)
   }
 
   event(sequence: number): string | undefined {

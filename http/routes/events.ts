@@ -7,11 +7,12 @@ import { Filter } from '../../runtime/stream/filter.ts'
 import {
   type EventQuery,
   type EventsFound,
-  findEvent,
   findEvents,
+  findInTrace,
   type HistoryHint,
   LeftTheLog,
 } from '../../runtime/stream/find-events.ts'
+import { NewestEvents } from '../../runtime/stream/newest-events.ts'
 import type { Exchange } from '../exchange.ts'
 import { LIST_LIMIT_DEFAULT, LIST_LIMIT_MAX, nextLink } from '../lists.ts'
 import { cursorAt, isServiceId, markCursor, notFound } from '../replies.ts'
@@ -85,13 +86,16 @@ async function list(service: ServiceContext, exchange: Exchange): Promise<void> 
   answerPage(service, exchange, await findEvents(runtime.journal, runtime.nature, query, () => !exchange.aborted))
 }
 
-async function one(service: ServiceContext, exchange: Exchange): Promise<void> {
+async function one(service: ServiceContext, newest: NewestEvents, exchange: Exchange): Promise<void> {
   const { journal, nature } = service.runtime
   const [id = ''] = exchange.params
   const traceId: string | undefined = exchange.query.trace_id
   if (!/^evt_[0-9a-f]{1,128}$/.test(id)) return notFound(exchange, 'event', id)
   const lastSequence = journal.lastSequence
-  const { text, isWhole } = await findEvent(journal, nature, id, traceId, () => !exchange.aborted)
+  const isWanted = (): boolean => !exchange.aborted
+  const { text, isWhole } = await (traceId === undefined
+    ? newest.find(id, isWanted)
+    : findInTrace(journal, nature, traceId, id, isWanted))
   const { projects } = exchange.principal
   const visible = new Filter({}, projects === '*' ? undefined : projects)
   if (text === undefined || !visible.matchesText(text)) {
@@ -104,6 +108,7 @@ async function one(service: ServiceContext, exchange: Exchange): Promise<void> {
 }
 
 export function eventRoutes(service: ServiceContext): readonly Route[] {
+  const newest = new NewestEvents(service.runtime.journal, service.runtime.nature)
   return [
     {
       method: 'GET',
@@ -151,7 +156,7 @@ export function eventRoutes(service: ServiceContext): readonly Route[] {
       }),
       answers: { 200: { description: 'The event.', schema: recordedEventSchema } },
       problems: ['not_found'],
-      handle: (exchange) => guard(service, exchange, one(service, exchange)),
+      handle: (exchange) => guard(service, exchange, one(service, newest, exchange)),
     },
   ]
 }

@@ -1,12 +1,13 @@
 /**
- * Reading the log for lists and look-ups, forwards or backwards, by the history of a trace or an item where the
- * filter names one, else by scanning. Invariant: one request reads a bounded number of rows, in turns that
+ * Reading the log for lists, forwards or backwards, by the history of a trace or an item where the filter names one,
+ * else by scanning; and for the look-up of an event in its trace. Invariant: one request reads a bounded number of rows, in turns that
  * others share, and says where to go on: nothing that matches is skipped between two pages.
  */
 import type { Journal } from '../../storage/journal.ts'
 import type { Nature } from '../api.ts'
-import { envelopeOfText, fieldsOfText } from './fields.ts'
+import { envelopeOfText, fieldsOfText, idOfText } from './fields.ts'
 import type { Filter } from './filter.ts'
+import { charsPerTurnMax, lookUpRowsMax, rowsPerTurnMax } from './limits.ts'
 
 /** Rows read for one answer, matching or not: a page is short rather than slow (some 50 ms). */
 const rowsReadMax = 20_000
@@ -17,19 +18,12 @@ const rowsReadMax = 20_000
  */
 export const pageMsMax = 1_000
 
-/** Rows read in one turn: about 1 ms. */
-const rowsPerTurnMax = 500
-const charsPerTurnMax = 1024 * 1024
-
 /** Text in one answer (a single event always fits). */
 const answerCharsMax = 8 * 1024 * 1024
 
 /** Sequences taken from an index for one answer; beyond it the log is scanned. */
 const historyRowsMax = 100_000
 const historyPageRows = 10_000
-
-/** Rows that a look-up by id alone reads backwards. */
-const lookUpRowsMax = 100_000
 
 type Log = Pick<
   Journal,
@@ -129,8 +123,8 @@ interface Rows {
 
 function scanned(log: Log, query: EventQuery, from: number, limit: number): Rows {
   if (query.order === 'desc') {
-    const { events } = log.eventsBackward(from, limit)
-    return { events, taken: events.length, isLast: events.length < limit }
+    const { events, oldestSequence } = log.eventsBackward(from, limit, charsPerTurnMax)
+    return { events, taken: events.length, isLast: (events.at(-1)?.sequence ?? 0) <= oldestSequence }
   }
   const page = log.events(from, limit, charsPerTurnMax)
   if (page.oldestSequence > from + 1) throw new LeftTheLog(`events after ${from} have left the log`)
@@ -171,32 +165,31 @@ function historyOf(log: Log, query: EventQuery, hint: HistoryHint): readonly num
   return sequences.filter((sequence) => sequence < query.from).reverse()
 }
 
+/** What a look-up found: the event's text; undefined when it is not among the rows read, which `isWhole` says were all there are. */
+export interface EventFound {
+  readonly text?: string
+  readonly isWhole: boolean
+}
+
 /**
- * The event with this id, looked for among the newest events of the log, or in one trace.
- * @returns its text; undefined when it is not among the rows read, which `isWhole` says were all there are
+ * The event with this id in this trace.
+ * @param isWanted asked between turns; once false the look-up ends without an answer
  */
-export async function findEvent(
+export async function findInTrace(
   log: Log,
   nature: Nature,
+  traceId: string,
   id: string,
-  traceId: string | undefined,
   isWanted: () => boolean,
-): Promise<{ readonly text?: string; readonly isWhole: boolean }> {
-  const known = traceId === undefined ? undefined : indexedEvent(log, id, traceId)
+): Promise<EventFound> {
+  const known = indexedEvent(log, id, traceId)
   if (known !== undefined) return { text: known, isWhole: true }
-  const words = `"id":"${id}"`
-  const isIt = (text: string): boolean => text.includes(words) && JSON.parse(text).id === id
   let after = 0
-  let before = log.lastSequence + 1
-  for (let rows = 0; rows < lookUpRowsMax && isWanted(); ) {
-    const sequences = traceId === undefined ? undefined : log.history('trace', traceId, after, rowsPerTurnMax)
-    const page = sequences === undefined ? log.eventsBackward(before, rowsPerTurnMax).events : textsOf(log, sequences)
-    for (const { text } of page) if (isIt(text)) return { text, isWhole: true }
-    const taken = sequences?.length ?? page.length
-    if (taken < rowsPerTurnMax) return { isWhole: true }
-    after = sequences?.at(-1) ?? after
-    before = page.at(-1)?.sequence ?? before
-    rows += taken
+  for (let rows = 0; rows < lookUpRowsMax && isWanted(); rows += rowsPerTurnMax) {
+    const sequences = log.history('trace', traceId, after, rowsPerTurnMax)
+    for (const { text } of textsOf(log, sequences)) if (idOfText(text) === id) return { text, isWhole: true }
+    if (sequences.length < rowsPerTurnMax) return { isWhole: true }
+    after = sequences.at(-1)!
     await turn(nature)
   }
   return { isWhole: false }

@@ -1,4 +1,14 @@
-/** Every bound of the event stream, by name, units last, each with its reason. A test may give smaller ones. */
+/** Every bound of the event stream and of searches in the log, by name, units last, each with its reason. */
+
+/** Rows of the log that a search reads in one turn, which others share: some 1 ms. */
+export const rowsPerTurnMax = 500
+/** Text in them (a single event always fits): with large events the rows alone are no bound. */
+export const charsPerTurnMax = 1024 * 1024
+
+/** Newest events that a look-up by id alone looks at: 0.2 s of reading for the first one, 1.4 MB kept for those after. */
+export const lookUpRowsMax = 100_000
+
+/** A test may give smaller ones. */
 export interface StreamLimits {
   readonly frameEventsMax: number
   readonly frameCharsMax: number

@@ -316,10 +316,12 @@ function pages(t: Test, make: Make): void {
     const chars = event('7').text.length
     t.same(sequences(journal.events(6, 10, chars * 2 + chars / 2)), [7, 8])
     t.same(journal.events(6, 1, 1).events, [{ sequence: 7, text: event('7').text }])
-    t.same(sequences(journal.eventsBackward(31, 3)), [30, 29, 28])
-    t.same(sequences(journal.eventsBackward(3, 10)), [2, 1])
-    t.same(sequences(journal.eventsBackward(1, 10)), [])
-    t.same(sequences(journal.eventsBackward(1e9, 1)), [30])
+    t.same(sequences(journal.eventsBackward(31, 3, 1e6)), [30, 29, 28])
+    t.same(sequences(journal.eventsBackward(3, 10, 1e6)), [2, 1])
+    t.same(sequences(journal.eventsBackward(1, 10, 1e6)), [])
+    t.same(sequences(journal.eventsBackward(1e9, 1, 1e6)), [30])
+    t.same(sequences(journal.eventsBackward(7, 10, 1)), [6])
+    t.same(sequences(journal.eventsBackward(9, 10, chars * 2 + chars / 2)), [8, 7])
   })
 
   t.test('a text comes back as it went in, whatever its characters', async (t) => {

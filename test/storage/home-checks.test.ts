@@ -62,7 +62,7 @@ t.test('a flipped byte in an event is found when it is read, and is named', asyn
   await tamper(home, (database) => database('events').putSync(2, { '\x10binary-data\x02': raw }))
   const again = await openIn(t, home)
   t.throws(() => again.events(0, 10, 1e6), { name: 'CorruptRow', message: /event 2 / })
-  t.throws(() => again.eventsBackward(4, 10), { name: 'CorruptRow', message: /event 2 / })
+  t.throws(() => again.eventsBackward(4, 10, 1e6), { name: 'CorruptRow', message: /event 2 / })
   t.throws(() => again.event(2), { name: 'CorruptRow', message: /event 2 / })
   t.equal(again.event(3), event('3').text)
 })
@@ -182,7 +182,7 @@ t.test('retention that was cut short between its floor and its rows shows nothin
   const again = await openIn(t, home)
   const sequences = (page: { events: readonly { sequence: number }[] }) => page.events.map(({ sequence }) => sequence)
   t.same(sequences(again.events(0, 10, 1e6)), [3, 4, 5])
-  t.same(sequences(again.eventsBackward(6, 10)), [5, 4, 3])
+  t.same(sequences(again.eventsBackward(6, 10, 1e6)), [5, 4, 3])
   t.equal(again.event(2), undefined)
   t.same(again.history('trace', 't', 0, 10), [3, 4, 5])
   t.equal(again.eventSequence('demo', 't', made[0]!.id), undefined)
@@ -205,8 +205,8 @@ t.test('a floor within a row hides what is before it, and the row goes with its 
   const sequences = (page: { events: readonly { sequence: number }[] }) => page.events.map(({ sequence }) => sequence)
   t.same(sequences(again.events(0, 3, 1e6)), [20, 21, 22])
   t.same(sequences(again.events(31, 3, 1e6)), [32, 33, 34])
-  t.same(sequences(again.eventsBackward(34, 3)), [33, 32, 31])
-  t.same(sequences(again.eventsBackward(22, 9)), [21, 20])
+  t.same(sequences(again.eventsBackward(34, 3, 1e6)), [33, 32, 31])
+  t.same(sequences(again.eventsBackward(22, 9, 1e6)), [21, 20])
   t.same(
     [again.event(19), again.event(20), again.event(40), again.event(41)],
     [undefined, made[19]!.text, made[39]!.text, undefined],

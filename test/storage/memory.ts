@@ -116,11 +116,15 @@ export class MemoryJournal implements Journal {
     return { events, oldestSequence: this.oldestSequence, lastSequence: this.lastSequence }
   }
 
-  eventsBackward(beforeSequence: number, limit: number): EventPage {
+  eventsBackward(beforeSequence: number, limit: number, bytesMax: number): EventPage {
     const events: StoredEvent[] = []
+    let chars = 0
     let sequence = Math.min(beforeSequence - 1, this.lastSequence)
     for (; sequence >= this.oldestSequence && events.length < limit; sequence -= 1) {
-      events.push({ sequence, text: this.#events.get(sequence)! })
+      const text = this.#events.get(sequence)!
+      chars += text.length
+      if (chars > bytesMax && events.length > 0) break
+      events.push({ sequence, text })
     }
     return { events, oldestSequence: this.oldestSequence, lastSequence: this.lastSequence }
   }

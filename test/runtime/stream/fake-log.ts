@@ -12,6 +12,8 @@ export interface EventDraft {
   readonly project: string
   readonly trace_id?: string | null
   readonly run_request_id?: string
+  /** Default: made of the sequence. */
+  readonly id?: string
   /** Name of the token that caused it. */
   readonly by?: string
   readonly payload?: Readonly<Record<string, unknown>>
@@ -68,18 +70,24 @@ export class FakeLog implements EventSource {
   }
 }
 
-/** Adds what lists and look-ups read: histories and single events. */
+/** Adds what lists and look-ups read: pages backwards, histories and single events. */
 export class FakeJournal extends FakeLog {
   /** Single events read, so that a test can count them. */
   eventReads = 0
+  /** Rows read backwards. */
+  rowsBackward = 0
 
-  eventsBackward(before: number, limit: number): EventPage {
+  eventsBackward(before: number, limit: number, bytesMax: number): EventPage {
     const { oldestSequence, lastSequence } = this
-    const from = Math.min(before, lastSequence + 1) - 1
-    const events = this.all()
-      .slice(Math.max(oldestSequence - 1, from - limit), Math.max(0, from))
-      .map(({ sequence, text }) => ({ sequence, text }))
-      .reverse()
+    const events: { sequence: number; text: string }[] = []
+    let bytes = 0
+    for (let i = Math.min(before - 1, lastSequence); i >= oldestSequence && events.length < limit; i--) {
+      const { sequence, text } = this.all()[i - 1]!
+      bytes += text.length
+      if (bytes > bytesMax && events.length > 0) break
+      events.push({ sequence, text })
+    }
+    this.rowsBackward += events.length
     return { events, oldestSequence, lastSequence }
   }
 
@@ -107,7 +115,7 @@ export class FakeJournal extends FakeLog {
 export function committedEvent(sequence: number, draft: EventDraft): CommittedEvent {
   const { event_type, project, payload = {}, run_request_id } = draft
   const trace_id = draft.trace_id ?? null
-  const id = `evt_${sequence.toString(16).padStart(32, '0')}`
+  const id = draft.id ?? `evt_${sequence.toString(16).padStart(32, '0')}`
   const at = '2026-01-01T00:00:00.000000Z'
   const text = JSON.stringify({
     by: { id: 'tok_1', name: draft.by ?? 'somebody' },

@@ -2,7 +2,7 @@
 import { setImmediate as untilNext } from 'node:timers/promises'
 import t from 'tap'
 import { Filter } from '../../../runtime/stream/filter.ts'
-import { type EventsFound, findEvent, findEvents, pageMsMax } from '../../../runtime/stream/find-events.ts'
+import { type EventsFound, findEvents, findInTrace, pageMsMax } from '../../../runtime/stream/find-events.ts'
 import { FakeJournal, FakeNature } from './fake-log.ts'
 
 /** A search that takes this long for each turn. */
@@ -52,7 +52,7 @@ function longTrace(count: number): FakeJournal {
 t.test('one event of a long trace is read without reading the trace', async (t) => {
   const log = longTrace(400)
   const { id } = JSON.parse(log.all()[300]!.text)
-  const { text, isWhole } = await findEvent(log, new FakeNature(), id, 'long', () => true)
+  const { text, isWhole } = await findInTrace(log, new FakeNature(), 'long', id, () => true)
   t.equal(JSON.parse(text!).id, id)
   t.equal(isWhole, true)
   t.ok(log.eventReads <= 2, `${log.eventReads} events read`)
@@ -61,11 +61,11 @@ t.test('one event of a long trace is read without reading the trace', async (t) 
 t.test('an event of another project than its trace began with is found all the same', async (t) => {
   const log = longTrace(400)
   const { id } = JSON.parse(log.all()[399]!.text)
-  const { text } = await findEvent(log, new FakeNature(), id, 'long', () => true)
+  const { text } = await findInTrace(log, new FakeNature(), 'long', id, () => true)
   t.equal(JSON.parse(text!).id, id)
-  const absent = await findEvent(log, new FakeNature(), `evt_${'f'.repeat(32)}`, 'long', () => true)
+  const absent = await findInTrace(log, new FakeNature(), 'long', `evt_${'f'.repeat(32)}`, () => true)
   t.same(absent, { isWhole: true })
-  t.same(await findEvent(log, new FakeNature(), id, 'no such trace', () => true), { isWhole: true })
+  t.same(await findInTrace(log, new FakeNature(), 'no such trace', id, () => true), { isWhole: true })
 })
 
 t.test('a page of which everything matches reads no more than it answers', async (t) => {
@@ -80,4 +80,26 @@ t.test('a page of which everything matches reads no more than it answers', async
   t.equal(texts.length, 50)
   t.equal(next, 50)
   t.equal(log.eventReads, 50)
+})
+
+t.test('a list of large events backwards is read some at a time, and ends with the oldest', async (t) => {
+  const log = new FakeJournal()
+  const payload = { text: 'x'.repeat(400_000) }
+  log.commit(Array.from({ length: 7 }, () => ({ event_type: 'one', project: 'p', payload })))
+  const nature = new FakeNature()
+  let pages = 0
+  const counted = Object.assign(Object.create(log), {
+    eventsBackward: (before: number, limit: number, bytesMax: number) => {
+      const page = log.eventsBackward(before, limit, bytesMax)
+      pages += 1
+      t.ok(page.events.length <= 2)
+      setImmediate(() => nature.settle())
+      return page
+    },
+  })
+  const query = { filter: new Filter({}), order: 'desc', from: 8, limit: 50 } as const
+  const { texts, next } = await findEvents(counted, nature, query, () => true)
+  t.equal(texts.length, 7)
+  t.equal(next, undefined)
+  t.equal(pages, 4)
 })
