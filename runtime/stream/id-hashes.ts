@@ -16,14 +16,12 @@ const ID_PREFIX_CHARS = 'evt_'.length
  * each place. Ids of other engines are kept as they are given, so whoever chooses them must not know which collide.
  */
 export class IdHash {
-  readonly #words = new Uint32Array(DIGITS_MAX * DIGIT_VALUES)
+  readonly #words: Uint32Array
 
   /** @param randomHex fresh random hex digits */
   constructor(randomHex: (digits: number) => string) {
-    const digits = randomHex(this.#words.length * HEX_DIGITS_PER_WORD)
-    for (let i = 0; i < this.#words.length; i += 1) {
-      this.#words[i] = Number.parseInt(digits.slice(i * HEX_DIGITS_PER_WORD, (i + 1) * HEX_DIGITS_PER_WORD), 16)
-    }
+    const digits = randomHex(DIGITS_MAX * DIGIT_VALUES * HEX_DIGITS_PER_WORD)
+    this.#words = new Uint32Array(new Uint8Array(Buffer.from(digits, 'hex')).buffer)
   }
 
   /** 1 to 2^32 - 1. */

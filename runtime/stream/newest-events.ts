@@ -32,7 +32,7 @@ export class NewestEvents {
   }
 
   /**
-   * The newest event with this id (`evt_` and hex digits).
+   * The event with this id (`evt_` and hex digits); where several traces have it, the newest that was read.
    * @param isWanted asked between turns; once false the look-up ends with what it has. Others that wait go on
    * @throws CorruptRow when it may be in a row that cannot be read, and what else the log throws
    */
