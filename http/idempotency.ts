@@ -8,6 +8,7 @@ import type { ActorKind, ActorRef } from '../machines/machine.ts'
 import type { Answer, MessageBody, Runtime, SnapshotOf } from '../runtime/api.ts'
 import { createOfKey, generationOf, idOfGeneration, type Keyed } from '../runtime/generations.ts'
 import { deriveId, digestOf, type IdPrefix } from '../runtime/identity.ts'
+import { keptKey, madeByKey } from '../runtime/kept-keys.ts'
 import type { Exchange } from './exchange.ts'
 import type { ServiceContext } from './route.ts'
 
@@ -117,9 +118,6 @@ export interface NamedCreate {
   readonly body: unknown
 }
 
-/** Of the reservations that say what a key has made. Kept for ever: they are in the homes. */
-const MADE_SCOPE = 'made'
-
 /**
  * Make an entity that is named by what was asked for. What its key has made is written down with the step that makes
  * it, so that the same key is known under another name, too; two posts with one key go one after the other.
@@ -140,13 +138,14 @@ export function createNamed(
   const place = madePlace(exchange, ref.kind, key)
   const under = { fingerprint, ...keyed(runtime, `${exchange.principal.name}\0${key}`) }
   keysInUse.enter(place, exchange, (leave) => {
-    const before = madeBy(runtime, place)
+    const before = madeByKey(runtime, place)
     if (before !== undefined && (before.id !== ref.id || before.fingerprint !== fingerprint)) {
       leave()
       refuseReused(exchange, ref.kind)
       return
     }
-    const known = before === undefined ? madeReservation(runtime, place, fingerprint, ref) : { is_made: true }
+    const known =
+      before === undefined ? { reservation: keptKey(runtime, place, { id: ref.id, fingerprint }) } : { is_made: true }
     runtime.ask(ref, { ...message, ...under, ...known } as unknown as MessageBody, (answer) => {
       leave()
       reply(answer)
@@ -165,8 +164,8 @@ export function answerWithTwin(
   { ref, message, body }: NamedCreate,
   reply: (answer: Answer) => void,
 ): void {
-  const reserved = madeReservation(runtime, madePlace(exchange, ref.kind, key), digestOf(body), ref)
-  runtime.ask(ref, { ...message, is_made: true, ...reserved } as unknown as MessageBody, reply)
+  const reservation = keptKey(runtime, madePlace(exchange, ref.kind, key), { id: ref.id, fingerprint: digestOf(body) })
+  runtime.ask(ref, { ...message, is_made: true, reservation } as unknown as MessageBody, reply)
 }
 
 /** The entity that the key was answered with before; undefined: none. With another body than then a problem is answered. */
@@ -176,7 +175,7 @@ export function twinOfKey(
   key: string,
   kind: ActorKind,
 ): SnapshotOf<any> | undefined {
-  const before = madeBy(runtime, madePlace(exchange, kind, key))
+  const before = madeByKey(runtime, madePlace(exchange, kind, key))
   if (before === undefined) return undefined
   if (before.fingerprint === digestOf(exchange.body)) return runtime.read({ kind, id: before.id })
   refuseReused(exchange, kind)
@@ -188,20 +187,8 @@ function madePlace({ principal, path }: Exchange, kind: ActorKind, key: string):
   return digestOf([kind, principal.name, path, key])
 }
 
-function madeReservation({ nature, settings }: Runtime, key: string, fingerprint: string, { id }: ActorRef) {
-  const untilMs = Math.floor(nature.wallMs()) + settings.idempotencyMs
-  return { reservation: { scope: MADE_SCOPE, key, value: `${untilMs} ${fingerprint} ${id}` } }
-}
-
 function refuseReused(exchange: Exchange, kind: ActorKind): void {
   exchange.problem('idempotency_key_reused', `This idempotency key was used for another ${words(kind)}.`)
-}
-
-/** What the key has made, while it is kept. */
-function madeBy({ journal, nature }: Runtime, place: string): { id: string; fingerprint: string } | undefined {
-  const [untilMs, fingerprint, id] = journal.reservation(MADE_SCOPE, place)?.split(' ') ?? []
-  if (fingerprint === undefined || id === undefined || nature.wallMs() >= Number(untilMs)) return undefined
-  return { id, fingerprint }
 }
 
 function words(kind: ActorKind): string {

@@ -1,11 +1,13 @@
 /**
- * Forgets what is older than the setting allows: a prefix of the events, and entities whose life ended before it.
- * Works in small steps between other work, every few seconds, and never touches what is unsettled.
+ * Forgets what is older than the settings allow: a prefix of the events, entities whose life ended before it, and, also
+ * where those are kept for ever, what keys have made whose time is over. Works in small steps between other work, every
+ * few seconds, and never touches what is unsettled.
  */
 import type { ActorKind, ActorRef, MachineModule, Retirement, Term } from '../machines/machine.ts'
 import type { Journal, ListRow } from '../storage/journal.ts'
 import type { ActorTable } from './actor.ts'
 import type { Nature } from './api.ts'
+import { isKeyOver, KEPT_KEYS } from './kept-keys.ts'
 import {
   retentionFirstSweepMs,
   retentionRowsKeptPerSweepMax,
@@ -32,12 +34,10 @@ interface Ages {
   readonly entityRetentionMs: number
 }
 
-/** Undefined: the settings keep everything for ever. */
-export function retentionOf(settings: Settings, parts: RetentionParts): Retention | undefined {
+export function retentionOf(settings: Settings, parts: RetentionParts): Retention {
   const { retentionMs, idempotencyMs, lateEventsMs } = settings
-  if (retentionMs === undefined) return undefined
-  const entityRetentionMs = Math.max(retentionMs, idempotencyMs, lateEventsMs)
-  return new Retention({ ...parts, retentionMs, entityRetentionMs })
+  if (retentionMs === undefined) return new Retention(parts, undefined)
+  return new Retention(parts, { retentionMs, entityRetentionMs: Math.max(retentionMs, idempotencyMs, lateEventsMs) })
 }
 
 interface Retired {
@@ -51,15 +51,20 @@ interface Place {
 }
 
 export class Retention {
-  private readonly parts: RetentionParts & Ages
+  private readonly parts: RetentionParts
+  /** Undefined: events and entities are kept for ever. */
+  private readonly ages: Ages | undefined
   /** Where the next sweep goes on, by kind and index value. */
   private readonly places = new Map<string, Place>()
+  /** The key behind which the next sweep goes on. */
+  private lastKey: string | undefined
   private timer: unknown
   private sweeping: Promise<void> = Promise.resolve()
   private isStopped = false
 
-  constructor(parts: RetentionParts & Ages) {
+  constructor(parts: RetentionParts, ages: Ages | undefined) {
     this.parts = parts
+    this.ages = ages
   }
 
   start(): void {
@@ -81,11 +86,15 @@ export class Retention {
     }, ms)
   }
 
-  /** One sweep over the events and over each kind that retires. */
   async sweep(): Promise<void> {
-    const { journal, nature, retentionMs, entityRetentionMs, modules } = this.parts
-    // One moment for both: an entity never goes before the events that say that it exists.
-    const nowMs = nature.wallMs()
+    const nowMs = this.parts.nature.wallMs()
+    if (this.ages !== undefined) await this.sweepHistory(this.ages, nowMs)
+    await this.sweepKeys(nowMs)
+  }
+
+  /** One sweep over the events and over each kind that retires, by one moment: an entity never goes before the events that say that it exists. */
+  private async sweepHistory({ retentionMs, entityRetentionMs }: Ages, nowMs: number): Promise<void> {
+    const { journal, modules } = this.parts
     const beforeMs = nowMs - retentionMs
     let more = true
     while (more && this.mayGoOn()) more = (await journal.trim({ recordedBeforeMs: beforeMs })).more
@@ -95,6 +104,23 @@ export class Retention {
       for (const value of module.retirement?.values ?? [])
         if (this.mayGoOn()) removed += await this.sweepIndex(module, module.retirement!, value, before)
     if (removed > 0) this.parts.log.info({ removed }, 'entities past retention were forgotten')
+  }
+
+  /**
+   * Over the keys in the order of their names, which is none of time: what is kept still is looked at in turns, a bounded
+   * number in one sweep.
+   */
+  private async sweepKeys(nowMs: number): Promise<void> {
+    const isOver = (value: string): boolean => isKeyOver(value, nowMs)
+    let kept = 0
+    let more = true
+    while (more && kept < retentionRowsKeptPerSweepMax && this.mayGoOn()) {
+      const place = { scope: KEPT_KEYS, after: this.lastKey, limit: retentionRowsPerPage }
+      const page = await this.parts.journal.sweepReservations({ ...place, isOver })
+      this.lastKey = page.last
+      more = page.last !== undefined
+      kept += page.looked - page.removed
+    }
   }
 
   private mayGoOn(): boolean {

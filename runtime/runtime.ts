@@ -65,7 +65,7 @@ class ActorRuntime implements Runtime {
   private turnPending = false
   readonly load: Load
   private readonly reader: Reader
-  private readonly retention: Retention | undefined
+  private readonly retention: Retention
   readonly setAside: SetAside
   private state: 'open' | 'closing' | 'closed' | 'failed' = 'open'
   private whenIdle: (() => void) | undefined
@@ -104,7 +104,7 @@ class ActorRuntime implements Runtime {
       this.deliver(ref, { body: row.message as MessageBody, source: { from: 'outbox', row: key } })
     }
     this.due.wait()
-    this.retention?.start()
+    this.retention.start()
   }
 
   ask(ref: ActorRef, body: MessageBody, reply: Reply): void {
@@ -168,7 +168,7 @@ class ActorRuntime implements Runtime {
       })
     this.due.stop()
     this.setAside.stop()
-    await this.retention?.stop()
+    await this.retention.stop()
     this.state = 'closed'
     await this.journal.close()
   }

@@ -136,6 +136,23 @@ export interface TrimStep {
   readonly more: boolean
 }
 
+/** Reservations of a scope to look at, in the order of their keys. */
+export interface ReservationSweep {
+  readonly scope: string
+  /** Those behind this key; from the first one without. */
+  readonly after: string | undefined
+  readonly limit: number
+  /** Nobody asks for a reservation of this value any more, whatever happens. */
+  readonly isOver: (value: string) => boolean
+}
+
+export interface SweptReservations {
+  readonly looked: number
+  readonly removed: number
+  /** The last one looked at; undefined: no others are behind it. */
+  readonly last: string | undefined
+}
+
 /** An entity to forget, with the terms that its present record is listed under. */
 export interface RemovedEntity {
   readonly kind: string
@@ -198,6 +215,11 @@ export interface Journal {
    * an unapplied step, or unknown, is passed over. Resolves to the number removed.
    */
   removeEntities(entities: readonly RemovedEntity[]): Promise<number>
+  /**
+   * Forget the reservations that are over. One that is given anew meanwhile stays; of those that are not applied yet some
+   * may be passed over.
+   */
+  sweepReservations(sweep: ReservationSweep): Promise<SweptReservations>
 
   /** Durable batches that lists do not show yet. */
   readonly backlogBatches: number

@@ -21,7 +21,9 @@ import type {
   OutboxKey,
   OutboxRow,
   RemovedEntity,
+  ReservationSweep,
   Step,
+  SweptReservations,
   TrimCut,
   TrimStep,
 } from './journal.ts'
@@ -30,7 +32,7 @@ import { assertStep } from './keys.ts'
 import { lmdbMedium } from './lmdb-environments.ts'
 import { type Nature, realNature } from './nature.ts'
 import { countAcross, historyAcross, listAcross, outboxAcross, timersAcross } from './overlay.ts'
-import type { Batch } from './redo.ts'
+import { finishRemovals, sweepReservations } from './removals.ts'
 import { trimOldest } from './retention.ts'
 import { type DueTimer, scanPages, View } from './view.ts'
 
@@ -242,6 +244,11 @@ export class LmdbJournal implements Journal {
     }
   }
 
+  async sweepReservations(sweep: ReservationSweep): Promise<SweptReservations> {
+    this.#assertWritable()
+    return sweepReservations(this.#view, this.#applier, sweep, (scope, key) => this.reservation(scope, key))
+  }
+
   /**
    * Runs `copy` while retention and the trimming of redo rest, so that what it copies of the log reaches back to
    * what it copied of the view. It is handed the way to let the redo go early.
@@ -315,7 +322,7 @@ export class LmdbJournal implements Journal {
       return
     }
     for (const batch of this.#log.redoAfter(this.applied.batch, recordBefore)) {
-      await this.#finishRemovals(batch)
+      await finishRemovals(this.#view, this.#applier, batch)
       this.#applier.add(batch)
       if (this.#applier.waitForRoom(() => {})) await this.#applier.reached(batch.batch)
     }
@@ -323,15 +330,6 @@ export class LmdbJournal implements Journal {
     await this.#view.writeMarker(this.applied)
     this.#log.applied(this.applied.batch)
     this.#log.flush()
-  }
-
-  /**
-   * An entity begins a new life in this batch, and the view holds an old one: its removal was under way when an earlier
-   * process ended. It is carried out first; else its rows would stand beside those of the new life for ever.
-   */
-  async #finishRemovals({ steps }: Batch): Promise<void> {
-    const reborn = steps.filter(({ kind, id, version }) => version === 1 && this.#view.record(kind, id) !== undefined)
-    if (reborn.length > 0) await this.#applier.exclusive(() => this.#view.removeEntities(this.#view.withTerms(reborn)))
   }
 
   /** A page of an index without waiting. Read-only, the view is never carried on: what it lacks is added here. */

@@ -9,7 +9,16 @@ import { type Key, LAST_PART, MARKER, type Marker, type ViewTables } from './env
 import type { Fold } from './fold.ts'
 import { CHUNK_SEQUENCES_MAX, packChunk, unpackChunk } from './history-chunk.ts'
 import { damaged } from './home-checks.ts'
-import type { ListPage, ListQuery, ListRow, OutboxKey, OutboxRow, RemovedEntity, TimerRow } from './journal.ts'
+import type {
+  ListPage,
+  ListQuery,
+  ListRow,
+  OutboxKey,
+  OutboxRow,
+  RemovedEntity,
+  Reservation,
+  TimerRow,
+} from './journal.ts'
 import { isActorId, keyPart } from './keys.ts'
 
 export type DueTimer = TimerRow & { readonly kind: string; readonly id: string }
@@ -151,10 +160,32 @@ export class View {
   }
 
   #hasReservations(scope: string): boolean {
+    return this.reservedKeys(scope, undefined, 1).length > 0
+  }
+
+  /** Keys of a scope behind a key, ascending, at most `limit`: as they are stored, which finds them like those that were given. */
+  reservedKeys(scope: string, after: string | undefined, limit: number): readonly string[] {
     const prefix: Key = [keyPart(scope)]
-    const range = { start: prefix, end: [...prefix, LAST_PART], limit: 1 }
-    for (const _ of this.#tables.reservations.getKeys(range)) return true
-    return false
+    const start: Key = after === undefined ? prefix : [...prefix, after]
+    const keys: string[] = []
+    for (const [, key] of this.#tables.reservations.getKeys({ start, end: [...prefix, LAST_PART] })) {
+      if (key === after) continue
+      keys.push(key as string)
+      if (keys.length === limit) break
+    }
+    return keys
+  }
+
+  /** Takes out those whose value is still the one given. Resolves to how many there were. */
+  async removeReservations(given: readonly Reservation[]): Promise<number> {
+    const { reservations } = this.#tables
+    const rows = given.map(({ scope, key, value }) => ({ row: [keyPart(scope), keyPart(key)], value }))
+    const same = rows.filter(({ row, value }) => reservations.get(row) === value)
+    if (same.length === 0) return 0
+    await this.#tables.env.commit(() => {
+      for (const { row } of same) reservations.remove(row)
+    })
+    return same.length
   }
 
   count(kind: string, index: string, value: string): number {

@@ -1,7 +1,7 @@
 /** What must hold of every answer, whatever was asked. Each check says what is wrong, or nothing. */
 import { problemTable } from '../../http/problems.ts'
 import type { Documented } from '../http/documented.ts'
-import type { Answer, Closed, Outcome } from './connection.ts'
+import type { Answer, Outcome } from './connection.ts'
 import { RawJson } from './mutations.ts'
 import type { Request } from './request.ts'
 import { MARKER, OWNED_ID, type World } from './world.ts'
@@ -12,8 +12,8 @@ const CHOSEN_BY_CALLERS: ReadonlySet<string> = new Set(['{runner_id}', '{name}',
 const SLOW_MS = 20_000
 /** uWebSockets.js ends a connection on which no request was whole for some 10 s, in steps of 4: one in pieces may be late. */
 const LATE_MS = 7_000
-/** A poll may wait as long as it asked for, seconds. */
-const WAIT = /[?&]wait=(\d{1,3})(?:&|$)/
+/** A poll may wait as long as it asked for. */
+const WAIT_MS = 2_000
 
 const STACK = /\n\s+at .+:\d+|node_modules\/|\/dist\/(http|runtime|storage|machines)\/|\b\w*Error: |\[object Object\]/
 const SECRET = /itd_[A-Za-z0-9_-]{20,}/g
@@ -32,7 +32,9 @@ export function check(request: Request, outcome: Outcome, documented: Documented
   if (outcome.kind === 'garbled') return { faults: [`the answer is garbled: ${outcome.why}`], body: undefined }
   if (outcome.kind === 'closed') {
     const isLate = (request.segments ?? 1) > 1 && outcome.restedMs > LATE_MS
-    return isLate || mayBeClosed(request) ? NOTHING : { faults: [closedFault(outcome)], body: undefined }
+    return isLate || mayBeClosed(request)
+      ? NOTHING
+      : { faults: [`the connection was closed without an answer after ${Math.round(outcome.ms)} ms`], body: undefined }
   }
   const faults: string[] = []
   const say = (fault: string | undefined): void => {
@@ -47,7 +49,7 @@ export function check(request: Request, outcome: Outcome, documented: Documented
   const text = outcome.body.toString('utf8')
   const body = parsed(outcome, text, say)
   say(statusFault(outcome))
-  say(outcome.ms > SLOW_MS + waitMs(request) ? `it took ${Math.round(outcome.ms)} ms` : undefined)
+  say(outcome.ms > SLOW_MS + WAIT_MS ? `it took ${Math.round(outcome.ms)} ms` : undefined)
   say(documentFault(request, outcome, body, documented))
   if (body !== undefined && outcome.headers.get('content-type') === 'application/problem+json')
     say(problemFault(request, outcome, body))
@@ -55,15 +57,6 @@ export function check(request: Request, outcome: Outcome, documented: Documented
   say(confinementFault(request, text, outcome, world))
   say(admittedFault(request, outcome, body, documented))
   return { faults, body }
-}
-
-function closedFault({ ms, restedMs }: Closed): string {
-  const rested = `${Math.round(restedMs)} ms after the answer before`
-  return `the connection was closed without an answer after ${Math.round(ms)} ms, ${rested}`
-}
-
-function waitMs({ target }: Request): number {
-  return Number(WAIT.exec(target)?.[1] ?? 0) * 1_000
 }
 
 /** What is no HTTP, or more of it than is read, may end its connection without a word. */

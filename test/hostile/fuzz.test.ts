@@ -26,7 +26,6 @@ const REACHED = [
 t.test(`${requests} good and bad requests (SEED=${seed}) find no fault`, { timeout: 300_000 }, async (t) => {
   const result = await campaign({ requests, seed, connections: 64, log: (line) => t.comment(line) })
   for (const fault of result.faults) t.fail(fault)
-  t.equal(result.faults.length, 0, 'no fault')
   t.ok(result.requests >= requests)
   t.same(result.uncalled, [], 'every operation was called')
   for (const name of REACHED)

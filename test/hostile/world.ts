@@ -35,8 +35,7 @@ export type Root = (method: string, path: string, body?: unknown) => Promise<any
 const TENANTS = 3
 const RUNNER_CAPACITIES = [1, 4, 50]
 const LABELS = ['linux', 'gpu']
-/** What somebody of the tenant has written; a name that a broken byte has made is nobody's. */
-export const MARKER = /MARK(w\d+(?:t\d+|all))x([0-9a-f]{8})/g
+export const MARKER = /MARK(\w+?)x([0-9a-f]{8})/g
 /** Ids that belong to one project. */
 export const OWNED_ID = /\b[a-z]{2,8}_[0-9a-f]{24,40}\b|\b[0-9a-f]{32}\b/g
 const NAMED_FOREIGN_MAX = 100_000

@@ -1,5 +1,9 @@
 /** One key, one body: of creates that are named by what was asked for, where the key alone does not lead to the id. */
 import t from 'tap'
+import { KEPT_KEYS } from '../../runtime/kept-keys.ts'
+import { retentionSweepMs } from '../../runtime/limits.ts'
+import { LAST_PART } from '../../storage/environments.ts'
+import type { LmdbJournal } from '../../storage/lmdb-journal.ts'
 import { GATE } from './campaign-harness.ts'
 import { HurriedNature } from './hurried-nature.ts'
 import { COMPLETE, finish, fleet, submit, take } from './ledger-harness.ts'
@@ -22,6 +26,7 @@ const NAMED: readonly (readonly [path: string, body: (name: string) => object])[
 ]
 
 const headers = { 'idempotency-key': 'k' }
+const HOUR_MS = 60 * 60_000
 
 async function counted(s: TestService, path: string): Promise<number> {
   return (await s.expect(200, 'GET', path)).body.items.length
@@ -42,7 +47,7 @@ for (const [path, bodyOf] of NAMED) {
     await s.expect(201, 'POST', path, bodyOf('two'), { headers: { 'idempotency-key': 'another' } })
     const token = await s.token('other', { roles: ['admin'] })
     await s.expect(201, 'POST', path, bodyOf('three'), { headers, token })
-    nature.hurry(24 * 60 * 60_000 + 1)
+    nature.hurry(24 * HOUR_MS + 1)
     await s.expect(201, 'POST', path, bodyOf('four'), { headers })
     t.equal((await s.call('POST', path, bodyOf('five'), { headers })).status, 422, 'from then on it is the new one’s')
   })
@@ -83,6 +88,36 @@ function holdCreates({ service: { runtime } }: TestService): () => void {
     for (const asked of held) ask(...asked)
   }
 }
+
+t.test('what a key has made is forgotten when its time is over, and not before', async (t) => {
+  const home = t.testdir()
+  const nature = new HurriedNature()
+  const s = await startOnDisk(t, home, { nature })
+  const named = (key: string) => ({ headers: { 'idempotency-key': `k-${key}` } })
+  const kept = async (): Promise<number> => {
+    const journal = s.service.runtime.journal as LmdbJournal
+    await journal.settled()
+    return journal.environments.view.reservations.getKeysCount({ start: [KEPT_KEYS], end: [KEPT_KEYS, LAST_PART] })
+  }
+  for (const key of ['first', 'second']) await s.expect(201, 'POST', '/api/projects', { key, name: 'P' }, named(key))
+  t.equal(await kept(), 2)
+  nature.hurry(23 * HOUR_MS)
+  await s.expect(201, 'POST', '/api/projects', { key: 'third', name: 'P' }, named('third'))
+  await s.expect(422, 'POST', '/api/projects', { key: 'other', name: 'P' }, named('first'))
+  t.equal(await kept(), 3)
+  nature.hurry(HOUR_MS + 1)
+  while ((await kept()) > 1) {
+    nature.hurry(retentionSweepMs)
+    await s.expect(200, 'GET', '/healthz')
+  }
+  await s.expect(422, 'POST', '/api/projects', { key: 'other', name: 'P' }, named('third'))
+  await s.expect(201, 'POST', '/api/projects', { key: 'other', name: 'P' }, named('first'))
+  t.equal(await kept(), 2)
+  await s.service.close()
+  const restarted = await startOnDisk(t, home, { nature })
+  await restarted.expect(422, 'POST', '/api/projects', { key: 'more', name: 'P' }, named('first'))
+  await restarted.expect(201, 'POST', '/api/projects', { key: 'more', name: 'P' }, named('second'))
+})
 
 t.test('a create that is refused leaves its key free', async (t) => {
   const s = await startTestService(t)
@@ -138,7 +173,7 @@ t.test('a key that was answered with an item that says the same leads there, als
   t.equal((await restarted.expect(200, 'POST', path, body, { headers })).body.id, id)
   const token = await restarted.token('other', { roles: ['admin'] })
   await restarted.expect(201, 'POST', path, { ...body, objective: 'Sweep' }, { headers, token })
-  nature.hurry(24 * 60 * 60_000 + 1)
+  nature.hurry(24 * HOUR_MS + 1)
   t.not((await restarted.expect(201, 'POST', path, body, { headers })).body.id, id, 'it is free after its time')
 })
 

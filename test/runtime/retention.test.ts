@@ -1,6 +1,7 @@
 import t, { type Test } from 'tap'
 import { ACTOR_KINDS, type ActorKind, type MachineModule } from '../../machines/machine.ts'
 import type { Answer } from '../../runtime/api.ts'
+import { KEPT_KEYS, keptKey, madeByKey } from '../../runtime/kept-keys.ts'
 import { retentionRowsKeptPerSweepMax, retentionRowsPerPage, retentionSweepMs } from '../../runtime/limits.ts'
 import { silentLogger } from '../../runtime/log.ts'
 import { createRuntime } from '../../runtime/runtime.ts'
@@ -135,6 +136,60 @@ t.test(
     await runtime.close()
   },
 )
+
+t.test(
+  'what keys have made goes when their time is over, in bounded sweeps, also where all else is kept',
+  async (t) => {
+    const { nature, journal, runtime, sweep } = open(t, { idempotencyMs: HOUR_MS })
+    const keep = (n: number): void => {
+      const id = `p${n}`
+      const reservation = keptKey(runtime, `place${n}`, { id, fingerprint: 'f' })
+      runtime.ask({ kind: 'project', id }, { type: 'create', id, reservation } as never, () => {})
+      nature.run()
+    }
+    const goes = 2 * retentionRowsPerPage + 1
+    const stays = retentionRowsKeptPerSweepMax + retentionRowsPerPage
+    for (let n = 0; n < goes; n++) keep(n)
+    nature.advance(HOUR_MS - 60_000)
+    for (let n = goes; n < goes + stays; n++) keep(n)
+    const numbers = Array.from({ length: goes + stays }, (_, n) => n)
+    const left = () => numbers.filter((n) => journal.reservation(KEPT_KEYS, `place${n}`) !== undefined)
+    await sweep()
+    t.equal(left().length, goes + stays, 'their time is not over')
+    const looks: number[] = []
+    const look = journal.sweepReservations.bind(journal)
+    journal.sweepReservations = async (asked) => {
+      const page = await look(asked)
+      looks.push(page.looked - page.removed)
+      return page
+    }
+    nature.advance(60_000)
+    for (let n = 0; n < 4; n++) {
+      looks.length = 0
+      await sweep()
+      t.ok(looks.reduce((sum, kept) => sum + kept, 0) < retentionRowsKeptPerSweepMax + retentionRowsPerPage)
+    }
+    t.same(left(), numbers.slice(goes))
+    for (const n of numbers.slice(goes)) t.ok(madeByKey(runtime, `place${n}`))
+    t.equal(journal.oldestSequence, 1, 'no event went')
+    t.ok(runtime.read({ kind: 'project', id: 'p0' }), 'and nothing that was made')
+    await runtime.close()
+  },
+)
+
+t.test('while the journal takes no writes no key is looked at', async (t) => {
+  const { nature, journal, runtime, sweep } = open(t, { idempotencyMs: 1 })
+  const reservation = keptKey(runtime, 'place', { id: 'p', fingerprint: 'f' })
+  runtime.ask({ kind: 'project', id: 'p' }, { type: 'create', id: 'p', reservation } as never, () => {})
+  nature.run()
+  journal.refuse('read_only')
+  await sweep()
+  t.ok(journal.reservation(KEPT_KEYS, 'place'))
+  journal.refuse(undefined)
+  await sweep()
+  t.equal(journal.reservation(KEPT_KEYS, 'place'), undefined)
+  await runtime.close()
+})
 
 t.test('an entity never goes before the events that say it exists, however long a sweep takes', async (t) => {
   const { nature, journal, runtime, say, now, sweep } = open(t, {

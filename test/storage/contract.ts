@@ -384,6 +384,43 @@ function retention(t: Test, make: Make): void {
     t.equal(journal.count('run_request', 'state', 'completed'), 1)
     t.same(ids((await journal.list(query('completed'))).rows), ['b'])
   })
+
+  t.test('reservations that are over go page by page, and no others', async (t) => {
+    const journal = await make(t)
+    const odd = ['\0', 'a\nb', 'x'.repeat(300), '\u{1f600}']
+    const keys = [...Array.from({ length: 20 }, (_, i) => `k${i}`), ...odd]
+    for (const [i, key] of keys.entries()) {
+      const value = i % 3 === 0 ? 'over' : 'kept'
+      await append(journal, step(`r${i}`, 1, { reservation: { scope: 's', key, value } }))
+      await append(journal, step(`o${i}`, 1, { reservation: { scope: i < 12 ? 'r' : 't', key, value: 'over' } }))
+    }
+    await journal.settled()
+    const isOver = (value: string): boolean => value === 'over'
+    const round = async () => {
+      const counts = { looked: 0, removed: 0, pages: 0 }
+      for (let after: string | undefined; ; ) {
+        const page = await journal.sweepReservations({ scope: 's', after, limit: 7, isOver })
+        t.ok(page.looked <= 7)
+        counts.looked += page.looked
+        counts.removed += page.removed
+        counts.pages += 1
+        if (page.last === undefined) return counts
+        after = page.last
+      }
+    }
+    t.same(await round(), { looked: 24, removed: 8, pages: 4 })
+    t.same(await round(), { looked: 16, removed: 0, pages: 3 })
+    for (const [i, key] of keys.entries()) {
+      t.equal(journal.reservation('s', key), i % 3 === 0 ? undefined : 'kept')
+      t.equal(journal.reservation(i < 12 ? 'r' : 't', key), 'over')
+    }
+    await append(journal, step('again', 1, { reservation: { scope: 's', key: 'k0', value: 'kept' } }))
+    for (const value of await twice(journal, () => journal.reservation('s', 'k0'))) t.equal(value, 'kept')
+    await journal.close()
+    await t.rejects(journal.sweepReservations({ scope: 's', after: undefined, limit: 7, isOver }), {
+      name: 'JournalFailure',
+    })
+  })
 }
 
 function pick({ batch, firstSequence, lastSequence }: { batch: number; firstSequence: number; lastSequence: number }) {

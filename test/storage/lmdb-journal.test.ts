@@ -1,10 +1,12 @@
 import { cpSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
+import { backup, restoreFiles } from '../../storage/backup.ts'
 import type { JournalFailure } from '../../storage/journal.ts'
+import type { LmdbJournal } from '../../storage/lmdb-journal.ts'
 import { verify } from '../../storage/verify.ts'
 import { journalContract } from './contract.ts'
-import { openIn } from './open.ts'
+import { damage, openIn } from './open.ts'
 import { append, appendEvents, event, state, step } from './steps.ts'
 
 let homes = 0
@@ -232,6 +234,108 @@ t.test('a removal that a kill cut off is carried out before the new life of the 
   t.equal(again.count('run_request', 'state', 'queued'), 1)
   t.equal(again.count('run_request', 'label', long), 0)
   t.same((await verify(again.environments)).findings, [])
+})
+
+/** A reservation of the one key that these tests are about. */
+const reserved = (value: string) => ({ reservation: { scope: 's', key: 'k', value } })
+const sweepOver = { scope: 's', after: undefined, limit: 10, isOver: (value: string) => value === 'over' }
+
+/** Holds the view until it is told to let it go. */
+function hold(journal: LmdbJournal): () => Promise<void> {
+  let letGo = () => {}
+  const held = journal.holdView(
+    new Promise<void>((resolve) => {
+      letGo = resolve
+    }),
+  )
+  return () => {
+    letGo()
+    return held
+  }
+}
+
+t.test('a reservation that is given anew while an old one is being removed stays', async (t) => {
+  const home = newHome(t)
+  const journal = await openIn(t, home)
+  await append(journal, step('a', 1, reserved('over')))
+  await journal.settled()
+  const letGo = hold(journal)
+  const swept = journal.sweepReservations(sweepOver)
+  await append(journal, step('a', 2, reserved('new')))
+  await letGo()
+  t.equal((await swept).removed, 1, 'the old one')
+  t.equal(journal.reservation('s', 'k'), 'new')
+  await journal.settled()
+  t.equal(journal.reservation('s', 'k'), 'new')
+  await journal.close()
+  t.equal((await openIn(t, home)).reservation('s', 'k'), 'new')
+})
+
+t.test('a reservation that is given anew, and not applied yet, is not looked at as it was', async (t) => {
+  const journal = await openIn(t, newHome(t))
+  await append(journal, step('a', 1, reserved('over')))
+  await journal.settled()
+  await append(journal, step('a', 2, reserved('new')))
+  t.same(await journal.sweepReservations(sweepOver), { looked: 1, removed: 0, last: undefined })
+  await journal.settled()
+  await append(journal, step('a', 3, reserved('over')))
+  t.equal((await journal.sweepReservations(sweepOver)).removed, 0, 'the view holds another one: the next sweep has it')
+  await journal.settled()
+  t.equal(journal.reservation('s', 'k'), 'over')
+  t.equal((await journal.sweepReservations(sweepOver)).removed, 1)
+  t.equal(journal.reservation('s', 'k'), undefined)
+  t.same((await verify(journal.environments)).findings, [])
+})
+
+t.test('a kill in the middle of a sweep, or before what is over was applied, leaves it to the next one', async (t) => {
+  const home = newHome(t)
+  const journal = await openIn(t, home)
+  await append(journal, step('a', 1, reserved('over')))
+  await journal.settled()
+  const letGo = hold(journal)
+  const swept = journal.sweepReservations(sweepOver)
+  await append(journal, step('b', 1, { reservation: { scope: 's', key: 'unapplied', value: 'over' } }))
+  const killed = `${home}-killed`
+  cpSync(home, killed, { recursive: true })
+  await letGo()
+  await swept
+  const again = await openIn(t, killed)
+  t.equal(again.reservation('s', 'k'), 'over')
+  t.equal((await again.sweepReservations(sweepOver)).removed, 2)
+  t.same([again.reservation('s', 'k'), again.reservation('s', 'unapplied')], [undefined, undefined])
+  t.same((await verify(again.environments)).findings, [])
+  await again.close()
+  t.equal((await openIn(t, killed)).reservation('s', 'k'), undefined)
+})
+
+t.test('a backup that is taken while reservations are removed is whole', async (t) => {
+  const home = newHome(t)
+  const journal = await openIn(t, home)
+  await append(journal, step('a', 1, reserved('over')), step('b', 1))
+  await append(journal, step('b', 2, { reservation: { scope: 's', key: 'other', value: 'kept' } }))
+  await journal.settled()
+  const [{ removed }] = await Promise.all([
+    journal.sweepReservations(sweepOver),
+    backup(journal, `${home}-copy`, 1e9),
+    append(journal, step('a', 2, reserved('new'))),
+  ])
+  t.equal(removed, 1)
+  await restoreFiles(`${home}-copy`, `${home}-restored`)
+  const restored = await openIn(t, `${home}-restored`)
+  t.same([restored.reservation('s', 'k'), restored.reservation('s', 'other')], ['new', 'kept'])
+  t.same((await verify(restored.environments)).findings, [])
+})
+
+t.test('a reservation that is damaged keeps no sweep from the others', async (t) => {
+  const journal = await openIn(t, newHome(t))
+  await append(journal, step('a', 1, reserved('over')))
+  await append(journal, step('b', 1, { reservation: { scope: 's', key: 'other', value: 'over' } }))
+  await journal.settled()
+  const { env, reservations } = journal.environments.view
+  await env.commit(() => damage(reservations, ['s', 'k']))
+  t.same(await journal.sweepReservations(sweepOver), { looked: 2, removed: 1, last: undefined })
+  t.throws(() => journal.reservation('s', 'k'), { name: 'CorruptRow' })
+  await append(journal, step('c', 1))
 })
 
 t.test('what waits to write the view hears of a failure, and the journal can be closed', async (t) => {

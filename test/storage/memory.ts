@@ -15,8 +15,11 @@ import type {
   OutboxKey,
   OutboxRow,
   RemovedEntity,
+  Reservation,
+  ReservationSweep,
   Step,
   StoredEvent,
+  SweptReservations,
   TimerRow,
   TrimCut,
   TrimStep,
@@ -63,7 +66,7 @@ export class MemoryJournal implements Journal {
   readonly #entries = new Map<string, Entry>()
   readonly #timers = new Map<string, DueTimer>()
   readonly #outbox = new Map<string, OutboxKey & OutboxRow>()
-  readonly #reservations = new Map<string, string>()
+  readonly #reservations = new Map<string, Reservation>()
 
   constructor(epoch = 'memory000000') {
     this.epoch = epoch
@@ -97,7 +100,7 @@ export class MemoryJournal implements Journal {
   }
 
   reservation(scope: string, key: string): string | undefined {
-    return this.#reservations.get(name(scope, key))
+    return this.#reservations.get(name(scope, key))?.value
   }
 
   events(afterSequence: number, limit: number, bytesMax: number): EventPage {
@@ -208,6 +211,17 @@ export class MemoryJournal implements Journal {
     return removed
   }
 
+  async sweepReservations({ scope, after = '', limit, isOver }: ReservationSweep): Promise<SweptReservations> {
+    if (this.#failure !== undefined || this.#closed) throw this.#failure ?? new JournalFailure('the journal is closed')
+    const page = [...this.#reservations.values()]
+      .filter((one) => one.scope === scope && one.key > after)
+      .sort((a, b) => (a.key < b.key ? -1 : 1))
+      .slice(0, limit)
+    const over = page.filter(({ value }) => isOver(value))
+    for (const { key } of over) this.#reservations.delete(name(scope, key))
+    return { looked: page.length, removed: over.length, last: page.length < limit ? undefined : page.at(-1)!.key }
+  }
+
   async close(): Promise<void> {
     this.#closed = true
   }
@@ -240,7 +254,7 @@ export class MemoryJournal implements Journal {
     for (const row of step.outbox) this.#outbox.set(name(kind, id, row.n), { ...row, kind, id })
     const { consumed, reservation } = step
     if (consumed !== undefined) this.#outbox.delete(name(consumed.kind, consumed.id, consumed.n))
-    if (reservation !== undefined) this.#reservations.set(name(reservation.scope, reservation.key), reservation.value)
+    if (reservation !== undefined) this.#reservations.set(name(reservation.scope, reservation.key), reservation)
   }
 
   #event({ id, project, traceId, itemId, text }: NewEvent): void {

@@ -1,7 +1,7 @@
 /** A journal in a home of its own, closed when the test ends; plenty of disk unless the test says otherwise. */
-import type { Database } from 'lmdb'
+import { asBinary, type Database } from 'lmdb'
 import type { Test } from 'tap'
-import type { Table } from '../../storage/environments.ts'
+import type { Key, Table } from '../../storage/environments.ts'
 import type { JournalFailure } from '../../storage/journal.ts'
 import { type LmdbJournal, type LmdbJournalOptions, openLmdbJournal } from '../../storage/lmdb-journal.ts'
 
@@ -17,4 +17,9 @@ export async function openIn(t: Test, home: string, rest: Partial<LmdbJournalOpt
 /** The bytes of a row, which storage never asks for. */
 export function binaryOf<K extends number | string>(table: Table<K>, key: K): Buffer {
   return (table as unknown as Database<string, K>).getBinary(key)!
+}
+
+/** Makes a row of the view one that does not match its checksum; inside a commit. */
+export function damage(table: Table<Key>, key: Key): void {
+  table.put(key, asBinary(Buffer.from([1, 0, 0, 0, 0, 1])) as never)
 }

@@ -7,6 +7,7 @@ import {
   type Copy,
   type Environments,
   HEAD_LAST,
+  LAST_PART,
   type LogTables,
   type Medium,
   type ViewTables,
@@ -142,6 +143,12 @@ export class SimulatedDisk {
       .range({ start: holding?.key ?? from })
       .flatMap(({ key, value }) => value.split('\n').map((text, i) => ({ sequence: (key as number) + i, text })))
       .filter(({ sequence }) => sequence >= from)
+  }
+
+  /** Values of the reservations of a scope that the view would have for the next process. */
+  reserved(scope: string): readonly string[] {
+    const rows = this.view.rows(VIEW_TABLES.reservations).range({ start: [scope], end: [scope, LAST_PART] })
+    return rows.map(({ value }) => value)
   }
 
   medium(home: string, opener: Opener): Medium {

@@ -183,6 +183,8 @@ export const faults: readonly Fault[] = [
     'if (reserved !== undefined) two(',
     'if (reserved === null) two(',
   ),
+  fault('what a key has made is forgotten at once', 'runtime/retention.ts', 'isKeyOver(value, nowMs)', "value !== ''"),
+  fault('what a key has made is never forgotten', 'runtime/retention.ts', '    await this.sweepKeys(nowMs)\n', ''),
   fault(
     'one event more than may be is removed by retention',
     'storage/retention.ts',

@@ -1,8 +1,10 @@
 /**
  * One idempotency key, one request: whoever sends it again gets the request that it made, for as long as the key is kept
- * after that has settled. Where the name is the id, one key makes nothing under another name while it is kept.
+ * after that has settled. Where the name is the id, one key makes nothing under another name while it is kept, and what it
+ * has made is forgotten soon after.
  */
 import type { RunRequestContext } from '../../../machines/run-request/context.ts'
+import { isKeyOver, KEPT_KEYS } from '../../../runtime/kept-keys.ts'
 import { SETTLED } from '../model/requests.ts'
 import { Violation } from '../violation.ts'
 import type { MakeInvariant } from './invariant.ts'
@@ -10,6 +12,8 @@ import type { MakeInvariant } from './invariant.ts'
 const NAME = 'keys name one request'
 /** What is made in one turn is answered in the next. */
 const TURN_MS = 5
+/** A sweep comes ten seconds behind the last, and takes its time. */
+const SLACK_MS = 15_000
 /** Where what is made is called what it was asked to be. */
 const NAMED: ReadonlySet<string> = new Set(['/api/campaigns', '/api/initiatives'])
 
@@ -26,9 +30,15 @@ export const keysNameOneRequest: MakeInvariant = (world) => {
       const { name } = body as { readonly name: string }
       const place = `${by} ${pattern} ${key}`
       const before = made.get(place)
-      const isKept = before !== undefined && world.wallMs < before.atMs + world.settings.idempotencyMs - TURN_MS
+      const isKept = before !== undefined && world.latestWallMs < before.atMs + world.settings.idempotencyMs - TURN_MS
       if (isKept && before.name !== name) throw new Violation(NAME, `${key} made ${before.name}, and now ${name}`)
       made.set(place, { name, atMs: world.wallMs })
+    },
+    looks() {
+      if (world.timeline.nowMs - world.quietSinceMs < SLACK_MS) return
+      for (const value of world.disk.reserved(KEPT_KEYS)) {
+        if (isKeyOver(value, world.wallMs - SLACK_MS)) throw new Violation(NAME, `${value} is still kept`)
+      }
     },
     committed(steps) {
       for (const { ref, before, after } of steps) {
