@@ -69,11 +69,12 @@ const LOCAL: Readonly<Record<number, readonly [code: string, title: string]>> = 
   [EXIT.timeout]: ['timeout', 'The time to wait is over'],
 }
 
-export function explain(error: unknown): Failure {
+/** @param tokenFrom where the token comes from that was sent, in words. */
+export function explain(error: unknown, tokenFrom?: string): Failure {
   if (error instanceof ServiceRefused) {
     const later = mayHelp(error) && error.problem.status !== 500
     return {
-      text: refusalText(error),
+      text: refusalText(error, tokenFrom),
       exitCode: later ? EXIT.unreachable : EXIT.refused,
       problem: { ...error.problem },
     }
@@ -104,14 +105,18 @@ function usageText({ code, message }: CommanderError): string {
   return code === 'commander.help' ? 'a command is missing: see --help' : message.replace(/^error: /, '')
 }
 
-function refusalText({ problem, method, path, message }: ServiceRefused): string {
+function refusalText({ problem, method, path, message }: ServiceRefused, tokenFrom: string | undefined): string {
   const lines = [message]
   for (const { pointer, detail } of problem.errors ?? [])
     lines.push(`  ${pointer === '' ? '(body)' : pointer}  ${detail}`)
   if (problem.state !== undefined) {
     const allowed = problem.allowed ?? []
-    lines.push(`  It is ${problem.state}${allowed.length === 0 ? '' : `, and would take: ${allowed.join(', ')}`}.`)
+    const isSaid = message.toLowerCase().includes(`it is ${problem.state}`)
+    if (allowed.length > 0) lines.push(`  It is ${problem.state}, and would take: ${allowed.join(', ')}.`)
+    else if (!isSaid) lines.push(`  It is ${problem.state}.`)
   }
+  if (tokenFrom !== undefined && (problem.status === 401 || problem.code === 'forbidden'))
+    lines.push(`  The token that was sent comes from ${tokenFrom}.`)
   if (problem.status === 401) lines.push('  Set ENGINE_TOKEN, or --token-file, to a token that the service knows.')
   lines.push(`  (${problem.status} ${problem.code}, ${method} ${path})`)
   return lines.join('\n')

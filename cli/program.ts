@@ -60,6 +60,7 @@ const SILENT: Sink = { write: () => true }
 /** Runs one command line (without `node` and the script). Never throws; answers the exit code. */
 export async function run(argv: readonly string[], world: World): Promise<number> {
   let exitCode: number = EXIT.ok
+  let tokenFrom: string | undefined
   const act: Act =
     (body) =>
     async (...args) => {
@@ -67,6 +68,7 @@ export async function run(argv: readonly string[], world: World): Promise<number
       // With the options of the commands above: commander gives an option to the first of them that knows it.
       const options = command.optsWithGlobals()
       const cli = openCli(world, options)
+      tokenFrom = cli.tokenFrom
       exitCode = (await (body(cli, args.slice(0, -2), options) as Promise<number | undefined>)) ?? EXIT.ok
     }
   const isJson = asksForJson(argv)
@@ -76,7 +78,7 @@ export async function run(argv: readonly string[], world: World): Promise<number
     return exitCode
   } catch (error) {
     if (error instanceof CommanderError && error.exitCode === 0) return EXIT.ok
-    const { text, exitCode: code, problem } = explain(error)
+    const { text, exitCode: code, problem } = explain(error, tokenFrom)
     if (isJson) world.stderr.write(`${JSON.stringify({ ...problem, exit_code: code })}\n`)
     else if (text !== '') world.stderr.write(`intendant: ${text}\n`)
     return code
@@ -101,12 +103,17 @@ function makeProgram(world: World, act: Act): Command {
     .option('--home <dir>', 'The home folder, instead of ENGINE_HOME.')
     .option('--token-file <file>', 'Read the bearer token from this file.')
     .option('--json', 'Print JSON.')
-    .configureHelp({ showGlobalOptions: true, helpWidth: Math.max(world.stdout.columns ?? 100, 60) })
+    .configureHelp({
+      showGlobalOptions: true,
+      helpWidth: Math.max(world.stdout.columns ?? 100, 60),
+      // Those of the program alone: what a group takes by itself (`runner --exec`, `queue --done`) is not its commands'.
+      visibleGlobalOptions: (command) => (command === program ? [] : [...program.options]),
+    })
     .configureOutput({
       writeOut: (text) => void world.stdout.write(text),
       writeErr: (text) => void world.stderr.write(text),
     })
-    .showHelpAfterError('(add --help for what it takes)')
+    .showHelpAfterError('(the same with --help tells what it takes)')
     .exitOverride()
     .addHelpText('after', GUIDE + ENDS_HELP)
   const groups = [

@@ -64,14 +64,22 @@ export function repositoryText(repo: Record<string, any> | undefined): string | 
 }
 
 /** What a person can do about it, where somebody must. */
-export function nextStep({ state, id, waiting_because: why }: Record<string, any>): string | undefined {
+export function nextStep(request: Record<string, any>): string | undefined {
+  const { state, id, project, throttle, waiting_because: why } = request
   if (state === 'lost') {
     return (
       'Its runner has not been heard of since, and the work may have happened. When you know:\n' +
       `  intendant run-request requeue ${id}\n  intendant run-request fail ${id} --message TEXT`
     )
   }
-  return why?.code === 'not_approved' ? `Approve it with: intendant run-request approve ${id}` : undefined
+  if (why?.code === 'not_approved') return `Approve it with: intendant run-request approve ${id}`
+  const wantsRunner = ['no_runner_registered', 'no_runner_allowed'].includes(why?.code)
+  return wantsRunner ? `Register one with: ${runnerFor(project, throttle === 'full')}` : undefined
+}
+
+/** The command that registers a runner for work of this project. */
+export function runnerFor(project: string, isTrusted: boolean): string {
+  return `intendant runner add ID --project ${project}${isTrusted ? ' --trusted' : ''} --save-token`
 }
 
 export function because(why: Record<string, any> | undefined): string | undefined {

@@ -20,7 +20,8 @@ export async function follow(cli: Cli, id: string, since: string | undefined, li
     concerns: (type: string) => type.startsWith('run_request_'),
     isLast: (event: Record<string, any>) => /^run_request_(completed|failed|cancelled)$/.test(event.event_type),
     isSettled: ({ state }: Record<string, any>) => state in SETTLED,
-    whyNot: (body: Record<string, any>) => (body.state === 'lost' ? nextStep(body) : because(body.waiting_because)),
+    whyNot: (body: Record<string, any>) =>
+      [because(body.waiting_because), nextStep(body)].filter((text) => text !== undefined).join('\n') || undefined,
     settle: (body: Record<string, any>) => settle(cli, body),
   }
   return await followTo(cli, followed, since, limitMs)

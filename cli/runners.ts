@@ -1,6 +1,7 @@
 /** `intendant runner`: the fleet, and the bundled runner itself. */
 import type { Command } from 'commander'
 import { collect, durationOption, integer, LIMIT, ORIGIN } from './arguments.ts'
+import { CliFailure } from './exit.ts'
 import { list } from './lists.ts'
 import { age, safe } from './print.ts'
 import { runRunner } from './runner-process.ts'
@@ -18,6 +19,7 @@ The token is ENGINE_TOKEN, or --token-file, or the file runner-ID.token in the h
 Examples:
   intendant runner add build-1 --project shop --capacity 4 --trusted --save-token
   intendant runner --id build-1 --exec './run-agent.sh'
+  intendant runner edit build-1 --project shop --project bank --capacity 8
   intendant runner --id build-1 --exec 'cat; echo done' --once
 
 The protocol, for a runner of your own, is in docs/RUNNERS.md.`
@@ -25,8 +27,8 @@ The protocol, for a runner of your own, is in docs/RUNNERS.md.`
 export function addRunners(program: Command, act: Act): void {
   const runner = program
     .command('runner')
-    .description('Runners: add, list, show, drain, undrain, remove, token; with --id and --exec: be one.')
-    .usage('--id ID --exec COMMAND [options]  |  runner <add|list|show|drain|undrain|remove|token> ...')
+    .description('Runners: add, list, show, edit, drain, undrain, remove, token; with --id and --exec: be one.')
+    .usage('--id ID --exec COMMAND [options]  |  runner <add|list|show|edit|drain|undrain|remove|token> ...')
     .option('--id <id>', 'The runner to be.')
     .option('--exec <command>', 'The shell command that does the work of one run.')
     .option('--dir <dir>', 'Run the command in this folder.')
@@ -61,6 +63,19 @@ export function addRunners(program: Command, act: Act): void {
     .option(...LIMIT)
     .action(act(listRunners))
 
+  runner
+    .command('edit')
+    .description('Change what a runner may take. What is not named stays.')
+    .argument('<id>')
+    .option('--project <key>', 'A project whose work it may take; * for all. All of them are named anew.', collect)
+    .option('--label <label>', 'What it offers. All of them are named anew.', collect)
+    .option('--capacity <n>', 'Runs it holds at once.', integer(1, 1000))
+    .option('--trusted', 'May take full-throttle work with full access.')
+    .option('--no-trusted', 'May not, any more.')
+    .option('--name <name>', 'What people call it.')
+    .option(...ORIGIN)
+    .action(act(edit))
+
   runner.command('show').description('Show one runner and what it holds.').argument('<id>').action(act(show))
   runner
     .command('drain')
@@ -93,17 +108,29 @@ function path(id: string, more = ''): string {
   return `/api/runners/${encodeURIComponent(id)}${more}`
 }
 
+/** What a runner may take, as the service takes it; what was not named is undefined. */
+function grants({ project, label, capacity, trusted, name }: any): Record<string, unknown> {
+  return { name, allowed_projects: project, labels: label, capacity, trusted }
+}
+
 async function add(cli: Cli, [id]: readonly any[], options: any): Promise<void> {
   const { client, json, print, home } = cli
-  const { project, label, capacity, trusted, name, saveToken } = options
-  const { body } = await client.request('POST', '/api/runners', {
-    body: { id, name, allowed_projects: project, labels: label, capacity, trusted },
-  })
+  const { project, saveToken } = options
+  const { body } = await client.request('POST', '/api/runners', { body: { id, ...grants(options) } })
   const { token, ...document } = body
   const file = saveToken && typeof token === 'string' ? saveRunnerToken(home, id, token) : undefined
   if (json) return print.json(file === undefined ? body : { ...document, token_file: file })
   print.line(`Runner ${id} registered${project === undefined ? ', for no project yet (--project)' : ''}.`)
   showToken(cli, token, file)
+}
+
+async function edit(cli: Cli, [id]: readonly any[], options: any): Promise<void> {
+  const changes = grants(options)
+  if (Object.values(changes).every((value) => value === undefined))
+    throw new CliFailure('nothing to change was named: see runner edit --help.')
+  const { body } = await cli.client.request('PATCH', path(id), { body: changes })
+  if (cli.json) cli.print.json(body)
+  else showRunner(cli, body)
 }
 
 async function rotate(cli: Cli, [id]: readonly any[], { saveToken }: any): Promise<void> {
@@ -146,9 +173,13 @@ function presence(item: Record<string, any>): string {
   return item.presence ?? item.state
 }
 
-async function show({ client, json, print }: Cli, [id]: readonly any[]): Promise<void> {
-  const { body } = await client.request('GET', path(id))
-  if (json) return print.json(body)
+async function show(cli: Cli, [id]: readonly any[]): Promise<void> {
+  const { body } = await cli.client.request('GET', path(id))
+  if (cli.json) cli.print.json(body)
+  else showRunner(cli, body)
+}
+
+function showRunner({ print }: Cli, body: Record<string, any>): void {
   print.fields([
     ['id', body.id],
     ['name', body.name === undefined ? undefined : safe(body.name)],

@@ -1,5 +1,6 @@
 /** Work items for people: one in full, and many under each other, on wide terminals and on narrow ones. */
 import { age, cut, type Printer, safe } from './print.ts'
+import { runnerFor } from './run-request-page.ts'
 import { usageFields } from './usage-fields.ts'
 
 type Item = Record<string, any>
@@ -91,7 +92,7 @@ function deed({ at, by, origin, previous_state }: Item): string {
 }
 
 /** What a person can do about an item that needs one, as commands. */
-export function adviceFor({ id, state, disposition, started_at }: Item): string[] {
+export function adviceFor({ id, state, disposition, started_at, project, waiting_because: why }: Item): string[] {
   const close = `intendant queue close ${id} --reason TEXT`
   switch (state) {
     case 'preserved':
@@ -102,6 +103,8 @@ export function adviceFor({ id, state, disposition, started_at }: Item): string[
       return [close]
     case 'held':
       return [`intendant queue release ${id}`]
+    case 'queued':
+      return /^no runner/.test(why?.detail) ? [runnerFor(project, true)] : []
     default:
       return []
   }

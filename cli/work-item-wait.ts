@@ -31,11 +31,18 @@ export async function followItem(cli: Cli, item: Item, since: string | undefined
     isLast: ({ event_type, payload }: Item) =>
       /^work_item_(settled|cancelled)$/.test(event_type) && payload.item_id === id,
     isSettled: ({ state }: Item) => state in SETTLED,
-    whyNot: ({ state, reason }: Item) =>
-      WAITING.includes(state) || /lost|stopping/.test(reason) ? safe(reason) : undefined,
+    whyNot,
     settle: (body: Item) => settle(cli, body),
   }
   return await followTo(cli, followed, since, limitMs)
+}
+
+/** The reason, and what a person can do where nobody may take it. */
+function whyNot(item: Item): string | undefined {
+  const { state, reason } = item
+  if (!WAITING.includes(state)) return /lost|stopping/.test(reason) ? safe(reason) : undefined
+  const advice = state === 'queued' ? adviceFor(item) : []
+  return [safe(reason), ...advice.map((line) => `  ${line}`)].join('\n')
 }
 
 function settle({ json, print }: Cli, item: Item): number {

@@ -47,6 +47,8 @@ export interface Cli {
   readonly globals: GlobalOptions
   readonly print: Printer
   readonly client: Client
+  /** Where the token of this client comes from: ENGINE_TOKEN, or the name of a file. */
+  readonly tokenFrom: string
   /** Says on standard error what it waits for: nothing that was asked for, and no failure. */
   note(text: string): void
 }
@@ -55,6 +57,7 @@ export function openCli(world: World, options: GlobalOptions): Cli {
   const home = resolveHome(options.home, world.env)
   const json = options.json ?? false
   const print = new Printer(world.stdout, world.env)
+  const tokenFile = options.tokenFile ?? join(home, 'admin.token')
   let client: Client | undefined
   return {
     world,
@@ -62,11 +65,13 @@ export function openCli(world: World, options: GlobalOptions): Cli {
     json,
     globals: options,
     print,
+    tokenFrom:
+      options.tokenFile === undefined && nonEmpty(world.env.ENGINE_TOKEN) !== undefined ? 'ENGINE_TOKEN' : tokenFile,
     note: (text) => world.stderr.write(`${json ? JSON.stringify({ note: text }) : text}\n`),
     get client() {
       client ??= createClient({
         url: serviceUrl(options, world.env, home),
-        token: tokenSource(options.tokenFile ?? join(home, 'admin.token'), options.tokenFile !== undefined, world.env),
+        token: tokenSource(tokenFile, options.tokenFile !== undefined, world.env),
         userAgent: `intendant-cli/${VERSION}`,
         origin: originOf(options.origin),
       })

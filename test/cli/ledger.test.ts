@@ -213,3 +213,18 @@ esac`
   t.match(emitted, { code: 0, out: /runreq_\w+ completed/ })
   t.equal(await s.end('SIGTERM'), 0)
 })
+
+t.test('a task that no runner may take says which would, and what registers one', async (t) => {
+  const waits = {
+    ...ITEM,
+    reason: 'no runner is online',
+    waiting_because: { code: 'running_cap', detail: 'no runner is online' },
+  }
+  const { env } = await service(t, ({ method, url }) => {
+    if (method === 'POST') return [201, waits, { 'watch-cursor': 'e.1' }]
+    return url.startsWith('/api/watch') ? [200, ''] : [200, waits]
+  })
+  const { code, err } = await cli(env, 'task', 'shop', 'x', '--wait-limit', '300ms')
+  t.equal(code, 6)
+  t.match(err, /queued: no runner is online\n {2}intendant runner add ID --project shop --trusted --save-token/)
+})

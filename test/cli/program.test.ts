@@ -62,6 +62,7 @@ t.test('every command has a help with a description', async (t) => {
     'runner add',
     'runner list',
     'runner show',
+    'runner edit',
     'runner drain',
     'runner undrain',
     'runner remove',
@@ -132,6 +133,7 @@ t.test('a faulty command line is exit code 2, and says what is wrong', async (t)
     [['run-request', 'create', '--project', 'p', '--entry-event', 'e', '--timeout', '5'], /--timeout.*duration/],
     [['run-request', 'create', '--project', 'p', '--entry-event', 'e', '--brief', 'b'], /go together/],
     [['runner'], /--id ID and --exec COMMAND/],
+    [['runner', 'edit', 'r1'], /nothing to change/],
     [['serve', '--runner', 'r1'], /go together/],
     [['serve', '--port', 'x'], /--port is "x"/],
     [['watch', '--url', 'ftp://x'], /not an http/],
@@ -148,6 +150,7 @@ t.test('whatever changes something says where it comes from: this machine, and w
   const changes = [
     ['project', 'add', '--name', 'n'],
     ['runner', 'add', 'r1'],
+    ['runner', 'edit', 'r1', '--capacity', '2'],
     ['runner', 'drain', 'r1'],
     ['runner', 'undrain', 'r1'],
     ['runner', 'remove', 'r1'],
@@ -420,4 +423,52 @@ t.test('runner add keeps the token in a file that only its owner reads', async (
     trusted: true,
     origin: hostname(),
   })
+})
+
+t.test('runner edit changes what is named, and nothing else', async (t) => {
+  const runner = {
+    id: 'r1',
+    state: 'registered',
+    allowed_projects: ['a', 'b'],
+    labels: [],
+    capacity: 1,
+    trusted: false,
+  }
+  const { env, asked } = await service(t, () => [200, runner])
+  const { code, out } = await cli(env, 'runner', 'edit', 'r1', '--project', 'a', '--project', 'b', '--no-trusted')
+  t.equal(code, 0)
+  t.match(out, /projects +a, b/)
+  await cli(env, 'runner', 'edit', 'r1', '--trusted')
+  t.same(
+    asked.map(({ method, url, body }) => [method, url, body]),
+    [
+      ['PATCH', '/api/runners/r1', { allowed_projects: ['a', 'b'], trusted: false, origin: hostname() }],
+      ['PATCH', '/api/runners/r1', { trusted: true, origin: hostname() }],
+    ],
+  )
+})
+
+t.test('the help of a command of a group shows the options of the program, and not those of the group', async (t) => {
+  const { out } = await cli({}, 'runner', 'token', '--help')
+  t.match(out, /Global Options:\n(.*\n)* +--token-file/)
+  t.notMatch(out, /--stop-grace/)
+})
+
+t.test('who is not let in hears where the token comes from that was sent', async (t) => {
+  const { env } = await service(t, () => [403, { status: 403, code: 'forbidden', detail: 'd' }])
+  t.match((await cli({ ...env, ENGINE_TOKEN: 'x' }, 'watch')).err, /comes from ENGINE_TOKEN\./)
+  const file = `${t.testdir({ 'a.token': 'x' })}/a.token`
+  t.match((await cli({ ...env, ENGINE_TOKEN: 'x' }, '--token-file', file, 'watch')).err, `comes from ${file}.`)
+})
+
+t.test('a run that no runner may take says how one is registered', async (t) => {
+  const waits = { ...RUN, waiting_because: { code: 'no_runner_allowed', detail: 'No runner is allowed for demo.' } }
+  const { env } = await service(t, ({ method, url }) => {
+    if (method === 'POST') return [201, waits, { 'watch-cursor': 'e.1' }]
+    return url.startsWith('/api/watch') ? [200, ''] : [200, waits]
+  })
+  const argv = ['run-request', 'create', '--project', 'demo', '--entry-event', 'x', '--wait', '--wait-limit', '300ms']
+  const { code, err } = await cli(env, ...argv)
+  t.equal(code, 6)
+  t.match(err, /intendant runner add ID --project demo --save-token/)
 })
