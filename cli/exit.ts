@@ -110,10 +110,11 @@ function refusalText({ problem, method, path, message }: ServiceRefused, tokenFr
   for (const { pointer, detail } of problem.errors ?? [])
     lines.push(`  ${pointer === '' ? '(body)' : pointer}  ${detail}`)
   if (problem.state !== undefined) {
-    const allowed = problem.allowed ?? []
     const isSaid = message.toLowerCase().includes(`it is ${problem.state}`)
-    if (allowed.length > 0) lines.push(`  It is ${problem.state}, and would take: ${allowed.join(', ')}.`)
-    else if (!isSaid) lines.push(`  It is ${problem.state}.`)
+    const said = isSaid ? [] : [`is ${problem.state}`]
+    if (problem.allowed !== undefined && problem.allowed.length > 0)
+      said.push(`would take: ${problem.allowed.join(', ')}`)
+    if (said.length > 0) lines.push(`  It ${said.join(', and ')}.`)
   }
   if (tokenFrom !== undefined && (problem.status === 401 || problem.code === 'forbidden'))
     lines.push(`  The token that was sent comes from ${tokenFrom}.`)

@@ -27,7 +27,9 @@ Examples:
 export function addIntents(program: Command, act: Act): void {
   const group = program
     .command('intent')
-    .description('Intent records: add, list, show, edit, accept, activate, deprecate, supersede, relate, check.')
+    .description(
+      'Intent records: add, list, show, edit, accept, activate, deprecate, contradict, supersede, relate, unrelate, check.',
+    )
     .addHelpText('after', HELP)
   contentOptions(
     group

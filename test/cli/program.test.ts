@@ -425,6 +425,19 @@ t.test('runner add keeps the token in a file that only its owner reads', async (
   })
 })
 
+t.test('a state that the sentence of a refusal names is not told again', async (t) => {
+  const problem = { status: 409, code: 'illegal_move', detail: 'It is completed.', state: 'completed' }
+  const { env } = await service(t, ({ body }) => [
+    409,
+    { ...problem, ...(body?.reason ? { allowed: ['advance'] } : {}) },
+  ])
+  t.notMatch((await cli(env, 'queue', 'cancel', 'wi_1')).err, /It is completed\.\n +It is completed/)
+  t.match(
+    (await cli(env, 'queue', 'cancel', 'wi_1', '--reason', 'r')).err,
+    /It is completed\.\n +It would take: advance\./,
+  )
+})
+
 t.test('runner edit changes what is named, and nothing else', async (t) => {
   const runner = {
     id: 'r1',
