@@ -17,7 +17,7 @@ export function addArchive(program: Command, act: Act): void {
     .argument('[home]', 'The folder. Default: the home folder.')
     .addHelpText(
       'after',
-      '\nThe log is read row by row, its indexes are held against it both ways, and what the events say of each entity\nis held against its record. Exit code 1: something is wrong. What was written while it looked may be found, too:\nstop the service to be sure.',
+      '\nThe log is read row by row, its indexes are held against it both ways, and what the events say of\neach entity is held against its record. Exit code 1: something is wrong. What was written while it\nlooked may be found, too: stop the service to be sure.',
     )
     .action(act(verify))
   program
@@ -37,7 +37,7 @@ export function addArchive(program: Command, act: Act): void {
     .option(...ORIGIN)
     .addHelpText(
       'after',
-      '\nRepeating it is harmless: an event that is there already is counted, not recorded. Lines that cannot be taken are listed.',
+      '\nRepeating it is harmless: an event that is there already is counted, not recorded. Lines\nthat cannot be taken are listed.',
     )
     .action(act(importAll))
 }

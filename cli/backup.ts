@@ -10,9 +10,10 @@ import { type Act, type Cli, originOf } from './world.ts'
 const BACKUP_MS = 6 * 3_600_000
 
 const RESTORE_HELP = `
-The home must be empty or absent, and stays as it was if anything fails. Cursors of the old log are refused from now on
-(410 cursor_of_another_log). Every unsettled run request gets a higher attempt, so that what its old runner still
-says is refused; one that had been accepted or started becomes lost, and needs a person.
+The home must be empty or absent, and stays as it was if anything fails. Cursors of the old log are
+refused from now on (410 cursor_of_another_log). Every unsettled run request gets a higher attempt,
+so that what its old runner still says is refused; one that had been accepted or started becomes
+lost, and needs a person.
 
 Example:
   intendant restore /var/lib/intendant/backups/2030-01-31 --home /var/lib/intendant-new`

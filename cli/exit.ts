@@ -33,9 +33,9 @@ Exit codes:
   5  with --wait: the run was cancelled
   6  with --wait-limit: still running when the time was over
 
-With --json an error is one JSON object on standard error: the service's problem (RFC 9457), or the same members
-(code, title, detail) for what the command found itself; exit_code says how it ended. Until then, notes on what it
-waits for are lines such as {"note":"..."}.
+With --json an error is one JSON object on standard error: the service's problem (RFC 9457), or the
+same members (code, title, detail) for what the command found itself; exit_code says how it ended.
+Until then, notes on what it waits for are lines such as {"note":"..."}.
 `
 
 /** A failure that the command itself found. Its message is shown as it is. */

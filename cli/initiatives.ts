@@ -16,8 +16,9 @@ const MEMBER_HELP = 'A member: project:KEY, work_item:ID or campaign:NAME.'
 
 const HELP = `
 Examples:
-  intendant initiative add invoices --outcome "People can pay by invoice" --member project:shop --member project:bank
-  intendant initiative advance invoices              ask for one assessment: a runner looks, the service decides
+  intendant initiative add invoices --outcome "People can pay by invoice" \\
+      --member project:shop --member project:bank
+  intendant initiative advance invoices              ask for one assessment: a runner looks
   intendant initiative                               all of them, with what needs you
   intendant initiative show invoices
   intendant initiative decide invoices --decision "Bank a" --member project:bank

@@ -12,7 +12,8 @@ import type { Act, Cli } from './world.ts'
 
 const CREATE_HELP = `
 Examples:
-  intendant run-request create --project shop --entry-event greet_requested --payload '{"name":"Ada"}' --wait
+  intendant run-request create --project shop --entry-event greet_requested \\
+      --payload '{"name":"Ada"}' --wait
   intendant run-request create --project shop --entry-event execution_requested --throttle full \\
       --payload @task.json --label linux --timeout 2h --idempotency-key nightly-2030-01-31`
 

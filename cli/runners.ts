@@ -9,10 +9,11 @@ import { saveRunnerToken } from './runner-token.ts'
 import type { Act, Cli } from './world.ts'
 
 const RUN_HELP = `
-With --id and --exec, this is the runner: it polls the service, and runs the command for each run request with the
-Execution Request (JSON) on standard input. Each line of standard output that is a JSON object with an "event_type"
-is posted as that event, a line with "schema_version":"intendant.run_result.v1" is the Run Result, and all
-other lines are kept as run_output. Exit code 0 completes the run, any other fails it.
+With --id and --exec, this is the runner: it polls the service, and runs the command for each run
+request with the Execution Request (JSON) on standard input. Each line of standard output that is a
+JSON object with an "event_type" is posted as that event, a line with
+"schema_version":"intendant.run_result.v1" is the Run Result, and all other lines are kept as
+run_output. Exit code 0 completes the run, any other fails it.
 
 The token is ENGINE_TOKEN, or --token-file, or the file runner-ID.token in the home folder.
 
@@ -28,7 +29,7 @@ export function addRunners(program: Command, act: Act): void {
   const runner = program
     .command('runner')
     .description('Runners: add, list, show, edit, drain, undrain, remove, token; with --id and --exec: be one.')
-    .usage('--id ID --exec COMMAND [options]  |  runner <add|list|show|edit|drain|undrain|remove|token> ...')
+    .usage('--id ID --exec COMMAND [options]  |  runner COMMAND ...')
     .option('--id <id>', 'The runner to be.')
     .option('--exec <command>', 'The shell command that does the work of one run.')
     .option('--dir <dir>', 'Run the command in this folder.')

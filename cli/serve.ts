@@ -21,15 +21,16 @@ import { type Act, type Cli, originOf } from './world.ts'
 const STOP_MS_MAX = 25_000
 
 const HELP = `
-Each setting is taken from its flag, else from its environment variable, else from config.json in the home folder
-(under its name with _ for -), else it has its default.
+Each setting is taken from its flag, else from its environment variable, else from config.json in
+the home folder (under its name with _ for -), else it has its default.
 
-With --runner and --exec the service also runs a runner on this machine, registered for all projects and trusted.
-There is no boundary between them: the runner's commands run as the service's user.
+With --runner and --exec the service also runs a runner on this machine, registered for all projects
+and trusted. There is no boundary between them: the runner's commands run as the service's user.
 
-SIGTERM and SIGINT stop it: nothing new is taken, parked polls are answered, streams are told to come back, and what was
-taken is finished, within 25 s. A second one ends it at once; with --runner the second ends the runner's commands, and
-the third ends it. Nothing that was acknowledged is lost by any of them.
+SIGTERM and SIGINT stop it: nothing new is taken, parked polls are answered, streams are told to
+come back, and what was taken is finished, within 25 s. A second one ends it at once; with --runner
+the second ends the runner's commands, and the third ends it. Nothing that was acknowledged is lost
+by any of them.
 
 Examples:
   intendant serve

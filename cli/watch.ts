@@ -37,7 +37,7 @@ export function addWatch(program: Command, act: Act): void {
     .option('--count <n>', 'End after so many events.', integer(1, 1e15))
     .addHelpText(
       'after',
-      '\nWith --json each line is one event. The stream is taken up again by itself after a break, without a gap.\n' +
+      '\nWith --json each line is one event. The stream is taken up again by itself after a break, without\na gap.\n' +
         '\nExamples:\n  intendant watch --project shop\n  intendant watch --since earliest --event-type run_request_failed --json',
     )
     .action(act(watchEvents))

@@ -119,6 +119,10 @@ t.test('every command has a help with a description', async (t) => {
     t.equal(code, 0, name)
     t.match(out, new RegExp(`^Usage: intendant ${name}`), name)
     t.match(out, /\n\n[A-Z].*\.\n/, `${name} says what it does`)
+    t.notOk(
+      out.split('\n').find((line) => line.length > 100),
+      `${name} fits on a hundred columns`,
+    )
     t.notMatch(out, /default: \d{4,}\)/, `${name} shows the default of a duration with its unit`)
   }
 })
