@@ -67,6 +67,7 @@ const machineSetup = setup({
     judgeCancelled: carryOut((context, message: Of<'item_reported'>) =>
       moves.judgeLate(moves.keepResult(context, message).context, 'cancelled', message.at),
     ),
+    requestRefused: carryOut(moves.requestRefused),
     requestCompleted: carryOut(moves.requestLate('completed')),
     requestCancelled: carryOut(moves.requestLate('cancelled')),
     recordOwnerAction: carryOut(moves.recordOwnerAction),
@@ -78,7 +79,10 @@ const machineSetup = setup({
 
 /** What an owner does, and what members tell, while it is active. */
 const owned = {
-  advance: { guard: 'mayAsk', actions: 'request' },
+  advance: [
+    { guard: 'mayAsk', actions: 'request' },
+    { guard: 'isEmitted', actions: 'requestRefused' },
+  ],
   decide: { guard: 'namesMembers', actions: 'decide' },
   complete: { target: 'completed', actions: 'complete' },
   cancel: { target: 'cancelled', actions: 'cancel' },

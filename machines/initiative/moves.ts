@@ -5,7 +5,7 @@ import { type InitiativeStatus, OWNER_WORDS_MAX, type OwnerAction } from '../doc
 import { isSameMember, memberText } from '../documents/member.ts'
 import { type Fact, SERVICE_BY, type SendParams } from '../machine.ts'
 import { openItem } from '../work-item/owner.ts'
-import { withBody } from './bodies.ts'
+import { bodyBefore, withBody } from './bodies.ts'
 import { joined, left, shared } from './campaigns.ts'
 import { type Conclusion, conclude, end, seedOf } from './conclusion.ts'
 import type { Assessment, InitiativeContext, Of, SeenBy, Trigger, View } from './context.ts'
@@ -19,7 +19,7 @@ import {
   statedFor,
 } from './facts.ts'
 import { consumed, findingOf, reviewersFinding, withFinding } from './findings.ts'
-import { eligibleMembers, fingerprint, keptActions, whyNone } from './members.ts'
+import { eligibleMembers, fingerprint, isMember, keptActions, whyNone } from './members.ts'
 import { promptOf } from './prompt.ts'
 import { verdictOf } from './verdict.ts'
 
@@ -253,20 +253,29 @@ function stopSteering(
   return { context: own(stopped), facts, sends: [...told, withdrawal] }
 }
 
-/** Nothing is steered any more: each request that waits ends, without an agent, as one that has nothing to decide. */
+/** Nothing is steered any more: each request that waits ends. */
 function turnAway(context: InitiativeContext, status: 'completed' | 'cancelled', at: string): Conclusion {
-  const detail = `the initiative is ${status}`
   const facts: Fact[] = []
   const sends: SendParams[] = []
   let next = context
   for (const trigger of context.waiting) {
-    const opened = { ...openedBy(next, trigger), prompt: '', fingerprint: '', eligible: [] }
-    const ended = end(next, opened, { outcome: 'skipped', detail, begun: false, at })
-    facts.push(...ended.facts.map((fact) => statedFor(next, trigger, fact, at)))
-    sends.push(openAssessment(next, opened, NOBODY, `steering precheck: ${detail}`), ...ended.sends)
-    next = { ...ended.context, assessment: context.assessment }
+    const ended = endUnassessed(next, trigger, `the initiative is ${status}`, at)
+    facts.push(...ended.facts)
+    sends.push(...ended.sends)
+    next = ended.context
   }
   return { context: { ...next, waiting: [] }, facts, sends }
+}
+
+/** A request ends without an agent, as one that has nothing to decide; what is being assessed goes on. */
+function endUnassessed(context: InitiativeContext, trigger: Trigger, detail: string, at: string): Conclusion {
+  const opened = { ...openedBy(context, trigger), prompt: '', fingerprint: '', eligible: [] }
+  const ended = end(context, opened, { outcome: 'skipped', detail, begun: false, at })
+  return {
+    context: { ...ended.context, assessment: context.assessment },
+    facts: ended.facts.map((fact) => statedFor(context, trigger, fact, at)),
+    sends: [openAssessment(context, opened, NOBODY, `steering precheck: ${detail}`), ...ended.sends],
+  }
 }
 
 /** One that was emitted, and let in before the end: its sender hears so. */
@@ -276,6 +285,24 @@ export const requestLate = (status: 'completed' | 'cancelled') => {
     const turned = turnAway(asked.context, status, message.at)
     return { ...turned, context: own(turned.context), facts: [...asked.facts, ...turned.facts] }
   }
+}
+
+/** One that was emitted, and let in beside others that came before it: its sender hears why it is not assessed. */
+export function requestRefused(context: InitiativeContext, message: Of<'advance'>): Conclusion {
+  const isReused = bodyBefore(context, message) === 'other'
+  const { context: asked } = request(context, message)
+  const trigger = asked.waiting.at(-1)!
+  const turned = endUnassessed(asked, trigger, whyRefused(context, message, isReused), message.at)
+  // The trigger goes on to stand for what it was used for first.
+  const { bodies, over } = isReused ? context.internal : turned.context.internal
+  const internal = { ...turned.context.internal, bodies, over }
+  return { ...turned, context: own({ ...turned.context, waiting: context.waiting, internal }) }
+}
+
+function whyRefused(context: InitiativeContext, { member }: Of<'advance'>, isReused: boolean): string {
+  if (isReused) return 'its trigger was used for another member'
+  if (member !== undefined && !isMember(context, member)) return `${memberText(member)} is no member of the initiative`
+  return `${context.waiting.length} requests wait already`
 }
 
 export function recordOwnerAction(context: InitiativeContext, message: Of<'record_owner_action'>): Conclusion {

@@ -1,5 +1,6 @@
 /** Initiatives over HTTP: who sees them, what is refused, what needs an owner, what a restart leaves. */
 import t from 'tap'
+import { TRIGGERS_MAX } from '../../machines/documents/initiative.ts'
 import { until } from '../until.ts'
 import {
   add,
@@ -14,6 +15,7 @@ import {
   settledItem,
   steer,
   steered,
+  type World,
   world,
 } from './initiative-harness.ts'
 import { begin, fleet, submit, take } from './ledger-harness.ts'
@@ -244,6 +246,58 @@ t.test('a decision and a request with a key, or with a trigger, stand for one bo
   await answer(w, { decision: 'wait' })
   await steered(w, 1)
   t.equal((await post(w, 'advance', { member: BANK }, key)).status, 422, 'also once it is over')
+})
+
+/** Each has passed the door before any is recorded. Answers the ids of their events. */
+async function emitAtOnce({ s }: World, ...payloads: object[]): Promise<string[]> {
+  const { runtime } = s.service
+  const ask = runtime.ask.bind(runtime)
+  const held: Parameters<typeof ask>[] = []
+  runtime.ask = (...asked) => {
+    if (asked[0].kind !== 'project') return ask(...asked)
+    if (held.push(asked) < payloads.length) return
+    runtime.ask = ask
+    for (const one of held) ask(...one)
+  }
+  const event = { event_type: 'initiative_advance_requested', project: 'shop', throttle: 'full' }
+  const posts = payloads.map(async (payload) => {
+    const whole = { initiative: NAME, operator_origin: 'cron', ...payload }
+    const events = [{ ...event, occurred_at: '2026-01-31T12:00:00Z', payload: whole }]
+    return (await s.expect(200, 'POST', '/api/events', { events })).body.events[0]
+  })
+  return Promise.all(posts)
+}
+
+t.test('of emitted requests that pass the door together each has an end that names it', async (t) => {
+  const s = await startTestService(t)
+  const w = await world(s)
+  const endsOf = async (count: number) => {
+    const ends = await until(
+      () => events(w, 'initiative_steered'),
+      (found) => found.length >= count,
+    )
+    return ends.map(({ causation_id, payload }) => [causation_id, payload.outcome, payload.reason])
+  }
+  const asked = await emitAtOnce(w, { trigger_id: 'nightly', member: SHOP }, { trigger_id: 'nightly', member: BANK })
+  const [[refused, ...why]] = (await endsOf(1)) as [string[]]
+  t.same(why, ['skipped', 'its trigger was used for another member'])
+  t.ok(asked.includes(refused!))
+  await answer(w, { decision: 'wait' })
+  t.same(new Set((await endsOf(2)).map(([cause]) => cause)), new Set(asked))
+  const items = (await s.expect(200, 'GET', `/api/work-items?source=initiative:${NAME}`)).body.items
+  t.equal(items.length, 2)
+  for (const { id } of items) t.equal((await settledItem(w, id)).state, 'landed')
+
+  for (let n = 0; n < TRIGGERS_MAX; n++) await advance(w, `t${n}`)
+  await until(
+    () => read(w),
+    ({ waiting }) => waiting.length === TRIGGERS_MAX - 1,
+  )
+  const crowd = await emitAtOnce(w, { trigger_id: 'late1' }, { trigger_id: 'late2' })
+  const [cause, ...outcome] = (await endsOf(3))[2]!
+  t.same(outcome, ['skipped', `${TRIGGERS_MAX} requests wait already`])
+  t.ok(crowd.includes(cause as string))
+  t.equal((await read(w)).waiting.length, TRIGGERS_MAX)
 })
 
 t.test('an emitted request goes to its initiative, which names the event as its cause', async (t) => {

@@ -1,5 +1,10 @@
 import t from 'tap'
-import { initiativeDocument, OWNER_WORDS_MAX, STEERING_DECISIONS } from '../../machines/documents/initiative.ts'
+import {
+  initiativeDocument,
+  OWNER_WORDS_MAX,
+  STEERING_DECISIONS,
+  TRIGGERS_MAX,
+} from '../../machines/documents/initiative.ts'
 import type { View } from '../../machines/initiative/context.ts'
 import { initiativeModule as module } from '../../machines/initiative.ts'
 import type { Message, SendParams } from '../../machines/machine.ts'
@@ -281,6 +286,55 @@ t.test(
       t.equal(step(module, late.snapshot, emitted).repeat, 'already_requested')
       t.equal(step(module, late.snapshot, M['advance (t1)']).refused, 'illegal_move')
     }
+    t.end()
+  },
+)
+
+t.test(
+  'an emitted request that others were quicker than ends skipped under its own name, and takes nothing from them',
+  (t) => {
+    const emitted = (n: number, trigger_id: string, more: object = {}) =>
+      at(2, { type: 'advance', trigger_id, event_id: `evt_${n}`, fingerprint: 'none', by: OWNER, ...more }) as any
+    const first = emitted(1, 'nightly')
+    const other = emitted(2, 'nightly', { member: PROJECT, fingerprint: 'shop' })
+    const skipped = (one: any, causation_id: string, reason: string) => {
+      t.match(one.facts, [
+        { type: 'initiative_steered', recorded: { causation_id, payload: { outcome: 'skipped', reason } } },
+      ])
+      t.equal(one.facts.length, 1)
+      t.match(one.sends, [
+        { to: { kind: 'work_item' }, message: { type: 'create', causation_id } },
+        { message: { type: 'settle', state: 'landed', reason: `steering skipped: ${reason}` } },
+      ])
+    }
+    for (const before of [
+      run(M.create, first),
+      run(M.create, first, at(3, { type: 'assess', trigger_id: 'nightly', view: VIEW }) as any),
+    ]) {
+      const { context } = before
+      const refused = step(module, before, other)
+      skipped(refused, 'evt_2', 'its trigger was used for another member')
+      const after = refused.snapshot
+      t.equal(after.value, before.value)
+      t.strictSame(
+        [after.context.waiting, after.context.assessment, after.context.assessments_made, after.context.internal.over],
+        [context.waiting, context.assessment, context.assessments_made, context.internal.over],
+      )
+      t.equal(step(module, after, first).repeat, 'already_requested', 'the first one is known still')
+    }
+    const { event_id: _, ...ownDoor } = other
+    t.equal(
+      step(module, run(M.create, first), ownDoor).refused,
+      'idempotency_key_reused',
+      'its sender hears it at once',
+    )
+
+    const many = Array.from({ length: TRIGGERS_MAX }, (_, n) => emitted(n, `t${n}`))
+    const full = run(M.create, ...many)
+    const late = step(module, full, emitted(99, 't99'))
+    skipped(late, 'evt_99', `${TRIGGERS_MAX} requests wait already`)
+    t.strictSame(late.snapshot.context.waiting, full.context.waiting)
+    t.equal(step(module, late.snapshot, emitted(99, 't99')).repeat, 'already_requested')
     t.end()
   },
 )

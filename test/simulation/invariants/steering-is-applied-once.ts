@@ -50,9 +50,10 @@ export const steeringIsAppliedOnce: MakeInvariant = (world) => {
     if (sum.actions > actions) throw wrong(owner, `${sum.actions} actions of ${actions}`)
   }
 
-  const opens = (owner: OwnerModel, { id, role, trigger }: OwnedItem, applied: string | undefined): void => {
-    if (role === 'assessment') once(owner, 'request', trigger!)
-    else if (id !== applied) throw wrong(owner, `work ${id} unasked`)
+  /** One that is over as it is opened is not assessed. */
+  const opens = (owner: OwnerModel, { id, role, trigger, isOver }: OwnedItem, applied: string | undefined): void => {
+    if (role === 'assessment' && !isOver) once(owner, 'request', trigger!)
+    else if (role !== 'assessment' && id !== applied) throw wrong(owner, `work ${id} unasked`)
   }
 
   const consumes = (owner: OwnerModel, finding: string, id: string): void => {
