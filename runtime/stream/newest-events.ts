@@ -4,9 +4,10 @@
  * newest rows first, and kept. Invariant: a turn of the event loop reads a page or two, however many wait, and each row
  * is read once; what is answered is the log's own text at that moment.
  */
+
+import { idOfText } from '../../machines/events/event-text.ts'
 import type { Journal } from '../../storage/journal.ts'
 import type { Nature } from '../api.ts'
-import { idOfText } from './fields.ts'
 import type { EventFound } from './find-events.ts'
 import { IdHash, IdHashes } from './id-hashes.ts'
 import { charsPerTurnMax, lookUpRowsMax, rowsPerTurnMax } from './limits.ts'

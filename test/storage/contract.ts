@@ -337,34 +337,48 @@ function pages(t: Test, make: Make): void {
 function retention(t: Test, make: Make): void {
   t.test('retention removes a prefix with its ids and histories, in steps, and moves the floor', async (t) => {
     const journal = await make(t)
-    const made = Array.from({ length: 1_500 }, (_, i) => {
-      const recordedAt = i < 1_200 ? '2026-01-01T00:00:00.000000Z' : AT
+    const made = Array.from({ length: 3_000 }, (_, i) => {
+      const recordedAt = i < 2_400 ? '2026-01-01T00:00:00.000000Z' : AT
       return event(`${i}`, { traceId: i % 2 === 0 ? 'even' : `odd${i}`, itemId: 'wi_1', recordedAt })
     })
     await appendEvents(journal, ...made)
     await journal.settled()
     const cut = { recordedBeforeMs: Date.parse('2026-06-01T00:00:00Z') }
-    t.same(await journal.trim(cut), { removed: 1_000, more: true })
-    t.equal(journal.oldestSequence, 1_001)
-    t.same(await journal.trim(cut), { removed: 200, more: false })
+    t.same(await journal.trim(cut), { removed: 2_000, more: true })
+    t.equal(journal.oldestSequence, 2_001)
+    t.same(await journal.trim(cut), { removed: 400, more: false })
     t.same(await journal.trim(cut), { removed: 0, more: false })
-    t.equal(journal.oldestSequence, 1_201)
-    t.equal(journal.lastSequence, 1_500)
+    t.equal(journal.oldestSequence, 2_401)
+    t.equal(journal.lastSequence, 3_000)
     const page = journal.events(0, 1, 1e6)
-    t.equal(page.events[0]!.sequence, 1_201)
-    t.equal(page.oldestSequence, 1_201)
-    t.equal(journal.event(1_200), undefined)
+    t.equal(page.events[0]!.sequence, 2_401)
+    t.equal(page.oldestSequence, 2_401)
+    t.equal(journal.event(2_400), undefined)
     t.equal(journal.eventSequence('demo', 'even', made[0]!.id), undefined)
-    t.equal(journal.eventSequence('demo', 'even', made[1_400]!.id), 1_401)
+    t.equal(journal.eventSequence('demo', 'even', made[2_800]!.id), 2_801)
     t.equal(journal.hasTrace('demo', 'odd1'), false)
-    t.equal(journal.hasTrace('demo', 'odd1401'), true)
+    t.equal(journal.hasTrace('demo', 'odd2801'), true)
     t.same(journal.history('trace', 'odd1', 0, 10), [])
-    t.same(journal.history('trace', 'even', 0, 2), [1_201, 1_203])
-    t.same(journal.history('item', 'wi_1', 0, 2), [1_201, 1_202])
-    t.same(await journal.trim({ beforeSequence: 1_300 }), { removed: 99, more: false })
-    t.same(await journal.trim({ beforeSequence: 1e9 }), { removed: 201, more: false })
-    t.equal(journal.oldestSequence, 1_501)
-    t.equal((await appendEvents(journal, event('next'))).firstSequence, 1_501)
+    t.same(journal.history('trace', 'even', 0, 2), [2_401, 2_403])
+    t.same(journal.history('item', 'wi_1', 0, 2), [2_401, 2_402])
+    t.same(await journal.trim({ beforeSequence: 2_500 }), { removed: 99, more: false })
+    t.same(await journal.trim({ beforeSequence: 1e9 }), { removed: 501, more: false })
+    t.equal(journal.oldestSequence, 3_001)
+    t.equal((await appendEvents(journal, event('next'))).firstSequence, 3_001)
+  })
+
+  t.test('an event recorded anew after it has left keeps its id while those beside its old place leave', async (t) => {
+    const journal = await make(t)
+    const made = [event('first', { traceId: 'one' }), event('second', { traceId: 'one' }), event('third')]
+    await appendEvents(journal, ...made)
+    await journal.settled()
+    t.same(await journal.trim({ beforeSequence: 2 }), { removed: 1, more: false })
+    t.equal(journal.eventSequence('demo', 'one', made[0]!.id), undefined)
+    await appendEvents(journal, made[0]!)
+    await journal.settled()
+    t.same(await journal.trim({ beforeSequence: 3 }), { removed: 1, more: false })
+    t.equal(journal.eventSequence('demo', 'one', made[0]!.id), 4)
+    t.equal(journal.eventSequence('demo', 'one', made[1]!.id), undefined)
   })
 
   t.test('entities that retention forgets leave their lists and counts; unknown ones are passed over', async (t) => {

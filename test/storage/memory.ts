@@ -37,7 +37,7 @@ interface Entry {
   readonly id: string
 }
 
-const TRIM_ROWS_MAX = 1_000
+const TRIM_EVENTS_MAX = 2_000
 /** Exact, whatever the parts hold. */
 const name = (...parts: readonly (string | number | null)[]): string => JSON.stringify(parts)
 
@@ -190,7 +190,7 @@ export class MemoryJournal implements Journal {
       const identity = identityOf(this.#events.get(sequence)!)
       if ('beforeSequence' in cut && sequence >= cut.beforeSequence) return { removed, more: false }
       if ('recordedBeforeMs' in cut && identity.recordedMs >= cut.recordedBeforeMs) return { removed, more: false }
-      if (removed >= TRIM_ROWS_MAX) return { removed, more: true }
+      if (removed >= TRIM_EVENTS_MAX) return { removed, more: true }
       this.#events.delete(sequence)
       this.#ids.delete(name(identity.project, identity.traceId, identity.id))
       const trace = name(identity.project, identity.traceId)

@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto'
 import { setImmediate as untilNext } from 'node:timers/promises'
 import t from 'tap'
-import { idOfText } from '../../../runtime/stream/fields.ts'
+import { idOfText } from '../../../machines/events/event-text.ts'
 import type { EventFound } from '../../../runtime/stream/find-events.ts'
 import { NewestEvents } from '../../../runtime/stream/newest-events.ts'
 import { openIn } from '../../storage/open.ts'

@@ -188,14 +188,17 @@ export const faults: readonly Fault[] = [
   fault(
     'one event more than may be is removed by retention',
     'storage/retention.ts',
-    '  if (stop !== -1) return { events: events.slice(0, stop), more: false }\n',
-    '  if (stop !== -1) return { events: events.slice(0, stop && stop + 1), more: false }\n',
+    '    leaving.push({ sequence, identity, mayBeBack: false })\n',
+    '    leaving.push({ sequence, identity, mayBeBack: false })\n' +
+      '    const next = events[leaving.length]\n' +
+      '    if (next !== undefined && next.sequence < end && identityOfEvent(next.text).recordedMs >= recordedBeforeMs)\n' +
+      '      leaving.push({ sequence: next.sequence, identity: identityOfEvent(next.text), mayBeBack: false })\n',
   ),
   fault(
     'retention removes events a second before their time',
     'storage/retention.ts',
-    '({ sequence, text }) => sequence >= end || identityOf(text).recordedMs >= recordedBeforeMs,',
-    '({ sequence, text }) => sequence >= end || identityOf(text).recordedMs - 1_000 >= recordedBeforeMs,',
+    'identity.recordedMs >= recordedBeforeMs',
+    'identity.recordedMs - 1_000 >= recordedBeforeMs',
   ),
   fault(
     'retention sweeps once in a life',

@@ -2,7 +2,7 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { eventText, prepareEvent } from '../../../machines/events/envelope.ts'
-import { idOfText } from '../../../runtime/stream/fields.ts'
+import { idOfText } from '../../../machines/events/event-text.ts'
 
 /** Texts that look like what is looked for. */
 const tricky = fc.oneof(
