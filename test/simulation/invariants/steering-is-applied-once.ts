@@ -7,6 +7,8 @@ import { Violation } from '../violation.ts'
 import type { MakeInvariant } from './invariant.ts'
 
 const NAME = 'steering is applied once'
+/** Why a request is not assessed whose trigger stands for an earlier one. */
+const REUSED = 'its trigger was used for another member'
 /** What tells members to do something. */
 const ORDERS: ReadonlySet<string> = new Set(['advance', 'pause', 'hold', 'release'])
 /** Outcomes to which an agent's answer led. */
@@ -41,7 +43,8 @@ export const steeringIsAppliedOnce: MakeInvariant = (world) => {
         findings.set(payload.finding_id, n)
       } else if (type === 'finding_consumed') consumes(owner, payload.finding_id, payload.work_item_id)
     }
-    for (const item of opened) opens(owner, item, applied?.payload.action?.item_id)
+    const isReused = facts.some(({ payload }) => payload.outcome === 'skipped' && payload.reason === REUSED)
+    for (const item of isReused ? [] : opened) opens(owner, item, applied?.payload.action?.item_id)
     if (applied !== undefined && owner.status !== 'active') throw wrong(owner, 'an action')
     const order = told.find(({ message }) => ORDERS.has(message.type) && message.by?.id === 'service')
     if (order !== undefined && applied === undefined) throw wrong(owner, `${order.message.type} to ${order.id} unasked`)
@@ -50,10 +53,9 @@ export const steeringIsAppliedOnce: MakeInvariant = (world) => {
     if (sum.actions > actions) throw wrong(owner, `${sum.actions} actions of ${actions}`)
   }
 
-  /** One that is over as it is opened is not assessed. */
-  const opens = (owner: OwnerModel, { id, role, trigger, isOver }: OwnedItem, applied: string | undefined): void => {
-    if (role === 'assessment' && !isOver) once(owner, 'request', trigger!)
-    else if (role !== 'assessment' && id !== applied) throw wrong(owner, `work ${id} unasked`)
+  const opens = (owner: OwnerModel, { id, role, trigger }: OwnedItem, applied: string | undefined): void => {
+    if (role === 'assessment') once(owner, 'request', trigger!)
+    else if (id !== applied) throw wrong(owner, `work ${id} unasked`)
   }
 
   const consumes = (owner: OwnerModel, finding: string, id: string): void => {
