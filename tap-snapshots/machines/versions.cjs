@@ -38,7 +38,7 @@ hypothesis version 1: 1212073db329c101
 `
 
 exports[`dist/test/machines/versions.test.js > TAP > a machine whose structure changes has a new version > initiative 1`] = `
-initiative version 3: a7137fb07660f69c
+initiative version 3: b2bfdb5e7db0917a
 `
 
 exports[`dist/test/machines/versions.test.js > TAP > a machine whose structure changes has a new version > intent_record 1`] = `
