@@ -5,12 +5,12 @@
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { parseArgs } from 'node:util'
+import { commandLine, whole } from '../command-line.ts'
 import { hurtAgainAndAgain } from './damages.ts'
 import { killAgainAndAgain } from './kills.ts'
 import { cutAgainAndAgain } from './power-cuts.ts'
 
-const HELP = `npm run crash -- [--kills N] [--power-cuts N] [--damages N] [--seed N] [--keep]
+const USAGE = `npm run crash -- [--kills N] [--power-cuts N] [--damages N] [--seed N] [--keep]
 
   --kills N       end the real service N times with SIGKILL, under load
   --power-cuts N  start the service N times on what a power cut would have left of its files (needs cc)
@@ -18,15 +18,12 @@ const HELP = `npm run crash -- [--kills N] [--power-cuts N] [--damages N] [--see
   --seed N        the first of the seeds; default: one from the clock, which is printed
   --keep          leave the folder with the files where it is; it is left anyway when a fault was found`
 
-const { values } = parseArgs({
-  options: {
-    kills: { type: 'string', default: '0' },
-    'power-cuts': { type: 'string', default: '0' },
-    damages: { type: 'string', default: '0' },
-    seed: { type: 'string' },
-    keep: { type: 'boolean', default: false },
-    help: { type: 'boolean', default: false },
-  },
+const values = commandLine(USAGE, {
+  kills: { type: 'string', default: '0' },
+  'power-cuts': { type: 'string', default: '0' },
+  damages: { type: 'string', default: '0' },
+  seed: { type: 'string', default: String(Date.now() % 1_000_000) },
+  keep: { type: 'boolean', default: false },
 })
 
 const CUTS_PER_RUN = 20
@@ -36,17 +33,13 @@ const say = (line: string): void => {
 }
 
 async function run(): Promise<number> {
-  const kills = Number(values.kills)
-  const powerCuts = Number(values['power-cuts'])
-  const damages = Number(values.damages)
-  const seed = Number(values.seed ?? Date.now() % 1_000_000)
-  if (
-    values.help ||
-    !(kills > 0 || powerCuts > 0 || damages > 0) ||
-    ![kills, powerCuts, damages, seed].every(Number.isInteger)
-  ) {
-    say(HELP)
-    return values.help ? 0 : 2
+  const kills = whole(USAGE, '--kills', values.kills)
+  const powerCuts = whole(USAGE, '--power-cuts', values['power-cuts'])
+  const damages = whole(USAGE, '--damages', values.damages)
+  const seed = whole(USAGE, '--seed', values.seed)
+  if (kills + powerCuts + damages === 0) {
+    say(USAGE)
+    return 2
   }
   const folder = mkdtempSync(join(tmpdir(), 'intendant-crash-'))
   const faults: string[] = []

@@ -4,19 +4,21 @@
  * test of the suite: on a busy machine chance has the word.
  */
 import { randomBytes } from 'node:crypto'
-import { parseArgs } from 'node:util'
 import { killAll } from '../../bench/child.ts'
 import { Scratch } from '../../bench/scratch.ts'
 import { Service } from '../../bench/service.ts'
+import { commandLine, whole } from '../command-line.ts'
 import { quantile } from './beside.ts'
 import { Connection } from './connection.ts'
 import { Random } from './random.ts'
 
-const { values } = parseArgs({
-  options: { samples: { type: 'string', default: '20000' }, seed: { type: 'string', default: '1' } },
+const USAGE = 'node dist/test/hostile/timing.js [--samples N (20000)] [--seed N (1)]'
+const values = commandLine(USAGE, {
+  samples: { type: 'string', default: '20000' },
+  seed: { type: 'string', default: '1' },
 })
-const samples = Number(values.samples)
-const random = new Random(Number(values.seed))
+const samples = whole(USAGE, '--samples', values.samples, 1)
+const random = new Random(whole(USAGE, '--seed', values.seed))
 const WARM_UP = 2_000
 /** Two kinds whose ranks differ by this many standard deviations are told apart. */
 const Z_MAX = 4

@@ -4,27 +4,40 @@
  * `--digest` its SHA-256.
  */
 import { availableParallelism } from 'node:os'
-import { parseArgs } from 'node:util'
+import { commandLine, whole } from '../command-line.ts'
 import { runSeeds, type Told } from './crew.ts'
 import { type Outcome, runWorld } from './world.ts'
 
 const TAIL_LINES = 40
 const PROGRESS_EVERY_MS = 60_000
 
-const { values } = parseArgs({
-  options: {
-    seeds: { type: 'string', default: '1000' },
-    from: { type: 'string', default: '1' },
-    seed: { type: 'string' },
-    workers: { type: 'string', default: String(availableParallelism()) },
-    trace: { type: 'boolean', default: false },
-    digest: { type: 'boolean', default: false },
-    brief: { type: 'boolean', default: false },
-    'keep-going': { type: 'boolean', default: false },
-  },
-})
+const USAGE = `npm run simulate -- [--seeds N] [--from N] [--workers N] [--keep-going] [--brief]
+npm run simulate -- --seed N [--trace | --digest]
 
-process.exitCode = values.seed === undefined ? await many() : await one(Number(values.seed))
+  --seeds N     so many worlds (1000)
+  --from N      of these seeds, one after the other (1)
+  --workers N   processes (one a core)
+  --keep-going  past a seed that breaks a promise
+  --brief       without the last lines of that seed
+  --seed N      one world
+  --trace       all of its lines
+  --digest      SHA-256 of its lines`
+
+const values = commandLine(USAGE, {
+  seeds: { type: 'string', default: '1000' },
+  from: { type: 'string', default: '1' },
+  seed: { type: 'string' },
+  workers: { type: 'string', default: String(availableParallelism()) },
+  trace: { type: 'boolean', default: false },
+  digest: { type: 'boolean', default: false },
+  brief: { type: 'boolean', default: false },
+  'keep-going': { type: 'boolean', default: false },
+})
+const from = whole(USAGE, '--from', values.from)
+const until = from + whole(USAGE, '--seeds', values.seeds, 1)
+const workers = whole(USAGE, '--workers', values.workers, 1)
+
+process.exitCode = values.seed === undefined ? await many() : await one(whole(USAGE, '--seed', values.seed))
 
 async function one(seed: number): Promise<number> {
   const outcome = await runWorld(seed, true)
@@ -39,9 +52,6 @@ async function one(seed: number): Promise<number> {
 }
 
 async function many(): Promise<number> {
-  const from = Number(values.from)
-  const until = from + Number(values.seeds)
-  const workers = Number(values.workers)
   const beganMs = performance.now()
   const sums = { seeds: 0, events: 0, processes: 0 }
   const failed: Told[] = []

@@ -7,22 +7,30 @@ import { spawn } from 'node:child_process'
 import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { availableParallelism, tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { parseArgs } from 'node:util'
 import typescript from 'typescript'
+import { commandLine, whole } from '../../command-line.ts'
 import { type Edit, type Fault, faults } from './faults.ts'
 
-const { values } = parseArgs({
-  options: {
-    seeds: { type: 'string', default: '3000' },
-    from: { type: 'string', default: '1' },
-    only: { type: 'string', default: '' },
-    workers: { type: 'string', default: String(availableParallelism()) },
-  },
+const USAGE = `npm run simulate:faults -- [--only WORDS] [--seeds N] [--from N] [--workers N]
+
+  --only WORDS  faults whose name has these words (all)
+  --seeds N     at most so many for each (3000)
+  --from N      the first of them (1)
+  --workers N   processes (one a core)`
+
+const values = commandLine(USAGE, {
+  seeds: { type: 'string', default: '3000' },
+  from: { type: 'string', default: '1' },
+  only: { type: 'string', default: '' },
+  workers: { type: 'string', default: String(availableParallelism()) },
 })
+whole(USAGE, '--seeds', values.seeds, 1)
+whole(USAGE, '--from', values.from)
+whole(USAGE, '--workers', values.workers, 1)
 
 const root = process.cwd()
 /** What the simulation runs of the build. */
-const PARTS = ['cli', 'engine', 'http', 'runtime', 'storage', 'machines', 'test/simulation']
+const PARTS = ['cli', 'engine', 'http', 'runtime', 'storage', 'machines', 'test/simulation', 'test/command-line.js']
 
 interface Found {
   readonly fault: Fault
