@@ -9,7 +9,7 @@ import type { Answer, Refused, Runtime } from './api.ts'
 import { type BriefOfRun, briefOfRun } from './brief-runs.ts'
 import type { Capabilities } from './capabilities.ts'
 import { createOfKey, generationOf, idOfGeneration, type Keyed, reservationOf } from './generations.ts'
-import { derivedKeyOf, digestOf, runRequestIdOf } from './identity.ts'
+import { derivedKeyOf, digestOf, newSpanId, newTraceId, runRequestIdOf } from './identity.ts'
 import { NOTHING_TAKEN, takeTrace } from './traces-in-flight.ts'
 
 /** W3C trace context of the caller: the trace, and the span that is to be the parent. */
@@ -33,8 +33,6 @@ export interface RunRequestOrder {
 export type RunRequestReply = (answer: Answer, id: string) => void
 
 const RESERVATION_SCOPE = 'run_request'
-const TRACE_ID_DIGITS = 32
-const SPAN_ID_DIGITS = 16
 
 /**
  * Make the request, or find the one that has its key (`repeat` of the answer is `replay`). Refusals beyond the
@@ -122,7 +120,7 @@ export function runRequestMessage(
     approved: undefined,
     approved_by: brief?.approvedBy,
     trace_id: body.trace_id ?? freshTrace(runtime, context.key, traceParent),
-    span_id: runtime.nature.randomHex(SPAN_ID_DIGITS),
+    span_id: newSpanId(runtime.nature),
     parent_span_id: body.trace_id === undefined ? (traceParent?.spanId ?? null) : null,
     causation_id: undefined,
     gather_id: undefined,
@@ -152,7 +150,7 @@ function fingerprintOf({ idempotency_key: _, trace_id, ...asked }: RunRequestCre
 /** The caller's trace is continued once; a second request under it gets its own and keeps the parent as its link. */
 function freshTrace(runtime: Runtime, project: string, parent: TraceParent | undefined): string {
   if (parent !== undefined && !runtime.journal.hasTrace(project, parent.traceId)) return parent.traceId
-  return runtime.nature.randomHex(TRACE_ID_DIGITS)
+  return newTraceId(runtime.nature)
 }
 
 function factsOf(project: string, body: RunRequestCreate, by: By) {

@@ -65,6 +65,8 @@ export class EventLog {
   readonly #events: EventRows
   #last: string
   #redoTrimmed = 0
+  /** Of the events before this one nothing but rows is left. */
+  #clearedTo = 0
   #applied = 0
 
   /** Reads the head; a log without one is made, with a fresh epoch. */
@@ -163,30 +165,43 @@ export class EventLog {
     }
   }
 
-  /** From here on the events before `sequence` are no part of the log, whether their rows are gone yet or not. */
+  /**
+   * From here on the events before `sequence` are no part of the log, whether their rows are gone yet or not. Rows of
+   * earlier steps of retention go in the same write.
+   */
   raiseFloor(sequence: number): void {
     this.#tables.env.transactionSync(() => {
       this.#assertSoleWriter()
       this.#tables.head.put(HEAD_FLOOR, String(sequence))
+      this.#events.removeBefore(this.#clearedTo)
     })
     this.oldestSequence = sequence
   }
 
-  /** Rows below the floor, oldest first: those of a step of retention that is under way, or was cut short. */
+  /** Rows below the floor that an earlier process left, oldest first: a step of its retention was cut short. */
   belowFloor(limit: number): readonly EventRow[] {
-    return this.#events.wholeBefore(this.oldestSequence, limit)
+    return this.#isCleared ? [] : this.#events.wholeBefore(this.oldestSequence, limit)
   }
 
-  /** The events before the floor whose row stays, since it holds later ones too. */
+  /** The events before the floor whose row stays, since it holds later ones too: an earlier process may have left more of them. */
   partBelowFloor(): readonly StoredEvent[] {
-    return this.#events.partBefore(this.oldestSequence)
+    return this.#isCleared ? [] : this.#events.partBefore(this.oldestSequence)
   }
 
-  /** Deletes rows below the floor, oldest first, at most so many. */
-  removeBelowFloor(rowsMax: number): void {
+  /** Nothing but their rows is left of the events before `sequence`: they go with the next raising of the floor. */
+  cleared(sequence: number): void {
+    this.#clearedTo = sequence
+  }
+
+  get #isCleared(): boolean {
+    return this.#clearedTo >= this.oldestSequence
+  }
+
+  /** Deletes the rows that are cleared. */
+  removeCleared(): void {
     this.#tables.env.transactionSync(() => {
       this.#assertSoleWriter()
-      this.#events.removeBefore(this.oldestSequence, rowsMax)
+      this.#events.removeBefore(this.#clearedTo)
     })
   }
 

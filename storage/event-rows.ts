@@ -100,14 +100,14 @@ export class EventRows {
     return sequence
   }
 
-  /** Removes rows of which every event is before `sequence`, within a transaction: at most so many. */
-  removeBefore(sequence: number, rowsMax: number): void {
+  /** Removes the rows of which every event is before `sequence`, within a transaction. */
+  removeBefore(sequence: number): void {
     const firsts: number[] = []
-    for (const first of this.#table.getKeys({ end: sequence, limit: rowsMax + 1 })) firsts.push(first)
+    for (const first of this.#table.getKeys({ end: sequence })) firsts.push(first)
     // The last may hold the sequence; every other ends where the next begins.
     const last = firsts.pop()
     for (const first of firsts) this.#table.remove(first)
-    if (last !== undefined && firsts.length < rowsMax && last + this.#lines(last) <= sequence) this.#table.remove(last)
+    if (last !== undefined && last + this.#lines(last) <= sequence) this.#table.remove(last)
   }
 
   #lines(first: number): number {

@@ -1,7 +1,7 @@
 /**
  * Retention removes a prefix of the log: first the floor moves, and the events are gone for every reader; then go
- * their ids and histories, flushed, and last their rows. Killed in between, the next step finds rows below the floor
- * and goes on with them.
+ * their ids and histories, flushed, and last their rows, with the floor of the next step or at the end. Killed in between,
+ * the next process finds rows below the floor and begins with them.
  */
 import type { Applier } from './applier.ts'
 import type { EventLog } from './event-log.ts'
@@ -31,7 +31,8 @@ export async function trimOldest(
   try {
     if (left.length === 0) log.raiseFloor(floor)
     await applier.exclusive(() => view.removeEvents([...part, ...leaving], floor))
-    log.removeBelowFloor(leaving.length)
+    log.cleared(floor)
+    if (left.length > 0 || !more) log.removeCleared()
   } catch (error) {
     throw onFailure(error)
   }

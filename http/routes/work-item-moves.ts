@@ -9,7 +9,7 @@ import {
 } from '../../machines/documents/work-item.ts'
 import type { MessageBody, SnapshotOf } from '../../machines/machine.ts'
 import type { WorkItemContext } from '../../machines/work-item/context.ts'
-import { digestOf } from '../../runtime/identity.ts'
+import { digestOf, newSpanId, newTraceId } from '../../runtime/identity.ts'
 import type { Exchange } from '../exchange.ts'
 import { createdId, IDEMPOTENCY_HEADER, readIdempotencyKey } from '../idempotency.ts'
 import { type Move, type Moved, moveRoute } from '../moves.ts'
@@ -20,8 +20,6 @@ import { answerReplay, dependenciesExist } from './work-items.ts'
 
 const AREA = 'work items'
 const one = { description: 'The item.', schema: workItemDocument }
-const SPAN_DIGITS = 16
-const TRACE_DIGITS = 32
 
 type Item = SnapshotOf<WorkItemContext>
 
@@ -149,8 +147,8 @@ function childOf(
     project_id,
     depends_on,
     reason: scheduler.reasonFor({ id, project, project_id, asked: wanted, depends_on }),
-    trace_id: runtime.nature.randomHex(TRACE_DIGITS),
-    span_id: runtime.nature.randomHex(SPAN_DIGITS),
+    trace_id: newTraceId(runtime.nature),
+    span_id: newSpanId(runtime.nature),
     idempotency_key: id,
     fingerprint: digestOf(exchange.body),
   } as MessageBody

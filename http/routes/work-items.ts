@@ -16,6 +16,7 @@ import { stringEnum, Type } from '../../machines/schema.ts'
 import type { WorkItemContext } from '../../machines/work-item/context.ts'
 import { entryOf } from '../../machines/work-item/entry.ts'
 import type { ListRequest, Reply, SnapshotOf } from '../../runtime/api.ts'
+import { newSpanId, newTraceId } from '../../runtime/identity.ts'
 import { twinKeyOf } from '../../runtime/scheduler/ledger.ts'
 import { usageOf } from '../../runtime/usage.ts'
 import { maySee } from '../access.ts'
@@ -37,8 +38,6 @@ import { findWorkItem, visibleWorkItem, workItemDocumentOf } from '../work-item-
 
 const AREA = 'work items'
 const one = { description: 'The item.', schema: workItemDocument }
-const SPAN_DIGITS = 16
-const TRACE_DIGITS = 32
 
 export function workItemRoutes(service: ServiceContext): readonly Route[] {
   return [createRoute(service), listRoute(service), readRoute(service)]
@@ -236,8 +235,8 @@ function createMessage(
     project_id: project.id,
     depends_on,
     reason: scheduler.reasonFor(item),
-    trace_id: runtime.nature.randomHex(TRACE_DIGITS),
-    span_id: runtime.nature.randomHex(SPAN_DIGITS),
+    trace_id: newTraceId(runtime.nature),
+    span_id: newSpanId(runtime.nature),
   } as MessageBody
 }
 

@@ -39,6 +39,33 @@ t.test('what was acknowledged is there after a close, and nothing is left to red
   t.equal((await append(second, step('a', 2))).batch, 2)
 })
 
+t.test(
+  'rows of the events that retention removes go a step later, the last at its end, and with the next process',
+  async (t) => {
+    const home = newHome(t)
+    const first = await openIn(t, home)
+    const rowsOf = ({ environments }: LmdbJournal) => [...environments.log.events.getKeys()]
+    await appendEvents(first, ...Array.from({ length: 5_000 }, (_, i) => event(`${i}`, { traceId: `t${i % 7}` })))
+    await first.settled()
+    const rows = rowsOf(first)
+    t.same(await first.trim({ beforeSequence: 4_500 }), { removed: 2_000, more: true })
+    t.same(rowsOf(first), rows, 'cleared, and still there')
+    t.same(await first.trim({ beforeSequence: 4_500 }), { removed: 2_000, more: true })
+    const firstLeft = rowsOf(first)[0]!
+    t.ok(firstLeft > 2_000 - 16 && firstLeft <= 2_001, `${firstLeft}`)
+    await first.close()
+    const second = await openIn(t, home)
+    t.same(await second.trim({ beforeSequence: 4_500 }), {
+      removed: rows.indexOf(4_001) * 16 + 1 - firstLeft,
+      more: true,
+    })
+    t.same(await second.trim({ beforeSequence: 4_500 }), { removed: 499, more: false })
+    t.same(rowsOf(second)[0], 4_497, 'a row that holds a later event stays')
+    t.same(second.events(0, 1, 1e6).events[0]!.sequence, 4_500)
+    t.same((await verify(second.environments)).findings, [])
+  },
+)
+
 t.test('redo rows go with later commits, once the view holds their batches', async (t) => {
   const journal = await openIn(t, newHome(t))
   for (let i = 0; i < 20; i += 1) await append(journal, step(`a${i}`, 1))
