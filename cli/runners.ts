@@ -25,6 +25,11 @@ Examples:
 
 The protocol, for a runner of your own, is in docs/RUNNERS.md.`
 
+/** What a runner is given, when it is registered and later. */
+const CAPACITY = ['--capacity <n>', 'Runs it holds at once.', integer(1, 1000)] as const
+const TRUSTED = ['--trusted', 'May take full-throttle work with full access.'] as const
+const NAME = ['--name <name>', 'What people call it.'] as const
+
 export function addRunners(program: Command, act: Act): void {
   const runner = program
     .command('runner')
@@ -50,9 +55,9 @@ export function addRunners(program: Command, act: Act): void {
     .argument('<id>', 'Letters, digits, . _ and -.')
     .option('--project <key>', 'A project whose work it may take; * for all. May be repeated. Default: none.', collect)
     .option('--label <label>', 'What it offers. May be repeated.', collect)
-    .option('--capacity <n>', 'Runs it holds at once.', integer(1, 1000))
-    .option('--trusted', 'May take full-throttle work with full access.')
-    .option('--name <name>', 'What people call it.')
+    .option(...CAPACITY)
+    .option(...TRUSTED)
+    .option(...NAME)
     .option('--save-token', 'Write the token to runner-ID.token in the home folder instead of printing it.')
     .option(...ORIGIN)
     .action(act(add))
@@ -70,10 +75,10 @@ export function addRunners(program: Command, act: Act): void {
     .argument('<id>')
     .option('--project <key>', 'A project whose work it may take; * for all. All of them are named anew.', collect)
     .option('--label <label>', 'What it offers. All of them are named anew.', collect)
-    .option('--capacity <n>', 'Runs it holds at once.', integer(1, 1000))
-    .option('--trusted', 'May take full-throttle work with full access.')
+    .option(...CAPACITY)
+    .option(...TRUSTED)
     .option('--no-trusted', 'May not, any more.')
-    .option('--name <name>', 'What people call it.')
+    .option(...NAME)
     .option(...ORIGIN)
     .action(act(edit))
 

@@ -147,8 +147,8 @@ export const initiativeModule: MachineModule<InitiativeContext, InitiativeBody> 
   kind: 'initiative',
   version: 3,
   machine: initiativeMachine,
-  // Version 2 hears of the cycles of member campaigns, version 3 ends what was asked for too late or what others were quicker with: what was stored before
-  // is still right.
+  // Version 2 hears of the cycles of member campaigns, version 3 ends what was asked for too late or what others were
+  // quicker with: what was stored before is still right.
   migrations: { 1: (snapshot) => snapshot, 2: (snapshot) => snapshot },
   internal: ['assess', 'judge', 'item_reported', 'item_settled', 'member_cycle_settled'],
   repeats: rules.repeats,

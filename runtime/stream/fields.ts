@@ -3,7 +3,7 @@
  * the envelope and which from the payload, for the commit and for the replay alike.
  */
 
-import { plainValue } from '../../machines/events/event-text.ts'
+import { lastValue, plainValue } from '../../machines/events/event-text.ts'
 
 export interface WatchedFields {
   readonly event_type: string
@@ -55,7 +55,7 @@ export function envelopeOfText(text: string): WatchedFields | undefined {
   const requestAt = text.lastIndexOf(',"run_request_id":')
   const event_type = plainValue(text, text.indexOf('"event_type":') + 13)
   const project = plainValue(text, projectAt + 11)
-  const trace_id = plainValue(text, text.lastIndexOf(',"trace_id":') + 12)
+  const trace_id = lastValue(text, ',"trace_id":')
   if (typeof event_type !== 'string' || typeof project !== 'string' || trace_id === undefined) return undefined
   // In front of the project stands the payload: an id in there is the payload's.
   if (requestAt < projectAt) return { event_type, project, trace_id }

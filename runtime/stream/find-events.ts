@@ -1,9 +1,8 @@
 /**
  * Reading the log for lists, forwards or backwards, by the history of a trace or an item where the filter names one,
- * else by scanning; and for the look-up of an event in its trace. Invariant: one request reads a bounded number of rows, in turns that
- * others share, and says where to go on: nothing that matches is skipped between two pages.
+ * else by scanning; and for the look-up of an event in its trace. Invariant: one request reads a bounded number of rows,
+ * in turns that others share, and says where to go on: nothing that matches is skipped between two pages.
  */
-
 import { idOfText } from '../../machines/events/event-text.ts'
 import type { Journal } from '../../storage/journal.ts'
 import type { Nature } from '../api.ts'

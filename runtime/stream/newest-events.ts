@@ -4,7 +4,6 @@
  * newest rows first, and kept. Invariant: a turn of the event loop reads a page or two, however many wait, and each row
  * is read once; what is answered is the log's own text at that moment.
  */
-
 import { idOfText } from '../../machines/events/event-text.ts'
 import type { Journal } from '../../storage/journal.ts'
 import type { Nature } from '../api.ts'
