@@ -4,13 +4,14 @@ import { LIMIT } from './arguments.ts'
 import { adviceFor as campaignAdvice } from './campaign-page.ts'
 import { list } from './lists.ts'
 import { age, safe } from './print.ts'
+import { takerFor } from './run-request-page.ts'
 import { adviceFor as itemAdvice } from './work-item-page.ts'
 import type { Act, Cli } from './world.ts'
 
 export function addAttention(program: Command, act: Act): void {
   program
     .command('attention')
-    .description('Show what needs a person: lost runs, runs to approve, items, campaigns, briefs, drift, hypotheses.')
+    .description('Show what needs a person: runs, items, campaigns, initiatives, briefs, drift and hypotheses.')
     .option(...LIMIT)
     .action(act(attention))
 }
@@ -42,6 +43,8 @@ function adviceFor(item: Record<string, any>, id: string): string {
   switch (item.reason) {
     case 'lost':
       return `intendant run-request requeue ${id}, or fail ${id} --message TEXT`
+    case 'no_runner':
+      return noRunnerAdvice(item, id)
     case 'unapproved':
       return `intendant run-request approve ${id}, or cancel ${id}`
     case 'reviewable':
@@ -59,4 +62,11 @@ function adviceFor(item: Record<string, any>, id: string): string {
     default:
       return item.work_item === undefined ? '' : itemAdvice(item.work_item).join(', or ')
   }
+}
+
+/** Why none may take it, what would let one, and the way out. A run request of an item is stopped with its item. */
+function noRunnerAdvice({ run_request: run, work_item: work, because: why }: Record<string, any>, id: string): string {
+  const item = run === undefined ? id : run.work_item_id
+  const cancel = item === undefined ? `intendant run-request cancel ${id}` : `intendant queue cancel ${item}`
+  return `${why?.detail ?? ''} ${[takerFor(run ?? work, why)?.command, cancel].filter(Boolean).join(', or ')}`.trim()
 }

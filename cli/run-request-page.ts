@@ -65,7 +65,7 @@ export function repositoryText(repo: Record<string, any> | undefined): string | 
 
 /** What a person can do about it, where somebody must. */
 export function nextStep(request: Record<string, any>): string | undefined {
-  const { state, id, project, throttle, waiting_because: why } = request
+  const { state, id, waiting_because: why } = request
   if (state === 'lost') {
     return (
       'Its runner has not been heard of since, and the work may have happened. When you know:\n' +
@@ -73,13 +73,42 @@ export function nextStep(request: Record<string, any>): string | undefined {
     )
   }
   if (why?.code === 'not_approved') return `Approve it with: intendant run-request approve ${id}`
-  const wantsRunner = ['no_runner_registered', 'no_runner_allowed'].includes(why?.code)
-  return wantsRunner ? `Register one with: ${runnerFor(project, throttle === 'full')}` : undefined
+  const taker = takerFor(request, why)
+  return taker === undefined ? undefined : `${taker.does} with: ${taker.command}`
 }
 
-/** The command that registers a runner for work of this project. */
-export function runnerFor(project: string, isTrusted: boolean): string {
-  return `intendant runner add ID --project ${project}${isTrusted ? ' --trusted' : ''} --save-token`
+interface Taker {
+  /** What the command does, as the beginning of a sentence. */
+  readonly does: string
+  readonly command: string
+}
+
+/** What lets a runner take a run request or a work item that none may take as things stand, by the reason of that. */
+export function takerFor(work: Record<string, any>, why: Record<string, any> | undefined): Taker | undefined {
+  const { project, runner_id: pin } = work
+  switch (why?.code) {
+    case 'no_runner_allowed':
+      if (pin === undefined) return registered(work)
+      return { does: 'Allow it', command: `intendant runner edit ${pin} --project ${project}${trustedFor(work)}` }
+    case 'no_runner_registered':
+    case 'no_runner_with_labels':
+      return registered(work)
+    case 'no_capable_engine':
+      return { does: 'See the manifests', command: `intendant engine list --project ${project}` }
+    default:
+      return undefined
+  }
+}
+
+function registered({ project, runner_id: pin, labels, ...work }: Record<string, any>): Taker {
+  const offers = pin === undefined ? (labels ?? []).map((label: string) => ` --label ${safe(label)}`).join('') : ''
+  const command = `intendant runner add ${pin ?? 'ID'} --project ${project}${offers}${trustedFor(work)} --save-token`
+  return { does: 'Register one', command }
+}
+
+/** A work item is always for real: it says neither throttle nor access. */
+function trustedFor({ throttle = 'full', access = 'full' }: Record<string, any>): string {
+  return throttle === 'full' && access === 'full' ? ' --trusted' : ''
 }
 
 export function because(why: Record<string, any> | undefined): string | undefined {

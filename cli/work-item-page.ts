@@ -1,6 +1,6 @@
 /** Work items for people: one in full, and many under each other, on wide terminals and on narrow ones. */
 import { age, cut, type Printer, safe } from './print.ts'
-import { runnerFor } from './run-request-page.ts'
+import { takerFor } from './run-request-page.ts'
 import { usageFields } from './usage-fields.ts'
 
 type Item = Record<string, any>
@@ -92,7 +92,8 @@ function deed({ at, by, origin, previous_state }: Item): string {
 }
 
 /** What a person can do about an item that needs one, as commands. */
-export function adviceFor({ id, state, disposition, started_at, project, waiting_because: why }: Item): string[] {
+export function adviceFor(item: Item): string[] {
+  const { id, state, disposition, started_at, waiting_because: why } = item
   const close = `intendant queue close ${id} --reason TEXT`
   switch (state) {
     case 'preserved':
@@ -104,7 +105,7 @@ export function adviceFor({ id, state, disposition, started_at, project, waiting
     case 'held':
       return [`intendant queue release ${id}`]
     case 'queued':
-      return /^no runner/.test(why?.detail) ? [runnerFor(project, true)] : []
+      return /^no runner/.test(why?.detail) ? [takerFor(item, { code: 'no_runner_registered' })!.command] : []
     default:
       return []
   }

@@ -3,7 +3,7 @@
  * first; what the asker may not see is left out; a filter without an index may make a page short, never wrong.
  */
 import { closedObject, type TSchema, Type } from '../machines/schema.ts'
-import type { ListRequest, SnapshotOf } from '../runtime/api.ts'
+import type { ListRequest, ListRow, SnapshotOf } from '../runtime/api.ts'
 import type { Exchange } from './exchange.ts'
 import { markCursor } from './replies.ts'
 import type { RouteAnswer, ServiceContext } from './route.ts'
@@ -73,17 +73,12 @@ export function answerList(
   )
 }
 
-interface Row {
-  readonly order: string
-  readonly id: string
-}
-
-export function encodeListCursor(row: Row): string {
+export function encodeListCursor(row: ListRow): string {
   return Buffer.from(JSON.stringify([row.order, row.id])).toString('base64url')
 }
 
 /** Undefined when the text is no cursor of ours. */
-export function decodeListCursor(text: string): Row | undefined {
+export function decodeListCursor(text: string): ListRow | undefined {
   try {
     const parts: unknown = JSON.parse(Buffer.from(text, 'base64url').toString('utf8'))
     if (!Array.isArray(parts) || parts.length !== 2) return undefined

@@ -3,29 +3,41 @@
  * under any of several values. Pages like every other list; its cursor names the section in which it goes on.
  */
 
-import type { ActorKind } from '../machines/machine.ts'
-import type { ListResult, SnapshotOf } from '../runtime/api.ts'
+import type { ActorKind, ActorRef } from '../machines/machine.ts'
+import type { ListResult, ListRow, Runtime, SnapshotOf } from '../runtime/api.ts'
+import type { FindRows } from '../runtime/newest.ts'
+import { Quarantined } from '../runtime/reader.ts'
 import type { Exchange } from './exchange.ts'
 import { decodeListCursor, encodeListCursor, LIST_LIMIT_DEFAULT, nextLink } from './lists.ts'
 import { markCursor } from './replies.ts'
 import type { ServiceContext } from './route.ts'
 
-export interface Section {
+export type Section = IndexSection | MemorySection
+
+interface Named {
   /** Names it in the cursor: without `|`, unique in the list. */
   readonly name: string
   readonly kind: ActorKind
+  readonly document: (snapshot: SnapshotOf<any>) => object
+}
+
+export interface IndexSection extends Named {
   readonly index: string
   readonly value: string
   /** Only rows whose order is below this, and not below that. */
   readonly below?: string
   readonly downTo?: string
   readonly matches?: (snapshot: SnapshotOf<any>) => boolean
-  readonly document: (snapshot: SnapshotOf<any>) => object
+}
+
+/** What stands in no index, since it is true of the moment: found in memory, and only the page is read. */
+interface MemorySection extends Named {
+  readonly find: FindRows
 }
 
 interface Place {
   readonly section: Section
-  readonly after?: { readonly order: string; readonly id: string }
+  readonly after?: ListRow
 }
 
 /** Read a page of the sections, in their order, and answer it. */
@@ -76,7 +88,8 @@ function first(sections: readonly Section[]): Place | undefined {
   return section === undefined ? undefined : { section }
 }
 
-function read(service: ServiceContext, { section, after }: Place, limit: number): Promise<ListResult> {
+async function read(service: ServiceContext, { section, after }: Place, limit: number): Promise<ListResult> {
+  if ('find' in section) return readRows(service, section, limit, after)
   const { kind, index, value, below, downTo, matches } = section
   const from = after ?? (below === undefined ? undefined : { order: below, id: '' })
   return service.runtime.list({
@@ -88,6 +101,32 @@ function read(service: ServiceContext, { section, after }: Place, limit: number)
     ...(downTo === undefined ? {} : { downTo }),
     ...(matches === undefined ? {} : { matches }),
   })
+}
+
+function readRows(
+  { runtime }: ServiceContext,
+  { kind, find }: MemorySection,
+  limit: number,
+  after?: ListRow,
+): ListResult {
+  const sequence = runtime.journal.lastSequence
+  const found = find(limit, after)
+  const snapshots: SnapshotOf<any>[] = []
+  for (const { id } of found.rows) {
+    const snapshot = readable(runtime, { kind, id })
+    if (snapshot !== undefined) snapshots.push(snapshot)
+  }
+  return { snapshots, sequence, ...(found.more ? { next: found.rows.at(-1)! } : {}) }
+}
+
+/** As in every list: one bad entity does not hide the others. */
+function readable(runtime: Runtime, ref: ActorRef): SnapshotOf<any> | undefined {
+  try {
+    return runtime.read(ref)
+  } catch (error) {
+    if (error instanceof Quarantined) return undefined
+    throw error
+  }
 }
 
 function cursorOf({ section, after }: Place): string {

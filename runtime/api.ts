@@ -66,6 +66,12 @@ export type CommitListener = (
   commit: Commit,
 ) => void
 
+/** The place of an entity in a list: newest first is by `order`, then by `id`, the greatest first. */
+export interface ListRow {
+  readonly order: string
+  readonly id: string
+}
+
 export interface ListRequest {
   readonly kind: ActorKind
   readonly index: string
@@ -73,7 +79,7 @@ export interface ListRequest {
   /** 1 to 500. */
   readonly limit: number
   /** The `next` of the page before. */
-  readonly after?: { readonly order: string; readonly id: string }
+  readonly after?: ListRow
   /** The list ends at the first row whose order is below this. */
   readonly downTo?: string
   /** Rows that do not match are skipped; at most a bounded number of rows is read for a page. */
@@ -82,7 +88,7 @@ export interface ListRequest {
 
 export interface ListResult {
   readonly snapshots: readonly SnapshotOf<any>[]
-  readonly next?: { readonly order: string; readonly id: string }
+  readonly next?: ListRow
   readonly sequence: number
 }
 

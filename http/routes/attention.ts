@@ -1,4 +1,4 @@
-/** What needs a person: lost and unapproved run requests, open items, escalated campaigns, questions of initiatives, briefs to review, drift, hypotheses. */
+/** What needs a person: lost and unapproved run requests, work that no runner may take, open items, escalated campaigns, questions of initiatives, briefs to review, drift, hypotheses. */
 import type { CampaignContext } from '../../machines/campaign/context.ts'
 import { campaignDocument } from '../../machines/documents/campaign.ts'
 import { driftDocument } from '../../machines/documents/drift.ts'
@@ -6,6 +6,7 @@ import { formationBriefDocument } from '../../machines/documents/formation-brief
 import { hypothesisDocument } from '../../machines/documents/hypothesis.ts'
 import { initiativeDocument } from '../../machines/documents/initiative.ts'
 import { runRequestDocument } from '../../machines/documents/run-request.ts'
+import { type WaitingBecause, waitingBecause } from '../../machines/documents/waiting-because.ts'
 import { workItemDocument } from '../../machines/documents/work-item.ts'
 import { attentionSince, driftOf } from '../../machines/drift/document.ts'
 import type { FormationBriefContext } from '../../machines/formation-brief/context.ts'
@@ -17,6 +18,7 @@ import type { RunRequestContext } from '../../machines/run-request/context.ts'
 import { stringEnum, type TSchema, Type } from '../../machines/schema.ts'
 import type { WorkItemContext } from '../../machines/work-item/context.ts'
 import type { ActorKind, SnapshotOf } from '../../runtime/api.ts'
+import type { FindRows } from '../../runtime/newest.ts'
 import type { Principal } from '../../runtime/principals.ts'
 import { maySee } from '../access.ts'
 import { campaignDocumentOf } from '../campaign-answers.ts'
@@ -29,9 +31,11 @@ import { runRequestDocumentOf } from '../run-request-answers.ts'
 import { answerSections, type Section } from '../sections.ts'
 import { workItemDocumentOf } from '../work-item-answers.ts'
 
-/** One reason to call a person. Its entities stand in the index `attention` of their kind, under its name. */
+/** One reason to call a person. Unless they are found in memory, its entities stand in the index `attention` of their kind, under its name. */
 interface Reason {
   readonly kind: ActorKind
+  /** The reason that is told, where that has entities of another kind, too. */
+  readonly reason?: string
   /** What it is called, where that is not its kind. */
   readonly called?: string
   /** What to do about it: for the documents. */
@@ -43,6 +47,10 @@ interface Reason {
   /** Key of the project that it is told under; default: the entity's. */
   project?(snapshot: SnapshotOf<any>): string
   since(snapshot: SnapshotOf<any>): string
+  /** Finds them in memory: of projects whose key `sees` admits. */
+  find?(service: ServiceContext, sees: (project: string) => boolean): FindRows
+  /** Why, where the document does not say so. */
+  because?(service: ServiceContext, snapshot: SnapshotOf<any>): WaitingBecause | undefined
   document(service: ServiceContext, snapshot: SnapshotOf<any>, reader: Principal): object
 }
 
@@ -66,6 +74,11 @@ const initiative = {
   document: (_: ServiceContext, snapshot: SnapshotOf<any>) => modules.initiative.document(snapshot),
 } as const
 
+const noRunner = {
+  reason: 'no_runner',
+  advice: 'register a runner, or let one take it, as `because` says; or cancel it',
+} as const
+
 /** Most pressing first. */
 const REASONS = {
   lost: {
@@ -85,6 +98,22 @@ const REASONS = {
   failed: { ...openItem, advice: 'close it, and submit it anew where it is still wanted' },
   asked: { ...initiative, advice: 'decide what it asks, for the members that it asks about' },
   close_proposed: { ...initiative, advice: 'complete it, or decide what is missing' },
+  no_runner: {
+    ...runRequest,
+    ...noRunner,
+    since: ({ context }: SnapshotOf<RunRequestContext>) => context.created_at,
+    find: ({ dispatcher }: ServiceContext, sees: (project: string) => boolean) => dispatcher.waiting.stranded(sees),
+    because: ({ dispatcher }: ServiceContext, { context }: SnapshotOf<RunRequestContext>) =>
+      dispatcher.waitingBecause(context.id),
+  },
+  no_runner_item: {
+    ...openItem,
+    ...noRunner,
+    since: ({ context }: SnapshotOf<WorkItemContext>) => context.submitted_at,
+    find: ({ scheduler }: ServiceContext, sees: (project: string) => boolean) => scheduler.stranded(sees),
+    because: ({ scheduler }: ServiceContext, { context }: SnapshotOf<WorkItemContext>) =>
+      scheduler.strandedBecause(context.id),
+  },
   unapproved: {
     ...runRequest,
     advice: 'approve or cancel it',
@@ -112,8 +141,9 @@ const REASONS = {
   },
 } as const satisfies Record<string, Reason>
 
-type ReasonName = keyof typeof REASONS
-const NAMES = Object.keys(REASONS) as readonly ReasonName[]
+type SectionName = keyof typeof REASONS
+const SECTIONS = Object.keys(REASONS) as readonly SectionName[]
+const NAMES = [...new Set(SECTIONS.map(reasonOf))]
 
 /** The document of each kind, under the kind's name. */
 const DOCUMENTS: Readonly<Record<string, TSchema>> = {
@@ -130,10 +160,11 @@ const attentionItem = Type.Object(
   {
     kind: stringEnum(Object.keys(DOCUMENTS), { description: 'What it is; its document stands under this name.' }),
     reason: stringEnum(NAMES, {
-      description: `Why: ${NAMES.map((name) => `\`${name}\`: ${REASONS[name].advice}`).join('; ')}.`,
+      description: `Why: ${NAMES.map((name) => `\`${name}\`: ${REASONS[name as SectionName].advice}`).join('; ')}.`,
     }),
     project: Type.String({ description: 'Key of its project.' }),
     since: Type.String({ format: 'date-time', description: 'Since when.' }),
+    because: Type.Optional({ ...waitingBecause, description: 'Of `no_runner`: why no registered runner may take it.' }),
     ...Object.fromEntries(Object.entries(DOCUMENTS).map(([kind, schema]) => [kind, Type.Optional(schema)])),
   },
   { title: 'AttentionItem' },
@@ -153,8 +184,8 @@ export function attentionRoutes(service: ServiceContext): readonly Route[] {
       answers: { 200: listAnswer(attentionItem, 'What needs a person.') },
       problems: ['invalid_cursor'],
       handle: (exchange) => {
-        const asked = exchange.query.reason as ReasonName | undefined
-        const names = NAMES.filter((name) => asked === undefined || name === asked)
+        const asked = exchange.query.reason as string | undefined
+        const names = SECTIONS.filter((name) => asked === undefined || reasonOf(name) === asked)
         answerSections(
           service,
           exchange,
@@ -165,22 +196,39 @@ export function attentionRoutes(service: ServiceContext): readonly Route[] {
   ]
 }
 
-function sectionOf(service: ServiceContext, { principal }: Exchange, name: ReasonName): Section {
+function reasonOf(name: SectionName): string {
   const reason: Reason = REASONS[name]
-  const { kind, called = kind } = reason
+  return reason.reason ?? name
+}
+
+function sectionOf(service: ServiceContext, { principal }: Exchange, name: SectionName): Section {
+  const reason: Reason = REASONS[name]
+  const { kind } = reason
+  const named = { name, kind, document: (snapshot: SnapshotOf<any>) => itemOf(service, principal, name, snapshot) }
+  const { find } = reason
+  if (find !== undefined) {
+    const sees = (project: string): boolean => maySee(principal, project)
+    return { ...named, find: (limit, after) => find(service, sees)(limit, after) }
+  }
   return {
-    name,
-    kind,
+    ...named,
     index: 'attention',
     value: name,
     ...(reason.isTimed === true ? { below: utcNow(service) } : {}),
     matches: (snapshot) => reason.isFor?.(principal, snapshot) ?? maySee(principal, snapshot.context.project),
-    document: (snapshot) => ({
-      kind: called,
-      reason: name,
-      project: reason.project?.(snapshot) ?? snapshot.context.project,
-      since: reason.since(snapshot),
-      [called]: reason.document(service, snapshot, principal),
-    }),
+  }
+}
+
+function itemOf(service: ServiceContext, reader: Principal, name: SectionName, snapshot: SnapshotOf<any>): object {
+  const reason: Reason = REASONS[name]
+  const { kind, called = kind } = reason
+  const because = reason.because?.(service, snapshot)
+  return {
+    kind: called,
+    reason: reasonOf(name),
+    project: reason.project?.(snapshot) ?? snapshot.context.project,
+    since: reason.since(snapshot),
+    ...(because === undefined ? {} : { because }),
+    [called]: reason.document(service, snapshot, reader),
   }
 }

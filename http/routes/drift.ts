@@ -26,7 +26,7 @@ import { findRecord, type RecordSnapshot, tellRecord, utcNow } from '../intent-r
 import { listAnswer, listQuery } from '../lists.ts'
 import { markCursor, notFound, refuse, visibleProject } from '../replies.ts'
 import type { Route, ServiceContext } from '../route.ts'
-import { answerSections, type Section } from '../sections.ts'
+import { answerSections, type IndexSection } from '../sections.ts'
 import { both } from './intent-records.ts'
 
 const AREA = 'drift'
@@ -69,8 +69,8 @@ function listRoute(service: ServiceContext, path: string): Route {
 }
 
 /** A record stands under its status but for time: what is quiet becomes stale when the order of its row has passed. */
-function sectionsOf(project: string, status: DriftStatus, at: string, severity?: DriftSeverity): Section[] {
-  const list = (value: DriftStatus, bounds: Pick<Section, 'below' | 'downTo'> = {}): Section => ({
+function sectionsOf(project: string, status: DriftStatus, at: string, severity?: DriftSeverity): IndexSection[] {
+  const list = (value: DriftStatus, bounds: Pick<IndexSection, 'below' | 'downTo'> = {}): IndexSection => ({
     name: `${status}/${value}`,
     kind: 'intent_record',
     index: 'drift',

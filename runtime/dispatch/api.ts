@@ -4,6 +4,7 @@
 import type { WaitingBecause } from '../../machines/documents/waiting-because.ts'
 import type { Throttle } from '../../machines/machine.ts'
 import type { Holding } from '../../machines/runner.ts'
+import type { FindRows } from '../newest.ts'
 import type { Capable } from './matching.ts'
 import type { PollHandle } from './polls.ts'
 import type { QueuedOfProject } from './queue.ts'
@@ -42,6 +43,17 @@ export interface DispatchCounts {
   readonly runners: { readonly online: number; readonly registered: number }
 }
 
+/** Work that no registered runner may take, there or not: it waits for ever as things stand. */
+export interface Stranding {
+  /** Why no runner may take such work; undefined: one may. */
+  strandedBecause(wanted: Wanted): WaitingBecause | undefined
+  /**
+   * Finds the queued run requests that wait for nothing but a runner, and that none may take. Of the projects whose key
+   * `sees` admits. Costs the number of demands and, where there are such requests, a walk over the queue.
+   */
+  stranded(sees: (project: string) => boolean): FindRows
+}
+
 export interface Dispatcher {
   /**
    * A runner asks for work, and waits up to `waitMs` for it. `respond` is called once, unless the poll is
@@ -52,6 +64,7 @@ export interface Dispatcher {
   touch(runnerId: string): void
   /** Why the request is not with a runner yet; undefined when it is not queued. */
   waitingBecause(runRequestId: string): WaitingBecause | undefined
+  readonly waiting: Stranding
   runnerSeen(runnerId: string): RunnerSeen
   /** A process of the runner begins: polls of the one before end. Answers the run requests that it held. */
   beginSession(runnerId: string): readonly Holding[]

@@ -9,7 +9,7 @@ import type { RunRequestContext } from '../../machines/run-request/context.ts'
 import type { Holding, RunnerContext } from '../../machines/runner.ts'
 import type { Answer, CommittedStep, Refused, Runtime, SnapshotOf } from '../api.ts'
 import type { DispatchCounts, Dispatcher, RunnerSeen, Wanted } from './api.ts'
-import type { Demand } from './eligibility.ts'
+import { askingOf, type Demand } from './eligibility.ts'
 import { executionRequest } from './execution-request.ts'
 import { Fleet } from './fleet.ts'
 import { HoldBacks } from './hold-backs.ts'
@@ -20,7 +20,7 @@ import { Queue } from './queue.ts'
 import type { Held, PollAnswer, PollRefusal, Respond, Runner, RunnerState } from './runner.ts'
 import { heldStates, isHeld, readRequest } from './snapshots.ts'
 import { type Stopped, Stops } from './stops.ts'
-import { waitingBecause } from './waiting.ts'
+import { Waiting } from './waiting.ts'
 import { Later, TimerWheel } from './wheel.ts'
 
 /** While the service refuses writes nothing is offered, and after this long it is tried again. */
@@ -41,6 +41,7 @@ class RunRequestDispatcher implements Dispatcher {
   private readonly holdings: Holdings
   private readonly polls: Polls
   private readonly matching: Matching
+  readonly waiting: Waiting
   private readonly stops: Stops
   /** What has changed since the last `settle`. */
   private readonly changedDemands = new Set<Demand>()
@@ -69,6 +70,8 @@ class RunRequestDispatcher implements Dispatcher {
     this.holdBacks = new HoldBacks(runtime.nature, this.wheel, (id) => this.offerable(id))
     this.stops = new Stops(runtime, () => this.stopsChanged())
     this.matching = new Matching(this.queue, this.fleet, this.holdings, this.stops)
+    const { fleet, holdings, matching, stops } = this
+    this.waiting = new Waiting(runtime, this.queue, { fleet, holdings, matching, stops })
     runtime.onCommit((steps) => this.onCommit(steps))
     runtime.beforeDeadline((ref, message) =>
       message.type === 'offer_expired' ? { ...message, counted: this.offerCounted(ref.id) } : message,
@@ -90,11 +93,7 @@ class RunRequestDispatcher implements Dispatcher {
   }
 
   waitingBecause(runRequestId: string): WaitingBecause | undefined {
-    const snapshot = readRequest(this.runtime, runRequestId)
-    const demand = this.queue.demandOfRequest(runRequestId)
-    if (snapshot?.value !== 'queued' || demand === undefined) return undefined
-    const { fleet, holdings, matching, stops } = this
-    return waitingBecause(snapshot.context, demand, { fleet, holdings, matching, stops })
+    return this.waiting.because(runRequestId)
   }
 
   /** Whether the runner was told of the offer and has called since: only then an offer that it lets pass counts. */
@@ -131,8 +130,8 @@ class RunRequestDispatcher implements Dispatcher {
     return this.fleet.census().slots
   }
 
-  hasTaker({ project, ...wanted }: Wanted): boolean {
-    return this.matching.hasTaker({ ...wanted, project: { key: project } })
+  hasTaker(wanted: Wanted): boolean {
+    return this.matching.hasTaker(askingOf(wanted))
   }
 
   setPausedLanes(lanes: Iterable<string>): void {

@@ -4,6 +4,7 @@
  * a runner costs the number of demands it may take, never the number of requests that wait.
  */
 import type { Throttle } from '../../machines/machine.ts'
+import type { Wanted } from './api.ts'
 import type { IndexHeap } from './index-heap.ts'
 import type { TurnLinks } from './turns.ts'
 
@@ -55,8 +56,12 @@ export interface Supply {
 }
 
 /** What of a demand decides who may take it. */
-export type Asking = Pick<Demand, 'projectId' | 'throttle' | 'access' | 'labels' | 'pin'> & {
+export type Asking = Pick<Demand, 'projectId' | 'throttle' | 'access' | 'labels' | 'pin' | 'entryEvent'> & {
   readonly project: Pick<ProjectTurn, 'key'>
+}
+
+export function askingOf({ project, ...wanted }: Wanted): Asking {
+  return { ...wanted, project: { key: project } }
 }
 
 /** Whether the runners were granted the project, and the trust that work with full access at full throttle needs. */

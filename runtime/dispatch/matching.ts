@@ -39,15 +39,25 @@ export class Matching {
     this.capable = capable
   }
 
-  isCapable(runner: Runner, { project, entryEvent, throttle }: Asking & Pick<Demand, 'entryEvent'>): boolean {
+  isCapable(runner: Runner, { project, entryEvent, throttle }: Asking): boolean {
     return this.capable?.(runner.id, { project: project.key, entryEvent, throttle }) ?? true
   }
 
   /** Whether any runner that is there and takes work may take such work, busy or not. */
-  hasTaker(asking: Asking & Pick<Demand, 'entryEvent'>): boolean {
+  hasTaker(asking: Asking): boolean {
+    return this.isAny(asking, ({ isOnline, state }) => isOnline && state === 'registered')
+  }
+
+  /** Whether anybody who waits for this waits for ever as things stand: no registered runner may take it, there or not. */
+  isStranded(demand: Demand): boolean {
+    if (demand.pin === undefined && demand.supplies.length === 0) return true
+    return !this.isAny(demand, () => true)
+  }
+
+  private isAny(asking: Asking, isMeant: (runner: Runner) => boolean): boolean {
     for (const runner of this.fleet.all()) {
-      const { supply, isOnline, state } = runner
-      if (supply === undefined || !isOnline || state !== 'registered') continue
+      const { supply } = runner
+      if (supply === undefined || !isMeant(runner)) continue
       if (asking.pin !== undefined && asking.pin !== runner.id) continue
       if (isAllowed(supply, asking) && carriesLabels(supply, asking) && this.isCapable(runner, asking)) return true
     }
@@ -124,7 +134,8 @@ export class Matching {
     return !this.isBlocked(demand) && (this.capable === undefined || this.isCapable(runner, demand))
   }
 
-  private isBlocked(demand: Demand): boolean {
+  /** Whether something else than runners keeps its requests from being offered. */
+  isBlocked(demand: Demand): boolean {
     const { repository } = demand
     return this.stops.why(demand) !== undefined || (repository !== undefined && this.holdings.isBusy(repository))
   }

@@ -3,7 +3,8 @@
  * priority, then age, then id. What a poll does not need to know stays in the request's snapshot.
  */
 import type { RunRequestContext } from '../../machines/run-request/context.ts'
-import type { Nature } from '../api.ts'
+import type { ListRow, Nature } from '../api.ts'
+import { type FoundRows, firstOf } from '../newest.ts'
 import { type Demand, type ProjectTurn, pair, type Supply, unpairDemand } from './eligibility.ts'
 import { IdTable } from './id-table.ts'
 import { IndexHeap, type Positions } from './index-heap.ts'
@@ -169,6 +170,29 @@ export class Queue {
       count,
       oldestAgeMs: Math.max(0, (nowMicros - oldest) / 1000),
     }))
+  }
+
+  /** A page of the demands' requests that could be offered if there were a runner. One walk over the queue. */
+  newestOfferable(demands: ReadonlySet<Demand>, limit: number, after: ListRow | undefined): FoundRows {
+    const afterMicros = after === undefined ? Number.POSITIVE_INFINITY : Number(after.order)
+    const isBehind = (slot: number): boolean => {
+      const micros = this.createdMicros[slot]!
+      return micros < afterMicros || (micros === afterMicros && this.ids.idOf(slot) < after!.id)
+    }
+    const newest = (a: number, b: number): number => {
+      if (a === b) return 0
+      return this.createdMicros[b]! - this.createdMicros[a]! || (this.ids.before(b, a) ? -1 : 1)
+    }
+    const { first, more } = firstOf(this.offerable(demands), newest, limit, isBehind)
+    return { rows: first.map((slot) => ({ order: String(this.createdMicros[slot]), id: this.ids.idOf(slot) })), more }
+  }
+
+  /** Those made last first, as far as slots tell. */
+  private *offerable(demands: ReadonlySet<Demand>): Generator<number> {
+    for (let slot = this.used - 1; slot >= 0; slot--) {
+      const state = this.state[slot]
+      if ((state === READY || state === HELD_BACK) && demands.has(this.demandOfSlot(slot))) yield slot
+    }
   }
 
   private before(a: number, b: number): boolean {

@@ -1,25 +1,67 @@
 /**
  * Why a queued run request is not with a runner yet: the first reason that holds, in the order in which a person
- * would have to remove them, with the name of what stands in the way.
+ * would have to remove them, with the name of what stands in the way. Worked out when somebody reads it.
  */
 import type { WaitingBecause } from '../../machines/documents/waiting-because.ts'
 import type { RunRequestContext } from '../../machines/run-request/context.ts'
-import { carriesLabels, type Demand, isAllowed, isGranted } from './eligibility.ts'
+import type { Runtime } from '../api.ts'
+import type { FindRows } from '../newest.ts'
+import type { Stranding, Wanted } from './api.ts'
+import { type Asking, askingOf, carriesLabels, type Demand, isAllowed, isGranted } from './eligibility.ts'
 import type { Fleet } from './fleet.ts'
 import type { Holdings } from './holdings.ts'
 import type { Matching } from './matching.ts'
+import type { Queue } from './queue.ts'
 import type { Runner } from './runner.ts'
+import { readRequest } from './snapshots.ts'
 import type { Stops } from './stops.ts'
 
 interface Circumstances {
   readonly fleet: Fleet
-  readonly holdings: Pick<Holdings, 'holderOf'>
-  readonly matching: Pick<Matching, 'isCapable'>
-  readonly stops: Pick<Stops, 'because'>
+  readonly holdings: Holdings
+  readonly matching: Matching
+  readonly stops: Stops
+}
+
+export class Waiting implements Stranding {
+  private readonly runtime: Runtime
+  private readonly queue: Queue
+  private readonly now: Circumstances
+
+  constructor(runtime: Runtime, queue: Queue, now: Circumstances) {
+    this.runtime = runtime
+    this.queue = queue
+    this.now = now
+  }
+
+  /** Undefined when the request is not queued. */
+  because(runRequestId: string): WaitingBecause | undefined {
+    const snapshot = readRequest(this.runtime, runRequestId)
+    const demand = this.queue.demandOfRequest(runRequestId)
+    if (snapshot?.value !== 'queued' || demand === undefined) return undefined
+    return waitingBecause(snapshot.context, demand, this.now)
+  }
+
+  strandedBecause(wanted: Wanted): WaitingBecause | undefined {
+    const takers = takersOf(askingOf(wanted), this.now)
+    return Array.isArray(takers) ? undefined : takers
+  }
+
+  /** Those of which `because` answers what `strandedBecause` does. */
+  stranded(sees: (project: string) => boolean): FindRows {
+    const { queue, now } = this
+    const demands = new Set<Demand>()
+    for (const demand of queue.allDemands()) {
+      if (demand.queued === 0 || !sees(demand.project.key) || now.matching.isBlocked(demand)) continue
+      if (now.matching.isStranded(demand)) demands.add(demand)
+    }
+    if (demands.size === 0) return () => ({ rows: [], more: false })
+    return (limit, after) => queue.newestOfferable(demands, limit, after)
+  }
 }
 
 /** `context` is that of a request in state `queued`; `demand` is the queue's for it. */
-export function waitingBecause(context: RunRequestContext, demand: Demand, now: Circumstances): WaitingBecause {
+function waitingBecause(context: RunRequestContext, demand: Demand, now: Circumstances): WaitingBecause {
   if (!context.internal.ready && context.not_before !== undefined) {
     return { code: 'not_before', detail: `Not to be offered before ${context.not_before}.` }
   }
@@ -36,32 +78,37 @@ export function waitingBecause(context: RunRequestContext, demand: Demand, now: 
   return withoutRunner(demand, now)
 }
 
-/** Narrows the fleet down, rule by rule, until nobody is left. */
-function withoutRunner(demand: Demand, { fleet, matching }: Circumstances): WaitingBecause {
-  const registered = candidates(demand, fleet)
-  if (registered.length === 0) return { code: 'no_runner_registered', detail: noneRegistered(demand) }
-  const allowed = registered.filter((runner) => isAllowed(runner.supply!, demand))
-  if (allowed.length === 0) return { code: 'no_runner_allowed', detail: noneAllowed(demand, registered) }
-  const labelled = allowed.filter((runner) => carriesLabels(runner.supply!, demand))
-  if (labelled.length === 0) {
-    const labels = demand.labels.join(', ')
-    return { code: 'no_runner_with_labels', detail: `No runner allowed for ${demand.project.key} carries: ${labels}.` }
-  }
-  const online = labelled.filter((runner) => runner.isOnline)
-  if (online.length === 0) return { code: 'no_runner_online', detail: `Offline: ${names(labelled)}.` }
-  const capable = online.filter((runner) => matching.isCapable(runner, demand))
-  if (capable.length === 0) {
-    const work = `${demand.entryEvent} at throttle ${demand.throttle}`
-    return { code: 'no_capable_engine', detail: `The manifests of ${names(online)} do not serve ${work}.` }
-  }
-  const taking = capable.filter((runner) => runner.state === 'registered')
-  if (taking.length === 0) return { code: 'draining', detail: `Draining: ${names(capable)}.` }
+/** Narrows those who may take it down, rule by rule, until nobody is left. */
+function withoutRunner(demand: Demand, now: Circumstances): WaitingBecause {
+  const takers = takersOf(demand, now)
+  if (!Array.isArray(takers)) return takers
+  const online = takers.filter((runner) => runner.isOnline)
+  if (online.length === 0) return { code: 'no_runner_online', detail: `Offline: ${names(takers)}.` }
+  const taking = online.filter((runner) => runner.state === 'registered')
+  if (taking.length === 0) return { code: 'draining', detail: `Draining: ${names(online)}.` }
   const free = taking.filter((runner) => runner.hasRoom)
   if (free.length === 0) return { code: 'all_busy', detail: `All slots are taken: ${names(taking)}.` }
   return { code: 'next', detail: `Goes to the next poll of ${names(free)} when its turn comes.` }
 }
 
-function candidates(demand: Demand, fleet: Fleet): Runner[] {
+/** The registered runners that may take such work, there or not, at least one; or why there is none. */
+function takersOf(asking: Asking, { fleet, matching }: Circumstances): Runner[] | WaitingBecause {
+  const registered = candidates(asking, fleet)
+  if (registered.length === 0) return { code: 'no_runner_registered', detail: noneRegistered(asking) }
+  const allowed = registered.filter((runner) => isAllowed(runner.supply!, asking))
+  if (allowed.length === 0) return { code: 'no_runner_allowed', detail: noneAllowed(asking, registered) }
+  const labelled = allowed.filter((runner) => carriesLabels(runner.supply!, asking))
+  if (labelled.length === 0) {
+    const labels = asking.labels.join(', ')
+    return { code: 'no_runner_with_labels', detail: `No runner allowed for ${asking.project.key} carries: ${labels}.` }
+  }
+  const capable = labelled.filter((runner) => matching.isCapable(runner, asking))
+  if (capable.length > 0) return capable
+  const work = `${asking.entryEvent} at throttle ${asking.throttle}`
+  return { code: 'no_capable_engine', detail: `The manifests of ${names(labelled)} do not serve ${work}.` }
+}
+
+function candidates(demand: Asking, fleet: Fleet): Runner[] {
   const found: Runner[] = []
   if (demand.pin === undefined) {
     for (const runner of fleet.all()) if (runner.supply !== undefined) found.push(runner)
@@ -72,11 +119,11 @@ function candidates(demand: Demand, fleet: Fleet): Runner[] {
   return found
 }
 
-function noneRegistered({ pin }: Demand): string {
+function noneRegistered({ pin }: Asking): string {
   return pin === undefined ? 'No runner is registered.' : `Runner ${pin}, which it names, is not registered.`
 }
 
-function noneAllowed(demand: Demand, registered: readonly Runner[]): string {
+function noneAllowed(demand: Asking, registered: readonly Runner[]): string {
   const granted = registered.filter((runner) => isGranted(runner.supply!, demand))
   if (granted.length === 0)
     return `No runner${demand.pin === undefined ? '' : ` named ${demand.pin}`} is allowed for ${demand.project.key}.`

@@ -54,6 +54,18 @@ const NEXT: Rule = { code: 'next' }
 const CANNOT_LAND: ReadonlySet<string> = new Set(['preserved', 'needs_decision', 'failed', 'cancelled'])
 
 export function firstRule(item: WaitingItem, now: Circumstances): Rule {
+  const before = ruleBeforeCap(item, now)
+  if (before !== undefined) return before
+  if (now.running() >= now.maxRunning()) return { code: 'running_cap' }
+  return ruleAfterCap(item, now) ?? (now.hasRunner(item) ? NEXT : { code: 'no_runner' })
+}
+
+/** Whether the item would start if it had a runner, and a place among those that run. */
+export function waitsForRunnerAlone(item: WaitingItem, now: Circumstances): boolean {
+  return ruleBeforeCap(item, now) === undefined && ruleAfterCap(item, now) === undefined
+}
+
+function ruleBeforeCap(item: WaitingItem, now: Circumstances): Rule | undefined {
   const dead = deadDependency(item.dependsOn, now)
   if (dead !== undefined) return dead
   if (now.isArchived(item)) return { code: 'project_archived', subject: item.project }
@@ -62,12 +74,13 @@ export function firstRule(item: WaitingItem, now: Circumstances): Rule {
   if (look !== undefined) return { code: 'stopping', subject: look, detail: item.looksFor! }
   const repository = now.repositoryOf(item)
   const holder = repository === undefined ? undefined : now.holderOf(repository)
-  if (holder !== undefined) return { code: 'repository_busy', subject: holder, detail: repository! }
-  if (now.running() >= now.maxRunning()) return { code: 'running_cap' }
+  return holder === undefined ? undefined : { code: 'repository_busy', subject: holder, detail: repository! }
+}
+
+function ruleAfterCap(item: WaitingItem, now: Circumstances): Rule | undefined {
   if (item.notBeforeMs !== undefined && now.nowMs() < item.notBeforeMs) return { code: 'not_before' }
   for (const id of item.dependsOn) if (now.stateOf(id) !== 'landed') return { code: 'dependency', subject: id }
-  if (now.isLanePaused(item.lane)) return { code: 'lane_paused', subject: item.lane }
-  return now.hasRunner(item) ? NEXT : { code: 'no_runner' }
+  return now.isLanePaused(item.lane) ? { code: 'lane_paused', subject: item.lane } : undefined
 }
 
 /** The first dependency that can never land: it settled as something else, or it is not there. */

@@ -4,6 +4,7 @@
  * run request. So a failed save starts nothing, and of two schedulers one wins.
  */
 import { LANES, type Lane } from '../../machines/documents/run-request.ts'
+import type { WaitingBecause } from '../../machines/documents/waiting-because.ts'
 import type { ItemWaitingBecause } from '../../machines/documents/work-item.ts'
 import type { SnapshotOf } from '../../machines/machine.ts'
 import { PACING, type PacingContext } from '../../machines/pacing.ts'
@@ -11,8 +12,10 @@ import type { WorkItemContext } from '../../machines/work-item/context.ts'
 import { Alarm } from '../alarm.ts'
 import type { Answer, CommittedStep, Runtime } from '../api.ts'
 import type { Dispatcher, Wanted } from '../dispatch/api.ts'
+import type { FindRows } from '../newest.ts'
 import { handOut } from './hand-out.ts'
 import { type Entry, LEDGER_STATES, Ledger } from './ledger.ts'
+import { Places } from './places.ts'
 import {
   type Circumstances,
   firstRule,
@@ -22,6 +25,7 @@ import {
   type WaitingItem,
   wordsOf,
 } from './rules.ts'
+import { strandedItems } from './stranded.ts'
 
 /** Whatever was missed is found after this long. */
 const safetyIntervalMs = 15_000
@@ -34,6 +38,13 @@ const tickShare = 0.1
 export interface Scheduler {
   /** Why the item has not started; undefined when it runs or has settled. */
   waitingBecause(itemId: string): ItemWaitingBecause | undefined
+  /**
+   * Finds the queued items, not handed out, that wait for nothing but a runner, and that no registered one may take, there or
+   * not. Of the projects whose key `sees` admits. A walk over what waits.
+   */
+  stranded(sees: (project: string) => boolean): FindRows
+  /** Why no registered runner may take the item; undefined: one may, or it does not wait. */
+  strandedBecause(itemId: string): WaitingBecause | undefined
   /** Why an item would wait that is submitted or released now. */
   reasonFor(item: Pick<WorkItemContext, 'id' | 'project' | 'project_id' | 'asked' | 'depends_on'>): string
   /** Those of the dependencies that can never land. */
@@ -65,18 +76,12 @@ export function createScheduler(runtime: Runtime, dispatcher: Dispatcher): Sched
   return new ItemScheduler(runtime, dispatcher)
 }
 
-/** What the rules ask of an item's project. */
-interface Place {
-  readonly repository: string
-  readonly isArchived: boolean
-}
-
 class ItemScheduler implements Scheduler, Circumstances {
   private readonly runtime: Runtime
   private readonly dispatcher: Dispatcher
   private readonly ledger: Ledger
   private readonly alarm: Alarm
-  private readonly places = new Map<string, Place>()
+  private readonly places: Places
   /** Items that a message of ours is on its way to; those that it hands out, and the repositories that this takes. */
   private readonly under = new Set<string>()
   private readonly starting = new Set<string>()
@@ -94,6 +99,7 @@ class ItemScheduler implements Scheduler, Circumstances {
   constructor(runtime: Runtime, dispatcher: Dispatcher) {
     this.runtime = runtime
     this.dispatcher = dispatcher
+    this.places = new Places(runtime)
     this.ledger = new Ledger((id) => stateOf(runtime, id))
     this.alarm = new Alarm(runtime.nature, () => {
       this.forgetFleet()
@@ -111,6 +117,15 @@ class ItemScheduler implements Scheduler, Circumstances {
     const entry = this.ledger.find(itemId)
     if (entry === undefined || entry.state === 'running') return undefined
     return wordsOf(this.standing(entry), entry, this)
+  }
+
+  stranded(sees: (project: string) => boolean): FindRows {
+    return strandedItems(this.ledger.waiting, ({ project }) => sees(project), this.dispatcher.waiting, this)
+  }
+
+  strandedBecause(itemId: string): WaitingBecause | undefined {
+    const entry = this.ledger.find(itemId)
+    return entry === undefined ? undefined : this.dispatcher.waiting.strandedBecause(entry.wanted)
   }
 
   reasonFor(item: Pick<WorkItemContext, 'id' | 'project' | 'project_id' | 'asked' | 'depends_on'>): string {
@@ -154,11 +169,11 @@ class ItemScheduler implements Scheduler, Circumstances {
 
   repositoryOf(item: WaitingItem): string | undefined {
     const { projectId, wanted } = item as Entry
-    return wanted.access === 'read_only' ? undefined : this.placeOf(projectId).repository
+    return wanted.access === 'read_only' ? undefined : this.places.of(projectId).repository
   }
 
   isArchived(item: WaitingItem): boolean {
-    return this.placeOf((item as Entry).projectId).isArchived
+    return this.places.of((item as Entry).projectId).isArchived
   }
 
   holderOf(repository: string): string | undefined {
@@ -200,15 +215,6 @@ class ItemScheduler implements Scheduler, Circumstances {
       this.takers.set(wanted, known)
     }
     return known
-  }
-
-  private placeOf(projectId: string): Place {
-    let place = this.places.get(projectId)
-    if (place === undefined) {
-      place = placeOfProject(this.runtime, projectId)
-      this.places.set(projectId, place)
-    }
-    return place
   }
 
   private countRunning(): number {
@@ -265,7 +271,7 @@ class ItemScheduler implements Scheduler, Circumstances {
         this.forgetFleet()
         return this.ledger.waitingCount > 0
       case 'project':
-        return this.places.delete(ref.id)
+        return this.places.forget(ref.id)
       case 'run_request':
         return before !== undefined && after.value !== before.value && this.ledger.waitingCount > 0
       default:
@@ -386,14 +392,4 @@ function readItem(runtime: Runtime, id: string): SnapshotOf<WorkItemContext> | u
 
 function stateOf(runtime: Runtime, id: string): string | undefined {
   return readItem(runtime, id)?.value
-}
-
-/** Two projects on one repository share it; a project without one has its own. */
-function placeOfProject(runtime: Runtime, projectId: string): Place {
-  try {
-    const project = runtime.read({ kind: 'project', id: projectId })
-    return { repository: project?.context.repository ?? projectId, isArchived: project?.value === 'archived' }
-  } catch {
-    return { repository: projectId, isArchived: false }
-  }
 }

@@ -228,3 +228,30 @@ t.test('a task that no runner may take says which would, and what registers one'
   t.equal(code, 6)
   t.match(err, /queued: no runner is online\n {2}intendant runner add ID --project shop --trusted --save-token/)
 })
+
+t.test('attention says why no runner may take work, what lets one, and how it is given up', async (t) => {
+  const run = { id: `runreq_${'1'.repeat(24)}`, project: 'shop', throttle: 'dry_run', access: 'full', labels: ['gpu'] }
+  const told = (kind: string, code: string, document: object) => ({
+    kind,
+    reason: 'no_runner',
+    project: 'shop',
+    since: at(1),
+    because: { code, detail: `Told by ${code}.` },
+    [kind]: document,
+  })
+  const items = [
+    told('run_request', 'no_runner_with_labels', run),
+    told('run_request', 'no_runner_allowed', { ...run, throttle: 'full', runner_id: 'r2' }),
+    told('run_request', 'no_capable_engine', { ...run, work_item_id: ITEM.id }),
+    told('work_item', 'no_runner_registered', ITEM),
+  ]
+  const { env } = await service(t, () => [200, { items }])
+  const lines = (await cli(env, 'attention')).out.split('\n').slice(1)
+  const expected = [
+    `Told by no_runner_with_labels. intendant runner add ID --project shop --label gpu --save-token, or intendant run-request cancel ${run.id}`,
+    `Told by no_runner_allowed. intendant runner edit r2 --project shop --trusted, or intendant run-request cancel ${run.id}`,
+    `Told by no_capable_engine. intendant engine list --project shop, or intendant queue cancel ${ITEM.id}`,
+    `Told by no_runner_registered. intendant runner add ID --project shop --trusted --save-token, or intendant queue cancel ${ITEM.id}`,
+  ]
+  for (const [n, text] of expected.entries()) t.ok(lines[n]!.startsWith('no_runner ') && lines[n]!.endsWith(text), text)
+})

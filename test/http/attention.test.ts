@@ -1,5 +1,7 @@
 /** What needs a person: several kinds of things in one list, whose pages follow each other. */
 import t from 'tap'
+import { until } from '../until.ts'
+import { reading, submit, waits } from './ledger-harness.ts'
 import { startTestService, type TestService } from './service-harness.ts'
 
 /** Two requests that are lost and three that wait for an approval. */
@@ -39,5 +41,99 @@ t.test('pages of any size give everything once, most pressing first', async (t) 
   const { next_cursor } = (await s.expect(200, 'GET', '/api/attention?limit=1')).body
   for (const path of [`?reason=unapproved&cursor=${next_cursor}`, '?cursor=WyJhIiwiYiJd', '?cursor=x']) {
     t.equal((await s.expect(400, 'GET', `/api/attention${path}`)).body.code, 'invalid_cursor', path)
+  }
+})
+
+const NO_RUNNER = '/api/attention?reason=no_runner'
+
+/** Id and reason of what no runner may take. */
+async function stranded(s: TestService, more: object = {}): Promise<string[]> {
+  const { items } = (await s.expect(200, 'GET', NO_RUNNER, undefined, more)).body
+  return items.map(({ kind, because, ...item }: any) => `${item[kind].id} ${because.code}`)
+}
+
+t.test('a run request that no registered runner may take needs a person, until one may', async (t) => {
+  const s = await startTestService(t)
+  for (const key of ['shop', 'till']) await s.project(key)
+  const { id } = await s.request('shop', { labels: ['gpu'] })
+  t.same(await stranded(s), [`${id} no_runner_registered`])
+  await s.runner('r1', { allowed_projects: [] })
+  t.same(await stranded(s), [`${id} no_runner_allowed`])
+  await s.expect(200, 'PATCH', '/api/runners/r1', { allowed_projects: ['shop'] })
+  t.same(await stranded(s), [`${id} no_runner_with_labels`])
+  t.match((await s.expect(200, 'GET', NO_RUNNER)).body.items, [
+    { kind: 'run_request', project: 'shop', because: { detail: 'No runner allowed for shop carries: gpu.' } },
+  ])
+  await s.expect(200, 'PATCH', '/api/runners/r1', { labels: ['gpu'] })
+  t.same(await stranded(s), [], 'that the runner is offline is no matter')
+  await s.expect(200, 'PATCH', '/api/runners/r1', { draining: true })
+  t.same(await stranded(s), [], 'nor that it drains')
+  const manifest = {
+    engine: 'e',
+    runner_id: 'r1',
+    supported_entry_events: ['x'],
+    supported_throttle_modes: ['dry_run'],
+  }
+  const path = '/api/projects/shop/engine-capabilities'
+  await s.expect(201, 'POST', path, { ...manifest, engine_version: '1', registered_blocks: [] })
+  t.same(await stranded(s), [`${id} no_capable_engine`])
+  await s.expect(204, 'DELETE', '/api/runners/r1')
+  const pinned = await s.request('shop', { runner_id: 'r1', idempotency_key: 'pinned' })
+  t.same(await stranded(s), [`${pinned.id} no_runner_registered`, `${id} no_runner_registered`])
+  t.same(await stranded(s, { token: await s.token('else', { roles: ['viewer'], projects: ['till'] }) }), [])
+})
+
+t.test('what waits for something else than a runner is not told of as if it lacked one', async (t) => {
+  const s = await startTestService(t)
+  for (const key of ['shop', 'till', 'lane']) await s.project(key)
+  await s.request('shop', { throttle: 'full' })
+  await s.request('shop', { not_before: '2999-01-01T00:00:00Z' })
+  await s.request('till')
+  await s.expect(200, 'PATCH', '/api/projects/till', { archived: true })
+  await s.request('lane', { lane: 'campaign' })
+  await submit(s, { project: 'lane', lane: 'campaign' })
+  await s.expect(200, 'POST', '/api/pacing/pause', { lanes: ['campaign'] })
+  const landing = await submit(s, { objective: 'First' })
+  await submit(s, { project: 'lane', objective: 'Second', depends_on: [landing.id] })
+  await submit(s, { objective: 'Later', not_before: '2999-01-01T00:00:00Z' })
+  t.same(await stranded(s), [`${landing.id} no_runner_registered`])
+})
+
+t.test('an item that no runner may take is told of, once, also when it is handed out', async (t) => {
+  const s = await startTestService(t)
+  await s.project('shop')
+  const { id } = await submit(s, {})
+  t.same(await stranded(s), [`${id} no_runner_registered`])
+  await s.runner('r1')
+  t.same(await stranded(s), [`${id} no_runner_allowed`], 'it is not trusted')
+  const token = await s.runner('r2', { trusted: true })
+  t.same(await stranded(s), [])
+  await s.call('GET', '/api/runners/r2/run-requests/next', undefined, { token })
+  const { run_request_id } = await until(reading(s, id), waits('handed_out'))
+  await s.expect(204, 'DELETE', '/api/runners/r2')
+  t.same(await stranded(s), [`${run_request_id} no_runner_allowed`])
+  await s.expect(200, 'POST', `/api/work-items/${id}/cancel`, {})
+  t.same(await stranded(s), [])
+})
+
+t.test('pages of what no runner may take give everything once, requests before items, newest first', async (t) => {
+  const s = await startTestService(t)
+  await s.project('shop')
+  const requests: string[] = []
+  for (const labels of [['a'], ['b'], ['a'], ['b'], ['a']]) {
+    requests.unshift((await s.request('shop', { labels, idempotency_key: `k${requests.length}` })).id)
+  }
+  const items: string[] = []
+  for (const objective of ['x', 'y', 'z']) items.unshift((await submit(s, { objective })).id)
+  for (const limit of [1, 2, 3, 5, 7, 8, 9]) {
+    const found: string[] = []
+    for (let path = `${NO_RUNNER}&limit=${limit}`; path !== ''; ) {
+      const { body, headers } = await s.expect(200, 'GET', path)
+      t.ok(body.items.length <= limit)
+      for (const { kind, ...item } of body.items) found.push(item[kind].id)
+      const link = headers.get('link')
+      path = link === null ? '' : link.slice(1, link.indexOf('>'))
+    }
+    t.same(found, [...requests, ...items], `${limit} a page`)
   }
 })

@@ -43,10 +43,10 @@ t.test('every reason is named in the order in which a person would have to remov
   next(() => fake.runner('r1', { allowed_projects: ['beta'], labels: [], trusted: false }))
   next(() => fake.runner('r1', { labels: [], trusted: false }))
   next(() => fake.runner('r1', { labels: ['gpu'], trusted: true }))
-  next(() => fake.runner('r1', { labels: ['gpu', 'linux'] }))
-  next(() => dispatcher.touch('r1'))
   dispatcher.setCapable(() => false)
+  next(() => fake.runner('r1', { labels: ['gpu', 'linux'] }))
   next(() => dispatcher.setCapable(undefined))
+  next(() => dispatcher.touch('r1'))
   next(() => fake.runner('r1', { labels: ['gpu', 'linux'], state: 'draining' }))
   next(() => fake.runner('r1', { labels: ['gpu', 'linux'] }))
   const other = fake.create({ runner_id: 'r1' })
@@ -66,8 +66,8 @@ t.test('every reason is named in the order in which a person would have to remov
     'no_runner_allowed: No runner is allowed for alpha.',
     'no_runner_allowed: Work with full access at throttle full needs a trusted runner; not trusted: r1.',
     'no_runner_with_labels: No runner allowed for alpha carries: gpu, linux.',
-    'no_runner_online: Offline: r1.',
     'no_capable_engine: The manifests of r1 do not serve execution_requested at throttle full.',
+    'no_runner_online: Offline: r1.',
     'next: Goes to the next poll of r1 when its turn comes.',
     'draining: Draining: r1.',
   ])

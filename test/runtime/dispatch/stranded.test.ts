@@ -1,0 +1,56 @@
+import fc from 'fast-check'
+import t from 'tap'
+import type { RequestGiven, RunnerGiven } from './fake.ts'
+import { world } from './world.ts'
+
+/** Why a request waits for which no registered runner will do. */
+const STRANDED = ['no_runner_registered', 'no_runner_allowed', 'no_runner_with_labels', 'no_capable_engine']
+
+const labels = fc.subarray(['gpu', 'linux'])
+const request: fc.Arbitrary<RequestGiven> = fc.record(
+  {
+    project: fc.constantFrom('alpha', 'beta'),
+    throttle: fc.constantFrom('full', 'dry_run'),
+    approved: fc.boolean(),
+    access: fc.constantFrom('full', 'read_only'),
+    labels,
+    runner_id: fc.constantFrom('r1', 'r9'),
+    lane: fc.constantFrom('interactive', 'campaign'),
+    not_before: fc.constantFrom('2025-01-01T00:00:00Z', '2026-06-01T00:00:00Z'),
+  },
+  { requiredKeys: [] },
+)
+const runner: fc.Arbitrary<RunnerGiven> = fc.record(
+  {
+    allowed_projects: fc.constantFrom(['*'], ['alpha'], []),
+    labels,
+    trusted: fc.boolean(),
+    state: fc.constantFrom('registered', 'draining', 'removed'),
+    online: fc.boolean(),
+  },
+  { requiredKeys: [] },
+)
+
+t.test('stranded is what waits for a runner and says that none is registered that may take it', (t) => {
+  let found = 0
+  const isLaw = (requests: RequestGiven[], runners: RunnerGiven[], incapable: boolean | undefined): void => {
+    const { fake, dispatcher } = world(Object.fromEntries(runners.map((given, n) => [`r${n + 1}`, given])))
+    if (incapable !== undefined) dispatcher.setCapable((id) => !incapable && id === 'r1')
+    dispatcher.setPausedLanes(['campaign'])
+    const ids = requests.map((given) => fake.create(given))
+    fake.run()
+    const isStranded = (id: string) => STRANDED.includes(dispatcher.waitingBecause(id)?.code ?? '')
+    const expected = ids.filter((id) => isStranded(id) && fake.request(id).context.project === 'alpha')
+    const told = dispatcher.waiting
+      .stranded((project) => project === 'alpha')(100, undefined)
+      .rows.map(({ id }) => id)
+    found += told.length
+    t.same(told.sort(), expected.sort())
+  }
+  const requests = fc.array(request, { maxLength: 8 })
+  const runners = fc.array(runner, { maxLength: 3 })
+  const capable = fc.constantFrom(undefined, undefined, true, false)
+  fc.assert(fc.property(requests, runners, capable, isLaw), { numRuns: 200 })
+  t.ok(found > 50, 'there were some')
+  t.end()
+})
