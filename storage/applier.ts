@@ -49,7 +49,7 @@ export class Applier {
   readonly #view: View
   readonly #nature: Nature
   readonly #onApplied: (batch: number) => void
-  readonly #onFailure: (error: unknown) => void
+  readonly #onFailure: (error: unknown) => Error
   #pending = new Fold()
   #writing: Fold | undefined
   /** True while anything writes the view. */
@@ -67,7 +67,7 @@ export class Applier {
     applied: Marker,
     nature: Nature,
     onApplied: (batch: number) => void,
-    onFailure: (error: unknown) => void,
+    onFailure: (error: unknown) => Error,
   ) {
     this.#view = view
     this.#nature = nature
@@ -127,7 +127,7 @@ export class Applier {
     })
   }
 
-  /** Writes the view between two folds. */
+  /** Writes the view between two folds. Rejects with the failure of the journal, which is told first. */
   exclusive<V>(write: () => Promise<V>): Promise<V> {
     if (this.#failure !== undefined) return Promise.reject(this.#failure)
     return new Promise((resolve, reject) => {
@@ -135,8 +135,9 @@ export class Applier {
         try {
           resolve(await write())
         } catch (error) {
-          reject(error)
-          throw error
+          const failure = this.#onFailure(error)
+          reject(failure)
+          throw failure
         }
       }
       this.#exclusive.push({ write: attempt, reject })

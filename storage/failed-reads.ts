@@ -1,56 +1,67 @@
 /**
  * Reads of what can no longer be written. From the moment in which LMDB could not write a meta page it lets nobody read the
- * environment either, in words of its own; why it could not be written is told to whoever asked for the write, a moment
- * later. A reader that comes between the two is told what it will be told then: that the journal has failed.
+ * environment either, in words of its own, and a range ends as if there were nothing in it; why it could not be written is
+ * told to whoever asked for the write, a moment later. A reader that comes between the two is told what it will be told
+ * then: that the journal has failed.
  */
-import type { Environments, Range, ReadTransaction, Table } from './environments.ts'
+import { type Environments, HEAD_SCHEMA, MARKER, type Range, type ReadTransaction, type Table } from './environments.ts'
 import { JournalFailure } from './journal.ts'
 import type { Nature } from './nature.ts'
 
-const PANIC = /^MDB_PANIC/
+/** `MDB_PANIC: ...` from a read transaction that begins, `Invalid argument: MDB_PANIC: ...` from one that is used again. */
+const PANIC = /\bMDB_PANIC\b/
 /** A writer tells of its failure within milliseconds of the first read that is refused for it. */
 const TOLD_WITHIN_MS = 1_000
 
 /** The same tables; `onUntold` hears of the first read that was refused when the writer has had its time to tell why. */
 export function withFailedReads(
   { log, view }: Pick<Environments, 'log' | 'view'>,
-  nature: Pick<Nature, 'setTimer'>,
+  nature: Pick<Nature, 'setTimer' | 'nextTurn'>,
   onUntold: (error: Error) => void,
 ): Pick<Environments, 'log' | 'view'> {
   let isRefused = false
   const told = (error: unknown): unknown => {
     if (!(error instanceof Error && PANIC.test(error.message))) return error
-    if (!isRefused) nature.setTimer(() => onUntold(error), TOLD_WITHIN_MS)
+    // A turn later: what the writer told while this thread was busy is heard behind the timers.
+    if (!isRefused) nature.setTimer(() => nature.nextTurn(() => onUntold(error)), TOLD_WITHIN_MS)
     isRefused = true
     return new JournalFailure(`what is stored cannot be read any more: ${error.message}`, { cause: error })
   }
-  const tables = <T extends object>(of: T): T =>
+  const tables = <T extends object>(of: T, probe: () => void): T =>
     Object.fromEntries(
       Object.entries(of).map(([name, table]) => [
         name,
-        name === 'env' ? table : new ToldTable(table as Table<never>, told),
+        name === 'env' ? table : new ToldTable(table as Table<never>, { told, probe }),
       ]),
     ) as T
-  return { log: tables(log), view: tables(view) }
+  return {
+    log: tables(log, () => log.head.doesExist(HEAD_SCHEMA)),
+    view: tables(view, () => view.marker.doesExist(MARKER)),
+  }
 }
 
-type Told = (error: unknown) => unknown
+interface Reads {
+  /** What the reader is told in place of what LMDB threw. */
+  readonly told: (error: unknown) => unknown
+  /** Throws where LMDB refuses reads. */
+  readonly probe: () => void
+}
 
 /** Hot: a call more for each read, and nothing else. */
 class ToldTable<K> implements Table<K> {
   readonly #table: Table<K>
-  readonly #told: Told
+  readonly #reads: Reads
 
-  constructor(table: Table<K>, told: Told) {
+  constructor(table: Table<K>, reads: Reads) {
     this.#table = table
-    this.#told = told
+    this.#reads = reads
   }
 
   get(key: K, reading?: { readonly transaction?: ReadTransaction }): string | undefined {
     try {
       return this.#table.get(key, reading)
     } catch (error) {
-      throw this.#told(error)
+      throw this.#reads.told(error)
     }
   }
 
@@ -58,23 +69,23 @@ class ToldTable<K> implements Table<K> {
     try {
       return this.#table.doesExist(key, value, reading)
     } catch (error) {
-      throw this.#told(error)
+      throw this.#reads.told(error)
     }
   }
 
   getKeys(range?: Range<K>): Iterable<K> {
-    return new ToldRows(() => this.#table.getKeys(range), this.#told)
+    return new ToldRows(() => this.#table.getKeys(range), this.#reads)
   }
 
   getRange(range?: Range<K>): Iterable<{ readonly key: K; readonly value: string }> {
-    return new ToldRows(() => this.#table.getRange(range), this.#told)
+    return new ToldRows(() => this.#table.getRange(range), this.#reads)
   }
 
   getKeysCount(range?: Range<K>): number {
     try {
       return this.#table.getKeysCount(range)
     } catch (error) {
-      throw this.#told(error)
+      throw this.#reads.told(error)
     }
   }
 
@@ -82,7 +93,7 @@ class ToldTable<K> implements Table<K> {
     try {
       return this.#table.useReadTransaction()
     } catch (error) {
-      throw this.#told(error)
+      throw this.#reads.told(error)
     }
   }
 
@@ -99,24 +110,26 @@ class ToldTable<K> implements Table<K> {
   }
 }
 
-/** LMDB is first asked when the rows are. */
+/** LMDB is first asked when the rows are. That a range is over says something only where LMDB can still be read. */
 class ToldRows<V> implements Iterable<V> {
   readonly #rows: () => Iterable<V>
-  readonly #told: Told
+  readonly #reads: Reads
 
-  constructor(rows: () => Iterable<V>, told: Told) {
+  constructor(rows: () => Iterable<V>, reads: Reads) {
     this.#rows = rows
-    this.#told = told
+    this.#reads = reads
   }
 
   [Symbol.iterator](): Iterator<V> {
-    const told = this.#told
+    const { told, probe } = this.#reads
     try {
       const rows = this.#rows()[Symbol.iterator]()
       return {
         next: () => {
           try {
-            return rows.next()
+            const row = rows.next()
+            if (row.done === true) probe()
+            return row
           } catch (error) {
             throw told(error)
           }

@@ -75,7 +75,7 @@ const RIGHTLY: readonly End[] = [{ code: 1, signal: null }]
 const OR_ABORTED: readonly End[] = [...RIGHTLY, { code: null, signal: 'SIGABRT' }]
 
 async function endsWith({ service, leave }: Scene, t: Test, words: RegExp, ends = RIGHTLY): Promise<void> {
-  const end = await Promise.race([service.ended(), sleep(END_MS, undefined)])
+  const end = await Promise.race([service.ended(), sleep(END_MS, undefined, { ref: false })])
   if (end?.signal != null) t.comment(service.errors)
   t.ok(
     ends.some(({ code, signal }) => code === end?.code && signal === end?.signal),
@@ -138,6 +138,16 @@ for (const where of ['log', 'view'] as const) {
     }
   })
 }
+
+t.test(
+  'a write that fails and is told of late ends the service with its word, and reads until then hear 503',
+  async (t) => {
+    const one = await scene(t)
+    one.orders.failWrites({ errno: ERRNO.EIO, times: 1, where: 'view', kind: 'through', lateMs: 300 })
+    await endsWith(one, t, /the view could not be written: Input\/output error/)
+    await comesBack(one, t)
+  },
+)
 
 t.test('on a disk that takes no flush the service does not start, and says so', async (t) => {
   const one = await scene(t)

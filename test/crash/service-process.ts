@@ -1,6 +1,5 @@
 /** The real service as a child process, started on one home and one port, killed and started again. */
 import { type ChildProcess, spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
@@ -24,6 +23,7 @@ export class ServiceProcess {
   errors = ''
   private port = 0
   private child: ChildProcess | undefined
+  private end: Promise<End> = Promise.resolve({ code: null, signal: null })
 
   constructor(home: string) {
     this.home = home
@@ -49,6 +49,7 @@ export class ServiceProcess {
     })
     this.child = child
     this.errors = ''
+    this.end = new Promise((resolve) => child.once('close', (code, signal) => resolve({ code, signal })))
     child.stderr!.setEncoding('utf8').on('data', (text: string) => {
       this.errors += text
     })
@@ -67,12 +68,9 @@ export class ServiceProcess {
     return (await this.ended()).code
   }
 
-  /** Resolves when the process has ended by itself, or was ended. */
-  async ended(): Promise<End> {
-    const { child } = this
-    if (child === undefined) return { code: null, signal: null }
-    if (child.exitCode === null && child.signalCode === null) await once(child, 'exit')
-    return { code: child.exitCode, signal: child.signalCode }
+  /** Resolves when the process has ended by itself, or was ended, and all that it said is in `errors`. */
+  ended(): Promise<End> {
+    return this.end
   }
 
   private firstLine(child: ChildProcess): Promise<string> {

@@ -45,6 +45,8 @@ export interface Fault {
   readonly kind?: 'plain' | 'through'
   /** Of writes: half of it is written, and no error is given. */
   readonly half?: boolean
+  /** Of writes: how long the thread that failed waits before it wakes another, milliseconds. */
+  readonly lateMs?: number
 }
 
 const WHERE = { log: 1, view: 2, others: 4 } as const
@@ -72,6 +74,7 @@ export class Orders {
   failWrites(fault: Fault): void {
     this.put(WHERE_AT, place(fault))
     this.put(WRITE_HALF, fault.half ? 1 : 0)
+    this.put(LATE_MS, fault.lateMs ?? 0)
     this.put(WRITE_LEFT, fault.times)
     this.put(WRITE_ERRNO, fault.errno)
   }
@@ -120,7 +123,7 @@ export class Orders {
 
 /** Offsets of `struct control`. */
 const [FLUSH_ERRNO, FLUSH_LEFT, WRITE_ERRNO, WRITE_LEFT, WHERE_AT, WRITE_HALF] = [0, 4, 8, 12, 16, 20] as const
-const [FLUSHES_FAILED, WRITES_FAILED, ROOM] = [24, 28, 32] as const
+const [FLUSHES_FAILED, WRITES_FAILED, ROOM, LATE_MS] = [24, 28, 32, 40] as const
 
 function place({ where, kind }: Fault): number {
   return (where === undefined ? ANYWHERE : WHERE[where]) | (kind === undefined ? ANY_KIND : KIND[kind])

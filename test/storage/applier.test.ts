@@ -54,7 +54,9 @@ t.test('what came while a fold was written is written next, also when its time w
     begin,
     timers.nature,
     () => {},
-    (error) => t.fail(String(error)),
+    (error) => {
+      throw error
+    },
   )
   const turn = () => new Promise((resolve) => setImmediate(resolve))
   applier.add(batchOf(1))

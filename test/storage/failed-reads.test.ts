@@ -10,10 +10,12 @@ import { openIn } from './open.ts'
 import { append, event, state, step } from './steps.ts'
 
 const PANIC = 'MDB_PANIC: Update of meta page failed or environment had fatal error'
+/** What LMDB says of a read transaction that it has given before. */
+const PANIC_AGAIN = `Invalid argument: ${PANIC}`
 
 interface Disk {
   readonly medium: Medium
-  /** From now on reads are refused, as LMDB does when a meta page could not be written. */
+  /** From now on reads are refused, as LMDB does when a meta page could not be written: a range has no rows, anything else throws. */
   fail(message?: string): void
   /** The next write of the view fails, and nobody knows but LMDB. Resolves when it has. */
   failView(): Promise<void>
@@ -34,8 +36,9 @@ function failing(home: string): Disk {
         const value = Reflect.get(target, name, target)
         if (typeof value !== 'function' || name === 'put' || name === 'remove') return value
         return (...args: unknown[]) => {
-          if (failure !== undefined) throw new Error(failure)
-          return value.apply(target, args)
+          if (failure === undefined) return value.apply(target, args)
+          if (name === 'getKeys' || name === 'getRange') return []
+          throw new Error(failure)
         }
       },
     })
@@ -46,13 +49,17 @@ function failing(home: string): Disk {
       ...view,
       snapshots: panics(view.snapshots),
       entities: panics(view.entities),
+      eventIds: panics(view.eventIds),
       histories: panics(view.histories),
+      timers: panics(view.timers),
+      outbox: panics(view.outbox),
+      reservations: panics(view.reservations),
       marker: panics(view.marker),
       env: {
         ...view.env,
         commit: async (write) => {
           if (onFailed === undefined) return view.env.commit(write)
-          failure = PANIC
+          failure = PANIC_AGAIN
           onFailed()
           await told
           throw new Error('Input/output error')
@@ -63,7 +70,7 @@ function failing(home: string): Disk {
   const medium = { ...lmdbMedium(home), open: async (check) => broken(await lmdbMedium(home).open(check)) } as Medium
   return {
     medium,
-    fail: (message = PANIC) => {
+    fail: (message = PANIC_AGAIN) => {
       failure = message
     },
     failView: () =>
@@ -74,12 +81,17 @@ function failing(home: string): Disk {
   }
 }
 
+let scopes = 0
 const reads: Readonly<Record<string, (journal: LmdbJournal) => unknown>> = {
   'a record': (journal) => journal.actor('run_request', 'a'),
   'a history': (journal) => journal.history('trace', 't', 0, 10),
   'a page of events': (journal) => journal.events(0, 10, 1e6),
   'an event': (journal) => journal.event(1),
   'a scan': (journal) => [...journal.scan('run_request', 'state', 'queued')],
+  'a trace': (journal) => journal.hasTrace('demo', 't'),
+  'the timers': (journal) => journal.timers(0, 1, 10),
+  'the outbox': (journal) => [...journal.outbox()],
+  'a key': (journal) => [journal.reservation(`scope-${scopes++}`, 'k')],
 }
 
 async function opened(t: Test, rest: Parameters<typeof openIn>[2]) {
@@ -94,8 +106,10 @@ async function opened(t: Test, rest: Parameters<typeof openIn>[2]) {
 t.test('a read that LMDB refuses is told that the journal has failed, whatever it reads', async (t) => {
   const { disk, journal } = await opened(t, { onFailure: () => {} })
   for (const [what, read] of Object.entries(reads)) t.ok(read(journal), what)
-  disk.fail()
-  for (const [what, read] of Object.entries(reads)) t.throws(() => read(journal), { name: 'JournalFailure' }, what)
+  for (const refusal of [PANIC_AGAIN, PANIC]) {
+    disk.fail(refusal)
+    for (const [what, read] of Object.entries(reads)) t.throws(() => read(journal), { name: 'JournalFailure' }, what)
+  }
   await t.rejects(journal.list({ kind: 'run_request', index: 'state', value: 'queued', limit: 5, reverse: false }), {
     name: 'JournalFailure',
   })
@@ -115,7 +129,7 @@ t.test('the failure is told by the write that failed, with its cause', async (t)
   t.match(failures, [{ message: 'the view could not be written: Input/output error' }])
 })
 
-t.test('where no write tells, the read does, a second later and once', async (t) => {
+t.test('where no write tells, the read does, a second later and once, behind what was told meanwhile', async (t) => {
   const failures: JournalFailure[] = []
   const late: (() => void)[] = []
   const setTimer = (callback: () => void, afterMs: number) =>
@@ -127,7 +141,9 @@ t.test('where no write tells, the read does, a second later and once', async (t)
   t.equal(late.length, 1)
   t.same(failures, [])
   late[0]!()
-  t.match(failures, [{ message: new RegExp(`what is stored cannot be read: ${PANIC}`) }])
+  t.same(failures, [])
+  await new Promise(setImmediate)
+  t.match(failures, [{ message: new RegExp(`what is stored cannot be read: ${PANIC_AGAIN}`) }])
   t.equal(journal.refuses(), 'read_only')
 })
 

@@ -2,7 +2,9 @@ import { cpSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { backup, restoreFiles } from '../../storage/backup.ts'
+import type { Environments, Medium } from '../../storage/environments.ts'
 import type { JournalFailure } from '../../storage/journal.ts'
+import { lmdbMedium } from '../../storage/lmdb-environments.ts'
 import type { LmdbJournal } from '../../storage/lmdb-journal.ts'
 import { verify } from '../../storage/verify.ts'
 import { journalContract } from './contract.ts'
@@ -118,6 +120,36 @@ t.test('a view that cannot be written is a failed commit', async (t) => {
   t.match(failures, [{ message: /the view could not be written/ }])
   t.equal(failures.length, 1)
 })
+
+const viewWrites: Readonly<Record<string, (journal: LmdbJournal) => Promise<unknown>>> = {
+  'a fold': (journal) => append(journal, step('a', 2)).then(() => journal.settled()),
+  retention: (journal) => journal.trim({ beforeSequence: 2 }),
+  'a removal': (journal) => journal.removeEntities([{ kind: 'run_request', id: 'a', terms: [] }]),
+}
+
+for (const [what, write] of Object.entries(viewWrites)) {
+  t.test(`a view that cannot be written ends the journal in the same words for ${what}`, async (t) => {
+    const failures: JournalFailure[] = []
+    const home = newHome(t)
+    let isBroken = false
+    const failing = async (check: Parameters<Medium['open']>[0]): Promise<Environments> => {
+      const { view, ...rest } = await lmdbMedium(home).open(check)
+      const commit: typeof view.env.commit = async (write) => {
+        if (isBroken) throw new Error('Input/output error')
+        await view.env.commit(write)
+      }
+      return { ...rest, view: { ...view, env: { ...view.env, commit } } }
+    }
+    const medium = { ...lmdbMedium(home), open: failing }
+    const journal = await openIn(t, home, { onFailure: (failure) => failures.push(failure), medium })
+    await append(journal, step('a', 1, { events: [event('1')] }))
+    await journal.settled()
+    isBroken = true
+    await t.rejects(write(journal), { name: 'JournalFailure' })
+    t.match(failures, [{ message: 'the view could not be written: Input/output error' }])
+    t.equal(failures.length, 1)
+  })
+}
 
 t.test('a second opener is refused, is told who holds the home, and changes no byte', async (t) => {
   const home = newHome(t)

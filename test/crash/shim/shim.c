@@ -44,6 +44,8 @@ struct control {
   _Atomic int32_t flushes_failed, writes_failed;
   /* Bytes that files may still grow by; negative: no bound. statfs tells of them. */
   _Atomic int64_t room;
+  /* How long the thread of a failed write waits before it tells another thread of it. */
+  _Atomic int32_t late_ms;
 };
 
 #define FDS_MAX 4096
@@ -61,6 +63,7 @@ static struct control *control;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static _Atomic uint64_t tokens = 1;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
+static __thread int tells_late_ms;
 
 #define REAL(name) static __typeof__(&name) real_##name
 REAL(open64); REAL(openat64); REAL(close); REAL(write); REAL(pwrite64); REAL(writev); REAL(pwritev64); REAL(ftruncate64);
@@ -148,6 +151,7 @@ static ssize_t allowed(struct tracked *file, int fd, off64_t place, size_t bytes
   if (control == NULL) return (ssize_t)bytes;
   int fails = ordered(&control->write_errno, &control->write_left, &control->writes_failed, file->kind, file->through);
   if (fails != 0) {
+    tells_late_ms = atomic_load(&control->late_ms);
     if (atomic_load(&control->write_half) && bytes > 512) return (ssize_t)(bytes / 2);
     errno = fails;
     return -1;
@@ -242,10 +246,20 @@ ssize_t pwritev64(int fd, const struct iovec *data, int count, off64_t place) {
   return file == NULL ? real_pwritev64(fd, data, count, place) : put(fd, file, data, count, place);
 }
 ssize_t pwritev(int fd, const struct iovec *data, int count, off_t place) { return pwritev64(fd, data, count, place); }
+/* Threads wake one another by a write to no file of ours. */
+static void tell_late(void) {
+  if (tells_late_ms == 0) return;
+  struct timespec time = {tells_late_ms / 1000, tells_late_ms % 1000 * 1000000l};
+  tells_late_ms = 0;
+  nanosleep(&time, NULL);
+}
 ssize_t write(int fd, const void *data, size_t bytes) {
   ready();
   struct tracked *file = of(fd);
-  if (file == NULL) return real_write(fd, data, bytes);
+  if (file == NULL) {
+    tell_late();
+    return real_write(fd, data, bytes);
+  }
   struct iovec part = {(void *)data, bytes};
   return put_here(fd, file, &part, 1);
 }
