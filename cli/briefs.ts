@@ -1,4 +1,5 @@
 /** `intendant brief`: formation briefs, from the first word to the frozen text that a run follows. */
+
 import { readFileSync } from 'node:fs'
 import type { Command } from 'commander'
 import { integer, LIMIT, ORIGIN } from './arguments.ts'
@@ -6,6 +7,7 @@ import { briefOptions, sectionsOf } from './brief-content.ts'
 import { nextStep, showBrief } from './brief-page.ts'
 import { CliFailure } from './exit.ts'
 import { isReplay, keyHeaders, keyOption } from './idempotency-key.ts'
+import { BRIEF, IdArgument } from './ids.ts'
 import { list } from './lists.ts'
 import { movesOf } from './moves.ts'
 import { age, safe } from './print.ts'
@@ -13,7 +15,7 @@ import type { Act, Cli } from './world.ts'
 
 type Document = Record<string, any>
 
-const ID = 'The id, brief_...'
+const operand = (): IdArgument => new IdArgument('<id>', 'The id, brief_..., or its beginning.', BRIEF)
 const STANDARD_INPUT = 0
 
 const HELP = `
@@ -53,7 +55,7 @@ function addWriting(group: Command, act: Act): void {
     group
       .command('edit')
       .description('Change what a draft, or a brief under review, says. What is not named stays.')
-      .argument('<id>', ID)
+      .addArgument(operand())
       .option('--title <text>', 'A new title.'),
   )
     .option('--clear <section...>', 'Take sections away, such as gate_overlay.')
@@ -74,11 +76,11 @@ function addReads(group: Command, act: Act): void {
     )
     .option(...LIMIT)
     .action(act(listBriefs))
-  group.command('show').description('Show one brief, and what to do next.').argument('<id>', ID).action(act(show))
+  group.command('show').description('Show one brief, and what to do next.').addArgument(operand()).action(act(show))
   group
     .command('prompts')
     .description('Show the prompts of a compiled brief, print one, or write one anew.')
-    .argument('<id>', ID)
+    .addArgument(operand())
     .option('--phase <phase>', 'Print this one: assessment, triage, planning, execution, retry, summarization, ...')
     .option('--digest <digest>', 'Of this artifact, also an earlier one. Default: the present one.')
     .option('--edit <file>', 'Put the text of this file (-: standard input) in its place: another digest.')
@@ -88,7 +90,7 @@ function addReads(group: Command, act: Act): void {
 }
 
 function addMoves(group: Command, act: Act): void {
-  const move = movesOf(group, '<id>', ID)
+  const move = movesOf(group, operand)
   move('submit', 'Give a draft to review.').action(act((cli, [id]) => tell(cli, id, 'submit', {})))
   move('approve', 'Approve a brief as it stands, with the intent behind it as it stands.')
     .requiredOption('--throttle <throttle>', 'dry_run or full: each is a right of its own.')

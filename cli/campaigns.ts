@@ -1,10 +1,12 @@
 /** `intendant campaign`: missions that are worked off one task at a time, and what owners say of them. */
+
 import type { Command } from 'commander'
 import { integer, LIMIT, ORIGIN } from './arguments.ts'
 import { campaignOf, campaignOptions } from './campaign-content.ts'
 import { listCampaigns, showCampaign } from './campaign-page.ts'
 import { printEvents } from './event-line.ts'
 import { keyHeaders, keyOption } from './idempotency-key.ts'
+import { CAMPAIGN, IdArgument } from './ids.ts'
 import { list } from './lists.ts'
 import { movesOf } from './moves.ts'
 import { safe } from './print.ts'
@@ -37,6 +39,8 @@ Examples:
   intendant campaign decide pay --decision "Gross prices."
   intendant campaign cancel pay --reason "not wanted" --now`
 
+const operand = (): IdArgument => new IdArgument('<name>', 'Its name.', CAMPAIGN)
+
 export function addCampaigns(program: Command, act: Act): void {
   const group = program
     .command('campaign')
@@ -59,13 +63,13 @@ export function addCampaigns(program: Command, act: Act): void {
   group
     .command('show')
     .description('Show a campaign: where it stands, what it does, what it needs, and its history.')
-    .argument('<name>', 'Its name.')
+    .addArgument(operand())
     .action(act(show))
   addMoves(group, act)
 }
 
 function addMoves(group: Command, act: Act): void {
-  const move = movesOf(group, '<name>', 'Its name.')
+  const move = movesOf(group, operand)
 
   move('advance', 'Ask for its next step.').action(act((cli, [name]) => post(cli, name, 'advance', {})))
   move('pause', 'Let nothing follow; a task that is under way goes on.')

@@ -1,15 +1,14 @@
 /** `intendant drift`: what holds, what is threatened, and what nobody has looked at. */
+
 import { type Command, Option } from 'commander'
 import { LIMIT, moment, ORIGIN } from './arguments.ts'
 import { CliFailure } from './exit.ts'
-import { recordPath } from './intents.ts'
+import { recordOperand, recordPath } from './intents.ts'
 import { list } from './lists.ts'
 import { age, type Printer, safe, type Tint } from './print.ts'
 import type { Act, Cli } from './world.ts'
 
 type Document = Record<string, any>
-
-const REF = 'Its id (ir_...) or its key (PROJECT.intent.SLUG).'
 
 const TINTS: Readonly<Record<string, Tint>> = {
   contradicted: 'bad',
@@ -40,7 +39,7 @@ export function addDrift(program: Command, act: Act): void {
     .addHelpText('after', HELP)
     .action(act(overview))
   const one = (name: string, description: string): Command =>
-    group.command(name).description(description).argument('<record>', REF)
+    group.command(name).description(description).addArgument(recordOperand())
   one('show', 'Show the drift of one record, with the evidence behind it.').action(act(show))
   one('history', 'Show what has become of the drift of a record, newest first.').action(act(history))
   one('classify', 'Say what a drift is.')

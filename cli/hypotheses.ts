@@ -1,9 +1,11 @@
 /** `intendant discover` and `intendant hypothesis`: what inspections have seen, and what a person makes of it. */
+
 import { readFileSync } from 'node:fs'
 import type { Command } from 'commander'
 import { LIMIT, ORIGIN } from './arguments.ts'
 import { CliFailure } from './exit.ts'
 import { isReplay, keyHeaders, keyOption } from './idempotency-key.ts'
+import { HYPOTHESIS, IdArgument } from './ids.ts'
 import { contentOf, contentOptions } from './intent-content.ts'
 import { list } from './lists.ts'
 import { age, cut, type Printer, safe } from './print.ts'
@@ -26,6 +28,8 @@ Examples:
   intendant discover --project shop inspection.json
   my-inspector ./shop | intendant discover --project shop`
 
+const operand = (): IdArgument => new IdArgument('<id>', 'The id, hyp_..., or its beginning.', HYPOTHESIS)
+
 export function addHypotheses(program: Command, act: Act): void {
   program
     .command('discover')
@@ -45,12 +49,12 @@ export function addHypotheses(program: Command, act: Act): void {
     .option('--state <state>', 'Only this state: open, accepted, rejected.')
     .option(...LIMIT)
     .action(act(listHypotheses))
-  group.command('show').description('Show one hypothesis.').argument('<id>', 'The id, hyp_...').action(act(show))
+  group.command('show').description('Show one hypothesis.').addArgument(operand()).action(act(show))
   contentOptions(
     group
       .command('accept')
       .description('Accept a hypothesis, as it is or edited: it becomes an accepted intent record.')
-      .argument('<id>', 'The id, hyp_...')
+      .addArgument(operand())
       .option('--title <text>', 'The title of the record.')
       .option('--slug <slug>', 'Its name in the project, for good. Made from the title when absent.')
       .option('--reason <text>', 'Why.'),
@@ -60,7 +64,7 @@ export function addHypotheses(program: Command, act: Act): void {
   group
     .command('reject')
     .description('Reject a hypothesis: it is not opened again when another inspection draws it.')
-    .argument('<id>', 'The id, hyp_...')
+    .addArgument(operand())
     .requiredOption('--reason <text>', 'Why.')
     .option(...ORIGIN)
     .action(act(reject))

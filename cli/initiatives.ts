@@ -1,8 +1,10 @@
 /** `intendant initiative`: shared outcomes, and what owners do about them. */
+
 import type { Command } from 'commander'
 import { InvalidArgumentError } from 'commander'
 import { each, integer, LIMIT, ORIGIN } from './arguments.ts'
 import { keyHeaders, keyOption } from './idempotency-key.ts'
+import { IdArgument, INITIATIVE } from './ids.ts'
 import { memberText, printInitiatives, showFindings, showInitiative } from './initiative-page.ts'
 import { list } from './lists.ts'
 import { type Move, movesOf } from './moves.ts'
@@ -42,6 +44,8 @@ function members(text: string, before: readonly Member[] | undefined): Member[] 
   return [...(before ?? []), member(text)]
 }
 
+const operand = (): IdArgument => new IdArgument('<name>', 'The initiative.', INITIATIVE)
+
 export function addInitiatives(program: Command, act: Act): void {
   const group = program
     .command('initiative')
@@ -49,7 +53,7 @@ export function addInitiatives(program: Command, act: Act): void {
     .addHelpText('after', HELP)
     .action(act(listAll))
   addReads(group, act)
-  const named = movesOf(group, '<name>', 'The initiative.')
+  const named = movesOf(group, operand)
   addOwnersMoves(named, act)
   addRecords(named, act)
 }
@@ -79,12 +83,12 @@ function addReads(group: Command, act: Act): void {
   group
     .command('show')
     .description('Show one: where it stands, its members, what was decided and found, what needs you.')
-    .argument('<name>', 'The initiative.')
+    .addArgument(operand())
     .action(act(show))
   group
     .command('findings')
     .description('Show what was found, and which cycles used it.')
-    .argument('<name>', 'The initiative.')
+    .addArgument(operand())
     .action(act(findings))
 }
 

@@ -3,6 +3,7 @@ import type { Command } from 'commander'
 import { LIMIT, ORIGIN } from './arguments.ts'
 import { CliFailure, EXIT } from './exit.ts'
 import { isReplay, keyHeaders, keyOption } from './idempotency-key.ts'
+import { IdArgument, INTENT_RECORD } from './ids.ts'
 import { contentOf, contentOptions } from './intent-content.ts'
 import { namedBy, showRecord } from './intent-page.ts'
 import { list } from './lists.ts'
@@ -11,7 +12,9 @@ import { age, safe } from './print.ts'
 import { counted } from './units.ts'
 import type { Act, Cli } from './world.ts'
 
-const REF = 'Its id (ir_...) or its key (PROJECT.intent.SLUG).'
+/** What names a record. */
+export const recordOperand = (): IdArgument =>
+  new IdArgument('<record>', 'Its id (ir_..., or its beginning) or its key (PROJECT.intent.SLUG).', INTENT_RECORD)
 
 const HELP = `
 Examples:
@@ -48,7 +51,7 @@ export function addIntents(program: Command, act: Act): void {
     group
       .command('edit')
       .description('Change what a record says: a new version. What is not named stays.')
-      .argument('<record>', REF)
+      .addArgument(recordOperand())
       .option('--title <text>', 'A new title.'),
   )
     .option('--clear <member...>', 'Take members away, such as threat or scope.')
@@ -75,7 +78,7 @@ function addReads(group: Command, act: Act): void {
     .option('--strategy <words>', 'Only those whose strategy contains these words.')
     .option(...LIMIT)
     .action(act(listRecords))
-  group.command('show').description('Show one record.').argument('<record>', REF).action(act(show))
+  group.command('show').description('Show one record.').addArgument(recordOperand()).action(act(show))
   group
     .command('check')
     .description('Check the records of a project: links that lead nowhere, and what is left undone.')
@@ -84,7 +87,7 @@ function addReads(group: Command, act: Act): void {
 }
 
 function addMoves(group: Command, act: Act): void {
-  const named = movesOf(group, '<record>', REF)
+  const named = movesOf(group, recordOperand)
   const move: Move = (name, description) => named(name, description).option('--reason <text>', 'Why.')
   const moves = {
     accept: 'Accept a record: from now on it guides runs.',
@@ -104,7 +107,7 @@ function addRelations(group: Command, act: Act): void {
   group
     .command('relate')
     .description('State how a record belongs together with another one.')
-    .argument('<record>', REF)
+    .addArgument(recordOperand())
     .requiredOption('--type <type>', 'supports, conflicts_with, refines, depends_on, applies_to or constrains.')
     .requiredOption('--to <record>', 'The other record: its id, its key, or its slug.')
     .option('--notes <text>', 'What else to know.')
@@ -113,7 +116,7 @@ function addRelations(group: Command, act: Act): void {
   group
     .command('unrelate')
     .description('Take a relationship back.')
-    .argument('<record>', REF)
+    .addArgument(recordOperand())
     .argument('<relationship>', 'Its name in the record, such as r1: see show.')
     .option(...ORIGIN)
     .action(act(unrelate))

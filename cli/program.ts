@@ -3,6 +3,7 @@
  * command returns its exit code or throws; nothing in cli/ ends the process.
  */
 import { Command, CommanderError } from 'commander'
+import type { Client } from '../engine/client.ts'
 import { addArchive } from './archive.ts'
 import { addAttention } from './attention.ts'
 import { addBackup } from './backup.ts'
@@ -14,6 +15,7 @@ import { addEngines } from './engines.ts'
 import { addEvents } from './events.ts'
 import { ENDS_HELP, EXIT, explain } from './exit.ts'
 import { addHypotheses } from './hypotheses.ts'
+import { withWholeIds, withWholeNames } from './ids.ts'
 import { addInitiatives } from './initiatives.ts'
 import { addIntents } from './intents.ts'
 import { addPacing } from './pacing.ts'
@@ -28,7 +30,7 @@ import { addTokens } from './tokens.ts'
 import { addTrace } from './trace.ts'
 import { VERSION } from './version.ts'
 import { addWatch } from './watch.ts'
-import { type Act, openCli, type Sink, type World } from './world.ts'
+import { type Act, type Body, type Cli, openCli, type Sink, type World } from './world.ts'
 
 const GUIDE = `
 Examples:
@@ -46,6 +48,12 @@ Examples:
   intendant drift --project demo                    what of it still holds
   intendant brief create --project demo --objective "..."   what a run is to achieve
   intendant watch                                   everything that happens, live
+
+Ids:
+  The beginning of an id is enough where only one begins so: wi_0a1b2c, six characters or more behind
+  the underscore. It is looked for in the lists of the service, among the newest 10,000 of each. Names
+  of campaigns and initiatives, and ids of sessions: six characters or more, and only to look at them;
+  what changes something takes the whole name. Ids of events and traces are given whole.
 
 Environment:
   ENGINE_URL     where the service is (default: http://127.0.0.1:7171)
@@ -69,7 +77,7 @@ export async function run(argv: readonly string[], world: World): Promise<number
       const options = command.optsWithGlobals()
       const cli = openCli(world, options)
       tokenFrom = cli.tokenFrom
-      exitCode = (await (body(cli, args.slice(0, -2), options) as Promise<number | undefined>)) ?? EXIT.ok
+      exitCode = (await runBody(cli, command, body, args.slice(0, -2), options)) ?? EXIT.ok
     }
   const isJson = asksForJson(argv)
   const program = makeProgram(isJson ? { ...world, stderr: SILENT } : world, act)
@@ -82,6 +90,25 @@ export async function run(argv: readonly string[], world: World): Promise<number
     if (isJson) world.stderr.write(`${JSON.stringify({ ...problem, exit_code: code })}\n`)
     else if (text !== '') world.stderr.write(`intendant: ${text}\n`)
     return code
+  }
+}
+
+/** Ids and names of which only the beginning was given are whole for the command. */
+async function runBody(
+  cli: Cli,
+  command: Command,
+  body: Body,
+  operands: readonly any[],
+  options: any,
+): Promise<number | undefined> {
+  const client = (): Client => cli.client
+  const whole = await withWholeIds(client, command, operands, options)
+  try {
+    return (await body(cli, whole, options)) ?? undefined
+  } catch (error) {
+    const named = await withWholeNames(client, command, whole, error)
+    if (named === undefined) throw error
+    return (await body(cli, named, options)) ?? undefined
   }
 }
 

@@ -1,5 +1,5 @@
 /** `intendant project`: the projects whose work is handed out. */
-import type { Command } from 'commander'
+import { Argument, type Command } from 'commander'
 import { LIMIT, ORIGIN } from './arguments.ts'
 import { addCharter } from './charter.ts'
 import { list } from './lists.ts'
@@ -37,7 +37,7 @@ export function addProjects(program: Command, act: Act): void {
   project.command('show').description('Show one project.').argument('<project>', 'Key or id.').action(act(show))
   addCharter(project, act)
 
-  const move = movesOf(project, '<project>', 'Key or id.')
+  const move = movesOf(project, () => new Argument('<project>', 'Key or id.'))
   move('archive', 'Let nothing start in it, and take no new work. What a runner has accepted goes on.').action(
     act((cli, [id]) => setArchived(cli, id, true)),
   )

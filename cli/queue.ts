@@ -1,8 +1,10 @@
 /** `intendant queue`: the ledger. What runs, what waits and why, what needs a person; and what owners do about it. */
+
 import type { Command } from 'commander'
-import { collect, integer, moment } from './arguments.ts'
+import { integer, moment } from './arguments.ts'
 import { printCampaigns } from './campaign-page.ts'
 import { printEvents } from './event-line.ts'
+import { afterOption, IdArgument, WORK_ITEM } from './ids.ts'
 import { list } from './lists.ts'
 import { movesOf } from './moves.ts'
 import { COLOUR, safe } from './print.ts'
@@ -32,6 +34,8 @@ Examples:
   intendant queue show wi_0a1b2c3d4e5f60718293a4b5  one item and its history
   intendant queue resume wi_0a1b2c3d4e5f60718293a4b5 --after wi_111111111111111122222222`
 
+const operand = (): IdArgument => new IdArgument('<id>', 'The id, wi_..., or its beginning.', WORK_ITEM)
+
 export function addQueue(program: Command, act: Act): void {
   const group = program
     .command('queue')
@@ -44,7 +48,7 @@ export function addQueue(program: Command, act: Act): void {
   group
     .command('show')
     .description('Show one item: where it stands, why, and its history.')
-    .argument('<id>', 'The id, wi_...')
+    .addArgument(operand())
     .action(act(show))
   group
     .command('open')
@@ -55,7 +59,7 @@ export function addQueue(program: Command, act: Act): void {
 }
 
 function addMoves(group: Command, act: Act): void {
-  const move = movesOf(group, '<id>', 'The id, wi_...')
+  const move = movesOf(group, operand)
 
   move('hold', 'Take a queued item out of the scheduler’s hands.').action(act((cli, [id]) => post(cli, id, 'hold', {})))
   move('release', 'Give a held item, or one that a dependency blocked, back to the queue.').action(
@@ -70,7 +74,7 @@ function addMoves(group: Command, act: Act): void {
     .action(act((cli, [id], { reason, discardWork }) => post(cli, id, 'cancel', { reason, discard_work: discardWork })))
   move('resume', 'Go on from preserved work, as a new item.')
     .option('--objective <text>', 'What is to be done now. Default: as before.')
-    .option('--after <id>', 'Only once this item has landed. May be repeated.', collect)
+    .addOption(afterOption())
     .option('--not-before <time>', 'Do not start before this time, or this duration from now.', moment)
     .action(act(resume))
 }

@@ -1,8 +1,10 @@
 /** `intendant run-request`: work from a person to a runner, and what becomes of it. */
+
 import type { Command } from 'commander'
 import { collect, duration, integer, jsonObject, LIMIT, moment, ORIGIN } from './arguments.ts'
 import { CliFailure } from './exit.ts'
 import { isReplay, keyHeaders, keyOption } from './idempotency-key.ts'
+import { BRIEF, IdArgument, IdOption, RUN_REQUEST } from './ids.ts'
 import { list } from './lists.ts'
 import { movesOf } from './moves.ts'
 import { age, safe } from './print.ts'
@@ -16,6 +18,8 @@ Examples:
       --payload '{"name":"Ada"}' --wait
   intendant run-request create --project shop --entry-event execution_requested --throttle full \\
       --payload @task.json --label linux --timeout 2h --idempotency-key nightly-2030-01-31`
+
+const operand = (): IdArgument => new IdArgument('<id>', 'The id, runreq_..., or its beginning.', RUN_REQUEST)
 
 export function addRunRequests(program: Command, act: Act): void {
   const group = program
@@ -39,7 +43,7 @@ export function addRunRequests(program: Command, act: Act): void {
   group
     .command('show')
     .description('Show one run request: where it stands and, while it waits, why.')
-    .argument('<id>', 'The id, runreq_...')
+    .addArgument(operand())
     .action(
       act(async ({ client, json, print }, [id]) => {
         const { body } = await client.request('GET', path(id))
@@ -66,7 +70,7 @@ function addCreate(group: Command, act: Act): void {
     .option('--repo-path <path>', 'The repository, as the runner understands it.')
     .option('--revision <revision>', 'The revision to work on.')
     .option('--branch <branch>', 'The branch to work on.')
-    .option('--brief <id>', 'The formation brief to follow; --brief-digest goes with it.')
+    .addOption(new IdOption('--brief <id>', 'The formation brief to follow; --brief-digest goes with it.', BRIEF))
     .option('--brief-digest <digest>', 'The digest of the brief that was agreed upon, sha256:...')
     .option('--timeout <duration>', 'Longest run.', duration)
     .option('--not-before <time>', 'Do not start before this time, or this duration from now.', moment)
@@ -81,7 +85,7 @@ function addCreate(group: Command, act: Act): void {
 }
 
 function addMoves(group: Command, act: Act): void {
-  const move = movesOf(group, '<id>', 'The id, runreq_...')
+  const move = movesOf(group, operand)
 
   move('approve', 'Let a full-throttle run go ahead.').action(act((cli, [id]) => post(cli, id, 'approve', {})))
   move('cancel', 'Stop it, wherever it stands.')

@@ -1,6 +1,8 @@
 /** `intendant session`: agent sessions, those that run and those that ran. */
+
 import type { Command } from 'commander'
 import { LIMIT } from './arguments.ts'
+import { IdArgument, IdOption, SESSION, WORK_ITEM } from './ids.ts'
 import { list } from './lists.ts'
 import { age, safe } from './print.ts'
 import { amounts, tokenFields } from './usage-fields.ts'
@@ -24,7 +26,7 @@ export function addSessions(program: Command, act: Act): void {
     .description('List agent sessions, newest first.')
     .option('--project <key>', 'Only those of this project.')
     .option('--running', 'Only those that have not ended.')
-    .option('--item <id>', 'Only those that work for this item, wi_...')
+    .addOption(new IdOption('--item <id>', 'Only those that work for this item, wi_...', WORK_ITEM))
     .option('--campaign <name>', 'Only those that work for this campaign.')
     .option('--runner <id>', 'Only those of this runner.')
     .option(...LIMIT)
@@ -32,7 +34,7 @@ export function addSessions(program: Command, act: Act): void {
   group
     .command('show')
     .description('Show one: where it runs, when it last wrote, how it ended, what it used.')
-    .argument('<session>', 'Its id.')
+    .addArgument(new IdArgument('<session>', 'Its id, or the beginning of it.', SESSION))
     .action(act(show))
 }
 

@@ -1,7 +1,9 @@
 /** `intendant task`: work that one wants done, submitted and followed to its end. */
+
 import type { Command } from 'commander'
 import { collect, duration, jsonObject, moment, ORIGIN } from './arguments.ts'
 import { isReplay, keyHeaders, keyOption } from './idempotency-key.ts'
+import { afterOption } from './ids.ts'
 import { safe } from './print.ts'
 import { followItem } from './work-item-wait.ts'
 import type { Act, Cli } from './world.ts'
@@ -19,7 +21,7 @@ export function addTask(program: Command, act: Act): void {
     .description('Submit a task and follow it until it settles.')
     .argument('<project>', 'Key or id of the project.')
     .argument('<text...>', 'What is to be done.')
-    .option('--after <id>', 'Only once this item has landed. May be repeated.', collect)
+    .addOption(afterOption())
     .option('--not-before <time>', 'Do not start before this time, or this duration from now.', moment)
     .option('--base-ref <ref>', 'Start from this ref instead of trunk.')
     .option('--context <json>', 'What the engine is told beside: a JSON object, or @FILE.', jsonObject)

@@ -1,6 +1,8 @@
 /** `intendant token`: who may do what. A token's secret is printed once, by the command that makes it. */
+
 import type { Command } from 'commander'
 import { collect, LIMIT, moment, ORIGIN } from './arguments.ts'
+import { IdArgument, TOKEN } from './ids.ts'
 import { list } from './lists.ts'
 import { age, safe } from './print.ts'
 import type { Act, Cli } from './world.ts'
@@ -30,7 +32,7 @@ export function addTokens(program: Command, act: Act): void {
   token
     .command('revoke')
     .description('Revoke a token: its streams and polls end within a second.')
-    .argument('<id>', 'The id, tok_...')
+    .addArgument(new IdArgument('<id>', 'The id, tok_..., or its beginning.', TOKEN))
     .option(...ORIGIN)
     .action(act(revoke))
 }

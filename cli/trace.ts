@@ -1,18 +1,23 @@
 /** `intendant trace`: all that was recorded under one trace, also of a run that never came to its end. */
+
 import type { Command } from 'commander'
 import { ORIGIN } from './arguments.ts'
 import { printEvents } from './event-line.ts'
+import { IdArgument, RUN_REQUEST, WORK_ITEM } from './ids.ts'
 import { ingest } from './trace-ingest.ts'
 import type { Act, Cli } from './world.ts'
 
 type Document = Record<string, any>
+
+const operand = (): IdArgument =>
+  new IdArgument('<id>', 'A trace id; or a work item or a run request, whose trace is meant.', WORK_ITEM, RUN_REQUEST)
 
 export function addTrace(program: Command, act: Act): void {
   const group = program
     .command('trace')
     .description('Show a trace: its events in order, and its runs. With ingest: take one in.')
     .usage('<id> [options]  |  trace ingest <id> [file] ...')
-    .argument('<id>', 'A trace id; or a work item or a run request, whose trace is meant.')
+    .addArgument(operand())
     .option('--flat', 'Do not indent what an event caused.')
     .option('--verbose', 'Show whole payloads.')
     .addHelpText(
@@ -23,7 +28,7 @@ export function addTrace(program: Command, act: Act): void {
   group
     .command('ingest')
     .description('Take a whole trace of an engine into the log. It drives nothing; sent again, it is completed.')
-    .argument('<id>', 'The trace id; or a work item or a run request, whose trace is meant.')
+    .addArgument(operand())
     .argument('[file]', 'An event a line; or, of a file .json, an array. Default, or -: standard input.', '-')
     .option('--project <key>', 'The project of events that name none. Default: that of the trace’s run.')
     .option(...ORIGIN)

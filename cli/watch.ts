@@ -1,25 +1,28 @@
 /** `intendant watch`: what happens, live. It takes itself up again by its cursor for as long as it is left running. */
+
 import type { Command } from 'commander'
 import type { QueryValue } from '../engine/client.ts'
 import { watch } from '../engine/watch.ts'
 import { collect, integer } from './arguments.ts'
 import { printEvents } from './event-line.ts'
+import { IdOption, RUN_REQUEST, WORK_ITEM } from './ids.ts'
 import type { Act, Cli } from './world.ts'
 
 /** The filters of Watch and of the list of events, as options. */
 const FILTERS = [
   ['--project <key>', 'Only this project. May be repeated, like all filters.'],
   ['--event-type <type>', 'Only this type of event.'],
-  ['--run-request-id <id>', 'Only this run request.'],
+  ['--run-request-id <id>', 'Only this run request.', RUN_REQUEST],
   ['--trace-id <id>', 'Only this trace.'],
-  ['--item-id <id>', 'Only this work item.'],
+  ['--item-id <id>', 'Only this work item.', WORK_ITEM],
   ['--session-id <id>', 'Only this agent session.'],
   ['--campaign <name>', 'Only this campaign.'],
   ['--initiative <name>', 'Only this initiative.'],
 ] as const
 
 export function addFilters(command: Command): Command {
-  for (const [flags, help] of FILTERS) command.option(flags, help, collect)
+  for (const [flags, help, ...kinds] of FILTERS)
+    command.addOption(new IdOption(flags, help, ...kinds).argParser(collect))
   return command
 }
 

@@ -1,0 +1,144 @@
+/**
+ * Ids of which the beginning is given, as of a commit: found in the lists of the service, newest first. Its invariant:
+ * a whole id costs no call, and what is not there is asked for as it was given, so that the service says so.
+ */
+import { Argument, type Command, Option } from 'commander'
+import type { Client } from '../engine/client.ts'
+import { ServiceRefused } from '../engine/errors.ts'
+import { collect, ORIGIN } from './arguments.ts'
+import { CliFailure } from './exit.ts'
+import { list } from './lists.ts'
+
+/** Things with an id of their own, in one list, or in one of each project. */
+interface Kind {
+  /** What its ids begin with; undefined: people or engines choose them. */
+  readonly prefix?: string
+  /** The list, and what comes before an id in a path; with `perProject`: what comes behind a project's path. */
+  readonly path: string
+  readonly perProject?: true
+  /** The member of its document. Default: `id`. */
+  readonly member?: string
+}
+
+export const RUN_REQUEST: Kind = { prefix: 'runreq_', path: '/api/run-requests' }
+export const WORK_ITEM: Kind = { prefix: 'wi_', path: '/api/work-items' }
+export const TOKEN: Kind = { prefix: 'tok_', path: '/api/tokens' }
+export const BRIEF: Kind = { prefix: 'brief_', path: '/formation-briefs', perProject: true }
+export const HYPOTHESIS: Kind = { prefix: 'hyp_', path: '/hypotheses', perProject: true }
+export const INTENT_RECORD: Kind = { prefix: 'ir_', path: '/intent-records', perProject: true }
+export const SESSION: Kind = { path: '/api/agent-sessions', member: 'session_id' }
+export const CAMPAIGN: Kind = { path: '/api/campaigns', member: 'name' }
+export const INITIATIVE: Kind = { path: '/api/initiatives', member: 'name' }
+
+/** Characters of an id, behind what its kind begins with, that are taken for its beginning. */
+const CHARS_MIN = 6
+const SHORT = /^[0-9a-f]{6,23}$/
+/** Of each list: what is older is named whole. */
+const LOOKED_AT_MAX = 10_000
+const CANDIDATES_SHOWN = 5
+
+/** An operand that is the id of such a thing, or the beginning of one. */
+export class IdArgument extends Argument {
+  readonly kinds: readonly Kind[]
+
+  constructor(flags: string, help: string, ...kinds: readonly Kind[]) {
+    super(flags, help)
+    this.kinds = kinds
+  }
+}
+
+/** The same as an option. */
+export class IdOption extends Option {
+  readonly kinds: readonly Kind[]
+
+  constructor(flags: string, help: string, ...kinds: readonly Kind[]) {
+    super(flags, help)
+    this.kinds = kinds
+  }
+}
+
+/** Of work items that depend on others. */
+export function afterOption(): Option {
+  return new IdOption('--after <id>', 'Only once this item has landed. May be repeated.', WORK_ITEM).argParser(collect)
+}
+
+/** The operands of the command, their ids whole; and those of its options, in place. */
+export async function withWholeIds(
+  client: () => Client,
+  command: Command,
+  operands: readonly any[],
+  options: Record<string, any>,
+): Promise<readonly any[]> {
+  for (const option of command.options) {
+    const name = option.attributeName()
+    if (option instanceof IdOption) options[name] = await whole(client, option.kinds, options[name])
+  }
+  const found: any[] = []
+  for (const [n, operand] of operands.entries()) {
+    const argument = command.registeredArguments[n]
+    found.push(argument instanceof IdArgument ? await whole(client, argument.kinds, operand) : operand)
+  }
+  return found
+}
+
+async function whole(client: () => Client, kinds: readonly Kind[], given: any): Promise<any> {
+  if (Array.isArray(given)) return await Promise.all(given.map((one) => whole(client, kinds, one)))
+  const kind = kinds.find(({ prefix }) => prefix !== undefined && String(given).startsWith(prefix))
+  if (kind === undefined || !SHORT.test(given.slice(kind.prefix!.length))) return given
+  return onlyOne(given, await beginningWith(client(), kind, given)) ?? given
+}
+
+/**
+ * The operands once more, where the service has just said that there is no such name: a name can be whole whatever it
+ * looks like, so that it is asked for first. Undefined: no name begins so. What changes something is told the names and
+ * not done: nobody meant it who mistyped a name that people chose.
+ */
+export async function withWholeNames(
+  client: () => Client,
+  command: Command,
+  operands: readonly any[],
+  error: unknown,
+): Promise<readonly any[] | undefined> {
+  if (!(error instanceof ServiceRefused) || error.problem.status !== 404) return undefined
+  for (const [n, given] of operands.entries()) {
+    const argument = command.registeredArguments[n]
+    const kind = argument instanceof IdArgument ? argument.kinds[0]! : undefined
+    if (kind === undefined || kind.prefix !== undefined || given.length < CHARS_MIN) continue
+    const path = `${kind.path}/${encodeURIComponent(given)}`
+    if (error.path !== path && !error.path.startsWith(`${path}/`)) continue
+    const names = await beginningWith(client(), kind, given)
+    if (names.length > 0 && command.options.some(({ flags }) => flags === ORIGIN[0])) {
+      const detail = `${error.message} There is ${shown(names)}: a change takes the whole name.`
+      throw new ServiceRefused(error.method, error.path, { ...error.problem, detail })
+    }
+    const name = onlyOne(given, names)
+    return name === undefined ? undefined : operands.with(n, name)
+  }
+  return undefined
+}
+
+function onlyOne(given: string, found: readonly string[]): string | undefined {
+  if (found.length > 1) throw new CliFailure(`${given} is the beginning of ${shown(found)}: give more of it.`)
+  return found[0]
+}
+
+function shown(found: readonly string[]): string {
+  const more = found.length - CANDIDATES_SHOWN
+  return `${found.slice(0, CANDIDATES_SHOWN).join(', ')}${more > 0 ? ` and ${more} more` : ''}`
+}
+
+async function beginningWith(client: Client, kind: Kind, given: string): Promise<string[]> {
+  const { path, perProject, member = 'id' } = kind
+  const paths = perProject === true ? await ofProjects(client, path) : [path]
+  const found = new Set<string>()
+  for (const one of paths) {
+    const { items } = await list(client, one, LOOKED_AT_MAX)
+    for (const { [member]: id } of items) if (typeof id === 'string' && id.startsWith(given)) found.add(id)
+  }
+  return [...found]
+}
+
+async function ofProjects(client: Client, path: string): Promise<string[]> {
+  const { items } = await list(client, '/api/projects', LOOKED_AT_MAX)
+  return items.map(({ id }) => `/api/projects/${id}${path}`)
+}
