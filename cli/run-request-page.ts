@@ -89,7 +89,11 @@ export function takerFor(work: Record<string, any>, why: Record<string, any> | u
   switch (why?.code) {
     case 'no_runner_allowed':
       if (pin === undefined) return registered(work)
-      return { does: 'Allow it', command: `intendant runner edit ${pin} --project ${project}${trustedFor(work)}` }
+      // What an edit names it names anew: the others of its projects must be named with this one.
+      return {
+        does: 'Allow it',
+        command: `intendant runner edit ${pin}${trustedFor(work)} --project ${project} and each that it has`,
+      }
     case 'no_runner_registered':
     case 'no_runner_with_labels':
       return registered(work)

@@ -249,7 +249,7 @@ t.test('attention says why no runner may take work, what lets one, and how it is
   const lines = (await cli(env, 'attention')).out.split('\n').slice(1)
   const expected = [
     `Told by no_runner_with_labels. intendant runner add ID --project shop --label gpu --save-token, or intendant run-request cancel ${run.id}`,
-    `Told by no_runner_allowed. intendant runner edit r2 --project shop --trusted, or intendant run-request cancel ${run.id}`,
+    `Told by no_runner_allowed. intendant runner edit r2 --trusted --project shop and each that it has, or intendant run-request cancel ${run.id}`,
     `Told by no_capable_engine. intendant engine list --project shop, or intendant queue cancel ${ITEM.id}`,
     `Told by no_runner_registered. intendant runner add ID --project shop --trusted --save-token, or intendant queue cancel ${ITEM.id}`,
   ]
