@@ -4,6 +4,7 @@
  * has its own, on a disk that breaks. `log` is written by `transactionSync` alone and `view` by `commit` alone.
  */
 import type { FreeBytes } from './disk-reserve.ts'
+import type { Forgetter } from './forgetter.ts'
 import type { InstanceLock } from './instance-lock.ts'
 
 /** [kind, id] and the like; parts compare as numbers before strings, strings by their UTF-8. */
@@ -99,6 +100,7 @@ export interface ViewTables {
 export interface Environments {
   readonly log: LogTables
   readonly view: ViewTables
+  readonly forgetter: Forgetter
   /** Begins a copy of both. Throws HomeRefused `not_empty`. */
   copyTo(directory: string): Copy
   close(): Promise<void>

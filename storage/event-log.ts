@@ -5,7 +5,7 @@
  */
 import { CorruptRow } from './checked-text.ts'
 import { HEAD_EPOCH, HEAD_FLOOR, HEAD_LAST, HEAD_SCHEMA, type LogTables } from './environments.ts'
-import { type EventRow, EventRows, namedAfter } from './event-rows.ts'
+import { EventRows, namedAfter, pageOf } from './event-rows.ts'
 import { HomeRefused } from './home-refused.ts'
 import { identityOf } from './identity.ts'
 import type { EventPage, NewEvent, Step, StoredEvent } from './journal.ts'
@@ -178,22 +178,13 @@ export class EventLog {
     this.oldestSequence = sequence
   }
 
-  /** Rows below the floor that an earlier process left, oldest first: a step of its retention was cut short. */
-  belowFloor(limit: number): readonly EventRow[] {
-    return this.#isCleared ? [] : this.#events.wholeBefore(this.oldestSequence, limit)
-  }
-
-  /** The events before the floor whose row stays, since it holds later ones too: an earlier process may have left more of them. */
-  partBelowFloor(): readonly StoredEvent[] {
-    return this.#isCleared ? [] : this.#events.partBefore(this.oldestSequence)
-  }
-
   /** Nothing but their rows is left of the events before `sequence`: they go with the next raising of the floor. */
   cleared(sequence: number): void {
     this.#clearedTo = sequence
   }
 
-  get #isCleared(): boolean {
+  /** Nothing but rows is left below the floor: this process has cleared it. */
+  get isCleared(): boolean {
     return this.#clearedTo >= this.oldestSequence
   }
 
@@ -207,24 +198,9 @@ export class EventLog {
 
   page(afterSequence: number, limit: number, bytesMax: number): EventPage {
     const oldestSequence = Number(this.#tables.head.get(HEAD_FLOOR))
-    const page = { events: [] as StoredEvent[], oldestSequence, lastSequence: this.lastSequence }
     const start = Math.max(afterSequence + 1, oldestSequence)
-    let chars = 0
-    let expected = start
-    try {
-      for (const { first, texts } of this.#events.from(start)) {
-        for (let i = Math.max(0, start - first); i < texts.length; i += 1) {
-          chars += texts[i]!.length
-          if (page.events.length === limit || (chars > bytesMax && page.events.length > 0)) return page
-          page.events.push({ sequence: first + i, text: texts[i]! })
-        }
-        expected = first + texts.length
-        if (page.events.length === limit) return page
-      }
-    } catch (error) {
-      throw namedAfter(error, expected)
-    }
-    return page
+    const events = pageOf(this.#events, start, limit, bytesMax)
+    return { events, oldestSequence, lastSequence: this.lastSequence }
   }
 
   pageBackward(beforeSequence: number, limit: number, bytesMax: number): EventPage {

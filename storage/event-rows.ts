@@ -158,6 +158,27 @@ function line(text: string, index: number): string | undefined {
   return to === -1 ? text.slice(from) : text.slice(from, to)
 }
 
+/** Events from a sequence on: at most `limit`, and of about `bytesMax` of text, but at least one. Throws CorruptRow. */
+export function pageOf(rows: EventRows, start: number, limit: number, bytesMax: number): StoredEvent[] {
+  const events: StoredEvent[] = []
+  let chars = 0
+  let expected = start
+  try {
+    for (const { first, texts } of rows.from(start)) {
+      for (let i = Math.max(0, start - first); i < texts.length; i += 1) {
+        chars += texts[i]!.length
+        if (events.length === limit || (chars > bytesMax && events.length > 0)) return events
+        events.push({ sequence: first + i, text: texts[i]! })
+      }
+      expected = first + texts.length
+      if (events.length === limit) return events
+    }
+  } catch (error) {
+    throw namedAfter(error, expected)
+  }
+  return events
+}
+
 /** The same error, naming the event that was to be read. */
 export function namedAfter(error: unknown, sequence: number): unknown {
   return error instanceof CorruptRow ? new CorruptRow(`event ${sequence} does not match its checksum`) : error

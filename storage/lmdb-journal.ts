@@ -222,10 +222,12 @@ export class LmdbJournal implements Journal {
   }
 
   trim(cut: TrimCut): Promise<TrimStep> {
-    return this.#serially(async () => {
-      this.#assertWritable()
-      return trimOldest(this.#log, this.#view, this.#applier, cut, (error) => this.#fail('retention failed', error))
-    })
+    return this.#serially(() =>
+      trimOldest(cut, this.#log, this.#applier, this.environments.forgetter, {
+        assertWritable: () => this.#assertWritable(),
+        onFailure: (error) => this.#fail('retention failed', error),
+      }),
+    )
   }
 
   /**
@@ -238,7 +240,7 @@ export class LmdbJournal implements Journal {
     const names = idle.map(({ kind, id }) => entityName(kind, id))
     for (const name of names) this.#leaving.add(name)
     try {
-      return await this.#applier.exclusive(() => this.#view.removeEntities(idle))
+      return await this.#applier.exclusive(() => this.environments.forgetter.removeEntities(idle))
     } finally {
       for (const name of names) this.#leaving.delete(name)
     }

@@ -149,6 +149,23 @@ t.test(
   },
 )
 
+t.test('a removal by retention that cannot be written ends the service, and the next one finishes it', async (t) => {
+  const forgotten = { ENGINE_RETENTION: '1s', ENGINE_IDEMPOTENCY: '1s', ENGINE_LATE_EVENTS: '1s' }
+  for (const kind of ['plain', 'through'] as const) {
+    const one = await scene(t)
+    await one.leave()
+    t.equal(await one.service.stop(), 0)
+    // Nothing else writes the view now.
+    await one.service.start({ ...one.env, ...forgotten })
+    one.orders.failWrites({ errno: ERRNO.EIO, times: 1, where: 'view', kind })
+    await endsWith(one, t, /the view could not be written: Input\/output error/, kind === 'plain' ? OR_ABORTED : RIGHTLY)
+    one.orders.heal()
+    await one.service.start({ ...forgotten, ENGINE_DISK_RESERVE: '0' })
+    t.equal(await one.service.stop(), 0)
+    t.same(await verified(one.service.home), [], 'verify finds nothing')
+  }
+})
+
 t.test('on a disk that takes no flush the service does not start, and says so', async (t) => {
   const one = await scene(t)
   await one.leave()

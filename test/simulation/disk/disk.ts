@@ -12,7 +12,9 @@ import {
   type Medium,
   type ViewTables,
 } from '../../../storage/environments.ts'
+import { RowForgetter } from '../../../storage/forgetter.ts'
 import { HomeRefused } from '../../../storage/home-refused.ts'
+import { View } from '../../../storage/view.ts'
 import type { Timeline } from '../timeline.ts'
 import { type Change, SimulatedEnvironment } from './environment.ts'
 import type { AnyKey } from './rows.ts'
@@ -180,9 +182,11 @@ export class SimulatedDisk {
   }
 
   private open(opener: Opener, log: LogTables): Environments {
+    const view = this.openView(opener)
     return {
       log,
-      view: this.openView(opener),
+      view,
+      forgetter: new RowForgetter(log, new View(view)),
       copyTo: (name) => this.copyTo(name),
       close: async () => {},
     }

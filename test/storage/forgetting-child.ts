@@ -1,0 +1,15 @@
+/** Forgets without a pause and ends in the midst of it: after `argv[3]` milliseconds, or with `argv[4]` by nobody's word but its own. */
+import { openLmdbJournal } from '../../storage/lmdb-journal.ts'
+import { appendEvents, event } from './steps.ts'
+
+const [, , home, ms, how] = process.argv
+const journal = await openLmdbJournal({ home: home!, diskReserveBytes: 0, onFailure: () => {} })
+setTimeout(() => {
+  if (how === 'throw') throw new Error('on purpose')
+  process.exit(7)
+}, Number(ms))
+for (let n = 0; ; n += 1) {
+  await appendEvents(journal, ...Array.from({ length: 500 }, (_, i) => event(`${n} ${i}`, { traceId: `t${n}` })))
+  await journal.settled()
+  await journal.trim({ beforeSequence: 1e9 })
+}
