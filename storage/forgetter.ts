@@ -82,8 +82,9 @@ export class RowForgetter implements Forgetter {
   async close(): Promise<void> {}
 
   #oldest({ floor, end, recordedBeforeMs }: Look): { leaving: readonly LeavingEvent[]; more: boolean } {
+    const events = pageOf(this.#events, floor, TRIM_EVENTS_MAX, TRIM_BYTES_MAX)
     const leaving: LeavingEvent[] = []
-    for (const { sequence, text } of pageOf(this.#events, floor, TRIM_EVENTS_MAX, TRIM_BYTES_MAX)) {
+    for (const { sequence, text } of events) {
       const identity = sequence < end ? identityOfEvent(text) : undefined
       if (identity === undefined || identity.recordedMs >= recordedBeforeMs) return { leaving, more: false }
       // Only what is written behind this step can record it anew.

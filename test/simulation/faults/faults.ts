@@ -187,16 +187,16 @@ export const faults: readonly Fault[] = [
   fault('what a key has made is never forgotten', 'runtime/retention.ts', '    await this.sweepKeys(nowMs)\n', ''),
   fault(
     'one event more than may be is removed by retention',
-    'storage/retention.ts',
-    '    leaving.push({ sequence, identity, mayBeBack: false })\n',
-    '    leaving.push({ sequence, identity, mayBeBack: false })\n' +
-      '    const next = events[leaving.length]\n' +
-      '    if (next !== undefined && next.sequence < end && identityOfEvent(next.text).recordedMs >= recordedBeforeMs)\n' +
-      '      leaving.push({ sequence: next.sequence, identity: identityOfEvent(next.text), mayBeBack: false })\n',
+    'storage/forgetter.ts',
+    '      leaving.push({ sequence, identity, mayBeBack: false })\n',
+    '      leaving.push({ sequence, identity, mayBeBack: false })\n' +
+      '      const next = events[leaving.length]\n' +
+      '      if (next !== undefined && next.sequence < end && identityOfEvent(next.text).recordedMs >= recordedBeforeMs)\n' +
+      '        leaving.push({ sequence: next.sequence, identity: identityOfEvent(next.text), mayBeBack: false })\n',
   ),
   fault(
     'retention removes events a second before their time',
-    'storage/retention.ts',
+    'storage/forgetter.ts',
     'identity.recordedMs >= recordedBeforeMs',
     'identity.recordedMs - 1_000 >= recordedBeforeMs',
   ),
