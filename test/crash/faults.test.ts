@@ -158,7 +158,12 @@ t.test('a removal by retention that cannot be written ends the service, and the 
     // Nothing else writes the view now.
     await one.service.start({ ...one.env, ...forgotten })
     one.orders.failWrites({ errno: ERRNO.EIO, times: 1, where: 'view', kind })
-    await endsWith(one, t, /the view could not be written: Input\/output error/, kind === 'plain' ? OR_ABORTED : RIGHTLY)
+    await endsWith(
+      one,
+      t,
+      /the view could not be written: Input\/output error/,
+      kind === 'plain' ? OR_ABORTED : RIGHTLY,
+    )
     one.orders.heal()
     await one.service.start({ ...forgotten, ENGINE_DISK_RESERVE: '0' })
     t.equal(await one.service.stop(), 0)

@@ -3,10 +3,12 @@ import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { backup, restoreFiles } from '../../storage/backup.ts'
 import type { Environments, Medium } from '../../storage/environments.ts'
+import { RowForgetter } from '../../storage/forgetter.ts'
 import type { JournalFailure } from '../../storage/journal.ts'
 import { lmdbMedium } from '../../storage/lmdb-environments.ts'
 import type { LmdbJournal } from '../../storage/lmdb-journal.ts'
 import { verify } from '../../storage/verify.ts'
+import { View } from '../../storage/view.ts'
 import { journalContract } from './contract.ts'
 import { damage, openIn } from './open.ts'
 import { append, appendEvents, event, state, step } from './steps.ts'
@@ -138,7 +140,8 @@ for (const [what, write] of Object.entries(viewWrites)) {
         if (isBroken) throw new Error('Input/output error')
         await view.env.commit(write)
       }
-      return { ...rest, view: { ...view, env: { ...view.env, commit } } }
+      const broken = { ...view, env: { ...view.env, commit } }
+      return { ...rest, view: broken, forgetter: new RowForgetter(rest.log, new View(broken)) }
     }
     const medium = { ...lmdbMedium(home), open: failing }
     const journal = await openIn(t, home, { onFailure: (failure) => failures.push(failure), medium })
