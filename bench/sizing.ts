@@ -58,14 +58,16 @@ export function sizingTable(measures: Measures): string {
     const bytes = `${number(bytesPerEvent)} bytes an event, with its indexes`
     rows.push(['Events kept on a disk of 100 GB', bytes, number(DISK_BYTES / bytesPerEvent)])
   }
-  if (heapPerParkedKb !== undefined) {
-    const heap = `${number(heapPerParkedKb)} KB of heap a parked runner`
-    rows.push(['Memory for 10,000 parked runners', heap, `${number(heapPerParkedKb * 10)} MB`])
-  }
-  if (heapPerSubscriberKb !== undefined) {
-    const heap = `${number(heapPerSubscriberKb)} KB of heap a Watch subscriber`
-    rows.push(['Memory for 10,000 subscribers', heap, `${number(heapPerSubscriberKb * 10)} MB`])
-  }
+  if (heapPerParkedKb !== undefined)
+    rows.push(['Memory for 10,000 parked runners', ...memoryFor10000(heapPerParkedKb, 'a parked runner')])
+  if (heapPerSubscriberKb !== undefined)
+    rows.push(['Memory for 10,000 subscribers', ...memoryFor10000(heapPerSubscriberKb, 'a Watch subscriber')])
   if (rows.length === 0) return 'Not measured yet.'
   return markdownTable(['On one core at 70 %', 'measured', 'so about'], rows)
+}
+
+/** Heap is read after collections, which differ by more than very little takes: less than nothing is too little to be seen. */
+function memoryFor10000(heapKb: number, of: string): [string, string] {
+  if (heapKb <= 0) return [`too little heap ${of} to be seen`, 'no memory to speak of']
+  return [`${number(heapKb)} KB of heap ${of}`, `${number(heapKb * 10)} MB`]
 }

@@ -67,6 +67,9 @@ export const retentionFirstSweepMs = 1_000
 /** Rows of an index read at once by a sweep: a few milliseconds of the main thread. */
 export const retentionRowsPerPage = 250
 
+/** Pages whose removals are under way at once: each stands in line between two writes of the view, and alone waits for one. */
+export const retentionPagesUnderWay = 4
+
 /** Old rows that may not be forgotten yet, looked at in one sweep of one index; the next goes on behind them. */
 export const retentionRowsKeptPerSweepMax = 1_000
 

@@ -10,6 +10,7 @@ import type { Nature } from './api.ts'
 import { isKeyOver, KEPT_KEYS } from './kept-keys.ts'
 import {
   retentionFirstSweepMs,
+  retentionPagesUnderWay,
   retentionRowsKeptPerSweepMax,
   retentionRowsPerPage,
   retentionSweepMs,
@@ -140,12 +141,15 @@ export class Retention {
   ): Promise<number> {
     const { kind } = module
     const placeKey = `${kind}/${value}`
+    const removals: Promise<number>[] = []
     let removed = 0
     let kept = 0
     let more = true
     while (more && kept < retentionRowsKeptPerSweepMax && this.mayGoOn()) {
       const after = this.places.get(placeKey)
-      const query = { kind, index: retirement.index, value, limit: retentionRowsPerPage, reverse: false }
+      const place = { kind, index: retirement.index, value, limit: retentionRowsPerPage, reverse: false }
+      // Decided in the turn of this read: what an unapplied step has changed is passed over by the removal.
+      const query = { ...place, mayLag: true } as const
       const page = await this.parts.journal.list(after === undefined ? query : { ...query, after })
       const old = page.rows.filter((row) => row.order < before)
       const retired = this.retired(module, retirement, old, before)
@@ -154,9 +158,14 @@ export class Retention {
       if (more) this.places.set(placeKey, last!)
       else this.places.delete(placeKey)
       kept += old.length - retired.length
-      removed += await this.forget(retired)
+      const removal = this.forget(retired)
+      // It is heard of below.
+      removal.catch(() => {})
+      removals.push(removal)
+      if (removals.length === retentionPagesUnderWay) removed += await sumOf(removals.splice(0))
+      else if (more) await new Promise<void>((resolve) => this.parts.nature.nextTurn(resolve))
     }
-    return removed
+    return removed + (await sumOf(removals))
   }
 
   private retired(module: MachineModule, retirement: Retirement, rows: readonly ListRow[], before: string): Retired[] {
@@ -177,4 +186,15 @@ export class Retention {
       .map(({ ref, terms }) => ({ kind: ref.kind, id: ref.id, terms }))
     return entities.length === 0 ? 0 : journal.removeEntities(entities)
   }
+}
+
+/** Rejects when all have ended and one has failed. */
+async function sumOf(counts: readonly Promise<number>[]): Promise<number> {
+  const ended = await Promise.allSettled(counts)
+  let sum = 0
+  for (const one of ended) {
+    if (one.status === 'rejected') throw one.reason
+    sum += one.value
+  }
+  return sum
 }

@@ -111,6 +111,8 @@ export interface ListQuery {
   readonly reverse: boolean
   /** Go on behind this row: the `order` and `id` of the last row of the page before. */
   readonly after?: { readonly order: string; readonly id: string }
+  /** The page as it is now, a moment old: nothing is waited for. */
+  readonly mayLag?: true
 }
 
 export interface ListRow {
@@ -187,7 +189,10 @@ export interface Journal {
   history(of: 'trace' | 'item', id: string, afterSequence: number, limit: number): readonly number[]
   event(sequence: number): string | undefined
 
-  /** A page of an index. Waits until the view has reached the last acknowledged batch; at most 250 ms, then rejects with ViewBehind. */
+  /**
+   * A page of an index. Waits until the view has reached the last acknowledged batch, unless the query says that it may lag; at
+   * most 250 ms, then rejects with ViewBehind.
+   */
   list(query: ListQuery): Promise<ListPage>
   /** Number of entities under (kind, index, value). */
   count(kind: string, index: string, value: string): number

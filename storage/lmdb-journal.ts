@@ -186,7 +186,7 @@ export class LmdbJournal implements Journal {
   }
 
   async list(query: ListQuery): Promise<ListPage> {
-    if (this.#readOnly) return this.#listNow(query)
+    if (this.#readOnly || query.mayLag === true) return this.#listNow(query)
     await this.#applier.reached(this.#log.lastBatch, LIST_WAIT_MS)
     return this.#view.list(query)
   }

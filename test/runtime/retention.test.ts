@@ -41,7 +41,10 @@ function open(t: Test, rest: Partial<Settings>) {
   const now = () => new Date(nature.wallMs()).toISOString()
   const sweep = async (): Promise<void> => {
     nature.advance(retentionSweepMs)
-    for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve))
+    for (let turn = 0; turn < 60; turn++) {
+      nature.run()
+      await new Promise((resolve) => setImmediate(resolve))
+    }
   }
   return { nature, journal, runtime, say, now, sweep }
 }
