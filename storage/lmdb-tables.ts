@@ -20,13 +20,6 @@ const DATABASES_MAX = 16
  */
 const DURABLE = { overlappingSync: false, maxDbs: DATABASES_MAX }
 
-/**
- * Blocks of free pages that LMDB keeps sorted in memory for the log (its default: 50,000). A free page is put among them by a walk, and
- * with retention and large redo there are very many: by the hour that took a fifth of the main thread. With these it is a hundredth,
- * and the file somewhat larger, since what is not in memory is not used yet.
- */
-const LOG_FREE_BLOCKS_MAX = { maxFreeSpaceToLoad: 2_000 }
-
 /** lmdb takes an encoder here too; its types say so for the root database only. */
 const CHECKED_TEXT = { cache: false, encoder: checkedText }
 const CHECKED_ROW = { cache: false, encoder: checkedRow }
@@ -73,7 +66,7 @@ export async function openLog(
   onRepeat: OnRepeat,
   check: (head: LogTables['head']) => void,
 ): Promise<Opened<LogTables>> {
-  const root = open({ path, ...DURABLE, ...LOG_FREE_BLOCKS_MAX, readOnly })
+  const root = open({ path, ...DURABLE, readOnly })
   const checked = <K extends number | string>(name: string) => root.openDB<string, K>(name, CHECKED_TEXT)
   const head = checked<string>('head')
   try {
