@@ -8,6 +8,7 @@ import type { MessageBody, Runtime } from '../runtime/api.ts'
 import { deriveId } from '../runtime/identity.ts'
 import { restoredMark } from '../runtime/restored-log.ts'
 import { newSecret } from '../runtime/secrets.ts'
+import { turn } from '../storage/nature.ts'
 
 const PAGE = 500
 const SETTLED: readonly string[] = ['completed', 'failed', 'cancelled']
@@ -34,7 +35,7 @@ const TURNS_WAITED = 100
 /** Fences every unsettled run request by the message `restored`, which raises its attempt and makes begun work `lost`. */
 export async function fenceRestored(runtime: Runtime, by: By): Promise<Restored> {
   // Some of them make run requests: in the world that went on, somebody may hold these, too.
-  for (let turn = 0; turn < TURNS_WAITED; turn++) await new Promise<void>((resolve) => runtime.nature.nextTurn(resolve))
+  for (let waited = 0; waited < TURNS_WAITED; waited++) await turn(runtime.nature)
   const lost: string[] = []
   const unfenced: { id: string; reason: string }[] = []
   let fenced = 0

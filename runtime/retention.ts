@@ -5,6 +5,7 @@
  */
 import type { ActorKind, ActorRef, MachineModule, Retirement, Term } from '../machines/machine.ts'
 import type { Journal, ListRow } from '../storage/journal.ts'
+import { turn } from '../storage/nature.ts'
 import type { ActorTable } from './actor.ts'
 import type { Nature } from './api.ts'
 import { isKeyOver, KEPT_KEYS } from './kept-keys.ts'
@@ -163,7 +164,7 @@ export class Retention {
       removal.catch(() => {})
       removals.push(removal)
       if (removals.length === retentionPagesUnderWay) removed += await sumOf(removals.splice(0))
-      else if (more) await new Promise<void>((resolve) => this.parts.nature.nextTurn(resolve))
+      else if (more) await turn(this.parts.nature)
     }
     return removed + (await sumOf(removals))
   }

@@ -6,7 +6,7 @@
 import type { Marker } from './environments.ts'
 import { Fold } from './fold.ts'
 import { ViewBehind } from './journal.ts'
-import type { Nature } from './nature.ts'
+import { type Nature, turn } from './nature.ts'
 import type { Batch } from './redo.ts'
 import type { View } from './view.ts'
 
@@ -215,7 +215,7 @@ export class Applier {
         if (this.#waiters.length > 0) return
         void text.record
         count += 1
-        if (count % RECORDS_A_TURN === 0) await new Promise<void>((resolve) => this.#nature.nextTurn(resolve))
+        if (count % RECORDS_A_TURN === 0) await turn(this.#nature)
       }
     }
   }

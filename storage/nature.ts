@@ -15,6 +15,11 @@ export interface Nature {
   nextTurn(callback: () => void): void
 }
 
+/** Resolves after the present turn of the event loop: long work lets others go in between. */
+export function turn(nature: Pick<Nature, 'nextTurn'>): Promise<void> {
+  return new Promise((resolve) => nature.nextTurn(resolve))
+}
+
 /** Random digits are drawn by the thousand: one call of the system for each would cost more than a step. */
 const poolDigits = 8_192
 let pool = ''

@@ -2,6 +2,7 @@
 import { intentCheckDocument } from '../../machines/documents/intent-check.ts'
 import { IntentCheck } from '../../machines/intent-check.ts'
 import type { SnapshotOf } from '../../runtime/api.ts'
+import { turn } from '../../storage/nature.ts'
 import type { Exchange } from '../exchange.ts'
 import { markCursor, visibleProject } from '../replies.ts'
 import type { Route, ServiceContext } from '../route.ts'
@@ -55,6 +56,6 @@ async function each(
     const page = await runtime.list(after === undefined ? list : { ...list, after })
     for (const snapshot of page.snapshots) look(snapshot)
     after = page.next
-    await new Promise<void>((resolve) => runtime.nature.nextTurn(resolve))
+    await turn(runtime.nature)
   } while (after !== undefined && !exchange.done)
 }

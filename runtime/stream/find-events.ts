@@ -5,6 +5,7 @@
  */
 import { idOfText } from '../../machines/events/event-text.ts'
 import type { Journal } from '../../storage/journal.ts'
+import { turn } from '../../storage/nature.ts'
 import type { Nature } from '../api.ts'
 import { envelopeOfText, fieldsOfText } from './fields.ts'
 import type { Filter } from './filter.ts'
@@ -58,8 +59,6 @@ export interface EventsFound {
 export class LeftTheLog extends Error {
   override readonly name = 'LeftTheLog'
 }
-
-const turn = (nature: Nature): Promise<void> => new Promise((resolve) => nature.nextTurn(resolve))
 
 /** What has been chosen so far, and whether that is enough. */
 class Chosen {
