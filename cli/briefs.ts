@@ -1,5 +1,4 @@
 /** `intendant brief`: formation briefs, from the first word to the frozen text that a run follows. */
-
 import { readFileSync } from 'node:fs'
 import type { Command } from 'commander'
 import { integer, LIMIT, ORIGIN } from './arguments.ts'

@@ -1,5 +1,4 @@
 /** `intendant campaign`: missions that are worked off one task at a time, and what owners say of them. */
-
 import type { Command } from 'commander'
 import { integer, LIMIT, ORIGIN } from './arguments.ts'
 import { campaignOf, campaignOptions } from './campaign-content.ts'

@@ -1,5 +1,4 @@
 /** `intendant drift`: what holds, what is threatened, and what nobody has looked at. */
-
 import { type Command, Option } from 'commander'
 import { LIMIT, moment, ORIGIN } from './arguments.ts'
 import { CliFailure } from './exit.ts'

@@ -1,5 +1,4 @@
 /** `intendant discover` and `intendant hypothesis`: what inspections have seen, and what a person makes of it. */
-
 import { readFileSync } from 'node:fs'
 import type { Command } from 'commander'
 import { LIMIT, ORIGIN } from './arguments.ts'

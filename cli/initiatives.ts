@@ -1,5 +1,4 @@
 /** `intendant initiative`: shared outcomes, and what owners do about them. */
-
 import type { Command } from 'commander'
 import { InvalidArgumentError } from 'commander'
 import { each, integer, LIMIT, ORIGIN } from './arguments.ts'

@@ -1,5 +1,4 @@
 /** `intendant queue`: the ledger. What runs, what waits and why, what needs a person; and what owners do about it. */
-
 import type { Command } from 'commander'
 import { integer, moment } from './arguments.ts'
 import { printCampaigns } from './campaign-page.ts'

@@ -1,5 +1,4 @@
 /** `intendant run-request`: work from a person to a runner, and what becomes of it. */
-
 import type { Command } from 'commander'
 import { collect, duration, integer, jsonObject, LIMIT, moment, ORIGIN } from './arguments.ts'
 import { CliFailure } from './exit.ts'

@@ -1,5 +1,4 @@
 /** `intendant task`: work that one wants done, submitted and followed to its end. */
-
 import type { Command } from 'commander'
 import { collect, duration, jsonObject, moment, ORIGIN } from './arguments.ts'
 import { isReplay, keyHeaders, keyOption } from './idempotency-key.ts'

@@ -1,5 +1,4 @@
 /** `intendant trace`: all that was recorded under one trace, also of a run that never came to its end. */
-
 import type { Command } from 'commander'
 import { ORIGIN } from './arguments.ts'
 import { printEvents } from './event-line.ts'

@@ -1,5 +1,4 @@
 /** `intendant watch`: what happens, live. It takes itself up again by its cursor for as long as it is left running. */
-
 import type { Command } from 'commander'
 import type { QueryValue } from '../engine/client.ts'
 import { watch } from '../engine/watch.ts'
