@@ -2,13 +2,12 @@
  * What `/metrics` prints, in the format of Prometheus. Nothing is measured on the way of a request beyond one
  * counter an answer: the rest is read from the parts when somebody asks.
  */
-import { existsSync, statSync } from 'node:fs'
-import { join } from 'node:path'
+import { existsSync } from 'node:fs'
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
 import { LANES, RUN_REQUEST_STATES } from '../machines/documents/run-request.ts'
 import { WORK_ITEM_STATES } from '../machines/documents/work-item.ts'
 import type { DispatchCounts } from '../runtime/dispatch/api.ts'
-import { DATA_FILE, environmentPaths } from '../storage/home-paths.ts'
+import { bytesOf, environmentPaths } from '../storage/home-paths.ts'
 import type { Admission } from './admission.ts'
 import type { BodyReader } from './body.ts'
 import type { ServiceContext } from './route.ts'
@@ -186,18 +185,16 @@ function measureLoad({ registry }: Metrics, { runtime }: ServiceContext): void {
   )
 }
 
-/** The files, which grow and are reused, and never shrink. Nothing for a journal in memory. */
+/** The view's file is used again and never shrinks; the log's come and go. Nothing for a journal in memory. */
 function measureStore({ registry }: Metrics, { runtime }: ServiceContext): void {
-  const files = Object.entries(environmentPaths(runtime.settings.home)).map(
-    ([part, path]) => [part, join(path, DATA_FILE)] as const,
-  )
+  const parts = Object.entries(environmentPaths(runtime.settings.home))
   new Gauge({
     name: 'intendant_store_bytes',
     help: 'Size of the files, by part.',
     labelNames: ['part'],
     registers: [registry],
     collect() {
-      for (const [part, file] of files) if (existsSync(file)) this.set({ part }, statSync(file).size)
+      for (const [part, path] of parts) if (existsSync(path)) this.set({ part }, bytesOf(path))
     },
   })
 }

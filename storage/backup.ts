@@ -3,13 +3,14 @@
  * trimmed, so that the copied log always reaches back to the copied view. Files come back as another log: with
  * a fresh epoch, so that no cursor of the lost one matches.
  */
-import { copyFileSync, existsSync, mkdirSync, renameSync, rmSync } from 'node:fs'
-import { join } from 'node:path'
+import { copyFileSync, mkdirSync, renameSync, rmSync } from 'node:fs'
+import { basename, join } from 'node:path'
+import { assertManifest } from './backup-manifest.ts'
 import { type Environments, HEAD_EPOCH, MARKER, type Marker } from './environments.ts'
 import { assertSchema, mintEpoch } from './event-log.ts'
 import { flushFile, flushNamesUpTo } from './flush.ts'
 import { assertEmpty, assertWhole, damaged } from './home-checks.ts'
-import { DATA_FILE, environmentPaths } from './home-paths.ts'
+import { dataFilesOf, environmentPaths } from './home-paths.ts'
 import { HomeRefused } from './home-refused.ts'
 import { lockInstance } from './instance-lock.ts'
 import { openEnvironments } from './lmdb-environments.ts'
@@ -87,9 +88,10 @@ export async function restoreFiles(
 ): Promise<{ epoch: string; previousEpoch: string }> {
   const source = environmentPaths(from)
   for (const path of [source.log, source.view]) {
-    if (!existsSync(join(path, DATA_FILE))) throw new HomeRefused('corrupt', `${from} is no backup: ${path} is missing`)
+    if (dataFilesOf(path).length === 0) throw new HomeRefused('corrupt', `${from} is no backup: ${path} is missing`)
   }
   assertWhole(from, 'every')
+  assertManifest(from)
   assertEmpty(toHome, RESTORING)
   const lock = await lockInstance(toHome)
   const draft = join(toHome, RESTORING)
@@ -98,11 +100,11 @@ export async function restoreFiles(
     const made = environmentPaths(draft)
     for (const path of [made.log, made.view]) mkdirSync(path, { recursive: true, mode: DIRECTORY_MODE })
     for (const part of ['view', 'log'] as const) {
-      copyFileSync(join(source[part], DATA_FILE), join(made[part], DATA_FILE))
+      for (const file of dataFilesOf(source[part])) copyFileSync(file, join(made[part], basename(file)))
     }
     const epochs = await giveFreshEpochIn(draft)
     await settle(draft)
-    for (const path of [made.log, made.view]) for (const one of [join(path, DATA_FILE), path]) flushFile(one)
+    for (const path of [made.log, made.view]) for (const one of [...dataFilesOf(path), path]) flushFile(one)
     const target = environmentPaths(toHome)
     // The log last: a view alone is refused at start, and says why.
     for (const part of ['view', 'log'] as const) renameSync(made[part], target[part])

@@ -1,15 +1,14 @@
 /**
  * The making of an environment's files, so that a power cut in the midst of it leaves nothing that is neither new nor
- * whole. From before the data file is there until it is on disk, its folder holds the file `creating`; nothing was
+ * whole. From before the first data file is there until it is on disk, its folder holds the file `creating`; nothing was
  * acknowledged by then, so where that file is found the making begins anew.
  */
 import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { flushFile, flushNamesUpTo } from './flush.ts'
-import { DATA_FILE, environmentPaths } from './home-paths.ts'
+import { dataFilesOf, environmentPaths, LOCK_FILE } from './home-paths.ts'
 
 const CREATING = 'creating'
-const LOCK_FILE = 'lock.mdb'
 const DIRECTORY_MODE = 0o700
 
 /** The making of this environment was cut short. */
@@ -18,7 +17,7 @@ export const isUnfinished = (path: string): boolean => existsSync(join(path, CRE
 /** Nothing was ever kept in this home. */
 export function isNewHome(home: string): boolean {
   const { log } = environmentPaths(home)
-  return isUnfinished(log) || !existsSync(join(log, DATA_FILE))
+  return isUnfinished(log) || dataFilesOf(log).length === 0
 }
 
 export interface Creation {
@@ -31,14 +30,13 @@ export interface Creation {
 /** Call before the environment is opened. Does nothing where there is one, unless it is to be made anew with another. */
 export function beginCreation(path: string, anew = false): Creation {
   const isAgain = isUnfinished(path)
-  const data = join(path, DATA_FILE)
   const marker = join(path, CREATING)
-  if (existsSync(data) && !isAgain && !anew) return { isAgain, finish: () => {} }
+  if (dataFilesOf(path).length > 0 && !isAgain && !anew) return { isAgain, finish: () => {} }
   mkdirSync(path, { recursive: true, mode: DIRECTORY_MODE })
   writeFileSync(marker, '')
   flushFile(path)
   flushNamesUpTo(path)
-  for (const file of [data, join(path, LOCK_FILE)]) rmSync(file, { force: true })
+  for (const file of [...dataFilesOf(path), join(path, LOCK_FILE)]) rmSync(file, { force: true })
   return {
     isAgain,
     finish() {

@@ -1,7 +1,8 @@
 /**
  * The two environments of a home and their tables, as storage needs them of whatever keeps them: ordered rows, one
- * writer each, whole transactions, snapshots to read from. LMDB's are in storage/lmdb-environments.ts; the simulation
- * has its own, on a disk that breaks. `log` is written by `transactionSync` alone and `view` by `commit` alone.
+ * writer each, whole transactions, snapshots to read from. The log is in files that only grow (storage/segments/), the view in
+ * LMDB (storage/lmdb-tables.ts); the simulation has its own, on a disk that breaks. `log` is written by `transactionSync` alone
+ * and `view` by `commit` alone.
  */
 import type { FreeBytes } from './disk-reserve.ts'
 import type { Forgetter } from './forgetter.ts'
@@ -31,18 +32,33 @@ interface Reading {
   readonly transaction?: ReadTransaction
 }
 
-/** Rows in the order of their keys. Reads see what was committed, and inside a `transactionSync` what it wrote. */
-export interface Table<K> {
+/** Rows in the order of their keys, as they were committed. */
+export interface Rows<K> {
   get(key: K, reading?: Reading): string | undefined
-  doesExist(key: K, value?: undefined, reading?: Reading): boolean
   getKeys(range?: Range<K>): Iterable<K>
   getRange(range?: Range<K>): Iterable<{ readonly key: K; readonly value: string }>
   getKeysCount(range?: Range<K>): number
+}
+
+/** Rows that come and go one by one. */
+export interface Table<K> extends Rows<K> {
+  doesExist(key: K, value?: undefined, reading?: Reading): boolean
   useReadTransaction(): ReadTransaction
   put(key: K, value: string): unknown
-  /** Inside a `transactionSync`, behind the last row. False: there is a greater key, and nothing was written. */
-  putSync(key: K, value: string, how: { readonly append: true }): unknown
   remove(key: K): unknown
+}
+
+/** Rows that come behind the last one and leave from the first on; both within a `transactionSync`. */
+export interface AppendedTable extends Rows<number> {
+  /** Throws where there is a key that is not before this one. */
+  append(key: number, text: string): void
+  removeBefore(key: number): void
+}
+
+/** Texts by name. Inside a `transactionSync` a read sees what it has put. */
+export interface Head {
+  get(name: string, reading?: Reading): string | undefined
+  put(name: string, text: string): unknown
 }
 
 interface Environment {
@@ -68,11 +84,11 @@ export interface ViewEnvironment extends Environment {
 export interface LogTables {
   readonly env: LogEnvironment
   /** Sequence number of the first -> the texts of some events, one a line (storage/event-rows.ts). */
-  readonly events: Table<number>
+  readonly events: AppendedTable
   /** Batch number -> the batch (storage/redo.ts). */
-  readonly redo: Table<number>
+  readonly redo: AppendedTable
   /** HEAD_* -> text. */
-  readonly head: Table<string>
+  readonly head: Head
 }
 
 export interface ViewTables {

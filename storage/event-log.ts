@@ -13,13 +13,12 @@ import type { Nature } from './nature.ts'
 import { type Batch, decodeBatch, encodeBatch, type RedoSources } from './redo.ts'
 
 /** The shape of both environments. A change of it needs a new number. */
-export const SCHEMA_VERSION = 2
-/** What was written from here on is read: of schema 1 a row holds one event, and redo whole records. */
+export const SCHEMA_VERSION = 3
+/**
+ * What was written from here on is read: of schema 1 a row holds one event, and redo whole records; of both 1 and 2 the log is an
+ * environment of LMDB (storage/lmdb-log.ts).
+ */
 const OLDEST_SCHEMA = 1
-
-/** Applied redo rows deleted by one commit: more than a turn makes, few enough not to be felt. */
-const REDO_TRIMMED_MAX = 64
-const APPEND = { append: true } as const
 
 const EPOCH_CHARS = 12
 const EPOCH_ALPHABET = '0123456789abcdefghijklmnopqrstuv'
@@ -99,17 +98,16 @@ export class EventLog {
     const batch: Batch = { batch: this.lastBatch + 1, firstSequence, lastSequence, steps }
     const redoText = encodeBatch(batch)
     const last = `${batch.batch} ${lastSequence}`
-    const redoTo = this.#redoTo(REDO_TRIMMED_MAX)
+    const redoTo = this.#redoTo()
     let chars = 0
     const begunMs = this.onFlush === undefined ? 0 : performance.now()
     this.#tables.env.transactionSync(() => {
-      this.#assertSoleWriter()
       const { redo, head } = this.#tables
       const events = this.#events.writer(firstSequence)
       for (const step of steps) for (const { text } of step.events) events.add(text)
       events.end()
       chars = redoText.length + events.chars
-      appendRow(redo, batch.batch, redoText)
+      redo.append(batch.batch, redoText)
       head.put(HEAD_LAST, last)
       this.#trimRedo(redoTo)
     })
@@ -131,9 +129,8 @@ export class EventLog {
    * an older log one of this version, which older programs refuse.
    */
   flush(): void {
-    const redoTo = this.#redoTo(Number.POSITIVE_INFINITY)
+    const redoTo = this.#redoTo()
     this.#tables.env.transactionSync(() => {
-      this.#assertSoleWriter()
       this.#tables.head.put(HEAD_LAST, this.#last)
       this.#tables.head.put(HEAD_SCHEMA, String(SCHEMA_VERSION))
       this.#trimRedo(redoTo)
@@ -171,7 +168,6 @@ export class EventLog {
    */
   raiseFloor(sequence: number): void {
     this.#tables.env.transactionSync(() => {
-      this.#assertSoleWriter()
       this.#tables.head.put(HEAD_FLOOR, String(sequence))
       this.#events.removeBefore(this.#clearedTo)
     })
@@ -191,7 +187,6 @@ export class EventLog {
   /** Deletes the rows that are cleared. */
   removeCleared(): void {
     this.#tables.env.transactionSync(() => {
-      this.#assertSoleWriter()
       this.#events.removeBefore(this.#clearedTo)
     })
   }
@@ -242,20 +237,13 @@ export class EventLog {
     return { id, project, traceId, text }
   }
 
-  /** Another process that writes this log would give a sequence twice: found before the write, in its transaction. */
-  #assertSoleWriter(): void {
-    const last = this.#tables.head.get(HEAD_LAST)
-    if (last !== this.#last) throw new Error(`another process wrote this log: its head is ${last}, not ${this.#last}`)
-  }
-
   /** The last batch whose redo may go with the next write. */
-  #redoTo(rowsMax: number): number {
-    if (this.redoKept) return this.#redoTrimmed
-    return Math.max(this.#redoTrimmed, Math.min(this.#applied, this.#redoTrimmed + rowsMax))
+  #redoTo(): number {
+    return this.redoKept ? this.#redoTrimmed : Math.max(this.#redoTrimmed, this.#applied)
   }
 
   #trimRedo(to: number): void {
-    for (let batch = this.#redoTrimmed + 1; batch <= to; batch += 1) this.#tables.redo.remove(batch)
+    if (to > this.#redoTrimmed) this.#tables.redo.removeBefore(to + 1)
   }
 
   #create(epoch: string): void {
@@ -267,10 +255,4 @@ export class EventLog {
       head.put(HEAD_FLOOR, '1')
     })
   }
-}
-
-/** Puts a row behind the last one. lmdb-js reports a key that is not the greatest by its result alone. */
-function appendRow(rows: LogTables['redo'], key: number, text: string): void {
-  if (rows.putSync(key, text, APPEND) === false)
-    throw new Error(`row ${key} is not behind the last row of its database`)
 }

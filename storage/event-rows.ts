@@ -1,17 +1,15 @@
 /**
  * How the log keeps its events: some of one batch in a row, one text a line, under the number of the first. Nothing in an
- * event's text is a line break (JSON escapes it), so the lines are the events. A row for each costs a crossing into
- * LMDB, a checksum and a place in its tree (1.6 us of an append); in rows of sixteen that is 0.1 us, and a replay
- * decodes a row at a time.
+ * event's text is a line break (JSON escapes it), so the lines are the events. A row for each costs a checksum and a place in
+ * an index; in rows of sixteen that is next to nothing, and a replay decodes a row at a time.
  */
 import { CorruptRow } from './checked-text.ts'
-import type { ReadTransaction, Table } from './environments.ts'
+import type { AppendedTable, ReadTransaction } from './environments.ts'
 import type { StoredEvent } from './journal.ts'
 
 /** Enough that a row's own cost is no matter; few, since a read of one event decodes its whole row. */
 const EVENTS_PER_ROW_MAX = 16
 const ROW_CHARS_MAX = 16_384
-const APPEND = { append: true } as const
 
 interface Reading {
   readonly transaction?: ReadTransaction
@@ -24,9 +22,9 @@ export interface EventRow {
 }
 
 export class EventRows {
-  readonly #table: Table<number>
+  readonly #table: AppendedTable
 
-  constructor(table: Table<number>) {
+  constructor(table: AppendedTable) {
     this.#table = table
   }
 
@@ -102,29 +100,25 @@ export class EventRows {
 
   /** Removes the rows of which every event is before `sequence`, within a transaction. */
   removeBefore(sequence: number): void {
-    const firsts: number[] = []
-    for (const first of this.#table.getKeys({ end: sequence })) firsts.push(first)
-    // The last may hold the sequence; every other ends where the next begins.
-    const last = firsts.pop()
-    for (const first of firsts) this.#table.remove(first)
-    if (last !== undefined && last + this.#lines(last) <= sequence) this.#table.remove(last)
+    const holding = this.#holding(sequence, {})
+    this.#table.removeBefore(holding + this.#lines(holding) <= sequence ? sequence : holding)
   }
 
   #lines(first: number): number {
-    return this.#table.get(first)!.split('\n').length
+    return this.#table.get(first)?.split('\n').length ?? 0
   }
 }
 
 /** Hot: texts are joined as they come, and written when the row is full. */
 class EventWriter {
-  readonly #table: Table<number>
+  readonly #table: AppendedTable
   #first: number
   #next: number
   #text = ''
   /** Characters of all texts. */
   chars = 0
 
-  constructor(table: Table<number>, firstSequence: number) {
+  constructor(table: AppendedTable, firstSequence: number) {
     this.#table = table
     this.#first = firstSequence
     this.#next = firstSequence
@@ -140,9 +134,7 @@ class EventWriter {
 
   end(): void {
     if (this.#next === this.#first) return
-    // lmdb-js reports a key that is not the greatest by its result alone.
-    if (this.#table.putSync(this.#first, this.#text, APPEND) === false)
-      throw new Error(`event ${this.#first} is not behind the last event of the log`)
+    this.#table.append(this.#first, this.#text)
     this.#first = this.#next
     this.#text = ''
   }

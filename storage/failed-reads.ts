@@ -1,10 +1,10 @@
 /**
- * Reads of what can no longer be written. From the moment in which LMDB could not write a meta page it lets nobody read the
+ * Reads of a view that can no longer be written. From the moment in which LMDB could not write a meta page it lets nobody read the
  * environment either, in words of its own, and a range ends as if there were nothing in it; why it could not be written is
  * told to whoever asked for the write, a moment later. A reader that comes between the two is told what it will be told
  * then: that the journal has failed.
  */
-import { type Environments, HEAD_SCHEMA, MARKER, type Range, type ReadTransaction, type Table } from './environments.ts'
+import { MARKER, type Range, type ReadTransaction, type Table, type ViewTables } from './environments.ts'
 import { JournalFailure } from './journal.ts'
 import type { Nature } from './nature.ts'
 
@@ -15,10 +15,10 @@ const TOLD_WITHIN_MS = 1_000
 
 /** The same tables; `onUntold` hears of the first read that was refused when the writer has had its time to tell why. */
 export function withFailedReads(
-  { log, view }: Pick<Environments, 'log' | 'view'>,
+  view: ViewTables,
   nature: Pick<Nature, 'setTimer' | 'nextTurn'>,
   onUntold: (error: Error) => void,
-): Pick<Environments, 'log' | 'view'> {
+): ViewTables {
   let isRefused = false
   const told = (error: unknown): unknown => {
     if (!(error instanceof Error && PANIC.test(error.message))) return error
@@ -27,17 +27,13 @@ export function withFailedReads(
     isRefused = true
     return new JournalFailure(`what is stored cannot be read any more: ${error.message}`, { cause: error })
   }
-  const tables = <T extends object>(of: T, probe: () => void): T =>
-    Object.fromEntries(
-      Object.entries(of).map(([name, table]) => [
-        name,
-        name === 'env' ? table : new ToldTable(table as Table<never>, { told, probe }),
-      ]),
-    ) as T
-  return {
-    log: tables(log, () => log.head.doesExist(HEAD_SCHEMA)),
-    view: tables(view, () => view.marker.doesExist(MARKER)),
-  }
+  const reads: Reads = { told, probe: () => view.marker.doesExist(MARKER) }
+  return Object.fromEntries(
+    Object.entries(view).map(([name, table]) => [
+      name,
+      name === 'env' ? table : new ToldTable(table as Table<never>, reads),
+    ]),
+  ) as unknown as ViewTables
 }
 
 interface Reads {
@@ -99,10 +95,6 @@ class ToldTable<K> implements Table<K> {
 
   put(key: K, value: string): unknown {
     return this.#table.put(key, value)
-  }
-
-  putSync(key: K, value: string, how: { readonly append: true }): unknown {
-    return this.#table.putSync(key, value, how)
   }
 
   remove(key: K): unknown {

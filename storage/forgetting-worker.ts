@@ -1,26 +1,35 @@
-/** The other side of storage/forgetting-thread.ts: carries out one job after another, on tables of its own. */
+/**
+ * The other side of storage/forgetting-thread.ts: carries out one job after another, on tables of its own. Between two jobs it holds
+ * no snapshot of the view.
+ */
 import { parentPort, workerData } from 'node:worker_threads'
 import { RowForgetter } from './forgetter.ts'
 import type { Asked, Begun, Told } from './forgetting-thread.ts'
+import { environmentPaths } from './home-paths.ts'
 import { JobGate } from './job-gate.ts'
-import { openAgain } from './lmdb-tables.ts'
+import { openView } from './lmdb-tables.ts'
+import { SegmentedLog } from './segments/segmented-log.ts'
+import { tablesOf } from './segments/tables.ts'
 import { View } from './view.ts'
 
 const { home, gate: shared } = workerData as Begun
 const gate = new JobGate(shared)
 const tell = (told: Told): void => parentPort!.postMessage(told)
 
-const environments = await openAgain(home, (failure) => tell({ repeated: failure.message }))
-const forgetter = new RowForgetter(environments.log, new View(environments.view))
+const paths = environmentPaths(home)
+const log = new SegmentedLog(paths.log, { readOnly: true })
+const view = openView(paths.view, false, (failure) => tell({ repeated: failure.message }))
+const forgetter = new RowForgetter(tablesOf(log), new View(view.tables))
 
 async function carryOut({ id, job, argument }: Asked): Promise<Told> {
   try {
+    log.refresh()
     return { id, result: await forgetter[job](argument as never) }
   } catch (error) {
     const { name, message, code } = error as Error & { code?: unknown }
     return { id, error: { name, message, code } }
   } finally {
-    environments.refresh()
+    view.root.resetReadTxn()
   }
 }
 
@@ -30,7 +39,8 @@ async function hear(asked: Asked | 'close'): Promise<void> {
   try {
     if (asked !== 'close') tell(await carryOut(asked))
     else {
-      await environments.close()
+      await log.close()
+      await view.root.close()
       parentPort!.close()
     }
   } finally {

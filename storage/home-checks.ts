@@ -10,23 +10,24 @@ import { isUnfinished } from './creation.ts'
 import { type DataFault, type Depth, faultOfDataFile } from './data-file.ts'
 import type { Marker } from './environments.ts'
 import type { EventLog } from './event-log.ts'
-import { DATA_FILE, environmentPaths } from './home-paths.ts'
+import { DATA_FILE, dataFilesOf, environmentPaths } from './home-paths.ts'
 import { HomeRefused } from './home-refused.ts'
+import { SegmentedLog } from './segments/segmented-log.ts'
 import type { View } from './view.ts'
 
 const { EIO, ENOSPC, EROFS, EDQUOT } = constants.errno
 
 /**
- * Refuses what is no data file, and data files that lack a page in use or have a damaged one (a copy cut short, a file system
+ * Refuses what is no data file, and data files of LMDB that lack a page in use or have a damaged one (a copy cut short, a file system
  * that lost its tail, a disk that lies): read, they would end the process by a signal and without a word. A home
- * that is to be served is looked at `inner`, 0.3 s for a million
- * entities and ten million events (7 us a page). Throws HomeRefused `corrupt`.
+ * that is to be served is looked at `inner`; the files of its log are looked at when they are opened, and here only where
+ * `every` byte is. Throws HomeRefused `corrupt`.
  */
 export function assertWhole(home: string, depth: Depth = 'inner'): void {
   const { log, view } = environmentPaths(home)
   // Nothing that was begun with it was ever acknowledged.
   if (isUnfinished(log)) return
-  if (!existsSync(join(log, DATA_FILE)) && existsSync(join(view, DATA_FILE))) {
+  if (dataFilesOf(log).length === 0 && existsSync(join(view, DATA_FILE))) {
     throw new HomeRefused(
       'log_missing',
       `${log} is empty or was removed, and ${view}, which was made from it, is there: put the log back, or restore a backup`,
@@ -36,6 +37,16 @@ export function assertWhole(home: string, depth: Depth = 'inner'): void {
     const file = join(path, DATA_FILE)
     const fault = existsSync(file) && !isUnfinished(path) ? faultOfDataFile(file, depth) : undefined
     if (fault !== undefined) throw new HomeRefused('corrupt', sentence(file, fault))
+  }
+  if (depth === 'every' && existsSync(log)) assertEveryFrame(log)
+}
+
+function assertEveryFrame(path: string): void {
+  const log = new SegmentedLog(path, { readOnly: true })
+  try {
+    log.assertEvery()
+  } finally {
+    void log.close()
   }
 }
 

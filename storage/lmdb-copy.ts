@@ -2,30 +2,35 @@
  * A copy of both environments into a folder. Until it is whole it grows in a folder beside that one, which the next
  * copy of this log removes should this one be killed.
  */
-import { mkdirSync, renameSync, rmSync, statSync } from 'node:fs'
+import { mkdirSync, renameSync, rmSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import type { RootDatabase } from 'lmdb'
+import { writeManifest } from './backup-manifest.ts'
 import type { Copy } from './environments.ts'
 import { flushFile, flushNamesUpTo } from './flush.ts'
 import { assertEmpty } from './home-checks.ts'
-import { DATA_FILE, environmentPaths } from './home-paths.ts'
+import { dataFilesOf, environmentPaths } from './home-paths.ts'
+import type { SegmentedLog } from './segments/segmented-log.ts'
 
 const DIRECTORY_MODE = 0o700
 
+interface Originals {
+  readonly log: SegmentedLog
+  readonly view: RootDatabase
+}
+
 export class HomeCopy implements Copy {
-  readonly #databases: { readonly log: RootDatabase; readonly view: RootDatabase }
-  readonly #logFile: string
+  readonly #of: Originals
   readonly #bytesBefore: number
   readonly #directory: string
   readonly #unfinished: string
   readonly #paths: { readonly log: string; readonly view: string }
 
   /** Throws HomeRefused `not_empty`. */
-  constructor(home: string, databases: { log: RootDatabase; view: RootDatabase }, directory: string, epoch: string) {
+  constructor(of: Originals, directory: string, epoch: string) {
     assertEmpty(directory)
-    this.#databases = databases
-    this.#logFile = join(environmentPaths(home).log, DATA_FILE)
-    this.#bytesBefore = statSync(this.#logFile).size
+    this.#of = of
+    this.#bytesBefore = of.log.bytes
     this.#directory = directory
     this.#unfinished = join(dirname(directory), `unfinished-${epoch}`)
     this.#paths = environmentPaths(this.#unfinished)
@@ -34,23 +39,23 @@ export class HomeCopy implements Copy {
   }
 
   view(): Promise<void> {
-    return this.#databases.view.backup(this.#paths.view, true)
+    return this.#of.view.backup(this.#paths.view, true)
   }
 
   log(): Promise<void> {
-    return this.#databases.log.backup(this.#paths.log, true)
+    return this.#of.log.copyTo(this.#paths.log)
   }
 
   grownBytes(): number {
-    return statSync(this.#logFile).size - this.#bytesBefore
+    return this.#of.log.bytes - this.#bytesBefore
   }
 
   keep(): number {
     const { log, view } = this.#paths
-    const files = [log, view].map((path) => join(path, DATA_FILE))
+    const files = [log, view].flatMap(dataFilesOf)
     for (const file of files) flushFile(file)
+    const bytes = writeManifest(this.#unfinished)
     for (const path of [log, view, this.#unfinished]) flushFile(path)
-    const bytes = files.reduce((sum, file) => sum + statSync(file).size, 0)
     renameSync(this.#unfinished, this.#directory)
     // The folder of the backups may be new itself.
     flushNamesUpTo(this.#directory)

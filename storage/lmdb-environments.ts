@@ -1,4 +1,4 @@
-/** The environments on LMDB, in a folder. */
+/** The environments of a home in a folder: the log in files that only grow, the view in LMDB. */
 import { beginCreation, type Creation, isNewHome } from './creation.ts'
 import { freeBytesOf } from './disk-reserve.ts'
 import { type Environments, HEAD_EPOCH, type LogTables, type Medium } from './environments.ts'
@@ -7,7 +7,8 @@ import { assertWhole } from './home-checks.ts'
 import { environmentPaths } from './home-paths.ts'
 import { lockInstance } from './instance-lock.ts'
 import { HomeCopy } from './lmdb-copy.ts'
-import { openLog, openView } from './lmdb-tables.ts'
+import { openView } from './lmdb-tables.ts'
+import { openLog } from './log-files.ts'
 import type { OnRepeat } from './repeated-commit.ts'
 
 const IGNORE = () => {}
@@ -28,7 +29,7 @@ export function lmdbMedium(home: string, onRepeat: OnRepeat = IGNORE): Medium {
 
 /**
  * Opens (and unless `readOnly` creates) both environments of a home. `check` sees the head before anything else is
- * opened or made, and throws to stop there. Throws what lmdb throws.
+ * opened or made, and throws to stop there. Throws HomeRefused, and what lmdb and the file system throw.
  */
 export async function openEnvironments(
   home: string,
@@ -39,7 +40,7 @@ export async function openEnvironments(
   const paths = environmentPaths(home)
   const creations: Creation[] = []
   if (!readOnly) creations.push(beginCreation(paths.log))
-  const log = await openLog(paths.log, readOnly, onRepeat, check)
+  const log = await openLog(paths.log, readOnly, check)
   // A view beside an unfinished log is of that log, and goes with it.
   if (!readOnly) creations.push(beginCreation(paths.view, creations[0]!.isAgain))
   const view = openView(paths.view, readOnly, onRepeat)
@@ -49,10 +50,10 @@ export async function openEnvironments(
     view: view.tables,
     forgetter,
     copyTo: (directory) =>
-      new HomeCopy(home, { log: log.root, view: view.root }, directory, log.tables.head.get(HEAD_EPOCH)!),
+      new HomeCopy({ log: log.files!, view: view.root }, directory, log.tables.head.get(HEAD_EPOCH)!),
     async close() {
       await forgetter.close()
-      await log.root.close()
+      await log.tables.env.close()
       await view.root.close()
     },
   }

@@ -384,9 +384,8 @@ export async function openLmdbJournal(options: LmdbJournalOptions): Promise<Lmdb
     }
     medium.assertWhole()
     environments = await medium.open((head) => assertSchema(head, home))
-    const tables = withFailedReads(environments, nature, (error) => journal?.readFailed(error))
-    const log = new EventLog(tables.log, nature)
-    const view = new View(tables.view)
+    const log = new EventLog(environments.log, nature)
+    const view = new View(withFailedReads(environments.view, nature, (error) => journal?.readFailed(error)))
     const parts = { environments, log, view, applied: assertMarker(view, log, home), disk, lock, nature }
     journal = new LmdbJournal(options, parts, disk.low)
     await journal.start()

@@ -1,15 +1,11 @@
 /**
- * The tables of a home in LMDB: this file and storage/lmdb-copy.ts know lmdb. One synchronous write splits an asynchronous
- * batch in two, so `log` is written by transactionSync alone and `view` by batches alone. Everything is opened here,
- * once: an openDB later would be such a write.
+ * The tables of the view in LMDB. One synchronous write splits an asynchronous batch in two, so it is written by batches alone.
+ * Everything is opened here, once: an openDB later would be such a write.
  */
-import { join } from 'node:path'
 import { open, type RootDatabase } from 'lmdb'
-import { checkedRecord, checkedRow, checkedText } from './checked-text.ts'
-import type { Environments, Key, LogTables, ViewTables } from './environments.ts'
-import { flushFile } from './flush.ts'
-import { DATA_FILE, environmentPaths } from './home-paths.ts'
-import { type OnRepeat, repeated, repeatedSync } from './repeated-commit.ts'
+import { checkedRecord, checkedRow } from './checked-text.ts'
+import type { Key, ViewTables } from './environments.ts'
+import { type OnRepeat, repeated } from './repeated-commit.ts'
 
 const DATABASES_MAX = 16
 
@@ -21,76 +17,18 @@ const DATABASES_MAX = 16
 const DURABLE = { overlappingSync: false, maxDbs: DATABASES_MAX }
 
 /** lmdb takes an encoder here too; its types say so for the root database only. */
-const CHECKED_TEXT = { cache: false, encoder: checkedText }
 const CHECKED_ROW = { cache: false, encoder: checkedRow }
 const CHECKED_RECORD = { cache: false, encoder: checkedRecord }
 const TEXT = { encoding: 'string' as const }
 const IGNORE = () => {}
 
-/** The tables of environments that are open in this process already: for another of its threads. */
-export async function openAgain(home: string, onRepeat: OnRepeat): Promise<OpenAgain> {
-  const paths = environmentPaths(home)
-  const log = await openLog(paths.log, false, onRepeat, IGNORE)
-  const view = openView(paths.view, false, onRepeat)
-  return {
-    log: log.tables,
-    view: view.tables,
-    refresh() {
-      log.root.resetReadTxn()
-      view.root.resetReadTxn()
-    },
-    async close() {
-      await log.root.close()
-      await view.root.close()
-    },
-  }
-}
-
-export interface OpenAgain extends Pick<Environments, 'log' | 'view' | 'close'> {
-  /** The next read sees what other threads have written; no snapshot is held until then. */
-  refresh(): void
-}
-
-interface Opened<Tables> {
+export interface OpenView {
   readonly root: RootDatabase
-  readonly tables: Tables
-}
-
-/**
- * Opens the log, or makes it. `check` sees the head before anything else is opened or made, and throws to stop there. Throws what
- * lmdb throws.
- */
-export async function openLog(
-  path: string,
-  readOnly: boolean,
-  onRepeat: OnRepeat,
-  check: (head: LogTables['head']) => void,
-): Promise<Opened<LogTables>> {
-  const root = open({ path, ...DURABLE, readOnly })
-  const checked = <K extends number | string>(name: string) => root.openDB<string, K>(name, CHECKED_TEXT)
-  const head = checked<string>('head')
-  try {
-    check(head)
-  } catch (error) {
-    await root.close()
-    throw error
-  }
-  const tables: LogTables = {
-    env: {
-      transactionSync: (write) => repeatedSync(() => root.transactionSync(write), onRepeat),
-      sync: () => flushFile(join(path, DATA_FILE)),
-      useReadTransaction: () => root.useReadTransaction(),
-      close: () => root.close(),
-    },
-    events: checked('events'),
-    redo: checked('redo'),
-    head,
-  }
-  return { root, tables }
+  readonly tables: ViewTables
 }
 
 /** Opens the view, or makes it. Throws what lmdb throws. */
-export function openView(path: string, readOnly: boolean, onRepeat: OnRepeat): Opened<ViewTables> {
+export function openView(path: string, readOnly: boolean, onRepeat: OnRepeat): OpenView {
   const root = open({ path, ...DURABLE, readOnly })
   const text = <K extends Key | string>(name: string) => root.openDB<string, K>(name, TEXT)
   /** What is no index of the rest. */

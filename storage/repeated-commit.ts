@@ -13,19 +13,7 @@ const REPEATS_MAX = 3
 /** Told of each failure that is made good by another try. */
 export type OnRepeat = (failure: Error) => void
 
-/** Throws what `commit` throws, unless a repetition goes through. */
-export function repeatedSync(commit: () => void, onRepeat: OnRepeat): void {
-  for (let repeats = 0; ; repeats += 1) {
-    try {
-      commit()
-      return
-    } catch (error) {
-      noteOrThrow(error, repeats, onRepeat)
-    }
-  }
-}
-
-/** The same of a commit that answers later. */
+/** Rejects with what `commit` rejects with, unless a repetition goes through. */
 export async function repeated(commit: () => Promise<void>, onRepeat: OnRepeat): Promise<void> {
   for (let repeats = 0; ; repeats += 1) {
     try {

@@ -1,4 +1,5 @@
 import { Assertions } from './assertions.ts'
+import { assertManifest } from './backup-manifest.ts'
 import { CorruptRow } from './checked-text.ts'
 import {
   type Environments,
@@ -30,6 +31,7 @@ const BELOW_FLOOR_MAX = 1_000
 export async function verifyHome(home: string, hooks: VerifyHooks = {}): Promise<VerifyReport> {
   try {
     assertWhole(home, 'every')
+    assertManifest(home)
     const environments = await openEnvironments(home, (head) => assertSchema(head, home), true)
     try {
       return await verify(environments, hooks)

@@ -2,9 +2,10 @@
  * `npm run soak`: the peak rate first, then a share of it for a long time, open loop, with retention on. Prints each
  * minute, says whether the service was at the end as it was at the beginning.
  */
-import { statSync } from 'node:fs'
+
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
+import { bytesOf } from '../../storage/home-paths.ts'
 import { BadArguments } from '../args.ts'
 import { Child } from '../child.ts'
 import { command, resultsPath, say, writeJson } from '../command.ts'
@@ -101,14 +102,9 @@ function minuteOf(
     rssBytes: after.rssBytes,
     privateBytes: after.privateBytes,
     ...(collected.heapUsedBytes === undefined ? {} : { heapBytes: collected.heapUsedBytes }),
-    logBytes: sizeOf(join(home, 'log')),
-    viewBytes: sizeOf(join(home, 'view')),
+    logBytes: bytesOf(join(home, 'log')),
+    viewBytes: bytesOf(join(home, 'view')),
   }
-}
-
-/** Of an environment's data file. */
-function sizeOf(directory: string): number {
-  return statSync(join(directory, 'data.mdb')).size
 }
 
 const asked = await (async () => readArguments())().catch((failure: Error) => failure)

@@ -30,8 +30,7 @@ async function filledHome(t: Test): Promise<string> {
   return home
 }
 
-const fileOf = (home: string, part: string) => join(home, part, 'data.mdb')
-const parts = ['log', 'view'] as const
+const fileOf = (home: string) => join(home, 'view', 'data.mdb')
 
 /** Pages in use, by what their headers say: those that the check objects to when they lose their number. */
 function pagesInUse(file: string): number[] {
@@ -49,10 +48,7 @@ function pagesInUse(file: string): number[] {
 
 t.test('a sound file has no fault, however it was closed', async (t) => {
   const home = await filledHome(t)
-  for (const part of parts)
-    for (const depth of ['inner', 'every'] as const) {
-      t.equal(faultOfDataFile(fileOf(home, part), depth), undefined)
-    }
+  for (const depth of ['inner', 'every'] as const) t.equal(faultOfDataFile(fileOf(home), depth), undefined)
 })
 
 t.test('a damaged page is named, whatever of its structure is wrong', async (t) => {
@@ -69,28 +65,25 @@ t.test('a damaged page is named, whatever of its structure is wrong', async (t) 
     'where a node is': (page) => page.writeUInt16LE(0xfff0, HEADER),
     'the length of a key': (page) => page.writeUInt16LE(0xffff, HEADER + page.readUInt16LE(HEADER) + 6),
   }
-  for (const part of parts) {
-    const file = fileOf(home, part)
-    const sound = readFileSync(file)
-    const used = pagesInUse(file)
-    t.ok(used.length > 20, `${used.length} pages of the ${part} are in use`)
-    for (const page of used) {
-      const isLong = sound.readUInt16LE(page * PAGE + 18) === 4
-      for (const [what, damage] of Object.entries(isLong ? damages : { ...damages, ...ofNodes })) {
-        const bytes = Buffer.from(sound)
-        damage(bytes.subarray(page * PAGE, (page + 1) * PAGE))
-        writeFileSync(file, bytes)
-        const fault = faultOfDataFile(file, 'every')
-        if (fault?.kind !== 'damaged_page') t.fail(`${what} of page ${page}: ${JSON.stringify(fault)}`)
-      }
+  const file = fileOf(home)
+  const sound = readFileSync(file)
+  const used = pagesInUse(file)
+  t.ok(used.length > 20, `${used.length} pages are in use`)
+  for (const page of used) {
+    const isLong = sound.readUInt16LE(page * PAGE + 18) === 4
+    for (const [what, damage] of Object.entries(isLong ? damages : { ...damages, ...ofNodes })) {
+      const bytes = Buffer.from(sound)
+      damage(bytes.subarray(page * PAGE, (page + 1) * PAGE))
+      writeFileSync(file, bytes)
+      const fault = faultOfDataFile(file, 'every')
+      if (fault?.kind !== 'damaged_page') t.fail(`${what} of page ${page}: ${JSON.stringify(fault)}`)
     }
-    writeFileSync(file, sound)
   }
 })
 
 t.test('a home whose damage is found is refused by name, and verify says the same', async (t) => {
   const home = await filledHome(t)
-  const file = fileOf(home, 'view')
+  const file = fileOf(home)
   const sound = readFileSync(file)
   const [page] = pagesInUse(file).filter((one) => sound.readUInt16LE(one * PAGE + 18) === 1)
   const bytes = Buffer.from(sound)
@@ -103,18 +96,16 @@ t.test('a home whose damage is found is refused by name, and verify says the sam
 
 t.test('cut at any length, a file is refused, or nothing that is in use was behind the cut', async (t) => {
   const home = await filledHome(t)
-  for (const part of parts) {
-    const file = fileOf(home, part)
-    const sound = readFileSync(file)
-    const last = Math.max(...pagesInUse(file))
-    for (let pages = 0; pages < sound.length / PAGE; pages += 1) {
-      for (const depth of ['inner', 'every'] satisfies Depth[]) {
-        truncateSync(file, pages * PAGE + (pages % 2) * 100)
-        const fault = faultOfDataFile(file, depth)
-        const expected = pages < 2 ? 'not_a_data_file' : pages <= last ? 'cut_short' : undefined
-        if (fault?.kind !== expected) t.fail(`${part} of ${pages} pages, ${depth}: ${fault?.kind}, not ${expected}`)
-        writeFileSync(file, sound)
-      }
+  const file = fileOf(home)
+  const sound = readFileSync(file)
+  const last = Math.max(...pagesInUse(file))
+  for (let pages = 0; pages < sound.length / PAGE; pages += 1) {
+    for (const depth of ['inner', 'every'] satisfies Depth[]) {
+      truncateSync(file, pages * PAGE + (pages % 2) * 100)
+      const fault = faultOfDataFile(file, depth)
+      const expected = pages < 2 ? 'not_a_data_file' : pages <= last ? 'cut_short' : undefined
+      if (fault?.kind !== expected) t.fail(`${pages} pages, ${depth}: ${fault?.kind}, not ${expected}`)
+      writeFileSync(file, sound)
     }
   }
 })
@@ -128,16 +119,15 @@ t.test('what passes can be read by LMDB without an end by a signal', { timeout: 
     return seed % below
   }
   for (let damage = 0; damage < DAMAGES; damage += 1) {
-    const part = parts[damage % 2]!
-    const bytes = readFileSync(fileOf(home, part))
+    const bytes = readFileSync(fileOf(home))
     // Near the beginning of a page, where its structure is, or anywhere.
     const page = 2 + random(bytes.length / PAGE - 2)
     const at = page * PAGE + (damage % 3 === 0 ? random(PAGE) : random(120))
     bytes[at]! ^= 1 << random(8)
     const copy = join(t.testdirName, `damaged-${damage}`)
     cpSync(home, copy, { recursive: true })
-    writeFileSync(fileOf(copy, part), bytes)
-    if (faultOfDataFile(fileOf(copy, part), 'every') === undefined) passing.push(copy)
+    writeFileSync(fileOf(copy), bytes)
+    if (faultOfDataFile(fileOf(copy), 'every') === undefined) passing.push(copy)
   }
   t.ok(passing.length > DAMAGES / 4, `${passing.length} of ${DAMAGES} damages are not of the structure`)
   const { signal, status, stdout } = spawnSync(process.execPath, [child, ...passing], { encoding: 'utf8' })

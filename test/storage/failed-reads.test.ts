@@ -1,4 +1,4 @@
-/** Reads of the view and of the log in the time between a write of LMDB's that failed and the word that it did. */
+/** Reads of the view in the time between a write of LMDB's that failed and the word that it did. */
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import type { Environments, Medium, Table } from '../../storage/environments.ts'
@@ -42,9 +42,8 @@ function failing(home: string): Disk {
         }
       },
     })
-  const broken = ({ log, view, ...rest }: Environments): Environments => ({
+  const broken = ({ view, ...rest }: Environments): Environments => ({
     ...rest,
-    log: { ...log, events: panics(log.events), head: panics(log.head) },
     view: {
       ...view,
       snapshots: panics(view.snapshots),
@@ -85,8 +84,6 @@ let scopes = 0
 const reads: Readonly<Record<string, (journal: LmdbJournal) => unknown>> = {
   'a record': (journal) => journal.actor('run_request', 'a'),
   'a history': (journal) => journal.history('trace', 't', 0, 10),
-  'a page of events': (journal) => journal.events(0, 10, 1e6),
-  'an event': (journal) => journal.event(1),
   'a scan': (journal) => [...journal.scan('run_request', 'state', 'queued')],
   'a trace': (journal) => journal.hasTrace('demo', 't'),
   'the timers': (journal) => journal.timers(0, 1, 10),

@@ -2,13 +2,13 @@ import { appendFileSync, existsSync, mkdirSync, readdirSync, readFileSync, trunc
 import { join } from 'node:path'
 import t from 'tap'
 import { backup, restoreFiles } from '../../storage/backup.ts'
-import type { LogTables } from '../../storage/environments.ts'
 import { exportEvents } from '../../storage/export.ts'
 import type { VerifyHooks } from '../../storage/findings.ts'
 import { type ImportLine, readEvents } from '../../storage/import.ts'
 import type { LmdbJournal } from '../../storage/lmdb-journal.ts'
 import { verify, verifyHome } from '../../storage/verify.ts'
 import { modelAfter, nextBatch } from './kill-model.ts'
+import { flipInEvents, rewriteLog } from './log-surgery.ts'
 import { binaryOf, openIn } from './open.ts'
 import { append, appendEvents, event, state } from './steps.ts'
 
@@ -68,7 +68,7 @@ t.test('a backup has its name only when it is whole; what a killed one left goes
   await appendEvents(journal, event('1'))
   const left = join(root, `unfinished-${journal.epoch}`)
   mkdirSync(join(left, 'log'), { recursive: true })
-  writeFileSync(join(left, 'log', 'data.mdb'), 'half')
+  writeFileSync(join(left, 'log', '0000000001.segment'), 'half')
   const { environments } = journal
   const copyTo = environments.copyTo.bind(environments)
   environments.copyTo = (directory) => {
@@ -122,19 +122,19 @@ t.test('a backup or a home whose file was cut short is refused, not read', async
   await journal.settled()
   await backup(journal, join(root, 'backup'), 1e9)
   await journal.close()
-  for (const part of ['log', 'view']) {
+  const cut = { code: 'corrupt', message: /is cut short: .*restore a backup/ }
+  for (const name of ['log/0000000001.segment', 'view/data.mdb']) {
     for (const place of ['backup', 'home']) {
-      const file = join(root, place, part, 'data.mdb')
+      const isLogOfHome = place === 'home' && name.startsWith('log')
+      const refusal = isLogOfHome ? { code: 'view_ahead', message: /the log has lost batches.*restore a backup/ } : cut
+      const file = join(root, place, name)
       const bytes = readFileSync(file)
       truncateSync(file, bytes.length / 2)
       const use = async () =>
         place === 'backup' ? restoreFiles(join(root, place), join(root, 'to')) : openIn(t, join(root, place))
-      await t.rejects(use, {
-        name: 'HomeRefused',
-        code: 'corrupt',
-        message: /data\.mdb is cut short: .*restore a backup/,
-      })
-      t.match((await verifyHome(join(root, place))).findings, [{ code: 'unreadable', detail: /cut short/ }])
+      await t.rejects(use, { name: 'HomeRefused', ...refusal })
+      const found = isLogOfHome ? [{ code: 'view_ahead' }] : [{ code: 'unreadable', detail: /cut short/ }]
+      t.match((await verifyHome(join(root, place))).findings.slice(0, 1), found)
       writeFileSync(file, bytes)
     }
   }
@@ -157,17 +157,20 @@ t.test('verify finds nothing in a sound home, in service and closed', async (t) 
   t.match((await verifyHome(join(home, 'nowhere'), hooks)).findings, [{ code: 'unreadable' }])
 })
 
-const secondRow = ({ events }: LogTables) => [...events.getKeys()][1]!
+const secondRow = ({ environments: { log } }: LmdbJournal) => [...log.events.getKeys()][1]!
+
+/** Damages of the log: done to a home that is closed. */
+const ofTheLog: Readonly<Record<string, (home: string, second: number) => void>> = {
+  hole: (home, second) => rewriteLog(home, ({ events }) => events.delete(second)),
+  'unreadable ': (home, second) => rewriteLog(home, ({ events }) => events.set(second, 'no JSON')),
+  'hole ': (home) => rewriteLog(home, ({ events }) => events.delete([...events.keys()].at(-1)!)),
+}
 
 t.test('verify names each kind of damage', async (t) => {
   type Damage = (journal: LmdbJournal) => unknown
   const damages: Record<string, Damage> = {
-    hole: ({ environments: { log } }) => log.events.remove(secondRow(log)),
-    checksum: ({ environments: { log } }) => {
-      const raw = binaryOf(log.events, secondRow(log))
-      raw[9]! ^= 4
-      return log.events.put(secondRow(log), { '\x10binary-data\x02': raw } as never)
-    },
+    ...Object.fromEntries(Object.keys(ofTheLog).map((code) => [code, () => {}])),
+    checksum: (journal) => flipInEvents(journal.home, secondRow(journal), 9),
     wrong_id: (journal) => appendEvents(journal, event('wrong')),
     not_indexed: ({ environments: { view } }) => view.eventIds.remove([...view.eventIds.getKeys({ limit: 1 })][0]!),
     recorded_twice: (journal) => appendEvents(journal, event('1.1.0', { traceId: 'r6', itemId: 'wi_1' })),
@@ -179,8 +182,6 @@ t.test('verify names each kind of damage', async (t) => {
     'not_in_history ': ({ environments: { view } }) =>
       view.histories.remove([...view.histories.getKeys({ start: ['item'], limit: 1 })][0]!),
     'history_wrong ': ({ environments: { view } }) => view.histories.put(['item', 'wi_unheard', 1], ''),
-    'unreadable ': ({ environments: { log } }) => log.events.put(secondRow(log), 'no JSON'),
-    'hole ': ({ environments: { log } }) => log.events.remove([...log.events.getKeys()].at(-1)!),
     // A flipped bit that leaves it JSON.
     'record_unreadable ': ({ environments: { view } }) => {
       const raw = binaryOf(view.snapshots as never, ['run_request', 'r5'] as never)
@@ -209,7 +210,9 @@ t.test('verify names each kind of damage', async (t) => {
     const journal = await openIn(t, home)
     const { model } = modelAfter(0)
     for (let n = 1; n <= 3; n += 1) await append(journal, ...nextBatch(model, n))
+    const second = secondRow(journal)
     await journal.close()
+    ofTheLog[code]?.(home, second)
     const sound = await openIn(t, home)
     await damage(sound)
     await sound.settled()

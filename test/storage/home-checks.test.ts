@@ -2,19 +2,15 @@ import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, write
 import { join } from 'node:path'
 import { open } from 'lmdb'
 import t, { type Test } from 'tap'
-import { checkedText } from '../../storage/checked-text.ts'
+import { segmentPath } from '../../storage/home-paths.ts'
 import { verify } from '../../storage/verify.ts'
-import { binaryOf, openIn } from './open.ts'
+import { flipInEvents, rewriteLog } from './log-surgery.ts'
+import { openIn } from './open.ts'
 import { AT, append, appendEvents, event, state, step } from './steps.ts'
 
-const CHECKED = { cache: false, encoder: checkedText }
-
-/** Changes a closed home's log behind the journal's back. */
-async function tamper(home: string, change: (open: (name: string) => any) => void): Promise<void> {
-  const env = open({ path: join(home, 'log'), overlappingSync: false, maxDbs: 16 })
-  change((name) => env.openDB(name, CHECKED))
-  await env.close()
-}
+/** Changes the head of a closed home's log behind the journal's back. */
+const tamper = (home: string, head: Record<string, string>) =>
+  rewriteLog(home, (content) => Object.assign(content.head, head))
 
 let homes = 0
 const newHome = (t: Test) => join(t.testdir(), `home${homes++}`)
@@ -22,11 +18,11 @@ const newHome = (t: Test) => join(t.testdir(), `home${homes++}`)
 t.test('an older and a newer schema are refused with the way out, and nothing is made beside them', async (t) => {
   for (const [schema, advice] of [
     ['0', /older version: export its events/],
-    ['3', /newer version of Intendant/],
+    ['4', /newer version of Intendant/],
   ] as const) {
     const home = newHome(t)
     mkdirSync(join(home, 'log'), { recursive: true })
-    await tamper(home, (database) => database('head').putSync('schema', schema))
+    tamper(home, { schema })
     await t.rejects(openIn(t, home), { name: 'HomeRefused', code: 'schema_version', message: advice })
     t.notOk(existsSync(join(home, 'view', 'data.mdb')))
   }
@@ -37,9 +33,9 @@ t.test('a view ahead of its log, and a view of another log, are refused', async 
   const journal = await openIn(t, home)
   await append(journal, step('a', 1), step('b', 1))
   await journal.close()
-  await tamper(home, (database) => database('head').putSync('last', '0 0'))
+  tamper(home, { last: '0 0' })
   await t.rejects(openIn(t, home), { code: 'view_ahead' })
-  await tamper(home, (database) => database('head').putSync('epoch', 'otherepoch00'))
+  tamper(home, { epoch: 'otherepoch00' })
   await t.rejects(openIn(t, home), { code: 'view_of_another_log' })
 })
 
@@ -48,7 +44,7 @@ t.test('a log whose redo does not reach back to the view is refused', async (t) 
   const journal = await openIn(t, home)
   await append(journal, step('a', 1))
   await journal.close()
-  await tamper(home, (database) => database('head').putSync('last', '3 0'))
+  tamper(home, { last: '3 0' })
   await t.rejects(openIn(t, home), { code: 'redo_missing' })
 })
 
@@ -56,15 +52,16 @@ t.test('a flipped byte in an event is found when it is read, and is named', asyn
   const home = newHome(t)
   const journal = await openIn(t, home)
   for (const name of ['1', '2', '3']) await appendEvents(journal, event(name))
-  const raw = binaryOf(journal.environments.log.events, 2)
-  raw[20]! ^= 1
-  await journal.close()
-  await tamper(home, (database) => database('events').putSync(2, { '\x10binary-data\x02': raw }))
-  const again = await openIn(t, home)
+  await journal.settled()
+  // While it is open: a start looks through the newest file, and refuses it.
+  flipInEvents(home, 2, 20)
+  const again = journal
   t.throws(() => again.events(0, 10, 1e6), { name: 'CorruptRow', message: /event 2 / })
   t.throws(() => again.eventsBackward(4, 10, 1e6), { name: 'CorruptRow', message: /event 2 / })
   t.throws(() => again.event(2), { name: 'CorruptRow', message: /event 2 / })
   t.equal(again.event(3), event('3').text)
+  await again.close()
+  await t.rejects(openIn(t, home), { code: 'corrupt', message: /segment is damaged .*restore a backup/ })
 })
 
 t.test('under the disk reserve writes are refused and reads go on; with space they go on too', async (t) => {
@@ -166,9 +163,7 @@ t.test('a view that was removed, and a head or a marker that is damaged, are ref
     code: 'redo_missing',
     message: /was removed.*put the view back, or restore a backup/,
   })
-  await tamper(home, (database) => database('head').putSync('last', { '\x10binary-data\x02': Buffer.from('12345678') }))
-  await t.rejects(openIn(t, home), { code: 'corrupt', message: /checksum.*restore a backup/ })
-  writeFileSync(join(home, 'log', 'data.mdb'), 'x'.repeat(100_000))
+  writeFileSync(segmentPath(join(home, 'log'), 1), 'x'.repeat(100_000))
   await t.rejects(openIn(t, home), { code: 'corrupt', message: /restore a backup/ })
 })
 
@@ -178,7 +173,7 @@ t.test('retention that was cut short between its floor and its rows shows nothin
   const made = Array.from({ length: 5 }, (_, i) => event(`${i + 1}`, { traceId: 't' }))
   for (const each of made) await appendEvents(journal, each)
   await journal.close()
-  await tamper(home, (database) => database('head').putSync('floor', '3'))
+  tamper(home, { floor: '3' })
   const again = await openIn(t, home)
   const sequences = (page: { events: readonly { sequence: number }[] }) => page.events.map(({ sequence }) => sequence)
   t.same(sequences(again.events(0, 10, 1e6)), [3, 4, 5])
@@ -200,7 +195,7 @@ t.test('a floor within a row hides what is before it, and the row goes with its 
   await appendEvents(journal, ...made)
   t.same([...journal.environments.log.events.getKeys()], [1, 17, 33], 'sixteen events a row')
   await journal.close()
-  await tamper(home, (database) => database('head').putSync('floor', '20'))
+  tamper(home, { floor: '20' })
   const again = await openIn(t, home)
   const sequences = (page: { events: readonly { sequence: number }[] }) => page.events.map(({ sequence }) => sequence)
   t.same(sequences(again.events(0, 3, 1e6)), [20, 21, 22])
@@ -279,7 +274,7 @@ t.test('a log that was removed or emptied is refused, and nothing is made in its
   const journal = await openIn(t, home)
   await append(journal, step('a', 1))
   await journal.close()
-  const file = join(home, 'log', 'data.mdb')
+  const file = segmentPath(join(home, 'log'), 1)
   const sound = readFileSync(file)
   writeFileSync(file, '')
   await t.rejects(openIn(t, home), { code: 'corrupt', message: /put it back, or restore a backup/ })

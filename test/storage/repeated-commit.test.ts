@@ -1,9 +1,9 @@
 /** The commits that LMDB gives up for nothing: an error of those words is made in the midst of a real transaction. */
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import type { Environments, LogEnvironment, Medium, ViewEnvironment } from '../../storage/environments.ts'
+import type { Environments, Medium, ViewEnvironment } from '../../storage/environments.ts'
 import { lmdbMedium } from '../../storage/lmdb-environments.ts'
-import { repeated, repeatedSync } from '../../storage/repeated-commit.ts'
+import { repeated } from '../../storage/repeated-commit.ts'
 import { verify } from '../../storage/verify.ts'
 import { openIn } from './open.ts'
 import { append, event, state, step } from './steps.ts'
@@ -27,39 +27,31 @@ function failing(times: number, message = GROUNDLESS) {
 const made = (id: string) => step(id, 1, { termsAdded: [state('queued')], events: [event(id)] })
 
 /**
- * A journal on LMDB. After `giveUp` the next transaction of the log ends as one does that LMDB gives up, when all is put; and the
- * next of the view, before anything is: what a batch has put is kept when it throws, unlike that of a commit that fails.
+ * A journal whose next transaction of the view, after `giveUp`, ends as one does that LMDB gives up: before anything is put, since
+ * what a batch has put is kept when it throws, unlike that of a commit that fails.
  */
 async function openGivingUp(t: Test) {
   const home = join(t.testdir(), 'home')
-  const armed = { log: false, view: false }
-  const failOnce = (of: keyof typeof armed) => {
-    if (!armed[of]) return
-    armed[of] = false
-    throw new Error(GROUNDLESS)
-  }
-  const failing = ({ log, view, ...rest }: Environments): Environments => {
-    const transactionSync: LogEnvironment['transactionSync'] = (write) =>
-      log.env.transactionSync(() => {
-        write()
-        failOnce('log')
-      })
+  let isArmed = false
+  const failing = ({ view, ...rest }: Environments): Environments => {
     const commit: ViewEnvironment['commit'] = (write) =>
       view.env.commit(() => {
-        failOnce('view')
+        if (isArmed) {
+          isArmed = false
+          throw new Error(GROUNDLESS)
+        }
         write()
       })
-    return {
-      ...rest,
-      log: { ...log, env: { ...log.env, transactionSync } },
-      view: { ...view, env: { ...view.env, commit } },
-    }
+    return { ...rest, view: { ...view, env: { ...view.env, commit } } }
   }
   const told: string[] = []
   const lmdb = lmdbMedium(home, ({ message }) => told.push(message))
   const open: Medium['open'] = async (check) => failing(await lmdb.open(check))
   const journal = await openIn(t, home, { medium: { ...lmdb, open } })
-  return { journal, told, giveUp: () => Object.assign(armed, { log: true, view: true }) }
+  const giveUp = () => {
+    isArmed = true
+  }
+  return { journal, told, giveUp }
 }
 
 t.test('such a commit is made again, three times at most, and each time is told', async (t) => {
@@ -69,53 +61,45 @@ t.test('such a commit is made again, three times at most, and each time is told'
     [3, true],
     [4, false],
   ] as const) {
-    for (const how of ['sync', 'async']) {
-      const told: string[] = []
-      const { commit, calls } = failing(times)
-      const note = ({ message }: Error) => told.push(message)
-      const run = async () => (how === 'sync' ? repeatedSync(commit, note) : repeated(async () => commit(), note))
-      if (goesThrough) await run()
-      else await t.rejects(run(), { message: GROUNDLESS })
-      t.equal(calls(), Math.min(times + 1, 4), `${how}, ${times}`)
-      t.same(told, new Array(Math.min(times, 3)).fill(GROUNDLESS))
-    }
+    const told: string[] = []
+    const { commit, calls } = failing(times)
+    const run = repeated(
+      async () => commit(),
+      ({ message }) => told.push(message),
+    )
+    if (goesThrough) await run
+    else await t.rejects(run, { message: GROUNDLESS })
+    t.equal(calls(), Math.min(times + 1, 4), `${times}`)
+    t.same(told, new Array(Math.min(times, 3)).fill(GROUNDLESS))
   }
 })
 
 t.test('no other error is tried again', async (t) => {
   for (const message of OTHERS) {
     const { commit, calls } = failing(1, message)
-    t.throws(() => repeatedSync(commit, () => t.fail('told')), { message })
-    t.equal(calls(), 1)
-    const later = failing(1, message)
     await t.rejects(
       repeated(
-        async () => later.commit(),
+        async () => commit(),
         () => t.fail('told'),
       ),
       { message },
     )
-    t.equal(later.calls(), 1)
+    t.equal(calls(), 1)
   }
 })
 
-t.test(
-  'what the log and the view gave up for nothing is there whole and once, and leaves no redo behind',
-  async (t) => {
-    const { journal, told, giveUp } = await openGivingUp(t)
-    for (let i = 0; i < 5; i += 1) await append(journal, made(`a${i}`))
-    await journal.settled()
-    giveUp()
-    await append(journal, made('b'), made('c'))
-    t.same(told, [GROUNDLESS], 'the log')
-    t.same([...journal.environments.log.redo.getKeys()], [6], 'the redo that was not needed went with it')
-    await journal.settled()
-    t.same(told, [GROUNDLESS, GROUNDLESS], 'the view')
-    for (const id of ['b', 'c']) t.equal(journal.actor('run_request', id), made(id).record)
-    t.equal(journal.event(6), event('b').text)
-    t.equal(journal.event(7), event('c').text)
-    t.equal(journal.lastSequence, 7)
-    t.equal(journal.count('run_request', 'state', 'queued'), 7)
-    t.same((await verify(journal.environments)).findings, [])
-  },
-)
+t.test('what the view gave up for nothing is there whole and once', async (t) => {
+  const { journal, told, giveUp } = await openGivingUp(t)
+  for (let i = 0; i < 5; i += 1) await append(journal, made(`a${i}`))
+  await journal.settled()
+  giveUp()
+  await append(journal, made('b'), made('c'))
+  await journal.settled()
+  t.same(told, [GROUNDLESS])
+  for (const id of ['b', 'c']) t.equal(journal.actor('run_request', id), made(id).record)
+  t.equal(journal.event(6), event('b').text)
+  t.equal(journal.event(7), event('c').text)
+  t.equal(journal.lastSequence, 7)
+  t.equal(journal.count('run_request', 'state', 'queued'), 7)
+  t.same((await verify(journal.environments)).findings, [])
+})

@@ -101,7 +101,8 @@ static struct tracked *of(int fd) {
   return fd >= 0 && fd < FDS_MAX && fds[fd].kind != 0 ? &fds[fd] : NULL;
 }
 static int kind_of(const char *path) {
-  if (strcmp(path, "log/data.mdb") == 0) return LOG;
+  size_t bytes = strlen(path), end = strlen(".segment");
+  if (strncmp(path, "log/", 4) == 0 && bytes > end && strcmp(path + bytes - end, ".segment") == 0) return LOG;
   return strcmp(path, "view/data.mdb") == 0 ? VIEW : OTHER;
 }
 

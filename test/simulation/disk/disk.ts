@@ -203,8 +203,8 @@ export class SimulatedDisk {
         useReadTransaction: () => log.readTransaction(),
         close: async () => {},
       },
-      events: log.table<number>('events', put('events')),
-      redo: log.table<number>('redo', put('redo')),
+      events: log.appended('events', put('events')),
+      redo: log.appended('redo', put('redo')),
       head: log.table<string>('head', put('head')),
     }
   }

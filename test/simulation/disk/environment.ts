@@ -2,7 +2,7 @@
  * One simulated environment: tables, and which changes of them a loss of power would take back. LMDB's promises and
  * no more: a transaction is there whole or not at all, and what was flushed stays.
  */
-import type { ReadTransaction, Table } from '../../../storage/environments.ts'
+import type { AppendedTable, ReadTransaction, Table } from '../../../storage/environments.ts'
 import { type AnyKey, nameOf, type Row, Rows, TORN, textOf } from './rows.ts'
 
 /** One row as a transaction leaves it. */
@@ -123,13 +123,23 @@ export class SimulatedEnvironment {
       getKeysCount: (range = {}) => rowsFor(range).range(range).length,
       useReadTransaction: () => this.readTransaction(),
       put,
-      putSync: (key, value) => {
-        const last = this.rows(name).last()
-        if (last !== undefined && nameOf(last.key) >= nameOf(key)) return false
-        put(key, value)
-        return true
-      },
       remove: (key) => put(key, undefined),
+    }
+  }
+
+  /** A table of the log. */
+  appended(name: string, put: (key: number, value: string | undefined) => void): AppendedTable {
+    return {
+      ...this.table<number>(name, put),
+      append: (key, value) => {
+        const last = this.rows(name).last()
+        if (last !== undefined && nameOf(last.key) >= nameOf(key))
+          throw new Error(`row ${key} is not behind the last row`)
+        put(key, value)
+      },
+      removeBefore: (key) => {
+        for (const row of this.rows(name).range<number>({ end: key })) put(row.key as number, undefined)
+      },
     }
   }
 

@@ -1,0 +1,47 @@
+/**
+ * What a backup says of itself: how long its files are. The newest file of a log may rightly end anywhere, so that of a copy that
+ * was cut short nothing else would tell.
+ */
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { flushFile } from './flush.ts'
+import { bytesOf, environmentPaths } from './home-paths.ts'
+import { HomeRefused } from './home-refused.ts'
+
+const MANIFEST = 'backup.json'
+
+interface Manifest {
+  readonly log_bytes: number
+  readonly view_bytes: number
+}
+
+function present(directory: string): Manifest {
+  const { log, view } = environmentPaths(directory)
+  return { log_bytes: bytesOf(log), view_bytes: bytesOf(view) }
+}
+
+/** Call when all files are there; it is on disk when this returns. Returns their size, bytes. */
+export function writeManifest(directory: string): number {
+  const manifest = present(directory)
+  const path = join(directory, MANIFEST)
+  writeFileSync(path, `${JSON.stringify(manifest)}\n`)
+  flushFile(path)
+  return manifest.log_bytes + manifest.view_bytes
+}
+
+/** Throws HomeRefused where the files are not as long as they were. A home, and a backup of an earlier version, says nothing. */
+export function assertManifest(directory: string): void {
+  const path = join(directory, MANIFEST)
+  if (!existsSync(path)) return
+  const made = JSON.parse(readFileSync(path, 'utf8')) as Manifest
+  const found = present(directory)
+  for (const part of ['log', 'view'] as const) {
+    const [then, now] = [made[`${part}_bytes`], found[`${part}_bytes`]]
+    if (then === now) continue
+    const what = now < then ? 'is cut short' : 'was changed'
+    throw new HomeRefused(
+      'corrupt',
+      `${join(directory, part)} ${what}: it has ${now} of ${then} bytes; put it back, or restore a backup`,
+    )
+  }
+}

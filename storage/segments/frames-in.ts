@@ -1,0 +1,71 @@
+/** Frames read from a file, one after another. */
+import { Buffer } from 'node:buffer'
+import { readSync } from 'node:fs'
+import { type Frame, frameBytes, frameOf, HEAD_BYTES, MAGIC, rowMatches } from './frame.ts'
+
+const WINDOW_BYTES = 1024 * 1024
+const ALIGNMENT = 8
+
+export interface FrameAt {
+  readonly at: number
+  readonly frame: Frame
+  /** Stand until the next one is asked for. */
+  readonly bytes: Buffer
+}
+
+/**
+ * The frames from a place on, up to the first bytes that are none, or to `end`. With `rows` those of which a row is not what was
+ * written are none either.
+ */
+export function* framesFrom(
+  file: number,
+  from: number,
+  end: number,
+  rows: 'checked' | 'trusted',
+): Generator<FrameAt, void> {
+  let window = Buffer.alloc(0)
+  let windowAt = from
+  const bytesAt = (at: number, length: number): Buffer | undefined => {
+    if (at + length > end) return undefined
+    if (at + length > windowAt + window.length) {
+      window = Buffer.allocUnsafeSlow(Math.min(end - at, Math.max(length, WINDOW_BYTES)))
+      windowAt = at
+      if (!readWhole(file, window, at)) return undefined
+    }
+    return window.subarray(at - windowAt, at - windowAt + length)
+  }
+  for (let at = from; ; ) {
+    const head = bytesAt(at, HEAD_BYTES)
+    const length = head && frameBytes(head)
+    const bytes = length === undefined ? undefined : bytesAt(at, length)
+    const frame = bytes && frameOf(bytes)
+    if (bytes === undefined || frame === undefined) return
+    if (rows === 'checked' && !frame.rows.every((row) => rowMatches(bytes, row))) return
+    yield { at, frame, bytes }
+    at += frame.bytes
+  }
+}
+
+/** Whether a frame begins anywhere from `from` on. What was only begun to be written has none behind it. */
+export function hasFrameFrom(file: number, from: number, end: number): boolean {
+  for (let at = from; at < end; at += WINDOW_BYTES) {
+    // A magic may lie across the end of a window.
+    const window = Buffer.alloc(Math.min(end - at, WINDOW_BYTES + MAGIC.length))
+    if (!readWhole(file, window, at)) return false
+    for (let found = window.indexOf(MAGIC); found !== -1; found = window.indexOf(MAGIC, found + 1)) {
+      if ((at + found) % ALIGNMENT === 0 && framesFrom(file, at + found, end, 'trusted').next().done !== true)
+        return true
+    }
+  }
+  return false
+}
+
+/** False: the file ends before. */
+export function readWhole(file: number, into: Buffer, at: number): boolean {
+  for (let read = 0; read < into.length; ) {
+    const bytes = readSync(file, into, read, into.length - read, at + read)
+    if (bytes === 0) return false
+    read += bytes
+  }
+  return true
+}

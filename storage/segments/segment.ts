@@ -1,0 +1,382 @@
+/**
+ * One file of the log: frames, the first of which says how the log stood when the file was begun. A file that is full ends with
+ * a frame that says where its rows are, and with a trailer that says where that frame is; of the newest file that is
+ * kept in memory.
+ */
+import { Buffer } from 'node:buffer'
+import {
+  closeSync,
+  createReadStream,
+  createWriteStream,
+  fdatasyncSync,
+  fstatSync,
+  ftruncateSync,
+  openSync,
+  unlink,
+  writeSync,
+} from 'node:fs'
+import { pipeline } from 'node:stream/promises'
+import { crc32 } from 'node:zlib'
+import { CorruptRow } from '../checked-text.ts'
+import { flushFile } from '../flush.ts'
+import { segmentPath } from '../home-paths.ts'
+import { type Frame, type FrameRow, FrameWriter, KIND, MAGIC } from './frame.ts'
+import { type FrameAt, framesFrom, hasFrameFrom, readWhole } from './frames-in.ts'
+import { type Place, RowIndex } from './row-index.ts'
+
+export type RowsOf = typeof KIND.events | typeof KIND.redo
+
+/** A number for the events, and one for the redo. */
+export type Both = readonly [events: number, redo: number]
+
+/** How the log stands, as the first frame of a file says it; the other frames say what changes. */
+export interface Standing {
+  readonly head: Readonly<Record<string, string>>
+  /** The first keys that are part of the log. */
+  readonly from: Both
+}
+
+export interface Beginning extends Standing {
+  /** The keys of the last rows before this file. */
+  readonly after: Both
+  /** The checksum of the trailer of the file before; 0 in the first. */
+  readonly previous: number
+}
+
+/** Magic, checksum of the rest, place of the last frame. */
+const TRAILER_BYTES = 16
+const OWNER_ONLY = 0o600
+/** Read at once by a copy. */
+const COPIED_BYTES = 1024 * 1024
+
+/** A file of the log that is not what it must be; the message is a sentence about it. */
+export class SegmentFault extends Error {
+  override readonly name = 'SegmentFault'
+}
+
+export class Segment {
+  readonly path: string
+  readonly ordinal: number
+  readonly beginning: Beginning
+  /** The number of its first frame. */
+  readonly number: number
+  /** Where its last whole frame ends. */
+  bytes: number
+  /** Of a full file: the checksum of its trailer. */
+  trailer: number | undefined
+  /** Where the last frame ends that `follow` has told of. */
+  #followedTo: number
+  #file: number | undefined
+  #indexes: readonly [RowIndex, RowIndex] | undefined
+  #pins = 0
+  #isRemoved = false
+  readonly #isWritten: boolean
+
+  private constructor(
+    path: string,
+    ordinal: number,
+    first: Frame,
+    beginning: Beginning,
+    file: number,
+    isWritten: boolean,
+  ) {
+    this.path = path
+    this.ordinal = ordinal
+    this.number = first.number
+    this.beginning = beginning
+    this.bytes = first.bytes
+    this.#followedTo = first.bytes
+    this.#file = file
+    this.#isWritten = isWritten
+  }
+
+  /** Makes the file, with its first frame on disk. */
+  static create(folder: string, ordinal: number, number: number, beginning: Beginning): Segment {
+    const path = segmentPath(folder, ordinal)
+    const writer = new FrameWriter()
+    writer.begin()
+    writer.add(KIND.head, 0, JSON.stringify(beginning))
+    const bytes = writer.finish(number, ordinal)
+    // What is there is the beginning of one that was cut short.
+    const file = openSync(path, 'w+', OWNER_ONLY)
+    try {
+      writeWhole(file, bytes, 0)
+      fdatasyncSync(file)
+      flushFile(folder)
+    } catch (error) {
+      closeSync(file)
+      throw error
+    }
+    const segment = new Segment(
+      path,
+      ordinal,
+      { number, ordinal, bytes: bytes.length, rows: [] },
+      beginning,
+      file,
+      true,
+    )
+    segment.#indexes = [new RowIndex(), new RowIndex()]
+    return segment
+  }
+
+  /** Undefined: the making of it was cut short. Throws SegmentFault, and what the file system throws. */
+  static open(folder: string, ordinal: number, isWritten: boolean): Segment | undefined {
+    const path = segmentPath(folder, ordinal)
+    const file = openSync(path, isWritten ? 'r+' : 'r')
+    try {
+      const { size } = fstatSync(file)
+      const first = framesFrom(file, 0, size, 'checked').next().value
+      const row = first?.frame.rows[0]
+      if (first?.frame.ordinal === ordinal && row?.kind === KIND.head) {
+        const beginning = JSON.parse(first.bytes.toString('utf8', row.at, row.at + row.bytes)) as Beginning
+        const segment = new Segment(path, ordinal, first.frame, beginning, file, isWritten)
+        segment.#readTrailer(size)
+        return segment
+      }
+      if (hasFrameFrom(file, 0, size)) throw new SegmentFault(`${path} does not begin as a file of the log does`)
+    } catch (error) {
+      closeSync(file)
+      throw error
+    }
+    closeSync(file)
+    return undefined
+  }
+
+  /** The file is full: nothing is written to it any more. */
+  get isSealed(): boolean {
+    return this.trailer !== undefined
+  }
+
+  /** Bytes behind the last whole frame: what was only begun to be written. */
+  get tornBytes(): number {
+    return this.isSealed ? 0 : fstatSync(this.#open()).size - this.bytes
+  }
+
+  /** Throws what the file system throws. */
+  get size(): number {
+    return fstatSync(this.#open()).size
+  }
+
+  /**
+   * Takes in the frames that are behind those known, and tells of each. Of the newest file: a full one has a trailer. Throws
+   * SegmentFault where whole frames are behind what is none.
+   */
+  follow(rows: 'checked' | 'trusted', each: (frame: FrameAt) => void): void {
+    const file = this.#open()
+    for (;;) {
+      const { size } = fstatSync(file)
+      for (const one of framesFrom(file, this.#followedTo, size, rows)) {
+        this.#assertOwn(one)
+        if (one.frame.rows.some(({ kind }) => kind === KIND.index)) break
+        this.added(one.frame, one.at)
+        each(one)
+      }
+      if (this.#readTrailer(size) || size === this.#followedTo || !hasFrameFrom(file, this.#followedTo + 1, size))
+        return
+      // Its writer may have gone on in between.
+      if (framesFrom(file, this.#followedTo, fstatSync(file).size, rows).next().done !== true) continue
+      throw new SegmentFault(`${this.path} is damaged (the frame at byte ${this.#followedTo} is not what was written)`)
+    }
+  }
+
+  /** Every frame of the file with every row of it. Throws SegmentFault at the first that is not what was written. */
+  assertEvery(): void {
+    const file = this.#open()
+    const end = this.isSealed ? this.size - TRAILER_BYTES : this.size
+    let at = 0
+    let { number } = this
+    for (const { frame } of framesFrom(file, 0, end, 'checked')) {
+      if (frame.number !== number || frame.ordinal !== this.ordinal) break
+      number += 1
+      at += frame.bytes
+    }
+    // At the end of the newest file is what was only begun to be written.
+    if (at < end && (this.isSealed || hasFrameFrom(file, at + 1, end)))
+      throw new SegmentFault(`${this.path} is damaged (the frame at byte ${at} is not what was written)`)
+  }
+
+  /** Writes a frame behind the last one; it is on disk when this returns. Throws what the file system throws: then part of it may be there. */
+  append(bytes: Buffer): void {
+    const file = this.#open()
+    if (fstatSync(file).size !== this.bytes)
+      throw new Error(`another process wrote this log: ${this.path} does not end at byte ${this.bytes}`)
+    writeWhole(file, bytes, this.bytes)
+    fdatasyncSync(file)
+  }
+
+  /** A frame is part of the file now. */
+  added({ bytes, rows }: Pick<Frame, 'bytes' | 'rows'>, at = this.bytes): void {
+    this.#indexes ??= [new RowIndex(), new RowIndex()]
+    for (const row of rows) {
+      if (row.kind === KIND.events || row.kind === KIND.redo)
+        this.#indexes[row.kind - 1]!.push(row.key, at + row.at, row.bytes, row.checksum)
+    }
+    this.bytes = at + bytes
+    this.#followedTo = this.bytes
+  }
+
+  /** Takes away what is behind the last whole frame. */
+  cut(): void {
+    ftruncateSync(this.#open(), this.bytes)
+  }
+
+  /**
+   * Writes the last frame once more where it is: one that was written and not flushed by a process that is gone, or whose flush
+   * failed, is on disk after it.
+   */
+  rewrite(at: number): void {
+    const file = this.#open()
+    const bytes = Buffer.allocUnsafeSlow(this.bytes - at)
+    if (this.#isWritten && readWhole(file, bytes, at)) writeWhole(file, bytes, at)
+    fdatasyncSync(file)
+  }
+
+  /** The file is full: says where its rows are, for whoever opens it next. */
+  seal(number: number): void {
+    const writer = new FrameWriter()
+    writer.begin()
+    for (const kind of [KIND.events, KIND.redo] as const) writer.addBytes(KIND.index, kind, this.rows(kind).toBytes())
+    const trailer = Buffer.alloc(TRAILER_BYTES)
+    MAGIC.copy(trailer)
+    trailer.writeDoubleLE(this.bytes, 8)
+    const frame = writer.finish(number, this.ordinal)
+    const checksum = crc32(frame.subarray(0, 32), crc32(trailer.subarray(8)))
+    trailer.writeUInt32LE(checksum, 4)
+    this.append(Buffer.concat([frame, trailer]))
+    this.bytes += frame.length + TRAILER_BYTES
+    this.trailer = checksum
+  }
+
+  /** Where its rows of a kind are. */
+  rows(kind: RowsOf): RowIndex {
+    this.#indexes ??= this.#readIndexes()
+    return this.#indexes[kind - 1]!
+  }
+
+  get isLoaded(): boolean {
+    return this.#indexes !== undefined
+  }
+
+  /** Reads a row into a buffer of its own. Throws CorruptRow, and what the file system throws. */
+  text({ at, bytes, checksum }: Place): string {
+    const row = scratchOf(bytes)
+    if (!readWhole(this.#open(), row, at) || crc32(row) !== checksum) throw new CorruptRow(NO_MATCH)
+    return row.toString('utf8')
+  }
+
+  /** Some bytes of the file as they are; false: it ends before. */
+  read(into: Buffer, at: number): boolean {
+    return readWhole(this.#open(), into, at)
+  }
+
+  /** Copies its first bytes. To be pinned while it is under way. */
+  async copyTo(path: string, bytes: number): Promise<void> {
+    const file = this.#open()
+    await pipeline(
+      createReadStream('', { fd: file, autoClose: false, start: 0, end: bytes - 1, highWaterMark: COPIED_BYTES }),
+      createWriteStream(path, { mode: OWNER_ONLY }),
+    )
+  }
+
+  /** Until it is let go it can be read, whatever becomes of it. */
+  pin(): void {
+    this.#open()
+    this.#pins += 1
+  }
+
+  unpin(): void {
+    this.#pins -= 1
+    if (this.#pins === 0 && this.#isRemoved) this.close()
+  }
+
+  /** What is kept in memory of a full file. */
+  unload(): void {
+    this.#indexes = undefined
+    if (this.#pins === 0) this.close()
+  }
+
+  /**
+   * Its name goes, beside other work, since to give 64 MB back takes the file system its time; the next process removes what is
+   * left then. Whoever has pinned it reads on.
+   */
+  remove(): void {
+    this.#isRemoved = true
+    this.unload()
+    unlink(this.path, () => {})
+  }
+
+  close(): void {
+    if (this.#file !== undefined) closeSync(this.#file)
+    this.#file = undefined
+  }
+
+  #open(): number {
+    this.#file ??= openSync(this.path, this.#isWritten ? 'r+' : 'r')
+    return this.#file
+  }
+
+  #assertOwn({ at, frame }: FrameAt): void {
+    if (frame.ordinal !== this.ordinal)
+      throw new SegmentFault(`${this.path} is damaged (byte ${at} is of another file)`)
+  }
+
+  /** Whether there is one. */
+  #readTrailer(size: number): boolean {
+    const trailer = Buffer.alloc(TRAILER_BYTES)
+    const at = size - TRAILER_BYTES
+    if (at < this.bytes || !readWhole(this.#open(), trailer, at)) return false
+    const frameAt = trailer.readDoubleLE(8)
+    if (MAGIC.compare(trailer, 0, MAGIC.length) !== 0 || !(frameAt > 0 && frameAt < at)) return false
+    const head = Buffer.alloc(32)
+    if (!readWhole(this.#open(), head, frameAt)) return false
+    const checksum = trailer.readUInt32LE(4)
+    if (checksum !== crc32(head, crc32(trailer.subarray(8)))) return false
+    this.trailer = checksum
+    this.bytes = size
+    return true
+  }
+
+  /** From the last frame of the file; where that is damaged, from all others. */
+  #readIndexes(): readonly [RowIndex, RowIndex] {
+    const file = this.#open()
+    const end = this.bytes - TRAILER_BYTES
+    const trailer = Buffer.alloc(8)
+    readWhole(file, trailer, end + 8)
+    const last = framesFrom(file, trailer.readDoubleLE(0), end, 'checked').next().value
+    const of = (kind: RowsOf): FrameRow | undefined =>
+      last?.frame.rows.find((row) => row.kind === KIND.index && row.key === kind)
+    const rows = [of(KIND.events), of(KIND.redo)] as const
+    if (last !== undefined && rows[0] !== undefined && rows[1] !== undefined) {
+      const [events, redo] = rows.map((row: FrameRow | undefined) =>
+        RowIndex.from(last.bytes.subarray(row!.at, row!.at + row!.bytes)),
+      )
+      return [events!, redo!]
+    }
+    const indexes = [new RowIndex(), new RowIndex()] as const
+    for (const { at, frame } of framesFrom(file, 0, end, 'trusted')) {
+      for (const { kind, key, at: offset, bytes, checksum } of frame.rows)
+        if (kind === KIND.events || kind === KIND.redo) indexes[kind - 1]!.push(key, at + offset, bytes, checksum)
+    }
+    return indexes
+  }
+}
+
+/** What a frame says of the standing of the log, if anything. */
+export function changesIn({ frame, bytes }: FrameAt): Partial<Standing> | undefined {
+  const row = frame.rows.find(({ kind }) => kind === KIND.head)
+  return row && (JSON.parse(bytes.toString('utf8', row.at, row.at + row.bytes)) as Partial<Standing>)
+}
+
+export const NO_MATCH = 'the row does not match its checksum'
+
+let scratch = Buffer.allocUnsafeSlow(64 * 1024)
+
+function scratchOf(bytes: number): Buffer {
+  if (bytes > scratch.length) scratch = Buffer.allocUnsafeSlow(bytes)
+  return scratch.subarray(0, bytes)
+}
+
+function writeWhole(file: number, bytes: Buffer, at: number): void {
+  for (let written = 0; written < bytes.length; )
+    written += writeSync(file, bytes, written, bytes.length - written, at + written)
+}

@@ -1,0 +1,381 @@
+/**
+ * The log in files that only grow: a transaction is one frame behind the last, written and flushed by one call each. What is
+ * removed is a prefix of the events or of the redo, by moving the first key that counts; a file of which nothing counts any more is unlinked.
+ * Nothing is searched for room, and nothing is written over. A process that is killed leaves at most one frame that was
+ * begun and never acknowledged, at the end of the newest file.
+ */
+import type { LogEnvironment, ReadTransaction } from '../environments.ts'
+import { segmentPath, segmentsIn } from '../home-paths.ts'
+import { HomeRefused } from '../home-refused.ts'
+import { FrameWriter, KIND } from './frame.ts'
+import { type Beginning, type Both, changesIn, type RowsOf, Segment, SegmentFault, type Standing } from './segment.ts'
+
+/** What a start reads through, and what retention gives back at once. */
+const SEGMENT_BYTES_MAX = 64 * 1024 * 1024
+/** Full files of which the places of the rows are in memory, 0.1 to 1 MB each. */
+const LOADED_MAX = 16
+
+const WAY_BACK = 'put it back, or restore a backup'
+
+/** What a reader sees: the log as it stood at one moment. */
+export interface Sight {
+  readonly segments: readonly Segment[]
+  readonly head: ReadonlyMap<string, string>
+  /** The first keys that are part of the log. */
+  readonly from: Both
+  /** The keys of the last rows; 0: there was none ever. */
+  readonly last: Both
+}
+
+interface Changes {
+  readonly head: Record<string, string>
+  from: Both
+  last: Both
+}
+
+interface Snapshot extends Sight, ReadTransaction {}
+
+export interface LogOptions {
+  readonly readOnly: boolean
+  /** For tests: how long a file may grow. */
+  readonly segmentBytesMax?: number
+}
+
+export class SegmentedLog implements LogEnvironment {
+  readonly #folder: string
+  readonly #readOnly: boolean
+  readonly #segmentBytesMax: number
+  readonly #frame = new FrameWriter()
+  #segments: Segment[] = []
+  #head = new Map<string, string>()
+  #from: Both = [1, 1]
+  #last: Both = [0, 0]
+  /** Numbers of frames: the last one's. */
+  #number = 0
+  /** Where the last frame begins in the newest file. */
+  #lastFrameAt = 0
+  /** What the transaction under way changes. */
+  #changes: Changes | undefined
+  #isTorn = false
+  #failure: unknown
+  readonly #loaded = new Set<Segment>()
+
+  /** Opens the log of a folder, or an empty one. Throws HomeRefused `corrupt`, and what the file system throws. */
+  constructor(folder: string, { readOnly, segmentBytesMax = SEGMENT_BYTES_MAX }: LogOptions) {
+    this.#folder = folder
+    this.#readOnly = readOnly
+    this.#segmentBytesMax = segmentBytesMax
+    try {
+      this.#read()
+    } catch (error) {
+      this.#closeAll()
+      throw refusalOf(error)
+    }
+  }
+
+  /** What is there now. */
+  get sight(): Sight {
+    return { segments: this.#segments, head: this.#head, from: this.#from, last: this.#last }
+  }
+
+  /** Bytes of all its files. */
+  get bytes(): number {
+    return this.#segments.reduce((sum, segment) => sum + segment.bytes, 0)
+  }
+
+  headOf(name: string): string | undefined {
+    return this.#changes?.head[name] ?? this.#head.get(name)
+  }
+
+  putHead(name: string, text: string): void {
+    this.#writing().head[name] = text
+  }
+
+  /** Puts a row behind the last of its kind, within a transaction. */
+  append(kind: RowsOf, key: number, text: string): void {
+    const writing = this.#writing()
+    if (key <= writing.last[kind - 1]!) throw new Error(`row ${key} is not behind the last row of its table`)
+    this.#frame.add(kind, key, text)
+    writing.last = withPart(writing.last, kind, key)
+  }
+
+  /** The rows of the kind before this key are no part of the log from now on, within a transaction. */
+  removeBefore(kind: RowsOf, key: number): void {
+    const writing = this.#writing()
+    if (key > writing.from[kind - 1]!) writing.from = withPart(writing.from, kind, key)
+  }
+
+  transactionSync(write: () => void): void {
+    if (this.#readOnly) throw new Error('this log was opened for reading')
+    if (this.#failure !== undefined) throw this.#failure
+    const changes: Changes = { head: {}, from: this.#from, last: this.#last }
+    this.#changes = changes
+    this.#frame.begin()
+    try {
+      write()
+    } finally {
+      this.#changes = undefined
+    }
+    try {
+      this.#commit(changes)
+    } catch (error) {
+      this.#failure = error
+      throw error
+    }
+  }
+
+  sync(): void {
+    const newest = this.#segments.at(-1)
+    if (newest === undefined) return
+    if (!this.#readOnly) this.#cutTorn()
+    newest.rewrite(this.#lastFrameAt)
+  }
+
+  /** The log as it is now, whatever is written and removed from here on. */
+  useReadTransaction(): Snapshot {
+    const segments = [...this.#segments]
+    for (const segment of segments) segment.pin()
+    let isDone = false
+    return {
+      segments,
+      head: new Map(this.#head),
+      from: this.#from,
+      last: this.#last,
+      done: () => {
+        if (isDone) return
+        isDone = true
+        for (const segment of segments) segment.unpin()
+      },
+    }
+  }
+
+  /** Opened for reading: takes in what its writer has written since. Throws HomeRefused `corrupt`. */
+  refresh(): void {
+    try {
+      this.#follow()
+    } catch (error) {
+      throw refusalOf(error)
+    }
+  }
+
+  /** A full file's places of rows are in memory while they are asked for. */
+  used(segment: Segment): void {
+    if (segment === this.#segments.at(-1) || this.#loaded.has(segment)) return
+    this.#loaded.add(segment)
+    for (const oldest of this.#loaded) {
+      if (this.#loaded.size <= LOADED_MAX) return
+      this.#loaded.delete(oldest)
+      oldest.unload()
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#closeAll()
+  }
+
+  /** Copies its files as they are now into a folder, beside other work. Rejects with what the file system says. */
+  async copyTo(folder: string): Promise<void> {
+    const { segments, done } = this.useReadTransaction()
+    const lengths = segments.map(({ bytes }) => bytes)
+    try {
+      for (const [i, segment] of segments.entries())
+        await segment.copyTo(segmentPath(folder, segment.ordinal), lengths[i]!)
+    } finally {
+      done()
+    }
+  }
+
+  /** Reads all of it. Throws HomeRefused `corrupt` at the first frame that is not what was written. */
+  assertEvery(): void {
+    try {
+      for (const segment of this.#segments) segment.assertEvery()
+    } catch (error) {
+      throw refusalOf(error)
+    }
+  }
+
+  #writing(): Changes {
+    if (this.#changes === undefined) throw new Error('the log is written within a transaction')
+    return this.#changes
+  }
+
+  #commit({ head, from, last }: Changes): void {
+    const newest = this.#newest()
+    const isMoved = from !== this.#from
+    const changed: Partial<Standing> = { head, ...(isMoved && { from }) }
+    this.#frame.add(KIND.head, 0, JSON.stringify(changed))
+    const bytes = this.#frame.finish(this.#number + 1, newest.ordinal)
+    try {
+      newest.append(bytes)
+    } catch (error) {
+      cutQuietly(newest)
+      throw error
+    }
+    this.#lastFrameAt = newest.bytes
+    newest.added({ bytes: bytes.length, rows: this.#frame.rows })
+    this.#number += 1
+    this.#last = last
+    for (const [name, text] of Object.entries(head)) this.#head.set(name, text)
+    if (isMoved) {
+      this.#from = from
+      this.#drop()
+    }
+  }
+
+  /** The file that is written. */
+  #newest(): Segment {
+    this.#cutTorn()
+    const newest = this.#segments.at(-1)
+    if (newest !== undefined && !newest.isSealed && newest.bytes < this.#segmentBytesMax) return newest
+    if (newest !== undefined && !newest.isSealed) {
+      newest.seal(this.#number + 1)
+      this.#number += 1
+    }
+    const beginning: Beginning = {
+      head: Object.fromEntries(this.#head),
+      from: this.#from,
+      after: this.#last,
+      previous: newest?.trailer ?? 0,
+    }
+    const next = Segment.create(this.#folder, (newest?.ordinal ?? 0) + 1, this.#number + 1, beginning)
+    this.#number += 1
+    this.#segments = [...this.#segments, next]
+    if (newest !== undefined) this.used(newest)
+    return next
+  }
+
+  #cutTorn(): void {
+    if (this.#isTorn) this.#segments.at(-1)!.cut()
+    this.#isTorn = false
+  }
+
+  /** Files in which nothing counts any more go. */
+  #drop(): void {
+    const first = firstNeeded(this.#segments, this.#from)
+    if (first === 0) return
+    for (const segment of this.#segments.slice(0, first)) {
+      this.#loaded.delete(segment)
+      segment.remove()
+    }
+    this.#segments = this.#segments.slice(first)
+  }
+
+  #read(): void {
+    const ordinals = segmentsIn(this.#folder)
+    const newest = this.#openNewest(ordinals)
+    if (newest === undefined) return
+    this.#take(newest, 'checked')
+    // Backwards while there is something in it that counts.
+    while (ordinals.length > 0 && needsEarlier(this.#segments[0]!, this.#from)) this.#openBefore(ordinals.pop()!)
+    const first = this.#segments[0]!
+    if (needsEarlier(first, this.#from) && first.ordinal > 1) throw missing(this.#folder, first.ordinal - 1)
+    // What a process that was killed, or the power, left of files that had been unlinked.
+    if (!this.#readOnly) for (const ordinal of ordinals) Segment.open(this.#folder, ordinal, true)?.remove()
+    this.#isTorn = newest.tornBytes > 0
+  }
+
+  /** The newest file. One whose making was cut short says nothing; it was made because the one before was full. */
+  #openNewest(ordinals: number[]): Segment | undefined {
+    const ordinal = ordinals.pop()
+    if (ordinal === undefined) return undefined
+    const newest = Segment.open(this.#folder, ordinal, !this.#readOnly)
+    if (newest !== undefined) return newest
+    const before = ordinals.pop() === ordinal - 1 && Segment.open(this.#folder, ordinal - 1, !this.#readOnly)
+    if (before && before.isSealed) return before
+    throw new SegmentFault(`${segmentPath(this.#folder, ordinal)} does not begin as a file of the log does`)
+  }
+
+  #openBefore(ordinal: number): void {
+    const next = this.#segments[0]!
+    if (ordinal !== next.ordinal - 1) throw missing(this.#folder, next.ordinal - 1)
+    const segment = Segment.open(this.#folder, ordinal, !this.#readOnly)
+    if (segment !== undefined) this.#segments.unshift(segment)
+    if (segment?.trailer === undefined || segment.trailer !== next.beginning.previous)
+      throw new SegmentFault(`${segmentPath(this.#folder, ordinal)} does not end as the file behind it says`)
+  }
+
+  /** The next newest file: how the log stands is what its beginning says, and each of its frames. */
+  #take(segment: Segment, rows: 'checked' | 'trusted'): void {
+    const { head, from, after } = segment.beginning
+    this.#segments = [...this.#segments, segment]
+    this.#head = new Map(Object.entries(head))
+    this.#from = from
+    this.#last = after
+    this.#number = segment.number
+    this.#lastFrameAt = 0
+    this.#followIn(segment, rows)
+  }
+
+  #followIn(segment: Segment, rows: 'checked' | 'trusted'): void {
+    segment.follow(rows, (one) => {
+      const { frame } = one
+      if (frame.number !== this.#number + 1)
+        throw new SegmentFault(`${segment.path} is damaged (frame ${frame.number} is behind frame ${this.#number})`)
+      this.#number = frame.number
+      this.#lastFrameAt = one.at
+      for (const { kind, key } of frame.rows)
+        if (kind === KIND.events || kind === KIND.redo) this.#last = withPart(this.#last, kind, key)
+      const { head = {}, from } = changesIn(one) ?? {}
+      for (const [name, text] of Object.entries(head)) this.#head.set(name, text)
+      if (from !== undefined) this.#from = from
+    })
+    // The frame that says where its rows are has a number, too.
+    if (segment.isSealed) this.#number += 1
+  }
+
+  #follow(): void {
+    let newest = this.#segments.at(-1)
+    if (newest === undefined) return this.#read()
+    if (!newest.isSealed) this.#followIn(newest, 'trusted')
+    while (newest.isSealed) {
+      const ordinal: number = newest.ordinal + 1
+      if (!segmentsIn(this.#folder).includes(ordinal)) break
+      const next = Segment.open(this.#folder, ordinal, false)
+      if (next === undefined) break
+      this.used(newest)
+      this.#take(next, 'trusted')
+      newest = next
+    }
+    const first = firstNeeded(this.#segments, this.#from)
+    for (const segment of this.#segments.splice(0, first)) {
+      this.#loaded.delete(segment)
+      segment.unload()
+    }
+  }
+
+  #closeAll(): void {
+    for (const segment of this.#segments) segment.close()
+  }
+}
+
+/** Whether a row that counts may be before this file. */
+function needsEarlier({ beginning: { after } }: Segment, from: Both): boolean {
+  return after[0] >= from[0] || after[1] >= from[1]
+}
+
+/** Index of the first file that is needed. */
+function firstNeeded(segments: readonly Segment[], from: Both): number {
+  let first = segments.length - 1
+  while (first > 0 && needsEarlier(segments[first]!, from)) first -= 1
+  return Math.max(0, first)
+}
+
+function withPart([events, redo]: Both, kind: RowsOf, key: number): Both {
+  return kind === KIND.events ? [key, redo] : [events, key]
+}
+
+const missing = (folder: string, ordinal: number) => new SegmentFault(`${segmentPath(folder, ordinal)} is missing`)
+
+function refusalOf(error: unknown): unknown {
+  if (!(error instanceof SegmentFault)) return error
+  return new HomeRefused('corrupt', `${error.message}: ${WAY_BACK}`, { cause: error })
+}
+
+/** What was begun and is not acknowledged is not to be found by the next process. */
+function cutQuietly(segment: Segment): void {
+  try {
+    segment.cut()
+  } catch {
+    // The next process may find a whole frame that nobody was told of: that is no fault.
+  }
+}

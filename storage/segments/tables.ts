@@ -1,0 +1,191 @@
+/** The tables of a log in files, as storage reads and writes them. */
+import { Buffer } from 'node:buffer'
+import { crc32 } from 'node:zlib'
+import { CorruptRow } from '../checked-text.ts'
+import type { AppendedTable, LogTables, Range, ReadTransaction } from '../environments.ts'
+import { KIND } from './frame.ts'
+import type { Place } from './row-index.ts'
+import { NO_MATCH, type RowsOf, type Segment } from './segment.ts'
+import type { SegmentedLog, Sight } from './segmented-log.ts'
+
+interface Reading {
+  readonly transaction?: ReadTransaction
+}
+
+/** Rows are read so many bytes ahead where one is read after another. */
+const AHEAD_BYTES = 128 * 1024
+
+export function tablesOf(log: SegmentedLog): LogTables {
+  const sightOf = (reading?: Reading) => (reading?.transaction as (Sight & ReadTransaction) | undefined) ?? log.sight
+  return {
+    env: log,
+    events: new SegmentTable(log, KIND.events),
+    redo: new SegmentTable(log, KIND.redo),
+    head: {
+      get: (name, reading) => (reading?.transaction === undefined ? log.headOf(name) : sightOf(reading).head.get(name)),
+      put: (name, text) => log.putHead(name, text),
+    },
+  }
+}
+
+/** A row of a file. */
+interface At {
+  segment: number
+  row: number
+}
+
+class SegmentTable implements AppendedTable {
+  readonly #log: SegmentedLog
+  readonly #kind: RowsOf
+  readonly #ahead = new Ahead()
+
+  constructor(log: SegmentedLog, kind: RowsOf) {
+    this.#log = log
+    this.#kind = kind
+  }
+
+  get(key: number, reading?: Reading): string | undefined {
+    const sight = this.#sight(reading)
+    const at = this.#atOrBefore(sight, key)
+    if (at === undefined || this.#key(sight, at) !== key) return undefined
+    return sight.segments[at.segment]!.text(this.#place(sight, at))
+  }
+
+  *getKeys(range: Range<number> = {}): Generator<number> {
+    const sight = this.#sight(range)
+    for (const at of this.#range(sight, range)) yield this.#key(sight, at)
+  }
+
+  *getRange(range: Range<number> = {}): Generator<{ readonly key: number; readonly value: string }> {
+    const sight = this.#sight(range)
+    const isOne = range.limit === 1 || range.reverse === true
+    for (const at of this.#range(sight, range)) {
+      const segment = sight.segments[at.segment]!
+      const place = this.#place(sight, at)
+      yield { key: this.#key(sight, at), value: isOne ? segment.text(place) : this.#ahead.text(segment, place) }
+    }
+  }
+
+  getKeysCount(range: Range<number> = {}): number {
+    let count = 0
+    for (const _ of this.getKeys(range)) count += 1
+    return count
+  }
+
+  append(key: number, text: string): void {
+    this.#log.append(this.#kind, key, text)
+  }
+
+  removeBefore(key: number): void {
+    this.#log.removeBefore(this.#kind, key)
+  }
+
+  #sight(reading: Reading | undefined): Sight {
+    return (reading?.transaction as (Sight & ReadTransaction) | undefined) ?? this.#log.sight
+  }
+
+  *#range(sight: Sight, { start, end, limit = Number.POSITIVE_INFINITY, reverse }: Range<number>): Generator<At> {
+    const from = sight.from[this.#kind - 1]!
+    const last = sight.last[this.#kind - 1]!
+    let at: At | undefined
+    if (reverse === true) {
+      at = this.#atOrBefore(sight, Math.min(start ?? last, last))
+      for (let count = 0; at !== undefined && count < limit; count += 1) {
+        const key = this.#key(sight, at)
+        if (key < from || (end !== undefined && key <= end)) return
+        yield at
+        at = this.#step(sight, at, -1)
+      }
+      return
+    }
+    at = this.#atOrAfter(sight, Math.max(start ?? from, from))
+    for (let count = 0; at !== undefined && count < limit; count += 1) {
+      const key = this.#key(sight, at)
+      if (key > last || (end !== undefined && key >= end)) return
+      yield at
+      at = this.#step(sight, at, 1)
+    }
+  }
+
+  /** The last row whose key is not above this one. */
+  #atOrBefore(sight: Sight, key: number): At | undefined {
+    for (let segment = sight.segments.length - 1; segment >= 0; segment -= 1) {
+      // Every row of it is behind the key.
+      if (sight.segments[segment]!.beginning.after[this.#kind - 1]! >= key) continue
+      const row = this.#rows(sight, segment).atOrBefore(key)
+      if (row >= 0)
+        return this.#key(sight, { segment, row }) < sight.from[this.#kind - 1]! ? undefined : { segment, row }
+    }
+    return undefined
+  }
+
+  #atOrAfter(sight: Sight, key: number): At | undefined {
+    const before = this.#atOrBefore(sight, key)
+    if (before !== undefined) return this.#key(sight, before) === key ? before : this.#step(sight, before, 1)
+    const from = sight.from[this.#kind - 1]!
+    for (let segment = 0; segment < sight.segments.length; segment += 1) {
+      const rows = this.#rows(sight, segment)
+      const row = rows.atOrBefore(Math.max(key, from) - 1) + 1
+      if (row < rows.count) return { segment, row }
+    }
+    return undefined
+  }
+
+  #step(sight: Sight, at: At, by: 1 | -1): At | undefined {
+    let { segment, row } = at
+    row += by
+    while (segment >= 0 && segment < sight.segments.length) {
+      const { count } = this.#rows(sight, segment)
+      if (row >= 0 && row < count) return { segment, row }
+      segment += by
+      const next = sight.segments[segment]
+      if (next === undefined) return undefined
+      row = by === 1 ? 0 : this.#rows(sight, segment).count - 1
+    }
+    return undefined
+  }
+
+  #rows(sight: Sight, segment: number) {
+    const of = sight.segments[segment]!
+    if (!of.isLoaded) this.#log.used(of)
+    return of.rows(this.#kind)
+  }
+
+  #key(sight: Sight, { segment, row }: At): number {
+    return this.#rows(sight, segment).key(row)
+  }
+
+  #place(sight: Sight, { segment, row }: At): Place {
+    return this.#rows(sight, segment).place(row)
+  }
+}
+
+/** Bytes of one file, read ahead. What is whole in a file does not change. */
+class Ahead {
+  #bytes: Buffer = Buffer.alloc(0)
+  #buffer: Buffer | undefined
+  #segment: Segment | undefined
+  #at = 0
+
+  /** Throws CorruptRow, and what the file system throws. */
+  text(segment: Segment, place: Place): string {
+    const { at, bytes, checksum } = place
+    if (bytes > AHEAD_BYTES) return segment.text(place)
+    const isHere = this.#segment === segment && at >= this.#at && at + bytes <= this.#at + this.#bytes.length
+    if (!isHere && !this.#read(segment, at)) throw new CorruptRow(NO_MATCH)
+    const row = this.#bytes.subarray(at - this.#at, at - this.#at + bytes)
+    if (row.length < bytes || crc32(row) !== checksum) throw new CorruptRow(NO_MATCH)
+    return row.toString('utf8')
+  }
+
+  #read(segment: Segment, at: number): boolean {
+    this.#segment = undefined
+    this.#buffer ??= Buffer.allocUnsafeSlow(AHEAD_BYTES)
+    const bytes = this.#buffer.subarray(0, Math.min(AHEAD_BYTES, segment.bytes - at))
+    if (!segment.read(bytes, at)) return false
+    this.#segment = segment
+    this.#bytes = bytes
+    this.#at = at
+    return true
+  }
+}
