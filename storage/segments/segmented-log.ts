@@ -280,8 +280,9 @@ export class SegmentedLog implements LogEnvironment {
     if (ordinal === undefined) return undefined
     const newest = Segment.open(this.#folder, ordinal, !this.#readOnly)
     if (newest !== undefined) return newest
-    const before = ordinals.pop() === ordinal - 1 && Segment.open(this.#folder, ordinal - 1, !this.#readOnly)
-    if (before && before.isSealed) return before
+    const hasBefore = ordinals.pop() === ordinal - 1
+    const before = hasBefore ? Segment.open(this.#folder, ordinal - 1, !this.#readOnly) : undefined
+    if (before?.isSealed) return before
     throw new SegmentFault(`${segmentPath(this.#folder, ordinal)} does not begin as a file of the log does`)
   }
 
@@ -325,7 +326,10 @@ export class SegmentedLog implements LogEnvironment {
 
   #follow(): void {
     let newest = this.#segments.at(-1)
-    if (newest === undefined) return this.#read()
+    if (newest === undefined) {
+      this.#read()
+      return
+    }
     if (!newest.isSealed) this.#followIn(newest, 'trusted')
     while (newest.isSealed) {
       const ordinal: number = newest.ordinal + 1
