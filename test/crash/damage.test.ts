@@ -52,16 +52,18 @@ t.test('a home that is whole is served whole', async (t) => {
 })
 
 t.test('a file that was cut is refused, at whatever length', async (t) => {
-  for (const part of PARTS) {
-    const { length } = readFileSync(dataFile(home, part))
-    for (const [bytes, words] of [
-      [0, /does not begin as a data file does/],
-      [PAGE_BYTES, /does not begin as a data file does/],
-      [2 * PAGE_BYTES, /is cut short/],
-      [length / 2 + 100, /is cut short/],
-    ] as const) {
-      await refuses(t, (hurt) => truncateSync(dataFile(hurt, part), bytes), words)
-    }
+  const half = (part: (typeof PARTS)[number]) => readFileSync(dataFile(home, part)).length / 2 + 100
+  for (const [part, bytes, words] of [
+    ['view', 0, /does not begin as a data file does/],
+    ['view', PAGE_BYTES, /does not begin as a data file does/],
+    ['view', 2 * PAGE_BYTES, /is cut short/],
+    ['view', half('view'), /is cut short/],
+    ['log', 0, /does not begin as a file of the log does/],
+    ['log', 100, /does not begin as a file of the log does/],
+    ['log', PAGE_BYTES, /the log has lost batches/],
+    ['log', half('log'), /the log has lost batches/],
+  ] as const) {
+    await refuses(t, (hurt) => truncateSync(dataFile(hurt, part), bytes), words)
   }
 })
 

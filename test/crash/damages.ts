@@ -7,6 +7,7 @@ import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
+import { dataFilesOf } from '../../storage/home-paths.ts'
 import type { Load } from './actors.ts'
 import { documentsAgreeWith, holdsWhatWasTold, wholeLog } from './check.ts'
 import { gather, PROJECT } from './crowd.ts'
@@ -22,7 +23,8 @@ const STRUCTURE_BYTES = 64
 export const WAY_BACK = /put .* back|restore a backup/
 
 export const PARTS = ['log', 'view'] as const
-export const dataFile = (home: string, part: (typeof PARTS)[number]): string => join(home, part, 'data.mdb')
+/** The view's file, or the newest of the log. */
+export const dataFile = (home: string, part: (typeof PARTS)[number]): string => dataFilesOf(join(home, part)).at(-1)!
 
 /** Lives in the home until so many answers were heard, and leaves it by a kill. */
 export async function liveIn(home: string, answers: number): Promise<Memory> {

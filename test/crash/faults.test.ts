@@ -109,7 +109,7 @@ async function comesBack({ service, memory, orders }: Scene, t: Test): Promise<v
 t.test('a flush of the log that fails once ends the service, and nothing acknowledged is lost', async (t) => {
   const one = await scene(t)
   one.orders.failFlushes({ errno: ERRNO.EIO, times: 1, where: 'log' })
-  await endsWith(one, t, /the log could not be written: Input\/output error/)
+  await endsWith(one, t, /the log could not be written: EIO/)
   t.equal(one.orders.flushesFailed, 1, 'it did not flush again: that would have said that all is well')
   await comesBack(one, t)
 })
@@ -121,23 +121,38 @@ t.test('a flush of the view that fails ends the service, and nothing acknowledge
   await comesBack(one, t)
 })
 
-for (const where of ['log', 'view'] as const) {
-  t.test(`a meta page of the ${where} that cannot be written ends the service`, async (t) => {
-    const one = await scene(t)
-    one.orders.failWrites({ errno: ERRNO.EIO, times: 1, where, kind: 'through' })
-    await endsWith(one, t, new RegExp(`the ${where} could not be written: Input/output error`))
-    await comesBack(one, t)
-  })
+t.test('a meta page of the view that cannot be written ends the service', async (t) => {
+  const one = await scene(t)
+  one.orders.failWrites({ errno: ERRNO.EIO, times: 1, where: 'view', kind: 'through' })
+  await endsWith(one, t, /the view could not be written: Input\/output error/)
+  await comesBack(one, t)
+})
 
-  t.test(`a write to the ${where} that fails, or is cut short, ends the service`, async (t) => {
-    for (const half of [false, true]) {
-      const one = await scene(t)
-      one.orders.failWrites({ errno: ERRNO.EIO, times: 1, where, kind: 'plain', half })
-      await endsWith(one, t, new RegExp(`the ${where} could not be written`), half ? RIGHTLY : OR_ABORTED)
-      await comesBack(one, t)
-    }
-  })
-}
+t.test('a write to the view that fails, or is cut short, ends the service', async (t) => {
+  for (const half of [false, true]) {
+    const one = await scene(t)
+    one.orders.failWrites({ errno: ERRNO.EIO, times: 1, where: 'view', kind: 'plain', half })
+    await endsWith(one, t, /the view could not be written/, half ? RIGHTLY : OR_ABORTED)
+    await comesBack(one, t)
+  }
+})
+
+t.test('a write to the log that fails ends the service', async (t) => {
+  const one = await scene(t)
+  one.orders.failWrites({ errno: ERRNO.EIO, times: 1, where: 'log' })
+  await endsWith(one, t, /the log could not be written: EIO/)
+  await comesBack(one, t)
+})
+
+t.test('a write to the log that the disk takes in part is finished, and the service goes on', async (t) => {
+  const one = await scene(t)
+  one.orders.failWrites({ errno: ERRNO.EIO, times: 1, where: 'log', half: true })
+  const heard = one.memory.told.length
+  await until(() => one.orders.writesFailed === 1 && one.memory.told.length > heard + ANSWERS, 'it goes on')
+  await one.leave()
+  await one.service.kill()
+  await comesBack(one, t)
+})
 
 t.test(
   'a write that fails and is told of late ends the service with its word, and reads until then hear 503',
@@ -158,12 +173,9 @@ t.test('a removal by retention that cannot be written ends the service, and the 
     // Nothing else writes the view now.
     await one.service.start({ ...one.env, ...forgotten })
     one.orders.failWrites({ errno: ERRNO.EIO, times: 1, where: 'view', kind })
-    await endsWith(
-      one,
-      t,
-      /the view could not be written: Input\/output error/,
-      kind === 'plain' ? OR_ABORTED : RIGHTLY,
-    )
+    // The C library may end the process before the other thread's word is heard: then LMDB's own is there.
+    if (kind === 'plain') await endsWith(one, t, /the view could not be written|mdb_page_(flush|spill)/, OR_ABORTED)
+    else await endsWith(one, t, /the view could not be written: Input\/output error/)
     one.orders.heal()
     await one.service.start({ ...forgotten, ENGINE_DISK_RESERVE: '0' })
     t.equal(await one.service.stop(), 0)
@@ -210,7 +222,7 @@ t.test('under its reserve the service reads and refuses to write; with room it w
   t.equal((await ask({ method: 'GET', url: `${url}/api/projects`, token })).status, 200, 'reads go on')
   one.orders.leaveRoom(undefined)
   await until(async () => (await post(`room-${number++}`)).status === 201, 'writes are taken again')
-  t.equal(one.orders.writesFailed, 0, 'LMDB never met the full disk')
+  t.equal(one.orders.writesFailed, 0, 'nothing ever met the full disk')
   await one.service.kill()
   await comesBack(one, t)
 })

@@ -5,12 +5,13 @@
  */
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { gzipSync } from 'node:zlib'
 import { pino } from 'pino'
 import { startService } from '../../http/service.ts'
 import { defaultSettings } from '../../runtime/settings.ts'
+import { dataFilesOf } from '../../storage/home-paths.ts'
 import { type LmdbJournal, openLmdbJournal } from '../../storage/lmdb-journal.ts'
 
 const AT = '2026-01-31T12:00:00Z'
@@ -158,8 +159,8 @@ export async function makeHome(target: string): Promise<void> {
   cpSync(home, whole, { recursive: true })
   for (const part of ['log', 'view']) {
     mkdirSync(join(target, part), { recursive: true })
-    const bytes = readFileSync(join(whole, part, 'data.mdb'))
-    writeFileSync(join(target, part, 'data.mdb.gz'), gzipSync(bytes, { level: 9 }))
+    for (const file of dataFilesOf(join(whole, part)))
+      writeFileSync(join(target, part, `${basename(file)}.gz`), gzipSync(readFileSync(file), { level: 9 }))
   }
   rmSync(whole, { recursive: true })
   const { lastSequence } = journal!

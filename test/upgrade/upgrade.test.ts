@@ -1,5 +1,5 @@
 /** Homes of earlier versions, opened by this one: what they held is served, goes on, and is refused to older programs. */
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { gunzipSync } from 'node:zlib'
 import t, { type Test } from 'tap'
@@ -32,7 +32,8 @@ function unpack(folder: string, home: string): Expected {
 function unpackFrom(folder: string, home: string): Expected {
   for (const part of ['log', 'view']) {
     mkdirSync(join(home, part), { recursive: true })
-    writeFileSync(join(home, part, 'data.mdb'), gunzipSync(readFileSync(join(folder, part, 'data.mdb.gz'))))
+    for (const name of readdirSync(join(folder, part)))
+      writeFileSync(join(home, part, name.replace(/\.gz$/, '')), gunzipSync(readFileSync(join(folder, part, name))))
   }
   const expected = JSON.parse(readFileSync(join(folder, 'expected.json'), 'utf8')) as Expected
   writeFileSync(join(home, 'admin.token'), `${expected.admin}\n`)
@@ -98,16 +99,21 @@ async function goesOn(t: Test, s: TestService, { requests, runner }: Expected): 
   t.equal((await s.expect(200, 'POST', path, { observations: [seen] }, as)).body.evidence.length, 2)
 }
 
+let haveOlderMachines = false
+
 for (const folder of folders) {
   t.test(`a home of ${folder} is served as it was, and goes on`, async (t) => {
     const home = `${t.testdir()}/home`
     const expected = unpack(folder, home)
     t.not(await schemaOf(home), String(SCHEMA_VERSION), 'it is of an older version')
     const before = await machineVersions(home)
-    t.ok(Object.entries(before).some(([kind, version]) => version < (modules as any)[kind].version))
+    haveOlderMachines ||= Object.entries(before).some(([kind, version]) => version < (modules as any)[kind].version)
     t.same(await findings(home), [], 'it can be verified as it is')
     t.not(await schemaOf(home), String(SCHEMA_VERSION), 'and looking at it changed nothing')
 
+    // As a start leaves it that was killed while it carried the log over.
+    for (const file of ['0000000001', '0000000003']) writeFileSync(join(home, 'log', `${file}.segment`), 'cut short')
+    t.same(await findings(home), [])
     const s = await startOnDisk(t, home)
     t.ok(s.service.runtime.journal.lastSequence >= expected.lastSequence)
     t.same(s.service.runtime.quarantined(), [])
@@ -122,6 +128,7 @@ for (const folder of folders) {
     await goesOn(t, s, expected)
     await s.service.close()
     t.equal(await schemaOf(home), String(SCHEMA_VERSION))
+    t.notOk(existsSync(join(home, 'log', 'data.mdb')), 'its log is in files now')
     t.same(await findings(home), [])
     const again = await startOnDisk(t, home)
     t.equal((await again.expect(200, 'GET', `/api/run-requests/${expected.requests.accepted}`)).body.state, 'completed')
@@ -158,6 +165,7 @@ t.test(
 
 t.test('there is a home of an older version to try', (t) => {
   t.ok(folders.length > 0)
+  t.ok(haveOlderMachines, 'and of older machines')
   t.end()
 })
 
