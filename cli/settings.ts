@@ -47,7 +47,14 @@ function duration(
   }
 }
 
-function size(name: string, field: keyof typeof defaultSettings & string, help: string, smallest = 1024): SettingSpec {
+function size(
+  name: string,
+  field: keyof typeof defaultSettings & string,
+  help: string,
+  smallest = 1024,
+  largest = Number.POSITIVE_INFINITY,
+): SettingSpec {
+  const most = largest === Number.POSITIVE_INFINITY ? '' : `, at most ${showSize(largest)}`
   return {
     name,
     placeholder: 'SIZE',
@@ -55,9 +62,9 @@ function size(name: string, field: keyof typeof defaultSettings & string, help: 
     field,
     read: (text) => {
       const bytes = readSize(text)
-      return bytes === undefined || bytes < smallest ? undefined : bytes
+      return bytes === undefined || bytes < smallest || bytes > largest ? undefined : bytes
     },
-    expected: `a size in bytes, or with a unit such as 64KiB, 1MiB or 2GiB, at least ${showSize(smallest)}`,
+    expected: `a size in bytes, or with a unit such as 64KiB, 1MiB or 2GiB, at least ${showSize(smallest)}${most}`,
     byDefault: showSize(defaultSettings[field] as number),
   }
 }
@@ -122,6 +129,7 @@ export const SETTINGS: readonly SettingSpec[] = [
   size('bodies_in_flight_max', 'bodiesInFlightBytesMax', 'Sum of bodies being received at one moment.'),
   size('ingest_max', 'ingestBytesMax', 'Largest body of an ingest.'),
   size('disk_reserve', 'diskReserveBytes', 'Free disk space below which writes are refused.', 0),
+  size('log_file_max', 'logFileBytesMax', 'Size at which a file of the event log is full.', 64 * 1024, 1024 ** 3),
 ]
 
 interface SettingSources {

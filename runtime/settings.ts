@@ -45,6 +45,8 @@ export interface Settings {
   readonly retentionMs?: number
   /** Free space under which writes are refused (503) while reads go on. */
   readonly diskReserveBytes: number
+  /** How long a file of the event log may grow. */
+  readonly logFileBytesMax: number
 }
 
 const KIB = 1024
@@ -68,4 +70,5 @@ export const defaultSettings: Omit<Settings, 'home'> = {
   bodiesInFlightBytesMax: 256 * MIB,
   ingestBytesMax: 1024 * MIB,
   diskReserveBytes: 256 * MIB,
+  logFileBytesMax: 64 * MIB,
 }

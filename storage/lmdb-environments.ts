@@ -11,10 +11,19 @@ import { openView } from './lmdb-tables.ts'
 import { openLog } from './log-files.ts'
 import type { OnRepeat } from './repeated-commit.ts'
 
+export interface EnvironmentOptions {
+  /** Nothing is made or written; it may be in service elsewhere. */
+  readonly readOnly?: boolean
+  /** Told of a commit that LMDB failed for nothing and that was made again. */
+  readonly onRepeat?: OnRepeat
+  /** How long a file of the log may grow, bytes. */
+  readonly logFileBytesMax?: number
+}
+
 const IGNORE = () => {}
 
 /** A folder of this machine's file system. */
-export function lmdbMedium(home: string, onRepeat: OnRepeat = IGNORE): Medium {
+export function lmdbMedium(home: string, options: EnvironmentOptions = {}): Medium {
   return {
     home,
     get isNew() {
@@ -23,7 +32,7 @@ export function lmdbMedium(home: string, onRepeat: OnRepeat = IGNORE): Medium {
     freeBytes: freeBytesOf(home),
     lock: () => lockInstance(home),
     assertWhole: () => assertWhole(home),
-    open: (check) => openEnvironments(home, check, false, onRepeat),
+    open: (check) => openEnvironments(home, check, options),
   }
 }
 
@@ -34,13 +43,12 @@ export function lmdbMedium(home: string, onRepeat: OnRepeat = IGNORE): Medium {
 export async function openEnvironments(
   home: string,
   check: (head: LogTables['head']) => void,
-  readOnly = false,
-  onRepeat: OnRepeat = IGNORE,
+  { readOnly = false, onRepeat = IGNORE, logFileBytesMax }: EnvironmentOptions = {},
 ): Promise<Environments> {
   const paths = environmentPaths(home)
   const creations: Creation[] = []
   if (!readOnly) creations.push(beginCreation(paths.log))
-  const log = await openLog(paths.log, readOnly, check)
+  const log = await openLog(paths.log, { readOnly, segmentBytesMax: logFileBytesMax }, check)
   // A view beside an unfinished log is of that log, and goes with it.
   if (!readOnly) creations.push(beginCreation(paths.view, creations[0]!.isAgain))
   const view = openView(paths.view, readOnly, onRepeat)

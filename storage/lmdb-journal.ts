@@ -29,21 +29,19 @@ import type {
 } from './journal.ts'
 import { JournalFailure } from './journal.ts'
 import { assertStep } from './keys.ts'
-import { lmdbMedium } from './lmdb-environments.ts'
+import { type EnvironmentOptions, lmdbMedium } from './lmdb-environments.ts'
 import { type Nature, realNature } from './nature.ts'
 import { countAcross, historyAcross, listAcross, outboxAcross, timersAcross } from './overlay.ts'
 import { finishRemovals, sweepReservations } from './removals.ts'
 import { trimOldest } from './retention.ts'
 import { type DueTimer, scanPages, View } from './view.ts'
 
-export interface LmdbJournalOptions {
+export interface LmdbJournalOptions extends Pick<EnvironmentOptions, 'onRepeat' | 'logFileBytesMax'> {
   /** `ENGINE_HOME`. Made when it does not exist. */
   readonly home: string
   readonly diskReserveBytes: number
   /** Where free space is read; the file system of the home unless given. */
   readonly freeBytes?: FreeBytes
-  /** Told of a commit that LMDB failed for nothing and that was made again. */
-  readonly onRepeat?: (failure: Error) => void
   /** What it is kept on; LMDB in the home unless given. */
   readonly medium?: Medium
   /** Clocks, timers and randomness; the real ones unless given. */
@@ -369,7 +367,7 @@ export class LmdbJournal implements Journal {
  * reserve it is opened for reading alone. Throws HomeRefused.
  */
 export async function openLmdbJournal(options: LmdbJournalOptions): Promise<LmdbJournal> {
-  const { home, medium = lmdbMedium(home, options.onRepeat), nature = realNature } = options
+  const { home, medium = lmdbMedium(home, options), nature = realNature } = options
   const lock = await medium.lock()
   const disk = new DiskReserve(options.freeBytes ?? medium.freeBytes, options.diskReserveBytes, nature)
   let environments: Environments | undefined

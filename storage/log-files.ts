@@ -5,7 +5,7 @@ import { HEAD_EPOCH, HEAD_FLOOR, HEAD_LAST, HEAD_SCHEMA, type LogTables } from '
 import { flushFile } from './flush.ts'
 import { DATA_FILE, LOCK_FILE, segmentPath, segmentsIn } from './home-paths.ts'
 import { openLmdbLog } from './lmdb-log.ts'
-import { SegmentedLog } from './segments/segmented-log.ts'
+import { type LogOptions, SegmentedLog } from './segments/segmented-log.ts'
 import { tablesOf } from './segments/tables.ts'
 
 /** Characters carried over by one commit. */
@@ -23,15 +23,15 @@ export interface OpenLog {
  */
 export async function openLog(
   path: string,
-  readOnly: boolean,
+  options: LogOptions,
   check: (head: LogTables['head']) => void,
 ): Promise<OpenLog> {
   if (existsSync(join(path, DATA_FILE))) {
     const old = openLmdbLog(path)
     try {
       check(old.head)
-      if (readOnly) return { tables: old, files: undefined }
-      carryOver(old, path)
+      if (options.readOnly) return { tables: old, files: undefined }
+      carryOver(old, path, options)
     } catch (error) {
       await old.env.close()
       throw error
@@ -40,7 +40,7 @@ export async function openLog(
     for (const file of [DATA_FILE, LOCK_FILE]) rmSync(join(path, file), { force: true })
     flushFile(path)
   }
-  const files = new SegmentedLog(path, { readOnly })
+  const files = new SegmentedLog(path, options)
   const tables = tablesOf(files)
   try {
     check(tables.head)
@@ -52,9 +52,9 @@ export async function openLog(
 }
 
 /** Writes all that an older log holds into files beside it. Cut short, it begins anew: as long as the old log is there, it is the log. */
-function carryOver(old: LogTables, path: string): void {
+function carryOver(old: LogTables, path: string, options: LogOptions): void {
   for (const ordinal of segmentsIn(path)) rmSync(segmentPath(path, ordinal))
-  const files = new SegmentedLog(path, { readOnly: false })
+  const files = new SegmentedLog(path, options)
   try {
     const tables = tablesOf(files)
     for (const name of ['events', 'redo'] as const) {

@@ -32,7 +32,7 @@ export async function verifyHome(home: string, hooks: VerifyHooks = {}): Promise
   try {
     assertWhole(home, 'every')
     assertManifest(home)
-    const environments = await openEnvironments(home, (head) => assertSchema(head, home), true)
+    const environments = await openEnvironments(home, (head) => assertSchema(head, home), { readOnly: true })
     try {
       return await verify(environments, hooks)
     } finally {

@@ -37,8 +37,8 @@ interface Snapshot extends Sight, ReadTransaction {}
 
 export interface LogOptions {
   readonly readOnly: boolean
-  /** For tests: how long a file may grow. */
-  readonly segmentBytesMax?: number
+  /** A file that has reached this size is closed, and the next one begun. */
+  readonly segmentBytesMax?: number | undefined
 }
 
 export class SegmentedLog implements LogEnvironment {

@@ -63,6 +63,8 @@ const SETTINGS = {
   ENGINE_IDEMPOTENCY: '40s',
   ENGINE_LATE_EVENTS: '40s',
   ENGINE_DISK_RESERVE: '1MiB',
+  // Full after some hundred answers, so that cuts and kills fall into the change of files, and retention gives files back.
+  ENGINE_LOG_FILE_MAX: '128KiB',
 }
 /** A kill in the midst of the load comes after at most so many answers, or so long. */
 const ANSWERS_MAX = 400

@@ -54,6 +54,8 @@ const SETTINGS = {
   ENGINE_IDEMPOTENCY: '6s',
   ENGINE_LATE_EVENTS: '6s',
   ENGINE_DISK_RESERVE: '1MiB',
+  // Full after some hundred answers, so that cuts and kills fall into the change of files, and retention gives files back.
+  ENGINE_LOG_FILE_MAX: '128KiB',
 }
 
 interface Life {

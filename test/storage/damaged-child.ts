@@ -6,7 +6,7 @@ import { verify } from '../../storage/verify.ts'
 for (const home of process.argv.slice(2)) {
   writeSync(1, `${home}\n`)
   try {
-    const environments = await openEnvironments(home, () => {}, true)
+    const environments = await openEnvironments(home, () => {}, { readOnly: true })
     await verify(environments)
     await environments.close()
   } catch {

@@ -45,7 +45,7 @@ async function openGivingUp(t: Test) {
     return { ...rest, view: { ...view, env: { ...view.env, commit } } }
   }
   const told: string[] = []
-  const lmdb = lmdbMedium(home, ({ message }) => told.push(message))
+  const lmdb = lmdbMedium(home, { onRepeat: ({ message }) => told.push(message) })
   const open: Medium['open'] = async (check) => failing(await lmdb.open(check))
   const journal = await openIn(t, home, { medium: { ...lmdb, open } })
   const giveUp = () => {

@@ -44,14 +44,14 @@ function unpackFrom(folder: string, home: string): Expected {
 const OF_THE_MOMENT = ['lease_expires_at', 'waiting_because', 'last_seen_at', 'presence', 'in_flight']
 
 async function schemaOf(home: string): Promise<string | undefined> {
-  const { log, close } = await openEnvironments(home, () => {}, true)
+  const { log, close } = await openEnvironments(home, () => {}, { readOnly: true })
   const schema = log.head.get('schema')
   await close()
   return schema
 }
 
 async function machineVersions(home: string): Promise<Record<string, number>> {
-  const { view, close } = await openEnvironments(home, () => {}, true)
+  const { view, close } = await openEnvironments(home, () => {}, { readOnly: true })
   const versions: Record<string, number> = {}
   for (const { key, value } of view.snapshots.getRange({})) versions[key[0] as string] = JSON.parse(value).mv
   await close()
