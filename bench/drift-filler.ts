@@ -11,8 +11,8 @@ import type { SnapshotOf } from '../machines/machine.ts'
 import { projectIdOf } from '../runtime/identity.ts'
 import { encodeRecord } from '../runtime/record.ts'
 import { Stepper } from '../runtime/stepper.ts'
+import { openDiskJournal } from '../storage/disk-journal.ts'
 import type { Journal, NewEvent, Step } from '../storage/journal.ts'
-import { openLmdbJournal } from '../storage/lmdb-journal.ts'
 import { answerRequests } from './child.ts'
 
 export interface DriftFillJob {
@@ -139,7 +139,7 @@ async function fill(job: DriftFillJob): Promise<DriftFilled> {
   const onFailure = (failure: Error): void => {
     throw failure
   }
-  const journal = await openLmdbJournal({ home: job.home, diskReserveBytes: DISK_RESERVE_BYTES, onFailure })
+  const journal = await openDiskJournal({ home: job.home, diskReserveBytes: DISK_RESERVE_BYTES, onFailure })
   const filler = new Filler(job)
   const statuses: Record<string, number> = {}
   let observations = 0

@@ -6,8 +6,8 @@
 import { randomBytes } from 'node:crypto'
 import { modules } from '../machines/index.ts'
 import type { ActorKind, Term } from '../machines/machine.ts'
+import { openDiskJournal } from '../storage/disk-journal.ts'
 import type { Journal, NewEvent, Step } from '../storage/journal.ts'
-import { openLmdbJournal } from '../storage/lmdb-journal.ts'
 import { answerRequests } from './child.ts'
 
 export interface FillJob {
@@ -153,7 +153,7 @@ async function copies(
 }
 
 async function fill(job: FillJob): Promise<Filled> {
-  const journal = await openLmdbJournal({
+  const journal = await openDiskJournal({
     home: job.home,
     diskReserveBytes: DISK_RESERVE_BYTES,
     onFailure: (failure) => {

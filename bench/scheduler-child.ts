@@ -8,7 +8,7 @@ import { silentLogger } from '../runtime/log.ts'
 import { createRuntime } from '../runtime/runtime.ts'
 import { createScheduler } from '../runtime/scheduler/scheduler.ts'
 import { defaultSettings } from '../runtime/settings.ts'
-import { openLmdbJournal } from '../storage/lmdb-journal.ts'
+import { openDiskJournal } from '../storage/disk-journal.ts'
 import { realNature } from '../storage/nature.ts'
 import { answerRequests } from './child.ts'
 import { quantile } from './statistics.ts'
@@ -41,7 +41,7 @@ async function openRuntime({ home, blockedBy }: Ledger) {
   const onFatal = (failure: Error): void => {
     throw failure
   }
-  const journal = await openLmdbJournal({ ...settings, onFailure: onFatal })
+  const journal = await openDiskJournal({ ...settings, onFailure: onFatal })
   const runtime = createRuntime(journal, settings, { nature: realNature, log: silentLogger, modules, onFatal })
   const ask = (kind: string, id: string, message: object) =>
     runtime.askAsync({ kind, id } as never, { by: BY, ...message } as never)

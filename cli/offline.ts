@@ -9,12 +9,12 @@ import { silentLogger } from '../runtime/log.ts'
 import { createRuntime } from '../runtime/runtime.ts'
 import type { Settings } from '../runtime/settings.ts'
 import { upgradeIndexes } from '../runtime/upgrade.ts'
-import { type LmdbJournal, openLmdbJournal } from '../storage/lmdb-journal.ts'
+import { type DiskJournal, openDiskJournal } from '../storage/disk-journal.ts'
 import { realNature } from '../storage/nature.ts'
 
 /** Opens the journal for the time of `use`. Throws HomeRefused, `locked` while a service runs on it. */
-export async function withJournal<T>(settings: Settings, use: (journal: LmdbJournal) => Promise<T>): Promise<T> {
-  const journal = await openLmdbJournal({ ...settings, onFailure: () => {} })
+export async function withJournal<T>(settings: Settings, use: (journal: DiskJournal) => Promise<T>): Promise<T> {
+  const journal = await openDiskJournal({ ...settings, onFailure: () => {} })
   try {
     return await use(journal)
   } finally {
@@ -24,7 +24,7 @@ export async function withJournal<T>(settings: Settings, use: (journal: LmdbJour
 
 /** Opens the whole actor system for the time of `use`. A failed commit rejects. */
 export async function withRuntime<T>(settings: Settings, use: (runtime: Runtime) => Promise<T>): Promise<T> {
-  const journal = await openLmdbJournal({ ...settings, onFailure: () => {} })
+  const journal = await openDiskJournal({ ...settings, onFailure: () => {} })
   await upgradeIndexes(journal, modules, silentLogger)
   let fail = (_: Error): void => {}
   const failed = new Promise<never>((_, reject) => {

@@ -2,7 +2,7 @@
 import { join } from 'node:path'
 import type { Runtime } from '../runtime/api.ts'
 import { backup } from '../storage/backup.ts'
-import { LmdbJournal } from '../storage/lmdb-journal.ts'
+import { DiskJournal } from '../storage/disk-journal.ts'
 
 /** While a backup is copied nothing of the log's old pages is freed: past so much growth it is given up. */
 const GROWTH_BYTES_MAX = 1024 ** 3
@@ -11,7 +11,7 @@ export type BackUp = (name: string) => Promise<object>
 
 /** Undefined for a journal that cannot be copied while it runs. The promise rejects with what storage says: HomeRefused `not_empty` where there is one of that name. */
 export function backupsOf({ journal, settings }: Runtime): BackUp | undefined {
-  if (!(journal instanceof LmdbJournal)) return undefined
+  if (!(journal instanceof DiskJournal)) return undefined
   return async (name) => {
     const path = join(settings.home, 'backups', name)
     const { bytes, sequence } = await backup(journal, path, GROWTH_BYTES_MAX)

@@ -15,8 +15,8 @@ import { createScheduler } from '../runtime/scheduler/scheduler.ts'
 import type { Settings } from '../runtime/settings.ts'
 import { createSteward } from '../runtime/steward/steward.ts'
 import { upgradeIndexes } from '../runtime/upgrade.ts'
+import { openDiskJournal } from '../storage/disk-journal.ts'
 import { type Journal, JournalFailure } from '../storage/journal.ts'
-import { openLmdbJournal } from '../storage/lmdb-journal.ts'
 import { realNature } from '../storage/nature.ts'
 import { AccessCheck } from './access.ts'
 import { ensureAdminToken } from './admin-token.ts'
@@ -74,7 +74,7 @@ export async function startService(settings: Settings, options: ServiceOptions):
   const nature = failingQuietly(options.nature ?? realNature)
   const onFatal = once(options.onFatal ?? ((failure: Error) => endProcess(log, failure)))
   const onRepeat = (err: Error) => log.warn({ err }, 'a commit that LMDB gave up for nothing is made again')
-  const open = options.openJournal ?? ((onFailure) => openLmdbJournal({ ...settings, onFailure, onRepeat }))
+  const open = options.openJournal ?? ((onFailure) => openDiskJournal({ ...settings, onFailure, onRepeat }))
   let hasFailed = false
   const journal = await open((failure) => {
     hasFailed = true

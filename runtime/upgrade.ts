@@ -3,9 +3,9 @@
  * all that it is listed under, before anybody asks. Records themselves are brought up when each is next opened.
  */
 import type { ActorKind, MachineModule } from '../machines/machine.ts'
+import { DiskJournal } from '../storage/disk-journal.ts'
 import { Indexes } from '../storage/indexes.ts'
 import type { Journal } from '../storage/journal.ts'
-import { LmdbJournal } from '../storage/lmdb-journal.ts'
 import type { Logger } from './log.ts'
 import { decodeRecord } from './record.ts'
 import { stepperOf } from './stepper.ts'
@@ -16,7 +16,7 @@ export async function upgradeIndexes(
   modules: Readonly<Record<ActorKind, MachineModule>>,
   log: Pick<Logger, 'info' | 'warn'>,
 ): Promise<void> {
-  if (!(journal instanceof LmdbJournal)) return
+  if (!(journal instanceof DiskJournal)) return
   const indexes = new Indexes(journal.environments.view)
   const noted = indexes.versions()
   const behind = Object.values(modules).filter(({ kind, version }) => noted[kind] !== version)

@@ -6,15 +6,15 @@
 import { copyFileSync, mkdirSync, renameSync, rmSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { assertManifest } from './backup-manifest.ts'
+import type { DiskJournal } from './disk-journal.ts'
 import { type Environments, HEAD_EPOCH, MARKER, type Marker } from './environments.ts'
 import { assertSchema, mintEpoch } from './event-log.ts'
 import { flushFile, flushNamesUpTo } from './flush.ts'
 import { assertEmpty, assertWhole, damaged } from './home-checks.ts'
+import { openEnvironments } from './home-environments.ts'
 import { dataFilesOf, environmentPaths } from './home-paths.ts'
 import { HomeRefused } from './home-refused.ts'
 import { lockInstance } from './instance-lock.ts'
-import { openEnvironments } from './lmdb-environments.ts'
-import type { LmdbJournal } from './lmdb-journal.ts'
 import { type Nature, realNature } from './nature.ts'
 
 const GROWTH_CHECK_MS = 100
@@ -39,7 +39,7 @@ export interface BackupReport {
  * Copying pins what the copy reads, so the log grows meanwhile: past `growthBytesMax` the backup is given up.
  * Rejects with HomeRefused, BackupAborted.
  */
-export function backup(journal: LmdbJournal, directory: string, growthBytesMax: number): Promise<BackupReport> {
+export function backup(journal: DiskJournal, directory: string, growthBytesMax: number): Promise<BackupReport> {
   const { environments, nature } = journal
   return journal.whileRedoKept(async (releaseRedo) => {
     const copy = environments.copyTo(directory)

@@ -1,7 +1,7 @@
 /**
  * The two environments of a home and their tables, as storage needs them of whatever keeps them: ordered rows, one
  * writer each, whole transactions, snapshots to read from. The log is in files that only grow (storage/segments/), the view in
- * LMDB (storage/lmdb-tables.ts); the simulation has its own, on a disk that breaks. `log` is written by `transactionSync` alone
+ * LMDB (storage/lmdb-view.ts); the simulation has its own, on a disk that breaks. `log` is written by `transactionSync` alone
  * and `view` by `commit` alone.
  */
 import type { FreeBytes } from './disk-reserve.ts'

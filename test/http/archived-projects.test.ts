@@ -1,6 +1,6 @@
 /** An archived project starts nothing, of whatever kind; what is under way goes on, and so does the rest once it is back. */
 import t from 'tap'
-import { openLmdbJournal } from '../../storage/lmdb-journal.ts'
+import { openDiskJournal } from '../../storage/disk-journal.ts'
 import { until } from '../until.ts'
 import { addCampaign, comesTo, done, form, GREEN, move, step } from './campaign-harness.ts'
 import { add, advance, answer, item, steered } from './initiative-harness.ts'
@@ -66,7 +66,7 @@ t.test('run requests and items of an archived project wait, and say so', async (
 t.test('what was archived before a restart starts nothing after it', async (t) => {
   const home = t.testdir()
   const options = {
-    openJournal: (onFailure: (failure: Error) => void) => openLmdbJournal({ home, onFailure } as never),
+    openJournal: (onFailure: (failure: Error) => void) => openDiskJournal({ home, onFailure } as never),
   }
   const s = await startTestService(t, { home }, options)
   const runner = await fleet(s, 'shop')

@@ -1,7 +1,7 @@
 /** What no machine may meet is refused at the edge, by name and place: nothing a client sends is a 500. */
 import { pino } from 'pino'
 import t from 'tap'
-import { openLmdbJournal } from '../../storage/lmdb-journal.ts'
+import { openDiskJournal } from '../../storage/disk-journal.ts'
 import { raw, startOnDisk, startTestService, type TestService } from './service-harness.ts'
 
 const AT = '2026-01-31T12:00:00Z'
@@ -99,7 +99,7 @@ t.test('texts too long or too odd for a key name nothing, on the real storage', 
   const s = await startTestService(
     t,
     { home },
-    { openJournal: (onFailure) => openLmdbJournal({ home, diskReserveBytes: 0, onFailure }) },
+    { openJournal: (onFailure) => openDiskJournal({ home, diskReserveBytes: 0, onFailure }) },
   )
   await s.project('greeter')
   const long = 'x'.repeat(5_000)

@@ -2,8 +2,8 @@
 import t from 'tap'
 import { KEPT_KEYS } from '../../runtime/kept-keys.ts'
 import { retentionSweepMs } from '../../runtime/limits.ts'
+import type { DiskJournal } from '../../storage/disk-journal.ts'
 import { LAST_PART } from '../../storage/environments.ts'
-import type { LmdbJournal } from '../../storage/lmdb-journal.ts'
 import { GATE } from './campaign-harness.ts'
 import { HurriedNature } from './hurried-nature.ts'
 import { COMPLETE, finish, fleet, submit, take } from './ledger-harness.ts'
@@ -95,7 +95,7 @@ t.test('what a key has made is forgotten when its time is over, and not before',
   const s = await startOnDisk(t, home, { nature })
   const named = (key: string) => ({ headers: { 'idempotency-key': `k-${key}` } })
   const kept = async (): Promise<number> => {
-    const journal = s.service.runtime.journal as LmdbJournal
+    const journal = s.service.runtime.journal as DiskJournal
     await journal.settled()
     return journal.environments.view.reservations.getKeysCount({ start: [KEPT_KEYS], end: [KEPT_KEYS, LAST_PART] })
   }

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { PACING } from '../../machines/pacing.ts'
-import { openLmdbJournal } from '../../storage/lmdb-journal.ts'
+import { openDiskJournal } from '../../storage/disk-journal.ts'
 import { until } from '../until.ts'
 import { fleet, reading as read, submit, waits } from './ledger-harness.ts'
 import { startTestService, type TestService } from './service-harness.ts'
@@ -150,7 +150,7 @@ t.test('who holds the repository is not told to whom may not see it', async (t) 
 t.test('a pause holds across a restart, and items that waited go on where they were', async (t) => {
   const home = t.testdir()
   const options = {
-    openJournal: (onFailure: (failure: Error) => void) => openLmdbJournal({ home, onFailure } as never),
+    openJournal: (onFailure: (failure: Error) => void) => openDiskJournal({ home, onFailure } as never),
   }
   const before = await startTestService(t, { home }, options)
   await fleet(before, 'shop', 'till')
@@ -175,7 +175,7 @@ t.test('a pause holds across a restart, and items that waited go on where they w
 t.test('a pause state that cannot be read pauses every lane', async (t) => {
   const home = t.testdir()
   const options = {
-    openJournal: (onFailure: (failure: Error) => void) => openLmdbJournal({ home, onFailure } as never),
+    openJournal: (onFailure: (failure: Error) => void) => openDiskJournal({ home, onFailure } as never),
   }
   const before = await startTestService(t, { home }, options)
   await fleet(before, 'shop')

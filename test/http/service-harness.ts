@@ -9,7 +9,7 @@ import { pino } from 'pino'
 import type { Test } from 'tap'
 import { type Service, type ServiceOptions, startService } from '../../http/service.ts'
 import { defaultSettings, type Settings } from '../../runtime/settings.ts'
-import { openLmdbJournal } from '../../storage/lmdb-journal.ts'
+import { openDiskJournal } from '../../storage/disk-journal.ts'
 import { MemoryJournal } from '../storage/memory.ts'
 import { type Documented, documentedBy } from './documented.ts'
 
@@ -122,7 +122,7 @@ export async function startTestService(
 /** The same on LMDB. Started again in the same home, once it is closed, it is the same service after a restart. */
 export function startOnDisk(t: Test, home: string, options: Partial<ServiceOptions> = {}): Promise<TestService> {
   const openJournal: ServiceOptions['openJournal'] = (onFailure) =>
-    openLmdbJournal({ home, diskReserveBytes: 0, onFailure })
+    openDiskJournal({ home, diskReserveBytes: 0, onFailure })
   return startTestService(t, { home }, { openJournal, ...options })
 }
 

@@ -1,7 +1,7 @@
 /** What a start must survive, phase by phase, on the simulated disk: the cases that seeds have found. */
 import t from 'tap'
+import { type DiskJournal, openDiskJournal } from '../../storage/disk-journal.ts'
 import type { Commit } from '../../storage/journal.ts'
-import { type LmdbJournal, openLmdbJournal } from '../../storage/lmdb-journal.ts'
 import { step } from '../storage/steps.ts'
 import { type Deed, type DiskWorld, type Phase, SimulatedDisk } from './disk/disk.ts'
 import { SimulatedNature } from './nature.ts'
@@ -32,7 +32,7 @@ class HandDriven implements DiskWorld {
   losePower = (): void => {}
 
   /** Opens the journal as a process does; undefined when that process was struck down. */
-  async open(): Promise<LmdbJournal | undefined> {
+  async open(): Promise<DiskJournal | undefined> {
     const { disk, timeline, random, clock } = this
     const opener = {
       isAlive: true,
@@ -44,9 +44,9 @@ class HandDriven implements DiskWorld {
     this.losePower = () => opener.die('power')
     const nature = new SimulatedNature(timeline, random, clock, () => opener.isAlive)
     const medium = disk.medium('/home', opener)
-    let journal: LmdbJournal | undefined
+    let journal: DiskJournal | undefined
     let failure: unknown
-    openLmdbJournal({ home: '/home', diskReserveBytes: 1, medium, nature, onFailure: () => {} }).then(
+    openDiskJournal({ home: '/home', diskReserveBytes: 1, medium, nature, onFailure: () => {} }).then(
       (opened) => {
         journal = opened
       },
@@ -60,7 +60,7 @@ class HandDriven implements DiskWorld {
   }
 }
 
-const write = (journal: LmdbJournal, id: string): Commit | null => {
+const write = (journal: DiskJournal, id: string): Commit | null => {
   let commit: Commit | null = null
   journal.append([step(id, 1)], (_, done) => {
     commit = done

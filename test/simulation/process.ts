@@ -6,7 +6,7 @@ import type { Logger } from 'pino'
 import { Registry } from 'prom-client'
 import { type Service, startService } from '../../http/service.ts'
 import type { Runtime } from '../../runtime/api.ts'
-import { type LmdbJournal, openLmdbJournal } from '../../storage/lmdb-journal.ts'
+import { type DiskJournal, openDiskJournal } from '../../storage/disk-journal.ts'
 import type { Opener } from './disk/disk.ts'
 import { SimulatedNature } from './nature.ts'
 import { Violation } from './violation.ts'
@@ -27,7 +27,7 @@ export class Process implements Opener {
   isServing = false
   /** Its log has failed: it ends in a moment, and cannot know whether its last batch is on disk. */
   isDoomed = false
-  journal: LmdbJournal | undefined
+  journal: DiskJournal | undefined
   private readonly world: World
   private service: Service | undefined
 
@@ -57,7 +57,7 @@ export class Process implements Opener {
         createServer: () => wire,
         saveAdminToken: (token) => world.keepAdminToken(token),
         openJournal: async (onFailure) => {
-          const journal = await openLmdbJournal({ ...settings, medium, nature, onFailure })
+          const journal = await openDiskJournal({ ...settings, medium, nature, onFailure })
           const append = journal.append.bind(journal)
           journal.append = (steps, done) => {
             world.appending(steps)

@@ -1,10 +1,10 @@
 /** Reads of the view in the time between a write of LMDB's that failed and the word that it did. */
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
+import type { DiskJournal } from '../../storage/disk-journal.ts'
 import type { Environments, Medium, Table } from '../../storage/environments.ts'
+import { folderMedium } from '../../storage/home-environments.ts'
 import { JournalFailure } from '../../storage/journal.ts'
-import { lmdbMedium } from '../../storage/lmdb-environments.ts'
-import type { LmdbJournal } from '../../storage/lmdb-journal.ts'
 import { realNature } from '../../storage/nature.ts'
 import { openIn } from './open.ts'
 import { append, event, state, step } from './steps.ts'
@@ -66,7 +66,10 @@ function failing(home: string): Disk {
       },
     },
   })
-  const medium = { ...lmdbMedium(home), open: async (check) => broken(await lmdbMedium(home).open(check)) } as Medium
+  const medium = {
+    ...folderMedium(home),
+    open: async (check) => broken(await folderMedium(home).open(check)),
+  } as Medium
   return {
     medium,
     fail: (message = PANIC_AGAIN) => {
@@ -81,7 +84,7 @@ function failing(home: string): Disk {
 }
 
 let scopes = 0
-const reads: Readonly<Record<string, (journal: LmdbJournal) => unknown>> = {
+const reads: Readonly<Record<string, (journal: DiskJournal) => unknown>> = {
   'a record': (journal) => journal.actor('run_request', 'a'),
   'a history': (journal) => journal.history('trace', 't', 0, 10),
   'a scan': (journal) => [...journal.scan('run_request', 'state', 'queued')],

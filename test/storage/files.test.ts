@@ -2,10 +2,10 @@ import { appendFileSync, existsSync, mkdirSync, readdirSync, readFileSync, trunc
 import { join } from 'node:path'
 import t from 'tap'
 import { backup, restoreFiles } from '../../storage/backup.ts'
+import type { DiskJournal } from '../../storage/disk-journal.ts'
 import { exportEvents } from '../../storage/export.ts'
 import type { VerifyHooks } from '../../storage/findings.ts'
 import { type ImportLine, readEvents } from '../../storage/import.ts'
-import type { LmdbJournal } from '../../storage/lmdb-journal.ts'
 import { verify, verifyHome } from '../../storage/verify.ts'
 import { modelAfter, nextBatch } from './kill-model.ts'
 import { flipInEvents, rewriteLog } from './log-surgery.ts'
@@ -157,7 +157,7 @@ t.test('verify finds nothing in a sound home, in service and closed', async (t) 
   t.match((await verifyHome(join(home, 'nowhere'), hooks)).findings, [{ code: 'unreadable' }])
 })
 
-const secondRow = ({ environments: { log } }: LmdbJournal) => [...log.events.getKeys()][1]!
+const secondRow = ({ environments: { log } }: DiskJournal) => [...log.events.getKeys()][1]!
 
 /** Damages of the log: done to a home that is closed. */
 const ofTheLog: Readonly<Record<string, (home: string, second: number) => void>> = {
@@ -167,7 +167,7 @@ const ofTheLog: Readonly<Record<string, (home: string, second: number) => void>>
 }
 
 t.test('verify names each kind of damage', async (t) => {
-  type Damage = (journal: LmdbJournal) => unknown
+  type Damage = (journal: DiskJournal) => unknown
   const damages: Record<string, Damage> = {
     ...Object.fromEntries(Object.keys(ofTheLog).map((code) => [code, () => {}])),
     checksum: (journal) => flipInEvents(journal.home, secondRow(journal), 9),

@@ -1,9 +1,9 @@
 /** Forgets without a pause and ends in the midst of it: after `argv[3]` milliseconds, or with `argv[4]` by nobody's word but its own. */
-import { openLmdbJournal } from '../../storage/lmdb-journal.ts'
+import { openDiskJournal } from '../../storage/disk-journal.ts'
 import { appendEvents, event } from './steps.ts'
 
 const [, , home, ms, how] = process.argv
-const journal = await openLmdbJournal({ home: home!, diskReserveBytes: 0, onFailure: () => {} })
+const journal = await openDiskJournal({ home: home!, diskReserveBytes: 0, onFailure: () => {} })
 setTimeout(() => {
   if (how === 'throw') throw new Error('on purpose')
   process.exit(7)

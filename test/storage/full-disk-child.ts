@@ -1,9 +1,9 @@
 /** Appends large records until the view can be written no more; says how the journal ended, and lives on for a moment. */
-import { openLmdbJournal } from '../../storage/lmdb-journal.ts'
+import { openDiskJournal } from '../../storage/disk-journal.ts'
 import { step } from './steps.ts'
 
 let failed = false
-const journal = await openLmdbJournal({
+const journal = await openDiskJournal({
   home: process.argv[2]!,
   diskReserveBytes: 0,
   onFailure: ({ message }) => {

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import t from 'tap'
+import type { DiskJournal } from '../../storage/disk-journal.ts'
 import { Indexes } from '../../storage/indexes.ts'
-import type { LmdbJournal } from '../../storage/lmdb-journal.ts'
 import { verify } from '../../storage/verify.ts'
 import { openIn } from './open.ts'
 import { AT, append, state, step } from './steps.ts'
@@ -13,7 +13,7 @@ const termsOf = (record: string) => {
   return [state(id === 'b' ? 'offered' : 'queued'), { index: 'tag', value: `tag of ${id}`, order: 'o' }]
 }
 
-const listed = ({ environments: { view } }: LmdbJournal) =>
+const listed = ({ environments: { view } }: DiskJournal) =>
   [...view.entities.getKeys({})].map((key) => key.join(' ')).sort()
 
 t.test(

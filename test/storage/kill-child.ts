@@ -1,10 +1,10 @@
 /** Appends batches until it is killed; writes the number of each on standard output once it is acknowledged. */
 import { writeSync } from 'node:fs'
-import { openLmdbJournal } from '../../storage/lmdb-journal.ts'
+import { openDiskJournal } from '../../storage/disk-journal.ts'
 import { modelAfter, nextBatch } from './kill-model.ts'
 
 const home = process.argv[2]!
-const journal = await openLmdbJournal({
+const journal = await openDiskJournal({
   home,
   diskReserveBytes: 1,
   onFailure: (failure) => {

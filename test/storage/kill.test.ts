@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import t, { type Test } from 'tap'
-import { openLmdbJournal } from '../../storage/lmdb-journal.ts'
+import { openDiskJournal } from '../../storage/disk-journal.ts'
 import { verify } from '../../storage/verify.ts'
 import { modelAfter } from './kill-model.ts'
 import { state } from './steps.ts'
@@ -26,7 +26,7 @@ async function runAndKill(name: string, home: string, lifeMs: number): Promise<n
 }
 
 async function check(t: Test, home: string, acknowledged: number): Promise<void> {
-  const journal = await openLmdbJournal({ home, diskReserveBytes: 1, onFailure: (failure) => t.fail(failure.message) })
+  const journal = await openDiskJournal({ home, diskReserveBytes: 1, onFailure: (failure) => t.fail(failure.message) })
   const { batch, sequence } = journal.applied
   t.ok(batch >= acknowledged, `batch ${batch}, acknowledged ${acknowledged}`)
   const { model, events } = modelAfter(batch)

@@ -2,7 +2,7 @@
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import type { Environments, Medium, ViewEnvironment } from '../../storage/environments.ts'
-import { lmdbMedium } from '../../storage/lmdb-environments.ts'
+import { folderMedium } from '../../storage/home-environments.ts'
 import { repeated } from '../../storage/repeated-commit.ts'
 import { verify } from '../../storage/verify.ts'
 import { openIn } from './open.ts'
@@ -45,7 +45,7 @@ async function openGivingUp(t: Test) {
     return { ...rest, view: { ...view, env: { ...view.env, commit } } }
   }
   const told: string[] = []
-  const lmdb = lmdbMedium(home, { onRepeat: ({ message }) => told.push(message) })
+  const lmdb = folderMedium(home, { onRepeat: ({ message }) => told.push(message) })
   const open: Medium['open'] = async (check) => failing(await lmdb.open(check))
   const journal = await openIn(t, home, { medium: { ...lmdb, open } })
   const giveUp = () => {

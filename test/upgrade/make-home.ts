@@ -11,8 +11,8 @@ import { gzipSync } from 'node:zlib'
 import { pino } from 'pino'
 import { startService } from '../../http/service.ts'
 import { defaultSettings } from '../../runtime/settings.ts'
+import { type DiskJournal, openDiskJournal } from '../../storage/disk-journal.ts'
 import { dataFilesOf } from '../../storage/home-paths.ts'
-import { type LmdbJournal, openLmdbJournal } from '../../storage/lmdb-journal.ts'
 
 const AT = '2026-01-31T12:00:00Z'
 const FAR = '2999-01-01T00:00:00Z'
@@ -132,13 +132,13 @@ async function more(call: Call, { paths, requests, runner }: Made): Promise<void
 /** Writes `log`, `view` (compressed) and `expected.json` into the folder. */
 export async function makeHome(target: string): Promise<void> {
   const home = mkdtempSync(join(tmpdir(), 'intendant-home-'))
-  let journal: LmdbJournal | undefined
+  let journal: DiskJournal | undefined
   const settings = { ...defaultSettings, home, port: 0, diskReserveBytes: 0 }
   const service = await startService(settings, {
     version: 'fixture',
     log: pino({ level: 'silent' }),
     openJournal: async (onFailure) => {
-      journal = await openLmdbJournal({ home, diskReserveBytes: 0, onFailure })
+      journal = await openDiskJournal({ home, diskReserveBytes: 0, onFailure })
       return journal
     },
   })

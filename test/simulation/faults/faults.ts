@@ -122,13 +122,13 @@ export const faults: readonly Fault[] = [
   },
   fault(
     'an actor is read from the view alone, without what is not applied yet',
-    'storage/lmdb-journal.ts',
+    'storage/disk-journal.ts',
     '    if (record !== undefined) return record\n    return this.#leaving',
     '    if (record === null) return record\n    return this.#leaving',
   ),
   fault(
     'a fact is looked up in the view alone',
-    'storage/lmdb-journal.ts',
+    'storage/disk-journal.ts',
     'this.#applier.overlay((fold) => fold.eventSequence(project, traceId, eventId)) ??',
     'this.#applier.overlay<number>(() => undefined) ??',
   ),
@@ -208,19 +208,19 @@ export const faults: readonly Fault[] = [
   ),
   fault(
     'the redo of a batch goes before the view holds it',
-    'storage/lmdb-journal.ts',
+    'storage/disk-journal.ts',
     '    this.#applier.add(written.batch)\n',
     '    this.#applier.add(written.batch)\n    this.#log.applied(written.batch.batch)\n',
   ),
   fault(
     'a start does not flush what an earlier process has left',
-    'storage/lmdb-journal.ts',
+    'storage/disk-journal.ts',
     '    this.environments.log.env.sync()\n',
     '',
   ),
   fault(
     'a list does not wait for the view',
-    'storage/lmdb-journal.ts',
+    'storage/disk-journal.ts',
     '    await this.#applier.reached(this.#log.lastBatch, LIST_WAIT_MS)\n',
     '',
   ),

@@ -2,12 +2,12 @@ import { appendFileSync, cpSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { backup, restoreFiles } from '../../storage/backup.ts'
+import type { DiskJournal } from '../../storage/disk-journal.ts'
 import type { Environments, Medium } from '../../storage/environments.ts'
 import { RowForgetter } from '../../storage/forgetter.ts'
+import { folderMedium } from '../../storage/home-environments.ts'
 import { segmentPath } from '../../storage/home-paths.ts'
 import type { JournalFailure } from '../../storage/journal.ts'
-import { lmdbMedium } from '../../storage/lmdb-environments.ts'
-import type { LmdbJournal } from '../../storage/lmdb-journal.ts'
 import { verify } from '../../storage/verify.ts'
 import { View } from '../../storage/view.ts'
 import { journalContract } from './contract.ts'
@@ -49,7 +49,7 @@ t.test(
   async (t) => {
     const home = newHome(t)
     const first = await openIn(t, home)
-    const rowsOf = ({ environments }: LmdbJournal) => [...environments.log.events.getKeys()]
+    const rowsOf = ({ environments }: DiskJournal) => [...environments.log.events.getKeys()]
     await appendEvents(first, ...Array.from({ length: 5_000 }, (_, i) => event(`${i}`, { traceId: `t${i % 7}` })))
     await first.settled()
     const rows = rowsOf(first)
@@ -121,7 +121,7 @@ t.test('a view that cannot be written is a failed commit', async (t) => {
   t.equal(failures.length, 1)
 })
 
-const viewWrites: Readonly<Record<string, (journal: LmdbJournal) => Promise<unknown>>> = {
+const viewWrites: Readonly<Record<string, (journal: DiskJournal) => Promise<unknown>>> = {
   'a fold': (journal) => append(journal, step('a', 2)).then(() => journal.settled()),
   retention: (journal) => journal.trim({ beforeSequence: 2 }),
   'a removal': (journal) => journal.removeEntities([{ kind: 'run_request', id: 'a', terms: [] }]),
@@ -133,7 +133,7 @@ for (const [what, write] of Object.entries(viewWrites)) {
     const home = newHome(t)
     let isBroken = false
     const failing = async (check: Parameters<Medium['open']>[0]): Promise<Environments> => {
-      const { view, ...rest } = await lmdbMedium(home).open(check)
+      const { view, ...rest } = await folderMedium(home).open(check)
       const commit: typeof view.env.commit = async (write) => {
         if (isBroken) throw new Error('Input/output error')
         await view.env.commit(write)
@@ -141,7 +141,7 @@ for (const [what, write] of Object.entries(viewWrites)) {
       const broken = { ...view, env: { ...view.env, commit } }
       return { ...rest, view: broken, forgetter: new RowForgetter(rest.log, new View(broken)) }
     }
-    const medium = { ...lmdbMedium(home), open: failing }
+    const medium = { ...folderMedium(home), open: failing }
     const journal = await openIn(t, home, { onFailure: (failure) => failures.push(failure), medium })
     await append(journal, step('a', 1, { events: [event('1')] }))
     await journal.settled()
@@ -301,7 +301,7 @@ const reserved = (value: string) => ({ reservation: { scope: 's', key: 'k', valu
 const sweepOver = { scope: 's', after: undefined, limit: 10, isOver: (value: string) => value === 'over' }
 
 /** Holds the view until it is told to let it go. */
-function hold(journal: LmdbJournal): () => Promise<void> {
+function hold(journal: DiskJournal): () => Promise<void> {
   let letGo = () => {}
   const held = journal.holdView(
     new Promise<void>((resolve) => {

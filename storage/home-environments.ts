@@ -4,10 +4,10 @@ import { freeBytesOf } from './disk-reserve.ts'
 import { type Environments, HEAD_EPOCH, type LogTables, type Medium } from './environments.ts'
 import { ForgettingThread } from './forgetting-thread.ts'
 import { assertWhole } from './home-checks.ts'
+import { HomeCopy } from './home-copy.ts'
 import { environmentPaths } from './home-paths.ts'
 import { lockInstance } from './instance-lock.ts'
-import { HomeCopy } from './lmdb-copy.ts'
-import { openView } from './lmdb-tables.ts'
+import { openView } from './lmdb-view.ts'
 import { openLog } from './log-files.ts'
 import type { OnRepeat } from './repeated-commit.ts'
 
@@ -23,7 +23,7 @@ export interface EnvironmentOptions {
 const IGNORE = () => {}
 
 /** A folder of this machine's file system. */
-export function lmdbMedium(home: string, options: EnvironmentOptions = {}): Medium {
+export function folderMedium(home: string, options: EnvironmentOptions = {}): Medium {
   return {
     home,
     get isNew() {

@@ -1,7 +1,7 @@
 /**
- * The journal on LMDB, on one machine. What is true is the view at batch k plus the redo after k; an append is one
+ * The journal on the disk of one machine. What is true is the view at batch k plus the redo after k; an append is one
  * flushed transaction of the log, and answers before it returns. It may be killed at any moment: starting again
- * applies what the redo holds. After a failed commit nothing more is written: LMDB cannot be trusted on after it.
+ * applies what the redo holds. After a failed commit nothing more is written: neither the disk nor LMDB can be trusted on after it.
  */
 import { Applier } from './applier.ts'
 import { DiskReserve, type FreeBytes } from './disk-reserve.ts'
@@ -9,6 +9,7 @@ import type { Environments, Marker, Medium } from './environments.ts'
 import { assertSchema, EventLog } from './event-log.ts'
 import { withFailedReads } from './failed-reads.ts'
 import { assertMarker, damaged } from './home-checks.ts'
+import { type EnvironmentOptions, folderMedium } from './home-environments.ts'
 import { HomeRefused } from './home-refused.ts'
 import type { InstanceLock } from './instance-lock.ts'
 import type {
@@ -29,20 +30,19 @@ import type {
 } from './journal.ts'
 import { JournalFailure } from './journal.ts'
 import { assertStep } from './keys.ts'
-import { type EnvironmentOptions, lmdbMedium } from './lmdb-environments.ts'
 import { type Nature, realNature } from './nature.ts'
 import { countAcross, historyAcross, listAcross, outboxAcross, timersAcross } from './overlay.ts'
 import { finishRemovals, sweepReservations } from './removals.ts'
 import { trimOldest } from './retention.ts'
 import { type DueTimer, scanPages, View } from './view.ts'
 
-export interface LmdbJournalOptions extends Pick<EnvironmentOptions, 'onRepeat' | 'logFileBytesMax'> {
+export interface DiskJournalOptions extends Pick<EnvironmentOptions, 'onRepeat' | 'logFileBytesMax'> {
   /** `ENGINE_HOME`. Made when it does not exist. */
   readonly home: string
   readonly diskReserveBytes: number
   /** Where free space is read; the file system of the home unless given. */
   readonly freeBytes?: FreeBytes
-  /** What it is kept on; LMDB in the home unless given. */
+  /** What it is kept on; the folder of the home unless given. */
   readonly medium?: Medium
   /** Clocks, timers and randomness; the real ones unless given. */
   readonly nature?: Nature
@@ -56,7 +56,7 @@ type Done = (failure: JournalFailure | null, commit: Commit | null) => void
 
 const LIST_WAIT_MS = 250
 
-export class LmdbJournal implements Journal {
+export class DiskJournal implements Journal {
   readonly home: string
   readonly synchronous = true
   readonly environments: Environments
@@ -75,9 +75,9 @@ export class LmdbJournal implements Journal {
   readonly #leaving = new Set<string>()
   #trimming: Promise<unknown> = Promise.resolve()
 
-  /** Use `openLmdbJournal`. */
+  /** Use `openDiskJournal`. */
   constructor(
-    options: LmdbJournalOptions,
+    options: DiskJournalOptions,
     parts: {
       environments: Environments
       log: EventLog
@@ -311,7 +311,7 @@ export class LmdbJournal implements Journal {
     this.#fail('what is stored cannot be read', error)
   }
 
-  /** Called once by `openLmdbJournal`, before anybody else has the journal. */
+  /** Called once by `openDiskJournal`, before anybody else has the journal. */
   async start(): Promise<void> {
     const recordBefore = (kind: string, id: string) => this.actor(kind, id)
     // What an earlier process wrote and did not flush is on disk before anybody is told of it, and before the view is: a
@@ -366,12 +366,12 @@ export class LmdbJournal implements Journal {
  * what the redo holds is applied; one flushed write; only then is the journal there to serve. Under the disk
  * reserve it is opened for reading alone. Throws HomeRefused.
  */
-export async function openLmdbJournal(options: LmdbJournalOptions): Promise<LmdbJournal> {
-  const { home, medium = lmdbMedium(home, options), nature = realNature } = options
+export async function openDiskJournal(options: DiskJournalOptions): Promise<DiskJournal> {
+  const { home, medium = folderMedium(home, options), nature = realNature } = options
   const lock = await medium.lock()
   const disk = new DiskReserve(options.freeBytes ?? medium.freeBytes, options.diskReserveBytes, nature)
   let environments: Environments | undefined
-  let journal: LmdbJournal | undefined
+  let journal: DiskJournal | undefined
   try {
     await disk.check()
     if (disk.low && medium.isNew) {
@@ -385,7 +385,7 @@ export async function openLmdbJournal(options: LmdbJournalOptions): Promise<Lmdb
     const log = new EventLog(environments.log, nature)
     const view = new View(withFailedReads(environments.view, nature, (error) => journal?.readFailed(error)))
     const parts = { environments, log, view, applied: assertMarker(view, log, home), disk, lock, nature }
-    journal = new LmdbJournal(options, parts, disk.low)
+    journal = new DiskJournal(options, parts, disk.low)
     await journal.start()
     return journal
   } catch (error) {
