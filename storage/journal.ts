@@ -1,6 +1,6 @@
 /**
  * The journal: the one contract between the actor system and whatever keeps its steps. A step is durable when
- * it is answered; steps of different actors share nothing. LMDB implements it on one machine, and an in-memory
+ * it is answered; steps of different actors share nothing. storage/disk-journal.ts implements it on one machine, and an in-memory
  * one for tests and simulation; both pass test/storage/contract.
  */
 import type { Term } from '../machines/machine.ts'
