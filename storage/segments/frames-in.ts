@@ -3,6 +3,8 @@ import { Buffer } from 'node:buffer'
 import { readSync } from 'node:fs'
 import { type Frame, frameBytes, frameOf, HEAD_BYTES, MAGIC, rowMatches } from './frame.ts'
 
+/** Of most files the first frame is all that is read. */
+const FIRST_WINDOW_BYTES = 16 * 1024
 const WINDOW_BYTES = 1024 * 1024
 const ALIGNMENT = 8
 
@@ -25,10 +27,12 @@ export function* framesFrom(
 ): Generator<FrameAt, void> {
   let window = Buffer.alloc(0)
   let windowAt = from
+  let windowBytes = FIRST_WINDOW_BYTES
   const bytesAt = (at: number, length: number): Buffer | undefined => {
     if (at + length > end) return undefined
     if (at + length > windowAt + window.length) {
-      window = Buffer.allocUnsafeSlow(Math.min(end - at, Math.max(length, WINDOW_BYTES)))
+      window = Buffer.allocUnsafeSlow(Math.min(end - at, Math.max(length, windowBytes)))
+      windowBytes = Math.min(2 * windowBytes, WINDOW_BYTES)
       windowAt = at
       if (!readWhole(file, window, at)) return undefined
     }

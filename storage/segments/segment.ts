@@ -20,32 +20,15 @@ import { crc32 } from 'node:zlib'
 import { CorruptRow } from '../checked-text.ts'
 import { flushFile } from '../flush.ts'
 import { segmentPath } from '../home-paths.ts'
-import { type Frame, type FrameRow, FrameWriter, KIND, MAGIC } from './frame.ts'
+import { type Frame, type FrameRow, FrameWriter, KIND } from './frame.ts'
 import { type FrameAt, framesFrom, hasFrameFrom, readWhole } from './frames-in.ts'
 import { type Place, RowIndex } from './row-index.ts'
+import type { Beginning, RowsOf, Standing } from './standing.ts'
+import { TRAILER_BYTES, type Trailer, trailerBytes, trailerIn } from './trailer.ts'
 
-export type RowsOf = typeof KIND.events | typeof KIND.redo
-
-/** A number for the events, and one for the redo. */
-export type Both = readonly [events: number, redo: number]
-
-/** How the log stands, as the first frame of a file says it; the other frames say what changes. */
-export interface Standing {
-  readonly head: Readonly<Record<string, string>>
-  /** The first keys that are part of the log. */
-  readonly from: Both
-}
-
-export interface Beginning extends Standing {
-  /** The keys of the last rows before this file. */
-  readonly after: Both
-  /** The checksum of the trailer of the file before; 0 in the first. */
-  readonly previous: number
-}
-
-/** Magic, checksum of the rest, place of the last frame. */
-const TRAILER_BYTES = 16
 const OWNER_ONLY = 0o600
+/** Looks at a file that is being written. */
+const TRIES_MAX = 5
 /** Read at once by a copy. */
 const COPIED_BYTES = 1024 * 1024
 
@@ -115,7 +98,7 @@ export class Segment {
       file,
       true,
     )
-    segment.#indexes = [new RowIndex(), new RowIndex()]
+    segment.#indexes = noRows()
     return segment
   }
 
@@ -130,7 +113,7 @@ export class Segment {
       if (first?.frame.ordinal === ordinal && row?.kind === KIND.head) {
         const beginning = JSON.parse(first.bytes.toString('utf8', row.at, row.at + row.bytes)) as Beginning
         const segment = new Segment(path, ordinal, first.frame, beginning, file, isWritten)
-        segment.#readTrailer(size)
+        segment.#sealAt(size, trailerIn(file, size))
         return segment
       }
       if (hasFrameFrom(file, 0, size)) throw new SegmentFault(`${path} does not begin as a file of the log does`)
@@ -159,11 +142,12 @@ export class Segment {
 
   /**
    * Takes in the frames that are behind those known, and tells of each. Of the newest file: a full one has a trailer. Throws
-   * SegmentFault where whole frames are behind what is none.
+   * SegmentFault where whole frames are behind what is none, and where a full file lacks some.
    */
   follow(rows: 'checked' | 'trusted', each: (frame: FrameAt) => void): void {
     const file = this.#open()
-    for (;;) {
+    this.#indexes ??= noRows()
+    for (let tries = 1; ; tries += 1) {
       const { size } = fstatSync(file)
       for (const one of framesFrom(file, this.#followedTo, size, rows)) {
         this.#assertOwn(one)
@@ -171,10 +155,12 @@ export class Segment {
         this.added(one.frame, one.at)
         each(one)
       }
-      if (this.#readTrailer(size) || size === this.#followedTo || !hasFrameFrom(file, this.#followedTo + 1, size))
-        return
+      const trailer = trailerIn(file, size)
+      const isWhole = trailer === undefined || trailer.frameAt === this.#followedTo
+      if (isWhole) this.#sealAt(size, trailer)
+      if (isWhole && (this.isSealed || size === this.bytes || !hasFrameFrom(file, this.#followedTo + 1, size))) return
       // Its writer may have gone on in between.
-      if (framesFrom(file, this.#followedTo, fstatSync(file).size, rows).next().done !== true) continue
+      if (tries < TRIES_MAX && framesFrom(file, this.#followedTo, this.size, rows).next().done !== true) continue
       throw new SegmentFault(`${this.path} is damaged (the frame at byte ${this.#followedTo} is not what was written)`)
     }
   }
@@ -195,22 +181,28 @@ export class Segment {
       throw new SegmentFault(`${this.path} is damaged (the frame at byte ${at} is not what was written)`)
   }
 
-  /** Writes a frame behind the last one; it is on disk when this returns. Throws what the file system throws: then part of it may be there. */
+  /**
+   * Writes a frame behind the last one; it is on disk when this returns. Throws what the file system throws: then part of it may be
+   * there, and all of it at the next start, which is no fault of what nobody was told of.
+   */
   append(bytes: Buffer): void {
     const file = this.#open()
+    // Nothing is cut then: that was acknowledged by another.
     if (fstatSync(file).size !== this.bytes)
       throw new Error(`another process wrote this log: ${this.path} does not end at byte ${this.bytes}`)
-    writeWhole(file, bytes, this.bytes)
-    fdatasyncSync(file)
+    try {
+      writeWhole(file, bytes, this.bytes)
+      fdatasyncSync(file)
+    } catch (error) {
+      this.#cutQuietly()
+      throw error
+    }
   }
 
   /** A frame is part of the file now. */
   added({ bytes, rows }: Pick<Frame, 'bytes' | 'rows'>, at = this.bytes): void {
-    this.#indexes ??= [new RowIndex(), new RowIndex()]
-    for (const row of rows) {
-      if (row.kind === KIND.events || row.kind === KIND.redo)
-        this.#indexes[row.kind - 1]!.push(row.key, at + row.at, row.bytes, row.checksum)
-    }
+    this.#indexes ??= noRows()
+    push(this.#indexes, rows, at)
     this.bytes = at + bytes
     this.#followedTo = this.bytes
   }
@@ -222,29 +214,22 @@ export class Segment {
 
   /**
    * Writes the last frame once more where it is: one that was written and not flushed by a process that is gone, or whose flush
-   * failed, is on disk after it.
+   * failed, is on disk after it. So is, of a full file, what says where its rows are, under its number.
    */
-  rewrite(at: number): void {
+  rewrite(at: number, number: number): void {
     const file = this.#open()
-    const bytes = Buffer.allocUnsafeSlow(this.bytes - at)
-    if (this.#isWritten && readWhole(file, bytes, at)) writeWhole(file, bytes, at)
+    const bytes = Buffer.allocUnsafeSlow(this.#followedTo - at)
+    if (this.#isWritten && readWhole(file, bytes, at))
+      writeWhole(file, this.isSealed ? Buffer.concat([bytes, this.#ending(number)]) : bytes, at)
     fdatasyncSync(file)
   }
 
   /** The file is full: says where its rows are, for whoever opens it next. */
   seal(number: number): void {
-    const writer = new FrameWriter()
-    writer.begin()
-    for (const kind of [KIND.events, KIND.redo] as const) writer.addBytes(KIND.index, kind, this.rows(kind).toBytes())
-    const trailer = Buffer.alloc(TRAILER_BYTES)
-    MAGIC.copy(trailer)
-    trailer.writeDoubleLE(this.bytes, 8)
-    const frame = writer.finish(number, this.ordinal)
-    const checksum = crc32(frame.subarray(0, 32), crc32(trailer.subarray(8)))
-    trailer.writeUInt32LE(checksum, 4)
-    this.append(Buffer.concat([frame, trailer]))
-    this.bytes += frame.length + TRAILER_BYTES
-    this.trailer = checksum
+    const ending = this.#ending(number)
+    this.append(ending)
+    const size = this.bytes + ending.length
+    this.#sealAt(size, trailerIn(this.#open(), size))
   }
 
   /** Where its rows of a kind are. */
@@ -271,38 +256,35 @@ export class Segment {
 
   /** Copies its first bytes. To be pinned while it is under way. */
   async copyTo(path: string, bytes: number): Promise<void> {
-    const file = this.#open()
     await pipeline(
-      createReadStream('', { fd: file, autoClose: false, start: 0, end: bytes - 1, highWaterMark: COPIED_BYTES }),
+      createReadStream(this.path, { start: 0, end: bytes - 1, highWaterMark: COPIED_BYTES }),
       createWriteStream(path, { mode: OWNER_ONLY }),
     )
   }
 
-  /** Until it is let go it can be read, whatever becomes of it. */
+  /** Until it is let go it can be read, whatever becomes of it: one that another process may remove is held open. */
   pin(): void {
-    this.#open()
+    if (!this.#isWritten) this.#open()
     this.#pins += 1
   }
 
   unpin(): void {
     this.#pins -= 1
-    if (this.#pins === 0 && this.#isRemoved) this.close()
+    if (this.#pins > 0) return
+    if (this.#isRemoved) this.#unlink()
+    else if (!this.isLoaded) this.close()
   }
 
   /** What is kept in memory of a full file. */
   unload(): void {
     this.#indexes = undefined
-    if (this.#pins === 0) this.close()
+    if (this.#pins === 0 || this.#isWritten) this.close()
   }
 
-  /**
-   * Its name goes, beside other work, since to give 64 MB back takes the file system its time; the next process removes what is
-   * left then. Whoever has pinned it reads on.
-   */
+  /** It goes, once nobody has it pinned; a process that ends before leaves it to the next one. */
   remove(): void {
     this.#isRemoved = true
-    this.unload()
-    unlink(this.path, () => {})
+    if (this.#pins === 0) this.#unlink()
   }
 
   close(): void {
@@ -315,34 +297,43 @@ export class Segment {
     return this.#file
   }
 
+  /** Beside other work, since to give 64 MB back takes the file system its time. */
+  #unlink(): void {
+    this.unload()
+    unlink(this.path, () => {})
+  }
+
   #assertOwn({ at, frame }: FrameAt): void {
     if (frame.ordinal !== this.ordinal)
       throw new SegmentFault(`${this.path} is damaged (byte ${at} is of another file)`)
   }
 
-  /** Whether there is one. */
-  #readTrailer(size: number): boolean {
-    const trailer = Buffer.alloc(TRAILER_BYTES)
-    const at = size - TRAILER_BYTES
-    if (at < this.bytes || !readWhole(this.#open(), trailer, at)) return false
-    const frameAt = trailer.readDoubleLE(8)
-    if (MAGIC.compare(trailer, 0, MAGIC.length) !== 0 || !(frameAt > 0 && frameAt < at)) return false
-    const head = Buffer.alloc(32)
-    if (!readWhole(this.#open(), head, frameAt)) return false
-    const checksum = trailer.readUInt32LE(4)
-    if (checksum !== crc32(head, crc32(trailer.subarray(8)))) return false
-    this.trailer = checksum
-    this.bytes = size
-    return true
+  #ending(number: number): Buffer {
+    const writer = new FrameWriter()
+    writer.begin()
+    for (const kind of [KIND.events, KIND.redo] as const) writer.addBytes(KIND.index, kind, this.rows(kind).toBytes())
+    const frame = writer.finish(number, this.ordinal)
+    return Buffer.concat([frame, trailerBytes(frame, this.#followedTo)])
+  }
+
+  #sealAt(size: number, trailer: Trailer | undefined): void {
+    this.trailer = trailer?.checksum
+    this.bytes = trailer === undefined ? this.#followedTo : size
+  }
+
+  #cutQuietly(): void {
+    try {
+      this.cut()
+    } catch {
+      // It stays, and the next start takes it in.
+    }
   }
 
   /** From the last frame of the file; where that is damaged, from all others. */
   #readIndexes(): readonly [RowIndex, RowIndex] {
     const file = this.#open()
-    const end = this.bytes - TRAILER_BYTES
-    const trailer = Buffer.alloc(8)
-    readWhole(file, trailer, end + 8)
-    const last = framesFrom(file, trailer.readDoubleLE(0), end, 'checked').next().value
+    const indexAt = trailerIn(file, this.bytes)?.frameAt ?? this.bytes
+    const last = framesFrom(file, indexAt, this.bytes, 'checked').next().value
     const of = (kind: RowsOf): FrameRow | undefined =>
       last?.frame.rows.find((row) => row.kind === KIND.index && row.key === kind)
     const rows = [of(KIND.events), of(KIND.redo)] as const
@@ -352,13 +343,24 @@ export class Segment {
       )
       return [events!, redo!]
     }
-    const indexes = [new RowIndex(), new RowIndex()] as const
-    for (const { at, frame } of framesFrom(file, 0, end, 'trusted')) {
-      for (const { kind, key, at: offset, bytes, checksum } of frame.rows)
-        if (kind === KIND.events || kind === KIND.redo) indexes[kind - 1]!.push(key, at + offset, bytes, checksum)
+    const indexes = noRows()
+    let to = 0
+    for (const { at, frame } of framesFrom(file, 0, indexAt, 'trusted')) {
+      push(indexes, frame.rows, at)
+      to = at + frame.bytes
     }
+    if (to !== indexAt)
+      throw new CorruptRow(`${this.path} is damaged (the frame at byte ${to} is not what was written)`)
     return indexes
   }
+}
+
+const noRows = (): [RowIndex, RowIndex] => [new RowIndex(), new RowIndex()]
+
+/** The rows of a frame that begins there. */
+function push(indexes: readonly [RowIndex, RowIndex], rows: readonly FrameRow[], frameAt: number): void {
+  for (const { kind, key, at, bytes, checksum } of rows)
+    if (kind === KIND.events || kind === KIND.redo) indexes[kind - 1]!.push(key, frameAt + at, bytes, checksum)
 }
 
 /** What a frame says of the standing of the log, if anything. */

@@ -4,28 +4,33 @@
  * Nothing is searched for room, and nothing is written over. A process that is killed leaves at most one frame that was
  * begun and never acknowledged, at the end of the newest file.
  */
+import { unlink } from 'node:fs'
 import type { LogEnvironment, ReadTransaction } from '../environments.ts'
+import { flushFile } from '../flush.ts'
 import { segmentPath, segmentsIn } from '../home-paths.ts'
 import { HomeRefused } from '../home-refused.ts'
 import { FrameWriter, KIND } from './frame.ts'
-import { type Beginning, type Both, changesIn, type RowsOf, Segment, SegmentFault, type Standing } from './segment.ts'
+import { changesIn, Segment, SegmentFault } from './segment.ts'
+import {
+  type Beginning,
+  type Both,
+  firstNeeded,
+  needsEarlier,
+  pinAll,
+  type RowsOf,
+  type Sight,
+  type Standing,
+  withPart,
+} from './standing.ts'
 
 /** What a start reads through, and what retention gives back at once. */
 const SEGMENT_BYTES_MAX = 64 * 1024 * 1024
 /** Full files of which the places of the rows are in memory, 0.1 to 1 MB each. */
 const LOADED_MAX = 16
+/** Looks at a log that is being written. */
+const TRIES_MAX = 5
 
 const WAY_BACK = 'put it back, or restore a backup'
-
-/** What a reader sees: the log as it stood at one moment. */
-export interface Sight {
-  readonly segments: readonly Segment[]
-  readonly head: ReadonlyMap<string, string>
-  /** The first keys that are part of the log. */
-  readonly from: Both
-  /** The keys of the last rows; 0: there was none ever. */
-  readonly last: Both
-}
 
 interface Changes {
   readonly head: Record<string, string>
@@ -57,16 +62,19 @@ export class SegmentedLog implements LogEnvironment {
   /** What the transaction under way changes. */
   #changes: Changes | undefined
   #isTorn = false
+  /** Files that are there and of which nothing counts. */
+  #needless: number[] = []
   #failure: unknown
   readonly #loaded = new Set<Segment>()
 
-  /** Opens the log of a folder, or an empty one. Throws HomeRefused `corrupt`, and what the file system throws. */
+  /** Opens the log of a folder, or makes it; opened for reading, an empty folder is an empty log. Throws HomeRefused `corrupt`, and what the file system throws. */
   constructor(folder: string, { readOnly, segmentBytesMax = SEGMENT_BYTES_MAX }: LogOptions) {
     this.#folder = folder
     this.#readOnly = readOnly
     this.#segmentBytesMax = segmentBytesMax
     try {
-      this.#read()
+      this.#readAnew()
+      if (!readOnly && this.#segments.length === 0) this.#newest()
     } catch (error) {
       this.#closeAll()
       throw refusalOf(error)
@@ -102,7 +110,9 @@ export class SegmentedLog implements LogEnvironment {
   /** The rows of the kind before this key are no part of the log from now on, within a transaction. */
   removeBefore(kind: RowsOf, key: number): void {
     const writing = this.#writing()
-    if (key > writing.from[kind - 1]!) writing.from = withPart(writing.from, kind, key)
+    // What comes behind the last row is not there to be removed.
+    const before = Math.min(key, writing.last[kind - 1]! + 1)
+    if (before > writing.from[kind - 1]!) writing.from = withPart(writing.from, kind, before)
   }
 
   transactionSync(write: () => void): void {
@@ -128,13 +138,16 @@ export class SegmentedLog implements LogEnvironment {
     const newest = this.#segments.at(-1)
     if (newest === undefined) return
     if (!this.#readOnly) this.#cutTorn()
-    newest.rewrite(this.#lastFrameAt)
+    newest.rewrite(this.#lastFrameAt, this.#number)
+    // The process that made the file may have been killed before its name was on disk.
+    flushFile(this.#folder)
+    for (const ordinal of this.#needless.splice(0)) unlink(segmentPath(this.#folder, ordinal), () => {})
   }
 
   /** The log as it is now, whatever is written and removed from here on. */
   useReadTransaction(): Snapshot {
     const segments = [...this.#segments]
-    for (const segment of segments) segment.pin()
+    const unpin = pinAll(segments)
     let isDone = false
     return {
       segments,
@@ -144,7 +157,7 @@ export class SegmentedLog implements LogEnvironment {
       done: () => {
         if (isDone) return
         isDone = true
-        for (const segment of segments) segment.unpin()
+        unpin()
       },
     }
   }
@@ -154,6 +167,7 @@ export class SegmentedLog implements LogEnvironment {
     try {
       this.#follow()
     } catch (error) {
+      this.#letGo()
       throw refusalOf(error)
     }
   }
@@ -205,12 +219,7 @@ export class SegmentedLog implements LogEnvironment {
     const changed: Partial<Standing> = { head, ...(isMoved && { from }) }
     this.#frame.add(KIND.head, 0, JSON.stringify(changed))
     const bytes = this.#frame.finish(this.#number + 1, newest.ordinal)
-    try {
-      newest.append(bytes)
-    } catch (error) {
-      cutQuietly(newest)
-      throw error
-    }
+    newest.append(bytes)
     this.#lastFrameAt = newest.bytes
     newest.added({ bytes: bytes.length, rows: this.#frame.rows })
     this.#number += 1
@@ -260,6 +269,26 @@ export class SegmentedLog implements LogEnvironment {
     this.#segments = this.#segments.slice(first)
   }
 
+  /** What its writer removes in the midst of it is not needed when it is begun anew. */
+  #readAnew(): void {
+    for (let tries = 1; ; tries += 1) {
+      this.#letGo()
+      try {
+        this.#read()
+        return
+      } catch (error) {
+        if (!this.#readOnly || tries === TRIES_MAX || (error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
+      }
+    }
+  }
+
+  /** What was taken in is taken in anew by the next look. */
+  #letGo(): void {
+    for (const segment of this.#segments) segment.unload()
+    this.#segments = []
+    this.#loaded.clear()
+  }
+
   #read(): void {
     const ordinals = segmentsIn(this.#folder)
     const newest = this.#openNewest(ordinals)
@@ -269,8 +298,9 @@ export class SegmentedLog implements LogEnvironment {
     while (ordinals.length > 0 && needsEarlier(this.#segments[0]!, this.#from)) this.#openBefore(ordinals.pop()!)
     const first = this.#segments[0]!
     if (needsEarlier(first, this.#from) && first.ordinal > 1) throw missing(this.#folder, first.ordinal - 1)
-    // What a process that was killed, or the power, left of files that had been unlinked.
-    if (!this.#readOnly) for (const ordinal of ordinals) Segment.open(this.#folder, ordinal, true)?.remove()
+    // What a process that was killed, or the power, left of files that had been unlinked. They go when the frame is on disk
+    // that made them needless.
+    if (!this.#readOnly) this.#needless = ordinals
     this.#isTorn = newest.tornBytes > 0
   }
 
@@ -283,6 +313,7 @@ export class SegmentedLog implements LogEnvironment {
     const hasBefore = ordinals.pop() === ordinal - 1
     const before = hasBefore ? Segment.open(this.#folder, ordinal - 1, !this.#readOnly) : undefined
     if (before?.isSealed) return before
+    before?.close()
     throw new SegmentFault(`${segmentPath(this.#folder, ordinal)} does not begin as a file of the log does`)
   }
 
@@ -291,6 +322,8 @@ export class SegmentedLog implements LogEnvironment {
     if (ordinal !== next.ordinal - 1) throw missing(this.#folder, next.ordinal - 1)
     const segment = Segment.open(this.#folder, ordinal, !this.#readOnly)
     if (segment !== undefined) this.#segments.unshift(segment)
+    // Of a log that another process writes it stays open, so that it can be read when it was removed.
+    if (!this.#readOnly) segment?.unload()
     if (segment?.trailer === undefined || segment.trailer !== next.beginning.previous)
       throw new SegmentFault(`${segmentPath(this.#folder, ordinal)} does not end as the file behind it says`)
   }
@@ -327,24 +360,31 @@ export class SegmentedLog implements LogEnvironment {
   #follow(): void {
     let newest = this.#segments.at(-1)
     if (newest === undefined) {
-      this.#read()
+      this.#readAnew()
       return
     }
     if (!newest.isSealed) this.#followIn(newest, 'trusted')
     while (newest.isSealed) {
-      const ordinal: number = newest.ordinal + 1
-      if (!segmentsIn(this.#folder).includes(ordinal)) break
-      const next = Segment.open(this.#folder, ordinal, false)
+      const full: Segment = newest
+      const behind = segmentsIn(this.#folder).filter((ordinal) => ordinal > full.ordinal)
+      if (behind.length === 0) break
+      // What came next was removed in the meantime.
+      if (behind[0] !== full.ordinal + 1) {
+        this.#readAnew()
+        return
+      }
+      const next = Segment.open(this.#folder, full.ordinal + 1, false)
       if (next === undefined) break
-      this.used(newest)
       this.#take(next, 'trusted')
+      this.used(full)
       newest = next
     }
     const first = firstNeeded(this.#segments, this.#from)
-    for (const segment of this.#segments.splice(0, first)) {
+    for (const segment of this.#segments.slice(0, first)) {
       this.#loaded.delete(segment)
       segment.unload()
     }
+    this.#segments = this.#segments.slice(first)
   }
 
   #closeAll(): void {
@@ -352,34 +392,9 @@ export class SegmentedLog implements LogEnvironment {
   }
 }
 
-/** Whether a row that counts may be before this file. */
-function needsEarlier({ beginning: { after } }: Segment, from: Both): boolean {
-  return after[0] >= from[0] || after[1] >= from[1]
-}
-
-/** Index of the first file that is needed. */
-function firstNeeded(segments: readonly Segment[], from: Both): number {
-  let first = segments.length - 1
-  while (first > 0 && needsEarlier(segments[first]!, from)) first -= 1
-  return Math.max(0, first)
-}
-
-function withPart([events, redo]: Both, kind: RowsOf, key: number): Both {
-  return kind === KIND.events ? [key, redo] : [events, key]
-}
-
 const missing = (folder: string, ordinal: number) => new SegmentFault(`${segmentPath(folder, ordinal)} is missing`)
 
 function refusalOf(error: unknown): unknown {
   if (!(error instanceof SegmentFault)) return error
   return new HomeRefused('corrupt', `${error.message}: ${WAY_BACK}`, { cause: error })
-}
-
-/** What was begun and is not acknowledged is not to be found by the next process. */
-function cutQuietly(segment: Segment): void {
-  try {
-    segment.cut()
-  } catch {
-    // The next process may find a whole frame that nobody was told of: that is no fault.
-  }
 }

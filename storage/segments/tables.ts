@@ -5,8 +5,9 @@ import { CorruptRow } from '../checked-text.ts'
 import type { AppendedTable, LogTables, Range, ReadTransaction } from '../environments.ts'
 import { KIND } from './frame.ts'
 import type { Place } from './row-index.ts'
-import { NO_MATCH, type RowsOf, type Segment } from './segment.ts'
-import type { SegmentedLog, Sight } from './segmented-log.ts'
+import { NO_MATCH, type Segment } from './segment.ts'
+import type { SegmentedLog } from './segmented-log.ts'
+import type { RowsOf, Sight } from './standing.ts'
 
 interface Reading {
   readonly transaction?: ReadTransaction
@@ -46,6 +47,8 @@ class SegmentTable implements AppendedTable {
 
   get(key: number, reading?: Reading): string | undefined {
     const sight = this.#sight(reading)
+    // What came behind it is in the same files.
+    if (key > sight.last[this.#kind - 1]!) return undefined
     const at = this.#atOrBefore(sight, key)
     if (at === undefined || this.#key(sight, at) !== key) return undefined
     return sight.segments[at.segment]!.text(this.#place(sight, at))
@@ -110,8 +113,11 @@ class SegmentTable implements AppendedTable {
   /** The last row whose key is not above this one. */
   #atOrBefore(sight: Sight, key: number): At | undefined {
     for (let segment = sight.segments.length - 1; segment >= 0; segment -= 1) {
-      // Every row of it is behind the key.
-      if (sight.segments[segment]!.beginning.after[this.#kind - 1]! >= key) continue
+      const after = sight.segments[segment]!.beginning.after[this.#kind - 1]!
+      const last = this.#lastUpTo(sight, segment)
+      if (last < sight.from[this.#kind - 1]!) return undefined
+      // Every row of it is behind the key, or it has none.
+      if (after >= key || after === last) continue
       const row = this.#rows(sight, segment).atOrBefore(key)
       if (row >= 0)
         return this.#key(sight, { segment, row }) < sight.from[this.#kind - 1]! ? undefined : { segment, row }
@@ -124,6 +130,7 @@ class SegmentTable implements AppendedTable {
     if (before !== undefined) return this.#key(sight, before) === key ? before : this.#step(sight, before, 1)
     const from = sight.from[this.#kind - 1]!
     for (let segment = 0; segment < sight.segments.length; segment += 1) {
+      if (this.#lastUpTo(sight, segment) < Math.max(key, from)) continue
       const rows = this.#rows(sight, segment)
       const row = rows.atOrBefore(Math.max(key, from) - 1) + 1
       if (row < rows.count) return { segment, row }
@@ -143,6 +150,11 @@ class SegmentTable implements AppendedTable {
       row = by === 1 ? 0 : this.#rows(sight, segment).count - 1
     }
     return undefined
+  }
+
+  /** The key of the last row in this file or before it. */
+  #lastUpTo(sight: Sight, segment: number): number {
+    return (sight.segments[segment + 1]?.beginning.after ?? sight.last)[this.#kind - 1]!
   }
 
   #rows(sight: Sight, segment: number) {

@@ -1,0 +1,103 @@
+/** A file system that takes no more, and a process that may open few files. */
+import { spawnSync } from 'node:child_process'
+import { mkdirSync, mkdtempSync, rmdirSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import t from 'tap'
+import { segmentPath, segmentsIn } from '../../../storage/home-paths.ts'
+import { SegmentedLog } from '../../../storage/segments/segmented-log.ts'
+import { tablesOf } from '../../../storage/segments/tables.ts'
+
+const CHILD = fileURLToPath(new URL('./limits-child.js', import.meta.url))
+const root = t.testdir()
+const newFolder = (): string => mkdtempSync(join(root, 'log-'))
+
+interface Told {
+  readonly failure?: string
+  readonly later?: string
+  readonly last: number
+  readonly count: number
+}
+
+/** What the child says, under a limit of the shell's. */
+function under(limit: string, ...args: readonly (string | number)[]): Told {
+  const command = `trap '' XFSZ; ulimit ${limit}; exec "${process.execPath}" "${CHILD}" ${args.join(' ')}`
+  const { stdout, stderr } = spawnSync('sh', ['-c', command], { encoding: 'utf8' })
+  t.equal(stderr, '')
+  return JSON.parse(stdout) as Told
+}
+
+/** The rows, by their keys, each of so many characters. */
+function assertRows(folder: string, last: number, chars: number): void {
+  const log = new SegmentedLog(folder, { readOnly: true })
+  const rows = [...tablesOf(log).events.getRange()]
+  t.same(
+    rows.map(({ key }) => key),
+    Array.from({ length: last }, (_, i) => i + 1),
+  )
+  t.ok(rows.every(({ value }) => value === 'x'.repeat(chars)))
+  log.assertEvery()
+  void log.close()
+}
+
+t.test(
+  'what a full disk did not take was not acknowledged and is not there, and the log goes on when there is room',
+  async () => {
+    const folder = newFolder()
+    // In blocks of 512 bytes: 64 KiB.
+    const told = under('-f 128', folder, 1e6, 1_000)
+    t.match(told, { failure: 'EFBIG', later: 'EFBIG', count: told.last })
+    t.ok(told.last > 50)
+    t.ok(statSync(segmentPath(folder, 1)).size < 65_536, 'the part of it that was written is cut off')
+    assertRows(folder, told.last, 1_000)
+    t.match(under('-f unlimited', folder, 1e6, 1_000, 10), { last: told.last + 10 })
+    assertRows(folder, told.last + 10, 1_000)
+  },
+)
+
+t.test('a file whose end finds no room is not full, and is ended when there is', async () => {
+  const folder = newFolder()
+  const told = under('-f 128', folder, 65_000, 1)
+  t.match(told, { failure: 'EFBIG', later: 'EFBIG', count: told.last })
+  t.same(segmentsIn(folder), [1])
+  t.ok(statSync(segmentPath(folder, 1)).size < 65_536)
+  assertRows(folder, told.last, 1)
+  t.match(under('-f unlimited', folder, 65_000, 1, 10), { last: told.last + 10 })
+  t.same(segmentsIn(folder), [1, 2])
+  assertRows(folder, told.last + 10, 1)
+})
+
+t.test('a next file that cannot be made ends the writing, and is made by the next process', async (t) => {
+  const folder = newFolder()
+  const log = new SegmentedLog(folder, { readOnly: false, segmentBytesMax: 1 })
+  const { events } = tablesOf(log)
+  const append = (key: number) => log.transactionSync(() => events.append(key, 'x'))
+  append(1)
+  mkdirSync(segmentPath(folder, 3))
+  t.throws(() => append(2), { code: 'EISDIR' })
+  t.throws(() => append(2), { code: 'EISDIR' }, 'and nothing is written any more')
+  t.same([...events.getKeys()], [1])
+  await log.close()
+  rmdirSync(segmentPath(folder, 3))
+  assertRows(folder, 1, 1)
+  t.match(under('-f unlimited', folder, 1, 1, 5), { last: 6, count: 6 })
+  assertRows(folder, 6, 1)
+})
+
+t.test('what another process wrote is not cut off', async (t) => {
+  const folder = newFolder()
+  const logs = [1, 2].map(() => new SegmentedLog(folder, { readOnly: false }))
+  const append = (log: SegmentedLog, key: number) => log.transactionSync(() => tablesOf(log).events.append(key, 'x'))
+  append(logs[0]!, 1)
+  t.throws(() => append(logs[1]!, 1), { message: /another process wrote this log/ })
+  append(logs[0]!, 2)
+  assertRows(folder, 2, 1)
+  for (const log of logs) await log.close()
+})
+
+t.test('a log of more files than a process may open is read and written', async () => {
+  const folder = newFolder()
+  t.match(under('-n 256', folder, 1, 10, 150), { last: 150 })
+  t.match(under('-n 100', folder, 1, 10, 20), { last: 170, count: 170 })
+  t.ok(segmentsIn(folder).length > 160)
+})

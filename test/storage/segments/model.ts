@@ -1,0 +1,91 @@
+/** What a log must hold, in memory; and a log that is written beside it, in small random transactions. */
+import type { AppendedTable, LogTables, Range, ReadTransaction } from '../../../storage/environments.ts'
+import { below, oneOf, type Random } from '../../crash/random.ts'
+
+export const NAMES = ['events', 'redo'] as const
+export type Name = (typeof NAMES)[number]
+
+export interface Content {
+  readonly events: readonly (readonly [key: number, text: string])[]
+  readonly redo: readonly (readonly [key: number, text: string])[]
+  readonly head: Readonly<Record<string, string>>
+}
+
+/** Every name that `transact` gives a text. */
+const HEAD_NAMES = ['last', 'floor', 'größe']
+const TEXTS = ['', 'x', 'ä€😀', `long ${'y'.repeat(300)}`, `${'ü'.repeat(40)}\n${'z'.repeat(50)}`]
+
+export class Model {
+  readonly events = new Map<number, string>()
+  readonly redo = new Map<number, string>()
+  readonly head: Record<string, string> = {}
+  readonly last = { events: 0, redo: 0 }
+
+  content(): Content {
+    const names = HEAD_NAMES.filter((name) => name in this.head)
+    const head = Object.fromEntries(names.map((name) => [name, this.head[name]!]))
+    return { events: [...this.events], redo: [...this.redo], head }
+  }
+}
+
+/** All of it, by each way of reading rows one after another. Throws what a read throws. */
+export function contentOf({ events, redo, head }: LogTables, transaction?: ReadTransaction): Content {
+  const reading = transaction === undefined ? {} : { transaction }
+  const texts = HEAD_NAMES.map((name) => [name, head.get(name, reading)] as const)
+  return {
+    events: rowsOf(events, reading),
+    redo: rowsOf(redo, reading),
+    head: Object.fromEntries(texts.flatMap(([name, text]) => (text === undefined ? [] : [[name, text]]))),
+  }
+}
+
+function rowsOf(table: AppendedTable, range: Range<number>): [number, string][] {
+  return [...table.getRange(range)].map(({ key, value }) => [key, value])
+}
+
+/** One transaction of up to three rows of each kind, upon both. Each leaves another text in the head. */
+export function transact(random: Random, tables: LogTables, model: Model): void {
+  const rows = NAMES.flatMap((name) =>
+    Array.from({ length: below(random, 4) }, () => {
+      model.last[name] += 1 + below(random, 3)
+      return { name, key: model.last[name], text: `${model.last[name]} ${oneOf(random, TEXTS)}` }
+    }),
+  )
+  const removals = NAMES.filter(() => random() < 0.2).map((name) => {
+    const first = model[name].keys().next().value ?? model.last[name]
+    return { name, before: first + below(random, model.last[name] - first + 2) }
+  })
+  const heads = HEAD_NAMES.filter((name) => name === 'last' || random() < 0.3).map(
+    (name) => [name, `${name} ${random()}`] as const,
+  )
+  tables.env.transactionSync(() => {
+    for (const { name, key, text } of rows) tables[name].append(key, text)
+    for (const [name, text] of heads) tables.head.put(name, text)
+    for (const { name, before } of removals) tables[name].removeBefore(before)
+  })
+  for (const { name, key, text } of rows) model[name].set(key, text)
+  for (const { name, before } of removals)
+    for (const key of model[name].keys()) if (key < before) model[name].delete(key)
+  for (const [name, text] of heads) model.head[name] = text
+}
+
+/** A range as anybody may ask for it, with keys that are and that are not there. */
+export function someRange(random: Random, last: number): Range<number> {
+  const key = () => below(random, last + 3)
+  return {
+    ...(random() < 0.7 && { start: key() }),
+    ...(random() < 0.4 && { end: key() }),
+    ...(random() < 0.4 && { limit: below(random, 4) }),
+    ...(random() < 0.5 && { reverse: true }),
+  }
+}
+
+/** What a range of these rows is. */
+export function inRange(rows: Content['events'], { start, end, limit, reverse }: Range<number>): Content['events'] {
+  const ordered = reverse === true ? [...rows].reverse() : rows
+  const isIn = (key: number) =>
+    reverse === true
+      ? (start === undefined || key <= start) && (end === undefined || key > end)
+      : (start === undefined || key >= start) && (end === undefined || key < end)
+  return ordered.filter(([key]) => isIn(key)).slice(0, limit)
+}

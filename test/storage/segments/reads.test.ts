@@ -1,0 +1,214 @@
+/** A log in many small files reads as one, whoever reads it, whatever was removed, and however often it is opened anew. */
+import { mkdtempSync, readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import type { LogTables, ReadTransaction } from '../../../storage/environments.ts'
+import { segmentsIn } from '../../../storage/home-paths.ts'
+import { SegmentedLog } from '../../../storage/segments/segmented-log.ts'
+import { tablesOf } from '../../../storage/segments/tables.ts'
+import { below, type Random, randomFrom } from '../../crash/random.ts'
+import { type Content, contentOf, inRange, Model, NAMES, someRange, transact } from './model.ts'
+
+const root = t.testdir()
+const newFolder = (): string => mkdtempSync(join(root, 'log-'))
+
+const SEGMENT_BYTES_MAX = 2_000
+const ROUNDS = 12
+const STEPS = 120
+
+interface Log {
+  readonly log: SegmentedLog
+  readonly tables: LogTables
+}
+
+function open(folder: string, readOnly = false, segmentBytesMax = SEGMENT_BYTES_MAX): Log {
+  const log = new SegmentedLog(folder, { readOnly, segmentBytesMax })
+  return { log, tables: tablesOf(log) }
+}
+
+function assertReads(
+  t: Test,
+  random: Random,
+  tables: LogTables,
+  expected: Content,
+  transaction?: ReadTransaction,
+): void {
+  t.strictSame(contentOf(tables, transaction), expected)
+  const reading = transaction === undefined ? {} : { transaction }
+  for (const name of NAMES) {
+    const last = (expected[name].at(-1)?.[0] ?? 0) + 5
+    const range = someRange(random, last)
+    const rows = inRange(expected[name], range)
+    const keys = rows.map(([key]) => key)
+    const how = `${name} ${JSON.stringify(range)}`
+    const asked = { ...reading, ...range }
+    t.strictSame(
+      [...tables[name].getRange(asked)].map(({ key, value }) => [key, value]),
+      rows,
+      how,
+    )
+    t.strictSame([...tables[name].getKeys(asked)], keys, how)
+    t.equal(tables[name].getKeysCount(asked), keys.length, how)
+    const key = below(random, last)
+    t.equal(tables[name].get(key, reading), new Map(expected[name]).get(key), `${name} ${key}`)
+  }
+}
+
+t.test('random transactions read as a model does, in their process, in a follower and in snapshots', async (t) => {
+  for (let seed = 1; seed <= ROUNDS; seed += 1) {
+    const random = randomFrom(seed)
+    const folder = newFolder()
+    const model = new Model()
+    let writer = open(folder)
+    let follower = open(folder, true)
+    const snapshots: { readonly of: LogTables; readonly taken: ReadTransaction; readonly content: Content }[] = []
+    for (let step = 0; step < STEPS; step += 1) {
+      transact(random, writer.tables, model)
+      assertReads(t, random, writer.tables, model.content())
+      if (random() < 0.3) {
+        follower.log.refresh()
+        assertReads(t, random, follower.tables, model.content())
+      }
+      if (random() < 0.1) {
+        const { log, tables } = random() < 0.5 ? writer : follower
+        if (log === follower.log) log.refresh()
+        snapshots.push({ of: tables, taken: log.useReadTransaction(), content: model.content() })
+      }
+      for (const { of, taken, content } of snapshots) assertReads(t, random, of, content, taken)
+      if (random() < 0.1) {
+        for (const { taken } of snapshots.splice(0)) taken.done()
+        await writer.log.close()
+        writer = open(folder)
+        if (random() < 0.5) writer.log.sync()
+        assertReads(t, random, writer.tables, model.content())
+        if (random() < 0.5) {
+          await follower.log.close()
+          follower = open(folder, true)
+        }
+      }
+      if (!t.passing()) throw new Error(`seed ${seed}, step ${step}`)
+    }
+    t.ok(segmentsIn(folder).at(-1)! > 10, 'the log was written in many files')
+    t.ok(segmentsIn(folder).length < segmentsIn(folder).at(-1)!, 'and some of them went')
+    await writer.log.close()
+    await follower.log.close()
+  }
+})
+
+t.test('a log in hundreds of files is read with few of them open, and few places of rows in memory', async (t) => {
+  const folder = newFolder()
+  const writer = open(folder, false, 1)
+  const follower = open(folder, true)
+  const isLinux = process.platform === 'linux'
+  const opened = () => (isLinux ? readdirSync('/proc/self/fd').length : 0)
+  const before = opened()
+  for (let key = 1; key <= 200; key += 1) {
+    writer.log.transactionSync(() => writer.tables.events.append(key, `event ${key}`))
+    if (key % 10 === 0) follower.log.refresh()
+  }
+  t.equal(segmentsIn(folder).length, 201)
+  t.equal(follower.tables.events.getKeysCount(), 200)
+  for (const { log } of [writer, follower]) t.ok(log.sight.segments.filter((one) => one.isLoaded).length <= 18)
+  await writer.log.close()
+  await follower.log.close()
+  const again = open(folder, false, 1)
+  const loaded = () => again.log.sight.segments.filter((one) => one.isLoaded).length
+  t.same([...again.tables.redo.getKeys({ limit: 1 })], [])
+  t.ok(loaded() <= 1, 'that there is no row of a kind is known without the files')
+  t.equal(again.tables.events.getKeysCount(), 200)
+  const { done } = again.log.useReadTransaction()
+  done()
+  await again.log.copyTo(newFolder())
+  t.ok(loaded() <= 18)
+  t.ok(opened() - before <= 20, `${opened()} files are open, before ${before}`)
+  await again.log.close()
+})
+
+t.test('what was not committed is nowhere to be seen, and an empty transaction is one', async (t) => {
+  const folder = newFolder()
+  const { log, tables } = open(folder)
+  log.transactionSync(() => tables.events.append(5, 'five'))
+  t.throws(
+    () =>
+      log.transactionSync(() => {
+        tables.events.append(6, 'six')
+        tables.head.put('last', 'six')
+        t.equal(tables.head.get('last'), 'six')
+        tables.events.removeBefore(6)
+        throw new Error('not that')
+      }),
+    { message: 'not that' },
+  )
+  t.throws(() => log.transactionSync(() => tables.events.append(5, 'five again')))
+  log.transactionSync(() => {})
+  // Not what comes behind the last row.
+  log.transactionSync(() => tables.redo.removeBefore(100))
+  log.transactionSync(() => tables.redo.append(3, 'three'))
+  t.throws(() => tables.events.append(9, 'outside'))
+  await log.close()
+  const again = open(folder)
+  t.strictSame(contentOf(again.tables), { events: [[5, 'five']], redo: [[3, 'three']], head: {} })
+  await again.log.close()
+})
+
+t.test('rows of any length come back as they were', async (t) => {
+  const folder = newFolder()
+  const texts = [127, 128, 129, 1_024, 4_096, 9_000].map((kib) => '€'.repeat((kib * 1_024) / 3) + kib)
+  const { log, tables } = open(folder, false, 3_000_000)
+  log.transactionSync(() => {
+    for (const [i, text] of texts.entries()) tables.events.append(2 * i + 1, text)
+  })
+  for (const [i, text] of texts.entries()) log.transactionSync(() => tables.redo.append(i + 1, text))
+  await log.close()
+  const again = open(folder, true)
+  for (const [i, text] of texts.entries()) {
+    t.ok(again.tables.events.get(2 * i + 1) === text)
+    t.ok(again.tables.redo.get(i + 1) === text)
+  }
+  t.ok([...again.tables.events.getRange()].every(({ value }, i) => value === texts[i]))
+  t.ok([...again.tables.redo.getRange()].every(({ value }, i) => value === texts[i]))
+  await again.log.close()
+})
+
+t.test('a follower that was left far behind begins anew', async (t) => {
+  const folder = newFolder()
+  const { log, tables } = open(folder, false, 1)
+  log.transactionSync(() => tables.events.append(1, 'one'))
+  const follower = open(folder, true)
+  for (let key = 2; key <= 9; key += 1) log.transactionSync(() => tables.events.append(key, `${key}`))
+  log.transactionSync(() => tables.events.removeBefore(9))
+  while (segmentsIn(folder).length > 2) await new Promise((resolve) => setImmediate(resolve))
+  follower.log.refresh()
+  t.strictSame(contentOf(follower.tables), contentOf(tables))
+  await log.close()
+  await follower.log.close()
+})
+
+t.test('a copy made while the log is written is the log at one moment', async (t) => {
+  const folder = newFolder()
+  const random = randomFrom(5)
+  const model = new Model()
+  const writer = open(folder)
+  for (let step = 0; step < 60; step += 1) transact(random, writer.tables, model)
+  for (let copies = 0; copies < 4; copies += 1) {
+    const content = model.content()
+    const to = newFolder()
+    let copying = true
+    const copied = writer.log.copyTo(to).finally(() => {
+      copying = false
+    })
+    while (copying) {
+      transact(random, writer.tables, model)
+      await new Promise((resolve) => setImmediate(resolve))
+    }
+    await copied
+    const copy = open(to)
+    t.strictSame(contentOf(copy.tables), content)
+    copy.log.assertEvery()
+    transact(random, copy.tables, Object.assign(new Model(), { last: { ...model.last } }))
+    await copy.log.close()
+  }
+  await t.rejects(writer.log.copyTo(join(folder, 'nowhere')), { code: 'ENOENT' })
+  t.strictSame(contentOf(writer.tables), model.content())
+  await writer.log.close()
+})
