@@ -29,11 +29,20 @@ export function writeManifest(directory: string): number {
   return manifest.log_bytes + manifest.view_bytes
 }
 
+function manifestIn(path: string): Manifest {
+  try {
+    return JSON.parse(readFileSync(path, 'utf8')) as Manifest
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error
+    throw new HomeRefused('corrupt', `${path} is no JSON: put it back, or restore a backup`, { cause: error })
+  }
+}
+
 /** Throws HomeRefused where the files are not as long as they were. A home, and a backup of an earlier version, says nothing. */
 export function assertManifest(directory: string): void {
   const path = join(directory, MANIFEST)
   if (!existsSync(path)) return
-  const made = JSON.parse(readFileSync(path, 'utf8')) as Manifest
+  const made = manifestIn(path)
   const found = present(directory)
   for (const part of ['log', 'view'] as const) {
     const [then, now] = [made[`${part}_bytes`], found[`${part}_bytes`]]

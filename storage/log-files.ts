@@ -1,9 +1,10 @@
 /** Opens the log of a home, or makes it; one of an older schema becomes one of this. */
-import { existsSync, rmSync } from 'node:fs'
+import { existsSync, rmSync, statfsSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { HEAD_EPOCH, HEAD_FLOOR, HEAD_LAST, HEAD_SCHEMA, type LogTables } from './environments.ts'
 import { flushFile } from './flush.ts'
 import { DATA_FILE, LOCK_FILE, segmentPath, segmentsIn } from './home-paths.ts'
+import { HomeRefused } from './home-refused.ts'
 import { openLmdbLog } from './lmdb-log.ts'
 import { type LogOptions, SegmentedLog } from './segments/segmented-log.ts'
 import { tablesOf } from './segments/tables.ts'
@@ -31,6 +32,7 @@ export async function openLog(
     try {
       check(old.head)
       if (options.readOnly) return { tables: old, files: undefined }
+      assertRoom(path)
       carryOver(old, path, options)
     } catch (error) {
       await old.env.close()
@@ -49,6 +51,17 @@ export async function openLog(
     throw error
   }
   return { tables, files }
+}
+
+/** Throws HomeRefused. */
+function assertRoom(path: string): void {
+  const { bavail, bsize } = statfsSync(path)
+  const { size } = statSync(join(path, DATA_FILE))
+  if (bavail * bsize > size) return
+  throw new HomeRefused(
+    'disk_reserve',
+    `${path} is of an older version, and is carried over into new files: free as much space as it has bytes (${size}), then start again`,
+  )
 }
 
 /** Writes all that an older log holds into files beside it. Cut short, it begins anew: as long as the old log is there, it is the log. */

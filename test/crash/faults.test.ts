@@ -3,9 +3,10 @@
  * service either goes on rightly or ends with a word and exit code 1; started again on a sound disk, it has all that it
  * acknowledged. The errors come from the shim, which works wherever the tests do: nothing has to be mounted.
  */
-import { mkdirSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { gunzipSync } from 'node:zlib'
 import t, { type Test } from 'tap'
 import type { Load } from './actors.ts'
 import { documentsAgreeWith, holdsWhatWasTold, verified, watchAgreesWith, watchResumes, wholeLog } from './check.ts'
@@ -245,4 +246,29 @@ t.test('started under its reserve the service is read-only and says so; with roo
   t.equal(made.status, 503)
   await one.service.kill()
   await comesBack(one, t)
+})
+
+t.test('a log of an older version is not carried over where there is no room for it, and is as it was', async (t) => {
+  const home = join(folder, `home-${homes++}`)
+  for (const part of ['log', 'view']) {
+    const from = join('test/upgrade/homes/schema-2', part, 'data.mdb.gz')
+    mkdirSync(join(home, part), { recursive: true })
+    writeFileSync(join(home, part, 'data.mdb'), gunzipSync(readFileSync(from)))
+  }
+  const orders = new Orders(`${home}.orders`)
+  orders.leaveRoom(64 * 1024)
+  const service = new ServiceProcess(home)
+  t.teardown(() => service.kill())
+  const env = { ENGINE_DISK_RESERVE: '0', ...shimmed(library, home, { orders: orders.file }) }
+  await t.rejects(service.start(env), {
+    message: /ended at start \(1\): .*is of an older version.* free as much space/s,
+  })
+  t.same(
+    readdirSync(join(home, 'log')).filter((name) => name !== 'lock.mdb'),
+    ['data.mdb'],
+  )
+  orders.heal()
+  await service.start(env)
+  t.equal(await service.stop(), 0)
+  t.same(await verified(home), [])
 })

@@ -139,6 +139,11 @@ t.test('a backup or a home whose file was cut short is refused, not read', async
     }
   }
   t.equal((await openIn(t, join(root, 'home'))).lastSequence, 4_000)
+  writeFileSync(join(root, 'backup', 'backup.json'), '{"log')
+  await t.rejects(restoreFiles(join(root, 'backup'), join(root, 'to')), {
+    code: 'corrupt',
+    message: /backup\.json is no JSON/,
+  })
 })
 
 t.test('verify finds nothing in a sound home, in service and closed', async (t) => {
