@@ -67,7 +67,7 @@ interface Environment {
 }
 
 export interface LogEnvironment extends Environment {
-  /** When it returns, what `write` put is on disk; when it throws, nothing of it is visible. It may call `write` again, for the same. */
+  /** When it returns, what `write` put is on disk; when it throws, nothing of it is visible. */
   transactionSync(write: () => void): void
   /** When it returns, all that can be read is on disk. Writes nothing, and so needs no space. */
   sync(): void

@@ -5,14 +5,14 @@
 import { open } from 'lmdb'
 import { checkedText } from './checked-text.ts'
 import type { LogTables } from './environments.ts'
+import { DURABLE } from './lmdb-view.ts'
 
-const DATABASES_MAX = 16
 /** lmdb takes an encoder here too; its types say so for the root database only. */
 const CHECKED_TEXT = { cache: false, encoder: checkedText }
 
 /** Throws what lmdb throws. */
 export function openLmdbLog(path: string): LogTables {
-  const root = open({ path, overlappingSync: false, maxDbs: DATABASES_MAX, readOnly: true })
+  const root = open({ path, ...DURABLE, readOnly: true })
   const table = <K extends number | string>(name: string) => root.openDB<string, K>(name, CHECKED_TEXT)
   const numbered = (name: string): LogTables['events'] => {
     const rows = table<number>(name)

@@ -14,7 +14,7 @@ const DATABASES_MAX = 16
  * and the call (or the batch's promise) ends after both. With lmdb-js's default the promise comes before the
  * flush, and an error of the flush reaches nobody. Measured equally fast on this path.
  */
-const DURABLE = { overlappingSync: false, maxDbs: DATABASES_MAX }
+export const DURABLE = { overlappingSync: false, maxDbs: DATABASES_MAX }
 
 /** lmdb takes an encoder here too; its types say so for the root database only. */
 const CHECKED_ROW = { cache: false, encoder: checkedRow }

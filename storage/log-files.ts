@@ -1,6 +1,7 @@
 /** Opens the log of a home, or makes it; one of an older schema becomes one of this. */
-import { existsSync, rmSync, statfsSync, statSync } from 'node:fs'
+import { existsSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
+import { freeBytesOf } from './disk-reserve.ts'
 import { HEAD_EPOCH, HEAD_FLOOR, HEAD_LAST, HEAD_SCHEMA, type LogTables } from './environments.ts'
 import { flushFile } from './flush.ts'
 import { DATA_FILE, LOCK_FILE, segmentPath, segmentsIn } from './home-paths.ts'
@@ -32,7 +33,7 @@ export async function openLog(
     try {
       check(old.head)
       if (options.readOnly) return { tables: old, files: undefined }
-      assertRoom(path)
+      await assertRoom(path)
       carryOver(old, path, options)
     } catch (error) {
       await old.env.close()
@@ -53,11 +54,10 @@ export async function openLog(
   return { tables, files }
 }
 
-/** Throws HomeRefused. */
-function assertRoom(path: string): void {
-  const { bavail, bsize } = statfsSync(path)
+/** Rejects with HomeRefused. */
+async function assertRoom(path: string): Promise<void> {
   const { size } = statSync(join(path, DATA_FILE))
-  if (bavail * bsize > size) return
+  if ((await freeBytesOf(path)()) > size) return
   throw new HomeRefused(
     'disk_reserve',
     `${path} is of an older version, and is carried over into new files: free as much space as it has bytes (${size}), then start again`,

@@ -16,14 +16,13 @@ import {
   writeSync,
 } from 'node:fs'
 import { pipeline } from 'node:stream/promises'
-import { crc32 } from 'node:zlib'
-import { CorruptRow } from '../checked-text.ts'
+import { CorruptRow, textOf } from '../checked-text.ts'
 import { flushFile } from '../flush.ts'
 import { segmentPath } from '../home-paths.ts'
 import { type Frame, type FrameRow, FrameWriter, KIND } from './frame.ts'
 import { type FrameAt, framesFrom, hasFrameFrom, readWhole } from './frames-in.ts'
 import { type Place, RowIndex } from './row-index.ts'
-import type { Beginning, RowsOf, Standing } from './standing.ts'
+import { type Beginning, partOf, type RowsOf, type Standing } from './standing.ts'
 import { TRAILER_BYTES, type Trailer, trailerBytes, trailerIn } from './trailer.ts'
 
 const OWNER_ONLY = 0o600
@@ -132,7 +131,7 @@ export class Segment {
 
   /** Bytes behind the last whole frame: what was only begun to be written. */
   get tornBytes(): number {
-    return this.isSealed ? 0 : fstatSync(this.#open()).size - this.bytes
+    return this.isSealed ? 0 : this.size - this.bytes
   }
 
   /** Throws what the file system throws. */
@@ -235,7 +234,7 @@ export class Segment {
   /** Where its rows of a kind are. */
   rows(kind: RowsOf): RowIndex {
     this.#indexes ??= this.#readIndexes()
-    return this.#indexes[kind - 1]!
+    return partOf(this.#indexes, kind)
   }
 
   get isLoaded(): boolean {
@@ -245,8 +244,8 @@ export class Segment {
   /** Reads a row into a buffer of its own. Throws CorruptRow, and what the file system throws. */
   text({ at, bytes, checksum }: Place): string {
     const row = scratchOf(bytes)
-    if (!readWhole(this.#open(), row, at) || crc32(row) !== checksum) throw new CorruptRow(NO_MATCH)
-    return row.toString('utf8')
+    if (!readWhole(this.#open(), row, at)) throw new CorruptRow()
+    return textOf(row, checksum)
   }
 
   /** Some bytes of the file as they are; false: it ends before. */
@@ -360,7 +359,7 @@ const noRows = (): [RowIndex, RowIndex] => [new RowIndex(), new RowIndex()]
 /** The rows of a frame that begins there. */
 function push(indexes: readonly [RowIndex, RowIndex], rows: readonly FrameRow[], frameAt: number): void {
   for (const { kind, key, at, bytes, checksum } of rows)
-    if (kind === KIND.events || kind === KIND.redo) indexes[kind - 1]!.push(key, frameAt + at, bytes, checksum)
+    if (kind === KIND.events || kind === KIND.redo) partOf(indexes, kind).push(key, frameAt + at, bytes, checksum)
 }
 
 /** What a frame says of the standing of the log, if anything. */
@@ -368,8 +367,6 @@ export function changesIn({ frame, bytes }: FrameAt): Partial<Standing> | undefi
   const row = frame.rows.find(({ kind }) => kind === KIND.head)
   return row && (JSON.parse(bytes.toString('utf8', row.at, row.at + row.bytes)) as Partial<Standing>)
 }
-
-export const NO_MATCH = 'the row does not match its checksum'
 
 let scratch = Buffer.allocUnsafeSlow(64 * 1024)
 

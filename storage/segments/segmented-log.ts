@@ -16,6 +16,7 @@ import {
   type Both,
   firstNeeded,
   needsEarlier,
+  partOf,
   pinAll,
   type RowsOf,
   type Sight,
@@ -76,7 +77,7 @@ export class SegmentedLog implements LogEnvironment {
       this.#readAnew()
       if (!readOnly && this.#segments.length === 0) this.#newest()
     } catch (error) {
-      this.#closeAll()
+      void this.close()
       throw refusalOf(error)
     }
   }
@@ -102,7 +103,7 @@ export class SegmentedLog implements LogEnvironment {
   /** Puts a row behind the last of its kind, within a transaction. */
   append(kind: RowsOf, key: number, text: string): void {
     const writing = this.#writing()
-    if (key <= writing.last[kind - 1]!) throw new Error(`row ${key} is not behind the last row of its table`)
+    if (key <= partOf(writing.last, kind)) throw new Error(`row ${key} is not behind the last row of its table`)
     this.#frame.add(kind, key, text)
     writing.last = withPart(writing.last, kind, key)
   }
@@ -111,8 +112,8 @@ export class SegmentedLog implements LogEnvironment {
   removeBefore(kind: RowsOf, key: number): void {
     const writing = this.#writing()
     // What comes behind the last row is not there to be removed.
-    const before = Math.min(key, writing.last[kind - 1]! + 1)
-    if (before > writing.from[kind - 1]!) writing.from = withPart(writing.from, kind, before)
+    const before = Math.min(key, partOf(writing.last, kind) + 1)
+    if (before > partOf(writing.from, kind)) writing.from = withPart(writing.from, kind, before)
   }
 
   transactionSync(write: () => void): void {
@@ -184,7 +185,7 @@ export class SegmentedLog implements LogEnvironment {
   }
 
   async close(): Promise<void> {
-    this.#closeAll()
+    for (const segment of this.#segments) segment.close()
   }
 
   /** Copies its files as they are now into a folder, beside other work. Rejects with what the file system says. */
@@ -385,10 +386,6 @@ export class SegmentedLog implements LogEnvironment {
       segment.unload()
     }
     this.#segments = this.#segments.slice(first)
-  }
-
-  #closeAll(): void {
-    for (const segment of this.#segments) segment.close()
   }
 }
 

@@ -47,6 +47,9 @@ export function firstNeeded(segments: readonly Begun[], from: Both): number {
   return Math.max(0, first)
 }
 
+/** The one of the two that is of this kind. */
+export const partOf = <V>(both: readonly [V, V], kind: RowsOf): V => (kind === KIND.events ? both[0] : both[1])
+
 export function withPart([events, redo]: Both, kind: RowsOf, key: number): Both {
   return kind === KIND.events ? [key, redo] : [events, key]
 }

@@ -1,13 +1,12 @@
 /** The tables of a log in files, as storage reads and writes them. */
 import { Buffer } from 'node:buffer'
-import { crc32 } from 'node:zlib'
-import { CorruptRow } from '../checked-text.ts'
+import { CorruptRow, textOf } from '../checked-text.ts'
 import type { AppendedTable, LogTables, Range, ReadTransaction } from '../environments.ts'
 import { KIND } from './frame.ts'
 import type { Place } from './row-index.ts'
-import { NO_MATCH, type Segment } from './segment.ts'
+import type { Segment } from './segment.ts'
 import type { SegmentedLog } from './segmented-log.ts'
-import type { RowsOf, Sight } from './standing.ts'
+import { partOf, type RowsOf, type Sight } from './standing.ts'
 
 interface Reading {
   readonly transaction?: ReadTransaction
@@ -17,16 +16,21 @@ interface Reading {
 const AHEAD_BYTES = 128 * 1024
 
 export function tablesOf(log: SegmentedLog): LogTables {
-  const sightOf = (reading?: Reading) => (reading?.transaction as (Sight & ReadTransaction) | undefined) ?? log.sight
   return {
     env: log,
     events: new SegmentTable(log, KIND.events),
     redo: new SegmentTable(log, KIND.redo),
     head: {
-      get: (name, reading) => (reading?.transaction === undefined ? log.headOf(name) : sightOf(reading).head.get(name)),
+      get: (name, reading) =>
+        reading?.transaction === undefined ? log.headOf(name) : sightOf(log, reading).head.get(name),
       put: (name, text) => log.putHead(name, text),
     },
   }
+}
+
+/** What a read sees: the log as it was when its transaction began, or as it is. */
+function sightOf(log: SegmentedLog, reading: Reading | undefined): Sight {
+  return (reading?.transaction as (Sight & ReadTransaction) | undefined) ?? log.sight
 }
 
 /** A row of a file. */
@@ -46,21 +50,21 @@ class SegmentTable implements AppendedTable {
   }
 
   get(key: number, reading?: Reading): string | undefined {
-    const sight = this.#sight(reading)
+    const sight = sightOf(this.#log, reading)
     // What came behind it is in the same files.
-    if (key > sight.last[this.#kind - 1]!) return undefined
+    if (key > partOf(sight.last, this.#kind)) return undefined
     const at = this.#atOrBefore(sight, key)
     if (at === undefined || this.#key(sight, at) !== key) return undefined
     return sight.segments[at.segment]!.text(this.#place(sight, at))
   }
 
   *getKeys(range: Range<number> = {}): Generator<number> {
-    const sight = this.#sight(range)
+    const sight = sightOf(this.#log, range)
     for (const at of this.#range(sight, range)) yield this.#key(sight, at)
   }
 
   *getRange(range: Range<number> = {}): Generator<{ readonly key: number; readonly value: string }> {
-    const sight = this.#sight(range)
+    const sight = sightOf(this.#log, range)
     const isOne = range.limit === 1 || range.reverse === true
     for (const at of this.#range(sight, range)) {
       const segment = sight.segments[at.segment]!
@@ -83,13 +87,9 @@ class SegmentTable implements AppendedTable {
     this.#log.removeBefore(this.#kind, key)
   }
 
-  #sight(reading: Reading | undefined): Sight {
-    return (reading?.transaction as (Sight & ReadTransaction) | undefined) ?? this.#log.sight
-  }
-
   *#range(sight: Sight, { start, end, limit = Number.POSITIVE_INFINITY, reverse }: Range<number>): Generator<At> {
-    const from = sight.from[this.#kind - 1]!
-    const last = sight.last[this.#kind - 1]!
+    const from = partOf(sight.from, this.#kind)
+    const last = partOf(sight.last, this.#kind)
     let at: At | undefined
     if (reverse === true) {
       at = this.#atOrBefore(sight, Math.min(start ?? last, last))
@@ -113,14 +113,14 @@ class SegmentTable implements AppendedTable {
   /** The last row whose key is not above this one. */
   #atOrBefore(sight: Sight, key: number): At | undefined {
     for (let segment = sight.segments.length - 1; segment >= 0; segment -= 1) {
-      const after = sight.segments[segment]!.beginning.after[this.#kind - 1]!
+      const after = partOf(sight.segments[segment]!.beginning.after, this.#kind)
       const last = this.#lastUpTo(sight, segment)
-      if (last < sight.from[this.#kind - 1]!) return undefined
+      if (last < partOf(sight.from, this.#kind)) return undefined
       // Every row of it is behind the key, or it has none.
       if (after >= key || after === last) continue
       const row = this.#rows(sight, segment).atOrBefore(key)
       if (row >= 0)
-        return this.#key(sight, { segment, row }) < sight.from[this.#kind - 1]! ? undefined : { segment, row }
+        return this.#key(sight, { segment, row }) < partOf(sight.from, this.#kind) ? undefined : { segment, row }
     }
     return undefined
   }
@@ -128,7 +128,7 @@ class SegmentTable implements AppendedTable {
   #atOrAfter(sight: Sight, key: number): At | undefined {
     const before = this.#atOrBefore(sight, key)
     if (before !== undefined) return this.#key(sight, before) === key ? before : this.#step(sight, before, 1)
-    const from = sight.from[this.#kind - 1]!
+    const from = partOf(sight.from, this.#kind)
     for (let segment = 0; segment < sight.segments.length; segment += 1) {
       if (this.#lastUpTo(sight, segment) < Math.max(key, from)) continue
       const rows = this.#rows(sight, segment)
@@ -154,7 +154,7 @@ class SegmentTable implements AppendedTable {
 
   /** The key of the last row in this file or before it. */
   #lastUpTo(sight: Sight, segment: number): number {
-    return (sight.segments[segment + 1]?.beginning.after ?? sight.last)[this.#kind - 1]!
+    return partOf(sight.segments[segment + 1]?.beginning.after ?? sight.last, this.#kind)
   }
 
   #rows(sight: Sight, segment: number) {
@@ -184,10 +184,10 @@ class Ahead {
     const { at, bytes, checksum } = place
     if (bytes > AHEAD_BYTES) return segment.text(place)
     const isHere = this.#segment === segment && at >= this.#at && at + bytes <= this.#at + this.#bytes.length
-    if (!isHere && !this.#read(segment, at)) throw new CorruptRow(NO_MATCH)
+    if (!isHere && !this.#read(segment, at)) throw new CorruptRow()
     const row = this.#bytes.subarray(at - this.#at, at - this.#at + bytes)
-    if (row.length < bytes || crc32(row) !== checksum) throw new CorruptRow(NO_MATCH)
-    return row.toString('utf8')
+    if (row.length < bytes) throw new CorruptRow()
+    return textOf(row, checksum)
   }
 
   #read(segment: Segment, at: number): boolean {
