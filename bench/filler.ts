@@ -6,8 +6,10 @@
 import { randomBytes } from 'node:crypto'
 import { modules } from '../machines/index.ts'
 import type { ActorKind, Term } from '../machines/machine.ts'
+import { newTraceId } from '../runtime/identity.ts'
 import { openDiskJournal } from '../storage/disk-journal.ts'
 import type { Journal, NewEvent, Step } from '../storage/journal.ts'
+import { realNature } from '../storage/nature.ts'
 import { answerRequests } from './child.ts'
 
 export interface FillJob {
@@ -99,7 +101,7 @@ function hex(digits: number): string {
 
 /** @returns the ids by which the copy is found. */
 function copy(template: RunTemplate, into: Step[]): Filled['samples'][number] {
-  const ids = { run: `runreq_${hex(24)}`, trace: hex(32), engineRun: `run_${hex(24)}` }
+  const ids = { run: `runreq_${hex(24)}`, trace: newTraceId(realNature), engineRun: `run_${hex(24)}` }
   const events: NewEvent[] = template.events.map((text) => {
     const event = `evt_${hex(32)}`
     return { id: event, project: template.project, traceId: ids.trace, text: text.with({ ...ids, event }) }

@@ -90,7 +90,7 @@ export async function restoreFiles(
   for (const path of [source.log, source.view]) {
     if (dataFilesOf(path).length === 0) throw new HomeRefused('corrupt', `${from} is no backup: ${path} is missing`)
   }
-  assertWhole(from, 'every')
+  await assertWhole(from, 'every')
   assertManifest(from)
   assertEmpty(toHome, RESTORING)
   const lock = await lockInstance(toHome)

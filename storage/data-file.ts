@@ -3,7 +3,7 @@
  * by a signal and without a word. So its pages are looked at before it is opened. Only their structure can be told
  * to be wrong here; the texts of the log have checksums of their own.
  */
-import { closeSync, fstatSync, openSync, readSync } from 'node:fs'
+import { PageReader } from './page-reader.ts'
 import { checkTree, PageFault, type Tree, treeAt } from './page-tree.ts'
 
 /** Where lmdb-js' LMDB keeps what is read here: a page header of 24 bytes, then the meta page's own fields. */
@@ -43,10 +43,10 @@ interface Meta {
 
 /**
  * Undefined: nothing that can be told from the structure of its pages. A fault found while another process wrote the file
- * says nothing, and is looked for again. Throws what the file system throws.
+ * says nothing, and is looked for again. Rejects with what the file system throws.
  */
-export function faultOfDataFile(path: string, depth: Depth): DataFault | undefined {
-  const file = openSync(path, 'r')
+export async function faultOfDataFile(path: string, depth: Depth): Promise<DataFault | undefined> {
+  const file = new PageReader(path)
   try {
     for (let tries = 0; tries < TRIES_MAX; tries += 1) {
       const meta = newerMeta(file)
@@ -56,12 +56,12 @@ export function faultOfDataFile(path: string, depth: Depth): DataFault | undefin
     }
     return undefined
   } finally {
-    closeSync(file)
+    await file.close()
   }
 }
 
-function faultOfPages(file: number, meta: Meta, depth: Depth): DataFault | undefined {
-  const pages = Math.floor(fstatSync(file).size / meta.pageBytes)
+function faultOfPages(file: PageReader, meta: Meta, depth: Depth): DataFault | undefined {
+  const pages = Math.floor(file.size / meta.pageBytes)
   const missingPages = Math.max(0, meta.lastPage + 1 - pages)
   try {
     checkTree({
@@ -72,7 +72,10 @@ function faultOfPages(file: number, meta: Meta, depth: Depth): DataFault | undef
       ...(depth === 'every' || missingPages > 0 || pages <= SMALL_PAGES_MAX
         ? { leavesSince: 0n, leavesMax: Number.POSITIVE_INFINITY }
         : { leavesSince: meta.transaction - BigInt(RECENT_TRANSACTIONS), leavesMax: RECENT_LEAVES_MAX }),
-      read: (page, bytes) => readSync(file, bytes, 0, bytes.length, page * meta.pageBytes) === bytes.length,
+      read: (page, bytes) => file.read(page * meta.pageBytes, bytes),
+      soon: (page) => {
+        if (page < pages) file.soon(page * meta.pageBytes, meta.pageBytes)
+      },
     })
     return undefined
   } catch (error) {
@@ -82,7 +85,7 @@ function faultOfPages(file: number, meta: Meta, depth: Depth): DataFault | undef
   }
 }
 
-function newerMeta(file: number): Meta | undefined {
+function newerMeta(file: PageReader): Meta | undefined {
   const first = metaAt(file, 0)
   const second = first && metaAt(file, first.pageBytes)
   if (second === undefined) return undefined
@@ -90,9 +93,9 @@ function newerMeta(file: number): Meta | undefined {
 }
 
 /** Undefined: no meta page of this format. LMDB would end the process on it. */
-function metaAt(file: number, position: number): Meta | undefined {
+function metaAt(file: PageReader, position: number): Meta | undefined {
   const bytes = Buffer.alloc(META.end)
-  if (readSync(file, bytes, 0, META.end, position) < META.end) return undefined
+  if (!file.read(position, bytes)) return undefined
   if (bytes.readUInt32LE(META.magic) !== META_MAGIC) return undefined
   const pageBytes = bytes.readUInt32LE(META.pageBytes)
   // The page size is a power of two.

@@ -380,7 +380,7 @@ export async function openDiskJournal(options: DiskJournalOptions): Promise<Disk
         `${home} is new and its disk is nearly full: free some space, or choose another home`,
       )
     }
-    medium.assertWhole()
+    await medium.assertWhole()
     environments = await medium.open((head) => assertSchema(head, home))
     const log = new EventLog(environments.log, nature)
     const view = new View(withFailedReads(environments.view, nature, (error) => journal?.readFailed(error)))

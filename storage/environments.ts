@@ -142,8 +142,8 @@ export interface Medium {
   readonly freeBytes: FreeBytes
   /** Throws HomeRefused `locked`. */
   lock(): Promise<InstanceLock>
-  /** Throws HomeRefused `corrupt` for what would end the process when it is opened. */
-  assertWhole(): void
+  /** Rejects with HomeRefused `corrupt` for what would end the process when it is opened. */
+  assertWhole(): Promise<void>
   /** `check` sees the head before anything else is opened or made, and throws to stop there. */
   open(check: (head: LogTables['head']) => void): Promise<Environments>
 }

@@ -21,9 +21,9 @@ const { EIO, ENOSPC, EROFS, EDQUOT } = constants.errno
  * Refuses what is no data file, and data files of LMDB that lack a page in use or have a damaged one (a copy cut short, a file system
  * that lost its tail, a disk that lies): read, they would end the process by a signal and without a word. A home
  * that is to be served is looked at `inner`; the files of its log are looked at when they are opened, and here only where
- * `every` byte is. Throws HomeRefused `corrupt`.
+ * `every` byte is. Rejects with HomeRefused `corrupt`.
  */
-export function assertWhole(home: string, depth: Depth = 'inner'): void {
+export async function assertWhole(home: string, depth: Depth = 'inner'): Promise<void> {
   const { log, view } = environmentPaths(home)
   // Nothing that was begun with it was ever acknowledged.
   if (isUnfinished(log)) return
@@ -35,7 +35,7 @@ export function assertWhole(home: string, depth: Depth = 'inner'): void {
   }
   for (const path of [log, view]) {
     const file = join(path, DATA_FILE)
-    const fault = existsSync(file) && !isUnfinished(path) ? faultOfDataFile(file, depth) : undefined
+    const fault = existsSync(file) && !isUnfinished(path) ? await faultOfDataFile(file, depth) : undefined
     if (fault !== undefined) throw new HomeRefused('corrupt', sentence(file, fault))
   }
   // Beside a log of LMDB they are what a start that carries it over was not done with.

@@ -30,6 +30,8 @@ export interface Forest {
   readonly leavesMax: number
   /** Fills the buffer from the beginning of the page; false when the file ends before. */
   read(page: number, bytes: Buffer): boolean
+  /** The page is read before long. */
+  soon(page: number): void
 }
 
 export class PageFault extends Error {
@@ -114,18 +116,25 @@ class Walk {
     if (height > 1 && lower < 4) fault(number, 'is a branch with fewer than two children')
     const readsChildren = height !== 2 || whole || this.#readsLeavesOf(page)
     if (height === 1) this.#leavesLeft -= 1
+    else if (readsChildren) this.#announceChildren(page, lower)
     for (let at = PAGE.header; at < PAGE.header + lower; at += 2) {
       const node = PAGE.header + page.readUInt16LE(at)
       if (node < PAGE.header + upper || node + NODE.header > pageBytes) fault(number, 'has a node out of its bounds')
-      const low = page.readUInt16LE(node + NODE.low) + page.readUInt16LE(node + NODE.high) * 65_536
-      const nodeFlags = page.readUInt16LE(node + NODE.flags)
       const value = node + NODE.header + page.readUInt16LE(node + NODE.keyBytes)
       if (value > pageBytes) fault(number, 'has a key that is longer than the page')
       if (height > 1) {
-        const child = low + nodeFlags * 2 ** 32
+        const child = childAt(page, node)
         if (readsChildren) this.#page(child, height - 1, whole, level + 1)
         else this.#reach(child, number)
-      } else this.#leafNode(number, page, value, low, nodeFlags, level)
+      } else this.#leafNode(number, page, value, lowOf(page, node), page.readUInt16LE(node + NODE.flags), level)
+    }
+  }
+
+  /** Of a page whose nodes were not looked at yet. */
+  #announceChildren(page: Buffer, lower: number): void {
+    for (let at = PAGE.header; at < PAGE.header + lower; at += 2) {
+      const node = PAGE.header + page.readUInt16LE(at)
+      if (node + NODE.header <= page.length) this.#forest.soon(childAt(page, node))
     }
   }
 
@@ -209,6 +218,13 @@ class Walk {
     this.#seen[number] = 1
   }
 }
+
+const lowOf = (page: Buffer, node: number): number =>
+  page.readUInt16LE(node + NODE.low) + page.readUInt16LE(node + NODE.high) * 65_536
+
+/** The number of the page that a node of a branch names. */
+const childAt = (page: Buffer, node: number): number =>
+  lowOf(page, node) + page.readUInt16LE(node + NODE.flags) * 2 ** 32
 
 function fault(page: number, what: string): never {
   throw new PageFault(`page ${page} ${what}`)

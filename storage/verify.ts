@@ -30,7 +30,7 @@ const BELOW_FLOOR_MAX = 1_000
 /** Verifies a home from another process, or one that is not in service. Never throws. */
 export async function verifyHome(home: string, hooks: VerifyHooks = {}): Promise<VerifyReport> {
   try {
-    assertWhole(home, 'every')
+    await assertWhole(home, 'every')
     assertManifest(home)
     const environments = await openEnvironments(home, (head) => assertSchema(head, home), { readOnly: true })
     try {

@@ -33,14 +33,14 @@ async function filledHome(t: Test): Promise<string> {
 const fileOf = (home: string) => join(home, 'view', 'data.mdb')
 
 /** Pages in use, by what their headers say: those that the check objects to when they lose their number. */
-function pagesInUse(file: string): number[] {
+async function pagesInUse(file: string): Promise<number[]> {
   const sound = readFileSync(file)
   const used: number[] = []
   for (let page = 2; page < sound.length / PAGE; page += 1) {
     const bytes = Buffer.from(sound)
     bytes.writeBigUInt64LE(1n, page * PAGE)
     writeFileSync(file, bytes)
-    if (faultOfDataFile(file, 'every') !== undefined) used.push(page)
+    if ((await faultOfDataFile(file, 'every')) !== undefined) used.push(page)
   }
   writeFileSync(file, sound)
   return used
@@ -48,7 +48,7 @@ function pagesInUse(file: string): number[] {
 
 t.test('a sound file has no fault, however it was closed', async (t) => {
   const home = await filledHome(t)
-  for (const depth of ['inner', 'every'] as const) t.equal(faultOfDataFile(fileOf(home), depth), undefined)
+  for (const depth of ['inner', 'every'] as const) t.equal(await faultOfDataFile(fileOf(home), depth), undefined)
 })
 
 t.test('a damaged page is named, whatever of its structure is wrong', async (t) => {
@@ -67,7 +67,7 @@ t.test('a damaged page is named, whatever of its structure is wrong', async (t) 
   }
   const file = fileOf(home)
   const sound = readFileSync(file)
-  const used = pagesInUse(file)
+  const used = await pagesInUse(file)
   t.ok(used.length > 20, `${used.length} pages are in use`)
   for (const page of used) {
     const isLong = sound.readUInt16LE(page * PAGE + 18) === 4
@@ -75,7 +75,7 @@ t.test('a damaged page is named, whatever of its structure is wrong', async (t) 
       const bytes = Buffer.from(sound)
       damage(bytes.subarray(page * PAGE, (page + 1) * PAGE))
       writeFileSync(file, bytes)
-      const fault = faultOfDataFile(file, 'every')
+      const fault = await faultOfDataFile(file, 'every')
       if (fault?.kind !== 'damaged_page') t.fail(`${what} of page ${page}: ${JSON.stringify(fault)}`)
     }
   }
@@ -85,7 +85,7 @@ t.test('a home whose damage is found is refused by name, and verify says the sam
   const home = await filledHome(t)
   const file = fileOf(home)
   const sound = readFileSync(file)
-  const [page] = pagesInUse(file).filter((one) => sound.readUInt16LE(one * PAGE + 18) === 1)
+  const [page] = (await pagesInUse(file)).filter((one) => sound.readUInt16LE(one * PAGE + 18) === 1)
   const bytes = Buffer.from(sound)
   bytes.writeUInt16LE(0xfff0, page! * PAGE + HEADER)
   writeFileSync(file, bytes)
@@ -98,11 +98,11 @@ t.test('cut at any length, a file is refused, or nothing that is in use was behi
   const home = await filledHome(t)
   const file = fileOf(home)
   const sound = readFileSync(file)
-  const last = Math.max(...pagesInUse(file))
+  const last = Math.max(...(await pagesInUse(file)))
   for (let pages = 0; pages < sound.length / PAGE; pages += 1) {
     for (const depth of ['inner', 'every'] satisfies Depth[]) {
       truncateSync(file, pages * PAGE + (pages % 2) * 100)
-      const fault = faultOfDataFile(file, depth)
+      const fault = await faultOfDataFile(file, depth)
       const expected = pages < 2 ? 'not_a_data_file' : pages <= last ? 'cut_short' : undefined
       if (fault?.kind !== expected) t.fail(`${pages} pages, ${depth}: ${fault?.kind}, not ${expected}`)
       writeFileSync(file, sound)
@@ -127,7 +127,7 @@ t.test('what passes can be read by LMDB without an end by a signal', { timeout: 
     const copy = join(t.testdirName, `damaged-${damage}`)
     cpSync(home, copy, { recursive: true })
     writeFileSync(fileOf(copy), bytes)
-    if (faultOfDataFile(fileOf(copy), 'every') === undefined) passing.push(copy)
+    if ((await faultOfDataFile(fileOf(copy), 'every')) === undefined) passing.push(copy)
   }
   t.ok(passing.length > DAMAGES / 4, `${passing.length} of ${DAMAGES} damages are not of the structure`)
   const { signal, status, stdout } = spawnSync(process.execPath, [child, ...passing], { encoding: 'utf8' })

@@ -170,7 +170,7 @@ export class SimulatedDisk {
           },
         }
       },
-      assertWhole: () => {},
+      assertWhole: async () => {},
       open: async (check) => {
         disk.wasOpened = true
         const log = disk.openLog(opener)
