@@ -1,0 +1,216 @@
+import { execFileSync, spawnSync } from 'node:child_process'
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import { validatePayload } from '../../machines/events/index.ts'
+import { hired } from './hired.ts'
+import { executionRequest } from './stand-in.ts'
+
+const script = ['docs/agent.mjs', new URL('../../../docs/agent.mjs', import.meta.url).pathname].find(existsSync)!
+
+const git = (folder: string, ...args: string[]): string =>
+  execFileSync('git', ['-C', folder, ...args], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] }).trim()
+
+interface Place {
+  readonly repository: string
+  readonly folder: string
+  readonly base: string
+  readonly environment: Record<string, string | undefined>
+}
+
+/** A repository with one commit, and nothing of the git settings of whoever runs the tests. */
+function place(t: Test): Place {
+  const folder = t.testdir()
+  const repository = join(folder, 'shop')
+  mkdirSync(join(folder, 'tmp'))
+  const environment = {
+    PATH: process.env.PATH,
+    HOME: folder,
+    TMPDIR: join(folder, 'tmp'),
+    TRANSCRIPTS: join(folder, 'transcripts'),
+    REPOSITORY: repository,
+    GIT_CONFIG_NOSYSTEM: '1',
+    GIT_CEILING_DIRECTORIES: folder,
+  }
+  git(folder, 'init', '--quiet', '--initial-branch=main', repository)
+  writeFileSync(join(repository, 'README'), 'shop\n')
+  git(repository, 'add', '--all')
+  git(repository, '-c', 'user.name=a', '-c', 'user.email=a@b', 'commit', '--quiet', '-m', 'begin')
+  return { repository, folder, base: git(repository, 'rev-parse', 'HEAD'), environment }
+}
+
+const task = (more: Record<string, any> = {}, engine: Record<string, any> = {}) =>
+  executionRequest('runreq_1', {
+    engine: {
+      entry_event: 'execution_requested',
+      throttle: 'full',
+      access: 'full',
+      payload: { objective: 'Say hello\nto everyone', ...more },
+      ...engine,
+    },
+  })
+
+interface Done {
+  readonly code: number | null
+  readonly lines: readonly Record<string, any>[]
+  readonly stderr: string
+}
+
+function run({ environment }: Place, request: object, more: Record<string, string>): Done {
+  const { status, stdout, stderr } = spawnSync(process.execPath, [script], {
+    encoding: 'utf8',
+    input: JSON.stringify(request),
+    env: { ...environment, ...more },
+  })
+  const lines = stdout
+    .trim()
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => JSON.parse(line))
+  return { code: status, lines, stderr }
+}
+
+/** The payloads of these events, each as the catalogue wants it. */
+function said(t: Test, { lines }: Done, type: string): Record<string, any>[] {
+  const payloads = lines.filter((line) => line.event_type === type).map(({ payload }) => payload)
+  for (const payload of payloads) t.same(validatePayload(type, payload), [], type)
+  return payloads
+}
+
+function assertTidy(t: Test, { repository, folder }: Place): void {
+  t.equal(git(repository, 'worktree', 'list').split('\n').length, 1, 'no worktree is left')
+  t.equal(git(repository, 'status', '--porcelain'), '', 'the checkout is as it was')
+  t.equal(execFileSync('find', [join(folder, 'tmp'), '-type', 'f'], { encoding: 'utf8' }), '')
+}
+
+const BRANCH = 'intendant/runreq_1-1'
+
+t.test('what the agent changed is on a branch, and complete when it passes the gate', async (t) => {
+  const at = place(t)
+  const done = run(at, task(), { AGENT: 'cat > asked; echo "I said hello"', GATE: 'test -f asked && test -f README' })
+  t.equal(done.code, 0, done.stderr)
+  const [started] = said(t, done, 'agent_session_started')
+  const [ended] = said(t, done, 'agent_session_ended')
+  t.match(started, { agent_type: 'cat', project: 'demo', access: 'full', capability: 'coding' })
+  t.match(ended, { session_id: started!.session_id, status: 'ok', exit_code: 0, bytes_written: 13 })
+  t.equal(readFileSync(started!.source_log_path, 'utf8'), 'I said hello\n')
+  t.strictSame(said(t, done, 'task_run_completed'), [
+    {
+      project: 'demo',
+      success: true,
+      landed: false,
+      summary: 'I said hello',
+      verdict: 'complete',
+      preservation_ref: BRANCH,
+      workspace_base: { commit: at.base, trunk: at.base },
+    },
+  ])
+  t.equal(git(at.repository, 'show', `${BRANCH}:asked`), 'Say hello\nto everyone')
+  t.match(git(at.repository, 'log', '-1', '--format=%s|%b', BRANCH), /^Say hello\|Intendant-Request: runreq_1/)
+  assertTidy(t, at)
+})
+
+t.test('work that does not pass the gate is a defect, is kept, and says what the gate said', async (t) => {
+  const at = place(t)
+  const done = run(at, task({ campaign: 'tidy', campaign_cycle: 3 }), {
+    AGENT: 'echo x > y',
+    GATE: 'echo 2 tests failed; exit 4',
+  })
+  t.equal(done.code, 0)
+  t.match(said(t, done, 'task_run_completed'), [
+    {
+      success: false,
+      verdict: 'defect',
+      diagnosis: '2 tests failed\n',
+      preservation_ref: BRANCH,
+      campaign: 'tidy',
+      campaign_cycle: 3,
+    },
+  ])
+  assertTidy(t, at)
+})
+
+t.test('an agent that fails or is not there: nothing that it did is lost', async (t) => {
+  const at = place(t)
+  const failed = run(at, task(), { AGENT: 'echo half > half; echo out of credit; exit 9', GATE: 'true' })
+  t.equal(failed.code, 1)
+  t.match(said(t, failed, 'agent_session_ended'), [{ status: 'agent_failed', exit_code: 9 }])
+  t.match(said(t, failed, 'task_run_completed'), [
+    { verdict: 'runner_error', detail: /exit code 9: out of credit/, preservation_ref: BRANCH },
+  ])
+  t.equal(git(at.repository, 'show', `${BRANCH}:half`), 'half')
+  const absent = run(at, { ...task(), attempt: 2 }, { AGENT: 'no-such-agent' })
+  t.equal(absent.code, 1)
+  t.match(said(t, absent, 'agent_session_ended'), [{ status: 'unavailable', error: /no-such-agent/ }])
+  t.equal(git(at.repository, 'branch', '--list', 'intendant/*').trim(), BRANCH, 'nothing was changed, nothing is kept')
+  assertTidy(t, at)
+})
+
+t.test('a dry run changes nothing that stays', async (t) => {
+  const at = place(t)
+  const done = run(at, task({}, { throttle: 'dry_run' }), { AGENT: 'echo x > y; echo would do', GATE: 'exit 1' })
+  t.match(said(t, done, 'agent_session_started'), [{ access: 'read_only' }])
+  const [completed] = said(t, done, 'task_run_completed')
+  t.match(completed, { verdict: 'complete', summary: 'would do' })
+  t.notOk('preservation_ref' in completed!)
+  t.equal(git(at.repository, 'branch', '--list', 'intendant/*'), '')
+  assertTidy(t, at)
+})
+
+t.test(
+  'it goes on from the base that the task names, follows the prompt of a brief, and reads what the agent cost',
+  async (t) => {
+    const at = place(t)
+    git(at.repository, 'branch', 'older')
+    git(at.repository, '-c', 'user.name=a', '-c', 'user.email=a@b', 'commit', '--quiet', '--allow-empty', '-m', 'next')
+    const prompts = join(at.folder, 'prompts')
+    mkdirSync(prompts)
+    writeFileSync(join(prompts, 'execution.md'), '# Do it\n')
+    const result = '{"type":"result","result":"Done.","total_cost_usd":0.25}'
+    const done = run(at, task({ base_ref: 'older' }), {
+      AGENT: `cat > prompt; echo '{"type":"system"}'; echo '${result}'`,
+      INTENDANT_PROMPTS_DIR: prompts,
+    })
+    t.match(said(t, done, 'task_run_completed'), [{ summary: 'Done.', workspace_base: { commit: at.base } }])
+    t.match(said(t, done, 'agent_session_ended'), [{ cost: { USD: 0.25 } }])
+    t.equal(git(at.repository, 'show', `${BRANCH}:prompt`), '# Do it')
+    assertTidy(t, at)
+  },
+)
+
+t.test('a branch is pushed where a remote is named, and stays here when that fails', async (t) => {
+  const at = place(t)
+  const remote = join(at.folder, 'remote.git')
+  git(at.folder, 'init', '--quiet', '--bare', remote)
+  git(at.repository, 'remote', 'add', 'origin', remote)
+  const pushed = run(at, task(), { AGENT: 'echo x > y', PUSH: 'origin' })
+  t.match(said(t, pushed, 'task_run_completed'), [{ preservation_ref: `origin/${BRANCH}` }])
+  t.equal(git(remote, 'show', `${BRANCH}:y`), 'x')
+  t.equal(git(at.repository, 'branch', '--list', 'intendant/*'), '')
+  const stays = run(at, task(), { AGENT: 'echo z > y', PUSH: 'nowhere' })
+  t.match(said(t, stays, 'task_run_completed'), [{ verdict: 'complete', preservation_ref: BRANCH }])
+  t.equal(git(at.repository, 'show', `${BRANCH}:y`), 'z')
+  assertTidy(t, at)
+})
+
+t.test('what it cannot do fails the run before anything is done', async (t) => {
+  const at = place(t)
+  t.match(run(at, task(), {}).lines, [{ failure: { class: 'dispatch', code: 'not_configured' } }])
+  const greeting = run(at, executionRequest('runreq_1'), { AGENT: 'true' })
+  t.match([greeting.code, greeting.lines], [1, [{ failure: { code: 'unsupported_entry_event' } }]])
+})
+
+t.test('the bundled runner posts what it says, and a stop ends the agent and keeps its work', async (t) => {
+  const at = place(t)
+  const environment = { ...at.environment, AGENT: 'echo begun > y; echo begun >&2; sleep 60' }
+  const { service, runner } = await hired(t, `exec ${process.execPath} ${script}`, { environment, stopGraceMs: 10_000 })
+  service.offer(task())
+  await service.until((post) => JSON.stringify(post.body).includes('begun'))
+  service.answers.set('runreq_1', { cancel_requested: true })
+  await runner.finished
+  const types = service.events().map(({ event_type }) => event_type)
+  t.match(service.said('failed')[0]!.body, { class: 'cancelled' })
+  t.ok(types.includes('agent_session_started') && types.includes('agent_session_ended'), types.join())
+  t.equal(git(at.repository, 'show', `${BRANCH}:y`), 'begun')
+  assertTidy(t, at)
+})
