@@ -1,6 +1,7 @@
 /**
- * Whether a service that was loaded for long is at the end as it was at the beginning: the last third of the minutes
- * held against the first, and the files against what they had become by the middle.
+ * Whether a service that was loaded for long is at the end as it was at the beginning: of the minutes in which retention removed
+ * as much as came in, the last third held against the first, and the files against what they had become by the middle.
+ * Before that it is another service, which forgets nothing; its minutes count for the rate alone.
  */
 import { median } from '../statistics.ts'
 
@@ -71,8 +72,16 @@ function medianOf(minutes: readonly Minute[], read: Measure['read']): number {
   return median(minutes.map(read).filter((value) => value !== undefined))
 }
 
-/** @param minutes at least three. What was not measured is not flat. */
-export function judge(minutes: readonly Minute[], asked: number): readonly Judged[] {
+/** The first minute that begins with retention at work. */
+export const settledFrom = (retentionSeconds: number): number => Math.ceil(retentionSeconds / 60) + 1
+
+/**
+ * @param all at least three minutes, the first of them number 1. What was not measured is not flat.
+ * @param asked cycles a second.
+ */
+export function judge(all: readonly Minute[], asked: number, retentionSeconds: number): readonly Judged[] {
+  const settled = all.filter(({ minute }) => minute >= settledFrom(retentionSeconds))
+  const minutes = settled.length < 3 ? all : settled
   const judged: Judged[] = MEASURES.map(({ what, unit, read, factorMax, more }) => {
     const first = medianOf(third(minutes, 0), read)
     const last = medianOf(third(minutes, 2), read)
@@ -85,7 +94,7 @@ export function judge(minutes: readonly Minute[], asked: number): readonly Judge
     unit: `of ${Math.round(asked)}`,
     first: rate(0),
     last: rate(2),
-    isFlat: Math.min(...minutes.map(({ cyclesPerSecond }) => cyclesPerSecond)) >= asked * RATE_MIN,
+    isFlat: Math.min(...all.map(({ cyclesPerSecond }) => cyclesPerSecond)) >= asked * RATE_MIN,
   })
   const files = (which: 1 | 2): number =>
     Math.max(...third(minutes, which).map(({ logBytes, viewBytes }) => (logBytes + viewBytes) / MB))

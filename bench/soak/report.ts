@@ -1,14 +1,12 @@
 /** A soak as Markdown: its minutes, and whether the end was as the beginning. */
 import { markdownTable, provenance } from '../markdown.ts'
 import { number } from '../report.ts'
-import type { Judged, Minute } from './flatness.ts'
+import { judge, type Minute, settledFrom } from './flatness.ts'
 
 /** One run of the command, as it is kept. */
 export interface SoakResults {
   readonly about: Readonly<Record<string, unknown>>
   readonly minutes: readonly Minute[]
-  /** Empty when the run was cut short. */
-  readonly judged: readonly Judged[]
 }
 
 const HEADER = [
@@ -43,9 +41,11 @@ export function minuteLine(minute: Minute): string {
   return HEADER.map((name, column) => `${name} ${cells[column]}`).join(', ')
 }
 
-export function soakText({ about, minutes, judged }: SoakResults): string {
-  const { rate, peak, retentionSeconds } = about as Record<string, number | undefined>
+export function soakText({ about, minutes }: SoakResults): string {
+  const { rate, peak, retentionSeconds, minutes: asked } = about as Record<string, number | undefined>
   const share = peak === undefined ? '' : ` (${number(rate! / peak)} of the peak of ${number(peak)})`
+  // A run that was cut short says nothing of its end.
+  const judged = minutes.length < asked! ? [] : judge(minutes, rate!, retentionSeconds!)
   const rows = judged.map(({ what, first, last, unit, isFlat }) => [
     what,
     number(first),
@@ -57,6 +57,8 @@ export function soakText({ about, minutes, judged }: SoakResults): string {
     `${number(rate!)} six-call cycles a second${share}, open loop, ${minutes.length} minutes, retention ${retentionSeconds} s.`,
     '',
     markdownTable(HEADER, minutes.map(cellsOf)),
+    '',
+    `Judged from minute ${settledFrom(retentionSeconds!)} on, in which retention is at work; the rate in every minute.`,
     '',
     markdownTable(['', 'first third', 'last third', '', 'judgement'], rows),
     '',
