@@ -19,7 +19,7 @@ const ROW = { key: 0, kind: 8, at: 12, bytes: 16, checksum: 20 } as const
 
 /** UTF-8 never takes more than three bytes for a UTF-16 unit. */
 const UTF8_BYTES_PER_UNIT_MAX = 3
-const SCRATCH_BYTES = 4 * 1024 * 1024
+const SCRATCH_BYTES = 64 * 1024
 
 /** What a row is of. `index`: where the rows of its file are; the last frame of a file that is full. */
 export const KIND = { events: 1, redo: 2, head: 3, index: 4 } as const
