@@ -118,7 +118,7 @@ function blocks(): Record<string, string> {
   const curves = bestByName<Curve>(kept(/^scale-\d.*\.json$/), ({ curves }) => curves)
   const [peers] = kept(/^peers-.*\.json$/)
   const [soak] = kept(/^soak-.*\.json$/)
-    .filter(({ judged }) => judged?.length > 0)
+    .filter(({ about, minutes }) => minutes.length === about.minutes)
     .sort((a, b) => Number(isBusy(a.about)) - Number(isBusy(b.about)) || b.minutes.length - a.minutes.length)
   return {
     rows: rowsText([...answers.values()]),

@@ -3,35 +3,54 @@
  * A command for the bundled runner: one task of the ledger, done by a coding agent in a git worktree of its own. What the
  * agent changed is committed to a branch, whatever came of it; the gate decides whether the task is complete.
  *
- *   export REPOSITORY=/srv/shop GATE='npm ci && npm test' PUSH=origin
- *   AGENT='claude -p --permission-mode acceptEdits' intendant runner --id build-1 --exec 'exec node agent.mjs'
+ *   export REPOSITORY=/srv/shop GATE='npm ci && npm test' PUSH=origin LAND=main
+ *   AGENT='claude -p --permission-mode acceptEdits' intendant runner --id build-1 --exec 'exec node /srv/agent.mjs'
  *   AGENT='codex exec --sandbox workspace-write -' ...
  *
  * AGENT takes its prompt on standard input and works in its current folder. GATE is what its work must pass; without one the
- * agent's word is taken. PUSH names a remote for the branch; without one it stays in REPOSITORY. Transcripts are kept in
- * TRANSCRIPTS (by default a folder beside the temporary files). Needs Node.js and git. Start your own from it.
+ * agent's word is taken. PUSH names a remote for the branch; without one it stays in REPOSITORY. LAND names the branch of
+ * that remote to which work goes that passed, unless it has moved on; without one somebody else lands it. Transcripts, as the
+ * agent prints them, are kept in TRANSCRIPTS. Needs Node.js and git. Start your own from it.
  */
 import { execFileSync, spawn } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
-import { createWriteStream, existsSync, mkdirSync, mkdtempSync, readFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { createWriteStream, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir, userInfo } from 'node:os'
 import { join, resolve } from 'node:path'
 
-const { REPOSITORY, AGENT, GATE, PUSH, TRANSCRIPTS = join(tmpdir(), 'intendant-transcripts') } = process.env
-const { INTENDANT_PROMPTS_DIR: prompts } = process.env
+const { REPOSITORY, AGENT, GATE, PUSH, LAND, INTENDANT_PROMPTS_DIR: prompts } = process.env
+const { TRANSCRIPTS = join(tmpdir(), `intendant-transcripts-${userInfo().uid}`) } = process.env
 /** How much of what a command printed last is quoted, characters. */
 const TAIL = 4_000
+/** How long the output of a command that has ended may still come. */
+const OUTPUT_MS = 2_000
+const GIT_OUTPUT_MAX = 256 * 1024 * 1024
 
 const { request_id: id, attempt, project, engine, trace } = JSON.parse(readFileSync(0, 'utf8'))
 const { payload } = engine
 const mayChange = engine.throttle === 'full' && engine.access !== 'read_only'
 const branch = `intendant/${id}-${attempt}`
+const task = String(payload.objective ?? '').trim()
 
 const say = (line) => console.log(JSON.stringify(line))
 const tell = (event_type, said) => say({ event_type, payload: said })
 const now = () => new Date().toISOString()
-const git = (cwd, ...args) =>
-  execFileSync('git', ['-C', cwd, ...args], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit'] }).trim()
+
+/** What git prints. In a group of its own, so that a stop does not cut it off in the middle. */
+function git(cwd, args, input = '') {
+  const options = { input, encoding: 'utf8', stdio: ['pipe', 'pipe', 'inherit'], maxBuffer: GIT_OUTPUT_MAX, detached: true }
+  return execFileSync('git', ['-C', cwd, ...args], options).trim()
+}
+
+/** Whether git says so: by its exit code. What it has to say against it is on standard error. */
+function does(cwd, args) {
+  try {
+    git(cwd, args)
+    return true
+  } catch {
+    return false
+  }
+}
 
 /** The run fails before anything was done. */
 function refuse(code, message) {
@@ -39,28 +58,35 @@ function refuse(code, message) {
   process.exit(1)
 }
 
+/** Keeps the end of what a stream prints. */
+function tailOf(stream) {
+  const decoder = new TextDecoder()
+  let text = ''
+  stream.on('data', (chunk) => {
+    text = (text + decoder.decode(chunk, { stream: true })).slice(-64 * TAIL)
+  })
+  return () => text.trim()
+}
+
 /** Runs a shell command; resolves to its exit code (null: by a signal) and the end of what it printed. */
 function run(command, { cwd, input, transcript }) {
   const child = spawn('/bin/sh', ['-c', command], { cwd, stdio: ['pipe', 'pipe', 'pipe'] })
-  const done = { code: null, printed: '', bytes: 0 }
-  const log = transcript && createWriteStream(transcript)
+  const printed = tailOf(child.stdout)
+  const complained = tailOf(child.stderr)
+  let bytes = 0
   child.stdout.on('data', (chunk) => {
-    done.printed = (done.printed + chunk).slice(-64 * TAIL)
-    done.bytes += chunk.length
-    if (log) log.write(chunk)
-    else process.stderr.write(chunk)
+    bytes += chunk.length
   })
-  child.stderr.on('data', (chunk) => {
-    if (!log) done.printed = (done.printed + chunk).slice(-64 * TAIL)
-    process.stderr.write(chunk)
-  })
+  const log = transcript ? createWriteStream(transcript, { mode: 0o600 }) : process.stderr
+  if (transcript) log.on('error', (error) => console.error(`no transcript: ${error.message}`))
+  child.stdout.pipe(log, { end: transcript !== undefined })
+  child.stderr.pipe(process.stderr, { end: false })
   child.stdin.on('error', () => {}) // It need not read its prompt.
   child.stdin.end(input)
   return new Promise((end) => {
-    child.on('close', (code) => {
-      if (log) log.end(() => end({ ...done, code }))
-      else end({ ...done, code })
-    })
+    child.on('close', (code) => end({ code, bytes, printed: printed(), complained: complained() }))
+    // What it left running in the background may keep its output open.
+    child.on('exit', () => setTimeout(() => [child.stdout, child.stderr].map((one) => one.destroy()), OUTPUT_MS).unref())
   })
 }
 
@@ -69,23 +95,21 @@ function promptOf() {
   const written = prompts && join(prompts, 'execution.md')
   if (written && existsSync(written)) return readFileSync(written, 'utf8')
   const context = payload.context === undefined ? '' : `\n\nContext:\n${JSON.stringify(payload.context, null, 2)}\n`
-  return `${payload.objective}${context}`
+  return `${task}${context}`
 }
 
 /** What the agent said last: text, or the result that `claude -p --output-format json` (or `stream-json`) ends with. */
 function lastWord(printed) {
-  const last = printed.trim().split('\n').at(-1)
   try {
-    const { result, total_cost_usd: cost } = JSON.parse(last)
-    if (typeof result === 'string') return { text: result, ...(cost !== undefined && { cost }) }
+    const { result, total_cost_usd: cost } = JSON.parse(printed.split('\n').at(-1))
+    if (typeof result === 'string') return { text: result.slice(-TAIL), ...(typeof cost === 'number' && { cost }) }
   } catch {}
-  return { text: printed.trim().slice(-TAIL) }
+  return { text: printed.slice(-TAIL) }
 }
 
 /** Launches the agent, and tells of its session. */
 async function agentIn(worktree) {
   const session_id = randomUUID()
-  mkdirSync(TRANSCRIPTS, { recursive: true })
   const transcript = resolve(TRANSCRIPTS, `${session_id}.jsonl`)
   tell('agent_session_started', {
     session_id,
@@ -98,7 +122,7 @@ async function agentIn(worktree) {
     started_at: now(),
     trace_id: trace?.trace_id ?? '',
   })
-  const { code, printed, bytes } = await run(AGENT, { cwd: worktree, input: promptOf(), transcript })
+  const { code, printed, complained, bytes } = await run(AGENT, { cwd: worktree, input: promptOf(), transcript })
   const isThere = code !== 126 && code !== 127
   const { text, cost } = lastWord(printed)
   tell('agent_session_ended', {
@@ -109,67 +133,111 @@ async function agentIn(worktree) {
     ...(isThere ? code !== null && { exit_code: code } : { error: `${AGENT} could not be run` }),
     ...(cost !== undefined && { cost: { USD: cost, basis: 'as the agent says' } }),
   })
-  return { isDone: code === 0, text, how: code === null ? 'was stopped' : `ended with exit code ${code}` }
+  const how = code === null ? 'was stopped' : `ended with exit code ${code}`
+  return { isDone: code === 0, text, how: `the agent ${how}`, complaint: complained.slice(-TAIL) }
 }
 
-/** Commits what there is to the branch of this run, and hands it on. Returns where it is; undefined: nothing was changed. */
-function keep(worktree, base) {
-  git(worktree, 'add', '--all')
-  if (git(worktree, 'status', '--porcelain') !== '') {
-    const subject = String(payload.objective).split('\n')[0].slice(0, 72)
-    git(worktree, ...committer(), 'commit', '--quiet', '--no-verify', '-m', `${subject}\n\nIntendant-Request: ${id}`)
+/** Commits what there is to the branch of this run. Returns its newest commit; undefined: nothing was changed. */
+function commit(worktree, base) {
+  git(worktree, ['add', '--all'])
+  if (!does(worktree, ['diff', '--cached', '--quiet'])) {
+    const message = `${task.split('\n')[0].slice(0, 72)}\n\nIntendant-Request: ${id}\n`
+    git(worktree, [...committer(), 'commit', '--quiet', '--no-verify', '--file=-'], message)
   }
-  if (git(worktree, 'rev-parse', 'HEAD') === base) return undefined
-  if (!PUSH) return branch
-  try {
-    git(worktree, 'push', '--quiet', PUSH, `HEAD:refs/heads/${branch}`)
-    return `${PUSH}/${branch}`
-  } catch {
-    return branch // It stays here, and git has said why.
-  }
+  // Wherever the agent went: it may have made a branch of its own, or gone back from what it had committed.
+  const ref = `refs/heads/${branch}`
+  const [head, left] = [git(worktree, ['rev-parse', 'HEAD']), git(worktree, ['rev-parse', ref])]
+  if (head === base) return left === base ? undefined : left
+  if (!does(worktree, ['merge-base', '--is-ancestor', left, head]))
+    git(worktree, ['update-ref', `${ref}-left`, left])
+  git(worktree, ['update-ref', ref, head])
+  return head
 }
 
 function committer() {
+  if (does(REPOSITORY, ['config', 'user.email'])) return []
+  return ['-c', 'user.name=intendant', '-c', 'user.email=intendant@localhost']
+}
+
+/** Repositories within the worktree, which a commit only names. */
+const holdsOthers = (worktree, base, head) =>
+  git(worktree, ['diff', '--raw', '--diff-filter=AMT', base, head]).split('\n').some((line) => /^:\d+ 160000 /.test(line))
+
+/** The commit of that name, here or of the remote; undefined: there is none. */
+function commitOf(name) {
+  for (const prefix of ['', 'refs/remotes/']) {
+    try {
+      return git(REPOSITORY, ['rev-parse', '--quiet', '--verify', '--end-of-options', `${prefix}${name}^{commit}`])
+    } catch {}
+  }
+  return undefined
+}
+
+/** Does what can be done without. */
+function quietly(tidy) {
   try {
-    git(REPOSITORY, 'config', 'user.email')
-    return []
-  } catch {
-    return ['-c', 'user.name=intendant', '-c', 'user.email=intendant@localhost']
+    tidy()
+  } catch (error) {
+    console.error(error.message)
   }
 }
 
 if (!REPOSITORY || !AGENT) refuse('not_configured', 'REPOSITORY and AGENT are not set where the runner was started')
-if (engine.entry_event !== 'execution_requested') refuse('unsupported_entry_event', `only tasks are done here`)
-const base = git(REPOSITORY, 'rev-parse', '--verify', '--end-of-options', `${payload.base_ref ?? 'HEAD'}^{commit}`)
-const worktree = join(mkdtempSync(join(tmpdir(), 'intendant-')), 'work')
-// A stop ends the agent, too, and what it leaves is still kept. (`exec`: without a shell before it, it has the whole of --stop-grace.)
-process.on('SIGTERM', () => {})
-git(REPOSITORY, 'worktree', 'add', '--quiet', '-b', branch, worktree, base)
-let kept = branch
-let isSafe = false
+if (engine.entry_event !== 'execution_requested') refuse('unsupported_entry_event', 'only tasks are done here')
+if (task === '') refuse('no_objective', 'the task has no objective')
+if (PUSH) does(REPOSITORY, ['fetch', '--quiet', PUSH])
+const trunk = commitOf(PUSH && LAND ? `${PUSH}/${LAND}` : 'HEAD')
+const base = payload.base_ref === undefined ? trunk : commitOf(payload.base_ref)
+if (base === undefined) refuse('unknown_base', `${REPOSITORY} has no commit ${payload.base_ref ?? LAND ?? 'HEAD'}`)
+mkdirSync(TRANSCRIPTS, { recursive: true, mode: 0o700 })
+
+let isStopped = false
+// The agent hears it, too; what it leaves is still kept. (`exec`: without a shell before it, it has the whole of --stop-grace.)
+process.on('SIGTERM', () => {
+  isStopped = true
+})
+const folder = mkdtempSync(join(tmpdir(), 'intendant-'))
+const worktree = join(folder, 'work')
+if (!does(REPOSITORY, ['worktree', 'add', '--quiet', '-b', branch, worktree, base])) {
+  rmSync(folder, { recursive: true })
+  refuse('no_worktree', `${REPOSITORY} gives no worktree for ${branch}`)
+}
+
+/** Where the work is: undefined where nothing was changed. */
+let kept
+let mayGo = false
 try {
   const agent = await agentIn(worktree)
-  kept = mayChange ? keep(worktree, base) : undefined
-  isSafe = true
-  const gate = agent.isDone && kept && GATE ? await run(GATE, { cwd: worktree }) : undefined
-  const isPassed = gate === undefined || gate.code === 0
-  const verdict = !agent.isDone ? 'runner_error' : isPassed ? 'complete' : 'defect'
-  const summary = agent.isDone ? (isPassed ? agent.text : `the gate does not pass: ${GATE}`) : `the agent ${agent.how}`
-  tell('task_run_completed', {
-    project: project.key,
-    success: verdict === 'complete',
-    landed: false,
-    summary: summary || (kept ? 'changed without a word' : 'nothing was changed'),
-    verdict,
-    ...(verdict === 'runner_error' && { detail: `${summary}: ${agent.text}` }),
-    ...(verdict === 'defect' && { diagnosis: gate.printed.slice(-TAIL) }),
-    ...(kept && { preservation_ref: kept }),
-    workspace_base: { commit: base, trunk: base },
-    ...(payload.campaign !== undefined && { campaign: payload.campaign, campaign_cycle: payload.campaign_cycle }),
-  })
-  process.exitCode = agent.isDone ? 0 : 1
+  const head = mayChange ? commit(worktree, base) : undefined
+  mayGo = head === undefined || !holdsOthers(worktree, base, head)
+  const goes = head !== undefined && PUSH !== undefined
+  const isPushed = goes && does(worktree, ['push', '--quiet', PUSH, `${head}:refs/heads/${branch}`])
+  kept = head && (isPushed ? `${PUSH}/${branch}` : branch)
+  const gate = agent.isDone && mayChange && GATE && !isStopped ? await run(GATE, { cwd: worktree }) : { code: 0 }
+  const isComplete = agent.isDone && gate.code === 0
+  const lands = isComplete && isPushed && LAND !== undefined
+  const isLanded = lands && does(worktree, ['push', '--quiet', PUSH, `${head}:refs/heads/${LAND}`])
+  const summary = !agent.isDone ? agent.how : gate.code === 0 ? agent.text : `the gate does not pass: ${GATE}`
+  if (!isStopped) {
+    tell('task_run_completed', {
+      project: project.key,
+      success: isComplete && (head === undefined || isLanded),
+      landed: isLanded,
+      summary: summary || (head ? 'changed without a word' : 'nothing was changed'),
+      verdict: isComplete ? 'complete' : agent.isDone ? 'defect' : 'runner_error',
+      ...(!agent.isDone && { detail: `${agent.how}: ${agent.text || agent.complaint}` }),
+      ...(agent.isDone && !isComplete && { diagnosis: `${gate.printed}\n${gate.complained}`.trim().slice(-TAIL) }),
+      ...(kept && { preservation_ref: isLanded ? head : kept }),
+      ...(kept && isComplete && !isLanded && { land_blocked: lands ? 'trunk_moved_conflict' : 'checkout_not_ready' }),
+      workspace_base: { commit: base, trunk: trunk ?? base },
+      ...(payload.campaign !== undefined && { campaign: payload.campaign, campaign_cycle: payload.campaign_cycle }),
+    })
+  }
+  process.exitCode = agent.isDone && !isStopped ? 0 : 1
 } finally {
-  if (isSafe) git(REPOSITORY, 'worktree', 'remove', '--force', worktree)
-  else console.error(`what was done is in ${worktree}`)
-  if (kept !== branch) git(REPOSITORY, 'branch', '--quiet', '-D', branch)
+  if (mayGo) {
+    quietly(() => git(REPOSITORY, ['worktree', 'remove', '--force', '--force', worktree]))
+    quietly(() => rmSync(folder, { recursive: true, force: true }))
+    if (kept !== branch) quietly(() => git(REPOSITORY, ['branch', '--quiet', '-D', branch]))
+  } else console.error(`what was done is in ${worktree}`)
 }

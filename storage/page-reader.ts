@@ -7,8 +7,8 @@ import { closeSync, fstatSync, openSync, read, readSync } from 'node:fs'
 
 /** What the kernel has takes some 3 us. */
 const WAITED_MS = 0.05
-/** Reads beside the others that may be under way, some 200 bytes of memory each. */
-const AHEAD_MAX = 20_000
+/** Reads ahead of one check, some 200 bytes of memory each: it lets no turn go by, and hears of none before its end. */
+const AHEAD_MAX = 100_000
 
 export class PageReader {
   readonly #file: number
@@ -25,7 +25,7 @@ export class PageReader {
     this.#waitedMs = waitedMs
   }
 
-  /** Reads beside the others that are under way. */
+  /** Reads ahead of which no end is known yet. */
   get ahead(): number {
     return this.#ahead
   }

@@ -1,6 +1,6 @@
 /**
- * Whether a service that was loaded for long is at the end as it was at the beginning: of the minutes in which retention removed
- * as much as came in, the last third held against the first, and the files against what they had become by the middle.
+ * Whether a service that was loaded for long is at the end as it was at the beginning: of the minutes behind the first
+ * retention's time, the last third held against the first, and the files against what they had become by the middle.
  * Before that it is another service, which forgets nothing; its minutes count for the rate alone.
  */
 import { median } from '../statistics.ts'
@@ -72,29 +72,30 @@ function medianOf(minutes: readonly Minute[], read: Measure['read']): number {
   return median(minutes.map(read).filter((value) => value !== undefined))
 }
 
-/** The first minute that begins with retention at work. */
-export const settledFrom = (retentionSeconds: number): number => Math.ceil(retentionSeconds / 60) + 1
+/** The minutes that begin with retention at work; all where those are too few to be judged. */
+export function settled(minutes: readonly Minute[], retentionSeconds: number): readonly Minute[] {
+  const late = minutes.filter(({ minute }) => minute > Math.ceil(retentionSeconds / 60))
+  return late.length < 3 ? minutes : late
+}
 
 /**
  * @param all at least three minutes, the first of them number 1. What was not measured is not flat.
  * @param asked cycles a second.
  */
 export function judge(all: readonly Minute[], asked: number, retentionSeconds: number): readonly Judged[] {
-  const settled = all.filter(({ minute }) => minute >= settledFrom(retentionSeconds))
-  const minutes = settled.length < 3 ? all : settled
+  const minutes = settled(all, retentionSeconds)
   const judged: Judged[] = MEASURES.map(({ what, unit, read, factorMax, more }) => {
     const first = medianOf(third(minutes, 0), read)
     const last = medianOf(third(minutes, 2), read)
     return { what, unit, first, last, isFlat: last <= first * factorMax + more }
   })
-  const rate = (which: 0 | 2): number =>
-    Math.min(...third(minutes, which).map(({ cyclesPerSecond }) => cyclesPerSecond))
+  const slowest = Math.min(...all.map(({ cyclesPerSecond }) => cyclesPerSecond))
   judged.push({
-    what: 'cycles a second, slowest minute',
-    unit: `of ${Math.round(asked)}`,
-    first: rate(0),
-    last: rate(2),
-    isFlat: Math.min(...all.map(({ cyclesPerSecond }) => cyclesPerSecond)) >= asked * RATE_MIN,
+    what: 'cycles a second: asked, and the slowest minute',
+    unit: '',
+    first: asked,
+    last: slowest,
+    isFlat: slowest >= asked * RATE_MIN,
   })
   const files = (which: 1 | 2): number =>
     Math.max(...third(minutes, which).map(({ logBytes, viewBytes }) => (logBytes + viewBytes) / MB))

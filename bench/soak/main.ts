@@ -65,7 +65,7 @@ function readArguments(): Asked | undefined {
 
 function numberIn(flag: string, text: string, least: number, most: number): number {
   const value = Number(text)
-  if (text.trim() === '' || !(value >= least && value <= most))
+  if (text.trim() === '' || !(value >= least && value <= most) || (flag === '--minutes' && !Number.isInteger(value)))
     throw new BadArguments(`${flag} is a number from ${least} to ${most}`)
   return value
 }

@@ -1,7 +1,7 @@
 /** A soak as Markdown: its minutes, and whether the end was as the beginning. */
 import { markdownTable, provenance } from '../markdown.ts'
 import { number } from '../report.ts'
-import { judge, type Minute, settledFrom } from './flatness.ts'
+import { judge, type Minute, settled } from './flatness.ts'
 
 /** One run of the command, as it is kept. */
 export interface SoakResults {
@@ -58,7 +58,9 @@ export function soakText({ about, minutes }: SoakResults): string {
     '',
     markdownTable(HEADER, minutes.map(cellsOf)),
     '',
-    `Judged from minute ${settledFrom(retentionSeconds!)} on, in which retention is at work; the rate in every minute.`,
+    judged.length === 0
+      ? 'Cut short.'
+      : `Judged from minute ${settled(minutes, retentionSeconds!)[0]!.minute} on, but for the rate: in every minute.`,
     '',
     markdownTable(['', 'first third', 'last third', '', 'judgement'], rows),
     '',

@@ -80,35 +80,39 @@ function said(t: Test, { lines }: Done, type: string): Record<string, any>[] {
 function assertTidy(t: Test, { repository, folder }: Place): void {
   t.equal(git(repository, 'worktree', 'list').split('\n').length, 1, 'no worktree is left')
   t.equal(git(repository, 'status', '--porcelain'), '', 'the checkout is as it was')
-  t.equal(execFileSync('find', [join(folder, 'tmp'), '-type', 'f'], { encoding: 'utf8' }), '')
+  t.equal(execFileSync('find', [join(folder, 'tmp'), '-mindepth', '1'], { encoding: 'utf8' }), '')
 }
 
 const BRANCH = 'intendant/runreq_1-1'
 
-t.test('what the agent changed is on a branch, and complete when it passes the gate', async (t) => {
-  const at = place(t)
-  const done = run(at, task(), { AGENT: 'cat > asked; echo "I said hello"', GATE: 'test -f asked && test -f README' })
-  t.equal(done.code, 0, done.stderr)
-  const [started] = said(t, done, 'agent_session_started')
-  const [ended] = said(t, done, 'agent_session_ended')
-  t.match(started, { agent_type: 'cat', project: 'demo', access: 'full', capability: 'coding' })
-  t.match(ended, { session_id: started!.session_id, status: 'ok', exit_code: 0, bytes_written: 13 })
-  t.equal(readFileSync(started!.source_log_path, 'utf8'), 'I said hello\n')
-  t.strictSame(said(t, done, 'task_run_completed'), [
-    {
-      project: 'demo',
-      success: true,
-      landed: false,
-      summary: 'I said hello',
-      verdict: 'complete',
-      preservation_ref: BRANCH,
-      workspace_base: { commit: at.base, trunk: at.base },
-    },
-  ])
-  t.equal(git(at.repository, 'show', `${BRANCH}:asked`), 'Say hello\nto everyone')
-  t.match(git(at.repository, 'log', '-1', '--format=%s|%b', BRANCH), /^Say hello\|Intendant-Request: runreq_1/)
-  assertTidy(t, at)
-})
+t.test(
+  'what the agent changed is on a branch, complete when it passes the gate, and for somebody to land',
+  async (t) => {
+    const at = place(t)
+    const done = run(at, task(), { AGENT: 'cat > asked; echo "I said hello"', GATE: 'test -f asked && test -f README' })
+    t.equal(done.code, 0, done.stderr)
+    const [started] = said(t, done, 'agent_session_started')
+    const [ended] = said(t, done, 'agent_session_ended')
+    t.match(started, { agent_type: 'cat', project: 'demo', access: 'full', capability: 'coding' })
+    t.match(ended, { session_id: started!.session_id, status: 'ok', exit_code: 0, bytes_written: 13 })
+    t.equal(readFileSync(started!.source_log_path, 'utf8'), 'I said hello\n')
+    t.strictSame(said(t, done, 'task_run_completed'), [
+      {
+        project: 'demo',
+        success: false,
+        landed: false,
+        summary: 'I said hello',
+        verdict: 'complete',
+        preservation_ref: BRANCH,
+        land_blocked: 'checkout_not_ready',
+        workspace_base: { commit: at.base, trunk: at.base },
+      },
+    ])
+    t.equal(git(at.repository, 'show', `${BRANCH}:asked`), 'Say hello\nto everyone')
+    t.match(git(at.repository, 'log', '-1', '--format=%s|%b', BRANCH), /^Say hello\|Intendant-Request: runreq_1/)
+    assertTidy(t, at)
+  },
+)
 
 t.test('work that does not pass the gate is a defect, is kept, and says what the gate said', async (t) => {
   const at = place(t)
@@ -121,7 +125,7 @@ t.test('work that does not pass the gate is a defect, is kept, and says what the
     {
       success: false,
       verdict: 'defect',
-      diagnosis: '2 tests failed\n',
+      diagnosis: '2 tests failed',
       preservation_ref: BRANCH,
       campaign: 'tidy',
       campaign_cycle: 3,
@@ -193,8 +197,94 @@ t.test('a branch is pushed where a remote is named, and stays here when that fai
   assertTidy(t, at)
 })
 
+t.test('work that passed is landed where that is asked for, unless the trunk has moved', async (t) => {
+  const at = place(t)
+  const remote = join(at.folder, 'remote.git')
+  git(at.folder, 'init', '--quiet', '--bare', '--initial-branch=main', remote)
+  git(at.repository, 'remote', 'add', 'origin', remote)
+  git(at.repository, 'push', '--quiet', 'origin', 'main')
+  const lands = { PUSH: 'origin', LAND: 'main' }
+  const bad = run(at, task(), { ...lands, AGENT: 'echo bad > y', GATE: 'false' })
+  t.match(said(t, bad, 'task_run_completed'), [{ verdict: 'defect', landed: false }])
+  t.equal(git(remote, 'rev-parse', 'main'), at.base)
+  const landed = run(at, { ...task(), attempt: 2 }, { ...lands, AGENT: 'echo x > y', GATE: 'true' })
+  const trunk = git(remote, 'rev-parse', 'main')
+  t.match(said(t, landed, 'task_run_completed'), [{ success: true, landed: true, preservation_ref: trunk }])
+  t.equal(git(remote, 'show', 'main:y'), 'x')
+  const other = join(at.folder, 'other')
+  const elsewhere = [
+    `git clone --quiet ${remote} ${other}`,
+    `git -C ${other} -c user.name=a -c user.email=a@b commit --quiet --allow-empty -m other`,
+    `git -C ${other} push --quiet`,
+  ]
+  const late = run(at, { ...task(), attempt: 3 }, { ...lands, AGENT: `echo z > y && ${elsewhere.join(' && ')}` })
+  t.match(said(t, late, 'task_run_completed'), [
+    {
+      success: false,
+      verdict: 'complete',
+      landed: false,
+      land_blocked: 'trunk_moved_conflict',
+      preservation_ref: 'origin/intendant/runreq_1-3',
+      workspace_base: { commit: trunk, trunk },
+    },
+  ])
+  t.equal(git(remote, 'show', 'intendant/runreq_1-3:y'), 'z')
+  assertTidy(t, at)
+})
+
+t.test('nothing is lost where the agent goes its own ways in git', async (t) => {
+  const at = place(t)
+  const who = '-c user.name=a -c user.email=a@b'
+  const detached = run(at, task(), { AGENT: 'git checkout --quiet --detach; echo w > w' })
+  t.match(said(t, detached, 'task_run_completed'), [{ preservation_ref: BRANCH }])
+  t.equal(git(at.repository, 'show', `${BRANCH}:w`), 'w')
+  const second = 'intendant/runreq_1-2'
+  const back = `echo w > w; git add w; git ${who} commit -qm w; git checkout -q --detach ${at.base}`
+  t.match(said(t, run(at, { ...task(), attempt: 2 }, { AGENT: back }), 'task_run_completed'), [
+    { preservation_ref: second },
+  ])
+  t.equal(git(at.repository, 'show', `${second}:w`), 'w')
+  const both = `${back}; echo v > v`
+  t.match(said(t, run(at, { ...task(), attempt: 3 }, { AGENT: both }), 'task_run_completed'), [{ verdict: 'complete' }])
+  t.equal(git(at.repository, 'show', 'intendant/runreq_1-3:v'), 'v')
+  t.equal(git(at.repository, 'show', 'intendant/runreq_1-3-left:w'), 'w')
+  assertTidy(t, at)
+  const within = run(
+    at,
+    { ...task(), attempt: 4 },
+    { AGENT: `git init -q sub; git -C sub ${who} commit -qm s --allow-empty` },
+  )
+  const [, left] = /what was done is in (.*)/.exec(within.stderr)!
+  t.ok(existsSync(join(left!, 'sub')), 'a repository within the worktree stays where it is')
+})
+
+t.test('what the agent leaves running in the background holds up nothing', async (t) => {
+  const at = place(t)
+  const from = performance.now()
+  const done = run(at, task(), { AGENT: 'sleep 30 & echo w > w' })
+  t.equal(done.code, 0)
+  t.ok(performance.now() - from < 20_000)
+  assertTidy(t, at)
+})
+
+t.test('who changes nothing passes the gate, too, and then there is nothing to land', async (t) => {
+  const at = place(t)
+  const passed = run(at, task(), { AGENT: 'echo all is well', GATE: 'true' })
+  t.match(said(t, passed, 'task_run_completed'), [{ success: true, verdict: 'complete', summary: 'all is well' }])
+  const denied = run(at, { ...task(), attempt: 2 }, { AGENT: 'echo may I?', GATE: 'test -f answer' })
+  t.match(said(t, denied, 'task_run_completed'), [{ success: false, verdict: 'defect' }])
+  assertTidy(t, at)
+})
+
 t.test('what it cannot do fails the run before anything is done', async (t) => {
   const at = place(t)
+  const failure = (more: object, environment: Record<string, string> = {}) =>
+    run(at, { ...task(), ...more }, { AGENT: 'true', ...environment }).lines[0]?.failure
+  t.match(failure(task({ objective: ' ' })), { code: 'no_objective' })
+  t.match(failure(task({ base_ref: '--upload-pack=x' })), { code: 'unknown_base' })
+  git(at.repository, 'branch', BRANCH)
+  t.match(failure({}), { code: 'no_worktree' })
+  assertTidy(t, at)
   t.match(run(at, task(), {}).lines, [{ failure: { class: 'dispatch', code: 'not_configured' } }])
   const greeting = run(at, executionRequest('runreq_1'), { AGENT: 'true' })
   t.match([greeting.code, greeting.lines], [1, [{ failure: { code: 'unsupported_entry_event' } }]])
@@ -210,6 +300,7 @@ t.test('the bundled runner posts what it says, and a stop ends the agent and kee
   await runner.finished
   const types = service.events().map(({ event_type }) => event_type)
   t.match(service.said('failed')[0]!.body, { class: 'cancelled' })
+  t.notOk(types.includes('task_run_completed'), 'a task that was stopped has no result')
   t.ok(types.includes('agent_session_started') && types.includes('agent_session_ended'), types.join())
   t.equal(git(at.repository, 'show', `${BRANCH}:y`), 'begun')
   assertTidy(t, at)
