@@ -3,7 +3,8 @@
  * wanted soon is read beside it by the pool of threads, into the kernel's memory: a home with a million entities has
  * 36,000 pages above its leaves, each of which waited for the disk alone.
  */
-import { closeSync, fstatSync, openSync, read, readSync } from 'node:fs'
+import { closeSync, fstatSync, openSync, read } from 'node:fs'
+import { readWhole } from './read-whole.ts'
 
 /** What the kernel has takes some 3 us. */
 const WAITED_MS = 0.05
@@ -38,7 +39,7 @@ export class PageReader {
   /** Fills the buffer; false when the file ends before. Throws what the file system throws. */
   read(at: number, bytes: Buffer): boolean {
     const fromMs = performance.now()
-    const isWhole = readSync(this.#file, bytes, 0, bytes.length, at) === bytes.length
+    const isWhole = readWhole(this.#file, bytes, at)
     this.#waits = performance.now() - fromMs > this.#waitedMs
     return isWhole
   }

@@ -41,12 +41,11 @@ export function minuteLine(minute: Minute): string {
   return HEADER.map((name, column) => `${name} ${cells[column]}`).join(', ')
 }
 
+/** Of a run that was not cut short: what it says is of its end. */
 export function soakText({ about, minutes }: SoakResults): string {
-  const { rate, peak, retentionSeconds, minutes: asked } = about as Record<string, number | undefined>
+  const { rate, peak, retentionSeconds } = about as Record<string, number | undefined>
   const share = peak === undefined ? '' : ` (${number(rate! / peak)} of the peak of ${number(peak)})`
-  // A run that was cut short says nothing of its end.
-  const judged = minutes.length < asked! ? [] : judge(minutes, rate!, retentionSeconds!)
-  const rows = judged.map(({ what, first, last, unit, isFlat }) => [
+  const rows = judge(minutes, rate!, retentionSeconds!).map(({ what, first, last, unit, isFlat }) => [
     what,
     number(first),
     number(last),
@@ -58,9 +57,7 @@ export function soakText({ about, minutes }: SoakResults): string {
     '',
     markdownTable(HEADER, minutes.map(cellsOf)),
     '',
-    judged.length === 0
-      ? 'Cut short.'
-      : `Judged from minute ${settled(minutes, retentionSeconds!)[0]!.minute} on, but for the rate: in every minute.`,
+    `Judged from minute ${settled(minutes, retentionSeconds!)[0]!.minute} on, but for the rate: in every minute.`,
     '',
     markdownTable(['', 'first third', 'last third', '', 'judgement'], rows),
     '',

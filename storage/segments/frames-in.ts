@@ -1,6 +1,6 @@
 /** Frames read from a file, one after another. */
 import { Buffer } from 'node:buffer'
-import { readSync } from 'node:fs'
+import { readWhole } from '../read-whole.ts'
 import { type Frame, frameBytes, frameOf, HEAD_BYTES, MAGIC, rowMatches } from './frame.ts'
 
 /** Of most files the first frame is all that is read. */
@@ -62,14 +62,4 @@ export function hasFrameFrom(file: number, from: number, end: number): boolean {
     }
   }
   return false
-}
-
-/** False: the file ends before. */
-export function readWhole(file: number, into: Buffer, at: number): boolean {
-  for (let read = 0; read < into.length; ) {
-    const bytes = readSync(file, into, read, into.length - read, at + read)
-    if (bytes === 0) return false
-    read += bytes
-  }
-  return true
 }

@@ -1,8 +1,8 @@
 /** The end of a full file: it says where the frame is that says where the rows are. */
 import { Buffer } from 'node:buffer'
 import { crc32 } from 'node:zlib'
+import { readWhole } from '../read-whole.ts'
 import { HEAD_BYTES, MAGIC } from './frame.ts'
-import { readWhole } from './frames-in.ts'
 
 /** Magic, checksum of the rest and of the head of that frame, place of that frame. */
 export const TRAILER_BYTES = 16

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
-import { existsSync, readFileSync, statSync } from 'node:fs'
-import { fileURLToPath } from 'node:url'
+import { readFileSync, statSync } from 'node:fs'
 import t, { type Test } from 'tap'
+import { documentedScript } from '../documented-script.ts'
 import { type Served, serve } from './processes.ts'
 
 const GREET = `cat > /dev/null; echo hello; echo '{"event_type":"greeting_composed","payload":{"greeting":"Hello, Ada"}}'`
@@ -150,9 +150,7 @@ t.test("an admin's token is refused by the runner", async (t) => {
 
 t.test('the shell runner of the documentation takes work from the real service', async (t) => {
   const service = await demo(t)
-  const script = ['docs/runner.sh', fileURLToPath(new URL('../../../docs/runner.sh', import.meta.url))].find(
-    existsSync,
-  )!
+  const script = documentedScript('runner.sh')
   const child = spawn('sh', [script, 'sh', '-c', 'cat; echo; echo done'], {
     env: {
       ...service.env,

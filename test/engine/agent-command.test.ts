@@ -3,10 +3,13 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { validatePayload } from '../../machines/events/index.ts'
+import { documentedScript } from '../documented-script.ts'
 import { hired } from './hired.ts'
 import { executionRequest } from './stand-in.ts'
 
-const script = ['docs/agent.mjs', new URL('../../../docs/agent.mjs', import.meta.url).pathname].find(existsSync)!
+const script = documentedScript('agent.mjs')
+/** Who commits, where the git settings name nobody. */
+const WHO = ['-c', 'user.name=a', '-c', 'user.email=a@b']
 
 const git = (folder: string, ...args: string[]): string =>
   execFileSync('git', ['-C', folder, ...args], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] }).trim()
@@ -35,7 +38,7 @@ function place(t: Test): Place {
   git(folder, 'init', '--quiet', '--initial-branch=main', repository)
   writeFileSync(join(repository, 'README'), 'shop\n')
   git(repository, 'add', '--all')
-  git(repository, '-c', 'user.name=a', '-c', 'user.email=a@b', 'commit', '--quiet', '-m', 'begin')
+  git(repository, ...WHO, 'commit', '--quiet', '-m', 'begin')
   return { repository, folder, base: git(repository, 'rev-parse', 'HEAD'), environment }
 }
 
@@ -75,6 +78,14 @@ function said(t: Test, { lines }: Done, type: string): Record<string, any>[] {
   const payloads = lines.filter((line) => line.event_type === type).map(({ payload }) => payload)
   for (const payload of payloads) t.same(validatePayload(type, payload), [], type)
   return payloads
+}
+
+/** The bare repository that is `origin` of this one. */
+function remoteOf({ repository, folder }: Place): string {
+  const remote = join(folder, 'remote.git')
+  git(folder, 'init', '--quiet', '--bare', '--initial-branch=main', remote)
+  git(repository, 'remote', 'add', 'origin', remote)
+  return remote
 }
 
 function assertTidy(t: Test, { repository, folder }: Place): void {
@@ -166,7 +177,7 @@ t.test(
   async (t) => {
     const at = place(t)
     git(at.repository, 'branch', 'older')
-    git(at.repository, '-c', 'user.name=a', '-c', 'user.email=a@b', 'commit', '--quiet', '--allow-empty', '-m', 'next')
+    git(at.repository, ...WHO, 'commit', '--quiet', '--allow-empty', '-m', 'next')
     const prompts = join(at.folder, 'prompts')
     mkdirSync(prompts)
     writeFileSync(join(prompts, 'execution.md'), '# Do it\n')
@@ -184,9 +195,7 @@ t.test(
 
 t.test('a branch is pushed where a remote is named, and stays here when that fails', async (t) => {
   const at = place(t)
-  const remote = join(at.folder, 'remote.git')
-  git(at.folder, 'init', '--quiet', '--bare', remote)
-  git(at.repository, 'remote', 'add', 'origin', remote)
+  const remote = remoteOf(at)
   const pushed = run(at, task(), { AGENT: 'echo x > y', PUSH: 'origin' })
   t.match(said(t, pushed, 'task_run_completed'), [{ preservation_ref: `origin/${BRANCH}` }])
   t.equal(git(remote, 'show', `${BRANCH}:y`), 'x')
@@ -199,9 +208,7 @@ t.test('a branch is pushed where a remote is named, and stays here when that fai
 
 t.test('work that passed is landed where that is asked for, unless the trunk has moved', async (t) => {
   const at = place(t)
-  const remote = join(at.folder, 'remote.git')
-  git(at.folder, 'init', '--quiet', '--bare', '--initial-branch=main', remote)
-  git(at.repository, 'remote', 'add', 'origin', remote)
+  const remote = remoteOf(at)
   git(at.repository, 'push', '--quiet', 'origin', 'main')
   const lands = { PUSH: 'origin', LAND: 'main' }
   const bad = run(at, task(), { ...lands, AGENT: 'echo bad > y', GATE: 'false' })
@@ -214,7 +221,7 @@ t.test('work that passed is landed where that is asked for, unless the trunk has
   const other = join(at.folder, 'other')
   const elsewhere = [
     `git clone --quiet ${remote} ${other}`,
-    `git -C ${other} -c user.name=a -c user.email=a@b commit --quiet --allow-empty -m other`,
+    `git -C ${other} ${WHO.join(' ')} commit --quiet --allow-empty -m other`,
     `git -C ${other} push --quiet`,
   ]
   const late = run(at, { ...task(), attempt: 3 }, { ...lands, AGENT: `echo z > y && ${elsewhere.join(' && ')}` })
@@ -234,7 +241,7 @@ t.test('work that passed is landed where that is asked for, unless the trunk has
 
 t.test('nothing is lost where the agent goes its own ways in git', async (t) => {
   const at = place(t)
-  const who = '-c user.name=a -c user.email=a@b'
+  const who = WHO.join(' ')
   const detached = run(at, task(), { AGENT: 'git checkout --quiet --detach; echo w > w' })
   t.match(said(t, detached, 'task_run_completed'), [{ preservation_ref: BRANCH }])
   t.equal(git(at.repository, 'show', `${BRANCH}:w`), 'w')

@@ -1,11 +1,10 @@
 import { spawn } from 'node:child_process'
-import { existsSync, readFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import t, { type Test } from 'tap'
+import { documentedScript } from '../documented-script.ts'
 import { executionRequest, type StandIn, standIn } from './stand-in.ts'
 
-const script = ['docs/runner.sh', '../../../docs/runner.sh']
-  .map((path, n) => (n === 0 ? path : new URL(path, import.meta.url).pathname))
-  .find((path) => existsSync(path))!
+const script = documentedScript('runner.sh')
 
 /** Runs docs/runner.sh for one run; its exit code. */
 function shellRunner(service: StandIn, work: string, test: Test): Promise<number | null> {
