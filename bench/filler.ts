@@ -1,11 +1,13 @@
 /**
  * Fills a home through the journal, in a process of its own: copies of one run that a real service carried from
- * its creation to its end, under fresh ids, with its records, index rows and events as they were written. What is
- * not kept of the truth: the copies' event ids are random, so `verify` would complain.
+ * its creation to its end, under fresh ids and at the time of the copy, so that index rows come to lie as those of a
+ * service do. What is not kept of the truth: a copy begins and ends in one moment, and its event ids are random, so
+ * `verify` would complain.
  */
 import { randomBytes } from 'node:crypto'
 import { modules } from '../machines/index.ts'
 import type { ActorKind, Term } from '../machines/machine.ts'
+import { Clock } from '../runtime/clock.ts'
 import { newTraceId } from '../runtime/identity.ts'
 import { openDiskJournal } from '../storage/disk-journal.ts'
 import type { Journal, NewEvent, Step } from '../storage/journal.ts'
@@ -40,20 +42,23 @@ const DISK_RESERVE_BYTES = 1024 * 1024 * 1024
 /** Ids that change from copy to copy, each to a fresh one of the same length. */
 type Slot = 'run' | 'trace' | 'engineRun' | 'event'
 type Ids = Readonly<Record<Slot, string>>
+type Filling = Ids & { readonly time: string }
 
-/** A text cut where ids stand in it. */
+const TIME = /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z/
+
+/** A text cut where ids and times stand in it. */
 class Template {
-  readonly #parts: (string | { readonly slot: Slot })[] = []
+  readonly #parts: (string | { readonly slot: keyof Filling })[] = []
 
   constructor(text: string, ids: Partial<Ids>) {
     const slots = new Map(Object.entries(ids).map(([slot, id]) => [id, slot as Slot]))
-    for (const part of text.split(new RegExp(`(${[...slots.keys()].join('|')})`))) {
-      const slot = slots.get(part)
+    for (const part of text.split(new RegExp(`(${[...slots.keys(), TIME.source].join('|')})`))) {
+      const slot = slots.get(part) ?? (TIME.test(part) ? 'time' : undefined)
       this.#parts.push(slot === undefined ? part : { slot })
     }
   }
 
-  with(ids: Ids): string {
+  with(ids: Filling): string {
     let text = ''
     for (const part of this.#parts) text += typeof part === 'string' ? part : ids[part.slot]
     return text
@@ -99,9 +104,12 @@ function hex(digits: number): string {
   return randomBytes(digits / 2).toString('hex')
 }
 
+const clock = new Clock(realNature.wallMs)
+
 /** @returns the ids by which the copy is found. */
 function copy(template: RunTemplate, into: Step[]): Filled['samples'][number] {
-  const ids = { run: `runreq_${hex(24)}`, trace: newTraceId(realNature), engineRun: `run_${hex(24)}` }
+  const time = clock.text(clock.nextMicros())
+  const ids = { run: `runreq_${hex(24)}`, trace: newTraceId(realNature), engineRun: `run_${hex(24)}`, time }
   const events: NewEvent[] = template.events.map((text) => {
     const event = `evt_${hex(32)}`
     return { id: event, project: template.project, traceId: ids.trace, text: text.with({ ...ids, event }) }
@@ -112,7 +120,7 @@ function copy(template: RunTemplate, into: Step[]): Filled['samples'][number] {
       id: ids[step.slot as 'run' | 'engineRun'],
       version: step.version,
       record: step.record.with({ ...ids, event: '' }),
-      termsAdded: step.terms,
+      termsAdded: step.terms.map((term) => (TIME.test(term.order) ? { ...term, order: time } : term)),
       termsRemoved: [],
       events: step.slot === 'run' ? events : [],
       timersSet: [],
