@@ -355,9 +355,10 @@ export const runRequestMachine = machineSetup.createMachine({
 
 export const runRequestModule: MachineModule<RunRequestContext, RunRequestBody> = {
   kind: 'run_request',
-  version: 2,
+  // Version 3 lists what waits by its demand.
+  version: 3,
   machine: runRequestMachine,
-  migrations: { 1: runRequestMigrations[1] },
+  migrations: { 1: runRequestMigrations[1], 2: (snapshot) => snapshot },
   internal: INTERNAL_MESSAGES,
   repeats: rules.repeats,
   refusal: rules.refusal,

@@ -67,9 +67,7 @@ function faultOfPages(file: PageReader, meta: Meta, depth: Depth): DataFault | u
     checkTree({
       ...meta,
       pages,
-      // The last pages of a file may rightly be missing: taken, given back, and never written. Then it is known
-      // only of all pages together that none of them is in use.
-      ...(depth === 'every' || missingPages > 0 || pages <= SMALL_PAGES_MAX
+      ...(depth === 'every' || pages <= SMALL_PAGES_MAX
         ? { leavesSince: 0n, leavesMax: Number.POSITIVE_INFINITY }
         : { leavesSince: meta.transaction - BigInt(RECENT_TRANSACTIONS), leavesMax: RECENT_LEAVES_MAX }),
       read: (page, bytes) => file.read(page * meta.pageBytes, bytes),

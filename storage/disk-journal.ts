@@ -13,8 +13,8 @@ import { type EnvironmentOptions, folderMedium } from './home-environments.ts'
 import { HomeRefused } from './home-refused.ts'
 import type { InstanceLock } from './instance-lock.ts'
 import type {
-  Commit,
   EventPage,
+  IndexRow,
   Journal,
   ListPage,
   ListQuery,
@@ -31,7 +31,7 @@ import type {
 import { JournalFailure } from './journal.ts'
 import { assertStep } from './keys.ts'
 import { type Nature, realNature } from './nature.ts'
-import { countAcross, historyAcross, listAcross, outboxAcross, timersAcross } from './overlay.ts'
+import { countAcross, historyAcross, indexAcross, listAcross, outboxAcross, timersAcross } from './overlay.ts'
 import { finishRemovals, sweepReservations } from './removals.ts'
 import { trimOldest } from './retention.ts'
 import { type DueTimer, scanPages, View } from './view.ts'
@@ -51,8 +51,6 @@ export interface DiskJournalOptions extends Pick<EnvironmentOptions, 'onRepeat' 
 }
 
 const entityName = (kind: string, id: string): string => `${kind}\n${id}`
-
-type Done = (failure: JournalFailure | null, commit: Commit | null) => void
 
 const LIST_WAIT_MS = 250
 
@@ -124,7 +122,7 @@ export class DiskJournal implements Journal {
     return this.#applier.applied
   }
 
-  append(steps: readonly Step[], done: Done): void {
+  append(steps: readonly Step[], done: Parameters<Journal['append']>[1]): void {
     for (const step of steps) assertStep(step)
     if (this.#failure !== undefined || this.#readOnly || this.#closed) {
       done(this.#failure ?? new JournalFailure('the journal takes no writes'), null)
@@ -203,6 +201,10 @@ export class DiskJournal implements Journal {
 
   scan(kind: string, index: string, value: string): Iterable<ListRow> {
     return scanPages((query) => this.#listNow(query), kind, index, value)
+  }
+
+  scanIndex(kind: string, index: string): Iterable<IndexRow> {
+    return indexAcross(this.#view.scanIndex(kind, index), this.#applier.foldsUnseen(), kind, index)
   }
 
   refuses(): string | undefined {

@@ -122,6 +122,14 @@ export interface ListRow {
   readonly record: string
 }
 
+/** A row of an index, without its record. */
+export interface IndexRow {
+  /** As `keyPart` stores it. */
+  readonly value: string
+  readonly order: string
+  readonly id: string
+}
+
 export interface ListPage {
   readonly rows: readonly ListRow[]
   readonly more: boolean
@@ -207,6 +215,8 @@ export interface Journal {
   outbox(): Iterable<OutboxKey & OutboxRow>
   /** Every id under an index, with its record: read at start, in pages of its own. */
   scan(kind: string, index: string, value: string): Iterable<ListRow>
+  /** Every row of an index, value by value, then in the order of a list: read at start. What the view lacks comes last. */
+  scanIndex(kind: string, index: string): Iterable<IndexRow>
 
   /** True: hold the next append until `resume` is called, once (the view is too far behind). False: go on. */
   waitForRoom(resume: () => void): boolean

@@ -1,7 +1,8 @@
 /** Answers made of the view and of the folds that it does not hold yet, as if all were applied. */
 import type { Fold } from './fold.ts'
 import { outboxName } from './fold.ts'
-import type { ListPage, ListQuery, ListRow, OutboxKey, OutboxRow } from './journal.ts'
+import type { IndexRow, ListPage, ListQuery, ListRow, OutboxKey, OutboxRow } from './journal.ts'
+import { keyPart } from './keys.ts'
 import type { DueTimer } from './view.ts'
 
 /** `applied` are the view's sequences after `afterSequence`; folds come newest first and hold only later ones. */
@@ -75,6 +76,28 @@ export function listAcross(
   }
   const rows = [...kept, ...added].sort(compare)
   return { rows: rows.slice(0, limit).map(recordOf), more: page.more || rows.length > limit, sequence }
+}
+
+/** The view's rows that the folds leave as they are, then those that they add. */
+export function* indexAcross(
+  view: Iterable<IndexRow>,
+  folds: readonly Fold[],
+  kind: string,
+  index: string,
+): Generator<IndexRow> {
+  const name = ({ value, order, id }: IndexRow): string => `${value}\n${order}\n${id}`
+  const changes = new Map<string, IndexRow & { readonly present: boolean }>()
+  for (const fold of [...folds].reverse()) {
+    for (const { id, terms } of fold.entities.get(kind)?.values() ?? []) {
+      for (const { term, after: present } of terms) {
+        if (term.index !== index) continue
+        const row = { value: keyPart(term.value), order: term.order, id }
+        changes.set(name(row), { ...row, present })
+      }
+    }
+  }
+  for (const row of view) if (changes.size === 0 || !changes.has(name(row))) yield row
+  for (const { present, ...row } of changes.values()) if (present) yield row
 }
 
 const compareTexts = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0)

@@ -24,7 +24,10 @@ export interface Forest {
   readonly transaction: bigint
   /** Pages that the file holds. */
   readonly pages: number
-  /** Leaves below a page that no transaction since this one wrote are not read. */
+  /**
+   * Leaves below a page that no transaction since this one wrote are not read: unless the file ends before its last page, and
+   * the lists of free pages do not name every page that it lacks.
+   */
   readonly leavesSince: bigint
   /** Of the others so many at most, give or take a page. */
   readonly leavesMax: number
@@ -61,6 +64,8 @@ const BIG_DATA_PAGES_AT = 16
 const TREE_BYTES = 48
 const TREE_DEPTH_AT = 6
 const TREE_ROOT_AT = 40
+/** A file that is said to lack more of them is looked at whole. */
+const LACKED_MAX = 100_000
 /** LMDB's own bound. */
 const TREE_DEPTH_MAX = 32
 const META_PAGES = 2
@@ -75,6 +80,7 @@ class Walk {
   readonly #buffers: Buffer[] = []
   readonly #overflow: Buffer = Buffer.alloc(PAGE.header)
   readonly #seen: Uint8Array
+  #leavesSince: bigint
   #leavesLeft: number
   #readsFree = false
   /** Pairs: a free page, and how many are free from it on. */
@@ -82,6 +88,7 @@ class Walk {
 
   constructor(forest: Forest) {
     this.#forest = forest
+    this.#leavesSince = forest.leavesSince
     this.#leavesLeft = forest.leavesMax
     if (forest.lastPage < 1 || forest.lastPage > Number.MAX_SAFE_INTEGER / forest.pageBytes) {
       throw new PageFault('the meta page counts impossibly many pages')
@@ -94,8 +101,28 @@ class Walk {
     this.#readsFree = true
     this.#tree(this.#forest.free, true, 0)
     this.#readsFree = false
+    if (!this.#lacksFreePagesOnly()) {
+      this.#leavesSince = 0n
+      this.#leavesLeft = Number.POSITIVE_INFINITY
+    }
     this.#tree(this.#forest.main, true, 0)
     for (let i = 0; i < this.#free.length; i += 2) this.#assertFree(this.#free[i]!, this.#free[i + 1]!)
+  }
+
+  /**
+   * The last pages of a file may rightly be missing: taken, given back, and never written. Every page of the trees is named by
+   * one above the leaves, and is looked for; the pages of long values are named by leaves alone.
+   */
+  #lacksFreePagesOnly(): boolean {
+    const { lastPage, pages } = this.#forest
+    if (lastPage + 1 - pages > LACKED_MAX) return false
+    const isFree = new Set<number>()
+    for (let i = 0; i < this.#free.length; i += 2) {
+      const first = this.#free[i]!
+      const end = Math.min(first + this.#free[i + 1]!, lastPage + 1)
+      for (let page = Math.max(first, pages); page < end; page += 1) isFree.add(page)
+    }
+    return isFree.size >= lastPage + 1 - pages
   }
 
   #tree({ depth, root }: Tree, whole: boolean, level: number): void {
@@ -139,7 +166,7 @@ class Walk {
   }
 
   #readsLeavesOf(page: Buffer): boolean {
-    return this.#leavesLeft > 0 && page.readBigUInt64LE(PAGE.transaction) >= this.#forest.leavesSince
+    return this.#leavesLeft > 0 && page.readBigUInt64LE(PAGE.transaction) >= this.#leavesSince
   }
 
   #leafNode(number: number, page: Buffer, value: number, bytes: number, flags: number, level: number): void {

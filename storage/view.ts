@@ -11,6 +11,7 @@ import { CHUNK_SEQUENCES_MAX, packChunk, unpackChunk } from './history-chunk.ts'
 import { damaged } from './home-checks.ts'
 import type { EventIdentity } from './identity.ts'
 import type {
+  IndexRow,
   ListPage,
   ListQuery,
   ListRow,
@@ -246,6 +247,15 @@ export class View {
       return { rows, more, sequence: held === undefined ? 0 : (JSON.parse(held) as Marker).sequence }
     } finally {
       transaction.done()
+    }
+  }
+
+  /** Every row of an index, value by value. */
+  *scanIndex(kind: string, index: string): Generator<IndexRow> {
+    const prefix: Key = [kind, index]
+    for (const key of this.#tables.entities.getKeys({ start: prefix, end: [...prefix, LAST_PART] })) {
+      const [, , value, order, id] = key as [string, string, string, string, string]
+      yield { value, order, id }
     }
   }
 

@@ -9,6 +9,7 @@ import type { EngineRunIdentity } from '../engine-run.ts'
 import { lastingText } from '../lasting-text.ts'
 import type { Deadline, DeadlineLengths, FactEnvelope, Retirement, SnapshotOf, Term } from '../machine.ts'
 import type { Asked, RunRequestContext } from './context.ts'
+import { demandTerm } from './demand.ts'
 
 export function envelope({ id, project, throttle, trace_id, made }: RunRequestContext): FactEnvelope {
   const { span_id, parent_span_id, causation_id, gather_id } = made
@@ -28,6 +29,7 @@ export function terms({ value, context }: SnapshotOf<RunRequestContext>): readon
   if (engine_run_id !== undefined && engine_run_id !== firstEngineRunOf(context.id))
     rows.push({ index: 'engine_run', value: engine_run_id, order })
   if (value === 'lost') rows.push({ index: 'attention', value: 'lost', order })
+  if (value === 'queued') rows.push(demandTerm(context))
   if (value === 'queued' && !context.internal.approved) rows.push({ index: 'attention', value: 'unapproved', order })
   return rows
 }

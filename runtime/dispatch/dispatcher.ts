@@ -17,6 +17,7 @@ import { Holdings } from './holdings.ts'
 import { type Capable, Matching } from './matching.ts'
 import { ANSWERED, answerFor, type PollHandle, Polls } from './polls.ts'
 import { Queue } from './queue.ts'
+import { loadQueue } from './queue-loading.ts'
 import type { Held, PollAnswer, PollRefusal, Respond, Runner, RunnerState } from './runner.ts'
 import { heldStates, isHeld, readRequest } from './snapshots.ts'
 import { type Stopped, Stops } from './stops.ts'
@@ -229,7 +230,7 @@ class RunRequestDispatcher implements Dispatcher {
       for (const { snapshot } of this.runtime.scan('run_request', 'state', state))
         this.holdings.note(snapshot.context as RunRequestContext, state)
     }
-    for (const { snapshot } of this.runtime.scan('run_request', 'state', 'queued')) this.queue.put(snapshot.context)
+    loadQueue(this.runtime, this.queue)
     this.changedRunners.clear()
     this.toldRunners.clear()
   }

@@ -2,11 +2,13 @@
  * The run requests that runners hold, and those on their way to one. From the moment an offer is sent, its slot
  * and its repository are taken: a second offer can never be made of either while the first is being committed.
  */
+
 import type { RunRequestContext } from '../../machines/run-request/context.ts'
+import { exclusiveRepository } from '../../machines/run-request/demand.ts'
 import type { Demand } from './eligibility.ts'
 import type { Fleet } from './fleet.ts'
 import type { Held, Runner } from './runner.ts'
-import { exclusiveRepository, type HeldState } from './snapshots.ts'
+import type { HeldState } from './snapshots.ts'
 
 /** What a change of the holdings sets free. */
 interface Freed {

@@ -3,12 +3,12 @@
  * priority, then age, then id. What a poll does not need to know stays in the request's snapshot.
  */
 import type { RunRequestContext } from '../../machines/run-request/context.ts'
+import { demandSignature, exclusiveRepository, isReady, requiredLabels } from '../../machines/run-request/demand.ts'
 import type { ListRow, Nature } from '../api.ts'
 import { type FoundRows, firstOf } from '../newest.ts'
 import { type Demand, type ProjectTurn, pair, type Supply, unpairDemand } from './eligibility.ts'
 import { IdTable } from './id-table.ts'
 import { IndexHeap, type Positions } from './index-heap.ts'
-import { exclusiveRepository } from './snapshots.ts'
 import { Turns } from './turns.ts'
 
 /** What keeps a queued request from being offered, or that nothing does. */
@@ -22,6 +22,11 @@ const HELD_BACK = 4
 const idleDemandsMax = 256
 
 const NONE: readonly Demand[] = []
+
+interface Likeness {
+  readonly demand: Demand
+  readonly priority: number
+}
 
 export interface QueuedOfProject {
   readonly project: string
@@ -91,13 +96,23 @@ export class Queue {
   put(context: RunRequestContext): Demand | undefined {
     const demand = this.demandFor(context)
     const known = this.ids.find(context.id)
-    const slot = known >= 0 ? known : this.insert(context, demand)
+    const slot = known >= 0 ? known : this.insert(context.id, context.created_at, context.asked.priority, demand)
     if (known >= 0 && this.demandOf[slot] !== demand.slot) this.changeDemand(slot, demand)
     const state = this.state[slot]!
     if (state === OFFERING || state === HELD_BACK) return undefined
     const next = readiness(context)
     this.become(slot, next)
     return next === READY ? demand : undefined
+  }
+
+  /** What a request has in common with all that ask the same, and are as urgent. */
+  likenessOf(context: RunRequestContext): Likeness {
+    return { demand: this.demandFor(context), priority: context.asked.priority }
+  }
+
+  /** Takes in a ready request that is not in the queue. */
+  putAlike(id: string, createdAt: string, { demand, priority }: Likeness): void {
+    this.become(this.insert(id, createdAt, priority, demand), READY)
   }
 
   /** The request waits no more. */
@@ -222,13 +237,13 @@ export class Queue {
     ready.push(slot)
   }
 
-  private insert(context: RunRequestContext, demand: Demand): number {
+  private insert(id: string, createdAt: string, priority: number, demand: Demand): number {
     const slot = this.freeSlots.pop() ?? this.used
     if (slot === this.capacity) this.grow()
     if (slot === this.used) this.used++
-    this.ids.add(context.id, slot)
-    this.createdMicros[slot] = microsOf(context.created_at)
-    this.priority[slot] = context.asked.priority
+    this.ids.add(id, slot)
+    this.createdMicros[slot] = microsOf(createdAt)
+    this.priority[slot] = priority
     this.demandOf[slot] = demand.slot
     this.state[slot] = FREE
     this.positions.of[slot] = -1
@@ -260,14 +275,13 @@ export class Queue {
   }
 
   private demandFor(context: RunRequestContext): Demand {
-    const labels = [...new Set(context.asked.labels)].sort()
-    const repository = exclusiveRepository(context)
-    const { project, throttle } = context
-    const { access, lane, entry_event, runner_id } = context.asked
-    const signature = JSON.stringify([project, throttle, access, lane, entry_event, runner_id, repository, labels])
+    const signature = demandSignature(context)
     const known = this.demands.get(signature)
     if (known !== undefined) return known
     if (this.idleDemands > idleDemandsMax + this.demands.size / 2) this.sweep()
+    const { project, throttle } = context
+    const { access, lane, entry_event, runner_id } = context.asked
+    const repository = exclusiveRepository(context)
     const demand: Demand = {
       signature,
       slot: this.freeDemands.pop() ?? this.bySlot.length,
@@ -277,7 +291,7 @@ export class Queue {
       access,
       lane,
       entryEvent: entry_event,
-      labels,
+      labels: requiredLabels(context),
       pin: runner_id,
       repository,
       ready: new IndexHeap(this.positions, this.order),
@@ -329,15 +343,26 @@ export class Queue {
   }
 }
 
-/** Whether the request itself stands in the way: it must be approved, and its time must have come. */
-function readiness({ internal }: RunRequestContext): number {
-  return internal.approved && internal.ready ? READY : UNREADY
+function readiness(context: RunRequestContext): number {
+  return isReady(context) ? READY : UNREADY
 }
 
-/** Microseconds since the epoch of an RFC 3339 time with up to six digits of a second. */
+/** `2026-11-21T09:00:00.123456Z`, as the service's clock writes it: what comes before the point, and the rest. */
+const SECOND_CHARACTERS = 19
+const TIME_CHARACTERS = 27
+
+/** Requests that are read one after the other were mostly made in one second. */
+let second = ''
+let secondMicros = 0
+
+/** Microseconds since the epoch of a time of the service's clock; of another RFC 3339 time, to the millisecond. */
 function microsOf(time: string): number {
-  const match = /\.\d{3}(\d{1,3})/.exec(time)
-  return Date.parse(time) * 1000 + (match === null ? 0 : Number(match[1]!.padEnd(3, '0')))
+  if (time.length !== TIME_CHARACTERS) return Date.parse(time) * 1000
+  if (!time.startsWith(second) || second === '') {
+    second = time.slice(0, SECOND_CHARACTERS)
+    secondMicros = Date.parse(`${second}Z`) * 1000
+  }
+  return secondMicros + Number(time.slice(SECOND_CHARACTERS + 1, -1))
 }
 
 function wider<A extends { set(from: A): void }>(from: A, to: A): A {

@@ -13,12 +13,6 @@ export function isHeld(state: string): state is HeldState {
   return (heldStates as readonly string[]).includes(state)
 }
 
-/** The repository that the request needs for itself: only work that changes something holds one. */
-export function exclusiveRepository(context: RunRequestContext): string | undefined {
-  const mutates = context.throttle === 'full' && context.asked.access === 'full'
-  return mutates ? (context.made.repository ?? undefined) : undefined
-}
-
 /** The committed snapshot of a run request, or undefined when there is none that can be read. */
 export function readRequest(runtime: Runtime, id: string): SnapshotOf<RunRequestContext> | undefined {
   try {

@@ -58,7 +58,7 @@ project version 1: 9339858c2e28e717
 `
 
 exports[`dist/test/machines/versions.test.js > TAP > a machine whose structure changes has a new version > run_request 1`] = `
-run_request version 2: 8d7c1ba7b54ce0dc
+run_request version 3: 8d7c1ba7b54ce0dc
 `
 
 exports[`dist/test/machines/versions.test.js > TAP > a machine whose structure changes has a new version > runner 1`] = `

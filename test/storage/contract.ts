@@ -206,6 +206,7 @@ function lists(t: Test, make: Make): void {
       t.same(paged, ids(reverse ? [...whole.rows].reverse() : whole.rows), `reverse ${reverse}`)
     }
     t.same(ids(journal.scan('run_request', 'state', 'queued')), ids(whole.rows))
+    t.same(ids(journal.scanIndex('run_request', 'state')), ids(whole.rows))
     t.same((await journal.list(query('nothing'))).rows, [])
   })
 
@@ -221,6 +222,9 @@ function lists(t: Test, make: Make): void {
       await append(journal, step('b', 2, move('queued', 'offered')), step('b', 3, move('offered', 'started')))
       const counts = () => ['queued', 'offered', 'started'].map((value) => journal.count('run_request', 'state', value))
       for (const answer of await twice(journal, counts)) t.same(answer, [0, 1, 1])
+      const rows = () => [...journal.scanIndex('run_request', 'state')].map(({ value, id }) => `${value} ${id}`).sort()
+      for (const answer of await twice(journal, rows)) t.same(answer, ['offered a', 'started b'])
+      t.same([...journal.scanIndex('run_request', 'stat')], [])
       t.same(ids((await journal.list(query('queued'))).rows), [])
       t.same(ids((await journal.list(query('offered'))).rows), ['a'])
       t.same(ids((await journal.list(query('started'))).rows), ['b'])

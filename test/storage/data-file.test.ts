@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import t, { type Test } from 'tap'
 import { type Depth, faultOfDataFile } from '../../storage/data-file.ts'
+import { checkTree, PageFault, treeAt } from '../../storage/page-tree.ts'
 import { verifyHome } from '../../storage/verify.ts'
 import { modelAfter, nextBatch } from './kill-model.ts'
 import { openIn } from './open.ts'
@@ -26,6 +27,10 @@ async function filledHome(t: Test): Promise<string> {
   await append(journal, step('large', 1, { record: JSON.stringify({ v: 1, padding: 'x'.repeat(20_000) }) }))
   await journal.settled()
   await journal.trim({ beforeSequence: 900 })
+  // The file comes to end with pages that are free.
+  await append(journal, step('shrinking', 1, { record: JSON.stringify({ v: 1, padding: 'x'.repeat(200_000) }) }))
+  await journal.settled()
+  await append(journal, step('shrinking', 2))
   await journal.close()
   return home
 }
@@ -108,6 +113,50 @@ t.test('cut at any length, a file is refused, or nothing that is in use was behi
       writeFileSync(file, sound)
     }
   }
+})
+
+/** The newer of the two meta pages, as LMDB lays it out. */
+function metaOf(file: Buffer) {
+  const metas = [0, PAGE].map((at) => ({
+    pageBytes: PAGE,
+    free: treeAt(file, at + 48),
+    main: treeAt(file, at + 96),
+    lastPage: Number(file.readBigUInt64LE(at + 144)),
+    transaction: file.readBigUInt64LE(at + 152),
+  }))
+  return metas[0]!.transaction > metas[1]!.transaction ? metas[0]! : metas[1]!
+}
+
+t.test('leaves are read where the file lacks a page that is not known to be free, and only there', async (t) => {
+  const home = await filledHome(t)
+  const file = readFileSync(fileOf(home))
+  const meta = metaOf(file)
+  /** Leaves are not asked for. Undefined: a page that is used is missing. */
+  const pagesRead = (pages: number, lastPage = meta.lastPage): number | undefined => {
+    let read = 0
+    const bytesOf = (page: number, bytes: Buffer) => {
+      read += 1
+      return page < pages && file.copy(bytes, 0, page * PAGE) === bytes.length
+    }
+    const sparing = { leavesSince: meta.transaction + 1n, leavesMax: 0 }
+    try {
+      checkTree({ ...meta, ...sparing, lastPage, pages, read: bytesOf, soon: () => {} })
+      return read
+    } catch (error) {
+      if (error instanceof PageFault && error.isMissing) return undefined
+      throw error
+    }
+  }
+  const whole = meta.lastPage + 1
+  const inner = pagesRead(whole)!
+  const last = Math.max(...(await pagesInUse(fileOf(home))))
+  t.ok(last < whole - 2, `of ${whole} pages the last in use is ${last}`)
+  for (let pages = 2; pages < whole; pages += 1) {
+    const expected = pages <= last ? undefined : inner
+    if (pagesRead(pages) !== expected) t.fail(`${pages} pages: ${pagesRead(pages)}, not ${expected}`)
+  }
+  const read = pagesRead(whole, meta.lastPage + 1)!
+  t.ok(read > 2 * inner, `${read} pages are read where one is missing that no list names, and ${inner} else`)
 })
 
 t.test('what passes can be read by LMDB without an end by a signal', { timeout: 300_000 }, async (t) => {

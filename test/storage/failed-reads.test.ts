@@ -88,6 +88,7 @@ const reads: Readonly<Record<string, (journal: DiskJournal) => unknown>> = {
   'a record': (journal) => journal.actor('run_request', 'a'),
   'a history': (journal) => journal.history('trace', 't', 0, 10),
   'a scan': (journal) => [...journal.scan('run_request', 'state', 'queued')],
+  'an index': (journal) => [...journal.scanIndex('run_request', 'state')],
   'a trace': (journal) => journal.hasTrace('demo', 't'),
   'the timers': (journal) => journal.timers(0, 1, 10),
   'the outbox': (journal) => [...journal.outbox()],

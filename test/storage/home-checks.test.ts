@@ -147,6 +147,15 @@ t.test('read-only with batches that the view lacks, lists and scans have them al
     [...reader.scan('run_request', 'state', 'offered')].map(({ id }) => id),
     ['a'],
   )
+  t.same(
+    [...reader.scanIndex('run_request', 'state')],
+    [
+      { value: 'queued', order: AT, id: 'b' },
+      { value: 'offered', order: AT, id: 'a' },
+      { value: 'queued', order: AT, id: 'c' },
+    ],
+    'what the view lacks comes last',
+  )
 })
 
 t.test('a view that was removed, and a head or a marker that is damaged, are refused with the way back', async (t) => {

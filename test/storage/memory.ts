@@ -7,6 +7,7 @@ import { identityOf } from '../../storage/identity.ts'
 import type {
   Commit,
   EventPage,
+  IndexRow,
   Journal,
   ListPage,
   ListQuery,
@@ -168,6 +169,11 @@ export class MemoryJournal implements Journal {
 
   scan(kind: string, index: string, value: string): Iterable<ListRow> {
     return this.#under(kind, index, value).map((entry) => this.#row(entry))
+  }
+
+  scanIndex(kind: string, index: string): Iterable<IndexRow> {
+    const entries = [...this.#entries.values()].filter((entry) => entry.kind === kind && entry.index === index)
+    return entries.sort((a, b) => Buffer.compare(Buffer.from(a.value), Buffer.from(b.value)) || compareEntries(a, b))
   }
 
   refuses(): string | undefined {

@@ -10,6 +10,7 @@ import type { Answer, CommitListener, CommittedStep, Nature, Reply, Runtime } fr
 import type { Dispatcher, PollAnswer, PollHandle, PollRefusal } from '../../../runtime/dispatch/dispatcher.ts'
 import { defaultSettings } from '../../../runtime/settings.ts'
 import { Stepper } from '../../../runtime/stepper.ts'
+import type { IndexRow } from '../../../storage/journal.ts'
 
 interface Timer {
   readonly dueMs: number
@@ -133,7 +134,10 @@ export class FakeRuntime {
   private requests = 0
   private amend: Parameters<Runtime['beforeDeadline']>[0] | undefined
 
-  readonly journal = { refuses: () => this.refusing }
+  readonly journal = {
+    refuses: () => this.refusing,
+    scanIndex: (kind: string, index: string): IndexRow[] => this.rowsOf(kind, index),
+  }
 
   /** The world as the dispatcher knows it. */
   get runtime(): Runtime {
@@ -280,6 +284,17 @@ export class FakeRuntime {
     const atMs = Math.floor(this.nature.wallMs())
     const at = `${new Date(atMs).toISOString().slice(0, 20)}${micros}Z`
     return stepper.step(before ?? stepper.initial, { ...message, at, atMs }, []) ?? before
+  }
+
+  /** As the view would list them: by value, then order, then id. */
+  private rowsOf(kind: string, index: string): IndexRow[] {
+    if (kind !== 'run_request') return []
+    const rows = this.everyRequest().flatMap((snapshot) => {
+      const terms = runRequestModule.terms(snapshot).filter((term) => term.index === index)
+      return terms.map(({ value, order }) => ({ value, order, id: snapshot.context.id }))
+    })
+    const name = ({ value, order, id }: IndexRow) => `${value} ${order} ${id}`
+    return rows.sort((a, b) => (name(a) < name(b) ? -1 : 1))
   }
 
   *scan(kind: ActorRef['kind'], _index: string, value: string): ReturnType<Runtime['scan']> {

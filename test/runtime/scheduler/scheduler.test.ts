@@ -1,5 +1,5 @@
 import t from 'tap'
-import { exclusiveRepository } from '../../../runtime/dispatch/snapshots.ts'
+import { exclusiveRepository } from '../../../machines/run-request/demand.ts'
 import { projectIdOf } from '../../../runtime/identity.ts'
 import { itemId, World } from './world.ts'
 

@@ -1,0 +1,53 @@
+/**
+ * What a run request asks of whoever is to run it. Requests that ask the same are one demand: a runner that may take one
+ * of them may take any, so they wait together, and are listed together.
+ */
+import { hash } from 'node:crypto'
+import type { SnapshotOf, Term } from '../machine.ts'
+import type { RunRequestContext } from './context.ts'
+
+/** Lists what waits: what is ready under its demand and priority, the rest under `UNREADY`. */
+export const DEMAND_INDEX = 'demand'
+export const UNREADY = 'unready'
+
+const DIGEST_DIGITS = 24
+
+/** The repository that the request needs for itself: only work that changes something holds one. */
+export function exclusiveRepository(context: RunRequestContext): string | undefined {
+  const mutates = context.throttle === 'full' && context.asked.access === 'full'
+  return mutates ? (context.made.repository ?? undefined) : undefined
+}
+
+/** The labels that a runner must have, each once, in order. */
+export function requiredLabels({ asked: { labels } }: RunRequestContext): readonly string[] {
+  return labels.length < 2 ? labels : [...new Set(labels)].sort()
+}
+
+/** The same text for the same demand, and for no other. */
+export function demandSignature(context: RunRequestContext): string {
+  const { project, project_id, throttle } = context
+  const { access, lane, entry_event, runner_id } = context.asked
+  const repository = exclusiveRepository(context)
+  const labels = requiredLabels(context)
+  return JSON.stringify([project, project_id, throttle, access, lane, entry_event, runner_id, repository, labels])
+}
+
+/** Whether the request itself stands in the way of being offered: it must be approved, and its time must have come. */
+export function isReady({ internal }: RunRequestContext): boolean {
+  return internal.approved && internal.ready
+}
+
+/** Under what a request that waits is listed. */
+export function demandTerm(context: RunRequestContext): Term {
+  return { index: DEMAND_INDEX, value: isReady(context) ? demandValue(context) : UNREADY, order: context.created_at }
+}
+
+/** The demand and the priority, in short. */
+function demandValue(context: RunRequestContext): string {
+  return hash('sha256', `${context.asked.priority} ${demandSignature(context)}`, 'hex').slice(0, DIGEST_DIGITS)
+}
+
+/** Whether requests listed under that value are like this one in all that decides who takes them, and when. */
+export function isLike(snapshot: SnapshotOf<RunRequestContext>, value: string): boolean {
+  return snapshot.value === 'queued' && isReady(snapshot.context) && demandValue(snapshot.context) === value
+}

@@ -1,0 +1,112 @@
+import fc from 'fast-check'
+import t from 'tap'
+import type { SnapshotOf } from '../../../machines/machine.ts'
+import type { RunRequestContext } from '../../../machines/run-request/context.ts'
+import { runRequestModule } from '../../../machines/run-request.ts'
+import { Queue } from '../../../runtime/dispatch/queue.ts'
+import { loadQueue } from '../../../runtime/dispatch/queue-loading.ts'
+import { FakeNature, FakeRuntime } from './fake.ts'
+
+const given = fc.record(
+  {
+    project: fc.constantFrom('alpha', 'beta'),
+    throttle: fc.constantFrom('full', 'dry_run'),
+    access: fc.constantFrom('full', 'read_only'),
+    lane: fc.constantFrom('interactive', 'maintenance'),
+    entry_event: fc.constantFrom('execution_requested', 'greet_requested'),
+    labels: fc.subarray(['gpu', 'linux']).chain((labels) => fc.shuffledSubarray(labels, { minLength: labels.length })),
+    priority: fc.constantFrom(-5, 0, 7),
+    runner_id: fc.constantFrom(undefined, 'runner_1'),
+    repository: fc.constantFrom(null, 'shop', 'bank'),
+    requires_approval: fc.boolean(),
+  },
+  { requiredKeys: [] },
+)
+
+/** Every request that can be offered, demand by demand, in the order in which it would be. */
+function drained(queue: Queue): Record<string, string[]> {
+  const orders: Record<string, string[]> = {}
+  for (const demand of queue.allDemands()) {
+    const ids: string[] = []
+    while (demand.ready.size > 0) ids.push(queue.take(demand))
+    orders[demand.signature] = ids
+  }
+  return orders
+}
+
+function waiting(runtime: FakeRuntime): SnapshotOf<RunRequestContext>[] {
+  return runtime.everyRequest().filter(({ value }) => value === 'queued')
+}
+
+t.test('a queue that is loaded is the queue that was, whatever waits in it', async (t) => {
+  let held = 0
+  fc.assert(
+    fc.property(fc.array(given, { maxLength: 30 }), (requests) => {
+      const runtime = new FakeRuntime()
+      for (const one of requests) runtime.create(one as never)
+      runtime.run()
+      const put = new Queue(new FakeNature(), () => [])
+      for (const { context } of waiting(runtime)) put.put(context)
+      const loaded = new Queue(new FakeNature(), () => [])
+      loadQueue(runtime.runtime, loaded)
+      held += waiting(runtime).filter(({ context }) => !context.internal.approved).length
+      if (loaded.size !== put.size) throw new Error(`${loaded.size} of ${put.size}`)
+      t.same(
+        new Set([...loaded.allDemands()].map(({ signature, queued }) => `${queued} ${signature}`)),
+        new Set([...put.allDemands()].map(({ signature, queued }) => `${queued} ${signature}`)),
+      )
+      t.same(drained(loaded), drained(put))
+    }),
+    { numRuns: 60 },
+  )
+  t.ok(held > 20, 'some of them waited for an approval')
+})
+
+t.test('of requests that ask the same one record is read', async (t) => {
+  const runtime = new FakeRuntime()
+  for (let n = 0; n < 100; n++) runtime.create({ priority: n % 2 })
+  runtime.run()
+  const read: string[] = []
+  const watched = Object.assign(Object.create(runtime), {
+    read: (ref: { kind: 'run_request'; id: string }) => {
+      read.push(ref.id)
+      return runtime.read(ref)
+    },
+  })
+  const queue = new Queue(new FakeNature(), () => [])
+  loadQueue(watched, queue)
+  t.equal(queue.size, 100)
+  t.equal(read.length, 2)
+})
+
+t.test('a row that its record does not bear out stands for no other', async (t) => {
+  const runtime = new FakeRuntime()
+  const ids = [1, 2, 3].map((n) => runtime.create({ priority: n }))
+  runtime.run()
+  // All three under the value of the last: an index that is wrong.
+  const { value } = runtime.journal.scanIndex('run_request', 'demand').find(({ id }) => id === ids[2])!
+  const rows = ids.map((id, n) => ({ value, order: `2026-01-01T00:00:00.00000${n}Z`, id }))
+  const wrong = Object.assign(Object.create(runtime), { journal: { scanIndex: () => rows } })
+  const queue = new Queue(new FakeNature(), () => [])
+  loadQueue(wrong, queue)
+  const [demand] = queue.allDemands()
+  t.same([queue.take(demand!), queue.take(demand!), queue.take(demand!)], [ids[2], ids[1], ids[0]])
+})
+
+t.test('what no longer waits is not listed by its demand, and what comes back is again', async (t) => {
+  const { terms } = runRequestModule
+  const runtime = new FakeRuntime()
+  const id = runtime.create()
+  runtime.run()
+  const demands = () => terms(runtime.request(id)).filter(({ index }) => index === 'demand')
+  const before = demands()
+  t.equal(before.length, 1)
+  runtime.send(id, 'offer', { runner_id: 'r' })
+  runtime.run()
+  t.equal(runtime.state(id), 'offered')
+  t.same(demands(), [])
+  runtime.report(id, 'offer_expired', { counted: true })
+  runtime.run()
+  t.equal(runtime.state(id), 'queued')
+  t.same(demands(), before)
+})
