@@ -49,10 +49,14 @@ async function curveOf(context: Context, question: Question): Promise<Curve> {
         context.say(`${size}: ${name}`)
         points.get(name)!.push(await costPoint(context, load, name, size, stand, beside, scripts[name]))
       }
+      const { startMs } = stand.service
       await stand.service.stop()
       const events = question.events(size)
       const what = `disk for each event of ${events}, with its indexes and its entity`
-      facts = [{ what, value: home.diskBytes() / events, unit: 'bytes' }]
+      facts = [
+        { what, value: home.diskBytes() / events, unit: 'bytes' },
+        { what: `a start at ${size}, until it listens`, value: startMs / 1_000, unit: 's' },
+      ]
     }
   } finally {
     await Promise.all([load.stop(), beside.service.stop()])

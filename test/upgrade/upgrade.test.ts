@@ -81,6 +81,8 @@ async function goesOn(t: Test, s: TestService, { requests, runner }: Expected): 
     (await s.expect(200, 'POST', of('accepted', 'completed'), { result: { status: 'completed' } }, as)).status,
     200,
   )
+  const { waiting_because } = (await s.expect(200, 'GET', `/api/run-requests/${requests.queued}`)).body
+  t.ok(waiting_because, 'what waited then is in the queue now')
   const repeated = { result: { status: 'completed', note: 'kept' } }
   await s.expect(200, 'POST', of('completed', 'completed'), repeated, as)
   await s.expect(200, 'POST', of('offered', 'started'), {}, as)
