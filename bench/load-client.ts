@@ -75,7 +75,12 @@ function shareOf(requests: readonly string[], client: number, clients: number): 
 async function run(job: LoadJob): Promise<LoadResult> {
   jobs++
   const samples: Record<string, number[]> = {}
-  const meter: Meter = { calls: 0, rounds: 0, emptyPolls: 0, samples, stopping: false, running: 0, ended: () => {} }
+  const sample = (name: string, ms: number): void => {
+    const ofName = samples[name]
+    if (ofName === undefined) samples[name] = [ms]
+    else ofName.push(ms)
+  }
+  const meter: Meter = { calls: 0, rounds: 0, emptyPolls: 0, sample, stopping: false, running: 0, ended: () => {} }
   const connections = await Promise.all(Array.from({ length: job.clients }, () => Connection.open(job.target)))
   const failed = new Promise<never>((_, reject) => {
     connections.forEach((connection, client) => {

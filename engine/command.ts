@@ -26,7 +26,7 @@ export interface Command {
   readonly pid: number | undefined
   /** Resolves when the command has ended, its process group is gone and its output is read. Never rejects. */
   readonly ended: Promise<CommandEnd>
-  /** Asks the group to end (SIGTERM), and ends it (SIGKILL) when `graceMs` have passed. Safe to repeat. */
+  /** Asks the group to end (SIGTERM), and ends it (SIGKILL) when `graceMs` have passed. Only the first call does. */
   stop(graceMs: number): void
   /** Stops reading the output: the command blocks on its next write once the pipe is full. */
   pause(): void
@@ -87,13 +87,20 @@ export function startCommand(options: CommandOptions): Command {
   child.stderr.on('data', options.onStderr)
 
   let killTimer: NodeJS.Timeout | undefined
+  let killAtMs: number | undefined
   const stop = (graceMs: number): void => {
-    if (child.pid === undefined || !signalGroup(child.pid, 'SIGTERM')) return
+    // Once: a second signal would cut short its clearing up.
+    if (killAtMs !== undefined || child.pid === undefined || !signalGroup(child.pid, 'SIGTERM')) return
     // A stopped process takes no SIGTERM until it goes on.
     signalGroup(child.pid, 'SIGCONT')
-    killTimer ??= setTimeout(() => signalGroup(child.pid!, 'SIGKILL'), graceMs)
+    killAtMs = performance.now() + graceMs
+    killTimer = setTimeout(() => signalGroup(child.pid!, 'SIGKILL'), graceMs)
   }
-  const ended = endOf(child, options.leftoverGraceMs, stop).finally(() => clearTimeout(killTimer))
+  const stopLeftovers = (): number => {
+    stop(options.leftoverGraceMs)
+    return killAtMs ?? performance.now()
+  }
+  const ended = endOf(child, stopLeftovers).finally(() => clearTimeout(killTimer))
   return {
     pid: child.pid,
     ended,
@@ -109,17 +116,17 @@ export function startCommand(options: CommandOptions): Command {
   }
 }
 
-async function endOf(child: ChildProcess, leftoverGraceMs: number, stop: (ms: number) => void): Promise<CommandEnd> {
+/** @param stopLeftovers answers when SIGKILL is due, on the monotonic clock. */
+async function endOf(child: ChildProcess, stopLeftovers: () => number): Promise<CommandEnd> {
   const closed = new Promise<void>((resolve) => child.once('close', () => resolve()))
   const end = await new Promise<CommandEnd>((resolve) => {
     child.once('error', (error) => resolve({ code: null, signal: null, error }))
     child.once('exit', (code, signal) => resolve({ code, signal }))
   })
   if (child.pid === undefined) return end
-  // The shell is gone; what it started in the background is not left to run on under nobody's lease.
-  stop(leftoverGraceMs)
-  // Bounded: a process in an uninterruptible wait outlives even SIGKILL.
-  const patienceEnds = performance.now() + leftoverGraceMs + GONE_MS
+  // The shell is gone; what it started in the background is not left to run on under nobody's lease. The wait is
+  // bounded: a process in an uninterruptible wait outlives even SIGKILL.
+  const patienceEnds = stopLeftovers() + GONE_MS
   for (let lookMs = GROUP_LOOK_MS; groupLives(child.pid) && performance.now() < patienceEnds; lookMs *= 2) {
     await pause(Math.min(lookMs, GROUP_LOOK_MS_MAX))
   }

@@ -29,7 +29,7 @@ export type DataFault =
 
 /**
  * How much is looked at. `inner`: every page above the leaves, which name all the others, and the leaves that were written last:
- * about one page in a hundred; of a small file all. `every`: all pages in use.
+ * about one page in a hundred; of a small file all, and of one that lacks a page that is not known to be free. `every`: all pages in use.
  */
 export type Depth = 'inner' | 'every'
 

@@ -50,6 +50,7 @@ export interface DiskJournalOptions extends Pick<EnvironmentOptions, 'onRepeat' 
   readonly onFailure: (failure: JournalFailure) => void
 }
 
+type Done = Parameters<Journal['append']>[1]
 const entityName = (kind: string, id: string): string => `${kind}\n${id}`
 
 const LIST_WAIT_MS = 250
@@ -122,7 +123,7 @@ export class DiskJournal implements Journal {
     return this.#applier.applied
   }
 
-  append(steps: readonly Step[], done: Parameters<Journal['append']>[1]): void {
+  append(steps: readonly Step[], done: Done): void {
     for (const step of steps) assertStep(step)
     if (this.#failure !== undefined || this.#readOnly || this.#closed) {
       done(this.#failure ?? new JournalFailure('the journal takes no writes'), null)

@@ -6,11 +6,12 @@ import { hash } from 'node:crypto'
 import type { SnapshotOf, Term } from '../machine.ts'
 import type { RunRequestContext } from './context.ts'
 
-/** Lists what waits: what is ready under its demand and priority, the rest under `UNREADY`. */
+/** Lists what waits: what is ready under its demand and priority, the rest under `NOT_READY`. */
 export const DEMAND_INDEX = 'demand'
-export const UNREADY = 'unready'
+const NOT_READY = 'not_ready'
 
-const DIGEST_DIGITS = 24
+/** Labels and repository are the caller's choice: 128 bits, so that no two demands are made to look alike. */
+const DIGEST_DIGITS = 32
 
 /** The repository that the request needs for itself: only work that changes something holds one. */
 export function exclusiveRepository(context: RunRequestContext): string | undefined {
@@ -39,10 +40,10 @@ export function isReady({ internal }: RunRequestContext): boolean {
 
 /** Under what a request that waits is listed. */
 export function demandTerm(context: RunRequestContext): Term {
-  return { index: DEMAND_INDEX, value: isReady(context) ? demandValue(context) : UNREADY, order: context.created_at }
+  return { index: DEMAND_INDEX, value: isReady(context) ? demandValue(context) : NOT_READY, order: context.created_at }
 }
 
-/** The demand and the priority, in short. */
+/** The demand and the priority, in short. Otherwise made, it is of a new version of the machine. */
 function demandValue(context: RunRequestContext): string {
   return hash('sha256', `${context.asked.priority} ${demandSignature(context)}`, 'hex').slice(0, DIGEST_DIGITS)
 }

@@ -392,8 +392,8 @@ class RunRequestDispatcher implements Dispatcher {
   /** The request was held back for long enough. */
   private offerable(id: string): void {
     const snapshot = readRequest(this.runtime, id)
-    if (snapshot === undefined) return
-    const demand = this.queue.release(id, snapshot.context)
+    if (snapshot === undefined) this.queue.remove(id)
+    const demand = snapshot && this.queue.release(id, snapshot.context)
     if (demand !== undefined) this.changedDemands.add(demand)
     this.settle()
   }

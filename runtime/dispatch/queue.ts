@@ -7,7 +7,7 @@ import { demandSignature, exclusiveRepository, isReady, requiredLabels } from '.
 import type { ListRow, Nature } from '../api.ts'
 import { type FoundRows, firstOf } from '../newest.ts'
 import { type Demand, type ProjectTurn, pair, type Supply, unpairDemand } from './eligibility.ts'
-import { IdTable } from './id-table.ts'
+import { IdTable, isRequestId } from './id-table.ts'
 import { IndexHeap, type Positions } from './index-heap.ts'
 import { Turns } from './turns.ts'
 
@@ -23,7 +23,7 @@ const idleDemandsMax = 256
 
 const NONE: readonly Demand[] = []
 
-interface Likeness {
+export interface Likeness {
   readonly demand: Demand
   readonly priority: number
 }
@@ -110,9 +110,22 @@ export class Queue {
     return { demand: this.demandFor(context), priority: context.asked.priority }
   }
 
-  /** Takes in a ready request that is not in the queue. */
+  /** Takes in a ready request. Passed over: one that is known, or that can be none by its name or its time. */
   putAlike(id: string, createdAt: string, { demand, priority }: Likeness): void {
+    if (!isRequestId(id) || this.ids.find(id) >= 0 || Number.isNaN(microsOf(createdAt))) return
     this.become(this.insert(id, createdAt, priority, demand), READY)
+  }
+
+  /** Gives the projects their turns by the age of the oldest request that each has ready. */
+  seatByAge(): void {
+    const oldest = new Map<ProjectTurn, number>()
+    for (let slot = 0; slot < this.used; slot++) {
+      if (this.state[slot] !== READY) continue
+      const { project } = this.demandOfSlot(slot)
+      const created = this.createdMicros[slot]!
+      if (created < (oldest.get(project) ?? Number.POSITIVE_INFINITY)) oldest.set(project, created)
+    }
+    for (const [project] of [...oldest].sort(([, a], [, b]) => a - b)) this.turns.toEnd(project)
   }
 
   /** The request waits no more. */

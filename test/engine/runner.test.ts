@@ -1,4 +1,5 @@
-import { existsSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import t from 'tap'
 import { ServiceRefused } from '../../engine/errors.ts'
@@ -192,6 +193,19 @@ t.test('a command that ignores SIGTERM is killed after the grace', async (t) => 
   service.answers.set('runreq_k', { cancel_requested: true })
   t.same(await runner.finished, ['cancelled'])
   t.ok(await gone(pid))
+})
+
+t.test('what is stopped hears it once, and has its whole grace when its shell has ended before it', async (t) => {
+  const heard = join(t.testdir(), 'heard')
+  // It takes half a second to clear up.
+  const clearing = `n=0; while [ $n -lt 10 ]; do sleep 0.05; [ -s ${heard} ] && n=$((n + 1)); done; echo done >> ${heard}`
+  const command = `(trap 'echo TERM >> ${heard}' TERM; echo up; ${clearing}) & wait`
+  const { service, runner } = await hired(t, command, { heartbeatMs: 30, stopGraceMs: 10_000 })
+  service.offer(executionRequest('runreq_o'))
+  await service.until((post) => post.verb === 'events')
+  service.answers.set('runreq_o', { cancel_requested: true })
+  t.same(await runner.finished, ['cancelled'])
+  t.equal(readFileSync(heard, 'utf8'), 'TERM\ndone\n')
 })
 
 t.test('what a command leaves running in the background is ended with the run', async (t) => {

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import t from 'tap'
 import { modules } from '../../machines/index.ts'
+import { FakeRuntime } from '../runtime/dispatch/fake.ts'
 import { snapshotFile } from './step.ts'
 
 t.snapshotFile = snapshotFile('versions')
@@ -16,6 +17,20 @@ t.test('a machine whose structure changes has a new version', (t) => {
     t.matchSnapshot(`${kind} version ${version}: ${hash}`, kind)
   }
   t.end()
+})
+
+t.test('a demand whose value is made otherwise needs a new version: rows would be left behind', async (t) => {
+  const runtime = new FakeRuntime()
+  runtime.create()
+  runtime.create({ project: 'beta', throttle: 'full', approved: true, repository: 'shop', labels: ['b', 'a', 'b'] })
+  runtime.create({ runner_id: 'runner_1', lane: 'maintenance', access: 'read_only', priority: -3 })
+  runtime.create({ throttle: 'full', approved: false })
+  runtime.run()
+  const { version, terms } = modules.run_request
+  for (const [n, request] of runtime.everyRequest().entries()) {
+    const { value } = terms(request).find(({ index }) => index === 'demand')!
+    t.matchSnapshot(`run_request version ${version}: ${value}`, `demand ${n}`)
+  }
 })
 
 t.test('there is a migration from every older version', (t) => {

@@ -26,7 +26,7 @@ import type {
   TrimStep,
 } from '../../storage/journal.ts'
 import { JournalFailure } from '../../storage/journal.ts'
-import { assertStep } from '../../storage/keys.ts'
+import { assertStep, keyPart } from '../../storage/keys.ts'
 
 type Done = (failure: JournalFailure | null, commit: Commit | null) => void
 type DueTimer = TimerRow & { readonly kind: string; readonly id: string }
@@ -173,7 +173,8 @@ export class MemoryJournal implements Journal {
 
   scanIndex(kind: string, index: string): Iterable<IndexRow> {
     const entries = [...this.#entries.values()].filter((entry) => entry.kind === kind && entry.index === index)
-    return entries.sort((a, b) => Buffer.compare(Buffer.from(a.value), Buffer.from(b.value)) || compareEntries(a, b))
+    const rows = entries.map((entry) => ({ ...entry, value: keyPart(entry.value) }))
+    return rows.sort((a, b) => Buffer.compare(Buffer.from(a.value), Buffer.from(b.value)) || compareEntries(a, b))
   }
 
   refuses(): string | undefined {

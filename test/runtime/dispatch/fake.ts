@@ -137,6 +137,8 @@ export class FakeRuntime {
   readonly journal = {
     refuses: () => this.refusing,
     scanIndex: (kind: string, index: string): IndexRow[] => this.rowsOf(kind, index),
+    count: (_kind: string, _index: string, state: string): number =>
+      this.everyRequest().filter(({ value }) => value === state).length,
   }
 
   /** The world as the dispatcher knows it. */

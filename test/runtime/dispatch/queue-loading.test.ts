@@ -3,9 +3,11 @@ import t from 'tap'
 import type { SnapshotOf } from '../../../machines/machine.ts'
 import type { RunRequestContext } from '../../../machines/run-request/context.ts'
 import { runRequestModule } from '../../../machines/run-request.ts'
+import type { Runtime } from '../../../runtime/api.ts'
 import { Queue } from '../../../runtime/dispatch/queue.ts'
 import { loadQueue } from '../../../runtime/dispatch/queue-loading.ts'
-import { FakeNature, FakeRuntime } from './fake.ts'
+import type { IndexRow } from '../../../storage/journal.ts'
+import { FakeNature, FakeRuntime, type RequestGiven } from './fake.ts'
 
 const given = fc.record(
   {
@@ -18,7 +20,8 @@ const given = fc.record(
     priority: fc.constantFrom(-5, 0, 7),
     runner_id: fc.constantFrom(undefined, 'runner_1'),
     repository: fc.constantFrom(null, 'shop', 'bank'),
-    requires_approval: fc.boolean(),
+    approved: fc.boolean(),
+    not_before: fc.constantFrom('2026-01-01T00:00:00Z', '2999-01-01T00:00:00Z'),
   },
   { requiredKeys: [] },
 )
@@ -43,7 +46,7 @@ t.test('a queue that is loaded is the queue that was, whatever waits in it', asy
   fc.assert(
     fc.property(fc.array(given, { maxLength: 30 }), (requests) => {
       const runtime = new FakeRuntime()
-      for (const one of requests) runtime.create(one as never)
+      for (const one of requests) runtime.create(one as RequestGiven)
       runtime.run()
       const put = new Queue(new FakeNature(), () => [])
       for (const { context } of waiting(runtime)) put.put(context)
@@ -79,6 +82,11 @@ t.test('of requests that ask the same one record is read', async (t) => {
   t.equal(read.length, 2)
 })
 
+/** The same world with other rows in the index of demands. */
+function withRows(runtime: FakeRuntime, rows: readonly IndexRow[]): Runtime {
+  return Object.assign(Object.create(runtime), { journal: { ...runtime.journal, scanIndex: () => rows } })
+}
+
 t.test('a row that its record does not bear out stands for no other', async (t) => {
   const runtime = new FakeRuntime()
   const ids = [1, 2, 3].map((n) => runtime.create({ priority: n }))
@@ -86,11 +94,52 @@ t.test('a row that its record does not bear out stands for no other', async (t) 
   // All three under the value of the last: an index that is wrong.
   const { value } = runtime.journal.scanIndex('run_request', 'demand').find(({ id }) => id === ids[2])!
   const rows = ids.map((id, n) => ({ value, order: `2026-01-01T00:00:00.00000${n}Z`, id }))
-  const wrong = Object.assign(Object.create(runtime), { journal: { scanIndex: () => rows } })
   const queue = new Queue(new FakeNature(), () => [])
-  loadQueue(wrong, queue)
+  loadQueue(withRows(runtime, rows), queue)
   const [demand] = queue.allDemands()
   t.same([queue.take(demand!), queue.take(demand!), queue.take(demand!)], [ids[2], ids[1], ids[0]])
+})
+
+t.test('where rows are missing, twice there or damaged, every request is in the queue once', async (t) => {
+  const runtime = new FakeRuntime()
+  const ids = Array.from({ length: 4 }, () => runtime.create())
+  runtime.run()
+  const rows = runtime.journal.scanIndex('run_request', 'demand')
+  const damaged: Record<string, readonly IndexRow[]> = {
+    'none is there, as before the first start of this version': [],
+    'one is missing': rows.slice(1),
+    'one is there twice': [...rows, { ...rows[1]!, value: 'f'.repeat(32) }, rows[2]!],
+    'the prefix of an id': rows.map((row, n) => (n === 2 ? { ...row, id: row.id.replace('runreq', 'runrep') } : row)),
+    'a digit of an id': rows.map((row, n) => (n === 2 ? { ...row, id: `${row.id.slice(0, -1)}g` } : row)),
+    'a time': rows.map((row, n) => (n === 2 ? { ...row, order: 'soon' } : row)),
+  }
+  for (const [what, wrong] of Object.entries(damaged)) {
+    const queue = new Queue(new FakeNature(), () => [])
+    loadQueue(withRows(runtime, wrong), queue)
+    t.same(Object.values(drained(queue)), [ids], what)
+  }
+})
+
+t.test('after a start the project whose request has waited longest is the first in turn', async (t) => {
+  for (const projects of [
+    ['alpha', 'beta', 'gamma'],
+    ['gamma', 'beta', 'alpha'],
+    ['beta', 'alpha', 'gamma'],
+  ]) {
+    const runtime = new FakeRuntime()
+    for (const project of projects) runtime.create({ project })
+    for (const project of ['alpha', 'beta', 'gamma']) runtime.create({ project, priority: 9 })
+    runtime.run()
+    const queue = new Queue(new FakeNature(), () => [])
+    loadQueue(runtime.runtime, queue)
+    const turns: string[] = []
+    for (let n = 0; n < 3; n++) {
+      const { key, waiting } = queue.firstInTurn!
+      turns.push(key)
+      queue.take([...waiting][0]!)
+    }
+    t.same(turns, projects)
+  }
 })
 
 t.test('what no longer waits is not listed by its demand, and what comes back is again', async (t) => {
