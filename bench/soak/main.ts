@@ -13,7 +13,7 @@ import type { LoadResult } from '../load-client.ts'
 import { watchNeighbours } from '../neighbours.ts'
 import type { Collected, Usage } from '../probe.ts'
 import { machine } from '../report.ts'
-import { type RunnerAccess, requireService, Service } from '../service.ts'
+import { requireService, Service } from '../service.ts'
 import type { SoakJob, SoakReading } from './client.ts'
 import { judge, type Minute } from './flatness.ts'
 import { minuteLine, type SoakResults, soakText } from './report.ts'
@@ -25,7 +25,9 @@ const PROJECT = 'bench'
 /** For the peak, and as many cycles under way in the soak. */
 const CLIENTS = 256
 const PEAK_MS = 20_000
-const PEAK_WARM_UP_MS = 5_000
+/** By then retention removes as fast as work comes in, and takes its part of the machine. */
+const PEAK_WARM_UP_MS = 25_000
+const PEAK_RETENTION_SECONDS = 10
 /** Retention is this part of the run: it has begun to remove before the first third is over. */
 const RETENTION_PART = 6
 const RETENTION_SECONDS_MIN = 10
@@ -70,13 +72,23 @@ function numberIn(flag: string, text: string, least: number, most: number): numb
   return value
 }
 
-async function peakOf(service: Service, runners: readonly RunnerAccess[]): Promise<number> {
-  say('measuring the peak')
+/** What is promised for longer than events are kept is kept for longer: so the promises are shortened, too. */
+function forgetting(seconds: number): readonly string[] {
+  const time = `${seconds}s`
+  return ['--retention', time, '--idempotency', time, '--late-events', time]
+}
+
+/** Of a service of its own, that forgets all the while. */
+async function peakOf(home: string): Promise<number> {
+  say('measuring the peak, with retention at work')
+  const service = await Service.start(home, forgetting(PEAK_RETENTION_SECONDS))
+  await service.createProject(PROJECT)
+  const runners = await service.createRunners('runner', CLIENTS)
   const load = new Child('./load-client.js')
   const script = { kind: 'cycle', calls: 6, project: PROJECT, token: service.token, runners } as const
   const times = { warmupMs: PEAK_WARM_UP_MS, durationMs: PEAK_MS }
   const result = await load.ask<LoadResult>('run', { target: service.target, clients: CLIENTS, ...times, script })
-  await load.stop()
+  await Promise.all([load.stop(), service.stop()])
   return result.roundsPerSecond
 }
 
@@ -118,15 +130,12 @@ await command(USAGE, minutesMax, async (scratch) => {
   }
   requireService()
   const retentionSeconds = Math.max(RETENTION_SECONDS_MIN, Math.round((asked.minutes * 60) / RETENTION_PART))
+  const peak = asked.rate === undefined ? await peakOf(scratch.home()) : undefined
   const home = scratch.home()
-  const forgotten = `${retentionSeconds}s`
-  // What is promised for longer than events are kept is kept for longer: so the promises are shortened, too.
-  const flags = ['--retention', forgotten, '--idempotency', forgotten, '--late-events', forgotten]
-  const service = await Service.start(home, flags)
+  const service = await Service.start(home, forgetting(retentionSeconds))
   const client = new Child('./soak/client.js')
   await service.createProject(PROJECT)
   const runners = await service.createRunners('runner', CLIENTS)
-  const peak = asked.rate === undefined ? await peakOf(service, runners) : undefined
   const rate = asked.rate ?? peak! * asked.share
   const neighbours = watchNeighbours()
   const said = { ...machine(scratch.root), minutes: asked.minutes, retentionSeconds, peak, rate }
