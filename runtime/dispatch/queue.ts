@@ -370,7 +370,7 @@ let secondMicros = 0
 
 /** Microseconds since the epoch of a time of the service's clock; of another RFC 3339 time, to the millisecond. */
 function microsOf(time: string): number {
-  if (time.length !== TIME_CHARACTERS) return Date.parse(time) * 1000
+  if (time.length !== TIME_CHARACTERS || !time.endsWith('Z')) return Date.parse(time) * 1000
   if (!time.startsWith(second) || second === '') {
     second = time.slice(0, SECOND_CHARACTERS)
     secondMicros = Date.parse(`${second}Z`) * 1000
