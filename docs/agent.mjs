@@ -4,7 +4,7 @@
  * agent changed is committed to a branch, whatever came of it; the gate decides whether the task is complete.
  *
  *   export REPOSITORY=/srv/shop GATE='npm ci && npm test' PUSH=origin LAND=main
- *   AGENT='claude -p --permission-mode acceptEdits' intendant runner --id build-1 --exec 'node /srv/agent.mjs'
+ *   AGENT='claude -p --permission-mode acceptEdits' intendant runner --id build-1 --exec 'exec node /srv/agent.mjs'
  *   AGENT='codex exec --sandbox workspace-write -' ...
  *
  * AGENT takes its prompt on standard input and works in its current folder. GATE is what its work must pass; without one the

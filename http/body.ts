@@ -196,7 +196,7 @@ class Reception {
  * A connection that is closed while its client still sends is reset, and the client may never see the answer: what is
  * announced up to this is let in and dropped as it comes, by the server itself. Longer bodies are not worth reading.
  */
-const DROPPED_BYTES_MAX = 16 * 1024 * 1024
+export const DROPPED_BYTES_MAX = 16 * 1024 * 1024
 
 /** Whether what is still to come behind an early answer is dropped, for all that the header says of its length. */
 export function isDropped(contentLength: string): boolean {

@@ -300,10 +300,7 @@ t.test('what it cannot do fails the run before anything is done', async (t) => {
 t.test('the bundled runner posts what it says, and a stop ends the agent and keeps its work', async (t) => {
   const at = place(t)
   const environment = { ...at.environment, AGENT: 'echo begun > y; echo begun >&2; sleep 60' }
-  const { service, runner } = await hired(t, `${process.execPath} ${script}; exit $?`, {
-    environment,
-    stopGraceMs: 10_000,
-  })
+  const { service, runner } = await hired(t, `exec ${process.execPath} ${script}`, { environment, stopGraceMs: 10_000 })
   service.offer(task())
   await service.until((post) => JSON.stringify(post.body).includes('begun'))
   service.answers.set('runreq_1', { cancel_requested: true })

@@ -1,4 +1,5 @@
 /** What must hold of every answer, whatever was asked. Each check says what is wrong, or nothing. */
+import { DROPPED_BYTES_MAX } from '../../http/body.ts'
 import { problemTable } from '../../http/problems.ts'
 import type { Documented } from '../http/documented.ts'
 import type { Answer, Outcome } from './connection.ts'
@@ -65,6 +66,7 @@ function mayBeClosed({ mischief, target, headers, method, body, chunkBytes }: Re
     (sum, [name, value]) => sum + name.length + value.length + 4,
     target.length + method.length,
   )
+  if (body !== undefined && body.length > DROPPED_BYTES_MAX) return true
   if (bytes > 4_000 || (chunkBytes !== undefined && body!.length > 1_000_000)) return true
   return mischief.has('framing') || /[^\x21-\x7e]/.test(target) || /[^A-Z]/.test(method)
 }
