@@ -24,6 +24,7 @@ const { TRANSCRIPTS = join(tmpdir(), `intendant-transcripts-${userInfo().uid}`) 
 const TAIL = 4_000
 /** How long the output of a command that has ended may still come. */
 const OUTPUT_MS = 2_000
+const SIGNAL_MS = 250
 const GIT_OUTPUT_MAX = 256 * 1024 * 1024
 
 const { request_id: id, attempt, project, engine, trace } = JSON.parse(readFileSync(0, 'utf8'))
@@ -123,6 +124,8 @@ async function agentIn(worktree) {
     trace_id: trace?.trace_id ?? '',
   })
   const { code, printed, complained, bytes } = await run(AGENT, { cwd: worktree, input: promptOf(), transcript })
+  // Who stops the run signals its whole group: that we were meant, too, may be heard behind the agent's end.
+  if (code === null) await new Promise((heard) => setTimeout(heard, SIGNAL_MS))
   const isThere = code !== 126 && code !== 127
   const { text, cost } = lastWord(printed)
   tell('agent_session_ended', {
