@@ -34,14 +34,17 @@ export function countAcross(
   value: string,
 ): number {
   let count = applied
-  for (const fold of folds) {
-    for (const { terms } of fold.entities.get(kind)?.values() ?? []) {
-      for (const { term, before, after } of terms) {
-        if (term.index === index && term.value === value) count += Number(after) - Number(before)
-      }
-    }
-  }
+  for (const { term, before, after } of changesIn(folds, kind, index))
+    if (term.value === value) count += Number(after) - Number(before)
   return count
+}
+
+/** What the folds change in an index: the last word about a row comes last. */
+function* changesIn(folds: readonly Fold[], kind: string, index: string) {
+  for (const fold of [...folds].reverse()) {
+    for (const { id, terms } of fold.entities.get(kind)?.values() ?? [])
+      for (const { term, before, after } of terms) if (term.index === index) yield { id, term, before, after }
+  }
 }
 
 /**
@@ -59,13 +62,8 @@ export function listAcross(
   const compare = (a: { order: string; id: string }, b: { order: string; id: string }) =>
     direction * (compareTexts(a.order, b.order) || compareTexts(a.id, b.id))
   const changes = new Map<string, ListRow & { readonly present: boolean }>()
-  for (const fold of [...folds].reverse()) {
-    for (const { id, terms } of fold.entities.get(kind)?.values() ?? []) {
-      for (const { term, after: present } of terms) {
-        if (term.index !== index || term.value !== value) continue
-        changes.set(`${term.order}\n${id}`, { id, order: term.order, record: '', present })
-      }
-    }
+  for (const { id, term, after: present } of changesIn(folds, kind, index)) {
+    if (term.value === value) changes.set(`${term.order}\n${id}`, { id, order: term.order, record: '', present })
   }
   const page = view({ ...query, limit: limit + changes.size })
   const kept = page.rows.filter(({ order, id }) => !changes.has(`${order}\n${id}`))
@@ -87,14 +85,9 @@ export function* indexAcross(
 ): Generator<IndexRow> {
   const name = ({ value, order, id }: IndexRow): string => `${value}\n${order}\n${id}`
   const changes = new Map<string, IndexRow & { readonly present: boolean }>()
-  for (const fold of [...folds].reverse()) {
-    for (const { id, terms } of fold.entities.get(kind)?.values() ?? []) {
-      for (const { term, after: present } of terms) {
-        if (term.index !== index) continue
-        const row = { value: keyPart(term.value), order: term.order, id }
-        changes.set(name(row), { ...row, present })
-      }
-    }
+  for (const { id, term, after: present } of changesIn(folds, kind, index)) {
+    const row = { value: keyPart(term.value), order: term.order, id }
+    changes.set(name(row), { ...row, present })
   }
   for (const row of view) if (changes.size === 0 || !changes.has(name(row))) yield row
   for (const { present, ...row } of changes.values()) if (present) yield row

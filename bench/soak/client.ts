@@ -34,6 +34,8 @@ export interface SoakReading {
 }
 
 const TICK_MS = 1
+const SERIALS_EACH = 1_000_000_000
+
 /**
  * Milliseconds, kept to a thousandth and counted as they come: sorting a minute of them held up the client for 0.6 s, and what
  * fell due meanwhile came to the service all at once.
@@ -62,8 +64,6 @@ class Latencies {
     this.#micros.reset()
   }
 }
-
-const SERIALS_EACH = 1_000_000_000
 
 class Soak {
   readonly #meter: Meter & { refused: number }

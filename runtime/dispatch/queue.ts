@@ -96,7 +96,8 @@ export class Queue {
   put(context: RunRequestContext): Demand | undefined {
     const demand = this.demandFor(context)
     const known = this.ids.find(context.id)
-    const slot = known >= 0 ? known : this.insert(context.id, context.created_at, context.asked.priority, demand)
+    const slot =
+      known >= 0 ? known : this.insert(context.id, microsOf(context.created_at), context.asked.priority, demand)
     if (known >= 0 && this.demandOf[slot] !== demand.slot) this.changeDemand(slot, demand)
     const state = this.state[slot]!
     if (state === OFFERING || state === HELD_BACK) return undefined
@@ -112,8 +113,9 @@ export class Queue {
 
   /** Takes in a ready request. Passed over: one that is known, or that can be none by its name or its time. */
   putAlike(id: string, createdAt: string, { demand, priority }: Likeness): void {
-    if (!isRequestId(id) || this.ids.find(id) >= 0 || Number.isNaN(microsOf(createdAt))) return
-    this.become(this.insert(id, createdAt, priority, demand), READY)
+    const createdMicros = microsOf(createdAt)
+    if (!isRequestId(id) || this.ids.find(id) >= 0 || Number.isNaN(createdMicros)) return
+    this.become(this.insert(id, createdMicros, priority, demand), READY)
   }
 
   /** Gives the projects their turns by the age of the oldest request that each has ready. */
@@ -250,12 +252,12 @@ export class Queue {
     ready.push(slot)
   }
 
-  private insert(id: string, createdAt: string, priority: number, demand: Demand): number {
+  private insert(id: string, createdMicros: number, priority: number, demand: Demand): number {
     const slot = this.freeSlots.pop() ?? this.used
     if (slot === this.capacity) this.grow()
     if (slot === this.used) this.used++
     this.ids.add(id, slot)
-    this.createdMicros[slot] = microsOf(createdAt)
+    this.createdMicros[slot] = createdMicros
     this.priority[slot] = priority
     this.demandOf[slot] = demand.slot
     this.state[slot] = FREE
