@@ -1,7 +1,7 @@
 /**
- * The load of a soak: whole cycles at a fixed rate, whether or not the ones before have ended (an open loop), so that
- * a service that stands still is not spared the work that came meanwhile. A cycle's latency counts from when it was
- * due.
+ * The load of a soak: whole cycles, first as fast as the service takes them (a closed loop), then at a fixed rate,
+ * whether or not the ones before have ended (an open loop), so that a service that stands still is not spared the work
+ * that came meanwhile. A cycle's latency counts from when it was due.
  */
 import { createHistogram, performance, type RecordableHistogram } from 'node:perf_hooks'
 import { answerRequests } from '../child.ts'
@@ -15,7 +15,6 @@ export interface SoakJob {
   readonly token: string
   /** One client each; as many cycles can be under way at once. */
   readonly runners: readonly RunnerAccess[]
-  readonly cyclesPerSecond: number
 }
 
 /** What happened since the last reading. */
@@ -70,8 +69,9 @@ class Soak {
   readonly #free: LoadClient[] = []
   readonly #due: number[] = []
   readonly #dueOf = new Map<LoadClient, number>()
-  readonly #startedMs = performance.now()
   readonly #job: SoakJob
+  /** Undefined: a client begins its next cycle when the last has ended. */
+  #pace: { readonly cyclesPerSecond: number; readonly fromMs: number } | undefined
   #begun = 0
   readonly #calls = new Latencies()
   readonly #cycles = new Latencies()
@@ -111,30 +111,42 @@ class Soak {
           failed(failure as Error)
         }
       }, failed)
-      this.#free.push(client)
+      this.#start(client, performance.now())
     }
-    this.#timer = setInterval(() => this.#tick(), TICK_MS)
+  }
+
+  /** From now on at this rate. Called once. */
+  pace(cyclesPerSecond: number): void {
+    this.#pace = { cyclesPerSecond, fromMs: performance.now() }
+    this.#timer = setInterval(() => this.#tick(this.#pace!), TICK_MS)
   }
 
   /** Everything that has fallen due begins, as long as there are free clients. */
-  #tick(): void {
-    const { cyclesPerSecond } = this.#job
-    const due = ((performance.now() - this.#startedMs) / 1_000) * cyclesPerSecond
-    while (this.#begun < due) this.#due.push(this.#startedMs + (this.#begun++ / cyclesPerSecond) * 1_000)
+  #tick({ cyclesPerSecond, fromMs }: { cyclesPerSecond: number; fromMs: number }): void {
+    const due = ((performance.now() - fromMs) / 1_000) * cyclesPerSecond
+    while (this.#begun < due) this.#due.push(fromMs + (this.#begun++ / cyclesPerSecond) * 1_000)
     this.#startDue()
   }
 
   #startDue(): void {
     while (this.#due.length > 0 && this.#free.length > 0) {
       // The one that has rested longest: nobody rests until the service closes its connection.
-      const client = this.#free.shift()!
-      this.#dueOf.set(client, this.#due.shift()!)
-      client.start()
+      this.#start(this.#free.shift()!, this.#due.shift()!)
     }
   }
 
+  #start(client: LoadClient, dueMs: number): void {
+    this.#dueOf.set(client, dueMs)
+    client.start()
+  }
+
   #finished(client: LoadClient): void {
-    this.#cycles.add(performance.now() - this.#dueOf.get(client)!)
+    const nowMs = performance.now()
+    this.#cycles.add(nowMs - this.#dueOf.get(client)!)
+    if (this.#pace === undefined) {
+      this.#start(client, nowMs)
+      return
+    }
     this.#free.push(client)
     this.#startDue()
   }
@@ -176,6 +188,7 @@ answerRequests({
     soak = new Soak(job)
     await soak.begin()
   },
+  pace: (cyclesPerSecond: number) => soak!.pace(cyclesPerSecond),
   read: () => soak!.read(),
   stop: () => soak!.stop(),
 })

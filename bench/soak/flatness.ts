@@ -1,7 +1,7 @@
 /**
- * Whether a service that was loaded for long is at the end as it was at the beginning: of the minutes behind the first
- * retention's time, the last third held against the first, and the files against what they had become by the middle.
- * Before that it is another service, which forgets nothing; its minutes count for the rate alone.
+ * Whether a service that was loaded for long is at the end as it was at the beginning: the last third of its minutes held
+ * against the first, and the files against what they had become by the middle. Retention is at work before the first of
+ * them: a service that forgets nothing yet is another one.
  */
 import { median } from '../statistics.ts'
 
@@ -72,24 +72,17 @@ function medianOf(minutes: readonly Minute[], read: Measure['read']): number {
   return median(minutes.map(read).filter((value) => value !== undefined))
 }
 
-/** The minutes that begin with retention at work; all where those are too few to be judged. */
-export function settled(minutes: readonly Minute[], retentionSeconds: number): readonly Minute[] {
-  const late = minutes.filter(({ minute }) => minute > Math.ceil(retentionSeconds / 60))
-  return late.length < 3 ? minutes : late
-}
-
 /**
- * @param all at least three minutes, the first of them number 1. What was not measured is not flat.
+ * @param minutes at least three. What was not measured is not flat.
  * @param asked cycles a second.
  */
-export function judge(all: readonly Minute[], asked: number, retentionSeconds: number): readonly Judged[] {
-  const minutes = settled(all, retentionSeconds)
+export function judge(minutes: readonly Minute[], asked: number): readonly Judged[] {
   const judged: Judged[] = MEASURES.map(({ what, unit, read, factorMax, more }) => {
     const first = medianOf(third(minutes, 0), read)
     const last = medianOf(third(minutes, 2), read)
     return { what, unit, first, last, isFlat: last <= first * factorMax + more }
   })
-  const slowest = Math.min(...all.map(({ cyclesPerSecond }) => cyclesPerSecond))
+  const slowest = Math.min(...minutes.map(({ cyclesPerSecond }) => cyclesPerSecond))
   judged.push({
     what: 'cycles a second: asked, and the slowest minute',
     unit: '',

@@ -1,15 +1,15 @@
 /**
- * `npm run soak`: the peak rate first, then a share of it for a long time, open loop, with retention on. Prints each
- * minute, says whether the service was at the end as it was at the beginning.
+ * `npm run soak`: all that a service can take until its retention is at work, which gives its peak, then a share of that
+ * for a long time, open loop. Prints each minute, says whether the service was at the end as it was at the beginning.
  */
 
 import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import { bytesOf } from '../../storage/home-paths.ts'
 import { BadArguments } from '../args.ts'
 import { Child } from '../child.ts'
 import { command, resultsPath, say, writeJson } from '../command.ts'
-import type { LoadResult } from '../load-client.ts'
 import { watchNeighbours } from '../neighbours.ts'
 import type { Collected, Usage } from '../probe.ts'
 import { machine } from '../report.ts'
@@ -24,11 +24,9 @@ const SHARE_DEFAULT = 0.7
 const PROJECT = 'bench'
 /** For the peak, and as many cycles under way in the soak. */
 const CLIENTS = 256
-const PEAK_MS = 20_000
-/** By then retention removes as fast as work comes in, and takes its part of the machine. */
-const PEAK_WARM_UP_MS = 25_000
-const PEAK_RETENTION_SECONDS = 10
-/** Retention is this part of the run: it has begun to remove before the first third is over. */
+/** The peak is that of this long, behind a retention's time at full load. */
+const PEAK_SECONDS = 60
+/** Retention is this part of the run, and the load before it as long. */
 const RETENTION_PART = 6
 const RETENTION_SECONDS_MIN = 10
 
@@ -78,20 +76,6 @@ function forgetting(seconds: number): readonly string[] {
   return ['--retention', time, '--idempotency', time, '--late-events', time]
 }
 
-/** Of a service of its own, that forgets all the while. */
-async function peakOf(home: string): Promise<number> {
-  say('measuring the peak, with retention at work')
-  const service = await Service.start(home, forgetting(PEAK_RETENTION_SECONDS))
-  await service.createProject(PROJECT)
-  const runners = await service.createRunners('runner', CLIENTS)
-  const load = new Child('./load-client.js')
-  const script = { kind: 'cycle', calls: 6, project: PROJECT, token: service.token, runners } as const
-  const times = { warmupMs: PEAK_WARM_UP_MS, durationMs: PEAK_MS }
-  const result = await load.ask<LoadResult>('run', { target: service.target, clients: CLIENTS, ...times, script })
-  await Promise.all([load.stop(), service.stop()])
-  return result.roundsPerSecond
-}
-
 function minuteOf(
   minute: number,
   reading: SoakReading,
@@ -120,7 +104,7 @@ function minuteOf(
 }
 
 const asked = await (async () => readArguments())().catch((failure: Error) => failure)
-const minutesMax = asked instanceof Error || asked === undefined ? 1 : asked.minutes + 5
+const minutesMax = asked instanceof Error || asked === undefined ? 1 : asked.minutes * (1 + 1 / RETENTION_PART) + 5
 
 await command(USAGE, minutesMax, async (scratch) => {
   if (asked instanceof Error) throw asked
@@ -130,32 +114,41 @@ await command(USAGE, minutesMax, async (scratch) => {
   }
   requireService()
   const retentionSeconds = Math.max(RETENTION_SECONDS_MIN, Math.round((asked.minutes * 60) / RETENTION_PART))
-  const peak = asked.rate === undefined ? await peakOf(scratch.home()) : undefined
   const home = scratch.home()
   const service = await Service.start(home, forgetting(retentionSeconds))
   const client = new Child('./soak/client.js')
   await service.createProject(PROJECT)
   const runners = await service.createRunners('runner', CLIENTS)
-  const rate = asked.rate ?? peak! * asked.share
   const neighbours = watchNeighbours()
-  const said = { ...machine(scratch.root), minutes: asked.minutes, retentionSeconds, peak, rate }
-  const about = () => ({ ...said, ...neighbours() })
-  const path = resultsPath('soak', 'json')
-  say(`${Math.round(rate)} cycles a second for ${asked.minutes} minutes; retention ${retentionSeconds} s`)
-
-  const job: SoakJob = {
+  say(`measuring the peak, once retention is at work: ${retentionSeconds + PEAK_SECONDS} s`)
+  await client.ask('begin', {
     target: service.target,
     project: PROJECT,
     token: service.token,
     runners,
-    cyclesPerSecond: rate,
-  }
+  } satisfies SoakJob)
+  await pause(retentionSeconds * 1_000)
+  await client.ask('read')
+  await pause(PEAK_SECONDS * 1_000)
+  const { cycles, seconds } = await client.ask<SoakReading>('read')
+  const peak = cycles / seconds
+  const rate = asked.rate ?? peak * asked.share
+  const said = { ...machine(scratch.root), minutes: asked.minutes, retentionSeconds, peak, rate }
+  const about = () => ({ ...said, ...neighbours() })
+  const path = resultsPath('soak', 'json')
+  say(
+    `${Math.round(rate)} cycles a second, the peak being ${Math.round(peak)}, for ${asked.minutes} minutes; retention ${retentionSeconds} s`,
+  )
+
+  await client.ask('pace', rate)
+  // What is under way ends, and counts for no minute.
+  await pause(1_000)
+  await client.ask('read')
   await service.child.collected()
-  await client.ask('begin', job)
   const minutes: Minute[] = []
   let before = await service.child.usage()
   for (let minute = 1; minute <= asked.minutes; minute++) {
-    await new Promise((resolve) => setTimeout(resolve, 60_000))
+    await pause(60_000)
     const [reading, after, collected] = await Promise.all([
       client.ask<SoakReading>('read'),
       service.child.usage(),
@@ -174,5 +167,5 @@ await command(USAGE, minutesMax, async (scratch) => {
   writeJson(path, results)
   process.stdout.write(`${soakText(results)}\n`)
   say(`written to ${path}`)
-  return judge(minutes, rate, retentionSeconds).every(({ isFlat }) => isFlat) ? 0 : 1
+  return judge(minutes, rate).every(({ isFlat }) => isFlat) ? 0 : 1
 })

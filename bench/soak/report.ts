@@ -1,7 +1,7 @@
 /** A soak as Markdown: its minutes, and whether the end was as the beginning. */
 import { markdownTable, provenance } from '../markdown.ts'
 import { number } from '../report.ts'
-import { judge, type Minute, settled } from './flatness.ts'
+import { judge, type Minute } from './flatness.ts'
 
 /** One run of the command, as it is kept. */
 export interface SoakResults {
@@ -44,8 +44,7 @@ export function minuteLine(minute: Minute): string {
 /** Of a run that was not cut short: what it says is of its end. */
 export function soakText({ about, minutes }: SoakResults): string {
   const { rate, peak, retentionSeconds } = about as Record<string, number | undefined>
-  const share = peak === undefined ? '' : ` (${number(rate! / peak)} of the peak of ${number(peak)})`
-  const rows = judge(minutes, rate!, retentionSeconds!).map(({ what, first, last, unit, isFlat }) => [
+  const rows = judge(minutes, rate!).map(({ what, first, last, unit, isFlat }) => [
     what,
     number(first),
     number(last),
@@ -53,11 +52,9 @@ export function soakText({ about, minutes }: SoakResults): string {
     isFlat ? 'flat' : 'NOT FLAT',
   ])
   return [
-    `${number(rate!)} six-call cycles a second${share}, open loop, ${minutes.length} minutes, retention ${retentionSeconds} s.`,
+    `${number(rate!)} six-call cycles a second (${number(rate! / peak!)} of the peak of ${number(peak!)}, measured in the same service with retention at work), open loop, ${minutes.length} minutes, retention ${retentionSeconds} s.`,
     '',
     markdownTable(HEADER, minutes.map(cellsOf)),
-    '',
-    `Judged from minute ${settled(minutes, retentionSeconds!)[0]!.minute} on, but for the rate: in every minute.`,
     '',
     markdownTable(['', 'first third', 'last third', '', 'judgement'], rows),
     '',

@@ -1,6 +1,6 @@
 import { execFileSync, spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import t, { type Test } from 'tap'
 import { validatePayload } from '../../machines/events/index.ts'
 import { documentedScript } from '../documented-script.ts'
@@ -11,8 +11,13 @@ const script = documentedScript('agent.mjs')
 /** Who commits, where the git settings name nobody. */
 const WHO = ['-c', 'user.name=a', '-c', 'user.email=a@b']
 
+/** Of this folder's own repository, or of none: never of the one that the tests stand in. */
 const git = (folder: string, ...args: string[]): string =>
-  execFileSync('git', ['-C', folder, ...args], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] }).trim()
+  execFileSync('git', ['-C', folder, ...args], {
+    encoding: 'utf8',
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: { ...process.env, GIT_CEILING_DIRECTORIES: dirname(folder) },
+  }).trim()
 
 interface Place {
   readonly repository: string

@@ -23,7 +23,7 @@ const run = (change: (minute: number) => Partial<Minute>): Minute[] =>
   Array.from({ length: 9 }, (_, i) => ({ ...quiet, minute: i + 1, ...change(i) }))
 
 const notFlat = (minutes: readonly Minute[]): string[] =>
-  judge(minutes, 1_000, 0)
+  judge(minutes, 1_000)
     .filter(({ isFlat }) => !isFlat)
     .map(({ what }) => what)
 
@@ -56,17 +56,4 @@ t.test('minutes without a collection say nothing about the heap; a run without a
   const minutes = run(() => ({}))
   t.same(notFlat([without(minutes[0]!), ...minutes.slice(1)]), [])
   t.same(notFlat(minutes.map(without)), ['heap after collection'])
-})
-
-t.test('the minutes before retention is at work are not held against those after it, but for their rate', async (t) => {
-  const minutes = run((minute) => ({ callP50Ms: minute < 3 ? 2 : 8, privateBytes: minute < 3 ? 100e6 : 300e6 }))
-  const what = (retentionSeconds: number) =>
-    judge(minutes, 1_000, retentionSeconds)
-      .filter(({ isFlat }) => !isFlat)
-      .map((one) => one.what)
-  t.same(what(180), [])
-  t.same(what(60), ['p50 of a call', 'private memory'])
-  t.same(what(500), ['p50 of a call', 'private memory'], 'too few are left: all count')
-  const slow = minutes.map((minute) => (minute.minute === 1 ? { ...minute, cyclesPerSecond: 900 } : minute))
-  t.same(judge(slow, 1_000, 180).find((one) => one.what.startsWith('cycles'))?.isFlat, false)
 })
