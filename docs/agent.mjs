@@ -1,7 +1,8 @@
 #!/usr/bin/env node
 /**
  * A command for the bundled runner: one task of the ledger, done by a coding agent in a git worktree of its own. What the
- * agent changed is committed to a branch, whatever came of it; the gate decides whether the task is complete.
+ * agent changed is committed to a branch, whatever came of it; the gate decides whether the task is complete. The next step
+ * of a campaign or an initiative is decided by the same agent, which looks at trunk; nothing that it changes then is kept.
  *
  *   export REPOSITORY=/srv/shop GATE='npm ci && npm test' PUSH=origin LAND=main
  *   AGENT='claude -p --permission-mode acceptEdits' intendant runner --id build-1 --exec 'exec node /srv/agent.mjs'
@@ -22,6 +23,9 @@ const { REPOSITORY, AGENT, GATE, PUSH, LAND, INTENDANT_PROMPTS_DIR: prompts } = 
 const { TRANSCRIPTS = join(tmpdir(), `intendant-transcripts-${userInfo().uid}`) } = process.env
 /** How much of what a command printed last is quoted, characters. */
 const TAIL = 4_000
+const GATE_TAIL = 1_000
+/** Where in an answer a decision is looked for. */
+const ANSWER_TAIL = 64_000
 /** How long the output of a command that has ended may still come. */
 const OUTPUT_MS = 2_000
 const SIGNAL_MS = 250
@@ -29,13 +33,15 @@ const GIT_OUTPUT_MAX = 256 * 1024 * 1024
 
 const { request_id: id, attempt, project, engine, trace } = JSON.parse(readFileSync(0, 'utf8'))
 const { payload } = engine
-const mayChange = engine.throttle === 'full' && engine.access !== 'read_only'
+const isStep = ['campaign_advance_requested', 'initiative_advance_requested'].includes(engine.entry_event)
+const mayChange = !isStep && engine.throttle === 'full' && engine.access !== 'read_only'
 const branch = `intendant/${id}-${attempt}`
 const task = String(payload.objective ?? '').trim()
 
 const say = (line) => console.log(JSON.stringify(line))
 const tell = (event_type, said) => say({ event_type, payload: said })
 const now = () => new Date().toISOString()
+const endOf = (text, chars = TAIL) => text.slice(-chars).toWellFormed()
 
 /** What git prints. In a group of its own, so that a stop does not cut it off in the middle. */
 function git(cwd, args, input = '') {
@@ -53,9 +59,11 @@ function does(cwd, args) {
   }
 }
 
+const conclude = (result) => say({ schema_version: 'intendant.run_result.v1', ...result })
+
 /** The run fails before anything was done. */
 function refuse(code, message) {
-  say({ schema_version: 'intendant.run_result.v1', failure: { class: 'dispatch', code, message } })
+  conclude({ failure: { class: 'dispatch', code, message } })
   process.exit(1)
 }
 
@@ -85,7 +93,11 @@ function run(command, { cwd, input, transcript }) {
   child.stdin.on('error', () => {}) // It need not read its prompt.
   child.stdin.end(input)
   return new Promise((end) => {
-    child.on('close', (code) => end({ code, bytes, printed: printed(), complained: complained() }))
+    child.on('close', async (code) => {
+      // Who stops the run signals its whole group: that we were meant, too, may be heard behind the command's end.
+      if (code === null) await new Promise((heard) => setTimeout(heard, SIGNAL_MS))
+      end({ code, bytes, printed: printed(), complained: complained() })
+    })
     // What it left running in the background may keep its output open.
     child.on('exit', () => setTimeout(() => [child.stdout, child.stderr].map((one) => one.destroy()), OUTPUT_MS).unref())
   })
@@ -103,13 +115,13 @@ function promptOf() {
 function lastWord(printed) {
   try {
     const { result, total_cost_usd: cost } = JSON.parse(printed.split('\n').at(-1))
-    if (typeof result === 'string') return { text: result.slice(-TAIL), ...(typeof cost === 'number' && { cost }) }
+    if (typeof result === 'string') return { text: result, ...(typeof cost === 'number' && { cost }) }
   } catch {}
-  return { text: printed.slice(-TAIL) }
+  return { text: printed }
 }
 
 /** Launches the agent, and tells of its session. */
-async function agentIn(worktree) {
+async function agentIn(worktree, prompt) {
   const session_id = randomUUID()
   const transcript = resolve(TRANSCRIPTS, `${session_id}.jsonl`)
   tell('agent_session_started', {
@@ -118,14 +130,12 @@ async function agentIn(worktree) {
     project: project.key,
     working_dir: worktree,
     source_log_path: transcript,
-    capability: 'coding',
+    capability: isStep ? 'reasoning' : 'coding',
     access: mayChange ? 'full' : 'read_only',
     started_at: now(),
     trace_id: trace?.trace_id ?? '',
   })
-  const { code, printed, complained, bytes } = await run(AGENT, { cwd: worktree, input: promptOf(), transcript })
-  // Who stops the run signals its whole group: that we were meant, too, may be heard behind the agent's end.
-  if (code === null) await new Promise((heard) => setTimeout(heard, SIGNAL_MS))
+  const { code, printed, complained, bytes } = await run(AGENT, { cwd: worktree, input: prompt, transcript })
   const isThere = code !== 126 && code !== 127
   const { text, cost } = lastWord(printed)
   tell('agent_session_ended', {
@@ -137,7 +147,56 @@ async function agentIn(worktree) {
     ...(cost !== undefined && { cost: { USD: cost, basis: 'as the agent says' } }),
   })
   const how = code === null ? 'was stopped' : `ended with exit code ${code}`
-  return { isDone: code === 0, text, how: `the agent ${how}`, complaint: complained.slice(-TAIL) }
+  return { isDone: code === 0, isThere, text, how: `the agent ${how}`, complaint: endOf(complained) }
+}
+
+/** Each gate of a campaign as it stands on trunk. A file that it should have left and did not makes it red. */
+async function gatesIn(worktree) {
+  const results = []
+  for (const { name, command, required, artifacts = [] } of payload.gates ?? []) {
+    if (isStopped) break
+    const { code, printed, complained } = await run(command, { cwd: worktree })
+    const missing = artifacts.filter((path) => !existsSync(join(worktree, path))).map((path) => `${path} is not there`)
+    const output = endOf([printed, complained, ...missing].filter((text) => text !== '').join('\n'), GATE_TAIL)
+    const passed = code === 0 && missing.length === 0
+    results.push({ name, command, required, passed, output, ...(code !== null && { exit_code: code }) })
+  }
+  return results
+}
+
+/** What the service asks, and what its gates say. */
+function stepPrompt(gates) {
+  if (gates.length === 0) return payload.prompt
+  const lines = gates.map(({ name, passed, output }) => `- ${name} ${passed ? 'passes' : `fails:\n${output}`}`)
+  return `${payload.prompt}\n\n## The gates on trunk, just now\n\n${lines.join('\n')}\n`
+}
+
+/** The first object in the answer that carries a decision, whatever stands around it. */
+function decisionIn(answer) {
+  const end = answer.lastIndexOf('}') + 1
+  for (let from = answer.indexOf('{'); from !== -1 && from < end; from = answer.indexOf('{', from + 1)) {
+    try {
+      const said = JSON.parse(answer.slice(from, end))
+      if (said.decision !== undefined) return typeof said.decision === 'object' ? said.decision : said
+    } catch {}
+  }
+  return undefined
+}
+
+/** The agent's advice. One that decides nothing is told as it is: the service hands that to its owner. */
+async function decideIn(worktree) {
+  const gate_results = await gatesIn(worktree)
+  if (isStopped) return false
+  const prompt = stepPrompt(gate_results)
+  const { isDone, isThere, text, how, complaint } = await agentIn(worktree, prompt)
+  if (isStopped) return false
+  const message = endOf(`${how}: ${text || complaint}`)
+  const code = isThere ? 'agent_failed' : 'provider_unavailable'
+  const decision = decisionIn(endOf(text, ANSWER_TAIL))
+  const advice = { decision, gate_results, agent_provider: AGENT.split(' ')[0], prompt }
+  if (!isDone) conclude({ failure: { class: 'execution', code, message } })
+  else conclude(decision ? advice : { ...advice, errors: [message] })
+  return isDone
 }
 
 /** Commits what there is to the branch of this run. Returns its newest commit; undefined: nothing was changed. */
@@ -186,8 +245,9 @@ function quietly(tidy) {
 }
 
 if (!REPOSITORY || !AGENT) refuse('not_configured', 'REPOSITORY and AGENT are not set where the runner was started')
-if (engine.entry_event !== 'execution_requested') refuse('unsupported_entry_event', 'only tasks are done here')
-if (task === '') refuse('no_objective', 'the task has no objective')
+if (!isStep && engine.entry_event !== 'execution_requested')
+  refuse('unsupported_entry_event', 'only tasks and the next steps of campaigns and initiatives are done here')
+if (!isStep && task === '') refuse('no_objective', 'the task has no objective')
 if (PUSH) does(REPOSITORY, ['fetch', '--quiet', PUSH])
 const trunk = commitOf(PUSH && LAND ? `${PUSH}/${LAND}` : 'HEAD')
 const base = payload.base_ref === undefined ? trunk : commitOf(payload.base_ref)
@@ -201,16 +261,19 @@ process.on('SIGTERM', () => {
 })
 const folder = mkdtempSync(join(tmpdir(), 'intendant-'))
 const worktree = join(folder, 'work')
-if (!does(REPOSITORY, ['worktree', 'add', '--quiet', '-b', branch, worktree, base])) {
+if (!does(REPOSITORY, ['worktree', 'add', '--quiet', ...(isStep ? ['--detach'] : ['-b', branch]), worktree, base])) {
   rmSync(folder, { recursive: true })
   refuse('no_worktree', `${REPOSITORY} gives no worktree for ${branch}`)
 }
 
 /** Where the work is: undefined where nothing was changed. */
 let kept
-let mayGo = false
-try {
-  const agent = await agentIn(worktree)
+let mayGo = isStep
+
+/** Does the task, and tells what came of it. */
+async function taskIn(worktree) {
+  const agent = await agentIn(worktree, promptOf())
+  const text = endOf(agent.text)
   const head = mayChange ? commit(worktree, base) : undefined
   mayGo = head === undefined || !holdsOthers(worktree, base, head)
   const goes = head !== undefined && PUSH !== undefined
@@ -220,7 +283,7 @@ try {
   const isComplete = agent.isDone && gate.code === 0
   const lands = isComplete && isPushed && LAND !== undefined
   const isLanded = lands && does(worktree, ['push', '--quiet', PUSH, `${head}:refs/heads/${LAND}`])
-  const summary = !agent.isDone ? agent.how : gate.code === 0 ? agent.text : `the gate does not pass: ${GATE}`
+  const summary = !agent.isDone ? agent.how : gate.code === 0 ? text : `the gate does not pass: ${GATE}`
   if (!isStopped) {
     tell('task_run_completed', {
       project: project.key,
@@ -228,19 +291,23 @@ try {
       landed: isLanded,
       summary: summary || (head ? 'changed without a word' : 'nothing was changed'),
       verdict: isComplete ? 'complete' : agent.isDone ? 'defect' : 'runner_error',
-      ...(!agent.isDone && { detail: `${agent.how}: ${agent.text || agent.complaint}` }),
-      ...(agent.isDone && !isComplete && { diagnosis: `${gate.printed}\n${gate.complained}`.trim().slice(-TAIL) }),
+      ...(!agent.isDone && { detail: `${agent.how}: ${text || agent.complaint}` }),
+      ...(agent.isDone && !isComplete && { diagnosis: endOf(`${gate.printed}\n${gate.complained}`.trim()) }),
       ...(kept && { preservation_ref: isLanded ? head : kept }),
       ...(kept && isComplete && !isLanded && { land_blocked: lands ? 'trunk_moved_conflict' : 'checkout_not_ready' }),
       workspace_base: { commit: base, trunk: trunk ?? base },
       ...(payload.campaign !== undefined && { campaign: payload.campaign, campaign_cycle: payload.campaign_cycle }),
     })
   }
-  process.exitCode = agent.isDone && !isStopped ? 0 : 1
+  return agent.isDone && !isStopped
+}
+
+try {
+  process.exitCode = (await (isStep ? decideIn(worktree) : taskIn(worktree))) ? 0 : 1
 } finally {
   if (mayGo) {
     quietly(() => git(REPOSITORY, ['worktree', 'remove', '--force', '--force', worktree]))
     quietly(() => rmSync(folder, { recursive: true, force: true }))
-    if (kept !== branch) quietly(() => git(REPOSITORY, ['branch', '--quiet', '-D', branch]))
+    if (!isStep && kept !== branch) quietly(() => git(REPOSITORY, ['branch', '--quiet', '-D', branch]))
   } else console.error(`what was done is in ${worktree}`)
 }

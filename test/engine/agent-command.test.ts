@@ -302,6 +302,96 @@ t.test('what it cannot do fails the run before anything is done', async (t) => {
   t.match([greeting.code, greeting.lines], [1, [{ failure: { code: 'unsupported_entry_event' } }]])
 })
 
+/** The next step of something is asked for. */
+const step = (entry_event: string, payload: object) =>
+  executionRequest('runreq_1', { engine: { entry_event, throttle: 'full', access: 'read_only', payload } })
+
+const formation = step('campaign_advance_requested', {
+  campaign: 'pay',
+  prompt: 'Decide.',
+  gates: [
+    { name: 'campaign_done_1', command: 'cat README', required: true },
+    { name: 'campaign_done_2', command: 'cat README', required: true, artifacts: ['dist/invoice.js', 'README'] },
+    { name: 'campaign_done_3', command: 'echo 2 tests failed; exit 4', required: false },
+  ],
+})
+
+/** The Run Result; nothing but a session is told beside it. */
+function concluded(t: Test, done: Done): Record<string, any> {
+  const result = done.lines.at(-1)!
+  t.equal(result.schema_version, 'intendant.run_result.v1')
+  t.strictSame(
+    done.lines.slice(0, -1).map(({ event_type }) => event_type),
+    ['agent_session_started', 'agent_session_ended'],
+  )
+  return result
+}
+
+t.test('the next step of a campaign: its gates on trunk, and the decision that the agent makes of them', async (t) => {
+  const at = place(t)
+  const decision = { decision: 'advance', reason: 'No {invoice} is sent.', objective: 'Send the invoice' }
+  const AGENT = `cat > ../../../asked; touch junk; echo 'I {looked} at it:'; echo '${JSON.stringify(decision)} is it.'`
+  const done = run(at, formation, { AGENT })
+  t.equal(done.code, 0, done.stderr)
+  t.match(said(t, done, 'agent_session_started'), [{ capability: 'reasoning', access: 'read_only' }])
+  const result = concluded(t, done)
+  t.strictSame(result.decision, decision)
+  t.equal(result.agent_provider, 'cat')
+  t.strictSame(result.gate_results, [
+    { name: 'campaign_done_1', command: 'cat README', required: true, passed: true, output: 'shop', exit_code: 0 },
+    {
+      name: 'campaign_done_2',
+      command: 'cat README',
+      required: true,
+      passed: false,
+      output: 'shop\ndist/invoice.js is not there',
+      exit_code: 0,
+    },
+    {
+      name: 'campaign_done_3',
+      command: 'echo 2 tests failed; exit 4',
+      required: false,
+      passed: false,
+      output: '2 tests failed',
+      exit_code: 4,
+    },
+  ])
+  t.match(result.prompt, /^Decide\.[\s\S]*campaign_done_1 passes[\s\S]*campaign_done_3 fails:\n2 tests failed\n$/)
+  t.equal(readFileSync(join(at.folder, 'asked'), 'utf8'), result.prompt, 'what the agent was shown is what is told')
+  t.equal(git(at.repository, 'branch', '--list'), '* main', 'a step leaves no branch')
+  assertTidy(t, at)
+})
+
+t.test(
+  'the next step of an initiative: the answer as the service asks for it, or in the form of a coding agent',
+  async (t) => {
+    const at = place(t)
+    const decision = { decision: 'wait', reason: 'Nothing is to be done.' }
+    const answer = JSON.stringify({ decision, agent_provider: 'me' })
+    const asked = step('initiative_advance_requested', { initiative: 'invoices', prompt: 'Steer.' })
+    const plain = concluded(t, run(at, asked, { AGENT: `echo '${answer}'` }))
+    t.strictSame([plain.decision, plain.gate_results, plain.prompt], [decision, [], 'Steer.'])
+    const wrapped = JSON.stringify({ result: `It is:\n${answer}`, total_cost_usd: 0.5 })
+    const done = run(at, asked, { AGENT: `printf '%s' '${wrapped}'` })
+    t.strictSame(concluded(t, done).decision, decision)
+    t.match(said(t, done, 'agent_session_ended'), [{ cost: { USD: 0.5 } }])
+  },
+)
+
+t.test('an agent that decides nothing is told as it is; one that fails or is not there fails the run', async (t) => {
+  const at = place(t)
+  const vague = run(at, formation, { AGENT: 'echo "{I} do not know"' })
+  t.equal(vague.code, 0)
+  t.match(concluded(t, vague), { decision: undefined, errors: [/do not know/], gate_results: [{}, {}, {}] })
+  const failed = run(at, formation, { AGENT: `echo out of credit; echo '{"decision":"done"}' >&2; exit 9` })
+  t.equal(failed.code, 1)
+  t.match(concluded(t, failed), { failure: { class: 'execution', code: 'agent_failed', message: /9: out of credit/ } })
+  const absent = run(at, formation, { AGENT: 'no-such-agent' })
+  t.equal(absent.code, 1)
+  t.match(concluded(t, absent), { failure: { code: 'provider_unavailable', message: /no-such-agent/ } })
+  assertTidy(t, at)
+})
+
 t.test('the bundled runner posts what it says, and a stop ends the agent and keeps its work', async (t) => {
   const at = place(t)
   const environment = { ...at.environment, AGENT: 'echo begun > y; echo begun >&2; sleep 60' }
