@@ -5,6 +5,7 @@
 import { ACTOR_KINDS, type ActorKind, type ActorRef, type MessageBody, type Term } from '../machines/machine.ts'
 import type { Journal, OutboxKey } from '../storage/journal.ts'
 import type { Reply } from './api.ts'
+import { stepsPerActorPerBatchMax } from './limits.ts'
 import { type ActorRecord, absentRecord, decodeRecord } from './record.ts'
 import type { Stepper } from './stepper.ts'
 
@@ -40,6 +41,7 @@ export class Actor {
   /** It took a message since the last sweep for idle actors. */
   used = false
   private mail: Mail[] = []
+  /** How many of it are taken already. */
   private head = 0
 
   constructor(ref: ActorRef, key: string, stepper: Stepper) {
@@ -88,12 +90,19 @@ export class Actor {
     return waiting.flatMap(({ source }) => (source.from === 'outside' ? [source.reply] : []))
   }
 
+  /**
+   * What is taken is let go when the mailbox is empty, which most are after a turn; in one that never is, when it is as
+   * much as what waits: each mail is moved once in the mean.
+   */
   take(): Mail | undefined {
     const mail = this.mail[this.head]
     if (mail === undefined) return undefined
     this.head++
     if (this.head === this.mail.length) {
       this.mail = []
+      this.head = 0
+    } else if (this.head >= stepsPerActorPerBatchMax && this.head * 2 >= this.mail.length) {
+      this.mail = this.mail.slice(this.head)
       this.head = 0
     }
     return mail

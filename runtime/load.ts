@@ -66,7 +66,7 @@ export class Load {
     return Math.max(followedMs, this.messagesInFlight * this.#msEach)
   }
 
-  /** The most messages that waited in one mailbox since this was last asked: a turn empties them all. */
+  /** The most messages that waited in one mailbox since this was last asked: a turn empties most of them. */
   takeDeepest(): number {
     const deepest = this.#deepest
     this.#deepest = 0

@@ -1,6 +1,7 @@
 import t from 'tap'
 import { ACTOR_KINDS, type ActorKind, type ActorRef } from '../../machines/machine.ts'
-import { ActorTable } from '../../runtime/actor.ts'
+import { type Actor, ActorTable, type Mail } from '../../runtime/actor.ts'
+import { stepsPerActorPerBatchMax } from '../../runtime/limits.ts'
 import type { Stepper } from '../../runtime/stepper.ts'
 import type { Journal } from '../../storage/journal.ts'
 
@@ -36,4 +37,39 @@ t.test('who has mail stays', async (t) => {
   t.equal(table.size, 1)
   t.equal(table.get(busy.ref), busy)
   t.equal(table.forget(busy.ref), false)
+})
+
+const mailOf = (n: number): Mail => ({ body: { type: `${n}` }, source: { from: 'outside', reply: () => {} } })
+/** All that it holds, what was taken and is not let go yet among it. */
+const held = (actor: Actor): readonly Mail[] => (actor as unknown as { mail: readonly Mail[] }).mail
+
+t.test('a mailbox that never empties holds no more than twice what waits, in the order in which it came', async (t) => {
+  const busy = tableOf().get({ kind: 'project', id: 'busy' })
+  const waiting = 300
+  let put = 0
+  let taken = 0
+  let most = 0
+  while (put < waiting) busy.put(mailOf(put++))
+  for (let turn = 0; turn < 1_000; turn++) {
+    for (let n = 0; n < stepsPerActorPerBatchMax; n++) busy.put(mailOf(put++))
+    for (let n = 0; n < stepsPerActorPerBatchMax; n++) {
+      const mail = busy.take()
+      if (mail?.body.type !== `${taken++}`) t.fail(`${mail?.body.type} came as number ${taken}`)
+    }
+    most = Math.max(most, held(busy).length)
+  }
+  t.equal(busy.mailCount, waiting)
+  t.ok(most <= 2 * (waiting + stepsPerActorPerBatchMax), `${most} held`)
+})
+
+t.test('one that a turn empties is never copied', async (t) => {
+  const usual = tableOf().get({ kind: 'project', id: 'usual' })
+  for (let n = 0; n < stepsPerActorPerBatchMax; n++) usual.put(mailOf(n))
+  const mail = held(usual)
+  for (let n = 1; n < stepsPerActorPerBatchMax; n++) {
+    usual.take()
+    if (held(usual) !== mail) t.fail(`copied after ${n}`)
+  }
+  usual.take()
+  t.same(held(usual), [])
 })
