@@ -19,6 +19,7 @@ import type { Actor, Mail } from './actor.ts'
 import type { CommittedStep, Refused, Reply, Taken } from './api.ts'
 import type { Clock } from './clock.ts'
 import { sendersRememberedMax } from './limits.ts'
+import { nextMessageNumber } from './message-number.ts'
 import type { ActorRecord } from './record.ts'
 import type { Outcome } from './stepper.ts'
 import { payloadFields } from './stream/fields.ts'
@@ -211,7 +212,9 @@ export class Batch {
           break
         case 'send': {
           const { to, message: sent } = outcome.send
-          parts.outbox.push({ n: ++parts.outboxNumber, toKind: to.kind, toId: to.id, message: sent })
+          const n = nextMessageNumber(parts.outboxNumber, this.journal.lastSequence)
+          parts.outboxNumber = n
+          parts.outbox.push({ n, toKind: to.kind, toId: to.id, message: sent })
           break
         }
         case 'schedule': {

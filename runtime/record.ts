@@ -15,7 +15,7 @@ export interface KnownTimer {
 export interface ActorRecord {
   readonly snapshot: SnapshotOf<any>
   readonly version: number
-  /** Number of the last outbox row that this actor wrote. */
+  /** Number of the last outbox row that this actor wrote, 0: none (runtime/message-number.ts). */
   readonly outboxNumber: number
   readonly timers: Readonly<Record<string, KnownTimer>>
   /** The last message applied of each sender, by `kind/id`. */

@@ -30,9 +30,9 @@ function open(t: Test, rest: Partial<Settings>) {
   const journal = new MemoryJournal()
   const settings = { ...defaultSettings, home: '/nowhere', ...rest }
   const runtime = createRuntime(journal, settings, { nature, log: silentLogger, modules, onFatal: t.fail })
-  const say = (id: string, type: string): Answer | undefined => {
+  const say = (id: string, type: string, more: object = {}): Answer | undefined => {
     let answer: Answer | undefined
-    runtime.ask({ kind: 'project', id }, { type, id } as never, (given) => {
+    runtime.ask({ kind: 'project', id }, { type, id, ...more } as never, (given) => {
       answer = given
     })
     nature.run()
@@ -81,6 +81,41 @@ t.test('what is older than retention is forgotten, and what is unsettled or youn
     [settledLate, unsettled],
   )
   t.match(say(unsettled, 'bump'), { ok: true })
+  await runtime.close()
+})
+
+t.test('who is made anew under the name of what was forgotten is heard by who heard that', async (t) => {
+  const { nature, journal, runtime, say, now, sweep } = open(t, { retentionMs: 24 * HOUR_MS })
+  const hub = now()
+  say(hub, 'create')
+  nature.advance(1)
+  const monthly = now()
+  const live = async (...texts: string[]): Promise<void> => {
+    say(monthly, 'create')
+    for (const text of texts) say(monthly, 'tell', { to: hub, text })
+    say(monthly, 'stop')
+    nature.advance(25 * HOUR_MS)
+    await sweep()
+    await sweep()
+    t.equal(runtime.read({ kind: 'project', id: monthly }), undefined)
+  }
+  await live('one', 'two', 'three')
+  await live('four')
+  t.same(runtime.read({ kind: 'project', id: hub })!.context.heard, ['one', 'two', 'three', 'four'])
+
+  // What the hub cannot take waits as a row, also when its sender is gone and has a namesake.
+  say(monthly, 'create')
+  say(monthly, 'tell', { to: hub, message: 'break' })
+  say(monthly, 'stop')
+  nature.advance(25 * HOUR_MS)
+  await sweep()
+  await sweep()
+  await live('five')
+  t.same(
+    [...journal.outbox()].map(({ message }: any) => message.type),
+    ['break', 'hear'],
+    'the new row stands behind the old one, and not in its place',
+  )
   await runtime.close()
 })
 

@@ -51,10 +51,16 @@ export const faults: readonly Fault[] = [
       {
         file: 'runtime/batch.ts',
         from: "const alreadyApplied = mail.source.from === 'outbox' && isApplied(before, mail.source.row)",
-        to: "const alreadyApplied = mail.source.from === 'outbox' && isApplied(before, { ...mail.source.row, n: 1e9 })",
+        to: "const alreadyApplied = mail.source.from === 'outbox' && isApplied(before, { ...mail.source.row, n: Infinity })",
       },
     ],
   },
+  fault(
+    'who is made anew counts its messages from the beginning',
+    'runtime/message-number.ts',
+    'COUNTED_FROM_ONE_MAX + sequence * ROOM_PER_EVENT + 1',
+    'COUNTED_FROM_ONE_MAX + 1',
+  ),
   fault(
     'a lease ends one millisecond early',
     'runtime/deadlines.ts',

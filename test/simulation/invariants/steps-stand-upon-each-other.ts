@@ -11,7 +11,9 @@ const NAME = 'steps stand upon each other'
 
 interface ActorModel {
   version: number
+  /** Number of its last message, or of the last one of the lives before it. */
   sent: number
+  hasSent: boolean
 }
 
 const nameOfMessage = ({ kind, id, n }: OutboxKey): string => `${kind}/${id}/${n}`
@@ -27,7 +29,7 @@ export const stepsStandUponEachOther: MakeInvariant = (world) => {
     const name = `${step.kind}/${step.id}`
     let actor = actors.get(name)
     if (actor === undefined || (step.version === 1 && world.plan.isRetaining)) {
-      actor = { version: 0, sent: 0 }
+      actor = { version: 0, sent: actor?.sent ?? 0, hasSent: false }
       actors.set(name, actor)
     }
     if (step.version !== actor.version + 1) {
@@ -38,8 +40,10 @@ export const stepsStandUponEachOther: MakeInvariant = (world) => {
       throw new Violation(NAME, `${name} took the message ${nameOfMessage(step.consumed)}, which is not under way`)
     }
     for (const { n, toKind, toId } of step.outbox) {
-      if (n !== actor.sent + 1) throw new Violation(NAME, `${name} sent message ${n} after message ${actor.sent}`)
+      const isNext = actor.hasSent ? n === actor.sent + 1 : n > actor.sent
+      if (!isNext) throw new Violation(NAME, `${name} sent message ${n} after message ${actor.sent}`)
       actor.sent = n
+      actor.hasSent = true
       underWay.set(nameOfMessage({ kind: step.kind, id: step.id, n }), `${toKind}/${toId}`)
     }
     for (const timer of step.timersCleared) timers.delete(`${timer.dueMs} ${name} ${timer.name}`)
