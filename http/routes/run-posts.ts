@@ -15,6 +15,7 @@ import {
   startedBody,
 } from '../../machines/documents/run-request.ts'
 import type { By } from '../../machines/machine.ts'
+import { holds } from '../../machines/run-request/rules.ts'
 import type { TSchema } from '../../machines/schema.ts'
 import type { MessageBody, Taken } from '../../runtime/api.ts'
 import { findEngineRun } from '../../runtime/engine-runs.ts'
@@ -134,6 +135,8 @@ interface PostMessage extends MessageBody {
   attempt?: number
 }
 
+type HeldPost = PostMessage & { runner_id: string }
+
 /** Hot: the body, which is this request's alone, becomes the message. A copy of an object of any shape costs as much as a step. */
 function messageOf(exchange: Exchange, type: string): PostMessage {
   const message = exchange.body
@@ -167,8 +170,9 @@ function tell(
   if (principal.runnerId === undefined) message.attempt ??= context.attempt
   const ref = { kind: 'run_request', id: context.id } as const
   askFor(service, exchange, ref, message, (answer) => {
-    // Any post of the holder renews its lease, also one that repeats and so takes no step.
-    if (answer.repeat !== undefined || answer.accepted === 0) service.runtime.renew(ref)
+    // Any post of the holder renews its lease, also one that repeats and so takes no step; of an attempt that is over, none.
+    const isRenewed = answer.repeat === undefined && answer.accepted > 0
+    if (!isRenewed && holds(answer.snapshot.context, message as HeldPost)) service.runtime.renew(ref)
     exchange.answer(200, runAnswerOf(service, exchange, answer, more?.(answer)))
   })
 }

@@ -1,6 +1,7 @@
-/** What time ends: credentials, tokens, keys. On the whole service, with its clocks put forward. */
+/** What time ends: credentials, tokens, keys, leases. On the whole service, with its clocks put forward. */
 import t from 'tap'
 import { WebSocket } from 'ws'
+import { until } from '../until.ts'
 import { HurriedNature } from './hurried-nature.ts'
 import { startTestService, type TestService } from './service-harness.ts'
 
@@ -109,4 +110,27 @@ t.test('an idempotency key is kept 24 h and is free then, day after day', async 
   t.equal((await s.expect(200, 'POST', requests, body, { headers })).body.id, first.body.id, 'and 24 h after that')
   nature.hurry(2 * HOUR)
   t.not((await s.expect(201, 'POST', requests, { ...body, priority: -1 }, { headers })).body.id, first.body.id)
+})
+
+t.test('what a runner says again of an attempt that is over does not keep the next one alive', async (t) => {
+  const nature = new HurriedNature()
+  const s = await startTestService(t, {}, { nature })
+  await s.project('greeter')
+  const first = { token: await s.runner('r1') }
+  const { id } = await s.request('greeter', { retry: { max_attempts: 2, on: ['execution'], backoff_seconds: 0 } })
+  const post = async (name: string, body: object, runner = first) =>
+    (await s.expect(200, 'POST', `/api/run-requests/${id}/${name}`, body, runner)).body.run_request
+  await s.expect(200, 'GET', '/api/runners/r1/run-requests/next?wait=5', undefined, first)
+  const failed = { class: 'execution', message: 'no' }
+  t.match(await post('failed', failed), { state: 'queued', attempt: 2 })
+  const second = { token: await s.runner('r2') }
+  await s.expect(200, 'GET', '/api/runners/r2/run-requests/next?wait=5', undefined, second)
+  await post('started', { attempt: 2 }, second)
+  nature.hurry(50 * SECOND)
+  await post('started', { attempt: 2 }, second)
+  nature.hurry(50 * SECOND)
+  t.match(await post('failed', failed), { state: 'started', attempt: 2 }, 'renewed by its holder, who said it again')
+  nature.hurry(11 * SECOND)
+  const reading = async () => (await s.expect(200, 'GET', `/api/run-requests/${id}`)).body
+  t.match(await until(reading, ({ state }) => state !== 'started'), { state: 'lost' })
 })
