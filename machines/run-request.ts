@@ -44,6 +44,8 @@ const machineSetup = setup({
     unapproved: ({ context }) => !context.internal.approved,
     notReady: ({ context }) => !context.internal.ready,
     holds: ({ context, event }) => rules.holds(context, event as Of<'accepted'>),
+    holdsUnbegun: ({ context, event }) =>
+      rules.holds(context, event as Of<'events'>) && context.times.started_at === undefined,
     holdsAndRetries: ({ context, event }) =>
       rules.holds(context, event as Of<'failed'>) && rules.retries(context, event),
     holdsAndStopped: ({ context, event }) =>
@@ -299,8 +301,15 @@ export const runRequestMachine = machineSetup.createMachine({
     cancelling: {
       on: {
         run_reported: noteReported,
-        events: { guard: 'holds', actions: ['touch', 'emitRecorded'] },
-        completed: { guard: 'holds', target: 'completed', actions: complete },
+        // It was begun after all, before its runner heard of the stop: who waits for the result hears so first.
+        events: [
+          { guard: 'holdsUnbegun', actions: ['start', ...told.begun, 'emitRecorded'] },
+          { guard: 'holds', actions: ['touch', 'emitRecorded'] },
+        ],
+        completed: [
+          { guard: 'holdsUnbegun', target: 'completed', actions: ['start', ...told.begun, ...complete] },
+          { guard: 'holds', target: 'completed', actions: complete },
+        ],
         failed: [
           { guard: 'holdsAndStopped', target: 'cancelled', actions: endCancelled },
           { guard: 'holdsAndRetries', target: 'queued', actions: retryOpenRun },
@@ -355,10 +364,11 @@ export const runRequestMachine = machineSetup.createMachine({
 
 export const runRequestModule: MachineModule<RunRequestContext, RunRequestBody> = {
   kind: 'run_request',
-  // Version 3 lists what waits by its demand.
-  version: 3,
+  // Version 3 lists what waits by its demand. Version 4 tells of work that was begun while it was stopped: what is stored
+  // is the same.
+  version: 4,
   machine: runRequestMachine,
-  migrations: { 1: runRequestMigrations[1], 2: (snapshot) => snapshot },
+  migrations: { 1: runRequestMigrations[1], 2: (snapshot) => snapshot, 3: (snapshot) => snapshot },
   internal: INTERNAL_MESSAGES,
   repeats: rules.repeats,
   refusal: rules.refusal,

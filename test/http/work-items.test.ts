@@ -1,6 +1,18 @@
 import t from 'tap'
 import { until } from '../until.ts'
-import { AT, COMPLETE, finish, fleet, inState, type Runner, reading, submit, take, waits } from './ledger-harness.ts'
+import {
+  AT,
+  COMPLETE,
+  finish,
+  fleet,
+  history,
+  inState,
+  type Runner,
+  reading,
+  submit,
+  take,
+  waits,
+} from './ledger-harness.ts'
 import { startTestService, type TestService } from './service-harness.ts'
 
 t.test('a task is submitted, handed out, started and landed by its result', async (t) => {
@@ -24,9 +36,8 @@ t.test('a task is submitted, handed out, started and landed by its result', asyn
   t.match(landed, { state: 'landed', disposition: { verdict: 'complete', landed_commit: 'abc1234' } })
   const result = { result: { status: 'completed' } }
   await s.expect(200, 'POST', `/api/run-requests/${request.request_id}/completed`, result, runner)
-  const history = (await s.expect(200, 'GET', `/api/events?item_id=${id}&order=asc`)).body.items
   t.same(
-    history.map((event: any) => event.event_type),
+    (await history(s, id)).map(({ event_type }) => event_type),
     ['work_item_submitted', 'work_item_started', 'work_item_settled'],
   )
 })
@@ -304,6 +315,27 @@ t.test('a running item is stopped through its run, and is cancelled when that ha
   const types = (await s.expect(200, 'GET', `/api/events?item_id=${item.id}`)).body.items.map((e: any) => e.event_type)
   t.same(types.sort(), ['work_item_cancelled', 'work_item_started', 'work_item_submitted'])
 })
+
+t.test(
+  'a result that lands settles its item, also where the run was stopped before its runner said that it began',
+  async (t) => {
+    const s = await startTestService(t)
+    const runner = await fleet(s, 'shop')
+    const item = await submit(s)
+    const { request_id } = await take(s, runner)
+    await s.expect(200, 'POST', `/api/run-requests/${request_id}/accepted`, {}, runner)
+    await s.expect(200, 'POST', `/api/run-requests/${request_id}/cancel`, { reason: 'not now' })
+    await finish(s, runner, request_id)
+    t.match(await until(reading(s, item.id), ({ state }) => state !== 'queued' && state !== 'running'), {
+      state: 'landed',
+      disposition: { landed_commit: 'abc1234' },
+    })
+    t.same(
+      (await history(s, item.id)).map(({ event_type }) => event_type),
+      ['work_item_submitted', 'work_item_started', 'work_item_settled'],
+    )
+  },
+)
 
 t.test('a failed or cancelled run settles its item so; a lost one waits for a person', async (t) => {
   const s = await startTestService(t)

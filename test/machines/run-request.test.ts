@@ -365,6 +365,21 @@ t.test(
   },
 )
 
+t.test('work that was done before its runner heard of the stop is told of as begun, once, before its result', (t) => {
+  const accepted = run(at(0, { ...CREATE, work_item_id: `wi_${'f'.repeat(24)}` }), offer, M.accepted)
+  const stopping = step(module, accepted, M.cancel).snapshot
+  const sent = ({ sends }: ReturnType<typeof step>) => sends.map(({ message }) => message.type)
+  const landed = { ...EVENT, event_type: 'task_run_completed' }
+  const first = step(module, stopping, at(9, { type: 'events', ...post(1), events: [landed] }))
+  t.strictSame(sent(first), ['run_started', 'run_event'])
+  t.strictSame([first.snapshot.value, first.snapshot.context.times.started_at], ['cancelling', at(9, M.events).at])
+  t.strictSame(sent(step(module, first.snapshot, at(10, { ...M.events, events: [landed] }))), ['run_event'])
+  t.strictSame(sent(step(module, first.snapshot, M.completed)), ['run_ended'])
+  t.strictSame(sent(step(module, stopping, M.completed)), ['run_started', 'run_ended'])
+  t.strictSame(sent(step(module, stopping, M['failed (cancelled)'])), ['run_ended'], 'and what was not begun is not')
+  t.end()
+})
+
 t.test('a step depends on nothing but snapshot and message, and changes neither', (t) => {
   const variant = { timeout_seconds: 60, expires_at: '2026-01-02T00:00:00Z' }
   for (const snapshot of [absent(module), ...Object.values(states(variant))]) {
