@@ -185,13 +185,13 @@ export class Batch {
   /** A step that changes nothing of what the actor knows. */
   private touch(actor: Actor, mail: Mail): void {
     const before = actor.record!
-    this.write(actor, mail, before.snapshot, actor.terms, newParts(before))
+    this.write(actor, mail, before.snapshot, actor.terms, partsOf(before, mail))
   }
 
   private add(actor: Actor, mail: Mail, message: Message, next: SnapshotOf<any>, duplicates: number): void {
     const { module } = actor.stepper
     const before = actor.record!
-    const parts = newParts(before)
+    const parts = partsOf(before, mail)
     this.carryOut(actor, message, next, parts)
     this.write(actor, mail, next, module.terms(next), parts)
     const version = before.version + 1
@@ -276,7 +276,6 @@ export class Batch {
   private write(actor: Actor, mail: Mail, snapshot: SnapshotOf<any>, terms: readonly Term[], parts: StepParts): void {
     const before = actor.record!
     const { source } = mail
-    if (source.from === 'timer') clearTimer(parts, source.name)
     const seen = source.from === 'outbox' ? withSeen(before.seen, source.row) : before.seen
     const after: ActorRecord = {
       snapshot,
@@ -306,6 +305,13 @@ export class Batch {
     actor.record = after
     actor.terms = terms
   }
+}
+
+/** A timer that has fired is cleared first: the step may set it again. */
+function partsOf(before: ActorRecord, { source }: Mail): StepParts {
+  const parts = newParts(before)
+  if (source.from === 'timer') clearTimer(parts, source.name)
+  return parts
 }
 
 /** A timer that was set again or cancelled, a deadline that was renewed or ended, after it had left its heap. */

@@ -325,6 +325,17 @@ t.test('a timer that was set again or cancelled does not fire its old time', asy
   t.same(runtime.read({ kind: 'project', id: 'a' })!.context.heard, ['new'])
 })
 
+t.test('a timer that the step of its firing sets again fires again', async (t) => {
+  const { say, nature, runtime, journal } = open()
+  say('a', create('a'))
+  say('a', { type: 'later', afterMs: 1_000, message: 'later', text: 'again' })
+  nature.advance(1_000)
+  t.equal(journal.timers(0, Number.MAX_SAFE_INTEGER, 9).length, 1)
+  nature.advance(1_000)
+  t.same(runtime.read({ kind: 'project', id: 'a' })!.context.heard, ['again'])
+  t.same(journal.timers(0, Number.MAX_SAFE_INTEGER, 9), [])
+})
+
 t.test('a timer far away waits in the view and fires when its window comes', async (t) => {
   const { say, nature, runtime } = open()
   say('a', create('a'))

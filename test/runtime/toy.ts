@@ -79,7 +79,7 @@ const toy = setup({
             params: ({ event }) => ({
               timer: 'later',
               dueMs: event.atMs + (event.afterMs ?? 0),
-              message: { type: 'hear', text: event.text ?? 'timer' },
+              message: { type: event.message ?? 'hear', text: event.text ?? 'timer', afterMs: event.afterMs },
             }),
           },
         },
