@@ -105,9 +105,7 @@ class RunRequestDispatcher implements Dispatcher {
   }
 
   runnerSeen(runnerId: string): RunnerSeen {
-    const runner = this.fleet.find(runnerId)
-    if (runner === undefined) return { presence: 'never_seen', in_flight: [] }
-    return { ...this.fleet.presenceOf(runner), in_flight: this.heldBy(runnerId).map(({ id }) => id) }
+    return { ...this.fleet.presenceOf(runnerId), in_flight: this.heldBy(runnerId).map(({ id }) => id) }
   }
 
   beginSession(runnerId: string): readonly Holding[] {

@@ -15,7 +15,8 @@ export class Fleet {
   private readonly wheel: TimerWheel
   private readonly demands: () => Iterable<Demand>
   private readonly runners = new Map<string, Runner>()
-  private readonly bySlot: Runner[] = []
+  /** A slot is given once: that of a removed runner stays empty. */
+  private readonly bySlot: (Runner | undefined)[] = []
   private readonly supplies = new Map<string, Supply>()
   private readonly positions: Positions = { of: new Int32Array(16).fill(-1) }
   private readonly polledLater = (a: number, b: number) => this.bySlot[a]!.pollOrder > this.bySlot[b]!.pollOrder
@@ -87,13 +88,14 @@ export class Fleet {
     this.refresh(runner)
   }
 
-  /** Brings the runner's place among those that can take an offer up to date. */
+  /** Brings the runner's place among those that can take an offer up to date. One that was removed goes once it holds nothing. */
   refresh(runner: Runner): void {
     if (runner.polls.length === 0 || !runner.hasRoom) this.withdraw(runner)
     else if (this.positions.of[runner.slot]! < 0) {
       runner.supply!.available.push(runner.slot)
       this.anywhere.push(runner.slot)
     }
+    if (runner.state === 'removed' && runner.polls.length === 0 && runner.held.size === 0) this.letGo(runner)
   }
 
   /** The runner has polled: of all, it is now the one that polled last. */
@@ -145,11 +147,14 @@ export class Fleet {
     this.wheel.add(runner, this.runtime.nature.monotonicMs() + this.runtime.settings.presenceMs)
   }
 
-  /** Whether it is there, and when it called last. */
-  presenceOf(runner: Runner): Pick<RunnerSeen, 'presence' | 'last_seen_at'> {
-    const last_seen_at = this.seenAt(runner)
-    if (last_seen_at === undefined) return { presence: runner.isOnline ? 'online' : 'never_seen' }
-    return { presence: runner.isOnline ? 'online' : 'offline', last_seen_at }
+  /** Whether it is there, and when it called last: of a removed one, what its record says. */
+  presenceOf(id: string): Pick<RunnerSeen, 'presence' | 'last_seen_at'> {
+    const runner = this.runners.get(id)
+    const last_seen_at =
+      runner === undefined ? this.runtime.read({ kind: 'runner', id })?.context.internal.seen_at : this.seenAt(runner)
+    const isOnline = runner?.isOnline === true
+    if (last_seen_at === undefined) return { presence: isOnline ? 'online' : 'never_seen' }
+    return { presence: isOnline ? 'online' : 'offline', last_seen_at }
   }
 
   private readonly checkPresence = (runner: Runner, nowMs: number): void => {
@@ -184,6 +189,14 @@ export class Fleet {
   private forget(runner: Runner): void {
     runner.isOnline = false
     this.wheel.remove(runner)
+  }
+
+  /** What still has it at hand finds it removed, and in no list. */
+  private letGo(runner: Runner): void {
+    if (this.runners.get(runner.id) !== runner) return
+    this.runners.delete(runner.id)
+    this.bySlot[runner.slot] = undefined
+    this.forget(runner)
   }
 
   private withdraw(runner: Runner): void {

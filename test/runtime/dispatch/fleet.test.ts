@@ -1,4 +1,5 @@
 import t from 'tap'
+import type { Fleet } from '../../../runtime/dispatch/fleet.ts'
 import { poll } from './fake.ts'
 import { restarted, world } from './world.ts'
 
@@ -109,6 +110,32 @@ t.test('a runner shows what uses its slots', async (t) => {
   const asked = poll(dispatcher, 'r1')
   fake.run()
   t.equal(asked.answer, undefined, 'and then the runner gets nothing more')
+})
+
+t.test('a removed runner is walked over no more once it holds nothing, and nothing is asked of it', async (t) => {
+  const { fake, dispatcher } = world({ r1: {}, r2: {} })
+  const { fleet } = dispatcher as unknown as { fleet: Fleet }
+  const known = () => [...fleet.all()].map(({ id }) => id)
+  const id = fake.create()
+  fake.run()
+  poll(dispatcher, 'r1')
+  fake.run()
+  fake.report(id, 'started')
+  fake.run()
+  fake.runner('r1', { state: 'removed' })
+  fake.run()
+  t.same([known(), dispatcher.runnerSeen('r1').in_flight], [['r1', 'r2'], [id]])
+  fake.report(id, 'completed')
+  fake.run()
+  t.same(known(), ['r2'])
+  t.same(dispatcher.runnerSeen('r1'), { presence: 'never_seen', in_flight: [] }, 'as its record says')
+  t.equal(poll(dispatcher, 'r1').answer, 'runner_removed')
+  fake.nature.advance(presenceMs + 100)
+  t.notOk(fake.asked.includes('went_offline r1'))
+  const next = fake.create()
+  poll(dispatcher, 'r2')
+  fake.run()
+  t.same(dispatcher.runnerSeen('r2').in_flight, [next], 'and the others go on')
 })
 
 t.test('counts tell what waits, by project, and how long', async (t) => {
