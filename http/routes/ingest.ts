@@ -1,8 +1,10 @@
 /** Ingest: a whole trace of an engine into the log, streamed. It drives nothing; it is what happened. */
 import { ingestedTraceEventSchema, ingester, prepareEvent } from '../../machines/events/envelope.ts'
+import type { RunRequestContext } from '../../machines/run-request/context.ts'
 import { closedObject, Type } from '../../machines/schema.ts'
 import type { MessageBody, SnapshotOf } from '../../runtime/api.ts'
 import { projectIdOf } from '../../runtime/identity.ts'
+import type { Principal } from '../../runtime/principals.ts'
 import { maySee } from '../access.ts'
 import { ArrayElements, type Elements, Lines } from '../elements.ts'
 import type { Exchange } from '../exchange.ts'
@@ -66,7 +68,8 @@ export function ingestRoutes(service: ServiceContext): readonly Route[] {
           Type.String({
             minLength: 1,
             maxLength: 128,
-            description: 'Key or id of the project of events that name none. Default: that of the trace’s run.',
+            description:
+              'Key or id of the project of events that name none. Default: that of the trace’s run; a runner may name no other.',
           }),
         ),
       }),
@@ -91,25 +94,33 @@ interface Owner {
 /** What events of the trace have where they say nothing. Undefined: a problem was answered. */
 function ownerOf(service: ServiceContext, exchange: Exchange, traceId: string): Owner | undefined {
   const { principal, query } = exchange
-  const { runnerId } = principal
-  const run = firstRun(service, exchange, traceId)
-  if (runnerId !== undefined && run === undefined) {
+  const named = query.project === undefined ? undefined : visibleProject(service, exchange, query.project)
+  if (query.project !== undefined && named === undefined) return undefined
+  const project: string | undefined = named?.context.key
+  const run = firstRun(service, principal, traceId, project)
+  if (principal.runnerId !== undefined && run === undefined) {
     notFound(exchange, 'trace', traceId)
     return undefined
   }
-  const throttle = run?.context.throttle ?? 'dry_run'
-  if (query.project === undefined) return { project: run?.context.project, throttle }
-  const project = visibleProject(service, exchange, query.project)
-  return project === undefined ? undefined : { project: project.context.key, throttle }
+  return { project: project ?? run?.context.project, throttle: run?.context.throttle ?? 'dry_run' }
 }
 
-/** The run that the trace belongs to, as far as the asker may know: a runner, of what it holds or held. */
-function firstRun({ runtime }: ServiceContext, { principal }: Exchange, traceId: string): SnapshotOf<any> | undefined {
+/**
+ * The run that the trace belongs to, as far as the asker may know: a runner, of what it holds or held, and in the project
+ * that it names, since it may write into no other than the run's.
+ */
+function firstRun(
+  { runtime }: ServiceContext,
+  principal: Principal,
+  traceId: string,
+  project: string | undefined,
+): SnapshotOf<RunRequestContext> | undefined {
   const { runnerId } = principal
-  for (const { snapshot } of runsOfTrace(runtime, traceId)) {
-    const { context } = snapshot
-    if (runnerId === undefined ? maySee(principal, context.project) : hasHeld(context, runnerId)) return snapshot
-  }
+  const isIts = (context: RunRequestContext): boolean =>
+    runnerId === undefined
+      ? maySee(principal, context.project)
+      : hasHeld(context, runnerId) && (project === undefined || context.project === project)
+  for (const { snapshot } of runsOfTrace(runtime, traceId)) if (isIts(snapshot.context)) return snapshot
   return undefined
 }
 

@@ -180,6 +180,29 @@ t.test('a runner ingests the traces of what it holds or held, and nothing else',
   t.match(theirs.body, { accepted: 0, refused: [{ errors: [{ pointer: '/project', detail: /names no project/ }] }] })
 })
 
+t.test('a runner writes into no project but its run’s, also where it names another', async (t) => {
+  const s = await start(t)
+  await s.project('other')
+  const as = { token: await s.runner('r1', { capacity: 2 }) }
+  const { trace_id } = await s.request('greeter')
+  const path = `/engine/traces/${trace_id}/ingest`
+  const bare = { event_type: 'noted', occurred_at: AT, payload: {} }
+  const poll = () => s.expect(200, 'GET', '/api/runners/r1/run-requests/next', undefined, as)
+  const { request_id, attempt } = (await poll()).body
+  await s.expect(200, 'POST', `/api/run-requests/${request_id}/accepted`, { attempt }, as)
+  t.equal((await s.expect(404, 'POST', `${path}?project=other`, [bare], as)).body.code, 'not_found')
+  t.same((await s.expect(200, 'GET', '/api/events?project=other&event_type=noted')).body.items, [])
+  t.match((await s.expect(200, 'POST', `${path}?project=greeter`, [bare], as)).body, { accepted: 1 })
+  await s.request('other', { trace_id })
+  await poll()
+  t.match((await s.expect(200, 'POST', `${path}?project=other`, [bare], as)).body, { accepted: 1 }, 'now a run of it')
+  const { items } = (await s.expect(200, 'GET', '/api/events?event_type=noted')).body
+  t.same(
+    items.map(({ project }: any) => project),
+    ['greeter', 'other'],
+  )
+})
+
 t.test('nothing is driven: a command is a record, and the run that the trace belongs to stays as it is', async (t) => {
   const s = await start(t)
   const token = await s.runner('r1')
