@@ -93,12 +93,12 @@ async function one(service: ServiceContext, newest: NewestEvents, exchange: Exch
   if (!/^evt_[0-9a-f]{1,128}$/.test(id)) return notFound(exchange, 'event', id)
   const lastSequence = journal.lastSequence
   const isWanted = (): boolean => !exchange.aborted
-  const { text, isWhole } = await (traceId === undefined
-    ? newest.find(id, isWanted)
-    : findInTrace(journal, nature, traceId, id, isWanted))
   const { projects } = exchange.principal
   const visible = new Filter({}, projects === '*' ? undefined : projects)
-  if (text === undefined || !visible.matchesText(text)) {
+  const { text, isWhole } = await (traceId === undefined
+    ? newest.find(id, visible, isWanted)
+    : findInTrace(journal, nature, traceId, id, visible, isWanted))
+  if (text === undefined) {
     const where = traceId === undefined ? 'the newest events of the log' : 'that trace'
     const advice = isWhole ? '' : '; name its `trace_id` to look further back'
     return exchange.problem('not_found', `There is no event ${id} in ${where}${advice}.`)

@@ -4,7 +4,7 @@ import { closedObject, Type } from '../../machines/schema.ts'
 import type { Runtime } from '../../runtime/api.ts'
 import { placeOf } from '../../runtime/stream/cursor.ts'
 import { Filter } from '../../runtime/stream/filter.ts'
-import { findEvents } from '../../runtime/stream/find-events.ts'
+import { type EventsFound, findEvents } from '../../runtime/stream/find-events.ts'
 import type { Exchange } from '../exchange.ts'
 import { LIST_LIMIT_MAX, nextLink } from '../lists.ts'
 import { cursorAt, markCursor, notFound } from '../replies.ts'
@@ -34,6 +34,8 @@ function runsOf(runtime: Runtime, traceId: string, filter: Filter): readonly (Ru
   return runs
 }
 
+const isEmpty = ({ texts }: EventsFound): boolean => texts.length === 0
+
 async function read(service: ServiceContext, exchange: Exchange): Promise<void> {
   const { runtime } = service
   const { journal, nature } = runtime
@@ -48,9 +50,13 @@ async function read(service: ServiceContext, exchange: Exchange): Promise<void> 
   }
   const from = place?.sequence ?? journal.oldestSequence - 1
   const hint = { of: 'trace', ids: [traceId] } as const
-  const found = await findEvents(journal, nature, { filter, order: 'asc', from, limit, hint }, () => !exchange.aborted)
+  const pageAfter = (sequence: number): Promise<EventsFound> =>
+    findEvents(journal, nature, { filter, order: 'asc', from: sequence, limit, hint }, () => !exchange.aborted)
+  let found = await pageAfter(from)
+  // What is there for the reader may stand behind much that is not: only the end of the trace says that there is nothing.
+  while (isEmpty(found) && found.next !== undefined && !exchange.aborted) found = await pageAfter(found.next)
   if (exchange.aborted) return
-  if (found.texts.length === 0 && cursor === undefined) return notFound(exchange, 'trace', traceId)
+  if (isEmpty(found) && cursor === undefined) return notFound(exchange, 'trace', traceId)
   const runs = runsOf(runtime, traceId, filter)
   const complete = runs.every((run) => run.whole)
   const run_requests = runs.map(({ id, state }) => ({ id, state }))

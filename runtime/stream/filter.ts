@@ -77,6 +77,11 @@ export class Filter {
     return this.key === ''
   }
 
+  /** Keys of the projects that the token may see; undefined: all. */
+  get projects(): ReadonlySet<string> | undefined {
+    return this.#visible
+  }
+
   /** Whether what belongs to the project is there at all for the one who asks. */
   sees(project: string): boolean {
     return this.#visible === undefined || this.#visible.has(project)

@@ -1,6 +1,6 @@
 /**
  * Reading the log for lists, forwards or backwards, by the history of a trace or an item where the filter names one,
- * else by scanning; and for the look-up of an event in its trace. Invariant: one request reads a bounded number of rows,
+ * else by scanning; and for the look-up of an event in its trace. Invariant: one page reads a bounded number of rows,
  * in turns that others share, and says where to go on: nothing that matches is skipped between two pages.
  */
 import { idOfText } from '../../machines/events/event-text.ts'
@@ -172,7 +172,7 @@ export interface EventFound {
 }
 
 /**
- * The event with this id in this trace.
+ * The event with this id in this trace that the filter lets through: each project may have recorded one.
  * @param isWanted asked between turns; once false the look-up ends without an answer
  */
 export async function findInTrace(
@@ -180,14 +180,17 @@ export async function findInTrace(
   nature: Nature,
   traceId: string,
   id: string,
+  visible: Filter,
   isWanted: () => boolean,
 ): Promise<EventFound> {
-  const known = indexedEvent(log, id, traceId)
+  const known = indexedEvent(log, id, traceId, visible)
   if (known !== undefined) return { text: known, isWhole: true }
   let after = 0
   for (let rows = 0; rows < lookUpRowsMax && isWanted(); rows += rowsPerTurnMax) {
     const sequences = log.history('trace', traceId, after, rowsPerTurnMax)
-    for (const { text } of textsOf(log, sequences)) if (idOfText(text) === id) return { text, isWhole: true }
+    for (const { text } of textsOf(log, sequences)) {
+      if (idOfText(text) === id && visible.matchesText(text)) return { text, isWhole: true }
+    }
     if (sequences.length < rowsPerTurnMax) return { isWhole: true }
     after = sequences.at(-1)!
     await turn(nature)
@@ -195,14 +198,21 @@ export async function findInTrace(
   return { isWhole: false }
 }
 
-/** By the index of ids, which is kept by project: nearly always that of the trace's first event. */
-function indexedEvent(log: Log, id: string, traceId: string): string | undefined {
+/** By the index of ids, which is kept by project. */
+function indexedEvent(log: Log, id: string, traceId: string, visible: Filter): string | undefined {
+  for (const project of visible.projects ?? firstProject(log, traceId)) {
+    const sequence = log.eventSequence(project, traceId, id)
+    const text = sequence === undefined ? undefined : log.event(sequence)
+    if (text !== undefined && visible.matchesText(text)) return text
+  }
+  return undefined
+}
+
+/** Nearly always the trace is of one project, and that is the one of its first event. */
+function firstProject(log: Log, traceId: string): readonly string[] {
   const [first] = log.history('trace', traceId, 0, 1)
   const text = first === undefined ? undefined : log.event(first)
-  if (text === undefined) return undefined
-  const { project } = envelopeOfText(text) ?? fieldsOfText(text)
-  const sequence = log.eventSequence(project, traceId, id)
-  return sequence === undefined ? undefined : log.event(sequence)
+  return text === undefined ? [] : [(envelopeOfText(text) ?? fieldsOfText(text)).project]
 }
 
 function textsOf(log: Log, sequences: readonly number[]): readonly { sequence: number; text: string }[] {

@@ -82,7 +82,7 @@ export class IdHashes {
     if (at < 0) return 0
     const newest = this.#rowOf(at)
     if (newest < before) return newest
-    // The newest holds another id: so it is once in 40,000 look-ups, and older ones have no entry.
+    // The newest is not the one: another id, once in 40,000 look-ups, or the event of another project. Older ones have no entry.
     const oldest = Math.max(1, this.#top - this.#rowsMax + 1)
     for (let sequence = before - 1; sequence >= oldest; sequence -= 1) {
       if (this.#hashes[sequence % this.#rowsMax] === hash) return sequence

@@ -7,11 +7,22 @@
 import { idOfText } from '../../machines/events/event-text.ts'
 import type { Journal } from '../../storage/journal.ts'
 import type { Nature } from '../api.ts'
+import type { Filter } from './filter.ts'
 import type { EventFound } from './find-events.ts'
 import { IdHash, IdHashes } from './id-hashes.ts'
 import { charsPerTurnMax, lookUpRowsMax, rowsPerTurnMax } from './limits.ts'
 
 type Log = Pick<Journal, 'eventsBackward' | 'event' | 'lastSequence' | 'oldestSequence'>
+
+/** What a look-up asks for, and how far it has come. */
+interface Asked {
+  readonly id: string
+  readonly visible: Filter
+  /** Rows that may have been it, and are not: another id, or for others. Not looked at again. */
+  readonly passed: Set<number>
+  /** There are more such rows than are looked at in one turn: each project and trace may have an event of the id. */
+  isCut: boolean
+}
 
 /** What a turn came upon: rows that cannot be read. */
 type Failure = { readonly error: unknown } | undefined
@@ -32,20 +43,22 @@ export class NewestEvents {
   }
 
   /**
-   * The event with this id (`evt_` and hex digits); where several traces have it, the newest that was read.
+   * The event with this id (`evt_` and hex digits) that the filter lets through; where several traces or projects have such a
+   * one, the newest that was read.
    * @param isWanted asked between turns; once false the look-up ends with what it has. Others that wait go on
    * @throws CorruptRow when it may be in a row that cannot be read, and what else the log throws
    */
-  async find(id: string, isWanted: () => boolean): Promise<EventFound> {
+  async find(id: string, visible: Filter, isWanted: () => boolean): Promise<EventFound> {
     this.#index ??= new Index(this.#log, new IdHash((digits) => this.#nature.randomHex(digits)), this.#rowsMax)
     const index = this.#index
     const through = this.#log.lastSequence
-    let text = index.find(id)
-    while (text === undefined && !index.holds(through) && isWanted()) {
+    const asked: Asked = { id, visible, passed: new Set(), isCut: false }
+    let text = index.find(asked)
+    while (text === undefined && (asked.isCut || !index.holds(through)) && isWanted()) {
       const failure = await this.#nextTurn(index)
-      text = index.find(id)
+      text = index.find(asked)
       // What has come since is read first, and may be readable.
-      if (text === undefined && failure !== undefined && index.reaches(through)) throw failure.error
+      if (text === undefined && failure !== undefined && !asked.isCut && index.reaches(through)) throw failure.error
     }
     return text === undefined ? { isWhole: index.isWhole(through) } : { text, isWhole: true }
   }
@@ -88,15 +101,26 @@ class Index {
     this.#high = this.#top
   }
 
-  /** Text of the newest event that was read and has this id. */
-  find(id: string): string | undefined {
+  /** Text of the newest event that was read and is asked for. */
+  find(asked: Asked): string | undefined {
+    const { id, visible, passed } = asked
     const hash = this.#hash.of(id)
+    asked.isCut = false
+    let chars = 0
+    const passedMax = passed.size + rowsPerTurnMax
     let sequence = this.#hashes.newestBefore(Number.POSITIVE_INFINITY, hash)
     for (; sequence > 0; sequence = this.#hashes.newestBefore(sequence, hash)) {
+      if (passed.has(sequence)) continue
+      if (passed.size >= passedMax || chars >= charsPerTurnMax) {
+        asked.isCut = true
+        return undefined
+      }
       const text = this.#log.event(sequence)
       // Retention takes the oldest first: those before it are gone as well.
       if (text === undefined) return undefined
-      if (idOfText(text) === id) return text
+      if (idOfText(text) === id && visible.matchesText(text)) return text
+      chars += text.length
+      passed.add(sequence)
     }
     return undefined
   }

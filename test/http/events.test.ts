@@ -130,6 +130,26 @@ t.test('one event is found by its id, in its trace or among the newest', async (
   t.equal((await get(harness, '/api/events/nonsense')).status, 404)
 })
 
+t.test(
+  'events that others have recorded under an id hide none of that id, and say nothing of themselves',
+  async (t) => {
+    const harness = await harnessFor(t)
+    for (const project of ['a', 'b', 'c']) harness.principals.add(project, [project])
+    const id = `evt_${'5'.repeat(32)}`
+    harness.log.commit(['a', 'b'].map((project) => noted(project, { id, trace_id: 't1' })))
+    for (const query of ['', '?trace_id=t1']) {
+      for (const project of ['a', 'b']) {
+        t.match(await get(harness, `/api/events/${id}${query}`, project), { status: 200, body: { id, project } })
+      }
+      const { status, body } = await get(harness, `/api/events/${id}${query}`, 'c')
+      const unknown = `evt_${'6'.repeat(32)}`
+      const nowhere = await get(harness, `/api/events/${unknown}${query}`, 'c')
+      t.equal(status, 404)
+      t.equal(body.detail, nowhere.body.detail.replace(unknown, id))
+    }
+  },
+)
+
 t.test('a project may be named by its id', async (t) => {
   const harness = await harnessFor(t)
   const id = `proj_${'a'.repeat(24)}`

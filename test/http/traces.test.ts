@@ -81,3 +81,18 @@ t.test('a trace is what the token may see of it', async (t) => {
   t.match(await get(harness, '/api/traces/t2', 'confined'), { status: 404, body: { code: 'not_found' } })
   t.match(await get(harness, '/api/traces/nothing'), { status: 404, body: { code: 'not_found' } })
 })
+
+t.test('what one may see of a trace is found behind any number of events of others', async (t) => {
+  const harness = await harnessFor(t)
+  harness.principals.add('confined', ['a'])
+  const theirs = Array.from({ length: 20_100 }, () => ({ event_type: 'noted', project: 'b', trace_id: 't1' }))
+  harness.log.commit([...theirs, { event_type: 'noted', project: 'a', trace_id: 't1' }])
+  harness.log.commit(theirs.map((event) => ({ ...event, trace_id: 't2' })))
+  const { status, body } = await get(harness, '/api/traces/t1', 'confined')
+  t.equal(status, 200)
+  t.same(
+    body.events.map(({ project }: any) => project),
+    ['a'],
+  )
+  t.match(await get(harness, '/api/traces/t2', 'confined'), { status: 404, body: { code: 'not_found' } })
+})

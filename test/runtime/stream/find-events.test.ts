@@ -5,6 +5,8 @@ import { Filter } from '../../../runtime/stream/filter.ts'
 import { type EventsFound, findEvents, findInTrace, pageMsMax } from '../../../runtime/stream/find-events.ts'
 import { FakeJournal, FakeNature } from './fake-log.ts'
 
+const ALL = new Filter({})
+
 /** A search that takes this long for each turn. */
 async function search(log: FakeJournal, from: number, turnMs: number): Promise<EventsFound> {
   const nature = new FakeNature()
@@ -52,7 +54,7 @@ function longTrace(count: number): FakeJournal {
 t.test('one event of a long trace is read without reading the trace', async (t) => {
   const log = longTrace(400)
   const { id } = JSON.parse(log.all()[300]!.text)
-  const { text, isWhole } = await findInTrace(log, new FakeNature(), 'long', id, () => true)
+  const { text, isWhole } = await findInTrace(log, new FakeNature(), 'long', id, ALL, () => true)
   t.equal(JSON.parse(text!).id, id)
   t.equal(isWhole, true)
   t.ok(log.eventReads <= 2, `${log.eventReads} events read`)
@@ -61,12 +63,25 @@ t.test('one event of a long trace is read without reading the trace', async (t) 
 t.test('an event of another project than its trace began with is found all the same', async (t) => {
   const log = longTrace(400)
   const { id } = JSON.parse(log.all()[399]!.text)
-  const { text } = await findInTrace(log, new FakeNature(), 'long', id, () => true)
+  const { text } = await findInTrace(log, new FakeNature(), 'long', id, ALL, () => true)
   t.equal(JSON.parse(text!).id, id)
-  const absent = await findInTrace(log, new FakeNature(), 'long', `evt_${'f'.repeat(32)}`, () => true)
+  const absent = await findInTrace(log, new FakeNature(), 'long', `evt_${'f'.repeat(32)}`, ALL, () => true)
   t.same(absent, { isWhole: true })
-  t.same(await findInTrace(log, new FakeNature(), 'no such trace', id, () => true), { isWhole: true })
+  t.same(await findInTrace(log, new FakeNature(), 'no such trace', id, ALL, () => true), { isWhole: true })
 })
+
+t.test(
+  'for a token of few projects it is read by their index, whatever others have recorded under the id',
+  async (t) => {
+    const log = longTrace(400)
+    const { id } = JSON.parse(log.all()[300]!.text)
+    log.commit([{ event_type: 'one', project: 'q', trace_id: 'long', id }])
+    const visible = new Filter({}, new Set(['o', 'q']))
+    const { text } = await findInTrace(log, new FakeNature(), 'long', id, visible, () => true)
+    t.match(JSON.parse(text!), { id, project: 'q' })
+    t.equal(log.eventReads, 1)
+  },
+)
 
 t.test('a page of which everything matches reads no more than it answers', async (t) => {
   const log = longTrace(400)

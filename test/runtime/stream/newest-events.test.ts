@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto'
 import { setImmediate as untilNext } from 'node:timers/promises'
 import t from 'tap'
 import { idOfText } from '../../../machines/events/event-text.ts'
+import { Filter } from '../../../runtime/stream/filter.ts'
 import type { EventFound } from '../../../runtime/stream/find-events.ts'
 import { NewestEvents } from '../../../runtime/stream/newest-events.ts'
 import { openIn } from '../../storage/open.ts'
@@ -19,6 +20,7 @@ class MixedNature extends FakeNature {
 }
 
 const idOf = (sequence: number): string => `evt_${sequence.toString(16).padStart(32, '0')}`
+const ALL = new Filter({})
 const UNKNOWN = `evt_${'f'.repeat(32)}`
 const noted = (count: number, more: Partial<EventDraft> = {}): EventDraft[] =>
   Array.from({ length: count }, () => ({ event_type: 'noted', project: 'p', ...more }))
@@ -36,8 +38,8 @@ class Stand {
     this.log.commit(noted(count))
   }
 
-  find(id: string, isWanted = () => true): Promise<EventFound> {
-    return this.newest.find(id, isWanted)
+  find(id: string, isWanted = () => true, visible = ALL): Promise<EventFound> {
+    return this.newest.find(id, visible, isWanted)
   }
 
   async turn(): Promise<void> {
@@ -267,6 +269,22 @@ t.test('a row that cannot be read hides what is older, and nothing that is newer
   for (const sequence of [1, 1_200, 4_300, 5_500]) t.equal(await stand.sequenceOf(sequence), sequence)
 })
 
+t.test('events of others with the same id are passed over, so many in a turn', async (t) => {
+  const stand = new Stand({})
+  const id = idOf(1)
+  stand.log.commit([...noted(1, { id, project: 'q' }), ...noted(1_700, { id }), ...noted(20)])
+  const of = (project: string): Promise<EventFound> => stand.find(id, () => true, new Filter({}, new Set([project])))
+  t.same(await stand.until(of('r')), { isWhole: true })
+  t.equal(stand.log.eventReads, 1_701, 'each is looked at once')
+  const perTurn: number[] = []
+  const found = await stand.until(of('q'), () => {
+    perTurn.push(stand.log.eventReads)
+    stand.log.eventReads = 0
+  })
+  t.match(JSON.parse(found.text!), { id, project: 'q' })
+  t.same([...perTurn, stand.log.eventReads], [1_701 + 500, 500, 500, 201])
+})
+
 t.test('in a journal on disk: after retention, a restart, and when it takes no writes', async (t) => {
   const home = t.testdir()
   const journal = await openIn(t, home)
@@ -275,7 +293,7 @@ t.test('in a journal on disk: after retention, a restart, and when it takes no w
     await appendEvents(journal, ...names.slice(i, i + 50).map((name) => event(name)))
   }
   const newest = new NewestEvents(journal, journal.nature)
-  const found = (name: string): Promise<EventFound> => newest.find(event(name).id, () => true)
+  const found = (name: string): Promise<EventFound> => newest.find(event(name).id, ALL, () => true)
   for (const name of ['1', '777', '1300']) t.same(await found(name), { text: event(name).text, isWhole: true })
   t.same(await found('1301'), { isWhole: true })
   await appendEvents(journal, event('1301'))
@@ -289,7 +307,7 @@ t.test('in a journal on disk: after retention, a restart, and when it takes no w
   const again = await openIn(t, home, { diskReserveBytes: 500, freeBytes: async () => 499 })
   t.equal(again.refuses(), 'read_only')
   const anew = new NewestEvents(again, again.nature)
-  t.same(await anew.find(event('600').id, () => true), { isWhole: true })
+  t.same(await anew.find(event('600').id, ALL, () => true), { isWhole: true })
   for (const name of ['601', '1000', '1301'])
-    t.equal((await anew.find(event(name).id, () => true)).text, event(name).text)
+    t.equal((await anew.find(event(name).id, ALL, () => true)).text, event(name).text)
 })
