@@ -1,6 +1,7 @@
 /**
  * A list made of several ranges of indexes, one behind the other: what is most pressing first, or what is found
- * under any of several values. Pages like every other list; its cursor names the section in which it goes on.
+ * under any of several values. Pages like every other list; its cursor names the section in which it goes on, and the moment
+ * of the first page: what time alone moves from one section to another would be on no page, or on two.
  */
 
 import type { ActorKind, ActorRef } from '../machines/machine.ts'
@@ -8,6 +9,7 @@ import type { ListResult, ListRow, Runtime, SnapshotOf } from '../runtime/api.ts
 import type { FindRows } from '../runtime/newest.ts'
 import { Quarantined } from '../runtime/reader.ts'
 import type { Exchange } from './exchange.ts'
+import { utcNow } from './intent-records.ts'
 import { decodeListCursor, encodeListCursor, LIST_LIMIT_DEFAULT, nextLink } from './lists.ts'
 import { markCursor } from './replies.ts'
 import type { ServiceContext } from './route.ts'
@@ -35,29 +37,25 @@ interface MemorySection extends Named {
   readonly find: FindRows
 }
 
+/** What a list consists of at a moment (UTC, milliseconds). */
+export type SectionsAt = (at: string) => readonly Section[]
+
 interface Place {
   readonly section: Section
   readonly after?: ListRow
 }
 
 /** Read a page of the sections, in their order, and answer it. */
-export function answerSections(
-  service: ServiceContext,
-  exchange: Exchange,
-  sections: readonly Section[],
-  more: () => object = () => ({}),
-): void {
-  page(service, exchange, sections, more).catch((error: unknown) => exchange.fault(error))
+export function answerSections(service: ServiceContext, exchange: Exchange, sectionsAt: SectionsAt): void {
+  page(service, exchange, sectionsAt).catch((error: unknown) => exchange.fault(error))
 }
 
-async function page(
-  service: ServiceContext,
-  exchange: Exchange,
-  sections: readonly Section[],
-  more: () => object,
-): Promise<void> {
+async function page(service: ServiceContext, exchange: Exchange, sectionsAt: SectionsAt): Promise<void> {
   const { cursor, limit = LIST_LIMIT_DEFAULT } = exchange.query
-  let place = cursor === undefined ? first(sections) : placeOf(sections, cursor)
+  const mark = cursor === undefined ? undefined : markOf(cursor)
+  const at = mark?.at ?? utcNow(service)
+  const sections = sectionsAt(at)
+  let place = cursor === undefined ? first(sections) : placeOf(sections, mark)
   if (cursor !== undefined && place === undefined) {
     return exchange.problem('invalid_cursor', 'The cursor is not one that this list answered.')
   }
@@ -78,9 +76,9 @@ async function page(
   }
   if (exchange.done) return
   markCursor(service, exchange, sequence)
-  if (place === undefined) return exchange.answer(200, { items, ...more() })
-  const next_cursor = cursorOf(place)
-  exchange.setHeader('Link', nextLink(exchange, next_cursor)).answer(200, { items, next_cursor, ...more() })
+  if (place === undefined) return exchange.answer(200, { items })
+  const next_cursor = cursorOf(at, place)
+  exchange.setHeader('Link', nextLink(exchange, next_cursor)).answer(200, { items, next_cursor })
 }
 
 function first(sections: readonly Section[]): Place | undefined {
@@ -129,15 +127,28 @@ function readable(runtime: Runtime, ref: ActorRef): SnapshotOf<any> | undefined 
   }
 }
 
-function cursorOf({ section, after }: Place): string {
-  return encodeListCursor({ order: `${section.name}|${after?.order ?? ''}`, id: after?.id ?? '' })
+function cursorOf(at: string, { section, after }: Place): string {
+  return encodeListCursor({ order: `${at}|${section.name}|${after?.order ?? ''}`, id: after?.id ?? '' })
 }
 
-function placeOf(sections: readonly Section[], cursor: string): Place | undefined {
+/** What a cursor says: the moment of the first page, the section's name, and the row behind which to go on in it. */
+interface Mark {
+  readonly at: string
+  readonly name: string
+  readonly after?: ListRow
+}
+
+const MARK = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z)\|([^|]+)\|(.*)$/
+
+function markOf(cursor: string): Mark | undefined {
   const row = decodeListCursor(cursor)
-  const at = row?.order.indexOf('|') ?? -1
-  if (row === undefined || at < 0) return undefined
-  const section = sections.find(({ name }) => name === row.order.slice(0, at))
-  if (section === undefined) return undefined
-  return row.id === '' ? { section } : { section, after: { order: row.order.slice(at + 1), id: row.id } }
+  const [, at, name, order] = MARK.exec(row?.order ?? '') ?? []
+  if (row === undefined || at === undefined || Number.isNaN(Date.parse(at))) return undefined
+  return { at, name: name!, ...(order === '' ? {} : { after: { order: order!, id: row.id } }) }
+}
+
+function placeOf(sections: readonly Section[], mark: Mark | undefined): Place | undefined {
+  const section = sections.find(({ name }) => name === mark?.name)
+  if (mark === undefined || section === undefined) return undefined
+  return mark.after === undefined ? { section } : { section, after: mark.after }
 }

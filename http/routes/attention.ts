@@ -186,11 +186,7 @@ export function attentionRoutes(service: ServiceContext): readonly Route[] {
       handle: (exchange) => {
         const asked = exchange.query.reason as string | undefined
         const names = SECTIONS.filter((name) => asked === undefined || reasonOf(name) === asked)
-        answerSections(
-          service,
-          exchange,
-          names.map((name) => sectionOf(service, exchange, name)),
-        )
+        answerSections(service, exchange, (at) => names.map((name) => sectionOf(service, exchange, name, at)))
       },
     },
   ]
@@ -201,7 +197,7 @@ function reasonOf(name: SectionName): string {
   return reason.reason ?? name
 }
 
-function sectionOf(service: ServiceContext, { principal }: Exchange, name: SectionName): Section {
+function sectionOf(service: ServiceContext, { principal }: Exchange, name: SectionName, at: string): Section {
   const reason: Reason = REASONS[name]
   const { kind } = reason
   const named = { name, kind, document: (snapshot: SnapshotOf<any>) => itemOf(service, principal, name, snapshot) }
@@ -214,7 +210,7 @@ function sectionOf(service: ServiceContext, { principal }: Exchange, name: Secti
     ...named,
     index: 'attention',
     value: name,
-    ...(reason.isTimed === true ? { below: utcNow(service) } : {}),
+    ...(reason.isTimed === true ? { below: at } : {}),
     matches: (snapshot) => reason.isFor?.(principal, snapshot) ?? maySee(principal, snapshot.context.project),
   }
 }

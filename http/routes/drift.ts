@@ -61,9 +61,9 @@ function listRoute(service: ServiceContext, path: string): Route {
       if (project === undefined) return
       const { status, severity } = exchange.query as { status?: DriftStatus; severity?: DriftSeverity }
       const asked = DRIFT_STATUSES.filter((one) => status === undefined || one === status)
-      const at = utcNow(service)
-      const sections = asked.flatMap((one) => sectionsOf(project.context.key, one, at, severity))
-      answerSections(service, exchange, sections)
+      answerSections(service, exchange, (at) =>
+        asked.flatMap((one) => sectionsOf(project.context.key, one, at, severity)),
+      )
     },
   }
 }

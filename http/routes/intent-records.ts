@@ -141,7 +141,8 @@ function listRoute(service: ServiceContext, path: string): Route {
     problems: ['not_found'],
     handle: (exchange) => {
       const project = visibleProject(service, exchange, exchange.params[0]!)
-      if (project !== undefined) answerSections(service, exchange, sectionsOf(project.context.key, exchange.query))
+      if (project !== undefined)
+        answerSections(service, exchange, () => sectionsOf(project.context.key, exchange.query))
     },
   }
 }

@@ -6,7 +6,7 @@ import { startService } from '../../http/service.ts'
 import { defaultSettings } from '../../runtime/settings.ts'
 import { until } from '../until.ts'
 import { HurriedNature } from './hurried-nature.ts'
-import { events, type Intent, intentOf } from './intent-harness.ts'
+import { events, type Intent, intentOf, wordsOf } from './intent-harness.ts'
 import { startTestService, TestService } from './service-harness.ts'
 
 const DAY = 86_400_000
@@ -65,6 +65,22 @@ t.test('each accepted or active record stands under its word, most pressing firs
     paged.map(({ intent_record }: any) => intent_record.key),
     (await intent.drift()).map(({ intent_record }) => intent_record.key),
   )
+})
+
+t.test('a record that becomes stale between two pages is on one of them', async (t) => {
+  const nature = new HurriedNature()
+  const s = await startTestService(t, {}, { nature })
+  const intent = await intentOf(s)
+  await oneOfEach(intent)
+  const whole = await intent.words()
+  const path = '/projects/shop/drift?limit=4'
+  const first = (await s.expect(200, 'GET', path)).body
+  nature.hurry(31 * DAY)
+  const second = (await s.expect(200, 'GET', `${path}&cursor=${first.next_cursor}`)).body
+  t.same(wordsOf([...first.items, ...second.items]), whole, 'as it was at the first')
+  t.equal(second.next_cursor, undefined)
+  const forged = Buffer.from('["9999-99-99T00:00:00.000Z|holding/holding|",""]').toString('base64url')
+  t.equal((await s.expect(400, 'GET', `${path}&cursor=${forged}`)).body.code, 'invalid_cursor')
 })
 
 t.test('the word comes with the evidence behind it, and by the record’s id, key or slug', async (t) => {

@@ -70,9 +70,13 @@ export class Intent {
 
   /** Status by slug. */
   async words(query = ''): Promise<[string, string][]> {
-    const items = await this.drift(query)
-    return items.map(({ intent_record, status }) => [intent_record.key.split('.intent.')[1], status])
+    return wordsOf(await this.drift(query))
   }
+}
+
+/** Status by slug, of items of the list of drift. */
+export function wordsOf(items: readonly any[]): [string, string][] {
+  return items.map(({ intent_record, status }) => [intent_record.key.split('.intent.')[1], status])
 }
 
 export async function intentOf(s: TestService, project = 'shop'): Promise<Intent> {
