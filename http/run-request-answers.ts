@@ -7,10 +7,14 @@ import type { Taken } from '../runtime/api.ts'
 import type { Principal } from '../runtime/principals.ts'
 import { maySee } from './access.ts'
 import type { Exchange } from './exchange.ts'
+import { withoutOthers } from './others.ts'
 import { isServiceId, notFound } from './replies.ts'
 import type { ServiceContext } from './route.ts'
 
 type RunRequestSnapshot = SnapshotOf<RunRequestContext>
+
+/** Its repository may be held for a project that the reader may not see. */
+const HELD_BY_OTHERS = { repository_busy: 'Its repository is held by other work.' } as const
 
 /** The document, with the end of the lease or the offer; `waiting_because` only for who reads one request. */
 export function runRequestDocumentOf(
@@ -23,24 +27,9 @@ export function runRequestDocumentOf(
   if (leaseEnd !== undefined) shown.lease_expires_at = leaseEnd
   if (reader !== undefined && snapshot.value === 'queued') {
     const why = service.dispatcher.waitingBecause(snapshot.context.id)
-    if (why !== undefined) shown.waiting_because = withoutOthers(service, reader, why)
+    if (why !== undefined) shown.waiting_because = withoutOthers(service, reader, why, HELD_BY_OTHERS)
   }
   return shown
-}
-
-/** A repository may be held for a project that the reader may not see: then nothing of its holder is told. */
-function withoutOthers(
-  service: ServiceContext,
-  reader: Principal,
-  why: NonNullable<RunRequest['waiting_because']>,
-): NonNullable<RunRequest['waiting_because']> {
-  if (why.code !== 'repository_busy' || reader.projects === '*') return why
-  for (const [id] of why.detail.matchAll(/runreq_[0-9a-f]{24}/g)) {
-    const holder = service.runtime.read({ kind: 'run_request', id })
-    if (holder !== undefined && maySee(reader, holder.context.project)) continue
-    return { code: why.code, detail: 'Its repository is held by other work.' }
-  }
-  return why
 }
 
 /** The same as JSON text, for the answers that are given most; or as little of it as the caller prefers. */

@@ -7,10 +7,20 @@ import type { Principal } from '../runtime/principals.ts'
 import { maySee } from './access.ts'
 import type { Exchange } from './exchange.ts'
 import { withoutSteering } from './initiative-sight.ts'
+import { withoutOthers } from './others.ts'
 import { isServiceId, notFound } from './replies.ts'
 import type { ServiceContext } from './route.ts'
 
 type WorkItemSnapshot = SnapshotOf<WorkItemContext>
+
+/** Why it waits, where what it waits for belongs to a project that the reader may not see. */
+const HELD_BY_OTHERS = {
+  dependency_cannot_land: 'other work, which it depends on, can never land',
+  stopping: 'other work has not ended',
+  repository_busy: 'its repository is held by other work',
+  dependency: 'waits for other work to land',
+  handed_out: 'handed out, and its repository is held by other work',
+} as const
 
 /** While it waits, its reason is the rule that holds it back now. */
 export function workItemDocumentOf(service: ServiceContext, reader: Principal, snapshot: WorkItemSnapshot): WorkItem {
@@ -29,18 +39,7 @@ export function waitingBecauseOf(
 ): ItemWaitingBecause | undefined {
   if (value !== 'submitted' && value !== 'queued' && value !== 'held') return undefined
   const why = service.scheduler.waitingBecause(context.id)
-  return why === undefined ? undefined : withoutOthers(service, reader, why)
-}
-
-/** What holds it back may belong to a project that the reader may not see: then it is not named. */
-function withoutOthers(service: ServiceContext, reader: Principal, why: ItemWaitingBecause): ItemWaitingBecause {
-  if (reader.projects === '*') return why
-  const detail = why.detail.replace(/(?:wi|runreq)_[0-9a-f]{24}/g, (id) => {
-    const kind = id.startsWith('wi_') ? 'work_item' : 'run_request'
-    const named = service.runtime.read({ kind, id })
-    return named !== undefined && maySee(reader, named.context.project) ? id : 'other work'
-  })
-  return { code: why.code, detail }
+  return why === undefined ? undefined : withoutOthers(service, reader, why, HELD_BY_OTHERS)
 }
 
 /** The item that the path names, if it exists for the asker; else 404 is answered. */

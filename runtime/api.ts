@@ -88,6 +88,7 @@ export interface ListRequest {
 
 export interface ListResult {
   readonly snapshots: readonly SnapshotOf<any>[]
+  /** The last of the snapshots; without an id where others were read behind it: all of that order were. */
   readonly next?: ListRow
   readonly sequence: number
 }

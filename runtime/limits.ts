@@ -73,7 +73,7 @@ export const retentionPagesUnderWay = 4
 /** Old rows that may not be forgotten yet, looked at in one sweep of one index; the next goes on behind them. */
 export const retentionRowsKeptPerSweepMax = 1_000
 
-/** Index rows read for one page of a filtered list, matching or not: a page is short rather than slow. */
+/** Index rows read for one page of a filtered list, matching or not: a page is short rather than slow. Those of one moment are read together. */
 export const listRowsReadMax = 2_000
 
 /** A message whose step threw is tried again after this long, twice as long each time, up to the second of these. */

@@ -33,19 +33,25 @@ export class Reader {
     return String(record.snapshot.value) === 'absent' ? undefined : record.snapshot
   }
 
-  /** Reads pages of the index until the result is full, the index ends, or enough rows were looked at. */
+  /**
+   * Reads pages of the index until the result is full, the index ends, or enough rows were looked at. Then all rows of that
+   * moment are looked at, so that the place to go on from names none of them: whoever asks may not know what is there.
+   */
   async list(request: ListRequest): Promise<ListResult> {
     const { kind, index, value, limit, matches, downTo = '' } = request
     const snapshots: SnapshotOf<any>[] = []
     let { after } = request
     let sequence: number | undefined
-    for (let rowsRead = 0; rowsRead < listRowsReadMax; ) {
+    for (let rowsRead = 0; ; ) {
       const query = { kind, index, value, limit: Math.max(limit - snapshots.length, 50), reverse: true }
       const page = await this.journal.list(after === undefined ? query : { ...query, after })
       // The first page's point in the log: whoever watches from there misses nothing that a later page lacks.
       sequence ??= page.sequence
       for (const [index, row] of page.rows.entries()) {
         if (row.order < downTo) return { snapshots, sequence }
+        if (rowsRead >= listRowsReadMax && row.order !== after!.order) {
+          return { snapshots, next: { order: after!.order, id: '' }, sequence }
+        }
         rowsRead++
         after = { order: row.order, id: row.id }
         const snapshot = this.open(kind, row.id, row.record)
@@ -57,7 +63,6 @@ export class Reader {
       }
       if (!page.more) return { snapshots, sequence }
     }
-    return { snapshots, ...(after === undefined ? undefined : { next: after }), sequence: sequence! }
   }
 
   /** Every entity under an index, as it was when the service started. */

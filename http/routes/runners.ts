@@ -12,14 +12,14 @@ import {
 } from '../../machines/documents/runner.ts'
 import { modules } from '../../machines/index.ts'
 import { closedObject } from '../../machines/schema.ts'
-import type { MessageBody, SnapshotOf } from '../../runtime/api.ts'
+import type { MessageBody, Refused, SnapshotOf, Taken } from '../../runtime/api.ts'
 import type { Principal } from '../../runtime/principals.ts'
 import { newSecret } from '../../runtime/secrets.ts'
 import { mayDo, maySee } from '../access.ts'
 import type { Exchange } from '../exchange.ts'
 import { createNamed, IDEMPOTENCY_HEADER, readIdempotencyKey } from '../idempotency.ts'
 import { answerList, listAnswer, listQuery } from '../lists.ts'
-import { askFor, markCursor, notFound, projectId, refuse, whenTaken } from '../replies.ts'
+import { askFor, markCursor, notFound, projectId, refuse, refuseUnseen, whenTaken } from '../replies.ts'
 import type { Route, ServiceContext } from '../route.ts'
 
 const AREA = 'runners'
@@ -60,10 +60,15 @@ function isVisible(principal: Principal, { context }: SnapshotOf<any>): boolean 
 
 function visibleRunner(service: ServiceContext, exchange: Exchange): SnapshotOf<any> | undefined {
   const id = exchange.params[0]!
-  const runner = RUNNER_ID.test(id) ? service.runtime.read({ kind: 'runner', id }) : undefined
-  if (runner !== undefined && isVisible(exchange.principal, runner)) return runner
-  notFound(exchange, 'runner', id)
-  return undefined
+  const runner = findRunner(service, exchange, id)
+  if (runner === undefined) notFound(exchange, 'runner', id)
+  return runner
+}
+
+/** The runner of that id, if it exists for the asker. */
+function findRunner({ runtime }: ServiceContext, { principal }: Exchange, id: string): SnapshotOf<any> | undefined {
+  const runner = RUNNER_ID.test(id) ? runtime.read({ kind: 'runner', id }) : undefined
+  return runner !== undefined && isVisible(principal, runner) ? runner : undefined
 }
 
 function createRoute(service: ServiceContext): Route {
@@ -96,13 +101,25 @@ function create(service: ServiceContext, exchange: Exchange): void {
   const { token, hash } = newSecret()
   const message = { type: 'create', by: exchange.by, ...body, credential_hash: hash } as MessageBody
   const named = { ref: { kind: 'runner', id: body.id }, message, body } as const
-  const made = whenTaken(service, exchange, (answer) => {
+  const made = (answer: Taken): void => {
     const shown = documentOf(service, exchange, answer.snapshot)
-    if (answer.repeat === 'replay') return exchange.setHeader('Idempotent-Replay', 'true').answer(200, shown)
+    if (answer.repeat === 'replay') {
+      exchange.setHeader('Idempotent-Replay', 'true').answer(200, shown)
+      return
+    }
     exchange.setHeader('Location', `/api/runners/${body.id}`).setHeader('Cache-Control', 'no-store')
     exchange.answer(201, { ...shown, token })
-  })
-  createNamed(service, exchange, key.key, named, made)
+  }
+  const refused = (_: Exchange, answer: Refused): void => {
+    if (findRunner(service, exchange, body.id) !== undefined) refuse(exchange, answer)
+    else refuseUnseen(exchange, { ...answer, refusal: withoutEnd(answer.refusal) })
+  }
+  createNamed(service, exchange, key.key, named, whenTaken(service, exchange, made, refused))
+}
+
+/** That a runner was removed says where it stands, too. */
+function withoutEnd(refusal: Refused['refusal']): Refused['refusal'] {
+  return refusal.code === 'runner_removed' ? { code: 'already_exists', detail: 'this runner exists already' } : refusal
 }
 
 /** No one grants more than they hold, in projects or in trust. False: a problem was answered. */

@@ -1,5 +1,10 @@
 /** What a confined token may not see does not exist for it, also where its own things touch those of others. */
 import t from 'tap'
+import type { ActorRef } from '../../machines/machine.ts'
+import { listRowsReadMax } from '../../runtime/limits.ts'
+import { append, step } from '../storage/steps.ts'
+import { until } from '../until.ts'
+import { reading, submit, waits } from './ledger-harness.ts'
 import { startTestService, type TestService } from './service-harness.ts'
 
 /** Two projects on one repository and one runner, with work under way in both. */
@@ -139,5 +144,95 @@ t.test('a name that others have given is taken, and nothing is told of what has 
     const { body } = await s.call('POST', path, of('mine'), { token })
     t.match(body, { status: 409, code: 'already_exists' })
     t.same([body.state, body.allowed], [undefined, undefined])
+  }
+})
+
+t.test('a runner that one may not see keeps its id, and where it stands is not told', async (t) => {
+  const s = await startTestService(t)
+  await s.project('mine')
+  await s.project('theirs')
+  const as = { token: await s.token('confined', { roles: ['admin'], projects: ['mine'] }) }
+  const body = { id: 'r1', allowed_projects: ['mine'] }
+  await s.runner('r1', { allowed_projects: ['theirs'] })
+  const known = (await s.expect(409, 'POST', '/api/runners', body)).body
+  t.match(known, { code: 'already_exists', state: 'registered', allowed: [/./] }, 'who may see it is told')
+  const refusals = [(await s.expect(409, 'POST', '/api/runners', body, as)).body]
+  await s.expect(204, 'DELETE', '/api/runners/r1')
+  t.equal((await s.expect(409, 'POST', '/api/runners', body)).body.code, 'runner_removed')
+  refusals.push((await s.expect(409, 'POST', '/api/runners', body, as)).body)
+  for (const { code, state, allowed, detail } of refusals) {
+    t.same([code, state, allowed], ['already_exists', undefined, undefined])
+    t.notMatch(detail, /theirs|removed/)
+  }
+})
+
+t.test('what others do with the repository that an item waits for is not told with the item', async (t) => {
+  const s = await startTestService(t)
+  for (const key of ['mine', 'theirs']) {
+    await s.project(key)
+    await s.expect(200, 'PATCH', `/api/projects/${key}`, { repository: 'git@host:shared' })
+  }
+  const secret = await s.runner('secret', { allowed_projects: ['theirs'], trusted: true })
+  const runner = await s.runner('r1', { allowed_projects: ['mine'], trusted: true })
+  await s.call('GET', '/api/runners/r1/run-requests/next', undefined, { token: runner })
+  const as = { token: await s.token('confined', { roles: ['viewer', 'operator'], projects: ['mine'] }) }
+  const item = await submit(s, { project: 'mine' })
+  await until(reading(s, item.id), waits('handed_out'))
+  const direct = await s.request('theirs', { throttle: 'full', repo: { path: 'git@host:shared' } })
+  await s.expect(200, 'POST', `/api/run-requests/${direct.id}/approve`)
+  await s.expect(200, 'GET', '/api/runners/secret/run-requests/next?wait=5', undefined, { token: secret })
+  await s.expect(200, 'POST', `/api/run-requests/${direct.id}/started`, {}, { token: secret })
+  t.match((await reading(s, item.id)()).reason, /runreq_.* is held by runreq_.*\(started, runner secret\)/)
+  for (const path of [`/api/work-items/${item.id}`, '/api/work-items', '/api/pacing']) {
+    const text = JSON.stringify((await s.expect(200, 'GET', path, undefined, as)).body)
+    t.match(text, /handed out, and its repository is held by other work/)
+    t.notMatch(text, /secret|started/, path)
+    t.notOk(text.includes(direct.id), path)
+  }
+})
+
+/** Copies of an entity under other ids, as rows of an index that are newer than all others. */
+async function copied(s: TestService, ref: ActorRef, ids: readonly string[], index: string, value: string) {
+  const { journal } = s.service.runtime
+  const record = journal.actor(ref.kind, ref.id)!
+  const copies = ids.map((id, i) => {
+    const order = new Date(Date.UTC(2100, 0, 1) + i).toISOString()
+    return step(id, 1, { kind: ref.kind, record: record.replaceAll(ref.id, id), termsAdded: [{ index, value, order }] })
+  })
+  await append(journal, ...copies)
+}
+
+t.test('a list goes on behind what others have without naming any of it', async (t) => {
+  const s = await startTestService(t)
+  await s.project('mine')
+  await s.project('theirs')
+  const as = { token: await s.token('confined', { roles: ['viewer'], projects: ['mine'] }) }
+  const done_evidence = [{ kind: 'gate', command: 'npm test' }]
+  for (const [name, project] of [['own', 'mine'] as const, ['secret', 'theirs'] as const])
+    await s.expect(201, 'POST', '/api/campaigns', { name, project, mission: 'x', done_evidence })
+  const own = await s.request('mine', { throttle: 'full' })
+  const { id } = await s.request('theirs', { throttle: 'full' })
+  const numbers = Array.from({ length: listRowsReadMax + 50 }, (_, i) => String(i).padStart(24, '0'))
+  const names = numbers.map((number) => `secret-${number}`)
+  await copied(s, { kind: 'campaign', id: 'secret' }, names, 'all', '')
+  const requests = numbers.map((number) => `runreq_${number}`)
+  await copied(s, { kind: 'run_request', id }, requests, 'attention', 'unapproved')
+  t.match((await s.expect(200, 'GET', '/api/campaigns')).body.items[0], { name: names.at(-1), project: 'theirs' })
+  const lists = [
+    ['/api/campaigns', ({ name }: any) => name, 'own'],
+    ['/api/attention?reason=unapproved', ({ run_request }: any) => run_request.id, own.id],
+  ] as const
+  for (const [path, nameOf, name] of lists) {
+    const found: string[] = []
+    let pages = 0
+    for (let next: string | undefined = path; next !== undefined; pages++) {
+      const { body, headers } = await s.expect(200, 'GET', next, undefined, as)
+      found.push(...body.items.map(nameOf))
+      t.notMatch(Buffer.from(body.next_cursor ?? '', 'base64url').toString(), /secret|runreq_/, path)
+      if (pages > 5) throw new Error('it does not come to an end')
+      next = /<([^>]+)>; rel="next"/.exec(headers.get('link') ?? '')?.[1]
+    }
+    t.same(found, [name])
+    t.equal(pages, 2, 'the first page is cut short among what is of others')
   }
 })

@@ -142,7 +142,7 @@ t.test('who holds the repository is not told to whom may not see it', async (t) 
   await until(read(s, first.id), waits('handed_out'))
   const token = await s.token('eve', { roles: ['operator'], projects: ['till'] })
   const { body } = await s.expect(201, 'POST', '/api/work-items', { project: 'till', objective: 'x' }, { token })
-  t.equal(body.reason, 'repository git@x:shop is held by other work')
+  t.equal(body.reason, 'its repository is held by other work')
   const [event] = (await s.expect(200, 'GET', `/api/events?item_id=${body.id}`)).body.items
   t.equal(event.payload.reason, 'repository git@x:shop is busy')
 })

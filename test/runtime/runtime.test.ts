@@ -1,8 +1,14 @@
 import t from 'tap'
 import { prepareEvent } from '../../machines/events/envelope.ts'
 import { ACTOR_KINDS, type ActorKind, type MachineModule } from '../../machines/machine.ts'
-import type { Answer, CommittedEvent, CommittedStep, Runtime } from '../../runtime/api.ts'
-import { mailboxDepthMax, newStepsPerBatchMin, sendersRememberedMax, stepsPerBatchMax } from '../../runtime/limits.ts'
+import type { Answer, CommittedEvent, CommittedStep, ListResult, Runtime, SnapshotOf } from '../../runtime/api.ts'
+import {
+  listRowsReadMax,
+  mailboxDepthMax,
+  newStepsPerBatchMin,
+  sendersRememberedMax,
+  stepsPerBatchMax,
+} from '../../runtime/limits.ts'
 import { silentLogger } from '../../runtime/log.ts'
 import { Quarantined } from '../../runtime/reader.ts'
 import { createRuntime } from '../../runtime/runtime.ts'
@@ -606,6 +612,20 @@ t.test('a stop finishes what was taken and refuses what comes', async (t) => {
   await closed
   t.match(answers[0], { ok: false, refusal: { code: 'stopping' } })
   t.match(answers[1], { ok: true, version: 1 })
+})
+
+t.test('where a page is cut short the next one begins at a moment, and no row is skipped or named', async (t) => {
+  const terms: MachineModule['terms'] = ({ context }) => [{ index: 'all', value: '', order: context.id.slice(0, 1) }]
+  const { runtime, say } = open({ modules: { ...modules, project: { ...modules.project, terms } } })
+  const others = Array.from({ length: listRowsReadMax + 100 }, (_, i) => `b${i}`)
+  for (const id of ['a own', ...others, 'c own']) say(id, create(id))
+  const own = ({ context }: SnapshotOf<any>): boolean => context.id.endsWith('own')
+  const request = { kind: 'project', index: 'all', value: '', limit: 5, matches: own } as const
+  const idsOf = (page: ListResult): string[] => page.snapshots.map(({ context }) => context.id)
+  const first = await runtime.list(request)
+  t.same([idsOf(first), first.next], [['c own'], { order: 'b', id: '' }])
+  const second = await runtime.list({ ...request, after: first.next! })
+  t.same([idsOf(second), second.next], [['a own'], undefined])
 })
 
 t.test('a list gives the matching entities, newest first, in pages', async (t) => {

@@ -205,6 +205,8 @@ function lists(t: Test, make: Make): void {
       }
       t.same(paged, ids(reverse ? [...whole.rows].reverse() : whole.rows), `reverse ${reverse}`)
     }
+    const older = await journal.list(query('queued', { reverse: true, after: { order: '2026-11-12', id: '' } }))
+    t.same(ids(older.rows), ids(whole.rows.slice(0, 10).reverse()), 'without an id, behind all rows of the order')
     t.same(ids(journal.scan('run_request', 'state', 'queued')), ids(whole.rows))
     t.same(ids(journal.scanIndex('run_request', 'state')), ids(whole.rows))
     t.same((await journal.list(query('nothing'))).rows, [])

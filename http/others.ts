@@ -1,0 +1,35 @@
+/** What waits may wait for work of projects that the reader may not see: that it does is told, and nothing of that work. */
+import type { Principal } from '../runtime/principals.ts'
+import { Quarantined } from '../runtime/reader.ts'
+import { maySee } from './access.ts'
+import { isServiceId } from './replies.ts'
+import type { ServiceContext } from './route.ts'
+
+const WORK = /(?:wi|runreq)_[0-9a-f]{24}/g
+
+/**
+ * The reason for the reader's eyes: where it names work that does not exist for the reader, in other words, since what stands
+ * beside the name speaks of that work, too.
+ * @param inOtherWords what is told then, by code
+ */
+export function withoutOthers<C extends string>(
+  service: ServiceContext,
+  reader: Principal,
+  why: { readonly code: C; readonly detail: string },
+  inOtherWords: Readonly<Partial<Record<C, string>>>,
+): { code: C; detail: string } {
+  const { code, detail } = why
+  const isTold = reader.projects === '*' || (detail.match(WORK) ?? []).every((id) => isSeen(service, reader, id))
+  return { code, detail: isTold ? detail : (inOtherWords[code] ?? 'Waits for other work.') }
+}
+
+function isSeen({ runtime }: ServiceContext, reader: Principal, id: string): boolean {
+  try {
+    const named = runtime.read({ kind: isServiceId('wi', id) ? 'work_item' : 'run_request', id })
+    // Its own run may be on its way yet; of what is gone there is nothing to tell.
+    return named === undefined || maySee(reader, named.context.project)
+  } catch (error) {
+    if (error instanceof Quarantined) return false
+    throw error
+  }
+}
