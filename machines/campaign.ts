@@ -132,7 +132,8 @@ export const campaignMachine = machineSetup.createMachine({
           { guard: 'mustAsk', target: 'escalated', actions: take('resumeEscalating') },
         ],
         item_settled: [
-          { guard: 'cyclePauses', actions: take('pauseAfterCycle') },
+          // Only an owner has paused it: its provider does so when nothing is under way any more.
+          { guard: 'cyclePauses', actions: take('giveCycleBack') },
           { guard: 'cycleHasResult', actions: take('keepResult') },
           { guard: 'endsCycle', target: 'escalated', actions: take('escalateAtOnce') },
           noteOnly,
@@ -184,11 +185,16 @@ export const campaignMachine = machineSetup.createMachine({
 
 export const campaignModule: MachineModule<CampaignContext, CampaignBody> = {
   kind: 'campaign',
-  version: 4,
+  version: 5,
   machine: campaignMachine,
   // Version 2 takes part in initiatives, version 3 answers every emitted request, version 4 also those that come while it
-  // forms, and hears a stronger stop: what was stored before is still right.
-  migrations: { 1: (snapshot) => snapshot, 2: (snapshot) => snapshot, 3: (snapshot) => snapshot },
+  // forms, and hears a stronger stop, version 5 stays paused by its owner: what was stored before is still right.
+  migrations: {
+    1: (snapshot) => snapshot,
+    2: (snapshot) => snapshot,
+    3: (snapshot) => snapshot,
+    4: (snapshot) => snapshot,
+  },
   internal: ['provider_back', 'item_reported', 'item_settled', 'join_initiative', 'leave_initiative', 'share_finding'],
   repeats: rules.repeats,
   refusal: rules.refusal,

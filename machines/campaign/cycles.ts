@@ -62,10 +62,15 @@ export const formAfterCycle: Step = (draft, message: Of<'item_settled'>) => {
 }
 
 /** No agent of the cycle could be reached: nothing was done, and nothing is charged. */
-export const pauseAfterCycle: Step = (draft, message: Of<'item_settled'>) => {
-  draft.speakOn(draft.context.work)
+export const giveCycleBack: Step = (draft) => {
   takeBack(draft)
   draft.set({ work: undefined })
+}
+
+/** The same, and it waits until its provider is back. Not where an owner has paused it: then it waits for the owner. */
+export const pauseAfterCycle: Step = (draft, message: Of<'item_settled'>) => {
+  draft.speakOn(draft.context.work)
+  giveCycleBack(draft, message)
   const retryAfter = message.terminal?.payload.retry_after
   pauseForProvider(draft, message, outageIn(message)!, retryAfter)
 }

@@ -4,7 +4,15 @@ import { ownedIds } from '../work-item/owner.ts'
 import { answerBusy, form, joinForming, type Step, standDownRequest } from './advance.ts'
 import { askAboutEnd, askOwner, finish, pauseForming, takeStep } from './conclusions.ts'
 import type { CampaignContext, CampaignMessage, Of } from './context.ts'
-import { dropResult, escalateAtOnce, formAfterCycle, keepResult, note, pauseAfterCycle } from './cycles.ts'
+import {
+  dropResult,
+  escalateAtOnce,
+  formAfterCycle,
+  giveCycleBack,
+  keepResult,
+  note,
+  pauseAfterCycle,
+} from './cycles.ts'
 import { Draft } from './draft.ts'
 import { join, leave, share, tellInitiatives } from './initiatives.ts'
 import {
@@ -71,6 +79,7 @@ export const STEPS = {
   formAfterCycle,
   escalateAtOnce,
   pauseAfterCycle,
+  giveCycleBack,
   takeStep,
   finish,
   askOwner,

@@ -408,7 +408,7 @@ paused, cycle:
   item_settled (defect)               stays; facts campaign_advance_requested, campaign_advance_completed; sends work_item.create, work_item.settle
   item_settled (decision)             stays; facts campaign_advance_requested, campaign_advance_completed; sends work_item.create, work_item.settle
   item_settled (runner error)         stays; facts campaign_advance_requested, campaign_advance_completed; sends work_item.create, work_item.settle
-  item_settled (no provider)          stays; facts campaign_paused
+  item_settled (no provider)          stays
   item_settled (no result)            -> escalated; facts campaign_advance_requested, campaign_advance_completed, campaign_escalated; sends work_item.create, work_item.settle
   item_settled (never begun)          -> escalated; facts campaign_advance_requested, campaign_advance_completed, campaign_escalated; sends work_item.create, work_item.settle
   item_settled (stopped)              -> escalated; facts campaign_advance_requested, campaign_advance_completed, campaign_escalated; sends work_item.create, work_item.settle

@@ -26,7 +26,7 @@ agent_session version 1: 1888aa24cedb84dc
 `
 
 exports[`dist/test/machines/versions.test.js > TAP > a machine whose structure changes has a new version > campaign 1`] = `
-campaign version 4: 0aaa228f667fff99
+campaign version 5: 823d105d1e204181
 `
 
 exports[`dist/test/machines/versions.test.js > TAP > a machine whose structure changes has a new version > compiled_brief 1`] = `

@@ -42,6 +42,8 @@ class Oracle {
   ended = 0
   /** Requests that came while what is under way was formed already. */
   joined = 0
+  /** An owner paused it, and no owner's word has lifted that yet. */
+  isOwnersPause = false
   /** What is under way, and what it is. */
   open = new Map<string, string>()
   budget = CREATE.max_cycles
@@ -56,6 +58,8 @@ class Oracle {
     const { value, context } = after
     assert.ok(!OVER.has(before) || value === before, 'what is over stays so')
     if (message.type === 'resume') this.budget += message.add_cycles ?? 0
+    this.isOwnersPause = value === 'paused' && (this.isOwnersPause || message.type === 'pause')
+    if (this.isOwnersPause) assert.equal(context.paused?.by, 'owner', 'a pause by an owner is an owner’s to lift')
     if (message.type === 'item_settled') this.settled(message, before, value)
     const created = sends.filter(({ message }) => message.type === 'create')
     const settledNow = new Set(sends.filter(({ message }) => message.type === 'settle').map(({ to }) => to.id))

@@ -296,6 +296,14 @@ t.test('a task that failed because its provider cannot be used pauses the campai
     paused.scheduled.map(({ timer }) => timer),
     ['provider_back'],
   )
+  const owned = told(walk(...toCycle, says('pause', { reason: 'a fair' })), ends(failed, { state: 'failed' }))
+  t.match(owned.snapshot, {
+    value: 'paused',
+    context: { cycles_completed: 0, history: [], work: undefined, paused: { by: 'owner' }, reason: /a fair$/ },
+  })
+  t.strictSame([owned.facts, owned.scheduled, owned.cancelled], [[], [], []], 'what an owner paused, an owner resumes')
+  t.equal(step(module, owned.snapshot, at(9_000, { type: 'provider_back' })).repeat, 'goes_on')
+  t.match(told(owned.snapshot, says('resume')).snapshot, { value: 'active', context: { work: { role: 'advance' } } })
   const other = taskResult('runner_error', { failure_code: 'exit_1' })
   t.equal(told(walk(...toCycle), ends(other, { state: 'failed' })).snapshot.value, 'escalated')
   t.end()
