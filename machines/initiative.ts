@@ -74,6 +74,8 @@ const machineSetup = setup({
     recordFinding: carryOut(moves.recordFinding),
     cycleSettled: carryOut(moves.cycleSettled),
     memberCycleSettled: carryOut(moves.memberCycleSettled),
+    cycleSettledLate: carryOut(moves.cycleSettledLate),
+    memberCycleSettledLate: carryOut(moves.memberCycleSettledLate),
   },
 })
 
@@ -101,8 +103,11 @@ const late = (judge: 'judgeCompleted' | 'judgeCancelled', request: 'requestCompl
       { guard: 'hasAnswered', actions: judge },
       { guard: 'ofAssessment', actions: 'fail' },
     ],
-    item_settled: [{ guard: 'ofAssessment', actions: 'endAssessment' }, cycleSettled],
-    member_cycle_settled: { actions: 'memberCycleSettled' },
+    item_settled: [
+      { guard: 'ofAssessment', actions: 'endAssessment' },
+      { guard: 'ofCycle', actions: 'cycleSettledLate' },
+    ],
+    member_cycle_settled: { actions: 'memberCycleSettledLate' },
   }) as const
 
 export const initiativeMachine = machineSetup.createMachine({
@@ -145,11 +150,11 @@ export const initiativeMachine = machineSetup.createMachine({
 
 export const initiativeModule: MachineModule<InitiativeContext, InitiativeBody> = {
   kind: 'initiative',
-  version: 3,
+  version: 4,
   machine: initiativeMachine,
   // Version 2 hears of the cycles of member campaigns, version 3 ends what was asked for too late or what others were
-  // quicker with: what was stored before is still right.
-  migrations: { 1: (snapshot) => snapshot, 2: (snapshot) => snapshot },
+  // quicker with, version 4 finds nothing more when it has ended: what was stored before is still right.
+  migrations: { 1: (snapshot) => snapshot, 2: (snapshot) => snapshot, 3: (snapshot) => snapshot },
   internal: ['assess', 'judge', 'item_reported', 'item_settled', 'member_cycle_settled'],
   repeats: rules.repeats,
   refusal: rules.refusal,

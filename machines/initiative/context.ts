@@ -180,7 +180,7 @@ interface Complete extends MessageBody {
 interface Cancel extends MessageBody {
   readonly type: 'cancel'
   readonly reason: string
-  /** Work items of its own that have not settled. */
+  /** Work items of its own that had not settled when it was asked for. */
   readonly items: readonly string[]
 }
 

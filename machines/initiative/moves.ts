@@ -217,14 +217,19 @@ export function complete(context: InitiativeContext, message: Of<'complete'>): C
 export function cancel(context: InitiativeContext, message: Of<'cancel'>): Conclusion {
   const { by, items } = message
   const reason = `initiative ${context.name} cancelled: ${message.reason}`
-  const stop = { type: 'cancel', with_initiative: context.name, reason, ...(by === undefined ? {} : { by }) } as const
+  const said = { reason, ...(by === undefined ? {} : { by }) }
+  const stop = { type: 'cancel', with_initiative: context.name, ...said } as const
   const members = context.members.filter(({ kind }) => kind !== 'project')
   const refs = [
     ...members.map(({ kind, ref }) => ({ kind, id: ref }) as SendParams['to']),
     ...items.map((id) => ({ kind: 'work_item', id }) as const),
   ]
+  // Of these, what was started since the items were read waits, and is stopped; the others have ended, and are let be.
+  const others = Object.keys(context.internal.cycles).filter((id) => !items.includes(id))
+  const started = others.map((id) => ({ kind: 'work_item', id }) as const)
   return stopSteering(context, 'cancelled', message, [
     ...refs.map((to) => ({ to, message: stop })),
+    ...started.map((to) => ({ to, message: { type: 'cancel_waiting', ...said } })),
     ...left(context.name, context.members),
   ])
 }
@@ -336,14 +341,11 @@ export function recordFinding(context: InitiativeContext, message: Of<'record_fi
   }
 }
 
+type OfCycle = Of<'item_settled'> | Of<'member_cycle_settled'>
+
 /** A cycle of ours has settled. */
 export function cycleSettled(context: InitiativeContext, message: Of<'item_settled'>): Conclusion {
-  const { item_id, state } = message
-  const heard = hear(context, message, context.internal.cycles[item_id]!)
-  // Preserved work may land by an item that continues it.
-  if (state !== 'landed' && state !== 'cancelled') return heard
-  const { [item_id]: _over, ...cycles } = heard.context.internal.cycles
-  return { ...heard, context: { ...heard.context, internal: { ...heard.context.internal, cycles } } }
+  return letGo(hear(context, message, context.internal.cycles[message.item_id]!), message)
 }
 
 /** The same of a cycle of a member campaign. */
@@ -351,20 +353,36 @@ export function memberCycleSettled(context: InitiativeContext, message: Of<'memb
   return hear(context, message, message)
 }
 
+/** The same two of an initiative that has ended: what landed has consumed what it saw, and nothing new is found. */
+export function cycleSettledLate(context: InitiativeContext, message: Of<'item_settled'>): Conclusion {
+  return letGo(consume(nothing(own(context)), message, context.internal.cycles[message.item_id]!), message)
+}
+
+export function memberCycleSettledLate(context: InitiativeContext, message: Of<'member_cycle_settled'>): Conclusion {
+  return consume(nothing(own(context)), message, message)
+}
+
+/** What its formation saw is remembered no longer, unless its work may still land by an item that continues it. */
+function letGo(heard: Conclusion, { item_id, state }: Of<'item_settled'>): Conclusion {
+  if (state !== 'landed' && state !== 'cancelled') return heard
+  const { [item_id]: _over, ...cycles } = heard.context.internal.cycles
+  return { ...heard, context: { ...heard.context, internal: { ...heard.context.internal, cycles } } }
+}
+
 /** What its reviewer says is a finding; where it landed, it consumed what its formation had seen. */
-function hear(
-  context: InitiativeContext,
-  message: Of<'item_settled'> | Of<'member_cycle_settled'>,
-  seen: SeenBy,
-): Conclusion {
-  const { item_id, state, terminal, at, atMs } = message
+function hear(context: InitiativeContext, message: OfCycle, seen: SeenBy): Conclusion {
+  const { item_id, terminal, at, atMs } = message
   const said = terminal === undefined ? undefined : reviewersFinding(context, item_id, terminal)
   const isNew = said !== undefined && !context.findings.some(({ finding_id }) => finding_id === said.finding_id)
   const first = isNew ? recordFinding(context, { ...said, type: 'record_finding', at, atMs }) : nothing(own(context))
-  if (state !== 'landed') return first
-  const { findings, now } = consumed(first.context, item_id, seen, at)
+  return consume(first, message, seen)
+}
+
+function consume(before: Conclusion, { item_id, state, at }: OfCycle, seen: SeenBy): Conclusion {
+  if (state !== 'landed') return before
+  const { findings, now } = consumed(before.context, item_id, seen, at)
   const facts = now.map((one) => findingConsumed(one, seen.member, item_id))
-  return { ...first, context: { ...first.context, findings }, facts: [...first.facts, ...facts] }
+  return { ...before, context: { ...before.context, findings }, facts: [...before.facts, ...facts] }
 }
 
 function nothing(context: InitiativeContext): Conclusion {

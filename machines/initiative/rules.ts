@@ -82,7 +82,7 @@ export function repeats({ value, context }: Snapshot, message: InitiativeMessage
     case 'record_finding':
       return bodyBefore(context, message) === 'same' || isKnownFinding(context, message) ? 'replay' : undefined
     case 'member_cycle_settled':
-      return isHeard(context, message) ? 'already_heard' : undefined
+      return isHeard(value, context, message) ? 'already_heard' : undefined
     default:
       return undefined
   }
@@ -108,9 +108,10 @@ function isKnownFinding({ findings }: InitiativeContext, { finding_id, fingerpri
 }
 
 /** It has nothing to tell that is not recorded. */
-function isHeard(context: InitiativeContext, message: Of<'member_cycle_settled'>): boolean {
+function isHeard(value: string, context: InitiativeContext, message: Of<'member_cycle_settled'>): boolean {
   const { item_id, member, finding_ids, state, terminal } = message
-  const said = terminal === undefined ? undefined : reviewersFinding(context, item_id, terminal)
+  const mayFind = statusOf(value) === 'active' && terminal !== undefined
+  const said = mayFind ? reviewersFinding(context, item_id, terminal) : undefined
   if (said !== undefined && !context.findings.some(({ finding_id }) => finding_id === said.finding_id)) return false
   return state !== 'landed' || consumed(context, item_id, { member, finding_ids }, '').now.length === 0
 }

@@ -241,7 +241,7 @@ completed:
   record_finding                      refused illegal_move
   record_finding (a stranger)         refused illegal_move
   member_cycle_settled (landed)       repeat already_heard
-  member_cycle_settled (defect)       stays; facts finding_recorded; sends campaign.share_finding
+  member_cycle_settled (defect)       repeat already_heard
 completed while assessing:
   create                              refused already_exists
   advance (t1)                        repeat already_requested
@@ -269,7 +269,7 @@ completed while assessing:
   record_finding                      refused illegal_move
   record_finding (a stranger)         refused illegal_move
   member_cycle_settled (landed)       repeat already_heard
-  member_cycle_settled (defect)       stays; facts finding_recorded; sends campaign.share_finding
+  member_cycle_settled (defect)       repeat already_heard
 cancelled:
   create                              refused already_exists
   advance (t1)                        refused illegal_move
@@ -297,7 +297,7 @@ cancelled:
   record_finding                      refused illegal_move
   record_finding (a stranger)         refused illegal_move
   member_cycle_settled (landed)       repeat already_heard
-  member_cycle_settled (defect)       stays; facts finding_recorded; sends campaign.share_finding
+  member_cycle_settled (defect)       repeat already_heard
 cancelled while deciding:
   create                              refused already_exists
   advance (t1)                        repeat already_requested
@@ -325,5 +325,5 @@ cancelled while deciding:
   record_finding                      refused illegal_move
   record_finding (a stranger)         refused illegal_move
   member_cycle_settled (landed)       repeat already_heard
-  member_cycle_settled (defect)       stays; facts finding_recorded; sends campaign.share_finding
+  member_cycle_settled (defect)       repeat already_heard
 `

@@ -355,6 +355,19 @@ t.test('an initiative that ends stops its assessment, and an answer that comes l
   t.end()
 })
 
+t.test('a cancel also stops the work that an answer has started since its items were read', (t) => {
+  const decision = { decision: 'dispatch', member: PROJECT, objective: 'x' }
+  const dispatched = step(module, deciding(decision), judge(6)).snapshot
+  const { item_id } = dispatched.context.actions[0]
+  const stopsOf = (items: readonly string[]) => {
+    const { sends } = step(module, dispatched, { ...M.cancel, items })
+    return sends.filter(({ to }) => to.id === item_id).map(({ message }) => message.type)
+  }
+  t.strictSame(stopsOf([]), ['cancel_waiting'])
+  t.strictSame(stopsOf([item_id]), ['cancel'])
+  t.end()
+})
+
 t.test(
   'the prompt of a pinned assessment tells of its member’s project alone, and findings stand behind a fence',
   (t) => {
@@ -409,6 +422,29 @@ t.test('a reviewer’s gaps and diagnosis are findings that name the cycle and t
   const landed = step(module, dispatched, settled(item_id, 'landed', { terminal: gaps }))
   t.match(payloadOf(landed, 'finding_recorded'), { kind: 'gap', text: 'no VAT; no print' })
   t.equal(payloadOf(landed, 'finding_consumed'), undefined, 'its forming had seen none')
+  t.end()
+})
+
+t.test('an initiative that has ended finds nothing more, and what was seen before is consumed still', (t) => {
+  const before = [M.create, M.record_finding, M['advance (t1)'], M['assess (t1)']]
+  const decided = run(...before, answer(4, { decision: 'dispatch', member: PROJECT, objective: 'x' }))
+  const dispatched = step(module, decided, judge(6)).snapshot
+  const { item_id } = dispatched.context.actions[0]
+  const gaps = { terminal: { event_id: 'evt_8', payload: { verdict: 'remainder', gaps: ['no VAT'] } } }
+  for (const end of [M.complete, M.cancel]) {
+    const ended = step(module, dispatched, end).snapshot
+    t.equal(step(module, ended, M['member_cycle_settled (defect)']).repeat, 'already_heard')
+    for (const landing of [settled(item_id, 'landed', gaps), { ...M['member_cycle_settled (landed)'], ...gaps }]) {
+      const late = step(module, ended, landing)
+      t.strictSame(
+        factsOf(late).map(({ type }) => type),
+        ['finding_consumed'],
+        landing.type,
+      )
+      t.strictSame(late.sends, [])
+      t.equal(late.snapshot.context.findings.length, 1)
+    }
+  }
   t.end()
 })
 

@@ -5,6 +5,7 @@ import { projectIdOf } from '../../../runtime/identity.ts'
 import { silentLogger } from '../../../runtime/log.ts'
 import { createRuntime } from '../../../runtime/runtime.ts'
 import { defaultSettings } from '../../../runtime/settings.ts'
+import { viewOf } from '../../../runtime/steward/sights.ts'
 import { createSteward, type Steward } from '../../../runtime/steward/steward.ts'
 import { MemoryJournal } from '../../storage/memory.ts'
 import { TurnedNature } from '../turned-nature.ts'
@@ -99,6 +100,29 @@ t.test('an answer that waited for the guards is judged by the next start, once',
   t.equal(w.initiative.context.actions.length, 1)
   const { item_id } = w.initiative.context.actions[0]
   t.equal(w.runtime.read({ kind: 'work_item', id: item_id })?.value, 'queued')
+  t.end()
+})
+
+t.test('work that an answer starts just ahead of the cancel of its initiative is stopped with it', (t) => {
+  const w = new World()
+  const first = w.steward()
+  w.ask('initiative', 'checkout', { type: 'advance', trigger_id: 't1' })
+  first.close()
+  w.report({ decision: 'dispatch', member: SHOP, objective: 'Print' })
+  const { context } = w.initiative
+  const view = viewOf(w.runtime, context)
+  const items = view.items.map(({ item_id }) => item_id)
+  const tell = (message: object) =>
+    w.runtime.ask({ kind: 'initiative', id: 'checkout' }, { by: BY, ...message } as never, ({ ok }) => t.ok(ok))
+  tell({ type: 'judge', item_id: context.assessment.item_id, view })
+  tell({ type: 'cancel', reason: 'too dear', items })
+  w.nature.run()
+  t.equal(w.initiative.value, 'cancelled')
+  const { item_id } = w.initiative.context.actions[0]
+  t.match(w.runtime.read({ kind: 'work_item', id: item_id }), {
+    value: 'cancelled',
+    context: { reason: 'cancelled by ann: initiative checkout cancelled: too dear' },
+  })
   t.end()
 })
 

@@ -355,7 +355,7 @@ export const faults: readonly Fault[] = [
   fault(
     'a finding is consumed by a cycle that did not land',
     'machines/initiative/moves.ts',
-    "  if (state !== 'landed') return first\n",
-    "  if (state === 'cancelled') return first\n",
+    "  if (state !== 'landed') return before\n",
+    "  if (state === 'cancelled') return before\n",
   ),
 ]
