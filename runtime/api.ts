@@ -126,6 +126,8 @@ export interface Runtime {
   onCommit(listener: CommitListener): void
   /** Lets what only the running service knows be filled into a deadline's message at the moment it falls due. */
   beforeDeadline(amend: (ref: ActorRef, message: MessageBody) => MessageBody): void
+  /** What `isNeeded` says yes to is not forgotten, also when its life has ended and retention has passed. Asked often. */
+  keepWhile(isNeeded: (ref: ActorRef) => boolean): void
   /** Actors whose record cannot be read: their messages are refused with 503 `quarantined`. */
   quarantined(): readonly { readonly ref: ActorRef; readonly reason: string }[]
   /** Messages of the service's own whose step threw: they are tried again. */

@@ -1,7 +1,7 @@
 /**
  * Forgets what is older than the settings allow: a prefix of the events, entities whose life ended before it, and, also
  * where those are kept for ever, what keys have made whose time is over. Works in small steps between other work, every
- * few seconds, and never touches what is unsettled.
+ * few seconds, and never touches what is unsettled, or what something unsettled needs.
  */
 import type { ActorKind, ActorRef, MachineModule, Retirement, Term } from '../machines/machine.ts'
 import type { Journal, ListRow } from '../storage/journal.ts'
@@ -56,6 +56,7 @@ export class Retention {
   private readonly parts: RetentionParts
   /** Undefined: events and entities are kept for ever. */
   private readonly ages: Ages | undefined
+  private readonly needs: ((ref: ActorRef) => boolean)[] = []
   /** Where the next sweep goes on, by kind and index value. */
   private readonly places = new Map<string, Place>()
   /** The key behind which the next sweep goes on. */
@@ -67,6 +68,11 @@ export class Retention {
   constructor(parts: RetentionParts, ages: Ages | undefined) {
     this.parts = parts
     this.ages = ages
+  }
+
+  /** Of what could be forgotten, that is kept which one of these says yes to. */
+  keepWhile(isNeeded: (ref: ActorRef) => boolean): void {
+    this.needs.push(isNeeded)
   }
 
   start(): void {
@@ -175,7 +181,9 @@ export class Retention {
     for (const { id, record } of rows) {
       const snapshot = this.parts.reader.open(kind, id, record)
       const endedAt = snapshot === undefined ? undefined : retirement.at(snapshot)
-      if (endedAt !== undefined && endedAt < before) retired.push({ ref: { kind, id }, terms: module.terms(snapshot!) })
+      if (endedAt === undefined || endedAt >= before) continue
+      const ref = { kind, id }
+      if (!this.needs.some((isNeeded) => isNeeded(ref))) retired.push({ ref, terms: module.terms(snapshot!) })
     }
     return retired
   }

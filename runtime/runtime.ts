@@ -154,6 +154,10 @@ class ActorRuntime implements Runtime {
     this.due.beforeDeadline(amend)
   }
 
+  keepWhile(isNeeded: (ref: ActorRef) => boolean): void {
+    this.retention.keepWhile(isNeeded)
+  }
+
   quarantined() {
     return this.actors.quarantined()
   }

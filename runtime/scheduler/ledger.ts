@@ -89,6 +89,11 @@ export class Ledger {
     return this.entries.get(id)?.state ?? (this.dependencies.get(id) ?? { state: this.readState(id) }).state
   }
 
+  /** Whether an item of the ledger was to wait for it, however that has gone: what it came to must stay known. */
+  isDependency(id: string): boolean {
+    return this.dependencies.has(id)
+  }
+
   holderOf(repository: string): string | undefined {
     return this.holders.get(repository)?.id
   }
@@ -187,7 +192,7 @@ export class Ledger {
     }
     if (entry.state === 'queued') {
       this.queue.add(entry)
-      if (entry.dependsOn.length > 0) this.suspects.add(entry)
+      this.suspect(entry)
       return
     }
     this.outside.add(entry)
@@ -221,11 +226,13 @@ export class Ledger {
     const dependency = this.dependencies.get(id)
     if (dependency === undefined) return
     dependency.state = state
-    for (const entry of dependency.dependants) if (this.isQueued(entry)) this.suspects.add(entry)
+    for (const entry of dependency.dependants) this.suspect(entry)
   }
 
-  private isQueued({ state, runId }: Entry): boolean {
-    return state === 'queued' && runId === undefined
+  /** If it waits in the queue for others, these must be looked at again. */
+  suspect(entry: Entry): void {
+    const { state, runId, dependsOn } = entry
+    if (state === 'queued' && runId === undefined && dependsOn.length > 0) this.suspects.add(entry)
   }
 
   private shared(wanted: Wanted): Wanted {

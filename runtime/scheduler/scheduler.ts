@@ -110,6 +110,7 @@ class ItemScheduler implements Scheduler, Circumstances {
     for (const { snapshot } of runtime.scan('work_item', 'taken_back', '')) this.ledger.note(snapshot)
     this.readPauses()
     runtime.onCommit((steps) => this.onCommit(steps))
+    runtime.keepWhile(({ kind, id }) => kind === 'work_item' && this.ledger.isDependency(id))
     this.wake()
   }
 
@@ -368,7 +369,7 @@ class ItemScheduler implements Scheduler, Circumstances {
   private answered(entry: Entry, answer: Answer): void {
     if (answer.ok) return
     // Somebody else was quicker, or nothing is written now: what is true then is in the next commit, or comes later.
-    if (entry.dependsOn.length > 0) this.ledger.suspects.add(entry)
+    this.ledger.suspect(entry)
     this.alarm.set(refusedPauseMs)
   }
 

@@ -1,7 +1,21 @@
 import t from 'tap'
 import { exclusiveRepository } from '../../../machines/run-request/demand.ts'
 import { projectIdOf } from '../../../runtime/identity.ts'
+import { retentionSweepMs } from '../../../runtime/limits.ts'
 import { itemId, World } from './world.ts'
+
+/** Lets the time pass, and retention go over what is older then. */
+async function sweep({ nature }: World, ms: number): Promise<void> {
+  nature.advance(ms)
+  // The sweep that began on the way ends first; the next one sees the new time.
+  for (let sweeps = 0; sweeps < 2; sweeps++) {
+    nature.advance(retentionSweepMs)
+    for (let turn = 0; turn < 60; turn++) {
+      nature.run()
+      await new Promise((resolve) => setImmediate(resolve))
+    }
+  }
+}
 
 t.test('interactive work first, then the oldest; what starts earlier in a tick counts for what comes later', (t) => {
   const world = new World({ maxRunning: 0 })
@@ -240,6 +254,67 @@ t.test('a dependency that can never land is found before every other rule, also 
   world.ask('work_item', first, { type: 'cancel' })
   t.equal(world.item(second).value, 'queued', 'nobody has looked at it')
   t.equal(world.restarted().item(second).value, 'needs_decision')
+  t.end()
+})
+
+t.test(
+  'what landed is kept, past retention and over restarts, while an item that depends on it has not settled',
+  async (t) => {
+    const hourMs = 3_600_000
+    const first = new World({ retentionMs: hourMs, idempotencyMs: 1, lateEventsMs: 1 })
+    first.project('shop')
+    first.pause('maintenance')
+    const landed = first.submit('shop')
+    const waiting = first.submit('shop', { lane: 'maintenance', depends_on: [landed] })
+    first.land(landed)
+    const other = first.submit('shop')
+    first.land(other)
+    await sweep(first, 2 * hourMs)
+    t.equal(first.item(other), undefined, 'what nobody waits for is forgotten')
+    t.equal(first.item(landed)?.value, 'landed')
+    const world = first.restarted()
+    await sweep(world, 2 * hourMs)
+    const isWaiting = (how: string): void => {
+      t.equal(world.item(waiting).value, 'queued', how)
+      t.equal(world.scheduler.waitingBecause(waiting)?.code, 'lane_paused', how)
+    }
+    isWaiting('after a restart')
+    world.ask('work_item', waiting, { type: 'hold' })
+    await sweep(world, 2 * hourMs)
+    world.ask('work_item', waiting, { type: 'release', reason: 'as told', unlandable: [] })
+    isWaiting('held and released')
+    world.resume('maintenance')
+    t.ok(world.isHandedOut(waiting))
+    world.land(waiting)
+    await sweep(world, 2 * hourMs)
+    t.same([world.item(landed), world.item(waiting)], [undefined, undefined])
+  },
+)
+
+t.test('an item that is held while it is told of a dead dependency is asked no more until it waits again', (t) => {
+  const world = new World()
+  world.project('shop')
+  const dead = world.submit('shop')
+  const waiting = world.submit('shop', { depends_on: [dead] })
+  const told: string[] = []
+  const { ask } = world.runtime
+  world.runtime.ask = (ref, message, reply) => {
+    if (ref.id === waiting) told.push(message.type)
+    ask.call(world.runtime, ref, message, reply)
+  }
+  let isHeld = false
+  world.runtime.onCommit((steps) => {
+    // It stands in the mailbox when the scheduler's next tick comes.
+    if (isHeld || !steps.some(({ ref, after }) => ref.id === dead && after.value === 'failed')) return
+    isHeld = true
+    world.runtime.ask({ kind: 'work_item', id: waiting }, { type: 'hold' }, ({ ok }) => t.ok(ok))
+  })
+  world.end(dead)
+  world.nature.advance(60_000)
+  t.equal(world.item(waiting).value, 'held')
+  t.same(told, ['hold', 'block'], 'once')
+  world.ask('work_item', waiting, { type: 'release', reason: 'as told' })
+  t.equal(world.item(waiting).value, 'needs_decision')
   t.end()
 })
 
