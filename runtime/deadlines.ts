@@ -14,6 +14,8 @@ interface Armed {
   /** Monotonic due time; the heap may hold an earlier one, which then moves on when it comes up. */
   dueMs: number
   live: boolean
+  /** How often it was renewed or fell due: two of these may be of one moment. */
+  restarts: number
 }
 
 const NONE: readonly Armed[] = []
@@ -100,7 +102,8 @@ export class Deadlines {
       restart(one, nowMs)
       this.heap.push(one.dueMs, one)
       taken++
-      due(one.ref, one.deadline, () => one.live && one.armedMs === nowMs)
+      const { restarts } = one
+      due(one.ref, one.deadline, () => one.live && one.restarts === restarts)
     }
   }
 
@@ -114,7 +117,7 @@ export class Deadlines {
   }
 
   private arm(ref: ActorRef, deadline: Deadline, nowMs: number): Armed {
-    const armed = { ref, deadline, armedMs: nowMs, dueMs: nowMs + deadline.afterMs, live: true }
+    const armed = { ref, deadline, armedMs: nowMs, dueMs: nowMs + deadline.afterMs, live: true, restarts: 0 }
     this.heap.push(armed.dueMs, armed)
     return armed
   }
@@ -123,4 +126,5 @@ export class Deadlines {
 function restart(armed: Armed, nowMs: number): void {
   armed.armedMs = nowMs
   armed.dueMs = nowMs + armed.deadline.afterMs
+  armed.restarts++
 }

@@ -291,6 +291,11 @@ class ActorRuntime implements Runtime {
     for (let steps = 0; steps < limit; steps++) {
       const mail = actor.take()
       if (mail === undefined) break
+      if (steps > 0 && mail.source.from === 'deadline') {
+        // What was heard just ahead of it may have renewed or ended it, which counts once that is on disk.
+        actor.putFirst([mail])
+        break
+      }
       if (isReadable) this.stepMail(actor, mail, batch)
       else batch.settled.push({ actor, mail, answer: quarantined(actor.ref) })
     }

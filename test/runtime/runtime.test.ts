@@ -400,6 +400,26 @@ t.test('a deadline is renewed by a sign of life of who holds it, and by nothing 
   t.equal(runtime.read(ref)!.value, 'off')
 })
 
+t.test('a sign of life that is stepped just ahead of the end of a deadline renews it', async (t) => {
+  const { runtime, nature, say } = open()
+  const ref = { kind: 'project', id: 'a' } as const
+  let ahead = 'stir'
+  runtime.beforeDeadline((_, message) => {
+    // It stands in the mailbox when what falls due comes there.
+    runtime.ask(ref, { type: ahead }, ({ ok }) => t.ok(ok))
+    return message
+  })
+  say('a', create('a'))
+  say('a', { type: 'sleep' })
+  nature.advance(60_000)
+  t.equal(runtime.read(ref)!.value, 'dozing')
+  ahead = 'watch'
+  nature.advance(59_999)
+  t.equal(runtime.read(ref)!.value, 'dozing', 'in full length')
+  nature.advance(1)
+  t.match(runtime.read(ref), { value: 'off', context: { count: 2 } }, 'what is no sign of life holds nothing up')
+})
+
 t.test('what was begun goes before what is new, and what is new never stands still', async (t) => {
   const { runtime, nature, say } = open()
   const begun = Array.from({ length: stepsPerBatchMax }, (_, n) => `old ${n}`)
