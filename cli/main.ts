@@ -1,9 +1,16 @@
 #!/usr/bin/env -S node --max-semi-space-size=64
 /** The package's one binary. All it does is to give the process's streams and signals to the program. */
+import { EXIT } from './exit.ts'
 import { run } from './program.ts'
 import type { World } from './world.ts'
 
 const LEFTOVERS_MS = 1_000
+
+/** Resolves when somebody has asked a command to stop that takes such signals itself. */
+let isAskedToStop = (): void => {}
+const stop = new Promise<void>((resolve) => {
+  isAskedToStop = resolve
+})
 
 const world: World = {
   env: process.env,
@@ -11,24 +18,38 @@ const world: World = {
   stderr: process.stderr,
   onStopSignal(callback) {
     let count = 0
-    for (const signal of ['SIGINT', 'SIGTERM'] as const) {
-      process.on(signal, () => {
-        count += 1
-        callback(count)
-      })
+    const onSignal = (): void => {
+      count += 1
+      isAskedToStop()
+      callback(count)
     }
+    for (const signal of ['SIGINT', 'SIGQUIT', 'SIGTERM'] as const) process.on(signal, onSignal)
+    // A terminal that closes may tell so more than once: the kernel does, and the shell. That is nobody's second word.
+    process.once('SIGHUP', onSignal)
+    process.on('SIGHUP', () => {})
   },
   exit: (code) => process.exit(code),
 }
 
-// `intendant events | head` closes the pipe when it has seen enough: that is no failure.
-for (const stream of [process.stdout, process.stderr]) {
-  stream.on('error', (error: NodeJS.ErrnoException) => {
-    if (error.code === 'EPIPE') process.exit(0)
-    throw error
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  // `intendant events | head` closes the pipe when it has seen enough: that is no failure.
+  if (error.code === 'EPIPE') process.exit(EXIT.ok)
+  process.stderr.write(`intendant: standard output cannot be written: ${error.message}\n`)
+  process.exit(EXIT.failed)
+})
+// Who read the log, or the terminal that showed it, may be gone: what is under way is brought to its end without it.
+process.stderr.on('error', () => {})
+
+/** Resolves when all that was written has been taken by who reads it, or never will be. */
+function drained(stream: NodeJS.WriteStream): Promise<void> {
+  return new Promise((resolve) => {
+    if (stream.writableLength === 0) resolve()
+    else stream.write('', () => resolve())
   })
 }
 
 process.exitCode = await run(process.argv.slice(2), world)
+// A slow reader gets all of it; who has asked for the end waits for no reader.
+await Promise.race([stop, Promise.all([drained(process.stdout), drained(process.stderr)])])
 // Whatever a failed start has left open must not keep a dead service alive: its supervisor waits for the end.
 setTimeout(() => process.exit(), LEFTOVERS_MS).unref()

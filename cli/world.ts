@@ -24,7 +24,7 @@ export interface World {
   readonly env: NodeJS.ProcessEnv
   readonly stdout: Sink
   readonly stderr: Sink
-  /** From now on SIGINT and SIGTERM do not end the process but call this, with how many there were. */
+  /** From now on SIGHUP, SIGINT, SIGQUIT and SIGTERM do not end the process but call this, with how many there were. */
   onStopSignal(callback: (count: number) => void): void
   /** Ends the process at once: for a stop that was asked for again, or takes too long. */
   exit(code: number): void
@@ -65,8 +65,7 @@ export function openCli(world: World, options: GlobalOptions): Cli {
     json,
     globals: options,
     print,
-    tokenFrom:
-      options.tokenFile === undefined && nonEmpty(world.env.ENGINE_TOKEN) !== undefined ? 'ENGINE_TOKEN' : tokenFile,
+    tokenFrom: tokenFrom(tokenFile, options.tokenFile !== undefined, world.env),
     note: (text) => world.stderr.write(`${json ? JSON.stringify({ note: text }) : text}\n`),
     get client() {
       client ??= createClient({
@@ -125,6 +124,11 @@ export function tokenSource(file: string, named: boolean, env: NodeJS.ProcessEnv
       throw new CliFailure(message, undefined, cause)
     }
   }
+}
+
+/** The same in words: ENGINE_TOKEN, or the file. */
+export function tokenFrom(file: string, named: boolean, env: NodeJS.ProcessEnv): string {
+  return named || nonEmpty(env.ENGINE_TOKEN) === undefined ? file : 'ENGINE_TOKEN'
 }
 
 /** An empty variable is an unset one. */

@@ -3,7 +3,7 @@ import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import type { Test } from 'tap'
 
-const BINARY = fileURLToPath(new URL('../../cli/main.js', import.meta.url))
+export const BINARY = fileURLToPath(new URL('../../cli/main.js', import.meta.url))
 
 export interface Ended {
   readonly code: number | null
@@ -26,7 +26,7 @@ export interface Served {
   end(signal: NodeJS.Signals): Promise<number | null>
 }
 
-interface Running {
+export interface Running {
   readonly child: ChildProcess
   out(): string
   err(): string
@@ -35,9 +35,11 @@ interface Running {
   readonly ended: Promise<number | null>
 }
 
-const ENV: NodeJS.ProcessEnv = { PATH: process.env.PATH, HOME: '/nonexistent', NO_COLOR: '1' }
+/** What a process is given where a test says no more. */
+export const ENV: NodeJS.ProcessEnv = { PATH: process.env.PATH, HOME: '/nonexistent', NO_COLOR: '1' }
 
-function startProcess(argv: readonly string[], env: NodeJS.ProcessEnv, test: Test): Running {
+/** Starts one that runs on, until the test is over. */
+export function start(test: Test, env: NodeJS.ProcessEnv, ...argv: string[]): Running {
   const child = spawn(process.execPath, [BINARY, ...argv], { env, stdio: ['ignore', 'pipe', 'pipe'] })
   let out = ''
   let err = ''
@@ -91,7 +93,7 @@ function runCommand(argv: readonly string[], env: NodeJS.ProcessEnv): Promise<En
 /** Starts `intendant serve` on the home and a free port (or the given one), and waits until it listens. */
 export async function serve(test: Test, home: string, ...argv: string[]): Promise<Served> {
   const port = argv.includes('--port') ? [] : ['--port', '0']
-  const running = startProcess(['serve', '--home', home, ...port, ...argv], ENV, test)
+  const running = start(test, ENV, 'serve', '--home', home, ...port, ...argv)
   await running.until((out) => out.includes('\n'))
   const { listening } = JSON.parse(running.out().split('\n')[0]!)
   const env = { ...ENV, ENGINE_HOME: home, ENGINE_URL: listening }
@@ -102,7 +104,7 @@ export async function serve(test: Test, home: string, ...argv: string[]): Promis
     env,
     log: running.err,
     cli: (...args) => runCommand(args, env),
-    start: (...args) => startProcess(args, env, test),
+    start: (...args) => start(test, env, ...args),
     end(signal) {
       running.child.kill(signal)
       return running.ended
