@@ -1,7 +1,7 @@
 /** Readers of option values. Each refuses what it cannot read with a sentence; commander names the option. */
 import { readFileSync } from 'node:fs'
 import { InvalidArgumentError, Option } from 'commander'
-import { DURATION_MS_MAX, readDuration, readInteger, showDuration } from './units.ts'
+import { DURATION_MS_MAX, readDuration, readInteger, showDuration, TIMER_MS_MAX } from './units.ts'
 
 /** A whole number within the range. */
 export function integer(least: number, most: number): (text: string) => number {
@@ -20,15 +20,28 @@ export function duration(text: string): number {
   return ms
 }
 
-/** An option that takes a duration; its help shows the default as a user would write it. */
-export function durationOption(flags: string, help: string, byDefaultMs: number): Option {
-  return new Option(flags, help).argParser(duration).default(byDefaultMs, showDuration(byDefaultMs))
+/** The same of a time that the command itself waits. */
+export function waitingTime(text: string): number {
+  const ms = duration(text)
+  if (ms > TIMER_MS_MAX) throw new InvalidArgumentError(`At most ${showDuration(TIMER_MS_MAX)} can be waited for.`)
+  return ms
 }
+
+/** An option that says how long something is waited for; its help shows the default as a user would write it. */
+export function waitingTimeOption(flags: string, help: string, byDefaultMs: number): Option {
+  return new Option(flags, help).argParser(waitingTime).default(byDefaultMs, showDuration(byDefaultMs))
+}
+
+/** Of commands that follow what they made. */
+export const WAIT_LIMIT = ['--wait-limit <duration>', 'Follow it for at most so long.', waitingTime] as const
+
+const RFC_3339 = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/
 
 /** RFC 3339 from a time, or from a duration counted from now. */
 export function moment(text: string): string {
   const ms = readDuration(text)
-  const at = ms === undefined ? Date.parse(text) : Date.now() + ms
+  // Date.parse reads whatever might be a date: 10 is the first of October 2001.
+  const at = ms !== undefined ? Date.now() + ms : RFC_3339.test(text) ? Date.parse(text) : Number.NaN
   if (Number.isNaN(at) || at > 8.64e15) {
     throw new InvalidArgumentError(
       'A time such as 2030-01-31T08:00:00Z, or a duration from now such as 2h, is expected.',

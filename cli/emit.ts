@@ -1,6 +1,6 @@
 /** `intendant emit`: state an event. A `*_requested` is a command, and makes a run request. */
 import type { Command } from 'commander'
-import { duration, jsonObject, ORIGIN } from './arguments.ts'
+import { jsonObject, ORIGIN, WAIT_LIMIT } from './arguments.ts'
 import { follow } from './run-request-wait.ts'
 import type { Act, Cli } from './world.ts'
 
@@ -14,7 +14,7 @@ export function addEmit(program: Command, act: Act): void {
     .option('--throttle <throttle>', 'full may change things, dry_run (the default) only simulates.')
     .option('--trace-id <id>', 'The trace that it belongs to.')
     .option('--wait', 'Follow the run that a command makes, and end with its outcome.')
-    .option('--wait-limit <duration>', 'Follow it for at most so long.', duration)
+    .option(...WAIT_LIMIT)
     .option(...ORIGIN)
     .addHelpText(
       'after',

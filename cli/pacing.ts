@@ -1,7 +1,7 @@
 /** `intendant pacing`: what may start. Lanes are paused and resumed here, and a service is drained before it is stopped. */
 import type { Command } from 'commander'
 import { watch } from '../engine/watch.ts'
-import { collect, duration, ORIGIN } from './arguments.ts'
+import { collect, ORIGIN, waitingTime } from './arguments.ts'
 import { CliFailure, EXIT } from './exit.ts'
 import { list } from './lists.ts'
 import { safe } from './print.ts'
@@ -40,7 +40,7 @@ export function addPacing(program: Command, act: Act): void {
   group
     .command('drain')
     .description('Pause all lanes and wait until nothing runs. The lanes stay paused.')
-    .option('--timeout <duration>', 'Wait for at most so long.', duration)
+    .option('--timeout <duration>', 'Wait for at most so long.', waitingTime)
     .option(...ORIGIN)
     .action(act(drain))
 }

@@ -1,6 +1,6 @@
 /** `intendant runner`: the fleet, and the bundled runner itself. */
 import type { Command } from 'commander'
-import { collect, durationOption, integer, LIMIT, ORIGIN } from './arguments.ts'
+import { collect, integer, LIMIT, ORIGIN, waitingTimeOption } from './arguments.ts'
 import { CliFailure } from './exit.ts'
 import { list } from './lists.ts'
 import { age, safe } from './print.ts'
@@ -44,8 +44,8 @@ export function addRunners(program: Command, act: Act): void {
       integer(1, 1000),
     )
     .option('--once', 'End after one run, with its outcome as exit code.')
-    .addOption(durationOption('--drain <duration>', 'When asked to stop: how long present runs may take.', 60_000))
-    .addOption(durationOption('--stop-grace <duration>', 'From SIGTERM to SIGKILL of a command.', 10_000))
+    .addOption(waitingTimeOption('--drain <duration>', 'When asked to stop: how long present runs may take.', 60_000))
+    .addOption(waitingTimeOption('--stop-grace <duration>', 'From SIGTERM to SIGKILL of a command.', 10_000))
     .addHelpText('after', RUN_HELP)
     .action(act(runRunner))
 

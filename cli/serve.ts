@@ -9,7 +9,7 @@ import { createClient } from '../engine/client.ts'
 import { ServiceRefused } from '../engine/errors.ts'
 import type { Runner } from '../engine/runner.ts'
 import type { Settings } from '../runtime/settings.ts'
-import { durationOption, integer } from './arguments.ts'
+import { integer, waitingTimeOption } from './arguments.ts'
 import { CliFailure, EXIT } from './exit.ts'
 import { finished, startRunnerProcess } from './runner-process.ts'
 import { runnerTokenFile, saveRunnerToken } from './runner-token.ts'
@@ -27,10 +27,11 @@ the home folder (under its name with _ for -), else it has its default.
 With --runner and --exec the service also runs a runner on this machine, registered for all projects
 and trusted. There is no boundary between them: the runner's commands run as the service's user.
 
-SIGTERM and SIGINT stop it: nothing new is taken, parked polls are answered, streams are told to
-come back, and what was taken is finished, within 25 s. A second one ends it at once; with --runner
-the second ends the runner's commands, and the third ends it. Nothing that was acknowledged is lost
-by any of them.
+SIGTERM, SIGINT, SIGQUIT and SIGHUP stop it: nothing new is taken, parked polls are answered,
+streams are told to come back, and what was taken is finished, within 25 s. A second one ends it at
+once. With --runner those 25 s begin when the runner has ended, after --drain and 10 s for its
+commands to stop; the second signal ends the commands, and the third ends it. Nothing that was
+acknowledged is lost by any of them.
 
 Examples:
   intendant serve
@@ -48,7 +49,9 @@ export function addServe(program: Command, act: Act): void {
     .option('--runner <id>', 'Also run a runner with this id.')
     .option('--exec <command>', "That runner's command.")
     .option('--capacity <n>', 'How many runs it holds at once.', integer(1, 1000), 1)
-    .addOption(durationOption('--drain <duration>', 'When asked to stop: how long its present runs may take.', 30_000))
+    .addOption(
+      waitingTimeOption('--drain <duration>', 'When asked to stop: how long its present runs may take.', 30_000),
+    )
     .addHelpText('after', HELP)
     .action(act(runService))
 }
@@ -90,7 +93,7 @@ async function runService(cli: Cli, _: readonly any[], options: any): Promise<nu
       url: service.url,
       token: () => token,
     })
-    const ended = finished(runner, runnerId)
+    const ended = finished(runner, runnerId, runnerTokenFile(settings.home, runnerId))
     await Promise.race([stopped, ended])
     runner.drain()
     await ended

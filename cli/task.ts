@@ -1,6 +1,6 @@
 /** `intendant task`: work that one wants done, submitted and followed to its end. */
 import type { Command } from 'commander'
-import { collect, duration, jsonObject, moment, ORIGIN } from './arguments.ts'
+import { collect, duration, jsonObject, moment, ORIGIN, WAIT_LIMIT } from './arguments.ts'
 import { isReplay, keyHeaders, keyOption } from './idempotency-key.ts'
 import { afterOption } from './ids.ts'
 import { safe } from './print.ts'
@@ -33,7 +33,7 @@ export function addTask(program: Command, act: Act): void {
     .option('--allow-duplicate', 'Although an unsettled item says the same.')
     .option(...keyOption('Asking twice with one key makes one item.'))
     .option('--no-wait', 'Do not follow it.')
-    .option('--wait-limit <duration>', 'Follow it for at most so long.', duration)
+    .option(...WAIT_LIMIT)
     .option(...ORIGIN)
     .addHelpText('after', HELP)
     .action(act(submit))

@@ -17,6 +17,9 @@ const SIZE_UNITS: Readonly<Record<string, number>> = {
 /** Longest duration that is taken: a hundred years. */
 export const DURATION_MS_MAX = 36_525 * 86_400_000
 
+/** Longest duration that this process waits by itself: a timer of Node.js takes 2^31 - 1 ms, and ends at once beyond. */
+export const TIMER_MS_MAX = 24 * 86_400_000
+
 /** Milliseconds; undefined when the text is not a duration. */
 export function readDuration(text: string): number | undefined {
   const [, number, unit] = /^(\d+(?:\.\d+)?)\s*(ms|s|m|h|d)$/.exec(text.trim()) ?? []
