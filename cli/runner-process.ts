@@ -7,7 +7,7 @@ import { CliFailure, EXIT } from './exit.ts'
 import { safe } from './print.ts'
 import { runnerTokenFile } from './runner-token.ts'
 import { VERSION } from './version.ts'
-import { type Cli, type GlobalOptions, serviceUrl, tokenSource, type World } from './world.ts'
+import { type Cli, type GlobalOptions, serviceUrl, tokenFrom, tokenSource, type World } from './world.ts'
 
 interface RunnerProcessOptions extends GlobalOptions {
   readonly id?: string
@@ -26,13 +26,14 @@ export async function runRunner(cli: Cli, _: readonly any[], options: RunnerProc
   }
   const { world, home, globals } = cli
   const tokenFile = globals.tokenFile ?? runnerTokenFile(home, id)
+  const isNamed = globals.tokenFile !== undefined
   const runner = startRunnerProcess(world, id, exec, {
     ...options,
     url: serviceUrl(globals, world.env, home),
-    token: tokenSource(tokenFile, globals.tokenFile !== undefined, world.env),
+    token: tokenSource(tokenFile, isNamed, world.env),
   })
   world.onStopSignal((count) => (count === 1 ? runner.drain() : runner.stop()))
-  return exitCodeOf(await finished(runner, id), options.once ?? false)
+  return exitCodeOf(await finished(runner, id, tokenFrom(tokenFile, isNamed, world.env)), options.once ?? false)
 }
 
 /** Starts the loop with its log on standard error. */
@@ -53,20 +54,30 @@ export function startRunnerProcess(
     once: options.once ?? false,
     drainMs: options.drain,
     stopGraceMs: options.stopGrace,
-    log: (text) => world.stderr.write(`${new Date().toISOString()} runner: ${safe(text)}\n`),
+    log(text) {
+      const at = new Date().toISOString()
+      world.stderr.write(`${options.json ? JSON.stringify({ note: text, at }) : `${at} runner: ${safe(text)}`}\n`)
+    },
   })
 }
 
-/** The ends of its runs; a refusal of the runner itself becomes a sentence that says what to do. */
-export async function finished(runner: Runner, id: string): Promise<readonly RunEnd[]> {
+/**
+ * The ends of its runs; a refusal of the runner itself becomes a sentence that says what to do.
+ * @param from where its token comes from, in words.
+ */
+export async function finished(runner: Runner, id: string, from: string): Promise<readonly RunEnd[]> {
   try {
     return await runner.finished
   } catch (error) {
     if (!(error instanceof ServiceRefused)) throw error
     const { status, code } = error.problem
-    if (code === 'not_the_runner') {
-      const message = `the token is not runner ${id}'s own: a runner takes no person's token, least of all an admin's. `
-      throw new CliFailure(`${message}Get one with: intendant runner token ${id} --save-token`, EXIT.refused, error)
+    if (code === 'not_the_runner' || status === 401) {
+      const what = status === 401 ? 'is none that the service knows' : `is not runner ${id}'s own`
+      const message =
+        `the token ${what}; it comes from ${from}. A runner takes its own alone, and no person's, least of all ` +
+        `an admin's. Get one with: intendant runner token ${id} --save-token`
+      const hint = from === 'ENGINE_TOKEN' ? ' (which is read only where ENGINE_TOKEN is not set)' : ''
+      throw new CliFailure(message + hint, EXIT.refused, error)
     }
     if (status === 404) {
       const message = `there is no runner ${id}. Register it with: intendant runner add ${id} --project KEY --save-token`

@@ -1,8 +1,8 @@
 #!/bin/sh
 # A whole runner in forty lines. ENGINE_URL, ENGINE_TOKEN (the runner's own) and RUNNER_ID say who and where; "$@" is
 # the work, with the Execution Request on its standard input. RUNS=1 ends after one run. Needs curl and Linux tools.
-api() { curl -sS --retry 9999 --retry-all-errors --retry-delay 2 --max-time 75 -o "$dir/answer" -w '%{http_code}' \
-  -H "Authorization: Bearer $ENGINE_TOKEN" -H 'Content-Type: application/json' "$@"; } # prints the status
+api() { printf 'Authorization: Bearer %s\n' "$ENGINE_TOKEN" | curl -sS --retry 9999 --retry-all-errors --retry-delay 2 \
+  --max-time 75 -o "$dir/answer" -w '%{http_code}' -H @- -H 'Content-Type: application/json' "$@"; } # prints the status; ps would show a token in the arguments
 post() { api "$run/$1" -d "{\"attempt\":$attempt$2}"; }
 field() { grep -o "\"$1\":\"\{0,1\}[A-Za-z0-9_.-]*" "$dir/request" | head -n 1 | sed 's/.*[:"]//'; }
 json_text() { iconv -c -f UTF-8 -t UTF-8 | tr -d '\000-\010\013-\037' | sed 's/\\/\\\\/g;s/"/\\"/g;s/\t/\\t/g;s/$/\\n/' | tr -d '\n'; }

@@ -70,6 +70,7 @@ t.test('every command has a help with a description', async (t) => {
     'run-request create',
     'run-request list',
     'run-request show',
+    'run-request log',
     'run-request approve',
     'run-request cancel',
     'run-request requeue',
@@ -366,6 +367,37 @@ t.test('create --wait follows the run, says why it waits, and ends with its outc
   }
 })
 
+t.test('what the command itself would have to wait for longer than a timer can is refused', async (t) => {
+  for (const argv of [
+    ['runner', '--id', 'r1', '--exec', 'true', '--drain', '30d'],
+    ['runner', '--id', 'r1', '--exec', 'true', '--stop-grace', '25d'],
+    ['serve', '--drain', '25d', '--runner', 'r1'],
+    ['run-request', 'create', '--project', 'p', '--entry-event', 'e', '--wait-limit', '25d'],
+    ['task', 'p', 'x', '--wait-limit', '25d'],
+    ['emit', 'x_requested', '--project', 'p', '--wait-limit', '25d'],
+    ['pacing', 'drain', '--timeout', '25d'],
+  ]) {
+    const { code, err } = await cli({ ENGINE_URL: 'nowhere' }, ...argv)
+    t.equal(code, 2, argv.join(' '))
+    t.match(err, /At most 24d can be waited for/)
+  }
+})
+
+t.test('a time is one of RFC 3339 or a duration from now, and nothing that only might be one', async (t) => {
+  const { env, asked } = await service(t, () => [201, RUN])
+  const create = ['run-request', 'create', '--project', 'p', '--entry-event', 'e', '--not-before']
+  for (const time of ['10', '90', '2030', '2030-01-31', '2030-01-31T08:00:00', 'Jan 31 2030', '2030-13-01T08:00:00Z']) {
+    const { code, err } = await cli(env, ...create, time)
+    t.equal(code, 2, time)
+    t.match(err, /A time such as 2030-01-31T08:00:00Z, or a duration from now such as 2h/)
+  }
+  t.same(asked, [])
+  for (const time of ['2030-01-31T08:00:00Z', '2030-01-31T09:00:00.000+01:00']) {
+    t.equal((await cli(env, ...create, time)).code, 0)
+    t.equal(asked.at(-1)!.body.not_before, '2030-01-31T08:00:00.000Z')
+  }
+})
+
 t.test('create --wait-limit ends with exit code 6 when the time is over', async (t) => {
   const { env } = await service(t, ({ method, url }) =>
     method === 'POST'
@@ -401,7 +433,33 @@ t.test('a person-owned token is no token for a runner, and the runner says what 
   const { env } = await service(t, () => [403, { status: 403, code: 'not_the_runner', detail: 'd' }])
   const { code, err } = await cli(env, 'runner', '--id', 'r1', '--exec', 'true')
   t.equal(code, 3)
-  t.match(err, /not runner r1's own.*\n?.*intendant runner token r1 --save-token/)
+  t.match(err, /not runner r1's own; it comes from ENGINE_TOKEN/)
+  t.match(err, /intendant runner token r1 --save-token \(which is read only where ENGINE_TOKEN is not set\)/)
+})
+
+t.test("a runner whose token is not known hears which one was sent: its own, and not the admin's", async (t) => {
+  const { env } = await service(t, () => [401, { status: 401, code: 'unauthenticated', detail: 'd' }])
+  const home = t.testdir({ 'admin.token': 'a', 'runner-r1.token': 'r' })
+  const { code, err } = await cli(
+    { ...env, ENGINE_TOKEN: '', ENGINE_HOME: home },
+    ...['runner', '--id', 'r1', '--exec', 'true'],
+  )
+  t.equal(code, 3)
+  t.match(err, `it comes from ${home}/runner-r1.token.`)
+  t.match(err, /intendant runner token r1 --save-token\n$/)
+})
+
+t.test('with --json a runner says what it does in lines of JSON, too', async (t) => {
+  const { env } = await service(t, ({ url }) =>
+    url.endsWith('/session') ? [200, {}] : [401, { status: 401, code: 'unauthenticated', detail: 'd' }],
+  )
+  const { err } = await cli(env, 'runner', '--id', 'r1', '--exec', 'true', '--json')
+  const said = err
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line))
+  t.match(said[0], { note: /^runner r1 connected/, at: /Z$/ })
+  t.match(said.at(-1), { exit_code: 3 })
 })
 
 t.test('an unknown runner is told how to be registered', async (t) => {

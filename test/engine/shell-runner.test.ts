@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process'
-import { readFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import t, { type Test } from 'tap'
 import { documentedScript } from '../documented-script.ts'
 import { executionRequest, type StandIn, standIn } from './stand-in.ts'
@@ -7,10 +7,10 @@ import { executionRequest, type StandIn, standIn } from './stand-in.ts'
 const script = documentedScript('runner.sh')
 
 /** Runs docs/runner.sh for one run; its exit code. */
-function shellRunner(service: StandIn, work: string, test: Test): Promise<number | null> {
+function shellRunner(service: StandIn, work: string, test: Test, path = process.env.PATH): Promise<number | null> {
   const child = spawn('sh', [script, 'sh', '-c', work], {
     env: {
-      PATH: process.env.PATH,
+      PATH: path,
       ENGINE_URL: service.client.url,
       ENGINE_TOKEN: 'secret',
       RUNNER_ID: 'sh-1',
@@ -78,4 +78,17 @@ t.test('the shell runner waits for a service that is away, and ends when its tok
   }
   t.equal(await shellRunner(service, 'true', t), 3)
   t.equal(tries, 2)
+})
+
+t.test('the shell runner keeps its token out of the arguments of what it starts', async (t) => {
+  const service = await standIn()
+  t.teardown(() => service.stop())
+  service.offer(executionRequest('runreq_ps'))
+  const folder = t.testdir()
+  const curl = `#!/bin/sh\nprintf '%s\\n' "$@" >>'${folder}/arguments'\nPATH='${process.env.PATH}' exec curl "$@"\n`
+  writeFileSync(`${folder}/curl`, curl, { mode: 0o755 })
+  t.equal(await shellRunner(service, 'true', t, `${folder}:${process.env.PATH}`), 0)
+  const seen = readFileSync(`${folder}/arguments`, 'utf8')
+  t.match(seen, '/completed')
+  t.notMatch(seen, 'secret')
 })
