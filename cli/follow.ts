@@ -17,6 +17,8 @@ export interface Followed {
   readonly filters: Readonly<Record<string, QueryValue>>
   /** The command that shows where it stands. */
   readonly show: string
+  /** Shows events as they come. Default: as Watch does, and with `--json` not at all. */
+  print?(events: readonly Document[]): void
   /** Whether the document may have changed with this event. A bookmark looks again anyway. */
   concerns(eventType: string): boolean
   /** Its last event: not before that is shown is the end told, since documents are ahead of the stream. */
@@ -56,6 +58,7 @@ async function followUntil(
   signal: AbortSignal,
 ): Promise<number> {
   const { client, json, print } = cli
+  const show = followed.print ?? ((events) => (json ? undefined : printEvents(events, print)))
   const read = () => retrying(() => client.request('GET', followed.path, { signal }), { signal })
   try {
     const first = await read()
@@ -69,7 +72,7 @@ async function followUntil(
       onBreak: (error) => cli.note(`${error.message}; trying again`),
     })
     for await (const frame of frames) {
-      if (frame.type === 'events' && !json) printEvents(frame.events, print)
+      if (frame.type === 'events') show(frame.events)
       if (frame.type === 'hello' || !concerns(followed, frame)) continue
       const { body } = await read()
       if (followed.isSettled(body) && mayEnd(followed, frame)) return followed.settle(body)

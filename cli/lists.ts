@@ -1,5 +1,5 @@
 /** Lists of the service, page after page, up to as many items as were asked for. */
-import type { Client, QueryValue } from '../engine/client.ts'
+import type { Answer, Client, QueryValue } from '../engine/client.ts'
 
 /** Largest page that the service gives. */
 const PAGE_MAX = 500
@@ -17,14 +17,27 @@ export async function list(
   query: Readonly<Record<string, QueryValue>> = {},
 ): Promise<Listing> {
   const items: Record<string, any>[] = []
-  let cursor = query.cursor
-  for (;;) {
-    const page = await client.request('GET', path, {
-      query: { ...query, limit: Math.min(limit - items.length, PAGE_MAX), cursor },
-    })
-    items.push(...page.body.items)
-    cursor = page.body.next_cursor
-    if (cursor === undefined || items.length >= limit)
-      return { items: items.slice(0, limit), more: cursor !== undefined }
+  let more = false
+  for await (const { body } of pages(client, path, query, limit)) {
+    items.push(...body.items)
+    more = body.next_cursor !== undefined
   }
+  return { items: items.slice(0, limit), more }
+}
+
+/** The answers themselves, each of which is let go before the next is asked for. */
+export async function* pages(
+  client: Client,
+  path: string,
+  query: Readonly<Record<string, QueryValue>>,
+  limit = Number.POSITIVE_INFINITY,
+): AsyncGenerator<Answer, void, void> {
+  let left = limit
+  let cursor = query.cursor
+  do {
+    const page = await client.request('GET', path, { query: { ...query, limit: Math.min(left, PAGE_MAX), cursor } })
+    yield page
+    left -= page.body.items.length
+    cursor = page.body.next_cursor
+  } while (cursor !== undefined && left > 0)
 }

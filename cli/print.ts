@@ -66,6 +66,11 @@ export class Printer {
     this.#out.write(`${text}\n`)
   }
 
+  /** What a command printed, in its own lines: as it is, but for a terminal, which it must not drive. */
+  output(text: string): void {
+    this.#out.write(this.#out.isTTY === true ? harmless(text) : text)
+  }
+
   /** One JSON document on lines of its own. */
   json(value: unknown): void {
     this.line(JSON.stringify(value, null, 2))
@@ -184,6 +189,12 @@ function plain(text: string): string {
 
 function pad(cell: string, width: number): string {
   return cell + ' '.repeat(Math.max(0, width - plain(cell).length))
+}
+
+/** The same text without colours, and without control characters but for tabs and the ends of lines. */
+function harmless(text: string): string {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it takes out
+  return plain(text).replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f]+/g, ' ')
 }
 
 /** What a stranger wrote, on one line and without control characters: it must not drive the reader's terminal. */

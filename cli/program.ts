@@ -40,6 +40,7 @@ Examples:
   intendant runner --id r1 --exec ./work.sh         take its work
   intendant run-request create --project demo --entry-event greet_requested \\
       --payload '{"name":"Ada"}' --wait
+  intendant run-request log ID --follow             what its command prints
   intendant task demo "Tidy up"                     work for the ledger, followed to its end
   intendant queue                                   what runs, what waits and why, what needs you
   intendant campaign                                missions worked off one task at a time

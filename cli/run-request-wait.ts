@@ -1,6 +1,6 @@
 /** Following one run request to its end. */
 import { EXIT } from './exit.ts'
-import { followTo } from './follow.ts'
+import { type Followed, followTo } from './follow.ts'
 import { because, failureText, nextStep } from './run-request-page.ts'
 import type { Cli } from './world.ts'
 
@@ -12,7 +12,12 @@ const SETTLED: Readonly<Record<string, number>> = {
 
 /** Prints what happens to the run request until it is settled; the exit code is its outcome. */
 export async function follow(cli: Cli, id: string, since: string | undefined, limitMs?: number): Promise<number> {
-  const followed = {
+  return await followTo(cli, followed(cli, id), since, limitMs)
+}
+
+/** The run request as what is followed; its end is told as `create --wait` tells it. */
+export function followed(cli: Cli, id: string): Followed {
+  return {
     path: `/api/run-requests/${encodeURIComponent(id)}`,
     filters: { run_request_id: id },
     show: `intendant run-request show ${id}`,
@@ -24,7 +29,11 @@ export async function follow(cli: Cli, id: string, since: string | undefined, li
       [because(body.waiting_because), nextStep(body)].filter((text) => text !== undefined).join('\n') || undefined,
     settle: (body: Record<string, any>) => settle(cli, body),
   }
-  return await followTo(cli, followed, since, limitMs)
+}
+
+/** The exit code of one that is settled. */
+export function outcomeOf({ state }: Record<string, any>): number {
+  return SETTLED[state] ?? EXIT.failed
 }
 
 function settle({ json, print, world }: Cli, body: Record<string, any>): number {
@@ -32,5 +41,5 @@ function settle({ json, print, world }: Cli, body: Record<string, any>): number 
   else print.line(`${body.id} ${print.state(body.state)}`)
   const failure = failureText(body.failure)
   if (failure !== undefined && !json) world.stderr.write(`${failure}\n`)
-  return SETTLED[body.state] ?? EXIT.failed
+  return outcomeOf(body)
 }

@@ -1,12 +1,13 @@
 /** `intendant run-request`: work from a person to a runner, and what becomes of it. */
 import type { Command } from 'commander'
-import { collect, duration, integer, jsonObject, LIMIT, moment, ORIGIN } from './arguments.ts'
+import { collect, duration, integer, jsonObject, LIMIT, moment, ORIGIN, WAIT_LIMIT } from './arguments.ts'
 import { CliFailure } from './exit.ts'
 import { isReplay, keyHeaders, keyOption } from './idempotency-key.ts'
 import { BRIEF, IdArgument, IdOption, RUN_REQUEST } from './ids.ts'
 import { list } from './lists.ts'
 import { movesOf } from './moves.ts'
 import { age, safe } from './print.ts'
+import { addLog } from './run-request-log.ts'
 import { showRunRequest } from './run-request-page.ts'
 import { follow } from './run-request-wait.ts'
 import type { Act, Cli } from './world.ts'
@@ -24,7 +25,7 @@ export function addRunRequests(program: Command, act: Act): void {
   const group = program
     .command('run-request')
     .alias('rr')
-    .description('Run requests: create, list, show, approve, cancel, requeue, fail, release.')
+    .description('Run requests: create, list, show, log, approve, cancel, requeue, fail, release.')
   addCreate(group, act)
   group
     .command('list')
@@ -50,6 +51,7 @@ export function addRunRequests(program: Command, act: Act): void {
         else showRunRequest(body, print)
       }),
     )
+  addLog(group, operand, act)
   addMoves(group, act)
 }
 
@@ -77,7 +79,7 @@ function addCreate(group: Command, act: Act): void {
     .option(...keyOption('Asking twice with one key makes one run.'))
     .option('--again', 'Run once more although the same has been done.')
     .option('--wait', 'Follow it, and end with its outcome.')
-    .option('--wait-limit <duration>', 'Follow it for at most so long.', duration)
+    .option(...WAIT_LIMIT)
     .option(...ORIGIN)
     .addHelpText('after', CREATE_HELP)
     .action(act(create))
@@ -89,7 +91,10 @@ function addMoves(group: Command, act: Act): void {
   move('approve', 'Let a full-throttle run go ahead.').action(act((cli, [id]) => post(cli, id, 'approve', {})))
   move('cancel', 'Stop it, wherever it stands.')
     .option('--reason <text>', 'Why; the runner is told.')
-    .option('--discard-work', 'The runner throws uncommitted work away.')
+    .option(
+      '--discard-work',
+      'Tell its runner to throw uncommitted work away; the bundled one leaves that to its command.',
+    )
     .action(act((cli, [id], { reason, discardWork }) => post(cli, id, 'cancel', { reason, discard_work: discardWork })))
   move('requeue', 'Hand a lost run out again. Be sure that its old runner is gone.').action(
     act((cli, [id]) => post(cli, id, 'requeue', {})),

@@ -1,5 +1,5 @@
-import { spawn } from 'node:child_process'
-import { readFileSync, statSync } from 'node:fs'
+import { spawn, spawnSync } from 'node:child_process'
+import { readFileSync, statSync, writeFileSync } from 'node:fs'
 import t, { type Test } from 'tap'
 import { documentedScript } from '../documented-script.ts'
 import { type Served, serve } from './processes.ts'
@@ -86,6 +86,25 @@ t.test('a run waits with a reason that show tells, and a failed one ends create 
   const { code, err } = await service.cli(...REQUEST, '--wait')
   t.equal(code, 1)
   t.match(err, /execution, exit_7: .*no luck/)
+})
+
+t.test('log shows all that a run printed, and follows it to its end', async (t) => {
+  const service = await demo(t)
+  // An event between two lines makes each of them a piece of its own: more than a list shows unasked.
+  const work = `for n in $(seq 70); do echo "  line $n"; echo '{"event_type":"line_printed"}'; done; cat "$GATE" >&2; exit 7`
+  spawnSync('mkfifo', [`${service.home}/gate`])
+  const created = JSON.parse((await service.cli(...REQUEST, '--json')).out)
+  const following = service.start('run-request', 'log', created.id, '--follow')
+  service.start('runner', '--id', 'r1', '--exec', `GATE='${service.home}/gate'; ${work}`)
+  await following.until((out) => out.includes('line 70\n'))
+  const soFar = Array.from({ length: 70 }, (_, n) => `  line ${n + 1}\n`).join('')
+  t.equal((await service.cli('run-request', 'log', created.id.slice(0, 15))).out, soFar)
+  writeFileSync(`${service.home}/gate`, 'over')
+  t.equal(await following.ended, 1)
+  t.match(following.err(), /failed: execution, exit_7: .*over/)
+  t.equal(following.out(), `${soFar}over\n`)
+  const again = await service.cli('run-request', 'log', created.id, '--follow')
+  t.same([again.code, again.out], [1, `${soFar}over\n`])
 })
 
 t.test('cancel reaches the command and its children, and create --wait ends with 5', async (t) => {

@@ -1,0 +1,70 @@
+/**
+ * `intendant run-request log`: what a run's command printed, whole and as it was printed. Its invariant: each piece once
+ * and in order, also where what was there is followed by what comes.
+ */
+import type { Argument, Command } from 'commander'
+import { followTo } from './follow.ts'
+import { pages } from './lists.ts'
+import { failureText } from './run-request-page.ts'
+import { followed, outcomeOf } from './run-request-wait.ts'
+import type { Act, Cli } from './world.ts'
+
+const HELP = `
+Standard output and standard error in one, in the order in which the runner posted them, of all
+attempts. What goes to a terminal is without the control characters in it. Lines that the runner
+posted as events are not output: intendant events shows them. With --json each line is one event.
+With --follow it ends when the run request is settled, with the exit codes of create --wait.
+
+Examples:
+  intendant run-request log runreq_0a1b2c
+  intendant run-request log runreq_0a1b2c --follow | grep -i error`
+
+export function addLog(group: Command, operand: () => Argument, act: Act): void {
+  group
+    .command('log')
+    .description('Show what its command printed, all of it.')
+    .addArgument(operand())
+    .option('--follow', 'Go on until it is settled, and end with its outcome.')
+    .addHelpText('after', HELP)
+    .action(act(log))
+}
+
+async function log(cli: Cli, [id]: readonly any[], options: any): Promise<number | undefined> {
+  const { client, note } = cli
+  const run = {
+    ...followed(cli, id),
+    print: (events: readonly Record<string, any>[]) => printOutput(cli, events),
+    settle(body: Record<string, any>) {
+      note([`${id} ${body.state}`, failureText(body.failure)].filter((text) => text !== undefined).join(': '))
+      return outcomeOf(body)
+    },
+  }
+  // First: that there is no such request is not seen in its events.
+  await client.request('GET', run.path)
+  const since = await printPast(cli, id)
+  if (!options.follow) return undefined
+  const { body } = await client.request('GET', run.path)
+  // Its last event may be behind us, where nobody would wait for it.
+  if (!run.isSettled(body)) return await followTo(cli, run, since)
+  await printPast(cli, id, since)
+  return run.settle(body)
+}
+
+/** Prints what was recorded behind the cursor, or from the beginning; the cursor of what comes behind that. */
+async function printPast(cli: Cli, id: string, cursor?: string): Promise<string | undefined> {
+  let behind = cursor
+  const query = { run_request_id: id, event_type: 'run_output', cursor }
+  for await (const { body, headers } of pages(cli.client, '/api/events', query)) {
+    printOutput(cli, body.items)
+    behind = headers.get('watch-cursor') ?? behind
+  }
+  return behind
+}
+
+function printOutput({ json, print }: Cli, events: readonly Record<string, any>[]): void {
+  for (const event of events) {
+    if (event.event_type !== 'run_output') continue
+    if (json) print.line(JSON.stringify(event))
+    else print.output(String(event.payload.text))
+  }
+}
