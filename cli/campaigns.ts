@@ -86,7 +86,10 @@ function addMoves(group: Command, act: Act): void {
   move('cancel', 'Give it up. A task that runs finishes, unless it is stopped with --now.')
     .requiredOption('--reason <text>', 'Why.')
     .option('--now', 'Stop the task that runs.')
-    .option('--discard', 'With --now: throw its uncommitted work away.')
+    .option(
+      '--discard',
+      'With --now: tell its runner to throw uncommitted work away; the bundled one leaves that to its command.',
+    )
     .action(
       act((cli, [name], { reason, now, discard }) => post(cli, name, 'cancel', { reason, now, discard_work: discard })),
     )

@@ -69,7 +69,10 @@ function addMoves(group: Command, act: Act): void {
     .action(act((cli, [id], { reason }) => post(cli, id, 'close', { reason })))
   move('cancel', 'Stop it: at once while it waits; a running one when its run has ended.')
     .option('--reason <text>', 'Why.')
-    .option('--discard-work', 'Its runner throws uncommitted work away.')
+    .option(
+      '--discard-work',
+      'Tell its runner to throw uncommitted work away; the bundled one leaves that to its command.',
+    )
     .action(act((cli, [id], { reason, discardWork }) => post(cli, id, 'cancel', { reason, discard_work: discardWork })))
   move('resume', 'Go on from preserved work, as a new item.')
     .option('--objective <text>', 'What is to be done now. Default: as before.')

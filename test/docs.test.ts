@@ -33,7 +33,14 @@ t.test('OPERATIONS.md has every metric of ours, and no other', async (t) => {
 })
 
 t.test('tests and files that the pages name are there', (t) => {
-  for (const name of ['OPERATIONS.md', 'SECURITY.md', 'README.md', 'ARCHITECTURE.md', 'docs/ACCESS.md']) {
+  for (const name of [
+    'OPERATIONS.md',
+    'SECURITY.md',
+    'README.md',
+    'ARCHITECTURE.md',
+    'docs/ACCESS.md',
+    'docs/FLEET.md',
+  ]) {
     for (const [path] of page(name).matchAll(/\b(?:test|docs|packaging|bench)\/[\w/-]+\.(?:test\.ts|md|sh|service)\b/g))
       t.ok(existsSync(path), `${name}: ${path}`)
   }

@@ -1,0 +1,55 @@
+/** The commands of docs/FLEET.md, as they stand there, against a real service. */
+import { spawn } from 'node:child_process'
+import { chmodSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import t, { type Test } from 'tap'
+import { documentedScript } from '../documented-script.ts'
+import { BINARY, type Served, serve } from './processes.ts'
+
+const page = readFileSync(documentedScript('FLEET.md'), 'utf8')
+
+/** The block of shell that has such a line in it. */
+function block(line: RegExp): string {
+  const blocks = [...page.matchAll(/^```sh\n([\s\S]*?)^```$/gm)].map(([, text]) => text!)
+  return blocks.find((text) => line.test(text))!
+}
+
+/** Runs a script in the folder, with `intendant` on its path and a person's token in its environment; what it said. */
+async function sh(test: Test, folder: string, service: Served, token: string, script: string): Promise<string> {
+  writeFileSync(`${folder}/intendant`, `#!/bin/sh\nexec '${process.execPath}' '${BINARY}' "$@"\n`)
+  chmodSync(`${folder}/intendant`, 0o755)
+  const child = spawn('sh', ['-e', '-c', script], {
+    cwd: folder,
+    env: { PATH: `${folder}:${process.env.PATH}`, HOME: folder, ENGINE_URL: service.url, ENGINE_TOKEN: token },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  test.teardown(() => child.kill('SIGKILL'))
+  let said = ''
+  for (const stream of [child.stdout, child.stderr])
+    stream.on('data', (chunk) => {
+      said += chunk
+    })
+  const code = await new Promise<number | null>((resolve) => child.on('close', resolve))
+  test.equal(code, 0, said)
+  return said
+}
+
+t.test('runners are enrolled, work with the token that they are sent, and are drained as the page says', async (t) => {
+  const folder = t.testdir({ home: {} })
+  const service = await serve(t, `${folder}/home`)
+  await service.cli('project', 'add', '--name', 'Shop', '--key', 'shop')
+  const [, create = ''] = /# intendant (token create .*)$/m.exec(page)!
+  const made = JSON.parse((await service.cli(...create.split(' '), '--json')).out)
+
+  await sh(t, folder, service, made.token, block(/runner add/).replace('seq 1 50', 'seq 6 8'))
+  const files = readdirSync(`${folder}/enrolled`)
+  t.same(files, ['runner-build-6.token', 'runner-build-7.token', 'runner-build-8.token'])
+  const file = `${folder}/enrolled/runner-build-7.token`
+  t.equal(statSync(file).mode & 0o777, 0o600)
+
+  service.start('runner', '--id', 'build-7', '--exec', 'echo done', '--token-file', file)
+  const request = ['run-request', 'create', '--project', 'shop', '--entry-event', 'x_requested', '--runner', 'build-7']
+  t.equal((await service.cli(...request, '--throttle', 'dry_run', '--wait')).code, 0)
+
+  const said = await sh(t, folder, service, made.token, block(/runner drain/))
+  t.match(said, /build-7 is draining.*\n(.*\n)*.*takes work again/)
+})
