@@ -1,10 +1,15 @@
 #!/usr/bin/env -S node --max-semi-space-size=64
 /** The package's one binary. All it does is to give the process's streams and signals to the program. */
+import { isatty } from 'node:tty'
 import { EXIT } from './exit.ts'
 import { run } from './program.ts'
 import type { World } from './world.ts'
 
 const LEFTOVERS_MS = 1_000
+
+/** Node.js puts terminals back as they were on its way out, and aborts where one is gone (`node::ResetStdio`). */
+const hasTerminal = [0, 1, 2].some((descriptor) => isatty(descriptor))
+let isHungUp = false
 
 /** Resolves when somebody has asked a command to stop that takes such signals itself. */
 let isAskedToStop = (): void => {}
@@ -25,8 +30,10 @@ const world: World = {
     }
     for (const signal of ['SIGINT', 'SIGQUIT', 'SIGTERM'] as const) process.on(signal, onSignal)
     // A terminal that closes may tell so more than once: the kernel does, and the shell. That is nobody's second word.
-    process.once('SIGHUP', onSignal)
-    process.on('SIGHUP', () => {})
+    process.on('SIGHUP', () => {
+      if (!isHungUp) onSignal()
+      isHungUp = true
+    })
   },
   exit: (code) => process.exit(code),
 }
@@ -51,5 +58,9 @@ function drained(stream: NodeJS.WriteStream): Promise<void> {
 process.exitCode = await run(process.argv.slice(2), world)
 // A slow reader gets all of it; who has asked for the end waits for no reader.
 await Promise.race([stop, Promise.all([drained(process.stdout), drained(process.stderr)])])
+if (isHungUp && hasTerminal) {
+  process.removeAllListeners('SIGHUP')
+  process.kill(process.pid, 'SIGHUP')
+}
 // Whatever a failed start has left open must not keep a dead service alive: its supervisor waits for the end.
 setTimeout(() => process.exit(), LEFTOVERS_MS).unref()

@@ -70,7 +70,8 @@ const FATAL_EXIT_MS = 200
 
 /** Open everything and listen. Throws HomeRefused, ServerFailure, and what the journal throws. */
 export async function startService(settings: Settings, options: ServiceOptions): Promise<Service> {
-  const log = options.log ?? pino({ level: settings.logLevel, base: { instance: randomUUID() } }, pino.destination(2))
+  // Not pino.destination: where it cannot write (a full disk, a terminal that closed) it holds up the end of the process for ever.
+  const log = options.log ?? pino({ level: settings.logLevel, base: { instance: randomUUID() } }, process.stderr)
   const nature = failingQuietly(options.nature ?? realNature)
   const onFatal = once(options.onFatal ?? ((failure: Error) => endProcess(log, failure)))
   const onRepeat = (err: Error) => log.warn({ err }, 'a commit that LMDB gave up for nothing is made again')

@@ -1,5 +1,7 @@
 /** The real process and its surroundings: readers that are slow or gone, terminals that close. */
 import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, openSync, readFileSync } from 'node:fs'
 import t, { type Test } from 'tap'
 import { executionRequest, type StandIn, standIn } from '../engine/stand-in.ts'
 import { until } from '../until.ts'
@@ -17,9 +19,10 @@ async function atWork(test: Test): Promise<{ service: StandIn; runner: Running; 
   return { service, runner, group: Number(service.events()[0].payload.text) }
 }
 
-function lives(group: number): boolean {
+/** Of a process by its id, of a group by the negative of its. */
+function lives(pid: number): boolean {
   try {
-    process.kill(-group, 0)
+    process.kill(pid, 0)
     return true
   } catch {
     return false
@@ -30,7 +33,7 @@ function lives(group: number): boolean {
 async function isLeftInOrder(test: Test, service: StandIn, group: number): Promise<void> {
   test.match(service.said('failed')[0]?.body, { class: 'execution', code: 'runner_stopped' })
   await until(
-    async () => lives(group),
+    async () => lives(-group),
     (alive) => !alive,
   )
 }
@@ -49,6 +52,51 @@ t.test('what a command prints comes out whole, however slow its reader', async (
   let out = ''
   for await (const chunk of reader.stdout) out += chunk
   t.equal(JSON.parse(out).length, projects.length)
+})
+
+t.test(
+  'a service whose log cannot be written serves, and ends as it should',
+  { skip: !existsSync('/dev/full') },
+  async (t) => {
+    for (const signal of ['SIGTERM', 'SIGHUP'] as const) {
+      const argv = [BINARY, 'serve', '--home', `${t.testdir()}/home`, '--port', '0']
+      const child = spawn(process.execPath, argv, { env: ENV, stdio: ['ignore', 'pipe', openSync('/dev/full', 'w')] })
+      t.teardown(() => child.kill('SIGKILL'))
+      const ended = new Promise((resolve) => child.on('exit', (code) => resolve(code)))
+      const [line] = await once(child.stdout!, 'data')
+      t.equal((await fetch(`${JSON.parse(String(line)).listening}/healthz`)).status, 200)
+      child.kill(signal)
+      t.equal(await ended, 0)
+    }
+  },
+)
+
+const canHaveTerminal = process.platform === 'linux' && existsSync('/usr/bin/script')
+
+t.test('a service whose terminal closes comes to its end, and to no other', { skip: !canHaveTerminal }, async (t) => {
+  const folder = t.testdir()
+  const line = `echo $$ > pid; exec '${process.execPath}' '${BINARY}' serve --home home --port 0 > out 2> err`
+  const terminal = spawn('script', ['-qec', line, '/dev/null'], {
+    cwd: folder,
+    env: ENV,
+    stdio: ['pipe', 'ignore', 'ignore'],
+  })
+  const read = async (name: string) =>
+    existsSync(`${folder}/${name}`) ? readFileSync(`${folder}/${name}`, 'utf8') : ''
+  await until(
+    async () => await read('out'),
+    (out) => out.includes('listening'),
+  )
+  terminal.kill('SIGKILL')
+  const pid = Number(await read('pid'))
+  t.teardown(() => lives(pid) && process.kill(pid, 'SIGKILL'))
+  await until(
+    async () => lives(pid),
+    (alive) => !alive,
+  )
+  const log = await read('err')
+  t.match(log, '"msg":"stopped"')
+  t.notMatch(log, 'Assertion failed')
 })
 
 t.test('a runner whose log nobody reads any more ends as it should', async (t) => {
