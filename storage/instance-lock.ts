@@ -2,20 +2,11 @@
  * One service process per home, for the life of the process and no longer. Node has no flock: on Linux the lock is
  * an abstract Unix socket named after the home's device and inode, which the kernel gives to one process and takes
  * back when that dies, however it dies; it leaves no file behind and tells who holds it. Elsewhere it is a file
- * with the holder's process id. It reaches as far as the network namespace: containers that share a home are
- * caught by the log's own fence (storage/event-log.ts) instead.
+ * with the holder's process id and when that process began, since after a power cut another may have its id. It reaches as far as the network namespace: containers that share a home are
+ * caught by the log's own fence (storage/segments/segment.ts) instead.
  */
-import {
-  closeSync,
-  linkSync,
-  mkdirSync,
-  openSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  unlinkSync,
-  writeSync,
-} from 'node:fs'
+import { spawnSync } from 'node:child_process'
+import { linkSync, mkdirSync, readFileSync, rmSync, statSync, unlinkSync, writeFileSync } from 'node:fs'
 import { connect, createServer } from 'node:net'
 import { join } from 'node:path'
 import { HomeRefused } from './home-refused.ts'
@@ -74,16 +65,18 @@ function askHolder(address: string): Promise<string> {
   })
 }
 
+/** What the file says: a process id and, where `ps` tells it, when that process began. */
+const HOLDER = /^(\d+)(?: (.+))?$/
+
 /**
- * Made complete under another name, then linked: whoever reads the lock file reads a whole process id. Two that
- * find the same dead holder in the same instant may both go on; the log's fence ends the second at its first write.
+ * Made complete under another name, then linked: whoever reads the lock file reads all of it, and what is less was left by a
+ * power cut. Two that find the same dead holder in the same instant may both go on; the log's fence ends the second at
+ * its first write.
  */
 function lockByFile(home: string): InstanceLock {
   const path = join(home, 'lock')
   const draft = `${path}.${process.pid}`
-  const file = openSync(draft, 'w')
-  writeSync(file, String(process.pid))
-  closeSync(file)
+  writeFileSync(draft, `${process.pid} ${beginningOf(process.pid)}`.trim(), { flush: true })
   try {
     for (;;) {
       try {
@@ -92,13 +85,24 @@ function lockByFile(home: string): InstanceLock {
       } catch (error) {
         if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
       }
-      const holder = Number(readFileSync(path, 'utf8'))
-      if (holder !== process.pid && isAlive(holder)) throw refusal(home, `process ${holder}`)
+      const holder = livingHolder(readFileSync(path, 'utf8'))
+      if (holder !== undefined) throw refusal(home, `process ${holder}`)
       unlinkSync(path)
     }
   } finally {
     rmSync(draft, { force: true })
   }
+}
+
+/** The process that a lock file names, if it is that one that lives. */
+function livingHolder(text: string): number | undefined {
+  const [, digits, beginning] = HOLDER.exec(text) ?? []
+  const pid = Number(digits ?? 0)
+  if (pid === 0 || !isAlive(pid)) return undefined
+  const now = beginningOf(pid)
+  if (beginning !== undefined && now !== '') return beginning === now ? pid : undefined
+  // By its id alone: a lock of ours would be of another process that had it before.
+  return pid === process.pid ? undefined : pid
 }
 
 function isAlive(pid: number): boolean {
@@ -108,4 +112,13 @@ function isAlive(pid: number): boolean {
   } catch (error) {
     return (error as NodeJS.ErrnoException).code === 'EPERM'
   }
+}
+
+/** When a process began, as `ps` writes it; empty: it does not say. */
+function beginningOf(pid: number): string {
+  const { stdout } = spawnSync('ps', ['-o', 'lstart=', '-p', String(pid)], {
+    encoding: 'utf8',
+    env: { PATH: process.env.PATH, LC_ALL: 'C', TZ: 'UTC' },
+  })
+  return stdout?.trim() ?? ''
 }

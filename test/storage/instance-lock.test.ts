@@ -39,7 +39,24 @@ t.test('without abstract sockets a file names the holder: alive it is refused, d
   other.kill('SIGKILL')
   await once(other, 'exit')
   const lock = await lockInstance(home)
-  t.equal(readFileSync(file, 'utf8'), String(process.pid))
+  t.match(readFileSync(file, 'utf8'), new RegExp(`^${process.pid} .+`))
+  await t.rejects(lockInstance(home), { code: 'locked' })
   await lock.release()
   t.notOk(existsSync(file))
 })
+
+t.test(
+  "without abstract sockets, what a power cut left of a lock is nobody's, whoever has its process id now",
+  async (t) => {
+    onPlatform(t, 'darwin')
+    const home = t.testdir()
+    const file = join(home, 'lock')
+    const earlier = 'Mon Jan  5 09:00:00 2026'
+    for (const left of ['', '\0\0\0', `${process.ppid} ${earlier}`, `${process.pid} ${earlier}`, String(process.pid)]) {
+      writeFileSync(file, left)
+      const lock = await lockInstance(home)
+      t.match(readFileSync(file, 'utf8'), new RegExp(`^${process.pid} `), JSON.stringify(left))
+      await lock.release()
+    }
+  },
+)
