@@ -71,6 +71,8 @@ export interface LogEnvironment extends Environment {
   transactionSync(write: () => void): void
   /** When it returns, all that can be read is on disk. Writes nothing, and so needs no space. */
   sync(): void
+  /** Opened for reading: takes in what its writer has written since. Throws HomeRefused `corrupt`. */
+  refresh(): void
 }
 
 export interface ViewEnvironment extends Environment {

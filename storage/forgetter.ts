@@ -10,7 +10,7 @@ import type { RemovedEntity, StoredEvent } from './journal.ts'
 import type { LeavingEvent, View } from './view.ts'
 
 export interface Forgetter {
-  /** Finds the oldest events that may go, at most 2,000, and keeps in mind what their removal takes. */
+  /** Finds the oldest events that may go, at most TRIM_EVENTS_MAX, and keeps in mind what their removal takes. */
   look(at: Look): Promise<Oldest>
   /** Takes the ids and the histories of the events of the last look out of the view. Resolves when that is on disk. */
   removeEvents(): Promise<void>
@@ -42,7 +42,8 @@ export interface Oldest {
   readonly more: boolean
 }
 
-const TRIM_EVENTS_MAX = 2_000
+/** Events that one step of retention removes. */
+export const TRIM_EVENTS_MAX = 2_000
 /** Texts read for one step: what is held in memory, and for how long the view waits. */
 const TRIM_BYTES_MAX = 4 * 1024 * 1024
 const NONE: Oldest = { count: 0, next: 0, areLeft: false, more: false }

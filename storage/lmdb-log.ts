@@ -30,6 +30,8 @@ export function openLmdbLog(path: string): LogTables {
     env: {
       transactionSync: unwritten,
       sync() {},
+      // Each read transaction sees what is there by then.
+      refresh() {},
       useReadTransaction: () => root.useReadTransaction(),
       close: () => root.close(),
     },

@@ -15,6 +15,7 @@ import { assertSchema } from './event-log.ts'
 import { EventRows } from './event-rows.ts'
 import { Findings, type VerifyHooks, type VerifyReport } from './findings.ts'
 import { Fingerprint } from './fingerprint.ts'
+import { TRIM_EVENTS_MAX } from './forgetter.ts'
 import { unpackChunk } from './history-chunk.ts'
 import { assertWhole } from './home-checks.ts'
 import { openEnvironments } from './home-environments.ts'
@@ -23,9 +24,6 @@ import { keyPart } from './keys.ts'
 import { ListCheck } from './list-check.ts'
 import { paced } from './paced.ts'
 import { eventIdKey } from './view.ts'
-
-/** Events that one step of retention removes. */
-const BELOW_FLOOR_MAX = 1_000
 
 /** Verifies a home from another process, or one that is not in service. Never throws. */
 export async function verifyHome(home: string, hooks: VerifyHooks = {}): Promise<VerifyReport> {
@@ -79,6 +77,8 @@ class Verification {
     this.#view = environments.view
     this.#hooks = hooks
     this.#ofView = { transaction: environments.view.env.useReadTransaction() }
+    // A service may have gone on since the log was opened: it is not to be seen as it was before the view.
+    environments.log.env.refresh()
     this.#ofLog = { transaction: environments.log.env.useReadTransaction() }
     this.#lists = new ListCheck({ view: this.#view, hooks, findings: this.#findings, reading: this.#ofView })
   }
@@ -92,7 +92,7 @@ class Verification {
       await this.#part('snapshots', () => this.#snapshots())
       await this.#part('entities', () => this.#lists.rows())
       await this.#part('counts', () => this.#lists.counts())
-      await this.#part('timers and outbox', () => this.#owners())
+      await this.#part('timers, outbox and kept keys', () => this.#owned())
     } finally {
       this.#ofView.transaction.done()
       this.#ofLog.transaction.done()
@@ -134,10 +134,10 @@ class Verification {
       else if (JSON.parse(row).b !== batch) this.#find('redo_wrong', `redo of batch ${batch}`, 'holds another batch')
     }
     this.#lastSequence = lastSequence
-    // A step of retention that is under way, or was cut short, has some; the next one goes on with them.
-    const below = this.#log.events.getKeysCount({ ...this.#ofLog, end: this.#floor, limit: BELOW_FLOOR_MAX + 2 })
-    if (below > BELOW_FLOOR_MAX + 1)
-      this.#find('below_floor', 'events', `more than ${BELOW_FLOOR_MAX} rows before ${this.#floor}`)
+    // A step of retention that is under way, or was cut short, has some, and part of another; the next one goes on with them.
+    const below = this.#log.events.getKeysCount({ ...this.#ofLog, end: this.#floor, limit: TRIM_EVENTS_MAX + 2 })
+    if (below > TRIM_EVENTS_MAX + 1)
+      this.#find('below_floor', 'events', `more than ${TRIM_EVENTS_MAX} rows before ${this.#floor}`)
   }
 
   async #eventRows(): Promise<void> {
@@ -292,19 +292,25 @@ class Verification {
     this.#assertions?.rest()
   }
 
-  /** Timers belong to entities that live, and messages come from such. */
-  async #owners(): Promise<void> {
-    for await (const key of paced(this.#view.timers.getKeys({ ...this.#ofView }))) {
+  /** Timers belong to entities that live, and messages come from such. Kept keys are nobody's. */
+  async #owned(): Promise<void> {
+    const { timers, outbox, reservations } = this.#view
+    for await (const key of paced(timers.getKeys({ ...this.#ofView }))) {
       const [, kind, id, name] = key as [number, string, string, string]
+      this.#read(`timer ${name} of ${kind} ${id}`, () => JSON.parse(timers.get(key, this.#ofView)!))
       if (this.#view.snapshots.get([kind, id], this.#ofView) === undefined) {
         this.#find('timer_of_nothing', `${kind} ${id}`, `timer ${name}`)
       }
     }
-    for await (const key of paced(this.#view.outbox.getKeys({ ...this.#ofView }))) {
+    for await (const key of paced(outbox.getKeys({ ...this.#ofView }))) {
       const [kind, id, n] = key as [string, string, number]
+      this.#read(`message ${n} of ${kind} ${id}`, () => JSON.parse(outbox.get(key, this.#ofView)!))
       if (this.#view.snapshots.get([kind, id], this.#ofView) === undefined) {
         this.#find('message_of_nothing', `${kind} ${id}`, `message ${n}`)
       }
+    }
+    for await (const key of paced(reservations.getKeys({ ...this.#ofView }))) {
+      this.#read(`kept key ${key.join(' ')}`, () => reservations.get(key, this.#ofView))
     }
   }
 

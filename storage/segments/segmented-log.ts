@@ -163,8 +163,8 @@ export class SegmentedLog implements LogEnvironment {
     }
   }
 
-  /** Opened for reading: takes in what its writer has written since. Throws HomeRefused `corrupt`. */
   refresh(): void {
+    if (!this.#readOnly) return
     try {
       this.#follow()
     } catch (error) {

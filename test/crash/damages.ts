@@ -51,8 +51,15 @@ export interface Outcome {
   readonly wrong: readonly string[]
   /** What it wrote to standard error. */
   readonly words: string
-  /** The faults of this outcome: it died, it refused without a word, or it served what is wrong and `verify` does not see it. */
+  /**
+   * The faults of this outcome: it died, it refused without a word or where `verify` finds nothing, or it served what is wrong and
+   * `verify` does not see it.
+   */
   readonly faults: readonly string[]
+}
+
+function verifyIn(home: string): { readonly status: number | null; readonly signal: NodeJS.Signals | null } {
+  return spawnSync(process.execPath, [binary, 'verify'], { env: { ...process.env, ENGINE_HOME: home } })
 }
 
 /** Starts the service on the hurt home, reads all there is, and asks `verify`. */
@@ -64,6 +71,8 @@ export async function outcomeOf(home: string, memory: Memory): Promise<Outcome> 
     const { code, signal } = await service.ended()
     const faults = code === 1 && signal === null ? [] : [`it ended with ${code ?? signal}: ${service.errors}`]
     if (!WAY_BACK.test(service.errors)) faults.push(`it says no way back: ${service.errors}`)
+    const verified = verifyIn(home)
+    if (verified.status !== 1) faults.push(`it is refused, and verify ended with ${verified.status ?? verified.signal}`)
     return { served: false, wrong: [], words: service.errors, faults }
   }
   const wrong: string[] = []
@@ -77,9 +86,7 @@ export async function outcomeOf(home: string, memory: Memory): Promise<Outcome> 
   }
   const code = await service.stop()
   if (code !== 0) faults.push(`it served, and ended with ${JSON.stringify(await service.ended())}: ${service.errors}`)
-  const { status, signal } = spawnSync(process.execPath, [binary, 'verify'], {
-    env: { ...process.env, ENGINE_HOME: home },
-  })
+  const { status, signal } = verifyIn(home)
   if (signal !== null) faults.push(`verify ended by ${signal}`)
   if (wrong.length > 0 && status === 0) faults.push(`it served what is wrong, and verify finds nothing: ${wrong}`)
   return { served: true, wrong, words: service.errors, faults }

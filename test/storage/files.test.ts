@@ -5,11 +5,12 @@ import { backup, restoreFiles } from '../../storage/backup.ts'
 import type { DiskJournal } from '../../storage/disk-journal.ts'
 import { exportEvents } from '../../storage/export.ts'
 import type { VerifyHooks } from '../../storage/findings.ts'
+import { openEnvironments } from '../../storage/home-environments.ts'
 import { type ImportLine, readEvents } from '../../storage/import.ts'
 import { verify, verifyHome } from '../../storage/verify.ts'
 import { modelAfter, nextBatch } from './kill-model.ts'
 import { flipInEvents, rewriteLog } from './log-surgery.ts'
-import { binaryOf, openIn } from './open.ts'
+import { binaryOf, damage as damaged, openIn } from './open.ts'
 import { append, appendEvents, event, state } from './steps.ts'
 
 /** What the model's records say of themselves. */
@@ -202,6 +203,10 @@ t.test('verify names each kind of damage', async (t) => {
     timer_of_nothing: ({ environments: { view } }) => view.timers.put([5, 'run_request', 'ghost', 'x'], '[1,{}]'),
     message_of_nothing: ({ environments: { view } }) =>
       view.outbox.put(['run_request', 'ghost', 1], '["runner","r",{}]'),
+    'checksum of a timer': ({ environments: { view } }) => damaged(view.timers, [5, 'run_request', 'r5', 'x']),
+    'checksum of a message': ({ environments: { view } }) => damaged(view.outbox, ['run_request', 'r5', 9]),
+    'checksum of a kept key': ({ environments: { view } }) => damaged(view.reservations, ['s', 'k']),
+    'unreadable timer': ({ environments: { view } }) => view.timers.put([5, 'run_request', 'r5', 'x'], '['),
     view_of_another_log: ({ environments: { view }, applied }) =>
       view.marker.put('marker', JSON.stringify({ ...applied, epoch: 'x' })),
     view_ahead: ({ environments: { view }, applied }) =>
@@ -223,7 +228,7 @@ t.test('verify names each kind of damage', async (t) => {
     await sound.settled()
     const { findings } = await verify(sound.environments, hooks)
     t.ok(
-      findings.some((finding) => finding.code === code.trim()),
+      findings.some((finding) => finding.code === code.split(' ')[0]),
       `${code}: ${JSON.stringify(findings)}`,
     )
     await sound.close()
@@ -252,6 +257,38 @@ t.test(
     t.equal(readFileSync(join(directory, 'events-2026-11.jsonl'), 'utf8').split('\n').length, 3)
   },
 )
+
+t.test('rows below the floor are those of one step of retention, or verify names them', async (t) => {
+  const home = join(t.testdir(), 'home')
+  const made = await openIn(t, home)
+  await appendEvents(made, ...Array.from({ length: 3_000 }, (_, i) => event(`${i}`)))
+  await made.close()
+  // As few events a commit leave them.
+  rewriteLog(home, ({ events }) => {
+    for (const [first, text] of [...events])
+      for (const [i, line] of text.split('\n').entries()) events.set(first + i, line)
+  })
+  const journal = await openIn(t, home)
+  t.same(await journal.trim({ beforeSequence: 2_900 }), { removed: 2_000, more: true })
+  t.same((await verify(journal.environments)).findings, [], 'a backup between two steps has as many')
+  await journal.close()
+  rewriteLog(home, ({ head }) => {
+    head.floor = '2900'
+  })
+  t.match((await verifyHome(home)).findings, [{ code: 'below_floor', detail: /more than 2000 rows before 2900/ }])
+})
+
+t.test('what is verified beside a service is not the log of a moment before the view', async (t) => {
+  const home = join(t.testdir(), 'home')
+  const journal = await openIn(t, home)
+  await appendEvents(journal, event('1'))
+  await journal.settled()
+  const environments = await openEnvironments(home, () => {}, { readOnly: true })
+  await appendEvents(journal, event('2'))
+  await journal.settled()
+  t.match(await verify(environments), { findings: [], events: 2 })
+  await environments.close()
+})
 
 t.test('an import skips what it cannot read, says where, and goes on', async (t) => {
   const path = join(t.testdir(), 'events.jsonl')

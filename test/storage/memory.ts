@@ -3,6 +3,7 @@
  * everything in plain maps and sorts when asked; nothing in it is meant to be fast.
  */
 
+import { TRIM_EVENTS_MAX } from '../../storage/forgetter.ts'
 import { identityOf } from '../../storage/identity.ts'
 import type {
   Commit,
@@ -38,7 +39,6 @@ interface Entry {
   readonly id: string
 }
 
-const TRIM_EVENTS_MAX = 2_000
 /** Exact, whatever the parts hold. */
 const name = (...parts: readonly (string | number | null)[]): string => JSON.stringify(parts)
 

@@ -20,6 +20,6 @@ export function binaryOf<K extends number | string>(table: Table<K>, key: K): Bu
 }
 
 /** Makes a row of the view one that does not match its checksum; inside a commit. */
-export function damage(table: Table<Key>, key: Key): void {
-  table.put(key, asBinary(Buffer.from([1, 0, 0, 0, 0, 1])) as never)
+export function damage(table: Table<Key>, key: Key): unknown {
+  return table.put(key, asBinary(Buffer.from([1, 0, 0, 0, 0, 1])) as never)
 }

@@ -200,6 +200,7 @@ export class SimulatedDisk {
       env: {
         transactionSync: (write) => this.writeLog(opener, write),
         sync: () => this.syncLog(opener),
+        refresh: () => {},
         useReadTransaction: () => log.readTransaction(),
         close: async () => {},
       },
