@@ -22,12 +22,12 @@ export function addArchive(program: Command, act: Act): void {
     .action(act(verify))
   program
     .command('export')
-    .description('Write the events as JSON lines, one file a month. Offline; --home may name a backup.')
+    .description('Write the events as JSON lines, one file a month. Changes nothing; --home may name a backup.')
     .argument('<dir>', 'The folder for the files; later exports append to them.')
     .option('--after <sequence>', 'Only events after this one: the last of an earlier export.', integer(0, 1e15), 0)
     .addHelpText(
       'after',
-      '\nExample:\n  intendant backup --name today && intendant export ./events --home ~/.engine/backups/today',
+      '\nThe log alone is read: a service may run on the home, or refuse it. Exit code 1: events could not be\nread; they are named, and all others are written.\n\nExample:\n  intendant backup --name today && intendant export ./events --home ~/.engine/backups/today',
     )
     .action(act(exportAll))
   program
@@ -66,18 +66,22 @@ function present(home: string): string {
   throw new CliFailure(`${home} is no home: there is no log in it. Name one with --home.`)
 }
 
-async function exportAll({ world, home, json, print }: Cli, [dir]: readonly any[], { after }: any): Promise<void> {
-  const [{ exportEvents }, { withJournal }] = await Promise.all([
-    import('../storage/export.ts'),
-    import('./offline.ts'),
-  ])
-  const settings = loadSettings({ flags: { home: present(home) }, env: world.env })
-  const report = await withJournal(settings, (journal) => exportEvents(journal, resolve(dir), after))
-  if (json) return print.json(report)
-  const rows = Object.entries(report.files).map(([file, events]) => [file, String(events)])
-  print.table(['FILE', 'EVENTS'], rows, 'No events to export.')
-  if (report.events > 0)
-    print.line(`Events ${report.firstSequence} to ${report.lastSequence}; go on with --after ${report.lastSequence}.`)
+async function exportAll({ home, json, print }: Cli, [dir]: readonly any[], { after }: any): Promise<number> {
+  const { exportEvents } = await import('../storage/export.ts')
+  const report = await exportEvents(present(home), resolve(dir), after)
+  const { events, files, firstSequence, lastSequence, unreadable, gaps } = report
+  if (json) print.json(report)
+  else {
+    const rows = Object.entries(files).map(([file, count]) => [file, String(count)])
+    print.table(['FILE', 'EVENTS'], rows, 'No events to export.')
+    if (events > 0) print.line(`Events ${firstSequence} to ${lastSequence}; go on with --after ${lastSequence}.`)
+    if (unreadable > 0) {
+      const shown = gaps.slice(0, FINDINGS_SHOWN).map((gap) => [String(gap.firstSequence), String(gap.lastSequence)])
+      print.line(`${unreadable} event(s) could not be read:`)
+      print.tableInFull(['FROM', 'TO'], shown, '')
+    }
+  }
+  return unreadable === 0 ? EXIT.ok : EXIT.failed
 }
 
 async function importAll(cli: Cli, [files]: readonly any[], { origin }: any): Promise<number> {

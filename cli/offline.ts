@@ -1,7 +1,7 @@
 /**
- * A home opened without a service: what only the command line does while nothing else may (restore, import,
- * export). The instance lock holds a running service off. Loaded only by the commands that need it, since it
- * brings the native libraries.
+ * A home opened without a service: what only the command line does while nothing else may (restore, import). The
+ * instance lock holds a running service off. Loaded only by the commands that need it, since it brings the native
+ * libraries.
  */
 import { modules } from '../machines/index.ts'
 import type { Runtime } from '../runtime/api.ts'
@@ -9,18 +9,8 @@ import { silentLogger } from '../runtime/log.ts'
 import { createRuntime } from '../runtime/runtime.ts'
 import type { Settings } from '../runtime/settings.ts'
 import { upgradeIndexes } from '../runtime/upgrade.ts'
-import { type DiskJournal, openDiskJournal } from '../storage/disk-journal.ts'
+import { openDiskJournal } from '../storage/disk-journal.ts'
 import { realNature } from '../storage/nature.ts'
-
-/** Opens the journal for the time of `use`. Throws HomeRefused, `locked` while a service runs on it. */
-export async function withJournal<T>(settings: Settings, use: (journal: DiskJournal) => Promise<T>): Promise<T> {
-  const journal = await openDiskJournal({ ...settings, onFailure: () => {} })
-  try {
-    return await use(journal)
-  } finally {
-    await journal.close()
-  }
-}
 
 /** Opens the whole actor system for the time of `use`. A failed commit rejects. */
 export async function withRuntime<T>(settings: Settings, use: (runtime: Runtime) => Promise<T>): Promise<T> {

@@ -1,12 +1,20 @@
 /** Events out as JSON lines: one file per UTC month of `occurred_at`, each line the text exactly as it is served. */
 import { type FileHandle, mkdir, open } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { Journal } from './journal.ts'
+import { openEvents } from './event-source.ts'
+import { flushFile, flushNamesUpTo } from './flush.ts'
+import { paced } from './paced.ts'
 
-const PAGE_EVENTS = 1_000
-const PAGE_BYTES = 4 * 1024 * 1024
+/** Held in memory before they are written. */
+const PAGE_CHARS = 4 * 1024 * 1024
+const GAPS_MAX = 1_000
 /** For an event whose `occurred_at` is no time (imported as it was). */
 const UNDATED = 'undated'
+
+export interface Gap {
+  readonly firstSequence: number
+  readonly lastSequence: number
+}
 
 export interface ExportReport {
   readonly events: number
@@ -15,37 +23,94 @@ export interface ExportReport {
   /** First and last sequence that were exported; a later export goes on behind the last. */
   readonly firstSequence: number
   readonly lastSequence: number
+  /** Events that the log says it holds and that could not be read, and where they were: the first 1,000 places. */
+  readonly unreadable: number
+  readonly gaps: readonly Gap[]
 }
 
-/** Appends the events after `afterSequence` to the month files in `directory`, a page at a time. Rejects with CorruptRow. */
-export async function exportEvents(journal: Journal, directory: string, afterSequence = 0): Promise<ExportReport> {
-  await mkdir(directory, { recursive: true })
-  const handles = new Map<string, FileHandle>()
-  const files: Record<string, number> = {}
-  const firstSequence = Math.max(afterSequence + 1, journal.oldestSequence)
+/**
+ * Appends the events of a home after `afterSequence` to the month files in `directory`, a page at a time; they are on disk under
+ * their names when it resolves. Changes nothing in the home, and needs no more of it than what can be read of its log. Rejects
+ * with HomeRefused, and with what the file system says.
+ */
+export async function exportEvents(home: string, directory: string, afterSequence = 0): Promise<ExportReport> {
+  const source = await openEvents(home)
+  const months = new MonthFiles(directory)
+  const gaps: Gap[] = []
+  const firstSequence = Math.max(afterSequence + 1, source.oldestSequence)
+  let next = firstSequence
   let lastSequence = firstSequence - 1
-  let events = 0
-  try {
-    for (;;) {
-      const page = journal.events(lastSequence, PAGE_EVENTS, PAGE_BYTES)
-      if (page.events.length === 0) break
-      for (const [name, lines] of byMonth(page.events.map(({ text }) => text))) {
-        let handle = handles.get(name)
-        if (handle === undefined) {
-          handle = await open(join(directory, name), 'a')
-          handles.set(name, handle)
-        }
-        await handle.appendFile(`${lines.join('\n')}\n`)
-        files[name] = (files[name] ?? 0) + lines.length
-      }
-      events += page.events.length
-      lastSequence = page.events.at(-1)!.sequence
-    }
-    for (const handle of handles.values()) await handle.datasync()
-  } finally {
-    for (const handle of handles.values()) await handle.close()
+  let unreadable = 0
+  const passTo = (sequence: number) => {
+    if (sequence <= next) return
+    unreadable += sequence - next
+    if (gaps.length < GAPS_MAX) gaps.push({ firstSequence: next, lastSequence: sequence - 1 })
+    next = sequence
   }
-  return { events, files, firstSequence, lastSequence }
+  try {
+    for await (const { first, texts } of paced(source.rowsFrom(firstSequence))) {
+      passTo(first)
+      await months.add(texts.slice(next - first))
+      next = first + texts.length
+      lastSequence = next - 1
+    }
+    passTo(source.lastSequence + 1)
+    await months.flush()
+  } finally {
+    await months.close()
+    await source.close()
+  }
+  return { events: months.events, files: months.files, firstSequence, lastSequence, unreadable, gaps }
+}
+
+class MonthFiles {
+  events = 0
+  /** File name -> events in it. */
+  readonly files: Record<string, number> = {}
+  readonly #directory: string
+  readonly #handles = new Map<string, FileHandle>()
+  #page: string[] = []
+  #chars = 0
+
+  constructor(directory: string) {
+    this.#directory = directory
+  }
+
+  async add(texts: readonly string[]): Promise<void> {
+    for (const text of texts) {
+      this.#page.push(text)
+      this.#chars += text.length
+    }
+    if (this.#chars >= PAGE_CHARS) await this.#write()
+  }
+
+  /** All that was added is on disk when it resolves, the names of new files and folders, too. */
+  async flush(): Promise<void> {
+    await this.#write()
+    for (const handle of this.#handles.values()) await handle.datasync()
+    flushFile(this.#directory)
+    flushNamesUpTo(this.#directory)
+  }
+
+  async close(): Promise<void> {
+    for (const handle of this.#handles.values()) await handle.close()
+  }
+
+  async #write(): Promise<void> {
+    await mkdir(this.#directory, { recursive: true })
+    for (const [name, lines] of byMonth(this.#page)) {
+      let handle = this.#handles.get(name)
+      if (handle === undefined) {
+        handle = await open(join(this.#directory, name), 'a')
+        this.#handles.set(name, handle)
+      }
+      await handle.appendFile(`${lines.join('\n')}\n`)
+      this.files[name] = (this.files[name] ?? 0) + lines.length
+    }
+    this.events += this.#page.length
+    this.#page = []
+    this.#chars = 0
+  }
 }
 
 function byMonth(texts: readonly string[]): Map<string, string[]> {

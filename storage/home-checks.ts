@@ -27,19 +27,29 @@ export async function assertWhole(home: string, depth: Depth = 'inner'): Promise
   const { log, view } = environmentPaths(home)
   // Nothing that was begun with it was ever acknowledged.
   if (isUnfinished(log)) return
+  await assertLogWhole(home, depth)
+  await assertDataFile(view, depth)
+}
+
+/** The same of the log alone. */
+export async function assertLogWhole(home: string, depth: Depth = 'inner'): Promise<void> {
+  const { log, view } = environmentPaths(home)
+  if (isUnfinished(log)) return
   if (dataFilesOf(log).length === 0 && existsSync(join(view, DATA_FILE))) {
     throw new HomeRefused(
       'log_missing',
       `${log} is empty or was removed, and ${view}, which was made from it, is there: put the log back, or restore a backup`,
     )
   }
-  for (const path of [log, view]) {
-    const file = join(path, DATA_FILE)
-    const fault = existsSync(file) && !isUnfinished(path) ? await faultOfDataFile(file, depth) : undefined
-    if (fault !== undefined) throw new HomeRefused('corrupt', sentence(file, fault))
-  }
+  await assertDataFile(log, depth)
   // Beside a log of LMDB they are what a start that carries it over was not done with.
   if (depth === 'every' && existsSync(log) && !existsSync(join(log, DATA_FILE))) assertEveryFrame(log)
+}
+
+async function assertDataFile(environment: string, depth: Depth): Promise<void> {
+  const file = join(environment, DATA_FILE)
+  const fault = existsSync(file) && !isUnfinished(environment) ? await faultOfDataFile(file, depth) : undefined
+  if (fault !== undefined) throw new HomeRefused('corrupt', sentence(file, fault))
 }
 
 function assertEveryFrame(path: string): void {

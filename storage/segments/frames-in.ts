@@ -50,16 +50,21 @@ export function* framesFrom(
   }
 }
 
-/** Whether a frame begins anywhere from `from` on. What was only begun to be written has none behind it. */
-export function hasFrameFrom(file: number, from: number, end: number): boolean {
+/** Where the first frame begins from a place on; undefined: none does. The bytes of its rows are not looked at. */
+export function frameFrom(file: number, from: number, end: number): number | undefined {
   for (let at = from; at < end; at += WINDOW_BYTES) {
     // A magic may lie across the end of a window.
     const window = Buffer.alloc(Math.min(end - at, WINDOW_BYTES + MAGIC.length))
-    if (!readWhole(file, window, at)) return false
+    if (!readWhole(file, window, at)) return undefined
     for (let found = window.indexOf(MAGIC); found !== -1; found = window.indexOf(MAGIC, found + 1)) {
-      if ((at + found) % ALIGNMENT === 0 && framesFrom(file, at + found, end, 'trusted').next().done !== true)
-        return true
+      const place = at + found
+      if (place % ALIGNMENT === 0 && framesFrom(file, place, end, 'trusted').next().done !== true) return place
     }
   }
-  return false
+  return undefined
+}
+
+/** Whether a frame begins anywhere from `from` on. What was only begun to be written has none behind it. */
+export function hasFrameFrom(file: number, from: number, end: number): boolean {
+  return frameFrom(file, from, end) !== undefined
 }

@@ -1,6 +1,16 @@
-import { appendFileSync, cpSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync } from 'node:fs'
+import {
+  appendFileSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import t, { type Test } from 'tap'
 import { projectIdOf, runRequestIdOf } from '../../runtime/identity.ts'
+import { dataFilesOf } from '../../storage/home-paths.ts'
 import { command, type Served, serve } from './processes.ts'
 
 const REQUEST = ['run-request', 'create', '--project', 'demo', '--entry-event', 'greet_requested']
@@ -79,11 +89,42 @@ t.test(
   },
 )
 
-t.test('a home that a service runs on is not opened', async (t) => {
-  const service = await serve(t, `${t.testdir()}/home`)
-  const { code, err } = await command('export', `${t.testdirName}/events`, '--home', service.home)
+t.test('a home that a service runs on takes no import; its events can be taken out', async (t) => {
+  const service = await demo(t, `${t.testdir()}/home`)
+  const dir = `${t.testdirName}/events`
+  t.match(await command('export', dir, '--home', service.home), { code: 0, err: '' })
+  t.ok(lines(dir).some(({ event_type, payload }) => event_type === 'project_created' && payload.key === 'demo'))
+  const { code, err } = await command('import', `${dir}/${readdirSync(dir)[0]}`, '--home', service.home)
   t.equal(code, 1)
   t.match(err, /is in use by process \d+/)
+})
+
+t.test('a backup of which the events were taken out is as good as before', async (t) => {
+  const service = await demo(t, `${t.testdir()}/home`)
+  t.equal((await service.cli('backup', '--name', 'today')).code, 0)
+  await service.end('SIGKILL')
+  const backup = `${service.home}/backups/today`
+  t.equal((await command('export', `${t.testdirName}/events`, '--home', backup)).code, 0)
+  const verified = await command('verify', backup)
+  t.equal(verified.code, 0, verified.out)
+  const restored = await command('restore', backup, '--home', `${t.testdirName}/restored`)
+  t.equal(restored.code, 0, restored.err)
+})
+
+t.test('events that cannot be read are named, and all others are taken out', async (t) => {
+  const { home } = await used(t)
+  const sound = `${t.testdirName}/sound`
+  t.equal((await command('export', sound, '--home', home)).code, 0)
+  const [path] = dataFilesOf(`${home}/log`)
+  const bytes = readFileSync(path!)
+  bytes[bytes.indexOf('"demo"')]! ^= 1
+  writeFileSync(path!, bytes)
+  const { code, out } = await command('export', `${t.testdirName}/events`, '--home', home)
+  t.equal(code, 1)
+  const lost = Number(/(\d+) event\(s\) could not be read:/.exec(out)?.[1])
+  t.ok(lost > 0, out)
+  const kept = new Set(lines(`${t.testdirName}/events`).map(({ id }) => id))
+  t.equal(kept.size, lines(sound).length - lost)
 })
 
 t.test('a restored home has what the backup had, a new admin token, and refuses old cursors', async (t) => {

@@ -1,12 +1,25 @@
-import { appendFileSync, existsSync, mkdirSync, readdirSync, readFileSync, truncateSync, writeFileSync } from 'node:fs'
+import {
+  appendFileSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { backup, restoreFiles } from '../../storage/backup.ts'
 import type { DiskJournal } from '../../storage/disk-journal.ts'
 import { exportEvents } from '../../storage/export.ts'
 import type { VerifyHooks } from '../../storage/findings.ts'
 import { openEnvironments } from '../../storage/home-environments.ts'
+import { dataFilesOf, LOCK_FILE } from '../../storage/home-paths.ts'
 import { type ImportLine, readEvents } from '../../storage/import.ts'
+import { MAGIC } from '../../storage/segments/frame.ts'
 import { verify, verifyHome } from '../../storage/verify.ts'
 import { modelAfter, nextBatch } from './kill-model.ts'
 import { flipInEvents, rewriteLog } from './log-surgery.ts'
@@ -248,15 +261,116 @@ t.test(
     ]
     await appendEvents(journal, ...made)
     const directory = join(root, 'out')
-    const report = await exportEvents(journal, directory)
+    const report = await exportEvents(journal.home, directory)
     t.same(report.files, { 'events-2026-10.jsonl': 2, 'events-2026-11.jsonl': 1, 'events-undated.jsonl': 1 })
     t.equal(report.events, 4)
     t.equal(readFileSync(join(directory, 'events-2026-10.jsonl'), 'utf8'), `${made[0]!.text}\n${made[1]!.text}\n`)
     await appendEvents(journal, event('5', { occurredAt: '2026-11-02T00:00:00.000000Z' }))
-    t.equal((await exportEvents(journal, directory, report.lastSequence)).events, 1)
+    t.equal((await exportEvents(journal.home, directory, report.lastSequence)).events, 1)
     t.equal(readFileSync(join(directory, 'events-2026-11.jsonl'), 'utf8').split('\n').length, 3)
   },
 )
+
+/** A home of several files of the log, closed: an event a row, numbered from 1. */
+async function ofManyFiles(t: Test, home: string, events: number): Promise<void> {
+  const journal = await openIn(t, home, { logFileBytesMax: 8_000 })
+  for (let n = 1; n <= events; n += 1) await appendEvents(journal, event(`${n}`))
+  await journal.close()
+}
+
+const logFiles = (home: string) => dataFilesOf(join(home, 'log'))
+
+function flipByte(path: string, at: (bytes: Buffer) => number): void {
+  const bytes = readFileSync(path)
+  bytes[at(bytes)]! ^= 1
+  writeFileSync(path, bytes)
+}
+
+/** Every file with what is in it. */
+function bytesIn(folder: string): Record<string, string> {
+  const names = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((name) => !name.endsWith(LOCK_FILE))
+  const files = names.filter((name) => statSync(join(folder, name)).isFile())
+  return Object.fromEntries(files.map((name) => [name, readFileSync(join(folder, name), 'latin1')]))
+}
+
+const EVENTS = 60
+
+interface Hurt {
+  readonly hurt: (home: string) => unknown
+  /** How its start is refused; undefined: it is not. */
+  readonly code?: string
+  /** The events that cannot be read; undefined: those of one file. */
+  readonly lost?: readonly number[]
+}
+
+const hurts: Readonly<Record<string, Hurt>> = {
+  'without its view': {
+    hurt: (home) => rmSync(join(home, 'view'), { recursive: true }),
+    code: 'redo_missing',
+    lost: [],
+  },
+  'with a view that is cut short': {
+    hurt: (home) => truncateSync(join(home, 'view', 'data.mdb'), 8_192),
+    code: 'corrupt',
+    lost: [],
+  },
+  'with a log that ends before its view': {
+    hurt: (home) => truncateSync(logFiles(home).at(-1)!, 0),
+    code: 'view_ahead',
+    lost: [],
+  },
+  'of which an event in the newest file is damaged': {
+    hurt: (home) => flipInEvents(home, EVENTS - 1, 9),
+    code: 'corrupt',
+    lost: [EVENTS - 1],
+  },
+  'of which the newest file begins with a damaged byte': {
+    hurt: (home) => flipByte(logFiles(home).at(-1)!, () => 9),
+    code: 'corrupt',
+    lost: [],
+  },
+  'of which the last commit was only begun to be written': {
+    hurt: (home) => truncateSync(logFiles(home).at(-1)!, statSync(logFiles(home).at(-1)!).size - 1),
+    lost: [],
+  },
+  'of which a file is missing': { hurt: (home) => rmSync(logFiles(home)[1]!), code: 'corrupt' },
+  'of which an event in a full file is damaged': { hurt: (home) => flipInEvents(home, 3, 9), lost: [3] },
+  'of which a full file has lost the places of its rows and a commit': {
+    hurt(home) {
+      const [path] = logFiles(home)
+      flipByte(path!, (bytes) => bytes.readDoubleLE(bytes.length - 8) + 40)
+      // In the directory of its frame, which ends where the next one begins.
+      flipByte(path!, (bytes) => bytes.indexOf(MAGIC, bytes.indexOf('"name":"3"')) - 20)
+    },
+    lost: [3],
+  },
+}
+
+t.test('an export takes out what can be read, of a home that is refused, too, and changes nothing', async (t) => {
+  const root = t.testdir()
+  await ofManyFiles(t, join(root, 'home'), EVENTS)
+  t.ok(logFiles(join(root, 'home')).length > 3)
+  for (const [name, { hurt, code, lost }] of Object.entries(hurts)) {
+    const home = join(root, `home ${name}`)
+    cpSync(join(root, 'home'), home, { recursive: true })
+    hurt(home)
+    const before = bytesIn(home)
+    const out = join(root, `events ${name}`)
+    const report = await exportEvents(home, out)
+    t.strictSame(bytesIn(home), before, `a home ${name} is as it was`)
+    const taken = readdirSync(out).flatMap((file) => readFileSync(join(out, file), 'utf8').trim().split('\n'))
+    const numbers = new Set(taken.map((text) => Number(JSON.parse(text).payload.name)))
+    const last = code === 'view_ahead' ? Math.max(...numbers) : EVENTS
+    const missing = Array.from({ length: last }, (_, i) => i + 1).filter((n) => !numbers.has(n))
+    t.equal(numbers.size, taken.length, 'none twice')
+    if (lost === undefined) t.ok(missing.length > 1 && missing.length < EVENTS / 2, `${missing}`)
+    else t.same(missing, lost, `a home ${name}`)
+    t.match(report, { events: taken.length, unreadable: missing.length })
+    const gap = { firstSequence: missing[0], lastSequence: missing.at(-1) }
+    t.same(report.gaps, missing.length === 0 ? [] : [gap])
+    if (code !== undefined) await t.rejects(openIn(t, home), { code })
+  }
+})
 
 t.test('rows below the floor are those of one step of retention, or verify names them', async (t) => {
   const home = join(t.testdir(), 'home')

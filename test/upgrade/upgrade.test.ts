@@ -6,6 +6,7 @@ import t, { type Test } from 'tap'
 import { verifyHooks } from '../../cli/verify-hooks.ts'
 import { modules } from '../../machines/index.ts'
 import { SCHEMA_VERSION } from '../../storage/event-log.ts'
+import { exportEvents } from '../../storage/export.ts'
 import { openEnvironments } from '../../storage/home-environments.ts'
 import { verifyHome } from '../../storage/verify.ts'
 import { command } from '../cli/processes.ts'
@@ -111,6 +112,8 @@ for (const folder of folders) {
     const before = await machineVersions(home)
     haveOlderMachines ||= Object.entries(before).some(([kind, version]) => version < (modules as any)[kind].version)
     t.same(await findings(home), [], 'it can be verified as it is')
+    const { events, lastSequence, unreadable } = await exportEvents(home, `${t.testdirName}/events`)
+    t.same([events, lastSequence, unreadable], [expected.lastSequence, expected.lastSequence, 0])
     t.not(await schemaOf(home), String(SCHEMA_VERSION), 'and looking at it changed nothing')
 
     // As a start leaves it that was killed while it carried the log over.

@@ -1,0 +1,80 @@
+/**
+ * The events of a home for who takes them out. The log alone is opened, and only read: the view is not looked at, nothing is
+ * locked or written, and a service may run there. Where files of the log are damaged, what can be read of them is read.
+ */
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { CorruptRow } from './checked-text.ts'
+import { isUnfinished } from './creation.ts'
+import { HEAD_FLOOR, HEAD_LAST, type LogTables } from './environments.ts'
+import { assertSchema } from './event-log.ts'
+import { type EventRow, EventRows } from './event-rows.ts'
+import { assertLogWhole } from './home-checks.ts'
+import { DATA_FILE, environmentPaths } from './home-paths.ts'
+import { HomeRefused } from './home-refused.ts'
+import { openLog } from './log-files.ts'
+import { salvagedHead, salvagedRows } from './segments/salvage.ts'
+
+export interface EventSource {
+  /** The first and the last that are part of the log, as it says itself. */
+  readonly oldestSequence: number
+  readonly lastSequence: number
+  /** From the row that holds the event on, in order, without what cannot be read. Throws CorruptRow of a log of an older schema. */
+  rowsFrom(sequence: number): Iterable<EventRow>
+  close(): Promise<void>
+}
+
+/** Rejects with HomeRefused, and with what the file system and lmdb say. */
+export async function openEvents(home: string): Promise<EventSource> {
+  const { log: folder } = environmentPaths(home)
+  // Nothing was ever acknowledged there.
+  if (isUnfinished(folder)) return { ...endsOf({}), rowsFrom: () => [], close: async () => {} }
+  await assertLogWhole(home)
+  try {
+    const { tables } = await openLog(folder, { readOnly: true }, (head) => assertSchema(head, home))
+    return sourceOf(tables, folder)
+  } catch (error) {
+    if (!(error instanceof HomeRefused) || error.code !== 'corrupt') throw error
+  }
+  const head = salvagedHead(folder)
+  assertSchema({ get: (name) => head[name], put: () => {} }, home)
+  const ends = endsOf(head)
+  return { ...ends, rowsFrom: (sequence) => salvagedRows(folder, sequence, ends.lastSequence), close: async () => {} }
+}
+
+function sourceOf({ env, events, head }: LogTables, folder: string): EventSource {
+  // What a service has written and not flushed yet, or one that was killed, is on disk before it is taken out.
+  env.sync()
+  const transaction = env.useReadTransaction()
+  const rows = new EventRows(events)
+  const ends = endsOf({
+    [HEAD_FLOOR]: head.get(HEAD_FLOOR, { transaction }),
+    [HEAD_LAST]: head.get(HEAD_LAST, { transaction }),
+  })
+  return {
+    ...ends,
+    *rowsFrom(sequence) {
+      let next = sequence
+      try {
+        for (const row of rows.from(sequence, { transaction })) {
+          next = row.first + row.texts.length
+          yield row
+        }
+      } catch (error) {
+        if (!(error instanceof CorruptRow) || existsSync(join(folder, DATA_FILE))) throw error
+        yield* salvagedRows(folder, next, ends.lastSequence)
+      }
+    },
+    async close() {
+      transaction.done()
+      await env.close()
+    },
+  }
+}
+
+function endsOf(head: Readonly<Record<string, string | undefined>>) {
+  return {
+    oldestSequence: Number(head[HEAD_FLOOR] ?? 1),
+    lastSequence: Number(head[HEAD_LAST]?.split(' ')[1] ?? 0),
+  }
+}
