@@ -124,3 +124,18 @@ t.test('what is in a folder whose own name was lost is lost with it', async (t) 
   t.same([...disk.image(surviving('nothing', 1)).files.keys()], ['there/x'])
   t.same([...disk.image(surviving('everything', 1)).files.keys()].sort(), ['new/a', 'there/x'])
 })
+
+t.test('a flushed folder keeps its own names, and no others', async (t) => {
+  const folder = t.testdir()
+  mkdirSync(join(folder, 'there'))
+  const disk = new Disk(folder)
+  for (const one of [
+    record('create', { path: 'there/a', file: 7 }),
+    record('create', { path: 'b', file: 8 }),
+    record('directory_flush_begin', { path: '.', token: 1 }),
+    record('directory_flush_end', { token: 1 }),
+  ]) {
+    disk.follow(one)
+  }
+  t.same([...disk.image(surviving('nothing', 1)).files.keys()], ['b'])
+})

@@ -215,7 +215,8 @@ export class Disk {
   }
 
   private namesFlushed(folder: string, number: number): void {
-    const isDone = (one: NameChange) => one.number < number && (one.folder === folder || dirname(one.to) === folder)
+    const isInto = ({ kind, to }: NameChange) => kind === 'rename' && dirname(to) === folder
+    const isDone = (one: NameChange) => one.number < number && (one.folder === folder || isInto(one))
     for (const one of this.nameChanges) if (isDone(one)) change(this.names, one)
     this.nameChanges = this.nameChanges.filter((one) => !isDone(one))
   }
