@@ -69,7 +69,10 @@ interface Environment {
 export interface LogEnvironment extends Environment {
   /** When it returns, what `write` put is on disk; when it throws, nothing of it is visible. */
   transactionSync(write: () => void): void
-  /** When it returns, all that can be read is on disk. Writes nothing, and so needs no space. */
+  /**
+   * When it returns, all that can be read is on disk. Writes nothing new, and so needs no space. Throws HomeRefused `locked` where
+   * another process has written since the log was opened.
+   */
   sync(): void
   /** Opened for reading: takes in what its writer has written since. Throws HomeRefused `corrupt`. */
   refresh(): void

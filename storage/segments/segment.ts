@@ -25,6 +25,7 @@ import { type FrameAt, framesFrom, hasFrameFrom } from './frames-in.ts'
 import { type Place, RowIndex } from './row-index.ts'
 import { type Beginning, partOf, type RowsOf, type Standing } from './standing.ts'
 import { TRAILER_BYTES, type Trailer, trailerBytes, trailerIn } from './trailer.ts'
+import { openAnew, writtenByAnother } from './written-by-another.ts'
 
 const OWNER_ONLY = 0o600
 /** Looks at a file that is being written. */
@@ -49,6 +50,8 @@ export class Segment {
   trailer: number | undefined
   /** Where the last frame ends that `follow` has told of. */
   #followedTo: number
+  /** Bytes that were behind the last whole frame when the file was looked at: what was only begun to be written. */
+  #tornBytes = 0
   #file: number | undefined
   #indexes: readonly [RowIndex, RowIndex] | undefined
   #pins = 0
@@ -73,15 +76,14 @@ export class Segment {
     this.#isWritten = isWritten
   }
 
-  /** Makes the file, with its first frame on disk. */
+  /** Makes the file, with its first frame on disk. Throws HomeRefused `locked`, and what the file system throws. */
   static create(folder: string, ordinal: number, number: number, beginning: Beginning): Segment {
     const path = segmentPath(folder, ordinal)
     const writer = new FrameWriter()
     writer.begin()
     writer.add(KIND.head, 0, JSON.stringify(beginning))
     const bytes = writer.finish(number, ordinal)
-    // What is there is the beginning of one that was cut short.
-    const file = openSync(path, 'w+', OWNER_ONLY)
+    const file = openAnew(path, OWNER_ONLY)
     try {
       writeWhole(file, bytes, 0)
       fdatasyncSync(file)
@@ -130,11 +132,6 @@ export class Segment {
     return this.trailer !== undefined
   }
 
-  /** Bytes behind the last whole frame: what was only begun to be written. */
-  get tornBytes(): number {
-    return this.isSealed ? 0 : this.size - this.bytes
-  }
-
   /** Throws what the file system throws. */
   get size(): number {
     return fstatSync(this.#open()).size
@@ -151,13 +148,14 @@ export class Segment {
       const { size } = fstatSync(file)
       for (const one of framesFrom(file, this.#followedTo, size, rows)) {
         this.#assertOwn(one)
-        if (one.frame.rows.some(({ kind }) => kind === KIND.index)) break
+        if (isIndex(one)) break
         this.added(one.frame, one.at)
         each(one)
       }
       const trailer = trailerIn(file, size)
       const isWhole = trailer === undefined || trailer.frameAt === this.#followedTo
       if (isWhole) this.#sealAt(size, trailer)
+      this.#tornBytes = size - this.bytes
       if (isWhole && (this.isSealed || size === this.bytes || !hasFrameFrom(file, this.#followedTo + 1, size))) return
       // Its writer may have gone on in between.
       if (tries < TRIES_MAX && framesFrom(file, this.#followedTo, this.size, rows).next().done !== true) continue
@@ -183,13 +181,11 @@ export class Segment {
 
   /**
    * Writes a frame behind the last one; it is on disk when this returns. Throws what the file system throws: then part of it may be
-   * there, and all of it at the next start, which is no fault of what nobody was told of.
+   * there, and all of it at the next start, which is no fault of what nobody was told of. Throws HomeRefused `locked`.
    */
   append(bytes: Buffer): void {
+    this.cut()
     const file = this.#open()
-    // Nothing is cut then: that was acknowledged by another.
-    if (fstatSync(file).size !== this.bytes)
-      throw new Error(`another process wrote this log: ${this.path} does not end at byte ${this.bytes}`)
     try {
       writeWhole(file, bytes, this.bytes)
       fdatasyncSync(file)
@@ -207,9 +203,20 @@ export class Segment {
     this.#followedTo = this.bytes
   }
 
-  /** Takes away what is behind the last whole frame. */
+  /**
+   * Takes away what was only begun to be written when the file was looked at. Throws HomeRefused `locked` where another process has
+   * written since, whether there is something to take away or not: that was acknowledged.
+   */
   cut(): void {
-    ftruncateSync(this.#open(), this.bytes)
+    const file = this.#open()
+    const end = this.bytes + this.#tornBytes
+    if (this.size !== end) throw writtenByAnother(this.path, end)
+    if (end === this.bytes) return
+    // Its writer may have been in the midst of it then. The end of a full file is none of it until its trailer is there.
+    const begun = framesFrom(file, this.bytes, end, 'checked').next().value
+    if (begun !== undefined && !isIndex(begun)) throw writtenByAnother(this.path, this.bytes)
+    ftruncateSync(file, this.bytes)
+    this.#tornBytes = 0
   }
 
   /**
@@ -323,7 +330,7 @@ export class Segment {
 
   #cutQuietly(): void {
     try {
-      this.cut()
+      ftruncateSync(this.#open(), this.bytes)
     } catch {
       // It stays, and the next start takes it in.
     }
@@ -355,8 +362,11 @@ export class Segment {
   }
 }
 
-const noRows = (): [RowIndex, RowIndex] => [new RowIndex(), new RowIndex()]
+/** It says where the rows of its file are. */
+const isIndex = ({ frame }: FrameAt): boolean => frame.rows.some(({ kind }) => kind === KIND.index)
 
+
+const noRows = (): [RowIndex, RowIndex] => [new RowIndex(), new RowIndex()]
 /** The rows of a frame that begins there. */
 function push(indexes: readonly [RowIndex, RowIndex], rows: readonly FrameRow[], frameAt: number): void {
   for (const { kind, key, at, bytes, checksum } of rows)

@@ -62,7 +62,6 @@ export class SegmentedLog implements LogEnvironment {
   #lastFrameAt = 0
   /** What the transaction under way changes. */
   #changes: Changes | undefined
-  #isTorn = false
   /** Files that are there and of which nothing counts. */
   #needless: number[] = []
   #failure: unknown
@@ -138,7 +137,7 @@ export class SegmentedLog implements LogEnvironment {
   sync(): void {
     const newest = this.#segments.at(-1)
     if (newest === undefined) return
-    if (!this.#readOnly) this.#cutTorn()
+    if (!this.#readOnly) newest.cut()
     newest.rewrite(this.#lastFrameAt, this.#number)
     // The process that made the file may have been killed before its name was on disk.
     flushFile(this.#folder)
@@ -234,7 +233,6 @@ export class SegmentedLog implements LogEnvironment {
 
   /** The file that is written. */
   #newest(): Segment {
-    this.#cutTorn()
     const newest = this.#segments.at(-1)
     if (newest !== undefined && !newest.isSealed && newest.bytes < this.#segmentBytesMax) return newest
     if (newest !== undefined && !newest.isSealed) {
@@ -252,11 +250,6 @@ export class SegmentedLog implements LogEnvironment {
     this.#segments = [...this.#segments, next]
     if (newest !== undefined) this.used(newest)
     return next
-  }
-
-  #cutTorn(): void {
-    if (this.#isTorn) this.#segments.at(-1)!.cut()
-    this.#isTorn = false
   }
 
   /** Files in which nothing counts any more go. */
@@ -302,7 +295,6 @@ export class SegmentedLog implements LogEnvironment {
     // What a process that was killed, or the power, left of files that had been unlinked. They go when the frame is on disk
     // that made them needless.
     if (!this.#readOnly) this.#needless = ordinals
-    this.#isTorn = newest.tornBytes > 0
   }
 
   /** The newest file. One whose making was cut short says nothing; it was made because the one before was full. */

@@ -166,6 +166,23 @@ t.test('a second opener is refused, is told who holds the home, and changes no b
   t.equal((await openIn(t, home)).actor('run_request', 'a'), step('a', 2).record)
 })
 
+t.test('a start that finds the log written by another process although the lock was free is refused', async (t) => {
+  const home = newHome(t)
+  await (await openIn(t, home)).close()
+  const folder = folderMedium(home)
+  const open: Medium['open'] = async (check) => {
+    const environments = await folder.open(check)
+    appendFileSync(segmentPath(join(home, 'log'), 1), 'x')
+    return environments
+  }
+  const words = /another process wrote this log .* although the lock of its home was free: stop one of the two/
+  await t.rejects(openIn(t, home, { medium: { ...folder, open } }), {
+    name: 'HomeRefused',
+    code: 'locked',
+    message: words,
+  })
+})
+
 t.test('a view that does not catch up in 250 ms makes a list fail with ViewBehind, not wait for ever', async (t) => {
   const journal = await openIn(t, newHome(t))
   let letGo = () => {}

@@ -1,10 +1,11 @@
 /** A file system that takes no more, and a process that may open few files. */
 import { spawnSync } from 'node:child_process'
-import { mkdirSync, mkdtempSync, rmdirSync, statSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readFileSync, rmdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
 import { segmentPath, segmentsIn } from '../../../storage/home-paths.ts'
+import { Segment } from '../../../storage/segments/segment.ts'
 import { SegmentedLog } from '../../../storage/segments/segmented-log.ts'
 import { tablesOf } from '../../../storage/segments/tables.ts'
 
@@ -84,15 +85,74 @@ t.test('a next file that cannot be made ends the writing, and is made by the nex
   assertRows(folder, 6, 1)
 })
 
+const BY_ANOTHER = { name: 'HomeRefused', code: 'locked', message: /another process wrote this log.*: stop one/ }
+const append = (log: SegmentedLog, key: number) => log.transactionSync(() => tablesOf(log).events.append(key, 'x'))
+
 t.test('what another process wrote is not cut off', async (t) => {
   const folder = newFolder()
   const logs = [1, 2].map(() => new SegmentedLog(folder, { readOnly: false }))
-  const append = (log: SegmentedLog, key: number) => log.transactionSync(() => tablesOf(log).events.append(key, 'x'))
   append(logs[0]!, 1)
-  t.throws(() => append(logs[1]!, 1), { message: /another process wrote this log/ })
+  t.throws(() => logs[1]!.sync(), BY_ANOTHER)
+  t.throws(() => append(logs[1]!, 1), BY_ANOTHER)
   append(logs[0]!, 2)
   assertRows(folder, 2, 1)
   for (const log of logs) await log.close()
+})
+
+t.test('nor is what it was in the midst of when the log was opened', async (t) => {
+  const folder = newFolder()
+  const path = segmentPath(folder, 1)
+  const log = new SegmentedLog(folder, { readOnly: false })
+  for (const key of [1, 2]) append(log, key)
+  await log.close()
+  const whole = readFileSync(path)
+  const shorter = whole.subarray(0, whole.length - 8)
+  const asLong = Buffer.concat([shorter, Buffer.alloc(8)])
+  for (const [seen, now] of [
+    [shorter, whole],
+    [asLong, whole],
+    [whole.subarray(0, whole.length - 16), shorter],
+  ] as const) {
+    writeFileSync(path, seen)
+    const late = new SegmentedLog(folder, { readOnly: false })
+    writeFileSync(path, now)
+    t.throws(() => late.sync(), BY_ANOTHER)
+    t.throws(() => append(late, 2), BY_ANOTHER)
+    await late.close()
+    t.same(readFileSync(path), now)
+  }
+})
+
+t.test('nor what it writes while the file is looked at', async (t) => {
+  const folder = newFolder()
+  const log = new SegmentedLog(folder, { readOnly: false })
+  append(log, 1)
+  const late = Segment.open(folder, 1, true)!
+  late.follow('checked', () => append(log, 2))
+  t.throws(() => late.cut(), BY_ANOTHER)
+  late.close()
+  await log.close()
+  assertRows(folder, 2, 1)
+})
+
+t.test('nor is a next file begun anew that it has begun', async (t) => {
+  const folder = newFolder()
+  const options = { readOnly: false, segmentBytesMax: 1 }
+  const log = new SegmentedLog(folder, options)
+  for (const key of [1, 2]) append(log, key)
+  await log.close()
+  const path = segmentPath(folder, 3)
+  const whole = readFileSync(path)
+  for (const seen of [undefined, whole.subarray(0, 0), whole.subarray(0, 20)]) {
+    if (seen === undefined) rmSync(path)
+    else writeFileSync(path, seen)
+    const late = new SegmentedLog(folder, options)
+    writeFileSync(path, whole)
+    late.sync()
+    t.throws(() => append(late, 2), BY_ANOTHER)
+    await late.close()
+    assertRows(folder, 2, 1)
+  }
 })
 
 t.test('a log of more files than a process may open is read and written', async () => {
