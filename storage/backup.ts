@@ -7,7 +7,7 @@ import { copyFileSync, mkdirSync, renameSync, rmSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { assertManifest } from './backup-manifest.ts'
 import type { DiskJournal } from './disk-journal.ts'
-import { type Environments, HEAD_EPOCH, MARKER, type Marker } from './environments.ts'
+import { type Copy, type Environments, HEAD_EPOCH, MARKER, type Marker } from './environments.ts'
 import { assertSchema, mintEpoch } from './event-log.ts'
 import { flushFile, flushNamesUpTo } from './flush.ts'
 import { assertEmpty, assertWhole, damaged } from './home-checks.ts'
@@ -17,14 +17,21 @@ import { HomeRefused } from './home-refused.ts'
 import { lockInstance } from './instance-lock.ts'
 import { type Nature, realNature } from './nature.ts'
 
-const GROWTH_CHECK_MS = 100
+const BOUNDS_CHECK_MS = 100
 const DIRECTORY_MODE = 0o700
 /** In a home: the copy that a restore is not done with. */
 const RESTORING = 'restoring'
 
-/** The log grew past the bound while it was copied; what was copied is removed. Try when less is written. */
+/** It would take, or took, what others need: space, or the log's growth; what was copied is removed. */
 export class BackupAborted extends Error {
   override readonly name = 'BackupAborted'
+}
+
+export interface BackupBounds {
+  /** How much longer the log may get meanwhile. */
+  readonly growthBytesMax: number
+  /** What stays free where the copy is. */
+  readonly reserveBytes: number
 }
 
 export interface BackupReport {
@@ -36,42 +43,95 @@ export interface BackupReport {
 
 /**
  * Copies both environments into `directory`, which must be absent or empty, and is there only once it is whole.
- * Copying pins what the copy reads, so the log grows meanwhile: past `growthBytesMax` the backup is given up.
- * Rejects with HomeRefused, BackupAborted.
+ * Copying pins what the copy reads, so the log grows meanwhile: past `growthBytesMax` the backup is given up. So it is where it
+ * would leave, or leaves, less free than `reserveBytes`. Rejects with HomeRefused, BackupAborted.
  */
-export function backup(journal: DiskJournal, directory: string, growthBytesMax: number): Promise<BackupReport> {
+export function backup(journal: DiskJournal, directory: string, bounds: BackupBounds): Promise<BackupReport> {
   const { environments, nature } = journal
   return journal.whileRedoKept(async (releaseRedo) => {
     const copy = environments.copyTo(directory)
-    let grown = false
-    const look = () => {
-      grown ||= copy.grownBytes() > growthBytesMax
-      if (grown) releaseRedo()
-      return grown
-    }
-    const stop = watching(nature, look)
+    const watch = new Watch(copy, bounds, releaseRedo)
+    const stop = watching(nature, () => watch.look())
     try {
+      await watch.assertRoom()
       await copy.view()
       const sequence = journal.lastSequence
-      if (!look()) await copy.log()
-      if (look()) throw new BackupAborted(`the log grew by more than ${growthBytesMax} bytes during the backup`)
+      await watch.assertKept()
+      await copy.log()
+      await watch.assertKept()
       return { directory, bytes: copy.keep(), sequence }
     } catch (error) {
       copy.discard()
-      throw error
+      throw watch.crossed ?? error
     } finally {
       stop()
     }
   })
 }
 
+/** Sees to it that a copy keeps its bounds. */
+class Watch {
+  crossed: BackupAborted | undefined
+  readonly #copy: Copy
+  readonly #bounds: BackupBounds
+  readonly #releaseRedo: () => void
+  #looking: Promise<void> | undefined
+
+  constructor(copy: Copy, bounds: BackupBounds, releaseRedo: () => void) {
+    this.#copy = copy
+    this.#bounds = bounds
+    this.#releaseRedo = releaseRedo
+  }
+
+  /** Rejects with BackupAborted. */
+  async assertRoom(): Promise<void> {
+    const bytes = this.#copy.bytesNeeded
+    const freeBytes = await this.#freeBytes()
+    const { reserveBytes } = this.#bounds
+    if (freeBytes >= bytes + reserveBytes) return
+    throw new BackupAborted(
+      `a backup takes ${bytes} bytes and leaves the disk reserve of ${reserveBytes}, and ${freeBytes} are free`,
+    )
+  }
+
+  /** Rejects with BackupAborted. */
+  async assertKept(): Promise<void> {
+    await this.look()
+    if (this.crossed !== undefined) throw this.crossed
+  }
+
+  /** Gives the copy up, again and again, once a bound is crossed. One look at a time. */
+  look(): Promise<void> {
+    this.#looking ??= this.#look().finally(() => {
+      this.#looking = undefined
+    })
+    return this.#looking
+  }
+
+  async #look(): Promise<void> {
+    const { growthBytesMax, reserveBytes } = this.#bounds
+    if (this.#copy.grownBytes() > growthBytesMax)
+      this.crossed ??= new BackupAborted(`the log grew by more than ${growthBytesMax} bytes during the backup`)
+    else if ((await this.#freeBytes()) < reserveBytes)
+      this.crossed ??= new BackupAborted('less than the disk reserve was free during the backup')
+    if (this.crossed === undefined) return
+    this.#releaseRedo()
+    this.#copy.giveUp()
+  }
+
+  /** A file system that gives no answer has room. */
+  #freeBytes(): Promise<number> {
+    return this.#copy.freeBytes().catch(() => Number.POSITIVE_INFINITY)
+  }
+}
+
 /** Looks now and then, until the function that it answers is called. */
 function watching(nature: Nature, look: () => unknown): () => void {
   const lookAgain = () => {
     look()
-    timer = nature.setTimer(lookAgain, GROWTH_CHECK_MS)
+    timer = nature.setTimer(lookAgain, BOUNDS_CHECK_MS)
   }
-  let timer = nature.setTimer(lookAgain, GROWTH_CHECK_MS)
+  let timer = nature.setTimer(lookAgain, BOUNDS_CHECK_MS)
   return () => nature.clearTimer(timer)
 }
 

@@ -257,11 +257,8 @@ export class DiskJournal implements Journal {
    * what it copied of the view. It is handed the way to let the redo go early.
    */
   whileRedoKept<V>(copy: (releaseRedo: () => void) => Promise<V>): Promise<V> {
-    const releaseRedo = () => {
-      this.#log.redoKept = false
-    }
     return this.#serially(async () => {
-      this.#log.redoKept = true
+      const releaseRedo = this.#log.keepRedo()
       return copy(releaseRedo).finally(releaseRedo)
     })
   }
@@ -386,6 +383,8 @@ export async function openDiskJournal(options: DiskJournalOptions): Promise<Disk
     await medium.assertWhole()
     environments = await medium.open((head) => assertSchema(head, home))
     const log = new EventLog(environments.log, nature)
+    // What the medium was cleared of may have been what filled it.
+    await disk.check()
     const view = new View(withFailedReads(environments.view, nature, (error) => journal?.readFailed(error)))
     const parts = { environments, log, view, applied: assertMarker(view, log, home), disk, lock, nature }
     journal = new DiskJournal(options, parts, disk.low)

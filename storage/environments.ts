@@ -129,10 +129,16 @@ export interface Environments {
 
 /** A copy that grows, and is there under its name only once it is whole. */
 export interface Copy {
+  /** How long it would be now, bytes. */
+  readonly bytesNeeded: number
+  /** Where it grows. */
+  readonly freeBytes: FreeBytes
   view(): Promise<void>
   log(): Promise<void>
   /** How much the log has grown since the copy began. */
   grownBytes(): number
+  /** It is not wanted any more: takes as little space as it can until it is discarded. May be called again and again. */
+  giveUp(): void
   /** Both are whole: flushes them and gives them their name. Returns their size, bytes. */
   keep(): number
   discard(): void
@@ -149,7 +155,10 @@ export interface Medium {
   lock(): Promise<InstanceLock>
   /** Rejects with HomeRefused `corrupt` for what would end the process when it is opened. */
   assertWhole(): Promise<void>
-  /** `check` sees the head before anything else is opened or made, and throws to stop there. */
+  /**
+   * `check` sees the head before anything else is opened or made, and throws to stop there. Removes what was left of a backup of this
+   * log, so only while it is locked.
+   */
   open(check: (head: LogTables['head']) => void): Promise<Environments>
 }
 

@@ -56,14 +56,13 @@ export class EventLog {
   lastSequence: number
   /** First sequence that the log still holds. */
   oldestSequence: number
-  /** While a backup runs the redo rows stay, so that its copy of the log reaches back to its copy of the view. */
-  redoKept = false
   /** Told how long each append took until it was on disk, milliseconds. */
   onFlush: ((ms: number) => void) | undefined = undefined
   readonly #tables: LogTables
   readonly #events: EventRows
   #last: string
   #redoTrimmed = 0
+  #isRedoKept = false
   /** Of the events before this one nothing but rows is left. */
   #clearedTo = 0
   #applied = 0
@@ -117,6 +116,14 @@ export class EventLog {
     this.lastBatch = batch.batch
     this.lastSequence = lastSequence
     return { batch, chars }
+  }
+
+  /** While a backup runs the redo stays, so that its copy of the log reaches back to its copy of the view. Returns what lets it go. */
+  keepRedo(): () => void {
+    this.#isRedoKept = true
+    return () => {
+      this.#isRedoKept = false
+    }
   }
 
   /** The view holds every batch up to this one on disk: their redo may go. */
@@ -239,7 +246,7 @@ export class EventLog {
 
   /** The last batch whose redo may go with the next write. */
   #redoTo(): number {
-    return this.redoKept ? this.#redoTrimmed : Math.max(this.#redoTrimmed, this.#applied)
+    return this.#isRedoKept ? this.#redoTrimmed : Math.max(this.#redoTrimmed, this.#applied)
   }
 
   #trimRedo(to: number): void {

@@ -1,22 +1,35 @@
 /**
- * A copy of both environments into a folder. Until it is whole it grows in a folder beside that one, which the next
- * copy of this log removes should this one be killed.
+ * A copy of both environments into a folder. Until it is whole it grows in a folder beside that one, which the next copy of this
+ * log removes should this one be killed, and the next start where it was among the home's own backups.
  */
-import { mkdirSync, renameSync, rmSync } from 'node:fs'
+import { mkdirSync, renameSync, rmSync, truncateSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import type { RootDatabase } from 'lmdb'
 import { writeManifest } from './backup-manifest.ts'
+import { freeBytesOf } from './disk-reserve.ts'
 import type { Copy } from './environments.ts'
 import { flushFile, flushNamesUpTo } from './flush.ts'
 import { assertEmpty } from './home-checks.ts'
-import { dataFilesOf, environmentPaths } from './home-paths.ts'
+import { backupsPath, dataFilesOf, environmentPaths } from './home-paths.ts'
+import type { OpenView } from './lmdb-view.ts'
 import type { SegmentedLog } from './segments/segmented-log.ts'
 
 const DIRECTORY_MODE = 0o700
 
+const unfinishedPath = (parent: string, epoch: string): string => join(parent, `unfinished-${epoch}`)
+
+/** Removes what a process that was killed over a backup of this log has left in the home; `epoch`: undefined for a new log. */
+export function removeUnfinished(home: string, epoch: string | undefined): void {
+  if (epoch === undefined) return
+  try {
+    rmSync(unfinishedPath(backupsPath(home), epoch), { recursive: true, force: true })
+  } catch {
+    // The next backup says why it cannot be removed; it keeps nobody from serving.
+  }
+}
+
 interface Originals {
   readonly log: SegmentedLog
-  readonly view: RootDatabase
+  readonly view: OpenView
 }
 
 export class HomeCopy implements Copy {
@@ -25,6 +38,7 @@ export class HomeCopy implements Copy {
   readonly #directory: string
   readonly #unfinished: string
   readonly #paths: { readonly log: string; readonly view: string }
+  readonly #givenUp = new AbortController()
 
   /** Throws HomeRefused `not_empty`. */
   constructor(of: Originals, directory: string, epoch: string) {
@@ -32,22 +46,40 @@ export class HomeCopy implements Copy {
     this.#of = of
     this.#bytesBefore = of.log.bytes
     this.#directory = directory
-    this.#unfinished = join(dirname(directory), `unfinished-${epoch}`)
+    this.#unfinished = unfinishedPath(dirname(directory), epoch)
     this.#paths = environmentPaths(this.#unfinished)
     rmSync(this.#unfinished, { recursive: true, force: true })
     for (const path of [this.#paths.log, this.#paths.view]) mkdirSync(path, { recursive: true, mode: DIRECTORY_MODE })
   }
 
+  get bytesNeeded(): number {
+    return this.#of.log.bytes + this.#of.view.bytesInUse()
+  }
+
+  freeBytes(): Promise<number> {
+    return freeBytesOf(this.#unfinished)()
+  }
+
   view(): Promise<void> {
-    return this.#of.view.backup(this.#paths.view, true)
+    return this.#of.view.root.backup(this.#paths.view, true)
   }
 
   log(): Promise<void> {
-    return this.#of.log.copyTo(this.#paths.log)
+    return this.#of.log.copyTo(this.#paths.log, this.#givenUp.signal)
   }
 
   grownBytes(): number {
     return this.#of.log.bytes - this.#bytesBefore
+  }
+
+  giveUp(): void {
+    this.#givenUp.abort()
+    // LMDB's copy does not stop once it has begun: what it has written is given back as often as this is called.
+    try {
+      for (const file of dataFilesOf(this.#paths.view)) truncateSync(file)
+    } catch {
+      // It goes with the rest of it.
+    }
   }
 
   keep(): number {

@@ -4,7 +4,7 @@ import { freeBytesOf } from './disk-reserve.ts'
 import { type Environments, HEAD_EPOCH, type LogTables, type Medium } from './environments.ts'
 import { ForgettingThread } from './forgetting-thread.ts'
 import { assertWhole } from './home-checks.ts'
-import { HomeCopy } from './home-copy.ts'
+import { HomeCopy, removeUnfinished } from './home-copy.ts'
 import { environmentPaths } from './home-paths.ts'
 import { lockInstance } from './instance-lock.ts'
 import { openView } from './lmdb-view.ts'
@@ -32,7 +32,15 @@ export function folderMedium(home: string, options: EnvironmentOptions = {}): Me
     freeBytes: freeBytesOf(home),
     lock: () => lockInstance(home),
     assertWhole: () => assertWhole(home),
-    open: (check) => openEnvironments(home, check, options),
+    open: (check) =>
+      openEnvironments(
+        home,
+        (head) => {
+          check(head)
+          removeUnfinished(home, head.get(HEAD_EPOCH))
+        },
+        options,
+      ),
   }
 }
 
@@ -57,8 +65,7 @@ export async function openEnvironments(
     log: log.tables,
     view: view.tables,
     forgetter,
-    copyTo: (directory) =>
-      new HomeCopy({ log: log.files!, view: view.root }, directory, log.tables.head.get(HEAD_EPOCH)!),
+    copyTo: (directory) => new HomeCopy({ log: log.files!, view }, directory, log.tables.head.get(HEAD_EPOCH)!),
     async close() {
       await forgetter.close()
       await log.tables.env.close()

@@ -12,6 +12,9 @@ export function environmentPaths(home: string): { readonly log: string; readonly
   return { log: join(home, 'log'), view: join(home, 'view') }
 }
 
+/** Where the backups go that the running service makes. */
+export const backupsPath = (home: string): string => join(home, 'backups')
+
 const SEGMENT_NAME = /^\d{10}\.segment$/
 const SEGMENT_DIGITS = 10
 

@@ -25,6 +25,16 @@ const IGNORE = () => {}
 export interface OpenView {
   readonly root: RootDatabase
   readonly tables: ViewTables
+  /** Bytes of the pages that hold something: as long is a copy that leaves out the free ones. */
+  bytesInUse(): number
+}
+
+/** What LMDB says of one table: pages, and bytes of each. */
+interface TableStats {
+  readonly pageSize: number
+  readonly treeBranchPageCount: number
+  readonly treeLeafPageCount: number
+  readonly overflowPages: number
 }
 
 /** Opens the view, or makes it. Throws what lmdb throws. */
@@ -49,7 +59,16 @@ export function openView(path: string, readOnly: boolean, onRepeat: OnRepeat): O
     reservations: truth('idempotency'),
     marker: truth('marker'),
   }
-  return { root, tables }
+  const { env: _, ...databases } = tables
+  const bytesInUse = (): number => {
+    let bytes = 0
+    for (const database of [root, ...Object.values(databases)]) {
+      const stats = (database as RootDatabase).getStats() as TableStats
+      bytes += stats.pageSize * (stats.treeBranchPageCount + stats.treeLeafPageCount + stats.overflowPages)
+    }
+    return bytes
+  }
+  return { root, tables, bytesInUse }
 }
 
 /**

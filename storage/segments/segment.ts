@@ -262,10 +262,11 @@ export class Segment {
   }
 
   /** Copies its first bytes. To be pinned while it is under way. */
-  async copyTo(path: string, bytes: number): Promise<void> {
+  async copyTo(path: string, bytes: number, signal?: AbortSignal): Promise<void> {
     await pipeline(
       createReadStream(this.path, { start: 0, end: bytes - 1, highWaterMark: COPIED_BYTES }),
       createWriteStream(path, { mode: OWNER_ONLY }),
+      signal === undefined ? {} : { signal },
     )
   }
 
@@ -365,8 +366,8 @@ export class Segment {
 /** It says where the rows of its file are. */
 const isIndex = ({ frame }: FrameAt): boolean => frame.rows.some(({ kind }) => kind === KIND.index)
 
-
 const noRows = (): [RowIndex, RowIndex] => [new RowIndex(), new RowIndex()]
+
 /** The rows of a frame that begins there. */
 function push(indexes: readonly [RowIndex, RowIndex], rows: readonly FrameRow[], frameAt: number): void {
   for (const { kind, key, at, bytes, checksum } of rows)

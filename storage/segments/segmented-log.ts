@@ -187,13 +187,13 @@ export class SegmentedLog implements LogEnvironment {
     for (const segment of this.#segments) segment.close()
   }
 
-  /** Copies its files as they are now into a folder, beside other work. Rejects with what the file system says. */
-  async copyTo(folder: string): Promise<void> {
+  /** Copies its files as they are now into a folder, beside other work. Rejects with what the file system says, and when it is aborted. */
+  async copyTo(folder: string, signal?: AbortSignal): Promise<void> {
     const { segments, done } = this.useReadTransaction()
     const lengths = segments.map(({ bytes }) => bytes)
     try {
       for (const [i, segment] of segments.entries())
-        await segment.copyTo(segmentPath(folder, segment.ordinal), lengths[i]!)
+        await segment.copyTo(segmentPath(folder, segment.ordinal), lengths[i]!, signal)
     } finally {
       done()
     }

@@ -11,7 +11,7 @@ import type { JournalFailure } from '../../storage/journal.ts'
 import { verify } from '../../storage/verify.ts'
 import { View } from '../../storage/view.ts'
 import { journalContract } from './contract.ts'
-import { damage, openIn } from './open.ts'
+import { damage, FREELY, openIn } from './open.ts'
 import { append, appendEvents, event, state, step } from './steps.ts'
 
 let homes = 0
@@ -393,7 +393,7 @@ t.test('a backup that is taken while reservations are removed is whole', async (
   await journal.settled()
   const [{ removed }] = await Promise.all([
     journal.sweepReservations(sweepOver),
-    backup(journal, `${home}-copy`, 1e9),
+    backup(journal, `${home}-copy`, FREELY),
     append(journal, step('a', 2, reserved('new'))),
   ])
   t.equal(removed, 1)

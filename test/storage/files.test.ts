@@ -14,6 +14,7 @@ import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { backup, restoreFiles } from '../../storage/backup.ts'
 import type { DiskJournal } from '../../storage/disk-journal.ts'
+import type { Copy } from '../../storage/environments.ts'
 import { exportEvents } from '../../storage/export.ts'
 import type { VerifyHooks } from '../../storage/findings.ts'
 import { openEnvironments } from '../../storage/home-environments.ts'
@@ -23,7 +24,7 @@ import { MAGIC } from '../../storage/segments/frame.ts'
 import { verify, verifyHome } from '../../storage/verify.ts'
 import { modelAfter, nextBatch } from './kill-model.ts'
 import { flipInEvents, rewriteLog } from './log-surgery.ts'
-import { binaryOf, damage as damaged, openIn } from './open.ts'
+import { binaryOf, damage as damaged, FREELY, openIn } from './open.ts'
 import { append, appendEvents, event, state } from './steps.ts'
 
 /** What the model's records say of themselves. */
@@ -48,11 +49,11 @@ t.test('a backup taken while steps are appended restores to a whole home of its 
     }
   })()
   while (batch < 20) await new Promise((resolve) => setImmediate(resolve))
-  const { sequence } = await backup(journal, join(root, 'backup'), 1e9)
+  const { sequence } = await backup(journal, join(root, 'backup'), FREELY)
   copying = false
   await writing
   t.ok(sequence > 0)
-  await t.rejects(async () => backup(journal, join(root, 'backup'), 1e9), { code: 'not_empty' })
+  await t.rejects(async () => backup(journal, join(root, 'backup'), FREELY), { code: 'not_empty' })
   const { epoch, previousEpoch } = await restoreFiles(join(root, 'backup'), join(root, 'restored'))
   t.equal(previousEpoch, journal.epoch)
   t.not(epoch, previousEpoch)
@@ -71,10 +72,109 @@ t.test('a backup during which the log grows past the bound is given up and leave
   const root = t.testdir()
   const journal = await openIn(t, join(root, 'home'))
   await appendEvents(journal, event('1'))
-  await t.rejects(backup(journal, join(root, 'backup'), -1), { name: 'BackupAborted' })
+  await t.rejects(backup(journal, join(root, 'backup'), { ...FREELY, growthBytesMax: -1 }), { name: 'BackupAborted' })
   t.same(readdirSync(root), ['home'])
   t.equal((await appendEvents(journal, event('2'))).batch, 2)
 })
+
+/** Every copy that is begun from now on is told of. */
+function onCopy({ environments }: DiskJournal, begun: (copy: Copy) => void): void {
+  const copyTo = environments.copyTo.bind(environments)
+  environments.copyTo = (directory) => {
+    const copy = copyTo(directory)
+    begun(copy)
+    return copy
+  }
+}
+
+t.test('a backup for which there is no room beside the disk reserve is not begun', async (t) => {
+  const root = t.testdir()
+  const journal = await openIn(t, join(root, 'home'))
+  const bounds = { ...FREELY, reserveBytes: 1_000_000 }
+  const made = Array.from({ length: 5_000 }, (_, i) => event(`${i}`, { traceId: `t${i}` }))
+  await appendEvents(journal, ...made)
+  await journal.settled()
+  // The view's file is longer than a copy of it.
+  await journal.trim({ beforeSequence: 2_001 })
+  let missing = 1
+  let needed = 0
+  onCopy(journal, (copy) => {
+    needed = copy.bytesNeeded
+    Object.assign(copy, { freeBytes: async () => needed + 1_000_000 - missing })
+  })
+  await t.rejects(backup(journal, join(root, 'backup'), bounds), {
+    name: 'BackupAborted',
+    message: /^a backup takes \d+ bytes and leaves the disk reserve of 1000000, and \d+ are free$/,
+  })
+  t.same(readdirSync(root), ['home'])
+  missing = 0
+  const { bytes } = await backup(journal, join(root, 'backup'), bounds)
+  t.ok(Math.abs(bytes - needed) < 100_000, `${needed} bytes were foreseen, and ${bytes} were taken`)
+  t.ok(statSync(join(root, 'home', 'view', 'data.mdb')).size > statSync(join(root, 'backup', 'view', 'data.mdb')).size)
+})
+
+t.test('a backup that comes to the disk reserve is given up, and gives back what it took', async (t) => {
+  const root = t.testdir()
+  const journal = await openIn(t, join(root, 'home'))
+  await appendEvents(journal, event('1'))
+  await journal.settled()
+  const copied: number[] = []
+  onCopy(journal, (copy) => {
+    const view = copy.view.bind(copy)
+    const file = join(root, `unfinished-${journal.epoch}`, 'view', 'data.mdb')
+    copy.view = async () => {
+      await view()
+      copied.push(statSync(file).size)
+      Object.assign(copy, { freeBytes: async () => 999 })
+    }
+    copy.log = () => Promise.reject(new Error('the log was copied all the same'))
+    const giveUp = copy.giveUp.bind(copy)
+    copy.giveUp = () => {
+      giveUp()
+      copied.push(statSync(file).size)
+    }
+  })
+  await t.rejects(backup(journal, join(root, 'backup'), { ...FREELY, reserveBytes: 1_000 }), {
+    name: 'BackupAborted',
+    message: /less than the disk reserve was free/,
+  })
+  t.ok(copied[0]! > 0)
+  t.equal(copied[1], 0)
+  t.same(readdirSync(root), ['home'])
+  t.equal((await appendEvents(journal, event('2'))).batch, 2)
+})
+
+t.test('a copy of the log that is given up ends', async (t) => {
+  const root = t.testdir()
+  const journal = await openIn(t, join(root, 'home'))
+  await appendEvents(journal, ...Array.from({ length: 2_000 }, (_, i) => event(`${i}`)))
+  const copy = journal.environments.copyTo(join(root, 'backup'))
+  const copying = copy.log()
+  copy.giveUp()
+  await t.rejects(copying, { name: 'AbortError' })
+  copy.discard()
+  t.same(readdirSync(root), ['home'])
+})
+
+t.test(
+  'what a killed backup left among the backups of a home goes with the next start, which it may have filled',
+  async (t) => {
+    const home = join(t.testdir(), 'home')
+    const { epoch } = await openIn(t, home).then(async (journal) => {
+      await journal.close()
+      return journal
+    })
+    const backups = join(home, 'backups')
+    const left = join(backups, `unfinished-${epoch}`)
+    for (const folder of [left, join(backups, 'unfinished-other'), join(backups, 'whole')]) {
+      mkdirSync(join(folder, 'view'), { recursive: true })
+      writeFileSync(join(folder, 'view', 'data.mdb'), 'half')
+    }
+    const journal = await openIn(t, home, { freeBytes: async () => (existsSync(left) ? 0 : 1e12) })
+    t.equal(journal.refuses(), undefined)
+    t.same(readdirSync(backups).sort(), ['unfinished-other', 'whole'])
+  },
+)
 
 t.test('a backup has its name only when it is whole; what a killed one left goes with the next', async (t) => {
   const root = t.testdir()
@@ -83,18 +183,14 @@ t.test('a backup has its name only when it is whole; what a killed one left goes
   const left = join(root, `unfinished-${journal.epoch}`)
   mkdirSync(join(left, 'log'), { recursive: true })
   writeFileSync(join(left, 'log', '0000000001.segment'), 'half')
-  const { environments } = journal
-  const copyTo = environments.copyTo.bind(environments)
-  environments.copyTo = (directory) => {
-    const copy = copyTo(directory)
+  onCopy(journal, (copy) => {
     const log = copy.log.bind(copy)
     copy.log = async () => {
       t.notOk(existsSync(join(root, 'backup')), 'not there before it is whole')
       await log()
     }
-    return copy
-  }
-  await backup(journal, join(root, 'backup'), 1e9)
+  })
+  await backup(journal, join(root, 'backup'), FREELY)
   t.same(readdirSync(root).sort(), ['backup', 'home'])
   await restoreFiles(join(root, 'backup'), join(root, 'restored'))
 })
@@ -105,7 +201,7 @@ t.test(
     const root = t.testdir()
     const journal = await openIn(t, join(root, 'home'))
     await appendEvents(journal, event('1'))
-    await backup(journal, join(root, 'backup'), 1e9)
+    await backup(journal, join(root, 'backup'), FREELY)
     const home = join(root, 'restored')
     await t.rejects(
       restoreFiles(join(root, 'backup'), home, async (draft) => {
@@ -134,7 +230,7 @@ t.test('a backup or a home whose file was cut short is refused, not read', async
   const journal = await openIn(t, join(root, 'home'))
   await appendEvents(journal, ...Array.from({ length: 4_000 }, (_, i) => event(`${i}`)))
   await journal.settled()
-  await backup(journal, join(root, 'backup'), 1e9)
+  await backup(journal, join(root, 'backup'), FREELY)
   await journal.close()
   const cut = { code: 'corrupt', message: /is cut short: .*restore a backup/ }
   for (const name of ['log/0000000001.segment', 'view/data.mdb']) {

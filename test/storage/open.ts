@@ -6,6 +6,8 @@ import type { Key, Table } from '../../storage/environments.ts'
 import type { JournalFailure } from '../../storage/journal.ts'
 
 const PLENTY = async () => 1e12
+/** Bounds of a backup that meets none. */
+export const FREELY = { growthBytesMax: 1e9, reserveBytes: 0 }
 
 export async function openIn(t: Test, home: string, rest: Partial<DiskJournalOptions> = {}): Promise<DiskJournal> {
   const onFailure = (failure: JournalFailure) => t.fail(`unexpected failure: ${failure.message}`)

@@ -320,6 +320,8 @@ export class SimulatedDisk {
     let log: SimulatedEnvironment | undefined
     const later = () => this.world.timeline.pass(this.world.viewWriteMs())
     return {
+      bytesNeeded: 0,
+      freeBytes: async () => this.freeBytes,
       view: () => {
         view = this.view.copy()
         return later()
@@ -329,6 +331,7 @@ export class SimulatedDisk {
         return later()
       },
       grownBytes: () => 0,
+      giveUp: () => {},
       keep: () => {
         this.copies.set(name, { log: log!, view: view! })
         return 1
