@@ -96,22 +96,38 @@ export class Retention {
 
   async sweep(): Promise<void> {
     const nowMs = this.parts.nature.wallMs()
-    if (this.ages !== undefined) await this.sweepHistory(this.ages, nowMs)
-    await this.sweepKeys(nowMs)
+    try {
+      if (this.ages !== undefined) await this.sweepHistory(this.ages, nowMs)
+    } finally {
+      // Nothing else says that a key exists: they go also where the events cannot.
+      await this.sweepKeys(nowMs)
+    }
   }
 
   /** One sweep over the events and over each kind that retires, by one moment: an entity never goes before the events that say that it exists. */
   private async sweepHistory({ retentionMs, entityRetentionMs }: Ages, nowMs: number): Promise<void> {
-    const { journal, modules } = this.parts
-    const beforeMs = nowMs - retentionMs
-    let more = true
-    while (more && this.mayGoOn()) more = (await journal.trim({ recordedBeforeMs: beforeMs })).more
+    await this.sweepEvents(nowMs - retentionMs)
+    const { modules } = this.parts
     const before = new Date(nowMs - entityRetentionMs).toISOString()
     let removed = 0
     for (const module of Object.values(modules))
       for (const value of module.retirement?.values ?? [])
         if (this.mayGoOn()) removed += await this.sweepIndex(module, module.retirement!, value, before)
     if (removed > 0) this.parts.log.info({ removed }, 'entities past retention were forgotten')
+  }
+
+  /** Under the disk reserve, too: files of the log that go are what gives space back. */
+  private async sweepEvents(beforeMs: number): Promise<void> {
+    const { journal, log } = this.parts
+    const mayGoOn = () => this.mayGoOn() || (!this.isStopped && journal.refuses() === 'disk_reserve')
+    let lost = 0
+    let more = true
+    while (more && mayGoOn()) {
+      const step = await journal.trim({ recordedBeforeMs: beforeMs })
+      lost += step.lost ?? 0
+      more = step.more
+    }
+    if (lost > 0) log.warn({ lost }, 'events past retention were forgotten that could not be read')
   }
 
   /**

@@ -52,7 +52,6 @@ export interface DiskJournalOptions extends Pick<EnvironmentOptions, 'onRepeat' 
 
 type Done = Parameters<Journal['append']>[1]
 const entityName = (kind: string, id: string): string => `${kind}\n${id}`
-
 const LIST_WAIT_MS = 250
 
 export class DiskJournal implements Journal {
@@ -225,6 +224,8 @@ export class DiskJournal implements Journal {
   trim(cut: TrimCut): Promise<TrimStep> {
     return this.#serially(() =>
       trimOldest(cut, this.#log, this.#applier, this.environments.forgetter, {
+        nature: this.nature,
+        hasRoom: () => this.#disk.hasRoomToForget(),
         assertWritable: () => this.#assertWritable(),
         onFailure: (error) => this.#fail('retention failed', error),
       }),
@@ -382,9 +383,9 @@ export async function openDiskJournal(options: DiskJournalOptions): Promise<Disk
     }
     await medium.assertWhole()
     environments = await medium.open((head) => assertSchema(head, home))
-    const log = new EventLog(environments.log, nature)
     // What the medium was cleared of may have been what filled it.
     await disk.check()
+    const log = new EventLog(environments.log, nature)
     const view = new View(withFailedReads(environments.view, nature, (error) => journal?.readFailed(error)))
     const parts = { environments, log, view, applied: assertMarker(view, log, home), disk, lock, nature }
     journal = new DiskJournal(options, parts, disk.low)

@@ -12,6 +12,12 @@ const CHECK_INTERVAL_MS = 2_000
 /** Written since the last look: look again before the interval ends. */
 const CHECK_AFTER_BYTES = 8 * 1024 * 1024
 
+/**
+ * Free space that a step of retention begins with under the reserve: the view's pages with two thousand ids and histories are written
+ * anew before those that they replace can be used again.
+ */
+const FORGETTING_BYTES_MIN = 64 * 1024 * 1024
+
 /** What an unprivileged process may still use on the file system of `path`. */
 export function freeBytesOf(path: string): FreeBytes {
   return async () => {
@@ -57,6 +63,15 @@ export class DiskReserve {
         this.#checking = undefined
       })
     return this.#checking
+  }
+
+  /** Whether a step of retention may begin. A file system that gives no answer has no room. */
+  async hasRoomToForget(): Promise<boolean> {
+    if (!this.low) return true
+    return this.#freeBytes().then(
+      (free) => free >= FORGETTING_BYTES_MIN,
+      () => false,
+    )
   }
 
   stop(): void {

@@ -21,6 +21,14 @@ export interface EventRow {
   readonly texts: readonly string[]
 }
 
+/** A row that does not match its checksum: how many events it held is told by the next one alone. */
+export interface LostRow {
+  readonly first: number
+  readonly texts?: undefined
+  /** First of the next row; undefined: there is none. */
+  readonly next: number | undefined
+}
+
 export class EventRows {
   readonly #table: AppendedTable
 
@@ -50,6 +58,26 @@ export class EventRows {
     }
   }
 
+  /** The rows from the one that holds `sequence` or is the nearest before it, those that cannot be read among them. */
+  *each(sequence: number): Generator<EventRow | LostRow> {
+    for (let start: number | undefined = this.#holding(sequence, {}); start !== undefined; ) {
+      try {
+        for (const { key, value } of this.#table.getRange({ start })) {
+          start = key + 1
+          yield { first: key, texts: value.split('\n') }
+        }
+        return
+      } catch (error) {
+        if (!(error instanceof CorruptRow)) throw error
+      }
+      const [first, next]: (number | undefined)[] = [...this.#table.getKeys({ start, limit: 2 })]
+      if (first === undefined) return
+      const texts = unlessCorrupt(() => this.row(first))
+      yield texts === undefined ? { first, next } : { first, texts }
+      start = next
+    }
+  }
+
   /** The rows from the one that holds `sequence`, or is the nearest before it, backwards. Throws CorruptRow. */
   *backFrom(sequence: number): Generator<EventRow> {
     for (const { key, value } of this.#table.getRange({ start: sequence, reverse: true })) {
@@ -67,27 +95,27 @@ export class EventRows {
     return this.#table.get(first, reading)?.split('\n')
   }
 
-  /** Rows of which every event is before `sequence`, oldest first, at most about `limit` events in all. */
+  /** Rows that can be read and of which every event is before `sequence`, oldest first, at most about `limit` events in all. */
   wholeBefore(sequence: number, limit: number): readonly EventRow[] {
     const rows: EventRow[] = []
     let events = 0
-    for (const { key, value } of this.#table.getRange({ end: sequence })) {
-      const texts = value.split('\n')
-      if (key + texts.length > sequence || events >= limit) break
-      events += texts.length
-      rows.push({ first: key, texts })
+    for (const row of this.each(0)) {
+      if (row.first >= sequence || events >= limit) break
+      if (row.texts === undefined) continue
+      if (row.first + row.texts.length > sequence) break
+      events += row.texts.length
+      rows.push(row)
     }
     return rows
   }
 
-  /** The events before `sequence` in the row that holds it: retention has removed them, and their row stays for the rest. */
+  /**
+   * The events before `sequence` in the row that holds it, if it can be read: retention has removed them, and their row stays for
+   * the rest.
+   */
   partBefore(sequence: number): readonly StoredEvent[] {
-    for (const { key, value } of this.#table.getRange({ start: sequence, reverse: true, limit: 1 })) {
-      if (key === sequence) return []
-      return value
-        .split('\n')
-        .slice(0, sequence - key)
-        .map((text, i) => ({ sequence: key + i, text }))
+    for (const { first, texts = [] } of this.each(sequence)) {
+      return texts.slice(0, Math.max(0, sequence - first)).map((text, i) => ({ sequence: first + i, text }))
     }
     return []
   }
@@ -104,8 +132,9 @@ export class EventRows {
     this.#table.removeBefore(holding + this.#lines(holding) <= sequence ? sequence : holding)
   }
 
+  /** Events of the row. One that cannot be read is kept as long as there is none behind it: it may hold any that is to stay. */
   #lines(first: number): number {
-    return this.#table.get(first)?.split('\n').length ?? 0
+    return unlessCorrupt(() => this.row(first)?.length ?? 0) ?? Number.POSITIVE_INFINITY
   }
 }
 
@@ -169,6 +198,15 @@ export function pageOf(rows: EventRows, start: number, limit: number, bytesMax: 
     throw namedAfter(error, expected)
   }
   return events
+}
+
+function unlessCorrupt<V>(read: () => V): V | undefined {
+  try {
+    return read()
+  } catch (error) {
+    if (error instanceof CorruptRow) return undefined
+    throw error
+  }
 }
 
 /** The same error, naming the event that was to be read. */

@@ -142,6 +142,8 @@ export type TrimCut = { readonly beforeSequence: number } | { readonly recordedB
 
 export interface TrimStep {
   readonly removed: number
+  /** Of these, those that could not be read: what indexes know of them stays, and leads nowhere. */
+  readonly lost?: number
   /** The cut is not reached yet: call again. */
   readonly more: boolean
 }
@@ -223,7 +225,10 @@ export interface Journal {
   /** Resolves when lists show every batch acknowledged before the call; rejects with the JournalFailure. */
   settled(): Promise<void>
 
-  /** One step of retention: at most 2,000 of the oldest events, their ids and histories. Nothing an unapplied batch needs. */
+  /**
+   * One step of retention: at most 2,000 of the oldest events, their ids and histories. Nothing an unapplied batch needs. Under the
+   * disk reserve nothing where there is no room for the step itself.
+   */
   trim(cut: TrimCut): Promise<TrimStep>
   /**
    * Forget entities (settled and past retention) that the caller keeps no actor of: record and list rows. One with

@@ -7,8 +7,12 @@ import type { Applier } from './applier.ts'
 import type { EventLog } from './event-log.ts'
 import type { Forgetter } from './forgetter.ts'
 import type { TrimCut, TrimStep } from './journal.ts'
+import type { Nature } from './nature.ts'
 
 interface Journal {
+  readonly nature: Pick<Nature, 'wallMs'>
+  /** Whether the disk has room for a step, which frees some only when it is done. */
+  readonly hasRoom: () => Promise<boolean>
   /** Throws where nothing may be written any more. */
   readonly assertWritable: () => void
   readonly onFailure: (error: unknown) => Error
@@ -20,10 +24,11 @@ export async function trimOldest(
   log: EventLog,
   applier: Applier,
   forgetter: Forgetter,
-  { assertWritable, onFailure }: Journal,
+  { nature, hasRoom, assertWritable, onFailure }: Journal,
 ): Promise<TrimStep> {
   assertWritable()
-  const { count, next, areLeft, more } = await forgetter.look({
+  if (!(await hasRoom())) return { removed: 0, more: false }
+  const { count, lost, next, areLeft, more } = await forgetter.look({
     floor: log.oldestSequence,
     isCleared: log.isCleared,
     end: Math.min(
@@ -31,6 +36,7 @@ export async function trimOldest(
       applier.applied.sequence + 1,
     ),
     recordedBeforeMs: 'recordedBeforeMs' in cut ? cut.recordedBeforeMs : Number.POSITIVE_INFINITY,
+    nowMs: nature.wallMs(),
   })
   if (count === 0) return { removed: 0, more: false }
   assertWritable()
@@ -43,5 +49,5 @@ export async function trimOldest(
   } catch (error) {
     throw onFailure(error)
   }
-  return { removed: count, more }
+  return { removed: count, more, ...(lost > 0 && { lost }) }
 }

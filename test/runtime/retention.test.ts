@@ -229,6 +229,46 @@ t.test('while the journal takes no writes no key is looked at', async (t) => {
   await runtime.close()
 })
 
+/** With a project that has ended and a key, both past their time. */
+function withOld(t: Test) {
+  const opened = open(t, { retentionMs: HOUR_MS, idempotencyMs: 1, lateEventsMs: 1 })
+  const { nature, runtime, say, now } = opened
+  const reservation = keptKey(runtime, 'place', { id: 'p', fingerprint: 'f' })
+  runtime.ask({ kind: 'project', id: 'p' }, { type: 'create', id: 'p', reservation } as never, () => {})
+  nature.advance(5_000)
+  const ended = now()
+  say(ended, 'create')
+  say(ended, 'stop')
+  nature.advance(2 * HOUR_MS)
+  return { ...opened, ended }
+}
+
+t.test('under the disk reserve events leave, which gives space back, and nothing else does', async (t) => {
+  const { journal, runtime, sweep, ended } = withOld(t)
+  journal.refuse('disk_reserve')
+  await sweep()
+  await sweep()
+  t.equal(journal.oldestSequence, journal.lastSequence + 1)
+  t.ok(runtime.read({ kind: 'project', id: ended }))
+  t.ok(journal.reservation(KEPT_KEYS, 'place'))
+  journal.refuse(undefined)
+  await sweep()
+  await sweep()
+  t.equal(runtime.read({ kind: 'project', id: ended }), undefined)
+  t.equal(journal.reservation(KEPT_KEYS, 'place'), undefined)
+  await runtime.close()
+})
+
+t.test('where events cannot be removed keys go all the same, and entities stay with their events', async (t) => {
+  const { journal, runtime, sweep, ended } = withOld(t)
+  journal.trim = () => Promise.reject(new Error('what is stored cannot be read'))
+  await sweep()
+  await sweep()
+  t.equal(journal.reservation(KEPT_KEYS, 'place'), undefined)
+  t.ok(runtime.read({ kind: 'project', id: ended }))
+  await runtime.close()
+})
+
 t.test('an entity never goes before the events that say it exists, however long a sweep takes', async (t) => {
   const { nature, journal, runtime, say, now, sweep } = open(t, {
     retentionMs: HOUR_MS,

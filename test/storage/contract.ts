@@ -344,12 +344,12 @@ function retention(t: Test, make: Make): void {
   t.test('retention removes a prefix with its ids and histories, in steps, and moves the floor', async (t) => {
     const journal = await make(t)
     const made = Array.from({ length: 3_000 }, (_, i) => {
-      const recordedAt = i < 2_400 ? '2026-01-01T00:00:00.000000Z' : AT
+      const recordedAt = i < 2_400 ? '2020-01-01T00:00:00.000000Z' : AT
       return event(`${i}`, { traceId: i % 2 === 0 ? 'even' : `odd${i}`, itemId: 'wi_1', recordedAt })
     })
     await appendEvents(journal, ...made)
     await journal.settled()
-    const cut = { recordedBeforeMs: Date.parse('2026-06-01T00:00:00Z') }
+    const cut = { recordedBeforeMs: Date.parse('2020-06-01T00:00:00Z') }
     t.same(await journal.trim(cut), { removed: 2_000, more: true })
     t.equal(journal.oldestSequence, 2_001)
     t.same(await journal.trim(cut), { removed: 400, more: false })

@@ -13,7 +13,7 @@ import { openIn } from './open.ts'
 import { append, appendEvents, event, state, step } from './steps.ts'
 
 const CHILD = fileURLToPath(new URL('./forgetting-child.js', import.meta.url))
-const LOOK = { floor: 1, isCleared: true, end: 10, recordedBeforeMs: Number.POSITIVE_INFINITY }
+const LOOK = { floor: 1, isCleared: true, end: 10, recordedBeforeMs: Number.POSITIVE_INFINITY, nowMs: 0 }
 const IGNORE = () => {}
 let homes = 0
 const newHome = (t: Test) => join(t.testdir(), `home-${homes++}`)

@@ -194,17 +194,18 @@ export const faults: readonly Fault[] = [
   fault(
     'one event more than may be is removed by retention',
     'storage/forgetter.ts',
-    '      leaving.push({ sequence, identity, mayBeBack: false })\n',
-    '      leaving.push({ sequence, identity, mayBeBack: false })\n' +
-      '      const next = events[leaving.length]\n' +
-      '      if (next !== undefined && next.sequence < end && identityOfEvent(next.text).recordedMs >= recordedBeforeMs)\n' +
-      '        leaving.push({ sequence: next.sequence, identity: identityOfEvent(next.text), mayBeBack: false })\n',
+    "      if (age === 'young') break\n",
+    "      if (age === 'young' && identity !== undefined && certain > 0) {\n" +
+      '        leaving.push({ sequence: walked.sequence, identity, mayBeBack: false })\n' +
+      '        return { events: leaving, next: walked.next, more: false }\n' +
+      '      }\n' +
+      "      if (age === 'young') break\n",
   ),
   fault(
     'retention removes events a second before their time',
     'storage/forgetter.ts',
-    'identity.recordedMs >= recordedBeforeMs',
-    'identity.recordedMs - 1_000 >= recordedBeforeMs',
+    'identity.recordedMs < recordedBeforeMs',
+    'identity.recordedMs - 1_000 < recordedBeforeMs',
   ),
   fault(
     'retention sweeps once in a life',
