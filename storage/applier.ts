@@ -207,15 +207,17 @@ export class Applier {
     return this.#waiters.length > 0 || this.#forRoom.length > 0 || this.#pending.weight >= FOLD_WEIGHT_MAX
   }
 
-  /** Makes the texts of the records before they are put: one turn of all of them would hold up every answer. */
+  /**
+   * Makes the texts of the records before they are put: one turn of all of them would hold up every answer, and one that cannot be
+   * made must end the commit before anything is put, since what was put is committed all the same.
+   */
   async #writeOut(fold: Fold): Promise<void> {
     let count = 0
     for (const ofKind of fold.entities.values()) {
       for (const { text } of ofKind.values()) {
-        if (this.#waiters.length > 0) return
         void text.record
         count += 1
-        if (count % RECORDS_A_TURN === 0) await turn(this.#nature)
+        if (count % RECORDS_A_TURN === 0 && this.#waiters.length === 0) await turn(this.#nature)
       }
     }
   }

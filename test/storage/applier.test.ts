@@ -4,6 +4,7 @@ import { Applier } from '../../storage/applier.ts'
 import type { Fold } from '../../storage/fold.ts'
 import type { Nature } from '../../storage/nature.ts'
 import type { View } from '../../storage/view.ts'
+import { step } from './steps.ts'
 
 /** Timers that go off when the test says so. */
 class Timers {
@@ -32,6 +33,7 @@ class Timers {
   }
 }
 
+const turn = () => new Promise((resolve) => setImmediate(resolve))
 const batchOf = (batch: number) => ({ batch, firstSequence: batch, lastSequence: batch, steps: [] })
 
 t.test('what came while a fold was written is written next, also when its time was over before', async (t) => {
@@ -58,7 +60,6 @@ t.test('what came while a fold was written is written next, also when its time w
       throw error
     },
   )
-  const turn = () => new Promise((resolve) => setImmediate(resolve))
   applier.add(batchOf(1))
   timers.goOff()
   await turn()
@@ -78,3 +79,32 @@ t.test('what came while a fold was written is written next, also when its time w
   t.same(written, [1, 3])
   t.equal(timers.armed, 0, 'and nothing is left')
 })
+
+t.test(
+  'a record that cannot be made ends the fold before the view is written, also where somebody waits',
+  async (t) => {
+    const failures: unknown[] = []
+    const view = { marker: () => undefined, write: () => t.fail('the view was written') } as unknown as View
+    const begin = { epoch: 'e', batch: 0, sequence: 0 }
+    const applier = new Applier(
+      view,
+      begin,
+      new Timers().nature,
+      () => {},
+      (error) => {
+        failures.push(error)
+        return error as Error
+      },
+    )
+    const recordText = {
+      get record(): string {
+        throw new Error('no text')
+      },
+    }
+    applier.add({ ...batchOf(1), steps: [step('a', 1), step('b', 1, { recordText })] })
+    applier.reached(1).catch(() => {})
+    await turn()
+    await turn()
+    t.match(failures, [{ message: 'no text' }])
+  },
+)
