@@ -51,3 +51,15 @@ function reasonOf(error: unknown): string {
   const code = (error as NodeJS.ErrnoException).code
   return code !== undefined && !error.message.includes(code) ? `${error.message} (${code})` : error.message
 }
+
+/** A refusal as a log tells it: its code, and what the service found at fault. */
+export function describeRefusal({ problem, message }: ServiceRefused): string {
+  const { code, errors = [] } = problem
+  const where = errors.map(({ pointer, detail }) => `${pointer} ${detail}`).join('; ')
+  return `${code}: ${where === '' ? message : where}`
+}
+
+export function describeError(error: unknown): string {
+  if (error instanceof ServiceRefused) return describeRefusal(error)
+  return error instanceof Error ? error.message : String(error)
+}

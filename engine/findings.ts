@@ -6,8 +6,9 @@
 import { occurredAt } from './clock.ts'
 import { ServiceRefused } from './errors.ts'
 import type { ExecutionRequest } from './execution-request.ts'
+import { jsonText } from './json-text.ts'
 import { outgoing, PostQueue } from './post-queue.ts'
-import { concernsRun, type RunPosts, wellFormed } from './run-posts.ts'
+import { concernsRun, type RunPosts } from './run-posts.ts'
 
 /** What the service takes in one post of observations. */
 const OBSERVATIONS_A_POST_MAX = 100
@@ -59,7 +60,7 @@ export class Findings {
   }
 
   summarize(said: Record<string, unknown>, line: string): void {
-    this.#summary = { line, body: wellFormed(JSON.stringify(said)) }
+    this.#summary = { line, body: jsonText(said) }
     this.#summing ??= this.#postSummaries()
   }
 

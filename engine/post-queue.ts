@@ -4,6 +4,7 @@
  * so that a service that is away slows the command down instead of losing its output.
  */
 import { ServiceRefused } from './errors.ts'
+import { jsonText } from './json-text.ts'
 
 const BATCH_EVENTS_MAX = 500
 /** Half of what the service takes in one post of events. */
@@ -24,7 +25,7 @@ export interface OutgoingEvent {
 }
 
 export function outgoing(event: object, callbacks: Pick<OutgoingEvent, 'onTaken' | 'onRefused'> = {}): OutgoingEvent {
-  const text = JSON.stringify(event)
+  const text = jsonText(event)
   return { text, bytes: Buffer.byteLength(text), ...callbacks }
 }
 

@@ -5,6 +5,7 @@
 import type { Client } from './client.ts'
 import { ServiceRefused } from './errors.ts'
 import { isObject } from './execution-request.ts'
+import { jsonText } from './json-text.ts'
 import { type Backoff, retrying } from './retry.ts'
 
 export interface Cancel {
@@ -45,7 +46,7 @@ export class RunPosts {
 
   /** A move of the run. Retried until the service has answered; rejects with ServiceRefused. */
   async move(post: LifecyclePost, body: object): Promise<Record<string, any>> {
-    return await this.#post(post, wellFormed(JSON.stringify({ attempt: this.#options.attempt, ...body })))
+    return await this.#post(post, jsonText({ attempt: this.#options.attempt, ...body }))
   }
 
   /** Events, given as their JSON texts. Retried until the service has answered; rejects with ServiceRefused. */
@@ -63,7 +64,7 @@ export class RunPosts {
   /** One try: the next heartbeat is the retry. */
   async heartbeat(sessions: readonly object[]): Promise<void> {
     const told = sessions.length === 0 ? {} : { sessions }
-    await this.#send('heartbeat', wellFormed(JSON.stringify({ attempt: this.#options.attempt, ...told })))
+    await this.#send('heartbeat', jsonText({ attempt: this.#options.attempt, ...told }))
   }
 
   async #post(post: string, body: string): Promise<Record<string, any>> {
@@ -84,14 +85,6 @@ export class RunPosts {
     if (said.cancel_requested === true) this.#options.onCancel(isObject(said.cancel) ? said.cancel : {})
     return said
   }
-}
-
-/**
- * A JSON text without halves of surrogate pairs, which the service cannot keep: each becomes U+FFFD. They come of
- * cutting a text to a length, and of what a command escaped; `JSON.stringify` writes them as \\udXXX and nothing else so.
- */
-export function wellFormed(json: string): string {
-  return json.replace(/\\\\|\\ud[89a-f][0-9a-f]{2}/g, (found) => (found === '\\\\' ? found : '\ufffd'))
 }
 
 /** Whether a refusal ends the run for this runner, rather than finding fault with the post's content. */

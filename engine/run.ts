@@ -7,25 +7,18 @@ import { type BriefFiles, BriefMismatch, fetchBrief } from './brief.ts'
 import type { Client } from './client.ts'
 import { occurredAt } from './clock.ts'
 import { type Command, type CommandEnd, commandEnvironment, startCommand } from './command.ts'
-import { ServiceRefused } from './errors.ts'
+import { describeError, describeRefusal, ServiceRefused } from './errors.ts'
 import { type ExecutionRequest, unfit } from './execution-request.ts'
 import { Findings } from './findings.ts'
 import { Heartbeat } from './heartbeat.ts'
 import { type Line, LineSplitter, readLine } from './output.ts'
 import { OutputBatch, type OutputStream } from './output-batch.ts'
 import { type OutgoingEvent, outgoing, PostQueue } from './post-queue.ts'
-import {
-  type CommandStory,
-  failureOf,
-  isTask,
-  MESSAGE_CHARS_MAX,
-  runResult,
-  STDERR_TAIL_CHARS,
-  taskResult,
-} from './result.ts'
+import { type CommandStory, failureOf, MESSAGE_CHARS_MAX, runResult, STDERR_TAIL_CHARS } from './result.ts'
 import type { Backoff } from './retry.ts'
 import { type Cancel, concernsRun, RunPosts } from './run-posts.ts'
 import { Sessions } from './sessions.ts'
+import { TASK_VERDICT, TaskVerdict } from './task-verdict.ts'
 
 interface RunOptions {
   readonly client: Client
@@ -64,6 +57,7 @@ export class Run {
   readonly #request: ExecutionRequest
   readonly #posts: RunPosts
   readonly #queue: PostQueue
+  readonly #verdict: TaskVerdict
   readonly #output: OutputBatch
   readonly #heartbeat: Heartbeat
   readonly #sessions = new Sessions()
@@ -75,7 +69,6 @@ export class Run {
   #said: Record<string, unknown> | undefined
   /** How many queues hold more than they should: while there is one, the command's output is not read. */
   #pressing = 0
-  #taskResultTaken = false
   #stderrTail = ''
 
   constructor(request: ExecutionRequest, options: RunOptions) {
@@ -98,6 +91,7 @@ export class Run {
       onPressure: (full) => this.#press(full),
       onEnded: (error) => this.abandon(error),
     })
+    this.#verdict = new TaskVerdict({ request, queue: this.#queue, log: (text) => this.#log(text) })
     this.#output = new OutputBatch((stream, text) => this.#queue.add(outgoing(outputEvent(stream, text))))
     this.#heartbeat = new Heartbeat(this.#posts, this.#sessions, options.heartbeatMs, (error) => this.abandon(error))
     let begin = (): void => {}
@@ -127,7 +121,7 @@ export class Run {
     const first = this.#stop === undefined
     if (first || stop.why === 'abandoned') this.#stop = stop
     if (!first) return
-    this.#log(stop.why === 'abandoned' ? `given up: ${sentence(stop.error)}` : `stopping: ${stop.why}`)
+    this.#log(stop.why === 'abandoned' ? `given up: ${describeError(stop.error)}` : `stopping: ${stop.why}`)
     this.#command?.stop(this.#options.stopGraceMs)
   }
 
@@ -221,13 +215,8 @@ export class Run {
       stderrTail: this.#stderrTail,
       at: occurredAt(),
     }
-    const failure = failureOf(story)
-    if (isTask(this.#request) && !this.#taskResultTaken) {
-      const payload = taskResult(this.#request, failure, this.#said)
-      this.#queue.add(outgoing({ event_type: 'task_run_completed', occurred_at: story.at, payload }))
-      await this.#queue.empty()
-      if (this.#stop !== undefined) return await this.#settleStopped(this.#stop)
-    }
+    const failure = await this.#verdict.settle(failureOf(story), story)
+    if (this.#stop !== undefined) return await this.#settleStopped(this.#stop)
     if (failure !== undefined) {
       return await this.#fail({ ...failure, ...(this.#said === undefined ? {} : { result: runResult(story) }) })
     }
@@ -237,7 +226,7 @@ export class Run {
       await this.#posts.move('completed', { result: runResult(story) })
     } catch (error) {
       if (!(error instanceof ServiceRefused) || concernsRun(error)) throw error
-      const message = `the service refused the Run Result: ${describe(error)}`
+      const message = `the service refused the Run Result: ${describeRefusal(error)}`
       return await this.#fail({ class: 'execution', code: 'result_refused', message })
     }
     this.#log('completed')
@@ -252,7 +241,7 @@ export class Run {
     } catch (error) {
       if (!(error instanceof ServiceRefused) || concernsRun(error) || body.result === undefined) throw error
       const { result: _, ...rest } = body
-      const refused = `(the service refused the Run Result: ${describe(error)})`
+      const refused = `(the service refused the Run Result: ${describeRefusal(error)})`
       return await this.#fail({ ...rest, message: `${body.message} ${refused}`.slice(0, MESSAGE_CHARS_MAX) })
     }
     this.#log(body.class === 'cancelled' ? 'cancelled' : `failed (${body.code ?? body.class}): ${body.message}`)
@@ -323,22 +312,25 @@ export class Run {
   /** An event of the command. The service's own time is not the command's to state; a missing time is now. */
   #statedEvent(event: Record<string, unknown>, line: string): OutgoingEvent {
     const { recorded_at: _, ...fields } = event
-    const terminal = event.event_type === 'task_run_completed'
+    const isVerdict = event.event_type === TASK_VERDICT
     return outgoing(
       { occurred_at: occurredAt(), payload: {}, ...fields },
       {
         onTaken: () => {
           this.#sessions.note(event)
-          if (terminal) this.#taskResultTaken = true
+          if (isVerdict) this.#verdict.taken()
         },
-        onRefused: (refusal) => this.#refused(line, refusal),
+        onRefused: (refusal) => {
+          if (isVerdict) this.#verdict.refused(refusal)
+          return this.#refused(line, refusal)
+        },
       },
     )
   }
 
   /** A refused line is not lost: it becomes output, with the reason behind it. */
   #refused(line: string, refusal: ServiceRefused): OutgoingEvent[] {
-    const reason = `intendant runner: the service refused this line: ${describe(refusal)}`
+    const reason = `intendant runner: the service refused this line: ${describeRefusal(refusal)}`
     this.#log(reason)
     const events: OutgoingEvent[] = []
     const batch = new OutputBatch((stream, text) => events.push(outgoing(outputEvent(stream, text))))
@@ -355,15 +347,4 @@ export class Run {
 
 function outputEvent(stream: OutputStream, text: string): object {
   return { event_type: 'run_output', occurred_at: occurredAt(), payload: { stream, text } }
-}
-
-function describe(refusal: ServiceRefused): string {
-  const { code, errors = [] } = refusal.problem
-  const where = errors.map(({ pointer, detail }) => `${pointer} ${detail}`).join('; ')
-  return where === '' ? `${code}: ${refusal.message}` : `${code}: ${where}`
-}
-
-function sentence(error: unknown): string {
-  if (error instanceof ServiceRefused) return describe(error)
-  return error instanceof Error ? error.message : String(error)
 }

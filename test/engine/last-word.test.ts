@@ -1,16 +1,34 @@
 /** What a runner says last about a run whose command said something that the service cannot take. */
 import t, { type Test } from 'tap'
-import { wellFormed } from '../../engine/run-posts.ts'
+import { jsonText } from '../../engine/json-text.ts'
 import { hired } from './hired.ts'
 import { executionRequest, type StandIn } from './stand-in.ts'
 
 /** Runs one request by the command; how it ended, and the service. */
-async function ran(test: Test, command: string, arrange = (_: StandIn): void => {}) {
-  const { service, runner } = await hired(test, command)
+async function ran(test: Test, command: string, arrange = (_: StandIn): void => {}, more: Record<string, any> = {}) {
+  const { service, runner, logs } = await hired(test, command)
   arrange(service)
-  service.offer(executionRequest('runreq_w'))
-  return { ends: await runner.finished, service }
+  service.offer(executionRequest('runreq_w', more))
+  return { ends: await runner.finished, service, logs }
 }
+
+const TASK = { engine: { entry_event: 'execution_requested', throttle: 'full', payload: {} } }
+
+/** A command that prints the lines and ends well. */
+function prints(...lines: object[]): string {
+  return ['cat > /dev/null', ...lines.map((line) => `printf '%s\\n' '${JSON.stringify(line)}'`)].join('; ')
+}
+
+/** Refuses each post of events in which there is one like that. */
+function refuseEvents(matches: (event: any) => boolean) {
+  return (service: StandIn): void => {
+    service.misbehave = ({ verb, body }) =>
+      verb === 'events' && body.events.some(matches) ? { status: 422, code: 'invalid_event' } : undefined
+  }
+}
+
+const verdicts = (service: StandIn): any[] =>
+  service.events().flatMap(({ event_type, payload }) => (event_type === 'task_run_completed' ? [payload] : []))
 
 t.test('a failure is told without its Run Result when the service finds fault with that', async (t) => {
   const result = '{"schema_version":"intendant.run_result.v1","completed_at":"yesterday"}'
@@ -44,9 +62,9 @@ t.test('a text that was cut within a character is posted with U+FFFD, which ever
 
 t.test('only halves of surrogate pairs are replaced, not what looks like their escapes', (t) => {
   for (const value of ['😀', '\\ud800', '\\\\ud83d', '\n"\u0000', { '\\udc00': '\\' }]) {
-    t.same(JSON.parse(wellFormed(JSON.stringify(value))), value)
+    t.same(JSON.parse(jsonText(value)), value)
   }
-  t.equal(JSON.parse(wellFormed(JSON.stringify('a\ud800b\udc00\\\ud83d'))), 'a\ufffdb\ufffd\\\ufffd')
+  t.equal(JSON.parse(jsonText('a\ud800b\udc00\\\ud83d')), 'a\ufffdb\ufffd\\\ufffd')
   t.end()
 })
 
@@ -54,4 +72,57 @@ t.test('a line too long to be held arrives as it was written, in pieces', async 
   const { service } = await ran(t, `cat > /dev/null; node -e 'process.stdout.write("y".repeat(1200000) + "\\nend\\n")'`)
   const text = service.events().map((event) => event.payload.text)
   t.equal(text.join(''), `${'y'.repeat(1_200_000)}\nend\n`)
+})
+
+t.test('a verdict of the command that the service refuses is not taken for complete', async (t) => {
+  const defect = { event_type: 'task_run_completed', payload: { verdict: 'defect', summary: 'it does not hold' } }
+  const refuse = refuseEvents(({ payload }) => payload.verdict === 'defect')
+  const { ends, service } = await ran(t, prints(defect), refuse, TASK)
+  t.same(ends, ['failed'])
+  const reason = /refused task_run_completed: invalid_event/
+  t.match(verdicts(service), [{ success: false, landed: false, verdict: 'runner_error', detail: reason }])
+  t.match(service.said('failed')[0]!.body, { class: 'execution', code: 'verdict_refused', message: reason })
+  t.match(service.events()[0].payload.text, 'it does not hold', 'what it said is kept')
+})
+
+t.test('of several verdicts one that is taken counts, whichever it is', async (t) => {
+  const bad = { event_type: 'task_run_completed', payload: { verdict: 'defect' } }
+  const good = { event_type: 'task_run_completed', payload: { verdict: 'defect', diagnosis: 'it leaks' } }
+  const refuse = refuseEvents(({ payload }) => payload.verdict === 'defect' && payload.diagnosis === undefined)
+  for (const lines of [
+    [bad, good],
+    [good, bad],
+  ]) {
+    const { ends, service } = await ran(t, prints(...lines), refuse, TASK)
+    t.same(ends, ['completed'])
+    t.same(verdicts(service), [good.payload])
+  }
+})
+
+t.test('a verdict of the runner itself that is refused is said once more without what the command said', async (t) => {
+  const said = {
+    schema_version: 'intendant.run_result.v1',
+    failure: { class: 'execution', code: 'usage_limit', message: 'come back' },
+    retry_after: 'soon',
+  }
+  const refuse = refuseEvents(({ payload }) => payload.retry_after !== undefined)
+  const { ends, service } = await ran(t, prints(said), refuse, TASK)
+  t.same(ends, ['failed'])
+  t.match(verdicts(service), [{ verdict: 'runner_error', failure_code: 'usage_limit', retry_after: undefined }])
+  t.match(service.said('failed')[0]!.body, { code: 'usage_limit', message: 'come back' })
+})
+
+t.test('a run whose task_run_completed is refused however it is said fails, and says so', async (t) => {
+  const refuse = refuseEvents(({ event_type }) => event_type === 'task_run_completed')
+  const { ends, service, logs } = await ran(t, 'cat > /dev/null', refuse, TASK)
+  t.same(ends, ['failed'])
+  t.match(service.said('failed')[0]!.body, { code: 'verdict_refused', message: /invalid_event/ })
+  t.match(logs.join('\n'), /refused the runner's task_run_completed: invalid_event/)
+})
+
+t.test('an event with a text that was cut within a character is posted with U+FFFD, not refused', async (t) => {
+  const diagnosis = `${'😀'.slice(1)} is what the gate said`
+  const defect = { event_type: 'task_run_completed', payload: { verdict: 'defect', diagnosis } }
+  const { service } = await ran(t, prints(defect), undefined, TASK)
+  t.same(verdicts(service), [{ verdict: 'defect', diagnosis: '\ufffd is what the gate said' }])
 })
