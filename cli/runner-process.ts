@@ -79,7 +79,7 @@ export async function finished(runner: Runner, id: string, from: string): Promis
       const hint = from === 'ENGINE_TOKEN' ? ' (which is read only where ENGINE_TOKEN is not set)' : ''
       throw new CliFailure(message + hint, EXIT.refused, error)
     }
-    if (status === 404) {
+    if (code === 'not_found') {
       const message = `there is no runner ${id}. Register it with: intendant runner add ${id} --project KEY --save-token`
       throw new CliFailure(message, EXIT.refused, error)
     }

@@ -30,7 +30,9 @@ function duration(
   field: keyof typeof defaultSettings & string,
   help: string,
   longestMs = DURATION_MS_MAX,
+  shortestMs = 1,
 ): SettingSpec {
+  const least = shortestMs === 1 ? '' : `, at least ${showDuration(shortestMs)}`
   return {
     name,
     placeholder: 'DURATION',
@@ -38,9 +40,9 @@ function duration(
     field,
     read: (text) => {
       const ms = readDuration(text)
-      return ms === undefined || ms < 1 || ms > longestMs ? undefined : ms
+      return ms === undefined || ms < shortestMs || ms > longestMs ? undefined : ms
     },
-    expected: `a duration with its unit, such as 500ms, 30s, 10m, 24h or 7d, at most ${showDuration(longestMs)}`,
+    expected: `a duration with its unit, such as 500ms, 30s, 10m, 24h or 7d${least}, at most ${showDuration(longestMs)}`,
     ...(typeof defaultSettings[field] === 'number'
       ? { byDefault: showDuration(defaultSettings[field] as number) }
       : {}),
@@ -75,6 +77,8 @@ function file(name: string, field: 'certFile' | 'keyFile', help: string): Settin
 
 /** A timer of Node.js holds at most 2^31 - 1 ms; the deadlines that live in one stay well below. */
 const DEADLINE_MS_MAX = 24 * 3_600_000
+/** A runner beats once a second at most (`engine/lease.ts`): a shorter lease would end with one beat that is late. */
+const LEASE_MS_MIN = 3_000
 
 /** Every setting but the home folder, which says where the rest is read from. */
 export const SETTINGS: readonly SettingSpec[] = [
@@ -108,7 +112,13 @@ export const SETTINGS: readonly SettingSpec[] = [
     byDefault: defaultSettings.logLevel,
   },
   duration('offer', 'offerMs', 'How long a runner may take to accept an offer.', DEADLINE_MS_MAX),
-  duration('lease', 'leaseMs', 'How long a run lives without a word from its runner.', DEADLINE_MS_MAX),
+  duration(
+    'lease',
+    'leaseMs',
+    'How long a run lives without a word from its runner; at least 3s.',
+    DEADLINE_MS_MAX,
+    LEASE_MS_MIN,
+  ),
   duration('grace', 'graceMs', 'How long a cancelled run may take to stop.'),
   duration('presence', 'presenceMs', 'Without a call for this long a runner is offline.', DEADLINE_MS_MAX),
   duration('late_events', 'lateEventsMs', 'How long events of a settled run are still recorded.'),

@@ -10,7 +10,7 @@ import { digestOf } from '../machines/digest.ts'
 import type { Client } from './client.ts'
 import { ServiceRefused } from './errors.ts'
 import { isObject } from './execution-request.ts'
-import { type Backoff, retrying } from './retry.ts'
+import { type Backoff, mayHelpRunner, retrying } from './retry.ts'
 
 interface BriefReference {
   readonly id: string
@@ -53,7 +53,7 @@ async function readCompiled({ id, digest }: BriefReference, options: BriefOption
   const path = `/api/formation-briefs/${encodeURIComponent(id)}/compiled`
   try {
     const get = () => client.request('GET', path, { query: { digest }, signal })
-    const { body } = await retrying(get, { signal, backoff })
+    const { body } = await retrying(get, { signal, backoff, mayHelp: mayHelpRunner })
     return isObject(body) ? body : {}
   } catch (error) {
     if (!(error instanceof ServiceRefused) || error.problem.status !== 404) throw error

@@ -3,7 +3,7 @@
  * gives a 2xx answer or throws ServiceRefused or ServiceUnreachable; it never retries by itself (retry.ts does).
  */
 import { textOf } from './body.ts'
-import { type Problem, ServiceRefused, ServiceUnreachable } from './errors.ts'
+import { ForeignRefusal, type Problem, ServiceRefused, ServiceUnreachable } from './errors.ts'
 
 /** The version of the HTTP interface that this client was written for. */
 const API_VERSION = '1'
@@ -135,17 +135,23 @@ function isStreamed(body: unknown): boolean {
 function refusal(method: string, path: string, response: Response, text: string): ServiceRefused {
   const after = Number(response.headers.get('retry-after'))
   const retryAfterSeconds = Number.isFinite(after) && after > 0 ? after : undefined
-  return new ServiceRefused(method, path, problemOf(response.status, text), retryAfterSeconds)
+  const problem = problemIn(response.status, text)
+  if (problem !== undefined) return new ServiceRefused(method, path, problem, retryAfterSeconds)
+  return new ForeignRefusal(method, path, problemMadeUp(response.status, text), retryAfterSeconds)
 }
 
-/** The problem in an answer's body; one made up from the status when something else than the service answered. */
-function problemOf(status: number, text: string): Problem {
+/** The problem in an answer's body, if it is the service's. */
+function problemIn(status: number, text: string): Problem | undefined {
   try {
     const body = JSON.parse(text)
     if (typeof body === 'object' && body !== null && typeof body.code === 'string') return { ...body, status }
   } catch {
     // Not JSON: a proxy's page, perhaps.
   }
+  return undefined
+}
+
+function problemMadeUp(status: number, text: string): Problem {
   const shown = text.trim().slice(0, 200)
   return {
     status,

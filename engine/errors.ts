@@ -32,6 +32,17 @@ export class ServiceRefused extends Error {
   }
 }
 
+/**
+ * A refusal without a problem of the service: what stands between (a proxy, an ingress), or what listens there in its place, has
+ * answered. It says nothing about what was asked for.
+ */
+export class ForeignRefusal extends ServiceRefused {
+  constructor(method: string, path: string, problem: Problem, retryAfterSeconds?: number) {
+    super(method, path, problem, retryAfterSeconds)
+    this.message = `something other than the service has answered, with status ${problem.status}: ${problem.detail}`
+  }
+}
+
 /** No answer: refused connection, reset, time-out, or something that is not HTTP. The request may have arrived. */
 export class ServiceUnreachable extends Error {
   override readonly name = 'ServiceUnreachable'

@@ -3,7 +3,7 @@
  * on purpose: a queue that waits for the service must not let the lease end.
  */
 import { ServiceRefused } from './errors.ts'
-import { mayHelp } from './retry.ts'
+import { mayHelpRunner } from './retry.ts'
 import type { RunPosts } from './run-posts.ts'
 import type { Sessions } from './sessions.ts'
 
@@ -12,23 +12,28 @@ const JITTER = 0.2
 /** After a heartbeat that got no answer the next one comes sooner, by this factor. */
 const SOONER = 0.25
 
+interface HeartbeatOptions {
+  readonly posts: RunPosts
+  readonly sessions: Sessions
+  /** From one to the next, milliseconds; jitter is taken off it. Asked each time: it follows the lease. */
+  readonly everyMs: () => number
+  /** The service wants no more of it: the run is not ours. */
+  readonly onRefused: (refusal: ServiceRefused) => void
+  /** It was answered, and not taken; the next one may be. */
+  readonly onRetry: (refusal: ServiceRefused, pauseMs: number) => void
+}
+
 export class Heartbeat {
-  readonly #posts: RunPosts
-  readonly #sessions: Sessions
-  readonly #everyMs: number
-  readonly #onRefused: (refusal: ServiceRefused) => void
+  readonly #options: HeartbeatOptions
   #timer: NodeJS.Timeout | undefined
   #stopped = false
 
-  constructor(posts: RunPosts, sessions: Sessions, everyMs: number, onRefused: (refusal: ServiceRefused) => void) {
-    this.#posts = posts
-    this.#sessions = sessions
-    this.#everyMs = everyMs
-    this.#onRefused = onRefused
+  constructor(options: HeartbeatOptions) {
+    this.#options = options
   }
 
   start(): void {
-    this.#next(this.#everyMs)
+    this.#next(this.#options.everyMs())
   }
 
   stop(): void {
@@ -42,16 +47,26 @@ export class Heartbeat {
   }
 
   async #beat(): Promise<void> {
+    const { posts, sessions } = this.#options
+    const everyMs = this.#options.everyMs()
     // A post of events renewed the lease already; of agents at work there is news to tell all the same.
-    const quietMs = performance.now() - this.#posts.lastAnswerMs
-    if (quietMs < this.#everyMs / 2 && this.#sessions.size === 0) return this.#next(this.#everyMs - quietMs)
+    const quietMs = performance.now() - posts.lastAnswerMs
+    if (quietMs < everyMs / 2 && sessions.size === 0) return this.#next(everyMs - quietMs)
     try {
-      await this.#posts.heartbeat(await this.#sessions.pulses())
-      this.#next(this.#everyMs)
+      await posts.heartbeat(await sessions.pulses())
+      this.#next(this.#options.everyMs())
     } catch (error) {
-      if (this.#stopped) return
-      if (error instanceof ServiceRefused && !mayHelp(error)) this.#onRefused(error)
-      else this.#next(this.#everyMs * SOONER)
+      this.#failed(error, everyMs * SOONER)
     }
+  }
+
+  #failed(error: unknown, pauseMs: number): void {
+    if (this.#stopped) return
+    if (error instanceof ServiceRefused && !mayHelpRunner(error)) {
+      this.#options.onRefused(error)
+      return
+    }
+    if (error instanceof ServiceRefused) this.#options.onRetry(error, pauseMs)
+    this.#next(pauseMs)
   }
 }

@@ -3,7 +3,7 @@
  * service. What the service refused is never sent again as it was; what it did not answer is.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { ServiceRefused, ServiceUnreachable } from './errors.ts'
+import { ForeignRefusal, ServiceRefused, ServiceUnreachable } from './errors.ts'
 
 export interface Backoff {
   /** First pause, milliseconds; it doubles from one to the next. */
@@ -20,6 +20,10 @@ const FAULTS_MAX = 10
 interface RetryOptions {
   readonly signal?: AbortSignal
   readonly backoff?: Backoff
+  /** Whether the same request may succeed later. Default: `mayHelp`. */
+  readonly mayHelp?: (error: unknown) => boolean
+  /** So many faults inside the service count as a refusal. Default 10; Infinity for a request that provokes none. */
+  readonly faultsMax?: number
   /** Told before each pause. */
   readonly onRetry?: (error: Error, pauseMs: number, tries: number) => void
 }
@@ -29,18 +33,23 @@ interface RetryOptions {
  * limit of tries: a service that is down for an hour is waited for.
  */
 export async function retrying<T>(attempt: () => Promise<T>, options: RetryOptions = {}): Promise<T> {
+  const { mayHelp: isWorthwhile = mayHelp, faultsMax = FAULTS_MAX } = options
   let faults = 0
   for (let tries = 1; ; tries += 1) {
     try {
       return await attempt()
     } catch (error) {
-      if (!(error instanceof Error) || !mayHelp(error)) throw error
-      if (error instanceof ServiceRefused && error.problem.status === 500 && ++faults >= FAULTS_MAX) throw error
+      if (!(error instanceof Error) || !isWorthwhile(error)) throw error
+      if (isFault(error) && ++faults >= faultsMax) throw error
       const pauseMs = pauseAfter(error, tries, options.backoff ?? DEFAULT_BACKOFF, Math.random())
       options.onRetry?.(error, pauseMs, tries)
       await pause(pauseMs, options.signal)
     }
   }
+}
+
+function isFault(error: Error): boolean {
+  return error instanceof ServiceRefused && !(error instanceof ForeignRefusal) && error.problem.status === 500
 }
 
 /** Whether the same request may succeed later. */
@@ -49,6 +58,14 @@ export function mayHelp(error: unknown): boolean {
   if (!(error instanceof ServiceRefused)) return false
   const { status } = error.problem
   return status === 408 || status === 425 || status === 429 || status >= 500
+}
+
+/**
+ * The same for a runner, which outlives whatever stands between it and the service: the service's own word alone is final. But
+ * where a body is too large for what stands there (413), it stays so.
+ */
+export function mayHelpRunner(error: unknown): boolean {
+  return error instanceof ForeignRefusal ? error.problem.status !== 413 : mayHelp(error)
 }
 
 /**

@@ -6,7 +6,8 @@ import type { Client } from './client.ts'
 import { ServiceRefused } from './errors.ts'
 import { isObject } from './execution-request.ts'
 import { jsonText } from './json-text.ts'
-import { type Backoff, retrying } from './retry.ts'
+import type { Lease } from './lease.ts'
+import { type Backoff, mayHelpRunner, retrying } from './retry.ts'
 
 export interface Cancel {
   readonly requested_at?: string
@@ -21,6 +22,8 @@ interface RunPostsOptions {
   /** Aborts every post, also one that waits for its next try. */
   readonly signal: AbortSignal
   readonly backoff: Backoff
+  /** Hears of the lease from each answer. */
+  readonly lease: Lease
   readonly onCancel: (cancel: Cancel) => void
   readonly onRetry: (error: Error, pauseMs: number) => void
 }
@@ -56,9 +59,9 @@ export class RunPosts {
 
   /** A statement about an engine run. Retried until the service has answered; rejects with ServiceRefused. */
   async about(engineRunId: string, what: 'trace-summary' | 'evidence-observations', body: string): Promise<void> {
-    const { client, signal, backoff, onRetry } = this.#options
+    const { client, signal } = this.#options
     const path = `/api/engine-runs/${encodeURIComponent(engineRunId)}/${what}`
-    await retrying(() => client.request('POST', path, { body, signal }), { signal, backoff, onRetry })
+    await this.#retrying(() => client.request('POST', path, { body, signal }))
   }
 
   /** One try: the next heartbeat is the retry. */
@@ -68,12 +71,16 @@ export class RunPosts {
   }
 
   async #post(post: string, body: string): Promise<Record<string, any>> {
+    return await this.#retrying(() => this.#send(post, body))
+  }
+
+  async #retrying<T>(attempt: () => Promise<T>): Promise<T> {
     const { signal, backoff, onRetry } = this.#options
-    return await retrying(() => this.#send(post, body), { signal, backoff, onRetry })
+    return await retrying(attempt, { signal, backoff, onRetry, mayHelp: mayHelpRunner })
   }
 
   async #send(post: string, body: string): Promise<Record<string, any>> {
-    const { client, signal, attempt } = this.#options
+    const { client, signal, attempt, lease } = this.#options
     const answer = await client.request('POST', `${this.#path}/${post}`, { body, signal, headers: MINIMAL })
     this.lastAnswerMs = performance.now()
     const said = isObject(answer.body) ? answer.body : {}
@@ -83,6 +90,7 @@ export class RunPosts {
       throw new ServiceRefused('POST', `${this.#path}/${post}`, { status: 409, code: 'stale_attempt', detail })
     }
     if (said.cancel_requested === true) this.#options.onCancel(isObject(said.cancel) ? said.cancel : {})
+    if (typeof said.lease_expires_at === 'string') await lease.heard(said.lease_expires_at)
     return said
   }
 }

@@ -11,6 +11,7 @@ import { describeError, describeRefusal, ServiceRefused } from './errors.ts'
 import { type ExecutionRequest, unfit } from './execution-request.ts'
 import { Findings } from './findings.ts'
 import { Heartbeat } from './heartbeat.ts'
+import type { Lease } from './lease.ts'
 import { type Line, LineSplitter, readLine } from './output.ts'
 import { OutputBatch, type OutputStream } from './output-batch.ts'
 import { type OutgoingEvent, outgoing, PostQueue } from './post-queue.ts'
@@ -27,8 +28,9 @@ interface RunOptions {
   readonly cwd?: string
   readonly environment: NodeJS.ProcessEnv
   readonly backoff: Backoff
-  /** Pause between heartbeats, milliseconds; jitter is taken off it. */
-  readonly heartbeatMs: number
+  readonly lease: Lease
+  /** Pause between heartbeats, milliseconds; jitter is taken off it. Absent: as the lease asks for. */
+  readonly heartbeatMs?: number
   /** From SIGTERM to SIGKILL, milliseconds. */
   readonly stopGraceMs: number
   /** One line for the runner's log. */
@@ -82,6 +84,7 @@ export class Run {
       attempt: this.attempt,
       signal: this.#posting.signal,
       backoff: options.backoff,
+      lease: options.lease,
       onCancel: (cancel) => this.cancel(cancel),
       onRetry: (error, ms) => this.#log(`${error.message}; again in ${Math.ceil(ms / 1000)} s`),
     })
@@ -93,7 +96,13 @@ export class Run {
     })
     this.#verdict = new TaskVerdict({ request, queue: this.#queue, log: (text) => this.#log(text) })
     this.#output = new OutputBatch((stream, text) => this.#queue.add(outgoing(outputEvent(stream, text))))
-    this.#heartbeat = new Heartbeat(this.#posts, this.#sessions, options.heartbeatMs, (error) => this.abandon(error))
+    this.#heartbeat = new Heartbeat({
+      posts: this.#posts,
+      sessions: this.#sessions,
+      everyMs: () => options.heartbeatMs ?? options.lease.beatMs,
+      onRefused: (error) => this.abandon(error),
+      onRetry: (error, ms) => this.#log(`${error.message}; the next heartbeat is in ${Math.ceil(ms / 1000)} s`),
+    })
     let begin = (): void => {}
     this.begun = new Promise((resolve) => {
       begin = resolve

@@ -6,7 +6,8 @@ import { randomUUID } from 'node:crypto'
 import type { Answer, Client } from './client.ts'
 import { ServiceRefused } from './errors.ts'
 import { type ExecutionRequest, identityOf } from './execution-request.ts'
-import { type Backoff, DEFAULT_BACKOFF, pause, retrying } from './retry.ts'
+import { Lease } from './lease.ts'
+import { type Backoff, DEFAULT_BACKOFF, mayHelpRunner, pause, retrying } from './retry.ts'
 import { Run, type RunEnd } from './run.ts'
 
 /** How long a poll is parked at the service, seconds; under the 60 s after which proxies cut a silent connection. */
@@ -33,6 +34,7 @@ export interface RunnerOptions {
   readonly drainMs: number
   /** From SIGTERM to SIGKILL of a command, milliseconds. */
   readonly stopGraceMs?: number
+  /** Absent: as often as the lease asks for. */
   readonly heartbeatMs?: number
   readonly backoff?: Backoff
   /** One line for the runner's log. */
@@ -60,6 +62,7 @@ class Loop {
   readonly finished: Promise<readonly RunEnd[]>
   readonly #options: RunnerOptions
   readonly #backoff: Backoff
+  readonly #lease: Lease
   readonly #runs = new Map<string, Run>()
   readonly #ends: RunEnd[] = []
   /** Aborted when nothing more is to be taken. */
@@ -71,6 +74,7 @@ class Loop {
   constructor(options: RunnerOptions) {
     this.#options = options
     this.#backoff = options.backoff ?? DEFAULT_BACKOFF
+    this.#lease = new Lease(options.client)
     this.finished = this.#whole()
   }
 
@@ -173,7 +177,7 @@ class Loop {
   }
 
   #startRun(request: ExecutionRequest): Run {
-    const { client, id, command, cwd, environment, log, once } = this.#options
+    const { client, id, command, cwd, environment, heartbeatMs, log, once } = this.#options
     const run = new Run(request, {
       client,
       runnerId: id,
@@ -181,7 +185,8 @@ class Loop {
       ...(cwd === undefined ? {} : { cwd }),
       environment,
       backoff: this.#backoff,
-      heartbeatMs: this.#options.heartbeatMs ?? 18_000,
+      lease: this.#lease,
+      ...(heartbeatMs === undefined ? {} : { heartbeatMs }),
       stopGraceMs: this.#options.stopGraceMs ?? 10_000,
       log,
     })
@@ -207,6 +212,13 @@ class Loop {
         this.#options.log(`${error.message}; trying again`)
       told = true
     }
-    return await retrying(attempt, { signal: this.#taking.signal, backoff: this.#backoff, onRetry })
+    return await retrying(attempt, {
+      signal: this.#taking.signal,
+      backoff: this.#backoff,
+      onRetry,
+      mayHelp: mayHelpRunner,
+      // Neither a session nor a poll asks for anything that the service could stumble over: no fault of its own is final.
+      faultsMax: Number.POSITIVE_INFINITY,
+    })
   }
 }

@@ -13,15 +13,21 @@ export interface Post {
   readonly body: any
 }
 
-/** What a test answers instead of the ordinary 200: a status with a problem, or `cut` to drop the connection. */
-type Misbehaviour = { status: number; code: string; retryAfter?: number; state?: string } | 'cut' | undefined
+/** What a test answers instead of the ordinary 200: a problem, a page of something between, or `cut` to drop the connection. */
+type Misbehaviour =
+  | { status: number; code: string; retryAfter?: number; state?: string }
+  | { status: number; page: string }
+  | 'cut'
+  | undefined
 
 export interface StandIn {
   readonly client: Client
   readonly posts: Post[]
   /** Handed out to polls, first come first served. */
   readonly offers: Record<string, any>[]
-  /** Asked before each post is taken. */
+  /** What it says of the length of its leases. */
+  leaseMs: number
+  /** Asked before each post is taken, and before each poll (verb `next`). */
   misbehave: (post: Post) => Misbehaviour
   /** Merged into the answers to runner posts about this run. */
   readonly answers: Map<string, object>
@@ -81,21 +87,25 @@ export async function standIn(): Promise<StandIn> {
     }
   }
 
-  function answerPost(post: Post, response: ServerResponse): void {
+  /** Whether it was answered so. */
+  function misbehaves(post: Post, response: ServerResponse): boolean {
     const fault = self.misbehave(post)
-    if (fault === 'cut') {
-      response.destroy()
-      return
-    }
-    if (fault !== undefined) {
+    if (fault === undefined) return false
+    if (fault === 'cut') response.destroy()
+    else if ('page' in fault) response.writeHead(fault.status, { 'content-type': 'text/html' }).end(fault.page)
+    else {
       const { status, code, retryAfter, state } = fault
       response.writeHead(status, {
         'content-type': 'application/problem+json',
         ...(retryAfter === undefined ? {} : { 'retry-after': String(retryAfter) }),
       })
       response.end(JSON.stringify({ type: 'x', title: code, status, detail: `refused: ${code}`, code, state }))
-      return
     }
+    return true
+  }
+
+  function answerPost(post: Post, response: ServerResponse): void {
+    if (misbehaves(post, response)) return
     posts.push(post)
     const id = post.path.split('/')[3] ?? ''
     const answer = {
@@ -114,7 +124,13 @@ export async function standIn(): Promise<StandIn> {
       response.end(JSON.stringify(self.brief ?? { code: 'not_found' }))
       return
     }
+    if (path === '/api/version') {
+      response.writeHead(200, { 'content-type': 'application/json' })
+      response.end(JSON.stringify({ limits: { lease_ms: self.leaseMs } }))
+      return
+    }
     if (request.method === 'GET') {
+      if (misbehaves({ path, verb: 'next', body: undefined }, response)) return
       parked.add(response)
       response.on('close', () => parked.delete(response))
       pump()
@@ -133,6 +149,7 @@ export async function standIn(): Promise<StandIn> {
     misbehave: () => undefined,
     answers: new Map(),
     brief: undefined,
+    leaseMs: 60_000,
     news(headers) {
       newsHeaders = headers
       pump()

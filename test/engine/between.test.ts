@@ -1,0 +1,78 @@
+/** What answers in place of the service (a proxy, an ingress while the service starts again) ends no run and no runner. */
+import { writeFileSync } from 'node:fs'
+import t from 'tap'
+import { until } from '../until.ts'
+import { hired } from './hired.ts'
+import { executionRequest } from './stand-in.ts'
+
+const PAGE = { status: 404, page: '404 page not found' }
+
+t.test('a page in place of the session and of polls is waited out, told in the log, and costs no run', async (t) => {
+  const { service, runner, logs } = await hired(t, 'echo up; while [ ! -e "$GATE" ]; do sleep 0.02; done', {
+    once: false,
+    environment: { PATH: process.env.PATH, GATE: `${t.testdir()}/gate` },
+  })
+  let pages = 0
+  let isBetween = true
+  service.misbehave = ({ verb }) => {
+    if (!isBetween || (verb !== 'session' && verb !== 'next')) return undefined
+    pages += 1
+    // Statuses that would be the end of the runner, were they the service's word.
+    return { ...PAGE, status: [401, 403, 404][pages % 3]! }
+  }
+  const seen = async (): Promise<number> => pages
+  await until(seen, (count) => count >= 6)
+  isBetween = false
+  service.offer(executionRequest('runreq_g'))
+  await service.until(({ verb }) => verb === 'events')
+  const before = pages
+  isBetween = true
+  service.news({ 'Intendant-Draining': 'false' })
+  await until(seen, (count) => count >= before + 6)
+  t.equal(service.said('failed').length, 0)
+  isBetween = false
+  writeFileSync(`${t.testdirName}/gate`, '')
+  await service.until(({ verb }) => verb === 'completed')
+  runner.drain()
+  t.same(await runner.finished, ['completed'])
+  t.match(logs.join('\n'), /something other than the service has answered, with status 404: 404 page not found/)
+})
+
+t.test('a page in place of posts and heartbeats is waited out, and the posts are said again', async (t) => {
+  const { service, runner, logs } = await hired(t, 'echo one; sleep 0.3', { heartbeatMs: 40 })
+  const tries = new Map<string, number>()
+  service.misbehave = ({ verb }) => {
+    const nth = (tries.get(verb) ?? 0) + 1
+    tries.set(verb, nth)
+    return verb !== 'next' && nth <= 3 ? PAGE : undefined
+  }
+  service.offer(executionRequest('runreq_p'))
+  t.same(await runner.finished, ['completed'])
+  t.ok(service.said('heartbeat').length > 0, 'it went on after the pages')
+  t.match(logs.join('\n'), /404 page not found; the next heartbeat is in/)
+})
+
+t.test('what is too large for something between is halved, as if the service had said so', async (t) => {
+  const line = '{"event_type":"x","payload":{}}'
+  const { service, runner } = await hired(t, `printf '%s\\n' ${Array(8).fill(`'${line}'`).join(' ')}`)
+  service.misbehave = ({ verb, body }) =>
+    verb === 'events' && body.events.length > 2 ? { status: 413, page: '413 Request Entity Too Large' } : undefined
+  service.offer(executionRequest('runreq_l'))
+  t.same(await runner.finished, ['completed'])
+  t.equal(service.events().length, 8)
+})
+
+t.test('faults of the service on a session or a poll are waited out, however many', async (t) => {
+  const { service, runner } = await hired(t, 'true')
+  const told = { session: 0, next: 0 }
+  service.misbehave = ({ verb }) =>
+    (verb === 'session' || verb === 'next') && ++told[verb] <= 15 ? { status: 500, code: 'internal' } : undefined
+  service.offer(executionRequest('runreq_f'))
+  t.same(await runner.finished, ['completed'])
+})
+
+t.test('the word of the service itself ends the runner', async (t) => {
+  const { service, runner } = await hired(t, 'true')
+  service.misbehave = ({ verb }) => (verb === 'next' ? { status: 404, code: 'not_found' } : undefined)
+  await t.rejects(runner.finished, { name: 'ServiceRefused', problem: { code: 'not_found' } })
+})
