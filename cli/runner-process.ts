@@ -1,4 +1,5 @@
 /** The bundled runner as a process: its options, its log on standard error, its signals and its exit code. */
+import { statSync } from 'node:fs'
 import { createClient } from '../engine/client.ts'
 import { ServiceRefused } from '../engine/errors.ts'
 import type { RunEnd } from '../engine/run.ts'
@@ -32,7 +33,12 @@ export async function runRunner(cli: Cli, _: readonly any[], options: RunnerProc
     url: serviceUrl(globals, world.env, home),
     token: tokenSource(tokenFile, isNamed, world.env),
   })
-  world.onStopSignal((count) => (count === 1 ? runner.drain() : runner.stop()))
+  world.onStopSignal((count) => {
+    if (count === 1) runner.drain()
+    else if (count === 2) runner.stop()
+    else if (count === 3) runner.kill()
+    else world.exit(EXIT.interrupted)
+  })
   return exitCodeOf(await finished(runner, id, tokenFrom(tokenFile, isNamed, world.env)), options.once ?? false)
 }
 
@@ -43,11 +49,13 @@ export function startRunnerProcess(
   exec: string,
   options: Omit<RunnerProcessOptions, 'url'> & { readonly url: string; readonly token: () => string },
 ): Runner {
+  const { dir } = options
+  if (dir !== undefined && !isFolder(dir)) throw new CliFailure(`--dir is "${dir}", which is not a folder.`)
   return startRunner({
     client: createClient({ url: options.url, token: options.token, userAgent: `intendant-runner/${VERSION}` }),
     id,
     command: exec,
-    ...(options.dir === undefined ? {} : { cwd: options.dir }),
+    ...(dir === undefined ? {} : { cwd: dir }),
     ...(options.capacity === undefined ? {} : { capacity: options.capacity }),
     environment: world.env,
     version: VERSION,
@@ -59,6 +67,10 @@ export function startRunnerProcess(
       world.stderr.write(`${options.json ? JSON.stringify({ note: text, at }) : `${at} runner: ${safe(text)}`}\n`)
     },
   })
+}
+
+function isFolder(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false
 }
 
 /**
@@ -88,6 +100,7 @@ export async function finished(runner: Runner, id: string, from: string): Promis
 }
 
 function exitCodeOf(ends: readonly RunEnd[], once: boolean): number {
+  if (ends.includes('untold')) return EXIT.unreachable
   if (!once) return EXIT.ok
   switch (ends.at(-1)) {
     case 'completed':

@@ -72,8 +72,10 @@ async function runService(cli: Cli, _: readonly any[], options: any): Promise<nu
   let runner: Runner | undefined
   world.onStopSignal((count) => {
     stop()
-    if (count > (runner === undefined ? 1 : 2)) world.exit(EXIT.interrupted)
-    else if (count > 1) runner?.stop()
+    if (count > (runner === undefined ? 1 : 2)) {
+      runner?.kill()
+      world.exit(EXIT.interrupted)
+    } else if (count > 1) runner?.stop()
   })
   // Here and not above: no other command has use for the native libraries.
   const { startService } = await import('../http/service.ts')

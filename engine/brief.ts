@@ -8,8 +8,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { digestOf } from '../machines/digest.ts'
 import type { Client } from './client.ts'
-import { ServiceRefused } from './errors.ts'
+import { describeError, ServiceRefused } from './errors.ts'
 import { isObject } from './execution-request.ts'
+import { type Failure, MESSAGE_CHARS_MAX } from './result.ts'
 import { type Backoff, mayHelpRunner, retrying } from './retry.ts'
 
 interface BriefReference {
@@ -36,16 +37,34 @@ export class BriefMismatch extends Error {
   override readonly name = 'BriefMismatch'
 }
 
-/** Fetches the brief, retrying while the service is away. Throws BriefMismatch, or ServiceRefused. */
+/**
+ * Fetches the brief, retrying while the service is away. Throws BriefMismatch, ServiceRefused, or what the file system finds fault
+ * with; nothing stays behind then.
+ */
 export async function fetchBrief(brief: BriefReference, options: BriefOptions): Promise<BriefFiles> {
   const compiled = await readCompiled(brief, options)
   const prompts = promptsOf(brief, compiled)
   const folder = await mkdtemp(join(tmpdir(), 'intendant-brief-'))
   const files = { brief: join(folder, 'brief.json'), prompts: join(folder, 'prompts') }
-  await writeFile(files.brief, JSON.stringify(compiled), { mode: 0o600 })
-  await mkdir(files.prompts, { mode: 0o700 })
-  for (const [phase, text] of prompts) await writeFile(join(files.prompts, `${phase}.md`), text, { mode: 0o600 })
-  return { ...files, remove: () => rm(folder, { recursive: true, force: true }) }
+  const remove = () => rm(folder, { recursive: true, force: true })
+  try {
+    await writeFile(files.brief, JSON.stringify(compiled), { mode: 0o600 })
+    await mkdir(files.prompts, { mode: 0o700 })
+    for (const [phase, text] of prompts) await writeFile(join(files.prompts, `${phase}.md`), text, { mode: 0o600 })
+  } catch (error) {
+    await remove().catch(() => {})
+    throw error
+  }
+  return { ...files, remove }
+}
+
+/** What fails the run, when `fetchBrief` has thrown that. */
+export function briefFailure(error: unknown): Failure {
+  if (error instanceof BriefMismatch) {
+    return { class: 'safety', code: 'brief_digest_mismatch', message: error.message }
+  }
+  const message = `the brief could not be laid down: ${describeError(error)}`
+  return { class: 'execution', code: 'brief_not_laid_down', message: message.slice(0, MESSAGE_CHARS_MAX) }
 }
 
 async function readCompiled({ id, digest }: BriefReference, options: BriefOptions): Promise<Record<string, any>> {

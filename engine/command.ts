@@ -2,7 +2,7 @@
  * A run's command: a shell in a process group of its own, so that stopping it stops everything it started. The
  * request goes to its standard input; the service's credentials never reach it.
  */
-import { type ChildProcess, spawn } from 'node:child_process'
+import { type ChildProcess, type ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { BriefFiles } from './brief.ts'
@@ -28,6 +28,8 @@ export interface Command {
   readonly ended: Promise<CommandEnd>
   /** Asks the group to end (SIGTERM), and ends it (SIGKILL) when `graceMs` have passed. Only the first call does. */
   stop(graceMs: number): void
+  /** Ends the group at once (SIGKILL). */
+  kill(): void
   /** Stops reading the output: the command blocks on its next write once the pipe is full. */
   pause(): void
   resume(): void
@@ -74,12 +76,30 @@ export function commandEnvironment(
 }
 
 export function startCommand(options: CommandOptions): Command {
-  const child = spawn('/bin/sh', ['-c', options.command], {
-    detached: true,
-    stdio: ['pipe', 'pipe', 'pipe'],
-    env: options.environment,
-    ...(options.cwd === undefined ? {} : { cwd: options.cwd }),
-  })
+  let child: ChildProcessWithoutNullStreams
+  try {
+    child = spawn('/bin/sh', ['-c', options.command], {
+      detached: true,
+      stdio: ['pipe', 'pipe', 'pipe'],
+      env: options.environment,
+      ...(options.cwd === undefined ? {} : { cwd: options.cwd }),
+    })
+  } catch (error) {
+    // Node.js throws some faults (ENOTDIR, ENOMEM), and tells of others in a moment (ENOENT, EMFILE).
+    return notStarted(Promise.resolve(error as Error), options)
+  }
+  if (child.pid !== undefined) return running(child, child.pid, options)
+  return notStarted(new Promise((resolve) => child.once('error', resolve)), options)
+}
+
+/** A command that the machine could not start: it has ended with the reason. */
+function notStarted(reason: Promise<Error>, { cwd }: CommandOptions): Command {
+  const where = cwd === undefined ? '' : ` in ${cwd}`
+  const ended = reason.then(({ message }) => ({ code: null, signal: null, error: new Error(`${message}${where}`) }))
+  return { pid: undefined, ended, stop() {}, kill() {}, pause() {}, resume() {} }
+}
+
+function running(child: ChildProcessWithoutNullStreams, pid: number, options: CommandOptions): Command {
   // A command need not read its input: a closed pipe is its right.
   child.stdin.on('error', () => {})
   child.stdin.end(options.input)
@@ -90,21 +110,22 @@ export function startCommand(options: CommandOptions): Command {
   let killAtMs: number | undefined
   const stop = (graceMs: number): void => {
     // Once: a second signal would cut short its clearing up.
-    if (killAtMs !== undefined || child.pid === undefined || !signalGroup(child.pid, 'SIGTERM')) return
+    if (killAtMs !== undefined || !signalGroup(pid, 'SIGTERM')) return
     // A stopped process takes no SIGTERM until it goes on.
-    signalGroup(child.pid, 'SIGCONT')
+    signalGroup(pid, 'SIGCONT')
     killAtMs = performance.now() + graceMs
-    killTimer = setTimeout(() => signalGroup(child.pid!, 'SIGKILL'), graceMs)
+    killTimer = setTimeout(() => signalGroup(pid, 'SIGKILL'), graceMs)
   }
   const stopLeftovers = (): number => {
     stop(options.leftoverGraceMs)
     return killAtMs ?? performance.now()
   }
-  const ended = endOf(child, stopLeftovers).finally(() => clearTimeout(killTimer))
+  const ended = endOf(child, pid, stopLeftovers).finally(() => clearTimeout(killTimer))
   return {
-    pid: child.pid,
+    pid,
     ended,
     stop,
+    kill: () => void signalGroup(pid, 'SIGKILL'),
     pause() {
       child.stdout.pause()
       child.stderr.pause()
@@ -117,17 +138,15 @@ export function startCommand(options: CommandOptions): Command {
 }
 
 /** @param stopLeftovers answers when SIGKILL is due, on the monotonic clock. */
-async function endOf(child: ChildProcess, stopLeftovers: () => number): Promise<CommandEnd> {
+async function endOf(child: ChildProcess, pid: number, stopLeftovers: () => number): Promise<CommandEnd> {
   const closed = new Promise<void>((resolve) => child.once('close', () => resolve()))
   const end = await new Promise<CommandEnd>((resolve) => {
-    child.once('error', (error) => resolve({ code: null, signal: null, error }))
     child.once('exit', (code, signal) => resolve({ code, signal }))
   })
-  if (child.pid === undefined) return end
   // The shell is gone; what it started in the background is not left to run on under nobody's lease. The wait is
   // bounded: a process in an uninterruptible wait outlives even SIGKILL.
   const patienceEnds = stopLeftovers() + GONE_MS
-  for (let lookMs = GROUP_LOOK_MS; groupLives(child.pid) && performance.now() < patienceEnds; lookMs *= 2) {
+  for (let lookMs = GROUP_LOOK_MS; groupLives(pid) && performance.now() < patienceEnds; lookMs *= 2) {
     await pause(Math.min(lookMs, GROUP_LOOK_MS_MAX))
   }
   await lastOutput(child, closed)

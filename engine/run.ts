@@ -3,7 +3,7 @@
  * event goes out before the run's end does, and once the service says that the attempt is not ours any more,
  * the command is ended and nothing else is said.
  */
-import { type BriefFiles, BriefMismatch, fetchBrief } from './brief.ts'
+import { type BriefFiles, BriefMismatch, briefFailure, fetchBrief } from './brief.ts'
 import type { Client } from './client.ts'
 import { occurredAt } from './clock.ts'
 import { type Command, type CommandEnd, commandEnvironment, startCommand } from './command.ts'
@@ -15,7 +15,14 @@ import type { Lease } from './lease.ts'
 import { type Line, LineSplitter, readLine } from './output.ts'
 import { OutputBatch, type OutputStream } from './output-batch.ts'
 import { type OutgoingEvent, outgoing, PostQueue } from './post-queue.ts'
-import { type CommandStory, failureOf, MESSAGE_CHARS_MAX, runResult, STDERR_TAIL_CHARS } from './result.ts'
+import {
+  type CommandStory,
+  type Failure,
+  failureOf,
+  MESSAGE_CHARS_MAX,
+  runResult,
+  STDERR_TAIL_CHARS,
+} from './result.ts'
 import type { Backoff } from './retry.ts'
 import { type Cancel, concernsRun, RunPosts } from './run-posts.ts'
 import { Sessions } from './sessions.ts'
@@ -33,20 +40,30 @@ interface RunOptions {
   readonly heartbeatMs?: number
   /** From SIGTERM to SIGKILL, milliseconds. */
   readonly stopGraceMs: number
+  /** How long a stopped run waits for its last posts to be taken once its command is over, milliseconds. */
+  readonly lastPostsMs: number
+  /** The run could not begin here: a fault of this machine, which the next one would meet as well. */
+  readonly onNotBegun: () => void
   /** One line for the runner's log. */
   readonly log: (text: string) => void
 }
 
 /**
  * `released`: handed back before the command started. `abandoned`: the service refused (stale attempt, settled,
- * token), so that nothing more may be said about the run.
+ * token), so that nothing more may be said about the run. `untold`: the runner was stopped, and the service did not take the last
+ * word in time: it will call the run lost.
  */
-export type RunEnd = 'completed' | 'failed' | 'cancelled' | 'released' | 'abandoned'
+export type RunEnd = 'completed' | 'failed' | 'cancelled' | 'released' | 'abandoned' | 'untold'
 
 type Stop =
   | { readonly why: 'cancelled'; readonly cancel: Cancel }
   | { readonly why: 'runner_stopped' }
   | { readonly why: 'abandoned'; readonly error: unknown }
+
+/** Why the posts of a stopped run are given up. */
+class Untold extends Error {
+  override readonly message = 'the service has not taken the last word about the run'
+}
 
 export class Run {
   readonly requestId: string
@@ -71,6 +88,7 @@ export class Run {
   #said: Record<string, unknown> | undefined
   /** How many queues hold more than they should: while there is one, the command's output is not read. */
   #pressing = 0
+  #lastPosts: NodeJS.Timeout | undefined
   #stderrTail = ''
 
   constructor(request: ExecutionRequest, options: RunOptions) {
@@ -115,9 +133,24 @@ export class Run {
     this.#end({ why: 'cancelled', cancel })
   }
 
-  /** The runner itself stops: the run is handed back, or fails if its command has begun. */
+  /** The runner itself stops: the run is handed back, or fails if its command has begun. That is said for a bounded time. */
   stop(): void {
     this.#end({ why: 'runner_stopped' })
+    this.#limitLastPosts()
+  }
+
+  /** The same at once: the command is killed, and nothing more is said. */
+  kill(): void {
+    this.#end({ why: 'runner_stopped' })
+    this.#command?.kill()
+    this.#posting.abort(new Untold())
+  }
+
+  #limitLastPosts(): void {
+    const { stopGraceMs, lastPostsMs } = this.#options
+    clearTimeout(this.#lastPosts)
+    const commandMs = this.#command === undefined ? 0 : stopGraceMs
+    this.#lastPosts = setTimeout(() => this.#posting.abort(new Untold()), commandMs + lastPostsMs)
   }
 
   /** The run is no longer this runner's: the command ends, and nothing more is posted. */
@@ -140,11 +173,15 @@ export class Run {
     } catch (error) {
       this.abandon(error)
       if (this.#command !== undefined) await this.#command.ended
-      return 'abandoned'
+      const { reason } = this.#posting.signal
+      if (!(reason instanceof Untold)) return 'abandoned'
+      this.#log(reason.message)
+      return 'untold'
     } finally {
+      clearTimeout(this.#lastPosts)
       this.#heartbeat.stop()
       this.#output.flush()
-      await this.#brief?.remove()
+      await this.#brief?.remove().catch((error) => this.#log(`the brief's files stay: ${describeError(error)}`))
     }
   }
 
@@ -153,11 +190,9 @@ export class Run {
     if (fault !== undefined) return await this.#fail({ class: 'dispatch', ...fault })
     await this.#posts.move('accepted', {})
     this.#heartbeat.start()
-    const mismatch = await this.#layDownBrief()
+    const unread = await this.#layDownBrief()
     if (this.#stop !== undefined) return await this.#settleUnstarted(this.#stop)
-    if (mismatch !== undefined) {
-      return await this.#fail({ class: 'safety', code: 'brief_digest_mismatch', message: mismatch.message })
-    }
+    if (unread !== undefined) return await this.#fail(unread)
     const engineRunId = await this.#start()
     this.#findings = engineRunId === undefined ? undefined : this.#findingsOf(engineRunId)
     begin()
@@ -171,8 +206,8 @@ export class Run {
     return await this.#settle(end, engineRunId)
   }
 
-  /** The brief for the command to read, if the run has one. The reason when it is not the one agreed upon. */
-  async #layDownBrief(): Promise<BriefMismatch | undefined> {
+  /** The brief for the command to read, if the run has one. Why the run cannot begin where it is another one, or cannot be had. */
+  async #layDownBrief(): Promise<Failure | undefined> {
     const { brief } = this.#request
     if (brief === undefined) return undefined
     const { client, backoff } = this.#options
@@ -180,8 +215,9 @@ export class Run {
       this.#brief = await fetchBrief(brief, { client, backoff, signal: this.#posting.signal })
       return undefined
     } catch (error) {
-      if (error instanceof BriefMismatch) return error
-      throw error
+      if (this.#posting.signal.aborted) throw error
+      if (!(error instanceof BriefMismatch)) this.#options.onNotBegun()
+      return briefFailure(error)
     }
   }
 
@@ -271,6 +307,9 @@ export class Run {
       leftoverGraceMs: stopGraceMs,
     })
     const end = await this.#command.ended
+    this.#command = undefined
+    if (end.error !== undefined) this.#options.onNotBegun()
+    if (this.#lastPosts !== undefined) this.#limitLastPosts()
     this.#stdout(stdout.end())
     this.#stderr(stderr.end())
     this.#output.flush()

@@ -16,6 +16,10 @@ const POLL_SECONDS = 50
 const POLL_SLACK_MS = 15_000
 /** A poll answered empty sooner than this, milliseconds, was not parked: the next one waits a little. */
 const PARKED_MS_MIN = 1_000
+/** After a run that this machine could not begin nothing is taken for so long, milliseconds: it would fail the whole queue. */
+const REST_MS = 1_000
+/** The longest that this becomes, doubling from one such run to the next. Below what makes a runner offline. */
+const REST_MS_MAX = 60_000
 
 export interface RunnerOptions {
   readonly client: Client
@@ -34,6 +38,8 @@ export interface RunnerOptions {
   readonly drainMs: number
   /** From SIGTERM to SIGKILL of a command, milliseconds. */
   readonly stopGraceMs?: number
+  /** How long a stopped run waits for the service to take its last posts, milliseconds. */
+  readonly lastPostsMs?: number
   /** Absent: as often as the lease asks for. */
   readonly heartbeatMs?: number
   readonly backoff?: Backoff
@@ -49,13 +55,15 @@ export interface Runner {
   readonly finished: Promise<readonly RunEnd[]>
   /** Take nothing more; end when the present runs have, or fail them after `drainMs`. */
   drain(): void
-  /** Take nothing more and stop the present runs now. */
+  /** Take nothing more and stop the present runs now; a service that is away is told of it for a bounded time. */
   stop(): void
+  /** The same without a word: when this returns, no command is left that could outlive the process. */
+  kill(): void
 }
 
 export function startRunner(options: RunnerOptions): Runner {
   const loop = new Loop(options)
-  return { finished: loop.finished, drain: () => loop.drain(), stop: () => loop.stop() }
+  return { finished: loop.finished, drain: () => loop.drain(), stop: () => loop.stop(), kill: () => loop.kill() }
 }
 
 class Loop {
@@ -63,6 +71,8 @@ class Loop {
   readonly #options: RunnerOptions
   readonly #backoff: Backoff
   readonly #lease: Lease
+  /** Most runs to hold; undefined: as many as the service offers. */
+  readonly #capacity: number | undefined
   readonly #runs = new Map<string, Run>()
   readonly #ends: RunEnd[] = []
   /** Aborted when nothing more is to be taken. */
@@ -70,11 +80,15 @@ class Loop {
   #fatal: unknown
   #drained = false
   #emptyAnswers = 0
+  /** Runs, one after the other, that this machine could not begin. */
+  #notBegun = 0
+  #restsUntilMs = 0
 
   constructor(options: RunnerOptions) {
     this.#options = options
     this.#backoff = options.backoff ?? DEFAULT_BACKOFF
     this.#lease = new Lease(options.client)
+    this.#capacity = options.once ? 1 : options.capacity
     this.finished = this.#whole()
   }
 
@@ -89,6 +103,11 @@ class Loop {
   stop(): void {
     this.#taking.abort(new Error('the runner takes nothing more'))
     for (const run of this.#runs.values()) run.stop()
+  }
+
+  kill(): void {
+    this.#taking.abort(new Error('the runner takes nothing more'))
+    for (const run of this.#runs.values()) run.kill()
   }
 
   async #whole(): Promise<readonly RunEnd[]> {
@@ -116,11 +135,13 @@ class Loop {
   }
 
   async #pollOnce(): Promise<void> {
-    const { client, id, capacity } = this.#options
-    if (capacity !== undefined && this.#runs.size >= capacity) {
+    const { client, id } = this.#options
+    if (this.#capacity !== undefined && this.#runs.size >= this.#capacity) {
       await this.#untilSlot()
       return
     }
+    const restMs = this.#restsUntilMs - performance.now()
+    if (restMs > 0) await pause(restMs, this.#taking.signal)
     const askedMs = performance.now()
     const answer = await this.#retrying(() =>
       client.request('GET', `/api/runners/${encodeURIComponent(id)}/run-requests/next`, {
@@ -169,6 +190,7 @@ class Loop {
       if (earlier.attempt >= identity.attempt) return false
       earlier.abandon(new Error(`attempt ${identity.attempt} was offered`))
       await earlier.ended
+      if (this.#taking.signal.aborted) return false
     }
     const run = this.#startRun(body as ExecutionRequest)
     // One offer at a time: the service would only repeat this one.
@@ -178,6 +200,7 @@ class Loop {
 
   #startRun(request: ExecutionRequest): Run {
     const { client, id, command, cwd, environment, heartbeatMs, log, once } = this.#options
+    let isBegun = true
     const run = new Run(request, {
       client,
       runnerId: id,
@@ -188,15 +211,30 @@ class Loop {
       lease: this.#lease,
       ...(heartbeatMs === undefined ? {} : { heartbeatMs }),
       stopGraceMs: this.#options.stopGraceMs ?? 10_000,
+      lastPostsMs: this.#options.lastPostsMs ?? 5_000,
+      onNotBegun: () => {
+        isBegun = false
+        this.#rest()
+      },
       log,
     })
     this.#runs.set(run.requestId, run)
     void run.ended.then((end) => {
       this.#runs.delete(run.requestId)
       this.#ends.push(end)
+      if (isBegun && (end === 'completed' || end === 'failed')) this.#notBegun = 0
       if (once && end !== 'released' && end !== 'abandoned') this.drain()
     })
     return run
+  }
+
+  #rest(): void {
+    const restMs = Math.min(REST_MS_MAX, REST_MS * 2 ** Math.min(this.#notBegun, 20))
+    this.#notBegun += 1
+    this.#restsUntilMs = performance.now() + restMs
+    this.#options.log(
+      `this machine could not begin ${this.#notBegun} run(s) in a row: nothing is taken for ${restMs / 1000} s`,
+    )
   }
 
   async #untilSlot(): Promise<void> {

@@ -21,9 +21,30 @@ export async function cliOn(
   env: Record<string, string>,
   ...argv: string[]
 ): Promise<Outcome> {
+  return await running(terminal, env, argv).ended
+}
+
+interface Running {
+  readonly ended: Promise<Outcome>
+  /** Sends SIGINT or SIGTERM to it. */
+  signal(): void
+}
+
+/** Starts a command line that goes on until it is asked to end. */
+export function startCli(env: Record<string, string>, ...argv: string[]): Running {
+  return running({}, env, argv)
+}
+
+function running(
+  terminal: { readonly isTTY?: boolean; readonly columns?: number },
+  env: Record<string, string>,
+  argv: readonly string[],
+): Running {
   let out = ''
   let err = ''
-  const code = await run(argv, {
+  let signals = 0
+  let onSignal = (_: number): void => {}
+  const ended = run(argv, {
     env: { ENGINE_HOME: '/nonexistent', ...env },
     stdout: {
       ...terminal,
@@ -36,10 +57,18 @@ export async function cliOn(
         err += text
       },
     },
-    onStopSignal: () => {},
+    onStopSignal: (callback) => {
+      onSignal = callback
+    },
     exit: () => {},
   })
-  return { code, out, err }
+  return {
+    ended: ended.then((code) => ({ code, out, err })),
+    signal() {
+      signals += 1
+      onSignal(signals)
+    },
+  }
 }
 
 interface Asked {

@@ -1,0 +1,84 @@
+/** The bundled runner as a command: its folder, its one run, its signals and its exit codes. */
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import { executionRequest } from '../engine/stand-in.ts'
+import { until } from '../until.ts'
+import { cli, service, startCli } from './in-process.ts'
+
+/** A service with so many run requests, which can go away. */
+async function withRequests(test: Test, count: number) {
+  const self = { isAway: false, offered: 0 }
+  const { env, asked } = await service(test, ({ method, url, body }) => {
+    if (self.isAway) return [502, 'a proxy']
+    if (url.includes('/next?')) {
+      if (self.offered >= count) return [204]
+      self.offered += 1
+      return [200, executionRequest(`runreq_${self.offered}`)]
+    }
+    if (method === 'GET') return [200, {}]
+    return [200, { run_request: { attempt: body.attempt, engine_run_id: 'run_1' }, cancel_requested: false }]
+  })
+  const said = (verb: string) => asked.filter(({ url }) => url.endsWith(`/${verb}`))
+  return { self, env: { PATH: process.env.PATH!, ...env }, said }
+}
+
+t.test('a folder that is none is found before anything is taken', async (t) => {
+  const folder = t.testdir({ file: '' })
+  for (const dir of [join(folder, 'none'), join(folder, 'file')]) {
+    const { self, env } = await withRequests(t, 1)
+    const { code, err } = await cli(env, 'runner', '--id', 'r1', '--exec', 'true', '--dir', dir)
+    t.equal(code, 2)
+    t.match(err, `--dir is "${dir}", which is not a folder`)
+    t.equal(self.offered, 0)
+  }
+})
+
+t.test('--once takes one run, whatever it may hold, and its exit code is that of the run', async (t) => {
+  for (const [end, wanted] of [
+    ['exit 0', 0],
+    ['exit 3', 1],
+  ] as const) {
+    const gate = join(t.testdir(), 'gate')
+    const { self, env, said } = await withRequests(t, 2)
+    const runner = startCli(
+      env,
+      ...['runner', '--id', 'r1', '--once', '--capacity', '4'],
+      ...['--exec', `while [ ! -e ${gate} ]; do sleep 0.02; done; ${end}`],
+    )
+    await until(
+      async () => said('started').length,
+      (count) => count > 0,
+    )
+    // Time enough for another poll.
+    await new Promise((resolve) => setTimeout(resolve, 300))
+    t.equal(self.offered, 1)
+    writeFileSync(gate, '')
+    t.equal((await runner.ended).code, wanted)
+    t.equal(said('started').length, 1)
+  }
+})
+
+t.test(
+  'a runner whose service is away ends soon after a second signal, at once after a third, with exit code 4',
+  async (t) => {
+    for (const [signals, soonMs] of [
+      [2, 7_000],
+      [3, 2_000],
+    ] as const) {
+      const { self, env, said } = await withRequests(t, 1)
+      const runner = startCli(env, 'runner', '--id', 'r1', '--exec', 'sleep 60')
+      await until(
+        async () => said('started').length,
+        (count) => count > 0,
+      )
+      self.isAway = true
+      const begunMs = performance.now()
+      for (let count = 0; count < signals; count += 1) runner.signal()
+      const { code, err } = await runner.ended
+      t.equal(code, 4)
+      t.ok(performance.now() - begunMs < soonMs, `${performance.now() - begunMs} ms`)
+      t.match(err, /the service has not taken the last word/)
+    }
+  },
+)

@@ -1,0 +1,108 @@
+/** What a runner's own machine makes impossible is told to the service at once, with its cause, and takes no queue down. */
+import { execFileSync } from 'node:child_process'
+import { mkdirSync, mkdtempSync, readdirSync, rmdirSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import { digestOf } from '../../machines/digest.ts'
+import { until } from '../until.ts'
+import { hired } from './hired.ts'
+import { executionRequest } from './stand-in.ts'
+
+/** Longest path of a file that Linux takes, without its end (limits.h, PATH_MAX). */
+const PATH_CHARS_MAX = 4_095
+
+const PROMPTS = { template_version: '1', prompts: [{ phase: 'execution', prompt_text: 'Do it.' }] }
+const SNAPSHOT = { mission: { objective: 'be kind' }, prompt_pack: { digest: digestOf(PROMPTS) } }
+const BRIEF = { digest: digestOf(SNAPSHOT), snapshot: SNAPSHOT, prompt_pack: { digest: digestOf(PROMPTS), ...PROMPTS } }
+
+/** Lets briefs be laid down in that folder until the test ends. */
+function laidDownIn(test: Test, folder: string): void {
+  const before = process.env.TMPDIR
+  process.env.TMPDIR = folder
+  test.teardown(() => {
+    if (before === undefined) delete process.env.TMPDIR
+    else process.env.TMPDIR = before
+  })
+}
+
+t.test('a command that cannot be started fails its run with the cause', async (t) => {
+  const file = join(t.testdir({ file: '' }), 'file')
+  const task = { entry_event: 'execution_requested', throttle: 'full', payload: {} }
+  // One fault is thrown by Node.js, the other told in a moment.
+  for (const [cwd, cause] of [
+    [file, /ENOTDIR in /],
+    [join(t.testdirName, 'none'), /ENOENT in /],
+  ] as const) {
+    const { service, runner } = await hired(t, 'echo never', { cwd })
+    service.offer(executionRequest('runreq_c', { engine: task }))
+    t.same(await runner.finished, ['failed'])
+    t.match(service.said('failed')[0]!.body, { class: 'execution', code: 'command_not_started', message: cause })
+    t.match(service.events()[0].payload, { verdict: 'runner_error', failure_code: 'command_not_started' })
+  }
+})
+
+t.test('a machine that cannot begin its runs takes them ever more slowly, until one begins', async (t) => {
+  const folder = join(t.testdir(), 'late')
+  const { service, runner, logs } = await hired(t, 'echo up', { once: false, capacity: 1, cwd: folder })
+  const offered = async (n: number, end: string): Promise<number> => {
+    service.offer(executionRequest(`runreq_${n}`))
+    await service.until(({ path, verb }) => path.includes(`runreq_${n}/`) && verb === end)
+    return performance.now()
+  }
+  const firstMs = await offered(1, 'failed')
+  const secondMs = await offered(2, 'failed')
+  t.ok(secondMs - firstMs > 900, `${secondMs - firstMs} ms`)
+  mkdirSync(folder)
+  t.ok((await offered(3, 'completed')) - secondMs > 1_900)
+  rmdirSync(folder)
+  await offered(4, 'failed')
+  runner.drain()
+  t.same(await runner.finished, ['failed', 'failed', 'completed', 'failed'])
+  const rests = logs.flatMap((line) => /could not begin (\d) run.* for (\d) s/.exec(line)?.slice(1) ?? [])
+  t.same(rests, ['1', '1', '2', '2', '1', '1'])
+})
+
+t.test('a brief that cannot be laid down fails its run with the cause', async (t) => {
+  laidDownIn(t, join(t.testdir(), 'none'))
+  const { service, runner } = await hired(t, 'echo never')
+  service.brief = BRIEF
+  service.offer(executionRequest('runreq_b', { brief: { id: 'brief_1', digest: BRIEF.digest } }))
+  t.same(await runner.finished, ['failed'])
+  t.match(service.said('failed')[0]!.body, { class: 'execution', code: 'brief_not_laid_down', message: /ENOENT/ })
+  t.equal(service.said('started').length, 0)
+})
+
+t.test('of a brief that could be laid down in part only nothing stays', async (t) => {
+  // The path of the brief is short enough, that of its prompt is not.
+  const room = PATH_CHARS_MAX - '/intendant-brief-XXXXXX/prompts/abc'.length
+  let folder = t.testdir()
+  while (room - folder.length > 1) folder += `/${'d'.repeat(Math.min(200, room - folder.length - 1))}`
+  mkdirSync(folder, { recursive: true })
+  laidDownIn(t, folder)
+  const { service, runner } = await hired(t, 'echo never')
+  service.brief = BRIEF
+  service.offer(executionRequest('runreq_p', { brief: { id: 'brief_1', digest: BRIEF.digest } }))
+  t.same(await runner.finished, ['failed'])
+  t.match(service.said('failed')[0]!.body, { code: 'brief_not_laid_down', message: /ENAMETOOLONG/ })
+  t.same(readdirSync(folder), [])
+})
+
+t.test('files of a brief that cannot be removed are told of, and end nothing', async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'intendant-test-'))
+  t.teardown(() => execFileSync('rm', ['-rf', folder]))
+  laidDownIn(t, folder)
+  // Deeper than any path may be long: only a program that goes down step by step can remove it.
+  const dig = `for (let i = 0; i < 25; i++) { fs.mkdirSync('d'.repeat(200)); process.chdir('d'.repeat(200)) }`
+  const { service, runner, logs } = await hired(t, `cd "$INTENDANT_PROMPTS_DIR" && node -e "${dig}"`)
+  service.brief = BRIEF
+  service.offer(executionRequest('runreq_r', { brief: { id: 'brief_1', digest: BRIEF.digest } }))
+  t.same(await runner.finished, ['completed'])
+  t.match(
+    await until(
+      async () => logs.join('\n'),
+      (text) => text.includes('stay'),
+    ),
+    /the brief's files stay: .*ENAMETOOLONG/,
+  )
+})

@@ -1,0 +1,108 @@
+/** A runner that is stopped comes to its end in bounded time, also when the service is away, and leaves no command behind. */
+import { setTimeout as pause } from 'node:timers/promises'
+import t from 'tap'
+import { until } from '../until.ts'
+import { hired } from './hired.ts'
+import { executionRequest } from './stand-in.ts'
+
+/** Longer than any bound that the tests set, and far shorter than what has no end. */
+const SOON_MS = 4_000
+
+async function isGone(pid: number): Promise<boolean> {
+  const alive = async (): Promise<boolean> => {
+    try {
+      return process.kill(pid, 0)
+    } catch {
+      return false
+    }
+  }
+  return !(await until(alive, (lives) => !lives))
+}
+
+function pidIn(text: string): number {
+  return Number(/pid=(\d+)/.exec(text)![1])
+}
+
+t.test('a stopped run whose service is away gives up its last word', async (t) => {
+  const { service, runner, logs } = await hired(t, 'echo pid=$$; sleep 300', { once: false, lastPostsMs: 150 })
+  service.offer(executionRequest('runreq_a'))
+  const { body } = await service.until(({ verb }) => verb === 'events')
+  await service.stop()
+  const begunMs = performance.now()
+  runner.stop()
+  t.same(await runner.finished, ['untold'])
+  t.ok(performance.now() - begunMs < SOON_MS, `${performance.now() - begunMs} ms`)
+  t.ok(await isGone(pidIn(body.events[0].payload.text)))
+  t.match(logs.at(-1), /the service has not taken the last word/)
+})
+
+t.test('so does one whose output waits for the service', async (t) => {
+  const { service, runner } = await hired(t, 'echo pid=$$; while true; do head -c 60000 /dev/zero | tr "\\0" x; done', {
+    once: false,
+    lastPostsMs: 150,
+  })
+  let isAway = false
+  service.misbehave = ({ verb }) => (isAway && verb === 'events' ? { status: 503, code: 'busy' } : undefined)
+  service.offer(executionRequest('runreq_o'))
+  const { body } = await service.until(({ verb }) => verb === 'events')
+  isAway = true
+  // Until it holds all that it may, and the command blocks.
+  await pause(600)
+  const begunMs = performance.now()
+  runner.stop()
+  t.same(await runner.finished, ['untold'])
+  t.ok(performance.now() - begunMs < SOON_MS, `${performance.now() - begunMs} ms`)
+  t.ok(await isGone(pidIn(body.events[0].payload.text)))
+})
+
+t.test('so does one that has not begun', async (t) => {
+  const { service, runner } = await hired(t, 'echo never', { once: false, lastPostsMs: 150 })
+  let tries = 0
+  service.misbehave = ({ verb }) => {
+    if (verb !== 'accepted') return undefined
+    tries += 1
+    return { status: 503, code: 'busy' }
+  }
+  service.offer(executionRequest('runreq_n'))
+  await until(
+    async () => tries,
+    (count) => count > 1,
+  )
+  runner.stop()
+  t.same(await runner.finished, ['untold'])
+})
+
+t.test('a drain that is over while the service is away stops in the same way', async (t) => {
+  const { service, runner } = await hired(t, 'echo pid=$$', { once: false, drainMs: 100, lastPostsMs: 150 })
+  service.misbehave = ({ verb }) => (verb === 'completed' ? 'cut' : undefined)
+  service.offer(executionRequest('runreq_d'))
+  await service.until(({ verb }) => verb === 'events')
+  runner.drain()
+  t.same(await runner.finished, ['untold'])
+})
+
+t.test('a service that answers in time hears the last word', async (t) => {
+  const { service, runner } = await hired(t, 'echo up; sleep 300', { once: false, lastPostsMs: 3_000 })
+  service.offer(executionRequest('runreq_t'))
+  await service.until(({ verb }) => verb === 'events')
+  let tries = 0
+  service.misbehave = ({ verb }) => (verb === 'failed' && ++tries < 5 ? 'cut' : undefined)
+  runner.stop()
+  t.same(await runner.finished, ['failed'])
+})
+
+t.test('a kill ends a command that is deaf to SIGTERM, and waits for nobody', async (t) => {
+  const { service, runner } = await hired(t, `trap '' TERM; echo pid=$$; while true; do sleep 0.05; done`, {
+    once: false,
+    stopGraceMs: 60_000,
+    lastPostsMs: 60_000,
+  })
+  service.offer(executionRequest('runreq_k'))
+  const { body } = await service.until(({ verb }) => verb === 'events')
+  runner.stop()
+  const begunMs = performance.now()
+  runner.kill()
+  t.same(await runner.finished, ['untold'])
+  t.ok(performance.now() - begunMs < SOON_MS, `${performance.now() - begunMs} ms`)
+  t.ok(await isGone(pidIn(body.events[0].payload.text)))
+})
