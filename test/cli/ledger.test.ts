@@ -174,6 +174,7 @@ t.test('a task goes through the bundled runner to its settlement; drain waits fo
 case "$request" in
 *PRESERVE*) echo '{"event_type":"task_run_completed","payload":{"project":"shop","success":false,"landed":false,"summary":"no","verdict":"complete","land_blocked":"git_failed","preservation_ref":"task/x"}}';;
 *FAIL*) exit 3;;
+*WRONG*) echo '{"event_type":"task_run_completed","payload":{"project":"shop","success":false,"landed":false,"summary":"no","verdict":"defect"}}';;
 *SLOW*) sleep 60;;
 esac`
   const home = t.testdir()
@@ -186,6 +187,10 @@ esac`
   t.equal(preserved.code, 1)
   t.match(JSON.parse(preserved.out), { state: 'preserved', disposition: { preservation_ref: 'task/x' } })
   t.match(await s.cli('task', 'shop', 'FAIL'), { code: 1, out: /failed: runner error/ })
+  t.match(await s.cli('task', 'shop', 'WRONG'), {
+    code: 1,
+    out: /failed: runner error: the service refused task_run_completed: invalid_event: .*diagnosis/,
+  })
   const child = await s.cli('queue', 'resume', JSON.parse(preserved.out).id, '--json')
   t.match(JSON.parse(child.out), { resumes: JSON.parse(preserved.out).id, base_ref: 'task/x' })
 
