@@ -10,6 +10,7 @@ import { type Admission, projectParamOf, type Urgency, urgencyOf } from './admis
 import { type BodyReader, isDropped } from './body.ts'
 import { type Ending, refusedAtEnd } from './ending.ts'
 import { Exchange, PREFER_HEADER } from './exchange.ts'
+import { fence, incoming, readHeaders, TWO_AUTHORIZATIONS } from './incoming.ts'
 import { takesOrigin } from './origin.ts'
 import { Pending } from './pending.ts'
 import { QueryParser } from './query.ts'
@@ -85,67 +86,6 @@ class Gate implements RouteEntry {
 
 const NO_QUERY = { type: 'object', properties: {}, additionalProperties: false } as const
 
-/**
- * The headers that the gate needs, of the request being handled. One walk over all of them also tells their sum,
- * which uWebSockets.js bounds only for a request that comes in pieces; and it costs no more than asking for four.
- */
-const incoming = {
-  bytes: 0,
-  authorization: '',
-  accept: '',
-  version: '',
-  contentType: '',
-  contentLength: '',
-  /** Neither a length nor chunks, or two lengths: where the body ends depends on who reads it (RFC 9112 section 6.3). */
-  isFramedTwice: false,
-  /**
-   * uWebSockets.js reads what follows the last chunk as the next request, where others read trailers, and takes a bare
-   * line feed for the end of a line (RFC 9112 sections 7.1 and 11.2): nothing that follows is taken for a request.
-   */
-  isChunked: false,
-  protocols: '',
-  /** Of several, all in their order. */
-  prefer: '',
-}
-
-function readHeaders(request: UwsRequest): void {
-  incoming.bytes = 0
-  incoming.authorization = ''
-  incoming.accept = ''
-  incoming.version = ''
-  incoming.contentType = ''
-  incoming.contentLength = ''
-  incoming.isFramedTwice = false
-  incoming.isChunked = false
-  incoming.protocols = ''
-  incoming.prefer = ''
-  request.forEach(readHeader)
-}
-
-function readHeader(name: string, value: string): void {
-  incoming.bytes += name.length + value.length + HEADER_FRAME_BYTES
-  if (name === 'authorization') {
-    // Who is meant by two of them depends on who reads (RFC 9110 section 5.3): nobody.
-    incoming.authorization = incoming.authorization === '' ? value : TWO_AUTHORIZATIONS
-  } else if (name === 'accept') incoming.accept = value
-  else if (name === 'content-type') incoming.contentType = value
-  else if (name === 'content-length') {
-    if (incoming.contentLength !== '' && incoming.contentLength !== value) incoming.isFramedTwice = true
-    incoming.contentLength = value
-  } else if (name === 'transfer-encoding') {
-    incoming.isChunked = true
-    incoming.isFramedTwice ||= value.toLowerCase() !== 'chunked'
-  } else if (name === 'api-version') incoming.version = value
-  else if (name === 'sec-websocket-protocol') incoming.protocols = value
-  else if (name === PREFER_HEADER) incoming.prefer = incoming.prefer === '' ? value : `${incoming.prefer},${value}`
-}
-
-/** Not of the form `Bearer <token>`: it lets nobody in. */
-const TWO_AUTHORIZATIONS = 'two'
-
-/** `: ` and the line's end. */
-const HEADER_FRAME_BYTES = 4
-
 function declaredHeaders(route: Route, request: UwsRequest): readonly string[] | undefined {
   return route.headers?.map((name) => (name === PREFER_HEADER ? incoming.prefer : request.getHeader(name)))
 }
@@ -218,7 +158,7 @@ export class Router {
     readHeaders(request)
     const { accept, contentType, contentLength } = incoming
     exchange._prepare(declaredHeaders(route, request), isHead, this.#options.isClosing())
-    if (incoming.isChunked || incoming.isFramedTwice) exchange._fence()
+    fence(exchange)
     if (route.upload !== undefined && !isDropped(contentLength)) exchange._bodyIsToCome()
     if (!this.#enter(gate, exchange, request)) return
     if (accept !== '' && accept !== '*/*' && !accepts(accept, gate.produces)) {
@@ -299,7 +239,7 @@ export class Router {
     const exchange = new Exchange(this.#nowhere, response, path, method.slice(0, 20))
     exchange._prepare(undefined, method === 'HEAD', this.#options.isClosing())
     readHeaders(request)
-    if (incoming.isChunked || incoming.isFramedTwice) exchange._fence()
+    fence(exchange)
     const allowed = allowedMethods(this.#gates, path)
     if (allowed.length === 0) {
       exchange.problem('no_such_route', `There is no ${path.slice(0, 200)}; /openapi.json lists what there is.`)
@@ -337,7 +277,12 @@ export class Router {
       readHeaders(request)
       const { protocols } = incoming
       exchange._prepare(declaredHeaders(gate.route, request), false, this.#options.isClosing())
+      fence(exchange)
       if (!this.#enter(gate, exchange, request)) return
+      if (incoming.isChunked) {
+        exchange.problem('invalid_header', 'A request to open a WebSocket has no body.')
+        return
+      }
       const state = socket.upgrade(exchange)
       if (state === undefined || exchange.done) return
       const key = request.getHeader('sec-websocket-key')

@@ -125,6 +125,9 @@ t.test('requests that two readers would cut differently are never followed by an
   const { token } = service
   const SMUGGLED = `DELETE /api/tokens/tok_000000000000000000000000 HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${token}\r\n\r\n`
   const chunked = (body: string): string => `${body.length.toString(16)}\r\n${body}\r\n`
+  // Without `Upgrade`: a key of 24 characters is enough for uWebSockets.js.
+  const upgrade = (headers: string, coding: string): string =>
+    `GET /api/watch HTTP/1.1\r\nHost: x\r\nSec-WebSocket-Key: ${'A'.repeat(22)}==\r\n${headers}Transfer-Encoding: ${coding}\r\n\r\n0\r\n${SMUGGLED}`
   const shapes: [string, string][] = [
     ['two lengths', post(token, 'Content-Length: 5\r\nContent-Length: 6\r\n', `12345${SMUGGLED}`)],
     ['a length and chunks', post(token, 'Content-Length: 5\r\nTransfer-Encoding: chunked\r\n', `0\r\n\r\n${SMUGGLED}`)],
@@ -154,6 +157,10 @@ t.test('requests that two readers would cut differently are never followed by an
     ],
     ['trailers of a GET', `GET /healthz HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n${SMUGGLED}`],
     ['trailers of a HEAD', `HEAD /healthz HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n${SMUGGLED}`],
+    ...['chunked', 'gzip, chunked'].flatMap((coding): [string, string][] => [
+      [`trailers behind an upgrade, ${coding}`, upgrade('', coding)],
+      [`trailers behind an upgrade that is let in, ${coding}`, upgrade(`Authorization: Bearer ${token}\r\n`, coding)],
+    ]),
     ['chunks with bare line feeds', post(token, 'Transfer-Encoding: chunked\r\n', `1c\n${BODY}\n0\n\n${SMUGGLED}`)],
     [
       'a chunk longer than it says',

@@ -1,0 +1,69 @@
+/** What the gate reads of a request's headers, and what it makes of a body that readers may see differently. */
+import { type Exchange, PREFER_HEADER } from './exchange.ts'
+import type { UwsRequest } from './uws.ts'
+
+/**
+ * The headers that the gate needs, of the request being handled. One walk over all of them also tells their sum,
+ * which uWebSockets.js bounds only for a request that comes in pieces; and it costs no more than asking for four.
+ */
+export const incoming = {
+  bytes: 0,
+  authorization: '',
+  accept: '',
+  version: '',
+  contentType: '',
+  contentLength: '',
+  /** Neither a length nor chunks, or two lengths: where the body ends depends on who reads it (RFC 9112 section 6.3). */
+  isFramedTwice: false,
+  /**
+   * uWebSockets.js reads what follows the last chunk as the next request, where others read trailers, and takes a bare
+   * line feed for the end of a line (RFC 9112 sections 7.1 and 11.2): nothing that follows is taken for a request.
+   */
+  isChunked: false,
+  protocols: '',
+  /** Of several, all in their order. */
+  prefer: '',
+}
+
+export function readHeaders(request: UwsRequest): void {
+  incoming.bytes = 0
+  incoming.authorization = ''
+  incoming.accept = ''
+  incoming.version = ''
+  incoming.contentType = ''
+  incoming.contentLength = ''
+  incoming.isFramedTwice = false
+  incoming.isChunked = false
+  incoming.protocols = ''
+  incoming.prefer = ''
+  request.forEach(readHeader)
+}
+
+function readHeader(name: string, value: string): void {
+  incoming.bytes += name.length + value.length + HEADER_FRAME_BYTES
+  if (name === 'authorization') {
+    // Who is meant by two of them depends on who reads (RFC 9110 section 5.3): nobody.
+    incoming.authorization = incoming.authorization === '' ? value : TWO_AUTHORIZATIONS
+  } else if (name === 'accept') incoming.accept = value
+  else if (name === 'content-type') incoming.contentType = value
+  else if (name === 'content-length') {
+    if (incoming.contentLength !== '' && incoming.contentLength !== value) incoming.isFramedTwice = true
+    incoming.contentLength = value
+  } else if (name === 'transfer-encoding') {
+    incoming.isChunked = true
+    incoming.isFramedTwice ||= value.toLowerCase() !== 'chunked'
+  } else if (name === 'api-version') incoming.version = value
+  else if (name === 'sec-websocket-protocol') incoming.protocols = value
+  else if (name === PREFER_HEADER) incoming.prefer = incoming.prefer === '' ? value : `${incoming.prefer},${value}`
+}
+
+/** Of a request that has been read: what follows a body whose end readers see differently is none. */
+export function fence(exchange: Exchange): void {
+  if (incoming.isChunked || incoming.isFramedTwice) exchange._fence()
+}
+
+/** Not of the form `Bearer <token>`: it lets nobody in. */
+export const TWO_AUTHORIZATIONS = 'two'
+
+/** `: ` and the line's end. */
+const HEADER_FRAME_BYTES = 4
