@@ -75,6 +75,12 @@ export const retentionRowsKeptPerSweepMax = 1_000
 
 /** Index rows read for one page of a filtered list, matching or not: a page is short rather than slow. Those of one moment are read together. */
 export const listRowsReadMax = 2_000
+/** Nor more text of records than this: with large ones the rows alone are no bound. */
+export const listCharsReadMax = 64 * 1024 * 1024
+
+/** Of these, read in one turn, which others share: some 5 ms, and with large records one of them at least. */
+export const listRowsPerTurnMax = 200
+export const listCharsPerTurnMax = 1024 * 1024
 
 /** A message whose step threw is tried again after this long, twice as long each time, up to the second of these. */
 export const setAsideRetryMs = 1_000

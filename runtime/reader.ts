@@ -4,9 +4,10 @@
  */
 import type { ActorKind, ActorRef, SnapshotOf } from '../machines/machine.ts'
 import type { Journal } from '../storage/journal.ts'
+import { type Nature, turn } from '../storage/nature.ts'
 import type { ActorTable } from './actor.ts'
 import type { ListRequest, ListResult } from './api.ts'
-import { listRowsReadMax } from './limits.ts'
+import { listCharsPerTurnMax, listCharsReadMax, listRowsPerTurnMax, listRowsReadMax } from './limits.ts'
 import type { Logger } from './log.ts'
 import { decodeRecord } from './record.ts'
 
@@ -18,11 +19,13 @@ export class Quarantined extends Error {
 export class Reader {
   private readonly journal: Journal
   private readonly actors: ActorTable
+  private readonly nature: Pick<Nature, 'nextTurn'>
   private readonly log: Logger
 
-  constructor(journal: Journal, actors: ActorTable, log: Logger) {
+  constructor(journal: Journal, actors: ActorTable, nature: Pick<Nature, 'nextTurn'>, log: Logger) {
     this.journal = journal
     this.actors = actors
+    this.nature = nature
     this.log = log
   }
 
@@ -34,25 +37,30 @@ export class Reader {
   }
 
   /**
-   * Reads pages of the index until the result is full, the index ends, or enough rows were looked at. Then all rows of that
-   * moment are looked at, so that the place to go on from names none of them: whoever asks may not know what is there.
+   * Reads the index, in turns that others share, until the result is full, it ends, or enough was looked at. Then all rows of
+   * that moment are looked at, so that the place to go on from names none of them: whoever asks may not know what is there.
    */
   async list(request: ListRequest): Promise<ListResult> {
     const { kind, index, value, limit, matches, downTo = '' } = request
     const snapshots: SnapshotOf<any>[] = []
     let { after } = request
     let sequence: number | undefined
+    let charsRead = 0
     for (let rowsRead = 0; ; ) {
-      const query = { kind, index, value, limit: Math.max(limit - snapshots.length, 50), reverse: true }
+      if (rowsRead > 0) await turn(this.nature)
+      const rowsMax = Math.min(Math.max(limit - snapshots.length, 50), listRowsPerTurnMax)
+      const query = { kind, index, value, limit: rowsMax, charsMax: listCharsPerTurnMax, reverse: true }
       const page = await this.journal.list(after === undefined ? query : { ...query, after })
       // The first page's point in the log: whoever watches from there misses nothing that a later page lacks.
       sequence ??= page.sequence
       for (const [index, row] of page.rows.entries()) {
         if (row.order < downTo) return { snapshots, sequence }
-        if (rowsRead >= listRowsReadMax && row.order !== after!.order) {
+        const isEnough = rowsRead >= listRowsReadMax || charsRead >= listCharsReadMax
+        if (isEnough && row.order !== after!.order) {
           return { snapshots, next: { order: after!.order, id: '' }, sequence }
         }
         rowsRead++
+        charsRead += row.record.length
         after = { order: row.order, id: row.id }
         const snapshot = this.open(kind, row.id, row.record)
         if (snapshot === undefined || matches?.(snapshot) === false) continue

@@ -81,7 +81,7 @@ class ActorRuntime implements Runtime {
     for (const kind of ACTOR_KINDS) steppers[kind] = stepperOf(options.modules[kind])
     this.actors = new ActorTable(journal, steppers)
     this.answers = new Answers(options.log, this.load)
-    this.reader = new Reader(journal, this.actors, options.log)
+    this.reader = new Reader(journal, this.actors, this.nature, options.log)
     const deliver = (ref: ActorRef, mail: Mail): void => this.deliver(ref, mail)
     const { log, modules } = options
     const { nature, actors, reader } = this

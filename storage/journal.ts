@@ -107,6 +107,8 @@ export interface ListQuery {
   readonly index: string
   readonly value: string
   readonly limit: number
+  /** The page ends with the row that fills so many characters of records. */
+  readonly charsMax?: number
   /** Newest (highest order) first. */
   readonly reverse: boolean
   /** Go on behind this row: the `order` and `id` of the last row of the page before. */

@@ -57,7 +57,9 @@ export function listAcross(
   query: ListQuery,
   sequence: number,
 ): ListPage {
-  const { kind, index, value, limit, reverse, after } = query
+  // Without the bound on text: what the folds add may stand behind the cut.
+  const { charsMax: _, ...unbound } = query
+  const { kind, index, value, limit, reverse, after } = unbound
   const direction = reverse ? -1 : 1
   const compare = (a: { order: string; id: string }, b: { order: string; id: string }) =>
     direction * (compareTexts(a.order, b.order) || compareTexts(a.id, b.id))
@@ -65,7 +67,7 @@ export function listAcross(
   for (const { id, term, after: present } of changesIn(folds, kind, index)) {
     if (term.value === value) changes.set(`${term.order}\n${id}`, { id, order: term.order, record: '', present })
   }
-  const page = view({ ...query, limit: limit + changes.size })
+  const page = view({ ...unbound, limit: limit + changes.size })
   const kept = page.rows.filter(({ order, id }) => !changes.has(`${order}\n${id}`))
   const added = [...changes.values()].filter((row) => row.present && (after === undefined || compare(row, after) > 0))
   const recordOf = ({ id, order, record }: ListRow): ListRow => {

@@ -231,17 +231,21 @@ export class View {
         ? { start: query.after ? first : [...prefix, LAST_PART], end: prefix, reverse: true }
         : { start: first, end: [...prefix, LAST_PART] }
       const rows: ListRow[] = []
+      const { limit, charsMax = Number.POSITIVE_INFINITY } = query
+      let chars = 0
       let more = false
       for (const key of entities.getKeys({ ...range, transaction })) {
         const order = key[3] as string
         const id = key[4] as string
         if (query.after !== undefined && order === query.after.order && id === query.after.id) continue
-        if (rows.length >= query.limit) {
+        if (rows.length >= limit || chars >= charsMax) {
           more = true
           break
         }
         const record = snapshots.get([query.kind, id], { transaction })
-        if (record !== undefined) rows.push({ id, order, record })
+        if (record === undefined) continue
+        rows.push({ id, order, record })
+        chars += record.length
       }
       const held = marker.get(MARKER, { transaction })
       return { rows, more, sequence: held === undefined ? 0 : (JSON.parse(held) as Marker).sequence }

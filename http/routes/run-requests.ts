@@ -14,6 +14,7 @@ import { asksForMore } from '../../machines/run-request/rules.ts'
 import { closedObject, stringEnum, Type } from '../../machines/schema.ts'
 import type { ListRequest, ListResult, MessageBody, SnapshotOf, Taken } from '../../runtime/api.ts'
 import { createRunRequest } from '../../runtime/run-requests.ts'
+import { turn } from '../../storage/nature.ts'
 import { mayDo, maySee } from '../access.ts'
 import { type Exchange, PREFER_HEADER } from '../exchange.ts'
 import { IDEMPOTENCY_HEADER, readIdempotencyKey } from '../idempotency.ts'
@@ -284,10 +285,11 @@ function cancelManyRoute(service: ServiceContext): Route {
 
 const CANCELLABLE: ReadonlySet<string> = new Set(['queued', 'offered', 'accepted', 'started', 'lost'])
 
-/** The first page that has something: a bounded page may pass over nothing but settled requests. */
+/** The first page that has something: one may pass over nothing but settled requests, and others have their turns. */
 async function firstOf({ runtime }: ServiceContext, exchange: Exchange, request: ListRequest): Promise<ListResult> {
   let page = await runtime.list(request)
   while (page.snapshots.length === 0 && page.next !== undefined && !exchange.done) {
+    await turn(runtime.nature)
     page = await runtime.list({ ...request, after: page.next })
   }
   return page

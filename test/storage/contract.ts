@@ -207,6 +207,11 @@ function lists(t: Test, make: Make): void {
     }
     const older = await journal.list(query('queued', { reverse: true, after: { order: '2026-11-12', id: '' } }))
     t.same(ids(older.rows), ids(whole.rows.slice(0, 10).reverse()), 'without an id, behind all rows of the order')
+    const chars = whole.rows[0]!.record.length
+    for (const charsMax of [1, chars, chars + 1]) {
+      const cut = await journal.list(query('queued', { charsMax }))
+      t.same([ids(cut.rows), cut.more], [ids(whole.rows.slice(0, charsMax > chars ? 2 : 1)), true], `${charsMax}`)
+    }
     t.same(ids(journal.scan('run_request', 'state', 'queued')), ids(whole.rows))
     t.same(ids(journal.scanIndex('run_request', 'state')), ids(whole.rows))
     t.same((await journal.list(query('nothing'))).rows, [])

@@ -150,7 +150,14 @@ export class MemoryJournal implements Journal {
       const after: Entry = { ...query, ...query.after }
       entries = entries.filter((entry) => (query.reverse ? -1 : 1) * compareEntries(entry, after) > 0)
     }
-    const rows = entries.slice(0, query.limit).map((entry) => this.#row(entry))
+    const rows: ListRow[] = []
+    let chars = 0
+    for (const entry of entries.slice(0, query.limit)) {
+      if (chars >= (query.charsMax ?? Number.POSITIVE_INFINITY)) break
+      const row = this.#row(entry)
+      rows.push(row)
+      chars += row.record.length
+    }
     return { rows, more: entries.length > rows.length, sequence: this.lastSequence }
   }
 
