@@ -4,6 +4,7 @@ import { document } from '../machines/campaign/view.ts'
 import type { CampaignDocument } from '../machines/documents/campaign.ts'
 import type { SnapshotOf } from '../machines/machine.ts'
 import type { Principal } from '../runtime/principals.ts'
+import { readable } from '../runtime/reader.ts'
 import { maySee } from './access.ts'
 import type { Exchange } from './exchange.ts'
 import { notFound } from './replies.ts'
@@ -22,7 +23,7 @@ export function campaignDocumentOf(
 ): CampaignDocument {
   const shown = document(snapshot)
   const { work } = shown
-  const item = work === undefined ? undefined : findWorkItem(service, reader, work.item_id)
+  const item = work === undefined ? undefined : readable(() => findWorkItem(service, reader, work.item_id))
   if (work === undefined || item === undefined) return shown
   const { state, reason, waiting_because, running_on } = workItemDocumentOf(service, reader, item)
   const now = {

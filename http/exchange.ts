@@ -159,6 +159,8 @@ export class Exchange {
     if (this.#state === 'aborted') return
     if (this.#state !== 'open') throw new Error(`${this.route.method} ${this.route.path} was answered twice`)
     const text = body === undefined || typeof body === 'string' ? body : JSON.stringify(body)
+    // Before the answer: of one whose socket is paused no other request would be read.
+    this.upload?.finish()
     this.#state = 'answered'
     this.#abortCallbacks = undefined
     this.#count(status)
@@ -209,13 +211,25 @@ export class Exchange {
     this.problem('internal_error', 'The request could not be handled; what it asked for may not have happened.')
   }
 
-  /** Run a part of the handler that comes later, with the same net below it. */
-  attempt(run: () => void): void {
-    try {
-      run()
-    } catch (error) {
-      this.fault(error)
+  /**
+   * A part of the handler that comes later (behind a reply, a turn, a promise), with the same net below it: what it throws
+   * is a fault of this exchange, so that its client is answered and nobody else's request hears of it. It is left out when
+   * nothing can be answered any more. All that a handler goes on with passes here or through `await`.
+   */
+  later<V = void>(go: (value: V) => void): (value: V) => void {
+    return (value) => {
+      if (this.done) return
+      try {
+        go(value)
+      } catch (error) {
+        this.fault(error)
+      }
     }
+  }
+
+  /** Go on, as `later` does, with what the promise brings; what it fails with is a fault of this exchange too. */
+  await<V>(promise: Promise<V>, go: (value: V) => void = () => {}): void {
+    promise.then(this.later(go), (error: unknown) => this.fault(error))
   }
 
   /** Begin an answer that goes on. Headers set before are sent; `Content-Type` should be among them. */

@@ -3,11 +3,12 @@ import { compiledBriefId } from '../machines/formation-brief/compiled.ts'
 import type { FormationBriefContext } from '../machines/formation-brief/context.ts'
 import { modules } from '../machines/index.ts'
 import type { RunRequestContext } from '../machines/run-request/context.ts'
-import type { MessageBody, SnapshotOf, Taken } from '../runtime/api.ts'
+import type { Answer, MessageBody, SnapshotOf, Taken } from '../runtime/api.ts'
+import { readable } from '../runtime/reader.ts'
 import { maySee } from './access.ts'
 import type { Exchange } from './exchange.ts'
 import { setEntityTag } from './preconditions.ts'
-import { isServiceId, markCursor, notFound, refuse } from './replies.ts'
+import { isServiceId, markCursor, notFound, refuse, whenHeard } from './replies.ts'
 import type { ServiceContext } from './route.ts'
 import { hasHeld } from './run-request-answers.ts'
 
@@ -43,20 +44,17 @@ export function withReadableBrief(
     notFound(exchange, 'formation brief', exchange.params[0]!)
     return
   }
-  mayHold(service, brief, runnerId).then(
-    (holds) => {
-      if (exchange.done) return
-      if (holds) exchange.attempt(() => found(brief))
-      else notFound(exchange, 'formation brief', brief.context.id)
-    },
-    (error: unknown) => exchange.fault(error),
-  )
+  exchange.await(mayHold(service, brief, runnerId), (holds) => {
+    if (holds) found(brief)
+    else notFound(exchange, 'formation brief', brief.context.id)
+  })
 }
 
 /** Whether the runner holds or held a run of the brief. */
 async function mayHold({ runtime }: ServiceContext, { context }: BriefSnapshot, runnerId: string): Promise<boolean> {
   const { id, project, run } = context
-  const latest = run === undefined ? undefined : runtime.read({ kind: 'run_request', id: run.run_request_id })
+  const latest =
+    run === undefined ? undefined : readable(() => runtime.read({ kind: 'run_request', id: run.run_request_id }))
   if (latest !== undefined && hasHeld(latest.context, runnerId)) return true
   const matches = ({ context: request }: SnapshotOf<RunRequestContext>): boolean =>
     request.asked.brief?.id === id && hasHeld(request, runnerId)
@@ -75,11 +73,7 @@ export function tellBrief(
   answered: (taken: Taken) => void = (taken) => answerBrief(service, exchange, taken.snapshot, taken.sequence),
 ): void {
   const ref = { kind: 'formation_brief', id: context.id } as const
-  service.runtime.ask(ref, { ...message, by: exchange.by }, (answer) => {
-    if (exchange.done) return
-    if (answer.ok) answered(answer)
-    else refuse(exchange, answer)
-  })
+  service.runtime.ask(ref, { ...message, by: exchange.by }, whenHeard(exchange, answered))
 }
 
 export function answerBrief(
@@ -112,11 +106,11 @@ export function withCompiled(
     return
   }
   // Its mailbox is in order: the answer comes behind the message that makes it.
-  service.runtime.ask(ref, { type: 'look' }, (answer) => {
-    if (exchange.done) return
+  const looked = exchange.later((answer: Answer) => {
     if (!answer.ok && answer.retryAfterSeconds !== undefined) refuse(exchange, answer)
-    else exchange.attempt(() => take(answer.ok ? answer.snapshot : undefined))
+    else take(answer.ok ? answer.snapshot : undefined)
   })
+  service.runtime.ask(ref, { type: 'look' }, looked)
 }
 
 /** Answer with the artifact that the brief is compiled to. */

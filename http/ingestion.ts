@@ -52,13 +52,14 @@ export type IngestEnd =
   | { readonly how: 'too_large'; readonly report: IngestReport }
   /** The service does not take writes now. */
   | { readonly how: 'refused'; readonly report: IngestReport; readonly refused: Refused }
+  /** It cannot be gone on with, for a fault that is not the body's. */
+  | { readonly how: 'failed'; readonly error: unknown }
   | { readonly how: 'aborted' }
 
 export interface IngestionOptions {
   readonly runtime: Runtime
   readonly upload: Upload
   readonly elements: Elements
-  readonly door: TolerantDoor
   /** Who is said to have recorded the events: marks their ids as not computed here. */
   readonly by: By
   readonly onEnd: (end: IngestEnd) => void
@@ -78,7 +79,9 @@ export class Ingestion implements UploadSink {
   readonly #batch = new Map<string, PreparedEvent[]>()
   #batchEvents = 0
   #batchChars = 0
-  /** Chunks that came while a batch was committing. */
+  /** Who admits the events; undefined until that is known. */
+  #door: TolerantDoor | undefined
+  /** Chunks that came before there was a door, or while a batch was committing. */
   #waiting: Buffer[] = []
   #isWhole = false
   #committing = 0
@@ -87,19 +90,26 @@ export class Ingestion implements UploadSink {
   /** How it ends once the batch that is being committed is. */
   #broken: IngestEnd | undefined
 
+  /** Must be called within uWebSockets.js's handler. Nothing is read before `begin`. */
   constructor(options: IngestionOptions) {
     this.#options = options
     options.upload.receive(this)
+    options.upload.pause()
+  }
+
+  begin(door: TolerantDoor): void {
+    this.#door = door
+    this.#readOn()
   }
 
   chunk(bytes: Buffer): void {
     this.#waiting.push(bytes)
-    if (this.#committing === 0) this.#pump()
+    this.#readOn()
   }
 
   end(): void {
     this.#isWhole = true
-    if (this.#committing === 0) this.#pump()
+    this.#readOn()
   }
 
   /** What is being committed is counted before the answer; what was not read is not taken. */
@@ -110,13 +120,24 @@ export class Ingestion implements UploadSink {
     else this.#broken = end
   }
 
+  /** What is thrown in here ends this trace alone, and its client is told. */
+  #readOn(): void {
+    const door = this.#door
+    if (door === undefined || this.#committing > 0) return
+    try {
+      this.#pump(door)
+    } catch (error) {
+      this.#over({ how: 'failed', error })
+    }
+  }
+
   /** Reads on until a batch is full or nothing is left to read. */
-  #pump(): void {
+  #pump(door: TolerantDoor): void {
     const { elements, upload } = this.#options
     while (!this.#isOver) {
       const element = elements.next()
       if (element !== undefined) {
-        this.#take(element)
+        this.#take(element, door)
         if (this.#batchEvents < BATCH_EVENTS_MAX && this.#batchChars < BATCH_CHARS_MAX) continue
         this.#commit()
         return
@@ -130,17 +151,17 @@ export class Ingestion implements UploadSink {
         elements.push(next)
         continue
       }
-      if (this.#isWhole) this.#close()
+      if (this.#isWhole) this.#close(door)
       else upload.resume()
       return
     }
   }
 
   /** Everything has come and is read. */
-  #close(): void {
+  #close(door: TolerantDoor): void {
     const { elements } = this.#options
     const last = elements.end()
-    if (last !== undefined) this.#take(last)
+    if (last !== undefined) this.#take(last, door)
     if (elements.fault !== undefined) this.#stopAt(elements.fault)
     else if (this.#batchEvents > 0) this.#commit()
     else this.#done()
@@ -155,7 +176,7 @@ export class Ingestion implements UploadSink {
     this.#over({ how: 'done', report: this.#report, sequence: this.#sequence, byProject: this.#byProject })
   }
 
-  #take({ number: line, bytes }: Element): void {
+  #take({ number: line, bytes }: Element, door: TolerantDoor): void {
     if (bytes === undefined) {
       this.#note('refused', { line, errors: [{ pointer: '', detail: 'is longer than an event may be' }] })
       return
@@ -165,7 +186,7 @@ export class Ingestion implements UploadSink {
       this.#note('refused', { line, errors: read.errors ?? [{ pointer: '', detail: read.detail }] })
       return
     }
-    const admission = admitTraceEvent(read.value, this.#options.door)
+    const admission = admitTraceEvent(read.value, door)
     if (!admission.ok) {
       this.#note('refused', { line, errors: admission.errors })
       return
@@ -186,7 +207,7 @@ export class Ingestion implements UploadSink {
   }
 
   /** Each project records its own; the next batch is read when all of them have. */
-  #commit(andThen: () => void = () => this.#pump()): void {
+  #commit(andThen: () => void = () => this.#readOn()): void {
     const { runtime, upload, by } = this.#options
     upload.pause()
     const batch = [...this.#batch]

@@ -5,6 +5,7 @@
 import type { InitiativeContext } from '../machines/initiative/context.ts'
 import type { SnapshotOf } from '../machines/machine.ts'
 import type { Principal } from '../runtime/principals.ts'
+import { readable } from '../runtime/reader.ts'
 import { maySee } from './access.ts'
 import type { ServiceContext } from './route.ts'
 
@@ -35,7 +36,8 @@ interface Shown {
 /** The document of an item or of a run request, less what an assessment was told and answered that is not for the reader. */
 export function withoutSteering<D extends Shown>(service: ServiceContext, reader: Principal, shown: D): D {
   const name = assessmentOf(shown)
-  if (name === undefined || reader.projects === '*' || findInitiative(service, reader, name) !== undefined) return shown
+  if (name === undefined || reader.projects === '*') return shown
+  if (readable(() => findInitiative(service, reader, name)) !== undefined) return shown
   const { result: _, ...rest } = shown
   return { ...rest, ...(shown.payload === undefined ? {} : { payload: {} }) } as D
 }

@@ -7,7 +7,7 @@ import type { MessageBody, SnapshotOf, Taken } from '../runtime/api.ts'
 import { maySee } from './access.ts'
 import type { Exchange } from './exchange.ts'
 import { setEntityTag } from './preconditions.ts'
-import { isServiceId, markCursor, notFound, projectId, refuse } from './replies.ts'
+import { isServiceId, markCursor, notFound, projectId, whenHeard } from './replies.ts'
 import type { ServiceContext } from './route.ts'
 
 export type RecordSnapshot = SnapshotOf<IntentRecordContext>
@@ -56,11 +56,7 @@ export function tellRecord(
   answered: (taken: Taken) => void = (taken) => answerRecord(service, exchange, 200, taken),
 ): void {
   const ref = { kind: 'intent_record', id: context.id } as const
-  service.runtime.ask(ref, { ...message, by: exchange.by }, (answer) => {
-    if (exchange.done) return
-    if (answer.ok) answered(answer)
-    else refuse(exchange, answer)
-  })
+  service.runtime.ask(ref, { ...message, by: exchange.by }, whenHeard(exchange, answered))
 }
 
 export function answerRecord(service: ServiceContext, exchange: Exchange, status: number, taken: Taken): void {

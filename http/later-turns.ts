@@ -25,7 +25,5 @@ export function inLaterTurns<T>(
     then(found)
     return
   }
-  service.runtime.nature.nextTurn(() => {
-    if (!exchange.done) exchange.attempt(() => inLaterTurns(service, exchange, find, then, turnsLeft - 1))
-  })
+  service.runtime.nature.nextTurn(exchange.later(() => inLaterTurns(service, exchange, find, then, turnsLeft - 1)))
 }

@@ -58,19 +58,16 @@ export function answerList(
     return
   }
   const limit = (exchange.query.limit as number | undefined) ?? LIST_LIMIT_DEFAULT
-  service.runtime.list({ ...request, limit, ...(after === undefined ? {} : { after }) }).then(
-    (page) => {
-      if (exchange.done) return
-      const body: { items: object[]; next_cursor?: string } = { items: page.snapshots.map(document) }
-      if (page.next !== undefined) {
-        body.next_cursor = encodeListCursor(page.next)
-        exchange.setHeader('Link', nextLink(exchange, body.next_cursor))
-      }
-      markCursor(service, exchange, page.sequence)
-      exchange.answer(200, body)
-    },
-    (error: Error) => exchange.fault(error),
-  )
+  const page = service.runtime.list({ ...request, limit, ...(after === undefined ? {} : { after }) })
+  exchange.await(page, ({ snapshots, next, sequence }) => {
+    const body: { items: object[]; next_cursor?: string } = { items: snapshots.map(document) }
+    if (next !== undefined) {
+      body.next_cursor = encodeListCursor(next)
+      exchange.setHeader('Link', nextLink(exchange, body.next_cursor))
+    }
+    markCursor(service, exchange, sequence)
+    exchange.answer(200, body)
+  })
 }
 
 export function encodeListCursor(row: ListRow): string {

@@ -1,6 +1,6 @@
 /** What waits may wait for work of projects that the reader may not see: that it does is told, and nothing of that work. */
 import type { Principal } from '../runtime/principals.ts'
-import { Quarantined } from '../runtime/reader.ts'
+import { readable } from '../runtime/reader.ts'
 import { maySee } from './access.ts'
 import { isServiceId } from './replies.ts'
 import type { ServiceContext } from './route.ts'
@@ -24,12 +24,8 @@ export function withoutOthers<C extends string>(
 }
 
 function isSeen({ runtime }: ServiceContext, reader: Principal, id: string): boolean {
-  try {
-    const named = runtime.read({ kind: isServiceId('wi', id) ? 'work_item' : 'run_request', id })
-    // Its own run may be on its way yet; of what is gone there is nothing to tell.
-    return named === undefined || maySee(reader, named.context.project)
-  } catch (error) {
-    if (error instanceof Quarantined) return false
-    throw error
-  }
+  const kind = isServiceId('wi', id) ? 'work_item' : 'run_request'
+  const named = readable(() => runtime.read({ kind, id }), 'unreadable' as const)
+  // Its own run may be on its way yet; of what is gone there is nothing to tell.
+  return named === undefined || (named !== 'unreadable' && maySee(reader, named.context.project))
 }

@@ -28,22 +28,30 @@ export function refuseUnseen(exchange: Exchange, { state: _, allowed: __, ...ref
   refuse(exchange, refused)
 }
 
-/**
- * What is to be done with an actor's answer: a refusal is told as its problem, and what was taken is handed on, with the
- * point of the log that it is true for.
- */
-export function whenTaken(
-  service: ServiceContext,
+/** What is to be done with an actor's answer: a refusal is told as its problem, and what was taken is handed on. */
+export function whenHeard(
   exchange: Exchange,
   taken: (answer: Taken) => void,
   refused: (exchange: Exchange, answer: Refused) => void = refuse,
 ): Reply {
-  return (answer) => {
-    if (exchange.done) return
-    if (!answer.ok) return refused(exchange, answer)
+  return exchange.later((answer) => {
+    if (answer.ok) taken(answer)
+    else refused(exchange, answer)
+  })
+}
+
+/** The same, with the point of the log that what was taken is true for. */
+export function whenTaken(
+  service: ServiceContext,
+  exchange: Exchange,
+  taken: (answer: Taken) => void,
+  refused?: (exchange: Exchange, answer: Refused) => void,
+): Reply {
+  const marked = (answer: Taken): void => {
     markCursor(service, exchange, answer.sequence)
     taken(answer)
   }
+  return whenHeard(exchange, marked, refused)
 }
 
 /** Sends the actor what the caller asks of it, and answers a refusal; what was taken is for `taken` to answer. */

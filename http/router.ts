@@ -148,7 +148,6 @@ export class Router {
       } catch (error) {
         exchange.fault(error)
       }
-      if (exchange.done) exchange.upload?.finish()
       exchange._returned()
     }
   }

@@ -4,10 +4,10 @@
  * of the first page: what time alone moves from one section to another would be on no page, or on two.
  */
 
-import type { ActorKind, ActorRef } from '../machines/machine.ts'
-import type { ListResult, ListRow, Runtime, SnapshotOf } from '../runtime/api.ts'
+import type { ActorKind } from '../machines/machine.ts'
+import type { ListResult, ListRow, SnapshotOf } from '../runtime/api.ts'
 import type { FindRows } from '../runtime/newest.ts'
-import { Quarantined } from '../runtime/reader.ts'
+import { readable } from '../runtime/reader.ts'
 import type { Exchange } from './exchange.ts'
 import { utcNow } from './intent-records.ts'
 import { decodeListCursor, encodeListCursor, LIST_LIMIT_DEFAULT, nextLink } from './lists.ts'
@@ -47,7 +47,7 @@ interface Place {
 
 /** Read a page of the sections, in their order, and answer it. */
 export function answerSections(service: ServiceContext, exchange: Exchange, sectionsAt: SectionsAt): void {
-  page(service, exchange, sectionsAt).catch((error: unknown) => exchange.fault(error))
+  exchange.await(page(service, exchange, sectionsAt))
 }
 
 async function page(service: ServiceContext, exchange: Exchange, sectionsAt: SectionsAt): Promise<void> {
@@ -111,20 +111,10 @@ function readRows(
   const found = find(limit, after)
   const snapshots: SnapshotOf<any>[] = []
   for (const { id } of found.rows) {
-    const snapshot = readable(runtime, { kind, id })
+    const snapshot = readable(() => runtime.read({ kind, id }))
     if (snapshot !== undefined) snapshots.push(snapshot)
   }
   return { snapshots, sequence, ...(found.more ? { next: found.rows.at(-1)! } : {}) }
-}
-
-/** As in every list: one bad entity does not hide the others. */
-function readable(runtime: Runtime, ref: ActorRef): SnapshotOf<any> | undefined {
-  try {
-    return runtime.read(ref)
-  } catch (error) {
-    if (error instanceof Quarantined) return undefined
-    throw error
-  }
 }
 
 function cursorOf(at: string, { section, after }: Place): string {

@@ -16,6 +16,19 @@ export class Quarantined extends Error {
   override readonly name = 'Quarantined'
 }
 
+/**
+ * What `find` reads; `unreadable` where its record cannot be opened. For what is named beside what was asked for: as in
+ * every list, one bad entity does not hide the others. Who asks for it by its name is to hear of it.
+ */
+export function readable<T, U = undefined>(find: () => T, unreadable?: U): T | U {
+  try {
+    return find()
+  } catch (error) {
+    if (error instanceof Quarantined) return unreadable as U
+    throw error
+  }
+}
+
 export class Reader {
   private readonly journal: Journal
   private readonly actors: ActorTable

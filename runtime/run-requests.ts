@@ -10,6 +10,7 @@ import { type BriefOfRun, briefOfRun } from './brief-runs.ts'
 import type { Capabilities } from './capabilities.ts'
 import { createOfKey, generationOf, idOfGeneration, type Keyed, reservationOf } from './generations.ts'
 import { derivedKeyOf, digestOf, newSpanId, newTraceId, runRequestIdOf } from './identity.ts'
+import { readable } from './reader.ts'
 import { NOTHING_TAKEN, takeTrace } from './traces-in-flight.ts'
 
 /** W3C trace context of the caller: the trace, and the span that is to be the parent. */
@@ -53,7 +54,8 @@ export function createRunRequest(runtime: Runtime, order: RunRequestOrder, reply
   const isTraceGiven = order.body.trace_id !== undefined
   const before = (id: string): Refused | (() => void) => {
     if (whyNotNew === undefined && !isTraceGiven) return NOTHING_TAKEN
-    const isThere = runtime.read({ kind: 'run_request', id }) !== undefined
+    // One that cannot be read is there too: its actor says so.
+    const isThere = readable(() => runtime.read({ kind: 'run_request', id }), 'unreadable') !== undefined
     if (whyNotNew !== undefined && !(key_given && isThere)) return whyNotNew
     if (!isTraceGiven || isThere) return NOTHING_TAKEN
     const giveBack = takeTrace(runtime, project, trace_id)

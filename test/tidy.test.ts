@@ -166,6 +166,14 @@ t.test('the machines know no clock, no randomness and no input or output', async
   )
 })
 
+t.test('what a handler goes on with behind a promise passes through its exchange', async (t) => {
+  const isHandlers = (file: string): boolean => folderOf(file) === 'http' && file !== 'http/exchange.ts'
+  t.same(
+    [...sources].filter(([file, source]) => isHandlers(file) && /\.then\(/.test(source)).map(([file]) => file),
+    [],
+  )
+})
+
 t.test('no product file is longer than can be read in a sitting', async (t) => {
   const long = [...sources]
     .map(([file, source]) => ({ file, lines: source.split('\n').length - 1 }))

@@ -11,6 +11,7 @@ import {
 } from '../../machines/documents/campaign.ts'
 import type { SnapshotOf } from '../../machines/machine.ts'
 import type { WorkItemContext } from '../../machines/work-item/context.ts'
+import { readable } from '../../runtime/reader.ts'
 import { Filter } from '../../runtime/stream/filter.ts'
 import { findEvents } from '../../runtime/stream/find-events.ts'
 import { campaignDocumentOf, visibleCampaign } from '../campaign-answers.ts'
@@ -83,22 +84,18 @@ function cancelRoute(service: ServiceContext): Route {
     const { work } = campaign.context
     if (exchange.body.now !== true || work === undefined)
       return tellMoved(service, exchange, campaigns, campaign, message)
-    rootOfRun(service, work.trace_id).then(
-      (event_id) => {
-        if (exchange.done) return
-        const isAborting = event_id !== undefined && (work.role === 'cycle' || isBegun(service, work.item_id))
-        const aborting = isAborting ? { aborting: { item_id: work.item_id, event_id } } : {}
-        tellMoved(service, exchange, campaigns, campaign, { ...message, ...aborting })
-      },
-      (error: Error) => exchange.fault(error),
-    )
+    exchange.await(rootOfRun(service, work.trace_id), (event_id) => {
+      const isAborting = event_id !== undefined && (work.role === 'cycle' || isBegun(service, work.item_id))
+      const aborting = isAborting ? { aborting: { item_id: work.item_id, event_id } } : {}
+      tellMoved(service, exchange, campaigns, campaign, { ...message, ...aborting })
+    })
   }
   return { ...moveRoute(service, campaigns, cancel), handle }
 }
 
-/** A runner is at it. */
+/** A runner is at it, as far as that can be read. */
 function isBegun({ runtime }: ServiceContext, id: string): boolean {
-  const item = runtime.read({ kind: 'work_item', id }) as SnapshotOf<WorkItemContext> | undefined
+  const item: SnapshotOf<WorkItemContext> | undefined = readable(() => runtime.read({ kind: 'work_item', id }))
   return item?.value === 'running' && item.context.run?.reported !== true
 }
 

@@ -9,7 +9,7 @@ import {
   type HypothesisDrawn,
 } from '../../machines/documents/discovery.ts'
 import { modules } from '../../machines/index.ts'
-import type { Answer, MessageBody, Taken } from '../../runtime/api.ts'
+import type { MessageBody, Taken } from '../../runtime/api.ts'
 import { deriveId, digestOf } from '../../runtime/identity.ts'
 import { maySee } from '../access.ts'
 import type { Exchange } from '../exchange.ts'
@@ -17,7 +17,7 @@ import { createKeyed, IDEMPOTENCY_HEADER, readIdempotencyKey } from '../idempote
 import { inLaterTurns } from '../later-turns.ts'
 import { answerList, listAnswer, listQuery } from '../lists.ts'
 import type { FieldProblem } from '../problems.ts'
-import { activeProject, isServiceId, markCreated, markCursor, notFound, refuse, visibleProject } from '../replies.ts'
+import { activeProject, isServiceId, markCreated, markCursor, notFound, visibleProject, whenHeard } from '../replies.ts'
 import type { Route, ServiceContext } from '../route.ts'
 import { both } from './intent-records.ts'
 
@@ -120,7 +120,7 @@ function create(service: ServiceContext, exchange: Exchange): void {
     hypotheses,
     fingerprint,
   } as MessageBody
-  const reply = (answer: Answer): void => answerCreate(service, exchange, answer)
+  const reply = whenHeard(exchange, (taken) => answerCreate(service, exchange, taken))
   if (idempotency.key === undefined) {
     const id = deriveId('disc', 'discovery', project_id, fingerprint)
     service.runtime.ask({ kind: 'discovery', id }, { ...message, id } as MessageBody, reply)
@@ -157,17 +157,12 @@ function faultsOf({ observations }: DiscoveryCreate, hypotheses: readonly Return
 }
 
 /** Answered when its hypotheses are there: whoever reads their ids may read them. */
-function answerCreate(service: ServiceContext, exchange: Exchange, answer: Answer): void {
-  if (exchange.done) return
-  if (!answer.ok) {
-    refuse(exchange, answer)
-    return
-  }
-  const { hypotheses } = answer.snapshot.context as { hypotheses: readonly { hypothesis_id: string }[] }
+function answerCreate(service: ServiceContext, exchange: Exchange, taken: Taken): void {
+  const { hypotheses } = taken.snapshot.context as { hypotheses: readonly { hypothesis_id: string }[] }
   const opened = (): true | undefined =>
     hypotheses.every(({ hypothesis_id: id }) => service.runtime.read({ kind: 'hypothesis', id }) !== undefined) ||
     undefined
-  inLaterTurns(service, exchange, opened, () => answerCreated(service, exchange, answer))
+  inLaterTurns(service, exchange, opened, () => answerCreated(service, exchange, taken))
 }
 
 function answerCreated(service: ServiceContext, exchange: Exchange, { snapshot, repeat }: Taken): void {

@@ -24,7 +24,7 @@ import type { Exchange } from '../exchange.ts'
 import { createKeyed, IDEMPOTENCY_HEADER, readIdempotencyKey } from '../idempotency.ts'
 import { findRecord, type RecordSnapshot, tellRecord, utcNow } from '../intent-records.ts'
 import { listAnswer, listQuery } from '../lists.ts'
-import { markCursor, notFound, refuse, visibleProject } from '../replies.ts'
+import { markCursor, notFound, visibleProject, whenHeard } from '../replies.ts'
 import type { Route, ServiceContext } from '../route.ts'
 import { answerSections, type IndexSection } from '../sections.ts'
 import { both } from './intent-records.ts'
@@ -216,8 +216,8 @@ function repair(service: ServiceContext, exchange: Exchange): void {
     exchange.problem('project_archived', `The project ${project} is archived.`)
     return
   }
-  const drafted = drift.repair_brief_id
-  const known = drafted === undefined ? undefined : service.runtime.read({ kind: 'formation_brief', id: drafted })
+  const id = drift.repair_brief_id
+  const known = id === undefined ? undefined : service.runtime.read({ kind: 'formation_brief', id })
   if (known !== undefined) {
     answerBrief(service, exchange, known, 200)
     return
@@ -229,15 +229,11 @@ function repair(service: ServiceContext, exchange: Exchange): void {
   // A crash before the record hears of its brief: asked again, the same brief is made, and the record told.
   const key = idempotency.key ?? `repair ${drift.status} since ${drift.since}`
   const create = { kind: 'formation_brief', prefix: 'brief', message, body: {} } as const
-  createKeyed(service.runtime, exchange, key, create, (answer, formation_brief_id) => {
-    if (exchange.done) return
-    if (!answer.ok) {
-      refuse(exchange, answer)
-      return
-    }
-    const told = { type: 'repair_drafted', formation_brief_id }
-    tellRecord(service, exchange, record, told, () => answerDrafted(service, exchange, answer))
+  const drafted = whenHeard(exchange, (taken) => {
+    const told = { type: 'repair_drafted', formation_brief_id: taken.snapshot.context.id }
+    tellRecord(service, exchange, record, told, () => answerDrafted(service, exchange, taken))
   })
+  createKeyed(service.runtime, exchange, key, create, drafted)
 }
 
 function answerDrafted(service: ServiceContext, exchange: Exchange, { snapshot, repeat }: Taken): void {

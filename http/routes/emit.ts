@@ -18,7 +18,7 @@ import { type CommandTraces, commandKey, commandWithoutTrace, takeTraces } from 
 import { admitEvents, type StatedEvent } from '../events-in.ts'
 import type { Exchange } from '../exchange.ts'
 import { inLaterTurns } from '../later-turns.ts'
-import { cursorAt, markCursor, refuse, visibleProject } from '../replies.ts'
+import { cursorAt, markCursor, visibleProject, whenHeard } from '../replies.ts'
 import type { Route, ServiceContext } from '../route.ts'
 import { parseTraceparent } from '../traceparent.ts'
 
@@ -216,10 +216,7 @@ function record(
 ): void {
   const news = newsOf(service.runtime, events)
   const message = { type: 'record', by: exchange.by, events, commands, news } as MessageBody
-  service.runtime.ask({ kind: 'project', id: project.context.id }, message, (answer) => {
-    recorded()
-    if (exchange.done) return
-    if (!answer.ok) return refuse(exchange, answer)
+  const answered = whenHeard(exchange, (answer) => {
     const ids = commands.filter(({ to }) => to.kind === 'run_request').map(({ to }) => to.id)
     const made = (): true | undefined =>
       ids.every((id) => service.runtime.read({ kind: 'run_request', id }) !== undefined) || undefined
@@ -234,5 +231,9 @@ function record(
         cursor: cursorAt(service, answer.sequence),
       })
     })
+  })
+  service.runtime.ask({ kind: 'project', id: project.context.id }, message, (answer) => {
+    recorded()
+    answered(answer)
   })
 }

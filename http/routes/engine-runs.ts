@@ -28,7 +28,6 @@ export function engineRunRoutes(service: ServiceContext): readonly Route[] {
 function withEngineRun(service: ServiceContext, exchange: Exchange, found: (run: KnownEngineRun) => void): void {
   const id = exchange.params[0]!
   const go = (run: KnownEngineRun | undefined): void => {
-    if (exchange.done) return
     if (run !== undefined && mayReach(service, exchange, run.identity)) found(run)
     else notFound(exchange, 'engine run', id)
   }
@@ -38,10 +37,7 @@ function withEngineRun(service: ServiceContext, exchange: Exchange, found: (run:
     go(atHand)
     return
   }
-  findEngineRun(service.runtime, id).then(
-    (run) => exchange.attempt(() => go(run)),
-    (error: unknown) => exchange.fault(error),
-  )
+  exchange.await(findEngineRun(service.runtime, id), go)
 }
 
 function mayReach(service: ServiceContext, { principal }: Exchange, run: EngineRunIdentity): boolean {

@@ -2,6 +2,7 @@
 import { recordedEventSchema } from '../../machines/events/envelope.ts'
 import { closedObject, stringEnum, Type } from '../../machines/schema.ts'
 import type { Runtime } from '../../runtime/api.ts'
+import { readable } from '../../runtime/reader.ts'
 import { oldestCursor, placeOf, tooOld } from '../../runtime/stream/cursor.ts'
 import { Filter } from '../../runtime/stream/filter.ts'
 import {
@@ -29,7 +30,7 @@ function hintOf(filter: Filter, runtime: Pick<Runtime, 'read'>): HistoryHint | u
   if (requests === undefined) return undefined
   const ids: string[] = []
   for (const id of requests) {
-    const request = isServiceId('runreq', id) ? runtime.read({ kind: 'run_request', id }) : undefined
+    const request = isServiceId('runreq', id) ? readable(() => runtime.read({ kind: 'run_request', id })) : undefined
     const traceId = request?.context.trace_id
     // Events may have been imported without their request: then only a scan finds them.
     if (typeof traceId !== 'string') return undefined

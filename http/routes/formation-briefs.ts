@@ -16,7 +16,7 @@ import { answerBrief, tellBrief, visibleBrief, withReadableBrief } from '../form
 import { createKeyed, IDEMPOTENCY_HEADER, readIdempotencyKey } from '../idempotency.ts'
 import { answerList, listAnswer, listQuery } from '../lists.ts'
 import { IF_MATCH_HEADER, readIfMatch } from '../preconditions.ts'
-import { activeProject, markCreated, refuse, visibleProject } from '../replies.ts'
+import { activeProject, markCreated, visibleProject, whenHeard } from '../replies.ts'
 import type { Route, ServiceContext } from '../route.ts'
 
 const AREA = 'formation briefs'
@@ -74,13 +74,11 @@ function create(service: ServiceContext, exchange: Exchange, projectIdOrKey: str
   if (!idempotency.ok) return
   const message = { type: 'create', by: exchange.by, project: key, project_id, sections } as MessageBody
   const keyed = { kind: 'formation_brief', prefix: 'brief', message, body: exchange.body } as const
-  createKeyed(service.runtime, exchange, idempotency.key, keyed, (answer) => {
-    if (exchange.done) return
-    if (!answer.ok) return refuse(exchange, answer)
-    const { repeat, snapshot, sequence } = answer
+  const made = whenHeard(exchange, ({ repeat, snapshot, sequence }) => {
     const status = markCreated(exchange, repeat, `/api/formation-briefs/${snapshot.context.id}`)
     answerBrief(service, exchange, snapshot, sequence, status)
   })
+  createKeyed(service.runtime, exchange, idempotency.key, keyed, made)
 }
 
 function listRoute(service: ServiceContext): Route {

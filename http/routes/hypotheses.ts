@@ -14,14 +14,14 @@ import { slugOfTry } from '../../machines/hypothesis.ts'
 import { modules } from '../../machines/index.ts'
 import { document as recordDocument } from '../../machines/intent-record/view.ts'
 import { stringEnum, Type } from '../../machines/schema.ts'
-import type { Answer, MessageBody, SnapshotOf, Taken } from '../../runtime/api.ts'
+import type { MessageBody, SnapshotOf, Taken } from '../../runtime/api.ts'
 import { digestOf } from '../../runtime/identity.ts'
 import { maySee } from '../access.ts'
 import type { Exchange } from '../exchange.ts'
 import { findRecord } from '../intent-records.ts'
 import { inLaterTurns } from '../later-turns.ts'
 import { answerList, listAnswer, listQuery } from '../lists.ts'
-import { isServiceId, markCursor, notFound, refuse, visibleProject } from '../replies.ts'
+import { isServiceId, markCursor, notFound, visibleProject, whenHeard } from '../replies.ts'
 import type { Route, ServiceContext } from '../route.ts'
 import { slugOf } from '../slug.ts'
 import { both } from './intent-records.ts'
@@ -198,9 +198,5 @@ function tell(
   taken: (taken: Taken) => void,
 ): void {
   const ref = { kind: 'hypothesis', id: context.id } as const
-  service.runtime.ask(ref, { ...message, by: exchange.by }, (answer: Answer) => {
-    if (exchange.done) return
-    if (answer.ok) taken(answer)
-    else refuse(exchange, answer)
-  })
+  service.runtime.ask(ref, { ...message, by: exchange.by }, whenHeard(exchange, taken))
 }

@@ -4,12 +4,11 @@ import type { RunRequestContext } from '../../machines/run-request/context.ts'
 import { closedObject, Type } from '../../machines/schema.ts'
 import type { MessageBody, SnapshotOf } from '../../runtime/api.ts'
 import { projectIdOf } from '../../runtime/identity.ts'
-import type { Principal } from '../../runtime/principals.ts'
 import { maySee } from '../access.ts'
 import { ArrayElements, type Elements, Lines } from '../elements.ts'
 import type { Exchange } from '../exchange.ts'
 import { type IngestEnd, Ingestion, type IngestReport } from '../ingestion.ts'
-import { cursorAt, markCursor, notFound, refuse, visibleProject } from '../replies.ts'
+import { cursorAt, markCursor, notFound, refuse, visibleProject, whenHeard } from '../replies.ts'
 import type { Route, ServiceContext } from '../route.ts'
 import { hasHeld } from '../run-request-answers.ts'
 import type { TolerantDoor } from '../tolerant-door.ts'
@@ -92,12 +91,12 @@ interface Owner {
 }
 
 /** What events of the trace have where they say nothing. Undefined: a problem was answered. */
-function ownerOf(service: ServiceContext, exchange: Exchange, traceId: string): Owner | undefined {
+async function ownerOf(service: ServiceContext, exchange: Exchange, traceId: string): Promise<Owner | undefined> {
   const { principal, query } = exchange
   const named = query.project === undefined ? undefined : visibleProject(service, exchange, query.project)
   if (query.project !== undefined && named === undefined) return undefined
   const project: string | undefined = named?.context.key
-  const run = firstRun(service, principal, traceId, project)
+  const run = await firstRun(service, exchange, traceId, project)
   if (principal.runnerId !== undefined && run === undefined) {
     notFound(exchange, 'trace', traceId)
     return undefined
@@ -109,18 +108,20 @@ function ownerOf(service: ServiceContext, exchange: Exchange, traceId: string): 
  * The run that the trace belongs to, as far as the asker may know: a runner, of what it holds or held, and in the project
  * that it names, since it may write into no other than the run's.
  */
-function firstRun(
+async function firstRun(
   { runtime }: ServiceContext,
-  principal: Principal,
+  exchange: Exchange,
   traceId: string,
   project: string | undefined,
-): SnapshotOf<RunRequestContext> | undefined {
+): Promise<SnapshotOf<RunRequestContext> | undefined> {
+  const { principal } = exchange
   const { runnerId } = principal
   const isIts = (context: RunRequestContext): boolean =>
     runnerId === undefined
       ? maySee(principal, context.project)
       : hasHeld(context, runnerId) && (project === undefined || context.project === project)
-  for (const { snapshot } of runsOfTrace(runtime, traceId)) if (isIts(snapshot.context)) return snapshot
+  for await (const { snapshot } of runsOfTrace(runtime, traceId, () => !exchange.aborted))
+    if (snapshot !== 'unreadable' && isIts(snapshot.context)) return snapshot
   return undefined
 }
 
@@ -130,17 +131,17 @@ function ingest(service: ServiceContext, exchange: Exchange): void {
     exchange.problem('malformed_path', `A trace id has 1 to ${TRACE_ID_CHARACTERS_MAX} characters.`)
     return
   }
-  const owner = ownerOf(service, exchange, traceId)
-  if (owner === undefined) return
   const { runtime } = service
   const upload = exchange.upload!
-  new Ingestion({
+  const ingestion = new Ingestion({
     runtime,
     upload,
     elements: elementsOf(upload.contentType, runtime.settings.eventBytesMax + ENVELOPE_BYTES_MAX),
-    door: doorOf(service, exchange, { ...owner, traceId }),
     by: ingester(exchange.by),
-    onEnd: (end) => exchange.attempt(() => answer(service, exchange, traceId, end)),
+    onEnd: exchange.later((end) => answer(service, exchange, traceId, end)),
+  })
+  exchange.await(ownerOf(service, exchange, traceId), (owner) => {
+    if (owner !== undefined) ingestion.begin(doorOf(service, exchange, { ...owner, traceId }))
   })
 }
 
@@ -170,9 +171,13 @@ function doorOf(
 }
 
 function answer(service: ServiceContext, exchange: Exchange, traceId: string, end: IngestEnd): void {
-  if (exchange.done || end.how === 'aborted') return
+  if (end.how === 'aborted') return
   if (end.how === 'done') {
     announce(service, exchange, traceId, end)
+    return
+  }
+  if (end.how === 'failed') {
+    exchange.fault(end.error)
     return
   }
   const { accepted, duplicates, refused_count } = end.report
@@ -207,13 +212,12 @@ function announce(
       trace_id: traceId,
     })
     const message = { type: 'record', by: exchange.by, events: [fact] } as MessageBody
-    service.runtime.ask({ kind: 'project', id: projectIdOf(project) }, message, (taken) => {
+    const told = whenHeard(exchange, (taken) => {
       waiting--
-      if (exchange.done) return
-      if (!taken.ok) return refuse(exchange, taken)
       cursor = Math.max(cursor, taken.sequence)
       if (waiting === 0) answerReport(service, exchange, traceId, report, cursor)
     })
+    service.runtime.ask({ kind: 'project', id: projectIdOf(project) }, message, told)
   }
 }
 

@@ -25,7 +25,7 @@ export function intentCheckRoutes(service: ServiceContext): readonly Route[] {
       handle: (exchange) => {
         const project = visibleProject(service, exchange, exchange.params[0]!)
         if (project === undefined) return
-        check(service, exchange, project).catch((error: unknown) => exchange.fault(error))
+        exchange.await(check(service, exchange, project))
       },
     },
   ]

@@ -144,9 +144,7 @@ function answerWhenHeard(
     return other === undefined || hasHeard(other.context) ? true : undefined
   }
   inLaterTurns(service, exchange, heard, () =>
-    service.runtime.nature.nextTurn(() => {
-      if (!exchange.done) exchange.attempt(() => answerRecord(service, exchange, 200, taken))
-    }),
+    service.runtime.nature.nextTurn(exchange.later(() => answerRecord(service, exchange, 200, taken))),
   )
 }
 

@@ -10,14 +10,14 @@ import {
 } from '../../machines/documents/intent-record.ts'
 import { document, normalPath } from '../../machines/intent-record/view.ts'
 import { stringEnum, Type } from '../../machines/schema.ts'
-import type { Answer, MessageBody } from '../../runtime/api.ts'
+import type { MessageBody, Refused, Taken } from '../../runtime/api.ts'
 import { mayDo } from '../access.ts'
 import type { Exchange } from '../exchange.ts'
 import { createNamed, IDEMPOTENCY_HEADER, readIdempotencyKey } from '../idempotency.ts'
 import { answerRecord, type RecordSnapshot, tellRecord, visibleRecord } from '../intent-records.ts'
 import { listAnswer, listQuery } from '../lists.ts'
 import { IF_MATCH_HEADER, readIfMatch, setEntityTag } from '../preconditions.ts'
-import { activeProject, markCreated, markCursor, refuse, visibleProject } from '../replies.ts'
+import { activeProject, markCreated, markCursor, refuse, visibleProject, whenHeard } from '../replies.ts'
 import type { Route, ServiceContext } from '../route.ts'
 import { answerSections, type Section } from '../sections.ts'
 import { slugOf } from '../slug.ts'
@@ -95,23 +95,15 @@ function create(service: ServiceContext, exchange: Exchange): void {
     ...(state === undefined ? {} : { state }),
   } as MessageBody
   const named = { ref: { kind: 'intent_record', id }, message, body } as const
-  createNamed(service, exchange, idempotency.key, named, (answer) =>
-    answerCreate(service, exchange, `${key}.intent.${slug}`, answer),
-  )
-}
-
-function answerCreate(service: ServiceContext, exchange: Exchange, key: string, answer: Answer): void {
-  if (exchange.done) return
-  if (!answer.ok) {
-    if (answer.refusal.code !== 'already_exists') {
-      refuse(exchange, answer)
-      return
-    }
-    exchange.problem('already_exists', `The record ${key} exists already: give another slug.`)
-    return
+  const made = (taken: Taken): void => {
+    const status = markCreated(exchange, taken.repeat, `/api/intent-records/${taken.snapshot.context.id}`)
+    answerRecord(service, exchange, status, taken)
   }
-  const status = markCreated(exchange, answer.repeat, `/api/intent-records/${answer.snapshot.context.id}`)
-  answerRecord(service, exchange, status, answer)
+  const refused = (_: Exchange, answer: Refused): void => {
+    if (answer.refusal.code !== 'already_exists') refuse(exchange, answer)
+    else exchange.problem('already_exists', `The record ${key}.intent.${slug} exists already: give another slug.`)
+  }
+  createNamed(service, exchange, idempotency.key, named, whenHeard(exchange, made, refused))
 }
 
 function listRoute(service: ServiceContext, path: string): Route {

@@ -6,6 +6,7 @@ import type { MessageBody, SnapshotOf } from '../../machines/machine.ts'
 import { lanesOf, PACING, type PacingContext } from '../../machines/pacing.ts'
 import type { WorkItemContext } from '../../machines/work-item/context.ts'
 import type { Principal } from '../../runtime/principals.ts'
+import { readable } from '../../runtime/reader.ts'
 import type { PacingView } from '../../runtime/scheduler/scheduler.ts'
 import { maySee } from '../access.ts'
 import type { Exchange } from '../exchange.ts'
@@ -79,8 +80,8 @@ function pacingOf(service: ServiceContext, reader: Principal): Pacing {
     paused: [...view.paused],
     ...(view.isUnreadable ? { unreadable: true } : {}),
     lanes: view.isUnreadable ? LANES.map((lane) => ({ lane, paused: true })) : lanesOf(pausesOf(service)),
-    running: running.map((entry) => pacedItem(service, reader, view, entry)),
-    waiting: shown.map((entry) => pacedItem(service, reader, view, entry)),
+    running: running.flatMap((entry) => pacedItem(service, reader, view, entry)),
+    waiting: shown.flatMap((entry) => pacedItem(service, reader, view, entry)),
   }
 }
 
@@ -96,18 +97,17 @@ function pausesOf({ runtime }: ServiceContext): Partial<PacingContext> {
   return (runtime.read(PACING) as SnapshotOf<PacingContext> | undefined)?.context ?? {}
 }
 
-function pacedItem(
-  service: ServiceContext,
-  reader: Principal,
-  view: PacingView,
-  entry: Entry,
-): Pacing['waiting'][number] {
+/** The item; none where its record cannot be read. */
+function pacedItem(service: ServiceContext, reader: Principal, view: PacingView, entry: Entry): Pacing['waiting'] {
   const { id, project, lane, state, since } = entry
-  const snapshot = service.runtime.read({ kind: 'work_item', id }) as SnapshotOf<WorkItemContext>
+  const snapshot: SnapshotOf<WorkItemContext> | undefined = readable(() =>
+    service.runtime.read({ kind: 'work_item', id }),
+  )
+  if (snapshot === undefined) return []
   const { asked, reason } = snapshot.context
   const repository = view.repositoryOf(entry)
   const why = waitingBecauseOf(service, reader, snapshot)
-  return {
+  const shown: Pacing['waiting'][number] = {
     id,
     project,
     objective: asked.objective,
@@ -118,4 +118,5 @@ function pacedItem(
     ...(why === undefined ? {} : { waiting_because: why }),
     since,
   }
+  return [shown]
 }

@@ -184,15 +184,10 @@ function tellUnlessTaken(service: ServiceContext, exchange: Exchange, message: P
     tell(service, exchange, message)
     return
   }
-  findEngineRun(service.runtime, id).then(
-    (run) => {
-      if (exchange.done) return
-      if (run === undefined || run.identity.run_request_id === exchange.params[0]) {
-        exchange.attempt(() => tell(service, exchange, message))
-      } else exchange.problem('engine_run_taken', `The engine run ${id} belongs to another run request.`)
-    },
-    (error: unknown) => exchange.fault(error),
-  )
+  exchange.await(findEngineRun(service.runtime, id), (run) => {
+    if (run === undefined || run.identity.run_request_id === exchange.params[0]) tell(service, exchange, message)
+    else exchange.problem('engine_run_taken', `The engine run ${id} belongs to another run request.`)
+  })
 }
 
 function heartbeat(service: ServiceContext, exchange: Exchange): void {

@@ -21,7 +21,7 @@ import { IDEMPOTENCY_HEADER, readIdempotencyKey } from '../idempotency.ts'
 import { withoutSteering } from '../initiative-sight.ts'
 import { answerList, listAnswer, listQuery } from '../lists.ts'
 import type { ProblemCode } from '../problems.ts'
-import { activeProject, markCursor, refuse, visibleProject, whenCreated } from '../replies.ts'
+import { activeProject, askFor, markCursor, visibleProject, whenCreated } from '../replies.ts'
 import type { Route, ServiceContext } from '../route.ts'
 import { runRequestDocumentOf, runRequestTextOf, visibleRunRequest } from '../run-request-answers.ts'
 import { parseTraceparent } from '../traceparent.ts'
@@ -237,14 +237,9 @@ function moveRoutes(service: ServiceContext): readonly Route[] {
       const snapshot = visibleRunRequest(service, exchange)
       if (snapshot === undefined) return
       const message = { type: move.name, by: exchange.by, ...exchange.body } as MessageBody
-      service.runtime.ask({ kind: 'run_request', id: snapshot.context.id }, message, (answer) => {
-        if (exchange.done) return
-        if (!answer.ok) return refuse(exchange, answer)
-        markCursor(service, exchange, answer.sequence)
-        exchange.answer(
-          200,
-          withoutSteering(service, exchange.principal, runRequestDocumentOf(service, answer.snapshot)),
-        )
+      askFor(service, exchange, { kind: 'run_request', id: snapshot.context.id }, message, (answer) => {
+        const shown = runRequestDocumentOf(service, answer.snapshot)
+        exchange.answer(200, withoutSteering(service, exchange.principal, shown))
       })
     },
   }))
@@ -278,7 +273,7 @@ function cancelManyRoute(service: ServiceContext): Route {
     answers: { 200: { description: 'What came of each.', schema: cancelManyAnswer } },
     problems: ['not_found', 'invalid_body'],
     handle: (exchange) => {
-      cancelMany(service, exchange).catch((error: unknown) => exchange.fault(error))
+      exchange.await(cancelMany(service, exchange))
     },
   }
 }

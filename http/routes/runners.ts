@@ -14,6 +14,7 @@ import { modules } from '../../machines/index.ts'
 import { closedObject } from '../../machines/schema.ts'
 import type { MessageBody, Refused, SnapshotOf, Taken } from '../../runtime/api.ts'
 import type { Principal } from '../../runtime/principals.ts'
+import { readable } from '../../runtime/reader.ts'
 import { newSecret } from '../../runtime/secrets.ts'
 import { mayDo, maySee } from '../access.ts'
 import type { Exchange } from '../exchange.ts'
@@ -45,7 +46,7 @@ function documentOf(service: ServiceContext, { principal }: Exchange, snapshot: 
   // Who is confined is told of a shared runner what concerns its own projects.
   const allowed_projects = document.allowed_projects.filter((key) => key === '*' || maySee(principal, key))
   const in_flight = seen.in_flight.filter((id) => {
-    const request = service.runtime.read({ kind: 'run_request', id })
+    const request = readable(() => service.runtime.read({ kind: 'run_request', id }))
     return request !== undefined && maySee(principal, request.context.project)
   })
   return { ...document, ...seen, allowed_projects, in_flight }
@@ -287,12 +288,9 @@ function tokenRoutes(service: ServiceContext): readonly Route[] {
 function rotate(service: ServiceContext, exchange: Exchange, id: string): void {
   const { token, hash } = newSecret()
   const message = { type: 'rotate_credential', by: exchange.by, hash } as MessageBody
-  service.runtime.ask({ kind: 'runner', id }, message, (answer) => {
-    if (exchange.done) return
-    if (!answer.ok) return refuse(exchange, answer)
-    const credentials = answer.snapshot.context.internal.credentials as { hash: string; expires_at?: string }[]
+  askFor(service, exchange, { kind: 'runner', id }, message, ({ snapshot }) => {
+    const credentials = snapshot.context.internal.credentials as { hash: string; expires_at?: string }[]
     const previous = credentials.filter((credential) => credential.hash !== hash).at(-1)
-    markCursor(service, exchange, answer.sequence)
     exchange.setHeader('Cache-Control', 'no-store')
     const now = new Date(service.runtime.nature.wallMs()).toISOString()
     exchange.answer(201, { token, previous_expires_at: previous?.expires_at ?? now })

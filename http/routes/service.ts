@@ -176,13 +176,9 @@ function operatorRoutes(service: ServiceContext, about: About): readonly Route[]
       produces: ['text/plain'],
       answers: { 200: { description: 'The measurements.', contentType: 'text/plain', schema: Type.String() } },
       handle: (exchange) => {
-        registry.metrics().then(
-          (text) => {
-            if (exchange.done) return
-            exchange.setHeader('Content-Type', registry.contentType).answer(200, visibleLines(exchange.principal, text))
-          },
-          (error: unknown) => exchange.fault(error),
-        )
+        exchange.await(registry.metrics(), (text) => {
+          exchange.setHeader('Content-Type', registry.contentType).answer(200, visibleLines(exchange.principal, text))
+        })
       },
     },
     {
@@ -268,15 +264,14 @@ function backUp(service: ServiceContext, exchange: Exchange): void {
     return
   }
   const now = new Date(service.runtime.nature.wallMs()).toISOString().replaceAll(/[:.]/g, '-')
-  service.backup((exchange.body.name as string | undefined) ?? now).then(
-    (made) => exchange.answer(201, made),
-    (error: Error) => {
-      const isThere = error instanceof HomeRefused && error.code === 'not_empty'
-      if (!isThere) service.log.error({ err: error }, 'a backup failed')
-      exchange.problem(
-        isThere ? 'already_exists' : 'backup_failed',
-        isThere ? 'A backup of that name is there already.' : error.message,
-      )
-    },
-  )
+  const failed = (error: Error): undefined => {
+    const isThere = error instanceof HomeRefused && error.code === 'not_empty'
+    if (!isThere) service.log.error({ err: error }, 'a backup failed')
+    exchange.problem(
+      isThere ? 'already_exists' : 'backup_failed',
+      isThere ? 'A backup of that name is there already.' : error.message,
+    )
+  }
+  const made = service.backup((exchange.body.name as string | undefined) ?? now).catch(failed)
+  exchange.await(made, (backup) => exchange.answer(201, backup))
 }

@@ -1,7 +1,6 @@
 /** A trace: everything that was recorded under one trace id, also of runs that never came to their end. */
 import { recordedEventSchema } from '../../machines/events/envelope.ts'
 import { closedObject, Type } from '../../machines/schema.ts'
-import type { Runtime } from '../../runtime/api.ts'
 import { placeOf } from '../../runtime/stream/cursor.ts'
 import { Filter } from '../../runtime/stream/filter.ts'
 import { type EventsFound, findEvents } from '../../runtime/stream/find-events.ts'
@@ -9,12 +8,12 @@ import type { Exchange } from '../exchange.ts'
 import { LIST_LIMIT_MAX, nextLink } from '../lists.ts'
 import { cursorAt, markCursor, notFound } from '../replies.ts'
 import type { Route, ServiceContext } from '../route.ts'
-import { runsOfTrace } from '../trace-runs.ts'
+import { type RunOfTrace, runsOfTrace } from '../trace-runs.ts'
 import { cursorFault, cursorParameter } from '../watch.ts'
 
-interface RunShown {
-  readonly id: string
-  readonly state: string
+interface RunsShown {
+  readonly complete: boolean
+  readonly run_requests: readonly { readonly id: string; readonly state: string }[]
 }
 
 /** What a run leaves behind is whole only when its runner had the last word about it. */
@@ -23,15 +22,19 @@ function isWhole(state: string, failure: { readonly class?: string; readonly cod
   return state === 'failed' && failure?.class !== 'dispatch' && failure?.code !== 'timeout'
 }
 
-/** What the reader may see of the runs whose trace this is. */
-function runsOf(runtime: Runtime, traceId: string, filter: Filter): readonly (RunShown & { whole: boolean })[] {
-  const runs: (RunShown & { whole: boolean })[] = []
-  for (const { id, snapshot } of runsOfTrace(runtime, traceId)) {
-    const { value, context } = snapshot
-    if (!filter.sees(context.project)) continue
-    runs.push({ id, state: value, whole: isWhole(value, context.failure) })
+/** What the reader may see of the runs whose trace this is. One that cannot be read may be open. */
+async function runsOf(runs: AsyncIterable<RunOfTrace>, filter: Filter): Promise<RunsShown> {
+  const run_requests: { id: string; state: string }[] = []
+  let complete = true
+  for await (const { id, snapshot } of runs) {
+    if (snapshot === 'unreadable') complete = false
+    else if (filter.sees(snapshot.context.project)) {
+      const { value, context } = snapshot
+      run_requests.push({ id, state: value })
+      complete &&= isWhole(value, context.failure)
+    }
   }
-  return runs
+  return { complete, run_requests }
 }
 
 const isEmpty = ({ texts }: EventsFound): boolean => texts.length === 0
@@ -50,16 +53,16 @@ async function read(service: ServiceContext, exchange: Exchange): Promise<void> 
   }
   const from = place?.sequence ?? journal.oldestSequence - 1
   const hint = { of: 'trace', ids: [traceId] } as const
+  const isWanted = (): boolean => !exchange.aborted
   const pageAfter = (sequence: number): Promise<EventsFound> =>
-    findEvents(journal, nature, { filter, order: 'asc', from: sequence, limit, hint }, () => !exchange.aborted)
+    findEvents(journal, nature, { filter, order: 'asc', from: sequence, limit, hint }, isWanted)
   let found = await pageAfter(from)
   // What is there for the reader may stand behind much that is not: only the end of the trace says that there is nothing.
-  while (isEmpty(found) && found.next !== undefined && !exchange.aborted) found = await pageAfter(found.next)
-  if (exchange.aborted) return
+  while (isEmpty(found) && found.next !== undefined && isWanted()) found = await pageAfter(found.next)
+  if (!isWanted()) return
   if (isEmpty(found) && cursor === undefined) return notFound(exchange, 'trace', traceId)
-  const runs = runsOf(runtime, traceId, filter)
-  const complete = runs.every((run) => run.whole)
-  const run_requests = runs.map(({ id, state }) => ({ id, state }))
+  const runs = await runsOf(runsOfTrace(runtime, traceId, isWanted), filter)
+  if (!isWanted()) return
   let tail = ''
   if (found.next !== undefined) {
     const next = cursorAt(service, found.next)
@@ -67,7 +70,7 @@ async function read(service: ServiceContext, exchange: Exchange): Promise<void> 
     tail = `,"next_cursor":"${next}"`
   }
   markCursor(service, exchange, found.lastSequence)
-  const head = JSON.stringify({ trace_id: traceId, complete, run_requests }).slice(0, -1)
+  const head = JSON.stringify({ trace_id: traceId, ...runs }).slice(0, -1)
   exchange.answer(200, `${head},"events":[${found.texts.join(',')}]${tail}}`)
 }
 
@@ -106,7 +109,7 @@ export function traceRoutes(service: ServiceContext): readonly Route[] {
       },
       problems: ['not_found', 'invalid_cursor', 'cursor_too_old', 'cursor_of_another_log'],
       handle: (exchange) => {
-        read(service, exchange).catch((error: unknown) => exchange.fault(error))
+        exchange.await(read(service, exchange))
       },
     },
   ]

@@ -9,11 +9,12 @@ import {
 } from '../../machines/documents/work-item.ts'
 import type { MessageBody, SnapshotOf } from '../../machines/machine.ts'
 import type { WorkItemContext } from '../../machines/work-item/context.ts'
+import type { Taken } from '../../runtime/api.ts'
 import { digestOf, newSpanId, newTraceId } from '../../runtime/identity.ts'
 import type { Exchange } from '../exchange.ts'
 import { createdId, IDEMPOTENCY_HEADER, readIdempotencyKey } from '../idempotency.ts'
 import { type Move, type Moved, moveRoute } from '../moves.ts'
-import { activeProject, markCursor, refuse } from '../replies.ts'
+import { activeProject, markCursor, whenHeard } from '../replies.ts'
 import type { Route, ServiceContext } from '../route.ts'
 import { visibleWorkItem, workItemDocumentOf } from '../work-item-answers.ts'
 import { answerReplay, dependenciesExist } from './work-items.ts'
@@ -98,21 +99,20 @@ function resume(service: ServiceContext, exchange: Exchange): void {
   const id = createdId(runtime, exchange, key.key, 'work_item', 'wi')
   const child = childOf(service, exchange, item.context, id)
   const message = { type: 'resume', by: exchange.by, child } as MessageBody
-  runtime.ask({ kind: 'work_item', id: item.context.id }, message, (resumed) => {
-    if (exchange.done) return
-    if (!resumed.ok) return refuse(exchange, resumed)
-    runtime.ask({ kind: 'work_item', id }, { ...child }, (answer) => {
-      if (exchange.done) return
-      if (!answer.ok) return refuse(exchange, answer)
-      if (resumed.repeat !== undefined) {
-        answerReplay(service, exchange, answer.snapshot)
-        return
-      }
-      markCursor(service, exchange, answer.sequence)
-      exchange.setHeader('Location', `/api/work-items/${id}`)
-      exchange.answer(201, workItemDocumentOf(service, exchange.principal, answer.snapshot))
+  const resumed = whenHeard(exchange, ({ repeat }) => {
+    const made = whenHeard(exchange, (taken) => {
+      if (repeat === undefined) answerResumed(service, exchange, taken)
+      else answerReplay(service, exchange, taken.snapshot)
     })
+    runtime.ask({ kind: 'work_item', id }, { ...child }, made)
   })
+  runtime.ask({ kind: 'work_item', id: item.context.id }, message, resumed)
+}
+
+function answerResumed(service: ServiceContext, exchange: Exchange, { snapshot, sequence }: Taken): void {
+  markCursor(service, exchange, sequence)
+  exchange.setHeader('Location', `/api/work-items/${snapshot.context.id}`)
+  exchange.answer(201, workItemDocumentOf(service, exchange.principal, snapshot))
 }
 
 function childOf(

@@ -132,14 +132,18 @@ function scanned(log: Log, query: EventQuery, from: number, limit: number): Rows
   return { events: page.events, taken: page.events.length, isLast: last >= page.lastSequence }
 }
 
-function indexed(log: Log, sequences: readonly number[], start: number, limit: number): Rows {
-  const part = sequences.slice(start, start + limit)
+function indexed(log: Pick<Log, 'event'>, sequences: readonly number[], start: number, limit: number): Rows {
   const events: { sequence: number; text: string }[] = []
-  for (const sequence of part) {
+  const end = Math.min(start + limit, sequences.length)
+  let at = start
+  for (let chars = 0; at < end && chars < charsPerTurnMax; at++) {
+    const sequence = sequences[at]!
     const text = log.event(sequence)
-    if (text !== undefined) events.push({ sequence, text })
+    if (text === undefined) continue
+    events.push({ sequence, text })
+    chars += text.length
   }
-  return { events, taken: part.length, isLast: start + part.length >= sequences.length }
+  return { events, taken: at - start, isLast: at >= sequences.length }
 }
 
 function isEnd(log: Log, query: EventQuery, sequences: readonly number[] | undefined, at: number): boolean {
@@ -185,17 +189,44 @@ export async function findInTrace(
 ): Promise<EventFound> {
   const known = indexedEvent(log, id, traceId, visible)
   if (known !== undefined) return { text: known, isWhole: true }
-  let after = 0
-  for (let rows = 0; rows < lookUpRowsMax && isWanted(); rows += rowsPerTurnMax) {
-    const sequences = log.history('trace', traceId, after, rowsPerTurnMax)
-    for (const { text } of textsOf(log, sequences)) {
-      if (idOfText(text) === id && visible.matchesText(text)) return { text, isWhole: true }
-    }
-    if (sequences.length < rowsPerTurnMax) return { isWhole: true }
-    after = sequences.at(-1)!
-    await turn(nature)
+  for await (const { texts, isLast } of pagesOfTrace(log, nature, traceId, lookUpRowsMax, isWanted)) {
+    const text = texts.find((one) => idOfText(one) === id && visible.matchesText(one))
+    if (text !== undefined) return { text, isWhole: true }
+    if (isLast) return { isWhole: true }
   }
   return { isWhole: false }
+}
+
+interface TracePage {
+  readonly texts: readonly string[]
+  /** There was nothing more of the trace when it was read. */
+  readonly isLast: boolean
+}
+
+/**
+ * The texts of a trace's events, oldest first, in turns that others share.
+ * @param rowsMax no page is begun behind so many events
+ * @param isWanted asked between turns; once false nothing more is read
+ */
+export async function* pagesOfTrace(
+  log: Pick<Log, 'event' | 'history'>,
+  nature: Pick<Nature, 'nextTurn'>,
+  traceId: string,
+  rowsMax: number,
+  isWanted: () => boolean,
+): AsyncGenerator<TracePage> {
+  let after = 0
+  for (let rows = 0; rows < rowsMax; ) {
+    const sequences = log.history('trace', traceId, after, rowsPerTurnMax)
+    const { events, taken, isLast: isReadUp } = indexed(log, sequences, 0, rowsPerTurnMax)
+    const isLast = isReadUp && sequences.length < rowsPerTurnMax
+    yield { texts: events.map(({ text }) => text), isLast }
+    if (isLast) return
+    rows += taken
+    after = sequences[taken - 1]!
+    await turn(nature)
+    if (!isWanted()) return
+  }
 }
 
 /** By the index of ids, which is kept by project. */
@@ -213,8 +244,4 @@ function firstProject(log: Log, traceId: string): readonly string[] {
   const [first] = log.history('trace', traceId, 0, 1)
   const text = first === undefined ? undefined : log.event(first)
   return text === undefined ? [] : [(envelopeOfText(text) ?? fieldsOfText(text)).project]
-}
-
-function textsOf(log: Log, sequences: readonly number[]): readonly { sequence: number; text: string }[] {
-  return indexed(log, sequences, 0, sequences.length).events
 }

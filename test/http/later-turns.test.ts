@@ -7,7 +7,9 @@ function world() {
   const problems: string[] = []
   const exchange = {
     done: false,
-    attempt: (run: () => void) => run(),
+    later: (go: () => void) => () => {
+      if (!exchange.done) go()
+    },
     problem: (code: string) => void problems.push(code),
   }
   const journal = { hasFailed: false }

@@ -1,9 +1,11 @@
-/** Long reads leave others their turns: how much is read in one is bounded, in rows. */
+/** Long reads leave others their turns: how much is read in one is bounded, in rows and in characters. */
 import t, { type Test } from 'tap'
-import { listRowsPerTurnMax } from '../../runtime/limits.ts'
+import { listCharsPerTurnMax, listCharsReadMax, listRowsPerTurnMax } from '../../runtime/limits.ts'
+import { charsPerTurnMax } from '../../runtime/stream/limits.ts'
 import type { ListQuery } from '../../storage/journal.ts'
 import { MemoryJournal } from '../storage/memory.ts'
 import { startTestService } from './service-harness.ts'
+import { harnessFor } from './watch-harness.ts'
 
 /** Counts what is read between two turns of the event loop, and tells the most. */
 function turnMeter(t: Test): { count(read: number): void; readonly most: number } {
@@ -38,7 +40,7 @@ class LongJournal extends MemoryJournal {
   override async list(query: ListQuery) {
     if (query.kind !== 'run_request' || query.index !== 'project' || this.passedOver === 0) return super.list(query)
     const from = query.after === undefined ? this.passedOver : Number(query.after.order)
-    const count = Math.min(query.limit, from)
+    const count = Math.min(query.limit, from, Math.ceil((query.charsMax ?? Infinity) / this.record.length))
     this.onRows(count)
     const rows = Array.from({ length: count }, (_, n) => ({ ...this.#row(from - 1 - n), record: this.record }))
     return { rows, more: count < from, sequence: this.lastSequence }
@@ -62,4 +64,74 @@ t.test('a stop by filter that passes over many settled requests leaves others th
   const stopped = (await s.expect(200, 'POST', '/api/run-requests/cancel', { project: 'shop' })).body
   t.match(stopped, { cancelled: [], refused: [], more: false })
   t.ok(meter.most > 0 && meter.most <= listRowsPerTurnMax, `at most ${meter.most} rows in a turn`)
+})
+
+t.test('a list that passes over large records reads some at a time, and answers a short page', async (t) => {
+  const journal = new LongJournal()
+  const s = await startTestService(t, {}, { openJournal: async () => journal })
+  await s.project('shop')
+  const { id } = await s.request('shop', { payload: { name: 'x'.repeat(900_000) } })
+  await s.expect(200, 'POST', `/api/run-requests/${id}/cancel`, {})
+  journal.record = journal.actor('run_request', id)!
+  journal.passedOver = 200
+  const { length } = journal.record
+  const meter = turnMeter(t)
+  let all = 0
+  journal.onRows = (rows) => {
+    meter.count(rows * length)
+    all += rows
+  }
+  const page = (await s.expect(200, 'GET', '/api/run-requests?project=shop&state=failed')).body
+  t.same(page.items, [])
+  t.ok(page.next_cursor)
+  t.ok(all * length <= listCharsReadMax + 3 * length, `${all} rows`)
+  t.ok(meter.most <= listCharsPerTurnMax + length, `at most ${meter.most} characters in a turn`)
+})
+
+t.test('a trace of large events is read some at a time, its runs included', async (t) => {
+  const harness = await harnessFor(t)
+  const { log } = harness
+  const payload = { text: 'x'.repeat(50_000) }
+  log.commit(Array.from({ length: 300 }, () => ({ event_type: 'noted', project: 'a', trace_id: 't1', payload })))
+  const meter = turnMeter(t)
+  const event = log.event.bind(log)
+  log.event = (sequence) => {
+    const text = event(sequence)
+    meter.count(text?.length ?? 0)
+    return text
+  }
+  for (const limit of [1, 500]) {
+    const answer = await fetch(`${harness.url}/api/traces/t1?limit=${limit}`, {
+      headers: { authorization: 'Bearer all' },
+    })
+    const { events, next_cursor } = (await answer.json()) as any
+    t.equal(events.length, limit === 1 ? 1 : 167, 'of at most 8 Mi characters')
+    t.ok(next_cursor)
+  }
+  // One of them may go past each bound; the last page of the events and the first of the runs share a turn.
+  t.ok(meter.most <= 2 * (charsPerTurnMax + 51_000), `at most ${meter.most} characters in a turn`)
+})
+
+t.test('events for a trace that is long and of no run are taken in, and others have their turns', async (t) => {
+  const s = await startTestService(t)
+  await s.project('shop')
+  const path = `/engine/traces/${'a'.repeat(32)}/ingest`
+  const event = (n: number) => ({
+    event_type: 'noted',
+    project: 'shop',
+    occurred_at: '2026-01-31T12:00:00Z',
+    payload: { n, text: 'x'.repeat(50_000) },
+  })
+  const events = Array.from({ length: 100 }, (_, n) => event(n))
+  t.match((await s.expect(200, 'POST', path, events)).body, { accepted: 100 })
+  const meter = turnMeter(t)
+  const { journal } = s.service.runtime
+  const read = journal.event.bind(journal)
+  journal.event = (sequence) => {
+    const text = read(sequence)
+    meter.count(text?.length ?? 0)
+    return text
+  }
+  t.match((await s.expect(200, 'POST', path, [...events, event(100)])).body, { accepted: 1, duplicates: 100 })
+  t.ok(meter.most > 0 && meter.most <= charsPerTurnMax + 51_000, `at most ${meter.most} characters in a turn`)
 })
