@@ -2,7 +2,7 @@
 import t, { type Test } from 'tap'
 import { listCharsPerTurnMax, listCharsReadMax, listRowsPerTurnMax } from '../../runtime/limits.ts'
 import { charsPerTurnMax } from '../../runtime/stream/limits.ts'
-import type { ListQuery } from '../../storage/journal.ts'
+import type { ListQuery, ListRow } from '../../storage/journal.ts'
 import { MemoryJournal } from '../storage/memory.ts'
 import { startTestService } from './service-harness.ts'
 import { harnessFor } from './watch-harness.ts'
@@ -31,10 +31,11 @@ function turnMeter(t: Test): { count(read: number): void; readonly most: number 
   }
 }
 
-/** A project's run requests are so many settled ones, of one record. */
+/** A project's run requests are so many settled ones, of one record, and the oldest is another. */
 class LongJournal extends MemoryJournal {
   passedOver = 0
   record = ''
+  oldest = ''
   onRows: (rows: number) => void = () => {}
 
   override async list(query: ListQuery) {
@@ -42,19 +43,22 @@ class LongJournal extends MemoryJournal {
     const from = query.after === undefined ? this.passedOver : Number(query.after.order)
     const count = Math.min(query.limit, from, Math.ceil((query.charsMax ?? Infinity) / this.record.length))
     this.onRows(count)
-    const rows = Array.from({ length: count }, (_, n) => ({ ...this.#row(from - 1 - n), record: this.record }))
+    const rows = Array.from({ length: count }, (_, n) => this.#rowAt(from - 1 - n))
     return { rows, more: count < from, sequence: this.lastSequence }
   }
 
-  #row(n: number) {
-    return { order: String(n).padStart(8, '0'), id: `runreq_${String(n).padStart(24, '0')}` }
+  #rowAt(n: number): ListRow {
+    const order = String(n).padStart(8, '0')
+    if (n === 0) return { order, id: this.oldest, record: this.actor('run_request', this.oldest)! }
+    return { order, id: `runreq_${String(n).padStart(24, '0')}`, record: this.record }
   }
 }
 
-t.test('a stop by filter that passes over many settled requests leaves others their turns', async (t) => {
+t.test('a stop by filter passes over any number of settled requests, and leaves others their turns', async (t) => {
   const journal = new LongJournal()
   const s = await startTestService(t, {}, { openJournal: async () => journal })
   await s.project('shop')
+  journal.oldest = (await s.request('shop', { payload: { name: 'wanted' } })).id
   const { id } = await s.request('shop')
   await s.expect(200, 'POST', `/api/run-requests/${id}/cancel`, {})
   journal.record = journal.actor('run_request', id)!
@@ -62,7 +66,7 @@ t.test('a stop by filter that passes over many settled requests leaves others th
   const meter = turnMeter(t)
   journal.onRows = meter.count
   const stopped = (await s.expect(200, 'POST', '/api/run-requests/cancel', { project: 'shop' })).body
-  t.match(stopped, { cancelled: [], refused: [], more: false })
+  t.same([stopped.cancelled, stopped.refused, stopped.more], [[journal.oldest], [], false])
   t.ok(meter.most > 0 && meter.most <= listRowsPerTurnMax, `at most ${meter.most} rows in a turn`)
 })
 
