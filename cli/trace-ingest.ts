@@ -1,6 +1,5 @@
 /** `intendant trace ingest`: what an engine has recorded by itself, streamed from a file of any length into the log. */
-import { once } from 'node:events'
-import { createReadStream } from 'node:fs'
+import { open } from 'node:fs/promises'
 import type { Readable } from 'node:stream'
 import { EXIT } from './exit.ts'
 import { safe } from './print.ts'
@@ -8,15 +7,19 @@ import type { Cli } from './world.ts'
 
 type Document = Record<string, any>
 
+const CHUNK_BYTES = 256 * 1024
 /** Longest that the service may take for a whole trace, milliseconds: a day. */
 const ANSWER_MS = 24 * 3_600_000
 
 export async function ingest({ client, json, print }: Cli, traceId: string, file: string, options: any) {
-  const body = await opened(file)
+  const { body, length } = await opened(file)
   try {
     const answer = await client.request('POST', `/engine/traces/${encodeURIComponent(traceId)}/ingest`, {
       body,
-      headers: { 'content-type': file.endsWith('.json') ? 'application/json' : 'application/x-ndjson' },
+      headers: {
+        'content-type': file.endsWith('.json') ? 'application/json' : 'application/x-ndjson',
+        ...(length === undefined ? {} : { 'content-length': String(length) }),
+      },
       query: { project: options.project },
       answerMs: ANSWER_MS,
     })
@@ -34,12 +37,20 @@ export async function ingest({ client, json, print }: Cli, traceId: string, file
   }
 }
 
+interface Opened {
+  readonly body: Readable
+  /** Bytes. Told where it is known: a service that refuses what is sent in chunks has to close the connection in mid-sending. */
+  readonly length?: number
+}
+
 /** A file that cannot be read is found before anything is sent. */
-async function opened(file: string): Promise<Readable> {
-  if (file === '-') return process.stdin
-  const stream = createReadStream(file, { highWaterMark: 256 * 1024 })
-  await once(stream, 'open')
-  return stream
+async function opened(file: string): Promise<Opened> {
+  if (file === '-') return { body: process.stdin }
+  const handle = await open(file)
+  const status = await handle.stat()
+  if (!status.isFile() || status.size === 0) return { body: handle.createReadStream({ highWaterMark: CHUNK_BYTES }) }
+  const body = handle.createReadStream({ highWaterMark: CHUNK_BYTES, end: status.size - 1 })
+  return { body, length: status.size }
 }
 
 function tell(print: Cli['print'], heading: string, lines: readonly Document[], count: number): void {
