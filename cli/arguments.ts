@@ -35,6 +35,12 @@ export function waitingTimeOption(flags: string, help: string, byDefaultMs: numb
 /** Of commands that follow what they made. */
 export const WAIT_LIMIT = ['--wait-limit <duration>', 'Follow it for at most so long.', waitingTime] as const
 
+/** Of the moves that stop a run. */
+export const DISCARD_WORK = [
+  '--discard-work',
+  'Tell its runner to throw uncommitted work away; the bundled one leaves that to its command.',
+] as const
+
 const RFC_3339 = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/
 
 /** RFC 3339 from a time, or from a duration counted from now. */

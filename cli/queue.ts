@@ -1,6 +1,6 @@
 /** `intendant queue`: the ledger. What runs, what waits and why, what needs a person; and what owners do about it. */
 import type { Command } from 'commander'
-import { integer, moment } from './arguments.ts'
+import { DISCARD_WORK, integer, moment } from './arguments.ts'
 import { printCampaigns } from './campaign-page.ts'
 import { printEvents } from './event-line.ts'
 import { afterOption, IdArgument, WORK_ITEM } from './ids.ts'
@@ -69,10 +69,7 @@ function addMoves(group: Command, act: Act): void {
     .action(act((cli, [id], { reason }) => post(cli, id, 'close', { reason })))
   move('cancel', 'Stop it: at once while it waits; a running one when its run has ended.')
     .option('--reason <text>', 'Why.')
-    .option(
-      '--discard-work',
-      'Tell its runner to throw uncommitted work away; the bundled one leaves that to its command.',
-    )
+    .option(...DISCARD_WORK)
     .action(act((cli, [id], { reason, discardWork }) => post(cli, id, 'cancel', { reason, discard_work: discardWork })))
   move('resume', 'Go on from preserved work, as a new item.')
     .option('--objective <text>', 'What is to be done now. Default: as before.')

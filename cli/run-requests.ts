@@ -1,6 +1,6 @@
 /** `intendant run-request`: work from a person to a runner, and what becomes of it. */
 import type { Command } from 'commander'
-import { collect, duration, integer, jsonObject, LIMIT, moment, ORIGIN, WAIT_LIMIT } from './arguments.ts'
+import { collect, DISCARD_WORK, duration, integer, jsonObject, LIMIT, moment, ORIGIN, WAIT_LIMIT } from './arguments.ts'
 import { CliFailure } from './exit.ts'
 import { isReplay, keyHeaders, keyOption } from './idempotency-key.ts'
 import { BRIEF, IdArgument, IdOption, RUN_REQUEST } from './ids.ts'
@@ -91,10 +91,7 @@ function addMoves(group: Command, act: Act): void {
   move('approve', 'Let a full-throttle run go ahead.').action(act((cli, [id]) => post(cli, id, 'approve', {})))
   move('cancel', 'Stop it, wherever it stands.')
     .option('--reason <text>', 'Why; the runner is told.')
-    .option(
-      '--discard-work',
-      'Tell its runner to throw uncommitted work away; the bundled one leaves that to its command.',
-    )
+    .option(...DISCARD_WORK)
     .action(act((cli, [id], { reason, discardWork }) => post(cli, id, 'cancel', { reason, discard_work: discardWork })))
   move('requeue', 'Hand a lost run out again. Be sure that its old runner is gone.').action(
     act((cli, [id]) => post(cli, id, 'requeue', {})),

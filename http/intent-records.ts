@@ -42,11 +42,6 @@ export function visibleRecord(service: ServiceContext, exchange: Exchange): Reco
   return undefined
 }
 
-/** Now, as the times of a drift are compared: UTC, milliseconds. */
-export function utcNow({ runtime }: ServiceContext): string {
-  return new Date(runtime.nature.wallMs()).toISOString()
-}
-
 /** Tell the record, and answer with what it has become. */
 export function tellRecord(
   service: ServiceContext,

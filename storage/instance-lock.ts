@@ -2,8 +2,9 @@
  * One service process per home, for the life of the process and no longer. Node has no flock: on Linux the lock is
  * an abstract Unix socket named after the home's device and inode, which the kernel gives to one process and takes
  * back when that dies, however it dies; it leaves no file behind and tells who holds it. Elsewhere it is a file
- * with the holder's process id and when that process began, since after a power cut another may have its id. It reaches as far as the network namespace: containers that share a home are
- * caught by the log's own fence (storage/segments/segment.ts) instead.
+ * with the holder's process id and when that process began, since after a power cut another may have its id. It
+ * reaches as far as the network namespace: containers that share a home are caught by the log's own fence
+ * (storage/segments/segment.ts) instead.
  */
 import { spawnSync } from 'node:child_process'
 import { linkSync, mkdirSync, readFileSync, rmSync, statSync, unlinkSync, writeFileSync } from 'node:fs'

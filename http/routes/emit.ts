@@ -14,6 +14,7 @@ import { commandPlace, runRequestMessage } from '../../runtime/run-requests.ts'
 import { NOTHING_TAKEN } from '../../runtime/traces-in-flight.ts'
 import { mayDo } from '../access.ts'
 import { advancesOf } from '../advance-requests.ts'
+import { utcNow } from '../clock.ts'
 import { type CommandTraces, commandKey, commandWithoutTrace, takeTraces } from '../command-traces.ts'
 import { admitEvents, type StatedEvent } from '../events-in.ts'
 import type { Exchange } from '../exchange.ts'
@@ -189,7 +190,7 @@ function commandOf(
 
 /** What actors hear of events that are about them: agent sessions and maintenance runs of no runner. */
 function newsOf(runtime: Runtime, events: readonly PreparedEvent[]): SendParams[] {
-  const recorded_at = new Date(runtime.nature.wallMs()).toISOString()
+  const recorded_at = utcNow({ runtime })
   const begun = new Set<string>()
   const news: SendParams[] = []
   for (const event of events) {

@@ -5,6 +5,7 @@ import { closedObject, Type } from '../../machines/schema.ts'
 import type { MessageBody, SnapshotOf } from '../../runtime/api.ts'
 import { projectIdOf } from '../../runtime/identity.ts'
 import { maySee } from '../access.ts'
+import { utcNow } from '../clock.ts'
 import { ArrayElements, type Elements, Lines } from '../elements.ts'
 import type { Exchange } from '../exchange.ts'
 import { type IngestEnd, Ingestion, type IngestReport } from '../ingestion.ts'
@@ -206,7 +207,7 @@ function announce(
     const fact = prepareEvent({
       event_type: 'trace_ingested',
       project,
-      occurred_at: new Date(service.runtime.nature.wallMs()).toISOString(),
+      occurred_at: utcNow(service),
       throttle: 'full',
       payload,
       trace_id: traceId,

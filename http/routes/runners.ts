@@ -17,6 +17,7 @@ import type { Principal } from '../../runtime/principals.ts'
 import { readable } from '../../runtime/reader.ts'
 import { newSecret } from '../../runtime/secrets.ts'
 import { mayDo, maySee } from '../access.ts'
+import { utcNow } from '../clock.ts'
 import type { Exchange } from '../exchange.ts'
 import { createNamed, IDEMPOTENCY_HEADER, readIdempotencyKey } from '../idempotency.ts'
 import { answerList, listAnswer, listQuery } from '../lists.ts'
@@ -292,8 +293,7 @@ function rotate(service: ServiceContext, exchange: Exchange, id: string): void {
     const credentials = snapshot.context.internal.credentials as { hash: string; expires_at?: string }[]
     const previous = credentials.filter((credential) => credential.hash !== hash).at(-1)
     exchange.setHeader('Cache-Control', 'no-store')
-    const now = new Date(service.runtime.nature.wallMs()).toISOString()
-    exchange.answer(201, { token, previous_expires_at: previous?.expires_at ?? now })
+    exchange.answer(201, { token, previous_expires_at: previous?.expires_at ?? utcNow(service) })
   })
 }
 

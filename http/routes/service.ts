@@ -5,6 +5,7 @@ import type { Settings } from '../../runtime/settings.ts'
 import { HomeRefused } from '../../storage/home-refused.ts'
 import { maySee } from '../access.ts'
 import { asyncApiDocument } from '../asyncapi.ts'
+import { utcNow } from '../clock.ts'
 import type { Exchange } from '../exchange.ts'
 import { openApiDocument } from '../openapi.ts'
 import { codeOfRefusal, PROBLEM_CODES, type ProblemCode, problemTable } from '../problems.ts'
@@ -263,7 +264,7 @@ function backUp(service: ServiceContext, exchange: Exchange): void {
     exchange.problem('backup_failed', 'This storage cannot be copied while it runs.')
     return
   }
-  const now = new Date(service.runtime.nature.wallMs()).toISOString().replaceAll(/[:.]/g, '-')
+  const now = utcNow(service).replaceAll(/[:.]/g, '-')
   const failed = (error: Error): undefined => {
     const isThere = error instanceof HomeRefused && error.code === 'not_empty'
     if (!isThere) service.log.error({ err: error }, 'a backup failed')

@@ -2,7 +2,7 @@ import t from 'tap'
 import { executionRequestDocument } from '../../../machines/documents/execution-request.ts'
 import { compile } from '../../../machines/schema.ts'
 import { offered, poll } from './fake.ts'
-import { restarted, world } from './world.ts'
+import { restarted, startedBy, world } from './world.ts'
 
 const EMPTY = { draining: false, cancel: [] }
 
@@ -270,12 +270,7 @@ t.test('after a restart slots and repositories are as taken as before', async (t
 
 t.test('a new session ends the polls of the process before it and names what that held', async (t) => {
   const { fake, dispatcher } = world({ r1: { capacity: 2 } })
-  const id = fake.create()
-  fake.run()
-  poll(dispatcher, 'r1')
-  fake.run()
-  fake.report(id, 'started')
-  fake.run()
+  const id = startedBy({ fake, dispatcher }, 'r1')
   const parked = poll(dispatcher, 'r1')
   t.same(dispatcher.beginSession('r1'), [{ id, attempt: 1 }])
   t.same(parked.answer, EMPTY)

@@ -1,7 +1,7 @@
 import t from 'tap'
 import type { Fleet } from '../../../runtime/dispatch/fleet.ts'
 import { poll } from './fake.ts'
-import { restarted, world } from './world.ts'
+import { restarted, startedBy, world } from './world.ts'
 
 const presenceMs = 180_000
 
@@ -116,12 +116,7 @@ t.test('a removed runner is walked over no more once it holds nothing, and nothi
   const { fake, dispatcher } = world({ r1: {}, r2: {} })
   const { fleet } = dispatcher as unknown as { fleet: Fleet }
   const known = () => [...fleet.all()].map(({ id }) => id)
-  const id = fake.create()
-  fake.run()
-  poll(dispatcher, 'r1')
-  fake.run()
-  fake.report(id, 'started')
-  fake.run()
+  const id = startedBy({ fake, dispatcher }, 'r1')
   fake.runner('r1', { state: 'removed' })
   fake.run()
   t.same([known(), dispatcher.runnerSeen('r1').in_flight], [['r1', 'r2'], [id]])

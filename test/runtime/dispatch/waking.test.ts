@@ -1,6 +1,6 @@
 import t from 'tap'
 import { type Asked, offered, poll, type RequestGiven, type RunnerGiven } from './fake.ts'
-import { type World, world } from './world.ts'
+import { startedBy, type World, world } from './world.ts'
 
 const full: RequestGiven = { throttle: 'full', approved: true }
 
@@ -255,12 +255,7 @@ t.test('a cancel ends one parked poll of its runner, and each cancel is news of 
 
 t.test('an offer on its way carries the news, and one poll is enough for both', async (t) => {
   const { fake, dispatcher } = world({ r1: { capacity: 2 } })
-  const first = fake.create()
-  fake.run()
-  poll(dispatcher, 'r1')
-  fake.run()
-  fake.report(first, 'started')
-  fake.run()
+  const first = startedBy({ fake, dispatcher }, 'r1')
   const second = fake.create()
   fake.run()
   const asked = poll(dispatcher, 'r1')

@@ -1,6 +1,6 @@
 /** A dispatcher in a world that a test turns by hand, with runners that are registered and silent. */
 import { createDispatcher, type Dispatcher } from '../../../runtime/dispatch/dispatcher.ts'
-import { FakeRuntime, type RunnerGiven } from './fake.ts'
+import { FakeRuntime, poll, type RunnerGiven } from './fake.ts'
 
 export interface World {
   readonly fake: FakeRuntime
@@ -13,6 +13,17 @@ export function world(runners: Record<string, RunnerGiven> = {}): World {
   for (const [id, given] of Object.entries(runners)) fake.runner(id, given)
   fake.run()
   return { fake, dispatcher }
+}
+
+/** A new request that this runner has taken and started; its id. */
+export function startedBy({ fake, dispatcher }: World, runner: string): string {
+  const id = fake.create()
+  fake.run()
+  poll(dispatcher, runner)
+  fake.run()
+  fake.report(id, 'started')
+  fake.run()
+  return id
 }
 
 /** The service stops and starts: what was committed is there, what was in memory is not. */

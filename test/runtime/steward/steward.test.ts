@@ -58,6 +58,14 @@ class World {
     return this.runtime.read({ kind: 'initiative', id: 'checkout' })
   }
 
+  /** An assessment has answered that work is to be dispatched, and no steward looks. */
+  answerUnheard(): void {
+    const first = this.steward()
+    this.ask('initiative', 'checkout', { type: 'advance', trigger_id: 't1' })
+    first.close()
+    this.report({ decision: 'dispatch', member: SHOP, objective: 'Print' })
+  }
+
   /** The run of the assessment has ended with this decision. */
   report(decision: object): void {
     const { item_id } = this.initiative.context.assessment
@@ -89,10 +97,7 @@ t.test('a request that waited when the service stopped is assessed by the next s
 
 t.test('an answer that waited for the guards is judged by the next start, once', (t) => {
   const w = new World()
-  const first = w.steward()
-  w.ask('initiative', 'checkout', { type: 'advance', trigger_id: 't1' })
-  first.close()
-  w.report({ decision: 'dispatch', member: SHOP, objective: 'Print' })
+  w.answerUnheard()
   t.equal(w.initiative.value, 'deciding', 'nobody looks')
   w.steward()
   w.steward()
@@ -105,10 +110,7 @@ t.test('an answer that waited for the guards is judged by the next start, once',
 
 t.test('work that an answer starts just ahead of the cancel of its initiative is stopped with it', (t) => {
   const w = new World()
-  const first = w.steward()
-  w.ask('initiative', 'checkout', { type: 'advance', trigger_id: 't1' })
-  first.close()
-  w.report({ decision: 'dispatch', member: SHOP, objective: 'Print' })
+  w.answerUnheard()
   const { context } = w.initiative
   const view = viewOf(w.runtime, context)
   const items = view.items.map(({ item_id }) => item_id)
