@@ -26,7 +26,7 @@ export function runRequestDocumentOf(
   const leaseEnd = leaseEndOf(service, snapshot)
   if (leaseEnd !== undefined) shown.lease_expires_at = leaseEnd
   if (reader !== undefined && snapshot.value === 'queued') {
-    const why = service.dispatcher.waitingBecause(snapshot.context.id)
+    const why = service.dispatcher.waitingBecause(snapshot.context.id, reader.projects)
     if (why !== undefined) shown.waiting_because = withoutOthers(service, reader, why, HELD_BY_OTHERS)
   }
   return shown

@@ -38,7 +38,7 @@ export function waitingBecauseOf(
   { value, context }: WorkItemSnapshot,
 ): ItemWaitingBecause | undefined {
   if (value !== 'submitted' && value !== 'queued' && value !== 'held') return undefined
-  const why = service.scheduler.waitingBecause(context.id)
+  const why = service.scheduler.waitingBecause(context.id, reader.projects)
   return why === undefined ? undefined : withoutOthers(service, reader, why, HELD_BY_OTHERS)
 }
 

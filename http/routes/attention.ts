@@ -50,7 +50,7 @@ interface Reason {
   /** Finds them in memory: of projects whose key `sees` admits. */
   find?(service: ServiceContext, sees: (project: string) => boolean): FindRows
   /** Why, where the document does not say so. */
-  because?(service: ServiceContext, snapshot: SnapshotOf<any>): WaitingBecause | undefined
+  because?(service: ServiceContext, snapshot: SnapshotOf<any>, reader: Principal): WaitingBecause | undefined
   document(service: ServiceContext, snapshot: SnapshotOf<any>, reader: Principal): object
 }
 
@@ -103,16 +103,16 @@ const REASONS = {
     ...noRunner,
     since: ({ context }: SnapshotOf<RunRequestContext>) => context.created_at,
     find: ({ dispatcher }: ServiceContext, sees: (project: string) => boolean) => dispatcher.waiting.stranded(sees),
-    because: ({ dispatcher }: ServiceContext, { context }: SnapshotOf<RunRequestContext>) =>
-      dispatcher.waitingBecause(context.id),
+    because: ({ dispatcher }: ServiceContext, { context }: SnapshotOf<RunRequestContext>, reader: Principal) =>
+      dispatcher.waitingBecause(context.id, reader.projects),
   },
   no_runner_item: {
     ...openItem,
     ...noRunner,
     since: ({ context }: SnapshotOf<WorkItemContext>) => context.submitted_at,
     find: ({ scheduler }: ServiceContext, sees: (project: string) => boolean) => scheduler.stranded(sees),
-    because: ({ scheduler }: ServiceContext, { context }: SnapshotOf<WorkItemContext>) =>
-      scheduler.strandedBecause(context.id),
+    because: ({ scheduler }: ServiceContext, { context }: SnapshotOf<WorkItemContext>, reader: Principal) =>
+      scheduler.strandedBecause(context.id, reader.projects),
   },
   unapproved: {
     ...runRequest,
@@ -218,7 +218,7 @@ function sectionOf(service: ServiceContext, { principal }: Exchange, name: Secti
 function itemOf(service: ServiceContext, reader: Principal, name: SectionName, snapshot: SnapshotOf<any>): object {
   const reason: Reason = REASONS[name]
   const { kind, called = kind } = reason
-  const because = reason.because?.(service, snapshot)
+  const because = reason.because?.(service, snapshot, reader)
   return {
     kind: called,
     reason: reasonOf(name),

@@ -43,10 +43,13 @@ export interface DispatchCounts {
   readonly runners: { readonly online: number; readonly registered: number }
 }
 
+/** Keys of the projects that a reader may see, or all: runners that may work for none of them do not exist for it. */
+export type Visible = '*' | ReadonlySet<string>
+
 /** Work that no registered runner may take, there or not: it waits for ever as things stand. */
 export interface Stranding {
-  /** Why no runner may take such work; undefined: one may. */
-  strandedBecause(wanted: Wanted): WaitingBecause | undefined
+  /** Why no runner may take such work; undefined: one may. `visible`, by default all, is what the reader sees. */
+  strandedBecause(wanted: Wanted, visible?: Visible): WaitingBecause | undefined
   /**
    * Finds the queued run requests that wait for nothing but a runner, and that none may take. Of the projects whose key
    * `sees` admits. Costs the number of demands and, where there are such requests, a walk over the queue.
@@ -62,8 +65,8 @@ export interface Dispatcher {
   poll(runnerId: string, waitMs: number, respond: Respond): PollHandle
   /** Any other call of a runner: it is there. Writes nothing. */
   touch(runnerId: string): void
-  /** Why the request is not with a runner yet; undefined when it is not queued. */
-  waitingBecause(runRequestId: string): WaitingBecause | undefined
+  /** Why the request is not with a runner yet; undefined when it is not queued. `visible`, by default all, is what the reader sees. */
+  waitingBecause(runRequestId: string, visible?: Visible): WaitingBecause | undefined
   readonly waiting: Stranding
   runnerSeen(runnerId: string): RunnerSeen
   /** A process of the runner begins: polls of the one before end. Answers the run requests that it held. */

@@ -8,7 +8,7 @@ import type { WaitingBecause } from '../../machines/documents/waiting-because.ts
 import type { RunRequestContext } from '../../machines/run-request/context.ts'
 import type { Holding, RunnerContext } from '../../machines/runner.ts'
 import type { Answer, CommittedStep, Refused, Runtime, SnapshotOf } from '../api.ts'
-import type { DispatchCounts, Dispatcher, RunnerSeen, Wanted } from './api.ts'
+import type { DispatchCounts, Dispatcher, RunnerSeen, Visible, Wanted } from './api.ts'
 import { askingOf, type Demand } from './eligibility.ts'
 import { executionRequest } from './execution-request.ts'
 import { Fleet } from './fleet.ts'
@@ -93,8 +93,8 @@ class RunRequestDispatcher implements Dispatcher {
     if (runner !== undefined) this.fleet.touch(runner)
   }
 
-  waitingBecause(runRequestId: string): WaitingBecause | undefined {
-    return this.waiting.because(runRequestId)
+  waitingBecause(runRequestId: string, visible: Visible = '*'): WaitingBecause | undefined {
+    return this.waiting.because(runRequestId, visible)
   }
 
   /** Whether the runner was told of the offer and has called since: only then an offer that it lets pass counts. */

@@ -6,8 +6,8 @@ import type { WaitingBecause } from '../../machines/documents/waiting-because.ts
 import type { RunRequestContext } from '../../machines/run-request/context.ts'
 import type { Runtime } from '../api.ts'
 import type { FindRows } from '../newest.ts'
-import type { Stranding, Wanted } from './api.ts'
-import { type Asking, askingOf, carriesLabels, type Demand, isAllowed, isGranted } from './eligibility.ts'
+import type { Stranding, Visible, Wanted } from './api.ts'
+import { type Asking, askingOf, carriesLabels, type Demand, isAllowed, isGranted, type Supply } from './eligibility.ts'
 import type { Fleet } from './fleet.ts'
 import type { Holdings } from './holdings.ts'
 import type { Matching } from './matching.ts'
@@ -21,29 +21,31 @@ interface Circumstances {
   readonly holdings: Holdings
   readonly matching: Matching
   readonly stops: Stops
+  /** Of projects that its reader may not see nothing is told, nor that they have runners. */
+  readonly visible: Visible
 }
 
 export class Waiting implements Stranding {
   private readonly runtime: Runtime
   private readonly queue: Queue
-  private readonly now: Circumstances
+  private readonly now: Omit<Circumstances, 'visible'>
 
-  constructor(runtime: Runtime, queue: Queue, now: Circumstances) {
+  constructor(runtime: Runtime, queue: Queue, now: Omit<Circumstances, 'visible'>) {
     this.runtime = runtime
     this.queue = queue
     this.now = now
   }
 
   /** Undefined when the request is not queued. */
-  because(runRequestId: string): WaitingBecause | undefined {
+  because(runRequestId: string, visible: Visible): WaitingBecause | undefined {
     const snapshot = readRequest(this.runtime, runRequestId)
     const demand = this.queue.demandOfRequest(runRequestId)
     if (snapshot?.value !== 'queued' || demand === undefined) return undefined
-    return waitingBecause(snapshot.context, demand, this.now)
+    return waitingBecause(snapshot.context, demand, { ...this.now, visible })
   }
 
-  strandedBecause(wanted: Wanted): WaitingBecause | undefined {
-    const takers = takersOf(askingOf(wanted), this.now)
+  strandedBecause(wanted: Wanted, visible: Visible = '*'): WaitingBecause | undefined {
+    const takers = takersOf(askingOf(wanted), { ...this.now, visible })
     return Array.isArray(takers) ? undefined : takers
   }
 
@@ -92,8 +94,11 @@ function withoutRunner(demand: Demand, now: Circumstances): WaitingBecause {
 }
 
 /** The registered runners that may take such work, there or not, at least one; or why there is none. */
-function takersOf(asking: Asking, { fleet, matching }: Circumstances): Runner[] | WaitingBecause {
-  const registered = candidates(asking, fleet)
+function takersOf(
+  asking: Asking,
+  { fleet, matching, visible }: Pick<Circumstances, 'fleet' | 'matching' | 'visible'>,
+): Runner[] | WaitingBecause {
+  const registered = candidates(asking, fleet).filter(({ supply }) => isSeen(supply!, asking, visible))
   if (registered.length === 0) return { code: 'no_runner_registered', detail: noneRegistered(asking) }
   const allowed = registered.filter((runner) => isAllowed(runner.supply!, asking))
   if (allowed.length === 0) return { code: 'no_runner_allowed', detail: noneAllowed(asking, registered) }
@@ -117,6 +122,13 @@ function candidates(demand: Asking, fleet: Fleet): Runner[] {
     if (pinned?.supply !== undefined) found.push(pinned)
   }
   return found
+}
+
+/** Whether the runners exist for the reader: they may work for a project that it sees. That of the work is one. */
+function isSeen(supply: Supply, asking: Asking, visible: Visible): boolean {
+  if (visible === '*' || isGranted(supply, asking)) return true
+  for (const project of supply.projects!) if (visible.has(project)) return true
+  return false
 }
 
 function noneRegistered({ pin }: Asking): string {

@@ -11,7 +11,7 @@ import { PACING, type PacingContext } from '../../machines/pacing.ts'
 import type { WorkItemContext } from '../../machines/work-item/context.ts'
 import { Alarm } from '../alarm.ts'
 import type { Answer, CommittedStep, Runtime } from '../api.ts'
-import type { Dispatcher, Wanted } from '../dispatch/api.ts'
+import type { Dispatcher, Visible, Wanted } from '../dispatch/api.ts'
 import type { FindRows } from '../newest.ts'
 import { handOut } from './hand-out.ts'
 import { type Entry, LEDGER_STATES, Ledger } from './ledger.ts'
@@ -36,15 +36,15 @@ const tickShare = 0.1
 
 /** What the rest of the service asks of the scheduler. */
 export interface Scheduler {
-  /** Why the item has not started; undefined when it runs or has settled. */
-  waitingBecause(itemId: string): ItemWaitingBecause | undefined
+  /** Why the item has not started; undefined when it runs or has settled. `visible`, by default all, is what the reader sees. */
+  waitingBecause(itemId: string, visible?: Visible): ItemWaitingBecause | undefined
   /**
    * Finds the queued items, not handed out, that wait for nothing but a runner, and that no registered one may take, there or
    * not. Of the projects whose key `sees` admits. A walk over what waits.
    */
   stranded(sees: (project: string) => boolean): FindRows
-  /** Why no registered runner may take the item; undefined: one may, or it does not wait. */
-  strandedBecause(itemId: string): WaitingBecause | undefined
+  /** Why no registered runner may take the item; undefined: one may, or it does not wait. `visible` as above. */
+  strandedBecause(itemId: string, visible?: Visible): WaitingBecause | undefined
   /** Why an item would wait that is submitted or released now. */
   reasonFor(item: Pick<WorkItemContext, 'id' | 'project' | 'project_id' | 'asked' | 'depends_on'>): string
   /** Those of the dependencies that can never land. */
@@ -114,19 +114,19 @@ class ItemScheduler implements Scheduler, Circumstances {
     this.wake()
   }
 
-  waitingBecause(itemId: string): ItemWaitingBecause | undefined {
+  waitingBecause(itemId: string, visible?: Visible): ItemWaitingBecause | undefined {
     const entry = this.ledger.find(itemId)
     if (entry === undefined || entry.state === 'running') return undefined
-    return wordsOf(this.standing(entry), entry, this)
+    return wordsOf(this.standing(entry, visible), entry, this)
   }
 
   stranded(sees: (project: string) => boolean): FindRows {
     return strandedItems(this.ledger.waiting, ({ project }) => sees(project), this.dispatcher.waiting, this)
   }
 
-  strandedBecause(itemId: string): WaitingBecause | undefined {
+  strandedBecause(itemId: string, visible?: Visible): WaitingBecause | undefined {
     const entry = this.ledger.find(itemId)
-    return entry === undefined ? undefined : this.dispatcher.waiting.strandedBecause(entry.wanted)
+    return entry === undefined ? undefined : this.dispatcher.waiting.strandedBecause(entry.wanted, visible)
   }
 
   reasonFor(item: Pick<WorkItemContext, 'id' | 'project' | 'project_id' | 'asked' | 'depends_on'>): string {
@@ -227,11 +227,11 @@ class ItemScheduler implements Scheduler, Circumstances {
   }
 
   /** What keeps an item of the ledger from running: where it stands, or the first rule. */
-  private standing(entry: Entry): Rule {
+  private standing(entry: Entry, visible: Visible | undefined): Rule {
     if (entry.state === 'held' || entry.state === 'submitted') return { code: entry.state }
     const { runId } = entry
     if (runId === undefined) return firstRule(entry, this)
-    const why = this.dispatcher.waitingBecause(runId)?.detail
+    const why = this.dispatcher.waitingBecause(runId, visible)?.detail
     return { code: 'handed_out', subject: runId, ...(why === undefined ? {} : { detail: why }) }
   }
 

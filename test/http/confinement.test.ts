@@ -166,6 +166,66 @@ t.test('a runner that one may not see keeps its id, and where it stands is not t
   }
 })
 
+t.test('why work waits tells nothing of runners that one may not see', async (t) => {
+  const s = await startTestService(t)
+  for (const key of ['mine', 'also-mine', 'theirs']) await s.project(key)
+  const as = { token: await s.token('confined', { roles: ['viewer', 'operator'], projects: ['mine', 'also-mine'] }) }
+  const request = await s.request('mine')
+  const pinned = await s.request('mine', { runner_id: 'secret', idempotency_key: 'pinned' })
+  const item = await submit(s, { project: 'mine' })
+  const attention = '/api/attention?reason=no_runner'
+  const told = async (more: object = {}) => {
+    const shown: string[] = []
+    for (const { id } of [request, pinned]) {
+      const { body } = await s.expect(200, 'GET', `/api/run-requests/${id}`, undefined, more)
+      shown.push(body.waiting_because.detail)
+    }
+    const { items } = (await s.expect(200, 'GET', attention, undefined, more)).body
+    for (const { kind, because, ...one } of items) shown.push(`${one[kind].id} ${because.code} ${because.detail}`)
+    return shown.map((text) => text.replaceAll(/(?:runreq|wi)_[0-9a-f]+/g, (id) => (id === item.id ? 'item' : 'run')))
+  }
+  const none = [
+    'No runner is registered.',
+    'Runner secret, which it names, is not registered.',
+    'run no_runner_registered Runner secret, which it names, is not registered.',
+    'run no_runner_registered No runner is registered.',
+    'item no_runner_registered No runner is registered.',
+  ]
+  t.same(await told(as), none)
+  await s.runner('secret', { allowed_projects: ['theirs'], trusted: true })
+  t.same(await told(as), none, 'a runner of others changes no word')
+  const allowed = [
+    'No runner is allowed for mine.',
+    'No runner named secret is allowed for mine.',
+    'run no_runner_allowed No runner named secret is allowed for mine.',
+    'run no_runner_allowed No runner is allowed for mine.',
+    'item no_runner_allowed No runner is allowed for mine.',
+  ]
+  t.same(await told(), allowed, 'who sees all is told of it')
+  await s.runner('seen', { allowed_projects: ['also-mine', 'theirs'] })
+  const some = await told(as)
+  t.same([some[0], some[1]], [allowed[0], none[1]], 'a runner that one sees is told of')
+  t.same(await told(), allowed)
+})
+
+t.test('an item that is handed out tells nothing of runners that its reader may not see', async (t) => {
+  const s = await startTestService(t)
+  for (const key of ['mine', 'theirs']) await s.project(key)
+  const token = await s.runner('r1', { allowed_projects: ['mine'], trusted: true })
+  await s.runner('secret', { allowed_projects: ['theirs'], trusted: true })
+  const as = { token: await s.token('confined', { roles: ['viewer'], projects: ['mine'] }) }
+  await s.call('GET', '/api/runners/r1/run-requests/next', undefined, { token })
+  const item = await submit(s, { project: 'mine' })
+  await until(reading(s, item.id), waits('handed_out'))
+  await s.expect(204, 'DELETE', '/api/runners/r1')
+  t.match((await reading(s, item.id)()).reason, /No runner is allowed for mine/)
+  for (const path of [`/api/work-items/${item.id}`, '/api/work-items', '/api/pacing']) {
+    const text = JSON.stringify((await s.expect(200, 'GET', path, undefined, as)).body)
+    t.match(text, /No runner is registered/, path)
+    t.notMatch(text, /is allowed for/, path)
+  }
+})
+
 t.test('what others do with the repository that an item waits for is not told with the item', async (t) => {
   const s = await startTestService(t)
   for (const key of ['mine', 'theirs']) {
