@@ -34,8 +34,12 @@ interface Clause {
 /** A field's values as they are written in an event's canonical text. */
 const needle = (field: FilterField, value: string): string => `"${field}":${quoted(value)}`
 
-/** Events of `system` that everybody with the right to view may see: they say why work does not start. */
-const isForAll = (event: WatchedFields): boolean => event.project === 'system' && event.event_type.startsWith('pacing_')
+/** The project of events of the service itself. */
+export const SYSTEM_PROJECT = 'system'
+
+/** Those of them that everybody with the right to view may see: they say why work does not start. */
+const isForAll = ({ project, event_type }: WatchedFields): boolean =>
+  project === SYSTEM_PROJECT && event_type.startsWith('pacing_')
 
 export class Filter {
   /** Canonical: equal for filters that let the same events through by the same words. Empty: everything. */

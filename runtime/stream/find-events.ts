@@ -8,7 +8,7 @@ import type { Journal } from '../../storage/journal.ts'
 import { turn } from '../../storage/nature.ts'
 import type { Nature } from '../api.ts'
 import { envelopeOfText, fieldsOfText } from './fields.ts'
-import type { Filter } from './filter.ts'
+import { type Filter, SYSTEM_PROJECT } from './filter.ts'
 import { charsPerTurnMax, lookUpRowsMax, rowsPerTurnMax } from './limits.ts'
 
 /** Rows read for one answer, matching or not: a page is short rather than slow (some 50 ms). */
@@ -29,7 +29,7 @@ const historyPageRows = 10_000
 
 type Log = Pick<
   Journal,
-  'events' | 'eventsBackward' | 'history' | 'event' | 'eventSequence' | 'lastSequence' | 'oldestSequence'
+  'events' | 'eventsBackward' | 'history' | 'event' | 'eventSequence' | 'hasTrace' | 'lastSequence' | 'oldestSequence'
 >
 
 /** An index that holds every event of the filter: the histories of these traces or items. */
@@ -91,8 +91,9 @@ export async function findEvents(
   query: EventQuery,
   isWanted: () => boolean,
 ): Promise<EventsFound> {
+  const hint = query.hint === undefined ? undefined : await seen(log, nature, query.hint, query.filter)
   const lastSequence = log.lastSequence
-  const sequences = query.hint === undefined ? undefined : historyOf(log, query, query.hint)
+  const sequences = hint === undefined ? undefined : historyOf(log, query, hint)
   const chosen = new Chosen(query)
   const found = (next: number | undefined): EventsFound =>
     next === undefined ? { texts: chosen.texts, lastSequence } : { texts: chosen.texts, next, lastSequence }
@@ -169,6 +170,30 @@ function historyOf(log: Log, query: EventQuery, hint: HistoryHint): readonly num
   return sequences.filter((sequence) => sequence < query.from).reverse()
 }
 
+/**
+ * The hint without the traces that hold nothing for the reader. The index of ids knows of each project: so a trace of others
+ * is none, at once and however long it is, and no page is cut short among what is of others alone.
+ */
+async function seen(log: Log, nature: Nature, hint: HistoryHint, { projects }: Filter): Promise<HistoryHint> {
+  if (projects === undefined || hint.of !== 'trace') return hint
+  const ids: string[] = []
+  let looks = 0
+  for (const id of hint.ids) {
+    if (isAnyIn(log, id, projects)) ids.push(id)
+    looks += projects.size
+    if (looks < rowsPerTurnMax) continue
+    looks = 0
+    await turn(nature)
+  }
+  return { of: 'trace', ids }
+}
+
+/** Whether the trace holds events of one of the projects, or of the service itself, of which some are for all. */
+function isAnyIn(log: Pick<Log, 'hasTrace'>, traceId: string, projects: ReadonlySet<string>): boolean {
+  for (const project of projects) if (log.hasTrace(project, traceId)) return true
+  return log.hasTrace(SYSTEM_PROJECT, traceId)
+}
+
 /** What a look-up found: the event's text; undefined when it is not among the rows read, which `isWhole` says were all there are. */
 export interface EventFound {
   readonly text?: string
@@ -189,6 +214,7 @@ export async function findInTrace(
 ): Promise<EventFound> {
   const known = indexedEvent(log, id, traceId, visible)
   if (known !== undefined) return { text: known, isWhole: true }
+  if (visible.projects !== undefined && !isAnyIn(log, traceId, visible.projects)) return { isWhole: true }
   for await (const { texts, isLast } of pagesOfTrace(log, nature, traceId, lookUpRowsMax, isWanted)) {
     const text = texts.find((one) => idOfText(one) === id && visible.matchesText(one))
     if (text !== undefined) return { text, isWhole: true }

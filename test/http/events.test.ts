@@ -116,6 +116,25 @@ t.test('a confined token lists and reads what it may see, and the rest does not 
   t.match(await get(harness, `/api/events/${idOf(4)}`, 'confined'), { status: 404 })
 })
 
+t.test('a trace of others is none, however long it is', async (t) => {
+  const harness = await harnessFor(t)
+  harness.principals.add('confined', ['a'])
+  const id = `runreq_${'9'.repeat(24)}`
+  harness.actors.set(`run_request/${id}`, { value: 'queued', context: { trace_id: 't1', project: 'b' } })
+  harness.log.commit(Array.from({ length: 20_100 }, () => noted('b', { trace_id: 't1' })))
+  harness.log.commit([
+    noted('a', { trace_id: 't2' }),
+    { event_type: 'pacing_paused', project: 'system', trace_id: 't3' },
+  ])
+  const readsBefore = harness.log.eventReads
+  for (const query of ['trace_id=t1', 'trace_id=t1&order=desc', `run_request_id=${id}`, 'trace_id=nowhere'])
+    t.same(await all(harness, `/api/events?${query}`, 'confined'), { ids: [], pages: 1 }, query)
+  t.equal(harness.log.eventReads, readsBefore, 'none of it was read')
+  const own = await all(harness, '/api/events?trace_id=t1,t2,t3', 'confined')
+  t.same(own, { ids: [idOf(20_101), idOf(20_102)], pages: 1 })
+  t.equal((await get(harness, '/api/events?trace_id=t1')).ids.length, 50, 'it is there for others')
+})
+
 t.test('one event is found by its id, in its trace or among the newest', async (t) => {
   const harness = await harnessFor(t)
   harness.log.commit(Array.from({ length: 3_000 }, (_, i) => noted('a', { trace_id: `t${i % 3}` })))

@@ -105,6 +105,10 @@ export class FakeJournal extends FakeLog {
     return sequence < this.oldestSequence ? undefined : this.all()[sequence - 1]?.text
   }
 
+  hasTrace(project: string, traceId: string): boolean {
+    return this.all().some((event) => event.project === project && event.trace_id === traceId)
+  }
+
   eventSequence(project: string, traceId: string | null, id: string): number | undefined {
     const isIt = (event: CommittedEvent): boolean => event.project === project && event.trace_id === traceId
     return this.all().find((event) => isIt(event) && JSON.parse(event.text).id === id)?.sequence

@@ -83,6 +83,14 @@ t.test(
   },
 )
 
+t.test('in a trace of others nothing is looked for, and it is no longer than one that is not there', async (t) => {
+  const log = longTrace(400)
+  const { id } = JSON.parse(log.all()[300]!.text)
+  const visible = new Filter({}, new Set(['o']))
+  t.same(await findInTrace(log, new FakeNature(), 'long', id, visible, () => true), { isWhole: true })
+  t.equal(log.eventReads, 0)
+})
+
 t.test('a page of which everything matches reads no more than it answers', async (t) => {
   const log = longTrace(400)
   const query = { filter: new Filter({ trace_id: ['long'] }), order: 'asc', from: 0, limit: 50 } as const
