@@ -1,10 +1,14 @@
 /** What the pages for operators say is what there is: settings, metrics, tests, refusals. */
-import { existsSync, readFileSync } from 'node:fs'
+import { execFile } from 'node:child_process'
+import { chmodSync, existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
 import t from 'tap'
 import { envOf, flagOf, SETTINGS } from '../cli/settings.ts'
 import { PROBLEM_CODES } from '../http/problems.ts'
 import { startTestService } from './http/service-harness.ts'
 
+const run = promisify(execFile)
 const page = (name: string): string => readFileSync(name, 'utf8')
 
 /** The table of settings, as OPERATIONS.md holds it between its marks. */
@@ -30,6 +34,36 @@ t.test('OPERATIONS.md has every metric of ours, and no other', async (t) => {
     [...page('OPERATIONS.md').matchAll(/\bintendant_\w+/g)].map(([name]) => name.replace(/_bucket$/, '')),
   )
   t.same([...told].sort(), [...there].sort())
+})
+
+t.test('no page gives curl a token among its arguments, where ps shows it', (t) => {
+  const pages = ['.', 'docs'].flatMap((folder) =>
+    readdirSync(folder)
+      .filter((name) => name.endsWith('.md'))
+      .map((name) => join(folder, name)),
+  )
+  t.ok(pages.length > 10)
+  for (const name of pages) t.notMatch(page(name), /-H ["']Authorization/, name)
+  t.end()
+})
+
+t.test('the second terminal of README.md does what it says, and shows nobody the token', async (t) => {
+  const at = t.testdir({ '.engine': {}, bin: {} })
+  const s = await startTestService(t, { home: join(at, '.engine') })
+  const [, commands = ''] = /```sh\n(auth\(\)[^`]*)```/.exec(page('README.md')) ?? []
+  t.match(commands, /run-requests/)
+  const { stdout: curl } = await run('sh', ['-c', 'command -v curl'])
+  const spy = join(at, 'bin', 'curl')
+  writeFileSync(spy, `#!/bin/sh\nprintf '%s\\n' "$@" >> "$HOME/arguments"\nexec ${curl.trim()} "$@"\n`)
+  chmodSync(spy, 0o755)
+  const env = { HOME: at, PATH: `${join(at, 'bin')}:${process.env.PATH}` }
+  await run('sh', ['-c', commands.replaceAll('http://127.0.0.1:7171', s.service.url)], { cwd: at, env })
+  t.match((await s.expect(200, 'GET', '/api/projects/demo/run-requests')).body.items, [{ state: 'queued' }])
+  const { token } = JSON.parse(page(join(at, 'runner.json')))
+  await s.expect(200, 'GET', '/api/runners/laptop', undefined, { token })
+  const told = page(join(at, 'arguments'))
+  t.match(told, /run-requests/)
+  t.notOk(told.includes(s.admin))
 })
 
 t.test('tests and files that the pages name are there', (t) => {
