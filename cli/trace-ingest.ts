@@ -39,7 +39,7 @@ export async function ingest({ client, json, print }: Cli, traceId: string, file
 
 interface Opened {
   readonly body: Readable
-  /** Bytes. Told where it is known: a service that refuses what is sent in chunks has to close the connection in mid-sending. */
+  /** Bytes. Told where it is known: what is too long is refused before it is sent, and a short one keeps its connection. */
   readonly length?: number
 }
 

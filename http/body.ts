@@ -123,11 +123,12 @@ class Reception {
   }
 
   #data(chunk: ArrayBuffer, isLast: boolean): void {
+    this.#exchange._bodyCame(chunk.byteLength, isLast)
     if (this.#isOver) return
     this.#received += chunk.byteLength
     if (this.#received > this.#bytesMax) {
       this.#finish()
-      tooLarge(this.#exchange, this.#bytesMax, Number.POSITIVE_INFINITY)
+      tooLarge(this.#exchange, this.#bytesMax)
       return
     }
     if (isLast && this.#chunks === undefined) {
@@ -140,7 +141,6 @@ class Reception {
     this.#chunks.push(Buffer.from(new Uint8Array(chunk)))
     if (!isLast && !this.#grow()) {
       this.#finish()
-      this.#exchange._closeConnection()
       this.#exchange.problem('bodies_in_flight', 'The sum of the bodies being received is at its bound.')
       return
     }
@@ -192,19 +192,7 @@ class Reception {
   }
 }
 
-/**
- * A connection that is closed while its client still sends is reset, and the client may never see the answer: what is
- * announced up to this is let in and dropped as it comes, by the server itself. Longer bodies are not worth reading.
- */
-export const DROPPED_BYTES_MAX = 16 * 1024 * 1024
-
-/** Whether what is still to come behind an early answer is dropped, for all that the header says of its length. */
-export function isDropped(contentLength: string): boolean {
-  return contentLength !== '' && Number(contentLength) <= DROPPED_BYTES_MAX
-}
-
-function tooLarge(exchange: Exchange, bytesMax: number, announced: number): void {
-  if (announced > DROPPED_BYTES_MAX) exchange._closeConnection()
+function tooLarge(exchange: Exchange, bytesMax: number): void {
   exchange.problem('body_too_large', `The body exceeds ${bytesMax} bytes.`)
 }
 
@@ -232,7 +220,7 @@ function announcedBytes(exchange: Exchange, contentLength: string, bytesMax: num
     return undefined
   }
   if (announced <= bytesMax) return announced
-  tooLarge(exchange, bytesMax, announced)
+  tooLarge(exchange, bytesMax)
   return undefined
 }
 

@@ -5,6 +5,8 @@
 import type { By } from '../machines/machine.ts'
 import type { Principal } from '../runtime/principals.ts'
 import type { Flow } from './admission.ts'
+import { faultOf } from './faults.ts'
+import { Lingering } from './lingering.ts'
 import { type Problem, type ProblemCode, type ProblemExtra, problemDocument, problemTable } from './problems.ts'
 import type { Route } from './route.ts'
 import type { RouteEntry } from './route-entry.ts'
@@ -54,8 +56,8 @@ export class Exchange {
   #corked = true
   #closesConnection = false
   #isFenced = false
-  /** An answer before the body has come ends the connection: what is still to come is not worth reading. */
-  #hasBodyToCome = false
+  /** The body, where an answer before all of it has come ends the connection. */
+  #bodyToCome: Lingering | undefined = undefined
   #isHead = false
   #isPending = false
   #origin: string | undefined = undefined
@@ -184,31 +186,11 @@ export class Exchange {
     this.answer(entry.status, problemDocument(code, detail, instance, extra))
   }
 
-  /**
-   * Answer for what was thrown while the request was handled: a record that cannot be read, a view that lags and a
-   * journal that has failed are operating errors (503), damage among them logged; anything else is a programmer's (500).
-   */
+  /** Answer for what was thrown while the request was handled. */
   fault(error: unknown): void {
-    const name = (error as Error | undefined)?.name
-    if (name === 'ViewBehind') {
-      this.problem('view_behind', 'The view has not reached the newest writes in time.')
-      return
-    }
-    if (name === 'Quarantined') {
-      this.problem('quarantined', (error as Error).message)
-      return
-    }
-    if (name === 'CorruptRow') {
-      this.entry.onFault(this, error)
-      this.problem('quarantined', `What is asked for cannot be read: ${(error as Error).message}.`)
-      return
-    }
-    if (name === 'JournalFailure') {
-      this.problem('storage_failed', 'The log failed; the service is ending.')
-      return
-    }
-    this.entry.onFault(this, error)
-    this.problem('internal_error', 'The request could not be handled; what it asked for may not have happened.')
+    const { code, detail, isLogged } = faultOf(error)
+    if (isLogged) this.entry.onFault(this, error)
+    this.problem(code, detail)
   }
 
   /**
@@ -274,14 +256,16 @@ export class Exchange {
     this._attachAbort()
   }
 
-  /** Used by the body reader alone. */
+  /** Used by the router alone, within uWebSockets.js's handler: an answer before all of the body has come ends the connection. */
   _bodyIsToCome(): void {
-    this.#hasBodyToCome = true
+    this.#bodyToCome = new Lingering(this.#response)
+    this._attachAbort()
+    this.#response.onData((chunk, isLast) => this._bodyCame(chunk.byteLength, isLast))
   }
 
-  /** Used by an upload alone. */
-  _bodyIsWhole(): void {
-    this.#hasBodyToCome = false
+  /** Used by whoever reads the body alone, of all that comes: also of what it reads no more. */
+  _bodyCame(bytes: number, isLast: boolean): void {
+    this.#bodyToCome?.came(bytes, isLast)
   }
 
   /** Used by the router alone: the handler has returned; without an answer yet, the abort is attached. */
@@ -305,6 +289,7 @@ export class Exchange {
     if (this.#state === 'answered' || this.#state === 'aborted') return
     this.#response.onAborted(() => {
       this.#state = 'aborted'
+      this.#bodyToCome?.gone()
       this.#settle()
       const callbacks = this.#abortCallbacks
       this.#abortCallbacks = undefined
@@ -355,8 +340,11 @@ export class Exchange {
   #write(status: number, text: string | undefined): void {
     this.#writeHead(status, text !== undefined)
     const response = this.#response
-    const isLast = this.#closesConnection || this.#hasBodyToCome
-    if (text === undefined) {
+    const toCome = this.#bodyToCome?.isWhole === false ? this.#bodyToCome : undefined
+    const isLast = this.#closesConnection || toCome !== undefined
+    if (text !== undefined && toCome !== undefined && this.problemCode !== undefined && !this.#isHead) {
+      toCome.refuse(text)
+    } else if (text === undefined) {
       // A 204 has no Content-Length (RFC 9110 section 8.6); only `end` can close the connection.
       if (status === 204 && !isLast) response.endWithoutBody()
       else response.end('', isLast)

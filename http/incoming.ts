@@ -1,5 +1,6 @@
 /** What the gate reads of a request's headers, and what it makes of a body that readers may see differently. */
 import { type Exchange, PREFER_HEADER } from './exchange.ts'
+import { DROPPED_BYTES_MAX } from './lingering.ts'
 import type { UwsRequest } from './uws.ts'
 
 /**
@@ -57,9 +58,14 @@ function readHeader(name: string, value: string): void {
   else if (name === PREFER_HEADER) incoming.prefer = incoming.prefer === '' ? value : `${incoming.prefer},${value}`
 }
 
-/** Of a request that has been read: what follows a body whose end readers see differently is none. */
+/**
+ * Of a request that has been read: what follows a body whose end readers see differently is none, nor what follows one
+ * that is longer than is let in for nothing.
+ */
 export function fence(exchange: Exchange): void {
-  if (incoming.isChunked || incoming.isFramedTwice) exchange._fence()
+  const { isChunked, isFramedTwice, contentLength } = incoming
+  if (isChunked || isFramedTwice) exchange._fence()
+  if (!isFramedTwice && (isChunked || Number(contentLength) > DROPPED_BYTES_MAX)) exchange._bodyIsToCome()
 }
 
 /** Not of the form `Bearer <token>`: it lets nobody in. */

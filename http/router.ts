@@ -7,7 +7,7 @@ import type { Logger } from 'pino'
 import { type Check, compile } from '../machines/schema.ts'
 import { type AccessCheck, admit, runnerParamOf } from './access.ts'
 import { type Admission, projectParamOf, type Urgency, urgencyOf } from './admission.ts'
-import { type BodyReader, isDropped } from './body.ts'
+import type { BodyReader } from './body.ts'
 import { type Ending, refusedAtEnd } from './ending.ts'
 import { Exchange, PREFER_HEADER } from './exchange.ts'
 import { fence, incoming, readHeaders, TWO_AUTHORIZATIONS } from './incoming.ts'
@@ -158,7 +158,6 @@ export class Router {
     const { accept, contentType, contentLength } = incoming
     exchange._prepare(declaredHeaders(route, request), isHead, this.#options.isClosing())
     fence(exchange)
-    if (route.upload !== undefined && !isDropped(contentLength)) exchange._bodyIsToCome()
     if (!this.#enter(gate, exchange, request)) return
     if (accept !== '' && accept !== '*/*' && !accepts(accept, gate.produces)) {
       exchange.problem('not_acceptable', `This path answers with ${gate.produces.join(' or ')}.`)

@@ -63,7 +63,7 @@ export class Upload {
     this.#exchange._response.resume()
   }
 
-  /** Nothing more is wanted of it. The connection goes on: its next request is to be read. */
+  /** Nothing more is wanted of it. What still comes is to be passed over, and the next request, if the connection goes on, to be read. */
   finish(): void {
     if (this.#isOver) return
     this.resume()
@@ -72,6 +72,7 @@ export class Upload {
   }
 
   #data(chunk: ArrayBuffer, isLast: boolean): void {
+    this.#exchange._bodyCame(chunk.byteLength, isLast)
     if (this.#isOver) return
     this.#received += chunk.byteLength
     if (this.#received > this.bytesMax) {
@@ -81,9 +82,7 @@ export class Upload {
     const sink = this.#sink!
     // A chunk is emptied when this callback returns: what must wait is copied.
     if (chunk.byteLength > 0) sink.chunk(Buffer.from(new Uint8Array(chunk)))
-    if (!isLast || this.#isOver) return
-    this.#exchange._bodyIsWhole()
-    sink.end()
+    if (isLast && !this.#isOver) sink.end()
   }
 
   #break(why: 'too_large' | 'aborted'): void {

@@ -1,0 +1,31 @@
+/** What was thrown while a request was handled, as its client is told of it. */
+import type { ProblemCode } from './problems.ts'
+
+interface Fault {
+  readonly code: ProblemCode
+  readonly detail: string
+  /** It is for the log, too. */
+  readonly isLogged: boolean
+}
+
+/**
+ * A record that cannot be read, a view that lags and a journal that has failed are operating errors (503), damage among
+ * them logged; anything else is a programmer's (500).
+ */
+export function faultOf(error: unknown): Fault {
+  const { name, message } = (error ?? {}) as Partial<Error>
+  switch (name) {
+    case 'ViewBehind':
+      return { code: 'view_behind', detail: 'The view has not reached the newest writes in time.', isLogged: false }
+    case 'Quarantined':
+      return { code: 'quarantined', detail: String(message), isLogged: false }
+    case 'CorruptRow':
+      return { code: 'quarantined', detail: `What is asked for cannot be read: ${message}.`, isLogged: true }
+    case 'JournalFailure':
+      return { code: 'storage_failed', detail: 'The log failed; the service is ending.', isLogged: false }
+    default: {
+      const detail = 'The request could not be handled; what it asked for may not have happened.'
+      return { code: 'internal_error', detail, isLogged: true }
+    }
+  }
+}
