@@ -1,13 +1,14 @@
 #!/bin/sh
 # A whole runner in forty lines. ENGINE_URL, ENGINE_TOKEN (the runner's own) and RUNNER_ID say who and where; "$@" is
 # the work, with the Execution Request on its standard input. RUNS=1 ends after one run. Needs curl and Linux tools.
-api() { printf 'Authorization: Bearer %s\n' "$ENGINE_TOKEN" | curl -sS --retry 9999 --retry-all-errors --retry-delay 2 \
-  --max-time 75 -o "$dir/answer" -w '%{http_code}' -H @- -H 'Content-Type: application/json' "$@"; } # prints the status; ps would show a token in the arguments
+ask() { printf 'Authorization: Bearer %s\n' "$ENGINE_TOKEN" | curl -sS --retry 9999 --retry-all-errors --retry-delay 2 \
+  --max-time 75 -o "$dir/answer" -w '%{http_code}' -H @- -H 'Content-Type: application/json' "$@"; } # ps would show a token in the arguments
+api() { until status=$(ask "$@"); [ "${status:-0}" -lt 300 ] || [ "$status" = 413 ] || grep -q '"code":"' "$dir/answer"; do
+  echo "HTTP $status, and not from the service: trying again" >&2; sleep 2; done; echo "$status"; } # a proxy's word is not the service's
 post() { api "$run/$1" -d "{\"attempt\":$attempt$2}"; }
 field() { grep -o "\"$1\":\"\{0,1\}[A-Za-z0-9_.-]*" "$dir/request" | head -n 1 | sed 's/.*[:"]//'; }
 json_text() { iconv -c -f UTF-8 -t UTF-8 | tr -d '\000-\010\013-\037' | sed 's/\\/\\\\/g;s/"/\\"/g;s/\t/\\t/g;s/$/\\n/' | tr -d '\n'; }
 stop() { kill -s "${signal:=TERM}" -- "-$pid"; signal=KILL; } # the work and its children; the second time for good
-
 dir=$(mktemp -d) && trap 'rm -rf "$dir"' EXIT; me=$ENGINE_URL/api/runners/$RUNNER_ID
 [ "$(api "$me/session" -d "{\"version\":\"1\",\"instance\":\"$$-$(date +%s)\"}")" = 200 ] || { cat "$dir/answer" >&2; exit 3; }
 while [ "${RUNS:=-1}" -ne 0 ]; do
@@ -26,8 +27,7 @@ while [ "${RUNS:=-1}" -ne 0 ]; do
     if grep -q '"cancel_requested":true' "$dir/answer"; then cancelled=1; fi
     if [ "$status" = 409 ] || [ -n "$cancelled" ]; then stop; fi
   done
-  wait "$pid"; code=$?
-  rm -f "$dir"/part.*; split -C 16k "$dir/output" "$dir/part."
+  wait "$pid"; code=$?; rm -f "$dir"/part.*; split -C 16k "$dir/output" "$dir/part."
   for part in "$dir"/part.*; do
     [ -s "$part" ] || continue
     at=$(date -u +%Y-%m-%dT%H:%M:%S.%6NZ) text=$(json_text <"$part")

@@ -80,6 +80,21 @@ t.test('the shell runner waits for a service that is away, and ends when its tok
   t.equal(tries, 2)
 })
 
+t.test('the shell runner waits out what answers in place of the service', async (t) => {
+  const service = await standIn()
+  t.teardown(() => service.stop())
+  const pages = { session: 401, next: 404, completed: 403 } as Record<string, number>
+  service.misbehave = ({ verb }) => {
+    const status = pages[verb]
+    delete pages[verb]
+    return status === undefined ? undefined : { status, page: '<html>no such page</html>' }
+  }
+  service.offer(executionRequest('runreq_between'))
+  t.equal(await shellRunner(service, 'true', t), 0)
+  t.same(pages, {})
+  t.equal(service.said('completed').length, 1)
+})
+
 t.test('the shell runner keeps its token out of the arguments of what it starts', async (t) => {
   const service = await standIn()
   t.teardown(() => service.stop())
