@@ -24,10 +24,13 @@ export async function* chunksOf(response: Response, signal: AbortSignal): AsyncG
   }
 }
 
-/** The whole body as text. UTF-8. */
-export async function textOf(response: Response, signal: AbortSignal): Promise<string> {
+/** The whole body as text. UTF-8. `onChunk` is told that more of it has come. */
+export async function textOf(response: Response, signal: AbortSignal, onChunk = (): void => {}): Promise<string> {
   const decoder = new TextDecoder()
   const parts: string[] = []
-  for await (const chunk of chunksOf(response, signal)) parts.push(decoder.decode(chunk, { stream: true }))
+  for await (const chunk of chunksOf(response, signal)) {
+    parts.push(decoder.decode(chunk, { stream: true }))
+    onChunk()
+  }
   return parts.join('') + decoder.decode()
 }

@@ -8,6 +8,10 @@ import { ForeignRefusal, type Problem, ServiceRefused, ServiceUnreachable } from
 /** The version of the HTTP interface that this client was written for. */
 const API_VERSION = '1'
 const ANSWER_MS_DEFAULT = 30_000
+/** How long Node.js by itself waits for an answer to begin, milliseconds, whatever it is told (undici's `headersTimeout`). */
+const NODE_WAITS_MS = 300_000
+/** Under this name Node.js keeps the agent that its fetch goes through; the class of it, undici's, is to be had nowhere else. */
+const AGENT = Symbol.for('undici.globalDispatcher.1')
 
 interface ClientOptions {
   /** Where the service listens: `http://HOST:PORT`. A path, if any, is put before every request's path. */
@@ -28,7 +32,7 @@ interface RequestOptions {
   readonly body?: unknown
   readonly headers?: Readonly<Record<string, string>>
   readonly signal?: AbortSignal
-  /** How long the whole answer may take, milliseconds. */
+  /** How long the answer may take to begin, and then say nothing before it is whole, milliseconds. */
   readonly answerMs?: number
 }
 
@@ -69,7 +73,8 @@ export function createClient(options: ClientOptions): Client {
       ...request.headers,
     }
     if (token !== undefined) headers.authorization = `Bearer ${token}`
-    const init: RequestInit = { method, headers, signal, redirect: 'error' }
+    const isLong = (request.answerMs ?? 0) >= NODE_WAITS_MS
+    const init: RequestInit = { method, headers, signal, redirect: 'error', ...(isLong ? patient() : {}) }
     if (isStreamed(body)) Object.assign(init, { body, duplex: 'half' })
     else if (body !== undefined) init.body = typeof body === 'string' ? body : JSON.stringify(body)
     if (body !== undefined) headers['content-type'] ??= 'application/json'
@@ -103,7 +108,8 @@ export function createClient(options: ClientOptions): Client {
       try {
         request.signal?.throwIfAborted()
         const response = await send(method, path, request, token, limit.signal)
-        const text = await textOf(response, limit.signal)
+        // A large page comes over a slow line for as long as it comes.
+        const text = await textOf(response, limit.signal, () => timer.refresh())
         return { status: response.status, headers: response.headers, body: text === '' ? undefined : JSON.parse(text) }
       } catch (error) {
         if (error instanceof ServiceRefused) throw error
@@ -126,6 +132,14 @@ export function createClient(options: ClientOptions): Client {
       }
     },
   }
+}
+
+/** What lets an answer begin as late as it may. */
+function patient(): object {
+  // With the first use of its classes Node.js makes the agent.
+  new Headers()
+  const agent = (globalThis as Record<symbol, any>)[AGENT]
+  return agent === undefined ? {} : { dispatcher: new agent.constructor({ headersTimeout: 0, bodyTimeout: 0 }) }
 }
 
 function isStreamed(body: unknown): boolean {

@@ -77,6 +77,48 @@ t.test('a stream that has fallen silent is taken up anew', async (t) => {
   await frames.return()
 })
 
+t.test('an answer that goes on coming has its time', async (t) => {
+  const text = JSON.stringify({ items: Array(8).fill('x') })
+  const server = createServer(async (_, response) => {
+    for (const character of text.slice(0, 6)) {
+      response.write(character)
+      await pause(200)
+    }
+    response.end(text.slice(6))
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  t.teardown(() => server.close())
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const client = createClient({ url, token: () => 'x', userAgent: 'test' })
+  t.same((await client.request('GET', '/', { answerMs: 600 })).body, JSON.parse(text))
+})
+
+t.test('an answer that may take hours is waited for longer than Node.js waits by itself', async (t) => {
+  const server = createServer(async (_, response) => {
+    await pause(3_000)
+    response.end('{}')
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  t.teardown(() => server.close())
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const client = createClient({ url, token: () => 'x', userAgent: 'test' })
+  const agents = globalThis as Record<symbol, any>
+  const name = Symbol.for('undici.globalDispatcher.1')
+  new Headers()
+  const agent = agents[name]
+  t.teardown(() => {
+    agents[name] = agent
+  })
+  // It waits for 300 s, which is too long for a test.
+  agents[name] = new agent.constructor({ headersTimeout: 500 })
+  const [short, long] = await Promise.allSettled([
+    client.request('GET', '/'),
+    client.request('GET', '/', { answerMs: 6 * 3_600_000 }),
+  ])
+  t.match(short, { status: 'rejected', reason: { message: /Headers Timeout/ } })
+  t.match(long, { status: 'fulfilled', value: { status: 200 } })
+})
+
 t.test('an answer that stops in its middle ends with its time, or with an abort', async (t) => {
   for (const status of [200, 409]) {
     const { client } = await silent(t, status)
