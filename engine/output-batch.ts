@@ -2,12 +2,34 @@
  * Plain output lines gathered into `run_output` events, so that a chatty command costs few events and a quiet one
  * is still seen at once: a batch is given out when it is full, when it is old, or when an event line follows it.
  */
+import { occurredAt } from './clock.ts'
+import { describeRefusal } from './errors.ts'
 import { cutText, OUTPUT_BYTES_MAX } from './output.ts'
+import { type OutgoingEvent, outgoing } from './post-queue.ts'
 
 /** Longest that a line waits for others, milliseconds. */
 const BATCH_MS = 250
+/** What is refused although it is no longer than this, UTF-8 bytes, is not refused for its length. */
+const HALVED_BYTES_MIN = 256
 
 export type OutputStream = 'stdout' | 'stderr'
+
+/**
+ * Output as an event. Where the service takes no event of that size, or something before it no such body, it goes in halves.
+ * @param onLost told in words of what is refused all the same.
+ */
+export function outputEvent(stream: OutputStream, text: string, onLost: (what: string) => void): OutgoingEvent {
+  const event = { event_type: 'run_output', occurred_at: occurredAt(), payload: { stream, text } }
+  return outgoing(event, {
+    onRefused(refusal) {
+      const bytes = Buffer.byteLength(text)
+      if (refusal.problem.status === 413 && bytes > HALVED_BYTES_MIN)
+        return cutText(text, Math.ceil(bytes / 2)).map((half) => outputEvent(stream, half, onLost))
+      onLost(`${bytes} bytes of output are lost, refused by the service: ${describeRefusal(refusal)}`)
+      return []
+    },
+  })
+}
 
 export class OutputBatch {
   readonly #give: (stream: OutputStream, text: string) => void

@@ -13,7 +13,7 @@ import { Findings } from './findings.ts'
 import { Heartbeat } from './heartbeat.ts'
 import type { Lease } from './lease.ts'
 import { type Line, LineSplitter, readLine } from './output.ts'
-import { OutputBatch, type OutputStream } from './output-batch.ts'
+import { OutputBatch, type OutputStream, outputEvent } from './output-batch.ts'
 import { type OutgoingEvent, outgoing, PostQueue } from './post-queue.ts'
 import {
   type CommandStory,
@@ -113,7 +113,7 @@ export class Run {
       onEnded: (error) => this.abandon(error),
     })
     this.#verdict = new TaskVerdict({ request, queue: this.#queue, log: (text) => this.#log(text) })
-    this.#output = new OutputBatch((stream, text) => this.#queue.add(outgoing(outputEvent(stream, text))))
+    this.#output = new OutputBatch((stream, text) => this.#queue.add(this.#printed(stream, text)))
     this.#heartbeat = new Heartbeat({
       posts: this.#posts,
       sessions: this.#sessions,
@@ -381,18 +381,18 @@ export class Run {
     const reason = `intendant runner: the service refused this line: ${describeRefusal(refusal)}`
     this.#log(reason)
     const events: OutgoingEvent[] = []
-    const batch = new OutputBatch((stream, text) => events.push(outgoing(outputEvent(stream, text))))
+    const batch = new OutputBatch((stream, text) => events.push(this.#printed(stream, text)))
     batch.add('stdout', line, true)
     batch.add('stderr', reason, true)
     batch.flush()
     return events
   }
 
+  #printed(stream: OutputStream, text: string): OutgoingEvent {
+    return outputEvent(stream, text, (lost) => this.#log(lost))
+  }
+
   #log(text: string): void {
     this.#options.log(`${this.requestId} attempt ${this.attempt}: ${text}`)
   }
-}
-
-function outputEvent(stream: OutputStream, text: string): object {
-  return { event_type: 'run_output', occurred_at: occurredAt(), payload: { stream, text } }
 }

@@ -62,6 +62,23 @@ t.test('what is too large for something between is halved, as if the service had
   t.equal(service.events().length, 8)
 })
 
+t.test('output that is too large goes in halves, in order; what is lost all the same is told', async (t) => {
+  const lines = Array.from({ length: 400 }, (_, n) => `line ${n} ä\n`).join('')
+  const folder = t.testdir({ lines })
+  const { service, runner, logs } = await hired(t, `cat '${folder}/lines'; echo never >&2`)
+  service.misbehave = ({ verb, body }) => {
+    if (verb !== 'events') return undefined
+    const texts: string[] = body.events.map(({ payload }: any) => payload.text)
+    if (texts.some((text) => text.includes('never'))) return { status: 413, code: 'event_too_large' }
+    return texts.some((text) => text.length > 500) ? { status: 413, page: '413 Request Entity Too Large' } : undefined
+  }
+  service.offer(executionRequest('runreq_o'))
+  t.same(await runner.finished, ['completed'])
+  const texts = service.events().map(({ payload }) => payload.text)
+  t.equal(texts.join(''), lines)
+  t.match(logs.join('\n'), /6 bytes of output are lost, refused by the service: event_too_large/)
+})
+
 t.test('faults of the service on a session or a poll are waited out, however many', async (t) => {
   const { service, runner } = await hired(t, 'true')
   const told = { session: 0, next: 0 }
