@@ -11,7 +11,7 @@ import type { Client } from './client.ts'
 import { describeError, ServiceRefused } from './errors.ts'
 import { isObject } from './execution-request.ts'
 import { type Failure, MESSAGE_CHARS_MAX } from './result.ts'
-import { type Backoff, mayHelpRunner, retrying } from './retry.ts'
+import { type Backoff, mayHelpInTime, retrying } from './retry.ts'
 
 interface BriefReference {
   readonly id: string
@@ -72,7 +72,7 @@ async function readCompiled({ id, digest }: BriefReference, options: BriefOption
   const path = `/api/formation-briefs/${encodeURIComponent(id)}/compiled`
   try {
     const get = () => client.request('GET', path, { query: { digest }, signal })
-    const { body } = await retrying(get, { signal, backoff, mayHelp: mayHelpRunner })
+    const { body } = await retrying(get, { signal, backoff, mayHelp: mayHelpInTime })
     return isObject(body) ? body : {}
   } catch (error) {
     if (!(error instanceof ServiceRefused) || error.problem.status !== 404) throw error

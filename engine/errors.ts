@@ -20,7 +20,7 @@ export class ServiceRefused extends Error {
   readonly method: string
   readonly path: string
   readonly problem: Problem
-  /** What `Retry-After` asked for, seconds. */
+  /** What `Retry-After` asked for, seconds; undefined where it was a date, or nothing that can be read. */
   readonly retryAfterSeconds: number | undefined
 
   constructor(method: string, path: string, problem: Problem, retryAfterSeconds?: number) {

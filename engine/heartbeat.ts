@@ -3,7 +3,7 @@
  * on purpose: a queue that waits for the service must not let the lease end.
  */
 import { ServiceRefused } from './errors.ts'
-import { mayHelpRunner } from './retry.ts'
+import { mayHelpInTime } from './retry.ts'
 import type { RunPosts } from './run-posts.ts'
 import type { Sessions } from './sessions.ts'
 
@@ -53,7 +53,8 @@ export class Heartbeat {
     const quietMs = performance.now() - posts.lastAnswerMs
     if (quietMs < everyMs / 2 && sessions.size === 0) return this.#next(everyMs - quietMs)
     try {
-      await posts.heartbeat(await sessions.pulses())
+      // One on a connection that has silently gone must leave the next ones their time before the lease ends.
+      await posts.heartbeat(await sessions.pulses(), everyMs)
       this.#next(this.#options.everyMs())
     } catch (error) {
       this.#failed(error, everyMs * SOONER)
@@ -62,7 +63,7 @@ export class Heartbeat {
 
   #failed(error: unknown, pauseMs: number): void {
     if (this.#stopped) return
-    if (error instanceof ServiceRefused && !mayHelpRunner(error)) {
+    if (error instanceof ServiceRefused && !mayHelpInTime(error)) {
       this.#options.onRefused(error)
       return
     }

@@ -8,11 +8,17 @@ import { ForeignRefusal, ServiceRefused, ServiceUnreachable } from './errors.ts'
 export interface Backoff {
   /** First pause, milliseconds; it doubles from one to the next. */
   readonly firstMs: number
-  /** Longest pause, milliseconds. `Retry-After` may ask for more. */
+  /** Longest pause, milliseconds. `Retry-After` may ask for more, up to a minute. */
   readonly longestMs: number
 }
 
 export const DEFAULT_BACKOFF: Backoff = { firstMs: 100, longestMs: 10_000 }
+
+/**
+ * The longest that `Retry-After` holds anybody off, milliseconds. The service asks for 30 s at most; what stands before it may ask for
+ * days, and a timer of Node.js that is set to more than 2^31 - 1 ms is over at once.
+ */
+const RETRY_AFTER_MS_MAX = 60_000
 
 /** A fault inside the service (500) may be one that this very request provokes: after so many it counts as refused. */
 const FAULTS_MAX = 10
@@ -61,10 +67,10 @@ export function mayHelp(error: unknown): boolean {
 }
 
 /**
- * The same for a runner, which outlives whatever stands between it and the service: the service's own word alone is final. But
- * where a body is too large for what stands there (413), it stays so.
+ * The same for who has time, as a runner or a follower, and outlives whatever stands between it and the service: the service's own word
+ * alone is final. But where a body is too large for what stands there (413), it stays so.
  */
-export function mayHelpRunner(error: unknown): boolean {
+export function mayHelpInTime(error: unknown): boolean {
   return error instanceof ForeignRefusal ? error.problem.status !== 413 : mayHelp(error)
 }
 
@@ -75,7 +81,8 @@ export function mayHelpRunner(error: unknown): boolean {
 export function pauseAfter(error: Error, tries: number, backoff: Backoff, random: number): number {
   const full = Math.min(backoff.longestMs, backoff.firstMs * 2 ** Math.min(tries - 1, 30))
   const jittered = full / 2 + (full / 2) * random
-  const asked = error instanceof ServiceRefused ? (error.retryAfterSeconds ?? 0) * 1000 : 0
+  const asked =
+    error instanceof ServiceRefused ? Math.min(RETRY_AFTER_MS_MAX, (error.retryAfterSeconds ?? 0) * 1000) : 0
   return Math.max(jittered, asked > 0 ? asked + jittered / 2 : 0)
 }
 

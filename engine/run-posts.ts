@@ -7,7 +7,7 @@ import { ServiceRefused } from './errors.ts'
 import { isObject } from './execution-request.ts'
 import { jsonText } from './json-text.ts'
 import type { Lease } from './lease.ts'
-import { type Backoff, mayHelpRunner, retrying } from './retry.ts'
+import { type Backoff, mayHelpInTime, retrying } from './retry.ts'
 
 export interface Cancel {
   readonly requested_at?: string
@@ -64,10 +64,10 @@ export class RunPosts {
     await this.#retrying(() => client.request('POST', path, { body, signal }))
   }
 
-  /** One try: the next heartbeat is the retry. */
-  async heartbeat(sessions: readonly object[]): Promise<void> {
+  /** One try, answered within `answerMs` or given up: the next heartbeat is the retry. */
+  async heartbeat(sessions: readonly object[], answerMs: number): Promise<void> {
     const told = sessions.length === 0 ? {} : { sessions }
-    await this.#send('heartbeat', jsonText({ attempt: this.#options.attempt, ...told }))
+    await this.#send('heartbeat', jsonText({ attempt: this.#options.attempt, ...told }), { answerMs })
   }
 
   async #post(post: string, body: string): Promise<Record<string, any>> {
@@ -76,12 +76,12 @@ export class RunPosts {
 
   async #retrying<T>(attempt: () => Promise<T>): Promise<T> {
     const { signal, backoff, onRetry } = this.#options
-    return await retrying(attempt, { signal, backoff, onRetry, mayHelp: mayHelpRunner })
+    return await retrying(attempt, { signal, backoff, onRetry, mayHelp: mayHelpInTime })
   }
 
-  async #send(post: string, body: string): Promise<Record<string, any>> {
+  async #send(post: string, body: string, limit: { answerMs?: number } = {}): Promise<Record<string, any>> {
     const { client, signal, attempt, lease } = this.#options
-    const answer = await client.request('POST', `${this.#path}/${post}`, { body, signal, headers: MINIMAL })
+    const answer = await client.request('POST', `${this.#path}/${post}`, { body, signal, headers: MINIMAL, ...limit })
     this.lastAnswerMs = performance.now()
     const said = isObject(answer.body) ? answer.body : {}
     const echoed = said.run_request?.attempt

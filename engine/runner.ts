@@ -7,7 +7,7 @@ import type { Answer, Client } from './client.ts'
 import { ServiceRefused } from './errors.ts'
 import { type ExecutionRequest, identityOf } from './execution-request.ts'
 import { Lease } from './lease.ts'
-import { type Backoff, DEFAULT_BACKOFF, mayHelpRunner, pause, retrying } from './retry.ts'
+import { type Backoff, DEFAULT_BACKOFF, mayHelpInTime, pause, retrying } from './retry.ts'
 import { Run, type RunEnd } from './run.ts'
 
 /** How long a poll is parked at the service, seconds; under the 60 s after which proxies cut a silent connection. */
@@ -238,9 +238,15 @@ class Loop {
   }
 
   async #untilSlot(): Promise<void> {
-    const signal = this.#taking.signal
-    const asked = new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }))
+    const { signal } = this.#taking
+    let onAbort = (): void => {}
+    const asked = new Promise<void>((resolve) => {
+      onAbort = resolve
+    })
+    signal.addEventListener('abort', onAbort)
     await Promise.race([asked, ...[...this.#runs.values()].map((run) => run.ended)])
+    // The signal lives as long as the runner, which comes here with each run.
+    signal.removeEventListener('abort', onAbort)
   }
 
   async #retrying(attempt: () => Promise<Answer>): Promise<Answer> {
@@ -254,7 +260,7 @@ class Loop {
       signal: this.#taking.signal,
       backoff: this.#backoff,
       onRetry,
-      mayHelp: mayHelpRunner,
+      mayHelp: mayHelpInTime,
       // Neither a session nor a poll asks for anything that the service could stumble over: no fault of its own is final.
       faultsMax: Number.POSITIVE_INFINITY,
     })

@@ -5,7 +5,7 @@
 import { chunksOf } from './body.ts'
 import type { Client, QueryValue } from './client.ts'
 import { type Problem, ServiceRefused, ServiceUnreachable } from './errors.ts'
-import { type Backoff, DEFAULT_BACKOFF, mayHelp, pause, pauseAfter } from './retry.ts'
+import { type Backoff, DEFAULT_BACKOFF, mayHelp, mayHelpInTime, pause, pauseAfter } from './retry.ts'
 
 /** Bookmarks come every 10 s. Milliseconds. */
 const SILENCE_MS = 35_000
@@ -37,10 +37,12 @@ interface WatchOptions {
 export async function* watch(options: WatchOptions): AsyncGenerator<WatchFrame, void, void> {
   let since = options.since
   let tries = 0
+  let isHeard = false
   while (!options.signal.aborted) {
     try {
       for await (const frame of watchOnce(options, since)) {
         tries = 0
+        isHeard = true
         if (frame.type === 'error') throw new ServiceRefused('GET', '/api/watch', frame.problem)
         since = frame.cursor
         yield frame
@@ -48,7 +50,9 @@ export async function* watch(options: WatchOptions): AsyncGenerator<WatchFrame, 
       throw new ServiceUnreachable(options.client.url, new Error('the stream ended'))
     } catch (error) {
       if (options.signal.aborted) return
-      if (!(error instanceof Error) || !mayHelp(error)) throw error
+      // At first a page in place of an answer may mean that nothing of ours is there; later, that it is away.
+      const isWorthwhile = isHeard ? mayHelpInTime : mayHelp
+      if (!(error instanceof Error) || !isWorthwhile(error)) throw error
       tries += 1
       const pauseMs = pauseAfter(error, tries, options.backoff ?? DEFAULT_BACKOFF, Math.random())
       options.onBreak?.(error, pauseMs)
@@ -77,8 +81,9 @@ async function* watchOnce(options: WatchOptions, since: string): AsyncGenerator<
     const decoder = new TextDecoder()
     for await (const chunk of chunksOf(response, connection.signal)) {
       clearTimeout(silence)
-      silence = setTimeout(onSilence, silenceMs)
       for (const data of frames.push(decoder.decode(chunk, { stream: true }))) yield JSON.parse(data) as WatchFrame
+      // Not while the caller was at these: that is no silence of the service.
+      silence = setTimeout(onSilence, silenceMs)
     }
   } catch (error) {
     if (signal.aborted) return

@@ -81,3 +81,12 @@ t.test('a quiet run is heard of in time under a short lease', async (t) => {
   t.same(await runner.finished, ['completed'])
   t.ok(service.said('heartbeat').length >= 2, `${service.said('heartbeat').length} heartbeats`)
 })
+
+t.test('a heartbeat that is never answered leaves the next ones their time', async (t) => {
+  const { service, runner } = await hired(t, 'sleep 2', { heartbeatMs: 300 })
+  let beats = 0
+  service.misbehave = ({ verb }) => (verb === 'heartbeat' && ++beats === 1 ? 'silence' : undefined)
+  service.offer(executionRequest('runreq_d'))
+  t.same(await runner.finished, ['completed'])
+  t.ok(service.said('heartbeat').length > 1, `${beats} beats`)
+})

@@ -25,6 +25,14 @@ t.test('pauses double up to the longest, spread by up to a half, and respect Ret
   t.ok(pauseAfter(refused(503, 30), 1, backoff, 0) >= 30_000)
 })
 
+t.test('a Retry-After of days, or of more than a timer takes, is a minute', async (t) => {
+  const backoff = { firstMs: 100, longestMs: 10_000 }
+  for (const asked of [61, 86_400, 2 ** 31, Number.MAX_VALUE]) {
+    const pauseMs = pauseAfter(refused(503, asked), 1, backoff, 1)
+    t.ok(pauseMs >= 60_000 && pauseMs <= 65_000, `${asked} s: ${pauseMs} ms`)
+  }
+})
+
 t.test('there is no limit of tries, but for a fault that the request itself may provoke', async (t) => {
   let tries = 0
   await retrying(

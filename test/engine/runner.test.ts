@@ -1,9 +1,11 @@
+import { getEventListeners } from 'node:events'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import t from 'tap'
 import { ServiceRefused } from '../../engine/errors.ts'
 import { digestOf } from '../../machines/digest.ts'
+import { until } from '../until.ts'
 import { hired } from './hired.ts'
 import { executionRequest } from './stand-in.ts'
 
@@ -302,6 +304,27 @@ t.test('a request cancelled before it began is not begun', async (t) => {
   service.offer(executionRequest('runreq_u'))
   t.same(await runner.finished, ['cancelled'])
   t.equal(service.said('started').length, 0)
+})
+
+t.test('a runner that is full again and again holds no more for it', async (t) => {
+  const { service } = await hired(t, 'true', { once: false, capacity: 1 })
+  const { request } = service.client
+  let signal: AbortSignal | undefined
+  let polls = 0
+  service.client.request = (method, path, options = {}) => {
+    if (path.endsWith('/next')) {
+      polls += 1
+      signal = options.signal
+    }
+    return request(method, path, options)
+  }
+  for (let n = 0; n < 20; n += 1) service.offer(executionRequest(`runreq_${n}`))
+  await service.until(({ path, verb }) => verb === 'completed' && path.includes('runreq_19'))
+  await until(
+    async () => polls,
+    (count) => count > 20,
+  )
+  t.ok(getEventListeners(signal!, 'abort').length < 5, `${getEventListeners(signal!, 'abort').length} listeners`)
 })
 
 t.test('the runner holds as many runs as its capacity, side by side', async (t) => {

@@ -13,11 +13,12 @@ export interface Post {
   readonly body: any
 }
 
-/** What a test answers instead of the ordinary 200: a problem, a page of something between, or `cut` to drop the connection. */
+/** What a test answers instead of the ordinary 200: a problem, a page of something between, nothing ever, or `cut` to drop the connection. */
 type Misbehaviour =
   | { status: number; code: string; retryAfter?: number; state?: string }
   | { status: number; page: string }
   | 'cut'
+  | 'silence'
   | undefined
 
 export interface StandIn {
@@ -91,6 +92,7 @@ export async function standIn(): Promise<StandIn> {
   function misbehaves(post: Post, response: ServerResponse): boolean {
     const fault = self.misbehave(post)
     if (fault === undefined) return false
+    if (fault === 'silence') return true
     if (fault === 'cut') response.destroy()
     else if ('page' in fault) response.writeHead(fault.status, { 'content-type': 'text/html' }).end(fault.page)
     else {

@@ -1,11 +1,30 @@
 import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import t from 'tap'
-import { createClient } from '../../engine/client.ts'
+import { setTimeout as pause } from 'node:timers/promises'
+import t, { type Test } from 'tap'
+import { type Client, createClient } from '../../engine/client.ts'
 import { SseFrames, watch } from '../../engine/watch.ts'
 
 function frame(cursor: number, type = 'events'): string {
   return `id: ${cursor}\nevent: ${type}\ndata: ${JSON.stringify({ type, cursor: String(cursor), events: [{ n: cursor }] })}\n\n`
+}
+
+type Script = ((response: ServerResponse) => void)[]
+
+/** A service that answers each request with the next of the script, and the cursors that it was asked to go on behind. */
+async function scripted(test: Test, script: Script): Promise<{ client: Client; asked: (string | null)[] }> {
+  const asked: (string | null)[] = []
+  const server = createServer((request, response) => {
+    asked.push(new URL(request.url!, 'http://x').searchParams.get('since'))
+    script.shift()!(response)
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  test.teardown(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  return { client: createClient({ url, token: () => 'x', userAgent: 'test' }), asked }
 }
 
 t.test('frames are read wherever the stream is cut', async (t) => {
@@ -20,28 +39,14 @@ t.test('frames are read wherever the stream is cut', async (t) => {
 })
 
 t.test('a broken stream is taken up behind the last cursor: no gap, no repeat', async (t) => {
-  const asked: string[] = []
-  const script: ((response: ServerResponse) => void)[] = [
+  const { client, asked } = await scripted(t, [
     (response) => response.writeHead(200).write(frame(1) + frame(2), () => response.destroy()),
     (response) => response.writeHead(503).end(),
+    (response) => response.writeHead(404).end('404 page not found'),
     (response) => response.writeHead(200).end(frame(3)),
     (response) => response.destroy(),
     (response) => void response.writeHead(200).write(frame(4)),
-  ]
-  const server = createServer((request, response) => {
-    asked.push(new URL(request.url!, 'http://x').searchParams.get('since')!)
-    script.shift()!(response)
-  })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  t.teardown(() => {
-    server.closeAllConnections()
-    server.close()
-  })
-  const client = createClient({
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    token: () => 'x',
-    userAgent: 'test',
-  })
+  ])
   const stop = new AbortController()
   const seen: number[] = []
   for await (const frame of watch({
@@ -55,26 +60,45 @@ t.test('a broken stream is taken up behind the last cursor: no gap, no repeat', 
     if (seen.length === 4) stop.abort()
   }
   t.same(seen, [1, 2, 3, 4])
-  t.same(asked, ['earliest', '2', '2', '3', '3'])
+  t.same(asked, ['earliest', '2', '2', '2', '3', '3'])
+})
+
+t.test('a page at the first try ends it: nothing of ours may be there', async (t) => {
+  const { client } = await scripted(t, [(response) => response.writeHead(404).end('404 page not found')])
+  const frames = watch({ client, since: 'latest', signal: new AbortController().signal })
+  await t.rejects(frames.next(), { name: 'ServiceRefused', problem: { status: 404 } })
+})
+
+t.test('a caller that takes its time is no silence of the service', async (t) => {
+  const { client, asked } = await scripted(t, [
+    (response) => {
+      response.writeHead(200).write(frame(1))
+      setTimeout(() => response.write(frame(2)), 600)
+    },
+  ])
+  const breaks: string[] = []
+  const stop = new AbortController()
+  const onBreak = ({ message }: Error): number => breaks.push(message)
+  for await (const frame of watch({ client, since: 'latest', signal: stop.signal, silenceMs: 500, onBreak })) {
+    if (frame.type === 'events' && frame.cursor === '2') stop.abort()
+    else await pause(800)
+  }
+  t.same(asked, ['latest'])
+  t.same(breaks, [])
 })
 
 t.test('a refusal and an error frame end the watch with their problem', async (t) => {
-  const answers = [
-    (response: ServerResponse) =>
+  const { client } = await scripted(t, [
+    (response) =>
       response
         .writeHead(410, { 'content-type': 'application/problem+json' })
         .end('{"code":"cursor_too_old","detail":"gone"}'),
-    (response: ServerResponse) =>
+    (response) =>
       response
         .writeHead(200)
         .end('data: {"type":"error","problem":{"status":401,"code":"token_revoked","detail":"d"}}\n\n'),
-  ]
-  const server = createServer((_, response) => answers.shift()!(response))
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  t.teardown(() => server.close())
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  ])
   for (const code of ['cursor_too_old', 'token_revoked']) {
-    const client = createClient({ url, token: () => 'x', userAgent: 'test' })
     const frames = watch({ client, since: 'old', signal: new AbortController().signal })
     await t.rejects(frames.next(), { name: 'ServiceRefused', problem: { code } })
   }
