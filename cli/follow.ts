@@ -3,7 +3,7 @@
  * a bookmark, and never changes it.
  */
 import type { QueryValue } from '../engine/client.ts'
-import { retrying } from '../engine/retry.ts'
+import { mayHelpInTime, retrying } from '../engine/retry.ts'
 import { type WatchFrame, watch } from '../engine/watch.ts'
 import { printEvents } from './event-line.ts'
 import { CliFailure, EXIT } from './exit.ts'
@@ -59,7 +59,10 @@ async function followUntil(
 ): Promise<number> {
   const { client, json, print } = cli
   const show = followed.print ?? ((events) => (json ? undefined : printEvents(events, print)))
-  const read = () => retrying(() => client.request('GET', followed.path, { signal }), { signal })
+  const onBreak = (error: Error): void => cli.note(`${error.message}; trying again`)
+  // What is followed was there a moment ago: no page in place of an answer says that it is not.
+  const patience = { signal, mayHelp: mayHelpInTime, onRetry: onBreak }
+  const read = () => retrying(() => client.request('GET', followed.path, { signal }), patience)
   try {
     const first = await read()
     if (since === undefined && followed.isSettled(first.body)) return followed.settle(first.body)
@@ -69,10 +72,11 @@ async function followUntil(
       since: since ?? first.headers.get('watch-cursor') ?? 'latest',
       filters: followed.filters,
       signal,
-      onBreak: (error) => cli.note(`${error.message}; trying again`),
+      onBreak,
     })
     for await (const frame of frames) {
       if (frame.type === 'events') show(frame.events)
+      await print.room(signal)
       if (frame.type === 'hello' || !concerns(followed, frame)) continue
       const { body } = await read()
       if (followed.isSettled(body) && mayEnd(followed, frame)) return followed.settle(body)

@@ -71,6 +71,23 @@ export class Printer {
     this.#out.write(this.#out.isTTY === true ? harmless(text) : text)
   }
 
+  /**
+   * Resolves when there is room for more, or when `signal` aborts. What prints on and on waits for it, and takes nothing from the
+   * service meanwhile: otherwise all that a slow reader leaves would be held here.
+   */
+  async room(signal?: AbortSignal): Promise<void> {
+    const out = this.#out
+    if (out.writableNeedDrain !== true || signal?.aborted) return
+    await new Promise<void>((resolve) => {
+      const go = (): void => {
+        signal?.removeEventListener('abort', go)
+        resolve()
+      }
+      out.once?.('drain', go)
+      signal?.addEventListener('abort', go)
+    })
+  }
+
   /** One JSON document on lines of its own. */
   json(value: unknown): void {
     this.line(JSON.stringify(value, null, 2))

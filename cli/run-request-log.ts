@@ -56,6 +56,7 @@ async function printPast(cli: Cli, id: string, cursor?: string): Promise<string 
   const query = { run_request_id: id, event_type: 'run_output', cursor }
   for await (const { body, headers } of pages(cli.client, '/api/events', query)) {
     printOutput(cli, body.items)
+    await cli.print.room()
     behind = headers.get('watch-cursor') ?? behind
   }
   return behind

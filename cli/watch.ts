@@ -70,5 +70,6 @@ async function watchEvents({ client, world, json, print, note }: Cli, _: readonl
       left -= 1
       if (left <= 0) return
     }
+    await print.room(stop.signal)
   }
 }

@@ -18,6 +18,9 @@ export interface Sink {
   write(text: string): unknown
   readonly isTTY?: boolean
   readonly columns?: number
+  /** It holds more than it should, until `drain` tells that its reader has taken it. As of streams of Node.js. */
+  readonly writableNeedDrain?: boolean
+  once?(event: 'drain', listener: () => void): unknown
 }
 
 export interface World {

@@ -2,6 +2,9 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, openSync, readFileSync } from 'node:fs'
+import { createServer, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { setTimeout as pause } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { executionRequest, type StandIn, standIn } from '../engine/stand-in.ts'
 import { until } from '../until.ts'
@@ -52,6 +55,102 @@ t.test('what a command prints comes out whole, however slow its reader', async (
   let out = ''
   for await (const chunk of reader.stdout) out += chunk
   t.equal(JSON.parse(out).length, projects.length)
+})
+
+/** A reader that has taken nothing for so long takes nothing, milliseconds. */
+const STUCK_MS = 700
+
+/** Starts a command whose output nobody takes until it is read, whole. */
+function unread(test: Test, env: NodeJS.ProcessEnv, ...argv: string[]) {
+  const options = { env: { ...ENV, ...env }, stdio: ['ignore', 'pipe', 'ignore'] as ['ignore', 'pipe', 'ignore'] }
+  const child = spawn(process.execPath, [BINARY, ...argv], options)
+  const ended = once(child, 'exit').then(([code]) => code as number | null)
+  test.teardown(() => child.kill('SIGKILL'))
+  const read = async (): Promise<string> => {
+    let out = ''
+    for await (const chunk of child.stdout) out += chunk
+    return out
+  }
+  return { child, ended, read }
+}
+
+/**
+ * Watch with so many events of 8 KB, of which `cursor` is the number; `stuck` resolves with how many somebody took who then takes
+ * none for a while, and is let go of; or with all of them.
+ */
+async function streaming(test: Test, count: number) {
+  const asked: number[] = []
+  let tell = (_: number): void => {}
+  const stuck = new Promise<number>((resolve) => {
+    tell = resolve
+  })
+  const send = async (response: ServerResponse, since: number): Promise<void> => {
+    asked.push(since)
+    const closed = once(response, 'close')
+    for (let n = since + 1; n <= count; n += 1) {
+      const frame = { type: 'events', cursor: String(n), events: [{ n, payload: 'x'.repeat(8_000) }] }
+      if (response.write(`data: ${JSON.stringify(frame)}\n\n`)) continue
+      const isTaken = await Promise.race([once(response, 'drain'), closed, pause(STUCK_MS, false)])
+      if (response.destroyed) return
+      if (isTaken !== false) continue
+      tell(n)
+      response.destroy()
+      return
+    }
+    tell(count)
+  }
+  const server = createServer((request, response) => {
+    void send(response, Number(new URL(request.url!, 'http://x').searchParams.get('since')) || 0)
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  test.teardown(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  const env = { ENGINE_URL: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, ENGINE_TOKEN: 'secret' }
+  return { env, asked, stuck }
+}
+
+t.test('watch takes no more than its reader, and goes on without a gap when it is let go of', async (t) => {
+  const count = 8_000
+  const { env, asked, stuck } = await streaming(t, count)
+  const { ended, read } = unread(t, env, 'watch', '--json', '--since', 'earliest', '--count', String(count))
+  const taken = await stuck
+  t.ok(taken < count, `${taken} events were taken, and none was read`)
+  const lines = (await read()).trim().split('\n')
+  t.equal(await ended, 0)
+  t.same(
+    lines.map((line) => JSON.parse(line).n),
+    Array.from({ length: count }, (_, n) => n + 1),
+  )
+  t.ok(asked.length > 1 && asked[1]! < taken, `asked for again behind ${asked.join(', ')}`)
+})
+
+t.test('a watch whose reader takes nothing ends when it is asked to', async (t) => {
+  const { env, stuck } = await streaming(t, 8_000)
+  const { child, ended } = unread(t, env, 'watch', '--json', '--since', 'earliest')
+  await stuck
+  child.kill('SIGINT')
+  t.equal(await Promise.race([ended, pause(10_000, 'it goes on')]), 0)
+})
+
+t.test('run-request log asks for no page before its reader has taken the last one', async (t) => {
+  const pages = 40
+  const text = 'x'.repeat(65_535)
+  const items = Array(16).fill({ event_type: 'run_output', payload: { stream: 'stdout', text: `${text}\n` } })
+  const { env, asked } = await answering(t, ({ url }) => {
+    const { pathname, searchParams } = new URL(url, 'http://x')
+    if (!pathname.startsWith('/api/events')) return [200, { id: 'runreq_1', state: 'completed' }]
+    const page = Number(searchParams.get('cursor') ?? 0) + 1
+    return [200, { items, ...(page < pages ? { next_cursor: String(page) } : {}) }]
+  })
+  const { ended, read } = unread(t, env, 'run-request', 'log', 'runreq_1')
+  let before = -1
+  for (; asked.length < 2 || asked.length !== before; await pause(STUCK_MS)) before = asked.length
+  t.ok(asked.length < 5, `${asked.length} requests, and nothing was read`)
+  const out = await read()
+  t.equal(await ended, 0)
+  t.equal(out.length, pages * items.length * (text.length + 1))
 })
 
 t.test(
