@@ -28,7 +28,7 @@ export function printEvents(events: readonly Record<string, any>[], print: Print
 /** The lines to print for one event: one, but for output of a command one for each of its lines. */
 export function eventLines(event: Record<string, any>, print: Printer): string[] {
   const time = print.tint(clock(event.occurred_at), 'dim')
-  const subject = String(event.run_request_id ?? event.payload?.item_id ?? '')
+  const subject = safe(String(event.run_request_id ?? event.payload?.item_id ?? ''))
   if (event.event_type === 'run_output') {
     const mark = event.payload?.stream === 'stderr' ? print.tint('!', 'warn') : print.tint('|', 'dim')
     const lines = String(event.payload?.text ?? '')

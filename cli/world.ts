@@ -99,33 +99,53 @@ function hostName(): string {
 export function serviceUrl(options: GlobalOptions, env: NodeJS.ProcessEnv, home: string): string {
   const given = options.url ?? nonEmpty(env.ENGINE_URL)
   if (given === undefined) return defaultUrl(home, env)
+  const where = options.url === undefined ? 'ENGINE_URL' : '--url'
   if (!URL.canParse(given) || !/^https?:$/.test(new URL(given).protocol)) {
-    const where = options.url === undefined ? 'ENGINE_URL' : '--url'
     throw new CliFailure(
       `${where} is "${given}", which is not an http:// or https:// URL. Example: http://127.0.0.1:7171`,
     )
   }
+  const { username, password } = new URL(given)
+  // Node.js would send nothing, and say so as if nobody had answered, with the password in it.
+  if (username !== '' || password !== '')
+    throw new CliFailure(`${where} holds a user or a password, with which nothing is sent: take it out.`)
   return given
 }
 
 /**
  * Where the token comes from: a file named on the command line, else ENGINE_TOKEN, else the default file. A file
- * is read again before each request, so that a rotated token is taken up.
+ * is read again before each request, so that a rotated token is taken up; while it is being replaced the last one holds.
  */
 export function tokenSource(file: string, named: boolean, env: NodeJS.ProcessEnv): () => string {
   const given = nonEmpty(env.ENGINE_TOKEN)
   if (!named && given !== undefined) return () => given
+  let last: string | undefined
   return () => {
-    try {
-      return readFileSync(file, 'utf8').trim()
-    } catch (cause) {
-      const code = (cause as NodeJS.ErrnoException).code
-      const what = code === 'ENOENT' ? 'does not exist' : `cannot be read (${code})`
-      const message = named
-        ? `the token file ${file} ${what}.`
-        : `there is no token: ENGINE_TOKEN is not set, and ${file} ${what}. Set one, or name a file with --token-file.`
-      throw new CliFailure(message, undefined, cause)
-    }
+    const read = readToken(file)
+    last = read.token ?? last
+    if (last !== undefined) return last
+    const message = named
+      ? `the token file ${file} ${read.fault}.`
+      : `there is no token: ENGINE_TOKEN is not set, and ${file} ${read.fault}. Set one, or name a file with --token-file.`
+    throw new CliFailure(message, undefined, read.cause)
+  }
+}
+
+interface TokenRead {
+  readonly token?: string
+  /** Why there is none, as the end of a sentence. */
+  readonly fault?: string
+  readonly cause?: unknown
+}
+
+function readToken(file: string): TokenRead {
+  try {
+    const token = readFileSync(file, 'utf8').trim()
+    return token === '' ? { fault: 'is empty' } : { token }
+  } catch (cause) {
+    const code = (cause as NodeJS.ErrnoException).code
+    const isAbsent = code === 'ENOENT' || code === 'ENOTDIR'
+    return { fault: isAbsent ? 'does not exist' : `cannot be read (${code})`, cause }
   }
 }
 

@@ -2,6 +2,7 @@ import { writeFileSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
+import { NOWHERE } from '../nowhere.ts'
 import { until } from '../until.ts'
 import { cli, cliOn, service } from './in-process.ts'
 import { serve } from './processes.ts'
@@ -126,7 +127,7 @@ t.test('add takes a file, options over it, and refuses what is no definition', a
   t.same(asked.at(-1)!.body.done_evidence, { gate: 'npm test' }, 'the service says what is wrong with it')
   writeFileSync(file, '[]')
   t.equal((await cli(env, 'campaign', 'add', file)).code, 2)
-  t.equal((await cli(env, 'campaign', 'add', '/nonexistent')).code, 2)
+  t.equal((await cli(env, 'campaign', 'add', NOWHERE)).code, 2)
 })
 
 /** Plays both: a formation agent that wants two tasks and then finds the mission done, and whoever does the tasks. */

@@ -3,6 +3,7 @@ import { createServer, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Test } from 'tap'
 import { run } from '../../cli/program.ts'
+import { NOWHERE } from '../nowhere.ts'
 
 interface Outcome {
   readonly code: number
@@ -45,7 +46,7 @@ function running(
   let signals = 0
   let onSignal = (_: number): void => {}
   const ended = run(argv, {
-    env: { ENGINE_HOME: '/nonexistent', ...env },
+    env: { ENGINE_HOME: NOWHERE, ...env },
     stdout: {
       ...terminal,
       write: (text) => {

@@ -147,4 +147,7 @@ t.test('output of a command is shown line by line, other events with what they s
   )
   t.match(line, /run_request_failed\s+demo {2}runreq_1 {2}state=failed message="no luck"$/)
   t.equal(safe('a\u009b1mb'), 'a 1mb')
+  const { run_request_id: _, ...strange } = base
+  const [told] = eventLines({ ...strange, event_type: 'seen', payload: { item_id: 'wi\u001b[2J' } }, printer)
+  t.match(told, /seen\s+demo {2}wi \[2J$/, 'what it says that it is about drives no terminal')
 })

@@ -2,6 +2,7 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import type { Test } from 'tap'
+import { NOWHERE } from '../nowhere.ts'
 
 export const BINARY = fileURLToPath(new URL('../../cli/main.js', import.meta.url))
 
@@ -36,7 +37,7 @@ export interface Running {
 }
 
 /** What a process is given where a test says no more. */
-export const ENV: NodeJS.ProcessEnv = { PATH: process.env.PATH, HOME: '/nonexistent', NO_COLOR: '1' }
+export const ENV: NodeJS.ProcessEnv = { PATH: process.env.PATH, HOME: NOWHERE, NO_COLOR: '1' }
 
 /** Starts one that runs on, until the test is over. */
 export function start(test: Test, env: NodeJS.ProcessEnv, ...argv: string[]): Running {

@@ -1,5 +1,6 @@
 import { hostname } from 'node:os'
 import t from 'tap'
+import { NOWHERE } from '../nowhere.ts'
 import { cli, service } from './in-process.ts'
 
 const RUN = {
@@ -192,7 +193,14 @@ t.test('whatever changes something says where it comes from: this machine, and w
 t.test('without a token the command says where it looked', async (t) => {
   const { code, err } = await cli({ ENGINE_URL: 'http://127.0.0.1:1' }, 'project', 'list')
   t.equal(code, 2)
-  t.match(err, /ENGINE_TOKEN is not set, and \/nonexistent\/admin.token does not exist/)
+  t.match(err, `ENGINE_TOKEN is not set, and ${NOWHERE}/admin.token does not exist`)
+})
+
+t.test('a password in the URL is refused, and not shown', async (t) => {
+  const { code, err } = await cli({ ENGINE_URL: 'http://ada:pa55@127.0.0.1:1', ENGINE_TOKEN: 'x' }, 'project', 'list')
+  t.equal(code, 2)
+  t.match(err, 'ENGINE_URL holds a user or a password')
+  t.notMatch(err, 'pa55')
 })
 
 t.test('a service that is not there is exit code 4, with what to do', async (t) => {
@@ -365,6 +373,27 @@ t.test('create --wait follows the run, says why it waits, and ends with its outc
     t.match(asked.find(({ url }) => url.startsWith('/api/watch'))!.url, /run_request_id=runreq_1&since=e.1/)
     if (state === 'failed') t.match(outcome.err, /execution, exit_3: no/)
   }
+})
+
+t.test('create --wait waits out what answers in place of the service', async (t) => {
+  let reads = 0
+  const completed = {
+    event_type: 'run_request_completed',
+    project: 'demo',
+    occurred_at: RUN.created_at,
+    run_request_id: RUN.id,
+    payload: {},
+  }
+  const { env } = await service(t, ({ method, url }) => {
+    if (method === 'POST') return [201, RUN, { 'watch-cursor': 'e.1' }]
+    if (url.startsWith('/api/watch'))
+      return [200, `data: ${JSON.stringify({ type: 'events', cursor: 'e.2', events: [completed] })}\n\n`]
+    reads += 1
+    return reads === 2 ? [404, '404 page not found'] : [200, { ...RUN, state: reads === 1 ? 'started' : 'completed' }]
+  })
+  const { code, err } = await cli(env, 'run-request', 'create', '--project', 'demo', '--entry-event', 'x', '--wait')
+  t.equal(code, 0)
+  t.match(err, 'something other than the service has answered, with status 404: 404 page not found; trying again')
 })
 
 t.test('what the command itself would have to wait for longer than a timer can is refused', async (t) => {

@@ -1,5 +1,5 @@
 /** The bundled runner as a command: its folder, its one run, its signals and its exit codes. */
-import { writeFileSync } from 'node:fs'
+import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { executionRequest } from '../engine/stand-in.ts'
@@ -57,6 +57,33 @@ t.test('--once takes one run, whatever it may hold, and its exit code is that of
     t.equal((await runner.ended).code, wanted)
     t.equal(said('started').length, 1)
   }
+})
+
+t.test('a token file that is being replaced ends no run: the last token holds until there is another', async (t) => {
+  const folder = t.testdir({ token: 'one\n' })
+  const [file, gate] = [join(folder, 'token'), join(folder, 'gate')]
+  const { env, said } = await withRequests(t, 1)
+  const runner = startCli(
+    env,
+    ...['runner', '--id', 'r1', '--once', '--token-file', file],
+    ...['--exec', `while [ ! -e ${gate} ]; do echo tick; sleep 0.05; done`],
+  )
+  const ticks = async (): Promise<number> => said('events').length
+  const twoMore = async (): Promise<void> => {
+    const before = await ticks()
+    await until(ticks, (count) => count >= before + 2)
+  }
+  await twoMore()
+  rmSync(file)
+  await twoMore()
+  writeFileSync(file, '')
+  await twoMore()
+  t.same(new Set(said('events').map(({ token }) => token)), new Set(['Bearer one']))
+  writeFileSync(file, 'two\n')
+  await twoMore()
+  t.equal(said('events').at(-1)!.token, 'Bearer two')
+  writeFileSync(gate, '')
+  t.equal((await runner.ended).code, 0)
 })
 
 t.test(
