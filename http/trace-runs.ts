@@ -2,7 +2,7 @@
 import type { RunRequestContext } from '../machines/run-request/context.ts'
 import type { Runtime, SnapshotOf } from '../runtime/api.ts'
 import { readable } from '../runtime/reader.ts'
-import { envelopeOfText, fieldsOfText } from '../runtime/stream/fields.ts'
+import { envelopeOfText } from '../runtime/stream/fields.ts'
 import { pagesOfTrace } from '../runtime/stream/find-events.ts'
 import { isServiceId } from './replies.ts'
 
@@ -32,7 +32,7 @@ export async function* runsOfTrace(
   for await (const { texts } of pagesOfTrace(journal, nature, traceId, eventsSearchedMax, isWanted)) {
     for (const text of texts) {
       chars += text.length
-      const { run_request_id: id } = envelopeOfText(text) ?? fieldsOfText(text)
+      const { run_request_id: id } = envelopeOfText(text)
       if (id === undefined || seen.has(id) || !isServiceId('runreq', id)) continue
       seen.add(id)
       const ref = { kind: 'run_request', id } as const

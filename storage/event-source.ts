@@ -5,7 +5,6 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { CorruptRow } from './checked-text.ts'
-import { isUnfinished } from './creation.ts'
 import { HEAD_FLOOR, HEAD_LAST, type LogTables } from './environments.ts'
 import { assertSchema } from './event-log.ts'
 import { type EventRow, EventRows } from './event-rows.ts'
@@ -27,9 +26,7 @@ export interface EventSource {
 /** Rejects with HomeRefused, and with what the file system and lmdb say. */
 export async function openEvents(home: string): Promise<EventSource> {
   const { log: folder } = environmentPaths(home)
-  // Nothing was ever acknowledged there.
-  if (isUnfinished(folder)) return { ...endsOf({}), rowsFrom: () => [], close: async () => {} }
-  await assertLogWhole(home)
+  if (!(await assertLogWhole(home))) return { ...endsOf({}), rowsFrom: () => [], close: async () => {} }
   try {
     const { tables } = await openLog(folder, { readOnly: true }, (head) => assertSchema(head, home))
     return sourceOf(tables, folder)

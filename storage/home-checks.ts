@@ -24,17 +24,13 @@ const { EIO, ENOSPC, EROFS, EDQUOT } = constants.errno
  * `every` byte is. Rejects with HomeRefused `corrupt`.
  */
 export async function assertWhole(home: string, depth: Depth = 'inner'): Promise<void> {
-  const { log, view } = environmentPaths(home)
-  // Nothing that was begun with it was ever acknowledged.
-  if (isUnfinished(log)) return
-  await assertLogWhole(home, depth)
-  await assertDataFile(view, depth)
+  if (await assertLogWhole(home, depth)) await assertDataFile(environmentPaths(home).view, depth)
 }
 
-/** The same of the log alone. */
-export async function assertLogWhole(home: string, depth: Depth = 'inner'): Promise<void> {
+/** The same of the log alone. Resolves to false where its making was cut short: nothing that was begun with it was ever acknowledged. */
+export async function assertLogWhole(home: string, depth: Depth = 'inner'): Promise<boolean> {
   const { log, view } = environmentPaths(home)
-  if (isUnfinished(log)) return
+  if (isUnfinished(log)) return false
   if (dataFilesOf(log).length === 0 && existsSync(join(view, DATA_FILE))) {
     throw new HomeRefused(
       'log_missing',
@@ -44,6 +40,7 @@ export async function assertLogWhole(home: string, depth: Depth = 'inner'): Prom
   await assertDataFile(log, depth)
   // Beside a log of LMDB they are what a start that carries it over was not done with.
   if (depth === 'every' && existsSync(log) && !existsSync(join(log, DATA_FILE))) assertEveryFrame(log)
+  return true
 }
 
 async function assertDataFile(environment: string, depth: Depth): Promise<void> {

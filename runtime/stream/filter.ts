@@ -106,8 +106,7 @@ export class Filter {
     for (const clause of this.#clauses) {
       if (!clause.needles.some((words) => text.includes(words))) return false
     }
-    const envelope = this.#readsPayload ? undefined : envelopeOfText(text)
-    return this.matches(envelope ?? fieldsOfText(text))
+    return this.matches(this.#readsPayload ? fieldsOfText(text) : envelopeOfText(text))
   }
 
   /** For either: a committed event brings its fields along, a stored one only its text. */

@@ -7,7 +7,7 @@ import { idOfText } from '../../machines/events/event-text.ts'
 import type { Journal } from '../../storage/journal.ts'
 import { turn } from '../../storage/nature.ts'
 import type { Nature } from '../api.ts'
-import { envelopeOfText, fieldsOfText } from './fields.ts'
+import { envelopeOfText } from './fields.ts'
 import { type Filter, SYSTEM_PROJECT } from './filter.ts'
 import { charsPerTurnMax, lookUpRowsMax, rowsPerTurnMax } from './limits.ts'
 
@@ -269,5 +269,5 @@ function indexedEvent(log: Log, id: string, traceId: string, visible: Filter): s
 function firstProject(log: Log, traceId: string): readonly string[] {
   const [first] = log.history('trace', traceId, 0, 1)
   const text = first === undefined ? undefined : log.event(first)
-  return text === undefined ? [] : [(envelopeOfText(text) ?? fieldsOfText(text)).project]
+  return text === undefined ? [] : [envelopeOfText(text).project]
 }
