@@ -91,7 +91,7 @@ function resumeRoute(service: ServiceContext): Route {
  * the same words only to be answered.
  */
 function resume(service: ServiceContext, exchange: Exchange): void {
-  const { runtime } = service
+  const { runtime, scheduler } = service
   const item = visibleWorkItem(service, exchange)
   if (item === undefined || activeProject(service, exchange, item.context.project_id) === undefined) return
   const key = readIdempotencyKey(exchange)
@@ -99,14 +99,21 @@ function resume(service: ServiceContext, exchange: Exchange): void {
   const id = createdId(runtime, exchange, key.key, 'work_item', 'wi')
   const child = childOf(service, exchange, item.context, id)
   const message = { type: 'resume', by: exchange.by, child } as MessageBody
+  const arrived = scheduler.expect((exchange.body as ResumeItem).depends_on ?? [])
   const resumed = whenHeard(exchange, ({ repeat }) => {
     const made = whenHeard(exchange, (taken) => {
       if (repeat === undefined) answerResumed(service, exchange, taken)
       else answerReplay(service, exchange, taken.snapshot)
     })
-    runtime.ask({ kind: 'work_item', id }, { ...child }, made)
+    runtime.ask({ kind: 'work_item', id }, { ...child }, (answer) => {
+      arrived()
+      made(answer)
+    })
   })
-  runtime.ask({ kind: 'work_item', id: item.context.id }, message, resumed)
+  runtime.ask({ kind: 'work_item', id: item.context.id }, message, (answer) => {
+    if (!answer.ok || exchange.done) arrived()
+    resumed(answer)
+  })
 }
 
 function answerResumed(service: ServiceContext, exchange: Exchange, { snapshot, sequence }: Taken): void {

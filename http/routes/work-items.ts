@@ -136,9 +136,17 @@ class Admission {
   }
 
   #make(exchange: Exchange, project: SnapshotOf<any>, key: string | undefined, made: () => void): void {
+    const { runtime, scheduler } = this.#service
+    // Again: others may have gone before it, and what it is to wait for be forgotten by now.
+    if (!dependenciesExist(this.#service, exchange)) {
+      made()
+      return
+    }
     const message = createMessage(this.#service, exchange, project.context)
     const keyed = { kind: 'work_item', prefix: 'wi', message, body: exchange.body } as const
-    createKeyed(this.#service.runtime, exchange, key, keyed, (answer) => {
+    const arrived = scheduler.expect(exchange.body.depends_on ?? [])
+    createKeyed(runtime, exchange, key, keyed, (answer) => {
+      arrived()
       made()
       whenMade(this.#service, exchange)(answer)
     })

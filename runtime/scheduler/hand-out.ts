@@ -1,12 +1,13 @@
 /** The message that hands an item out: the run request that the item's own step makes, written out in full. */
 import type { RunRequestCreate } from '../../machines/documents/run-request.ts'
-import type { MessageBody, SnapshotOf } from '../../machines/machine.ts'
+import type { MessageBody } from '../../machines/machine.ts'
 import type { WorkItemContext } from '../../machines/work-item/context.ts'
 import { entryOf } from '../../machines/work-item/entry.ts'
 import { isDecidedBySource } from '../../machines/work-item/results.ts'
 import type { Runtime } from '../api.ts'
 import { deriveId } from '../identity.ts'
 import { runRequestMessage } from '../run-requests.ts'
+import { committed } from './committed.ts'
 
 /** What only looks may be asked again: an agent that failed once is no reason to call a person. */
 const LOOK_AGAIN: NonNullable<RunRequestCreate['retry']> = {
@@ -17,7 +18,7 @@ const LOOK_AGAIN: NonNullable<RunRequestCreate['retry']> = {
 
 /** Undefined: the item's project cannot be read now. */
 export function handOut(runtime: Runtime, item: WorkItemContext): MessageBody | undefined {
-  const project = projectOf(runtime, item.project_id)
+  const project = committed(runtime, { kind: 'project', id: item.project_id })
   if (project === undefined) return undefined
   const { asked, internal, id, trace_id } = item
   const number = internal.hand_outs + 1
@@ -49,12 +50,4 @@ export function handOut(runtime: Runtime, item: WorkItemContext): MessageBody | 
     gather_id: internal.gather_id,
   }
   return { type: 'hand_out', run_request } as MessageBody
-}
-
-function projectOf(runtime: Runtime, id: string): SnapshotOf<any> | undefined {
-  try {
-    return runtime.read({ kind: 'project', id })
-  } catch {
-    return undefined
-  }
 }

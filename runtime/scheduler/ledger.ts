@@ -44,6 +44,8 @@ export class Ledger {
   private readonly holders = new Map<string, Entry>()
   private readonly twins = new Map<string, Entry[]>()
   private readonly dependencies = new Map<string, { state: string | undefined; readonly dependants: Set<Entry> }>()
+  /** Items that others on their way into the ledger are to wait for, and how many of these there are. */
+  private readonly expected = new Map<string, number>()
   private readonly wants = new Map<string, Wanted>()
   private readonly timed = new MinHeap<Entry>()
   private readonly readState: (id: string) => string | undefined
@@ -89,9 +91,21 @@ export class Ledger {
     return this.entries.get(id)?.state ?? (this.dependencies.get(id) ?? { state: this.readState(id) }).state
   }
 
-  /** Whether an item of the ledger was to wait for it, however that has gone: what it came to must stay known. */
+  /** Whether an item of the ledger, or on its way there, was to wait for it, however that has gone: what it came to must stay known. */
   isDependency(id: string): boolean {
-    return this.dependencies.has(id)
+    return this.dependencies.has(id) || this.expected.has(id)
+  }
+
+  /** An item that is to wait for these is on its way, until the function that it answers is called, once. */
+  expect(dependsOn: readonly string[]): () => void {
+    for (const id of dependsOn) this.expected.set(id, (this.expected.get(id) ?? 0) + 1)
+    return () => {
+      for (const id of dependsOn) {
+        const others = this.expected.get(id)! - 1
+        if (others === 0) this.expected.delete(id)
+        else this.expected.set(id, others)
+      }
+    }
   }
 
   holderOf(repository: string): string | undefined {

@@ -1,5 +1,6 @@
 /** What the rules ask of an item's project, read once until the project changes. */
 import type { Runtime } from '../api.ts'
+import { committed } from './committed.ts'
 
 interface Place {
   readonly repository: string
@@ -31,10 +32,6 @@ export class Places {
 
 /** Two projects on one repository share it; a project without one has its own. */
 function placeOfProject(runtime: Pick<Runtime, 'read'>, projectId: string): Place {
-  try {
-    const project = runtime.read({ kind: 'project', id: projectId })
-    return { repository: project?.context.repository ?? projectId, isArchived: project?.value === 'archived' }
-  } catch {
-    return { repository: projectId, isArchived: false }
-  }
+  const project = committed(runtime, { kind: 'project', id: projectId })
+  return { repository: project?.context.repository ?? projectId, isArchived: project?.value === 'archived' }
 }

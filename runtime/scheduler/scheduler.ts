@@ -13,6 +13,7 @@ import { Alarm } from '../alarm.ts'
 import type { Answer, CommittedStep, Runtime } from '../api.ts'
 import type { Dispatcher, Visible, Wanted } from '../dispatch/api.ts'
 import type { FindRows } from '../newest.ts'
+import { committed } from './committed.ts'
 import { handOut } from './hand-out.ts'
 import { type Entry, LEDGER_STATES, Ledger } from './ledger.ts'
 import { Places } from './places.ts'
@@ -47,6 +48,11 @@ export interface Scheduler {
   strandedBecause(itemId: string, visible?: Visible): WaitingBecause | undefined
   /** Why an item would wait that is submitted or released now. */
   reasonFor(item: Pick<WorkItemContext, 'id' | 'project' | 'project_id' | 'asked' | 'depends_on'>): string
+  /**
+   * An item is asked for that is to wait for these: retention leaves them until the function that it answers is called, once,
+   * when that item is in the ledger or was refused.
+   */
+  expect(dependsOn: readonly string[]): () => void
   /** Those of the dependencies that can never land. */
   unlandable(dependsOn: readonly string[]): string[]
   /** The unsettled item of the project with the same objective. */
@@ -100,7 +106,7 @@ class ItemScheduler implements Scheduler, Circumstances {
     this.runtime = runtime
     this.dispatcher = dispatcher
     this.places = new Places(runtime)
-    this.ledger = new Ledger((id) => stateOf(runtime, id))
+    this.ledger = new Ledger((id) => committed(runtime, { kind: 'work_item', id })?.value)
     this.alarm = new Alarm(runtime.nature, () => {
       this.forgetFleet()
       this.wake()
@@ -132,6 +138,10 @@ class ItemScheduler implements Scheduler, Circumstances {
   reasonFor(item: Pick<WorkItemContext, 'id' | 'project' | 'project_id' | 'asked' | 'depends_on'>): string {
     const sketch = this.ledger.sketch(item, new Date(this.nowMs()).toISOString())
     return lastingReason(firstRule(sketch, this), sketch, this)
+  }
+
+  expect(dependsOn: readonly string[]): () => void {
+    return this.ledger.expect(dependsOn)
   }
 
   unlandable(dependsOn: readonly string[]): string[] {
@@ -343,7 +353,7 @@ class ItemScheduler implements Scheduler, Circumstances {
   }
 
   private handOut(entry: Entry): void {
-    const snapshot = readItem(this.runtime, entry.id)
+    const snapshot = committed(this.runtime, { kind: 'work_item', id: entry.id })
     const message = snapshot === undefined ? undefined : handOut(this.runtime, snapshot.context)
     if (message === undefined) return
     const repository = this.repositoryOf(entry)
@@ -380,17 +390,4 @@ class ItemScheduler implements Scheduler, Circumstances {
     if (this.ledger.waitingCount === 0) return
     this.alarm.set(Math.min(safetyIntervalMs, (dueMs ?? Number.POSITIVE_INFINITY) - nowMs))
   }
-}
-
-/** The committed snapshot of an item, or undefined when there is none that can be read. */
-function readItem(runtime: Runtime, id: string): SnapshotOf<WorkItemContext> | undefined {
-  try {
-    return runtime.read({ kind: 'work_item', id })
-  } catch {
-    return undefined
-  }
-}
-
-function stateOf(runtime: Runtime, id: string): string | undefined {
-  return readItem(runtime, id)?.value
 }

@@ -291,6 +291,20 @@ t.test(
   },
 )
 
+t.test('what landed is kept while items that are to wait for it are on their way', async (t) => {
+  const world = new World({ retentionMs: 1, idempotencyMs: 1, lateEventsMs: 1 })
+  world.project('shop')
+  const [landed, other] = [world.submit('shop'), world.submit('shop')]
+  for (const id of [landed, other]) world.land(id)
+  const arrived = [world.scheduler.expect([landed]), world.scheduler.expect([landed, other])]
+  arrived[1]!()
+  await sweep(world, 1_000)
+  t.same([world.item(landed)?.value, world.item(other)], ['landed', undefined])
+  arrived[0]!()
+  await sweep(world, 1_000)
+  t.equal(world.item(landed), undefined)
+})
+
 t.test('an item that is held while it is told of a dead dependency is asked no more until it waits again', (t) => {
   const world = new World()
   world.project('shop')
