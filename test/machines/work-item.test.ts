@@ -295,6 +295,8 @@ t.test('close and cancel keep origin, trace, objective and disposition; the acti
     ['resume', 'close'],
   )
   t.equal(module.envelope(snapshot.context).trace_id, CREATE.trace_id)
+  const givenUp = step(module, preserved, { ...M.cancel, with_initiative: 'checkout' })
+  t.match(payloadOf(givenUp.facts), { state: 'cancelled', disposition: { preservation_ref: 'task/tidy-up' } })
   t.end()
 })
 
