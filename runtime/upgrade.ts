@@ -22,6 +22,8 @@ export async function upgradeIndexes(
   const behind = Object.values(modules).filter(({ kind, version }) => noted[kind] !== version)
   if (behind.length === 0) return
   if (journal.refuses() !== undefined) {
+    // Steps would write and remove rows as this version lists them, beside those that lack.
+    journal.stayReadOnly()
     log.warn({ kinds: behind.map(({ kind }) => kind) }, 'lists may miss entities until a start that may write')
     return
   }

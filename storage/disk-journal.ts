@@ -32,7 +32,8 @@ import { JournalFailure } from './journal.ts'
 import { assertStep } from './keys.ts'
 import { type Nature, realNature } from './nature.ts'
 import { countAcross, historyAcross, indexAcross, listAcross, outboxAcross, timersAcross } from './overlay.ts'
-import { finishRemovals, sweepReservations } from './removals.ts'
+import { applyRedo } from './recovery.ts'
+import { sweepReservations } from './removals.ts'
 import { trimOldest } from './retention.ts'
 import { type DueTimer, scanPages, View } from './view.ts'
 
@@ -64,7 +65,7 @@ export class DiskJournal implements Journal {
   readonly #applier: Applier
   readonly #disk: DiskReserve
   readonly #lock: InstanceLock
-  readonly #readOnly: boolean
+  #readOnly: boolean
   readonly #onFailure: (failure: JournalFailure) => void
   #failure: JournalFailure | undefined
   #closed = false
@@ -312,25 +313,20 @@ export class DiskJournal implements Journal {
     this.#fail('what is stored cannot be read', error)
   }
 
+  /** Takes no writes until it is opened again, whatever becomes of the disk. Call it before the first write. */
+  stayReadOnly(): void {
+    this.#readOnly = true
+  }
+
   /** Called once by `openDiskJournal`, before anybody else has the journal. */
   async start(): Promise<void> {
     const recordBefore = (kind: string, id: string) => this.actor(kind, id)
     // What an earlier process wrote and did not flush is on disk before anybody is told of it, and before the view is: a
     // loss of power between the two would leave a view that is ahead of its log.
     this.environments.log.env.sync()
-    if (this.#readOnly) {
-      for (const batch of this.#log.redoAfter(this.applied.batch, recordBefore)) this.#applier.hold(batch)
-      return
-    }
-    for (const batch of this.#log.redoAfter(this.applied.batch, recordBefore)) {
-      await finishRemovals(this.#view, this.#applier, batch)
-      this.#applier.add(batch)
-      if (this.#applier.waitForRoom(() => {})) await this.#applier.reached(batch.batch)
-    }
-    await this.settled()
-    await this.#view.writeMarker(this.applied)
-    this.#log.applied(this.applied.batch)
-    this.#log.flush()
+    const redo = this.#log.redoAfter(this.applied.batch, recordBefore)
+    if (this.#readOnly) for (const batch of redo) this.#applier.hold(batch)
+    else await applyRedo(redo, this.#log, this.#view, this.#applier)
   }
 
   /** A page of an index without waiting. Read-only, the view is never carried on: what it lacks is added here. */
@@ -364,8 +360,9 @@ export class DiskJournal implements Journal {
 
 /**
  * Opens the home, or makes it. The instance lock comes first, then the schema; a view ahead of its log is refused;
- * what the redo holds is applied; one flushed write; only then is the journal there to serve. Under the disk
- * reserve it is opened for reading alone. Throws HomeRefused.
+ * what the redo holds is applied, between two flushed writes; only then is the journal there to serve. Under the disk
+ * reserve it refuses writes until there is room; where the view lacks something, or there is too little for retention to
+ * give some back, it is opened for reading alone. Throws HomeRefused.
  */
 export async function openDiskJournal(options: DiskJournalOptions): Promise<DiskJournal> {
   const { home, medium = folderMedium(home, options), nature = realNature } = options
@@ -387,8 +384,9 @@ export async function openDiskJournal(options: DiskJournalOptions): Promise<Disk
     await disk.check()
     const log = new EventLog(environments.log, nature)
     const view = new View(withFailedReads(environments.view, nature, (error) => journal?.readFailed(error)))
-    const parts = { environments, log, view, applied: assertMarker(view, log, home), disk, lock, nature }
-    journal = new DiskJournal(options, parts, disk.low)
+    const applied = assertMarker(view, log, home)
+    const isReadOnly = disk.low && (applied.batch < log.lastBatch || !(await disk.hasRoomToForget()))
+    journal = new DiskJournal(options, { environments, log, view, applied, disk, lock, nature }, isReadOnly)
     await journal.start()
     return journal
   } catch (error) {

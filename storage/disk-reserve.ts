@@ -65,7 +65,7 @@ export class DiskReserve {
     return this.#checking
   }
 
-  /** Whether a step of retention may begin. A file system that gives no answer has no room. */
+  /** Whether a step of retention may begin, also a start that is to take some. A file system that gives no answer has no room. */
   async hasRoomToForget(): Promise<boolean> {
     if (!this.low) return true
     return this.#freeBytes().then(

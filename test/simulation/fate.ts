@@ -173,7 +173,7 @@ export class Fate implements DiskWorld {
     this.isFull = false
     this.lastTroubleMs = this.timeline.nowMs
     this.world.disk.fill()
-    // Opened under its reserve, a home stays read-only until it is opened again.
+    // Opened with hardly any room, a home stays read-only until it is opened again.
     if (this.world.process?.journal?.refuses() === 'read_only') {
       this.world.restart().catch((error: unknown) => this.timeline.fail(error))
     }

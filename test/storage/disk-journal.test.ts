@@ -183,6 +183,32 @@ t.test('a start that finds the log written by another process although the lock 
   })
 })
 
+t.test('a start that another process writes beside is refused before it touches the view', async (t) => {
+  const home = newHome(t)
+  const first = await openIn(t, home)
+  await append(first, step('a', 1))
+  await first.close()
+  const folder = folderMedium(home)
+  let written = 0
+  const open: Medium['open'] = async (check) => {
+    const environments = await folder.open(check)
+    const { env: log } = environments.log
+    const { env: view } = environments.view
+    const [sync, commit] = [log.sync.bind(log), view.commit.bind(view)]
+    log.sync = () => {
+      sync()
+      appendFileSync(segmentPath(join(home, 'log'), 1), 'x')
+    }
+    view.commit = (write) => {
+      written += 1
+      return commit(write)
+    }
+    return environments
+  }
+  await t.rejects(openIn(t, home, { medium: { ...folder, open } }), { name: 'HomeRefused', code: 'locked' })
+  t.equal(written, 0)
+})
+
 t.test('a view that does not catch up in 250 ms makes a list fail with ViewBehind, not wait for ever', async (t) => {
   const journal = await openIn(t, newHome(t))
   let letGo = () => {}

@@ -103,6 +103,37 @@ t.test(
   },
 )
 
+t.test(
+  'opened under the reserve with room for it, retention goes on, and writes do once it has made room',
+  async (t) => {
+    const MIB = 1024 * 1024
+    const home = newHome(t)
+    let free = 1e12
+    const reserve = { diskReserveBytes: 100 * MIB, freeBytes: async () => free }
+    const first = await openIn(t, home, reserve)
+    await append(first, step('a', 1, { events: [event('1')] }))
+    await first.close()
+    free = 64 * MIB
+    const journal = await openIn(t, home, reserve)
+    t.equal(journal.refuses(), 'disk_reserve')
+    t.same(await journal.trim({ beforeSequence: 2 }), { removed: 1, more: false })
+    free = 100 * MIB
+    await journal.checkDisk()
+    t.equal(journal.refuses(), undefined)
+    t.equal((await append(journal, step('a', 2))).batch, 2)
+    await journal.settled()
+    t.same((await verify(journal.environments)).findings, [])
+    await journal.close()
+    free = 64 * MIB
+    const behind = await openIn(t, home, reserve)
+    behind.stayReadOnly()
+    free = 100 * MIB
+    await behind.checkDisk()
+    t.equal(behind.refuses(), 'read_only')
+    await t.rejects(append(behind, step('b', 1)), { name: 'JournalFailure' })
+  },
+)
+
 t.test('read-only with batches that the view lacks, lists and scans have them all the same', async (t) => {
   const root = t.testdir()
   const home = join(root, 'home')
@@ -125,7 +156,9 @@ t.test('read-only with batches that the view lacks, lists and scans have them al
   const copy = join(root, 'copy')
   cpSync(home, copy, { recursive: true })
   await letGo
-  const reader = await openIn(t, copy, { diskReserveBytes: 500, freeBytes: async () => 499 })
+  const room = 64 * 1024 * 1024
+  const reader = await openIn(t, copy, { diskReserveBytes: room + 1, freeBytes: async () => room })
+  t.equal(reader.refuses(), 'read_only')
   t.equal(reader.applied.batch, 1)
   const query = { kind: 'run_request', index: 'state', value: 'queued', limit: 5, reverse: false }
   const page = await reader.list(query)

@@ -219,12 +219,17 @@ export const faults: readonly Fault[] = [
     '    this.#applier.add(written.batch)\n',
     '    this.#applier.add(written.batch)\n    this.#log.applied(written.batch.batch)\n',
   ),
-  fault(
-    'a start does not flush what an earlier process has left',
-    'storage/disk-journal.ts',
-    '    this.environments.log.env.sync()\n',
-    '',
-  ),
+  {
+    name: 'a start does not flush what an earlier process has left',
+    edits: [
+      { file: 'storage/disk-journal.ts', from: '    this.environments.log.env.sync()\n', to: '' },
+      {
+        file: 'storage/recovery.ts',
+        from: '  log.flush()\n  for (const batch of batches) {\n',
+        to: '  for (const batch of batches) {\n',
+      },
+    ],
+  },
   fault(
     'a list does not wait for the view',
     'storage/disk-journal.ts',

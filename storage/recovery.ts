@@ -1,0 +1,24 @@
+/** What a start does with the batches that the log holds and the view does not. */
+import type { Applier } from './applier.ts'
+import type { EventLog } from './event-log.ts'
+import type { Batch } from './redo.ts'
+import { finishRemovals } from './removals.ts'
+import type { View } from './view.ts'
+
+/**
+ * Carries them into the view, and flushes both. The log is written first: where another process that writes this home is past
+ * its lock, that write is refused, or the other's next one is, before the view is set back to what this one knows. Rejects
+ * with HomeRefused.
+ */
+export async function applyRedo(batches: Iterable<Batch>, log: EventLog, view: View, applier: Applier): Promise<void> {
+  log.flush()
+  for (const batch of batches) {
+    await finishRemovals(view, applier, batch)
+    applier.add(batch)
+    if (applier.waitForRoom(() => {})) await applier.reached(batch.batch)
+  }
+  await applier.reached(log.lastBatch)
+  await view.writeMarker(applier.applied)
+  log.applied(applier.applied.batch)
+  log.flush()
+}
