@@ -205,7 +205,7 @@ t.test('a disk that fills under the service ends it with a word', async (t) => {
   if (again !== undefined)
     t.match(
       again.message,
-      /ended at start \(1\): .*intendant: (the disk of .* fails|the (log|view) could not be written).*(No space left|Input\/output error)/s,
+      /ended at start \(1\): .*intendant: (the disk of .* fails|the (log|view) could not be written).*([Nn]o space left|Input\/output error)/s,
     )
   await one.service.kill()
   await comesBack(one, t)
@@ -244,6 +244,21 @@ t.test('started under its reserve the service is read-only and says so; with roo
     body: { key: 'no', name: 'N' },
   })
   t.equal(made.status, 503)
+  await one.service.kill()
+  await comesBack(one, t)
+})
+
+t.test('started under its reserve with room for retention, the service takes writes again by itself', async (t) => {
+  const one = await scene(t)
+  await one.leave()
+  t.equal(await one.service.stop(), 0)
+  one.orders.leaveRoom(100 * MIB)
+  await one.service.start({ ...one.env, ENGINE_DISK_RESERVE: '128MiB' })
+  const { url, adminToken: token } = one.service
+  const post = () => ask({ method: 'POST', url: `${url}/api/projects`, token, body: { key: 'room', name: 'P' } })
+  t.match(await post(), { status: 503, body: { code: 'disk_reserve' } })
+  one.orders.leaveRoom(undefined)
+  await until(async () => (await post()).status === 201, 'writes are taken')
   await one.service.kill()
   await comesBack(one, t)
 })
