@@ -20,8 +20,8 @@ const STANDARD_INPUT = 0
 const HELP = `
 Examples:
   intendant brief create --project shop --objective "Move sessions to Redis." \\
-      --engineering-intent shop.intent.sessions-survive --evidence "the restart test passes" \\
-      --entry-event execution_requested --revision 4f2a9c1
+      --engineering-intent shop.intent.sessions-survive --protect "People stay signed in" \\
+      --evidence "the restart test passes" --entry-event execution_requested --revision 4f2a9c1
   intendant brief submit brief_0a1b2c3d4e5f60718293a4b5
   intendant brief approve brief_0a1b2c3d4e5f60718293a4b5 --throttle dry_run
   intendant brief compile brief_0a1b2c3d4e5f60718293a4b5

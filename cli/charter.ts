@@ -32,8 +32,8 @@ async function showOrWrite({ client, json, print }: Cli, [project]: readonly any
   let { body } = await client.request('GET', path)
   if (named.length > 0) {
     // The service takes the whole of it.
-    const whole = Object.entries({ ...body, ...Object.fromEntries(named) }).filter(([, text]) => text !== '')
-    body = (await client.request('PUT', path, { body: Object.fromEntries(whole) })).body
+    const whole = { ...body, ...Object.fromEntries(named) }
+    body = (await client.request('PUT', path, { body: whole })).body
   }
   if (json) return print.json(body)
   const written = NAMES.filter((name) => body[name] !== undefined)

@@ -55,5 +55,7 @@ function whereItBreaks(text: string, what: string): string {
   const column = before.length - before.lastIndexOf('\n')
   const there =
     at >= text.length ? `the end of the ${what}` : JSON.stringify(String.fromCodePoint(text.codePointAt(at)!))
-  return `Line ${line}, column ${column}: ${there} was not expected.`
+  // Which line of a stream it is, its reader says.
+  const place = what === 'line' ? 'Column' : `Line ${line}, column`
+  return `${place} ${column}: ${there} was not expected.`
 }

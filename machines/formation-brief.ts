@@ -39,7 +39,7 @@ const machineSetup = setup({
   types: { context: {} as FormationBriefContext, events: {} as FormationBriefMessage, emitted: {} as Fact },
   guards: {
     changes: ({ context, event }) => rules.changes(context, event as Of<'update'>),
-    versionRead: ({ context, event }) => rules.isVersionRead(context, event as Of<'approve'>),
+    approvable: ({ context, event }) => rules.approveRefusal(context, event as Of<'approve'>) === undefined,
     compilable: ({ context, event }) => rules.compileRefusal(context, event as Of<'compile'>) === undefined,
     editable: ({ context, event }) =>
       rules.isCurrent(context, event as Of<'edit_prompt'>) && rules.editTakesRoom(event as Of<'edit_prompt'>),
@@ -135,7 +135,7 @@ const update = (state: string) =>
   ({ guard: 'changes', actions: [{ type: 'emitUpdated', params: { state } }, 'update'] }) as const
 const approve = (state: string) =>
   ({
-    guard: 'versionRead',
+    guard: 'approvable',
     actions: ['approve', { type: 'emitApproved', params: { state } }, 'sendApproval'],
   }) as const
 const emitRun = (state: string) => ({ type: 'emitRun' as const, params: { state } })

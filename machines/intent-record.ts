@@ -9,7 +9,7 @@ import { creationRefusal, creationRepeat } from './creation.ts'
 import { decidedOtherwise, isOtherReason } from './decided.ts'
 import { type IntentState, RELATIONSHIPS_MAX } from './documents/intent-record.ts'
 import { isKnown } from './drift/state.ts'
-import { PROBLEMS } from './drift/status.ts'
+import { PROBLEMS, speaksOfDrift } from './drift/status.ts'
 import * as changes from './intent-record/changes.ts'
 import type { IntentRecordBody, IntentRecordContext, IntentRecordMessage, Of } from './intent-record/context.ts'
 import * as facts from './intent-record/facts.ts'
@@ -78,19 +78,19 @@ function whyNotUpdate(context: Context, message: Of<'update'>): Refusal | undefi
   if (if_version !== undefined && if_version !== context.version) {
     return { code: 'precondition_failed', detail: `its version is ${context.version}, not ${if_version}` }
   }
-  const unknown = changes.unknownEvidence(context, message)
-  if (unknown.length === 0) return undefined
-  return { code: 'invalid_body', detail: `the record has no evidence ${unknown[0]}, or it is named twice` }
+  const errors = changes.evidenceFaults(context, message)
+  if (errors.length === 0) return undefined
+  return { code: 'invalid_body', detail: 'the fields named in `errors` are wrong', errors }
 }
 
-function whyNotClassify({ drift }: Context, { classification }: Of<'classify'>): Refusal | undefined {
+function whyNotClassify(context: Context, { classification }: Of<'classify'>): Refusal | undefined {
+  const { drift } = context
   if (classification === 'none' && drift.classification === undefined) {
     return { code: 'illegal_move', detail: 'nobody has classified its drift' }
   }
-  if (classification === 'allowed_exception' && !PROBLEMS.has(drift.status!)) {
-    return { code: 'illegal_move', detail: `nothing has drifted that could be allowed: it is ${drift.status}` }
-  }
-  return undefined
+  if (classification !== 'allowed_exception' || speaksOfDrift(changes.subjectOf(context))) return undefined
+  const why = PROBLEMS.has(drift.status!) ? 'only a person has said that it has' : `it is ${drift.status}`
+  return { code: 'illegal_move', detail: `nothing has drifted that could be allowed: ${why}` }
 }
 
 const inState = (state: IntentState) => ({ state })
@@ -241,7 +241,7 @@ function repeats({ value, context }: SnapshotOf<Context>, message: IntentRecordM
     case 'make':
       return message.hypothesis_id === context.hypothesis_id ? 'replay' : undefined
     case 'update':
-      return changes.unknownEvidence(context, message).length === 0 && changes.changedBy(context, message).length === 0
+      return changes.evidenceFaults(context, message).length === 0 && changes.changedBy(context, message).length === 0
         ? 'unchanged'
         : undefined
     case 'supersede':
@@ -287,7 +287,7 @@ function refusal({ value, context }: SnapshotOf<Context>, message: IntentRecordM
       return isGuiding(value) ? whyNotClassify(context, message) : undefined
     case 'supersede':
       return message.replacement === context.id
-        ? { code: 'invalid_body', detail: 'a record cannot take its own place' }
+        ? { code: 'invalid_body', detail: 'a record cannot take its own place', pointer: '/replacement' }
         : value === 'superseded' && message.replacement === context.superseded_by
           ? decidedOtherwise(value, context.reason)
           : undefined

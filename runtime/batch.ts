@@ -158,7 +158,7 @@ export class Batch {
       module.refusal(snapshot, message) ??
       (state === 'absent'
         ? { code: 'not_found', detail: `There is no ${words(module.kind)} ${actor.ref.id}.` }
-        : { code: 'illegal_move', detail: `A ${words(module.kind)} that is ${state} does not take ${message.type}.` })
+        : { code: 'illegal_move', detail: `${aWord(module.kind)} that is ${state} does not take ${message.type}.` })
     const known = state === 'absent' ? {} : { state, allowed: actor.stepper.allowed(snapshot) }
     this.settled.push({ actor, mail, answer: { ok: false, refusal, ...known } })
     this.consume(actor, mail)
@@ -351,6 +351,11 @@ function extensionOf(by: By, recorded_at: string, run_request_id: string | undef
 
 function identityOf(event: PreparedEvent): string {
   return `${event.project}/${event.trace_id ?? ''}/${event.id}`
+}
+
+/** `A runner`, `An intent record`. */
+function aWord(kind: string): string {
+  return `${/^[aeio]/.test(kind) ? 'An' : 'A'} ${words(kind)}`
 }
 
 function words(kind: string): string {

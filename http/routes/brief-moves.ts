@@ -71,12 +71,13 @@ function approveRoute(service: ServiceContext): Route {
     description:
       'Of a brief that is not compiled yet, the approval names the digest that it will have. Throttle `dry_run` needs the ' +
       'right `approve.dry_run`, `full` needs `approve.full`. A waiting run with throttle `full` that this covers goes ahead. ' +
-      'With `If-Match`, what was read is approved, or nothing.',
+      'With `If-Match`, what was read is approved, or nothing. What cannot be compiled as it stands is not approved: from ' +
+      'then on nobody can change it.',
     access: { right: 'approve.dry_run', orRight: 'approve.full' },
     body: { schema: formationBriefApproveBody },
     headers: [IF_MATCH_HEADER],
     answers: { 200: one },
-    problems: ['not_found', 'illegal_move', 'precondition_failed'],
+    problems: ['not_found', 'illegal_move', 'precondition_failed', 'brief_incomplete'],
     handle: (exchange) => approve(service, exchange),
   }
 }

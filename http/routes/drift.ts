@@ -190,7 +190,8 @@ function repairRoute(service: ServiceContext): Route {
     path: `${RECORD}/repair-brief`,
     area: AREA,
     summary: 'Draft a formation brief that brings the code back to what the record says.',
-    description: 'A draft like any other: nothing runs before it is reviewed and approved. One drift has one of them.',
+    description:
+      'A draft like any other: nothing runs before it is reviewed and approved. One drift has one of them, and another once that is archived.',
     access: { right: 'intent.write' },
     headers: [IDEMPOTENCY_HEADER],
     answers: {
@@ -219,7 +220,8 @@ function repair(service: ServiceContext, exchange: Exchange): void {
   }
   const id = drift.repair_brief_id
   const known = id === undefined ? undefined : service.runtime.read({ kind: 'formation_brief', id })
-  if (known !== undefined) {
+  // One that was given up stands in nobody's way.
+  if (known !== undefined && known.value !== 'archived') {
     answerBrief(service, exchange, known, 200)
     return
   }
@@ -228,7 +230,8 @@ function repair(service: ServiceContext, exchange: Exchange): void {
   const sections = repairBrief(record.context, drift)
   const message = { type: 'create', by: exchange.by, project, project_id, sections } as MessageBody
   // A crash before the record hears of its brief: asked again, the same brief is made, and the record told.
-  const key = idempotency.key ?? `repair ${drift.status} since ${drift.since}`
+  const after = known === undefined ? '' : ` after ${id}`
+  const key = idempotency.key ?? `repair ${drift.status} since ${drift.since}${after}`
   const create = { kind: 'formation_brief', prefix: 'brief', message, body: {} } as const
   const drafted = whenHeard(exchange, (taken) => {
     const told = { type: 'repair_drafted', formation_brief_id: taken.snapshot.context.id }

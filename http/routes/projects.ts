@@ -2,6 +2,7 @@
 
 import { PROJECT_KEY_PATTERN } from '../../machines/documents/fields.ts'
 import {
+  type Charter,
   charterBody,
   charterDocument,
   type ProjectCreate,
@@ -23,6 +24,8 @@ import type { Route, ServiceContext } from '../route.ts'
 import { slugOf } from '../slug.ts'
 
 const AREA = 'projects'
+const WHY_NO_KEY =
+  'is missing, and the name gives none: it has no letter or digit to make it from, or gives one that is reserved (`system`, `proj_...`)'
 const document = (snapshot: SnapshotOf<any>): object => modules.project.document(snapshot)
 const one = { description: 'The project.', schema: projectDocument }
 
@@ -58,7 +61,7 @@ function create(service: ServiceContext, exchange: Exchange): void {
   const key = body.key ?? slugOf(body.name, PROJECT_KEY_PATTERN)
   if (key === undefined) {
     exchange.problem('invalid_body', 'No key can be made from the name: give one.', {
-      errors: [{ pointer: '/key', detail: 'is missing, and the name has no letter or digit to make it from' }],
+      errors: [{ pointer: '/key', detail: WHY_NO_KEY }],
     })
     return
   }
@@ -157,7 +160,7 @@ function charterRoute(service: ServiceContext): Route {
     method: 'PUT',
     path: '/api/projects/:id/charter',
     area: AREA,
-    summary: "Write a project's charter, the whole of it: a field left out is cleared.",
+    summary: "Write a project's charter, the whole of it: a field left out, or blank, is cleared.",
     access: { right: 'intent.write' },
     body: { schema: charterBody },
     answers: { 200: { description: 'The charter.', schema: charterDocument } },
@@ -165,7 +168,8 @@ function charterRoute(service: ServiceContext): Route {
     handle: (exchange) => {
       const project = visibleProject(service, exchange, exchange.params[0]!)
       if (project === undefined) return
-      const message = { type: 'set_charter', charter: exchange.body } as MessageBody
+      const said = Object.entries(exchange.body as Charter).filter(([, text]) => text.trim() !== '')
+      const message = { type: 'set_charter', charter: Object.fromEntries(said) } as MessageBody
       tell(service, exchange, project, message, ({ context }) => context.charter ?? {})
     },
   }

@@ -26,7 +26,7 @@ const charterFields = {
   out_of_scope: charterText('What it deliberately leaves to others.'),
 }
 
-/** Replaces the whole charter: a field left out is cleared. */
+/** Replaces the whole charter: a field left out, or blank, is cleared. */
 export const charterBody = Type.Object(charterFields, { ...CLOSED, title: 'CharterPut' })
 
 export const charterDocument = Type.Object(charterFields, {

@@ -49,8 +49,8 @@ function revisionOf({ sections, approvals, compiled }: FormationBriefContext): s
   return compiled?.revision ?? approvals.at(-1)?.revision ?? sections.repo?.revision
 }
 
-/** What the message's compile gives. */
-export function artifactOf(context: FormationBriefContext, { sources, revision }: Of<'compile'>): Artifact {
+/** What a compile at the message's revision, with its sources, gives. */
+export function artifactOf(context: FormationBriefContext, { sources, revision }: Of<'approve' | 'compile'>): Artifact {
   return compileBrief(context, sources, revision ?? revisionOf(context))
 }
 

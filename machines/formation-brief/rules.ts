@@ -28,18 +28,28 @@ export function changes(context: FormationBriefContext, message: Of<'update'>): 
   return isVersionRead(context, message) && changedSections(context, message).length > 0
 }
 
-/** Why the brief, which is approved, is not compiled; undefined: it can be. */
-export function compileRefusal(context: FormationBriefContext, message: Of<'compile'>): Refusal | undefined {
+/** What keeps the brief itself from being compiled with what its references lead to; undefined: nothing does. */
+function incompleteness(context: FormationBriefContext, message: Of<'approve' | 'compile'>): Refusal | undefined {
   const faults = faultsOf(context, message.sources)
   if (faults.length > 0) {
     return { code: 'brief_incomplete', detail: 'the brief cannot be compiled as it stands', errors: faults }
   }
+  if (!isTooLarge(artifactOf(context, message))) return undefined
+  return { code: 'brief_incomplete', detail: 'the brief with its prompts is too large: refer to less intent' }
+}
+
+/** Why the brief is not approved; undefined: it can be. From then on it is not changed, so it must be one that compiles. */
+export function approveRefusal(context: FormationBriefContext, message: Of<'approve'>): Refusal | undefined {
+  if (!isVersionRead(context, message)) return notRead(context)
+  return context.compiled === undefined ? incompleteness(context, message) : undefined
+}
+
+/** Why the brief, which is approved, is not compiled; undefined: it can be. */
+export function compileRefusal(context: FormationBriefContext, message: Of<'compile'>): Refusal | undefined {
+  const incomplete = incompleteness(context, message)
+  if (incomplete !== undefined) return incomplete
   if (message.incapable !== undefined) return { code: 'engine_incapable', detail: message.incapable }
-  const artifact = artifactOf(context, message)
-  if (isTooLarge(artifact)) {
-    return { code: 'brief_incomplete', detail: 'the brief with its prompts is too large: refer to less intent' }
-  }
-  const { digest, snapshot } = artifact
+  const { digest, snapshot } = artifactOf(context, message)
   if (context.approvals.some((one) => covers(one, digest, snapshot.repo?.revision))) return undefined
   return {
     code: 'reapproval_required',
@@ -140,7 +150,7 @@ export function refusal(
     case 'update':
       return value === 'draft' || value === 'reviewable' ? notRead(context) : undefined
     case 'approve':
-      return APPROVABLE.has(value) ? notRead(context) : undefined
+      return APPROVABLE.has(value) ? approveRefusal(context, message) : undefined
     case 'compile':
       return value === 'approved' ? compileRefusal(context, message) : undefined
     case 'edit_prompt':

@@ -15,6 +15,7 @@ import {
 } from '../drift/state.ts'
 import { type Occasion, restated, type Subject, speaksOfDrift, withLapse } from '../drift/status.ts'
 import type { Message } from '../machine.ts'
+import type { Fault } from '../schema.ts'
 import type {
   Change,
   ContentGiven,
@@ -91,11 +92,16 @@ export function changedBy(context: Context, { patch }: Of<'update'>): string[] {
   return [...changed(context.content, content), ...removed]
 }
 
-/** Entries of evidence that the patch names and the record does not have. */
-export function unknownEvidence({ content }: Context, { patch }: Of<'update'>): string[] {
+/** Entries of evidence that the patch names and the record does not have, or that it names twice. */
+export function evidenceFaults({ content }: Context, { patch }: Of<'update'>): Fault[] {
   const known = new Set(content.evidence.map(({ id }) => id))
-  const named = (patch.evidence ?? []).flatMap(({ id }) => (id === undefined ? [] : [id]))
-  return named.filter((id, index) => !known.has(id) || named.indexOf(id) !== index)
+  const named = (patch.evidence ?? []).map(({ id }) => id)
+  return named.flatMap((id, index) => {
+    const pointer = `/evidence/${index}/id`
+    if (id === undefined) return []
+    if (!known.has(id)) return [{ pointer, detail: `names no evidence of the record: ${id}` }]
+    return named.indexOf(id) === index ? [] : [{ pointer, detail: `names an entry before it: ${id}` }]
+  })
 }
 
 /** The new values of what changed: with the event of each version, the log holds what every version said. */

@@ -194,6 +194,18 @@ t.test('a person says what a drift is: what to do follows, and who need not be a
     review_at: '2099-01-01T00:00:00Z',
   })
   t.match(nothing.body, { code: 'illegal_move', detail: /holding/ })
+  await classify(200, 'unobserved', { classification: 'real', reason: 'I think so' })
+  const unseen = await classify(409, 'unobserved', {
+    classification: 'allowed_exception',
+    reason: 'x',
+    review_at: '2099-01-01T00:00:00Z',
+  })
+  t.match(
+    unseen.body,
+    { code: 'illegal_move', detail: /only a person has said/ },
+    'it would be over in the same moment',
+  )
+  await classify(200, 'unobserved', { classification: 'none' })
   t.equal((await classify(409, 'holding', { classification: 'none' })).body.code, 'illegal_move')
   const author = { token: await s.token('author', { roles: ['author'] }) }
   t.equal((await classify(403, 'drifted', { classification: 'real' }, author)).body.code, 'forbidden')
@@ -231,6 +243,8 @@ t.test('a person says what a drift is: what to do follows, and who need not be a
       reason: 'until the rewrite',
       review_at: inAWeek,
     },
+    { classification: 'none' },
+    { classification: 'real', reason: 'I think so' },
     { classification: 'none' },
     { classification: 'real', reason: 'I looked, too' },
   ])
@@ -300,6 +314,11 @@ t.test('a repair is drafted once for a drift, from the record, and quotes machin
     kind: 'repair_drafted',
     formation_brief_id: drafted.body.id,
   })
+  await s.expect(200, 'POST', `/api/formation-briefs/${drafted.body.id}/archive`)
+  const anew = await s.expect(201, 'POST', path('threatened'))
+  t.equal(anew.body.state, 'draft', 'one that was given up stands in nobody’s way')
+  t.not(anew.body.id, drafted.body.id)
+  t.equal((await s.expect(200, 'POST', path('threatened'))).body.id, anew.body.id)
   t.match((await s.expect(409, 'POST', path('holding'))).body, { code: 'illegal_move', state: 'holding' })
   const race = await Promise.all([1, 2, 3].map(() => s.call('POST', path('drifted'))))
   t.equal(new Set(race.map(({ body }) => body.id)).size, 1)

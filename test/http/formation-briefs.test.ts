@@ -97,44 +97,60 @@ t.test('nobody overwrites what they have not read, and nobody approves it', asyn
   t.equal((await s.expect(422, 'PATCH', path, { mission: null })).body.code, 'invalid_body')
 })
 
-t.test('a compile is refused for each thing that is missing, with where', async (t) => {
-  const { s, project, record, sections } = await start(t)
-  const guess = await acceptedRecord(s, project, 'gone')
-  await tellRecord(s, guess, { type: 'deprecate', reason: 'no' })
-  const cases: [string, object][] = [
-    ['/mission', { mission: { objective: 'x' }, protected_capabilities: [{ statement: 'y' }] }],
-    ['/protected_capabilities', { protected_capabilities: [] }],
-    ['/evidence_plan', { evidence_plan: {} }],
-    ['/mission/product_intent_refs/1', { mission: { objective: 'x', product_intent_refs: [record, guess] } }],
-    ['/mission/design_intent_refs/0', { mission: { objective: 'x', design_intent_refs: [`ir_${'0'.repeat(24)}`] } }],
-  ]
-  for (const [pointer, more] of cases) {
-    const { id } = await briefIn(s, 'approved', 'shop', { ...sections, ...more })
-    const refused = await s.expect(422, 'POST', compilePath(id))
-    t.match(refused.body, { code: 'brief_incomplete', errors: [{ pointer }] }, pointer)
-  }
-  const { id, path } = await briefIn(s, 'draft', 'shop', sections)
-  t.match((await s.expect(409, 'POST', compilePath(id))).body, { code: 'illegal_move', state: 'draft' })
-  t.equal((await s.expect(404, 'GET', `${path}/compiled`)).body.code, 'not_found')
-  const manifest = {
-    engine: 'factory',
-    engine_version: '1',
-    supported_entry_events: ['scan_requested'],
-    supported_throttle_modes: ['dry_run'],
-  }
-  await s.expect(201, 'POST', '/api/projects/shop/engine-capabilities', manifest)
-  const controlled = { ...sections, engine_controls: { entry_event: 'execution_requested' } }
-  const other = await briefIn(s, 'approved', 'shop', controlled)
-  t.match((await s.expect(422, 'POST', compilePath(other.id))).body, {
-    code: 'engine_incapable',
-    detail: /execution_requested/,
-  })
-  const full = { ...sections, throttle: 'full', engine_controls: { entry_event: 'scan_requested' } }
-  const third = await briefIn(s, 'approved', 'shop', full)
-  t.equal((await s.expect(422, 'POST', compilePath(third.id))).body.code, 'engine_incapable')
-  const fitting = { ...sections, engine_controls: { entry_event: 'scan_requested' } }
-  await briefIn(s, 'compiled', 'shop', fitting)
-})
+t.test(
+  'an approval is refused for each thing that is missing, with where, and a compile for what has gone since',
+  async (t) => {
+    const { s, project, record, sections } = await start(t)
+    const guess = await acceptedRecord(s, project, 'gone')
+    await tellRecord(s, guess, { type: 'deprecate', reason: 'no' })
+    const cases: [string, object][] = [
+      ['/mission', { mission: { objective: 'x' }, protected_capabilities: [{ statement: 'y' }] }],
+      ['/protected_capabilities', { protected_capabilities: [] }],
+      ['/evidence_plan', { evidence_plan: {} }],
+      ['/mission/product_intent_refs/1', { mission: { objective: 'x', product_intent_refs: [record, guess] } }],
+      ['/mission/design_intent_refs/0', { mission: { objective: 'x', design_intent_refs: [`ir_${'0'.repeat(24)}`] } }],
+    ]
+    for (const [pointer, more] of cases) {
+      const { path } = await briefIn(s, 'reviewable', 'shop', { ...sections, ...more })
+      const refused = await s.expect(422, 'POST', `${path}/approve`, { throttle: 'dry_run' })
+      t.match(refused.body, { code: 'brief_incomplete', errors: [{ pointer }], state: 'reviewable' }, pointer)
+      await s.expect(200, 'PATCH', path, sections)
+      t.equal(
+        (await s.expect(200, 'POST', `${path}/approve`, { throttle: 'dry_run' })).body.state,
+        'approved',
+        'mended',
+      )
+    }
+    const passing = await acceptedRecord(s, project, 'passing')
+    const later = await briefIn(s, 'approved', 'shop', sectionsFor(passing))
+    await tellRecord(s, passing, { type: 'deprecate', reason: 'no' })
+    t.match((await s.expect(422, 'POST', compilePath(later.id))).body, {
+      code: 'brief_incomplete',
+      errors: [{ pointer: '/mission/engineering_intent_refs/0' }, { pointer: '/protected_capabilities/0/id' }],
+    })
+    const { id, path } = await briefIn(s, 'draft', 'shop', sections)
+    t.match((await s.expect(409, 'POST', compilePath(id))).body, { code: 'illegal_move', state: 'draft' })
+    t.equal((await s.expect(404, 'GET', `${path}/compiled`)).body.code, 'not_found')
+    const manifest = {
+      engine: 'factory',
+      engine_version: '1',
+      supported_entry_events: ['scan_requested'],
+      supported_throttle_modes: ['dry_run'],
+    }
+    await s.expect(201, 'POST', '/api/projects/shop/engine-capabilities', manifest)
+    const controlled = { ...sections, engine_controls: { entry_event: 'execution_requested' } }
+    const other = await briefIn(s, 'approved', 'shop', controlled)
+    t.match((await s.expect(422, 'POST', compilePath(other.id))).body, {
+      code: 'engine_incapable',
+      detail: /execution_requested/,
+    })
+    const full = { ...sections, throttle: 'full', engine_controls: { entry_event: 'scan_requested' } }
+    const third = await briefIn(s, 'approved', 'shop', full)
+    t.equal((await s.expect(422, 'POST', compilePath(third.id))).body.code, 'engine_incapable')
+    const fitting = { ...sections, engine_controls: { entry_event: 'scan_requested' } }
+    await briefIn(s, 'compiled', 'shop', fitting)
+  },
+)
 
 t.test('a record may be named by its key', async (t) => {
   const { s, record, sections } = await start(t)
@@ -439,8 +455,8 @@ t.test(
       t.equal((await s.expect(404, method, path, body, { token })).body.code, 'not_found', `${method} ${path}`)
     }
     t.same((await s.expect(200, 'GET', '/api/attention', undefined, { token })).body.items, [])
-    const stranger = await briefIn(s, 'approved', 'theirs', sectionsFor(record))
-    const refused = await s.expect(422, 'POST', compilePath(stranger.id))
+    const stranger = await briefIn(s, 'reviewable', 'theirs', sectionsFor(record))
+    const refused = await s.expect(422, 'POST', `${stranger.path}/approve`, { throttle: 'dry_run' })
     t.match(refused.body.errors, [{ detail: /is no intent record of the project/ }, {}])
     const run = await s.expect(422, 'POST', '/api/projects/theirs/run-requests', runOf(brief))
     t.equal(run.body.code, 'unknown_brief')

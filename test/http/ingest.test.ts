@@ -88,6 +88,7 @@ t.test('what is wrong with a line is said with its number, and the others are ta
       [11, '/payload/greeting'],
     ],
   )
+  t.match(report.refused[0].errors, [{ detail: /^Column 15: the end of the line was not expected/ }])
   t.match(report.marked, [{ line: 12, errors: [{ pointer: '/payload/greeting', detail: /must be a string/ }] }])
 })
 

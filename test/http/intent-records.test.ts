@@ -78,8 +78,15 @@ t.test('a change needs the version that was read, and nobody overwrites what the
   t.same(race.map(({ status }) => status).sort(), [200, 412, 412])
   t.equal((await patch(422, { title: null }, '*')).body.errors[0].pointer, '/title')
   t.equal((await patch(422, {}, '*')).body.code, 'invalid_body')
-  const unknown = { evidence: [{ id: `${id}.e9`, description: 'x' }] }
-  t.equal((await patch(422, unknown, '*')).body.code, 'invalid_body')
+  await patch(200, { evidence: [{ description: 'the gate passes' }] }, '*')
+  const [known, unknown] = [1, 9].map((n) => ({ id: `${id}.e${n}`, description: 'x' }))
+  t.match((await patch(422, { evidence: [known, known, unknown] }, '*')).body, {
+    code: 'invalid_body',
+    errors: [
+      { pointer: '/evidence/1/id', detail: /names an entry before it/ },
+      { pointer: '/evidence/2/id', detail: /names no evidence of the record/ },
+    ],
+  })
 })
 
 t.test('an illegal move changes nothing, and says what would be taken', async (t) => {
@@ -89,7 +96,7 @@ t.test('an illegal move changes nothing, and says what would be taken', async (t
   const before = (await s.expect(200, 'GET', `/api/intent-records/${id}`)).body
   for (const move of ['activate', 'deprecate']) {
     const refused = await s.expect(409, 'POST', `/api/intent-records/${id}/${move}`)
-    t.match(refused.body, { code: 'illegal_move', state: 'proposed' })
+    t.match(refused.body, { code: 'illegal_move', state: 'proposed', detail: /^An intent record that is proposed/ })
     t.ok(refused.body.allowed.includes('accept'))
     for (const internal of ['make', 'observe', 'take_place', 'peer_conflict', 'repair_drafted'])
       t.notOk(refused.body.allowed.includes(internal), internal)
@@ -149,7 +156,10 @@ t.test('superseding: the old one is decided, the new one names it, whoever races
     status: 422,
     body: { code: 'unknown_record', errors: [{ pointer: '/replacement' }] },
   })
-  t.match(await supersede('old'), { status: 422, body: { code: 'invalid_body' } })
+  t.match(await supersede('old'), {
+    status: 422,
+    body: { code: 'invalid_body', errors: [{ pointer: '/replacement' }] },
+  })
   const race = await Promise.all([supersede('heir'), supersede('shop.intent.rival'), supersede(heir.id)])
   const winner = (await read(old.id)).superseded_by
   t.equal(race.filter(({ status }) => status === 200).length, winner === heir.id ? 2 : 1)

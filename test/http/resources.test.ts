@@ -13,6 +13,7 @@ t.test('projects: made once, read by id or key, changed, archived, brought back,
   t.same((await s.expect(200, 'GET', '/api/projects/the-greeter')).body, made.body)
   t.equal((await s.expect(409, 'POST', '/api/projects', { name: 'The Greeter' })).body.code, 'already_exists')
   t.equal((await s.expect(422, 'POST', '/api/projects', { name: '日本' })).body.errors[0].pointer, '/key')
+  t.match((await s.expect(422, 'POST', '/api/projects', { name: 'System' })).body.errors, [{ detail: /reserved/ }])
   for (const key of ['system', 'proj_x', 'Upper', '', 'a b']) {
     t.equal((await s.expect(422, 'POST', '/api/projects', { key, name: 'x' })).body.code, 'invalid_body', key)
   }
@@ -26,6 +27,8 @@ t.test('projects: made once, read by id or key, changed, archived, brought back,
   t.same((await s.expect(200, 'PUT', '/api/projects/the-greeter/charter', { mission: 'Greet.' })).body, {
     mission: 'Greet.',
   })
+  const blank = { mission: ' ', differentiators: '', out_of_scope: 'Farewells.' }
+  t.same((await s.expect(200, 'PUT', '/api/projects/the-greeter/charter', blank)).body, { out_of_scope: 'Farewells.' })
   t.equal((await s.expect(200, 'PATCH', '/api/projects/the-greeter', { archived: true })).body.state, 'archived')
   t.equal((await s.expect(409, 'PATCH', '/api/projects/the-greeter', { name: 'x' })).body.code, 'project_archived')
   t.equal((await s.expect(200, 'PATCH', '/api/projects/the-greeter', { archived: false })).body.state, 'active')

@@ -83,7 +83,7 @@ t.test('what is compiled is what was approved, to the letter', (t) => {
   t.end()
 })
 
-t.test('every refusal of a compile says where', (t) => {
+t.test('what cannot be compiled is not approved: from then on nobody could mend it', (t) => {
   const incomplete = {
     '/mission': { mission: { objective: 'tidy up' }, protected_capabilities: [{ statement: 'x' }] },
     '/protected_capabilities': { protected_capabilities: [] },
@@ -91,10 +91,14 @@ t.test('every refusal of a compile says where', (t) => {
   }
   for (const [pointer, more] of Object.entries(incomplete)) {
     const created = at(0, { ...CREATE, sections: { ...CREATE.sections, ...more } })
-    const approved = after(module, [created, M.submit, M.approve])
+    const reviewable = after(module, [created, M.submit])
+    t.equal(step(module, reviewable, M.approve).refused, 'brief_incomplete', pointer)
+    t.match(whyNot(reviewable, M.approve)?.errors, [{ pointer }])
+    t.match(module.document(reviewable), { missing: [{ pointer }] }, 'and the document says so before')
+    // A build before this one approved it.
+    const approved = { ...reviewable, value: 'approved' }
     t.equal(step(module, approved, M.compile).refused, 'brief_incomplete', pointer)
     t.match(whyNot(approved, M.compile)?.errors, [{ pointer }])
-    t.match(module.document(approved), { missing: [{ pointer }] }, 'and the document says so before')
   }
   const gone = whyNot(S.approved!, M['compile (record gone)'])
   t.match(gone?.errors, [
@@ -103,8 +107,7 @@ t.test('every refusal of a compile says where', (t) => {
   ])
   const large = Array.from({ length: 256 }, () => 'x'.repeat(4_000))
   const created = at(0, { ...CREATE, sections: { ...CREATE.sections, forbidden_moves: large } })
-  const approved = after(module, [created, M.submit, M.approve])
-  t.match(whyNot(approved, M.compile), { code: 'brief_incomplete', detail: /too large/ })
+  t.match(whyNot(after(module, [created, M.submit]), M.approve), { code: 'brief_incomplete', detail: /too large/ })
   t.end()
 })
 
