@@ -98,6 +98,7 @@ async function* all(runtime: Runtime, kind: 'run_request' | 'token' | 'runner') 
       index: 'all',
       value: '',
       limit: PAGE,
+      waits: true,
       ...(after === undefined ? {} : { after }),
     })
     yield* page.snapshots

@@ -12,7 +12,7 @@ import { writeOwnerOnly } from '../storage/flush.ts'
 
 /** Does nothing where a token was ever made. Throws when it cannot be kept. `save`: other than in its file. */
 export async function ensureAdminToken(runtime: Runtime, log: Logger, save?: (token: string) => void): Promise<void> {
-  const { snapshots } = await runtime.list({ kind: 'token', index: 'all', value: '', limit: 1 })
+  const { snapshots } = await runtime.list({ kind: 'token', index: 'all', value: '', limit: 1, waits: true })
   if (snapshots.length > 0) return
   const { token, hash } = newSecret()
   const file = join(runtime.settings.home, 'admin.token')

@@ -84,6 +84,8 @@ export interface ListRequest {
   readonly downTo?: string
   /** Rows that do not match are skipped; at most a bounded number of rows is read for a page. */
   readonly matches?: (snapshot: SnapshotOf<any>) => boolean
+  /** Never rejects with ViewBehind: for who has nobody waiting, as a service that starts on a machine that is busy with others. */
+  readonly waits?: true
 }
 
 export interface ListResult {

@@ -103,6 +103,7 @@ export async function createPrincipals(runtime: Runtime): Promise<Principals> {
         index: 'all',
         value: '',
         limit: PAGE_ROWS,
+        waits: true,
         ...(after === undefined ? {} : { after }),
       })
       for (const snapshot of page.snapshots) table.set({ kind, id: snapshot.context.id }, snapshot)

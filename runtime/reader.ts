@@ -54,7 +54,7 @@ export class Reader {
    * that moment are looked at, so that the place to go on from names none of them: whoever asks may not know what is there.
    */
   async list(request: ListRequest): Promise<ListResult> {
-    const { kind, index, value, limit, matches, downTo = '' } = request
+    const { kind, index, value, limit, matches, downTo = '', waits } = request
     const snapshots: SnapshotOf<any>[] = []
     let { after } = request
     let sequence: number | undefined
@@ -62,7 +62,7 @@ export class Reader {
     for (let rowsRead = 0; ; ) {
       if (rowsRead > 0) await turn(this.nature)
       const rowsMax = Math.min(Math.max(limit - snapshots.length, 50), listRowsPerTurnMax)
-      const query = { kind, index, value, limit: rowsMax, charsMax: listCharsPerTurnMax, reverse: true }
+      const query = { kind, index, value, limit: rowsMax, charsMax: listCharsPerTurnMax, reverse: true, waits }
       const page = await this.journal.list(after === undefined ? query : { ...query, after })
       // The first page's point in the log: whoever watches from there misses nothing that a later page lacks.
       sequence ??= page.sequence

@@ -184,7 +184,7 @@ export class DiskJournal implements Journal {
 
   async list(query: ListQuery): Promise<ListPage> {
     if (this.#readOnly || query.mayLag === true) return this.#listNow(query)
-    await this.#applier.reached(this.#log.lastBatch, LIST_WAIT_MS)
+    await this.#applier.reached(this.#log.lastBatch, query.waits === true ? undefined : LIST_WAIT_MS)
     return this.#view.list(query)
   }
 

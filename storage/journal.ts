@@ -115,6 +115,8 @@ export interface ListQuery {
   readonly after?: { readonly order: string; readonly id: string }
   /** The page as it is now, a moment old: nothing is waited for. */
   readonly mayLag?: true
+  /** The view is waited for as long as it takes. */
+  readonly waits?: true | undefined
 }
 
 export interface ListRow {
@@ -203,7 +205,7 @@ export interface Journal {
 
   /**
    * A page of an index. Waits until the view has reached the last acknowledged batch, unless the query says that it may lag; at
-   * most 250 ms, then rejects with ViewBehind.
+   * most 250 ms, unless it says that it waits, then rejects with ViewBehind.
    */
   list(query: ListQuery): Promise<ListPage>
   /** Number of entities under (kind, index, value). */

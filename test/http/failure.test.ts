@@ -1,7 +1,7 @@
 /** What happens when the ground gives way: the log, the native library. */
 import t from 'tap'
 import { notLoaded } from '../../http/uws.ts'
-import { type Journal, JournalFailure } from '../../storage/journal.ts'
+import { type Journal, JournalFailure, ViewBehind } from '../../storage/journal.ts'
 import { type Nature, realNature } from '../../storage/nature.ts'
 import { MemoryJournal } from '../storage/memory.ts'
 import { startTestService } from './service-harness.ts'
@@ -55,6 +55,22 @@ t.test('a failed commit is told once, after its sender has heard 503', async (t)
   t.same(fatal, ['the log could not be written: ENOSPC'])
   await new Promise(setImmediate)
   t.equal(fatal.length, 1, 'the journal and the actors know of the same failure')
+})
+
+t.test('a service starts also where its view is slow to follow', async (t) => {
+  const journal = new MemoryJournal()
+  const list = journal.list.bind(journal)
+  let isStarting = true
+  let lists = 0
+  journal.list = async (query) => {
+    lists += 1
+    if (isStarting && query.waits !== true) throw new ViewBehind('the view is at batch 1, not yet at 2')
+    return list(query)
+  }
+  const s = await startTestService(t, {}, { openJournal: async () => journal })
+  t.ok(lists > 0)
+  isStarting = false
+  await s.expect(201, 'POST', '/api/projects', { name: 'P' })
 })
 
 t.test('a view that fails, with no commit waiting, is told too', async (t) => {
