@@ -164,7 +164,12 @@ async function tell({ client, json, print }: Cli, id: string, move: string, body
   const answer = await client.request('POST', briefPath(id, `/${move}`), { body })
   if (json) return print.json(answer.body)
   print.line(`Brief ${id} is ${print.state(answer.body.state)}.`)
-  const next = nextStep(answer.body)
+  printNext(answer.body, print)
+}
+
+/** Nothing, while it is at its run. */
+function printNext(brief: Document, print: Cli['print']): void {
+  const next = nextStep(brief)
   if (next !== '') print.line(next)
 }
 
@@ -176,7 +181,7 @@ async function approve({ client, json, print }: Cli, [id]: readonly any[], optio
   })
   if (json) return print.json(body)
   print.line(`Brief ${id} is approved for ${throttle}: ${body.approvals.at(-1).digest}`)
-  print.line(nextStep(body))
+  printNext(body, print)
 }
 
 async function compile({ client, json, print }: Cli, [id]: readonly any[], { revision }: any): Promise<void> {

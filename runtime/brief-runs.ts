@@ -32,13 +32,18 @@ export function briefOfRun(
   const { key } = project.context
   const brief: SnapshotOf<FormationBriefContext> | undefined = runtime.read({ kind: 'formation_brief', id })
   if (brief === undefined || brief.context.project !== key) {
-    return refused('unknown_brief', `The project ${key} has no formation brief ${id}.`)
+    return refused('unknown_brief', `The project ${key} has no formation brief ${id}.`, '/brief/id')
   }
   const { compiled } = brief.context
-  if (brief.value === 'archived') return refused('brief_archived', 'An archived brief is kept for audit only.')
-  if (compiled === undefined) return refused('brief_not_compiled', `The brief is ${brief.value}: compile it first.`)
+  if (brief.value === 'archived') {
+    return refused('brief_archived', 'An archived brief is kept for audit only.', '/brief/id')
+  }
+  if (compiled === undefined) {
+    return refused('brief_not_compiled', `The brief is ${brief.value}: compile it first.`, '/brief/id')
+  }
   if (compiled.digest !== digest) {
-    return refused('brief_digest_mismatch', `The brief's digest is ${compiled.digest}; ${digest} was given.`)
+    const detail = `The brief's digest is ${compiled.digest}; ${digest} was given.`
+    return refused('brief_digest_mismatch', detail, '/brief/digest')
   }
   return approvedBrief(runtime, brief.context, body)
 }
@@ -62,6 +67,7 @@ function approvedBrief(runtime: Runtime, context: FormationBriefContext, body: R
   return { ok: true, brief: { repo, approvedBy } }
 }
 
-function refused(code: string, detail: string): Refused {
-  return { ok: false, refusal: { code, detail } }
+/** A run request that is refused; `pointer`: the member of its body that is at fault. */
+export function refused(code: string, detail: string, pointer?: string): Refused {
+  return { ok: false, refusal: pointer === undefined ? { code, detail } : { code, detail, pointer } }
 }

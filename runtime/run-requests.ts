@@ -6,7 +6,7 @@ import type { RunRequestCreate } from '../machines/documents/run-request.ts'
 import type { By, SnapshotOf } from '../machines/machine.ts'
 import type { CreateRunRequest } from '../machines/run-request/context.ts'
 import type { Answer, Refused, Runtime } from './api.ts'
-import { type BriefOfRun, briefOfRun } from './brief-runs.ts'
+import { type BriefOfRun, briefOfRun, refused } from './brief-runs.ts'
 import type { Capabilities } from './capabilities.ts'
 import { createOfKey, generationOf, idOfGeneration, type Keyed, reservationOf } from './generations.ts'
 import { derivedKeyOf, digestOf, newSpanId, newTraceId, runRequestIdOf } from './identity.ts'
@@ -184,8 +184,4 @@ function whyNotTimes({ not_before, expires_at }: RunRequestCreate): Refused | un
   if (Date.parse(not_before) < Date.parse(expires_at)) return undefined
   const detail = 'It would expire before it may be offered: expires_at must be after not_before.'
   return refused('invalid_body', detail, '/expires_at')
-}
-
-function refused(code: string, detail: string, pointer?: string): Refused {
-  return { ok: false, refusal: pointer === undefined ? { code, detail } : { code, detail, pointer } }
 }

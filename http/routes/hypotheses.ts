@@ -135,7 +135,7 @@ function accept(service: ServiceContext, exchange: Exchange): void {
   if (hypothesis === undefined) return
   const { project, project_id } = hypothesis.context
   const parent = service.runtime.read({ kind: 'project', id: project_id })
-  if (parent?.value !== 'active') {
+  if (hypothesis.value === 'open' && parent?.value !== 'active') {
     exchange.problem('project_archived', `The project ${project} is archived.`)
     return
   }

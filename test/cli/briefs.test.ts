@@ -133,6 +133,8 @@ t.test('the prompts of a brief, printed, edited and approved anew', async (t) =>
   t.match(early.err, 'reapproval_required')
   await say('brief', 'approve', id, '--throttle', 'dry_run', '--revision', 'r1')
   t.match(await say(...run1, '--brief-digest', now), /is queued/)
+  const approved = await say('brief', 'approve', id, '--throttle', 'full', '--revision', 'r1')
+  t.match(approved, /^Brief .* is approved for full: sha256:[0-9a-f]{64}\n$/, 'and no empty line behind it')
   const other = JSON.parse(await say('brief', 'create', '--project', 'shop', '--objective', 'x', '--json')).id
   t.match(await say('brief', 'archive', other, '--reason', 'not now'), 'is archived.')
   t.match(await say('brief', 'show', other), /archived: not now/)

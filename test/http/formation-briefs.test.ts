@@ -198,11 +198,14 @@ t.test('a run names a compiled brief by its digest, and needs what was approved 
   const { s, record, sections } = await start(t)
   const draft = await briefIn(s, 'approved', 'shop', sections)
   const digest = `sha256:${'0'.repeat(64)}`
-  const refused = async (status: number, body: object) => (await s.expect(status, 'POST', REQUESTS, body)).body.code
-  t.equal(await refused(422, runOf({ id: draft.id, digest })), 'brief_not_compiled')
-  t.equal(await refused(422, runOf({ id: `brief_${'0'.repeat(24)}`, digest })), 'unknown_brief')
+  const refused = async (status: number, body: object) => {
+    const { code, errors = [] } = (await s.expect(status, 'POST', REQUESTS, body)).body
+    return [code, ...errors.map(({ pointer }: any) => pointer)].join(' ')
+  }
+  t.equal(await refused(422, runOf({ id: draft.id, digest })), 'brief_not_compiled /brief/id')
+  t.equal(await refused(422, runOf({ id: `brief_${'0'.repeat(24)}`, digest })), 'unknown_brief /brief/id')
   const brief = await briefIn(s, 'compiled', 'shop', { ...sections, repo: { path: 'git@host:shop', revision: 'r1' } })
-  t.equal(await refused(422, runOf({ id: brief.id, digest })), 'brief_digest_mismatch')
+  t.equal(await refused(422, runOf({ id: brief.id, digest })), 'brief_digest_mismatch /brief/digest')
   const other = { ...runOf(brief), repo: { revision: 'r2' } }
   t.equal(await refused(409, other), 'reapproval_required', 'another revision than the approved one')
   await s.expect(200, 'POST', `${brief.path}/approve`, { throttle: 'dry_run', revision: 'r2' })

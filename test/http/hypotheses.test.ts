@@ -125,6 +125,9 @@ t.test('accepted as it is: an accepted record whose source names the discovery',
     ],
   })
   t.same((await s.expect(200, 'POST', `/api/hypotheses/${sessions}/accept`, {})).body, body, 'said twice is said once')
+  await s.expect(200, 'PATCH', '/api/projects/shop', { archived: true })
+  t.same((await s.expect(200, 'POST', `/api/hypotheses/${sessions}/accept`, {})).body, body, 'in an archive, too')
+  await s.expect(200, 'PATCH', '/api/projects/shop', { archived: false })
   const other = await s.expect(409, 'POST', `/hypotheses/${sessions}/accept`, { record: { title: 'Other' } })
   t.match(other.body, { code: 'illegal_move', state: 'accepted', detail: new RegExp(body.intent_record.id) })
   t.equal(
