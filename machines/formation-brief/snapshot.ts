@@ -97,6 +97,10 @@ export function textFaults(brief: BriefReferring): readonly Fault[] {
   if (protected_capabilities.length === 0) {
     faults.push({ pointer: '/protected_capabilities', detail: 'is missing: name what must still hold afterwards' })
   }
+  for (const [i, { id, name, statement = '' }] of protected_capabilities.entries()) {
+    if (id !== undefined || name !== undefined || statement.trim() !== '') continue
+    faults.push({ pointer: `/protected_capabilities/${i}`, detail: 'names nothing: give its statement, name or id' })
+  }
   if (evidence.length === 0) {
     faults.push({ pointer: '/evidence_plan', detail: 'is missing: say what would show that it held' })
   }

@@ -87,6 +87,7 @@ t.test('what cannot be compiled is not approved: from then on nobody could mend 
   const incomplete = {
     '/mission': { mission: { objective: 'tidy up' }, protected_capabilities: [{ statement: 'x' }] },
     '/protected_capabilities': { protected_capabilities: [] },
+    '/protected_capabilities/1': { protected_capabilities: [{ id: RECORD.id }, { severity: 'high', statement: ' ' }] },
     '/evidence_plan': { evidence_plan: { required: [] } },
   }
   for (const [pointer, more] of Object.entries(incomplete)) {
