@@ -2,6 +2,7 @@
 import { existsSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import type { Command } from 'commander'
+import type { ExportReport, Gap } from '../storage/export.ts'
 import { integer, ORIGIN } from './arguments.ts'
 import { CliFailure, EXIT } from './exit.ts'
 import { safe } from './print.ts'
@@ -37,7 +38,7 @@ export function addArchive(program: Command, act: Act): void {
     .option(...ORIGIN)
     .addHelpText(
       'after',
-      '\nRepeating it is harmless: an event that is there already is counted, not recorded. Lines\nthat cannot be taken are listed.',
+      '\nRepeating it is harmless: an event that is there already is counted, not recorded. Lines\nthat cannot be taken are listed. Events of the service itself (project system: its tokens, lanes,\ninitiatives) are left out and counted: they stay with the home that they are of.',
     )
     .action(act(importAll))
 }
@@ -60,6 +61,15 @@ async function verify({ home, json, print }: Cli, [folder]: readonly any[]): Pro
   return findingsCount === 0 ? EXIT.ok : EXIT.failed
 }
 
+/** The report, its members named as everywhere in JSON. */
+function exportShown({ firstSequence, lastSequence, gaps, ...rest }: ExportReport): object {
+  return { ...rest, ...bounds({ firstSequence, lastSequence }), gaps: gaps.map(bounds) }
+}
+
+function bounds({ firstSequence, lastSequence }: Gap): object {
+  return { first_sequence: firstSequence, last_sequence: lastSequence }
+}
+
 /** What is not there is not made: a mistyped folder would be an empty home. */
 function present(home: string): string {
   if (existsSync(join(home, 'log'))) return home
@@ -70,7 +80,7 @@ async function exportAll({ home, json, print }: Cli, [dir]: readonly any[], { af
   const { exportEvents } = await import('../storage/export.ts')
   const report = await exportEvents(present(home), resolve(dir), after)
   const { events, files, firstSequence, lastSequence, unreadable, gaps } = report
-  if (json) print.json(report)
+  if (json) print.json(exportShown(report))
   else {
     const rows = Object.entries(files).map(([file, count]) => [file, String(count)])
     print.table(['FILE', 'EVENTS'], rows, 'No events to export.')
@@ -100,6 +110,9 @@ async function importAll(cli: Cli, [files]: readonly any[], { origin }: any): Pr
     print.line(
       `${report.accepted} event(s) recorded, ${report.duplicates} were there already, ${report.refused_count} refused.`,
     )
+    if (report.left_out > 0) {
+      print.line(`${report.left_out} of the service itself (project system) were left out: they stay with their home.`)
+    }
     const rows = report.refused
       .slice(0, FINDINGS_SHOWN)
       .map(({ file, line, offset, reason }) => [`${file}:${line}`, String(offset), safe(reason)])

@@ -17,6 +17,9 @@ export function isImported({ by }: { readonly by?: { readonly id: string; readon
   return by?.id === IMPORTER.id && by.name === IMPORTER.name
 }
 
+/** Whose events no project records: tokens, lanes and initiatives are of the home that they were in. */
+const OF_THE_SERVICE = 'system'
+
 const BATCH_EVENTS = 1_000
 const BATCH_CHARS = 4 * 1024 * 1024
 /** Refused lines beyond these are only counted. */
@@ -25,6 +28,8 @@ const REFUSED_SHOWN_MAX = 1_000
 interface ImportReport {
   accepted: number
   duplicates: number
+  /** Events of the service itself (project `system`): history of its home, and not taken by another. */
+  left_out: number
   refused_count: number
   readonly refused: { file: string; line: number; offset: number; reason: string }[]
 }
@@ -37,7 +42,7 @@ interface Entry {
 
 /** Reads the files one after the other. Rejects when one of them cannot be read. */
 export async function importEvents(runtime: Runtime, files: readonly string[], origin: string): Promise<ImportReport> {
-  const report: ImportReport = { accepted: 0, duplicates: 0, refused_count: 0, refused: [] }
+  const report: ImportReport = { accepted: 0, duplicates: 0, left_out: 0, refused_count: 0, refused: [] }
   for (const file of files) await importFile(runtime, file, { ...IMPORTER, origin }, report)
   return report
 }
@@ -71,6 +76,10 @@ async function importFile(runtime: Runtime, file: string, by: By, report: Import
     const [fault] = check(event)
     if (fault !== undefined) {
       refuse(line, offset, `${fault.pointer} ${fault.detail}`)
+      continue
+    }
+    if (event.project === OF_THE_SERVICE) {
+      report.left_out += 1
       continue
     }
     const prepared = prepareEvent(

@@ -6,6 +6,7 @@
 import type { By } from '../machines/machine.ts'
 import type { MessageBody, Runtime } from '../runtime/api.ts'
 import { deriveId } from '../runtime/identity.ts'
+import { expiryOf } from '../runtime/principals.ts'
 import { restoredMark } from '../runtime/restored-log.ts'
 import { newSecret } from '../runtime/secrets.ts'
 import { turn } from '../storage/nature.ts'
@@ -84,6 +85,8 @@ async function credentials(runtime: Runtime): Promise<Restored['credentials']> {
   for (const kind of ['token', 'runner'] as const) {
     for await (const { context, value } of all(runtime, kind)) {
       if (value === 'revoked' || value === 'removed') continue
+      const expiresAtMs = expiryOf(context)
+      if (expiresAtMs !== undefined && runtime.nature.wallMs() >= expiresAtMs) continue
       found.push({ kind, id: context.id, name: context.name ?? context.id })
     }
   }

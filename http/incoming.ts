@@ -13,6 +13,7 @@ export const incoming = {
   accept: '',
   version: '',
   contentType: '',
+  contentEncoding: '',
   contentLength: '',
   /** Neither a length nor chunks, or two lengths: where the body ends depends on who reads it (RFC 9112 section 6.3). */
   isFramedTwice: false,
@@ -32,6 +33,7 @@ export function readHeaders(request: UwsRequest): void {
   incoming.accept = ''
   incoming.version = ''
   incoming.contentType = ''
+  incoming.contentEncoding = ''
   incoming.contentLength = ''
   incoming.isFramedTwice = false
   incoming.isChunked = false
@@ -47,6 +49,7 @@ function readHeader(name: string, value: string): void {
     incoming.authorization = incoming.authorization === '' ? value : TWO_AUTHORIZATIONS
   } else if (name === 'accept') incoming.accept = value
   else if (name === 'content-type') incoming.contentType = value
+  else if (name === 'content-encoding') incoming.contentEncoding = value
   else if (name === 'content-length') {
     if (incoming.contentLength !== '' && incoming.contentLength !== value) incoming.isFramedTwice = true
     incoming.contentLength = value

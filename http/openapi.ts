@@ -58,6 +58,7 @@ const WITH_BODY: readonly ProblemCode[] = [
   'body_too_deep',
   'body_too_large',
   'unsupported_media_type',
+  'unsupported_content_encoding',
   'invalid_body',
   'bodies_in_flight',
 ]
@@ -65,6 +66,7 @@ const WITH_UPLOAD: readonly ProblemCode[] = [
   'malformed_body',
   'body_too_large',
   'unsupported_media_type',
+  'unsupported_content_encoding',
   'bodies_in_flight',
 ]
 const WITH_CHANGE: readonly ProblemCode[] = [
@@ -192,12 +194,27 @@ function uploadBody(upload: RouteUpload, components: Components, example: Exampl
   return { required: true, content: Object.fromEntries(contents) }
 }
 
+const WATCH_CURSOR = {
+  'Watch-Cursor': 'The point in the log that the answer is true for: what comes later is watched from there.',
+}
+
+/** Whether answers of the route say which point of the log they are true for: not those about the service itself, polls and streams. */
+function isMarked({ area, method, access, endless }: Route): boolean {
+  return area !== 'service' && endless !== true && !(method === 'GET' && access.right === 'runner')
+}
+
+/** As OpenAPI tells of headers. */
+function headersOf(described: Readonly<Record<string, string>>): object {
+  const headers = Object.entries(described).map(
+    ([name, description]) => [name, { description, schema: { type: 'string' } }] as const,
+  )
+  return headers.length === 0 ? {} : { headers: Object.fromEntries(headers) }
+}
+
 function responses(route: Route, components: Components, answerExample: unknown): Record<string, object> {
   const described: Record<string, object> = {}
+  const ofAll = isMarked(route) ? WATCH_CURSOR : {}
   for (const [status, answer] of Object.entries(route.answers)) {
-    const headers = Object.entries(answer.headers ?? {}).map(
-      ([name, description]) => [name, { description, schema: { type: 'string' } }] as const,
-    )
     const example = answer.example ?? (Number(status) < 300 ? answerExample : undefined)
     // A body without a schema (a stream) still has its type.
     const isEmpty = answer.schema === undefined && answer.contentType === undefined
@@ -205,7 +222,7 @@ function responses(route: Route, components: Components, answerExample: unknown)
     const content = isEmpty ? undefined : { ...schema, ...(example === undefined ? {} : { example }) }
     described[status] = {
       description: answer.description,
-      ...(headers.length === 0 ? {} : { headers: Object.fromEntries(headers) }),
+      ...headersOf({ ...ofAll, ...answer.headers }),
       ...(content === undefined ? {} : { content: { [answer.contentType ?? 'application/json']: content } }),
     }
   }
@@ -222,7 +239,18 @@ function problems(route: Route): Record<string, object> {
   const described = [...byStatus].map(([status, codes]) => {
     const description = codes.map((code) => `\`${code}\`: ${problemTable[code].title}.`).join(' ')
     const content = { 'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' } } }
-    return [String(status), { description, content }] as const
+    return [String(status), { description, ...headersOf(headersOfProblems(status, codes)), content }] as const
   })
   return Object.fromEntries(described)
+}
+
+function headersOfProblems(status: number, codes: readonly ProblemCode[]): Readonly<Record<string, string>> {
+  const isPassing = codes.some((code) => problemTable[code].retryAfterSeconds !== undefined)
+  return {
+    ...(codes.includes('unsupported_content_encoding')
+      ? { 'Accept-Encoding': '`identity`, where the body was compressed.' }
+      : {}),
+    ...(status === 401 ? { 'WWW-Authenticate': '`Bearer`' } : {}),
+    ...(isPassing ? { 'Retry-After': 'Seconds after which to ask again, where that may help.' } : {}),
+  }
 }

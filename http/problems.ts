@@ -45,7 +45,7 @@ const table = {
   unauthenticated: problem(401, 'A valid token is needed', 'Send Authorization: Bearer <token>.'),
   token_expired: problem(401, 'The token has expired', 'Ask for a new token.'),
   token_revoked: problem(401, 'The token was revoked', 'Ask for a new token.'),
-  forbidden: problem(403, 'The token may not do this', 'Use a token that holds the right named in the detail.'),
+  forbidden: problem(403, 'The token may not do this', 'Use a token that may: the detail says what this one lacks.'),
   service_owned_type: problem(403, 'Only the service states this', 'Cause the change by its endpoint instead.'),
   grants_too_much: problem(403, 'No one grants more than they hold', 'Leave out what your own token does not hold.'),
   not_the_runner: problem(403, "Only the runner's own token may do this", "Use the token of the path's runner."),
@@ -80,6 +80,11 @@ const table = {
   body_too_large: problem(413, 'The body is too large', 'Stay below the bound that the detail names.'),
   event_too_large: problem(413, 'An event is too large', 'Stay below the bound that the detail names.'),
   unsupported_media_type: problem(415, 'The body must be JSON', 'Send Content-Type: application/json.'),
+  unsupported_content_encoding: problem(
+    415,
+    'The body must not be compressed',
+    'Send it as it is, without Content-Encoding.',
+  ),
   // 422: parsed, but wrong
   invalid_body: problem(422, 'The body is wrong', 'Correct the fields that `errors` points at.'),
   invalid_event: problem(422, 'An event is wrong', 'Correct the fields that `errors` points at.'),

@@ -10,7 +10,7 @@ import { encodeCursor } from '../runtime/stream/cursor.ts'
 import { maySee } from './access.ts'
 import type { Exchange } from './exchange.ts'
 import { codeOfRefusal } from './problems.ts'
-import type { ServiceContext } from './route.ts'
+import type { RouteAnswer, ServiceContext } from './route.ts'
 
 /** Answer with the problem that a machine or the runtime named. */
 export function refuse(exchange: Exchange, refused: Refused): void {
@@ -79,6 +79,14 @@ export function whenCreated(
   }
   return whenTaken(service, exchange, created, refused)
 }
+
+/** How the documents tell of such a 201. */
+export function located(answer: RouteAnswer): RouteAnswer {
+  return { ...answer, headers: { ...answer.headers, Location: 'The path at which it is read.' } }
+}
+
+/** How the documents tell of an answer with a secret. */
+export const UNCACHED = { 'Cache-Control': '`no-store`' } as const
 
 /** The headers of such an answer, and its status. */
 export function markCreated(exchange: Exchange, repeat: string | undefined, location: string): 200 | 201 {

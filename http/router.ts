@@ -163,6 +163,7 @@ export class Router {
       exchange.problem('not_acceptable', `This path answers with ${gate.produces.join(' or ')}.`)
       return
     }
+    if (incoming.contentEncoding !== '' && refusedCoding(exchange, incoming.contentEncoding)) return
     const { urgency } = gate
     if (urgency !== undefined && !this.#options.admission.enter(exchange, urgency, gate.projectParam)) return
     if (route.upload !== undefined && !this.#options.bodies.open(exchange, contentType, contentLength)) return
@@ -295,6 +296,16 @@ export class Router {
       exchange._returned()
     }
   }
+}
+
+/** A body is taken as it is (RFC 9110 section 8.4). True: a problem was answered. */
+function refusedCoding(exchange: Exchange, coding: string): boolean {
+  const { body, upload } = exchange.route
+  if ((body === undefined && upload === undefined) || coding.toLowerCase() === 'identity') return false
+  exchange.setHeader('Accept-Encoding', 'identity')
+  const given = JSON.stringify(coding.slice(0, 60))
+  exchange.problem('unsupported_content_encoding', `The Content-Encoding is ${given}; a body is taken as it is.`)
+  return true
 }
 
 function whyNobody(authorization: string): string {

@@ -6,7 +6,9 @@
  * official one: `npm install uWebSockets.js@github:uNetworking/uWebSockets.js#v20.69.0`, remove the alias, and
  * nothing else changes: both export what is typed here.
  */
+import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
+import { createSecureContext } from 'node:tls'
 import type { Socket } from './route.ts'
 
 export interface UwsResponse {
@@ -111,9 +113,14 @@ export function notLoaded(cause: unknown): ServerFailure {
   )
 }
 
+interface TlsFiles {
+  readonly certFile: string
+  readonly keyFile: string
+}
+
 export interface ServerOptions {
   readonly headerBytesMax: number
-  readonly tls?: { readonly certFile: string; readonly keyFile: string }
+  readonly tls?: TlsFiles
 }
 
 export interface Server {
@@ -126,10 +133,34 @@ export interface Server {
   close(): void
 }
 
-/** A server without routes yet. Throws ServerFailure when the library cannot be loaded. */
+/** The library says of files that it cannot use no more than that: what is wrong with them is asked of Node.js. Throws ServerFailure. */
+function checkTls({ certFile, keyFile }: TlsFiles): void {
+  const cert = readPem('tls_cert', certFile)
+  const key = readPem('tls_key', keyFile)
+  try {
+    createSecureContext({ cert, key })
+  } catch (cause) {
+    const reason = (cause as Error).message
+    throw new ServerFailure(
+      `tls_cert (${certFile}) and tls_key (${keyFile}) cannot be used: ${reason}. A certificate chain and its private key, without a passphrase, are expected, both as PEM.`,
+      { cause },
+    )
+  }
+}
+
+function readPem(setting: string, file: string): Buffer {
+  try {
+    return readFileSync(file)
+  } catch (cause) {
+    throw new ServerFailure(`${setting} cannot be read: ${(cause as Error).message}`, { cause })
+  }
+}
+
+/** A server without routes yet. Throws ServerFailure when the library cannot be loaded, or TLS cannot be had with the files. */
 export function createServer(options: ServerOptions): Server {
-  const uws = load(options.headerBytesMax)
   const { tls } = options
+  if (tls !== undefined) checkTls(tls)
+  const uws = load(options.headerBytesMax)
   const app = tls === undefined ? uws.App() : uws.SSLApp({ key_file_name: tls.keyFile, cert_file_name: tls.certFile })
   let listener: unknown
   return {

@@ -124,7 +124,9 @@ class PrincipalTable implements Principals {
   }
 
   get size(): number {
-    return this.#byHash.size
+    let size = 0
+    for (const entry of this.#byHash.values()) if (!this.#isOver(entry)) size += 1
+    return size
   }
 
   find(token: string): Principal | undefined {
@@ -136,14 +138,17 @@ class PrincipalTable implements Principals {
 
   holds(principal: Principal): boolean {
     const entry = principal as Entry
-    if (entry.revoked) return false
-    if (entry.expiresAtMs !== undefined && this.#nature.wallMs() >= entry.expiresAtMs) return false
+    if (entry.revoked || this.#isOver(entry)) return false
     if (!entry.used) {
       entry.used = true
       entry.everUsed = true
       this.#used.add(entry)
     }
     return true
+  }
+
+  #isOver({ expiresAtMs }: Entry): boolean {
+    return expiresAtMs !== undefined && this.#nature.wallMs() >= expiresAtMs
   }
 
   isReplaced(principal: Principal): boolean {
@@ -240,7 +245,7 @@ class PrincipalTable implements Principals {
 }
 
 /** An expiry that no clock shows (a leap second) is over: what cannot be compared must not let in for ever. */
-function expiryOf({ expires_at }: { readonly expires_at?: string }): number | undefined {
+export function expiryOf({ expires_at }: { readonly expires_at?: string }): number | undefined {
   if (expires_at === undefined) return undefined
   const atMs = Date.parse(expires_at)
   return Number.isNaN(atMs) ? 0 : atMs

@@ -14,7 +14,7 @@ import { campaignDocumentOf, findCampaign, visibleCampaign } from '../campaign-a
 import type { Exchange } from '../exchange.ts'
 import { createNamed, IDEMPOTENCY_HEADER, readIdempotencyKey } from '../idempotency.ts'
 import { answerList, listAnswer, listQuery } from '../lists.ts'
-import { activeProject, markCursor, refuse, refuseUnseen, visibleProject, whenCreated } from '../replies.ts'
+import { activeProject, located, markCursor, refuse, refuseUnseen, visibleProject, whenCreated } from '../replies.ts'
 import type { Route, ServiceContext } from '../route.ts'
 
 const AREA = 'campaigns'
@@ -37,7 +37,7 @@ function createRoute(service: ServiceContext): Route {
     body: { schema: campaignCreateBody },
     headers: [IDEMPOTENCY_HEADER],
     answers: {
-      201: { ...one, description: 'Staged.' },
+      201: located({ ...one, description: 'Staged.' }),
       200: {
         ...one,
         description: 'The campaign that this key made before.',

@@ -17,7 +17,16 @@ import { createKeyed, IDEMPOTENCY_HEADER, readIdempotencyKey } from '../idempote
 import { inLaterTurns } from '../later-turns.ts'
 import { answerList, listAnswer, listQuery } from '../lists.ts'
 import type { FieldProblem } from '../problems.ts'
-import { activeProject, isServiceId, markCreated, markCursor, notFound, visibleProject, whenHeard } from '../replies.ts'
+import {
+  activeProject,
+  isServiceId,
+  located,
+  markCreated,
+  markCursor,
+  notFound,
+  visibleProject,
+  whenHeard,
+} from '../replies.ts'
 import type { Route, ServiceContext } from '../route.ts'
 import { both } from './intent-records.ts'
 
@@ -89,7 +98,7 @@ function createRoute(service: ServiceContext, path: string): Route {
     body: { schema: discoveryCreateBody },
     headers: [IDEMPOTENCY_HEADER],
     answers: {
-      201: one,
+      201: located(one),
       200: { ...one, description: 'The discovery that was made before.', headers: { 'Idempotent-Replay': '`true`' } },
     },
     problems: ['not_found', 'project_archived', 'idempotency_key_reused'],

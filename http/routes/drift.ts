@@ -25,7 +25,7 @@ import type { Exchange } from '../exchange.ts'
 import { createKeyed, IDEMPOTENCY_HEADER, readIdempotencyKey } from '../idempotency.ts'
 import { findRecord, type RecordSnapshot, tellRecord } from '../intent-records.ts'
 import { listAnswer, listQuery } from '../lists.ts'
-import { markCursor, notFound, visibleProject, whenHeard } from '../replies.ts'
+import { located, markCursor, notFound, visibleProject, whenHeard } from '../replies.ts'
 import type { Route, ServiceContext } from '../route.ts'
 import { answerSections, type IndexSection } from '../sections.ts'
 import { both } from './intent-records.ts'
@@ -195,7 +195,7 @@ function repairRoute(service: ServiceContext): Route {
     access: { right: 'intent.write' },
     headers: [IDEMPOTENCY_HEADER],
     answers: {
-      201: brief,
+      201: located(brief),
       200: { ...brief, description: 'The brief that was drafted before.', headers: { 'Idempotent-Replay': '`true`' } },
     },
     problems: ['not_found', 'illegal_move', 'project_archived', 'idempotency_key_reused'],

@@ -16,13 +16,13 @@ import { answerBrief, tellBrief, visibleBrief, withReadableBrief } from '../form
 import { createKeyed, IDEMPOTENCY_HEADER, readIdempotencyKey } from '../idempotency.ts'
 import { answerList, listAnswer, listQuery } from '../lists.ts'
 import { IF_MATCH_HEADER, readIfMatch } from '../preconditions.ts'
-import { activeProject, markCreated, visibleProject, whenHeard } from '../replies.ts'
+import { activeProject, located, markCreated, visibleProject, whenHeard } from '../replies.ts'
 import type { Route, ServiceContext } from '../route.ts'
 
 const AREA = 'formation briefs'
 const one = { description: 'The brief.', schema: formationBriefDocument, headers: { ETag: 'Its version.' } }
 const answers = {
-  201: one,
+  201: located(one),
   200: {
     ...one,
     description: 'The brief that this key made before.',

@@ -18,7 +18,7 @@ import { createNamed, IDEMPOTENCY_HEADER, readIdempotencyKey } from '../idempote
 import { findInitiative, maySeeInitiative } from '../initiative-sight.ts'
 import { homeOf, refuseInitiative, visibleInitiative } from '../initiatives.ts'
 import { answerList, listAnswer, listQuery } from '../lists.ts'
-import { markCursor, refuseUnseen, visibleProject, whenCreated } from '../replies.ts'
+import { located, markCursor, refuseUnseen, visibleProject, whenCreated } from '../replies.ts'
 import type { Route, ServiceContext } from '../route.ts'
 
 const AREA = 'initiatives'
@@ -41,7 +41,7 @@ function createRoute(service: ServiceContext): Route {
     body: { schema: initiativeCreateBody },
     headers: [IDEMPOTENCY_HEADER],
     answers: {
-      201: { ...one, description: 'Added.' },
+      201: located({ ...one, description: 'Added.' }),
       200: { ...one, description: 'The key had added it before.', headers: { 'Idempotent-Replay': '`true`' } },
     },
     problems: ['already_exists', 'idempotency_key_reused', 'unknown_member', 'unknown_project'],

@@ -17,7 +17,7 @@ import { createNamed, IDEMPOTENCY_HEADER, readIdempotencyKey } from '../idempote
 import { answerRecord, type RecordSnapshot, tellRecord, visibleRecord } from '../intent-records.ts'
 import { listAnswer, listQuery } from '../lists.ts'
 import { IF_MATCH_HEADER, readIfMatch, setEntityTag } from '../preconditions.ts'
-import { activeProject, markCreated, markCursor, refuse, visibleProject, whenHeard } from '../replies.ts'
+import { activeProject, located, markCreated, markCursor, refuse, visibleProject, whenHeard } from '../replies.ts'
 import type { Route, ServiceContext } from '../route.ts'
 import { answerSections, type Section } from '../sections.ts'
 import { slugOf } from '../slug.ts'
@@ -56,7 +56,7 @@ function createRoute(service: ServiceContext, path: string): Route {
     body: { schema: intentRecordCreateBody },
     headers: [IDEMPOTENCY_HEADER],
     answers: {
-      201: oneRecord,
+      201: located(oneRecord),
       200: {
         ...oneRecord,
         description: 'The record that this key made before.',

@@ -42,7 +42,10 @@ export function pollRoutes(service: ServiceContext): readonly Route[] {
       }),
       answers: {
         200: { description: 'Work for the runner.', schema: executionRequestDocument, headers: newsHeaders },
-        204: { description: 'No work now.', headers: newsHeaders },
+        204: {
+          description: 'No work now.',
+          headers: { ...newsHeaders, 'Retry-After': 'Seconds: the service is stopping.' },
+        },
       },
       problems: ['too_many_polls', 'runner_removed', 'token_revoked', 'token_expired'],
       handle: (exchange) => poll(service, exchange, waits),

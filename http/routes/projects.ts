@@ -19,7 +19,7 @@ import { maySee } from '../access.ts'
 import type { Exchange } from '../exchange.ts'
 import { createNamed, IDEMPOTENCY_HEADER, readIdempotencyKey } from '../idempotency.ts'
 import { answerList, listAnswer, listQuery } from '../lists.ts'
-import { askFor, markCursor, visibleProject, whenCreated } from '../replies.ts'
+import { askFor, located, markCursor, visibleProject, whenCreated } from '../replies.ts'
 import type { Route, ServiceContext } from '../route.ts'
 import { slugOf } from '../slug.ts'
 
@@ -44,7 +44,7 @@ function createRoute(service: ServiceContext): Route {
     body: { schema: projectCreateBody },
     headers: [IDEMPOTENCY_HEADER],
     answers: {
-      201: one,
+      201: located(one),
       200: {
         ...one,
         description: 'The project that this key made before.',

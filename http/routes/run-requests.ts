@@ -21,7 +21,7 @@ import { IDEMPOTENCY_HEADER, readIdempotencyKey } from '../idempotency.ts'
 import { withoutSteering } from '../initiative-sight.ts'
 import { answerList, listAnswer, listQuery } from '../lists.ts'
 import type { ProblemCode } from '../problems.ts'
-import { activeProject, askFor, markCursor, visibleProject, whenCreated } from '../replies.ts'
+import { activeProject, askFor, located, markCursor, visibleProject, whenCreated } from '../replies.ts'
 import type { Route, ServiceContext } from '../route.ts'
 import { runRequestDocumentOf, runRequestTextOf, visibleRunRequest } from '../run-request-answers.ts'
 import { parseTraceparent } from '../traceparent.ts'
@@ -53,7 +53,7 @@ function createRoute(service: ServiceContext): Route {
     body: { schema: runRequestCreateBody },
     headers: [IDEMPOTENCY_HEADER, 'traceparent', PREFER_HEADER],
     answers: {
-      201: { description: 'Made.', schema: runRequestShown },
+      201: located({ description: 'Made.', schema: runRequestShown }),
       200: {
         description: 'The request that has the key.',
         schema: runRequestShown,

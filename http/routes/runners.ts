@@ -21,7 +21,17 @@ import { utcNow } from '../clock.ts'
 import type { Exchange } from '../exchange.ts'
 import { createNamed, IDEMPOTENCY_HEADER, readIdempotencyKey } from '../idempotency.ts'
 import { answerList, listAnswer, listQuery } from '../lists.ts'
-import { askFor, markCursor, notFound, projectId, refuse, refuseUnseen, whenTaken } from '../replies.ts'
+import {
+  askFor,
+  located,
+  markCursor,
+  notFound,
+  projectId,
+  refuse,
+  refuseUnseen,
+  UNCACHED,
+  whenTaken,
+} from '../replies.ts'
 import type { Route, ServiceContext } from '../route.ts'
 
 const AREA = 'runners'
@@ -83,7 +93,7 @@ function createRoute(service: ServiceContext): Route {
     body: { schema: runnerCreateBody },
     headers: [IDEMPOTENCY_HEADER],
     answers: {
-      201: { description: 'The runner, with its token.', schema: runnerCreatedDocument },
+      201: located({ description: 'The runner, with its token.', schema: runnerCreatedDocument, headers: UNCACHED }),
       200: {
         description: 'The runner that this key made before. Its token is not shown again.',
         schema: runnerCreatedDocument,
@@ -267,7 +277,7 @@ function tokenRoutes(service: ServiceContext): readonly Route[] {
       summary: 'Rotate a runner’s token: the answer carries the new one, once; the old one lives 10 minutes.',
       access: { right: 'runner.manage', runner: 'own' },
       body: EMPTY_BODY,
-      answers: { 201: { description: 'The new token.', schema: runnerTokenDocument } },
+      answers: { 201: { description: 'The new token.', schema: runnerTokenDocument, headers: UNCACHED } },
       problems: ['not_found', 'grants_too_much', 'runner_removed'],
       handle: (exchange) => {
         const runner = visibleRunner(service, exchange)

@@ -8,18 +8,25 @@ import {
 } from '../../machines/documents/token.ts'
 import { modules } from '../../machines/index.ts'
 import type { MessageBody, SnapshotOf } from '../../runtime/api.ts'
-import type { Principal } from '../../runtime/principals.ts'
+import { expiryOf, type Principal } from '../../runtime/principals.ts'
 import { rightsOf } from '../../runtime/rights.ts'
 import { newSecret } from '../../runtime/secrets.ts'
 import { maySee } from '../access.ts'
 import type { Exchange } from '../exchange.ts'
 import { createKeyed, IDEMPOTENCY_HEADER, readIdempotencyKey } from '../idempotency.ts'
 import { answerList, listAnswer, listQuery } from '../lists.ts'
-import { askFor, isServiceId, notFound, projectId, whenTaken } from '../replies.ts'
+import { askFor, isServiceId, notFound, projectId, UNCACHED, whenTaken } from '../replies.ts'
 import type { Route, ServiceContext } from '../route.ts'
 
 const AREA = 'access'
-const document = (snapshot: SnapshotOf<any>): object => modules.token.document(snapshot)
+
+/** As it stands now: that its time is over is no move of it. */
+function documentOf({ runtime }: ServiceContext, snapshot: SnapshotOf<any>): object {
+  const document = modules.token.document(snapshot)
+  const expiresAtMs = expiryOf(snapshot.context)
+  const isOver = snapshot.value === 'active' && expiresAtMs !== undefined && runtime.nature.wallMs() >= expiresAtMs
+  return isOver ? { ...document, state: 'expired' } : document
+}
 
 export function tokenRoutes(service: ServiceContext): readonly Route[] {
   return [createRoute(service), listRoute(service), revokeRoute(service)]
@@ -37,7 +44,7 @@ function createRoute(service: ServiceContext): Route {
     body: { schema: tokenCreateBody },
     headers: [IDEMPOTENCY_HEADER],
     answers: {
-      201: { description: 'The token, with its secret.', schema: tokenCreatedDocument },
+      201: { description: 'The token, with its secret.', schema: tokenCreatedDocument, headers: UNCACHED },
       200: {
         description: 'The token that this key made before. Its secret is not shown again.',
         schema: tokenCreatedDocument,
@@ -82,7 +89,7 @@ function create(service: ServiceContext, exchange: Exchange): void {
     hash,
   } as MessageBody
   const made = whenTaken(service, exchange, (answer) => {
-    const shown = document(answer.snapshot)
+    const shown = documentOf(service, answer.snapshot)
     if (answer.repeat === 'replay') return exchange.setHeader('Idempotent-Replay', 'true').answer(200, shown)
     exchange.setHeader('Cache-Control', 'no-store').answer(201, { ...shown, token })
   })
@@ -139,7 +146,9 @@ function listRoute(service: ServiceContext): Route {
     handle: (exchange) => {
       const { principal } = exchange
       const matches = (token: SnapshotOf<any>): boolean => isVisible(principal, token)
-      answerList(service, exchange, { kind: 'token', index: 'all', value: '', matches }, document)
+      answerList(service, exchange, { kind: 'token', index: 'all', value: '', matches }, (token) =>
+        documentOf(service, token),
+      )
     },
   }
 }

@@ -67,7 +67,11 @@ export function watchRoutes(service: ServiceContext): readonly Route[] {
       }),
       headers: ['authorization', 'last-event-id'],
       answers: {
-        200: { description: 'The stream: frames as `/asyncapi.json` says.', contentType: 'text/event-stream' },
+        200: {
+          description: 'The stream: frames as `/asyncapi.json` says.',
+          contentType: 'text/event-stream',
+          headers: { 'Cache-Control': '`no-store`', 'X-Accel-Buffering': '`no`: asks proxies not to gather it.' },
+        },
       },
       problems: ['invalid_cursor', 'cursor_too_old', 'cursor_of_another_log', 'too_many_streams', 'stopping'],
       produces: ['text/event-stream'],

@@ -14,7 +14,7 @@ import { digestOf, newSpanId, newTraceId } from '../../runtime/identity.ts'
 import type { Exchange } from '../exchange.ts'
 import { createdId, IDEMPOTENCY_HEADER, readIdempotencyKey } from '../idempotency.ts'
 import { type Move, type Moved, moveRoute } from '../moves.ts'
-import { activeProject, markCursor, whenHeard } from '../replies.ts'
+import { activeProject, located, markCursor, whenHeard } from '../replies.ts'
 import type { Route, ServiceContext } from '../route.ts'
 import { visibleWorkItem, workItemDocumentOf } from '../work-item-answers.ts'
 import { answerReplay, dependenciesExist } from './work-items.ts'
@@ -78,7 +78,7 @@ function resumeRoute(service: ServiceContext): Route {
     body: { schema: resumeItemBody, optional: true },
     headers: [IDEMPOTENCY_HEADER],
     answers: {
-      201: { ...one, description: 'The item that goes on.' },
+      201: located({ ...one, description: 'The item that goes on.' }),
       200: { ...one, description: 'The item that this key made before.', headers: { 'Idempotent-Replay': '`true`' } },
     },
     problems: ['not_found', 'illegal_move', 'unknown_work_item', 'project_archived', 'idempotency_key_reused'],

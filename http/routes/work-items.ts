@@ -30,7 +30,7 @@ import {
   twinOfKey,
 } from '../idempotency.ts'
 import { answerList, listAnswer, listQuery } from '../lists.ts'
-import { activeProject, markCursor, visibleProject, whenCreated } from '../replies.ts'
+import { activeProject, located, markCursor, visibleProject, whenCreated } from '../replies.ts'
 import type { Route, ServiceContext } from '../route.ts'
 import { parseTraceparent } from '../traceparent.ts'
 import { Turnstile } from '../turnstile.ts'
@@ -57,7 +57,7 @@ function createRoute(service: ServiceContext): Route {
     body: { schema: workItemCreateBody },
     headers: [IDEMPOTENCY_HEADER, 'traceparent'],
     answers: {
-      201: { ...one, description: 'In the ledger.' },
+      201: located({ ...one, description: 'In the ledger.' }),
       200: {
         ...one,
         description: 'The item that has the key, or that says the same.',

@@ -1,6 +1,6 @@
 /** The documents of a person's or a system's token. The token itself is shown once, in the answer of its create. */
 import { type Static, stringEnum, Type } from '../schema.ts'
-import { CLOSED, name, projects, serviceId, time } from './fields.ts'
+import { by, CLOSED, name, projects, serviceId, time } from './fields.ts'
 
 /** What a token may do; each endpoint needs one of them. */
 export const RIGHTS = [
@@ -46,18 +46,20 @@ export const tokenCreateBody = Type.Object(
 )
 export type TokenCreate = Static<typeof tokenCreateBody>
 
-const TOKEN_STATES = ['active', 'revoked'] as const
+const TOKEN_STATES = ['active', 'expired', 'revoked'] as const
 
 export const tokenDocument = Type.Object(
   {
     id: serviceId('tok', 'The token’s id, not the secret.'),
     name: Type.String({ description: 'Whose it is.' }),
-    state: stringEnum(TOKEN_STATES, { description: 'A revoked token is not taken.' }),
+    state: stringEnum(TOKEN_STATES, {
+      description: 'Only an active token is taken; an expired one can be revoked, too.',
+    }),
     roles: Type.Array(role, { description: 'Roles it holds.' }),
     rights: Type.Array(right, { description: 'Rights it holds one by one.' }),
     projects: Type.Array(Type.String(), { description: 'Project keys, or `["*"]` for all.' }),
     created_at: time('When it was made.'),
-    created_by: Type.Optional(Type.Object({ id: Type.String(), name: Type.String() }, { description: 'Who made it.' })),
+    created_by: Type.Optional(by),
     expires_at: Type.Optional(time('From then on it is not taken.')),
     last_used_at: Type.Optional(time('About when it was last used.')),
     revoked_at: Type.Optional(time('When it was revoked.')),

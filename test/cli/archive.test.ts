@@ -62,8 +62,9 @@ t.test(
   async (t) => {
     const { home } = await used(t)
     const dir = `${t.testdirName}/events`
-    t.equal((await command('export', dir, '--home', home)).code, 0)
+    const taken = JSON.parse((await command('export', dir, '--home', home, '--json')).out)
     const exported = lines(dir)
+    t.match(taken, { events: exported.length, first_sequence: 1, last_sequence: exported.length, gaps: [] })
     const [file] = readdirSync(dir)
     t.match(file, /\d{4}-\d\d/)
 
@@ -74,7 +75,9 @@ t.test(
     const first = await command('import', `${dir}/${file}`, '--home', other, '--json')
     const ofProject = exported.filter((event) => event.project === 'demo')
     t.equal(first.code, 1, 'a line was refused')
-    t.match(JSON.parse(first.out), { accepted: ofProject.length, duplicates: 0 })
+    const left_out = exported.filter((event) => event.project === 'system').length
+    t.ok(left_out > 0)
+    t.match(JSON.parse(first.out), { accepted: ofProject.length, duplicates: 0, left_out, refused_count: 1 })
     const again = JSON.parse((await command('import', `${dir}/${file}`, '--home', other, '--json')).out)
     t.match(again, { accepted: 0, duplicates: ofProject.length })
     t.ok(
@@ -88,6 +91,17 @@ t.test(
     t.equal((await command('verify', '--home', other)).code, 0)
   },
 )
+
+t.test('what one home gives out another takes in whole, but for what is of the service itself', async (t) => {
+  const { home } = await used(t)
+  const dir = `${t.testdirName}/events`
+  t.equal((await command('export', dir, '--home', home)).code, 0)
+  const service = await demo(t, `${t.testdirName}/other`)
+  await service.end('SIGTERM')
+  const { code, out } = await command('import', `${dir}/${readdirSync(dir)[0]}`, '--home', service.home)
+  t.equal(code, 0, out)
+  t.match(out, /^\d+ event\(s\) recorded, 0 were there already, 0 refused\.\n\d+ of the service itself/)
+})
 
 t.test('a home that a service runs on takes no import; its events can be taken out', async (t) => {
   const service = await demo(t, `${t.testdir()}/home`)
@@ -125,6 +139,23 @@ t.test('events that cannot be read are named, and all others are taken out', asy
   t.ok(lost > 0, out)
   const kept = new Set(lines(`${t.testdirName}/events`).map(({ id }) => id))
   t.equal(kept.size, lines(sound).length - lost)
+})
+
+t.test('a restore names the credentials that let somebody in again, and none whose time is over', async (t) => {
+  const home = `${t.testdir()}/home`
+  const service = await demo(t, home)
+  const token = (...more: string[]) => service.cli('token', 'create', '--role', 'viewer', '--name', ...more)
+  t.equal((await token('over', '--expires', '1s')).code, 0)
+  t.equal((await token('later', '--expires', '1d')).code, 0)
+  await service.end('SIGTERM')
+  await new Promise((resolve) => setTimeout(resolve, 1_000))
+  const { out } = await command('restore', home, '--home', `${t.testdirName}/restored`, '--json')
+  t.same(
+    JSON.parse(out)
+      .credentials.map(({ name }: any) => name)
+      .sort(),
+    ['admin', 'later', 'r1'],
+  )
 })
 
 t.test('a restored home has what the backup had, a new admin token, and refuses old cursors', async (t) => {

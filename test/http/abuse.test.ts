@@ -25,6 +25,10 @@ t.test('wrong bodies get a problem that says what is wrong', async (t) => {
     body: { code: 'unsupported_media_type' },
   })
   t.match(await post('{"name":"a"}', { 'content-type': 'application/json; charset=latin1' }), { status: 415 })
+  const packed = await post('{"name":"a"}', { 'content-encoding': 'gzip' })
+  t.match(packed, { status: 415, body: { code: 'unsupported_content_encoding' } })
+  t.equal(packed.headers.get('accept-encoding'), 'identity')
+  t.match(await post('{"name":"Plain"}', { 'content-encoding': 'identity' }), { status: 201 })
   t.match(await post('{"name":"Utf"}', { 'content-type': 'application/json; charset=UTF-8' }), { status: 201 })
   t.match(await post(`{"name":"${'x'.repeat(1_100_000)}"}`), { status: 413, body: { code: 'body_too_large' } })
   t.match(await s.call('GET', '/api/projects', undefined, { headers: { accept: 'text/html' } }), {

@@ -209,6 +209,8 @@ t.test('a revocation, an expiry and a removal end parked polls within a second',
   await s.expect(401, 'GET', '/api/projects', undefined, { token: soon })
 
   const list = await s.expect(200, 'GET', '/api/tokens')
+  const states = Object.fromEntries(list.body.items.map(({ name, state }: any) => [name, state]))
+  t.match(states, { soon: 'expired', admin: 'active' })
   const viewer = await s.token('viewer', { roles: ['viewer'] })
   await s.expect(200, 'GET', '/api/projects', undefined, { token: viewer })
   const { id } = (await s.expect(200, 'GET', '/api/tokens')).body.items.find((item: any) => item.name === 'viewer')

@@ -8,6 +8,8 @@ export interface Answered {
   readonly path: string
   readonly status: number
   readonly contentType: string
+  /** Names of the answer's headers, lower case; absent: they are not looked at. */
+  readonly headers?: readonly string[]
   /** Parsed, where it is JSON; undefined: there was none. */
   readonly body: unknown
 }
@@ -55,7 +57,7 @@ export class Documented {
   }
 
   /** What is wrong with the answer; undefined: it is as documented. */
-  faultOf({ method, path, status, contentType, body }: Answered): string | undefined {
+  faultOf({ method, path, status, contentType, headers, body }: Answered): string | undefined {
     const known = this.pathOf(method, path)
     if (known === undefined) {
       return status === 404 || status === 405 ? undefined : `${method} ${path} is not documented`
@@ -65,6 +67,8 @@ export class Documented {
     if (described === undefined) {
       return `${method} ${known}: status ${status} is not documented: ${JSON.stringify(body)}`
     }
+    const untold = undocumentedHeader(described, headers)
+    if (untold !== undefined) return `${method} ${known}: ${status}: the header ${untold} is not documented`
     const type = contentType.split(';')[0]!
     if (described.content?.[type] === undefined) {
       return body === undefined ? undefined : `${method} ${known}: ${status} ${type} is not documented`
@@ -91,4 +95,25 @@ export class Documented {
     if (validate(value)) return undefined
     return `${place.slice(1, 5).join(' ')}: ${this.#ajv.errorsText(validate.errors)}: ${JSON.stringify(value)}`
   }
+}
+
+/** Of every answer, told once in the documents' words or by HTTP itself. */
+const OF_EVERY_ANSWER = new Set([
+  'api-version',
+  'connection',
+  'content-length',
+  'content-type',
+  'date',
+  'keep-alive',
+  'transfer-encoding',
+  'uwebsockets',
+])
+
+/** A header that the answer has and its documentation does not tell of. A problem may come after a header was set. */
+function undocumentedHeader(described: any, headers: readonly string[] = []): string | undefined {
+  const told = new Set(Object.keys(described.headers ?? {}).map((name) => name.toLowerCase()))
+  const isProblem = described.content?.['application/problem+json'] !== undefined
+  return headers.find(
+    (name) => !OF_EVERY_ANSWER.has(name) && !told.has(name) && !(isProblem && name === 'watch-cursor'),
+  )
 }

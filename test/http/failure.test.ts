@@ -1,6 +1,6 @@
 /** What happens when the ground gives way: the log, the native library. */
 import t from 'tap'
-import { notLoaded } from '../../http/uws.ts'
+import { createServer, notLoaded } from '../../http/uws.ts'
 import { type Journal, JournalFailure, ViewBehind } from '../../storage/journal.ts'
 import { type Nature, realNature } from '../../storage/nature.ts'
 import { MemoryJournal } from '../storage/memory.ts'
@@ -123,5 +123,17 @@ t.test('a library that cannot be loaded is named with its cause and what to do',
   t.match(none, /Cannot find module.*binaries for Node\.js 20, 22 and 24/)
   t.notMatch(none, 'Node.js 16', 'what the loader says of other machines is left out')
   t.match(notLoaded(new Error("Cannot find module 'uWebSockets.js'")).message, /Cannot find module 'uWebSockets.js'/)
+  t.end()
+})
+
+t.test('files that TLS cannot be had with are named with their setting and the cause', (t) => {
+  const dir = t.testdir({ 'no.pem': 'nothing of a certificate' })
+  const file = `${dir}/no.pem`
+  const made = (certFile: string, keyFile: string) => () =>
+    createServer({ headerBytesMax: 16_384, tls: { certFile, keyFile } })
+  const name = 'ServerFailure'
+  t.throws(made(`${dir}/none.pem`, file), { name, message: /^tls_cert cannot be read: ENOENT.*none\.pem/ })
+  t.throws(made(file, `${dir}/none.pem`), { name, message: /^tls_key cannot be read: ENOENT.*none\.pem/ })
+  t.throws(made(file, file), { name, message: /^tls_cert \(.*no\.pem\) and tls_key .* cannot be used: / })
   t.end()
 })

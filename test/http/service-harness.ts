@@ -94,7 +94,8 @@ export class TestService {
   #hold(method: string, path: string, response: Response, body: unknown): void {
     if (response.headers.get('api-version') !== '1') throw new Error(`${method} ${path}: no API-Version`)
     const contentType = response.headers.get('content-type') ?? ''
-    const fault = this.#documented!.faultOf({ method, path, status: response.status, contentType, body })
+    const headers = [...response.headers.keys()]
+    const fault = this.#documented!.faultOf({ method, path, status: response.status, contentType, headers, body })
     if (fault !== undefined) throw new Error(fault)
   }
 }

@@ -62,11 +62,14 @@ t.test('expiry and revocation end both kinds of stream within a second, and say 
   }
   const ofShort = await watched(short)
   const ofLasting = await watched(lasting)
+  const letIn = async () => /intendant_tokens_active (\d+)/.exec((await s.call('GET', '/metrics')).body)?.[1]
+  t.equal(await letIn(), '3', 'the admin, and both')
   const begun = performance.now()
   nature.hurry(HOUR)
   t.match(await ofShort.text, /event: error\ndata: .*"code":"token_expired"/)
   t.equal(await ofShort.code, 4401)
   t.ok(performance.now() - begun < SECOND)
+  t.equal(await letIn(), '2', 'whose time is over is not counted')
   const { items } = (await s.expect(200, 'GET', '/api/tokens')).body
   await s.expect(204, 'DELETE', `/api/tokens/${items.find(({ name }: any) => name === 'lasting').id}`)
   t.match(await ofLasting.text, /event: error\ndata: .*"code":"token_revoked"/)
