@@ -92,7 +92,7 @@ function fieldsOf(stated: StatedEvent, payload: Readonly<Record<string, unknown>
     occurred_at: stated.occurred_at,
     throttle: stated.throttle ?? door.throttle,
     payload,
-    trace_id: stated.trace_id === undefined ? door.traceId : stated.trace_id,
+    trace_id: stated.trace_id === undefined || door.isFixed ? door.traceId : stated.trace_id,
     span_id: stated.span_id,
     parent_span_id: stated.parent_span_id,
     causation_id: stated.causation_id,
@@ -136,7 +136,8 @@ function differences(
   if (stated.project !== undefined && stated.project !== project) {
     faults.push({ pointer: `/events/${i}/project`, detail: `must be ${project}, the run request's` })
   }
-  if (stated.trace_id !== undefined && stated.trace_id !== traceId) {
+  // Null is no trace (SPEC 6.1): as if left out.
+  if ((stated.trace_id ?? traceId) !== traceId) {
     faults.push({ pointer: `/events/${i}/trace_id`, detail: `must be ${traceId}, the run request's` })
   }
   if (stated.throttle !== undefined && stated.throttle !== throttle) {

@@ -46,8 +46,8 @@ export function admitTraceEvent(value: unknown, door: TolerantDoor): Admission {
   const given = value as GivenEvent
   const { event_type, trace_id, project = door.project } = given
   if (isServiceOwned(event_type)) return refused('/event_type', 'is stated by the service alone')
-  if (trace_id !== undefined && trace_id !== door.traceId)
-    return refused('/trace_id', `must be ${door.traceId}, the path's`)
+  // Null is no trace (SPEC 6.1): as if left out.
+  if ((trace_id ?? door.traceId) !== door.traceId) return refused('/trace_id', `must be ${door.traceId}, the path's`)
   if (project === undefined)
     return refused('/project', 'is missing: the trace belongs to no run, and the query names none')
   const whyNot = door.whyNotProject(project)

@@ -164,8 +164,8 @@ export const recordedEventSchema = closedObject(
 type RecordedEvent = Static<typeof recordedEventSchema>
 
 /**
- * An event in a post about a run: `project`, `trace_id` and `throttle` default to the request's. A given `id` is
- * compared with the computed one.
+ * An event in a post about a run: `project`, `trace_id` (also where it is null) and `throttle` default to the request's.
+ * A given `id` is compared with the computed one.
  */
 export const postedEventSchema = closedObject({
   ...given,

@@ -27,7 +27,7 @@ async function start(t: Parameters<typeof startTestService>[0], ...more: any[]):
 
 t.test('a trace is taken as JSON and as JSON lines, each event once, with the ids it was given', async (t) => {
   const s = await start(t)
-  const events = [event(1), event(2), { ...event(3), id: undefined }]
+  const events = [event(1), event(2, { trace_id: null }), { ...event(3), id: undefined }]
   const first = await s.expect(200, 'POST', PATH, events)
   t.match(first.body, { trace_id: TRACE, accepted: 3, duplicates: 0, refused_count: 0, marked_count: 0 })
   const again = await s.expect(200, 'POST', PATH, lines([...events, event(4)]), JSON_LINES)

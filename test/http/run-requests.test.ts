@@ -432,6 +432,10 @@ t.test('events in: the strict door', async (t) => {
   t.equal(unknown.body.accepted, 1)
   const many = Array.from({ length: 1000 }, (_, i) => ({ ...good, payload: { greeting: `Hello ${i}` } }))
   t.equal((await post(200, many)).body.accepted, 1000)
+  await s.expect(200, 'POST', `/api/run-requests/${made.id}/started`, {}, { token })
+  const traced = { ...good, payload: { greeting: 'Null is no trace' } }
+  t.equal((await post(200, [{ ...traced, trace_id: null }])).body.accepted, 1, 'as if left out')
+  t.equal((await post(200, [traced])).body.duplicates, 1)
 })
 
 t.test('an emitted command makes one run request, however often it is sent', async (t) => {
