@@ -70,6 +70,12 @@ export function jsonObject(text: string): Record<string, unknown> {
   return value as Record<string, unknown>
 }
 
+/** The command of a runner. An empty one, of a variable that is not set, would do nothing and be called done. */
+export function shellCommand(text: string): string {
+  if (text.trim() === '') throw new InvalidArgumentError('A shell command is expected.')
+  return text
+}
+
 /** For options that may be given several times, or once with commas. */
 export function collect(text: string, before: readonly string[] | undefined): string[] {
   const added = text.split(',').map((part) => part.trim())

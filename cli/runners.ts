@@ -1,6 +1,6 @@
 /** `intendant runner`: the fleet, and the bundled runner itself. */
 import type { Command } from 'commander'
-import { collect, integer, LIMIT, ORIGIN, waitingTimeOption } from './arguments.ts'
+import { collect, integer, LIMIT, ORIGIN, shellCommand, waitingTimeOption } from './arguments.ts'
 import { CliFailure } from './exit.ts'
 import { list } from './lists.ts'
 import { age, safe } from './print.ts'
@@ -36,7 +36,7 @@ export function addRunners(program: Command, act: Act): void {
     .description('Runners: add, list, show, edit, drain, undrain, remove, token; with --id and --exec: be one.')
     .usage('--id ID --exec COMMAND [options]  |  runner COMMAND ...')
     .option('--id <id>', 'The runner to be.')
-    .option('--exec <command>', 'The shell command that does the work of one run.')
+    .option('--exec <command>', 'The shell command that does the work of one run.', shellCommand)
     .option('--dir <dir>', 'Run the command in this folder.')
     .option(
       '--capacity <n>',

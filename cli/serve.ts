@@ -9,7 +9,7 @@ import { createClient } from '../engine/client.ts'
 import { ServiceRefused } from '../engine/errors.ts'
 import type { Runner } from '../engine/runner.ts'
 import type { Settings } from '../runtime/settings.ts'
-import { integer, waitingTimeOption } from './arguments.ts'
+import { integer, shellCommand, waitingTimeOption } from './arguments.ts'
 import { CliFailure, EXIT } from './exit.ts'
 import { finished, startRunnerProcess } from './runner-process.ts'
 import { runnerTokenFile, saveRunnerToken } from './runner-token.ts'
@@ -47,7 +47,7 @@ export function addServe(program: Command, act: Act): void {
   }
   serve
     .option('--runner <id>', 'Also run a runner with this id.')
-    .option('--exec <command>', "That runner's command.")
+    .option('--exec <command>', "That runner's command.", shellCommand)
     .option('--capacity <n>', 'How many runs it holds at once.', integer(1, 1000), 1)
     .addOption(
       waitingTimeOption('--drain <duration>', 'When asked to stop: how long its present runs may take.', 30_000),

@@ -126,11 +126,11 @@ function refusal({ value, context }: SnapshotOf<AgentSessionContext>, message: A
   return { code: 'illegal_move', detail } satisfies Refusal
 }
 
-/** As SPEC 6.17 has it: of the session's project and trace, and caused by its beginning. */
+/** As SPEC 6.17 has it: of the session's project and trace, and caused by its beginning, whose throttle it has. */
 function envelope({ project, begin_event, run_request_id }: AgentSessionContext): FactEnvelope {
   return {
     project,
-    throttle: 'full',
+    throttle: begin_event?.throttle ?? 'full',
     trace_id: begin_event?.trace_id ?? null,
     span_id: begin_event?.span_id ?? null,
     parent_span_id: null,

@@ -12,6 +12,7 @@ import {
   type MessageBody,
   type SnapshotOf,
   type Term,
+  type Throttle,
 } from './machine.ts'
 import type { ProjectStatus } from './maintenance-run/reports.ts'
 
@@ -29,6 +30,8 @@ interface ProjectPart {
 interface BeginEvent {
   readonly id: string
   readonly occurred_at: string
+  /** Absent: `full`, of runs that older versions heard of. */
+  readonly throttle?: Throttle
   readonly trace_id: string
   readonly span_id: string | null
   readonly gather_id: string | null
@@ -164,8 +167,8 @@ function repeats({ value, context }: SnapshotOf<MaintenanceRunContext>, message:
 }
 
 function envelope({ project, begin_event }: MaintenanceRunContext): FactEnvelope {
-  const { id: causation_id, trace_id, span_id, gather_id } = begin_event
-  return { project, throttle: 'full', trace_id, span_id, parent_span_id: null, causation_id, gather_id }
+  const { id: causation_id, throttle = 'full', trace_id, span_id, gather_id } = begin_event
+  return { project, throttle, trace_id, span_id, parent_span_id: null, causation_id, gather_id }
 }
 
 function terms({ value, context }: SnapshotOf<MaintenanceRunContext>): readonly Term[] {

@@ -1,6 +1,6 @@
 /** What an agent session remembers, and what it can be told. */
 import type { AgentSession } from '../documents/agent-session.ts'
-import type { Message, MessageBody } from '../machine.ts'
+import type { Message, MessageBody, Throttle } from '../machine.ts'
 import type { Measured } from '../usage/measure.ts'
 
 /** Whose session it is: where it was reported, and what it works for. */
@@ -30,6 +30,8 @@ export type Launch = Pick<
 export interface BeginEvent {
   readonly id: string
   readonly occurred_at: string
+  /** Absent: `full`, of sessions that older versions heard of. */
+  readonly throttle?: Throttle
   readonly trace_id: string | null
   readonly span_id: string | null
   readonly gather_id: string | null

@@ -3,7 +3,7 @@
  * could name no actor is a record and nothing else; texts are kept as far as somebody would read them.
  */
 import { clipped } from '../clipped.ts'
-import { CAPABILITIES, SESSION_ACCESS } from '../documents/agent-session.ts'
+import { CAPABILITIES, SESSION_ACCESS, SESSION_ID_PATTERN } from '../documents/agent-session.ts'
 import { NAME_LENGTH_MAX, REFERENCE_LENGTH_MAX, TEXT_LENGTH_MAX } from '../documents/fields.ts'
 import type { PreparedEvent } from '../events/envelope.ts'
 import type { SendParams } from '../machine.ts'
@@ -12,8 +12,7 @@ import type { BeginEvent, Launch, SessionEnd, SessionIdentity, SessionOwner } fr
 
 const STARTED = 'agent_session_started'
 const ENDED = 'agent_session_ended'
-/** `:` and `/` stay out, since both are separators of paths and index keys. */
-const SESSION_ID = /^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/
+const SESSION_ID = new RegExp(SESSION_ID_PATTERN)
 
 /** Hot: asked of every event of a run. */
 export function isSessionEvent(eventType: string): boolean {
@@ -54,8 +53,8 @@ function launchOf(payload: Payload): Launch {
   }
 }
 
-function beginEventOf({ id, occurred_at, trace_id, span_id, gather_id }: PreparedEvent): BeginEvent {
-  return { id, occurred_at, trace_id, span_id, gather_id }
+function beginEventOf({ id, occurred_at, throttle, trace_id, span_id, gather_id }: PreparedEvent): BeginEvent {
+  return { id, occurred_at, throttle, trace_id, span_id, gather_id }
 }
 
 function endOf({ status, exit_code, ended_at, bytes_written, error, usage, cost }: Payload, event: PreparedEvent) {

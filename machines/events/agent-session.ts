@@ -1,10 +1,13 @@
 /** Agent sessions (SPEC 6.16), and how one ends that nobody saw end (SPEC 6.17). */
+import { SESSION_ID_PATTERN } from '../documents/agent-session.ts'
 import { anyObject, count, exactlyWith, never, openObject, rule, stringEnum, Type, timestamp } from '../schema.ts'
 import { engineEvent } from './event-type.ts'
 
+const sessionId = (description: string) => Type.String({ pattern: SESSION_ID_PATTERN, description })
+
 const ended = openObject(
   {
-    session_id: Type.String({ description: 'matches the started event' }),
+    session_id: sessionId('matches the started event'),
     status: stringEnum(['ok', 'agent_failed', 'unavailable', 'interrupted']),
     exit_code: Type.Optional(Type.Integer({ description: 'omitted when the agent could not be invoked' })),
     ended_at: timestamp('when the session finished; for interrupted, the restart'),
@@ -32,7 +35,7 @@ export const agentSessionEvents = {
     '6.16',
     'an engine-launched agent session began',
     openObject({
-      session_id: Type.String({ description: "UUID; the transcript file's base name" }),
+      session_id: sessionId("UUID, or another name; the transcript file's base name"),
       agent_type: Type.String({ description: 'agent runtime' }),
       project: Type.String({ description: 'may be empty' }),
       working_dir: Type.String({ description: 'absolute working directory' }),

@@ -27,9 +27,10 @@ export function maintenanceNews(event: PreparedEvent): SendParams | undefined {
   if (trace_id === null) return undefined
   const to = { kind: 'maintenance_run', id: maintenanceRunIdOf(trace_id) } as const
   if (event_type === 'maintenance_run_started') {
-    const { id, span_id, gather_id } = event
+    const { id, throttle, span_id, gather_id } = event
     const name = typeof payload.project === 'string' && payload.project !== '' ? payload.project : project
-    return { to, message: { type: 'begin', project, name, event: { id, occurred_at, trace_id, span_id, gather_id } } }
+    const begin = { id, occurred_at, throttle, trace_id, span_id, gather_id }
+    return { to, message: { type: 'begin', project, name, event: begin } }
   }
   if (event_type === 'maintenance_run_completed') return { to, message: { type: 'complete', project } }
   const status = statusOf(event)

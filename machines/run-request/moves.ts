@@ -16,7 +16,7 @@ import {
   type RunRequestMessage,
   type Times,
 } from './context.ts'
-import { failureOf } from './rules.ts'
+import { failureOf, timedOut } from './rules.ts'
 import { firstEngineRunOf, heldEngineRun } from './view.ts'
 
 type Change = Partial<RunRequestContext>
@@ -208,7 +208,9 @@ function cancellationOf(context: RunRequestContext, message: RunRequestMessage):
     return { ...cancel, reason: `ran longer than ${context.asked.timeout_seconds} seconds`, code: 'timeout' }
   }
   if (message.type === 'expires_at_reached') return { ...cancel, reason: 'still queued at expires_at', code: 'expired' }
-  const { by, reason, code, discard_work = false } = message as Of<'cancel'>
+  // A stronger stop without a reason is for the first one's; a timeout's is no person's.
+  const before = timedOut(context) ? undefined : context.cancel?.reason
+  const { by, reason = before, code, discard_work = false } = message as Of<'cancel'>
   return {
     requested_at: message.at,
     ...(by === undefined ? {} : { requested_by: by }),

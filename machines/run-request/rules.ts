@@ -211,11 +211,10 @@ function fenced(context: RunRequestContext, post: Post, type: string): Refusal |
   if (post.attempt === undefined && attempt > 1) {
     return { code: 'attempt_required', detail: `attempt must be given from the second attempt on` }
   }
-  if ((post.attempt ?? 1) !== attempt) {
-    return {
-      code: 'stale_attempt',
-      detail: `attempt ${post.attempt ?? 1} is over: the request is in attempt ${attempt}`,
-    }
+  const given = post.attempt ?? 1
+  if (given !== attempt) {
+    const how = given < attempt ? 'is over' : 'has not begun'
+    return { code: 'stale_attempt', detail: `attempt ${given} ${how}: the request is in attempt ${attempt}` }
   }
   const last = context.internal.last_post
   if ((type === 'completed' || type === 'failed') && last !== undefined && last.attempt === attempt) {

@@ -64,6 +64,8 @@ interface WorkItemInternal {
   readonly stopping: boolean
   /** And what it has not committed thrown away. */
   readonly discarding?: boolean
+  /** Why, in the words of the last one who gave a reason. */
+  readonly stop_reason?: string
   /** The run request that it was taken back from, until that has ended: who was told to stop may still be at work. */
   readonly taken_back?: string | undefined
 }

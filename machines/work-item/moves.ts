@@ -6,7 +6,7 @@ import {
   type Resumption,
   type SettledState,
 } from '../documents/work-item.ts'
-import type { SendParams } from '../machine.ts'
+import type { By, SendParams } from '../machine.ts'
 import type { AskedItem, Of, WorkItemContext, WorkItemMessage } from './context.ts'
 import { type Settlement, settlementOf, withoutResult } from './results.ts'
 
@@ -88,7 +88,7 @@ export function createRun({ run_request }: Of<'hand_out'>): SendParams {
 }
 
 /** Stops the run, if there is one: nobody may begin it, and who has is told. */
-export function cancelRun({ run }: WorkItemContext, message: WorkItemMessage): SendParams | undefined {
+export function cancelRun({ run, internal }: WorkItemContext, message: WorkItemMessage): SendParams | undefined {
   if (run === undefined || run.reported === true) return undefined
   const { by, reason, discard_work } = message as Of<'cancel'>
   const isStop = message.type === 'cancel' || message.type === 'cancel_waiting'
@@ -96,7 +96,9 @@ export function cancelRun({ run }: WorkItemContext, message: WorkItemMessage): S
     to: { kind: 'run_request', id: run.id },
     message: {
       type: 'cancel',
-      reason: isStop ? (reason ?? 'its work item was cancelled') : 'its work item was taken back',
+      reason: isStop
+        ? (reason ?? internal.stop_reason ?? 'its work item was cancelled')
+        : 'its work item was taken back',
       ...(by === undefined ? {} : { by }),
       ...(discard_work === undefined ? {} : { discard_work }),
     },
@@ -147,20 +149,26 @@ export function release({ depends_on }: WorkItemContext, { reason, unlandable = 
   }
 }
 
+interface Stop {
+  readonly by?: By | undefined
+  readonly reason?: string | undefined
+  readonly at: string
+}
+
 /** `stop` and `close` keep what is known of how the work ended. */
-export function cancelled(message: Of<'cancel' | 'cancel_waiting'>): Change {
-  const who = message.by?.name ?? 'an operator'
-  const why = message.reason === undefined ? '' : `: ${message.reason}`
-  return { reason: oneLine(`cancelled by ${who}${why}`), settled_at: message.at }
+export function cancelled({ by, reason, at }: Stop): Change {
+  const why = reason === undefined ? '' : `: ${reason}`
+  return { reason: oneLine(`cancelled by ${by?.name ?? 'an operator'}${why}`), settled_at: at }
 }
 
 export function closed(message: Of<'close'>): Change {
   return { reason: oneLine(`closed: ${message.reason}`), settled_at: message.at }
 }
 
-/** Asked to stop while it runs: it settles when its run has ended. */
-export function stopping({ internal }: WorkItemContext, { discard_work = false }: Of<'cancel'>): Change {
-  return { reason: 'stopping', internal: { ...internal, stopping: true, discarding: discard_work } }
+/** Asked to stop while it runs: it settles when its run has ended. A stronger stop without a reason is for the first one's. */
+export function stopping({ internal }: WorkItemContext, { discard_work = false, reason }: Of<'cancel'>): Change {
+  const why = reason === undefined ? {} : { stop_reason: reason }
+  return { reason: 'stopping', internal: { ...internal, stopping: true, discarding: discard_work, ...why } }
 }
 
 export function begin(context: WorkItemContext, message: Of<'run_started'>): Change {
@@ -229,10 +237,9 @@ function reasonOfEnd(asked: AskedItem, { outcome, failure, stopped_by, stop_reas
 }
 
 /** The stop that a person asked for has come about. */
-export function stopped({ operator_actions }: WorkItemContext, message: Of<'run_ended'>): Change {
-  const last = operator_actions.at(-1)
-  const why = message.stop_reason === undefined ? '' : `: ${message.stop_reason}`
-  return { reason: oneLine(`cancelled by ${last?.by?.name ?? 'an operator'}${why}`), settled_at: message.at }
+export function stopped({ operator_actions, internal }: WorkItemContext, { at }: Of<'run_ended'>): Change {
+  const { by } = operator_actions.at(-1) ?? {}
+  return cancelled({ by, reason: internal.stop_reason, at })
 }
 
 export function settle(message: Of<'settle' | 'block'>): Change {

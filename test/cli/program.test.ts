@@ -139,6 +139,8 @@ t.test('a faulty command line is exit code 2, and says what is wrong', async (t)
     [['run-request', 'create', '--project', 'p', '--entry-event', 'e', '--timeout', '5'], /--timeout.*duration/],
     [['run-request', 'create', '--project', 'p', '--entry-event', 'e', '--brief', 'b'], /go together/],
     [['runner'], /--id ID and --exec COMMAND/],
+    [['runner', '--id', 'r1', '--exec', ' '], /--exec.*A shell command is expected/],
+    [['serve', '--runner', 'r1', '--exec', ''], /--exec.*A shell command is expected/],
     [['runner', 'edit', 'r1'], /nothing to change/],
     [['serve', '--runner', 'r1'], /go together/],
     [['serve', '--port', 'x'], /--port is "x"/],

@@ -7,7 +7,7 @@ import { sessionNews } from '../../machines/agent-session/reports.ts'
 import { agentSessionModule as module } from '../../machines/agent-session.ts'
 import { agentSessionDocument } from '../../machines/documents/agent-session.ts'
 import { prepareEvent } from '../../machines/events/envelope.ts'
-import type { OwnFact } from '../../machines/machine.ts'
+import type { OwnFact, Throttle } from '../../machines/machine.ts'
 import { compile } from '../../machines/schema.ts'
 import { absent, after, at, reopened, snapshotFile, step, table } from './step.ts'
 
@@ -34,8 +34,8 @@ const MEASURED = {
 const OWNER = { project: 'acme', run_request_id: 'runreq_1', attempt: 2, runner_id: 'r1' }
 const LEDGER = { ...OWNER, work_item_id: 'wi_1', campaign: 'spring' }
 
-const said = (event_type: string, payload: object, owner: object = LEDGER) => {
-  const stated = { event_type, project: 'acme', occurred_at: STARTED.started_at, throttle: 'full' } as const
+const said = (event_type: string, payload: object, owner: object = LEDGER, throttle: Throttle = 'full') => {
+  const stated = { event_type, project: 'acme', occurred_at: STARTED.started_at, throttle } as const
   const event = prepareEvent({
     ...stated,
     payload: payload as never,
@@ -100,6 +100,10 @@ t.test('what nobody saw the end of is ended as SPEC 6.17 has it', (t) => {
     trace_id: 'c'.repeat(32),
     causation_id: started.context.begin_event.id,
   })
+  const simulated = after(module, [at(1, said('agent_session_started', STARTED, LEDGER, 'dry_run'))])
+  t.equal(module.envelope(simulated.context).throttle, 'dry_run', 'as its beginning was told')
+  const { throttle: _, ...begin_event } = started.context.begin_event
+  t.equal(module.envelope({ ...started.context, begin_event }).throttle, 'full', 'what an older version has kept')
   t.equal(step(module, snapshot, M.interrupt).repeat, 'already_ended')
   t.notOk('tokens' in module.document(snapshot) || 'cost' in module.document(snapshot), 'unknown, not zero')
   t.end()

@@ -63,6 +63,8 @@ t.test('an interrupted run is completed once, with what is known of its projects
   )
   t.strictSame(sends, [])
   t.match(module.envelope(snapshot.context), { project: 'shop', trace_id: TRACE, causation_id: /^evt_/ })
+  const simulated = said('maintenance_run_started', 'shop', { project: 'shop' }, 0, { throttle: 'dry_run' })!.message
+  t.equal(module.envelope(after(module, [at(1, simulated)]).context).throttle, 'dry_run', 'as its beginning was told')
   t.equal(step(module, snapshot, M.interrupt).repeat, 'already_ended')
   t.end()
 })

@@ -82,6 +82,9 @@ t.test('only the holder of the current attempt is heard, and must name it from t
   t.equal(step(module, second, at(40, { type: 'accepted', ...post(2) })).snapshot.value, 'accepted')
   const first = run(M.create, offer)
   t.equal(step(module, first, at(2, { type: 'accepted', runner_id: RUNNER })).snapshot.value, 'accepted')
+  const why = (attempt: number) => module.refusal(second, at(40, { type: 'accepted', ...post(attempt) }))?.detail
+  t.equal(why(1), 'attempt 1 is over: the request is in attempt 2')
+  t.equal(why(3), 'attempt 3 has not begun: the request is in attempt 2')
   t.end()
 })
 
@@ -360,6 +363,7 @@ t.test(
     const discard = at(9, { type: 'cancel', discard_work: true })
     const harder = step(module, run(M.create, offer, M.started, M.cancel), discard)
     t.equal(harder.snapshot.context.cancel.discard_work, true, 'and one may ask for the work to be thrown away, too')
+    t.equal(harder.snapshot.context.cancel.reason, 'not needed', 'for the reason that was given first')
     t.equal(step(module, harder.snapshot, discard).repeat, 'already_cancelling')
     t.end()
   },

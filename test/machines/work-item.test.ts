@@ -197,6 +197,22 @@ t.test('a stop of a running item is an end by a person once its run has ended, u
   t.end()
 })
 
+t.test('an item is cancelled for the reason that a person gave, in place of the words for its run', (t) => {
+  const end = (...stops: object[]) => {
+    const asked = stops.map((stop, n) => at(10 + n, { type: 'cancel', by: BY, ...stop }))
+    const stopping = asked.reduce((snapshot, stop) => step(module, snapshot, stop as never).snapshot, run(...RUNNING))
+    const ended = { ...M['run_ended (by a person)'], stop_reason: 'its work item was cancelled' }
+    return payloadOf(step(module, stopping, ended as never).facts).reason
+  }
+  t.equal(end({}), `cancelled by ${BY.name}`)
+  t.equal(end({ reason: 'it leaks' }), `cancelled by ${BY.name}: it leaks`)
+  t.equal(end({ reason: 'it leaks' }, { discard_work: true }), `cancelled by ${BY.name}: it leaks`, 'of the first stop')
+  const first = step(module, run(...RUNNING), at(10, { type: 'cancel', by: BY, reason: 'it leaks' }) as never)
+  const more = step(module, first.snapshot, at(11, { type: 'cancel', by: BY, discard_work: true }) as never)
+  t.match(more.sends, [{ message: { type: 'cancel', reason: 'it leaks', discard_work: true } }], 'its runner hears it')
+  t.end()
+})
+
 t.test('a stop by a person states work_item_cancelled, every other end work_item_settled, never both', (t) => {
   for (const [label, snapshot] of Object.entries(states())) {
     for (const [name, message] of Object.entries(M)) {

@@ -34,6 +34,22 @@ const cases: readonly Case[] = [
     ['/fast_forwarded'],
   ],
 
+  ...['', '../x', 'a:b', 'a b', '-', 'x'.repeat(129)].map(
+    (session_id) =>
+      [
+        `no session can be called ${session_id.slice(0, 8) || 'nothing'}`,
+        'agent_session_ended',
+        session({ session_id }),
+        ['/session_id'],
+      ] as const,
+  ),
+  [
+    'nor does one begin so',
+    'agent_session_started',
+    { ...sample('agent_session_started'), session_id: 'a b' },
+    ['/session_id'],
+  ],
+
   ['complete work that landed is a success', 'task_run_completed', task({ success: true, landed: true }), []],
   ['complete work with nothing to land is a success', 'task_run_completed', task({ success: true, landed: false }), []],
   [
