@@ -286,9 +286,10 @@ const testimony: Testimony<FormationBriefContext> = {
 
 export const formationBriefModule: MachineModule<FormationBriefContext, FormationBriefBody> = {
   kind: 'formation_brief',
-  version: 2,
+  // Version 3 refuses more approvals: what was stored before is still right.
+  version: 3,
   machine: formationBriefMachine,
-  migrations: { 1: fromDigestedDraft },
+  migrations: { 1: fromDigestedDraft, 2: (snapshot) => snapshot },
   internal: ['run_queued', 'run_accepted', 'run_started', 'run_completed', 'run_stopped', 'run_observed'],
   repeats: rules.repeats,
   refusal: rules.refusal,

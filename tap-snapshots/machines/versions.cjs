@@ -46,7 +46,7 @@ engine_run version 2: 0949d360463ac66b
 `
 
 exports[`dist/test/machines/versions.test.js > TAP > a machine whose structure changes has a new version > formation_brief 1`] = `
-formation_brief version 2: 2309990b765101c8
+formation_brief version 3: 63ae2ce8191527d2
 `
 
 exports[`dist/test/machines/versions.test.js > TAP > a machine whose structure changes has a new version > hypothesis 1`] = `

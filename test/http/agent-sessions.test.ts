@@ -197,7 +197,7 @@ t.test('learned 4: at a start what ran inside the service is interrupted, once, 
   t.match(interrupted, { state: 'ended', status: 'interrupted', error: 'daemon restarted', bytes_written: 0 })
   t.ok(Date.parse(interrupted.ended_at) >= startMs, 'the start is its end')
   const [told] = await endsOf(after, recent)
-  t.match(told, { project: 'shop', throttle: 'full', causation_id: /^evt_/, by: { name: 'intendant' } })
+  t.match(told, { project: 'shop', throttle: 'dry_run', causation_id: /^evt_/, by: { name: 'intendant' } })
   t.notOk('usage' in told.payload || 'exit_code' in told.payload)
   t.equal((await sessionOf(after, old)).state, 'started', 'only the last seven days')
   t.equal((await sessionOf(after, remote)).state, 'started', 'a remote session goes on under its lease')
