@@ -233,7 +233,7 @@ export const faults: readonly Fault[] = [
   fault(
     'a list does not wait for the view',
     'storage/disk-journal.ts',
-    '    await this.#applier.reached(this.#log.lastBatch, LIST_WAIT_MS)\n',
+    '    await this.#applier.reached(this.#log.lastBatch, query.waits === true ? undefined : LIST_WAIT_MS)\n',
     '',
   ),
   fault(
