@@ -2,6 +2,7 @@
  * Events from files into the log, as history: a valid envelope is enough, the given id is kept, nothing is driven
  * and no entity is restored. Committed in batches; repeating an import completes it.
  */
+import { SYSTEM_PROJECT } from '../machines/creation.ts'
 import { ingestedEventSchema, type PreparedEvent, prepareEvent } from '../machines/events/envelope.ts'
 import type { By } from '../machines/machine.ts'
 import { compile } from '../machines/schema.ts'
@@ -16,9 +17,6 @@ const IMPORTER = { id: 'import', name: 'intendant import' }
 export function isImported({ by }: { readonly by?: { readonly id: string; readonly name: string } }): boolean {
   return by?.id === IMPORTER.id && by.name === IMPORTER.name
 }
-
-/** Whose events no project records: tokens, lanes and initiatives are of the home that they were in. */
-const OF_THE_SERVICE = 'system'
 
 const BATCH_EVENTS = 1_000
 const BATCH_CHARS = 4 * 1024 * 1024
@@ -78,7 +76,8 @@ async function importFile(runtime: Runtime, file: string, by: By, report: Import
       refuse(line, offset, `${fault.pointer} ${fault.detail}`)
       continue
     }
-    if (event.project === OF_THE_SERVICE) {
+    // No project records these: tokens, lanes and initiatives are of the home that they were in.
+    if (event.project === SYSTEM_PROJECT) {
       report.left_out += 1
       continue
     }

@@ -4,14 +4,14 @@
  * since then is a principal again.
  */
 import type { By } from '../machines/machine.ts'
+import { allOfKind } from '../runtime/all-of-kind.ts'
 import type { MessageBody, Runtime } from '../runtime/api.ts'
 import { deriveId } from '../runtime/identity.ts'
-import { expiryOf } from '../runtime/principals.ts'
+import { isExpired } from '../runtime/principals.ts'
 import { restoredMark } from '../runtime/restored-log.ts'
 import { newSecret } from '../runtime/secrets.ts'
 import { turn } from '../storage/nature.ts'
 
-const PAGE = 500
 const SETTLED: readonly string[] = ['completed', 'failed', 'cancelled']
 
 /** Who restores. */
@@ -76,35 +76,18 @@ export async function makeAdminToken(runtime: Runtime, by: By): Promise<string> 
 
 async function unsettled(runtime: Runtime): Promise<string[]> {
   const ids: string[] = []
-  for await (const { context, value } of all(runtime, 'run_request')) if (!SETTLED.includes(value)) ids.push(context.id)
+  for await (const { context, value } of allOfKind(runtime, 'run_request'))
+    if (!SETTLED.includes(value)) ids.push(context.id)
   return ids
 }
 
 async function credentials(runtime: Runtime): Promise<Restored['credentials']> {
   const found: { kind: 'token' | 'runner'; id: string; name: string }[] = []
   for (const kind of ['token', 'runner'] as const) {
-    for await (const { context, value } of all(runtime, kind)) {
-      if (value === 'revoked' || value === 'removed') continue
-      const expiresAtMs = expiryOf(context)
-      if (expiresAtMs !== undefined && runtime.nature.wallMs() >= expiresAtMs) continue
+    for await (const { context, value } of allOfKind(runtime, kind)) {
+      if (value === 'revoked' || value === 'removed' || isExpired(context, runtime.nature.wallMs())) continue
       found.push({ kind, id: context.id, name: context.name ?? context.id })
     }
   }
   return found
-}
-
-async function* all(runtime: Runtime, kind: 'run_request' | 'token' | 'runner') {
-  let after: { order: string; id: string } | undefined
-  do {
-    const page = await runtime.list({
-      kind,
-      index: 'all',
-      value: '',
-      limit: PAGE,
-      waits: true,
-      ...(after === undefined ? {} : { after }),
-    })
-    yield* page.snapshots
-    after = page.next
-  } while (after !== undefined)
 }

@@ -67,9 +67,12 @@ export function creationRefusal(
   return { code: 'already_exists', detail: `this ${what} exists already` }
 }
 
+/** The project of the service's own events, which belong to none. */
+export const SYSTEM_PROJECT = 'system'
+
 /** Facts about the service's own resources belong to no project. */
 export const SYSTEM_ENVELOPE = {
-  project: 'system',
+  project: SYSTEM_PROJECT,
   throttle: 'full',
   trace_id: null,
   span_id: null,

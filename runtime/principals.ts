@@ -5,6 +5,7 @@
  */
 import { createHash } from 'node:crypto'
 import type { ActorRef, By, SnapshotOf } from '../machines/machine.ts'
+import { allOfKind } from './all-of-kind.ts'
 import type { CommittedStep, Nature, Runtime } from './api.ts'
 import { type Right, rightsOf } from './rights.ts'
 
@@ -89,26 +90,13 @@ export function hashOfToken(token: string): string {
 const NO_RIGHTS: ReadonlySet<Right> = new Set()
 /** `setTimeout` takes no more than this. */
 const TIMER_MS_MAX = 2 ** 31 - 1
-const PAGE_ROWS = 500
 
 /** Load every token and runner, and follow their commits. Must run before the service listens. */
 export async function createPrincipals(runtime: Runtime): Promise<Principals> {
   const table = new PrincipalTable(runtime.nature)
   runtime.onCommit((steps) => table.follow(steps))
   for (const kind of ['token', 'runner'] as const) {
-    let after: { order: string; id: string } | undefined
-    do {
-      const page = await runtime.list({
-        kind,
-        index: 'all',
-        value: '',
-        limit: PAGE_ROWS,
-        waits: true,
-        ...(after === undefined ? {} : { after }),
-      })
-      for (const snapshot of page.snapshots) table.set({ kind, id: snapshot.context.id }, snapshot)
-      after = page.next
-    } while (after !== undefined)
+    for await (const snapshot of allOfKind(runtime, kind)) table.set({ kind, id: snapshot.context.id }, snapshot)
   }
   return table
 }
@@ -148,7 +136,7 @@ class PrincipalTable implements Principals {
   }
 
   #isOver({ expiresAtMs }: Entry): boolean {
-    return expiresAtMs !== undefined && this.#nature.wallMs() >= expiresAtMs
+    return isOver(expiresAtMs, this.#nature.wallMs())
   }
 
   isReplaced(principal: Principal): boolean {
@@ -244,8 +232,17 @@ class PrincipalTable implements Principals {
   }
 }
 
+/** Whether the time of what expires is over, at a time in milliseconds since the epoch. */
+export function isExpired(context: { readonly expires_at?: string }, nowMs: number): boolean {
+  return isOver(expiryOf(context), nowMs)
+}
+
+function isOver(expiresAtMs: number | undefined, nowMs: number): boolean {
+  return expiresAtMs !== undefined && nowMs >= expiresAtMs
+}
+
 /** An expiry that no clock shows (a leap second) is over: what cannot be compared must not let in for ever. */
-export function expiryOf({ expires_at }: { readonly expires_at?: string }): number | undefined {
+function expiryOf({ expires_at }: { readonly expires_at?: string }): number | undefined {
   if (expires_at === undefined) return undefined
   const atMs = Date.parse(expires_at)
   return Number.isNaN(atMs) ? 0 : atMs

@@ -8,7 +8,7 @@ import {
 } from '../../machines/documents/token.ts'
 import { modules } from '../../machines/index.ts'
 import type { MessageBody, SnapshotOf } from '../../runtime/api.ts'
-import { expiryOf, type Principal } from '../../runtime/principals.ts'
+import { isExpired, type Principal } from '../../runtime/principals.ts'
 import { rightsOf } from '../../runtime/rights.ts'
 import { newSecret } from '../../runtime/secrets.ts'
 import { maySee } from '../access.ts'
@@ -23,8 +23,7 @@ const AREA = 'access'
 /** As it stands now: that its time is over is no move of it. */
 function documentOf({ runtime }: ServiceContext, snapshot: SnapshotOf<any>): object {
   const document = modules.token.document(snapshot)
-  const expiresAtMs = expiryOf(snapshot.context)
-  const isOver = snapshot.value === 'active' && expiresAtMs !== undefined && runtime.nature.wallMs() >= expiresAtMs
+  const isOver = snapshot.value === 'active' && isExpired(snapshot.context, runtime.nature.wallMs())
   return isOver ? { ...document, state: 'expired' } : document
 }
 

@@ -4,7 +4,7 @@ import { creationRefusal, creationRepeat } from '../creation.ts'
 import { type Approval, FORMATION_BRIEF_STATES } from '../documents/formation-brief.ts'
 import type { Refusal, SnapshotOf } from '../machine.ts'
 import { covers } from './approvals.ts'
-import { editArtifact, isTooLarge } from './compiler.ts'
+import { type Artifact, editArtifact, isTooLarge } from './compiler.ts'
 import type { FormationBriefContext, FormationBriefMessage, Of } from './context.ts'
 import { approvalOf, artifactOf, changedSections, observationsOf } from './moves.ts'
 import { faultsOf } from './snapshot.ts'
@@ -28,28 +28,31 @@ export function changes(context: FormationBriefContext, message: Of<'update'>): 
   return isVersionRead(context, message) && changedSections(context, message).length > 0
 }
 
-/** What keeps the brief itself from being compiled with what its references lead to; undefined: nothing does. */
-function incompleteness(context: FormationBriefContext, message: Of<'approve' | 'compile'>): Refusal | undefined {
+/** What the brief compiles to with what its references lead to, or what keeps it from that. */
+function artifactOrRefusal(context: FormationBriefContext, message: Of<'approve' | 'compile'>): Artifact | Refusal {
   const faults = faultsOf(context, message.sources)
   if (faults.length > 0) {
     return { code: 'brief_incomplete', detail: 'the brief cannot be compiled as it stands', errors: faults }
   }
-  if (!isTooLarge(artifactOf(context, message))) return undefined
+  const artifact = artifactOf(context, message)
+  if (!isTooLarge(artifact)) return artifact
   return { code: 'brief_incomplete', detail: 'the brief with its prompts is too large: refer to less intent' }
 }
 
 /** Why the brief is not approved; undefined: it can be. From then on it is not changed, so it must be one that compiles. */
 export function approveRefusal(context: FormationBriefContext, message: Of<'approve'>): Refusal | undefined {
   if (!isVersionRead(context, message)) return notRead(context)
-  return context.compiled === undefined ? incompleteness(context, message) : undefined
+  if (context.compiled !== undefined) return undefined
+  const compiled = artifactOrRefusal(context, message)
+  return 'code' in compiled ? compiled : undefined
 }
 
 /** Why the brief, which is approved, is not compiled; undefined: it can be. */
 export function compileRefusal(context: FormationBriefContext, message: Of<'compile'>): Refusal | undefined {
-  const incomplete = incompleteness(context, message)
-  if (incomplete !== undefined) return incomplete
+  const compiled = artifactOrRefusal(context, message)
+  if ('code' in compiled) return compiled
   if (message.incapable !== undefined) return { code: 'engine_incapable', detail: message.incapable }
-  const { digest, snapshot } = artifactOf(context, message)
+  const { digest, snapshot } = compiled
   if (context.approvals.some((one) => covers(one, digest, snapshot.repo?.revision))) return undefined
   return {
     code: 'reapproval_required',

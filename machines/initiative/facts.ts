@@ -1,4 +1,5 @@
 /** What an initiative states (SPEC 6.18): its lifecycle, its steering, its owner's actions, its findings. */
+import { SYSTEM_PROJECT } from '../creation.ts'
 import type { Finding } from '../documents/finding.ts'
 import type { Action, FollowUp, InitiativeStatus, OwnerAction, SteeringDecision } from '../documents/initiative.ts'
 import type { Member } from '../documents/member.ts'
@@ -68,7 +69,7 @@ export function assessmentIds(name: string, seed: string): OwnedIds {
 }
 
 function projectOf(homes: Readonly<Record<string, string>>, member: Member | undefined): string {
-  return member === undefined ? 'system' : (homes[`${member.kind}:${member.ref}`] ?? 'system')
+  return (member && homes[`${member.kind}:${member.ref}`]) ?? SYSTEM_PROJECT
 }
 
 interface Asked {

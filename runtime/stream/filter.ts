@@ -4,6 +4,7 @@
  * always runs on parsed fields; text is looked at only to rule events out, never to let one in.
  */
 import { quoted } from '../../machines/canonical.ts'
+import { SYSTEM_PROJECT } from '../../machines/creation.ts'
 import type { CommittedEvent } from '../api.ts'
 import { envelopeOfText, fieldsOfText, PAYLOAD_FIELDS, type WatchedFields } from './fields.ts'
 
@@ -34,10 +35,7 @@ interface Clause {
 /** A field's values as they are written in an event's canonical text. */
 const needle = (field: FilterField, value: string): string => `"${field}":${quoted(value)}`
 
-/** The project of events of the service itself. */
-export const SYSTEM_PROJECT = 'system'
-
-/** Those of them that everybody with the right to view may see: they say why work does not start. */
+/** Those of the service's own events that everybody with the right to view may see: they say why work does not start. */
 const isForAll = ({ project, event_type }: WatchedFields): boolean =>
   project === SYSTEM_PROJECT && event_type.startsWith('pacing_')
 

@@ -3,12 +3,13 @@
  * else by scanning; and for the look-up of an event in its trace. Invariant: one page reads a bounded number of rows,
  * in turns that others share, and says where to go on: nothing that matches is skipped between two pages.
  */
+import { SYSTEM_PROJECT } from '../../machines/creation.ts'
 import { idOfText } from '../../machines/events/event-text.ts'
 import type { Journal } from '../../storage/journal.ts'
 import { turn } from '../../storage/nature.ts'
 import type { Nature } from '../api.ts'
 import { envelopeOfText } from './fields.ts'
-import { type Filter, SYSTEM_PROJECT } from './filter.ts'
+import type { Filter } from './filter.ts'
 import { charsPerTurnMax, lookUpRowsMax, rowsPerTurnMax } from './limits.ts'
 
 /** Rows read for one answer, matching or not: a page is short rather than slow (some 50 ms). */
