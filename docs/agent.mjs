@@ -10,8 +10,9 @@
  *
  * AGENT takes its prompt on standard input and works in its current folder. GATE is what its work must pass; without one the
  * agent's word is taken. PUSH names a remote for the branch; without one it stays in REPOSITORY. LAND names the branch of
- * that remote to which work goes that passed, unless it has moved on; without one somebody else lands it. Transcripts, as the
- * agent prints them, are kept in TRANSCRIPTS. Needs Node.js and git. Start your own from it.
+ * that remote to which work goes that passed, never by force: where it has moved on it is merged in, and the gate asked again.
+ * Without LAND somebody else lands it. Transcripts, as the agent prints them, are kept in TRANSCRIPTS. Needs Node.js and git.
+ * Start your own from it.
  */
 import { execFileSync, spawn } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
@@ -30,6 +31,13 @@ const ANSWER_TAIL = 64_000
 const OUTPUT_MS = 2_000
 const SIGNAL_MS = 250
 const GIT_OUTPUT_MAX = 256 * 1024 * 1024
+/** How often work is brought up to a trunk that moves on while it is landed. */
+const MERGES_MAX = 2
+/** Commits of others that are told of. */
+const ARRIVALS_MAX = 100
+/** Told behind a task in its own words: a brief says it in its. */
+const QUESTIONS = `If you cannot go on without a decision that only a person can make, stop there, and end your answer with
+{"question": "...", "options": ["...", "..."]}`
 
 const { request_id: id, attempt, project, engine, trace } = JSON.parse(readFileSync(0, 'utf8'))
 const { payload } = engine
@@ -108,7 +116,15 @@ function promptOf() {
   const written = prompts && join(prompts, 'execution.md')
   if (written && existsSync(written)) return readFileSync(written, 'utf8')
   const context = payload.context === undefined ? '' : `\n\nContext:\n${JSON.stringify(payload.context, null, 2)}\n`
-  return `${task}${context}`
+  return `${task}${context}\n\n${QUESTIONS}\n`
+}
+
+/** What the agent is told where trunk and the work that it goes on from do not fit together. */
+function conflictsPrompt(files) {
+  if (files.length === 0) return ''
+  const list = files.map((file) => `- ${file}`).join('\n')
+  const why = `This work was begun before, and ${LAND} has moved on. That is being merged in, and conflicts in these files:`
+  return `\n\n${why}\n\n${list}\n\nResolve them first, and keep what both sides mean. Leave no conflict markers.\n`
 }
 
 /** What the agent said last: text, or the result that `claude -p --output-format json` (or `stream-json`) ends with. */
@@ -171,16 +187,29 @@ function stepPrompt(gates) {
   return `${payload.prompt}\n\n## The gates on trunk, just now\n\n${lines.join('\n')}\n`
 }
 
-/** The first object in the answer that carries a decision, whatever stands around it. */
-function decisionIn(answer) {
+/** The first object in the answer that has such a member, whatever stands around it. */
+function objectIn(answer, member) {
   const end = answer.lastIndexOf('}') + 1
   for (let from = answer.indexOf('{'); from !== -1 && from < end; from = answer.indexOf('{', from + 1)) {
     try {
       const said = JSON.parse(answer.slice(from, end))
-      if (said.decision !== undefined) return typeof said.decision === 'object' ? said.decision : said
+      if (said[member] !== undefined) return said
     } catch {}
   }
   return undefined
+}
+
+function decisionIn(answer) {
+  const said = objectIn(answer, 'decision')
+  return typeof said?.decision === 'object' ? said.decision : said
+}
+
+/** The question with which the answer ends, for a person; undefined: it asks nothing. */
+function questionIn(answer) {
+  if (!/\}[\s`]*$/.test(answer)) return undefined
+  const { question, options } = objectIn(answer, 'question') ?? {}
+  if (typeof question !== 'string' || question.trim() === '') return undefined
+  return { finding: question, options: Array.isArray(options) ? options.filter((one) => typeof one === 'string') : [] }
 }
 
 /** The agent's advice. One that decides nothing is told as it is: the service hands that to its owner. */
@@ -199,10 +228,11 @@ async function decideIn(worktree) {
   return isDone
 }
 
-/** Commits what there is to the branch of this run. Returns its newest commit; undefined: nothing was changed. */
+/** Commits what there is to the branch of this run. Returns its newest commit; undefined: nothing was changed since `base`. */
 function commit(worktree, base) {
   git(worktree, ['add', '--all'])
-  if (!does(worktree, ['diff', '--cached', '--quiet'])) {
+  const isMerge = does(worktree, ['rev-parse', '--quiet', '--verify', 'MERGE_HEAD'])
+  if (isMerge || !does(worktree, ['diff', '--cached', '--quiet'])) {
     const message = `${task.split('\n')[0].slice(0, 72)}\n\nIntendant-Request: ${id}\n`
     git(worktree, [...committer(), 'commit', '--quiet', '--no-verify', '--file=-'], message)
   }
@@ -225,6 +255,12 @@ function committer() {
 const holdsOthers = (worktree, base, head) =>
   git(worktree, ['diff', '--raw', '--diff-filter=AMT', base, head]).split('\n').some((line) => /^:\d+ 160000 /.test(line))
 
+/** The newest commit of trunk, as the remote has it now. */
+function trunkNow() {
+  if (PUSH) does(REPOSITORY, ['fetch', '--quiet', PUSH])
+  return commitOf(isLanding ? `${PUSH}/${LAND}` : 'HEAD')
+}
+
 /** The commit of that name, here or of the remote; undefined: there is none. */
 function commitOf(name) {
   for (const prefix of ['', 'refs/remotes/']) {
@@ -233,6 +269,23 @@ function commitOf(name) {
     } catch {}
   }
   return undefined
+}
+
+const isWithin = (commit, other) => does(REPOSITORY, ['merge-base', '--is-ancestor', commit, other])
+
+/** Merges a commit into what is checked out. Files that conflict are left as git marks them. */
+function merge(worktree, commit) {
+  const said = ['-m', `Merge ${LAND}`, '-m', `Intendant-Request: ${id}`]
+  if (does(worktree, [...committer(), 'merge', '--quiet', '--no-verify', ...said, commit]))
+    return { isMerged: true, conflicts: [] }
+  const files = git(worktree, ['diff', '--name-only', '-z', '--diff-filter=U']).split('\0')
+  return { isMerged: false, conflicts: files.filter((file) => file !== '') }
+}
+
+/** Those of the files in which git's marks still stand. */
+function marked(worktree, files) {
+  const isMarked = (path) => existsSync(path) && /^(<{7}|>{7}) /m.test(readFileSync(path, 'utf8'))
+  return files.filter((file) => isMarked(join(worktree, file)))
 }
 
 /** Does what can be done without. */
@@ -248,8 +301,8 @@ if (!REPOSITORY || !AGENT) refuse('not_configured', 'REPOSITORY and AGENT are no
 if (!isStep && engine.entry_event !== 'execution_requested')
   refuse('unsupported_entry_event', 'only tasks and the next steps of campaigns and initiatives are done here')
 if (!isStep && task === '') refuse('no_objective', 'the task has no objective')
-if (PUSH) does(REPOSITORY, ['fetch', '--quiet', PUSH])
-const trunk = commitOf(PUSH && LAND ? `${PUSH}/${LAND}` : 'HEAD')
+const isLanding = Boolean(PUSH && LAND)
+const trunk = trunkNow()
 const base = payload.base_ref === undefined ? trunk : commitOf(payload.base_ref)
 if (base === undefined) refuse('unknown_base', `${REPOSITORY} has no commit ${payload.base_ref ?? LAND ?? 'HEAD'}`)
 mkdirSync(TRANSCRIPTS, { recursive: true, mode: 0o700 })
@@ -270,35 +323,89 @@ if (!does(REPOSITORY, ['worktree', 'add', '--quiet', ...(isStep ? ['--detach'] :
 let kept
 let mayGo = isStep
 
+/** Whether the run goes on from work of an earlier one that is not on trunk. */
+const isContinued = /(^|\/)intendant\//.test(payload.base_ref ?? '') && trunk !== undefined && !isWithin(base, trunk)
+const passes = async () => !GATE || (await run(GATE, { cwd: worktree })).code === 0
+
+/** Lands the commit, and merges trunk in where that has moved on. What became of it: `landed`, or why it did not land. */
+async function land(commit) {
+  let [head, arrivals] = [commit]
+  const end = (said) => ({ head, ...(arrivals && { trunk_arrivals: arrivals }), ...said })
+  for (let merges = 0; ; merges += 1) {
+    if (isStopped) return end({})
+    if (does(worktree, ['push', '--quiet', PUSH, `${head}:refs/heads/${LAND}`])) return end({ landed: true })
+    const moved = trunkNow()
+    if (moved === undefined || isWithin(moved, head)) return end({ land_blocked: 'git_failed' })
+    arrivals ??= arrivalsOf(commit, moved)
+    if (merges === MERGES_MAX) return end({ land_blocked: 'trunk_moved_repeatedly' })
+    // What the gate left behind is in nobody's way.
+    git(worktree, ['checkout', '--quiet', '--force', '--detach', head])
+    git(worktree, ['clean', '--quiet', '-d', '--force'])
+    // What began at a branch of somebody's is brought to trunk by whoever knows what for.
+    const mayMerge = isContinued || isWithin(base, moved)
+    if (!mayMerge || !merge(worktree, moved).isMerged) return end({ land_blocked: 'trunk_moved_conflict' })
+    if (!(await passes())) return end({ land_blocked: 'trunk_moved_gates_failed' })
+    head = git(worktree, ['rev-parse', 'HEAD'])
+  }
+}
+
+/** Commits of trunk that the work does not have, oldest first. */
+function arrivalsOf(head, moved) {
+  const told = git(worktree, ['log', '--reverse', `--max-count=${ARRIVALS_MAX}`, '--format=%H %s', `${head}..${moved}`])
+  return told.split('\n').map((line) => ({ commit: line.split(' ')[0], subject: line.slice(line.indexOf(' ') + 1) }))
+}
+
+/** What is wrong with the work; undefined: it may land. */
+async function faultOf(conflicts) {
+  const left = marked(worktree, conflicts).join(', ')
+  if (left !== '') return { summary: `conflicts with ${LAND} are left`, diagnosis: `conflicts are left in ${left}` }
+  if (!mayChange || !GATE) return undefined
+  const { code, printed, complained } = await run(GATE, { cwd: worktree })
+  if (code === 0) return undefined
+  return { summary: `the gate does not pass: ${GATE}`, diagnosis: endOf(`${printed}\n${complained}`.trim()) }
+}
+
+/** What became of the work of an agent that has done its part: members of `task_run_completed`. */
+async function verdictOf(head, isPushed, text, conflicts) {
+  if (isStopped) return {}
+  const question = questionIn(endOf(text, ANSWER_TAIL))
+  if (question) return { verdict: 'blocked_on_decision', summary: question.finding, ...question }
+  const fault = await faultOf(conflicts)
+  if (fault) return { verdict: 'defect', ...fault }
+  const summary = endOf(text) || (head ? 'changed without a word' : 'nothing was changed')
+  if (!head) return { verdict: 'complete', success: true, summary }
+  if (!isPushed || !isLanding) return { verdict: 'complete', summary, land_blocked: 'checkout_not_ready' }
+  const { head: last, ...outcome } = await land(head)
+  const { landed = false } = outcome
+  return { verdict: 'complete', success: landed, summary, ...outcome, ...(landed && { preservation_ref: last }) }
+}
+
 /** Does the task, and tells what came of it. */
 async function taskIn(worktree) {
-  const agent = await agentIn(worktree, promptOf())
-  const text = endOf(agent.text)
-  const head = mayChange ? commit(worktree, base) : undefined
-  mayGo = head === undefined || !holdsOthers(worktree, base, head)
-  const goes = head !== undefined && PUSH !== undefined
-  const isPushed = goes && does(worktree, ['push', '--quiet', PUSH, `${head}:refs/heads/${branch}`])
+  const { conflicts } = isContinued && isLanding && mayChange ? merge(worktree, trunk) : { conflicts: [] }
+  const from = git(worktree, ['rev-parse', 'HEAD'])
+  const agent = await agentIn(worktree, `${promptOf()}${conflictsPrompt(conflicts)}`)
+  // What it goes on from is to land also where nothing had to be done about it.
+  const head = mayChange ? (commit(worktree, from) ?? (isContinued ? from : undefined)) : undefined
+  mayGo = head === undefined || !holdsOthers(worktree, from, head)
+  const isPushed = head && PUSH && does(worktree, ['push', '--quiet', PUSH, `${head}:refs/heads/${branch}`])
   kept = head && (isPushed ? `${PUSH}/${branch}` : branch)
-  const gate = agent.isDone && mayChange && GATE && !isStopped ? await run(GATE, { cwd: worktree }) : { code: 0 }
-  const isComplete = agent.isDone && gate.code === 0
-  const lands = isComplete && isPushed && LAND !== undefined
-  const isLanded = lands && does(worktree, ['push', '--quiet', PUSH, `${head}:refs/heads/${LAND}`])
-  const summary = !agent.isDone ? agent.how : gate.code === 0 ? text : `the gate does not pass: ${GATE}`
-  if (!isStopped) {
+  const outcome = agent.isDone
+    ? await verdictOf(head, isPushed, agent.text, conflicts)
+    : { verdict: 'runner_error', summary: agent.how, detail: `${agent.how}: ${endOf(agent.text) || agent.complaint}` }
+  if (!isStopped || outcome.landed) {
     tell('task_run_completed', {
       project: project.key,
-      success: isComplete && (head === undefined || isLanded),
-      landed: isLanded,
-      summary: summary || (head ? 'changed without a word' : 'nothing was changed'),
-      verdict: isComplete ? 'complete' : agent.isDone ? 'defect' : 'runner_error',
-      ...(!agent.isDone && { detail: `${agent.how}: ${text || agent.complaint}` }),
-      ...(agent.isDone && !isComplete && { diagnosis: endOf(`${gate.printed}\n${gate.complained}`.trim()) }),
-      ...(kept && { preservation_ref: isLanded ? head : kept }),
-      ...(kept && isComplete && !isLanded && { land_blocked: lands ? 'trunk_moved_conflict' : 'checkout_not_ready' }),
-      workspace_base: { commit: base, trunk: trunk ?? base },
+      success: false,
+      landed: false,
+      ...(kept && { preservation_ref: kept }),
+      ...outcome,
+      workspace_base: { commit: from, trunk: trunk ?? from },
       ...(payload.campaign !== undefined && { campaign: payload.campaign, campaign_cycle: payload.campaign_cycle }),
     })
   }
+  // What has landed is on trunk.
+  if (outcome.landed) quietly(() => git(worktree, ['push', '--quiet', PUSH, `:refs/heads/${branch}`]))
   return agent.isDone && !isStopped
 }
 

@@ -124,7 +124,7 @@ t.test(
         workspace_base: { commit: at.base, trunk: at.base },
       },
     ])
-    t.equal(git(at.repository, 'show', `${BRANCH}:asked`), 'Say hello\nto everyone')
+    t.match(git(at.repository, 'show', `${BRANCH}:asked`), /^Say hello\nto everyone\n\n[\s\S]*"question"/)
     t.match(git(at.repository, 'log', '-1', '--format=%s|%b', BRANCH), /^Say hello\|Intendant-Request: runreq_1/)
     assertTidy(t, at)
   },
@@ -211,7 +211,7 @@ t.test('a branch is pushed where a remote is named, and stays here when that fai
   assertTidy(t, at)
 })
 
-t.test('work that passed is landed where that is asked for, unless the trunk has moved', async (t) => {
+t.test('work that passed is landed where that is asked for', async (t) => {
   const at = place(t)
   const remote = remoteOf(at)
   git(at.repository, 'push', '--quiet', 'origin', 'main')
@@ -223,24 +223,156 @@ t.test('work that passed is landed where that is asked for, unless the trunk has
   const trunk = git(remote, 'rev-parse', 'main')
   t.match(said(t, landed, 'task_run_completed'), [{ success: true, landed: true, preservation_ref: trunk }])
   t.equal(git(remote, 'show', 'main:y'), 'x')
-  const other = join(at.folder, 'other')
-  const elsewhere = [
+  t.equal(git(remote, 'branch', '--list', 'intendant/*').trim(), BRANCH, 'what has landed needs no branch')
+  assertTidy(t, at)
+})
+
+/** Shell words with which somebody else commits to trunk of the remote. */
+function elsewhere({ folder }: Place, remote: string, change: string): string {
+  const other = join(folder, 'other')
+  const all = [
+    `rm -rf ${other}`,
     `git clone --quiet ${remote} ${other}`,
-    `git -C ${other} ${WHO.join(' ')} commit --quiet --allow-empty -m other`,
-    `git -C ${other} push --quiet`,
+    `cd ${other}`,
+    change,
+    'git add --all',
+    `git ${WHO.join(' ')} commit --quiet -m other`,
+    'git push --quiet',
   ]
-  const late = run(at, { ...task(), attempt: 3 }, { ...lands, AGENT: `echo z > y && ${elsewhere.join(' && ')}` })
-  t.match(said(t, late, 'task_run_completed'), [
+  return `(${all.join(' && ')})`
+}
+
+/** A place whose remote has its trunk, and how work lands there. */
+function landing(t: Test) {
+  const at = place(t)
+  const remote = remoteOf(at)
+  git(at.repository, 'push', '--quiet', 'origin', 'main')
+  const lands = { PUSH: 'origin', LAND: 'main' }
+  return { at, remote, lands, trunk: () => git(remote, 'rev-parse', 'main') }
+}
+
+t.test('where trunk has moved on it is merged in, the gate is asked again, and the work lands', async (t) => {
+  const { at, remote, lands, trunk } = landing(t)
+  const AGENT = `echo z > y && ${elsewhere(at, remote, 'echo o > o')}`
+  const done = run(at, task(), { ...lands, AGENT, GATE: `cat y; ls >> ${at.folder}/seen` })
+  const [arrival] = git(remote, 'log', '--format=%H', '-1', 'main^2').split('\n')
+  t.match(said(t, done, 'task_run_completed'), [
     {
-      success: false,
-      verdict: 'complete',
-      landed: false,
-      land_blocked: 'trunk_moved_conflict',
-      preservation_ref: 'origin/intendant/runreq_1-3',
-      workspace_base: { commit: trunk, trunk },
+      success: true,
+      landed: true,
+      preservation_ref: trunk(),
+      trunk_arrivals: [{ commit: arrival, subject: 'other' }],
+      workspace_base: { commit: at.base, trunk: at.base },
     },
   ])
-  t.equal(git(remote, 'show', 'intendant/runreq_1-3:y'), 'z')
+  t.equal(git(remote, 'show', 'main:y'), 'z')
+  t.equal(git(remote, 'show', 'main:o'), 'o')
+  t.equal(readFileSync(join(at.folder, 'seen'), 'utf8'), 'README\ny\nREADME\no\ny\n', 'the gate saw both')
+  t.equal(git(remote, 'branch', '--list', 'intendant/*'), '')
+  const red = run(
+    at,
+    { ...task(), attempt: 2 },
+    {
+      ...lands,
+      AGENT: `echo 2 > y && ${elsewhere(at, remote, 'echo x > bad')}`,
+      GATE: 'test ! -f bad',
+    },
+  )
+  t.match(said(t, red, 'task_run_completed'), [
+    {
+      success: false,
+      landed: false,
+      verdict: 'complete',
+      land_blocked: 'trunk_moved_gates_failed',
+      preservation_ref: 'origin/intendant/runreq_1-2',
+    },
+  ])
+  t.equal(git(remote, 'show', 'main:y'), 'z')
+  t.equal(git(remote, 'show', 'intendant/runreq_1-2:y'), '2')
+  assertTidy(t, at)
+})
+
+t.test('trunk that moves on again and again, or cannot be pushed to, does not hold the run for ever', async (t) => {
+  const { at, remote, lands } = landing(t)
+  const GATE = elsewhere(at, remote, 'date +%N >> o')
+  const late = run(at, task(), { ...lands, AGENT: 'echo z > y', GATE })
+  t.match(said(t, late, 'task_run_completed'), [
+    { landed: false, land_blocked: 'trunk_moved_repeatedly', trunk_arrivals: [{ subject: 'other' }] },
+  ])
+  writeFileSync(join(remote, 'hooks', 'update'), '#!/bin/sh\ntest "$1" != refs/heads/main\n', { mode: 0o755 })
+  const barred = run(at, { ...task(), attempt: 2 }, { ...lands, AGENT: 'echo z > y' })
+  t.match(said(t, barred, 'task_run_completed'), [{ land_blocked: 'git_failed', preservation_ref: /runreq_1-2$/ }])
+  assertTidy(t, at)
+})
+
+t.test('what conflicts with trunk is kept, and whoever goes on from it is told what to resolve', async (t) => {
+  const { at, remote, lands } = landing(t)
+  const AGENT = `echo mine > README && ${elsewhere(at, remote, 'echo theirs > README')}`
+  const blocked = run(at, task(), { ...lands, AGENT, GATE: 'true' })
+  const base_ref = `origin/${BRANCH}`
+  t.match(said(t, blocked, 'task_run_completed'), [
+    { verdict: 'complete', landed: false, land_blocked: 'trunk_moved_conflict', preservation_ref: base_ref },
+  ])
+  t.equal(git(remote, 'show', `${BRANCH}:README`), 'mine')
+  const left = run(at, { ...task({ base_ref }), attempt: 2 }, { ...lands, AGENT: 'cat > asked' })
+  t.match(said(t, left, 'task_run_completed'), [
+    { verdict: 'defect', diagnosis: 'conflicts are left in README', preservation_ref: 'origin/intendant/runreq_1-2' },
+  ])
+  t.match(git(remote, 'show', 'intendant/runreq_1-2:asked'), /main has moved on[\s\S]*\n- README\n[\s\S]*Resolve them/)
+  const solved = run(at, { ...task({ base_ref }), attempt: 3 }, { ...lands, AGENT: 'echo both > README' })
+  t.match(said(t, solved, 'task_run_completed'), [{ success: true, landed: true }])
+  t.equal(git(remote, 'show', 'main:README'), 'both')
+  t.equal(git(remote, 'merge-base', BRANCH, 'main'), git(remote, 'rev-parse', BRANCH), 'on trunk with all it was')
+  assertTidy(t, at)
+})
+
+t.test('what a run goes on from lands also where nothing was left to do', async (t) => {
+  const { at, remote, lands } = landing(t)
+  const kept = run(at, task(), { PUSH: 'origin', AGENT: 'echo z > y' })
+  t.match(said(t, kept, 'task_run_completed'), [{ land_blocked: 'checkout_not_ready' }])
+  execFileSync('/bin/sh', ['-c', elsewhere(at, remote, 'echo o > o')])
+  const idle = { AGENT: 'echo nothing to do' }
+  const local = run(at, { ...task({ base_ref: `origin/${BRANCH}` }), attempt: 2 }, idle)
+  t.match(said(t, local, 'task_run_completed'), [{ success: false, preservation_ref: 'intendant/runreq_1-2' }])
+  const done = run(at, { ...task({ base_ref: `origin/${BRANCH}` }), attempt: 3 }, { ...lands, ...idle })
+  t.match(said(t, done, 'task_run_completed'), [{ success: true, landed: true, summary: 'nothing to do' }])
+  t.equal(git(remote, 'show', 'main:y'), 'z')
+  t.equal(git(remote, 'show', 'main:o'), 'o')
+  assertTidy(t, at)
+})
+
+t.test('a branch of somebody’s is not merged with a trunk that has gone another way', async (t) => {
+  const { at, remote, lands } = landing(t)
+  const release = elsewhere(at, remote, 'echo r > r && git checkout --quiet -b release').replace(
+    'push',
+    'push origin release',
+  )
+  execFileSync('/bin/sh', ['-c', release])
+  execFileSync('/bin/sh', ['-c', elsewhere(at, remote, 'echo o > o')])
+  const done = run(at, task({ base_ref: 'origin/release' }), { ...lands, AGENT: 'echo z > y' })
+  t.match(said(t, done, 'task_run_completed'), [{ landed: false, land_blocked: 'trunk_moved_conflict' }])
+  const idle = run(at, { ...task({ base_ref: 'origin/release' }), attempt: 2 }, { ...lands, AGENT: 'echo looked' })
+  t.match(said(t, idle, 'task_run_completed'), [{ success: true, landed: false }])
+  t.notOk(git(remote, 'ls-tree', '--name-only', 'main').includes('r\n'))
+})
+
+t.test('an agent that ends with a question needs a decision, and what it did is kept', async (t) => {
+  const at = place(t)
+  const question = { question: 'Net or gross?', options: ['Net', 'Gross'] }
+  const answer = `I stop here.\n\`\`\`json\n${JSON.stringify(question)}\n\`\`\``
+  const asks = run(at, task(), { AGENT: `echo half > half; printf '%s\\n' '${answer}'`, GATE: 'false' })
+  t.equal(asks.code, 0, asks.stderr)
+  t.match(said(t, asks, 'task_run_completed'), [
+    {
+      success: false,
+      verdict: 'blocked_on_decision',
+      finding: 'Net or gross?',
+      options: ['Net', 'Gross'],
+      preservation_ref: BRANCH,
+    },
+  ])
+  const speaks = run(at, { ...task(), attempt: 2 }, { AGENT: `echo '${JSON.stringify(question)} was answered.'` })
+  t.match(said(t, speaks, 'task_run_completed'), [{ verdict: 'complete' }])
   assertTidy(t, at)
 })
 
@@ -406,4 +538,17 @@ t.test('the bundled runner posts what it says, and a stop ends the agent and kee
   t.ok(types.includes('agent_session_started') && types.includes('agent_session_ended'), types.join())
   t.equal(git(at.repository, 'show', `${BRANCH}:y`), 'begun')
   assertTidy(t, at)
+})
+
+t.test('an agent that ends well although it was stopped lands nothing that the gate has not seen', async (t) => {
+  const { at, lands, trunk } = landing(t)
+  const AGENT = 'echo begun > y; echo begun >&2; trap "exit 0" TERM; sleep 60 & wait'
+  const environment = { ...at.environment, ...lands, AGENT, GATE: 'true' }
+  const { service, runner } = await hired(t, `exec ${process.execPath} ${script}`, { environment, stopGraceMs: 10_000 })
+  service.offer(task())
+  await service.until((post) => JSON.stringify(post.body).includes('begun'))
+  service.answers.set('runreq_1', { cancel_requested: true })
+  await runner.finished
+  t.equal(trunk(), at.base)
+  t.notOk(service.events().some(({ event_type }) => event_type === 'task_run_completed'))
 })
