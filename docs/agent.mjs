@@ -20,7 +20,8 @@ import { createWriteStream, existsSync, mkdirSync, mkdtempSync, readFileSync, rm
 import { tmpdir, userInfo } from 'node:os'
 import { join, resolve } from 'node:path'
 
-const { REPOSITORY, AGENT, GATE, PUSH, LAND, INTENDANT_PROMPTS_DIR: prompts } = process.env
+const { REPOSITORY, AGENT, GATE, PUSH, LAND } = process.env
+const { INTENDANT_BRIEF_FILE: briefFile, INTENDANT_PROMPTS_DIR: prompts } = process.env
 const { TRANSCRIPTS = join(tmpdir(), `intendant-transcripts-${userInfo().uid}`) } = process.env
 /** How much of what a command printed last is quoted, characters. */
 const TAIL = 4_000
@@ -39,12 +40,15 @@ const ARRIVALS_MAX = 100
 const QUESTIONS = `If you cannot go on without a decision that only a person can make, stop there, and end your answer with
 {"question": "...", "options": ["...", "..."]}`
 
-const { request_id: id, attempt, project, engine, trace } = JSON.parse(readFileSync(0, 'utf8'))
+const { request_id: id, attempt, project, engine, trace, repo } = JSON.parse(readFileSync(0, 'utf8'))
 const { payload } = engine
+/** Whoever gave us the work: an orphan's is another's by now. */
+const parent = process.ppid
 const isStep = ['campaign_advance_requested', 'initiative_advance_requested'].includes(engine.entry_event)
 const mayChange = !isStep && engine.throttle === 'full' && engine.access !== 'read_only'
 const branch = `intendant/${id}-${attempt}`
-const task = String(payload.objective ?? '').trim()
+/** In the words of whoever asked for it, or of the brief that the run follows. */
+const task = String(payload.objective ?? (briefFile ? objectiveOf(briefFile) : '')).trim()
 
 const say = (line) => console.log(JSON.stringify(line))
 const tell = (event_type, said) => say({ event_type, payload: said })
@@ -111,6 +115,10 @@ function run(command, { cwd, input, transcript }) {
   })
 }
 
+function objectiveOf(file) {
+  return JSON.parse(readFileSync(file, 'utf8')).snapshot.mission.objective
+}
+
 /** The prompt of the brief that the run follows, or the task in its own words. */
 function promptOf() {
   const written = prompts && join(prompts, 'execution.md')
@@ -119,12 +127,15 @@ function promptOf() {
   return `${task}${context}\n\n${QUESTIONS}\n`
 }
 
-/** What the agent is told where trunk and the work that it goes on from do not fit together. */
-function conflictsPrompt(files) {
-  if (files.length === 0) return ''
-  const list = files.map((file) => `- ${file}`).join('\n')
-  const why = `This work was begun before, and ${LAND} has moved on. That is being merged in, and conflicts in these files:`
-  return `\n\n${why}\n\n${list}\n\nResolve them first, and keep what both sides mean. Leave no conflict markers.\n`
+/** What the agent is told of work that was begun before: the files in which trunk conflicts with it, or what the gate says. */
+function continuedPrompt(conflicts, said) {
+  const begun = '\n\nThis work was begun before, and'
+  if (conflicts.length > 0) {
+    const list = conflicts.map((file) => `- ${file}`).join('\n')
+    const how = 'Resolve them first, and keep what both sides mean. Leave no conflict markers.'
+    return `${begun} ${LAND} has moved on. That is being merged in, and conflicts in these files:\n\n${list}\n\n${how}\n`
+  }
+  return said === undefined ? '' : `${begun} does not pass its gate as it stands (${GATE}):\n\n${said}\n`
 }
 
 /** What the agent said last: text, or the result that `claude -p --output-format json` (or `stream-json`) ends with. */
@@ -303,8 +314,9 @@ if (!isStep && engine.entry_event !== 'execution_requested')
 if (!isStep && task === '') refuse('no_objective', 'the task has no objective')
 const isLanding = Boolean(PUSH && LAND)
 const trunk = trunkNow()
-const base = payload.base_ref === undefined ? trunk : commitOf(payload.base_ref)
-if (base === undefined) refuse('unknown_base', `${REPOSITORY} has no commit ${payload.base_ref ?? LAND ?? 'HEAD'}`)
+const named = payload.base_ref ?? repo?.revision ?? repo?.branch
+const base = named === undefined ? trunk : ((PUSH && commitOf(`${PUSH}/${named}`)) ?? commitOf(named))
+if (base === undefined) refuse('unknown_base', `${REPOSITORY} has no commit ${named ?? LAND ?? 'HEAD'}`)
 mkdirSync(TRANSCRIPTS, { recursive: true, mode: 0o700 })
 
 let isStopped = false
@@ -312,6 +324,11 @@ let isStopped = false
 process.on('SIGTERM', () => {
   isStopped = true
 })
+// Nobody hears any more what became of it.
+for (const stream of [process.stdout, process.stderr])
+  stream.on('error', () => {
+    isStopped = true
+  })
 const folder = mkdtempSync(join(tmpdir(), 'intendant-'))
 const worktree = join(folder, 'work')
 if (!does(REPOSITORY, ['worktree', 'add', '--quiet', ...(isStep ? ['--detach'] : ['-b', branch]), worktree, base])) {
@@ -325,22 +342,34 @@ let mayGo = isStep
 
 /** Whether the run goes on from work of an earlier one that is not on trunk. */
 const isContinued = /(^|\/)intendant\//.test(payload.base_ref ?? '') && trunk !== undefined && !isWithin(base, trunk)
-const passes = async () => !GATE || (await run(GATE, { cwd: worktree })).code === 0
+
+/** What a gate left behind is in nobody's way, and in no commit. */
+function sweep() {
+  git(worktree, ['reset', '--quiet', '--hard'])
+  git(worktree, ['clean', '--quiet', '-d', '--force'])
+}
+
+/** What the gate says against the work as it stands; undefined: nothing. */
+async function complaint() {
+  const { code, printed, complained } = await run(GATE, { cwd: worktree })
+  return code === 0 ? undefined : endOf(`${printed}\n${complained}`.trim())
+}
+
+const passes = async () => !GATE || (await complaint()) === undefined
 
 /** Lands the commit, and merges trunk in where that has moved on. What became of it: `landed`, or why it did not land. */
 async function land(commit) {
   let [head, arrivals] = [commit]
   const end = (said) => ({ head, ...(arrivals && { trunk_arrivals: arrivals }), ...said })
   for (let merges = 0; ; merges += 1) {
-    if (isStopped) return end({})
+    if (isStopped || process.ppid !== parent) return end({})
     if (does(worktree, ['push', '--quiet', PUSH, `${head}:refs/heads/${LAND}`])) return end({ landed: true })
     const moved = trunkNow()
     if (moved === undefined || isWithin(moved, head)) return end({ land_blocked: 'git_failed' })
     arrivals ??= arrivalsOf(commit, moved)
     if (merges === MERGES_MAX) return end({ land_blocked: 'trunk_moved_repeatedly' })
-    // What the gate left behind is in nobody's way.
     git(worktree, ['checkout', '--quiet', '--force', '--detach', head])
-    git(worktree, ['clean', '--quiet', '-d', '--force'])
+    sweep()
     // What began at a branch of somebody's is brought to trunk by whoever knows what for.
     const mayMerge = isContinued || isWithin(base, moved)
     if (!mayMerge || !merge(worktree, moved).isMerged) return end({ land_blocked: 'trunk_moved_conflict' })
@@ -360,9 +389,8 @@ async function faultOf(conflicts) {
   const left = marked(worktree, conflicts).join(', ')
   if (left !== '') return { summary: `conflicts with ${LAND} are left`, diagnosis: `conflicts are left in ${left}` }
   if (!mayChange || !GATE) return undefined
-  const { code, printed, complained } = await run(GATE, { cwd: worktree })
-  if (code === 0) return undefined
-  return { summary: `the gate does not pass: ${GATE}`, diagnosis: endOf(`${printed}\n${complained}`.trim()) }
+  const diagnosis = await complaint()
+  return diagnosis === undefined ? undefined : { summary: `the gate does not pass: ${GATE}`, diagnosis }
 }
 
 /** What became of the work of an agent that has done its part: members of `task_run_completed`. */
@@ -384,7 +412,11 @@ async function verdictOf(head, isPushed, text, conflicts) {
 async function taskIn(worktree) {
   const { conflicts } = isContinued && isLanding && mayChange ? merge(worktree, trunk) : { conflicts: [] }
   const from = git(worktree, ['rev-parse', 'HEAD'])
-  const agent = await agentIn(worktree, `${promptOf()}${conflictsPrompt(conflicts)}`)
+  const said = isContinued && mayChange && GATE && conflicts.length === 0 ? await complaint() : undefined
+  if (isContinued && conflicts.length === 0) sweep()
+  const agent = await agentIn(worktree, `${promptOf()}${continuedPrompt(conflicts, said)}`)
+  // It may have been told to nobody.
+  await new Promise((heard) => setImmediate(heard))
   // What it goes on from is to land also where nothing had to be done about it.
   const head = mayChange ? (commit(worktree, from) ?? (isContinued ? from : undefined)) : undefined
   mayGo = head === undefined || !holdsOthers(worktree, from, head)

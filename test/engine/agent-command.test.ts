@@ -1,4 +1,4 @@
-import { execFileSync, spawnSync } from 'node:child_process'
+import { execFileSync, spawn, spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import t, { type Test } from 'tap'
@@ -198,6 +198,27 @@ t.test(
   },
 )
 
+t.test('a run that follows a brief has its task from there, and begins at the revision that it is for', async (t) => {
+  const at = place(t)
+  git(at.repository, ...WHO, 'commit', '--quiet', '--allow-empty', '-m', 'next')
+  const brief = join(at.folder, 'brief.json')
+  writeFileSync(brief, JSON.stringify({ snapshot: { mission: { objective: 'Move the sessions' } } }))
+  const prompts = join(at.folder, 'prompts')
+  mkdirSync(prompts)
+  writeFileSync(join(prompts, 'execution.md'), '# Do it\n')
+  const follows = { INTENDANT_BRIEF_FILE: brief, INTENDANT_PROMPTS_DIR: prompts }
+  const request = { ...task({ objective: undefined }), repo: { revision: at.base } }
+  const done = run(at, request, { ...follows, AGENT: 'cat > prompt' })
+  t.match(said(t, done, 'task_run_completed'), [{ verdict: 'complete', workspace_base: { commit: at.base } }])
+  t.equal(git(at.repository, 'show', `${BRANCH}:prompt`), '# Do it')
+  t.equal(git(at.repository, 'log', '-1', '--format=%s', BRANCH), 'Move the sessions')
+  const unknown = run(at, { ...request, attempt: 2, repo: { revision: 'abc123' } }, { ...follows, AGENT: 'true' })
+  t.match(unknown.lines, [{ failure: { code: 'unknown_base', message: /abc123/ } }])
+  const branch = run(at, { ...task(), attempt: 3, repo: { branch: 'elsewhere' } }, { AGENT: 'true' })
+  t.match(branch.lines, [{ failure: { code: 'unknown_base' } }])
+  assertTidy(t, at)
+})
+
 t.test('a branch is pushed where a remote is named, and stays here when that fails', async (t) => {
   const at = place(t)
   const remote = remoteOf(at)
@@ -338,6 +359,43 @@ t.test('what a run goes on from lands also where nothing was left to do', async 
   t.match(said(t, done, 'task_run_completed'), [{ success: true, landed: true, summary: 'nothing to do' }])
   t.equal(git(remote, 'show', 'main:y'), 'z')
   t.equal(git(remote, 'show', 'main:o'), 'o')
+  assertTidy(t, at)
+})
+
+t.test('whoever goes on from work that did not pass is told what its gate says', async (t) => {
+  const at = place(t)
+  const GATE = 'echo left > left; test ! -f bad || { echo 1 test failed; exit 1; }'
+  const failed = run(at, task(), { AGENT: 'echo x > bad', GATE })
+  t.match(said(t, failed, 'task_run_completed'), [{ verdict: 'defect', diagnosis: '1 test failed' }])
+  const again = { ...task({ base_ref: BRANCH }), attempt: 2 }
+  const mended = run(at, again, { AGENT: 'cat > asked; rm bad', GATE })
+  t.match(said(t, mended, 'task_run_completed'), [{ verdict: 'complete' }])
+  t.match(git(at.repository, 'show', 'intendant/runreq_1-2:asked'), /does not pass its gate[\s\S]*\n1 test failed$/)
+  t.equal(git(at.repository, 'ls-tree', '--name-only', 'intendant/runreq_1-2'), 'README\nasked')
+  assertTidy(t, at)
+})
+
+t.test('an orphan lands nothing: its run may be another’s by now', async (t) => {
+  const { at, remote, lands, trunk } = landing(t)
+  const env = { ...at.environment, ...lands }
+  const AGENT = 'echo w > w; kill -9 $(ps -o ppid= -p $PPID)'
+  // The runner dies, and what it ran runs on.
+  spawnSync('/bin/sh', ['-c', `${process.execPath} ${script}; :`], {
+    input: JSON.stringify(task()),
+    env: { ...env, AGENT },
+  })
+  t.equal(trunk(), at.base)
+  t.equal(git(remote, 'show', `${BRANCH}:w`), 'w', 'what was done is kept')
+  const child = spawn(process.execPath, [script], {
+    stdio: ['pipe', 'pipe', 'pipe'],
+    env: { ...env, AGENT: 'sleep 1; echo w > w' },
+  })
+  child.stdin.end(JSON.stringify({ ...task(), attempt: 2 }))
+  child.stdout.once('data', () => child.stdout.destroy())
+  child.stderr.destroy()
+  await new Promise((ended) => child.on('exit', ended))
+  t.equal(trunk(), at.base)
+  t.equal(git(remote, 'show', 'intendant/runreq_1-2:w'), 'w')
   assertTidy(t, at)
 })
 
