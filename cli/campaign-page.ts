@@ -114,7 +114,8 @@ function lastOf(results: readonly Campaign[], name: string, print: Printer): str
 
 function showHistory({ objective_history = [], owner_decisions = [] }: Campaign, print: Printer): void {
   if (objective_history.length > 0) {
-    heading(print, 'Objectives')
+    const isWhole = objective_history[0].cycle === 1
+    heading(print, isWhole ? 'Objectives' : `Objectives (the last ${objective_history.length})`)
     const rows = objective_history.map(({ cycle, objective, outcome }: Campaign) => [
       String(cycle),
       outcome.item_id,

@@ -6,7 +6,19 @@ const DETAIL_CHARS_MAX = 400
 const TYPE_COLUMNS = 28
 
 /** The fields of a payload that say most, in this order; the rest follows as it comes. */
-const FIRST_FIELDS = ['state', 'reason', 'code', 'class', 'message', 'name', 'key', 'verdict', 'summary']
+const FIRST_FIELDS = [
+  'state',
+  'decision',
+  'objective',
+  'reason',
+  'code',
+  'class',
+  'message',
+  'name',
+  'key',
+  'verdict',
+  'summary',
+]
 /** Fields that only repeat what the line shows anyway. */
 const SHOWN_ELSEWHERE = ['id', 'run_request_id', 'item_id', 'project', 'project_id', 'request_id', 'runner_request_id']
 
@@ -15,6 +27,9 @@ const TINTS: readonly (readonly [RegExp, Tint])[] = [
   [/_(completed|landed)$/, 'good'],
   [/(cancel|offline|requeued|paused|escalated)/, 'warn'],
 ]
+
+/** Of pages and more, or told by an event before: they would leave no room for the rest. `--json` has them. */
+const LONG_FIELDS = ['prompt', 'run_result', 'gate_results']
 
 /** Columns of the time: what does not fit on the first line stands behind them. */
 const TIME_INDENT = ' '.repeat(10)
@@ -65,7 +80,8 @@ function detail(payload: unknown): string {
     ...FIRST_FIELDS.filter((name) => name in fields),
     ...Object.keys(fields).filter((name) => !FIRST_FIELDS.includes(name)),
   ]
-  const told = names.filter((name) => !SHOWN_ELSEWHERE.includes(name) && !isEmpty(fields[name]))
+  const hidden = [...SHOWN_ELSEWHERE, ...LONG_FIELDS]
+  const told = names.filter((name) => !hidden.includes(name) && !isEmpty(fields[name]))
   const words = told.map((name) => `${name}=${word(fields[name])}`)
   const text = safe(words.join(' '))
   return text.length > DETAIL_CHARS_MAX ? `${text.slice(0, DETAIL_CHARS_MAX)}…` : text

@@ -7,7 +7,7 @@ import { afterOption, IdArgument, WORK_ITEM } from './ids.ts'
 import { list } from './lists.ts'
 import { movesOf } from './moves.ts'
 import { COLOUR, safe } from './print.ts'
-import { adviceFor, printItems, showItem } from './work-item-page.ts'
+import { adviceFor, isLost, printItems, showItem } from './work-item-page.ts'
 import type { Act, Cli } from './world.ts'
 
 type Item = Record<string, any>
@@ -162,7 +162,8 @@ function summary(
   { print }: Cli,
 ): string[] {
   const { max_running: max, paused, unreadable } = pacing
-  const needs = lists.open.length + lists.campaigns.filter(({ status }) => status === 'escalated').length
+  const escalated = lists.campaigns.filter(({ status }) => status === 'escalated')
+  const needs = lists.open.length + lists.running.filter(isLost).length + escalated.length
   const parts = [
     `${lists.running.length} running (at most ${max})`,
     `${lists.waiting.length} waiting`,

@@ -93,15 +93,19 @@ function deed({ at, by, origin, previous_state }: Item): string {
 
 /** What a person can do about an item that needs one, as commands. */
 export function adviceFor(item: Item): string[] {
-  const { id, state, disposition, started_at, waiting_because: why } = item
+  const { id, state, disposition, started_at, run_request_id: run, waiting_because: why } = item
   const close = `intendant queue close ${id} --reason TEXT`
   switch (state) {
     case 'preserved':
       return disposition?.preservation_ref === undefined ? [close] : [`intendant queue resume ${id}`, close]
     case 'needs_decision':
-      return started_at === undefined ? [`intendant queue release ${id}`, close] : [close]
+      return started_at === undefined ? [`intendant queue release ${id}`, close] : [...anew(item), close]
     case 'failed':
-      return [close]
+      return [...anew(item), close]
+    case 'running':
+      return isLost(item)
+        ? [`intendant run-request requeue ${run}`, `intendant run-request fail ${run} --message TEXT`]
+        : []
     case 'held':
       return [`intendant queue release ${id}`]
     case 'queued':
@@ -109,6 +113,18 @@ export function adviceFor(item: Item): string[] {
     default:
       return []
   }
+}
+
+/** Whether it runs only by name: nobody knows what became of its run, and a person must say. */
+export function isLost({ state, reason }: Item): boolean {
+  return state === 'running' && reason.startsWith('its run is lost')
+}
+
+/** Asks for what a task did not reach, from where its work is. What a campaign or an initiative asked for is theirs to ask for anew. */
+function anew({ kind, project, source, disposition }: Item): string[] {
+  if (kind !== 'task' || source?.role !== undefined) return []
+  const ref = disposition?.preservation_ref
+  return [`intendant task ${project} TEXT${ref === undefined ? '' : ` --base-ref ${safe(ref)}`}`]
 }
 
 /** The end of an item on one line. */

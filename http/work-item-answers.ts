@@ -15,7 +15,7 @@ type WorkItemSnapshot = SnapshotOf<WorkItemContext>
 
 /** Why it waits, where what it waits for belongs to a project that the reader may not see. */
 const HELD_BY_OTHERS = {
-  dependency_cannot_land: 'other work, which it depends on, can never land',
+  dependency_cannot_land: 'other work, which it depends on, did not land',
   stopping: 'other work has not ended',
   repository_busy: 'its repository is held by other work',
   dependency: 'waits for other work to land',

@@ -62,7 +62,10 @@ function ofTask(payload: Payload): Settlement {
     case 'defect':
       return settled('preserved', `defect: ${text(payload.diagnosis) || summary}`)
     case 'blocked_on_decision':
-      return settled('needs_decision', `decision needed: ${text(payload.finding) || summary}`)
+      return settled(
+        'needs_decision',
+        `decision needed: ${text(payload.finding) || summary}${choices(payload.options)}`,
+      )
     default:
       return settled('failed', `runner error: ${text(payload.detail) || summary}`)
   }
@@ -84,6 +87,12 @@ function ofRun(kind: WorkItemKind, payload: Payload): Settlement {
   const said = text(payload.summary) || text(payload.new_tag) || text(payload.cve)
   const reason = `${kind} ${success ? 'succeeded' : 'failed'}${said === '' ? '' : `: ${said}`}`
   return { state: success ? 'landed' : 'failed', reason }
+}
+
+/** The answers that there are to a question, behind it. */
+function choices(options: unknown): string {
+  const all = listed(options)
+  return all === '' ? '' : ` (${all})`
 }
 
 function text(value: unknown): string {

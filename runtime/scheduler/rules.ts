@@ -117,7 +117,7 @@ function named(repository: string): string {
 function sentence({ code, subject, detail }: Rule, item: WaitingItem, now: Circumstances): string {
   switch (code) {
     case 'dependency_cannot_land':
-      return `its dependency ${subject} can never land: it is ${detail}`
+      return `its dependency ${subject} did not land: it is ${detail}`
     case 'project_archived':
       return `project ${subject} is archived`
     case 'stopping':

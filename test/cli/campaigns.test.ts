@@ -49,6 +49,15 @@ const ESCALATED = {
   reason: 'the price',
 }
 
+t.test('a campaign that has had more tasks than it remembers shows that these are its last', async (t) => {
+  const entry = (cycle: number) => ({ cycle, objective: `Do ${cycle}`, outcome: { item_id: ITEM_ID, state: 'landed' } })
+  const campaign = { ...CAMPAIGN, objective_history: [2, 3].map(entry) }
+  const { env } = await service(t, ({ url }) => [200, url.startsWith('/api/events') ? { items: [] } : campaign])
+  t.match((await cli(env, 'campaign', 'show', 'pay')).out, '\nObjectives (the last 2)\n')
+  const all = await service(t, ({ url }) => [200, url.startsWith('/api/events') ? { items: [] } : CAMPAIGN])
+  t.match((await cli(all.env, 'campaign', 'show', 'pay')).out, '\nObjectives\n')
+})
+
 t.test('campaigns are listed with what each does now, on wide terminals and on narrow ones', async (t) => {
   const { env } = await service(t, () => [200, { items: [CAMPAIGN, ESCALATED] }])
   const { out } = await cli(env, 'campaign')

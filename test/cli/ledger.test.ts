@@ -79,8 +79,37 @@ t.test('queue open says what to do about each', async (t) => {
   const { out } = await cli(env, 'queue', 'open')
   t.match(out, `intendant queue resume wi_${'6'.repeat(24)}`)
   t.match(out, `intendant queue close wi_${'7'.repeat(24)} --reason TEXT`)
+  t.match(out, '  intendant task shop TEXT\n  intendant queue close wi_7', 'what failed can be asked for anew')
   const none = await service(t, () => [200, { items: [] }])
   t.equal((await cli(none.env, 'queue', 'open')).out, 'Nothing needs you.\n')
+})
+
+t.test('what asked a question is gone on with from where it stopped, but for what a campaign asked for', async (t) => {
+  const asks = { state: 'needs_decision', reason: 'decision needed: net or gross? (net; gross)', started_at: at(1) }
+  const disposition = { verdict: 'blocked_on_decision', preservation_ref: 'origin/intendant/runreq_1-1' }
+  const open = (more: object) =>
+    service(t, ({ url }) => [
+      200,
+      url.startsWith('/api/events') ? { items: [] } : item(6, { ...asks, disposition, ...more }),
+    ])
+  const { out } = await cli((await open({})).env, 'queue', 'show', ITEM.id)
+  t.match(out, `intendant task shop TEXT --base-ref origin/intendant/runreq_1-1\nintendant queue close`)
+  const cycle = { kind: 'campaign', ref: 'pay', role: 'cycle', cycle: 2 }
+  const theirs = await cli((await open({ source: cycle })).env, 'queue', 'show', ITEM.id)
+  t.notMatch(theirs.out, 'intendant task')
+})
+
+t.test('an item whose run is lost needs a person: it is counted, and shown with what to do', async (t) => {
+  const reason = 'its run is lost: its runner started a new session; requeue or fail runreq_1'
+  const lost = item(2, { state: 'running', reason, started_at: at(2), run_request_id: 'runreq_1' })
+  const { env } = await service(t, ({ url }) => {
+    if (url.startsWith('/api/pacing')) return [200, { max_running: 4, paused: [] }]
+    if (url.startsWith('/api/work-items/')) return [200, lost]
+    return [200, { items: url.includes('state=running') ? [lost] : [] }]
+  })
+  t.match((await cli(env, 'queue')).out, /^1 running \(at most 4\), 0 waiting, 1 needs you\n/)
+  const { out } = await cli(env, 'queue', 'show', lost.id)
+  t.match(out, 'intendant run-request requeue runreq_1\nintendant run-request fail runreq_1 --message TEXT')
 })
 
 t.test('each owner’s command posts to its endpoint, with where it comes from', async (t) => {

@@ -130,6 +130,30 @@ t.test('a line of an event names people and lists texts, and leaves out what is 
   )
 })
 
+t.test(
+  'a line of an event tells what was decided, and neither prompts nor results that were told before',
+  async (t) => {
+    const payload = {
+      campaign: 'pay',
+      prompt: 'You form',
+      run_result: {},
+      gate_results: [{}],
+      decision: 'advance',
+      objective: 'Send',
+    }
+    const event = {
+      occurred_at: '2030-01-01T00:00:00Z',
+      project: 'demo',
+      event_type: 'campaign_advance_completed',
+      payload,
+    }
+    t.match(
+      eventLines(event, new Printer({ write: () => {} }, {}))[0],
+      /demo {2}decision=advance objective=Send campaign=pay$/,
+    )
+  },
+)
+
 t.test('output of a command is shown line by line, other events with what they say', async (t) => {
   const printer = new Printer({ write: () => {} }, {})
   const base = { occurred_at: '2030-01-01T00:00:00Z', project: 'demo', run_request_id: 'runreq_1' }

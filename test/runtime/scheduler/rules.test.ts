@@ -40,9 +40,9 @@ t.test('each rule holds an item back by itself, in words', (t) => {
   for (const state of ['preserved', 'needs_decision', 'failed', 'cancelled'])
     t.same(held({ stateOf: (id) => (id === 'wi_b' ? state : 'landed') }), {
       code: 'dependency_cannot_land',
-      detail: `its dependency wi_b can never land: it is ${state}`,
+      detail: `its dependency wi_b did not land: it is ${state}`,
     })
-  t.equal(held({ stateOf: () => undefined }).detail, 'its dependency wi_a can never land: it is unknown')
+  t.equal(held({ stateOf: () => undefined }).detail, 'its dependency wi_a did not land: it is unknown')
   t.same(held({ isArchived: () => true }), { code: 'project_archived', detail: 'project shop is archived' })
   t.same(told({ ...ITEM, takenBack: 'runreq_1' }, FREE), {
     code: 'stopping',
