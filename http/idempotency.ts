@@ -3,13 +3,16 @@
  * who asks (by name, since tokens rotate) and to the path; the id of what is made derives from it, or, where a name is
  * the id, what it has made is written down.
  */
+import { secondCreate } from '../machines/creation.ts'
 import { IDEMPOTENCY_KEY_LENGTH_MAX } from '../machines/documents/fields.ts'
 import type { ActorKind, ActorRef } from '../machines/machine.ts'
-import type { Answer, MessageBody, Runtime, SnapshotOf } from '../runtime/api.ts'
-import { createOfKey, generationOf, idOfGeneration, type Keyed } from '../runtime/generations.ts'
+import type { MessageBody, Reply, Runtime, Taken } from '../runtime/api.ts'
+import { createOfKey, generationOf, idOfGeneration, type Keyed, reservationOf } from '../runtime/generations.ts'
 import { deriveId, digestOf, type IdPrefix } from '../runtime/identity.ts'
 import { keptKey, madeByKey } from '../runtime/kept-keys.ts'
+import type { Reservation } from '../storage/journal.ts'
 import type { Exchange } from './exchange.ts'
+import { asItStands } from './replies.ts'
 import type { ServiceContext } from './route.ts'
 
 export const IDEMPOTENCY_HEADER = 'idempotency-key'
@@ -41,17 +44,34 @@ function unquoted(header: string): string {
 }
 
 /** The members of a create message that make a repeat of it known as one, for as long as the settings say. */
-function keyed({ settings }: Runtime, key: string): { idempotency_key: string; idempotency_ms: number } {
+export function keyed({ settings }: Runtime, key: string): { idempotency_key: string; idempotency_ms: number } {
   return { idempotency_key: key, idempotency_ms: settings.idempotencyMs }
 }
 
-export interface KeyedCreate {
-  readonly kind: ActorKind
-  readonly prefix: IdPrefix
-  /** The create message but for its id. */
-  readonly message: MessageBody
+interface Creation {
   /** What the caller asked for: another body under the same key is refused. */
   readonly body: unknown
+  /**
+   * The create message but for its id; undefined: a problem was answered. Asked only where the key was not answered before,
+   * so that a create said again is answered as it was, whatever has become of what it is for: all that depends on how other
+   * things stand is asked in here.
+   */
+  readonly make: () => MessageBody | undefined
+}
+
+export interface KeyedCreate extends Creation {
+  readonly kind: ActorKind
+  readonly prefix: IdPrefix
+  /**
+   * The id of one that says the same, which is answered in its place: the key leads there from then on, whatever becomes of
+   * it. Asked behind `make`.
+   */
+  readonly twin?: () => string | undefined
+}
+
+export interface NamedCreate extends Creation {
+  /** Its name is its id, whichever key asks for it. */
+  readonly ref: ActorRef
 }
 
 /** Of the reservations that lead a key to its newest generation. */
@@ -65,57 +85,137 @@ function placeOf(exchange: Exchange, key: string, kind: ActorKind, prefix: IdPre
   return { kind, scope: RESERVATION_SCOPE, key: idOf(0), idOf }
 }
 
-/** The id that a key has made, or makes now; a random one without a key. */
-export function createdId(
+/** Where a key leads. */
+interface KeyedPlace {
+  readonly id: string
+  /** Something is there, and the time of the key is not over. */
+  readonly isMade: boolean
+  /** To be kept with the step that makes it. */
+  readonly reservation?: Reservation
+}
+
+/** The id that a key has made, or makes now; a random one without a key. For who makes it by another one's step. */
+export function keyedPlace(
   runtime: Runtime,
   exchange: Exchange,
   key: string | undefined,
   kind: ActorKind,
   prefix: IdPrefix,
-): string {
-  if (key === undefined) return `${prefix}_${runtime.nature.randomHex(ID_DIGITS)}`
+): KeyedPlace {
+  if (key === undefined) return { id: randomId(runtime, prefix), isMade: false }
   const place = placeOf(exchange, key, kind, prefix)
-  return idOfGeneration(place, generationOf(runtime, place))
+  const newest = generationOf(runtime, place)
+  const made = runtime.read({ kind, id: idOfGeneration(place, newest) })
+  const isOver = made !== undefined && runtime.nature.wallMs() >= made.context.internal.creation.key_until_ms
+  const generation = isOver ? newest + 1 : newest
+  return {
+    id: idOfGeneration(place, generation),
+    isMade: made !== undefined && !isOver,
+    ...reservationOf(place, generation),
+  }
 }
 
-/** What the key has made, as it is now; undefined: nothing yet. */
-export function keyedEntity(
-  runtime: Runtime,
-  exchange: Exchange,
-  key: string,
-  kind: ActorKind,
-  prefix: IdPrefix,
-): SnapshotOf<any> | undefined {
-  return runtime.read({ kind, id: createdId(runtime, exchange, key, kind, prefix) })
+function randomId({ nature }: Runtime, prefix: IdPrefix): string {
+  return `${prefix}_${nature.randomHex(ID_DIGITS)}`
 }
 
 /**
- * Make an entity whose id derives from the caller's key, or is random without one. The reply gets the id and the
- * answer; `repeat` of the answer is `replay` where the key had made it before.
+ * Make an entity whose id derives from the caller's key, or is random without one; posts with one key go one after the
+ * other. `repeat` of the answer is `replay` where the key was answered before. `over` is called once, whatever comes of it.
  */
 export function createKeyed(
-  runtime: Runtime,
+  service: ServiceContext,
   exchange: Exchange,
   key: string | undefined,
   create: KeyedCreate,
-  reply: (answer: Answer, id: string) => void,
+  reply: Reply,
+  over: () => void = () => {},
 ): void {
-  if (key === undefined) {
-    const id = createdId(runtime, exchange, key, create.kind, create.prefix)
-    runtime.ask({ kind: create.kind, id }, { ...create.message, id } as MessageBody, (answer) => reply(answer, id))
-    return
+  const under = key === undefined ? undefined : underKey(exchange, key, create.kind, create.body)
+  const pass = (leave: () => void): void => {
+    const before = under === undefined ? undefined : answeredBefore(service, exchange, under, create)
+    const message = before !== undefined || exchange.done ? undefined : create.make()
+    if (message === undefined) leave()
+    if (before !== undefined) reply(before)
+    if (message === undefined) return
+    makeKeyed(service, exchange, under, { ...create, message }, (answer) => {
+      leave()
+      reply(answer)
+    })
   }
-  const fingerprint = digestOf(create.body)
-  const message = { ...create.message, fingerprint, ...keyed(runtime, key) }
-  createOfKey(runtime, { ...placeOf(exchange, key, create.kind, create.prefix), message }, reply)
+  if (under === undefined) pass(over)
+  else service.keysInUse.enter(under.place, exchange, pass, over)
 }
 
-export interface NamedCreate {
-  /** Its name is its id, whichever key asks for it. */
-  readonly ref: ActorRef
-  readonly message: MessageBody
-  /** What the caller asked for: another body under the same key is refused. */
-  readonly body: unknown
+/** A key as it was given with a body. */
+interface Under {
+  readonly key: string
+  readonly fingerprint: string
+  /** Tells the keys of different callers and paths apart: somebody else's same key is not a repeat. */
+  readonly place: string
+}
+
+function underKey({ principal, path }: Exchange, key: string, kind: ActorKind, body: unknown): Under {
+  return { key, fingerprint: digestOf(body), place: digestOf([kind, principal.name, path, key]) }
+}
+
+/**
+ * The answer to a key that was answered before with what is written down for it. Undefined: nothing is; with another body
+ * than then a problem is answered.
+ */
+function keptAnswer(
+  service: ServiceContext,
+  exchange: Exchange,
+  { fingerprint, place }: Under,
+  kind: ActorKind,
+): Taken | undefined {
+  const { runtime } = service
+  const before = madeByKey(runtime, place)
+  if (before !== undefined && before.fingerprint !== fingerprint) refuseReused(exchange, kind)
+  const made = before === undefined || exchange.done ? undefined : runtime.read({ kind, id: before.id })
+  return made === undefined ? undefined : asItStands(service, made, 'replay')
+}
+
+/** The same, or with what has its id from the key. */
+function answeredBefore(
+  service: ServiceContext,
+  exchange: Exchange,
+  under: Under,
+  { kind, prefix }: KeyedCreate,
+): Taken | undefined {
+  const kept = keptAnswer(service, exchange, under, kind)
+  if (kept !== undefined || exchange.done) return kept
+  const { runtime } = service
+  const { key, fingerprint } = under
+  const place = placeOf(exchange, key, kind, prefix)
+  const made = runtime.read({ kind, id: idOfGeneration(place, generationOf(runtime, place)) })
+  if (made === undefined) return undefined
+  const again = { idempotency_key: key, fingerprint, atMs: runtime.nature.wallMs() }
+  const meaning = secondCreate(made.context.internal.creation, again)
+  if (meaning === 'replay') return asItStands(service, made, meaning)
+  if (meaning === 'reused') refuseReused(exchange, kind)
+  return undefined
+}
+
+function makeKeyed(
+  { runtime }: ServiceContext,
+  exchange: Exchange,
+  under: Under | undefined,
+  { kind, prefix, twin: twinOf, message }: KeyedCreate & { readonly message: MessageBody },
+  reply: Reply,
+): void {
+  const twin = twinOf?.()
+  if (twin !== undefined) {
+    const kept = under === undefined ? {} : { reservation: keptKey(runtime, under.place, { ...under, id: twin }) }
+    runtime.ask({ kind, id: twin }, { ...message, id: twin, is_made: true, ...kept } as unknown as MessageBody, reply)
+  } else if (under === undefined) {
+    const id = randomId(runtime, prefix)
+    runtime.ask({ kind, id }, { ...message, id } as MessageBody, reply)
+  } else {
+    const { key, fingerprint } = under
+    const create = { ...message, fingerprint, ...keyed(runtime, key) }
+    createOfKey(runtime, { ...placeOf(exchange, key, kind, prefix), message: create }, reply)
+  }
 }
 
 /**
@@ -126,65 +226,30 @@ export function createNamed(
   service: ServiceContext,
   exchange: Exchange,
   key: string | undefined,
-  { ref, message, body }: NamedCreate,
-  reply: (answer: Answer) => void,
+  { ref, make, body }: NamedCreate,
+  reply: Reply,
 ): void {
   const { runtime, keysInUse } = service
-  const fingerprint = digestOf(body)
   if (key === undefined) {
-    runtime.ask(ref, { ...message, fingerprint } as MessageBody, reply)
+    const message = make()
+    if (message !== undefined) runtime.ask(ref, { ...message, fingerprint: digestOf(body) } as MessageBody, reply)
     return
   }
-  const place = madePlace(exchange, ref.kind, key)
-  const under = { fingerprint, ...keyed(runtime, `${exchange.principal.name}\0${key}`) }
+  const under = underKey(exchange, key, ref.kind, body)
+  const { fingerprint, place } = under
   keysInUse.enter(place, exchange, (leave) => {
-    const before = madeByKey(runtime, place)
-    if (before !== undefined && (before.id !== ref.id || before.fingerprint !== fingerprint)) {
-      leave()
-      refuseReused(exchange, ref.kind)
-      return
-    }
-    const known =
-      before === undefined ? { reservation: keptKey(runtime, place, { id: ref.id, fingerprint }) } : { is_made: true }
-    runtime.ask(ref, { ...message, ...under, ...known } as unknown as MessageBody, (answer) => {
+    const before = keptAnswer(service, exchange, under, ref.kind)
+    const message = before !== undefined || exchange.done ? undefined : make()
+    if (message === undefined) leave()
+    if (before !== undefined) reply(before)
+    if (message === undefined) return
+    const again = { fingerprint, ...keyed(runtime, `${exchange.principal.name}\0${key}`) }
+    const reservation = keptKey(runtime, place, { id: ref.id, fingerprint })
+    runtime.ask(ref, { ...message, ...again, reservation } as unknown as MessageBody, (answer) => {
       leave()
       reply(answer)
     })
   })
-}
-
-/**
- * Answer a keyed create with an entity that says the same and that another one has made: the key leads there from now on,
- * whatever becomes of the entity.
- */
-export function answerWithTwin(
-  { runtime }: ServiceContext,
-  exchange: Exchange,
-  key: string,
-  { ref, message, body }: NamedCreate,
-  reply: (answer: Answer) => void,
-): void {
-  const reservation = keptKey(runtime, madePlace(exchange, ref.kind, key), { id: ref.id, fingerprint: digestOf(body) })
-  runtime.ask(ref, { ...message, is_made: true, reservation } as unknown as MessageBody, reply)
-}
-
-/** The entity that the key was answered with before; undefined: none. With another body than then a problem is answered. */
-export function twinOfKey(
-  { runtime }: ServiceContext,
-  exchange: Exchange,
-  key: string,
-  kind: ActorKind,
-): SnapshotOf<any> | undefined {
-  const before = madeByKey(runtime, madePlace(exchange, kind, key))
-  if (before === undefined) return undefined
-  if (before.fingerprint === digestOf(exchange.body)) return runtime.read({ kind, id: before.id })
-  refuseReused(exchange, kind)
-  return undefined
-}
-
-/** Scoped to who asks and where: somebody else's same key is not a repeat. */
-function madePlace({ principal, path }: Exchange, kind: ActorKind, key: string): string {
-  return digestOf([kind, principal.name, path, key])
 }
 
 function refuseReused(exchange: Exchange, kind: ActorKind): void {

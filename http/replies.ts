@@ -80,6 +80,13 @@ export function whenCreated(
   return whenTaken(service, exchange, created, refused)
 }
 
+/** What its actor would answer to who changes nothing of it; `repeat` is its word for what was said before. */
+export function asItStands({ runtime }: ServiceContext, snapshot: SnapshotOf<any>, repeat?: string): Taken {
+  const { lastSequence: sequence } = runtime.journal
+  const said = repeat === undefined ? {} : { repeat }
+  return { ok: true, snapshot, version: 0, sequence, accepted: 0, duplicates: 0, ...said }
+}
+
 /** How the documents tell of such a 201. */
 export function located(answer: RouteAnswer): RouteAnswer {
   return { ...answer, headers: { ...answer.headers, Location: 'The path at which it is read.' } }
@@ -134,9 +141,14 @@ export function activeProject(
   idOrKey: string,
 ): SnapshotOf<any> | undefined {
   const project = visibleProject(service, exchange, idOrKey)
-  if (project === undefined || project.value === 'active') return project
-  exchange.problem('project_archived', `The project ${project.context.key} is archived and takes no new work.`)
-  return undefined
+  return project !== undefined && takesWork(exchange, project) ? project : undefined
+}
+
+/** Whether the project takes new work, which an archived one does not. False: the problem was answered. */
+export function takesWork(exchange: Exchange, { value, context }: SnapshotOf<any>): boolean {
+  if (value === 'active') return true
+  exchange.problem('project_archived', `The project ${context.key} is archived and takes no new work.`)
+  return false
 }
 
 /** Pattern of ids that the service makes; other texts in a path name nothing. */

@@ -36,9 +36,10 @@ export function creationRecord(message: Message<CreateBody>): CreationRecord {
 
 type SecondCreate = 'replay' | 'reused' | 'expired' | 'taken'
 
-function secondCreate(
+/** What a create means to the entity that is there. */
+export function secondCreate(
   { key, fingerprint, key_until_ms = 0 }: CreationRecord,
-  message: Message<CreateBody>,
+  message: Pick<Message<CreateBody>, 'is_made' | 'idempotency_key' | 'fingerprint' | 'atMs'>,
 ): SecondCreate {
   if (message.is_made) return 'replay'
   if (key === undefined || message.idempotency_key !== key) return 'taken'

@@ -37,8 +37,8 @@ const RESERVATION_SCOPE = 'run_request'
 
 /**
  * Make the request, or find the one that has its key (`repeat` of the answer is `replay`). Refusals beyond the
- * machine's: `unknown_brief`, `brief_digest_mismatch`, `brief_not_compiled`, `brief_archived`, `reapproval_required`,
- * `engine_incapable`, `trace_in_use`, `invalid_body`.
+ * machine's: `project_archived`, `unknown_brief`, `brief_digest_mismatch`, `brief_not_compiled`, `brief_archived`,
+ * `reapproval_required`, `engine_incapable`, `trace_in_use`, `invalid_body`.
  */
 export function createRunRequest(runtime: Runtime, order: RunRequestOrder, reply: RunRequestReply): void {
   const fault = whyNotTimes(order.body)
@@ -49,7 +49,7 @@ export function createRunRequest(runtime: Runtime, order: RunRequestOrder, reply
   const followed = briefOfRun(runtime, order.project, order.body)
   const message = runRequestMessage(runtime, order, followed?.ok === true ? followed.brief : undefined)
   // Stands against a new request; one that was made under a given key before is answered all the same.
-  const whyNotNew = followed?.ok === false ? followed : whyNotServed(order)
+  const whyNotNew = whyNotTaken(order) ?? (followed?.ok === false ? followed : whyNotServed(order))
   const { project, project_id, idempotency_key, key_given, trace_id } = message
   const isTraceGiven = order.body.trace_id !== undefined
   const before = (id: string): Refused | (() => void) => {
@@ -165,6 +165,11 @@ function factsOf(project: string, body: RunRequestCreate, by: By) {
     throttle: body.throttle ?? 'dry_run',
     requester: by.name,
   }
+}
+
+function whyNotTaken({ project: { value, context } }: RunRequestOrder): Refused | undefined {
+  if (value === 'active') return undefined
+  return refused('project_archived', `the project ${context.key} is archived and takes no new work`)
 }
 
 /** What no engine of the project can do is refused, not left waiting. */

@@ -14,7 +14,7 @@ import { campaignDocumentOf, findCampaign, visibleCampaign } from '../campaign-a
 import type { Exchange } from '../exchange.ts'
 import { createNamed, IDEMPOTENCY_HEADER, readIdempotencyKey } from '../idempotency.ts'
 import { answerList, listAnswer, listQuery } from '../lists.ts'
-import { activeProject, located, markCursor, refuse, refuseUnseen, visibleProject, whenCreated } from '../replies.ts'
+import { located, markCursor, refuse, refuseUnseen, takesWork, visibleProject, whenCreated } from '../replies.ts'
 import type { Route, ServiceContext } from '../route.ts'
 
 const AREA = 'campaigns'
@@ -51,7 +51,7 @@ function createRoute(service: ServiceContext): Route {
 
 function create(service: ServiceContext, exchange: Exchange): void {
   const body = exchange.body as CampaignCreate
-  const project = activeProject(service, exchange, body.project)
+  const project = visibleProject(service, exchange, body.project)
   if (project === undefined) return
   const key = readIdempotencyKey(exchange)
   if (!key.ok) return
@@ -67,7 +67,8 @@ function create(service: ServiceContext, exchange: Exchange): void {
     ...(repository === undefined ? {} : { repository }),
     ...(authorized_by === null ? {} : { authorized_by }),
   } as MessageBody
-  const named = { ref: { kind: 'campaign', id: body.name }, message, body } as const
+  const make = () => (takesWork(exchange, project) ? message : undefined)
+  const named = { ref: { kind: 'campaign', id: body.name }, body, make } as const
   createNamed(service, exchange, key.key, named, whenMade(service, exchange))
 }
 

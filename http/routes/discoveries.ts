@@ -18,12 +18,12 @@ import { inLaterTurns } from '../later-turns.ts'
 import { answerList, listAnswer, listQuery } from '../lists.ts'
 import type { FieldProblem } from '../problems.ts'
 import {
-  activeProject,
   isServiceId,
   located,
   markCreated,
   markCursor,
   notFound,
+  takesWork,
   visibleProject,
   whenHeard,
 } from '../replies.ts'
@@ -107,7 +107,7 @@ function createRoute(service: ServiceContext, path: string): Route {
 }
 
 function create(service: ServiceContext, exchange: Exchange): void {
-  const project = activeProject(service, exchange, exchange.params[0]!)
+  const project = visibleProject(service, exchange, exchange.params[0]!)
   if (project === undefined) return
   const { id: project_id, key } = project.context
   const body = exchange.body as DiscoveryCreate
@@ -131,11 +131,14 @@ function create(service: ServiceContext, exchange: Exchange): void {
   } as MessageBody
   const reply = whenHeard(exchange, (taken) => answerCreate(service, exchange, taken))
   if (idempotency.key === undefined) {
-    const id = deriveId('disc', 'discovery', project_id, fingerprint)
-    service.runtime.ask({ kind: 'discovery', id }, { ...message, id } as MessageBody, reply)
+    const ref = { kind: 'discovery', id: deriveId('disc', 'discovery', project_id, fingerprint) } as const
+    const isThere = service.runtime.read(ref) !== undefined
+    if (isThere || takesWork(exchange, project))
+      service.runtime.ask(ref, { ...message, id: ref.id } as MessageBody, reply)
     return
   }
-  createKeyed(service.runtime, exchange, idempotency.key, { kind: 'discovery', prefix: 'disc', message, body }, reply)
+  const make = () => (takesWork(exchange, project) ? message : undefined)
+  createKeyed(service, exchange, idempotency.key, { kind: 'discovery', prefix: 'disc', body, make }, reply)
 }
 
 /** The key that names it in the project: given, or made of what it says. */

@@ -22,10 +22,10 @@ import { stringEnum, Type } from '../../machines/schema.ts'
 import type { MessageBody, Taken } from '../../runtime/api.ts'
 import { utcNow } from '../clock.ts'
 import type { Exchange } from '../exchange.ts'
-import { createKeyed, IDEMPOTENCY_HEADER, readIdempotencyKey } from '../idempotency.ts'
+import { createKeyed, IDEMPOTENCY_HEADER, type KeyedCreate, readIdempotencyKey } from '../idempotency.ts'
 import { findRecord, type RecordSnapshot, tellRecord } from '../intent-records.ts'
 import { listAnswer, listQuery } from '../lists.ts'
-import { located, markCursor, notFound, visibleProject, whenHeard } from '../replies.ts'
+import { activeProject, located, markCreated, markCursor, notFound, visibleProject, whenHeard } from '../replies.ts'
 import type { Route, ServiceContext } from '../route.ts'
 import { answerSections, type IndexSection } from '../sections.ts'
 import { both } from './intent-records.ts'
@@ -105,10 +105,14 @@ function namedRecord(service: ServiceContext, exchange: Exchange): RecordSnapsho
 /** The same, if it guides runs; else 409 is answered. */
 function guidingRecord(service: ServiceContext, exchange: Exchange): RecordSnapshot | undefined {
   const record = namedRecord(service, exchange)
-  if (record === undefined || isGuiding(record.value)) return record
-  const { value: state } = record
+  return record !== undefined && guidesRuns(exchange, record) ? record : undefined
+}
+
+/** False: the problem was answered. */
+function guidesRuns(exchange: Exchange, { value: state }: RecordSnapshot): boolean {
+  if (isGuiding(state)) return true
   exchange.problem('illegal_move', `A record that is ${state} guides no runs: it has no drift.`, { state })
-  return undefined
+  return false
 }
 
 function readRoute(service: ServiceContext): Route {
@@ -204,49 +208,89 @@ function repairRoute(service: ServiceContext): Route {
 }
 
 function repair(service: ServiceContext, exchange: Exchange): void {
-  const record = guidingRecord(service, exchange)
-  if (record === undefined) return
+  const record = namedRecord(service, exchange)
+  const idempotency = readIdempotencyKey(exchange)
+  if (record === undefined || !idempotency.ok) return
+  const reply = whenHeard(exchange, (taken) => noteRepair(service, exchange, record, taken))
+  if (idempotency.key !== undefined) {
+    createKeyed(
+      service,
+      exchange,
+      idempotency.key,
+      keyedDraft(() => draftOf(service, exchange, record)),
+      reply,
+    )
+    return
+  }
+  const draft = draftOf(service, exchange, record)
+  if (draft === undefined) return
+  // A crash before the record hears of its brief: asked again, the same brief is made, and the record told.
+  const key = draft.twin === undefined ? draft.key : undefined
+  createKeyed(
+    service,
+    exchange,
+    key,
+    keyedDraft(() => draft),
+    reply,
+  )
+}
+
+interface Draft {
+  readonly message: MessageBody
+  /** The brief that was drafted for this drift before, unless it was given up: that stands in nobody's way. */
+  readonly twin?: string
+  /** Names the drift. */
+  readonly key: string
+}
+
+function keyedDraft(draftOf: () => Draft | undefined): KeyedCreate {
+  let draft: Draft | undefined
+  const make = (): MessageBody | undefined => {
+    draft = draftOf()
+    return draft?.message
+  }
+  return { kind: 'formation_brief', prefix: 'brief', body: {}, make, twin: () => draft?.twin }
+}
+
+/** Undefined: there is nothing to repair, or nobody to do it, and that was answered. */
+function draftOf(service: ServiceContext, exchange: Exchange, record: RecordSnapshot): Draft | undefined {
   const { project, project_id } = record.context
+  if (!guidesRuns(exchange, record)) return undefined
   const drift = driftOf(record, utcNow(service))
   if (!PROBLEMS.has(drift.status)) {
-    exchange.problem('illegal_move', `There is nothing to repair: it is ${drift.status}.`, {
-      state: drift.status,
-    })
-    return
+    const { status } = drift
+    exchange.problem('illegal_move', `There is nothing to repair: it is ${status}.`, { state: status })
+    return undefined
   }
-  if (service.runtime.read({ kind: 'project', id: project_id })?.value !== 'active') {
-    exchange.problem('project_archived', `The project ${project} is archived.`)
-    return
-  }
+  if (activeProject(service, exchange, project) === undefined) return undefined
   const id = drift.repair_brief_id
   const known = id === undefined ? undefined : service.runtime.read({ kind: 'formation_brief', id })
-  // One that was given up stands in nobody's way.
-  if (known !== undefined && known.value !== 'archived') {
-    answerBrief(service, exchange, known, 200)
-    return
-  }
-  const idempotency = readIdempotencyKey(exchange)
-  if (!idempotency.ok) return
-  const sections = repairBrief(record.context, drift)
-  const message = { type: 'create', by: exchange.by, project, project_id, sections } as MessageBody
-  // A crash before the record hears of its brief: asked again, the same brief is made, and the record told.
   const after = known === undefined ? '' : ` after ${id}`
-  const key = idempotency.key ?? `repair ${drift.status} since ${drift.since}${after}`
-  const create = { kind: 'formation_brief', prefix: 'brief', message, body: {} } as const
-  const drafted = whenHeard(exchange, (taken) => {
-    const told = { type: 'repair_drafted', formation_brief_id: taken.snapshot.context.id }
-    tellRecord(service, exchange, record, told, () => answerDrafted(service, exchange, taken))
-  })
-  createKeyed(service.runtime, exchange, key, create, drafted)
+  const sections = repairBrief(record.context, drift)
+  return {
+    message: { type: 'create', by: exchange.by, project, project_id, sections } as MessageBody,
+    ...(known === undefined || known.value === 'archived' ? {} : { twin: known.context.id }),
+    key: `repair ${drift.status} since ${drift.since}${after}`,
+  }
 }
 
-function answerDrafted(service: ServiceContext, exchange: Exchange, { snapshot, repeat }: Taken): void {
-  answerBrief(service, exchange, snapshot, repeat === 'replay' ? 200 : 201)
-}
-
-function answerBrief(service: ServiceContext, exchange: Exchange, brief: Taken['snapshot'], status: 200 | 201): void {
-  markCursor(service, exchange)
-  if (status === 200) exchange.setHeader('Idempotent-Replay', 'true')
-  else exchange.setHeader('Location', `/api/formation-briefs/${brief.context.id}`)
-  exchange.answer(status, modules.formation_brief.document(brief))
+/**
+ * The record hears which brief repairs it. One that was answered before is told of only where that can have been lost with a
+ * crash: not when it was given up, or belongs to a drift that is over.
+ */
+function noteRepair(service: ServiceContext, exchange: Exchange, record: RecordSnapshot, taken: Taken): void {
+  const { snapshot, repeat } = taken
+  const { id: formation_brief_id, created_at } = snapshot.context as {
+    readonly id: string
+    readonly created_at: string
+  }
+  const answered = (): void => {
+    markCursor(service, exchange)
+    const status = markCreated(exchange, repeat, `/api/formation-briefs/${formation_brief_id}`)
+    exchange.answer(status, modules.formation_brief.document(snapshot))
+  }
+  const isOver =
+    snapshot.value === 'archived' || !isGuiding(record.value) || created_at < driftOf(record, utcNow(service)).since
+  if (repeat !== undefined && isOver) answered()
+  else tellRecord(service, exchange, record, { type: 'repair_drafted', formation_brief_id }, answered)
 }

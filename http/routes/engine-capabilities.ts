@@ -12,7 +12,7 @@ import { deriveId, digestOf } from '../../runtime/identity.ts'
 import type { Exchange } from '../exchange.ts'
 import { createNamed, IDEMPOTENCY_HEADER, readIdempotencyKey } from '../idempotency.ts'
 import { answerList, listAnswer, listQuery } from '../lists.ts'
-import { activeProject, visibleProject, whenTaken } from '../replies.ts'
+import { takesWork, visibleProject, whenTaken } from '../replies.ts'
 import type { Route, ServiceContext } from '../route.ts'
 
 const AREA = 'engine capabilities'
@@ -64,38 +64,46 @@ function documentOf(service: ServiceContext, snapshot: SnapshotOf<EngineCapabili
   return { ...modules.engine_capability.document(snapshot), state }
 }
 
-/** Whom the manifest speaks for, as it is to be kept. Undefined: a problem was answered. */
-function spokenFor(service: ServiceContext, exchange: Exchange, project: string): EngineCapabilityBody | undefined {
+/** The manifest with whom it speaks for. Undefined: a problem was answered. */
+function spokenFor(exchange: Exchange): EngineCapabilityBody | undefined {
   const body = exchange.body as EngineCapabilityBody
-  const { principal } = exchange
-  if (principal.runnerId !== undefined) {
-    if (body.runner_id === undefined || body.runner_id === principal.runnerId)
-      return { ...body, runner_id: principal.runnerId }
-    exchange.problem('not_the_runner', `A runner speaks for itself; the token is the one of ${principal.runnerId}.`)
-    return undefined
-  }
-  if (body.runner_id === undefined) return body
-  const runner = service.runtime.read({ kind: 'runner', id: body.runner_id })
-  const allowed = (runner?.context.allowed_projects ?? []) as readonly string[]
-  const mayWork = allowed.some((key) => key === '*' || key === project)
-  if (runner !== undefined && runner.value !== 'removed' && mayWork) return body
-  exchange.problem('unknown_runner', `No runner ${body.runner_id} works for the project ${project}.`, {
-    errors: [{ pointer: '/runner_id', detail: 'must be a runner that is allowed for the project' }],
-  })
+  const { runnerId = body.runner_id } = exchange.principal
+  if (runnerId === undefined) return body
+  if (body.runner_id === undefined || body.runner_id === runnerId) return { ...body, runner_id: runnerId }
+  exchange.problem('not_the_runner', `A runner speaks for itself; the token is the one of ${runnerId}.`)
   return undefined
 }
 
+/** Whether the runner that a person names works for the project; one that speaks for itself does. False: a problem was answered. */
+function worksFor(
+  { runtime }: ServiceContext,
+  exchange: Exchange,
+  { runner_id: id }: EngineCapabilityBody,
+  project: string,
+): boolean {
+  if (id === undefined || exchange.principal.runnerId !== undefined) return true
+  const runner = runtime.read({ kind: 'runner', id })
+  const allowed = (runner?.context.allowed_projects ?? []) as readonly string[]
+  const mayWork = allowed.some((key) => key === '*' || key === project)
+  if (runner !== undefined && runner.value !== 'removed' && mayWork) return true
+  exchange.problem('unknown_runner', `No runner ${id} works for the project ${project}.`, {
+    errors: [{ pointer: '/runner_id', detail: 'must be a runner that is allowed for the project' }],
+  })
+  return false
+}
+
 function record(service: ServiceContext, exchange: Exchange): void {
-  const project = activeProject(service, exchange, exchange.params[0]!)
+  const project = visibleProject(service, exchange, exchange.params[0]!)
   if (project === undefined) return
   const { id: project_id, key } = project.context
   const idempotency = readIdempotencyKey(exchange)
-  const manifest = idempotency.ok ? spokenFor(service, exchange, key) : undefined
+  const manifest = idempotency.ok ? spokenFor(exchange) : undefined
   if (!idempotency.ok || manifest === undefined) return
   const id = deriveId('cap', 'engine_capability', project_id, keyOf(manifest))
   const of = { id, project: key, project_id, manifest, digest: digestOf(manifest) }
   const message = { type: 'record', by: exchange.by, ...of } as MessageBody
-  const named = { ref: { kind: 'engine_capability', id }, message, body: manifest } as const
+  const make = () => (takesWork(exchange, project) && worksFor(service, exchange, manifest, key) ? message : undefined)
+  const named = { ref: { kind: 'engine_capability', id }, body: manifest, make } as const
   const recorded = whenTaken(service, exchange, ({ repeat, snapshot }) => {
     if (repeat !== undefined) exchange.setHeader('Idempotent-Replay', 'true')
     exchange.answer(repeat === undefined ? 201 : 200, documentOf(service, snapshot))

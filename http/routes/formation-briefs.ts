@@ -16,7 +16,7 @@ import { answerBrief, tellBrief, visibleBrief, withReadableBrief } from '../form
 import { createKeyed, IDEMPOTENCY_HEADER, readIdempotencyKey } from '../idempotency.ts'
 import { answerList, listAnswer, listQuery } from '../lists.ts'
 import { IF_MATCH_HEADER, readIfMatch } from '../preconditions.ts'
-import { activeProject, located, markCreated, visibleProject, whenHeard } from '../replies.ts'
+import { located, markCreated, takesWork, visibleProject, whenHeard } from '../replies.ts'
 import type { Route, ServiceContext } from '../route.ts'
 
 const AREA = 'formation briefs'
@@ -67,18 +67,19 @@ export function formationBriefRoutes(service: ServiceContext): readonly Route[] 
 }
 
 function create(service: ServiceContext, exchange: Exchange, projectIdOrKey: string, sections: object): void {
-  const project = activeProject(service, exchange, projectIdOrKey)
+  const project = visibleProject(service, exchange, projectIdOrKey)
   if (project === undefined) return
   const { id: project_id, key } = project.context
   const idempotency = readIdempotencyKey(exchange)
   if (!idempotency.ok) return
   const message = { type: 'create', by: exchange.by, project: key, project_id, sections } as MessageBody
-  const keyed = { kind: 'formation_brief', prefix: 'brief', message, body: exchange.body } as const
+  const make = () => (takesWork(exchange, project) ? message : undefined)
+  const keyed = { kind: 'formation_brief', prefix: 'brief', body: exchange.body, make } as const
   const made = whenHeard(exchange, ({ repeat, snapshot, sequence }) => {
     const status = markCreated(exchange, repeat, `/api/formation-briefs/${snapshot.context.id}`)
     answerBrief(service, exchange, snapshot, sequence, status)
   })
-  createKeyed(service.runtime, exchange, idempotency.key, keyed, made)
+  createKeyed(service, exchange, idempotency.key, keyed, made)
 }
 
 function listRoute(service: ServiceContext): Route {

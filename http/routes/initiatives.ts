@@ -10,7 +10,7 @@ import { memberText } from '../../machines/documents/member.ts'
 import { document } from '../../machines/initiative/view.ts'
 import type { MessageBody } from '../../machines/machine.ts'
 import { stringEnum, Type } from '../../machines/schema.ts'
-import type { Reply } from '../../runtime/api.ts'
+import type { Refused, Reply } from '../../runtime/api.ts'
 import { projectIdOf } from '../../runtime/identity.ts'
 import { maySee } from '../access.ts'
 import type { Exchange } from '../exchange.ts'
@@ -24,6 +24,10 @@ import type { Route, ServiceContext } from '../route.ts'
 const AREA = 'initiatives'
 const one = { description: 'The initiative.', schema: initiativeDocument }
 const PROJECTS_MAX = 64
+const UNSEEN: Refused = {
+  ok: false,
+  refusal: { code: 'already_exists', detail: 'this initiative exists already' },
+}
 
 export function initiativeRoutes(service: ServiceContext): readonly Route[] {
   return [createRoute(service), listRoute(service), readRoute(service)]
@@ -50,6 +54,15 @@ function createRoute(service: ServiceContext): Route {
 }
 
 function create(service: ServiceContext, exchange: Exchange): void {
+  const body = exchange.body as InitiativeCreate
+  const key = readIdempotencyKey(exchange)
+  if (!key.ok) return
+  const named = { ref: { kind: 'initiative', id: body.name }, body, make: () => messageOf(service, exchange) } as const
+  createNamed(service, exchange, key.key, named, whenMade(service, exchange))
+}
+
+/** The message that adds it; undefined: a problem was answered. */
+function messageOf(service: ServiceContext, exchange: Exchange): MessageBody | undefined {
   const {
     name,
     outcome,
@@ -59,18 +72,17 @@ function create(service: ServiceContext, exchange: Exchange): void {
     authorized_by,
     budget,
   } = exchange.body as InitiativeCreate
-  const key = readIdempotencyKey(exchange)
-  if (!key.ok || !projectsExist(service, exchange, projects)) return
+  if (!projectsExist(service, exchange, projects)) return undefined
   const homes = homesOf(service, exchange, members)
-  if (homes === undefined) return
+  if (homes === undefined) return undefined
   const all = [...new Set([...projects, ...Object.values(homes)])]
   if (all.length > PROJECTS_MAX) {
     exchange.problem('invalid_body', 'The fields named in `errors` are wrong; nothing was taken.', {
       errors: [{ pointer: '/members', detail: `are of ${all.length} projects: at most ${PROJECTS_MAX}` }],
     })
-    return
+    return undefined
   }
-  const message = {
+  return {
     type: 'create',
     by: exchange.by,
     id: name,
@@ -82,8 +94,6 @@ function create(service: ServiceContext, exchange: Exchange): void {
     authorized_by: authorized_by ?? exchange.by.name,
     budget: { ...DEFAULT_BUDGET, ...budget },
   } as MessageBody
-  const named = { ref: { kind: 'initiative', id: name }, message, body: exchange.body } as const
-  createNamed(service, exchange, key.key, named, whenMade(service, exchange))
 }
 
 function projectsExist({ runtime }: ServiceContext, exchange: Exchange, projects: readonly string[]): boolean {
@@ -121,13 +131,11 @@ function homesOf(
 function whenMade(service: ServiceContext, exchange: Exchange): Reply {
   const { name } = exchange.body as InitiativeCreate
   const isUnseen = (): boolean => findInitiative(service, exchange.principal, name) === undefined
-  return whenCreated(
-    service,
-    exchange,
-    () => `/api/initiatives/${name}`,
-    document,
-    (_, answer) => (isUnseen() ? refuseUnseen : refuseInitiative)(exchange, answer),
-  )
+  const refused = (_: Exchange, answer: Refused): void =>
+    (isUnseen() ? refuseUnseen : refuseInitiative)(exchange, answer)
+  const made = whenCreated(service, exchange, () => `/api/initiatives/${name}`, document, refused)
+  // Whoever asks again may see less by now than what was made for them.
+  return (answer) => made(answer.ok && isUnseen() ? UNSEEN : answer)
 }
 
 function listRoute(service: ServiceContext): Route {

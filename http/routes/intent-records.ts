@@ -17,7 +17,7 @@ import { createNamed, IDEMPOTENCY_HEADER, readIdempotencyKey } from '../idempote
 import { answerRecord, type RecordSnapshot, tellRecord, visibleRecord } from '../intent-records.ts'
 import { listAnswer, listQuery } from '../lists.ts'
 import { IF_MATCH_HEADER, readIfMatch, setEntityTag } from '../preconditions.ts'
-import { activeProject, located, markCreated, markCursor, refuse, visibleProject, whenHeard } from '../replies.ts'
+import { located, markCreated, markCursor, refuse, takesWork, visibleProject, whenHeard } from '../replies.ts'
 import type { Route, ServiceContext } from '../route.ts'
 import { answerSections, type Section } from '../sections.ts'
 import { slugOf } from '../slug.ts'
@@ -69,7 +69,7 @@ function createRoute(service: ServiceContext, path: string): Route {
 }
 
 function create(service: ServiceContext, exchange: Exchange): void {
-  const project = activeProject(service, exchange, exchange.params[0]!)
+  const project = visibleProject(service, exchange, exchange.params[0]!)
   if (project === undefined) return
   const { id: project_id, key } = project.context
   const body = exchange.body as IntentRecordCreate
@@ -94,7 +94,8 @@ function create(service: ServiceContext, exchange: Exchange): void {
     content,
     ...(state === undefined ? {} : { state }),
   } as MessageBody
-  const named = { ref: { kind: 'intent_record', id }, message, body } as const
+  const make = () => (takesWork(exchange, project) ? message : undefined)
+  const named = { ref: { kind: 'intent_record', id }, body, make } as const
   const made = (taken: Taken): void => {
     const status = markCreated(exchange, taken.repeat, `/api/intent-records/${taken.snapshot.context.id}`)
     answerRecord(service, exchange, status, taken)

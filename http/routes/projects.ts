@@ -73,7 +73,7 @@ function create(service: ServiceContext, exchange: Exchange): void {
   if (!idempotency.ok) return
   const id = projectIdOf(key)
   const message = { type: 'create', by: exchange.by, ...body, id, key } as MessageBody
-  const named = { ref: { kind: 'project', id }, message, body } as const
+  const named = { ref: { kind: 'project', id }, body, make: () => message } as const
   createNamed(
     service,
     exchange,

@@ -23,7 +23,7 @@ import { digestOf } from '../../runtime/identity.ts'
 import { admitEvents, type StatedEvent } from '../events-in.ts'
 import { type Exchange, PREFER_HEADER } from '../exchange.ts'
 import type { ProblemCode } from '../problems.ts'
-import { askFor, cursorAt, markCursor } from '../replies.ts'
+import { asItStands, askFor, cursorAt, markCursor } from '../replies.ts'
 import type { Route, RouteBody, ServiceContext } from '../route.ts'
 import { runAnswerOf, visibleRunRequest } from '../run-request-answers.ts'
 
@@ -204,9 +204,8 @@ function heartbeat(service: ServiceContext, exchange: Exchange): void {
   service.dispatcher.touch(runnerId!)
   service.runtime.renew({ kind: 'run_request', id: context.id })
   if (sessions !== undefined) service.sessions.heard(context.id, sessions)
-  const { lastSequence } = service.runtime.journal
-  markCursor(service, exchange, lastSequence)
-  const taken: Taken = { ok: true, snapshot, version: 0, sequence: lastSequence, accepted: 0, duplicates: 0 }
+  const taken = asItStands(service, snapshot)
+  markCursor(service, exchange, taken.sequence)
   exchange.answer(200, runAnswerOf(service, exchange, taken))
 }
 

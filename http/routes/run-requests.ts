@@ -21,7 +21,7 @@ import { IDEMPOTENCY_HEADER, readIdempotencyKey } from '../idempotency.ts'
 import { withoutSteering } from '../initiative-sight.ts'
 import { answerList, listAnswer, listQuery } from '../lists.ts'
 import type { ProblemCode } from '../problems.ts'
-import { activeProject, askFor, located, markCursor, visibleProject, whenCreated } from '../replies.ts'
+import { askFor, located, markCursor, visibleProject, whenCreated } from '../replies.ts'
 import type { Route, ServiceContext } from '../route.ts'
 import { runRequestDocumentOf, runRequestTextOf, visibleRunRequest } from '../run-request-answers.ts'
 import { parseTraceparent } from '../traceparent.ts'
@@ -79,7 +79,7 @@ function createRoute(service: ServiceContext): Route {
 }
 
 function create(service: ServiceContext, exchange: Exchange): void {
-  const project = activeProject(service, exchange, exchange.params[0]!)
+  const project = visibleProject(service, exchange, exchange.params[0]!)
   if (project === undefined) return
   const body = exchange.body as RunRequestCreate
   const { principal } = exchange

@@ -112,7 +112,7 @@ function create(service: ServiceContext, exchange: Exchange): void {
   if (!key.ok) return
   const { token, hash } = newSecret()
   const message = { type: 'create', by: exchange.by, ...body, credential_hash: hash } as MessageBody
-  const named = { ref: { kind: 'runner', id: body.id }, message, body } as const
+  const named = { ref: { kind: 'runner', id: body.id }, body, make: () => message } as const
   const made = (answer: Taken): void => {
     const shown = documentOf(service, exchange, answer.snapshot)
     if (answer.repeat === 'replay') {

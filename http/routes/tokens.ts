@@ -57,14 +57,6 @@ function createRoute(service: ServiceContext): Route {
 
 function create(service: ServiceContext, exchange: Exchange): void {
   const body = exchange.body as TokenCreate
-  const { expires_at } = body
-  // A leap second is no number here, and so never in the future.
-  if (expires_at !== undefined && !(Date.parse(expires_at) > service.runtime.nature.wallMs())) {
-    exchange.problem('invalid_body', 'The token would have expired already, or at no time that a clock shows.', {
-      errors: [{ pointer: '/expires_at', detail: 'must be in the future, and no leap second' }],
-    })
-    return
-  }
   const roles = body.roles ?? []
   const rights = body.rights ?? []
   if (roles.length + rights.length === 0) {
@@ -92,7 +84,17 @@ function create(service: ServiceContext, exchange: Exchange): void {
     if (answer.repeat === 'replay') return exchange.setHeader('Idempotent-Replay', 'true').answer(200, shown)
     exchange.setHeader('Cache-Control', 'no-store').answer(201, { ...shown, token })
   })
-  createKeyed(service.runtime, exchange, key.key, { kind: 'token', prefix: 'tok', message, body }, made)
+  const make = () => (endsInFuture(service, exchange, body) ? message : undefined)
+  createKeyed(service, exchange, key.key, { kind: 'token', prefix: 'tok', body, make }, made)
+}
+
+function endsInFuture({ runtime }: ServiceContext, exchange: Exchange, { expires_at }: TokenCreate): boolean {
+  // A leap second is no number here, and so never in the future.
+  if (expires_at === undefined || Date.parse(expires_at) > runtime.nature.wallMs()) return true
+  exchange.problem('invalid_body', 'The token would have expired already, or at no time that a clock shows.', {
+    errors: [{ pointer: '/expires_at', detail: 'must be in the future, and no leap second' }],
+  })
+  return false
 }
 
 function mayGrant(

@@ -12,12 +12,12 @@ import type { WorkItemContext } from '../../machines/work-item/context.ts'
 import type { Taken } from '../../runtime/api.ts'
 import { digestOf, newSpanId, newTraceId } from '../../runtime/identity.ts'
 import type { Exchange } from '../exchange.ts'
-import { createdId, IDEMPOTENCY_HEADER, readIdempotencyKey } from '../idempotency.ts'
+import { IDEMPOTENCY_HEADER, keyed, keyedPlace, readIdempotencyKey } from '../idempotency.ts'
 import { type Move, type Moved, moveRoute } from '../moves.ts'
 import { activeProject, located, markCursor, whenHeard } from '../replies.ts'
 import type { Route, ServiceContext } from '../route.ts'
 import { visibleWorkItem, workItemDocumentOf } from '../work-item-answers.ts'
-import { answerReplay, dependenciesExist } from './work-items.ts'
+import { dependenciesExist } from './work-items.ts'
 
 const AREA = 'work items'
 const one = { description: 'The item.', schema: workItemDocument }
@@ -93,11 +93,11 @@ function resumeRoute(service: ServiceContext): Route {
 function resume(service: ServiceContext, exchange: Exchange): void {
   const { runtime, scheduler } = service
   const item = visibleWorkItem(service, exchange)
-  if (item === undefined || activeProject(service, exchange, item.context.project_id) === undefined) return
   const key = readIdempotencyKey(exchange)
-  if (!key.ok || !dependenciesExist(service, exchange)) return
-  const id = createdId(runtime, exchange, key.key, 'work_item', 'wi')
-  const child = childOf(service, exchange, item.context, id)
+  if (item === undefined || !key.ok) return
+  const { id, isMade, ...kept } = keyedPlace(runtime, exchange, key.key, 'work_item', 'wi')
+  if (!isMade && !mayGoOn(service, exchange, item)) return
+  const child = { ...childOf(service, exchange, item.context, id), ...kept }
   const message = { type: 'resume', by: exchange.by, child } as MessageBody
   const arrived = scheduler.expect((exchange.body as ResumeItem).depends_on ?? [])
   const resumed = whenHeard(exchange, ({ repeat }) => {
@@ -114,6 +114,17 @@ function resume(service: ServiceContext, exchange: Exchange): void {
     if (!answer.ok || exchange.done) arrived()
     resumed(answer)
   })
+}
+
+/** What stands against a new item alone. False: a problem was answered. */
+function mayGoOn(service: ServiceContext, exchange: Exchange, { context }: Item): boolean {
+  return activeProject(service, exchange, context.project_id) !== undefined && dependenciesExist(service, exchange)
+}
+
+function answerReplay(service: ServiceContext, exchange: Exchange, snapshot: SnapshotOf<any>): void {
+  markCursor(service, exchange)
+  exchange.setHeader('Idempotent-Replay', 'true')
+  exchange.answer(200, workItemDocumentOf(service, exchange.principal, snapshot))
 }
 
 function answerResumed(service: ServiceContext, exchange: Exchange, { snapshot, sequence }: Taken): void {
@@ -156,7 +167,7 @@ function childOf(
     reason: scheduler.reasonFor({ id, project, project_id, asked: wanted, depends_on }),
     trace_id: newTraceId(runtime.nature),
     span_id: newSpanId(runtime.nature),
-    idempotency_key: id,
+    ...keyed(runtime, id),
     fingerprint: digestOf(exchange.body),
   } as MessageBody
 }

@@ -21,16 +21,9 @@ import { twinKeyOf } from '../../runtime/scheduler/ledger.ts'
 import { usageOf } from '../../runtime/usage.ts'
 import { maySee } from '../access.ts'
 import type { Exchange } from '../exchange.ts'
-import {
-  answerWithTwin,
-  createKeyed,
-  IDEMPOTENCY_HEADER,
-  keyedEntity,
-  readIdempotencyKey,
-  twinOfKey,
-} from '../idempotency.ts'
+import { createKeyed, IDEMPOTENCY_HEADER, readIdempotencyKey } from '../idempotency.ts'
 import { answerList, listAnswer, listQuery } from '../lists.ts'
-import { activeProject, located, markCursor, visibleProject, whenCreated } from '../replies.ts'
+import { located, markCursor, takesWork, visibleProject, whenCreated } from '../replies.ts'
 import type { Route, ServiceContext } from '../route.ts'
 import { parseTraceparent } from '../traceparent.ts'
 import { Turnstile } from '../turnstile.ts'
@@ -79,89 +72,40 @@ class Admission {
   }
 
   submit(exchange: Exchange): void {
-    const project = activeProject(this.#service, exchange, exchange.body.project)
-    if (project === undefined) return
+    const { objective, allow_duplicate, project: named } = exchange.body as WorkItemCreate
+    const project = visibleProject(this.#service, exchange, named)
     const key = readIdempotencyKey(exchange)
-    if (!key.ok || !isSound(this.#service, exchange) || !isServed(this.#service, exchange, project)) return
-    this.#admit(exchange, project, key.key)
-  }
-
-  #admit(exchange: Exchange, project: SnapshotOf<any>, key: string | undefined): void {
-    const { objective, allow_duplicate } = exchange.body as WorkItemCreate
-    const admit = (leave: () => void): void => {
-      if (key !== undefined && this.#isAnswered(exchange, key)) {
-        leave()
-        return
-      }
-      const twin = allow_duplicate === true ? undefined : this.#twinOf(exchange, project.context.id, key)
-      if (twin === undefined) this.#make(exchange, project, key, leave)
-      else this.#answerTwin(exchange, project, twin, key, leave)
-    }
+    if (project === undefined || !key.ok) return
+    const admit = (leave: () => void): void => this.#create(exchange, project, key.key, leave)
     if (allow_duplicate === true) admit(() => {})
     else this.#objectives.enter(twinKeyOf(project.context.id, objective), exchange, admit)
   }
 
-  /** By what the key was answered with before: an item that said the same, or that the body is another one. */
-  #isAnswered(exchange: Exchange, key: string): boolean {
-    const before = twinOfKey(this.#service, exchange, key, 'work_item')
-    if (before !== undefined) answerReplay(this.#service, exchange, before)
-    return exchange.done
-  }
-
-  /** An unsettled item that says the same; none where the key has an item of its own. */
-  #twinOf(exchange: Exchange, projectId: string, key: string | undefined): string | undefined {
-    const { runtime, scheduler } = this.#service
-    if (key !== undefined && keyedEntity(runtime, exchange, key, 'work_item', 'wi') !== undefined) return undefined
-    return scheduler.twinOf(projectId, exchange.body.objective)
-  }
-
-  #answerTwin(
-    exchange: Exchange,
-    project: SnapshotOf<any>,
-    id: string,
-    key: string | undefined,
-    answered: () => void,
-  ): void {
-    const ref = { kind: 'work_item', id } as const
-    if (key === undefined) {
-      answered()
-      answerReplay(this.#service, exchange, this.#service.runtime.read(ref)!)
-      return
+  #create(exchange: Exchange, project: SnapshotOf<any>, key: string | undefined, leave: () => void): void {
+    const service = this.#service
+    const { objective, allow_duplicate, depends_on = [] } = exchange.body as WorkItemCreate
+    let arrived = (): void => {}
+    const make = (): MessageBody | undefined => {
+      if (!takesWork(exchange, project) || !isSound(service, exchange) || !isServed(service, exchange, project))
+        return undefined
+      const message = createMessage(service, exchange, project.context)
+      arrived = service.scheduler.expect(depends_on)
+      return message
     }
-    const message = { ...createMessage(this.#service, exchange, project.context), id }
-    answerWithTwin(this.#service, exchange, key, { ref, message, body: exchange.body }, (answer) => {
-      answered()
-      whenMade(this.#service, exchange)(answer)
-    })
-  }
-
-  #make(exchange: Exchange, project: SnapshotOf<any>, key: string | undefined, made: () => void): void {
-    const { runtime, scheduler } = this.#service
-    // Again: others may have gone before it, and what it is to wait for be forgotten by now.
-    if (!dependenciesExist(this.#service, exchange)) {
-      made()
-      return
-    }
-    const message = createMessage(this.#service, exchange, project.context)
-    const keyed = { kind: 'work_item', prefix: 'wi', message, body: exchange.body } as const
-    const arrived = scheduler.expect(exchange.body.depends_on ?? [])
-    createKeyed(runtime, exchange, key, keyed, (answer) => {
+    const twin = (): string | undefined =>
+      allow_duplicate === true ? undefined : service.scheduler.twinOf(project.context.id, objective)
+    const over = (): void => {
       arrived()
-      made()
-      whenMade(this.#service, exchange)(answer)
-    })
+      leave()
+    }
+    const keyed = { kind: 'work_item', prefix: 'wi', body: exchange.body, make, twin } as const
+    createKeyed(service, exchange, key, keyed, whenMade(service, exchange), over)
   }
 }
 
 function whenMade(service: ServiceContext, exchange: Exchange): Reply {
   const pathOf = ({ context }: SnapshotOf<any>): string => `/api/work-items/${context.id}`
   return whenCreated(service, exchange, pathOf, (snapshot) => workItemDocumentOf(service, exchange.principal, snapshot))
-}
-
-export function answerReplay(service: ServiceContext, exchange: Exchange, snapshot: SnapshotOf<any>): void {
-  markCursor(service, exchange)
-  exchange.setHeader('Idempotent-Replay', 'true')
-  exchange.answer(200, workItemDocumentOf(service, exchange.principal, snapshot))
 }
 
 /** What a schema cannot say: dependencies exist for the asker, times are times, an entry event has its payload. */
