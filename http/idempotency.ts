@@ -12,6 +12,7 @@ import { deriveId, digestOf, type IdPrefix } from '../runtime/identity.ts'
 import { keptKey, madeByKey } from '../runtime/kept-keys.ts'
 import type { Reservation } from '../storage/journal.ts'
 import type { Exchange } from './exchange.ts'
+import { TWO_KEYS } from './incoming.ts'
 import { asItStands } from './replies.ts'
 import type { ServiceContext } from './route.ts'
 
@@ -24,7 +25,12 @@ export type KeyResult = { readonly ok: true; readonly key: string | undefined } 
 
 /** The key of the header, or of the body's field; where both are given they must agree. Not ok: a problem was answered. */
 export function readIdempotencyKey(exchange: Exchange, field?: string): KeyResult {
-  const header = unquoted(exchange.header(IDEMPOTENCY_HEADER))
+  const given = exchange.header(IDEMPOTENCY_HEADER)
+  if (given === TWO_KEYS) {
+    exchange.problem('invalid_header', 'More than one Idempotency-Key header was sent.')
+    return { ok: false }
+  }
+  const header = unquoted(given)
   if (header === '') return { ok: true, key: field }
   if (header.length > IDEMPOTENCY_KEY_LENGTH_MAX || !KEY.test(header)) {
     const bound = `1 to ${IDEMPOTENCY_KEY_LENGTH_MAX} printable ASCII characters`

@@ -25,6 +25,9 @@ export const incoming = {
   protocols: '',
   /** Of several, all in their order. */
   prefer: '',
+  ifMatch: '',
+  /** Undefined: there is none. */
+  idempotencyKey: undefined as string | undefined,
 }
 
 export function readHeaders(request: UwsRequest): void {
@@ -39,6 +42,8 @@ export function readHeaders(request: UwsRequest): void {
   incoming.isChunked = false
   incoming.protocols = ''
   incoming.prefer = ''
+  incoming.ifMatch = ''
+  incoming.idempotencyKey = undefined
   request.forEach(readHeader)
 }
 
@@ -58,7 +63,35 @@ function readHeader(name: string, value: string): void {
     incoming.isFramedTwice ||= value.toLowerCase() !== 'chunked'
   } else if (name === 'api-version') incoming.version = value
   else if (name === 'sec-websocket-protocol') incoming.protocols = value
-  else if (name === PREFER_HEADER) incoming.prefer = incoming.prefer === '' ? value : `${incoming.prefer},${value}`
+  else readDeclared(name, value)
+}
+
+/** What some routes ask for, and what may stand in more than one header. */
+function readDeclared(name: string, value: string): void {
+  if (name === PREFER_HEADER) incoming.prefer = listed(incoming.prefer, value)
+  else if (name === 'if-match') incoming.ifMatch = listed(incoming.ifMatch, value)
+  // Which of two holds depends on who reads: neither.
+  else if (name === 'idempotency-key')
+    incoming.idempotencyKey = incoming.idempotencyKey === undefined ? value : TWO_KEYS
+}
+
+/** Two headers of a list are one (RFC 9110 section 5.3). */
+function listed(before: string, value: string): string {
+  return before === '' ? value : `${before},${value}`
+}
+
+/** A header that the route declared, of the request that was read. */
+export function declaredHeader(name: string, request: UwsRequest): string {
+  switch (name) {
+    case PREFER_HEADER:
+      return incoming.prefer
+    case 'if-match':
+      return incoming.ifMatch
+    case 'idempotency-key':
+      return incoming.idempotencyKey ?? ''
+    default:
+      return request.getHeader(name)
+  }
 }
 
 /**
@@ -70,6 +103,9 @@ export function fence(exchange: Exchange): void {
   if (isChunked || isFramedTwice) exchange._fence()
   if (!isFramedTwice && (isChunked || Number(contentLength) > DROPPED_BYTES_MAX)) exchange._bodyIsToCome()
 }
+
+/** No header can have it for its value. */
+export const TWO_KEYS = '\0'
 
 /** Not of the form `Bearer <token>`: it lets nobody in. */
 export const TWO_AUTHORIZATIONS = 'two'

@@ -8,7 +8,8 @@ export const IF_MATCH_HEADER = 'if-match'
 
 export type VersionResult = { readonly ok: true; readonly version: number | undefined } | { readonly ok: false }
 
-const ENTITY_TAG = /^(?:W\/)?"?(\d{1,15})"?$/
+const VERSION_TAG = /^"([1-9]\d{0,14})"$/
+const OTHER_TAG = /^(W\/)?"[\x21\x23-\x7e\x80-\uffff]*"$/
 
 /** The version that the caller has read; undefined for `*`: any. Not ok: a problem was answered. */
 export function readIfMatch(exchange: Exchange): VersionResult {
@@ -18,9 +19,13 @@ export function readIfMatch(exchange: Exchange): VersionResult {
     exchange.problem('precondition_required', 'Read the document, and send its ETag as If-Match (or `*` for any).')
     return { ok: false }
   }
-  const version = ENTITY_TAG.exec(header)?.[1]
+  const version = VERSION_TAG.exec(header)?.[1]
   if (version !== undefined) return { ok: true, version: Number(version) }
-  exchange.problem('invalid_header', 'If-Match must be one entity tag such as "3", or *.')
+  const other = OTHER_TAG.exec(header)
+  if (other === null) exchange.problem('invalid_header', 'If-Match must be one entity tag such as "3", or *.')
+  // The comparison is the strong one: what may differ byte by byte is not what was read.
+  else if (other[1] !== undefined) exchange.problem('precondition_failed', 'A weak entity tag matches no document.')
+  else exchange.problem('precondition_failed', 'No version of a document has this entity tag.')
   return { ok: false }
 }
 

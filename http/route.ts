@@ -90,6 +90,8 @@ export interface Route {
   readonly produces?: readonly string[]
   /** An endless answer: no HEAD, not counted as a request in flight. */
   readonly endless?: boolean
+  /** What a GET tells is not told again (work handed out, a peak since it was last read): no HEAD, whose client would not see it. */
+  readonly answersOnce?: true
   /** Also taken as a WebSocket at this path (GET only). */
   readonly socket?: SocketRoute
   /** Taken under any load, since a promise hangs on it and it costs next to nothing (http/admission.ts). */

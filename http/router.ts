@@ -9,8 +9,8 @@ import { type AccessCheck, admit, runnerParamOf } from './access.ts'
 import { type Admission, projectParamOf, type Urgency, urgencyOf } from './admission.ts'
 import type { BodyReader } from './body.ts'
 import { type Ending, refusedAtEnd } from './ending.ts'
-import { Exchange, PREFER_HEADER } from './exchange.ts'
-import { fence, incoming, readHeaders, TWO_AUTHORIZATIONS } from './incoming.ts'
+import { Exchange } from './exchange.ts'
+import { declaredHeader, fence, incoming, readHeaders, TWO_AUTHORIZATIONS } from './incoming.ts'
 import { takesOrigin } from './origin.ts'
 import { Pending } from './pending.ts'
 import { QueryParser } from './query.ts'
@@ -87,7 +87,7 @@ class Gate implements RouteEntry {
 const NO_QUERY = { type: 'object', properties: {}, additionalProperties: false } as const
 
 function declaredHeaders(route: Route, request: UwsRequest): readonly string[] | undefined {
-  return route.headers?.map((name) => (name === PREFER_HEADER ? incoming.prefer : request.getHeader(name)))
+  return route.headers?.map((name) => declaredHeader(name, request))
 }
 
 /** Percent-decoded path parameters. False: a problem was answered. */
@@ -134,8 +134,7 @@ export class Router {
     for (const gate of this.#gates) if (gate.route.socket !== undefined) this.#registerSocket(gate)
     for (const gate of this.#gates) {
       app[VERBS[gate.route.method]](gate.route.path, this.#handler(gate, false))
-      if (gate.route.method === 'GET' && gate.route.endless !== true)
-        app.head(gate.route.path, this.#handler(gate, true))
+      if (takesHead(gate.route)) app.head(gate.route.path, this.#handler(gate, true))
     }
     app.any('/*', (response, request) => this.#elsewhere(response, request))
   }
@@ -336,6 +335,10 @@ export function accepts(accept: string, produces: readonly string[]): boolean {
   return false
 }
 
+function takesHead({ method, endless, answersOnce }: Route): boolean {
+  return method === 'GET' && endless !== true && answersOnce !== true
+}
+
 function allowedMethods(gates: readonly Gate[], path: string): readonly string[] {
   const segments = path.split('/')
   const methods = new Set<string>()
@@ -344,7 +347,7 @@ function allowedMethods(gates: readonly Gate[], path: string): readonly string[]
     if (pattern.length !== segments.length) continue
     if (!pattern.every((part, i) => (part.startsWith(':') ? segments[i] !== '' : part === segments[i]))) continue
     methods.add(route.method)
-    if (route.method === 'GET' && route.endless !== true) methods.add('HEAD')
+    if (takesHead(route)) methods.add('HEAD')
   }
   if (methods.size > 0) methods.add('OPTIONS')
   return [...methods]

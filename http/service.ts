@@ -133,7 +133,8 @@ async function listen(
     onClosing: (callback) => closing.push(callback),
     ...(backup === undefined ? {} : { backup }),
   }
-  const routes = allRoutes(context, { version: options.version, isClosing: () => isClosing })
+  let { port } = settings
+  const routes = allRoutes(context, { version: options.version, isClosing: () => isClosing, port: () => port })
   const { headerBytesMax, tls } = settings
   const listenOn = options.createServer ?? createServer
   const server = listenOn(tls === undefined ? { headerBytesMax } : { headerBytesMax, tls })
@@ -144,7 +145,7 @@ async function listen(
   const router = new Router({ ...parts, isClosing: () => isClosing, hasFailed })
   measureRoutes(metrics, router.entries, bodies, admission)
   measureService(metrics, context)
-  const port = await server.listen(settings.host, settings.port).catch((error: unknown) => {
+  port = await server.listen(settings.host, settings.port).catch((error: unknown) => {
     for (const callback of closing) callback()
     server.close()
     throw error

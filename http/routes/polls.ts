@@ -47,6 +47,7 @@ export function pollRoutes(service: ServiceContext): readonly Route[] {
           headers: { ...newsHeaders, 'Retry-After': 'Seconds: the service is stopping.' },
         },
       },
+      answersOnce: true,
       problems: ['too_many_polls', 'runner_removed', 'token_revoked', 'token_expired'],
       handle: (exchange) => poll(service, exchange, waits),
     },

@@ -17,6 +17,8 @@ export interface About {
   /** All routes, these included. */
   readonly routes: () => readonly Route[]
   readonly isClosing: () => boolean
+  /** Where it listens. */
+  readonly port: () => number
 }
 
 const AREA = 'service'
@@ -175,6 +177,7 @@ function operatorRoutes(service: ServiceContext, about: About): readonly Route[]
       summary: 'Measurements in the format of Prometheus.',
       access: { right: 'view' },
       produces: ['text/plain'],
+      answersOnce: true,
       answers: { 200: { description: 'The measurements.', contentType: 'text/plain', schema: Type.String() } },
       handle: (exchange) => {
         exchange.await(registry.metrics(), (text) => {
@@ -224,7 +227,7 @@ function versionOf({ runtime }: ServiceContext, about: About): object {
     api_version: 1,
     node: process.version,
     limits: limitsOf(runtime.settings),
-    settings: settingsOf(runtime.settings),
+    settings: settingsOf({ ...runtime.settings, port: about.port() }),
   }
 }
 

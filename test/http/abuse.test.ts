@@ -60,6 +60,24 @@ t.test('HEAD tells the length, OPTIONS the methods', async (t) => {
   t.equal(options.headers.get('allow'), 'GET, HEAD, PATCH, DELETE, OPTIONS')
 })
 
+t.test('HEAD takes nothing that its client would not see', async (t) => {
+  const s = await startTestService(t)
+  await s.project('greeter')
+  const token = await s.runner('r1')
+  const { id } = await s.request('greeter')
+  const path = '/api/runners/r1/run-requests/next'
+  for (const [asked, by] of [
+    [path, token],
+    ['/metrics', s.admin],
+  ]) {
+    const head = await fetch(s.service.url + asked, { method: 'HEAD', headers: { authorization: `Bearer ${by}` } })
+    t.equal(head.status, 405)
+    t.equal(head.headers.get('allow'), 'GET, OPTIONS')
+  }
+  t.match((await s.expect(200, 'GET', `/api/run-requests/${id}`)).body, { state: 'queued', attempt: 1 })
+  t.equal((await s.expect(200, 'GET', path, undefined, { token })).body.request_id, id)
+})
+
 t.test('bytes that are no request, or only half of one, harm nobody', async (t) => {
   const s = await startTestService(t)
   const { port } = s.service

@@ -21,7 +21,7 @@ function routesOf(s: TestService): readonly Route[] {
     metrics: createMetrics(),
     onClosing: () => {},
   }
-  return allRoutes(context as never, { version: '0', isClosing: () => false })
+  return allRoutes(context as never, { version: '0', isClosing: () => false, port: () => 0 })
 }
 
 /** A path of the route that names things which are not there: whoever passes the gate gets past 401 and 403. */

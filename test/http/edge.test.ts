@@ -17,6 +17,12 @@ async function runHeld(s: TestService, token: string, key: string): Promise<{ id
   return { id, run: started.body.run_request.engine_run_id }
 }
 
+t.test('the version names the port that it listens on, also where it took a free one', async (t) => {
+  const s = await startTestService(t, { port: 0 })
+  const { body } = await s.expect(200, 'GET', '/api/version')
+  t.equal(body.settings.port, s.service.port)
+})
+
 t.test('values that JSON cannot carry are refused where they come in, with their place', async (t) => {
   const s = await startTestService(t)
   await s.project('greeter')

@@ -7,7 +7,7 @@ import { LAST_PART } from '../../storage/environments.ts'
 import { GATE } from './campaign-harness.ts'
 import { HurriedNature } from './hurried-nature.ts'
 import { COMPLETE, finish, fleet, submit, take } from './ledger-harness.ts'
-import { startOnDisk, startTestService, type TestService } from './service-harness.ts'
+import { raw, startOnDisk, startTestService, type TestService } from './service-harness.ts'
 
 const MANIFEST = {
   engine_version: '1',
@@ -185,4 +185,25 @@ t.test('a key under which a manifest was told unchanged makes no other', async (
   await s.expect(201, 'POST', path, manifest)
   t.equal((await s.call('POST', path, manifest, { headers })).status, 200)
   await s.expect(422, 'POST', path, { ...MANIFEST, engine: 'workshop' }, { headers })
+})
+
+t.test('two keys name nothing, not even the same one twice', async (t) => {
+  const s = await startTestService(t)
+  const body = JSON.stringify({ key: 'shop', name: 'P' })
+  const post = (...keys: string[]) =>
+    raw(s.service.port, [
+      `POST /api/projects HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${s.admin}\r\nContent-Type: application/json\r\n` +
+        `${keys.map((key) => `Idempotency-Key: ${key}\r\n`).join('')}Content-Length: ${body.length}\r\n\r\n${body}`,
+    ])
+  for (const keys of [
+    ['a', 'b'],
+    ['a', 'a'],
+    ['', 'a'],
+  ]) {
+    const answer = await post(...keys)
+    t.match(answer, /^HTTP\/1.1 400/, keys.join())
+    t.match(answer, /"code":"invalid_header".*/)
+  }
+  t.equal(await counted(s, '/api/projects'), 0)
+  t.match(await post('a'), /^HTTP\/1.1 201/)
 })
