@@ -113,10 +113,11 @@ export class Stepper {
     return { status: 'active', value, context }
   }
 
-  /** The messages from outside that the chart knows in this state (guards not asked). */
-  allowed(snapshot: SnapshotOf<any>): readonly string[] {
+  /** The messages from outside that the chart knows in this state, but for one that was refused (guards are not asked). */
+  allowed(snapshot: SnapshotOf<any>, refused?: string): readonly string[] {
     const { internal } = this.module
-    return [...(this.table.get(snapshot.value)?.keys() ?? [])].filter((type) => !internal.includes(type)).sort()
+    const known = [...(this.table.get(snapshot.value)?.keys() ?? [])]
+    return known.filter((type) => type !== refused && !internal.includes(type)).sort()
   }
 
   private carryOut(action: Action, args: Args, outcomes: Outcome[]): void {

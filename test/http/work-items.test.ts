@@ -278,7 +278,9 @@ t.test('preserved work is resumed once, as a child from its ref; the child landi
   t.same(answers.map(({ status }) => status).sort(), [201, 409])
   const child = answers.find(({ status }) => status === 201)!.body
   t.match(child, { resumes: item.id, base_ref: 'task/x', source: { kind: 'work_item', ref: item.id }, kind: 'task' })
-  t.match((await s.call('POST', path)).body, { code: 'illegal_move', detail: new RegExp(child.id) })
+  const refused = (await s.call('POST', path)).body
+  t.match(refused, { code: 'illegal_move', detail: new RegExp(child.id) })
+  t.same(refused.allowed, ['cancel', 'close'], 'the move that was refused is none that it would take')
   t.equal((await s.call('POST', path, {}, { headers })).status, answers[0]!.status === 201 ? 200 : 409)
   const request = await take(s, runner)
   t.equal(request.engine.payload.base_ref, 'task/x')
