@@ -96,7 +96,7 @@ export function stringEnum<const Values extends readonly string[]>(
   return Type.Unsafe<Values[number]>({ type: 'string', enum: [...values], ...options })
 }
 
-/** Either what the schema says or null; only for the members that SPEC gives as "or null". */
+/** Either what the schema says or null; only for the members that SPEC gives as "or null", or without a type. */
 export function nullable<S extends TSchema>(schema: S) {
   const { type, enum: values, ...rest } = schema as { type?: string; enum?: readonly unknown[] }
   if (typeof type !== 'string') return Type.Unsafe<Static<S> | null>({ anyOf: [schema, { type: 'null' }] })

@@ -1,25 +1,38 @@
 /** Dependency update policy (SPEC 6.14): what is outdated, what maintenance may apply, and what becomes of majors. */
-import { anyObject, count, onlyWith, openObject, requiredWith, rule, stringEnum, Type } from '../schema.ts'
+import {
+  anyObject,
+  count,
+  nullable,
+  onlyWith,
+  openObject,
+  requiredWith,
+  rule,
+  stringEnum,
+  type TSchema,
+  Type,
+} from '../schema.ts'
 import { engineEvent } from './event-type.ts'
 import { forwardedActions, gateDefinitions } from './gates.ts'
 
 const text = Type.String()
-const optionalText = Type.Optional(text)
+/** SPEC 6.14 names the member and leaves its type open: where there is nothing to say it is left out, or null. */
+const open = <S extends TSchema>(schema: S) => Type.Optional(nullable(schema))
+const openText = open(text)
 const policy = stringEnum(['patch', 'minor', 'major'])
 
-const hold = openObject({ max: text, reason: text, expires: optionalText, newest_within: optionalText })
-const advisory = openObject({ id: text, fix_version: optionalText, severity: optionalText })
+const hold = openObject({ max: text, reason: text, expires: openText, newest_within: openText })
+const advisory = openObject({ id: text, fix_version: openText, severity: openText })
 
 const outdated = openObject({
   ecosystem: text,
   manifest: text,
   package: text,
   current: text,
-  requirement: optionalText,
-  in_range: optionalText,
-  non_major: optionalText,
-  major: optionalText,
-  hold: Type.Optional(hold),
+  requirement: openText,
+  in_range: openText,
+  non_major: openText,
+  major: openText,
+  hold: open(hold),
   advisories: Type.Array(advisory),
 })
 
@@ -28,18 +41,16 @@ const classification = openObject({
   classified: Type.Array(Type.String({ description: 'ecosystem and location' })),
   unclassified: Type.Array(openObject({ scope: text, reason: text })),
   lapsed_holds: Type.Array(openObject({ package: text, max: text, reason: text, expired_on: text })),
-  holds_warning: optionalText,
-  transitive_advisories: Type.Array(
-    openObject({ ecosystem: text, package: text, version: optionalText, advisory: text }),
-  ),
-  advisory_source: optionalText,
+  holds_warning: openText,
+  transitive_advisories: Type.Array(openObject({ ecosystem: text, package: text, version: openText, advisory: text })),
+  advisory_source: openText,
 })
 
 const target = { ecosystem: text, manifest: text, package: text, from: text, to: text, class: policy }
 const applied = openObject({
   ...target,
   change: stringEnum(['lockfile', 'manifest']),
-  security: Type.Optional(Type.Boolean()),
+  security: open(Type.Boolean()),
   beyond_policy: Type.Boolean(),
   beyond_hold: Type.Boolean(),
 })
@@ -96,10 +107,10 @@ const planned = openObject(
     dispatch_enabled: Type.Boolean({ description: 'true only for the nightly run at full throttle' }),
     review: Type.Boolean({ description: 'true for an on-demand review' }),
     history_warning: Type.Optional(Type.String({ description: 'earlier tasks could not be read for dedupe' })),
-    project_trace_ids: Type.Optional(anyObject('trace of each project of the nightly run')),
-    skipped_projects: Type.Optional(Type.Array(text)),
-    total_duration_ms: Type.Optional(count()),
-    root_event_id: optionalText,
+    project_trace_ids: open(anyObject('trace of each project of the nightly run')),
+    skipped_projects: open(Type.Array(text)),
+    total_duration_ms: open(count()),
+    root_event_id: openText,
   },
   {
     rules: [

@@ -14,7 +14,6 @@ const POOL: ReadonlyArray<readonly [kind: string, value: unknown]> = [
 
 const KIND: Readonly<Record<string, string>> = {
   string: 'string',
-  'string or null': 'string null',
   timestamp: 'string',
   bool: 'bool',
   count: 'number',
@@ -74,16 +73,17 @@ function problemsOf(type: string, rows: readonly Row[]): string[] {
 }
 
 function wrongValues(row: Row): unknown[] {
-  const kinds = KIND[row.type]!.split(' ')
+  const [type, ...orNull] = row.type.split(' or ')
+  const kinds = [KIND[type!]!, ...orNull]
   const foreign = POOL.filter(([kind]) => !kinds.includes(kind)).map(([, value]) => value)
   const outside = row.values.length === 0 ? [] : ['not_a_value', '', `${row.values[0]} `, row.values[0]!.toUpperCase()]
   const enumerated = row.type === 'strings' ? outside.map((value) => [value]) : outside
-  return [...foreign, ...enumerated, ...(ALSO_WRONG[row.type] ?? [])]
+  return [...foreign, ...enumerated, ...(ALSO_WRONG[type!] ?? [])]
 }
 
 function rightValues(row: Row): unknown[] {
   if (row.type === 'bool') return [true, false]
-  if (row.type === 'string or null') return ['x', null]
+  if (row.type.endsWith(' or null')) return [defaultOf(row), null]
   if (row.type === 'strings') return row.values.map((value) => [value])
   if (row.type === 'timestamp') return ['2026-01-31T12:00:00Z', '2026-01-31t12:00:00.5+02:00']
   return [...row.values]
@@ -125,7 +125,7 @@ function linesOf(schema: any, prefix = ''): string[] {
 }
 
 function typeOf(schema: any): string {
-  if (Array.isArray(schema.type)) return schema.type.join(' or ')
+  if (Array.isArray(schema.type)) return schema.type.map((type: string) => typeOf({ ...schema, type })).join(' or ')
   if (schema.type === 'boolean') return 'bool'
   if (schema.format === 'date-time') return 'timestamp'
   if (schema.type === 'integer' && schema.minimum === 0) return 'count'

@@ -44,13 +44,14 @@ export const table: ReadonlyMap<string, readonly Row[]> = read()
 export function defaultOf(row: Row): unknown {
   const given = DEFAULTS[`${row.origin.type}.${local(row.path, row.origin.prefix)}`]
   if (given !== undefined) return given
-  if (row.type === 'strings') return [row.values[0] ?? 'x']
+  const type = row.type.replace(' or null', '')
+  if (type === 'strings') return [row.values[0] ?? 'x']
   if (row.values.length > 0) return row.values[0]
-  if (row.type === 'array') return [{}]
-  if (row.type === 'object') return {}
-  if (row.type === 'bool') return false
-  if (row.type === 'timestamp') return '2026-01-31T12:00:00.123456Z'
-  return row.type.startsWith('string') ? 'x' : 1
+  if (type === 'array') return [{}]
+  if (type === 'object') return {}
+  if (type === 'bool') return false
+  if (type === 'timestamp') return '2026-01-31T12:00:00.123456Z'
+  return type === 'string' ? 'x' : 1
 }
 
 /** The smallest payload of the type in which the chosen paths have the chosen values. */
@@ -157,7 +158,7 @@ function below(path: string, parent: string): boolean {
 function has(payload: Record<string, unknown>, path: string): boolean {
   if (path === '') return true
   const { holder, key } = locate(payload, path)
-  return holder?.[key] !== undefined
+  return holder?.[key] !== undefined && holder[key] !== null
 }
 
 function locate(payload: Record<string, unknown>, path: string): { holder: Record<string, unknown>; key: string } {

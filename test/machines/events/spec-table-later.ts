@@ -65,19 +65,19 @@ dependency_updates_classified | classification.outdated[].ecosystem | string | y
 dependency_updates_classified | classification.outdated[].manifest | string | yes
 dependency_updates_classified | classification.outdated[].package | string | yes
 dependency_updates_classified | classification.outdated[].current | string | yes
-dependency_updates_classified | classification.outdated[].requirement | string | no
-dependency_updates_classified | classification.outdated[].in_range | string | no
-dependency_updates_classified | classification.outdated[].non_major | string | no
-dependency_updates_classified | classification.outdated[].major | string | no
-dependency_updates_classified | classification.outdated[].hold | object | no
+dependency_updates_classified | classification.outdated[].requirement | string or null | no
+dependency_updates_classified | classification.outdated[].in_range | string or null | no
+dependency_updates_classified | classification.outdated[].non_major | string or null | no
+dependency_updates_classified | classification.outdated[].major | string or null | no
+dependency_updates_classified | classification.outdated[].hold | object or null | no
 dependency_updates_classified | classification.outdated[].hold.max | string | yes
 dependency_updates_classified | classification.outdated[].hold.reason | string | yes
-dependency_updates_classified | classification.outdated[].hold.expires | string | no
-dependency_updates_classified | classification.outdated[].hold.newest_within | string | no
+dependency_updates_classified | classification.outdated[].hold.expires | string or null | no
+dependency_updates_classified | classification.outdated[].hold.newest_within | string or null | no
 dependency_updates_classified | classification.outdated[].advisories | array | yes
 dependency_updates_classified | classification.outdated[].advisories[].id | string | yes
-dependency_updates_classified | classification.outdated[].advisories[].fix_version | string | no
-dependency_updates_classified | classification.outdated[].advisories[].severity | string | no
+dependency_updates_classified | classification.outdated[].advisories[].fix_version | string or null | no
+dependency_updates_classified | classification.outdated[].advisories[].severity | string or null | no
 dependency_updates_classified | classification.classified | strings | yes
 dependency_updates_classified | classification.unclassified | array | yes
 dependency_updates_classified | classification.unclassified[].scope | string | yes
@@ -87,13 +87,13 @@ dependency_updates_classified | classification.lapsed_holds[].package | string |
 dependency_updates_classified | classification.lapsed_holds[].max | string | yes
 dependency_updates_classified | classification.lapsed_holds[].reason | string | yes
 dependency_updates_classified | classification.lapsed_holds[].expired_on | string | yes
-dependency_updates_classified | classification.holds_warning | string | no
+dependency_updates_classified | classification.holds_warning | string or null | no
 dependency_updates_classified | classification.transitive_advisories | array | yes
 dependency_updates_classified | classification.transitive_advisories[].ecosystem | string | yes
 dependency_updates_classified | classification.transitive_advisories[].package | string | yes
-dependency_updates_classified | classification.transitive_advisories[].version | string | no
+dependency_updates_classified | classification.transitive_advisories[].version | string or null | no
 dependency_updates_classified | classification.transitive_advisories[].advisory | string | yes
-dependency_updates_classified | classification.advisory_source | string | no
+dependency_updates_classified | classification.advisory_source | string or null | no
 dependency_updates_classified | brief | object | yes
 dependency_updates_classified | brief.policy | string | yes | patch minor major
 dependency_updates_classified | brief.policy_set | bool | yes
@@ -122,10 +122,10 @@ major_upgrades_planned | per_night_cap | count | yes
 major_upgrades_planned | dispatch_enabled | bool | yes
 major_upgrades_planned | review | bool | yes
 major_upgrades_planned | history_warning | string | no
-major_upgrades_planned | project_trace_ids | object | no
-major_upgrades_planned | skipped_projects | strings | no
-major_upgrades_planned | total_duration_ms | count | no
-major_upgrades_planned | root_event_id | string | no
+major_upgrades_planned | project_trace_ids | object or null | no
+major_upgrades_planned | skipped_projects | strings or null | no
+major_upgrades_planned | total_duration_ms | count or null | no
+major_upgrades_planned | root_event_id | string or null | no
 
 # 6.16 Agent session lifecycle
 agent_session_started | session_id | string | yes

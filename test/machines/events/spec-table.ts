@@ -33,7 +33,7 @@ const earlierSections = `
 @upgrade | to | string | yes
 @upgrade | class | string | yes | patch minor major
 @upgrade | change | string | yes | lockfile manifest
-@upgrade | security | bool | no
+@upgrade | security | bool or null | no
 @upgrade | beyond_policy | bool | yes
 @upgrade | beyond_hold | bool | yes
 @held_upgrade | ecosystem | string | yes
