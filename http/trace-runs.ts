@@ -3,7 +3,7 @@ import type { RunRequestContext } from '../machines/run-request/context.ts'
 import type { Runtime, SnapshotOf } from '../runtime/api.ts'
 import { readable } from '../runtime/reader.ts'
 import { envelopeOfText } from '../runtime/stream/fields.ts'
-import { pagesOfTrace } from '../runtime/stream/find-events.ts'
+import { pagesOfHistory } from '../runtime/stream/find-events.ts'
 import { isServiceId } from './replies.ts'
 
 /** The first events of a trace are of its run request; more of them than this are not looked through for others. */
@@ -29,7 +29,8 @@ export async function* runsOfTrace(
   const { journal, nature } = runtime
   const seen = new Set<string>()
   let chars = 0
-  for await (const { texts } of pagesOfTrace(journal, nature, traceId, eventsSearchedMax, isWanted)) {
+  const trace = { of: 'trace', id: traceId } as const
+  for await (const { texts } of pagesOfHistory(journal, nature, trace, eventsSearchedMax, isWanted)) {
     for (const text of texts) {
       chars += text.length
       const { run_request_id: id } = envelopeOfText(text)

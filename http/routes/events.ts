@@ -20,7 +20,10 @@ import { cursorAt, isServiceId, markCursor, notFound } from '../replies.ts'
 import type { Route, ServiceContext } from '../route.ts'
 import { cursorFault, cursorParameter, filterOf, filterParameters } from '../watch.ts'
 
-/** Which history holds everything that the filter lets through. A run request has its trace to itself. */
+/**
+ * Which history holds everything that the filter lets through. A run request has its trace to itself; one of others is looked for
+ * as one that is not there.
+ */
 function hintOf(filter: Filter, runtime: Pick<Runtime, 'read'>): HistoryHint | undefined {
   const traces = filter.values('trace_id')
   if (traces !== undefined) return { of: 'trace', ids: [...traces] }
@@ -31,9 +34,9 @@ function hintOf(filter: Filter, runtime: Pick<Runtime, 'read'>): HistoryHint | u
   const ids: string[] = []
   for (const id of requests) {
     const request = isServiceId('runreq', id) ? readable(() => runtime.read({ kind: 'run_request', id })) : undefined
-    const traceId = request?.context.trace_id
+    const { trace_id: traceId, project } = request?.context ?? {}
     // Events may have been imported without their request: then only a scan finds them.
-    if (typeof traceId !== 'string') return undefined
+    if (typeof traceId !== 'string' || !filter.sees(project)) return undefined
     ids.push(traceId)
   }
   return { of: 'trace', ids }

@@ -9,7 +9,7 @@ import type { Journal } from '../../storage/journal.ts'
 import { turn } from '../../storage/nature.ts'
 import type { Nature } from '../api.ts'
 import { envelopeOfText } from './fields.ts'
-import type { Filter } from './filter.ts'
+import { Filter } from './filter.ts'
 import { charsPerTurnMax, lookUpRowsMax, rowsPerTurnMax } from './limits.ts'
 
 /** Rows read for one answer, matching or not: a page is short rather than slow (some 50 ms). */
@@ -35,8 +35,14 @@ type Log = Pick<
 
 /** An index that holds every event of the filter: the histories of these traces or items. */
 export interface HistoryHint {
-  readonly of: 'trace' | 'item'
+  readonly of: History['of']
   readonly ids: readonly string[]
+}
+
+/** What is indexed of one trace or item. */
+interface History {
+  readonly of: 'trace' | 'item'
+  readonly id: string
 }
 
 export interface EventQuery {
@@ -92,7 +98,7 @@ export async function findEvents(
   query: EventQuery,
   isWanted: () => boolean,
 ): Promise<EventsFound> {
-  const hint = query.hint === undefined ? undefined : await seen(log, nature, query.hint, query.filter)
+  const hint = query.hint === undefined ? undefined : await seen(log, nature, query.hint, query.filter, isWanted)
   const lastSequence = log.lastSequence
   const sequences = hint === undefined ? undefined : historyOf(log, query, hint)
   const chosen = new Chosen(query)
@@ -100,9 +106,13 @@ export async function findEvents(
     next === undefined ? { texts: chosen.texts, lastSequence } : { texts: chosen.texts, next, lastSequence }
   let from = query.from
   const endMs = nature.monotonicMs() + pageMsMax
+  // What a history holds of others is passed over: a page that ends among nothing else would tell of it.
+  const isAmongOthers = (): boolean =>
+    sequences !== undefined && query.filter.projects !== undefined && chosen.texts.length === 0
+  const isEnough = (rows: number): boolean => (rows >= rowsReadMax || nature.monotonicMs() >= endMs) && !isAmongOthers()
   // Most events that are looked at match: a first page of as many as are asked for is often enough.
   let pageRows = Math.min(query.limit, rowsPerTurnMax)
-  for (let rows = 0; rows < rowsReadMax; pageRows = rowsPerTurnMax) {
+  for (let rows = 0; ; pageRows = rowsPerTurnMax) {
     const page = sequences === undefined ? scanned(log, query, from, pageRows) : indexed(log, sequences, rows, pageRows)
     for (const { sequence, text } of page.events) {
       from = sequence
@@ -110,10 +120,9 @@ export async function findEvents(
     }
     rows += page.taken
     if (page.isLast) return found(undefined)
-    if (!isWanted() || nature.monotonicMs() >= endMs) break
+    if (!isWanted() || isEnough(rows)) return found(from)
     await turn(nature)
   }
-  return found(from)
 }
 
 interface Rows {
@@ -172,27 +181,57 @@ function historyOf(log: Log, query: EventQuery, hint: HistoryHint): readonly num
 }
 
 /**
- * The hint without the traces that hold nothing for the reader. The index of ids knows of each project: so a trace of others
- * is none, at once and however long it is, and no page is cut short among what is of others alone.
+ * The hint without what holds nothing for the reader: a trace or an item of others is none, however long it is, and no page
+ * is cut short among what is of others alone.
  */
-async function seen(log: Log, nature: Nature, hint: HistoryHint, { projects }: Filter): Promise<HistoryHint> {
-  if (projects === undefined || hint.of !== 'trace') return hint
-  const ids: string[] = []
+async function seen(
+  log: Log,
+  nature: Nature,
+  { of, ids }: HistoryHint,
+  { projects }: Filter,
+  isWanted: () => boolean,
+): Promise<HistoryHint> {
+  if (projects === undefined) return { of, ids }
+  const visible = new Filter({}, projects)
+  const kept: string[] = []
   let looks = 0
-  for (const id of hint.ids) {
-    if (isAnyIn(log, id, projects)) ids.push(id)
+  for (const id of ids) {
+    if (await isAnyIn(log, nature, { of, id }, visible, isWanted)) kept.push(id)
     looks += projects.size
     if (looks < rowsPerTurnMax) continue
     looks = 0
     await turn(nature)
   }
-  return { of: 'trace', ids }
+  return { of, ids: kept }
 }
 
-/** Whether the trace holds events of one of the projects, or of the service itself, of which some are for all. */
-function isAnyIn(log: Pick<Log, 'hasTrace'>, traceId: string, projects: ReadonlySet<string>): boolean {
-  for (const project of projects) if (log.hasTrace(project, traceId)) return true
-  return log.hasTrace(SYSTEM_PROJECT, traceId)
+/**
+ * Whether the history holds an event that is visible. The index of ids knows of the traces of each project, so that one of
+ * others is passed over at once; of the service's own events, and of those of an item, some are for others: they are read.
+ */
+async function isAnyIn(
+  log: Log,
+  nature: Nature,
+  history: History,
+  visible: Filter,
+  isWanted: () => boolean,
+): Promise<boolean> {
+  const { of, id } = history
+  if (of === 'trace') {
+    for (const project of visible.projects!) if (log.hasTrace(project, id)) return true
+    if (!log.hasTrace(SYSTEM_PROJECT, id)) return false
+  }
+  const first = firstOf(log, history)
+  if (first !== undefined && visible.matchesText(first)) return true
+  for await (const { texts } of pagesOfHistory(log, nature, history, Number.POSITIVE_INFINITY, isWanted))
+    if (texts.some((text) => visible.matchesText(text))) return true
+  return false
+}
+
+/** The oldest event that the log still holds; undefined: there is none, or it has left meanwhile. */
+function firstOf(log: Pick<Log, 'event' | 'history'>, { of, id }: History): string | undefined {
+  const [first] = log.history(of, id, 0, 1)
+  return first === undefined ? undefined : log.event(first)
 }
 
 /** What a look-up found: the event's text; undefined when it is not among the rows read, which `isWhole` says were all there are. */
@@ -215,8 +254,10 @@ export async function findInTrace(
 ): Promise<EventFound> {
   const known = indexedEvent(log, id, traceId, visible)
   if (known !== undefined) return { text: known, isWhole: true }
-  if (visible.projects !== undefined && !isAnyIn(log, traceId, visible.projects)) return { isWhole: true }
-  for await (const { texts, isLast } of pagesOfTrace(log, nature, traceId, lookUpRowsMax, isWanted)) {
+  const trace = { of: 'trace', id: traceId } as const
+  if (visible.projects !== undefined && !(await isAnyIn(log, nature, trace, visible, isWanted)))
+    return { isWhole: true }
+  for await (const { texts, isLast } of pagesOfHistory(log, nature, trace, lookUpRowsMax, isWanted)) {
     const text = texts.find((one) => idOfText(one) === id && visible.matchesText(one))
     if (text !== undefined) return { text, isWhole: true }
     if (isLast) return { isWhole: true }
@@ -224,27 +265,27 @@ export async function findInTrace(
   return { isWhole: false }
 }
 
-interface TracePage {
+interface HistoryPage {
   readonly texts: readonly string[]
-  /** There was nothing more of the trace when it was read. */
+  /** There was nothing more of it when it was read. */
   readonly isLast: boolean
 }
 
 /**
- * The texts of a trace's events, oldest first, in turns that others share.
+ * The texts of the events of a trace or an item, oldest first, in turns that others share.
  * @param rowsMax no page is begun behind so many events
  * @param isWanted asked between turns; once false nothing more is read
  */
-export async function* pagesOfTrace(
+export async function* pagesOfHistory(
   log: Pick<Log, 'event' | 'history'>,
   nature: Pick<Nature, 'nextTurn'>,
-  traceId: string,
+  { of, id }: History,
   rowsMax: number,
   isWanted: () => boolean,
-): AsyncGenerator<TracePage> {
+): AsyncGenerator<HistoryPage> {
   let after = 0
   for (let rows = 0; rows < rowsMax; ) {
-    const sequences = log.history('trace', traceId, after, rowsPerTurnMax)
+    const sequences = log.history(of, id, after, rowsPerTurnMax)
     const { events, taken, isLast: isReadUp } = indexed(log, sequences, 0, rowsPerTurnMax)
     const isLast = isReadUp && sequences.length < rowsPerTurnMax
     yield { texts: events.map(({ text }) => text), isLast }
@@ -268,7 +309,6 @@ function indexedEvent(log: Log, id: string, traceId: string, visible: Filter): s
 
 /** Nearly always the trace is of one project, and that is the one of its first event. */
 function firstProject(log: Log, traceId: string): readonly string[] {
-  const [first] = log.history('trace', traceId, 0, 1)
-  const text = first === undefined ? undefined : log.event(first)
+  const text = firstOf(log, { of: 'trace', id: traceId })
   return text === undefined ? [] : [envelopeOfText(text).project]
 }

@@ -116,23 +116,38 @@ t.test('a confined token lists and reads what it may see, and the rest does not 
   t.match(await get(harness, `/api/events/${idOf(4)}`, 'confined'), { status: 404 })
 })
 
-t.test('a trace of others is none, however long it is', async (t) => {
+t.test('a trace, an item, a run request of others is as one that is not there, however long it is', async (t) => {
   const harness = await harnessFor(t)
   harness.principals.add('confined', ['a'])
   const id = `runreq_${'9'.repeat(24)}`
   harness.actors.set(`run_request/${id}`, { value: 'queued', context: { trace_id: 't1', project: 'b' } })
-  harness.log.commit(Array.from({ length: 20_100 }, () => noted('b', { trace_id: 't1' })))
+  const item = { payload: { item_id: 'wi_1' } }
+  harness.log.commit(Array.from({ length: 20_100 }, () => noted('b', { trace_id: 't1', ...item })))
   harness.log.commit([
     noted('a', { trace_id: 't2' }),
     { event_type: 'pacing_paused', project: 'system', trace_id: 't3' },
   ])
   const readsBefore = harness.log.eventReads
-  for (const query of ['trace_id=t1', 'trace_id=t1&order=desc', `run_request_id=${id}`, 'trace_id=nowhere'])
-    t.same(await all(harness, `/api/events?${query}`, 'confined'), { ids: [], pages: 1 }, query)
+  const none = { ids: [], pages: 1 }
+  for (const query of ['trace_id=t1', 'trace_id=t1&order=desc', 'trace_id=nowhere'])
+    t.same(await all(harness, `/api/events?${query}`, 'confined'), none, query)
   t.equal(harness.log.eventReads, readsBefore, 'none of it was read')
+  for (const query of ['item_id=wi_1', 'item_id=wi_1&order=desc', 'item_id=wi_2', 'item_id=wi_1,wi_2'])
+    t.same(await all(harness, `/api/events?${query}`, 'confined'), none, query)
+  const unknown = `runreq_${'8'.repeat(24)}`
+  t.same(
+    await all(harness, `/api/events?run_request_id=${id}`, 'confined'),
+    await all(harness, `/api/events?run_request_id=${unknown}`, 'confined'),
+  )
   const own = await all(harness, '/api/events?trace_id=t1,t2,t3', 'confined')
   t.same(own, { ids: [idOf(20_101), idOf(20_102)], pages: 1 })
   t.equal((await get(harness, '/api/events?trace_id=t1')).ids.length, 50, 'it is there for others')
+  t.equal((await get(harness, '/api/events?item_id=wi_1')).ids.length, 50, 'and the item, too')
+  harness.log.commit([noted('a', item)])
+  for (const order of ['asc', 'desc']) {
+    const spoken = await all(harness, `/api/events?item_id=wi_1&order=${order}&limit=1`, 'confined')
+    t.same(spoken, { ids: [idOf(20_103)], pages: order === 'asc' ? 1 : 2 }, 'what a project of its own says of it')
+  }
 })
 
 t.test('one event is found by its id, in its trace or among the newest', async (t) => {

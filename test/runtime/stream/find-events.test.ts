@@ -91,6 +91,34 @@ t.test('in a trace of others nothing is looked for, and it is no longer than one
   t.equal(log.eventReads, 0)
 })
 
+t.test('the history of an item of others is none, also where it is longer than an index is read', async (t) => {
+  const count = 100_100
+  const log = new FakeJournal()
+  log.commit([{ event_type: 'one', project: 'p' }])
+  const [{ text } = { text: '' }] = log.all()
+  let reads = 0
+  const long = Object.assign(Object.create(log), {
+    history: (_: string, id: string, after: number, limit: number) =>
+      Array.from({ length: id === 'long' ? Math.min(limit, count - after) : 0 }, (_, n) => after + n + 1),
+    event: () => {
+      reads++
+      return text
+    },
+    events: () => t.fail('the log is scanned'),
+  })
+  const nature = Object.assign(new FakeNature(), { nextTurn: (callback: () => void) => void setImmediate(callback) })
+  for (const [id, expected] of [
+    ['long', count],
+    ['nowhere', 0],
+  ] as const) {
+    reads = 0
+    const filter = new Filter({ item_id: [id] }, new Set(['o']))
+    const query = { filter, order: 'asc', from: 0, limit: 50, hint: { of: 'item', ids: [id] } } as const
+    t.match(await findEvents(long, nature, query, () => true), { texts: [], next: undefined })
+    t.ok(reads <= expected + 1, `${reads} read`)
+  }
+})
+
 t.test('a page of which everything matches reads no more than it answers', async (t) => {
   const log = longTrace(400)
   const query = { filter: new Filter({ trace_id: ['long'] }), order: 'asc', from: 0, limit: 50 } as const
