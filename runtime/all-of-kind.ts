@@ -4,7 +4,7 @@ import type { Runtime } from './api.ts'
 
 const PAGE_ROWS = 500
 
-/** In the order of their ids. Waits for a view that is behind, however long that takes. */
+/** Waits for a view that is behind, however long that takes. */
 export async function* allOfKind(runtime: Pick<Runtime, 'list'>, kind: ActorKind): AsyncGenerator<SnapshotOf<any>> {
   let after: { order: string; id: string } | undefined
   do {
