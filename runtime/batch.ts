@@ -10,6 +10,7 @@ import {
   type FactEnvelope,
   type Message,
   type MessageBody,
+  type OwnFact,
   SERVICE_BY,
   type SnapshotOf,
   type Term,
@@ -48,6 +49,16 @@ const NO_TERMS: readonly Term[] = []
 
 type Stamped = { -readonly [member in keyof Message]: Message[member] }
 
+/**
+ * When the facts of one step happened: each of its own a microsecond behind the one before, the first with the message,
+ * all recorded with the last. So none is recorded before it happened, two that say the same are two, and verify finds
+ * nothing that was recorded before what it made.
+ */
+interface Times {
+  nextMicros: number
+  readonly recordedAt: string
+}
+
 /** A message may carry a reservation to be kept with the step that takes it, or knows it as a repeat (a name given once). */
 interface Reserving {
   readonly reservation?: Reservation
@@ -66,6 +77,8 @@ export class Batch {
   /** Identities of the recorded events in this batch, which the journal cannot know yet. */
   private readonly recorded = new Set<string>()
   private readonly outcomes: Outcome[] = []
+  /** The time of the message that is being stepped. */
+  private atMicros = 0
 
   constructor(journal: Journal, clock: Clock) {
     this.journal = journal
@@ -130,9 +143,9 @@ export class Batch {
   /** The message with the time at which it is taken. */
   private stamped(body: MessageBody): Message {
     const message = body as Stamped
-    const micros = this.clock.nextMicros()
-    message.at = this.clock.text(micros)
-    message.atMs = Math.floor(micros / 1000)
+    this.atMicros = this.clock.nextMicros()
+    message.at = this.clock.text(this.atMicros)
+    message.atMs = Math.floor(this.atMicros / 1000)
     return message
   }
 
@@ -205,12 +218,13 @@ export class Batch {
 
   /** Turns what the step asked for into rows. */
   private carryOut(actor: Actor, message: Message, next: SnapshotOf<any>, parts: StepParts): void {
+    const times = this.times(message.at)
     let envelope: FactEnvelope | undefined
     for (const outcome of this.outcomes) {
       switch (outcome.kind) {
         case 'fact':
           envelope ??= actor.stepper.module.envelope(next.context)
-          this.addFact(outcome.fact, envelope, message, parts)
+          this.addFact(outcome.fact, envelope, message, times, parts)
           break
         case 'send': {
           const { to, message: sent } = outcome.send
@@ -234,10 +248,17 @@ export class Batch {
     }
   }
 
-  private addFact(fact: Fact, envelope: FactEnvelope, message: Message, parts: StepParts): void {
+  private times(at: string): Times {
+    let own = 0
+    for (const outcome of this.outcomes) if (outcome.kind === 'fact' && !('recorded' in outcome.fact)) own += 1
+    const recordedAt = own > 1 ? this.clock.text(this.clock.passMicros(own - 1)) : at
+    return { nextMicros: this.atMicros, recordedAt }
+  }
+
+  private addFact(fact: Fact, envelope: FactEnvelope, message: Message, times: Times, parts: StepParts): void {
     const isRecorded = 'recorded' in fact
-    const event = isRecorded ? fact.recorded : this.ownEvent(fact.type, fact.payload, envelope)
-    const extension = extensionOf(message.by ?? SERVICE_BY, message.at, envelope.run_request_id)
+    const event = isRecorded ? fact.recorded : this.ownEvent(fact, envelope, times)
+    const extension = extensionOf(message.by ?? SERVICE_BY, times.recordedAt, envelope.run_request_id)
     const text = eventText(event, extension)
     const fields = payloadFields(event.payload)
     parts.events.push({
@@ -259,12 +280,12 @@ export class Batch {
     if (isRecorded) parts.recorded.push(identityOf(event))
   }
 
-  private ownEvent(type: string, payload: object, envelope: FactEnvelope): PreparedEvent {
+  private ownEvent({ type, payload }: OwnFact, envelope: FactEnvelope, times: Times): PreparedEvent {
     const { project, throttle, trace_id, span_id, parent_span_id, causation_id, gather_id } = envelope
     return prepareEvent({
       event_type: type,
       project,
-      occurred_at: this.clock.text(this.clock.nextMicros()),
+      occurred_at: this.clock.text(times.nextMicros++),
       throttle,
       payload: payload as Record<string, unknown>,
       trace_id,

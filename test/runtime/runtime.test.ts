@@ -90,6 +90,24 @@ t.test('an answer comes after the commit, and says what became durable', async (
   t.match(event.id, /^evt_[0-9a-f]{32}$/)
 })
 
+t.test('nothing is recorded before it happened, and facts that say the same are two', async (t) => {
+  const nature = new TurnedNature()
+  let readings = 0
+  nature.wallMs = () => 1_700_000_000_000 + readings++ * 5
+  const { say, journal } = open({ nature })
+  for (const message of [create('a'), { type: 'bump' }, { type: 'ring' }, { type: 'bump' }, { type: 'ring' }]) {
+    t.ok(say('a', message).ok)
+  }
+  const events = texts(journal)
+  t.equal(new Set(events.map(({ id }) => id)).size, 9)
+  const happened = events.map(({ occurred_at }) => occurred_at)
+  t.same(happened, [...new Set(happened)].sort(), 'in the order of the log, each at a time of its own')
+  for (const { event_type, occurred_at, recorded_at } of events) t.ok(recorded_at >= occurred_at, event_type)
+  const recorded = events.map(({ recorded_at }) => recorded_at)
+  t.same(recorded, [...recorded].sort())
+  t.equal(new Set(recorded).size, 5, 'those of one step at one moment')
+})
+
 t.test('no reply, listener or read hears of a step before it is durable', async (t) => {
   const inner = new MemoryJournal()
   const pending: (() => void)[] = []

@@ -9,6 +9,7 @@ import { toyModule } from './toy.ts'
 const messages = [
   'create',
   'bump',
+  'ring',
   'look',
   'tell',
   'hear',
@@ -96,7 +97,17 @@ t.test('a step that throws does not disturb the next one', async (t) => {
 t.test('the messages that a state takes leave out those that only the runtime sends', async (t) => {
   const stepper = new Stepper(toyModule)
   t.same(stepper.allowed(stepper.initial), ['create'])
-  t.same(stepper.allowed(created(stepper)), ['break', 'bump', 'later', 'never', 'record', 'sleep', 'stop', 'tell'])
+  t.same(stepper.allowed(created(stepper)), [
+    'break',
+    'bump',
+    'later',
+    'never',
+    'record',
+    'ring',
+    'sleep',
+    'stop',
+    'tell',
+  ])
 })
 
 t.test('what a durable machine cannot have is refused when it is registered', async (t) => {

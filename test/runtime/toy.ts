@@ -54,7 +54,13 @@ const toy = setup({
             emit(({ context }) => ({ type: 'toy_bumped', payload: { count: context.count } })),
           ],
         },
-
+        ring: {
+          actions: [
+            emit(() => ({ type: 'toy_rang', payload: {} })),
+            emit(() => ({ type: 'toy_rang', payload: {} })),
+            emit(({ context }) => ({ type: 'toy_heard', payload: { count: context.count } })),
+          ],
+        },
         record: {
           actions: enqueueActions(({ event, enqueue }) => {
             for (const recorded of event.events ?? []) enqueue.emit({ type: recorded.event_type, recorded } as never)
