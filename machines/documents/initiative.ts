@@ -223,6 +223,8 @@ const action = Type.Object({
   reason: Type.String({ description: 'Why.' }),
   member: Type.Optional(shownMember),
   objective: Type.Optional(Type.String({ description: 'What is to be done.' })),
+  question: Type.Optional(Type.String({ description: 'Of `ask`: what an owner has to answer.' })),
+  options: Type.Optional(Type.Array(Type.String(), { description: 'Answers to choose from.' })),
   provider: Type.Optional(Type.String({ description: 'Who decided.' })),
   context_fingerprint: Type.String({ description: 'Hash of what was decided upon.' }),
   item_id: Type.Optional(Type.String({ description: 'The work item that it made.' })),

@@ -84,6 +84,8 @@ export const initiativeEvents = {
       action_id: Type.String({ description: 'identity: a replay acknowledges instead of dispatching' }),
       initiative,
       decision: stringEnum(STEERING_DECISIONS),
+      question: Type.Optional(Type.String({ description: 'of an ask: what an owner has to answer' })),
+      options: Type.Optional(Type.Array(Type.String(), { description: 'answers to choose from' })),
       provider: Type.Optional(Type.String()),
       context_fingerprint: Type.Optional(Type.String()),
     }),

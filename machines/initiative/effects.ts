@@ -143,16 +143,18 @@ function relay(context: InitiativeContext, action: Action, decision: Decision): 
 function call(context: InitiativeContext, action: Action, decision: Decision): Effects {
   const { action_id, member, at } = action
   const isAsk = decision.decision === 'ask'
+  const text = isAsk ? decision.question! : decision.reason
+  const options = decision.options === undefined ? {} : { options: [...decision.options] }
   const question: Question = {
     id: action_id,
     kind: isAsk ? 'ask' : 'escalate',
     ...(member === undefined ? {} : { member }),
-    text: isAsk ? decision.question! : decision.reason,
-    ...(decision.options === undefined ? {} : { options: [...decision.options] }),
+    text,
+    ...options,
     at,
   }
   return {
-    action,
+    action: { ...action, ...(isAsk ? { question: text } : {}), ...options },
     change: { questions: [...context.questions, question] },
     facts: [],
     sends: () => (isAsk ? [] : tellMember(context, action)),

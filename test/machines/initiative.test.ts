@@ -115,6 +115,15 @@ t.test('each of the nine decisions does what it says, and nothing else', (t) => 
     return `${decision}: ${sent.join(', ')}; ${facts.map(({ type }) => type).join(', ')}; ${JSON.stringify(kept)}; then ${next}`
   })
   t.matchSnapshot(lines.join('\n'), 'decisions')
+  for (const [decision, said] of [
+    ['ask', { question: 'Which bank?', options: ['a', 'b'] }],
+    ['escalate', { options: ['stop', 'go on'] }],
+  ] as const) {
+    const stepped = step(module, deciding({ decision, ...said }), judge(6))
+    const [action] = stepped.snapshot.context.actions
+    t.match(action, said, 'what an owner is asked is part of the action')
+    t.match(payloadOf(stepped, 'initiative_action_requested'), { decision, ...said })
+  }
   const released = step(module, deciding({ decision: 'advance', member: ITEM }), judge(6))
   t.match(released.sends[0], { to: { kind: 'work_item', id: ITEM.ref }, message: { type: 'release' } })
   t.end()

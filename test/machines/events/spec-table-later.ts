@@ -171,6 +171,8 @@ initiative_steered | follow_up_of | like @follow_up
 initiative_action_requested | action_id | string | yes
 initiative_action_requested | initiative | string | yes
 initiative_action_requested | decision | string | yes | advance dispatch hold relay ask escalate stage done wait
+initiative_action_requested | question | string | no
+initiative_action_requested | options | strings | no
 initiative_action_requested | provider | string | no
 initiative_action_requested | context_fingerprint | string | no
 initiative_owner_action_recorded | initiative | string | yes
