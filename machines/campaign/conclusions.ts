@@ -69,13 +69,14 @@ export const askOwner: Step = (draft, message: Of<'item_reported'>) => {
   escalate(draft, message, reason)
 }
 
+/** The campaign is paused while it forms: no fault of the formation's (SPEC 6.8), which stands down behind that. */
 export const pauseForming: Step = (draft, message: Of<'item_reported'>) => {
   const verdict = conclude(draft, message) as Verdict & { readonly is: 'outage' }
   const { reason, retry_after } = verdict
   const words = `its provider cannot be used: ${reason}`
   draft.settle(message.item_id, 'landed', `stood down: ${words}`)
-  standsDown(draft, 'paused', words, { success: false, ...saidOf(verdict) })
   pauseForProvider(draft, message, reason, retry_after)
+  standsDown(draft, 'paused', words, saidOf(verdict))
 }
 
 /** The item that was to form the next step has ended in another way: a person stopped it. */

@@ -143,8 +143,8 @@ staged, forming:
   item_reported (blank reason)        -> escalated; facts campaign_advance_completed, campaign_escalated; sends work_item.settle
   item_reported (no decision)         -> escalated; facts campaign_advance_completed, campaign_escalated; sends work_item.settle
   item_reported (failed)              -> escalated; facts campaign_advance_completed, campaign_escalated; sends work_item.settle
-  item_reported (no provider)         -> paused; facts campaign_advance_completed, campaign_paused; sends work_item.settle
-  item_reported (limit, for an hour)  -> paused; facts campaign_advance_completed, campaign_paused; sends work_item.settle; arms provider_back
+  item_reported (no provider)         -> paused; facts campaign_paused, campaign_advance_completed; sends work_item.settle
+  item_reported (limit, for an hour)  -> paused; facts campaign_paused, campaign_advance_completed; sends work_item.settle; arms provider_back
   item_settled (landed)               -> escalated; facts campaign_advance_completed, campaign_escalated
   item_settled (defect)               -> escalated; facts campaign_advance_completed, campaign_escalated
   item_settled (decision)             -> escalated; facts campaign_advance_completed, campaign_escalated
@@ -180,8 +180,8 @@ staged, forming for two:
   item_reported (blank reason)        -> escalated; facts campaign_advance_completed, campaign_advance_completed, campaign_escalated; sends work_item.settle
   item_reported (no decision)         -> escalated; facts campaign_advance_completed, campaign_advance_completed, campaign_escalated; sends work_item.settle
   item_reported (failed)              -> escalated; facts campaign_advance_completed, campaign_advance_completed, campaign_escalated; sends work_item.settle
-  item_reported (no provider)         -> paused; facts campaign_advance_completed, campaign_advance_completed, campaign_paused; sends work_item.settle
-  item_reported (limit, for an hour)  -> paused; facts campaign_advance_completed, campaign_advance_completed, campaign_paused; sends work_item.settle; arms provider_back
+  item_reported (no provider)         -> paused; facts campaign_paused, campaign_advance_completed, campaign_advance_completed; sends work_item.settle
+  item_reported (limit, for an hour)  -> paused; facts campaign_paused, campaign_advance_completed, campaign_advance_completed; sends work_item.settle; arms provider_back
   item_settled (landed)               -> escalated; facts campaign_advance_completed, campaign_advance_completed, campaign_escalated
   item_settled (defect)               -> escalated; facts campaign_advance_completed, campaign_advance_completed, campaign_escalated
   item_settled (decision)             -> escalated; facts campaign_advance_completed, campaign_advance_completed, campaign_escalated
@@ -254,8 +254,8 @@ active, forming:
   item_reported (blank reason)        -> escalated; facts campaign_advance_completed, campaign_escalated; sends work_item.settle
   item_reported (no decision)         -> escalated; facts campaign_advance_completed, campaign_escalated; sends work_item.settle
   item_reported (failed)              -> escalated; facts campaign_advance_completed, campaign_escalated; sends work_item.settle
-  item_reported (no provider)         -> paused; facts campaign_advance_completed, campaign_paused; sends work_item.settle
-  item_reported (limit, for an hour)  -> paused; facts campaign_advance_completed, campaign_paused; sends work_item.settle; arms provider_back
+  item_reported (no provider)         -> paused; facts campaign_paused, campaign_advance_completed; sends work_item.settle
+  item_reported (limit, for an hour)  -> paused; facts campaign_paused, campaign_advance_completed; sends work_item.settle; arms provider_back
   item_settled (landed)               -> escalated; facts campaign_advance_completed, campaign_escalated
   item_settled (defect)               -> escalated; facts campaign_advance_completed, campaign_escalated
   item_settled (decision)             -> escalated; facts campaign_advance_completed, campaign_escalated
@@ -328,8 +328,8 @@ active, forming, no budget:
   item_reported (blank reason)        -> escalated; facts campaign_advance_completed, campaign_escalated; sends work_item.settle
   item_reported (no decision)         -> escalated; facts campaign_advance_completed, campaign_escalated; sends work_item.settle
   item_reported (failed)              -> escalated; facts campaign_advance_completed, campaign_escalated; sends work_item.settle
-  item_reported (no provider)         -> paused; facts campaign_advance_completed, campaign_paused; sends work_item.settle
-  item_reported (limit, for an hour)  -> paused; facts campaign_advance_completed, campaign_paused; sends work_item.settle; arms provider_back
+  item_reported (no provider)         -> paused; facts campaign_paused, campaign_advance_completed; sends work_item.settle
+  item_reported (limit, for an hour)  -> paused; facts campaign_paused, campaign_advance_completed; sends work_item.settle; arms provider_back
   item_settled (landed)               -> escalated; facts campaign_advance_completed, campaign_escalated
   item_settled (defect)               -> escalated; facts campaign_advance_completed, campaign_escalated
   item_settled (decision)             -> escalated; facts campaign_advance_completed, campaign_escalated

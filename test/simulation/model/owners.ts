@@ -132,9 +132,7 @@ export class Owners {
   private takeDecision(owner: OwnerModel, payload: Fact['payload'], nowMs: number): void {
     const { decision, campaign_status: stoppedBy, success } = payload
     const isRunning = (RUNNING as readonly string[]).includes(owner.status)
-    // Its provider is told of with the stand-down, and pauses it right behind.
-    const isOutage = isRunning && stoppedBy === 'paused' && success === false
-    const mayStandDown = stoppedBy === owner.status || isOutage
+    const mayStandDown = stoppedBy === owner.status && success === true
     const mayEscalate = isRunning || owner.status === 'paused'
     const may = decision === 'stood_down' ? mayStandDown : decision === 'escalate' ? mayEscalate : isRunning
     if (!may) throw wrong(owner, `decides ${decision} ${stoppedBy ?? ''}`)
