@@ -3,6 +3,7 @@
  * request (runtime/generations.ts), and one request, one trace.
  */
 import type { RunRequestCreate } from '../machines/documents/run-request.ts'
+import { validatePayload } from '../machines/events/index.ts'
 import type { By, SnapshotOf } from '../machines/machine.ts'
 import type { CreateRunRequest } from '../machines/run-request/context.ts'
 import type { Answer, Refused, Runtime } from './api.ts'
@@ -49,7 +50,8 @@ export function createRunRequest(runtime: Runtime, order: RunRequestOrder, reply
   const followed = briefOfRun(runtime, order.project, order.body)
   const message = runRequestMessage(runtime, order, followed?.ok === true ? followed.brief : undefined)
   // Stands against a new request; one that was made under a given key before is answered all the same.
-  const whyNotNew = whyNotTaken(order) ?? (followed?.ok === false ? followed : whyNotServed(order))
+  const unfollowed = followed?.ok === false ? followed : undefined
+  const whyNotNew = whyNotTaken(order) ?? unfollowed ?? whyNotPayload(order.body) ?? whyNotServed(order)
   const { project, project_id, idempotency_key, key_given, trace_id } = message
   const isTraceGiven = order.body.trace_id !== undefined
   const before = (id: string): Refused | (() => void) => {
@@ -170,6 +172,15 @@ function factsOf(project: string, body: RunRequestCreate, by: By) {
 function whyNotTaken({ project: { value, context } }: RunRequestOrder): Refused | undefined {
   if (value === 'active') return undefined
   return refused('project_archived', `the project ${context.key} is archived and takes no new work`)
+}
+
+/** What a known event cannot carry when it is stated starts no work either. */
+function whyNotPayload({ entry_event, payload = {} }: RunRequestCreate): Refused | undefined {
+  const faults = validatePayload(entry_event, payload)
+  if (faults.length === 0) return undefined
+  const errors = faults.map(({ pointer, detail }) => ({ pointer: `/payload${pointer}`, detail }))
+  const detail = `The payload is none of ${entry_event}: the fields named in \`errors\` are wrong.`
+  return { ok: false, refusal: { code: 'invalid_body', detail, errors } }
 }
 
 /** What no engine of the project can do is refused, not left waiting. */

@@ -118,7 +118,7 @@ const reporting = Type.Object(
 
 const runRequestFields = {
   entry_event: eventTypeName('Type of the event that starts the engine’s work.'),
-  payload: Type.Optional(anyObject('Payload of the entry event. Default {}.')),
+  payload: Type.Optional(anyObject('Payload of the entry event, as a known one may carry. Default {}.')),
   throttle: Type.Optional(throttle),
   access: Type.Optional(access),
   lane: Type.Optional(lane),

@@ -13,7 +13,7 @@ import { projectIdOf, runRequestIdOf } from '../../runtime/identity.ts'
 import { dataFilesOf } from '../../storage/home-paths.ts'
 import { command, type Served, serve } from './processes.ts'
 
-const REQUEST = ['run-request', 'create', '--project', 'demo', '--entry-event', 'greet_requested']
+const REQUEST = ['run-request', 'create', '--project', 'demo', '--entry-event', 'scan_requested']
 
 async function demo(test: Test, home: string): Promise<Served> {
   const service = await serve(test, home)

@@ -191,7 +191,7 @@ t.test('a whole trace from a file or from standard input', async (t) => {
   t.equal(told.by.origin, `${hostname().slice(0, 64)} from ci`)
 
   const { id: request } = JSON.parse(
-    await say('run-request', 'create', '--project', 'shop', '--entry-event', 'greet_requested', '--json'),
+    await say('run-request', 'create', '--project', 'shop', '--entry-event', 'scan_requested', '--json'),
   )
   const bad = `${JSON.stringify(event(1))}\nno event\n{"event_type":"\\u001b[31m"}\n${JSON.stringify(event(2))}`
   const mixed = piped(setting, bad, 'trace', 'ingest', request)

@@ -39,7 +39,7 @@ t.test(
     const rotated = await call('POST', '/api/runners/r1/token', {}, runner.token)
     const token = await call('POST', '/api/tokens', { name: 'ci', roles: ['admin'] })
     await call('POST', '/api/tokens', { name: 'ci' }, token.token)
-    await call('POST', '/api/projects/demo/run-requests', { entry_event: 'greet_requested' }, token.token)
+    await call('POST', '/api/projects/demo/run-requests', { entry_event: 'scan_requested' }, token.token)
     await call('GET', '/api/runners/r1/run-requests/next', undefined, rotated.token)
     const guessed = `${'guess'.repeat(8)}X`
     secrets.add(guessed)

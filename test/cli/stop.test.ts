@@ -71,7 +71,7 @@ t.test('a stop under load loses nothing that was acknowledged, and tells everybo
       const key = `key-${asked++}`
       try {
         // For nobody: the runner that is parked is woken by the stop alone.
-        const body = { entry_event: 'greet_requested', labels: ['nobody'], idempotency_key: key }
+        const body = { entry_event: 'scan_requested', labels: ['nobody'], idempotency_key: key }
         const answer = await admin.post('/api/projects/demo/run-requests', body)
         const { id, code } = (await answer.json()) as any
         if (answer.status === 201) acknowledged.set(key, id)
@@ -109,7 +109,7 @@ t.test('a stop under load loses nothing that was acknowledged, and tells everybo
   await fetch(`${again.url}/api/projects/demo/run-requests`, {
     method: 'POST',
     headers: { ...admin.headers, 'content-type': 'application/json' },
-    body: JSON.stringify({ entry_event: 'greet_requested', labels: ['nobody'], idempotency_key: 'afterwards' }),
+    body: JSON.stringify({ entry_event: 'scan_requested', labels: ['nobody'], idempotency_key: 'afterwards' }),
   })
   const before = frames.flatMap((frame) => frame.events ?? []).map((event) => event.id)
   const whole = (await followed(again.url, admin.headers, 'earliest', before.length + 1)).flatMap((f) => f.events ?? [])

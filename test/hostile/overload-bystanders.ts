@@ -130,7 +130,7 @@ export class Bystanders {
     for (let n = 0; !this.#isStopping; n++) {
       const sentMs = performance.now()
       this.#sentMs.set(String(n), sentMs)
-      const body = { entry_event: 'greet_requested', payload: { n: String(n) } }
+      const body = { entry_event: 'scan_requested', payload: { n: String(n) } }
       const said = await line.say('POST', '/api/projects/quiet/run-requests', this.#stage.quietToken, body)
       this.#creates.push(said.ms)
       if (said.status !== 201) this.#fault('a create of the quiet project', said)

@@ -59,7 +59,7 @@ const NOISY_CONNECTIONS = 64
 const RECOVERED_CALLS = 5
 const RECOVERED_MS = 250
 const SAMPLE = 3_000
-const CREATE = '{"entry_event":"greet_requested","payload":{"n":"@"}}'
+const CREATE = '{"entry_event":"scan_requested","payload":{"n":"@"}}'
 const BINARY = fileURLToPath(new URL('../../cli/main.js', import.meta.url))
 
 export async function overload(options: OverloadOptions): Promise<OverloadReport> {

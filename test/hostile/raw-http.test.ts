@@ -255,7 +255,7 @@ t.test('thousands of connections that come, stay idle and go in every phase cost
   await service.createProject('quiet')
   const before = await service.child.heap()
   const create = (n: number): string => {
-    const body = `{"entry_event":"greet_requested","payload":{"n":${n}}}`
+    const body = `{"entry_event":"scan_requested","payload":{"n":${n}}}`
     return `POST /api/projects/quiet/run-requests HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${token}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`
   }
   const client = beside(port, create(1))

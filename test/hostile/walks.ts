@@ -222,7 +222,7 @@ function* aProject(stage: Stage): Walk {
     operation: 'POST /api/projects/{id}/run-requests',
     caller: stage.person('work.submit'),
     params,
-    body: { entry_event: 'greet_requested' },
+    body: { entry_event: 'scan_requested' },
     exact: true,
   }
   yield { operation: 'PATCH /api/projects/{id}', caller: owner, params, body: { archived: false }, exact: true }

@@ -114,13 +114,13 @@ t.test(
     const s = await startTestService(t)
     await s.expect(201, 'POST', '/api/projects', { key: 'p', name: 'p' })
     const { token } = (await s.expect(201, 'POST', '/api/runners', { id: 'r', allowed_projects: ['*'] })).body
-    await s.expect(201, 'POST', '/api/projects/p/run-requests', { entry_event: 'greet_requested' })
+    await s.expect(201, 'POST', '/api/projects/p/run-requests', { entry_event: 'scan_requested' })
     const { body: work } = await s.expect(200, 'GET', '/api/runners/r/run-requests/next', undefined, { token })
     const about = `/api/run-requests/${work.request_id}`
     await s.expect(200, 'POST', `${about}/started`, {}, { token })
     const { load } = s.service.runtime as unknown as { load: { waitMs(): number } }
     load.waitMs = () => promisedWorkWaitMsMax + 1
-    const refused = await s.expect(503, 'POST', '/api/projects/p/run-requests', { entry_event: 'greet_requested' })
+    const refused = await s.expect(503, 'POST', '/api/projects/p/run-requests', { entry_event: 'scan_requested' })
     t.match(refused.body, { code: 'overloaded', retryable: true })
     t.equal(refused.headers.get('retry-after'), '1')
     t.equal((await s.expect(503, 'POST', `${about}/completed`, { result: {} }, { token })).body.code, 'overloaded')

@@ -70,7 +70,7 @@ t.test('what was archived before a restart starts nothing after it', async (t) =
   }
   const s = await startTestService(t, { home }, options)
   const runner = await fleet(s, 'shop')
-  const { body } = await s.expect(201, 'POST', '/api/projects/shop/run-requests', { entry_event: 'greet_requested' })
+  const { body } = await s.expect(201, 'POST', '/api/projects/shop/run-requests', { entry_event: 'scan_requested' })
   await archive(s, true)
   await s.service.close()
   const after = await startTestService(t, { home }, options)

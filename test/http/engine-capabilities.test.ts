@@ -55,7 +55,13 @@ t.test('without a manifest nothing is refused; with some, what none serves is, w
   const refused = await s.expect(422, 'POST', REQUESTS, { entry_event: 'scan_requested', payload: { again: true } })
   t.match(refused.body, { code: 'engine_incapable', detail: /scan_requested at throttle dry_run.*factory/ })
   t.equal(
-    (await s.expect(422, 'POST', REQUESTS, { entry_event: 'greet_requested', throttle: 'full' })).body.code,
+    (
+      await s.expect(422, 'POST', REQUESTS, {
+        entry_event: 'greet_requested',
+        payload: { name: 'you' },
+        throttle: 'full',
+      })
+    ).body.code,
     'engine_incapable',
   )
   t.equal((await s.expect(200, 'POST', REQUESTS, kept)).body.id, made.id, 'what was made before is there')

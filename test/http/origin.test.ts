@@ -31,7 +31,7 @@ t.test('the origin that is stated is kept in the event and in the document, with
   const by = { id: /^tok_/, name: 'admin', origin }
   await s.expect(201, 'POST', '/api/projects', { key: 'p', name: 'P', origin })
   t.match(newest(s, 'project_created').by, by)
-  const asked = { entry_event: 'greet_requested', throttle: 'full', origin, idempotency_key: 'k' }
+  const asked = { entry_event: 'scan_requested', throttle: 'full', origin, idempotency_key: 'k' }
   const made = await s.expect(201, 'POST', '/api/projects/p/run-requests', asked)
   t.match(made.body.requested_by, by)
   t.match(newest(s, 'run_request_created'), { by, payload: { requested_by: by } })
@@ -59,7 +59,7 @@ t.test('absent, it is the name of the token at the address of the peer', async (
     201,
     'POST',
     '/api/projects/p/run-requests',
-    { entry_event: 'greet_requested' },
+    { entry_event: 'scan_requested' },
     { token: ann },
   )
   t.equal(made.body.requested_by.origin, 'ann@127.0.0.1')

@@ -219,14 +219,14 @@ t.test('traces: a given one is unused in its project, a traceparent is continued
   await s.project('greeter')
   const path = '/api/projects/greeter/run-requests'
   const trace_id = 'ab'.repeat(16)
-  const first = await s.expect(201, 'POST', path, { entry_event: 'greet_requested', trace_id, idempotency_key: 'a' })
+  const first = await s.expect(201, 'POST', path, { entry_event: 'scan_requested', trace_id, idempotency_key: 'a' })
   t.equal(first.body.trace_id, trace_id)
-  await s.expect(200, 'POST', path, { entry_event: 'greet_requested', trace_id, idempotency_key: 'a' })
-  const used = await s.expect(409, 'POST', path, { entry_event: 'greet_requested', trace_id, idempotency_key: 'b' })
+  await s.expect(200, 'POST', path, { entry_event: 'scan_requested', trace_id, idempotency_key: 'a' })
+  const used = await s.expect(409, 'POST', path, { entry_event: 'scan_requested', trace_id, idempotency_key: 'b' })
   t.equal(used.body.code, 'trace_in_use')
   const races = await Promise.all(
     ['x', 'y', 'z'].map((idempotency_key) =>
-      s.call('POST', path, { entry_event: 'greet_requested', trace_id: 'cd'.repeat(16), idempotency_key }),
+      s.call('POST', path, { entry_event: 'scan_requested', trace_id: 'cd'.repeat(16), idempotency_key }),
     ),
   )
   t.same(races.map(({ status }) => status).sort(), [201, 409, 409])
@@ -235,17 +235,11 @@ t.test('traces: a given one is unused in its project, a traceparent is continued
     201,
     'POST',
     path,
-    { entry_event: 'greet_requested', idempotency_key: 'c' },
+    { entry_event: 'scan_requested', idempotency_key: 'c' },
     { headers },
   )
   t.equal(continued.body.trace_id, '12'.repeat(16))
-  const linked = await s.expect(
-    201,
-    'POST',
-    path,
-    { entry_event: 'greet_requested', idempotency_key: 'd' },
-    { headers },
-  )
+  const linked = await s.expect(201, 'POST', path, { entry_event: 'scan_requested', idempotency_key: 'd' }, { headers })
   t.not(linked.body.trace_id, '12'.repeat(16), 'an exact trace names one request')
 })
 
@@ -253,7 +247,7 @@ t.test('what a run request names must be there and fit', async (t) => {
   const s = await startTestService(t)
   await s.project('greeter')
   const path = '/api/projects/greeter/run-requests'
-  const entry_event = 'greet_requested'
+  const entry_event = 'scan_requested'
   const digest = `sha256:${'0'.repeat(64)}`
   const nobody = { id: `brief_${'0'.repeat(24)}`, digest }
   t.equal((await s.expect(422, 'POST', path, { entry_event, brief: nobody })).body.code, 'unknown_brief')
@@ -266,6 +260,14 @@ t.test('what a run request names must be there and fit', async (t) => {
   t.equal((await s.expect(404, 'POST', '/api/projects/nowhere/run-requests', { entry_event })).body.code, 'not_found')
   const wrong = await s.expect(422, 'POST', path, { entry_event: 'Greet', payload: 4, colour: 'red' })
   t.same(wrong.body.errors.map((error: any) => error.pointer).sort(), ['/colour', '/entry_event', '/payload'])
+  for (const [payload, pointer] of [
+    [undefined, '/payload/name'],
+    [{ name: 4 }, '/payload/name'],
+  ] as const) {
+    const unfit = await s.expect(422, 'POST', path, { entry_event: 'greet_requested', payload, idempotency_key: 'k' })
+    t.match(unfit.body, { code: 'invalid_body', errors: [{ pointer }] }, 'no event of its entry could carry that')
+  }
+  await s.expect(201, 'POST', path, { entry_event: 'sing_requested', payload: { name: 4 } })
   await s.expect(200, 'PATCH', '/api/projects/greeter', { archived: true })
   t.equal((await s.expect(409, 'POST', path, { entry_event })).body.code, 'project_archived')
 })

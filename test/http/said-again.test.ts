@@ -15,7 +15,7 @@ const MISSION = { mission: { objective: 'x' } }
 const MANIFEST = { engine: 'factory', engine_version: '1', supported_throttle_modes: ['dry_run', 'full'] }
 
 const MADE: readonly (readonly [path: string, body: object, other: object])[] = [
-  ['/api/projects/shop/run-requests', { entry_event: 'greet_requested' }, { entry_event: 'task_requested' }],
+  ['/api/projects/shop/run-requests', { entry_event: 'scan_requested' }, { entry_event: 'task_requested' }],
   ['/api/work-items', { project: 'shop', objective: 'Tidy up' }, { project: 'shop', objective: 'Sweep' }],
   ['/api/projects/shop/discoveries', DISCOVERY, { ...DISCOVERY, hypotheses: [] }],
   ['/api/projects/shop/formation-briefs', MISSION, { ...MISSION, title: 'T' }],

@@ -103,7 +103,7 @@ t.test('an idempotency key is kept 24 h and is free then, day after day', async 
     nature.hurry(2 * MINUTE)
   }
   t.equal(ids.size, 70)
-  const body = { entry_event: 'greet_requested' }
+  const body = { entry_event: 'scan_requested' }
   const requests = '/api/projects/greeter/run-requests'
   const first = await s.expect(201, 'POST', requests, body, { headers })
   nature.hurry(25 * HOUR)

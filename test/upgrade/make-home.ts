@@ -56,7 +56,7 @@ async function live(call: Call): Promise<Made> {
   const brief = await call('POST', '/api/projects/demo/formation-briefs', { mission, forbidden_moves: ['Lose it.'] })
 
   const make = async (more: object): Promise<string> =>
-    (await call('POST', '/api/projects/demo/run-requests', { entry_event: 'greet_requested', again: true, ...more })).id
+    (await call('POST', '/api/projects/demo/run-requests', { entry_event: 'scan_requested', again: true, ...more })).id
   const post = (id: string, what: string, body: object = {}, by = runner) =>
     call('POST', `/api/run-requests/${id}/${what}`, body, by)
   const taken = async (more: object, by = 'r1', secret = runner): Promise<string> => {
@@ -122,7 +122,7 @@ async function live(call: Call): Promise<Made> {
 async function more(call: Call, { paths, requests, runner }: Made): Promise<void> {
   await call('POST', `/api/run-requests/${requests.accepted}/started`, {}, runner)
   await call('POST', `/api/run-requests/${requests.started}/completed`, { result: { status: 'completed' } }, runner)
-  const last = { entry_event: 'greet_requested', payload: { n: 11 }, idempotency_key: 'last' }
+  const last = { entry_event: 'scan_requested', payload: { n: 11 }, idempotency_key: 'last' }
   const { id } = await call('POST', '/api/projects/demo/run-requests', { ...last, not_before: FAR })
   requests.last = id
   paths.push(`/api/run-requests/${id}`)

@@ -75,7 +75,7 @@ async function servedAlike(t: Test, s: TestService, { requests, documents }: Exp
   }
 }
 
-async function goesOn(t: Test, s: TestService, { requests, runner }: Expected): Promise<void> {
+async function goesOn(t: Test, s: TestService, { requests, runner, documents }: Expected): Promise<void> {
   const as = { token: runner }
   const of = (state: string, what: string) => `/api/run-requests/${requests[state]}/${what}`
   t.equal(
@@ -90,7 +90,8 @@ async function goesOn(t: Test, s: TestService, { requests, runner }: Expected): 
   await s.expect(200, 'POST', of('lost', 'requeue'))
   await s.expect(200, 'POST', of('unapproved', 'approve'))
   await s.expect(200, 'POST', of('queued', 'cancel'))
-  const twin = { entry_event: 'greet_requested', payload: { n: 11 }, idempotency_key: 'last' }
+  const { entry_event, payload } = documents[`/api/run-requests/${requests.last}`] as Record<string, unknown>
+  const twin = { entry_event, payload, idempotency_key: 'last' }
   const again = await s.expect(200, 'POST', '/api/projects/demo/run-requests', {
     ...twin,
     not_before: '2999-01-01T00:00:00Z',
