@@ -47,15 +47,17 @@ export function showBrief(brief: Document, print: Printer): void {
 }
 
 /** What a person may do next with it. */
-export function nextStep({ id, project, state, digest, engine_controls: controls, throttle }: Document): string {
+export function nextStep(brief: Document): string {
+  const { id, project, state, digest, engine_controls: controls, throttle, approvals = [] } = brief
   const entryEvent = controls?.entry_event ?? 'execution_requested'
+  const approved = approvals.findLast((one: Document) => one.digest === digest)?.throttle ?? throttle
   const steps: Record<string, string> = {
     draft: `Give it to review with: intendant brief submit ${id}`,
     reviewable: `Approve it with: intendant brief approve ${id} --throttle ${throttle}`,
     approved: `Compile it with: intendant brief compile ${id}`,
     compiled:
       `Run it with: intendant run-request create --project ${project} --entry-event ${entryEvent} ` +
-      `--throttle ${throttle} --brief ${id} --brief-digest ${digest}`,
+      `--throttle ${approved} --brief ${id} --brief-digest ${digest}`,
   }
   return steps[state] ?? ''
 }

@@ -189,7 +189,8 @@ async function compile({ client, json, print }: Cli, [id]: readonly any[], { rev
   if (json) return print.json(body)
   print.line(`Brief ${id} is compiled: ${body.digest}`)
   print.line(`${body.prompt_pack.prompts.length} prompts: intendant brief prompts ${id}`)
-  print.line(nextStep({ ...body.snapshot, id, state: 'compiled', digest: body.digest }))
+  // The artifact does not say what the brief was approved for.
+  printNext((await client.request('GET', briefPath(id))).body, print)
 }
 
 async function prompts(cli: Cli, [id]: readonly any[], options: any): Promise<void> {

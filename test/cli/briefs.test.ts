@@ -91,6 +91,19 @@ t.test('a brief from the first word to the command that runs it', async (t) => {
   t.equal((await run('brief', 'archive', id)).code, 3, 'its run is not over')
 })
 
+t.test('a brief that was approved for real is run for real', async (t) => {
+  const setting = await shop(t)
+  const { say } = setting
+  const key = await record(setting)
+  const words = ['--objective', 'Move sessions.', '--product-intent', key, '--protect', 'Sessions survive.']
+  const created = await say(...['brief', 'create', '--project', 'shop', ...words, '--evidence', 'the test', '--json'])
+  const { id } = JSON.parse(created)
+  await say('brief', 'submit', id)
+  await say('brief', 'approve', id, '--throttle', 'full')
+  t.match(await say('brief', 'compile', id), ` --throttle full --brief ${id} --brief-digest sha256:`)
+  t.match(await say('brief', 'show', id), ` --throttle full --brief ${id} --brief-digest sha256:`)
+})
+
 t.test('the prompts of a brief, printed, edited and approved anew', async (t) => {
   const setting = await shop(t)
   const { service, run, say } = setting
