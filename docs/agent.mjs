@@ -16,9 +16,12 @@
  */
 import { execFileSync, spawn } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
-import { createWriteStream, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
-import { tmpdir, userInfo } from 'node:os'
+import * as fs from 'node:fs'
+import { hostname, tmpdir, userInfo } from 'node:os'
 import { join, resolve } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+
+const { createWriteStream, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } = fs
 
 const { REPOSITORY, AGENT, GATE, PUSH, LAND } = process.env
 const { INTENDANT_BRIEF_FILE: briefFile, INTENDANT_PROMPTS_DIR: prompts } = process.env
@@ -31,6 +34,9 @@ const ANSWER_TAIL = 64_000
 /** How long the output of a command that has ended may still come. */
 const OUTPUT_MS = 2_000
 const SIGNAL_MS = 250
+/** How long another run may have its turn: a fetch over a line that hangs. */
+const TURN_MS = 10 * 60_000
+const TURN_LOOK_MS = 50
 const GIT_OUTPUT_MAX = 256 * 1024 * 1024
 /** How often work is brought up to a trunk that moves on while it is landed. */
 const MERGES_MAX = 2
@@ -68,6 +74,47 @@ function does(cwd, args) {
     return true
   } catch {
     return false
+  }
+}
+
+/** Does what runs that share REPOSITORY do one at a time: git's own locks refuse whoever comes second. */
+async function inTurn(act) {
+  let folder
+  try {
+    folder = git(REPOSITORY, ['rev-parse', '--git-common-dir'])
+  } catch {
+    return act()
+  }
+  const lock = resolve(REPOSITORY, folder, 'intendant.lock')
+  while (!isTaken(lock)) await pause(TURN_LOOK_MS)
+  try {
+    return act()
+  } finally {
+    rmSync(lock, { force: true })
+  }
+}
+
+/** Whether the turn is ours now. A lock names who has it: one of a run that was killed counts for nothing. */
+function isTaken(lock) {
+  try {
+    fs.symlinkSync(`${hostname()}:${process.pid}`, lock)
+    return true
+  } catch (error) {
+    if (error.code !== 'EEXIST') throw error
+  }
+  try {
+    const isOld = Date.now() - fs.lstatSync(lock).mtimeMs > TURN_MS
+    const [host, pid] = fs.readlinkSync(lock).split(':')
+    if (isOld || (host === hostname() && !lives(Number(pid)))) rmSync(lock, { force: true })
+  } catch {} // It has gone meanwhile.
+  return false
+}
+
+function lives(pid) {
+  try {
+    return process.kill(pid, 0)
+  } catch (error) {
+    return error.code === 'EPERM'
   }
 }
 
@@ -267,8 +314,8 @@ const holdsOthers = (worktree, base, head) =>
   git(worktree, ['diff', '--raw', '--diff-filter=AMT', base, head]).split('\n').some((line) => /^:\d+ 160000 /.test(line))
 
 /** The newest commit of trunk, as the remote has it now. */
-function trunkNow() {
-  if (PUSH) does(REPOSITORY, ['fetch', '--quiet', PUSH])
+async function trunkNow() {
+  if (PUSH) await inTurn(() => does(REPOSITORY, ['fetch', '--quiet', PUSH]))
   return commitOf(isLanding ? `${PUSH}/${LAND}` : 'HEAD')
 }
 
@@ -313,7 +360,7 @@ if (!isStep && engine.entry_event !== 'execution_requested')
   refuse('unsupported_entry_event', 'only tasks and the next steps of campaigns and initiatives are done here')
 if (!isStep && task === '') refuse('no_objective', 'the task has no objective')
 const isLanding = Boolean(PUSH && LAND)
-const trunk = trunkNow()
+const trunk = await trunkNow()
 const named = payload.base_ref ?? repo?.revision ?? repo?.branch
 const base = named === undefined ? trunk : ((PUSH && commitOf(`${PUSH}/${named}`)) ?? commitOf(named))
 if (base === undefined) refuse('unknown_base', `${REPOSITORY} has no commit ${named ?? LAND ?? 'HEAD'}`)
@@ -364,7 +411,7 @@ async function land(commit) {
   for (let merges = 0; ; merges += 1) {
     if (isStopped || process.ppid !== parent) return end({})
     if (does(worktree, ['push', '--quiet', PUSH, `${head}:refs/heads/${LAND}`])) return end({ landed: true })
-    const moved = trunkNow()
+    const moved = await trunkNow()
     if (moved === undefined || isWithin(moved, head)) return end({ land_blocked: 'git_failed' })
     arrivals ??= arrivalsOf(commit, moved)
     if (merges === MERGES_MAX) return end({ land_blocked: 'trunk_moved_repeatedly' })
@@ -447,6 +494,7 @@ try {
   if (mayGo) {
     quietly(() => git(REPOSITORY, ['worktree', 'remove', '--force', '--force', worktree]))
     quietly(() => rmSync(folder, { recursive: true, force: true }))
-    if (!isStep && kept !== branch) quietly(() => git(REPOSITORY, ['branch', '--quiet', '-D', branch]))
+    if (!isStep && kept !== branch)
+      await inTurn(() => quietly(() => git(REPOSITORY, ['branch', '--quiet', '-D', branch])))
   } else console.error(`what was done is in ${worktree}`)
 }

@@ -3,11 +3,12 @@
  * gives a 2xx answer or throws ServiceRefused or ServiceUnreachable; it never retries by itself (retry.ts does).
  */
 import { textOf } from './body.ts'
-import { ForeignRefusal, type Problem, ServiceRefused, ServiceUnreachable } from './errors.ts'
+import { AnswerTimeout, ForeignRefusal, type Problem, ServiceRefused, ServiceUnreachable } from './errors.ts'
 
 /** The version of the HTTP interface that this client was written for. */
 const API_VERSION = '1'
-const ANSWER_MS_DEFAULT = 30_000
+/** How long an answer may take to begin unless told otherwise, milliseconds. */
+export const ANSWER_MS_DEFAULT = 30_000
 /** How long Node.js by itself waits for an answer to begin, milliseconds, whatever it is told (undici's `headersTimeout`). */
 const NODE_WAITS_MS = 300_000
 /** Under this name Node.js keeps the agent that its fetch goes through; the class of it, undici's, is to be had nowhere else. */
@@ -45,7 +46,7 @@ export interface Answer {
 
 export interface Client {
   readonly url: string
-  /** Throws ServiceRefused, ServiceUnreachable, or the reason of `signal` when that ended it. */
+  /** Throws ServiceRefused, ServiceUnreachable (AnswerTimeout), or the reason of `signal` when that ended it. */
   request(method: string, path: string, options?: RequestOptions): Promise<Answer>
   /** The same, but hands over the body as it arrives; the caller reads it to its end or aborts `signal`. */
   stream(path: string, options: RequestOptions & { readonly signal: AbortSignal }): Promise<Response>
@@ -98,10 +99,8 @@ export function createClient(options: ClientOptions): Client {
     async request(method, path, request = {}) {
       const token = options.token()
       const limit = new AbortController()
-      const timer = setTimeout(
-        () => limit.abort(new Error('the answer took too long')),
-        request.answerMs ?? ANSWER_MS_DEFAULT,
-      )
+      const tooLate = new Error('the answer took too long')
+      const timer = setTimeout(() => limit.abort(tooLate), request.answerMs ?? ANSWER_MS_DEFAULT)
       // Not AbortSignal.any: on Node 20 it keeps every dependent of a long-lived signal in memory.
       const onAbort = () => limit.abort(request.signal?.reason)
       request.signal?.addEventListener('abort', onAbort)
@@ -114,7 +113,7 @@ export function createClient(options: ClientOptions): Client {
       } catch (error) {
         if (error instanceof ServiceRefused) throw error
         if (request.signal?.aborted) throw request.signal.reason
-        throw new ServiceUnreachable(base, error)
+        throw limit.signal.reason === tooLate ? new AnswerTimeout(base, tooLate) : new ServiceUnreachable(base, error)
       } finally {
         clearTimeout(timer)
         request.signal?.removeEventListener('abort', onAbort)

@@ -54,6 +54,9 @@ export class ServiceUnreachable extends Error {
   }
 }
 
+/** No answer within the time that there was for it: the line may be too slow for what was sent, or nobody is there. */
+export class AnswerTimeout extends ServiceUnreachable {}
+
 /** The innermost reason of a failed fetch, whose own message is always `fetch failed`. */
 function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error)

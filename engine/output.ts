@@ -1,6 +1,6 @@
 /**
  * What a command writes, taken apart: bytes to lines, and lines to events, documents, or plain text. No byte
- * is dropped: a line too long to be held is passed on in pieces.
+ * is dropped: a line too long to be held, or that does not end, is passed on in pieces.
  */
 import { StringDecoder } from 'node:string_decoder'
 import { isObject } from './execution-request.ts'
@@ -10,7 +10,7 @@ const LINE_CHARS_MAX = 512 * 1024
 
 export interface Line {
   readonly text: string
-  /** False for every piece of a line that was too long. */
+  /** False for every piece of a line that was too long, or did not end in time. */
   readonly whole: boolean
   /** False for all but the last piece of such a line: the line goes on in the next. */
   readonly ended: boolean
@@ -29,6 +29,25 @@ export class LineSplitter {
     return this.#take(this.#decoder.write(chunk))
   }
 
+  /** Whether a line has begun that has no end yet. */
+  get isWithin(): boolean {
+    return this.#chars > 0
+  }
+
+  /**
+   * What has come of the line that has no end yet, as a piece of it. Not where that may still become an event or a
+   * document, which is read whole; nor what may belong to its end.
+   */
+  begun(): Line[] {
+    const text = this.#join('')
+    const isText = this.#cut || /^[^{]/.test(text.trimStart())
+    const held = isText ? (text.endsWith('\r') ? '\r' : '') : text
+    if (held !== '') this.#hold(held)
+    if (held.length === text.length) return []
+    this.#cut = true
+    return [{ text: text.slice(0, text.length - held.length), whole: false, ended: false }]
+  }
+
   /** The last line, if it had no end. */
   end(): Line[] {
     const lines = this.#take(this.#decoder.end())
@@ -45,13 +64,17 @@ export class LineSplitter {
     }
     const rest = text.slice(from)
     if (rest === '') return lines
-    this.#parts.push(rest)
-    this.#chars += rest.length
+    this.#hold(rest)
     if (this.#chars > LINE_CHARS_MAX) {
       lines.push({ text: this.#join(''), whole: false, ended: false })
       this.#cut = true
     }
     return lines
+  }
+
+  #hold(text: string): void {
+    this.#parts.push(text)
+    this.#chars += text.length
   }
 
   #finish(tail: string): Line {

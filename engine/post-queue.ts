@@ -1,14 +1,16 @@
 /**
  * The events of one run on their way to the service, in order. It keeps three promises: an event leaves the queue
  * only when the service has it or has refused it; what is refused costs no other event; and the queue is bounded,
- * so that a service that is away slows the command down instead of losing its output.
+ * so that a service that is away slows the command down instead of losing its output. Posts are as large as the line takes.
  */
-import { ServiceRefused } from './errors.ts'
+import { AnswerTimeout, ServiceRefused } from './errors.ts'
 import { jsonText } from './json-text.ts'
 
 const BATCH_EVENTS_MAX = 500
 /** Half of what the service takes in one post of events. */
 const BATCH_BYTES_MAX = 1024 * 1024
+/** After a post that was answered sooner than this, milliseconds, the next may be twice as large: that one has 30 s. */
+const QUICK_MS = 5_000
 /** The command's output is paused above this ... */
 const HELD_BYTES_HIGH = 4 * 1024 * 1024
 /** ... and read on below this. */
@@ -32,13 +34,15 @@ export function outgoing(event: object, callbacks: Pick<OutgoingEvent, 'onTaken'
 interface PostQueueOptions {
   /**
    * Posts the JSON texts of events and retries until the service has answered for good. Resolves when they are
-   * taken; rejects with ServiceRefused when the post is refused.
+   * taken; rejects with ServiceRefused when the post is refused, with AnswerTimeout when several of them took too long.
    */
   readonly post: (texts: readonly string[]) => Promise<void>
   /** Most events of one post. */
   readonly batchMax?: number
   /** Whether a refusal concerns the run as a whole (stale attempt, settled, token) and not what was posted. */
   readonly concernsRun: (refusal: ServiceRefused) => boolean
+  /** What was to go in one post took too long, and goes in halves. */
+  readonly onSlow?: (error: AnswerTimeout) => void
   /** The queue is fuller than its bound (true), or has room again (false). */
   readonly onPressure: (full: boolean) => void
   /** The run is over as far as the service is concerned: the queue has dropped everything and stays empty. */
@@ -49,6 +53,8 @@ export class PostQueue {
   readonly #options: PostQueueOptions
   #waiting: OutgoingEvent[] = []
   #heldBytes = 0
+  /** What a post may hold now. */
+  #batchBytesMax = BATCH_BYTES_MAX
   #full = false
   #posting: Promise<void> | undefined
   #ended = false
@@ -90,31 +96,40 @@ export class PostQueue {
     let bytes = 0
     for (const event of this.#waiting) {
       bytes += event.bytes
-      if (count > 0 && (count >= batchMax || bytes > BATCH_BYTES_MAX)) break
+      if (count > 0 && (count >= batchMax || bytes > this.#batchBytesMax)) break
       count += 1
     }
     return this.#waiting.splice(0, count)
   }
 
-  /** A post is taken whole or not at all: a refused one is halved until the event at fault stands alone. */
+  /**
+   * A post is taken whole or not at all: a refused one is halved until the event at fault stands alone, and so is one that
+   * took too long. Of that the service may have all the same: it knows the events again.
+   */
   async #postBatch(batch: readonly OutgoingEvent[]): Promise<void> {
+    const fromMs = performance.now()
     try {
       await this.#options.post(batch.map((event) => event.text))
     } catch (error) {
-      if (!(error instanceof ServiceRefused) || this.#options.concernsRun(error)) throw error
-      if (batch.length > 1) {
-        const half = batch.length >> 1
-        await this.#postBatch(batch.slice(0, half))
-        await this.#postBatch(batch.slice(half))
-        return
-      }
-      await this.#replace(batch[0]!, error)
+      if (batch.length > 1 && error instanceof AnswerTimeout) this.#shrink(batch, error)
+      else if (!(error instanceof ServiceRefused) || this.#options.concernsRun(error)) throw error
+      else if (batch.length === 1) return await this.#replace(batch[0]!, error)
+      const half = batch.length >> 1
+      await this.#postBatch(batch.slice(0, half))
+      await this.#postBatch(batch.slice(half))
       return
     }
+    if (performance.now() - fromMs < QUICK_MS)
+      this.#batchBytesMax = Math.min(BATCH_BYTES_MAX, Math.max(this.#batchBytesMax, bytesOf(batch) * 2))
     for (const event of batch) {
       this.#held(-event.bytes)
       event.onTaken?.()
     }
+  }
+
+  #shrink(batch: readonly OutgoingEvent[], error: AnswerTimeout): void {
+    this.#batchBytesMax = Math.ceil(bytesOf(batch) / 2)
+    this.#options.onSlow?.(error)
   }
 
   async #replace(event: OutgoingEvent, refusal: ServiceRefused): Promise<void> {
@@ -132,4 +147,8 @@ export class PostQueue {
     this.#full = full
     this.#options.onPressure(full)
   }
+}
+
+function bytesOf(batch: readonly OutgoingEvent[]): number {
+  return batch.reduce((sum, { bytes }) => sum + bytes, 0)
 }

@@ -2,8 +2,8 @@
  * What a runner says to the service about one run. Every post carries the attempt; every answer is read for news:
  * an attempt that is no longer ours, or a cancellation.
  */
-import type { Client } from './client.ts'
-import { ServiceRefused } from './errors.ts'
+import { ANSWER_MS_DEFAULT, type Client } from './client.ts'
+import { AnswerTimeout, ServiceRefused } from './errors.ts'
 import { isObject } from './execution-request.ts'
 import { jsonText } from './json-text.ts'
 import type { Lease } from './lease.ts'
@@ -24,14 +24,24 @@ interface RunPostsOptions {
   readonly backoff: Backoff
   /** Hears of the lease from each answer. */
   readonly lease: Lease
+  /** How long the answer to a post may take at first, milliseconds. */
+  readonly answerMs?: number
   readonly onCancel: (cancel: Cancel) => void
   readonly onRetry: (error: Error, pauseMs: number) => void
+}
+
+interface Limit {
+  /** How long the answer may take, milliseconds. */
+  readonly answerMs: number
 }
 
 type LifecyclePost = 'accepted' | 'started' | 'release' | 'completed' | 'failed'
 
 /** After these the next attempt may wait already, where the run goes back or is tried again. */
 const HANDS_BACK: ReadonlySet<string> = new Set(['release', 'failed'])
+
+/** The longest that a post may take which gets longer with each time that it took too long, milliseconds. */
+const ANSWER_MS_MAX = 240_000
 
 /** A runner knows what it runs: of the request it reads where it stands (RFC 7240). */
 const MINIMAL = { prefer: 'return=minimal' }
@@ -52,16 +62,21 @@ export class RunPosts {
     return await this.#post(post, jsonText({ attempt: this.#options.attempt, ...body }))
   }
 
-  /** Events, given as their JSON texts. Retried until the service has answered; rejects with ServiceRefused. */
+  /**
+   * Events, given as their JSON texts. Retried until the service has answered; rejects with ServiceRefused, and where there are
+   * several with AnswerTimeout: fewer of them may get through.
+   */
   async events(texts: readonly string[]): Promise<void> {
-    await this.#post('events', `{"attempt":${this.#options.attempt},"events":[${texts.join(',')}]}`)
+    const body = `{"attempt":${this.#options.attempt},"events":[${texts.join(',')}]}`
+    if (texts.length === 1) await this.#post('events', body)
+    else await this.#retrying((limit) => this.#send('events', body, limit), mayHelpAsItIs)
   }
 
   /** A statement about an engine run. Retried until the service has answered; rejects with ServiceRefused. */
   async about(engineRunId: string, what: 'trace-summary' | 'evidence-observations', body: string): Promise<void> {
     const { client, signal } = this.#options
     const path = `/api/engine-runs/${encodeURIComponent(engineRunId)}/${what}`
-    await this.#retrying(() => client.request('POST', path, { body, signal }))
+    await this.#retrying((limit) => client.request('POST', path, { body, signal, ...limit }))
   }
 
   /** One try, answered within `answerMs` or given up: the next heartbeat is the retry. */
@@ -71,15 +86,21 @@ export class RunPosts {
   }
 
   async #post(post: string, body: string): Promise<Record<string, any>> {
-    return await this.#retrying(() => this.#send(post, body))
+    return await this.#retrying((limit) => this.#send(post, body, limit))
   }
 
-  async #retrying<T>(attempt: () => Promise<T>): Promise<T> {
+  /** What took too long has twice the time at the next try: on a slow line nothing else helps. */
+  async #retrying<T>(attempt: (limit: Limit) => Promise<T>, mayHelp = mayHelpInTime): Promise<T> {
     const { signal, backoff, onRetry } = this.#options
-    return await retrying(attempt, { signal, backoff, onRetry, mayHelp: mayHelpInTime })
+    let { answerMs = ANSWER_MS_DEFAULT } = this.#options
+    const longer = (error: Error, pauseMs: number): void => {
+      if (error instanceof AnswerTimeout) answerMs = Math.min(ANSWER_MS_MAX, answerMs * 2)
+      onRetry(error, pauseMs)
+    }
+    return await retrying(() => attempt({ answerMs }), { signal, backoff, onRetry: longer, mayHelp })
   }
 
-  async #send(post: string, body: string, limit: { answerMs?: number } = {}): Promise<Record<string, any>> {
+  async #send(post: string, body: string, limit: Limit): Promise<Record<string, any>> {
     const { client, signal, attempt, lease } = this.#options
     const answer = await client.request('POST', `${this.#path}/${post}`, { body, signal, headers: MINIMAL, ...limit })
     this.lastAnswerMs = performance.now()
@@ -93,6 +114,11 @@ export class RunPosts {
     if (typeof said.lease_expires_at === 'string') await lease.heard(said.lease_expires_at)
     return said
   }
+}
+
+/** Whether the same post may succeed later, and not rather a smaller one. */
+function mayHelpAsItIs(error: unknown): boolean {
+  return !(error instanceof AnswerTimeout) && mayHelpInTime(error)
 }
 
 /** Whether a refusal ends the run for this runner, rather than finding fault with the post's content. */

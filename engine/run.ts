@@ -12,7 +12,8 @@ import { type ExecutionRequest, unfit } from './execution-request.ts'
 import { Findings } from './findings.ts'
 import { Heartbeat } from './heartbeat.ts'
 import type { Lease } from './lease.ts'
-import { type Line, LineSplitter, readLine } from './output.ts'
+import { LineReader } from './line-reader.ts'
+import { type Line, readLine } from './output.ts'
 import { OutputBatch, type OutputStream, outputEvent } from './output-batch.ts'
 import { type OutgoingEvent, outgoing, PostQueue } from './post-queue.ts'
 import {
@@ -26,6 +27,7 @@ import {
 import type { Backoff } from './retry.ts'
 import { type Cancel, concernsRun, RunPosts } from './run-posts.ts'
 import { Sessions } from './sessions.ts'
+import { type Stop, Untold } from './stop.ts'
 import { TASK_VERDICT, TaskVerdict } from './task-verdict.ts'
 
 interface RunOptions {
@@ -38,6 +40,8 @@ interface RunOptions {
   readonly lease: Lease
   /** Pause between heartbeats, milliseconds; jitter is taken off it. Absent: as the lease asks for. */
   readonly heartbeatMs?: number
+  /** How long the answer to a post may take at first, milliseconds. */
+  readonly answerMs?: number
   /** From SIGTERM to SIGKILL, milliseconds. */
   readonly stopGraceMs: number
   /** How long a stopped run waits for its last posts to be taken once its command is over, milliseconds. */
@@ -54,16 +58,6 @@ interface RunOptions {
  * word in time: it will call the run lost.
  */
 export type RunEnd = 'completed' | 'failed' | 'cancelled' | 'released' | 'abandoned' | 'untold'
-
-type Stop =
-  | { readonly why: 'cancelled'; readonly cancel: Cancel }
-  | { readonly why: 'runner_stopped' }
-  | { readonly why: 'abandoned'; readonly error: unknown }
-
-/** Why the posts of a stopped run are given up. */
-class Untold extends Error {
-  override readonly message = 'the service has not taken the last word about the run'
-}
 
 export class Run {
   readonly requestId: string
@@ -82,6 +76,8 @@ export class Run {
   readonly #sessions = new Sessions()
   readonly #posting = new AbortController()
   #stop: Stop | undefined
+  /** The last post is under way. */
+  #isSettling = false
   #command: Command | undefined
   #brief: BriefFiles | undefined
   #findings: Findings | undefined
@@ -103,12 +99,14 @@ export class Run {
       signal: this.#posting.signal,
       backoff: options.backoff,
       lease: options.lease,
+      ...(options.answerMs === undefined ? {} : { answerMs: options.answerMs }),
       onCancel: (cancel) => this.cancel(cancel),
       onRetry: (error, ms) => this.#log(`${error.message}; again in ${Math.ceil(ms / 1000)} s`),
     })
     this.#queue = new PostQueue({
       post: (texts) => this.#posts.events(texts),
       concernsRun,
+      onSlow: (error) => this.#log(`${error.message}; again with fewer events at a time`),
       onPressure: (full) => this.#press(full),
       onEnded: (error) => this.abandon(error),
     })
@@ -118,7 +116,8 @@ export class Run {
       posts: this.#posts,
       sessions: this.#sessions,
       everyMs: () => options.heartbeatMs ?? options.lease.beatMs,
-      onRefused: (error) => this.abandon(error),
+      // One that the last post has overtaken is refused for that; what stands against the run that post hears itself.
+      onRefused: (error) => (this.#isSettling ? undefined : this.abandon(error)),
       onRetry: (error, ms) => this.#log(`${error.message}; the next heartbeat is in ${Math.ceil(ms / 1000)} s`),
     })
     let begin = (): void => {}
@@ -266,8 +265,7 @@ export class Run {
       return await this.#fail({ ...failure, ...(this.#said === undefined ? {} : { result: runResult(story) }) })
     }
     try {
-      // From here on the post itself renews the lease, and a heartbeat overtaken by it would only be refused.
-      this.#heartbeat.stop()
+      this.#isSettling = true
       await this.#posts.move('completed', { result: runResult(story) })
     } catch (error) {
       if (!(error instanceof ServiceRefused) || concernsRun(error)) throw error
@@ -280,7 +278,7 @@ export class Run {
 
   /** The failure is told in any case: where the service finds fault with its Run Result, without that. */
   async #fail(body: { class: string; code?: string; message: string; result?: object }): Promise<RunEnd> {
-    this.#heartbeat.stop()
+    this.#isSettling = true
     try {
       await this.#posts.move('failed', body)
     } catch (error) {
@@ -294,24 +292,24 @@ export class Run {
   }
 
   async #runCommand(): Promise<CommandEnd> {
-    const stdout = new LineSplitter()
-    const stderr = new LineSplitter()
+    const stdout = new LineReader((lines) => this.#stdout(lines))
+    const stderr = new LineReader((lines) => this.#stderr(lines))
     const { runnerId, environment, command, cwd, stopGraceMs } = this.#options
     this.#command = startCommand({
       command,
       ...(cwd === undefined ? {} : { cwd }),
       environment: commandEnvironment(environment, this.#request, runnerId, this.#brief),
       input: `${JSON.stringify(this.#request)}\n`,
-      onStdout: (chunk) => this.#stdout(stdout.push(chunk)),
-      onStderr: (chunk) => this.#stderr(stderr.push(chunk)),
+      onStdout: (chunk) => stdout.push(chunk),
+      onStderr: (chunk) => stderr.push(chunk),
       leftoverGraceMs: stopGraceMs,
     })
     const end = await this.#command.ended
     this.#command = undefined
     if (end.error !== undefined) this.#options.onNotBegun()
     if (this.#lastPosts !== undefined) this.#limitLastPosts()
-    this.#stdout(stdout.end())
-    this.#stderr(stderr.end())
+    stdout.end()
+    stderr.end()
     this.#output.flush()
     return end
   }

@@ -42,6 +42,8 @@ export interface RunnerOptions {
   readonly lastPostsMs?: number
   /** Absent: as often as the lease asks for. */
   readonly heartbeatMs?: number
+  /** How long the answer to a post about a run may take at first, milliseconds. Default 30 s. */
+  readonly answerMs?: number
   readonly backoff?: Backoff
   /** One line for the runner's log. */
   readonly log: (text: string) => void
@@ -199,7 +201,7 @@ class Loop {
   }
 
   #startRun(request: ExecutionRequest): Run {
-    const { client, id, command, cwd, environment, heartbeatMs, log, once } = this.#options
+    const { client, id, command, cwd, environment, heartbeatMs, answerMs, log, once } = this.#options
     let isBegun = true
     const run = new Run(request, {
       client,
@@ -210,6 +212,7 @@ class Loop {
       backoff: this.#backoff,
       lease: this.#lease,
       ...(heartbeatMs === undefined ? {} : { heartbeatMs }),
+      ...(answerMs === undefined ? {} : { answerMs }),
       stopGraceMs: this.#options.stopGraceMs ?? 10_000,
       lastPostsMs: this.#options.lastPostsMs ?? 5_000,
       onNotBegun: () => {

@@ -1,5 +1,6 @@
 import { execFileSync, spawn, spawnSync } from 'node:child_process'
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { hostname } from 'node:os'
 import { dirname, join } from 'node:path'
 import t, { type Test } from 'tap'
 import { validatePayload } from '../../machines/events/index.ts'
@@ -229,6 +230,37 @@ t.test('a branch is pushed where a remote is named, and stays here when that fai
   const stays = run(at, task(), { AGENT: 'echo z > y', PUSH: 'nowhere' })
   t.match(said(t, stays, 'task_run_completed'), [{ verdict: 'complete', preservation_ref: BRANCH }])
   t.equal(git(at.repository, 'show', `${BRANCH}:y`), 'z')
+  assertTidy(t, at)
+})
+
+/** A `git` that notes two fetches at a time. */
+function jealousGit({ folder }: Place): string {
+  const bin = join(folder, 'bin')
+  mkdirSync(bin)
+  const notes = `mkdir '${bin}/alone' 2>/dev/null || touch '${bin}/together'; sleep 0.2; rmdir '${bin}/alone'`
+  const shim = `#!/bin/sh\ncase "$*" in *' fetch '*) ${notes};; esac\nPATH='${process.env.PATH}' exec git "$@"\n`
+  writeFileSync(join(bin, 'git'), shim, { mode: 0o755 })
+  return bin
+}
+
+t.test('runs that share a clone fetch one at a time, also behind one that was killed at it', async (t) => {
+  const at = place(t)
+  const remote = remoteOf(at)
+  git(at.repository, 'push', '--quiet', 'origin', 'main')
+  const bin = jealousGit(at)
+  const { pid } = spawnSync('true')
+  symlinkSync(`${hostname()}:${pid}`, join(at.repository, '.git/intendant.lock'))
+  const environment = { ...at.environment, PATH: `${bin}:${process.env.PATH}`, PUSH: 'origin', AGENT: 'cat > asked' }
+  const runs = Array.from({ length: 6 }, (_, i) => {
+    const child = spawn(process.execPath, [script], { env: environment, stdio: ['pipe', 'ignore', 'inherit'] })
+    child.stdin.end(JSON.stringify({ ...task(), attempt: i + 1 }))
+    return new Promise((resolve) => child.on('exit', resolve))
+  })
+  t.same(await Promise.all(runs), [0, 0, 0, 0, 0, 0])
+  t.notOk(existsSync(join(bin, 'together')))
+  t.notOk(existsSync(join(at.repository, '.git/intendant.lock')))
+  t.equal(git(remote, 'branch', '--list', 'intendant/*').split('\n').length, 6)
+  t.equal(git(at.repository, 'branch', '--list', 'intendant/*'), '')
   assertTidy(t, at)
 })
 

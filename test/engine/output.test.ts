@@ -50,6 +50,37 @@ t.test('a line too long to be held comes in pieces, and none of them is read as 
   )
 })
 
+t.test('what is told of lines before their end changes nothing of what they say', async (t) => {
+  const line = fc.oneof(
+    fc.string({ unit: 'grapheme' }).map((text) => text.replace(/[\r\n]/g, '')),
+    fc.constantFrom('{"event_type":"x"}', '  {"event_type":"x"}', 'dots {"event_type":"x"}', '', '{', 'a\rb'),
+  )
+  const property = fc.property(fc.array(line), fc.array(fc.nat()), (lines, cuts) => {
+    const bytes = Buffer.from(lines.map((text) => `${text}\r\n`).join(''))
+    const splitter = new LineSplitter()
+    const told: Line[] = []
+    const places = cuts.map((cut) => cut % (bytes.length + 1)).sort((a, b) => a - b)
+    let from = 0
+    for (const to of [...places, bytes.length]) {
+      told.push(...splitter.push(bytes.subarray(from, to)), ...splitter.begun())
+      from = to
+    }
+    told.push(...splitter.end())
+    t.equal(
+      told.map(({ text, ended }) => (ended ? `${text}\n` : text)).join(''),
+      lines.map((text) => `${text}\n`).join(''),
+    )
+    const kinds = (texts: readonly string[]) =>
+      texts.map((text) => readLine(text).kind).filter((kind) => kind !== 'text')
+    t.same(kinds(told.filter(({ whole }) => whole).map(({ text }) => text)), kinds(lines))
+  })
+  fc.assert(property, { numRuns: 300 })
+  const splitter = new LineSplitter()
+  splitter.push(Buffer.from('Go on? '))
+  t.same(splitter.begun(), [{ text: 'Go on? ', whole: false, ended: false }])
+  t.same(splitter.begun(), [], 'once')
+})
+
 t.test('a line is an event, a result, or text', async (t) => {
   const kinds: [string, string][] = [
     ['{"event_type":"x"}', 'event'],

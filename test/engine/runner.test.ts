@@ -138,6 +138,19 @@ t.test('the last Run Result line is the result, and its failure is the failure',
   })
 })
 
+t.test('output that does not end its line is seen while the command waits, and no event is cut by that', async (t) => {
+  const command = `cat > /dev/null; printf 'Go on? '; printf '{"event_type":' >&2; sleep 1.6; echo yes
+    printf '{"event_type":'; sleep 1.6; echo '"greeting_composed","payload":{"greeting":"hi"}}'`
+  const { service, runner } = await hired(t, command)
+  service.offer(executionRequest('runreq_o'))
+  await service.until(({ verb, body }) => verb === 'events' && body.events[0].payload.text === 'Go on? ')
+  t.same(service.said('completed'), [])
+  t.same(await runner.finished, ['completed'])
+  const events = service.events().filter((event) => event.payload.stream !== 'stderr')
+  t.match(events.at(-1), { event_type: 'greeting_composed', payload: { greeting: 'hi' } })
+  t.equal(events.map((event) => event.payload.text ?? '').join(''), 'Go on? yes\n')
+})
+
 t.test('a refused event costs no other event: its line becomes output with the reason', async (t) => {
   const lines = [
     '{"event_type":"a","payload":{}}',

@@ -1,13 +1,14 @@
-import { spawn } from 'node:child_process'
+import { type ChildProcess, spawn } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
 import t, { type Test } from 'tap'
 import { documentedScript } from '../documented-script.ts'
+import { until } from '../until.ts'
 import { executionRequest, type StandIn, standIn } from './stand-in.ts'
 
 const script = documentedScript('runner.sh')
 
-/** Runs docs/runner.sh for one run; its exit code. */
-function shellRunner(service: StandIn, work: string, test: Test, path = process.env.PATH): Promise<number | null> {
+/** docs/runner.sh at work, for one run. */
+function started(service: StandIn, work: string, test: Test, path = process.env.PATH): ChildProcess {
   const child = spawn('sh', [script, 'sh', '-c', work], {
     env: {
       PATH: path,
@@ -20,7 +21,12 @@ function shellRunner(service: StandIn, work: string, test: Test, path = process.
     stdio: ['ignore', 'inherit', 'inherit'],
   })
   test.teardown(() => child.kill('SIGKILL'))
-  return new Promise((resolve) => child.on('exit', resolve))
+  return child
+}
+
+/** Runs docs/runner.sh for one run; its exit code. */
+function shellRunner(...given: Parameters<typeof started>): Promise<number | null> {
+  return new Promise((resolve) => started(...given).on('exit', resolve))
 }
 
 t.test('the runner of the documentation has at most forty lines', async (t) => {
@@ -67,6 +73,35 @@ t.test('the shell runner stops its work and the children of it when cancelled', 
   t.equal(await ended, 0)
   t.match(service.said('failed')[0]!.body, { class: 'cancelled' })
 })
+
+t.test('the shell runner that is asked to end stops its work and the children of it, and says so', async (t) => {
+  const service = await standIn()
+  t.teardown(() => service.stop())
+  const note = `${t.testdir()}/pids`
+  service.offer(executionRequest('runreq_term'))
+  const runner = started(service, `sleep 60 & echo $$ $! >'${note}'; wait`, t)
+  const ended = new Promise((resolve) => runner.on('exit', resolve))
+  await service.until(({ verb }) => verb === 'heartbeat')
+  const [shell, child] = readFileSync(note, 'utf8').trim().split(' ').map(Number)
+  runner.kill('SIGTERM')
+  t.equal(await ended, 0)
+  t.match(service.said('failed')[0]!.body, { attempt: 1, class: 'execution', code: 'runner_stopped' })
+  for (const pid of [shell!, child!])
+    t.notOk(
+      await until(
+        async () => lives(pid),
+        (is) => !is,
+      ),
+    )
+})
+
+function lives(pid: number): boolean {
+  try {
+    return process.kill(pid, 0)
+  } catch {
+    return false
+  }
+}
 
 t.test('the shell runner waits for a service that is away, and ends when its token is refused', async (t) => {
   const service = await standIn()

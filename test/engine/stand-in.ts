@@ -13,10 +13,11 @@ export interface Post {
   readonly body: any
 }
 
-/** What a test answers instead of the ordinary 200: a problem, a page of something between, nothing ever, or `cut` to drop the connection. */
+/** What a test answers instead of the ordinary 200 at once: a problem, a page of something between, late, never, or `cut` to drop the connection. */
 type Misbehaviour =
   | { status: number; code: string; retryAfter?: number; state?: string }
   | { status: number; page: string }
+  | { afterMs: number }
   | 'cut'
   | 'silence'
   | undefined
@@ -94,6 +95,7 @@ export async function standIn(): Promise<StandIn> {
     if (fault === undefined) return false
     if (fault === 'silence') return true
     if (fault === 'cut') response.destroy()
+    else if ('afterMs' in fault) setTimeout(() => take(post, response), fault.afterMs)
     else if ('page' in fault) response.writeHead(fault.status, { 'content-type': 'text/html' }).end(fault.page)
     else {
       const { status, code, retryAfter, state } = fault
@@ -107,7 +109,10 @@ export async function standIn(): Promise<StandIn> {
   }
 
   function answerPost(post: Post, response: ServerResponse): void {
-    if (misbehaves(post, response)) return
+    if (!misbehaves(post, response)) take(post, response)
+  }
+
+  function take(post: Post, response: ServerResponse): void {
     posts.push(post)
     const id = post.path.split('/')[3] ?? ''
     const answer = {

@@ -1,0 +1,12 @@
+/** Why a run does not come to its own end. */
+import type { Cancel } from './run-posts.ts'
+
+export type Stop =
+  | { readonly why: 'cancelled'; readonly cancel: Cancel }
+  | { readonly why: 'runner_stopped' }
+  | { readonly why: 'abandoned'; readonly error: unknown }
+
+/** Why the posts of a stopped run are given up. */
+export class Untold extends Error {
+  override readonly message = 'the service has not taken the last word about the run'
+}

@@ -1,0 +1,94 @@
+/** A runner behind a slow line: its posts take long, and get through all the same, and the lease lives as long as they take. */
+import t from 'tap'
+import { AnswerTimeout, ServiceRefused } from '../../engine/errors.ts'
+import { outgoing, PostQueue } from '../../engine/post-queue.ts'
+import { hired } from './hired.ts'
+import { executionRequest } from './stand-in.ts'
+
+const tooLong = () => new AnswerTimeout('http://x', new Error('the answer took too long'))
+
+t.test('heartbeats go on until the last word is taken, and what they are told by then ends nothing', async (t) => {
+  const { service, runner } = await hired(t, 'exit 0', { answerMs: 400, heartbeatMs: 40 })
+  let isLast = false
+  let beats = 0
+  service.misbehave = ({ verb }) => {
+    if (verb === 'heartbeat' && isLast) {
+      beats += 1
+      return beats < 3 ? undefined : { status: 409, code: 'illegal_move', state: 'completed' }
+    }
+    if (verb !== 'completed' || isLast) return undefined
+    isLast = true
+    return 'silence'
+  }
+  service.offer(executionRequest('runreq_h'))
+  t.same(await runner.finished, ['completed'])
+  t.ok(beats >= 3, `${beats} heartbeats while the last post was under way`)
+})
+
+t.test('a post that takes too long has more time at the next try', async (t) => {
+  const { service, runner, logs } = await hired(t, 'exit 0', { answerMs: 100 })
+  service.misbehave = ({ verb }) => (verb === 'completed' ? { afterMs: 300 } : undefined)
+  service.offer(executionRequest('runreq_l'))
+  t.same(await runner.finished, ['completed'])
+  t.match(logs.join('\n'), /the answer took too long/)
+})
+
+t.test('events that take too long in one post go in smaller ones, each once and in order', async (t) => {
+  const { service, runner, logs } = await hired(
+    t,
+    `cat > /dev/null; for n in $(seq 40); do echo "{\\"event_type\\":\\"counted\\",\\"payload\\":{\\"n\\":$n}}"; done`,
+    { answerMs: 150 },
+  )
+  service.misbehave = ({ verb, body }) => (verb === 'events' && body.events.length > 4 ? 'silence' : undefined)
+  service.offer(executionRequest('runreq_s'))
+  t.same(await runner.finished, ['completed'])
+  t.same(
+    service.events().map(({ payload }) => payload.n),
+    Array.from({ length: 40 }, (_, i) => i + 1),
+  )
+  t.match(logs.join('\n'), /the answer took too long; again with fewer events at a time/)
+})
+
+t.test('posts follow the line: smaller while it is slow, and large again when it is not', async (t) => {
+  let bytesMax = 50
+  const sizes: number[] = []
+  const taken: number[] = []
+  const queue = new PostQueue({
+    async post(texts) {
+      const bytes = texts.join('').length
+      if (bytes > bytesMax && texts.length > 1) throw tooLong()
+      sizes.push(bytes)
+      taken.push(...texts.map((text) => JSON.parse(text).n))
+      if (taken.length > 100) bytesMax = Number.POSITIVE_INFINITY
+    },
+    concernsRun: () => false,
+    onPressure: () => {},
+    onEnded: (error) => t.fail(String(error)),
+  })
+  for (let n = 0; n < 1_000; n += 1) queue.add(outgoing({ n }))
+  await queue.empty()
+  t.same(
+    taken,
+    Array.from({ length: 1_000 }, (_, i) => i),
+  )
+  t.ok(sizes.slice(0, 10).every((bytes) => bytes <= 50))
+  t.ok(sizes.length < 60, `${sizes.length} posts`)
+})
+
+t.test('what takes too long and what is refused are told apart, event by event', async (t) => {
+  const taken: number[] = []
+  const queue = new PostQueue({
+    async post(texts) {
+      const numbers = texts.map((text) => JSON.parse(text).n)
+      if (numbers.length > 3) throw tooLong()
+      if (numbers.includes(5)) throw new ServiceRefused('POST', '/events', { status: 422, code: 'invalid_event' })
+      taken.push(...numbers)
+    },
+    concernsRun: () => false,
+    onPressure: () => {},
+    onEnded: (error) => t.fail(String(error)),
+  })
+  for (let n = 0; n < 12; n += 1) queue.add(outgoing({ n }, { onRefused: () => [outgoing({ n: -n })] }))
+  await queue.empty()
+  t.same(taken, [0, 1, 2, 3, 4, -5, 6, 7, 8, 9, 10, 11])
+})
