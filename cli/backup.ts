@@ -1,13 +1,20 @@
 /** `intendant backup`, from the running service, and `intendant restore`, while there is none. */
 import { join, resolve } from 'node:path'
 import type { Command } from 'commander'
+import type { Client } from '../engine/client.ts'
+import { ServiceRefused } from '../engine/errors.ts'
+import { mayHelpInTime, pause, retrying } from '../engine/retry.ts'
 import { ORIGIN } from './arguments.ts'
 import { CliFailure, EXIT } from './exit.ts'
 import { loadSettings } from './settings.ts'
 import { type Act, type Cli, originOf } from './world.ts'
 
-/** Longest that copying may take, milliseconds. */
-const BACKUP_MS = 6 * 3_600_000
+/** From one look at a backup that takes long to the next, milliseconds. */
+const LOOK_MS = 2_000
+
+const BACKUP_HELP = `
+A backup that takes long goes on by itself, also when this command has ended: the same command with
+the same --name follows it again. There is one at a time.`
 
 const RESTORE_HELP = `
 The home must be empty or absent, and stays as it was if anything fails. Cursors of the old log are
@@ -24,6 +31,7 @@ export function addBackup(program: Command, act: Act): void {
     .description('Copy all that the service keeps into a new folder, while it runs.')
     .option('--name <name>', 'Name of the folder under backups in the home of the service. Default: the time.')
     .option(...ORIGIN)
+    .addHelpText('after', BACKUP_HELP)
     .action(act(backup))
   program
     .command('restore')
@@ -34,10 +42,32 @@ export function addBackup(program: Command, act: Act): void {
     .action(act(restore))
 }
 
-async function backup({ client, json, print }: Cli, _: readonly any[], { name }: any): Promise<void> {
-  const { body } = await client.request('POST', '/api/backups', { body: { name }, answerMs: BACKUP_MS })
+async function backup({ client, json, print, note }: Cli, _: readonly any[], { name }: any): Promise<void> {
+  let body = await beginBackup(client, name)
+  if (body.state === 'running') note(`The backup ${body.name} takes longer; waiting for its end.`)
+  const path = `/api/backups/${body.name}`
+  const onRetry = ({ message }: Error): void => note(`${message}; trying again`)
+  while (body.state === 'running') {
+    await pause(LOOK_MS)
+    ;({ body } = await retrying(() => client.request('GET', path), { mayHelp: mayHelpInTime, onRetry }))
+  }
+  if (body.state === 'failed') {
+    const { code, message: detail } = body.failure
+    throw new ServiceRefused('POST', '/api/backups', { status: 500, code, detail })
+  }
   if (json) print.json(body)
   else print.line(`The backup is in ${body.path}, on the machine of the service.`)
+}
+
+/** Where it stands: begun now, or by an earlier command that asked for the same. */
+async function beginBackup(client: Client, name: string | undefined): Promise<any> {
+  try {
+    return (await client.request('POST', '/api/backups', { body: { name } })).body
+  } catch (error) {
+    const problem = error instanceof ServiceRefused ? (error.problem as { code: string; backup?: string }) : undefined
+    if (problem?.code !== 'backup_running' || problem.backup !== name) throw error
+    return (await client.request('GET', `/api/backups/${name}`)).body
+  }
 }
 
 async function restore({ world, home, json, print }: Cli, [from]: readonly any[], { origin }: any): Promise<number> {

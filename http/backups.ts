@@ -1,24 +1,147 @@
-/** Backups of the running service: where they go, and what bounds them. */
+/**
+ * Backups of the running service: one at a time, whoever asked for it and whether they still wait, and what became of the
+ * last ones. What is told of them is memory: a backup that is whole is its folder.
+ */
 import { join } from 'node:path'
+import type { Logger } from 'pino'
 import type { Runtime } from '../runtime/api.ts'
-import { backup } from '../storage/backup.ts'
+import { BackupAborted, backup } from '../storage/backup.ts'
 import { DiskJournal } from '../storage/disk-journal.ts'
 import { backupsPath } from '../storage/home-paths.ts'
+import { HomeRefused } from '../storage/home-refused.ts'
+import { utcNow } from './clock.ts'
+import type { ProblemCode } from './problems.ts'
 
 /** While a backup is copied nothing of the log's old pages is freed: past so much growth it is given up. */
 const GROWTH_BYTES_MAX = 1024 ** 3
+/** So many that have ended are told of. */
+const ENDED_MAX = 100
 
-export type BackUp = (name: string) => Promise<object>
+/** As it is told. */
+export interface BackupDocument {
+  readonly name: string
+  readonly state: 'running' | 'completed' | 'failed'
+  /** Where it lies, or is to lie. */
+  readonly path: string
+  readonly begun_at: string
+  readonly ended_at?: string
+  readonly bytes?: number
+  /** Last event that it is sure to hold. */
+  readonly sequence?: number
+  readonly failure?: { readonly code: ProblemCode; readonly message: string }
+}
 
-/** Undefined for a journal that cannot be copied while it runs. The promise rejects with what storage says: HomeRefused `not_empty` where there is one of that name. */
-export function backupsOf({ journal, settings }: Runtime): BackUp | undefined {
-  if (!(journal instanceof DiskJournal)) return undefined
-  return async (name) => {
-    const path = join(backupsPath(settings.home), name)
-    const { bytes, sequence } = await backup(journal, path, {
-      growthBytesMax: GROWTH_BYTES_MAX,
-      reserveBytes: settings.diskReserveBytes,
-    })
-    return { path, bytes, sequence }
+export interface Backup {
+  document: BackupDocument
+  /** Resolves when it is not running any more. */
+  readonly ended: Promise<void>
+}
+
+export class Backups {
+  readonly #runtime: Runtime
+  readonly #journal: DiskJournal
+  readonly #log: Logger
+  readonly #ended = new Map<string, Backup>()
+  readonly #stop = new AbortController()
+  #running: Backup | undefined
+
+  constructor(runtime: Runtime, journal: DiskJournal, log: Logger) {
+    this.#runtime = runtime
+    this.#journal = journal
+    this.#log = log
   }
+
+  get running(): BackupDocument | undefined {
+    return this.#running?.document
+  }
+
+  /** How it stands with the one of that name; undefined: there is none that began in this life of the service, or too long ago. */
+  find(name: string): BackupDocument | undefined {
+    return this.#running?.document.name === name ? this.#running.document : this.#ended.get(name)?.document
+  }
+
+  /** Begins a backup. Call only while none is running. */
+  begin(name: string): Backup {
+    const path = join(backupsPath(this.#runtime.settings.home), name)
+    const document = { name, state: 'running', path, begun_at: this.#now() } as const
+    let end = (): void => {}
+    const begun: Backup = {
+      document,
+      ended: new Promise((resolve) => {
+        end = resolve
+      }),
+    }
+    this.#running = begun
+    const { signal } = this.#stop
+    const giveUp = (): void =>
+      settle(failure('stopping', 'The service is stopping: a backup that is not whole is given up.'))
+    const settle = (outcome: Partial<BackupDocument>): void => {
+      signal.removeEventListener('abort', giveUp)
+      // It was given up and told so, and the copy has come to its end only now.
+      if (begun.document.state !== 'running') return
+      begun.document = { ...document, ...outcome, ended_at: this.#now() }
+      this.#running = undefined
+      const isThere = outcome.failure?.code === 'already_exists'
+      // What is told of the one that is there stays.
+      if (!isThere || !this.#ended.has(name)) this.#keep(begun)
+      end()
+    }
+    signal.addEventListener('abort', giveUp)
+    void this.#make(begun, settle)
+    return begun
+  }
+
+  /** The service stops: what is running is given up and told so, since nobody can wait for it. */
+  close(): void {
+    this.#stop.abort(new BackupAborted('the service is stopping'))
+  }
+
+  #now(): string {
+    return utcNow({ runtime: this.#runtime })
+  }
+
+  async #make({ document: { path } }: Backup, settle: (outcome: Partial<BackupDocument>) => void): Promise<void> {
+    try {
+      const { bytes, sequence } = await this.#copy(path)
+      settle({ state: 'completed', bytes, sequence })
+      this.#log.info({ path, bytes, sequence }, 'a backup is made')
+    } catch (error) {
+      const outcome = failed(error as Error)
+      settle(outcome)
+      if (outcome.failure?.code === 'backup_failed') this.#log.error({ err: error, path }, 'a backup failed')
+    }
+  }
+
+  #copy(path: string): ReturnType<typeof backup> {
+    const bounds = { growthBytesMax: GROWTH_BYTES_MAX, reserveBytes: this.#runtime.settings.diskReserveBytes }
+    return backup(this.#journal, path, bounds, this.#stop.signal)
+  }
+
+  #keep(one: Backup): void {
+    const { name } = one.document
+    this.#ended.delete(name)
+    this.#ended.set(name, one)
+    for (const oldest of this.#ended.keys()) {
+      if (this.#ended.size <= ENDED_MAX) return
+      this.#ended.delete(oldest)
+    }
+  }
+}
+
+function failed(error: Error): Partial<BackupDocument> {
+  if (error instanceof HomeRefused && error.code === 'not_empty') {
+    return failure('already_exists', 'A backup of that name is there already.')
+  }
+  return failure('backup_failed', error.message)
+}
+
+const failure = (code: ProblemCode, message: string): Partial<BackupDocument> => ({
+  state: 'failed',
+  failure: { code, message },
+})
+
+/** Undefined for a journal that cannot be copied while it runs. */
+export function backupsOf(runtime: Runtime, log: Logger): Backups | undefined {
+  const { journal } = runtime
+  return journal instanceof DiskJournal ? new Backups(runtime, journal, log) : undefined
 }

@@ -69,6 +69,15 @@ const token = {
   projects: ['greeter'],
   created_at: AT,
 }
+const backup = {
+  name: 'before-upgrade',
+  state: 'completed',
+  path: '/home/ada/.engine/backups/before-upgrade',
+  begun_at: AT,
+  ended_at: AT,
+  bytes: 1_048_576,
+  sequence: 87,
+}
 const jsonLines = (event: object): string => `${JSON.stringify({ id: EVENT_ID, ...event })}\n`
 const composed = { event_type: 'greeting_composed', occurred_at: AT, payload: { greeting: 'Hello, world!' } }
 const recorded = {
@@ -277,6 +286,7 @@ export const examples: Readonly<Record<string, Example>> = {
   },
   'POST /api/backups': {
     body: { name: 'before-upgrade' },
-    answer: { path: '/home/ada/.engine/backups/before-upgrade', bytes: 1_048_576, sequence: 87 },
+    answer: backup,
   },
+  'GET /api/backups/:name': { answer: backup },
 }

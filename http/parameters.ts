@@ -23,6 +23,7 @@ const NAMED: Readonly<Record<string, string>> = {
   traces: 'The trace.',
   tokens: 'The token, by its id.',
   problems: 'The code of the problem.',
+  backups: 'The name of the backup.',
 }
 
 const HEADERS: Readonly<Record<string, string>> = {

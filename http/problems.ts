@@ -63,6 +63,7 @@ const table = {
   result_conflict: problem(409, 'It was completed with another result', 'Nothing to do: the first result stands.'),
   trace_in_use: problem(409, 'The trace id is in use', 'Leave `trace_id` out, or give a fresh one.'),
   runner_removed: problem(409, 'The runner was removed', 'Register a runner under another id.'),
+  backup_running: problem(409, 'A backup is being made', 'Wait for the one that `backup` names; then ask again.'),
   project_archived: problem(409, 'The project is archived', 'Unarchive it first.'),
   reapproval_required: problem(
     409,

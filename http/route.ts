@@ -11,6 +11,7 @@ import type { Dispatcher } from '../runtime/dispatch/dispatcher.ts'
 import type { Principals } from '../runtime/principals.ts'
 import type { Right } from '../runtime/rights.ts'
 import type { Scheduler } from '../runtime/scheduler/scheduler.ts'
+import type { Backups } from './backups.ts'
 import type { Exchange } from './exchange.ts'
 import type { Metrics } from './metrics.ts'
 import type { ProblemCode } from './problems.ts'
@@ -154,6 +155,6 @@ export interface ServiceContext {
   readonly hasFailed: () => boolean
   /** Called once, at the start of a graceful stop: end streams, answer what is parked. */
   onClosing(callback: () => void): void
-  /** Copy the journal to a new folder of that name; answers where. Rejects with HomeRefused `not_empty` when it is there. */
-  readonly backup?: (name: string) => Promise<object>
+  /** Absent: the journal cannot be copied while it runs. */
+  readonly backups?: Backups
 }

@@ -3,6 +3,7 @@ import { withOrigin } from './origin.ts'
 import type { Route, ServiceContext } from './route.ts'
 import { agentSessionRoutes } from './routes/agent-sessions.ts'
 import { attentionRoutes } from './routes/attention.ts'
+import { backupRoutes } from './routes/backups.ts'
 import { briefMoveRoutes } from './routes/brief-moves.ts'
 import { campaignMoveRoutes } from './routes/campaign-moves.ts'
 import { campaignRoutes } from './routes/campaigns.ts'
@@ -66,6 +67,7 @@ export function allRoutes(service: ServiceContext, about: Omit<About, 'routes'>)
     ...watchRoutes(service),
     ...attentionRoutes(service),
     ...tokenRoutes(service),
+    ...backupRoutes(service),
     ...serviceRoutes(service, { ...about, routes: () => routes }),
   ]
   routes.push(...listed.map(withOrigin))

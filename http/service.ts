@@ -118,7 +118,7 @@ async function listen(
   const metrics = options.metrics ?? createMetrics()
   const closing: (() => void)[] = [sessions, steward, scheduler, dispatcher].map((part) => () => part.close())
   let isClosing = false
-  const backup = backupsOf(runtime)
+  const backups = backupsOf(runtime, log)
   const context: ServiceContext = {
     runtime,
     dispatcher,
@@ -131,8 +131,9 @@ async function listen(
     metrics,
     hasFailed,
     onClosing: (callback) => closing.push(callback),
-    ...(backup === undefined ? {} : { backup }),
+    ...(backups === undefined ? {} : { backups }),
   }
+  if (backups !== undefined) closing.push(() => backups.close())
   let { port } = settings
   const routes = allRoutes(context, { version: options.version, isClosing: () => isClosing, port: () => port })
   const { headerBytesMax, tls } = settings

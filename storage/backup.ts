@@ -22,7 +22,7 @@ const DIRECTORY_MODE = 0o700
 /** In a home: the copy that a restore is not done with. */
 const RESTORING = 'restoring'
 
-/** It would take, or took, what others need: space, or the log's growth; what was copied is removed. */
+/** It would take, or took, what others need: space, the log's growth, the time of a stop; what was copied is removed. */
 export class BackupAborted extends Error {
   override readonly name = 'BackupAborted'
 }
@@ -44,13 +44,20 @@ export interface BackupReport {
 /**
  * Copies both environments into `directory`, which must be absent or empty, and is there only once it is whole.
  * Copying pins what the copy reads, so the log grows meanwhile: past `growthBytesMax` the backup is given up. So it is where it
- * would leave, or leaves, less free than `reserveBytes`. Rejects with HomeRefused, BackupAborted.
+ * would leave, or leaves, less free than `reserveBytes`, and when `giveUp` aborts, whose reason is a BackupAborted. Rejects with
+ * HomeRefused, BackupAborted.
  */
-export function backup(journal: DiskJournal, directory: string, bounds: BackupBounds): Promise<BackupReport> {
+export function backup(
+  journal: DiskJournal,
+  directory: string,
+  bounds: BackupBounds,
+  giveUp?: AbortSignal,
+): Promise<BackupReport> {
   const { environments, nature } = journal
   return journal.whileRedoKept(async (releaseRedo) => {
+    giveUp?.throwIfAborted()
     const copy = environments.copyTo(directory)
-    const watch = new Watch(copy, bounds, releaseRedo)
+    const watch = new Watch(copy, bounds, releaseRedo, giveUp)
     const stop = watching(nature, () => watch.look())
     try {
       await watch.assertRoom()
@@ -75,12 +82,14 @@ class Watch {
   readonly #copy: Copy
   readonly #bounds: BackupBounds
   readonly #releaseRedo: () => void
+  readonly #stop: AbortSignal | undefined
   #looking: Promise<void> | undefined
 
-  constructor(copy: Copy, bounds: BackupBounds, releaseRedo: () => void) {
+  constructor(copy: Copy, bounds: BackupBounds, releaseRedo: () => void, stop: AbortSignal | undefined) {
     this.#copy = copy
     this.#bounds = bounds
     this.#releaseRedo = releaseRedo
+    this.#stop = stop
   }
 
   /** Rejects with BackupAborted. */
@@ -110,7 +119,8 @@ class Watch {
 
   async #look(): Promise<void> {
     const { growthBytesMax, reserveBytes } = this.#bounds
-    if (this.#copy.grownBytes() > growthBytesMax)
+    if (this.#stop?.aborted) this.crossed ??= this.#stop.reason
+    else if (this.#copy.grownBytes() > growthBytesMax)
       this.crossed ??= new BackupAborted(`the log grew by more than ${growthBytesMax} bytes during the backup`)
     else if ((await this.#freeBytes()) < reserveBytes)
       this.crossed ??= new BackupAborted('less than the disk reserve was free during the backup')

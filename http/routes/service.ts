@@ -1,11 +1,9 @@
 /** The service about itself: whether it lives, whether it takes work, what it is, what it can be asked. */
-import { closedObject, stringEnum, Type } from '../../machines/schema.ts'
+import { stringEnum, Type } from '../../machines/schema.ts'
 import type { Principal } from '../../runtime/principals.ts'
 import type { Settings } from '../../runtime/settings.ts'
-import { HomeRefused } from '../../storage/home-refused.ts'
 import { maySee } from '../access.ts'
 import { asyncApiDocument } from '../asyncapi.ts'
-import { utcNow } from '../clock.ts'
 import type { Exchange } from '../exchange.ts'
 import { openApiDocument } from '../openapi.ts'
 import { codeOfRefusal, PROBLEM_CODES, type ProblemCode, problemTable } from '../problems.ts'
@@ -150,23 +148,6 @@ function documentRoutes(about: About): readonly Route[] {
   ]
 }
 
-const backupBody = closedObject({
-  name: Type.Optional(
-    Type.String({
-      pattern: '^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$',
-      description: 'Folder under `backups` in the home folder; must not exist. Default: the time.',
-    }),
-  ),
-})
-const backupDocument = Type.Object(
-  {
-    path: Type.String({ description: 'Where the backup lies, on the machine of the service.' }),
-    bytes: Type.Integer({ description: 'Its size.' }),
-    sequence: Type.Integer({ description: 'Last event that it is sure to hold.' }),
-  },
-  { title: 'Backup' },
-)
-
 function operatorRoutes(service: ServiceContext, about: About): readonly Route[] {
   const { registry } = service.metrics
   return [
@@ -193,17 +174,6 @@ function operatorRoutes(service: ServiceContext, about: About): readonly Route[]
       access: { right: 'any', runner: 'own' },
       answers: { 200: { description: 'The version.', schema: versionDocument } },
       handle: (exchange) => exchange.answer(200, versionOf(service, about)),
-    },
-    {
-      method: 'POST',
-      path: '/api/backups',
-      area: AREA,
-      summary: 'Copy all that the service keeps into a new folder, while it runs.',
-      access: { right: 'token.manage' },
-      body: { schema: backupBody, optional: true },
-      answers: { 201: { description: 'The backup.', schema: backupDocument } },
-      problems: ['forbidden', 'already_exists', 'backup_failed'],
-      handle: (exchange) => backUp(service, exchange),
     },
   ]
 }
@@ -256,26 +226,4 @@ function settingsOf({ tls, ...settings }: Settings): Record<string, unknown> {
 
 function snake(name: string): string {
   return name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
-}
-
-function backUp(service: ServiceContext, exchange: Exchange): void {
-  if (exchange.principal.projects !== '*') {
-    exchange.problem('forbidden', 'A backup holds every project: the token must not be confined.')
-    return
-  }
-  if (service.backup === undefined) {
-    exchange.problem('backup_failed', 'This storage cannot be copied while it runs.')
-    return
-  }
-  const now = utcNow(service).replaceAll(/[:.]/g, '-')
-  const failed = (error: Error): undefined => {
-    const isThere = error instanceof HomeRefused && error.code === 'not_empty'
-    if (!isThere) service.log.error({ err: error }, 'a backup failed')
-    exchange.problem(
-      isThere ? 'already_exists' : 'backup_failed',
-      isThere ? 'A backup of that name is there already.' : error.message,
-    )
-  }
-  const made = service.backup((exchange.body.name as string | undefined) ?? now).catch(failed)
-  exchange.await(made, (backup) => exchange.answer(201, backup))
 }

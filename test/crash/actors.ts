@@ -184,7 +184,8 @@ export async function backUp(load: Load, name: string): Promise<void> {
     const url = `${load.url()}/api/backups`
     const heard = await ask({ method: 'POST', url, token: load.token, body: { name } })
     if (heard.status === 201) load.memory.backups.push({ atNs: nowNs(), path: heard.body.path })
-    else if (heard.status < 500 && heard.status !== 409) fault(load, 'a backup', heard)
+    // 202: it was not whole when that was said.
+    else if (heard.status < 500 && heard.status !== 202 && heard.status !== 409) fault(load, 'a backup', heard)
   } catch {
     // The service is gone: there is no backup, or a whole one that nobody was told of.
   }

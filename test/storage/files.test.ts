@@ -12,7 +12,7 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { backup, restoreFiles } from '../../storage/backup.ts'
+import { BackupAborted, backup, restoreFiles } from '../../storage/backup.ts'
 import type { DiskJournal } from '../../storage/disk-journal.ts'
 import type { Copy } from '../../storage/environments.ts'
 import { exportEvents } from '../../storage/export.ts'
@@ -73,6 +73,29 @@ t.test('a backup during which the log grows past the bound is given up and leave
   const journal = await openIn(t, join(root, 'home'))
   await appendEvents(journal, event('1'))
   await t.rejects(backup(journal, join(root, 'backup'), { ...FREELY, growthBytesMax: -1 }), { name: 'BackupAborted' })
+  t.same(readdirSync(root), ['home'])
+  t.equal((await appendEvents(journal, event('2'))).batch, 2)
+})
+
+t.test('a backup that is given up while it is copied leaves nothing, and none is begun then', async (t) => {
+  const root = t.testdir()
+  const journal = await openIn(t, join(root, 'home'))
+  await appendEvents(journal, event('1'))
+  const stop = new AbortController()
+  const reason = new BackupAborted('the service is stopping')
+  let copies = 0
+  onCopy(journal, (copy) => {
+    copies += 1
+    const log = copy.log.bind(copy)
+    copy.log = () => {
+      stop.abort(reason)
+      return log()
+    }
+  })
+  const back = () => backup(journal, join(root, 'backup'), FREELY, stop.signal)
+  await t.rejects(back(), reason)
+  await t.rejects(back(), reason)
+  t.equal(copies, 1)
   t.same(readdirSync(root), ['home'])
   t.equal((await appendEvents(journal, event('2'))).batch, 2)
 })

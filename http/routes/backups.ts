@@ -1,0 +1,134 @@
+/** Backups of the whole service: asked for, and followed to their end. */
+import { closedObject, stringEnum, Type } from '../../machines/schema.ts'
+import type { Backup, BackupDocument, Backups } from '../backups.ts'
+import { utcNow } from '../clock.ts'
+import type { Exchange } from '../exchange.ts'
+import { located, notFound } from '../replies.ts'
+import type { Route, ServiceContext } from '../route.ts'
+
+const AREA = 'service'
+const NAME = '^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$'
+/** How long an answer waits for the end of a backup, seconds: less than proxies wait, and clients. */
+const WAIT_DEFAULT = 20
+const WAIT_MAX = 60
+
+const backupBody = closedObject({
+  name: Type.Optional(
+    Type.String({
+      pattern: NAME,
+      description: 'Folder under `backups` in the home folder; must not exist. Default: the time.',
+    }),
+  ),
+})
+
+const waitQuery = closedObject({
+  wait: Type.Optional(
+    Type.Integer({
+      minimum: 0,
+      maximum: WAIT_MAX,
+      description: `Seconds for which the answer waits for the end; default ${WAIT_DEFAULT}.`,
+    }),
+  ),
+})
+
+const backupDocument = Type.Object(
+  {
+    name: Type.String({ description: 'Its folder under `backups` in the home folder.' }),
+    state: stringEnum(['running', 'completed', 'failed']),
+    path: Type.String({ description: 'Where the backup lies, or is to lie, on the machine of the service.' }),
+    begun_at: Type.String({ format: 'date-time' }),
+    ended_at: Type.Optional(Type.String({ format: 'date-time' })),
+    bytes: Type.Optional(Type.Integer({ description: 'Its size, when it is completed.' })),
+    sequence: Type.Optional(Type.Integer({ description: 'Last event that it is sure to hold, when it is completed.' })),
+    failure: Type.Optional(
+      Type.Object(
+        { code: Type.String({ description: 'A problem code.' }), message: Type.String() },
+        { description: 'Why there is none, when it failed.' },
+      ),
+    ),
+  },
+  { title: 'Backup' },
+)
+
+export function backupRoutes(service: ServiceContext): readonly Route[] {
+  return [
+    {
+      method: 'POST',
+      path: '/api/backups',
+      area: AREA,
+      summary: 'Copy all that the service keeps into a new folder, while it runs.',
+      description:
+        'One at a time. A copy that takes longer than the answer waits goes on by itself, also when its client has gone: ' +
+        'follow it at `Location`.',
+      access: { right: 'token.manage' },
+      query: waitQuery,
+      body: { schema: backupBody, optional: true },
+      answers: {
+        201: located({ description: 'The backup, which is whole.', schema: backupDocument }),
+        202: located({ description: 'It is being made.', schema: backupDocument }),
+      },
+      problems: ['forbidden', 'already_exists', 'backup_running', 'backup_failed', 'stopping'],
+      handle: (exchange) => begin(service, exchange),
+    },
+    {
+      method: 'GET',
+      path: '/api/backups/:name',
+      area: AREA,
+      summary: 'How it stands with a backup that was begun since the service was started: the last hundred are known.',
+      access: { right: 'token.manage' },
+      answers: { 200: { description: 'The backup.', schema: backupDocument } },
+      problems: ['forbidden', 'not_found'],
+      handle: (exchange) => show(service, exchange),
+    },
+  ]
+}
+
+function begin(service: ServiceContext, exchange: Exchange): void {
+  const backups = backupsFor(service, exchange)
+  if (backups === undefined) return
+  const { running } = backups
+  if (running !== undefined) {
+    const detail = `The backup ${running.name} has been under way since ${running.begun_at}.`
+    exchange.problem('backup_running', detail, { members: { backup: running.name } })
+    return
+  }
+  const name: string = exchange.body.name ?? utcNow(service).replaceAll(/[:.]/g, '-')
+  const backup = backups.begin(name)
+  const { wait = WAIT_DEFAULT } = exchange.query
+  exchange.await(endOr(backup, wait * 1000, service), () => answer(exchange, backup.document))
+}
+
+/** Resolves when the backup has ended, and after so many milliseconds at the latest. */
+async function endOr({ ended }: Backup, ms: number, { runtime: { nature } }: ServiceContext): Promise<void> {
+  let timer: unknown
+  const isOver = new Promise<void>((resolve) => {
+    timer = nature.setTimer(resolve, ms)
+  })
+  await Promise.race([ended, isOver])
+  nature.clearTimer(timer)
+}
+
+function answer(exchange: Exchange, backup: BackupDocument): void {
+  const { state, name, failure } = backup
+  if (failure !== undefined) exchange.problem(failure.code, failure.message)
+  else exchange.setHeader('Location', `/api/backups/${name}`).answer(state === 'running' ? 202 : 201, backup)
+}
+
+function show(service: ServiceContext, exchange: Exchange): void {
+  const backups = backupsFor(service, exchange)
+  if (backups === undefined) return
+  const [name = ''] = exchange.params
+  const backup = backups.find(name)
+  if (backup === undefined) notFound(exchange, 'backup that was begun since the service was started, named', name)
+  else exchange.answer(200, backup)
+}
+
+/** Undefined: a problem was answered. */
+function backupsFor({ backups }: ServiceContext, exchange: Exchange): Backups | undefined {
+  if (exchange.principal.projects !== '*') {
+    exchange.problem('forbidden', 'A backup holds every project: the token must not be confined.')
+    return undefined
+  }
+  if (backups === undefined) exchange.problem('backup_failed', 'This storage cannot be copied while it runs.')
+  return backups
+}

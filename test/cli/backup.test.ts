@@ -1,0 +1,42 @@
+/** `intendant backup` follows a backup that the service does not wait for. */
+import t from 'tap'
+import { cli, service } from './in-process.ts'
+
+const running = { name: 'today', state: 'running', path: '/h/backups/today', begun_at: '2030-01-01T00:00:00.000Z' }
+const completed = { ...running, state: 'completed', ended_at: '2030-01-01T01:00:00.000Z', bytes: 7, sequence: 9 }
+
+t.test('a backup that takes long is waited for', async (t) => {
+  let looks = 0
+  const { env, asked } = await service(t, ({ method }) => {
+    if (method === 'POST') return [202, running]
+    looks += 1
+    return looks === 1 ? [504, '<html>'] : [200, completed]
+  })
+  const { code, out, err } = await cli(env, 'backup', '--name', 'today')
+  t.equal(code, 0, err)
+  t.equal(out, 'The backup is in /h/backups/today, on the machine of the service.\n')
+  t.match(err, /The backup today takes longer; waiting for its end\.\n.*trying again/)
+  t.same(
+    asked.map(({ method, url }) => `${method} ${url}`),
+    ['POST /api/backups', 'GET /api/backups/today', 'GET /api/backups/today'],
+  )
+})
+
+t.test('one that fails in the end fails the command', async (t) => {
+  const failure = { code: 'backup_failed', message: 'the log grew' }
+  const { env } = await service(t, ({ method }) =>
+    method === 'POST' ? [202, running] : [200, { ...running, state: 'failed', failure }],
+  )
+  const { code, err } = await cli(env, 'backup')
+  t.not(code, 0)
+  t.match(err, /the log grew\n {2}\(500 backup_failed, POST \/api\/backups\)/)
+})
+
+t.test('the same command again follows the backup that it began; another is told that there is one', async (t) => {
+  const problem = { code: 'backup_running', detail: 'The backup today has been under way.', backup: 'today' }
+  const { env } = await service(t, ({ method }) => (method === 'POST' ? [409, problem] : [200, completed]))
+  t.match(await cli(env, 'backup', '--name', 'today', '--json'), { code: 0, out: /"sequence": 9/ })
+  const other = await cli(env, 'backup')
+  t.not(other.code, 0)
+  t.match(other.err, /The backup today has been under way\./)
+})

@@ -1,0 +1,98 @@
+/** A backup over HTTP: at once where it is small, followed where it takes long, and one at a time. */
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import type { DiskJournal } from '../../storage/disk-journal.ts'
+import { until } from '../until.ts'
+import { startOnDisk, type TestService } from './service-harness.ts'
+
+const PATH = '/api/backups'
+
+/** Holds up every backup until the function that it answers is called. */
+function held({ service }: TestService): () => void {
+  let release = (): void => {}
+  const gate = new Promise<void>((resolve) => {
+    release = resolve
+  })
+  void (service.runtime.journal as DiskJournal).whileRedoKept(() => gate)
+  return release
+}
+
+const ended = (s: TestService, name: string): Promise<any> =>
+  until(
+    async () => (await s.expect(200, 'GET', `${PATH}/${name}`)).body,
+    ({ state }) => state !== 'running',
+  )
+
+t.test(
+  'a backup that takes long is answered before its end, goes on by itself, and is read where that says',
+  async (t) => {
+    const s = await startOnDisk(t, t.testdir())
+    const release = held(s)
+    t.teardown(release)
+    const begun = await s.expect(202, 'POST', `${PATH}?wait=0`, { name: 'long' })
+    t.equal(begun.headers.get('location'), `${PATH}/long`)
+    t.match(begun.body, { name: 'long', state: 'running', path: join(s.settings.home, 'backups/long') })
+    t.notOk('bytes' in begun.body || 'ended_at' in begun.body)
+    t.same((await s.expect(200, 'GET', `${PATH}/long`)).body, begun.body)
+    for (const name of ['other', 'long', undefined]) {
+      const refused = await s.expect(409, 'POST', PATH, { name })
+      t.match(refused.body, { code: 'backup_running', backup: 'long', detail: /long .*2\d{3}-/ })
+    }
+    release()
+    const completed = await ended(s, 'long')
+    t.match(completed, { state: 'completed', begun_at: begun.body.begun_at, ended_at: /Z$/ })
+    t.ok(completed.bytes > 0 && completed.sequence > 0)
+    t.ok(existsSync(join(completed.path, 'backup.json')))
+    t.equal((await s.expect(409, 'POST', PATH, { name: 'long' })).body.code, 'already_exists')
+    t.same((await s.expect(200, 'GET', `${PATH}/long`)).body, completed, 'what is told of the first one stays')
+    t.equal((await s.expect(404, 'GET', `${PATH}/other`)).body.code, 'not_found')
+    await s.project('mine')
+    const confined = { token: await s.token('confined', { roles: ['admin'], projects: ['mine'] }) }
+    t.equal((await s.expect(403, 'GET', `${PATH}/long`, undefined, confined)).body.code, 'forbidden')
+  },
+)
+
+t.test('a backup goes on when its client has gone, and what a failed one failed of is told', async (t) => {
+  const s = await startOnDisk(t, t.testdir())
+  const release = held(s)
+  t.teardown(release)
+  const gone = new AbortController()
+  const asked = s.call('POST', PATH, { name: 'left' }, { signal: gone.signal })
+  await until(
+    () => s.call('GET', `${PATH}/left`),
+    ({ status }) => status === 200,
+  )
+  gone.abort()
+  await t.rejects(asked)
+  release()
+  t.equal((await ended(s, 'left')).state, 'completed')
+  const again = held(s)
+  t.teardown(again)
+  await s.expect(202, 'POST', `${PATH}?wait=0`, { name: 'refused' })
+  const journal = s.service.runtime.journal as DiskJournal
+  journal.environments.copyTo = () => {
+    throw new Error('no such folder')
+  }
+  again()
+  t.match(await ended(s, 'refused'), { state: 'failed', failure: { code: 'backup_failed', message: 'no such folder' } })
+})
+
+t.test('a stop gives up what is being copied, tells who waits for it, and leaves nothing of it', async (t) => {
+  const home = t.testdir()
+  const s = await startOnDisk(t, home)
+  const release = held(s)
+  const asked = s.call('POST', PATH, { name: 'cut' })
+  await until(
+    () => s.call('GET', `${PATH}/cut`),
+    ({ status }) => status === 200,
+  )
+  const closed = s.service.close()
+  t.match(await asked, { status: 503, body: { code: 'stopping' } })
+  release()
+  await closed
+  t.notOk(existsSync(join(home, 'backups/cut')))
+  const next = await startOnDisk(t, home)
+  t.equal((await next.expect(404, 'GET', `${PATH}/cut`)).body.code, 'not_found')
+  await next.expect(201, 'POST', PATH, { name: 'cut' })
+})
