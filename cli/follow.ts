@@ -3,6 +3,7 @@
  * a bookmark, and never changes it.
  */
 import type { QueryValue } from '../engine/client.ts'
+import { describeRetry } from '../engine/errors.ts'
 import { mayHelpInTime, retrying } from '../engine/retry.ts'
 import { type WatchFrame, watch } from '../engine/watch.ts'
 import { printEvents } from './event-line.ts'
@@ -59,7 +60,7 @@ async function followUntil(
 ): Promise<number> {
   const { client, json, print } = cli
   const show = followed.print ?? ((events) => (json ? undefined : printEvents(events, print)))
-  const onBreak = (error: Error): void => cli.note(`${error.message}; trying again`)
+  const onBreak = (error: Error): void => cli.note(describeRetry(error))
   // What is followed was there a moment ago: no page in place of an answer says that it is not.
   const patience = { signal, mayHelp: mayHelpInTime, onRetry: onBreak }
   const read = () => retrying(() => client.request('GET', followed.path, { signal }), patience)

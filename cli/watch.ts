@@ -1,6 +1,7 @@
 /** `intendant watch`: what happens, live. It takes itself up again by its cursor for as long as it is left running. */
 import type { Command } from 'commander'
 import type { QueryValue } from '../engine/client.ts'
+import { describeRetry } from '../engine/errors.ts'
 import { watch } from '../engine/watch.ts'
 import { collect, integer } from './arguments.ts'
 import { printEvents } from './event-line.ts'
@@ -56,7 +57,7 @@ async function watchEvents({ client, world, json, print, note }: Cli, _: readonl
     filters: filtersOf(options),
     signal: stop.signal,
     onBreak(error) {
-      if (!broken) note(`${error.message}; trying again`)
+      if (!broken) note(describeRetry(error))
       broken = true
     },
   })

@@ -73,6 +73,11 @@ export function describeRefusal({ problem, message }: ServiceRefused): string {
   return `${code}: ${where === '' ? message : where}`
 }
 
+/** Why something is said once more, for a log. What the service says is a sentence. */
+export function describeRetry({ message }: Error): string {
+  return `${message.replace(/\.$/, '')}; trying again`
+}
+
 export function describeError(error: unknown): string {
   if (error instanceof ServiceRefused) return describeRefusal(error)
   return error instanceof Error ? error.message : String(error)

@@ -4,7 +4,7 @@
  */
 import { randomUUID } from 'node:crypto'
 import type { Answer, Client } from './client.ts'
-import { ServiceRefused } from './errors.ts'
+import { describeRetry, ServiceRefused } from './errors.ts'
 import { type ExecutionRequest, identityOf } from './execution-request.ts'
 import { Lease } from './lease.ts'
 import { type Backoff, DEFAULT_BACKOFF, mayHelpInTime, pause, retrying } from './retry.ts'
@@ -255,11 +255,10 @@ class Loop {
   async #retrying(attempt: () => Promise<Answer>): Promise<Answer> {
     let told = false
     const onRetry = (error: Error, pauseMs: number): void => {
-      if (error instanceof ServiceRefused || pauseMs > 1000 || !told)
-        this.#options.log(`${error.message}; trying again`)
+      if (error instanceof ServiceRefused || pauseMs > 1000 || !told) this.#options.log(describeRetry(error))
       told = true
     }
-    return await retrying(attempt, {
+    const answer = await retrying(attempt, {
       signal: this.#taking.signal,
       backoff: this.#backoff,
       onRetry,
@@ -267,5 +266,7 @@ class Loop {
       // Neither a session nor a poll asks for anything that the service could stumble over: no fault of its own is final.
       faultsMax: Number.POSITIVE_INFINITY,
     })
+    if (told) this.#options.log('answered again')
+    return answer
   }
 }

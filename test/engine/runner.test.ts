@@ -248,6 +248,18 @@ t.test('the runner outlives a restart of the service, and every event arrives on
   )
 })
 
+t.test('the runner’s log says when the service is away, and when it answers again', async (t) => {
+  const { service, runner, logs } = await hired(t, 'true', { once: false })
+  service.misbehave = (post) =>
+    post.verb === 'session' && logs.length < 1 ? { status: 503, code: 'stopping' } : undefined
+  await until(
+    async () => logs.join(),
+    (said) => said.includes('connected'),
+  )
+  runner.stop()
+  t.match(logs, [/^[^.]+; trying again$/, 'answered again', /connected to/])
+})
+
 t.test('lost answers and 5xx are retried with the very same text', async (t) => {
   const { service, runner } = await hired(t, `echo '{"event_type":"x","payload":{}}'`)
   const seen = new Map<string, string[]>()
