@@ -25,7 +25,7 @@ import { verify, verifyHome } from '../../storage/verify.ts'
 import { modelAfter, nextBatch } from './kill-model.ts'
 import { flipInEvents, rewriteLog } from './log-surgery.ts'
 import { binaryOf, damage as damaged, FREELY, openIn } from './open.ts'
-import { append, appendEvents, event, state } from './steps.ts'
+import { append, appendEvents, event, state, step } from './steps.ts'
 
 /** What the model's records say of themselves. */
 const hooks: VerifyHooks = {
@@ -303,6 +303,18 @@ const ofTheLog: Readonly<Record<string, (home: string, second: number) => void>>
   'unreadable ': (home, second) => rewriteLog(home, ({ events }) => events.set(second, 'no JSON')),
   'hole ': (home) => rewriteLog(home, ({ events }) => events.delete([...events.keys()].at(-1)!)),
 }
+
+t.test('verify takes a message that has outlived its sender for what retention has left', async (t) => {
+  const journal = await openIn(t, t.testdir())
+  const events = Array.from({ length: 20 }, (_, n) => event(`old ${n}`))
+  const message = { n: 1, toKind: 'work_item', toId: 'wi_1', message: { type: 'run_ended' } }
+  await append(journal, step('sender', 1, { termsAdded: [state('settled')], events, outbox: [message] }))
+  await journal.settled()
+  while ((await journal.trim({ beforeSequence: 18 })).more);
+  t.equal(await journal.removeEntities([{ kind: 'run_request', id: 'sender', terms: [state('settled')] }]), 1)
+  t.same((await verify(journal.environments)).findings, [])
+  t.match([...journal.outbox()], [{ id: 'sender', toId: 'wi_1' }], 'it is to be heard still')
+})
 
 t.test('verify names each kind of damage', async (t) => {
   type Damage = (journal: DiskJournal) => unknown
