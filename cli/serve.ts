@@ -26,6 +26,8 @@ the home folder (under its name with _ for -), else it has its default.
 
 With --runner and --exec the service also runs a runner on this machine, registered for all projects
 and trusted. There is no boundary between them: the runner's commands run as the service's user.
+With TLS it asks at the address that is listened on: a certificate that does not name that, or is
+not trusted (NODE_EXTRA_CA_CERTS), ends both. Then run the runner by itself, with ENGINE_URL.
 
 SIGTERM, SIGINT, SIGQUIT and SIGHUP stop it: nothing new is taken, parked polls are answered,
 streams are told to come back, and what was taken is finished, within 25 s. A second one ends it at

@@ -109,7 +109,10 @@ export function adviceFor(item: Item): string[] {
     case 'held':
       return [`intendant queue release ${id}`]
     case 'queued':
-      return /^no runner/.test(why?.detail) ? [takerFor(item, { code: 'no_runner_registered' })!.command] : []
+      // One that is drained, or off, is as good as none: the list tells.
+      return /^no runner/.test(why?.detail)
+        ? ['intendant runner list', takerFor(item, { code: 'no_runner_registered' })!.command]
+        : []
     default:
       return []
   }

@@ -126,7 +126,9 @@ function sentence({ code, subject, detail }: Rule, item: WaitingItem, now: Circu
     case 'repository_busy':
       return `${named(detail!)} is held by ${subject}`
     case 'running_cap':
-      return now.maxRunning() === 0 ? 'no runner is online' : `${now.running()} of ${now.maxRunning()} are running`
+      return now.maxRunning() === 0
+        ? 'no runner that takes work is online'
+        : `${now.running()} of ${now.maxRunning()} are running`
     case 'not_before':
       return `not before ${new Date(item.notBeforeMs!).toISOString()}`
     case 'dependency':

@@ -251,8 +251,8 @@ esac`
 t.test('a task that no runner may take says which would, and what registers one', async (t) => {
   const waits = {
     ...ITEM,
-    reason: 'no runner is online',
-    waiting_because: { code: 'running_cap', detail: 'no runner is online' },
+    reason: 'no runner that takes work is online',
+    waiting_because: { code: 'running_cap', detail: 'no runner that takes work is online' },
   }
   const { env } = await service(t, ({ method, url }) => {
     if (method === 'POST') return [201, waits, { 'watch-cursor': 'e.1' }]
@@ -260,7 +260,10 @@ t.test('a task that no runner may take says which would, and what registers one'
   })
   const { code, err } = await cli(env, 'task', 'shop', 'x', '--wait-limit', '300ms')
   t.equal(code, 6)
-  t.match(err, /queued: no runner is online\n {2}intendant runner add ID --project shop --trusted --save-token/)
+  t.match(
+    err,
+    /queued: no runner that takes work is online\n {2}intendant runner list\n {2}intendant runner add ID --project shop --trusted --save-token/,
+  )
 })
 
 t.test('attention says why no runner may take work, what lets one, and how it is given up', async (t) => {

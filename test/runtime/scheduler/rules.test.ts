@@ -57,7 +57,7 @@ t.test('each rule holds an item back by itself, in words', (t) => {
     detail: 'repository git@x:shop is held by wi_9',
   })
   t.same(held({ running: () => 2 }), { code: 'running_cap', detail: '2 of 2 are running' })
-  t.same(held({ running: () => 0, maxRunning: () => 0 }).detail, 'no runner is online')
+  t.same(held({ running: () => 0, maxRunning: () => 0 }).detail, 'no runner that takes work is online')
   t.same(held({ nowMs: () => 999 }), { code: 'not_before', detail: 'not before 1970-01-01T00:00:01.000Z' })
   for (const state of ['submitted', 'queued', 'held', 'running'])
     t.same(held({ stateOf: (id) => (id === 'wi_b' ? state : 'landed') }), {
