@@ -2,13 +2,14 @@
 import { statSync } from 'node:fs'
 import { createClient } from '../engine/client.ts'
 import { ServiceRefused } from '../engine/errors.ts'
+import type { Proxies } from '../engine/proxy.ts'
 import type { RunEnd } from '../engine/run.ts'
 import { type Runner, startRunner } from '../engine/runner.ts'
 import { CliFailure, EXIT } from './exit.ts'
 import { safe } from './print.ts'
 import { runnerTokenFile } from './runner-token.ts'
 import { VERSION } from './version.ts'
-import { type Cli, type GlobalOptions, serviceUrl, tokenFrom, tokenSource, type World } from './world.ts'
+import { type Cli, type GlobalOptions, proxiesIn, serviceUrl, tokenFrom, tokenSource, type World } from './world.ts'
 
 interface RunnerProcessOptions extends GlobalOptions {
   readonly id?: string
@@ -32,6 +33,7 @@ export async function runRunner(cli: Cli, _: readonly any[], options: RunnerProc
     ...options,
     url: serviceUrl(globals, world.env, home),
     token: tokenSource(tokenFile, isNamed, world.env),
+    proxies: proxiesIn(world.env),
   })
   world.onStopSignal((count) => {
     if (count === 1) runner.drain()
@@ -47,12 +49,21 @@ export function startRunnerProcess(
   world: World,
   id: string,
   exec: string,
-  options: Omit<RunnerProcessOptions, 'url'> & { readonly url: string; readonly token: () => string },
+  options: Omit<RunnerProcessOptions, 'url'> & {
+    readonly url: string
+    readonly token: () => string
+    readonly proxies?: Proxies
+  },
 ): Runner {
   const { dir } = options
   if (dir !== undefined && !isFolder(dir)) throw new CliFailure(`--dir is "${dir}", which is not a folder.`)
   return startRunner({
-    client: createClient({ url: options.url, token: options.token, userAgent: `intendant-runner/${VERSION}` }),
+    client: createClient({
+      url: options.url,
+      token: options.token,
+      userAgent: `intendant-runner/${VERSION}`,
+      ...(options.proxies === undefined ? {} : { proxies: options.proxies }),
+    }),
     id,
     command: exec,
     ...(dir === undefined ? {} : { cwd: dir }),

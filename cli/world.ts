@@ -6,6 +6,7 @@ import { readFileSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { join } from 'node:path'
 import { type Client, createClient } from '../engine/client.ts'
+import type { Proxies } from '../engine/proxy.ts'
 import { CliFailure } from './exit.ts'
 import { Printer } from './print.ts'
 import { defaultUrl, resolveHome } from './settings.ts'
@@ -76,6 +77,7 @@ export function openCli(world: World, options: GlobalOptions): Cli {
         token: tokenSource(tokenFile, options.tokenFile !== undefined, world.env),
         userAgent: `intendant-cli/${VERSION}`,
         origin: originOf(options.origin),
+        proxies: proxiesIn(world.env),
       })
       return client
     },
@@ -110,6 +112,32 @@ export function serviceUrl(options: GlobalOptions, env: NodeJS.ProcessEnv, home:
   if (username !== '' || password !== '')
     throw new CliFailure(`${where} holds a user or a password, with which nothing is sent: take it out.`)
   return given
+}
+
+/** The proxies that the environment names, in the lower case that curl asks for first or in the upper. Throws CliFailure. */
+export function proxiesIn(env: NodeJS.ProcessEnv): Proxies {
+  const [http, https] = (['http_proxy', 'https_proxy'] as const).map((name) => proxyUrl(name, env))
+  const no = given(env, 'no_proxy')
+  return {
+    ...(http === undefined ? {} : { http }),
+    ...(https === undefined ? {} : { https }),
+    ...(no === undefined ? {} : { no }),
+  }
+}
+
+/** Its value is not told back: it may hold a password. */
+function proxyUrl(name: string, env: NodeJS.ProcessEnv): string | undefined {
+  const text = given(env, name)
+  if (text === undefined) return undefined
+  const url = text.includes('://') ? text : `http://${text}`
+  if (URL.canParse(url) && /^https?:$/.test(new URL(url).protocol)) return url
+  throw new CliFailure(
+    `${name.toUpperCase()} is not an http:// or https:// URL. Example: http://proxy.example.com:3128`,
+  )
+}
+
+function given(env: NodeJS.ProcessEnv, name: string): string | undefined {
+  return nonEmpty(env[name]) ?? nonEmpty(env[name.toUpperCase()])
 }
 
 /**

@@ -4,15 +4,14 @@
  */
 import { textOf } from './body.ts'
 import { AnswerTimeout, ForeignRefusal, type Problem, ServiceRefused, ServiceUnreachable } from './errors.ts'
+import { type Fetch, fetchThrough, isProxied, type Proxies } from './proxy.ts'
 
 /** The version of the HTTP interface that this client was written for. */
 const API_VERSION = '1'
 /** How long an answer may take to begin unless told otherwise, milliseconds. */
 export const ANSWER_MS_DEFAULT = 30_000
-/** How long Node.js by itself waits for an answer to begin, milliseconds, whatever it is told (undici's `headersTimeout`). */
+/** How long Node.js by itself waits for an answer to begin, milliseconds, whatever it is told. */
 const NODE_WAITS_MS = 300_000
-/** Under this name Node.js keeps the agent that its fetch goes through; the class of it, undici's, is to be had nowhere else. */
-const AGENT = Symbol.for('undici.globalDispatcher.1')
 
 interface ClientOptions {
   /** Where the service listens: `http://HOST:PORT`. A path, if any, is put before every request's path. */
@@ -23,6 +22,8 @@ interface ClientOptions {
   readonly userAgent: string
   /** Where what a person changes comes from: told with every request that may change something. */
   readonly origin?: string
+  /** Absent: the service is asked directly. */
+  readonly proxies?: Proxies
 }
 
 export type QueryValue = string | number | boolean | undefined
@@ -54,6 +55,7 @@ export interface Client {
 
 export function createClient(options: ClientOptions): Client {
   const base = options.url.replace(/\/+$/, '')
+  const fetchOf = fetches(new URL(base), options.proxies)
 
   async function send(
     method: string,
@@ -74,12 +76,12 @@ export function createClient(options: ClientOptions): Client {
       ...request.headers,
     }
     if (token !== undefined) headers.authorization = `Bearer ${token}`
-    const isLong = (request.answerMs ?? 0) >= NODE_WAITS_MS
-    const init: RequestInit = { method, headers, signal, redirect: 'error', ...(isLong ? patient() : {}) }
+    const init: RequestInit = { method, headers, signal, redirect: 'error' }
     if (isStreamed(body)) Object.assign(init, { body, duplex: 'half' })
     else if (body !== undefined) init.body = typeof body === 'string' ? body : JSON.stringify(body)
     if (body !== undefined) headers['content-type'] ??= 'application/json'
-    const response = await fetch(url, init)
+    const send = await fetchOf((request.answerMs ?? 0) >= NODE_WAITS_MS)
+    const response = await send(url, init)
     if (response.ok) return response
     throw refusal(method, path, response, await textOf(response, signal))
   }
@@ -133,12 +135,19 @@ export function createClient(options: ClientOptions): Client {
   }
 }
 
-/** What lets an answer begin as late as it may. */
-function patient(): object {
-  // With the first use of its classes Node.js makes the agent.
-  new Headers()
-  const agent = (globalThis as Record<symbol, any>)[AGENT]
-  return agent === undefined ? {} : { dispatcher: new agent.constructor({ headersTimeout: 0, bodyTimeout: 0 }) }
+/** What sends a request: made when first asked for, each for answers that come soon or (`isLong`) may take hours. */
+function fetches(url: URL, proxies: Proxies | undefined): (isLong: boolean) => Promise<Fetch> {
+  const through = proxies !== undefined && isProxied(url, proxies) ? proxies : undefined
+  const made = new Map<boolean, Promise<Fetch>>()
+  return (isLong) => {
+    let one = made.get(isLong)
+    if (one !== undefined) return one
+    // By its name at each request: tests and tools put another in its place.
+    one =
+      through === undefined && !isLong ? Promise.resolve((at, init) => fetch(at, init)) : fetchThrough(through, isLong)
+    made.set(isLong, one)
+    return one
+  }
 }
 
 function isStreamed(body: unknown): boolean {

@@ -83,7 +83,8 @@ export function command(...argv: string[]): Promise<Ended> {
   return runCommand(argv, ENV)
 }
 
-function runCommand(argv: readonly string[], env: NodeJS.ProcessEnv): Promise<Ended> {
+/** Runs a command line with that environment. */
+export function runCommand(argv: readonly string[], env: NodeJS.ProcessEnv): Promise<Ended> {
   return new Promise((resolve) => {
     execFile(process.execPath, [BINARY, ...argv], { env, timeout: 30_000 }, (error, out, err) => {
       resolve({ code: error === null ? 0 : Number(error.code ?? -1), out, err })
