@@ -13,7 +13,8 @@ import type { Access, Route } from './route.ts'
  */
 const HEADER_CACHE_ENTRIES_MAX = 16_384
 const TOKEN_CHARACTERS_MAX = 512
-const SOCKET_TOKEN_PREFIX = 'bearer.'
+/** What a page in a browser offers its token as, among the subprotocols. */
+export const SOCKET_TOKEN_PREFIX = 'bearer.'
 
 export class AccessCheck {
   readonly #principals: Principals

@@ -16,6 +16,7 @@ import type { Exchange } from './exchange.ts'
 import type { Metrics } from './metrics.ts'
 import type { ProblemCode } from './problems.ts'
 import type { Turnstile } from './turnstile.ts'
+import type { QueryFault } from './watch.ts'
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 
@@ -128,6 +129,8 @@ export interface SocketRoute {
    * answered with a problem. Runs at once, within the upgrade.
    */
   upgrade(exchange: Exchange): object | undefined
+  /** Somebody who is not let in, or asks wrongly, and could not read an HTTP answer: the state of a socket that tells so and ends. */
+  refuse(fault: QueryFault, path: string): object
   /** Subprotocol to confirm, if the client offered it. */
   readonly protocol: string
   open(socket: Socket): void

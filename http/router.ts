@@ -5,9 +5,10 @@
  */
 import type { Logger } from 'pino'
 import { type Check, compile } from '../machines/schema.ts'
-import { type AccessCheck, admit, runnerParamOf } from './access.ts'
+import { type AccessCheck, admit, runnerParamOf, SOCKET_TOKEN_PREFIX } from './access.ts'
 import { type Admission, projectParamOf, type Urgency, urgencyOf } from './admission.ts'
 import type { BodyReader } from './body.ts'
+import { BrowserUpgrade } from './browser-upgrade.ts'
 import { type Ending, refusedAtEnd } from './ending.ts'
 import { Exchange } from './exchange.ts'
 import { declaredHeader, fence, incoming, readHeaders, TWO_AUTHORIZATIONS } from './incoming.ts'
@@ -270,18 +271,22 @@ export class Router {
 
   #upgrade(gate: Gate, response: UwsResponse, request: UwsRequest, context: unknown): void {
     const socket = gate.route.socket!
-    const exchange = new Exchange(gate, response)
+    readHeaders(request)
+    const { protocols, authorization, isChunked } = incoming
+    const hasToken = authorization === '' && protocols.includes(SOCKET_TOKEN_PREFIX)
+    const isPage = hasToken && !isChunked && request.getHeader('origin') !== ''
+    const exchange = isPage ? new BrowserUpgrade(gate, response) : new Exchange(gate, response)
     try {
-      readHeaders(request)
-      const { protocols } = incoming
       exchange._prepare(declaredHeaders(gate.route, request), false, this.#options.isClosing())
       fence(exchange)
-      if (!this.#enter(gate, exchange, request)) return
-      if (incoming.isChunked) {
+      const isLetIn = this.#enter(gate, exchange, request)
+      const fault = exchange instanceof BrowserUpgrade ? exchange.refusal : undefined
+      if (!isLetIn && fault === undefined) return
+      if (isChunked) {
         exchange.problem('invalid_header', 'A request to open a WebSocket has no body.')
         return
       }
-      const state = socket.upgrade(exchange)
+      const state = fault === undefined ? socket.upgrade(exchange) : socket.refuse(fault, exchange.path)
       if (state === undefined || exchange.done) return
       const key = request.getHeader('sec-websocket-key')
       const offered = protocols.split(',').map((protocol) => protocol.trim())

@@ -139,11 +139,12 @@ class SocketSink implements Sink {
 /** What rides on a socket from its upgrade on. */
 class WatchState {
   readonly request: WatchRequest
-  readonly principal: Principal
+  /** Undefined for a socket that is opened only to be refused. */
+  readonly principal: Principal | undefined
   readonly path: string
   sink: SocketSink | undefined
 
-  constructor(request: WatchRequest, principal: Principal, path: string) {
+  constructor(request: WatchRequest, principal: Principal | undefined, path: string) {
     this.request = request
     this.principal = principal
     this.path = path
@@ -177,13 +178,14 @@ export function watchSocket(
       }
       return new WatchState(request, exchange.principal, exchange.path)
     },
+    refuse: (fault, path) => new WatchState({ ok: false, fault }, undefined, path),
     open: (socket) => {
       const state = stateOf(socket)
       const { request, principal, path } = state
       const sink = new SocketSink(socket, path)
       state.sink = sink
-      if (!request.ok) {
-        sink.refuse(request.fault)
+      if (!request.ok || principal === undefined) {
+        if (!request.ok) sink.refuse(request.fault)
         return
       }
       sink.forget = principals.onRevoked(principal, () => sink.refuse(revocationFault(principal)))

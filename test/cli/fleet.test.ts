@@ -40,7 +40,7 @@ t.test('runners are enrolled, work with the token that they are sent, and are dr
   const [, create = ''] = /# intendant (token create .*)$/m.exec(page)!
   const made = JSON.parse((await service.cli(...create.split(' '), '--json')).out)
 
-  await sh(t, folder, service, made.token, block(/runner add/).replace('seq 1 50', 'seq 6 8'))
+  await sh(t, folder, service, made.token, block(/seq 1 50/).replace('seq 1 50', 'seq 6 8'))
   const files = readdirSync(`${folder}/enrolled`)
   t.same(files, ['runner-build-6.token', 'runner-build-7.token', 'runner-build-8.token'])
   const file = `${folder}/enrolled/runner-build-7.token`

@@ -217,12 +217,13 @@ export function watchSocket(
   harness: Harness,
   query: string,
   token: string | readonly string[] = 'all',
+  origin?: string,
 ): Promise<Watching> {
   const url = `ws://127.0.0.1:${harness.port}/api/watch${query}`
   const socket =
     typeof token === 'string'
       ? new WebSocket(url, { headers: { authorization: `Bearer ${token}` } })
-      : new WebSocket(url, [...token])
+      : new WebSocket(url, [...token], origin === undefined ? {} : { origin })
   const frames = new Frames()
   socket.on('message', (data, isBinary) => {
     if (isBinary) throw new Error('a frame is text')

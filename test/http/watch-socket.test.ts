@@ -207,6 +207,27 @@ t.test(
   },
 )
 
+t.test('a page in a browser hears on an open socket, which ends with that, why it is not let in', async (t) => {
+  const harness = await harnessFor(t)
+  harness.principals.add('powerless', '*', 'none')
+  const page = 'https://dashboard.example.com'
+  const cases = [
+    ['', ['bearer.nobody'], 'unauthenticated', 4401],
+    ['', ['bearer.powerless'], 'forbidden', 4403],
+    ['?no_such=x', ['bearer.all'], 'invalid_query', 4400],
+  ] as const
+  for (const [query, protocols, code, closed] of cases) {
+    const { frames, socket } = await watchSocket(harness, query, ['intendant.watch.v1', ...protocols], page)
+    await frames.until((f) => f.ended !== undefined)
+    t.equal(socket.protocol, 'intendant.watch.v1')
+    t.match(frames.all, [{ type: 'error', problem: { status: closed - 4_000, code, instance: '/api/watch' } }])
+    t.same(frames.ended, { code: closed, reason: code })
+  }
+  t.match(await harness.metrics(), /intendant_watchers\{state="live"\} 0/)
+  const noToken = watchSocket(harness, '', ['intendant.watch.v1'], page)
+  t.match(await refused(noToken), { status: 401 }, 'for who has none no socket is opened')
+})
+
 t.test('a runner, or a token without the right to view, does not watch', async (t) => {
   const harness = await harnessFor(t)
   harness.principals.add('worker', ['a'], 'none', 'runner')
