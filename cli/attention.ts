@@ -48,7 +48,7 @@ function adviceFor(item: Record<string, any>, id: string): string {
     case 'unapproved':
       return `intendant run-request approve ${id}, or cancel ${id}`
     case 'reviewable':
-      return `intendant brief show ${id}, then approve ${id} --throttle dry_run or full, or archive ${id}`
+      return `intendant brief show ${id}, then ${reviewMove(item.formation_brief)}, or archive ${id}`
     case 'asked':
       return `intendant initiative show ${id}, then decide ${id} --decision TEXT`
     case 'close_proposed':
@@ -62,6 +62,11 @@ function adviceFor(item: Record<string, any>, id: string): string {
     default:
       return item.work_item === undefined ? '' : itemAdvice(item.work_item).join(', or ')
   }
+}
+
+/** What lacks a part is refused at its approval. */
+function reviewMove({ id, missing }: Record<string, any>): string {
+  return missing === undefined ? `approve ${id} --throttle dry_run or full` : `edit ${id}: it lacks something`
 }
 
 /** Why none may take it, what would let one, and the way out. A run request of an item is stopped with its item. */

@@ -48,18 +48,29 @@ export function showBrief(brief: Document, print: Printer): void {
 
 /** What a person may do next with it. */
 export function nextStep(brief: Document): string {
-  const { id, project, state, digest, engine_controls: controls, throttle, approvals = [] } = brief
-  const entryEvent = controls?.entry_event ?? 'execution_requested'
-  const approved = approvals.findLast((one: Document) => one.digest === digest)?.throttle ?? throttle
+  const { id, state, throttle, missing = [] } = brief
+  const edit = missing.length === 0 ? '' : `Say what is missing with: intendant brief edit ${id}\n`
   const steps: Record<string, string> = {
-    draft: `Give it to review with: intendant brief submit ${id}`,
-    reviewable: `Approve it with: intendant brief approve ${id} --throttle ${throttle}`,
+    draft: `${edit}Give it to review with: intendant brief submit ${id}`,
+    reviewable: edit === '' ? `Approve it with: intendant brief approve ${id} --throttle ${throttle}` : edit.trimEnd(),
     approved: `Compile it with: intendant brief compile ${id}`,
-    compiled:
-      `Run it with: intendant run-request create --project ${project} --entry-event ${entryEvent} ` +
-      `--throttle ${approved} --brief ${id} --brief-digest ${digest}`,
+    compiled: runStep(brief),
   }
   return steps[state] ?? ''
+}
+
+/** What nobody has approved to the letter does not run: a prompt was edited since. */
+function runStep({ id, project, digest, engine_controls: controls, throttle, approvals = [] }: Document): string {
+  const approval = approvals.findLast((one: Document) => one.digest === digest)
+  if (approval === undefined) {
+    const wanted = approvals.at(-1)?.throttle ?? throttle
+    return `Its prompts were edited. Approve it anew with: intendant brief approve ${id} --throttle ${wanted}`
+  }
+  return (
+    `Run it with: intendant run-request create --project ${project} ` +
+    `--entry-event ${controls?.entry_event ?? 'execution_requested'} ` +
+    `--throttle ${approval.throttle} --brief ${id} --brief-digest ${digest}`
+  )
 }
 
 function section(print: Printer, heading: string, lines: readonly string[] = []): void {

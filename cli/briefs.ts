@@ -4,7 +4,7 @@ import type { Command } from 'commander'
 import { integer, LIMIT, ORIGIN } from './arguments.ts'
 import { briefOptions, sectionsOf } from './brief-content.ts'
 import { nextStep, showBrief } from './brief-page.ts'
-import { CliFailure } from './exit.ts'
+import { CliFailure, EXIT } from './exit.ts'
 import { isReplay, keyHeaders, keyOption } from './idempotency-key.ts'
 import { BRIEF, IdArgument } from './ids.ts'
 import { list } from './lists.ts'
@@ -81,7 +81,10 @@ function addReads(group: Command, act: Act): void {
     .description('Show the prompts of a compiled brief, print one, or write one anew.')
     .addArgument(operand())
     .option('--phase <phase>', 'Print this one: assessment, triage, planning, execution, retry, summarization, ...')
-    .option('--digest <digest>', 'Of this artifact, also an earlier one. Default: the present one.')
+    .option(
+      '--digest <digest>',
+      'Of this artifact, also an earlier one. Default: the present one. With --edit: only if it is the present one.',
+    )
     .option('--edit <file>', 'Put the text of this file (-: standard input) in its place: another digest.')
     .option('--reason <text>', 'Why it is changed.')
     .option(...ORIGIN)
@@ -228,12 +231,23 @@ function textOf({ prompt_text: text }: Document): string {
 }
 
 async function editPrompt({ client, json, print }: Cli, id: string, options: any): Promise<void> {
-  const { phase, reason, edit: file } = options
+  const { phase, reason, digest, edit: file } = options
   if (phase === undefined) throw new CliFailure('--edit needs --phase: which prompt it is.')
   const text = readFileSync(file === '-' ? STANDARD_INPUT : file, 'utf8')
   const path = briefPath(id, `/prompts/${encodeURIComponent(phase)}`)
-  const { body } = await client.request('PUT', path, { body: { prompt_text: text, reason } })
+  const headers = digest === undefined ? {} : await present(client, id, digest)
+  const { body } = await client.request('PUT', path, { body: { prompt_text: text, reason }, headers })
   if (json) return print.json(body)
   print.line(`The prompts of brief ${id} are another artifact now: ${body.digest}`)
   print.line(`It does not run before somebody approves it: intendant brief approve ${id} --throttle dry_run or full`)
+}
+
+/** The condition that the brief is still compiled to this digest. */
+async function present(client: Cli['client'], id: string, digest: string): Promise<Record<string, string>> {
+  const { body, headers } = await client.request('GET', briefPath(id))
+  if (body.digest === digest) return { 'if-match': headers.get('etag')! }
+  throw new CliFailure(
+    `The prompts were changed meanwhile: the present ones are ${body.digest}. Read them, and edit those.`,
+    EXIT.refused,
+  )
 }

@@ -67,7 +67,8 @@ const machineSetup = setup({
     editPrompt: enqueueActions(({ context, event, enqueue }) => {
       const message = event as Of<'edit_prompt'>
       const artifact = moves.edited(message)
-      const change = moves.compiled(artifact, event.at, event.by)
+      // Another version: who approves what they have read is not to approve what somebody wrote since.
+      const change = { ...moves.compiled(artifact, event.at, event.by), version: context.version + 1 }
       const next = { ...context, ...change }
       const previous_digest = message.artifact!.prompt_pack.digest
       enqueue.assign(change)

@@ -167,8 +167,12 @@ function promptRoute(service: ServiceContext): Route {
     path: '/api/formation-briefs/:id/prompts/:phase',
     area: AREA,
     summary: 'Write a prompt anew: another artifact, with another digest, which needs an approval of its own.',
+    description:
+      'The brief has another version then. With `If-Match` (the ETag of the brief that was read) it is changed only if ' +
+      'nobody else has changed it since.',
     access: { right: 'brief.compile' },
     body: { schema: promptEditBody },
+    headers: [IF_MATCH_HEADER],
     answers: { 200: frozen },
     problems: ['not_found', 'illegal_move', 'precondition_failed', 'brief_incomplete'],
     handle: (exchange) => editPrompt(service, exchange),
@@ -177,13 +181,14 @@ function promptRoute(service: ServiceContext): Route {
 
 function editPrompt(service: ServiceContext, exchange: Exchange): void {
   const phase = exchange.params[1]!
-  const brief = visibleBrief(service, exchange)
+  const read = readVersion(exchange)
+  const brief = read === undefined ? undefined : visibleBrief(service, exchange)
   if (brief === undefined) return
   if (!(PROMPT_PHASES as readonly string[]).includes(phase)) {
     notFound(exchange, 'phase', `${phase}: there are ${PROMPT_PHASES.join(', ')}`)
     return
   }
-  const message = { type: 'edit_prompt', phase, ...(exchange.body as PromptEdit) }
+  const message = { type: 'edit_prompt', phase, ...read, ...(exchange.body as PromptEdit) }
   const { compiled } = brief.context
   if (compiled === undefined) {
     tellBrief(service, exchange, brief, message)

@@ -144,7 +144,7 @@ export const formationBriefDocument = Type.Object(
         'Where it stands. From `compiled` on it is frozen; `queued` to `analyzed` follow its latest run, and a run that failed, ' +
         'was cancelled or got lost leads back to `compiled`.',
     }),
-    version: Type.Integer({ description: 'Goes up with every change of its sections.' }),
+    version: Type.Integer({ description: 'Goes up with every change of its sections or of a prompt.' }),
     digest: Type.Optional(digest('What a run request names: the digest of the compiled snapshot. Absent before.')),
     ...briefSections,
     throttle,

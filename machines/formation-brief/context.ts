@@ -83,6 +83,8 @@ export interface EditPrompt extends MessageBody {
   readonly phase: PromptPhase
   readonly prompt_text: string
   readonly reason?: string
+  /** The version that was read; absent: any. */
+  readonly if_version?: number
   /** What the brief is compiled to, as the editor has read it; absent: it is not compiled. */
   readonly artifact?: Artifact
 }

@@ -20,7 +20,9 @@ const RUN_MESSAGES = new Set([
 
 type RunMessage = Of<'run_queued' | 'run_accepted' | 'run_started' | 'run_completed' | 'run_stopped' | 'run_observed'>
 
-export function isVersionRead({ version }: FormationBriefContext, { if_version }: Of<'update' | 'approve'>): boolean {
+type Versioned = Of<'update' | 'approve' | 'edit_prompt'>
+
+export function isVersionRead({ version }: FormationBriefContext, { if_version }: Versioned): boolean {
   return if_version === undefined || if_version === version
 }
 
@@ -70,8 +72,9 @@ export function ofLatestRun({ run }: FormationBriefContext, message: { readonly 
 }
 
 /** The editor has read what the brief is compiled to now. */
-export function isCurrent({ compiled }: FormationBriefContext, { artifact }: Of<'edit_prompt'>): boolean {
-  return compiled !== undefined && compiled.digest === artifact?.digest
+export function isCurrent(context: FormationBriefContext, message: Of<'edit_prompt'>): boolean {
+  const { compiled } = context
+  return compiled !== undefined && compiled.digest === message.artifact?.digest && isVersionRead(context, message)
 }
 
 function sameText({ artifact, phase, prompt_text }: Of<'edit_prompt'>): boolean {
@@ -168,6 +171,7 @@ function notRead({ version }: FormationBriefContext): Refusal {
 }
 
 function editRefusal(context: FormationBriefContext, message: Of<'edit_prompt'>): Refusal | undefined {
+  if (!isVersionRead(context, message)) return notRead(context)
   if (!isCurrent(context, message)) {
     return { code: 'precondition_failed', detail: 'the prompts were changed by somebody else meanwhile' }
   }

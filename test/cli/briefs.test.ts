@@ -29,7 +29,7 @@ t.test('a brief from the first word to the command that runs it', async (t) => {
   const id = /brief_[0-9a-f]{24}/.exec(created)![0]
   t.match(created, /is draft/)
   t.match(created, /still missing: \/evidence_plan/)
-  t.match(created, `intendant brief submit ${id}`)
+  t.match(created, `intendant brief edit ${id}\nGive it to review with: intendant brief submit ${id}`)
 
   const edited = await say(
     ...['brief', 'edit', id, '--title', 'Sessions', '--engineering-intent', key, '--done', 'a, b', '--done', 'c'],
@@ -139,8 +139,13 @@ t.test('the prompts of a brief, printed, edited and approved anew', async (t) =>
     text,
     'the earlier one is kept',
   )
+  t.match(await say('brief', 'show', id), `Approve it anew with: intendant brief approve ${id} --throttle dry_run`)
+  const edit = ['brief', 'prompts', id, '--phase', 'execution', '--edit', file, '--digest']
+  const late = await run(...edit, digest)
+  t.match([late.code, late.err], [3, /changed meanwhile/])
   const run1 = ['run-request', 'create', '--project', 'shop', '--entry-event', 'execution_requested', '--brief', id]
   const now = JSON.parse(await say('brief', 'show', id, '--json')).digest
+  await say(...edit, now)
   const early = await run(...run1, '--brief-digest', now)
   t.equal(early.code, 3)
   t.match(early.err, 'reapproval_required')

@@ -359,6 +359,24 @@ t.test('a prompt that a person writes is another artifact: it does not run until
   })
 })
 
+t.test('who approves or edits the prompts that they have read does not meet what somebody wrote since', async (t) => {
+  const { s, sections } = await start(t)
+  const { id, path } = await briefIn(s, 'approved', 'shop', sections)
+  await s.expect(200, 'POST', compilePath(id))
+  const read = await s.expect(200, 'GET', path)
+  const ifMatch = { 'if-match': read.headers.get('etag')! }
+  const put = (status: number, prompt_text: string, headers: Record<string, string>) =>
+    s.expect(status, 'PUT', `${path}/prompts/execution`, { prompt_text }, { headers })
+  await put(200, 'Mine.', ifMatch)
+  t.match((await put(412, 'Yours.', ifMatch)).body, { code: 'precondition_failed' })
+  const approve = (status: number, headers: Record<string, string>) =>
+    s.expect(status, 'POST', `${path}/approve`, { throttle: 'full' }, { headers })
+  t.match((await approve(412, ifMatch)).body, { code: 'precondition_failed' })
+  const now = await s.expect(200, 'GET', path)
+  t.equal(now.body.version, read.body.version + 1)
+  await approve(200, { 'if-match': now.headers.get('etag')! })
+})
+
 t.test(
   'of two people who edit at the same time one is told, and of many who approve or compile all agree',
   async (t) => {

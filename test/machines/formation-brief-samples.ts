@@ -118,6 +118,7 @@ export const MESSAGES = {
   edit_prompt: at(7, edit),
   'edit_prompt (same text)': at(7, { ...edit, prompt_text: ARTIFACT.prompt_pack.prompts[3]!.prompt_text }),
   'edit_prompt (of an older pack)': at(7, { ...edit, artifact: { ...ARTIFACT, digest: 'sha256:old' } }),
+  'edit_prompt (of an older version)': at(7, { ...edit, if_version: 7 }),
   'edit_prompt (not compiled)': at(7, { ...edit, artifact: undefined }),
   archive: at(8, { type: 'archive', by: BY, reason: 'done' }),
   run_queued,

@@ -61,6 +61,9 @@ const move: fc.Arbitrary<Move> = fc.oneof(
   { weight: 9, arbitrary: runMove('run_observed', { intent_record_ids: [RECORD_ID] }) },
 )
 
+/** What a person who approves has to have read. */
+const VERSIONED = new Set(['update', 'edit_prompt'])
+
 /** What is promised of a brief, and nothing else. */
 class Oracle {
   /** Every digest that a person has approved, and every artifact that was made. */
@@ -74,7 +77,7 @@ class Oracle {
     const { compiled, sections, version, run } = now.context
     if (message.type === 'update') assert.ok(['draft', 'reviewable'].includes(before.value), 'only a draft is written')
     else assert.equal(sections, before.context.sections, `${message.type} leaves the sections`)
-    assert.equal(version, before.context.version + (message.type === 'update' ? 1 : 0))
+    assert.equal(version, before.context.version + (VERSIONED.has(message.type) ? 1 : 0))
     if (message.type === 'approve') this.approved.add(now.context.approvals.at(-1)!.digest)
     if (message.type === 'compile') assert.ok(this.approved.has(compiled!.digest), 'what is frozen was approved')
     if (message.type !== 'compile' && message.type !== 'edit_prompt') assert.equal(compiled?.digest, this.digest)
