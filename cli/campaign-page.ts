@@ -135,6 +135,11 @@ function heading(print: Printer, text: string): void {
   print.line(`\n${print.tint(text, 'strong')}`)
 }
 
+/** Whether it stands until its owner says something: one that an owner has paused is meant to. */
+export function needsOwner({ status, paused }: Campaign): boolean {
+  return status === 'escalated' || (status === 'paused' && paused?.by === 'provider' && paused.until === undefined)
+}
+
 /** What a person can do about one that needs somebody, as commands. */
 export function adviceFor({ name, status, stage, question, budget, paused }: Campaign): string[] {
   const resume = `intendant campaign resume ${name}${budget.remaining === 0 ? ' --add-cycles N' : ''}`

@@ -1,7 +1,7 @@
 /** `intendant queue`: the ledger. What runs, what waits and why, what needs a person; and what owners do about it. */
 import type { Command } from 'commander'
 import { DISCARD_WORK, integer, moment } from './arguments.ts'
-import { printCampaigns } from './campaign-page.ts'
+import { needsOwner, printCampaigns } from './campaign-page.ts'
 import { printEvents } from './event-line.ts'
 import { afterOption, IdArgument, WORK_ITEM } from './ids.ts'
 import { list } from './lists.ts'
@@ -162,8 +162,7 @@ function summary(
   { print }: Cli,
 ): string[] {
   const { max_running: max, paused, unreadable } = pacing
-  const escalated = lists.campaigns.filter(({ status }) => status === 'escalated')
-  const needs = lists.open.length + lists.running.filter(isLost).length + escalated.length
+  const needs = lists.open.length + lists.running.filter(isLost).length + lists.campaigns.filter(needsOwner).length
   const parts = [
     `${lists.running.length} running (at most ${max})`,
     `${lists.waiting.length} waiting`,

@@ -63,6 +63,26 @@ t.test(
   },
 )
 
+t.test(
+  'campaigns that stand until an owner says something are counted, and those that owners have paused are not',
+  async (t) => {
+    const paused = (name: string, more: object) => ({
+      ...{ name, status: 'paused', project: 'shop', stage: 'idle', reason: 'no provider', since: at(1) },
+      ...{ cycles_completed: 0, cycles_landed: 0, budget: { max_cycles: 10 }, paused: more },
+    })
+    const campaigns = [
+      paused('gone', { by: 'provider' }),
+      paused('soon', { by: 'provider', until: at(9) }),
+      paused('meant', { by: 'owner' }),
+    ]
+    const { env } = await service(t, ({ url }) => {
+      if (url.startsWith('/api/pacing')) return [200, { max_running: 4, paused: [] }]
+      return [200, { items: url.startsWith('/api/campaigns') && url.includes('status=paused') ? campaigns : [] }]
+    })
+    t.match((await cli(env, 'queue')).out, /^0 running \(at most 4\), 0 waiting, 1 needs you\n/)
+  },
+)
+
 t.test('on a narrow terminal an item takes lines of its own, and none is longer than the terminal', async (t) => {
   const { env } = await service(t, ledger)
   const terminal = { isTTY: true, columns: 60 }
