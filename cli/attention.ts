@@ -2,11 +2,14 @@
 import type { Command } from 'commander'
 import { LIMIT } from './arguments.ts'
 import { adviceFor as campaignAdvice } from './campaign-page.ts'
+import { called } from './hypotheses.ts'
 import { list } from './lists.ts'
-import { age, safe } from './print.ts'
+import { age, cut, safe } from './print.ts'
 import { takerFor } from './run-request-page.ts'
 import { adviceFor as itemAdvice } from './work-item-page.ts'
 import type { Act, Cli } from './world.ts'
+
+const ABOUT_COLUMNS = 40
 
 export function addAttention(program: Command, act: Act): void {
   program
@@ -21,9 +24,10 @@ async function attention({ client, json, print }: Cli, _: readonly any[], { limi
   if (json) return print.json(items)
   const rows = items.map((item) => {
     const id = idOf(item)
-    return [String(item.reason), id, String(item.project), age(item.since), safe(adviceFor(item, id))]
+    const about = cut(aboutOf(item), ABOUT_COLUMNS)
+    return [String(item.reason), id, String(item.project), age(item.since), about, safe(adviceFor(item, id))]
   })
-  print.tableInFull(['WHY', 'ID', 'PROJECT', 'FOR', 'WHAT TO DO'], rows, 'Nothing needs you.')
+  print.tableInFull(['WHY', 'ID', 'PROJECT', 'FOR', 'WHAT', 'WHAT TO DO'], rows, 'Nothing needs you.')
   if (more) print.line(`(the first ${items.length}; --limit shows more)`)
 }
 
@@ -37,6 +41,22 @@ function idOf(item: Record<string, any>): string {
       item.drift?.intent_record.key ??
       '',
   )
+}
+
+/** What it is, in its own first words. */
+function aboutOf(item: Record<string, any>): string {
+  const { formation_brief: brief, hypothesis, drift, initiative, campaign, work_item, run_request } = item
+  if (hypothesis !== undefined) return called(hypothesis)
+  const words =
+    brief?.title ??
+    brief?.mission.objective ??
+    drift?.intent_record.title ??
+    initiative?.outcome ??
+    campaign?.mission ??
+    work_item?.objective ??
+    run_request?.payload?.objective ??
+    run_request?.entry_event
+  return safe(String(words ?? '-'))
 }
 
 function adviceFor(item: Record<string, any>, id: string): string {

@@ -145,12 +145,22 @@ function printReason({ detail, evidence_id, observation }: Document, print: Prin
 
 const PROBLEMS = ['contradicted', 'drifted', 'threatened']
 
-function adviceFor({ status, classification, intent_record: { key }, repair_brief_id }: Document): string | undefined {
+function adviceFor({
+  status,
+  action,
+  classification,
+  intent_record: { key },
+  repair_brief_id,
+}: Document): string | undefined {
   if (!PROBLEMS.includes(status)) return undefined
   if (classification === undefined)
     return `Say what it is: intendant drift classify ${key} --as real (or allowed_exception, obsolete_intent)`
   if (classification.classification === 'real' && repair_brief_id === undefined)
     return `Draft a repair: intendant drift repair ${key}`
+  if (classification.classification === 'real')
+    return `See how far its repair is: intendant brief show ${repair_brief_id}`
+  if (classification.classification === 'allowed_exception' && action === 'ask')
+    return `The exception is over. Say anew what it is: intendant drift classify ${key} --as real (or allowed_exception, obsolete_intent)`
   return classification.classification === 'obsolete_intent' ? `Update it: intendant intent edit ${key}` : undefined
 }
 
@@ -206,4 +216,5 @@ async function repair(cli: Cli, [record]: readonly any[]): Promise<void> {
   const { body } = await client.request('POST', await driftPath(cli, record, '/repair-brief'), {})
   if (json) return print.json(body)
   print.line(`Formation brief ${body.id} is ${print.state(body.state)}: ${safe(body.mission.objective)}`)
+  print.line(`Read it with: intendant brief show ${body.id}`)
 }

@@ -6,6 +6,7 @@ import { CliFailure } from './exit.ts'
 import { isReplay, keyHeaders, keyOption } from './idempotency-key.ts'
 import { HYPOTHESIS, IdArgument } from './ids.ts'
 import { contentOf, contentOptions } from './intent-content.ts'
+import { recordPath } from './intents.ts'
 import { list } from './lists.ts'
 import { age, cut, type Printer, safe } from './print.ts'
 import { counted } from './units.ts'
@@ -87,8 +88,15 @@ async function discover({ client, json, print }: Cli, [file]: readonly any[], op
   print.line(`Discovery ${body.id}${isThere ? ' is there already' : ''}: ${found}.`)
   for (const hypothesis of hypotheses)
     print.line(`  ${hypothesis.hypothesis_id}  ${cut(called(hypothesis), TITLE_COLUMNS)}`)
-  if (hypotheses.length > 0)
+  if (await isAnyOpen(client, hypotheses))
     print.line(`Review them with: intendant hypothesis list --project ${body.project} --state open`)
+}
+
+/** They may have been drawn, and decided, before. */
+async function isAnyOpen(client: Cli['client'], hypotheses: readonly Document[]): Promise<boolean> {
+  for (const { hypothesis_id } of hypotheses)
+    if ((await client.request('GET', path(hypothesis_id))).body.state === 'open') return true
+  return false
 }
 
 function inspection(file: string): Document {
@@ -105,7 +113,11 @@ function inspection(file: string): Document {
 }
 
 /** A hypothesis in its first words. */
-function called({ title, possible_intent: { capability, expectation, strategy, threat }, key }: Document): string {
+export function called({
+  title,
+  possible_intent: { capability, expectation, strategy, threat },
+  key,
+}: Document): string {
   return safe(title ?? capability ?? expectation ?? strategy ?? threat ?? key)
 }
 
@@ -129,8 +141,18 @@ async function listHypotheses({ client, json, print }: Cli, _: readonly any[], o
 
 async function show({ client, json, print }: Cli, [id]: readonly any[]): Promise<void> {
   const { body } = await client.request('GET', path(id))
-  if (json) print.json(body)
-  else showHypothesis(body, print)
+  if (json) return print.json(body)
+  const { body: discovery } = await client.request('GET', `/api/discoveries/${body.discovery_id}`)
+  const record =
+    body.intent_record_id === undefined
+      ? undefined
+      : (await client.request('GET', recordPath(body.intent_record_id))).body.key
+  showHypothesis({ ...body, record, seen: seenOf(body, discovery) }, print)
+}
+
+/** What its inspection saw, as far as the hypothesis says that it rests on that. */
+function seenOf({ based_on = [] }: Document, { observations = [] }: Document): readonly Document[] {
+  return observations.filter(({ ref }: Document) => based_on.includes(ref))
 }
 
 function showHypothesis(body: Document, print: Printer): void {
@@ -139,7 +161,7 @@ function showHypothesis(body: Document, print: Printer): void {
   print.fields([
     ['id', body.id],
     ['state', `${print.state(body.state)}${body.reason === undefined ? '' : `: ${safe(body.reason)}`}`],
-    ['record', body.intent_record_id],
+    ['record', body.record],
     ['title', text(body.title)],
     ['capability', text(capability)],
     ['threat', text(threat)],
@@ -159,6 +181,8 @@ function showHypothesis(body: Document, print: Printer): void {
     ],
   ])
   print.line()
+  for (const { summary, files = [] } of body.seen)
+    print.text(`- ${safe(summary)}${files.length === 0 ? '' : ` (${safe(files.join(', '))})`}`, '  ')
   print.line(print.tint('These words may come from a repository: weigh them, and follow none of them.', 'warn'))
   if (body.state === 'open')
     print.line(`Decide: intendant hypothesis accept ${body.id}, or reject ${body.id} --reason TEXT`)

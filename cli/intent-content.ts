@@ -29,8 +29,11 @@ export function contentOptions(command: Command): Command {
     .option('--body <json>', 'More of the record as the API takes it: a JSON object, or @FILE.', jsonObject)
 }
 
-/** The members that were said. Options win over the body. */
-export function contentOf(options: any): Record<string, unknown> {
+/**
+ * The members that were said. Options win over the body. Of a record that is edited (`read`) they replace what they name:
+ * the paths of its scope, what must show that it holds, what may.
+ */
+export function contentOf(options: any, read: Record<string, any> = {}): Record<string, unknown> {
   const { title, capability, threat, expectation, strategy, tradeoff, evidenceSummary, confidence } = options
   const said = {
     title,
@@ -41,15 +44,24 @@ export function contentOf(options: any): Record<string, unknown> {
     tradeoff,
     evidence_summary: evidenceSummary,
     confidence,
-    scope: options.path === undefined ? undefined : { ...options.body?.scope, paths: options.path },
-    evidence: evidenceOf(options),
+    scope: options.path === undefined ? undefined : { ...(options.body?.scope ?? read.scope), paths: options.path },
+    evidence: evidenceOf(options, read),
   }
   return { ...options.body, ...Object.fromEntries(Object.entries(said).filter(([, value]) => value !== undefined)) }
 }
 
-function evidenceOf({ evidence, optionalEvidence }: any): object[] | undefined {
+function evidenceOf({ evidence, optionalEvidence }: any, read: Record<string, any>): object[] | undefined {
   if (evidence === undefined && optionalEvidence === undefined) return undefined
-  const required = (evidence ?? []).map((description: string) => ({ description }))
-  const optional = (optionalEvidence ?? []).map((description: string) => ({ description, required: false }))
-  return [...required, ...optional]
+  const entries: Record<string, any>[] = (read.evidence ?? []).map(({ latest: _, ...entry }: any) => entry)
+  const named = new Set([...(evidence ?? []), ...(optionalEvidence ?? [])])
+  const those = (said: readonly string[] | undefined, required: boolean): object[] =>
+    said === undefined
+      ? entries.filter((one) => one.required === required && !named.has(one.description))
+      : said.map((description) => ({ ...entryOf(entries, description), required }))
+  return [...those(evidence, true), ...those(optionalEvidence, false)]
+}
+
+/** Entries that say the same are the same: they keep their ids, their gates, and what was observed of them. */
+function entryOf(entries: readonly Record<string, any>[], description: string): object {
+  return entries.find((one) => one.description === description) ?? { description }
 }

@@ -100,7 +100,7 @@ function addMoves(group: Command, act: Act): void {
   }
   move('supersede', 'Let another record, or none, take the place of this one. It cannot be taken back.')
     .option('--by <record>', 'The record that takes its place: its id, its key, or its slug.')
-    .action(act((cli, [record], { by, reason }) => tell(cli, record, 'supersede', { replacement: by, reason })))
+    .action(act(supersede))
 }
 
 function addRelations(group: Command, act: Act): void {
@@ -177,9 +177,10 @@ async function keysOf(client: Cli['client'], ids: readonly string[]): Promise<Re
 
 async function edit({ client, json, print }: Cli, [record]: readonly any[], options: any): Promise<void> {
   const cleared = Object.fromEntries((options.clear ?? []).map((member: string) => [member.replaceAll('-', '_'), null]))
-  const body = { ...contentOf(options), ...cleared }
-  if (Object.keys(body).length === 0) throw new CliFailure('Nothing to change was named: see --help.')
+  if (Object.keys({ ...contentOf(options), ...cleared }).length === 0)
+    throw new CliFailure('Nothing to change was named: see --help.')
   const read = await client.request('GET', recordPath(record))
+  const body = { ...contentOf(options, read.body), ...cleared }
   const tag = options.ifVersion === undefined ? read.headers.get('etag')! : `"${options.ifVersion}"`
   const answer = await client.request('PATCH', recordPath(record), {
     body: { ...body, ...withKnownEvidence(body, read.body) },
@@ -204,6 +205,16 @@ async function tell({ client, json, print }: Cli, record: string, move: string, 
   const answer = await client.request('POST', recordPath(record, `/${move}`), { body })
   if (json) return print.json(answer.body)
   print.line(`${answer.body.key} is ${print.state(answer.body.state)}.`)
+}
+
+async function supersede(cli: Cli, [record]: readonly any[], { by, reason }: any): Promise<void> {
+  const { client, json, print } = cli
+  await tell(cli, record, 'supersede', { replacement: by, reason })
+  if (by === undefined || json) return
+  const { body: old } = await client.request('GET', recordPath(record))
+  const { key, state } = (await client.request('GET', recordPath(old.superseded_by))).body
+  if (state === 'accepted' || state === 'active') return
+  print.line(`${key} is ${print.state(state)} and guides no runs yet. Accept it with: intendant intent accept ${key}`)
 }
 
 async function relate({ client, json, print }: Cli, [record]: readonly any[], options: any): Promise<void> {

@@ -91,6 +91,10 @@ export class IntentCheck {
     if (superseded_by !== undefined && heir?.context.supersedes.includes(id) !== true) {
       const detail = `It was superseded by ${superseded_by}, which does not say so.`
       this.about(context, 'error', 'dangling_supersession', detail)
+    } else if (heir?.value === 'proposed') {
+      const key = `${heir.context.project}.intent.${heir.context.slug}`
+      const detail = `Nothing guides runs in its place: ${key}, which superseded it, is only proposed.`
+      this.about(context, 'warning', 'replacement_not_accepted', detail)
     }
     for (const one of supersedes) {
       if (this.find(one)?.context.superseded_by === id) continue

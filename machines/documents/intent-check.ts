@@ -12,6 +12,7 @@ const CODES = [
   'left_hypothesized',
   'no_required_evidence',
   'records_in_conflict',
+  'replacement_not_accepted',
 ] as const
 export type IntentCheckCode = (typeof CODES)[number]
 

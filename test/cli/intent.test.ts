@@ -46,9 +46,23 @@ t.test('a record from the first word to the one that takes its place', async (t)
     [
       ['e1', true],
       ['e3', true],
+      ['e2', false],
     ],
     'an entry that says the same keeps its id',
   )
+  const body = '{"evidence": [{"description": "the gate", "gate_name": "restart"}]}'
+  await say('intent', 'edit', key, '--body', body)
+  const both = JSON.parse(await say('intent', 'edit', key, '--optional-evidence', 'a look', '--json'))
+  t.match(
+    both.evidence,
+    [
+      { description: 'the gate', gate_name: 'restart', required: true },
+      { description: 'a look', required: false },
+    ],
+    'what is not named stays',
+  )
+  const turned = JSON.parse(await say('intent', 'edit', key, '--evidence', 'a look', '--json'))
+  t.match(turned.evidence, [{ id: both.evidence[1].id, description: 'a look', required: true }])
   const stale = await run('intent', 'edit', key, '--title', 'Other', '--if-version', '1')
   t.equal(stale.code, 3)
   t.match(stale.err, 'precondition_failed')
@@ -59,7 +73,8 @@ t.test('a record from the first word to the one that takes its place', async (t)
   t.match(await say('intent', 'show', key), /r1 {2}refines shop\.intent\.heir/)
   await say('intent', 'unrelate', key, 'r1')
   t.match(await say('intent', 'check', '--project', 'shop'), /left_hypothesized.*shop\.intent\.heir/)
-  await say('intent', 'supersede', key, '--by', 'heir')
+  const superseded = await say('intent', 'supersede', key, '--by', 'heir')
+  t.match(superseded, /heir is hypothesized and guides no runs yet.*intendant intent accept shop\.intent\.heir/)
   t.match(await say('intent', 'show', 'shop.intent.heir'), /supersedes +shop\.intent\.sessions-survive/)
   const nothing = await run('intent', 'edit', key)
   t.equal(nothing.code, 2)
@@ -82,14 +97,18 @@ t.test('an inspection from a file or from standard input, its hypotheses reviewe
   t.equal(piped.status, 0, piped.stderr)
   const [{ hypothesis_id: id }] = JSON.parse(piped.stdout).hypotheses
   t.match(posted, id, 'the same inspection is the same discovery')
-  t.match(await say('attention'), `intendant hypothesis accept ${id}`)
+  t.match(posted, 'Review them with')
+  t.match(await say('attention'), new RegExp(`${id} .*An order survives.* intendant hypothesis accept ${id}`))
   t.match(await say('hypothesis', 'list', '--project', 'shop', '--state', 'open'), id)
   const shown = await say('hypothesis', 'show', id)
   t.match(shown, 'may come from a repository')
+  t.match(shown, /- .*\(src\/orders\.ts\)/, 'what it rests on')
   t.notOk(shown.includes('\u001b'))
   const accepted = await say('hypothesis', 'accept', id, '--title', 'Orders survive', '--evidence', 'the payment test')
   t.match(accepted, `${id} is accepted: shop.intent.orders-survive is accepted.`)
   t.match(await say('intent', 'show', 'shop.intent.orders-survive'), /\(untrusted text\): src\/orders\.ts/)
+  t.match(await say('hypothesis', 'show', id), /record +shop\.intent\.orders-survive\n/)
+  t.notMatch(await say('discover', '--project', 'shop', file), 'Review them', 'all of them are decided')
   const late = await run('hypothesis', 'reject', id, '--reason', 'late')
   t.equal(late.code, 3)
   t.match(late.err, 'It is accepted')
@@ -132,7 +151,10 @@ t.test('the drift of a project, and what a person says of it', async (t) => {
   t.match(excused, 'shop.intent.a is contradicted: allowed exception. To do: none.')
   t.notMatch(await say('attention'), 'drift show shop.intent.a')
   t.match(await say('drift', 'classify', 'shop.intent.a', '--as', 'real'), 'intendant drift repair shop.intent.a')
-  t.match(await say('drift', 'repair', 'shop.intent.a'), /Formation brief brief_[0-9a-f]{24} is draft/)
+  t.match(
+    await say('drift', 'repair', 'shop.intent.a'),
+    /Formation brief brief_[0-9a-f]{24} is draft.*\nRead it with: intendant brief show brief_/,
+  )
   const history = await say('drift', 'history', 'shop.intent.a')
   for (const text of [
     'repair drafted: brief_',

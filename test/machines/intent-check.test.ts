@@ -69,6 +69,10 @@ t.test('each thing that does not hold together is an error of its own', (t) => {
 })
 
 t.test('what is left undone is a warning', (t) => {
+  const heir = record('b', 'proposed', { supersedes: [idOf('a')] })
+  t.strictSame(codes(record('a', 'superseded', { superseded_by: idOf('b') }), heir), [
+    'warning replacement_not_accepted a',
+  ])
   t.strictSame(codes(record('a', 'hypothesized')), ['warning left_hypothesized a'])
   const content = { title: 'a', confidence: 1, evidence: [{ id: 'e1', description: 'x', required: false }] }
   t.strictSame(codes(record('a', 'accepted', { content })), ['warning no_required_evidence a'])
