@@ -6,9 +6,11 @@ import { counted } from './units.ts'
 type Document = Record<string, any>
 
 const INDENT = '  '
+const INTENT_KINDS = ['product', 'design', 'engineering']
 const DIGEST_SHOWN = 'sha256:'.length + 12
 
-export function showBrief(brief: Document, print: Printer): void {
+/** `keys`: those of the records that it names by id. */
+export function showBrief(brief: Document, print: Printer, keys: ReadonlyMap<string, string>): void {
   const { mission, compiled, engine_controls: controls = {}, repo } = brief
   print.fields([
     ['id', brief.id],
@@ -29,7 +31,7 @@ export function showBrief(brief: Document, print: Printer): void {
     ['archived', brief.archived_at],
   ])
   section(print, 'Done when', mission.definition_of_done)
-  section(print, 'Intent', intentOf(mission))
+  section(print, 'Intent', intentOf(mission, keys))
   section(
     print,
     'Protects',
@@ -80,9 +82,16 @@ function section(print: Printer, heading: string, lines: readonly string[] = [])
   for (const line of lines) print.text(`${INDENT}${safe(line)}`, INDENT + INDENT)
 }
 
-function intentOf(mission: Document): string[] {
-  const kinds = ['product', 'design', 'engineering']
-  return kinds.flatMap((kind) => (mission[`${kind}_intent_refs`] ?? []).map((ref: string) => `${kind}: ${ref}`))
+function intentOf(mission: Document, keys: ReadonlyMap<string, string>): string[] {
+  return INTENT_KINDS.flatMap((kind) =>
+    (mission[`${kind}_intent_refs`] ?? []).map((ref: string) => `${kind}: ${keys.get(ref) ?? ref}`),
+  )
+}
+
+/** The ids of records by which it names the intent that it serves. */
+export function recordIdsOf({ mission }: Document): readonly string[] {
+  const refs: string[] = INTENT_KINDS.flatMap((kind) => mission[`${kind}_intent_refs`] ?? [])
+  return [...new Set(refs)].filter((ref) => ref.startsWith('ir_'))
 }
 
 function approval({ throttle, digest, revision, by, at }: Document): string {

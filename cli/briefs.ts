@@ -3,10 +3,11 @@ import { readFileSync } from 'node:fs'
 import type { Command } from 'commander'
 import { integer, LIMIT, ORIGIN } from './arguments.ts'
 import { briefOptions, sectionsOf } from './brief-content.ts'
-import { nextStep, showBrief } from './brief-page.ts'
+import { nextStep, recordIdsOf, showBrief } from './brief-page.ts'
 import { CliFailure, EXIT } from './exit.ts'
 import { isReplay, keyHeaders, keyOption } from './idempotency-key.ts'
 import { BRIEF, IdArgument } from './ids.ts'
+import { knownKeys } from './intents.ts'
 import { list } from './lists.ts'
 import { movesOf } from './moves.ts'
 import { age, safe } from './print.ts'
@@ -150,7 +151,10 @@ async function listBriefs({ client, json, print }: Cli, _: readonly any[], optio
     age(item.created_at),
     safe(item.title ?? item.mission.objective),
   ])
-  const none = 'No formation briefs. Write one with: intendant brief create --project PROJECT --objective TEXT'
+  const none =
+    state === undefined
+      ? `No formation briefs. Write one with: intendant brief create --project ${project} --objective TEXT`
+      : `No formation briefs that are ${state}.`
   print.table(['ID', 'STATE', 'THROTTLE', 'AGE', 'WHAT'], rows, none)
   if (more) print.line(`(the first ${items.length}; --limit shows more)`)
 }
@@ -158,7 +162,7 @@ async function listBriefs({ client, json, print }: Cli, _: readonly any[], optio
 async function show({ client, json, print }: Cli, [id]: readonly any[]): Promise<void> {
   const { body } = await client.request('GET', briefPath(id))
   if (json) return print.json(body)
-  showBrief(body, print)
+  showBrief(body, print, await knownKeys(client, recordIdsOf(body)))
   const next = nextStep(body)
   if (next !== '') print.line(`\n${next}`)
 }

@@ -70,7 +70,9 @@ async function overview({ client, json, print }: Cli, _: readonly any[], options
     item.action,
     safe(item.because[0]?.detail ?? ''),
   ])
-  print.table(['STATUS', 'SEVERITY', 'RECORD', 'FOR', 'DO', 'WHY'], rows, 'No accepted records: nothing can drift.')
+  const isAll = status === undefined && severity === undefined
+  const none = isAll ? 'No accepted records: nothing can drift.' : 'No drift such as this.'
+  print.table(['STATUS', 'SEVERITY', 'RECORD', 'FOR', 'DO', 'WHY'], rows, none)
   if (items.length > 1 && status === undefined) print.line(`\n${counted(items)}`)
   if (more) print.line(`(the first ${items.length}; --limit shows more)`)
 }
@@ -149,10 +151,11 @@ function adviceFor({
   status,
   action,
   classification,
-  intent_record: { key },
+  intent_record: { id, key },
   repair_brief_id,
 }: Document): string | undefined {
-  if (!PROBLEMS.includes(status)) return undefined
+  if (!PROBLEMS.includes(status))
+    return action === 'inspect' ? `Let a run look, and report what it saw of ${id}: docs/INTENT.md` : undefined
   if (classification === undefined)
     return `Say what it is: intendant drift classify ${key} --as real (or allowed_exception, obsolete_intent)`
   if (classification.classification === 'real' && repair_brief_id === undefined)

@@ -63,7 +63,10 @@ async function importFile(runtime: Runtime, file: string, by: By, report: Import
     if (answer.ok) {
       report.accepted += answer.accepted
       report.duplicates += answer.duplicates
-    } else for (const { line, offset } of entries) refuse(line, offset, `project ${project}: ${answer.refusal.detail}`)
+    } else {
+      const reason = refusalOf(project, answer.refusal)
+      for (const { line, offset } of entries) refuse(line, offset, reason)
+    }
   }
   for await (const read of readEvents(file)) {
     if (!read.ok) {
@@ -95,4 +98,10 @@ async function importFile(runtime: Runtime, file: string, by: By, report: Import
     for (const project of [...waiting.keys()]) await flush(project)
   }
   for (const project of [...waiting.keys()]) await flush(project)
+}
+
+/** The id of a project is its key's: once it is added, the same import completes. */
+function refusalOf(project: string, { code, detail }: { readonly code: string; readonly detail: string }): string {
+  if (code !== 'not_found') return `project ${project}: ${detail}`
+  return `There is no project ${project} here. Add it (intendant project add --key ${project} --name NAME), and import again.`
 }

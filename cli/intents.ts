@@ -73,6 +73,7 @@ function addReads(group: Command, act: Act): void {
       'Only this state: hypothesized, proposed, accepted, active, deprecated, contradicted, superseded.',
     )
     .option('--path <path>', 'Only those that cover this file or folder.')
+    .option('--title <words>', 'Only those whose title contains these words.')
     .option('--capability <words>', 'Only those whose capability contains these words.')
     .option('--threat <words>', 'Only those whose threat contains these words.')
     .option('--strategy <words>', 'Only those whose strategy contains these words.')
@@ -143,8 +144,8 @@ async function add({ client, json, print }: Cli, _: readonly any[], options: any
 }
 
 async function listRecords({ client, json, print }: Cli, _: readonly any[], options: any): Promise<void> {
-  const { project, limit, state, path, capability, threat, strategy } = options
-  const query = { state, path, capability, threat, strategy }
+  const { project, limit, state, path, title, capability, threat, strategy } = options
+  const query = { state, path, title, capability, threat, strategy }
   const { items, more } = await list(
     client,
     `/api/projects/${encodeURIComponent(project)}/intent-records`,
@@ -159,7 +160,10 @@ async function listRecords({ client, json, print }: Cli, _: readonly any[], opti
     age(item.created_at),
     safe(item.title),
   ])
-  const none = 'No records. Write one with: intendant intent add --project PROJECT --title TITLE'
+  const isAll = Object.values(query).every((value) => value === undefined)
+  const none = isAll
+    ? `No records. Write one with: intendant intent add --project ${project} --title TITLE`
+    : 'No records such as these.'
   print.table(['KEY', 'STATE', 'VERSION', 'AGE', 'TITLE'], rows, none)
   if (more) print.line(`(the first ${items.length}; --limit shows more)`)
 }
@@ -173,6 +177,12 @@ async function show({ client, json, print }: Cli, [record]: readonly any[]): Pro
 async function keysOf(client: Cli['client'], ids: readonly string[]): Promise<ReadonlyMap<string, string>> {
   const records = await Promise.all(ids.map((id) => client.request('GET', recordPath(id))))
   return new Map(records.map(({ body }) => [body.id, body.key]))
+}
+
+/** The same, but for what is not there: a brief may name whatever its author likes. */
+export async function knownKeys(client: Cli['client'], ids: readonly string[]): Promise<ReadonlyMap<string, string>> {
+  const found = await Promise.allSettled(ids.map((id) => keysOf(client, [id])))
+  return new Map(found.flatMap((one) => (one.status === 'fulfilled' ? [...one.value] : [])))
 }
 
 async function edit({ client, json, print }: Cli, [record]: readonly any[], options: any): Promise<void> {

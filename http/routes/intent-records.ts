@@ -126,6 +126,7 @@ function listRoute(service: ServiceContext, path: string): Route {
           description: 'Only those whose scope covers this path.',
         }),
       ),
+      title: words('Only those whose title contains these words.'),
       capability: words('Only those whose capability contains these words.'),
       threat: words('Only those whose threat contains these words.'),
       strategy: words('Only those whose strategy contains these words.'),
@@ -176,7 +177,7 @@ function nearest({ context }: RecordSnapshot, places: readonly string[]): string
 }
 
 function saysWhatIsAsked(query: Filters): (snapshot: RecordSnapshot) => boolean {
-  const asked = (['capability', 'threat', 'strategy'] as const).flatMap((member) => {
+  const asked = (['title', 'capability', 'threat', 'strategy'] as const).flatMap((member) => {
     const text = query[member]?.toLowerCase()
     return text === undefined ? [] : [{ member, text }]
   })

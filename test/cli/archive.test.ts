@@ -96,6 +96,13 @@ t.test('what one home gives out another takes in whole, but for what is of the s
   const { home } = await used(t)
   const dir = `${t.testdirName}/events`
   t.equal((await command('export', dir, '--home', home)).code, 0)
+  const bare = await serve(t, `${t.testdirName}/bare`)
+  await bare.end('SIGTERM')
+  const refused = await command('import', `${dir}/${readdirSync(dir)[0]}`, '--home', bare.home)
+  t.match(
+    [refused.code, refused.out],
+    [1, /There is no project demo here\. Add it \(intendant project add --key demo /],
+  )
   const service = await demo(t, `${t.testdirName}/other`)
   await service.end('SIGTERM')
   const { code, out } = await command('import', `${dir}/${readdirSync(dir)[0]}`, '--home', service.home)

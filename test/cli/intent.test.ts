@@ -67,7 +67,9 @@ t.test('a record from the first word to the one that takes its place', async (t)
   t.equal(stale.code, 3)
   t.match(stale.err, 'precondition_failed')
   t.match(await say('intent', 'list', '--project', 'shop', '--path', 'src/auth/login.ts'), key)
-  t.match(await say('intent', 'list', '--project', 'shop', '--path', 'docs'), /No records/)
+  t.match(await say('intent', 'list', '--project', 'shop', '--path', 'docs'), /No records such as these/)
+  t.match(await say('intent', 'list', '--project', 'shop', '--title', 'survive'), key)
+  t.match(await say('intent', 'list', '--project', 'shop', '--title', 'die'), /No records such as these/)
   await say('intent', 'add', '--project', 'shop', '--title', 'Heir', '--hypothesized')
   t.match(await say('intent', 'relate', key, '--type', 'refines', '--to', 'heir'), `${key} refines shop.intent.heir.`)
   t.match(await say('intent', 'show', key), /r1 {2}refines shop\.intent\.heir/)
@@ -128,6 +130,8 @@ t.test('the drift of a project, and what a person says of it', async (t) => {
     await say('intent', 'accept', `shop.intent.${slug}`)
   }
   t.match(await say('drift', '--project', 'shop'), /unobserved +low +shop\.intent\.b .*nobody has looked/)
+  t.match(await say('drift', '--project', 'shop', '--status', 'drifted'), /No drift such as this/)
+  t.match(await say('drift', 'show', 'shop.intent.b'), /Let a run look, and report what it saw of ir_[0-9a-f]{24}/)
   await say('intent', 'relate', 'shop.intent.a', '--type', 'conflicts_with', '--to', 'b')
   // The other record hears of the conflict by message.
   const seen = await until(
@@ -151,10 +155,11 @@ t.test('the drift of a project, and what a person says of it', async (t) => {
   t.match(excused, 'shop.intent.a is contradicted: allowed exception. To do: none.')
   t.notMatch(await say('attention'), 'drift show shop.intent.a')
   t.match(await say('drift', 'classify', 'shop.intent.a', '--as', 'real'), 'intendant drift repair shop.intent.a')
-  t.match(
-    await say('drift', 'repair', 'shop.intent.a'),
-    /Formation brief brief_[0-9a-f]{24} is draft.*\nRead it with: intendant brief show brief_/,
+  const drafted = await say('drift', 'repair', 'shop.intent.a')
+  const next = /Formation brief brief_[0-9a-f]{24} is draft.*\nRead it with: intendant brief show (brief_\w+)/.exec(
+    drafted,
   )
+  t.match(await say('brief', 'show', next![1]!), /engineering: shop\.intent\.a\n/)
   const history = await say('drift', 'history', 'shop.intent.a')
   for (const text of [
     'repair drafted: brief_',
