@@ -24,6 +24,7 @@ export const RUN_REQUEST: Kind = { prefix: 'runreq_', path: '/api/run-requests' 
 export const WORK_ITEM: Kind = { prefix: 'wi_', path: '/api/work-items' }
 export const TOKEN: Kind = { prefix: 'tok_', path: '/api/tokens' }
 export const BRIEF: Kind = { prefix: 'brief_', path: '/formation-briefs', perProject: true }
+export const DISCOVERY: Kind = { prefix: 'disc_', path: '/discoveries', perProject: true }
 export const HYPOTHESIS: Kind = { prefix: 'hyp_', path: '/hypotheses', perProject: true }
 export const INTENT_RECORD: Kind = { prefix: 'ir_', path: '/intent-records', perProject: true }
 export const SESSION: Kind = { path: '/api/agent-sessions', member: 'session_id' }

@@ -9,6 +9,7 @@ import { addAttention } from './attention.ts'
 import { addBackup } from './backup.ts'
 import { addBriefs } from './briefs.ts'
 import { addCampaigns } from './campaigns.ts'
+import { addDiscoveries } from './discoveries.ts'
 import { addDrift } from './drift.ts'
 import { addEmit } from './emit.ts'
 import { addEngines } from './engines.ts'
@@ -149,6 +150,7 @@ function makeProgram(world: World, act: Act): Command {
     addProjects,
     addIntents,
     addHypotheses,
+    addDiscoveries,
     addDrift,
     addBriefs,
     addTask,

@@ -100,6 +100,14 @@ t.test('an inspection from a file or from standard input, its hypotheses reviewe
   const [{ hypothesis_id: id }] = JSON.parse(piped.stdout).hypotheses
   t.match(posted, id, 'the same inspection is the same discovery')
   t.match(posted, 'Review them with')
+  const [, discovery] = /(disc_[0-9a-f]{24})/.exec(posted)!
+  t.match(
+    await say('discovery', 'list', '--project', 'shop'),
+    new RegExp(`${discovery} +\\d+s +1 +1 +8f2c1d0 +archaeologist`),
+  )
+  const saw = await say('discovery', 'show', discovery!.slice(0, 13))
+  t.match(saw, /- Orders are written first\. \(src\/orders\.ts\)\n {2}hyp_[0-9a-f]{24} {2}An order survives/)
+  t.notOk(saw.includes('\u001b'))
   t.match(await say('attention'), new RegExp(`${id} .*An order survives.* intendant hypothesis accept ${id}`))
   t.match(await say('hypothesis', 'list', '--project', 'shop', '--state', 'open'), id)
   const shown = await say('hypothesis', 'show', id)

@@ -50,6 +50,8 @@ t.test('every command has a help with a description', async (t) => {
     'intent unrelate',
     'intent check',
     'discover',
+    'discovery list',
+    'discovery show',
     'hypothesis list',
     'hypothesis show',
     'hypothesis accept',
