@@ -163,7 +163,7 @@ function adviceFor({
   if (classification.classification === 'real')
     return `See how far its repair is: intendant brief show ${repair_brief_id}`
   if (classification.classification === 'allowed_exception' && action === 'ask')
-    return `The exception is over. Say anew what it is: intendant drift classify ${key} --as real (or allowed_exception, obsolete_intent)`
+    return `The exception is over, or something else has come. Say anew what it is: intendant drift classify ${key} --as real (or allowed_exception, obsolete_intent)`
   return classification.classification === 'obsolete_intent' ? `Update it: intendant intent edit ${key}` : undefined
 }
 

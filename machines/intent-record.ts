@@ -9,7 +9,7 @@ import { creationRefusal, creationRepeat } from './creation.ts'
 import { decidedOtherwise, isOtherReason } from './decided.ts'
 import { type IntentState, RELATIONSHIPS_MAX } from './documents/intent-record.ts'
 import { isKnown } from './drift/state.ts'
-import { PROBLEMS, speaksOfDrift } from './drift/status.ts'
+import { exceededSince, PROBLEMS, speaksOfDrift } from './drift/status.ts'
 import * as changes from './intent-record/changes.ts'
 import type { IntentRecordBody, IntentRecordContext, IntentRecordMessage, Of } from './intent-record/context.ts'
 import * as facts from './intent-record/facts.ts'
@@ -258,9 +258,13 @@ function repeats({ value, context }: SnapshotOf<Context>, message: IntentRecordM
       return context.relationships.some(isSame) ? 'already_related' : undefined
     }
     case 'classify': {
-      const { classification, reason, review_at } = context.drift.classification ?? {}
+      const said = context.drift.classification
       const isSame =
-        message.classification === classification && message.reason === reason && message.review_at === review_at
+        said !== undefined &&
+        message.classification === said.classification &&
+        message.reason === said.reason &&
+        message.review_at === said.review_at &&
+        exceededSince(said, changes.subjectOf(context)) === undefined
       return isSame ? 'unchanged' : undefined
     }
     case 'repair_drafted':

@@ -12,7 +12,7 @@ import { subjectOf } from '../intent-record/changes.ts'
 import type { IntentRecordContext } from '../intent-record/context.ts'
 import type { SnapshotOf } from '../machine.ts'
 import { type Classification, driftState, type Noted, utc } from './state.ts'
-import { type Cause, PROBLEMS, type Subject, standing, withLapse } from './status.ts'
+import { type Cause, exceededSince, PROBLEMS, type Subject, standing, withLapse } from './status.ts'
 
 type Snapshot = SnapshotOf<IntentRecordContext>
 
@@ -32,8 +32,9 @@ const ACTIONS: Readonly<Record<DriftStatus, DriftAction>> = {
   holding: 'none',
 }
 
-/** What a person said of it decides; an exception only until its review. */
-function actionFor(status: DriftStatus, classification: Classification | undefined, now: string): DriftAction {
+/** What a person said of it decides; an exception only until its review, and not of what has come since. */
+function actionFor(status: DriftStatus, subject: Subject, now: string): DriftAction {
+  const { classification } = subject.drift
   switch (classification?.classification) {
     case 'real':
       return 'repair'
@@ -41,7 +42,7 @@ function actionFor(status: DriftStatus, classification: Classification | undefin
       return 'update_record'
     case 'allowed_exception':
       if (!PROBLEMS.has(status)) return ACTIONS[status]
-      return isInForce(classification, now) ? 'none' : 'ask'
+      return isInForce(classification, now) && exceededSince(classification, subject) === undefined ? 'none' : 'ask'
     default:
       return ACTIONS[status]
   }
@@ -71,7 +72,7 @@ export function driftOf({ value, context }: Snapshot, now: string): Drift {
     status,
     since: known === status && since !== undefined ? since : causes[0]!.since,
     ...(severity === undefined ? {} : { severity }),
-    action: actionFor(status, classification, now),
+    action: actionFor(status, subject, now),
     because: causes.map(reasonOf),
     ...(classification === undefined ? {} : { classification: shown(classification) }),
     ...(drift.repair_brief_id === undefined ? {} : { repair_brief_id: drift.repair_brief_id }),
@@ -81,7 +82,11 @@ export function driftOf({ value, context }: Snapshot, now: string): Drift {
   }
 }
 
-function shown({ was_observed: _, ...classification }: Classification): NonNullable<Drift['classification']> {
+function shown({
+  was_observed: _,
+  excused: __,
+  ...classification
+}: Classification): NonNullable<Drift['classification']> {
   return { ...classification, ...(classification.by === undefined ? {} : { by: { ...classification.by } }) }
 }
 
@@ -104,5 +109,6 @@ export function attentionSince({ context }: Snapshot): string | undefined {
   const { status, since, classification } = context.drift
   if (status === undefined || !PROBLEMS.has(status)) return undefined
   if (classification === undefined) return since
-  return classification.classification === 'allowed_exception' ? utc(classification.review_at ?? '') : undefined
+  if (classification.classification !== 'allowed_exception') return undefined
+  return exceededSince(classification, subjectOf(context)) ?? utc(classification.review_at ?? '')
 }

@@ -31,6 +31,8 @@ export interface Classification {
   readonly at: string
   /** Whether observations spoke of a drift then: only such a one can be ended by observations. */
   readonly was_observed: boolean
+  /** Signs of what an exception excuses: what stood when it was given. Absent where that was not written down: all. */
+  readonly excused?: readonly string[]
 }
 
 export interface Conflict {

@@ -82,6 +82,27 @@ function failuresOf({ evidence, drift }: Subject, required: boolean): Cause[] {
   })
 }
 
+/** All that observations and other records say against it, the worst first, whatever a person says of it. */
+function problemsOf(subject: Subject): readonly Cause[] {
+  return [...contradictionsOf(subject), ...failuresOf(subject, true), ...threatsOf(subject)]
+}
+
+/** The same for what is seen anew and says the same. */
+const signOf = ({ code, evidence_id = '', intent_record_id = '' }: Cause): string =>
+  `${code} ${evidence_id}${intent_record_id}`
+
+/** Signs of what speaks against the record now: what an exception that is given now excuses. */
+export function excusable(subject: Subject): readonly string[] {
+  return [...new Set(problemsOf(subject).map(signOf))]
+}
+
+/** Since when something speaks against the record that its exception does not excuse; undefined: nothing does. */
+export function exceededSince({ excused }: Classification, subject: Subject): string | undefined {
+  if (excused === undefined) return undefined
+  const beyond = problemsOf(subject).filter((cause) => !excused.includes(signOf(cause)))
+  return beyond.map(({ since }) => since).sort()[0]
+}
+
 /** Nothing speaks against it: is there anything that speaks for it, and of late? */
 function quiet(subject: Subject, at: string): Standing {
   const { evidence, drift, versioned_at } = subject

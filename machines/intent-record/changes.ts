@@ -13,7 +13,7 @@ import {
   withoutComplaints,
   withoutEvidence,
 } from '../drift/state.ts'
-import { type Occasion, restated, type Subject, speaksOfDrift, withLapse } from '../drift/status.ts'
+import { excusable, type Occasion, restated, type Subject, speaksOfDrift, withLapse } from '../drift/status.ts'
 import type { Message } from '../machine.ts'
 import type { Fault } from '../schema.ts'
 import type {
@@ -223,6 +223,7 @@ export function classified(context: Context, message: Of<'classify'>): Change {
     ...(review_at === undefined ? {} : { review_at }),
     at,
     was_observed: speaksOfDrift(subjectOf(context)),
+    ...(word === 'allowed_exception' ? { excused: excusable(subjectOf(context)) } : {}),
   }
   const change = { at, kind: 'classified' as const, status, classification: word, ...said }
   return kept(withChange({ ...drift, classification }, change))

@@ -209,6 +209,25 @@ t.test('a drift that only a person has seen is ended by a person only', (t) => {
   t.end()
 })
 
+t.test('an exception excuses what was known when it was given, and asks when something else comes', (t) => {
+  const threatened = on(accepted, seen(9, { evidence_id: E1 }), seen(10, { evidence_id: E2, result: 'fail' }))
+  const excused = on(threatened, exception(20, '2026-01-02T00:00:00Z'))
+  const again = on(excused, seen(25, { evidence_id: E2, result: 'fail' }))
+  t.match(drift(again, 60), { status: 'threatened', action: 'none' }, 'the same, seen anew')
+  t.equal(attentionSince(again), '2026-01-02T00:00:00.000Z')
+
+  const worse = on(again, seen(30, { evidence_id: E1, result: 'fail' }))
+  t.match(drift(worse, 60), { status: 'drifted', severity: 'high', action: 'ask' })
+  t.match(drift(worse, 60).classification, { classification: 'allowed_exception' }, 'what it excuses is still excused')
+  t.equal(attentionSince(worse), '2026-01-01T00:00:30.000Z')
+  t.match(drift(on(worse, seen(40, { evidence_id: E1 })), 60), { status: 'threatened', action: 'none' })
+  t.equal(drift(on(worse, exception(40, '2026-01-02T00:00:00Z')), 60).action, 'none', 'given anew, knowing both')
+
+  const other = { type: 'peer_conflict', with: OTHER, key: 'acme.intent.other', guiding: true, said: 'declared' }
+  t.match(drift(on(excused, at(30, other)), 60), { status: 'contradicted', action: 'ask' })
+  t.end()
+})
+
 t.test('two records in conflict contradict each other for as long as both guide runs', (t) => {
   const peer = (guiding: boolean, seconds: number, more: object = {}) =>
     at(seconds, { type: 'peer_conflict', with: OTHER, key: 'acme.intent.other', guiding, ...more })
