@@ -14,7 +14,7 @@ const LOOK_MS = 2_000
 
 const BACKUP_HELP = `
 A backup that takes long goes on by itself, also when this command has ended: the same command with
-the same --name follows it again. There is one at a time.`
+the same --name follows it again, or tells its end while the service runs. There is one at a time.`
 
 const RESTORE_HELP = `
 The home must be empty or absent, and stays as it was if anything fails. Cursors of the old log are
@@ -65,8 +65,12 @@ async function beginBackup(client: Client, name: string | undefined): Promise<an
     return (await client.request('POST', '/api/backups', { body: { name } })).body
   } catch (error) {
     const problem = error instanceof ServiceRefused ? (error.problem as { code: string; backup?: string }) : undefined
-    if (problem?.code !== 'backup_running' || problem.backup !== name) throw error
-    return (await client.request('GET', `/api/backups/${name}`)).body
+    const look = async (): Promise<any> => (await client.request('GET', `/api/backups/${name}`)).body
+    if (problem?.code === 'backup_running' && problem.backup === name) return await look()
+    const known =
+      problem?.code === 'already_exists' && name !== undefined ? await look().catch(() => undefined) : undefined
+    if (known?.state === 'completed') return known
+    throw error
   }
 }
 

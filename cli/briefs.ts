@@ -132,7 +132,7 @@ async function edit({ client, json, print }: Cli, [id]: readonly any[], options:
   const cleared = Object.fromEntries((options.clear ?? []).map((name: string) => [name.replaceAll('-', '_'), null]))
   const sections = { ...sectionsOf(options, read.body), ...cleared }
   if (Object.keys(sections).length === 0) throw new CliFailure('Nothing to change was named: see --help.')
-  const tag = options.ifVersion === undefined ? read.headers.get('etag')! : `"${options.ifVersion}"`
+  const tag = `"${options.ifVersion ?? read.body.version}"`
   const { body } = await client.request('PATCH', briefPath(id), { body: sections, headers: { 'if-match': tag } })
   if (json) return print.json(body)
   const isSame = body.version === read.body.version
@@ -248,8 +248,8 @@ async function editPrompt({ client, json, print }: Cli, id: string, options: any
 
 /** The condition that the brief is still compiled to this digest. */
 async function present(client: Cli['client'], id: string, digest: string): Promise<Record<string, string>> {
-  const { body, headers } = await client.request('GET', briefPath(id))
-  if (body.digest === digest) return { 'if-match': headers.get('etag')! }
+  const { body } = await client.request('GET', briefPath(id))
+  if (body.digest === digest) return { 'if-match': `"${body.version}"` }
   throw new CliFailure(
     `The prompts were changed meanwhile: the present ones are ${body.digest}. Read them, and edit those.`,
     EXIT.refused,

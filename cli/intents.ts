@@ -191,7 +191,7 @@ async function edit({ client, json, print }: Cli, [record]: readonly any[], opti
     throw new CliFailure('Nothing to change was named: see --help.')
   const read = await client.request('GET', recordPath(record))
   const body = { ...contentOf(options, read.body), ...cleared }
-  const tag = options.ifVersion === undefined ? read.headers.get('etag')! : `"${options.ifVersion}"`
+  const tag = `"${options.ifVersion ?? read.body.version}"`
   const answer = await client.request('PATCH', recordPath(record), {
     body: { ...body, ...withKnownEvidence(body, read.body) },
     headers: { 'if-match': tag },

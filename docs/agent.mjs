@@ -297,7 +297,12 @@ function commit(worktree, base) {
   // Wherever the agent went: it may have made a branch of its own, or gone back from what it had committed.
   const ref = `refs/heads/${branch}`
   const [head, left] = [git(worktree, ['rev-parse', 'HEAD']), git(worktree, ['rev-parse', ref])]
-  if (head === base) return left === base ? undefined : left
+  if (head === base) {
+    if (left === base) return undefined
+    // The gate is asked about what is to land.
+    git(worktree, ['checkout', '--quiet', '--force', '--detach', left])
+    return left
+  }
   if (!does(worktree, ['merge-base', '--is-ancestor', left, head]))
     git(worktree, ['update-ref', `${ref}-left`, left])
   git(worktree, ['update-ref', ref, head])
@@ -342,7 +347,8 @@ function merge(worktree, commit) {
 
 /** Those of the files in which git's marks still stand. */
 function marked(worktree, files) {
-  const isMarked = (path) => existsSync(path) && /^(<{7}|>{7}) /m.test(readFileSync(path, 'utf8'))
+  const isFile = (path) => fs.lstatSync(path, { throwIfNoEntry: false })?.isFile() ?? false
+  const isMarked = (path) => isFile(path) && /^(<{7}|>{7}) /m.test(readFileSync(path, 'utf8'))
   return files.filter((file) => isMarked(join(worktree, file)))
 }
 
@@ -408,18 +414,20 @@ const passes = async () => !GATE || (await complaint()) === undefined
 async function land(commit) {
   let [head, arrivals] = [commit]
   const end = (said) => ({ head, ...(arrivals && { trunk_arrivals: arrivals }), ...said })
+  // What began at a branch of somebody's is brought to trunk by whoever knows what for.
+  if (!isContinued && !(trunk !== undefined && isWithin(base, trunk))) return end({ land_blocked: 'checkout_not_ready' })
   for (let merges = 0; ; merges += 1) {
     if (isStopped || process.ppid !== parent) return end({})
     if (does(worktree, ['push', '--quiet', PUSH, `${head}:refs/heads/${LAND}`])) return end({ landed: true })
     const moved = await trunkNow()
+    // The remote has taken it, and its word for that was lost.
+    if (moved !== undefined && isWithin(head, moved)) return end({ landed: true })
     if (moved === undefined || isWithin(moved, head)) return end({ land_blocked: 'git_failed' })
     arrivals ??= arrivalsOf(commit, moved)
     if (merges === MERGES_MAX) return end({ land_blocked: 'trunk_moved_repeatedly' })
     git(worktree, ['checkout', '--quiet', '--force', '--detach', head])
     sweep()
-    // What began at a branch of somebody's is brought to trunk by whoever knows what for.
-    const mayMerge = isContinued || isWithin(base, moved)
-    if (!mayMerge || !merge(worktree, moved).isMerged) return end({ land_blocked: 'trunk_moved_conflict' })
+    if (!merge(worktree, moved).isMerged) return end({ land_blocked: 'trunk_moved_conflict' })
     if (!(await passes())) return end({ land_blocked: 'trunk_moved_gates_failed' })
     head = git(worktree, ['rev-parse', 'HEAD'])
   }

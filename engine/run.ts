@@ -235,6 +235,7 @@ export class Run {
 
   async #settleUnstarted(stop: Stop): Promise<RunEnd> {
     if (stop.why !== 'runner_stopped') return await this.#settleStopped(stop)
+    this.#isSettling = true
     await this.#posts.move('release', {})
     this.#log('released')
     return 'released'

@@ -73,8 +73,7 @@ export class Backups {
     }
     this.#running = begun
     const { signal } = this.#stop
-    const giveUp = (): void =>
-      settle(failure('stopping', 'The service is stopping: a backup that is not whole is given up.'))
+    const giveUp = (): void => settle(GIVEN_UP)
     const settle = (outcome: Partial<BackupDocument>): void => {
       signal.removeEventListener('abort', giveUp)
       // It was given up and told so, and the copy has come to its end only now.
@@ -106,7 +105,7 @@ export class Backups {
       settle({ state: 'completed', bytes, sequence })
       this.#log.info({ path, bytes, sequence }, 'a backup is made')
     } catch (error) {
-      const outcome = failed(error as Error)
+      const outcome = this.#stop.signal.aborted ? GIVEN_UP : failed(error as Error)
       settle(outcome)
       if (outcome.failure?.code === 'backup_failed') this.#log.error({ err: error, path }, 'a backup failed')
     }
@@ -139,6 +138,8 @@ const failure = (code: ProblemCode, message: string): Partial<BackupDocument> =>
   state: 'failed',
   failure: { code, message },
 })
+
+const GIVEN_UP = failure('stopping', 'The service is stopping: a backup that is not whole is given up.')
 
 /** Undefined for a journal that cannot be copied while it runs. */
 export function backupsOf(runtime: Runtime, log: Logger): Backups | undefined {

@@ -149,8 +149,18 @@ export function createKeyed(
       reply(answer)
     })
   }
-  if (under === undefined) pass(over)
+  if (under === undefined) withoutKey(pass, over)
   else service.keysInUse.enter(under.place, exchange, pass, over)
+}
+
+/** As with a key: whatever is thrown, it is over. */
+function withoutKey(pass: (leave: () => void) => void, over: () => void): void {
+  try {
+    pass(over)
+  } catch (error) {
+    over()
+    throw error
+  }
 }
 
 /** A key as it was given with a body. */

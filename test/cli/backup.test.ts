@@ -40,3 +40,18 @@ t.test('the same command again follows the backup that it began; another is told
   t.not(other.code, 0)
   t.match(other.err, /The backup today has been under way\./)
 })
+
+t.test('and once that has ended it tells its end, unless the service knows nothing of it', async (t) => {
+  const problem = { code: 'already_exists', detail: 'A backup of that name is there already.' }
+  const { env } = await service(t, ({ method }) => (method === 'POST' ? [409, problem] : [200, completed]))
+  t.match(await cli(env, 'backup', '--name', 'today'), { code: 0, out: /is in \/h\/backups\/today/ })
+  for (const answer of [
+    [404, { code: 'not_found', detail: 'no' }],
+    [200, { ...running, state: 'failed', failure: { code: 'already_exists', message: 'there' } }],
+  ] as const) {
+    const unknown = await service(t, ({ method }) => (method === 'POST' ? [409, problem] : [...answer]))
+    const told = await cli(unknown.env, 'backup', '--name', 'today')
+    t.not(told.code, 0)
+    t.match(told.err, /A backup of that name is there already\./)
+  }
+})

@@ -431,6 +431,31 @@ t.test('an orphan lands nothing: its run may be another’s by now', async (t) =
   assertTidy(t, at)
 })
 
+t.test('the gate sees what is to land, also where the agent has gone back from it', async (t) => {
+  const { at, remote, lands } = landing(t)
+  const AGENT = `echo w > w; git add w; git ${WHO.join(' ')} commit -qm w; git checkout -q --detach ${at.base}`
+  const denied = run(at, task(), { ...lands, AGENT, GATE: 'test ! -e w' })
+  t.match(said(t, denied, 'task_run_completed'), [{ verdict: 'defect', landed: false }])
+  t.equal(git(remote, 'rev-parse', 'main'), at.base)
+  const passed = run(at, { ...task(), attempt: 2 }, { ...lands, AGENT, GATE: 'test -e w' })
+  t.match(said(t, passed, 'task_run_completed'), [{ verdict: 'complete', landed: true }])
+  t.equal(git(remote, 'show', 'main:w'), 'w')
+  assertTidy(t, at)
+})
+
+t.test('work that the remote has taken has landed, also where its word for that was lost', async (t) => {
+  const { at, remote, lands } = landing(t)
+  // Whatever is pushed to trunk is there, and the push fails.
+  writeFileSync(
+    join(remote, 'hooks', 'update'),
+    '#!/bin/sh\ntest "$1" != refs/heads/main && exit 0\nunset GIT_QUARANTINE_PATH\ngit update-ref "$1" "$3"\nexit 1\n',
+    { mode: 0o755 },
+  )
+  const done = run(at, task(), { ...lands, AGENT: 'echo z > y' })
+  t.match(said(t, done, 'task_run_completed'), [{ success: true, landed: true }])
+  t.equal(git(remote, 'show', 'main:y'), 'z')
+})
+
 t.test('a branch of somebody’s is not merged with a trunk that has gone another way', async (t) => {
   const { at, remote, lands } = landing(t)
   const release = elsewhere(at, remote, 'echo r > r && git checkout --quiet -b release').replace(
@@ -438,9 +463,15 @@ t.test('a branch of somebody’s is not merged with a trunk that has gone anothe
     'push origin release',
   )
   execFileSync('/bin/sh', ['-c', release])
+  const ahead = run(at, { ...task({ base_ref: 'origin/release' }), attempt: 3 }, { ...lands, AGENT: 'echo z > y' })
+  t.match(
+    said(t, ahead, 'task_run_completed'),
+    [{ landed: false, land_blocked: 'checkout_not_ready' }],
+    'nor lands with it',
+  )
   execFileSync('/bin/sh', ['-c', elsewhere(at, remote, 'echo o > o')])
   const done = run(at, task({ base_ref: 'origin/release' }), { ...lands, AGENT: 'echo z > y' })
-  t.match(said(t, done, 'task_run_completed'), [{ landed: false, land_blocked: 'trunk_moved_conflict' }])
+  t.match(said(t, done, 'task_run_completed'), [{ landed: false, land_blocked: 'checkout_not_ready' }])
   const idle = run(at, { ...task({ base_ref: 'origin/release' }), attempt: 2 }, { ...lands, AGENT: 'echo looked' })
   t.match(said(t, idle, 'task_run_completed'), [{ success: true, landed: false }])
   t.notOk(git(remote, 'ls-tree', '--name-only', 'main').includes('r\n'))
