@@ -2,7 +2,7 @@
 import { join, resolve } from 'node:path'
 import type { Command } from 'commander'
 import type { Client } from '../engine/client.ts'
-import { ServiceRefused } from '../engine/errors.ts'
+import { describeRetry, ServiceRefused } from '../engine/errors.ts'
 import { mayHelpInTime, pause, retrying } from '../engine/retry.ts'
 import { ORIGIN } from './arguments.ts'
 import { CliFailure, EXIT } from './exit.ts'
@@ -46,7 +46,7 @@ async function backup({ client, json, print, note }: Cli, _: readonly any[], { n
   let body = await beginBackup(client, name)
   if (body.state === 'running') note(`The backup ${body.name} takes longer; waiting for its end.`)
   const path = `/api/backups/${body.name}`
-  const onRetry = ({ message }: Error): void => note(`${message}; trying again`)
+  const onRetry = (error: Error): void => note(describeRetry(error))
   while (body.state === 'running') {
     await pause(LOOK_MS)
     ;({ body } = await retrying(() => client.request('GET', path), { mayHelp: mayHelpInTime, onRetry }))

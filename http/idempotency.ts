@@ -140,17 +140,34 @@ export function createKeyed(
   const under = key === undefined ? undefined : underKey(exchange, key, create.kind, create.body)
   const pass = (leave: () => void): void => {
     const before = under === undefined ? undefined : answeredBefore(service, exchange, under, create)
-    const message = before !== undefined || exchange.done ? undefined : create.make()
-    if (message === undefined) leave()
-    if (before !== undefined) reply(before)
-    if (message === undefined) return
-    makeKeyed(service, exchange, under, { ...create, message }, (answer) => {
-      leave()
-      reply(answer)
-    })
+    const ask: Ask = (message, taken) => makeKeyed(service, exchange, under, { ...create, message }, taken)
+    answerOnce(exchange, before, create.make, ask, leave, reply)
   }
   if (under === undefined) withoutKey(pass, over)
   else service.keysInUse.enter(under.place, exchange, pass, over)
+}
+
+type Ask = (message: MessageBody, taken: Reply) => void
+
+/** Answers what was answered before, else what comes of the message that is made now; a problem may have been answered, too. */
+function answerOnce(
+  exchange: Exchange,
+  before: Taken | undefined,
+  make: Creation['make'],
+  ask: Ask,
+  leave: () => void,
+  reply: Reply,
+): void {
+  const message = before !== undefined || exchange.done ? undefined : make()
+  if (message !== undefined) {
+    ask(message, (answer) => {
+      leave()
+      reply(answer)
+    })
+    return
+  }
+  leave()
+  if (before !== undefined) reply(before)
 }
 
 /** As with a key: whatever is thrown, it is over. */
@@ -255,16 +272,12 @@ export function createNamed(
   const { fingerprint, place } = under
   keysInUse.enter(place, exchange, (leave) => {
     const before = keptAnswer(service, exchange, under, ref.kind)
-    const message = before !== undefined || exchange.done ? undefined : make()
-    if (message === undefined) leave()
-    if (before !== undefined) reply(before)
-    if (message === undefined) return
-    const again = { fingerprint, ...keyed(runtime, `${exchange.principal.name}\0${key}`) }
-    const reservation = keptKey(runtime, place, { id: ref.id, fingerprint })
-    runtime.ask(ref, { ...message, ...again, reservation } as unknown as MessageBody, (answer) => {
-      leave()
-      reply(answer)
-    })
+    const ask: Ask = (message, taken) => {
+      const again = { fingerprint, ...keyed(runtime, `${exchange.principal.name}\0${key}`) }
+      const reservation = keptKey(runtime, place, { id: ref.id, fingerprint })
+      runtime.ask(ref, { ...message, ...again, reservation } as unknown as MessageBody, taken)
+    }
+    answerOnce(exchange, before, make, ask, leave, reply)
   })
 }
 

@@ -88,9 +88,9 @@ function create(service: ServiceContext, exchange: Exchange): void {
   createKeyed(service, exchange, key.key, { kind: 'token', prefix: 'tok', body, make }, made)
 }
 
-function endsInFuture({ runtime }: ServiceContext, exchange: Exchange, { expires_at }: TokenCreate): boolean {
+function endsInFuture({ runtime }: ServiceContext, exchange: Exchange, body: TokenCreate): boolean {
   // A leap second is no number here, and so never in the future.
-  if (expires_at === undefined || Date.parse(expires_at) > runtime.nature.wallMs()) return true
+  if (!isExpired(body, runtime.nature.wallMs())) return true
   exchange.problem('invalid_body', 'The token would have expired already, or at no time that a clock shows.', {
     errors: [{ pointer: '/expires_at', detail: 'must be in the future, and no leap second' }],
   })
