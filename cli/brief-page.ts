@@ -1,5 +1,5 @@
 /** One formation brief for people: where it stands, what it says, who has approved it, and what its run came to. */
-import { type Printer, safe } from './print.ts'
+import { type Printer, safe, said } from './print.ts'
 import { repositoryText } from './run-request-page.ts'
 import { counted } from './units.ts'
 
@@ -103,10 +103,6 @@ function run({ run_request_id, state, throttle, reason, observations, changed_at
   const why = reason === undefined ? '' : `: ${reason}`
   const seen = observations === 0 ? '' : `, ${counted(observations, 'observation')}`
   return `${run_request_id} (${throttle}) ${state} at ${changed_at}${why}${seen}`
-}
-
-function said(words: string | undefined): string | undefined {
-  return words === undefined ? undefined : safe(words)
 }
 
 function person(by: Document | undefined): string {

@@ -1,5 +1,5 @@
 /** Campaigns for people: one in full, and many under each other, on wide terminals and on narrow ones. */
-import { age, cut, type Printer, safe } from './print.ts'
+import { age, cut, type Printer, safe, said } from './print.ts'
 import { usageFields } from './usage-fields.ts'
 
 type Campaign = Record<string, any>
@@ -68,7 +68,7 @@ export function showCampaign(campaign: Campaign, print: Printer): void {
     ['asks', question === undefined ? undefined : safe(question.finding)],
     ['answers', question === undefined ? undefined : question.options.map(safe).join(' | ')],
     ['goes on at', paused?.until],
-    ['provider', campaign.agent_provider === undefined ? undefined : safe(campaign.agent_provider)],
+    ['provider', said(campaign.agent_provider)],
     ['labels', campaign.labels?.join(', ')],
     ['authorized', campaign.authorized_by === undefined ? 'by nobody' : `by ${safe(campaign.authorized_by)}`],
     ...usageFields(campaign.usage),
@@ -90,7 +90,7 @@ function showWork({ work }: Campaign, print: Printer): void {
     ['item', work.item_id],
     ['what', work.role === 'cycle' ? `cycle ${work.cycle}: ${safe(work.objective)}` : 'its next step is formed'],
     ['state', work.state === undefined ? undefined : print.state(work.state)],
-    ['why', work.reason === undefined ? undefined : safe(work.reason)],
+    ['why', said(work.reason)],
     ['runner', work.running_on],
     ['for', age(work.since)],
   ])

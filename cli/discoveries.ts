@@ -4,7 +4,7 @@ import { LIMIT } from './arguments.ts'
 import { called, printSeen, UNTRUSTED } from './hypotheses.ts'
 import { DISCOVERY, IdArgument } from './ids.ts'
 import { list } from './lists.ts'
-import { age, safe } from './print.ts'
+import { age, safe, said } from './print.ts'
 import type { Act, Cli } from './world.ts'
 
 export function addDiscoveries(program: Command, act: Act): void {
@@ -55,8 +55,4 @@ async function show({ client, json, print }: Cli, [id]: readonly any[]): Promise
   printSeen(body.observations, print)
   for (const hypothesis of body.hypotheses) print.line(`  ${hypothesis.hypothesis_id}  ${called(hypothesis)}`)
   print.line(print.tint(UNTRUSTED, 'warn'))
-}
-
-function said(words: string | undefined): string | undefined {
-  return words === undefined ? undefined : safe(words)
 }

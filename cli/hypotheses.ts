@@ -8,7 +8,7 @@ import { HYPOTHESIS, IdArgument } from './ids.ts'
 import { contentOf, contentOptions } from './intent-content.ts'
 import { recordPath } from './intents.ts'
 import { list } from './lists.ts'
-import { age, cut, type Printer, safe } from './print.ts'
+import { age, cut, type Printer, safe, said } from './print.ts'
 import { counted } from './units.ts'
 import type { Act, Cli } from './world.ts'
 
@@ -165,21 +165,20 @@ export function printSeen(observations: readonly Document[], print: Printer): vo
 
 function showHypothesis(body: Document, print: Printer): void {
   const { capability, threat, expectation, strategy } = body.possible_intent
-  const text = (words: string | undefined) => (words === undefined ? undefined : safe(words))
   print.fields([
     ['id', body.id],
     ['state', `${print.state(body.state)}${body.reason === undefined ? '' : `: ${safe(body.reason)}`}`],
     ['record', body.record],
-    ['title', text(body.title)],
-    ['capability', text(capability)],
-    ['threat', text(threat)],
-    ['expectation', text(expectation)],
-    ['strategy', text(strategy)],
+    ['title', said(body.title)],
+    ['capability', said(capability)],
+    ['threat', said(threat)],
+    ['expectation', said(expectation)],
+    ['strategy', said(strategy)],
     ['confidence', String(body.confidence)],
-    ['observed', text(body.observed?.join('; '))],
-    ['files', text(body.files?.join(', '))],
-    ['questions', text(body.questions?.join(' '))],
-    ['suggested', text(body.suggested_next_action)],
+    ['observed', said(body.observed?.join('; '))],
+    ['files', said(body.files?.join(', '))],
+    ['questions', said(body.questions?.join(' '))],
+    ['suggested', said(body.suggested_next_action)],
     ['discovery', `${body.discovery_id}${body.revision === undefined ? '' : ` at ${safe(body.revision)}`}`],
     ['seen', body.sightings === 1 ? 'once' : `${body.sightings} times, last at ${body.last_seen?.at}`],
     ['created', body.created_at],

@@ -1,5 +1,5 @@
 /** One intent record for people: what it says, what shows that it holds, and how it belongs together with others. */
-import { type Printer, safe } from './print.ts'
+import { type Printer, safe, said } from './print.ts'
 
 type Document = Record<string, any>
 
@@ -68,10 +68,6 @@ function source({ source_type, source_ref, summary, excerpt, untrusted }: Docume
   const words = [summary, excerpt].filter((part) => part !== undefined).join(' | ')
   const label = untrusted ? ' (untrusted text)' : ''
   return `${source_type} ${safe(source_ref)}${words === '' ? '' : `${label}: ${safe(words)}`}`
-}
-
-function said(words: string | undefined): string | undefined {
-  return words === undefined ? undefined : safe(words)
 }
 
 function person(by: Document | undefined): string {

@@ -220,6 +220,11 @@ export function safe(text: string): string {
   return text.replace(/[\u0000-\u001f\u007f-\u009f]+/g, ' ').trim()
 }
 
+/** The same of what may not have been said. */
+export function said(text: string | undefined): string | undefined {
+  return text === undefined ? undefined : safe(text)
+}
+
 /** How long ago, in one unit: `42s`, `7m`, `3h`, `12d`. */
 export function age(time: string | undefined, nowMs: number = Date.now()): string {
   if (time === undefined) return ''

@@ -3,7 +3,7 @@ import type { Command } from 'commander'
 import { collect, integer, LIMIT, ORIGIN, shellCommand, waitingTimeOption } from './arguments.ts'
 import { CliFailure } from './exit.ts'
 import { list } from './lists.ts'
-import { age, safe } from './print.ts'
+import { age, said } from './print.ts'
 import { runRunner } from './runner-process.ts'
 import { saveRunnerToken } from './runner-token.ts'
 import type { Act, Cli } from './world.ts'
@@ -188,7 +188,7 @@ async function show(cli: Cli, [id]: readonly any[]): Promise<void> {
 function showRunner({ print }: Cli, body: Record<string, any>): void {
   print.fields([
     ['id', body.id],
-    ['name', body.name === undefined ? undefined : safe(body.name)],
+    ['name', said(body.name)],
     ['state', print.state(body.state)],
     ['presence', body.presence === undefined ? undefined : print.state(body.presence)],
     ['last seen', body.last_seen_at],

@@ -3,7 +3,7 @@ import type { Command } from 'commander'
 import { LIMIT } from './arguments.ts'
 import { IdArgument, IdOption, SESSION, WORK_ITEM } from './ids.ts'
 import { list } from './lists.ts'
-import { age, safe } from './print.ts'
+import { age, safe, said } from './print.ts'
 import { amounts, tokenFields } from './usage-fields.ts'
 import type { Act, Cli } from './world.ts'
 
@@ -68,28 +68,27 @@ function size(bytes: number): string {
 async function show({ client, json, print }: Cli, [id]: readonly any[]): Promise<void> {
   const { body } = await client.request('GET', `/api/agent-sessions/${encodeURIComponent(id)}`)
   if (json) return print.json(body)
-  const text = (value: string | undefined): string | undefined => (value === undefined ? undefined : safe(value))
   print.fields([
     ['session', safe(body.session_id)],
     ['state', print.state(body.status ?? body.state)],
     ['project', body.project],
     ['work item', body.work_item_id],
-    ['campaign', text(body.campaign)],
+    ['campaign', said(body.campaign)],
     ['run request', body.run_request_id],
     ['runner', body.runner_id],
-    ['agent', text(body.agent_type)],
-    ['for', text(body.capability)],
-    ['access', text(body.access)],
-    ['works in', text(body.working_dir)],
-    ['transcript', text(body.source_log_path)],
+    ['agent', said(body.agent_type)],
+    ['for', said(body.capability)],
+    ['access', said(body.access)],
+    ['works in', said(body.working_dir)],
+    ['transcript', said(body.source_log_path)],
     ['written', body.bytes_written === undefined ? undefined : size(body.bytes_written)],
     ['last output', body.last_output_at],
     ['heard', body.heard_at],
     ['exit code', body.exit_code?.toString()],
-    ['error', text(body.error)],
+    ['error', said(body.error)],
     ...tokenFields(body.tokens ?? {}),
     ['cost', body.cost === undefined ? undefined : `${amounts(body.cost)}${basis(body.cost_basis)}`],
-    ['trace', text(body.trace_id)],
+    ['trace', said(body.trace_id)],
     ['started', body.started_at],
     ['ended', body.ended_at],
   ])

@@ -1,5 +1,5 @@
 /** Work items for people: one in full, and many under each other, on wide terminals and on narrow ones. */
-import { age, cut, type Printer, safe } from './print.ts'
+import { age, cut, type Printer, safe, said } from './print.ts'
 import { takerFor } from './run-request-page.ts'
 import { usageFields } from './usage-fields.ts'
 
@@ -66,16 +66,16 @@ export function showItem(item: Item, print: Printer): void {
     ['kind', `${item.kind}, lane ${item.lane}`],
     ['waits for', item.depends_on?.join(', ')],
     ['not before', item.not_before],
-    ['from', item.base_ref === undefined ? undefined : safe(item.base_ref)],
+    ['from', said(item.base_ref)],
     ['resumes', item.resumes],
     ['resumed as', item.resumptions?.map((one: Item) => `${one.item_id} (${one.state ?? 'under way'})`).join(', ')],
     ['labels', item.labels?.join(', ')],
     ['run request', item.run_request_id],
     ['runner', item.running_on],
     ['verdict', ended.verdict],
-    ['landed as', ended.landed_commit === undefined ? undefined : safe(ended.landed_commit)],
-    ['preserved as', ended.preservation_ref === undefined ? undefined : safe(ended.preservation_ref)],
-    ['worktree', ended.worktree === undefined ? undefined : safe(ended.worktree)],
+    ['landed as', said(ended.landed_commit)],
+    ['preserved as', said(ended.preservation_ref)],
+    ['worktree', said(ended.worktree)],
     ...usageFields(item.usage),
     ['trace', item.trace_id],
     ['source', [source.kind, safe(source.ref), source.role, source.cycle].filter(Boolean).join(' ')],
