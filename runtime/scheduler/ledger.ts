@@ -10,6 +10,7 @@ import { entryOf } from '../../machines/work-item/entry.ts'
 import type { Wanted } from '../dispatch/api.ts'
 import { MinHeap } from '../heap.ts'
 import { digestOf } from '../identity.ts'
+import { Lines } from './lines.ts'
 import { Looks, lookOf } from './looks.ts'
 import type { WaitingItem } from './rules.ts'
 import { SortedList } from './sorted-list.ts'
@@ -39,6 +40,7 @@ export interface Entry extends WaitingItem {
 export class Ledger {
   private readonly entries = new Map<string, Entry>()
   private readonly queue = new SortedList<Entry>(inOrder)
+  private readonly lines = new Lines<Entry>(inOrder)
   private readonly outside = new Set<Entry>()
   private readonly active = new Map<string, Entry>()
   private readonly holders = new Map<string, Entry>()
@@ -63,6 +65,11 @@ export class Ledger {
   /** In the order in which they start; handed out ones are not among them. */
   get waiting(): readonly Entry[] {
     return this.queue.all()
+  }
+
+  /** Those of them that no rule about their line holds back, in the same order: see `Lines`. */
+  waitingIn(isOpen: (entry: Entry) => boolean): Iterable<Entry> {
+    return this.lines.open(isOpen)
   }
 
   /** Held ones, and those not looked at yet. */
@@ -206,6 +213,7 @@ export class Ledger {
     }
     if (entry.state === 'queued') {
       this.queue.add(entry)
+      this.lines.add(entry)
       this.suspect(entry)
       return
     }
@@ -217,7 +225,10 @@ export class Ledger {
     if (this.active.delete(entry.id)) {
       const { repository } = entry
       if (repository !== undefined && this.holders.get(repository) === entry) this.holders.delete(repository)
-    } else if (!this.outside.delete(entry)) this.queue.remove(entry)
+    } else if (!this.outside.delete(entry)) {
+      this.queue.remove(entry)
+      this.lines.remove(entry)
+    }
     this.submitted.delete(entry)
     this.suspects.delete(entry)
   }

@@ -60,6 +60,19 @@ export function firstRule(item: WaitingItem, now: Circumstances): Rule {
   return ruleAfterCap(item, now) ?? (now.hasRunner(item) ? NEXT : { code: 'no_runner' })
 }
 
+/**
+ * Whether a rule holds the item back that looks at its lane and its wish alone (project, access, and who may take it): such a
+ * rule holds back all that have these in common.
+ */
+export function isLineHeld(item: WaitingItem, now: Circumstances): boolean {
+  return (
+    now.isArchived(item) ||
+    busyRepository(item, now) !== undefined ||
+    now.isLanePaused(item.lane) ||
+    !now.hasRunner(item)
+  )
+}
+
 /** Whether the item would start if it had a runner, and a place among those that run. */
 export function waitsForRunnerAlone(item: WaitingItem, now: Circumstances): boolean {
   return ruleBeforeCap(item, now) === undefined && ruleAfterCap(item, now) === undefined
@@ -72,6 +85,10 @@ function ruleBeforeCap(item: WaitingItem, now: Circumstances): Rule | undefined 
   if (item.takenBack !== undefined) return { code: 'stopping', subject: item.takenBack }
   const look = now.lookBeside(item)
   if (look !== undefined) return { code: 'stopping', subject: look, detail: item.looksFor! }
+  return busyRepository(item, now)
+}
+
+function busyRepository(item: WaitingItem, now: Circumstances): Rule | undefined {
   const repository = now.repositoryOf(item)
   const holder = repository === undefined ? undefined : now.holderOf(repository)
   return holder === undefined ? undefined : { code: 'repository_busy', subject: holder, detail: repository! }

@@ -20,6 +20,7 @@ import { Places } from './places.ts'
 import {
   type Circumstances,
   firstRule,
+  isLineHeld,
   lastingReason,
   type Rule,
   unlandable,
@@ -346,8 +347,8 @@ class ItemScheduler implements Scheduler, Circumstances {
 
   /** In their order, as long as there is room: what starts earlier in a tick counts for what comes later. */
   private start(): void {
-    for (const entry of this.ledger.waiting) {
-      if (this.running() >= this.maxRunning()) return
+    const isOpen = (entry: Entry): boolean => this.running() < this.maxRunning() && !isLineHeld(entry, this)
+    for (const entry of this.ledger.waitingIn(isOpen)) {
       if (!this.under.has(entry.id) && firstRule(entry, this).code === 'next') this.handOut(entry)
     }
   }

@@ -1,0 +1,77 @@
+import fc from 'fast-check'
+import t from 'tap'
+import type { Wanted } from '../../../runtime/dispatch/api.ts'
+import { Lines } from '../../../runtime/scheduler/lines.ts'
+
+const LANES = ['interactive', 'campaign', 'maintenance'] as const
+/** Of two of one project one alone may be under way; they want different things of a runner. */
+const WANTS = ['a', 'a', 'b', 'c'].map((project) => ({ project }) as Wanted)
+
+interface Waiting {
+  readonly wanted: Wanted
+  readonly lane: (typeof LANES)[number]
+  readonly order: number
+}
+
+function inOrder(a: Waiting, b: Waiting): number {
+  const lanes = Number(a.lane !== 'interactive') - Number(b.lane !== 'interactive')
+  return lanes !== 0 ? lanes : a.order - b.order
+}
+
+const waiting = fc.record({ wanted: fc.constantFrom(...WANTS), lane: fc.constantFrom(...LANES) })
+
+t.test('what starts, and in which order, is what a walk over all that waits would start', (t) => {
+  fc.assert(
+    fc.property(
+      fc.array(waiting, { maxLength: 40 }),
+      fc.array(fc.nat({ max: 60 }), { maxLength: 20 }),
+      fc.subarray(['a', 'b', 'c']),
+      fc.subarray([...LANES]),
+      fc.boolean(),
+      (made, gone, busy, paused, isOneAtATime) => {
+        const lines = new Lines<Waiting>(inOrder)
+        const all = made.map((one, order) => ({ ...one, order }))
+        for (const entry of all) lines.add(entry)
+        const left = new Set<Waiting>(all)
+        for (const n of gone) {
+          const entry = all[n]
+          // What has left already may be told to leave again.
+          lines.remove(entry ?? { wanted: WANTS[0]!, lane: 'campaign', order: -1 })
+          if (entry !== undefined) left.delete(entry)
+        }
+        const start = (entries: (isOpen: (entry: Waiting) => boolean) => Iterable<Waiting>): number[] => {
+          const taken = new Set(busy)
+          const isOpen = ({ wanted, lane }: Waiting): boolean => !taken.has(wanted.project) && !paused.includes(lane)
+          const started: number[] = []
+          for (const entry of entries(isOpen)) {
+            if (!isOpen(entry)) continue
+            if (isOneAtATime) taken.add(entry.wanted.project)
+            started.push(entry.order)
+          }
+          return started
+        }
+        t.strictSame(
+          start((isOpen) => lines.open(isOpen)),
+          start(() => [...left].sort(inOrder)),
+        )
+      },
+    ),
+    { numRuns: 300 },
+  )
+  t.end()
+})
+
+t.test('a line that is held back costs one question, however many wait in it', (t) => {
+  const lines = new Lines<Waiting>(inOrder)
+  for (let order = 0; order < 1_000; order++) lines.add({ wanted: WANTS[order % 2]!, lane: 'campaign', order })
+  let asked = 0
+  const isOpen = ({ wanted }: Waiting): boolean => {
+    asked++
+    return wanted === WANTS[1]
+  }
+  const [first] = lines.open(isOpen)
+  t.equal(first?.order, 1)
+  t.equal(asked, 3, 'each line once, and the open one again before its first comes out')
+  t.strictSame([...lines.open(() => false)], [])
+  t.end()
+})
