@@ -3,9 +3,10 @@ import { DROPPED_BYTES_MAX } from '../../http/lingering.ts'
 import { problemTable } from '../../http/problems.ts'
 import type { Documented } from '../http/documented.ts'
 import type { Answer, Outcome } from './connection.ts'
+import { markersIn } from './markers.ts'
 import { RawJson } from './mutations.ts'
 import type { Request } from './request.ts'
-import { MARKER, OWNED_ID, type World } from './world.ts'
+import { OWNED_ID, type World } from './world.ts'
 
 /** Places of a path whose value is whatever its creator said. */
 const CHOSEN_BY_CALLERS: ReadonlySet<string> = new Set(['{runner_id}', '{name}', '{session_id}'])
@@ -169,8 +170,8 @@ function leakFault(request: Request, { status }: Answer, text: string, body: any
 function confinementFault(request: Request, text: string, { status }: Answer, world: World): string | undefined {
   const { caller } = request
   if (caller === undefined || caller.sees === undefined || caller.sees === '*' || status === 401) return undefined
-  for (const [marker, key] of text.matchAll(MARKER)) {
-    if (caller.sees.has(key!) || world.sharedMarkers.has(marker) || request.body?.includes(marker) === true) continue
+  for (const { marker, key } of markersIn(text)) {
+    if (caller.sees.has(key) || world.sharedMarkers.has(marker) || request.body?.includes(marker) === true) continue
     if (request.target.includes(marker)) continue
     return `${caller.name} was shown ${marker}`
   }

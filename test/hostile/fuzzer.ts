@@ -8,6 +8,7 @@ import { Documented } from '../http/documented.ts'
 import { type Call, requestOf, wrongRequestOf } from './call.ts'
 import { check } from './checks.ts'
 import { Connection, type Outcome } from './connection.ts'
+import { markerOf } from './markers.ts'
 import { collectionOfParameter, fieldOfCollection, type Operation, operationsOf } from './operations.ts'
 import { Random } from './random.ts'
 import { bytesOf, curlOf, type Request } from './request.ts'
@@ -348,5 +349,5 @@ export class Fuzzer {
 /** Free text of a tenant; those who see everything leave no marker. */
 function textOf({ key }: Tenant, random: Random): string {
   const word = random.pick(['greeting', 'a note', 'Ünïcödé ✓', 'line\nbreak', 'x', 'the quick brown fox'])
-  return key === undefined ? `${word} ${random.hex(6)}` : `MARK${key}x${random.hex(8)} ${word}`
+  return key === undefined ? `${word} ${random.hex(6)}` : `${markerOf(key, random.hex(8))} ${word}`
 }

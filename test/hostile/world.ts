@@ -5,6 +5,7 @@
  */
 import { ROLES } from '../../machines/documents/token.ts'
 import { ROLE_RIGHTS } from '../../runtime/rights.ts'
+import { markerOf, markersIn } from './markers.ts'
 import { Pool, type Scalar } from './pool.ts'
 import type { Random } from './random.ts'
 
@@ -35,7 +36,6 @@ export type Root = (method: string, path: string, body?: unknown) => Promise<any
 const TENANTS = 3
 const RUNNER_CAPACITIES = [1, 4, 50]
 const LABELS = ['linux', 'gpu']
-export const MARKER = /MARK(\w+?)x([0-9a-f]{8})/g
 /** Ids that belong to one project. */
 export const OWNED_ID = /\b[a-z]{2,8}_[0-9a-f]{24,40}\b|\b[0-9a-f]{32}\b/g
 const NAMED_FOREIGN_MAX = 100_000
@@ -88,7 +88,7 @@ export class World {
     const sees = key === undefined ? ('*' as const) : new Set([key])
     const label = key ?? `w${this.number}all`
     if (key !== undefined) {
-      const project = await root('POST', '/api/projects', { key, name: `MARK${key}x00000000` })
+      const project = await root('POST', '/api/projects', { key, name: markerOf(key, '00000000') })
       tenant.pool.put('project', key)
       tenant.pool.put('projects', key)
       tenant.pool.put('allowed_projects', key)
@@ -203,7 +203,7 @@ export class World {
     if (sees !== '*' && sees !== undefined) return
     const text = JSON.stringify(body) ?? ''
     if (!text.includes('projects"')) return
-    for (const [marker] of text.matchAll(MARKER)) this.sharedMarkers.add(marker)
+    for (const { marker } of markersIn(text)) this.sharedMarkers.add(marker)
   }
 
   /** Of the documents that the service makes alone: further inside stands what callers said, ids of others' things too. */
