@@ -121,8 +121,8 @@ export function eventRoutes(service: ServiceContext): readonly Route[] {
       summary: "List recorded events, with Watch's filters.",
       description:
         'Oldest first, or newest first with `order=desc`. Traces, items and run requests have an index; other filters ' +
-        'read a bounded part of the log, and may answer a short page with a cursor to go on. `Watch-Cursor` is where ' +
-        'to watch from.',
+        'read a bounded part of the log, and may answer a short page with a cursor to go on. So may the history of an ' +
+        'item or a trace of others, to a token that is confined. `Watch-Cursor` is where to watch from.',
       access: { right: 'view' },
       query: closedObject({
         limit: Type.Optional(

@@ -3,7 +3,7 @@ import { recordedEventSchema } from '../../machines/events/envelope.ts'
 import { closedObject, Type } from '../../machines/schema.ts'
 import { placeOf } from '../../runtime/stream/cursor.ts'
 import { Filter } from '../../runtime/stream/filter.ts'
-import { type EventsFound, findEvents } from '../../runtime/stream/find-events.ts'
+import { findEvents } from '../../runtime/stream/find-events.ts'
 import type { Exchange } from '../exchange.ts'
 import { LIST_LIMIT_MAX, nextLink } from '../lists.ts'
 import { cursorAt, markCursor, notFound } from '../replies.ts'
@@ -37,8 +37,6 @@ async function runsOf(runs: AsyncIterable<RunOfTrace>, filter: Filter): Promise<
   return { complete, run_requests }
 }
 
-const isEmpty = ({ texts }: EventsFound): boolean => texts.length === 0
-
 async function read(service: ServiceContext, exchange: Exchange): Promise<void> {
   const { runtime } = service
   const { journal, nature } = runtime
@@ -54,13 +52,11 @@ async function read(service: ServiceContext, exchange: Exchange): Promise<void> 
   const from = place?.sequence ?? journal.oldestSequence - 1
   const hint = { of: 'trace', ids: [traceId] } as const
   const isWanted = (): boolean => !exchange.aborted
-  const pageAfter = (sequence: number): Promise<EventsFound> =>
-    findEvents(journal, nature, { filter, order: 'asc', from: sequence, limit, hint }, isWanted)
-  let found = await pageAfter(from)
-  // What is there for the reader may stand behind much that is not: only the end of the trace says that there is nothing.
-  while (isEmpty(found) && found.next !== undefined && isWanted()) found = await pageAfter(found.next)
+  const found = await findEvents(journal, nature, { filter, order: 'asc', from, limit, hint }, isWanted)
   if (!isWanted()) return
-  if (isEmpty(found) && cursor === undefined) return notFound(exchange, 'trace', traceId)
+  // What is there for the reader may stand behind much that is not: only the end of the trace says that there is nothing.
+  const isNone = found.texts.length === 0 && found.next === undefined
+  if (isNone && cursor === undefined) return notFound(exchange, 'trace', traceId)
   const runs = await runsOf(runsOfTrace(runtime, traceId, isWanted), filter)
   if (!isWanted()) return
   let tail = ''

@@ -24,8 +24,11 @@ export const pageMsMax = 1_000
 /** Text in one answer (a single event always fits). */
 const answerCharsMax = 8 * 1024 * 1024
 
-/** Sequences taken from an index for one answer; beyond it the log is scanned. */
-const historyRowsMax = 100_000
+/**
+ * Sequences taken from an index for one answer; beyond it the log is scanned. Also how far along the log one page looks for
+ * what a confined reader may see of an item: 0.25 s of reading where all of it is the item's.
+ */
+export const historyRowsMax = 100_000
 const historyPageRows = 10_000
 
 type Log = Pick<
@@ -100,15 +103,15 @@ export async function findEvents(
 ): Promise<EventsFound> {
   const hint = query.hint === undefined ? undefined : await seen(log, nature, query.hint, query.filter, isWanted)
   const lastSequence = log.lastSequence
-  const sequences = hint === undefined ? undefined : historyOf(log, query, hint)
+  const border = hint?.isSure === false ? borderOf(log, query) : undefined
+  const sequences = hint === undefined ? undefined : historyOf(log, query, hint, border)
   const chosen = new Chosen(query)
   const found = (next: number | undefined): EventsFound =>
     next === undefined ? { texts: chosen.texts, lastSequence } : { texts: chosen.texts, next, lastSequence }
   let from = query.from
   const endMs = nature.monotonicMs() + pageMsMax
-  // What a history holds of others is passed over: a page that ends among nothing else would tell of it.
-  const isAmongOthers = (): boolean =>
-    sequences !== undefined && query.filter.projects !== undefined && chosen.texts.length === 0
+  // A page that ended among what is of others alone would tell of it: its border is the same for an item that is not there.
+  const isAmongOthers = (): boolean => hint?.isSure === false && chosen.texts.length === 0
   const isEnough = (rows: number): boolean => (rows >= rowsReadMax || nature.monotonicMs() >= endMs) && !isAmongOthers()
   // Most events that are looked at match: a first page of as many as are asked for is often enough.
   let pageRows = Math.min(query.limit, rowsPerTurnMax)
@@ -116,10 +119,10 @@ export async function findEvents(
     const page = sequences === undefined ? scanned(log, query, from, pageRows) : indexed(log, sequences, rows, pageRows)
     for (const { sequence, text } of page.events) {
       from = sequence
-      if (!chosen.offer(text)) return found(isEnd(log, query, sequences, from) ? undefined : from)
+      if (!chosen.offer(text)) return found(isEnd(log, query, sequences, from) ? border : from)
     }
     rows += page.taken
-    if (page.isLast) return found(undefined)
+    if (page.isLast) return found(border)
     if (!isWanted() || isEnough(rows)) return found(from)
     await turn(nature)
   }
@@ -162,27 +165,45 @@ function isEnd(log: Log, query: EventQuery, sequences: readonly number[] | undef
   return query.order === 'asc' ? at >= log.lastSequence : at <= log.oldestSequence
 }
 
+/** Where a page ends that looks along the log, whatever it finds; undefined: it comes to the end. */
+function borderOf(log: Log, { order, from }: EventQuery): number | undefined {
+  const border = order === 'asc' ? from + historyRowsMax : from - historyRowsMax
+  const isWithin = order === 'asc' ? border < log.lastSequence : border > log.oldestSequence
+  return isWithin ? border : undefined
+}
+
 /** Sequences in the order of the query; undefined when there are too many, and scanning does no worse. */
-function historyOf(log: Log, query: EventQuery, hint: HistoryHint): readonly number[] | undefined {
+function historyOf(
+  log: Log,
+  { order, from }: EventQuery,
+  { of, ids }: HistoryHint,
+  border: number | undefined,
+): readonly number[] | undefined {
   const all = new Set<number>()
-  const floor = query.order === 'asc' ? query.from : 0
-  for (const id of hint.ids) {
-    for (let after = floor; ; ) {
-      const page = log.history(hint.of, id, after, historyPageRows)
-      for (const sequence of page) all.add(sequence)
+  const [floor, last] =
+    order === 'asc' ? [from, border ?? Number.POSITIVE_INFINITY] : [border === undefined ? 0 : border - 1, from - 1]
+  for (const id of ids) {
+    for (let after = floor; after < last; ) {
+      const page = log.history(of, id, after, historyPageRows)
+      for (const sequence of page) if (sequence <= last) all.add(sequence)
       if (all.size > historyRowsMax) return undefined
       if (page.length < historyPageRows) break
       after = page.at(-1)!
     }
   }
   const sequences = [...all].sort((a, b) => a - b)
-  if (query.order === 'asc') return sequences
-  return sequences.filter((sequence) => sequence < query.from).reverse()
+  return order === 'asc' ? sequences : sequences.reverse()
+}
+
+/** A hint without what is known to hold nothing for the reader. */
+interface SeenHint extends HistoryHint {
+  /** All of it is known to hold something. */
+  readonly isSure: boolean
 }
 
 /**
- * The hint without what holds nothing for the reader: a trace or an item of others is none, however long it is, and no page
- * is cut short among what is of others alone.
+ * A trace of others is none, however long it is: the index of ids knows of the traces of each project. Of an item it does not
+ * know who speaks of it: unless its first event is visible, it may be one of others alone.
  */
 async function seen(
   log: Log,
@@ -190,42 +211,48 @@ async function seen(
   { of, ids }: HistoryHint,
   { projects }: Filter,
   isWanted: () => boolean,
-): Promise<HistoryHint> {
-  if (projects === undefined) return { of, ids }
+): Promise<SeenHint> {
+  if (projects === undefined) return { of, ids, isSure: true }
   const visible = new Filter({}, projects)
   const kept: string[] = []
+  let isSure = true
   let looks = 0
   for (const id of ids) {
-    if (await isAnyIn(log, nature, { of, id }, visible, isWanted)) kept.push(id)
+    if (of === 'item') isSure &&= isFirstVisible(log, { of, id }, visible)
+    if (of === 'item' || (await isAnyInTrace(log, nature, id, visible, isWanted))) kept.push(id)
     looks += projects.size
     if (looks < rowsPerTurnMax) continue
     looks = 0
     await turn(nature)
   }
-  return { of, ids: kept }
+  return { of, ids: kept, isSure }
 }
 
 /**
- * Whether the history holds an event that is visible. The index of ids knows of the traces of each project, so that one of
- * others is passed over at once; of the service's own events, and of those of an item, some are for others: they are read.
+ * Whether the trace holds an event that is visible. Of the service's own events some are for others: they are read, and of
+ * more than a look-up reads it is taken to be so.
  */
-async function isAnyIn(
+async function isAnyInTrace(
   log: Log,
   nature: Nature,
-  history: History,
+  id: string,
   visible: Filter,
   isWanted: () => boolean,
 ): Promise<boolean> {
-  const { of, id } = history
-  if (of === 'trace') {
-    for (const project of visible.projects!) if (log.hasTrace(project, id)) return true
-    if (!log.hasTrace(SYSTEM_PROJECT, id)) return false
-  }
-  const first = firstOf(log, history)
-  if (first !== undefined && visible.matchesText(first)) return true
-  for await (const { texts } of pagesOfHistory(log, nature, history, Number.POSITIVE_INFINITY, isWanted))
+  for (const project of visible.projects!) if (log.hasTrace(project, id)) return true
+  if (!log.hasTrace(SYSTEM_PROJECT, id)) return false
+  const trace = { of: 'trace', id } as const
+  if (isFirstVisible(log, trace, visible)) return true
+  for await (const { texts, isLast } of pagesOfHistory(log, nature, trace, lookUpRowsMax, isWanted)) {
     if (texts.some((text) => visible.matchesText(text))) return true
-  return false
+    if (isLast) return false
+  }
+  return true
+}
+
+function isFirstVisible(log: Pick<Log, 'event' | 'history'>, history: History, visible: Filter): boolean {
+  const first = firstOf(log, history)
+  return first !== undefined && visible.matchesText(first)
 }
 
 /** The oldest event that the log still holds; undefined: there is none, or it has left meanwhile. */
@@ -254,9 +281,9 @@ export async function findInTrace(
 ): Promise<EventFound> {
   const known = indexedEvent(log, id, traceId, visible)
   if (known !== undefined) return { text: known, isWhole: true }
-  const trace = { of: 'trace', id: traceId } as const
-  if (visible.projects !== undefined && !(await isAnyIn(log, nature, trace, visible, isWanted)))
+  if (visible.projects !== undefined && !(await isAnyInTrace(log, nature, traceId, visible, isWanted)))
     return { isWhole: true }
+  const trace = { of: 'trace', id: traceId } as const
   for await (const { texts, isLast } of pagesOfHistory(log, nature, trace, lookUpRowsMax, isWanted)) {
     const text = texts.find((one) => idOfText(one) === id && visible.matchesText(one))
     if (text !== undefined) return { text, isWhole: true }

@@ -2,7 +2,13 @@
 import { setImmediate as untilNext } from 'node:timers/promises'
 import t from 'tap'
 import { Filter } from '../../../runtime/stream/filter.ts'
-import { type EventsFound, findEvents, findInTrace, pageMsMax } from '../../../runtime/stream/find-events.ts'
+import {
+  type EventsFound,
+  findEvents,
+  findInTrace,
+  historyRowsMax,
+  pageMsMax,
+} from '../../../runtime/stream/find-events.ts'
 import { FakeJournal, FakeNature } from './fake-log.ts'
 
 const ALL = new Filter({})
@@ -91,32 +97,103 @@ t.test('in a trace of others nothing is looked for, and it is no longer than one
   t.equal(log.eventReads, 0)
 })
 
-t.test('the history of an item of others is none, also where it is longer than an index is read', async (t) => {
-  const count = 100_100
+/** A log in which each event is of the item and trace `long`, of project `p` but for those of `o`; and how many were read. */
+function logOfOthers(count: number, own: readonly number[]) {
   const log = new FakeJournal()
-  log.commit([{ event_type: 'one', project: 'p' }])
-  const [{ text } = { text: '' }] = log.all()
-  let reads = 0
-  const long = Object.assign(Object.create(log), {
+  log.commit([
+    { event_type: 'one', project: 'p', trace_id: 'long' },
+    { event_type: 'one', project: 'o', trace_id: 'long' },
+  ])
+  const [theirs, ours] = log.all().map(({ text }) => text)
+  const counted = { reads: 0 }
+  const long = Object.assign(Object.create(log) as FakeJournal, {
+    lastSequence: count,
     history: (_: string, id: string, after: number, limit: number) =>
       Array.from({ length: id === 'long' ? Math.min(limit, count - after) : 0 }, (_, n) => after + n + 1),
-    event: () => {
-      reads++
-      return text
+    hasTrace: (project: string, id: string) =>
+      id === 'long' && (project === 'p' || (project === 'o' && own.length > 0)),
+    event: (sequence: number) => {
+      counted.reads++
+      return own.includes(sequence) ? ours!.replace('"one"', `"own_${sequence}"`) : theirs
     },
-    events: () => t.fail('the log is scanned'),
+    events: () => {
+      throw new Error('the log is scanned')
+    },
   })
+  return { long, counted }
+}
+
+/** Every page that a reader of project `o` gets, to the end. */
+async function pagesFor(
+  { long, counted }: ReturnType<typeof logOfOthers>,
+  of: 'trace' | 'item',
+  id: string,
+  order: 'asc' | 'desc',
+) {
   const nature = Object.assign(new FakeNature(), { nextTurn: (callback: () => void) => void setImmediate(callback) })
-  for (const [id, expected] of [
-    ['long', count],
-    ['nowhere', 0],
-  ] as const) {
-    reads = 0
-    const filter = new Filter({ item_id: [id] }, new Set(['o']))
-    const query = { filter, order: 'asc', from: 0, limit: 50, hint: { of: 'item', ids: [id] } } as const
-    t.match(await findEvents(long, nature, query, () => true), { texts: [], next: undefined })
-    t.ok(reads <= expected + 1, `${reads} read`)
+  const filter = new Filter({}, new Set(['o']))
+  const found: number[] = []
+  const ends: (number | undefined)[] = []
+  let readsMax = 0
+  let from: number | undefined = order === 'asc' ? 0 : long.lastSequence + 1
+  while (from !== undefined) {
+    counted.reads = 0
+    const query = { filter, order, from, limit: 2, hint: { of, ids: [id] } } as const
+    const page: EventsFound = await findEvents(long, nature, query, () => true)
+    for (const text of page.texts) found.push(Number(/own_(\d+)/.exec(text)![1]))
+    readsMax = Math.max(readsMax, counted.reads)
+    ends.push(page.next)
+    from = page.next
   }
+  return { found, ends, readsMax }
+}
+
+t.test(
+  'an item of others is as one that is not there, page by page, and a page reads a bounded part of it',
+  async (t) => {
+    const others = logOfOthers(250_100, [])
+    for (const order of ['asc', 'desc'] as const) {
+      const hidden = await pagesFor(others, 'item', 'long', order)
+      const absent = await pagesFor(others, 'item', 'nowhere', order)
+      t.same(hidden.found, [])
+      t.same(hidden.ends, absent.ends)
+      t.ok(hidden.readsMax <= historyRowsMax + 1, `${hidden.readsMax} read for a page`)
+      t.equal(absent.readsMax, 0)
+    }
+    const short = logOfOthers(historyRowsMax, [])
+    for (const order of ['asc', 'desc'] as const)
+      t.same(
+        (await pagesFor(short, 'item', 'long', order)).ends,
+        [undefined],
+        'of a log that is no longer it is one page',
+      )
+  },
+)
+
+t.test('what a project of its own says of an item or a trace of others is found once, in bounded pages', async (t) => {
+  const own = [99_999, 100_000, 100_001, 180_500, 200_000, 250_100]
+  const item = logOfOthers(250_100, own)
+  const spoken = own.map((sequence) => sequence - 95_000).filter((sequence) => sequence <= 90_000)
+  const trace = logOfOthers(90_000, spoken)
+  for (const order of ['asc', 'desc'] as const) {
+    const inOrder = (all: readonly number[]) => (order === 'asc' ? all : all.toReversed())
+    const ofItem = await pagesFor(item, 'item', 'long', order)
+    t.same(ofItem.found, inOrder(own), `of the item, ${order}`)
+    t.ok(ofItem.readsMax <= historyRowsMax + 1, `${ofItem.readsMax} read for a page`)
+    const ofTrace = await pagesFor(trace, 'trace', 'long', order)
+    t.same(ofTrace.found, inOrder(spoken), `of the trace, ${order}`)
+    t.ok(ofTrace.readsMax <= 20_500, `${ofTrace.readsMax} read for a page`)
+  }
+})
+
+t.test('a long trace of the service itself is looked through for what is for all in bounded pages', async (t) => {
+  const { long, counted } = logOfOthers(150_000, [])
+  const system = Object.assign(long, { hasTrace: (project: string) => project === 'system' })
+  const query = { filter: new Filter({}, new Set(['o'])), order: 'asc', from: 0, limit: 2 } as const
+  const nature = Object.assign(new FakeNature(), { nextTurn: (callback: () => void) => void setImmediate(callback) })
+  const scanned = Object.assign(system, { events: () => ({ events: [], oldestSequence: 1, lastSequence: 150_000 }) })
+  await findEvents(scanned, nature, { ...query, hint: { of: 'trace', ids: ['long'] } }, () => true)
+  t.ok(counted.reads <= 100_001, `${counted.reads} read`)
 })
 
 t.test('a page of which everything matches reads no more than it answers', async (t) => {
