@@ -127,7 +127,8 @@ function randomId({ nature }: Runtime, prefix: IdPrefix): string {
 
 /**
  * Make an entity whose id derives from the caller's key, or is random without one; posts with one key go one after the
- * other. `repeat` of the answer is `replay` where the key was answered before. `over` is called once, whatever comes of it.
+ * other. `repeat` of the answer is `replay` where the key was answered before. `over` is called once, whatever comes of it,
+ * and behind the reply.
  */
 export function createKeyed(
   service: ServiceContext,
@@ -161,13 +162,16 @@ function answerOnce(
   const message = before !== undefined || exchange.done ? undefined : make()
   if (message !== undefined) {
     ask(message, (answer) => {
-      leave()
-      reply(answer)
+      try {
+        reply(answer)
+      } finally {
+        leave()
+      }
     })
     return
   }
-  leave()
   if (before !== undefined) reply(before)
+  leave()
 }
 
 /** As with a key: whatever is thrown, it is over. */

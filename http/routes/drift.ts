@@ -19,15 +19,16 @@ import { PROBLEMS } from '../../machines/drift/status.ts'
 import { modules } from '../../machines/index.ts'
 import { isGuiding } from '../../machines/intent-record.ts'
 import { stringEnum, Type } from '../../machines/schema.ts'
-import type { MessageBody, Taken } from '../../runtime/api.ts'
+import type { MessageBody, Reply, Taken } from '../../runtime/api.ts'
 import { utcNow } from '../clock.ts'
 import type { Exchange } from '../exchange.ts'
-import { createKeyed, IDEMPOTENCY_HEADER, type KeyedCreate, readIdempotencyKey } from '../idempotency.ts'
+import { createKeyed, IDEMPOTENCY_HEADER, readIdempotencyKey } from '../idempotency.ts'
 import { findRecord, type RecordSnapshot, tellRecord } from '../intent-records.ts'
 import { listAnswer, listQuery } from '../lists.ts'
 import { activeProject, located, markCreated, markCursor, notFound, visibleProject, whenHeard } from '../replies.ts'
 import type { Route, ServiceContext } from '../route.ts'
 import { answerSections, type IndexSection } from '../sections.ts'
+import { Turnstile } from '../turnstile.ts'
 import { both } from './intent-records.ts'
 
 const AREA = 'drift'
@@ -189,6 +190,7 @@ function classifyRoute(service: ServiceContext): Route {
 
 function repairRoute(service: ServiceContext): Route {
   const brief = { description: 'The brief: a draft.', schema: formationBriefDocument }
+  const underWay = new Turnstile()
   return {
     method: 'POST',
     path: `${RECORD}/repair-brief`,
@@ -203,36 +205,50 @@ function repairRoute(service: ServiceContext): Route {
       200: { ...brief, description: 'The brief that was drafted before.', headers: { 'Idempotent-Replay': '`true`' } },
     },
     problems: ['not_found', 'illegal_move', 'project_archived', 'idempotency_key_reused'],
-    handle: (exchange) => repair(service, exchange),
+    handle: (exchange) => repair(service, exchange, underWay),
   }
 }
 
-function repair(service: ServiceContext, exchange: Exchange): void {
+function repair(service: ServiceContext, exchange: Exchange, underWay: Turnstile): void {
   const record = namedRecord(service, exchange)
   const idempotency = readIdempotencyKey(exchange)
   if (record === undefined || !idempotency.ok) return
-  const reply = whenHeard(exchange, (taken) => noteRepair(service, exchange, record, taken))
-  if (idempotency.key !== undefined) {
-    createKeyed(
-      service,
-      exchange,
-      idempotency.key,
-      keyedDraft(() => draftOf(service, exchange, record)),
-      reply,
-    )
+  underWay.enter(record.context.id, exchange, (leave) => {
+    const now = namedRecord(service, exchange)
+    if (now === undefined) leave()
+    else draftRepair(service, exchange, now, idempotency.key, leave)
+  })
+}
+
+/** Leaves when the record has heard of its brief, or will not: whoever comes before that would draft another. */
+function draftRepair(
+  service: ServiceContext,
+  exchange: Exchange,
+  record: RecordSnapshot,
+  given: string | undefined,
+  leave: () => void,
+): void {
+  let draft = given === undefined ? draftOf(service, exchange, record) : undefined
+  if (given === undefined && draft === undefined) {
+    leave()
     return
   }
-  const draft = draftOf(service, exchange, record)
-  if (draft === undefined) return
+  const make = (): MessageBody | undefined => {
+    draft ??= draftOf(service, exchange, record)
+    return draft?.message
+  }
   // A crash before the record hears of its brief: asked again, the same brief is made, and the record told.
-  const key = draft.twin === undefined ? draft.key : undefined
-  createKeyed(
-    service,
-    exchange,
-    key,
-    keyedDraft(() => draft),
-    reply,
-  )
+  const key = given ?? (draft?.twin === undefined ? draft?.key : undefined)
+  const create = { kind: 'formation_brief', prefix: 'brief', body: {}, make, twin: () => draft?.twin } as const
+  const refused = whenHeard(exchange, () => {})
+  let isTold = false
+  const reply: Reply = (answer) => {
+    if (answer.ok) isTold = noteRepair(service, exchange, record, answer, leave)
+    else refused(answer)
+  }
+  createKeyed(service, exchange, key, create, reply, () => {
+    if (!isTold) leave()
+  })
 }
 
 interface Draft {
@@ -241,15 +257,6 @@ interface Draft {
   readonly twin?: string
   /** Names the drift. */
   readonly key: string
-}
-
-function keyedDraft(draftOf: () => Draft | undefined): KeyedCreate {
-  let draft: Draft | undefined
-  const make = (): MessageBody | undefined => {
-    draft = draftOf()
-    return draft?.message
-  }
-  return { kind: 'formation_brief', prefix: 'brief', body: {}, make, twin: () => draft?.twin }
 }
 
 /** Undefined: there is nothing to repair, or nobody to do it, and that was answered. */
@@ -275,22 +282,38 @@ function draftOf(service: ServiceContext, exchange: Exchange, record: RecordSnap
 }
 
 /**
- * The record hears which brief repairs it. One that was answered before is told of only where that can have been lost with a
- * crash: not when it was given up, or belongs to a drift that is over.
+ * The record hears which brief repairs it, also when who asked has gone. One that was answered before is told of only where
+ * that can have been lost with a crash: not when it was given up, or belongs to a drift that is over.
+ * @param leave called when the record has heard of it. False: it will not
  */
-function noteRepair(service: ServiceContext, exchange: Exchange, record: RecordSnapshot, taken: Taken): void {
+function noteRepair(
+  service: ServiceContext,
+  exchange: Exchange,
+  record: RecordSnapshot,
+  taken: Taken,
+  leave: () => void,
+): boolean {
   const { snapshot, repeat } = taken
   const { id: formation_brief_id, created_at } = snapshot.context as {
     readonly id: string
     readonly created_at: string
   }
-  const answered = (): void => {
+  const heard = whenHeard(exchange, () => {
     markCursor(service, exchange)
     const status = markCreated(exchange, repeat, `/api/formation-briefs/${formation_brief_id}`)
     exchange.answer(status, modules.formation_brief.document(snapshot))
-  }
+  })
   const isOver =
     snapshot.value === 'archived' || !isGuiding(record.value) || created_at < driftOf(record, utcNow(service)).since
-  if (repeat !== undefined && isOver) answered()
-  else tellRecord(service, exchange, record, { type: 'repair_drafted', formation_brief_id }, answered)
+  if (repeat !== undefined && isOver) {
+    heard(taken)
+    return false
+  }
+  const ref = { kind: 'intent_record', id: record.context.id } as const
+  const message = { type: 'repair_drafted', formation_brief_id, by: exchange.by } as MessageBody
+  service.runtime.ask(ref, message, (told) => {
+    leave()
+    heard(told)
+  })
+  return true
 }

@@ -326,6 +326,57 @@ t.test('a repair is drafted once for a drift, from the record, and quotes machin
   t.equal((await s.expect(403, 'POST', path('drifted'), undefined, approver)).body.code, 'forbidden')
 })
 
+/** Briefs that the project has, by id. */
+async function briefsOf(s: TestService): Promise<string[]> {
+  const { body } = await s.expect(200, 'GET', '/api/projects/shop/formation-briefs')
+  return body.items.map(({ id }: any) => id)
+}
+
+t.test('of one drift one repair is drafted, whoever asks at once, by whichever name and key', async (t) => {
+  const s = await startTestService(t)
+  const intent = await intentOf(s)
+  const { drifted } = await oneOfEach(intent)
+  const people = await Promise.all(['ann', 'bob'].map((name) => s.token(name, { roles: ['author'] })))
+  const asked = people.flatMap((token) =>
+    ['drifted', drifted.id].flatMap((name) =>
+      [undefined, 'k1'].map((key) => {
+        const headers = key === undefined ? {} : { 'idempotency-key': key }
+        return s.call('POST', `/api/projects/shop/drift/${name}/repair-brief`, undefined, { token, headers })
+      }),
+    ),
+  )
+  const answers = await Promise.all(asked)
+  t.same(answers.map(({ status }) => status).sort(), [...Array(7).fill(200), 201])
+  t.equal(new Set(answers.map(({ body }) => body.id)).size, 1)
+  t.same(await briefsOf(s), [answers[0]!.body.id])
+  await s.expect(200, 'POST', `/api/formation-briefs/${answers[0]!.body.id}/archive`)
+  const anew = await s.expect(201, 'POST', '/api/projects/shop/drift/drifted/repair-brief')
+  t.not(anew.body.id, answers[0]!.body.id, 'nobody is left in the way')
+})
+
+t.test('a record hears of its repair also when who asked for it has gone', async (t) => {
+  const s = await startTestService(t)
+  const intent = await intentOf(s)
+  await oneOfEach(intent)
+  const { runtime } = s.service
+  const ask = runtime.ask.bind(runtime)
+  const gone = new AbortController()
+  runtime.ask = (ref, message, reply) => {
+    const isDraft = ref.kind === 'formation_brief' && message.type === 'create' && !gone.signal.aborted
+    ask(ref, message, (answer) => {
+      if (!isDraft) return reply(answer)
+      gone.abort()
+      setTimeout(() => reply(answer), 100)
+    })
+  }
+  const path = '/api/projects/shop/drift/drifted/repair-brief'
+  const headers = { authorization: `Bearer ${s.admin}` }
+  await t.rejects(fetch(`${s.service.url}${path}`, { method: 'POST', headers, signal: gone.signal }))
+  const other = { token: await s.token('ann', { roles: ['author'] }) }
+  const { body } = await s.expect(200, 'POST', path, undefined, other)
+  t.same(await briefsOf(s), [body.id])
+})
+
 t.test('on LMDB: after a restart records, hypotheses and drift are what they were', async (t) => {
   const settings = { ...defaultSettings, home: t.testdir(), port: 0, diskReserveBytes: 0 }
   const options = { version: '0', log: pino({ level: 'silent' }) }
