@@ -11,6 +11,8 @@ const BATCH_EVENTS_MAX = 500
 const BATCH_BYTES_MAX = 1024 * 1024
 /** After a post that was answered sooner than this, milliseconds, the next may be twice as large: that one has 30 s. */
 const QUICK_MS = 5_000
+/** Near a size that took too long posts grow by this share of theirs: to try that size again costs as long as it took. */
+const NEAR_GROWTH = 1 / 16
 /** The command's output is paused above this ... */
 const HELD_BYTES_HIGH = 4 * 1024 * 1024
 /** ... and read on below this. */
@@ -55,6 +57,8 @@ export class PostQueue {
   #heldBytes = 0
   /** What a post may hold now. */
   #batchBytesMax = BATCH_BYTES_MAX
+  /** So much took too long as one post; nothing as large has got through since. */
+  #slowBytes = Number.POSITIVE_INFINITY
   #full = false
   #posting: Promise<void> | undefined
   #ended = false
@@ -79,7 +83,7 @@ export class PostQueue {
     // A turn later, so that what one chunk of output holds goes out in one post.
     await new Promise((resolve) => setImmediate(resolve))
     try {
-      while (this.#waiting.length > 0) await this.#postBatch(this.#nextBatch())
+      while (this.#waiting.length > 0) await this.#postBatch(this.#waiting.splice(0, this.#countOf(this.#waiting)))
     } catch (error) {
       this.#ended = true
       this.#waiting = []
@@ -90,46 +94,69 @@ export class PostQueue {
     }
   }
 
-  #nextBatch(): OutgoingEvent[] {
+  /** How many of the first events go in one post. */
+  #countOf(events: readonly OutgoingEvent[]): number {
     const { batchMax = BATCH_EVENTS_MAX } = this.#options
     let count = 0
     let bytes = 0
-    for (const event of this.#waiting) {
+    for (const event of events) {
       bytes += event.bytes
       if (count > 0 && (count >= batchMax || bytes > this.#batchBytesMax)) break
       count += 1
     }
-    return this.#waiting.splice(0, count)
+    return count
   }
 
   /**
-   * A post is taken whole or not at all: a refused one is halved until the event at fault stands alone, and so is one that
-   * took too long. Of that the service may have all the same: it knows the events again.
+   * A post is taken whole or not at all: a refused one is halved until the event at fault stands alone. One that took too
+   * long goes in posts of what gets through: of it the service may have all the same, and knows the events again.
    */
   async #postBatch(batch: readonly OutgoingEvent[]): Promise<void> {
     const fromMs = performance.now()
     try {
       await this.#options.post(batch.map((event) => event.text))
     } catch (error) {
-      if (batch.length > 1 && error instanceof AnswerTimeout) this.#shrink(batch, error)
-      else if (!(error instanceof ServiceRefused) || this.#options.concernsRun(error)) throw error
-      else if (batch.length === 1) return await this.#replace(batch[0]!, error)
+      if (batch.length > 1 && error instanceof AnswerTimeout) {
+        this.#shrink(batch, error)
+        return await this.#postParts(batch)
+      }
+      if (!(error instanceof ServiceRefused) || this.#options.concernsRun(error)) throw error
+      if (batch.length === 1) return await this.#replace(batch[0]!, error)
       const half = batch.length >> 1
-      await this.#postBatch(batch.slice(0, half))
-      await this.#postBatch(batch.slice(half))
+      await this.#postParts(batch.slice(0, half))
+      await this.#postParts(batch.slice(half))
       return
     }
-    if (performance.now() - fromMs < QUICK_MS)
-      this.#batchBytesMax = Math.min(BATCH_BYTES_MAX, Math.max(this.#batchBytesMax, bytesOf(batch) * 2))
+    if (performance.now() - fromMs < QUICK_MS) this.#grow(batch)
     for (const event of batch) {
       this.#held(-event.bytes)
       event.onTaken?.()
     }
   }
 
+  /** In posts as large as the line takes by then. */
+  async #postParts(batch: readonly OutgoingEvent[]): Promise<void> {
+    for (let rest = batch; rest.length > 0; ) {
+      const count = this.#countOf(rest)
+      await this.#postBatch(rest.slice(0, count))
+      rest = rest.slice(count)
+    }
+  }
+
   #shrink(batch: readonly OutgoingEvent[], error: AnswerTimeout): void {
-    this.#batchBytesMax = Math.ceil(bytesOf(batch) / 2)
+    this.#slowBytes = bytesOf(batch)
+    this.#batchBytesMax = Math.ceil(this.#slowBytes / 2)
     this.#options.onSlow?.(error)
+  }
+
+  #grow(batch: readonly OutgoingEvent[]): void {
+    const bytes = bytesOf(batch)
+    if (bytes >= this.#slowBytes) this.#slowBytes = Number.POSITIVE_INFINITY
+    const twice = bytes * 2
+    // What is less than half full says nothing about more than that.
+    if (twice <= this.#batchBytesMax) return
+    const larger = twice <= this.#slowBytes / 2 ? twice : this.#batchBytesMax * (1 + NEAR_GROWTH)
+    this.#batchBytesMax = Math.min(BATCH_BYTES_MAX, Math.ceil(larger))
   }
 
   async #replace(event: OutgoingEvent, refusal: ServiceRefused): Promise<void> {

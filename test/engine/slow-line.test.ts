@@ -75,6 +75,57 @@ t.test('posts follow the line: smaller while it is slow, and large again when it
   t.ok(sizes.length < 60, `${sizes.length} posts`)
 })
 
+t.test(
+  'what got through is as large as the posts after it: a size that took too long is not tried at once again',
+  async (t) => {
+    const sizes: { readonly events: number; readonly isTaken: boolean }[] = []
+    const taken: number[] = []
+    const queue = new PostQueue({
+      async post(texts) {
+        const isTaken = texts.length <= 6
+        sizes.push({ events: texts.length, isTaken })
+        if (!isTaken) throw tooLong()
+        taken.push(...texts.map((text) => JSON.parse(text).n))
+      },
+      concernsRun: () => false,
+      onPressure: () => {},
+      onEnded: (error) => t.fail(String(error)),
+    })
+    for (let n = 0; n < 512; n += 1) queue.add(outgoing({ n: n + 1_000 }))
+    await queue.empty()
+    t.same(
+      taken,
+      Array.from({ length: 512 }, (_, n) => n + 1_000),
+    )
+    const slow = sizes.flatMap(({ isTaken }, at) => (isTaken ? [] : [at]))
+    // 500, 250, 125, 62, 31, 15 and 7 at a time, then 3: and seldom more from then on.
+    t.same(slow.slice(0, 7), [0, 1, 2, 3, 4, 5, 6])
+    const pauses = slow.slice(7).map((at, i) => at - slow[i + 6]!)
+    t.ok(
+      pauses.every((posts) => posts >= 8),
+      `tried larger ones after ${pauses} posts`,
+    )
+    t.ok(taken.length / (sizes.length - slow.length) > 3, `${sizes.length - slow.length} posts got through`)
+  },
+)
+
+t.test('a service that takes no more than a little at once is seldom asked to take more', async (t) => {
+  const { service, runner, logs } = await hired(
+    t,
+    `cat > /dev/null; for n in $(seq 300); do echo "{\\"event_type\\":\\"counted\\",\\"payload\\":{\\"n\\":$n}}"; done`,
+    { answerMs: 250 },
+  )
+  service.misbehave = ({ verb, body }) => (verb === 'events' && body.events.length > 8 ? 'silence' : undefined)
+  service.offer(executionRequest('runreq_m'))
+  t.same(await runner.finished, ['completed'])
+  t.same(
+    service.events().map(({ payload }) => payload.n),
+    Array.from({ length: 300 }, (_, i) => i + 1),
+  )
+  const slow = logs.filter((line) => line.includes('again with fewer events at a time')).length
+  t.ok(slow <= 16, `${slow} posts took too long`)
+})
+
 t.test('what takes too long and what is refused are told apart, event by event', async (t) => {
   const taken: number[] = []
   const queue = new PostQueue({
