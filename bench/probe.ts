@@ -23,11 +23,13 @@ export interface Heap {
   readonly externalBytes: number
 }
 
-/** What full collections that came by themselves left since the last reading. */
+/** What collections that came by themselves did since the last reading. */
 export interface Collected {
+  /** Full ones. */
   readonly count: number
-  /** The least heap in use after one of them; absent when there was none. */
+  /** The least heap in use after a full one; absent when there was none. */
   readonly heapUsedBytes?: number
+  /** The longest of any kind. */
   readonly longestMs: number
 }
 
@@ -67,7 +69,9 @@ function heap(): Heap {
   return { heapUsedBytes: memory.heapUsed, externalBytes: memory.external }
 }
 
-let collections: { count: number; heapUsedBytes: number; longestMs: number } | undefined
+let collections: { -readonly [member in keyof Required<Collected>]: number } | undefined
+
+const NOTHING = { count: 0, heapUsedBytes: Number.POSITIVE_INFINITY, longestMs: 0 }
 
 /** The first reading begins the watch. Nothing is forced: a forced collection would be the longest pause there is. */
 function collected(): Collected {
@@ -75,17 +79,18 @@ function collected(): Collected {
     const observer = new PerformanceObserver((list) => {
       for (const entry of list.getEntries()) {
         const { kind } = (entry as unknown as { detail: { kind: number } }).detail
-        if (kind !== constants.NODE_PERFORMANCE_GC_MAJOR || collections === undefined) continue
-        collections.count++
+        if (collections === undefined) continue
         collections.longestMs = Math.max(collections.longestMs, entry.duration)
+        if (kind !== constants.NODE_PERFORMANCE_GC_MAJOR) continue
+        collections.count++
         collections.heapUsedBytes = Math.min(collections.heapUsedBytes, process.memoryUsage().heapUsed)
       }
     })
     observer.observe({ entryTypes: ['gc'] })
   }
-  const { count, heapUsedBytes, longestMs } = collections ?? { count: 0, heapUsedBytes: 0, longestMs: 0 }
-  collections = { count: 0, heapUsedBytes: Number.POSITIVE_INFINITY, longestMs: 0 }
-  return { count, longestMs, ...(count === 0 ? {} : { heapUsedBytes }) }
+  const { heapUsedBytes, ...rest } = collections ?? NOTHING
+  collections = { ...NOTHING }
+  return rest.count === 0 ? rest : { ...rest, heapUsedBytes }
 }
 
 function profileStart(answer: (result: unknown) => void): void {

@@ -14,6 +14,9 @@ export interface Minute {
   readonly cycleP50Ms: number
   readonly cycleP99Ms: number
   readonly refused: number
+  /** What kept all of the service waiting at the longest; absent in runs of before it was measured. The disk's is the bound of a bucket. */
+  readonly longestFlushMs?: number
+  readonly longestCollectionMs?: number
   readonly serverCpu: number
   /** With the pages of the store that the kernel holds for it. */
   readonly rssBytes: number

@@ -16,6 +16,7 @@ import { machine } from '../report.ts'
 import { requireService, Service } from '../service.ts'
 import type { SoakJob, SoakReading } from './client.ts'
 import { judge, type Minute } from './flatness.ts'
+import { Flushes } from './flushes.ts'
 import { minuteLine, type SoakResults, soakText } from './report.ts'
 
 const MINUTES_DEFAULT = 30
@@ -82,6 +83,7 @@ function minuteOf(
   before: Usage,
   after: Usage,
   collected: Collected,
+  longestFlushMs: number,
   home: string,
 ): Minute {
   const { callP50Ms, callP99Ms, callMaxMs, cycleP50Ms, cycleP99Ms, refused } = reading
@@ -94,6 +96,8 @@ function minuteOf(
     cycleP50Ms,
     cycleP99Ms,
     refused,
+    longestFlushMs,
+    longestCollectionMs: collected.longestMs,
     serverCpu: (after.cpuMs - before.cpuMs) / (after.atMs - before.atMs),
     rssBytes: after.rssBytes,
     privateBytes: after.privateBytes,
@@ -145,16 +149,19 @@ await command(USAGE, minutesMax, async (scratch) => {
   await pause(1_000)
   await client.ask('read')
   await service.child.collected()
+  const flushes = new Flushes(service.target, service.token)
+  await flushes.longestMs()
   const minutes: Minute[] = []
   let before = await service.child.usage()
   for (let minute = 1; minute <= asked.minutes; minute++) {
     await pause(60_000)
-    const [reading, after, collected] = await Promise.all([
+    const [reading, after, collected, flushMs] = await Promise.all([
       client.ask<SoakReading>('read'),
       service.child.usage(),
       service.child.collected(),
+      flushes.longestMs(),
     ])
-    minutes.push(minuteOf(minute, reading, before, after, collected, home))
+    minutes.push(minuteOf(minute, reading, before, after, collected, flushMs, home))
     before = after
     say(minuteLine(minutes.at(-1)!))
     // Kept after each: a run that is cut short has measured something.

@@ -18,6 +18,8 @@ const HEADER = [
   'cycle p50 ms',
   'p99',
   '503',
+  'flush at most ms',
+  'GC max ms',
   'CPU',
   'RSS MB',
   'private MB',
@@ -31,7 +33,9 @@ function cellsOf(minute: Minute): string[] {
   return [
     `${minute.minute}`,
     ...[minute.cyclesPerSecond, minute.callP50Ms, minute.callP99Ms, minute.callMaxMs].map(number),
-    ...[minute.cycleP50Ms, minute.cycleP99Ms, minute.refused, minute.serverCpu].map(number),
+    ...[minute.cycleP50Ms, minute.cycleP99Ms, minute.refused].map(number),
+    ...[minute.longestFlushMs, minute.longestCollectionMs].map((ms) => (ms === undefined ? '-' : number(ms))),
+    number(minute.serverCpu),
     ...[minute.rssBytes, minute.privateBytes, minute.heapBytes, minute.logBytes, minute.viewBytes].map(mb),
   ]
 }
