@@ -29,16 +29,19 @@ export function listQuery(filters: Record<string, TSchema> = {}): TSchema {
   })
 }
 
+/** What pages of any kind tell of the next one. */
+export const LINK_TOLD = { Link: '`rel="next"`: the next page, where there is one.' }
+
 /** The answer of a list of such documents. */
-export function listAnswer(document: TSchema, description: string): RouteAnswer {
+export function listAnswer(document: TSchema, description: string, order = 'Newest first.'): RouteAnswer {
   return {
     description,
     schema: Type.Object({
-      items: Type.Array(document, { description: 'Newest first.' }),
+      items: Type.Array(document, { description: order }),
       next_cursor: Type.Optional(Type.String({ description: 'Goes on behind this page; absent on the last one.' })),
     }),
     headers: {
-      Link: '`rel="next"`: the next page, where there is one.',
+      ...LINK_TOLD,
       'Watch-Cursor': 'The point in the log that the page is true for: watch from there to miss nothing.',
     },
   }

@@ -31,6 +31,7 @@ export const problemSchema = Type.Object(
     ),
     state: Type.Optional(Type.String({ description: 'State of the entity.' })),
     allowed: Type.Optional(Type.Array(Type.String(), { description: 'Messages that the entity would take.' })),
+    oldest: Type.Optional(Type.String({ description: 'Of a cursor that is refused: the oldest one that works.' })),
   },
   { title: 'Problem', additionalProperties: true },
 )

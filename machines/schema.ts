@@ -285,6 +285,8 @@ function sentence(error: ErrorObject): string {
   if (keyword === 'minimum' || keyword === 'maximum') {
     return `must be ${params.comparison === '>=' ? 'at least' : 'at most'} ${params.limit}, got ${shown(data)}`
   }
+  if (keyword === 'minItems') return `must have ${params.limit} or more entries, got ${(data as unknown[]).length}`
+  if (keyword === 'maxItems') return `must have at most ${params.limit} entries, got ${(data as unknown[]).length}`
   if (keyword === 'anyOf') return `must be one of the forms that are allowed here, got ${shown(data)}`
   return `${error.message ?? 'is not valid'}, got ${shown(data)}`
 }

@@ -93,7 +93,10 @@ const REASONS = {
     document: (service: ServiceContext, snapshot: SnapshotOf<any>, reader: Principal) =>
       campaignDocumentOf(service, reader, snapshot),
   },
-  needs_decision: { ...openItem, advice: 'decide, then release or close it' },
+  needs_decision: {
+    ...openItem,
+    advice: 'decide: submit what is to be done now, and close it; one that never started may be released',
+  },
   preserved: { ...openItem, advice: 'resume or close it' },
   failed: { ...openItem, advice: 'close it, and submit it anew where it is still wanted' },
   asked: { ...initiative, advice: 'decide what it asks, for the members that it asks about' },
@@ -181,7 +184,9 @@ export function attentionRoutes(service: ServiceContext): readonly Route[] {
       query: listQuery({
         reason: Type.Optional(stringEnum(NAMES, { description: 'Only these.' })),
       }),
-      answers: { 200: listAnswer(attentionItem, 'What needs a person.') },
+      answers: {
+        200: listAnswer(attentionItem, 'What needs a person.', 'Most pressing first; of one reason, the newest first.'),
+      },
       problems: ['invalid_cursor'],
       handle: (exchange) => {
         const asked = exchange.query.reason as string | undefined

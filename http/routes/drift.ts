@@ -56,7 +56,13 @@ function listRoute(service: ServiceContext, path: string): Route {
       status: Type.Optional(stringEnum(DRIFT_STATUSES, { description: 'Only these.' })),
       severity: Type.Optional(stringEnum(DRIFT_SEVERITIES, { description: 'Only these.' })),
     }),
-    answers: { 200: listAnswer(driftDocument, 'In the order of the statuses; within one, the newest first.') },
+    answers: {
+      200: listAnswer(
+        driftDocument,
+        'The drift of each record.',
+        'In the order of the statuses; within one, the newest first.',
+      ),
+    },
     problems: ['not_found'],
     handle: (exchange) => {
       const project = visibleProject(service, exchange, exchange.params[0]!)

@@ -15,7 +15,7 @@ import {
 } from '../../runtime/stream/find-events.ts'
 import { NewestEvents } from '../../runtime/stream/newest-events.ts'
 import type { Exchange } from '../exchange.ts'
-import { LIST_LIMIT_DEFAULT, LIST_LIMIT_MAX, nextLink } from '../lists.ts'
+import { LINK_TOLD, LIST_LIMIT_DEFAULT, LIST_LIMIT_MAX, nextLink } from '../lists.ts'
 import { cursorAt, isServiceId, markCursor, notFound } from '../replies.ts'
 import type { Route, ServiceContext } from '../route.ts'
 import { cursorFault, cursorParameter, filterOf, filterParameters } from '../watch.ts'
@@ -143,6 +143,7 @@ export function eventRoutes(service: ServiceContext): readonly Route[] {
             items: Type.Array(recordedEventSchema),
             next_cursor: Type.Optional(cursorParameter('Goes on behind this page; absent on the last one.')),
           }),
+          headers: LINK_TOLD,
         },
       },
       problems: ['invalid_cursor', 'cursor_too_old', 'cursor_of_another_log'],

@@ -5,7 +5,7 @@ import { placeOf } from '../../runtime/stream/cursor.ts'
 import { Filter } from '../../runtime/stream/filter.ts'
 import { findEvents } from '../../runtime/stream/find-events.ts'
 import type { Exchange } from '../exchange.ts'
-import { LIST_LIMIT_MAX, nextLink } from '../lists.ts'
+import { LINK_TOLD, LIST_LIMIT_MAX, nextLink } from '../lists.ts'
 import { cursorAt, markCursor, notFound } from '../replies.ts'
 import type { Route, ServiceContext } from '../route.ts'
 import { type RunOfTrace, runsOfTrace } from '../trace-runs.ts'
@@ -101,6 +101,7 @@ export function traceRoutes(service: ServiceContext): readonly Route[] {
             events: Type.Array(recordedEventSchema, { description: 'Oldest first.' }),
             next_cursor: Type.Optional(cursorParameter('Goes on behind these events; absent on the last page.')),
           }),
+          headers: LINK_TOLD,
         },
       },
       problems: ['not_found', 'invalid_cursor', 'cursor_too_old', 'cursor_of_another_log'],

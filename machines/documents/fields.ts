@@ -2,7 +2,7 @@
  * The fields that several documents share, each with its bound and its description, so that a rule about an id,
  * a time or a label is written once. Every string and array of a request is bounded by a named constant here.
  */
-import { stringEnum, Type } from '../schema.ts'
+import { stringEnum, type TSchema, Type } from '../schema.ts'
 
 /** Longest key, name or id chosen by a caller: fits an LMDB key together with its prefix. */
 export const NAME_LENGTH_MAX = 128
@@ -93,6 +93,12 @@ export function projects(description: string) {
 }
 
 const THROTTLES = ['full', 'dry_run'] as const
+
+/** The field of a create, which may be left out. */
+export function byDefault<const S extends TSchema>(schema: S, value: string): S {
+  const { description } = schema as { readonly description?: string }
+  return { ...schema, description: `${description} Default \`${value}\`.` }
+}
 
 export const throttle = stringEnum(THROTTLES, { description: '`full` may change things; `dry_run` only simulates.' })
 

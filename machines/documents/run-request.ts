@@ -6,6 +6,7 @@ import { postedEventSchema } from '../events/envelope.ts'
 import { anyObject, type Static, stringEnum, Type } from '../schema.ts'
 import {
   by,
+  byDefault,
   CLOSED,
   digest,
   EVENTS_A_POST_MAX,
@@ -119,9 +120,9 @@ const reporting = Type.Object(
 const runRequestFields = {
   entry_event: eventTypeName('Type of the event that starts the engine’s work.'),
   payload: Type.Optional(anyObject('Payload of the entry event, as a known one may carry. Default {}.')),
-  throttle: Type.Optional(throttle),
-  access: Type.Optional(access),
-  lane: Type.Optional(lane),
+  throttle: Type.Optional(byDefault(throttle, 'dry_run')),
+  access: Type.Optional(byDefault(access, 'full')),
+  lane: Type.Optional(byDefault(lane, 'interactive')),
   brief: Type.Optional(briefReference),
   repo: Type.Optional(repoReference),
   labels: Type.Optional(labels('A runner must carry all of them.')),

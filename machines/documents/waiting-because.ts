@@ -23,6 +23,9 @@ export const waitingBecause = Type.Object(
     code: stringEnum(WAITING_CODES, { description: 'Why it is not with a runner yet.' }),
     detail: Type.String({ description: 'The same for people.' }),
   },
-  { description: 'Why a queued request waits. Known while the service runs.' },
+  {
+    description:
+      'Why a queued request waits. Told where one request is read, in no list; known while the service runs.',
+  },
 )
 export type WaitingBecause = Static<typeof waitingBecause>

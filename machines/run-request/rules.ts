@@ -102,6 +102,10 @@ export function asksForMore(
   return timedOut(context) || (discard_work && context.cancel?.discard_work !== true)
 }
 
+function isSameFailure(was: Failure | undefined, said: Failure): boolean {
+  return was?.class === said.class && was.code === said.code && was.message === said.message
+}
+
 /** Why this message fails the request: the runner's own words, or the rule that it broke. */
 export function failureOf(context: RunRequestContext, message: RunRequestMessage): Failure {
   if (message.type === 'fail') return { class: message.class ?? 'execution', message: message.message }
@@ -157,6 +161,10 @@ export function repeats(
     case 'cancel':
       if (value === 'cancelling' && asksForMore(context, message)) return undefined
       return value === 'cancelled' || value === 'cancelling' ? `already_${value}` : undefined
+    case 'fail':
+      return value === 'failed' && isSameFailure(context.failure, failureOf(context, message))
+        ? 'already_failed'
+        : undefined
     case 'approve':
       return value !== 'absent' && !SETTLED.has(value) && context.internal.approved ? 'already_approved' : undefined
     case 'run_reported':

@@ -6,7 +6,7 @@ import { creationRefusal, creationRepeat } from '../creation.ts'
 import { SETTLED_STATES, type SettledState } from '../documents/work-item.ts'
 import type { Refusal, SnapshotOf } from '../machine.ts'
 import type { Of, WorkItemContext, WorkItemMessage } from './context.ts'
-import { settlementBy } from './moves.ts'
+import { closed, settlementBy } from './moves.ts'
 import { ownerOf } from './owner.ts'
 
 const RUN_MESSAGES: ReadonlySet<string> = new Set(['run_started', 'run_lost', 'run_requeued', 'run_event', 'run_ended'])
@@ -79,6 +79,12 @@ export function isResumption({ resumptions }: WorkItemContext, { item_id }: Of<'
   return resumptions.some((one) => one.item_id === item_id)
 }
 
+/** The last that was done about it is this, by the same person: who has lost the answer asks again. */
+function isLastDeed({ operator_actions }: WorkItemContext, { type, by }: Of<'release' | 'close'>): boolean {
+  const last = operator_actions.at(-1)
+  return last?.command === type && last.by?.name === by?.name
+}
+
 /** Words for a message that says again what was taken before, or that speaks of what is over. */
 export function repeats({ value, context }: SnapshotOf<WorkItemContext>, message: WorkItemMessage): string | undefined {
   if (value === 'absent') return undefined
@@ -87,6 +93,14 @@ export function repeats({ value, context }: SnapshotOf<WorkItemContext>, message
       return creationRepeat(context.internal.creation, message)
     case 'hold':
       return value === 'held' ? 'already_held' : undefined
+    case 'release':
+      return (value === 'queued' || value === 'running') && isLastDeed(context, message)
+        ? 'already_released'
+        : undefined
+    case 'close':
+      return value === 'cancelled' && isLastDeed(context, message) && context.reason === closed(message).reason
+        ? 'already_closed'
+        : undefined
     case 'cancel':
       if (value === 'cancelled') return 'already_cancelled'
       if (value === 'landed' && message.with_initiative !== undefined) return 'already_settled'

@@ -45,7 +45,8 @@ export function placeOf(cursor: string, log: LogRange): CursorPlace {
     return {
       ok: false,
       code: 'cursor_of_another_log',
-      detail: 'the cursor belongs to another log (restored or made anew): list again, and watch from there',
+      detail:
+        'the cursor belongs to another log (restored or made anew): begin with `earliest`, or list again and watch from there',
       oldest: oldestCursor(log),
     }
   }

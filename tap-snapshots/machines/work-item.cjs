@@ -212,7 +212,7 @@ queued, taken back:
   block                        refused illegal_move
   block (not waited for)       refused illegal_move
   hold                         -> held; facts work_item_held
-  release                      refused illegal_move
+  release                      repeat already_released
   close                        refused illegal_move
   cancel                       -> cancelled; facts work_item_cancelled
   cancel (discard)             -> cancelled; facts work_item_cancelled
@@ -776,7 +776,7 @@ queued, taken back:
   block                        refused illegal_move
   block (not waited for)       refused illegal_move
   hold                         -> held; facts work_item_held
-  release                      refused illegal_move
+  release                      repeat already_released
   close                        refused illegal_move
   cancel                       -> cancelled; facts work_item_cancelled; sends work_item.resumption_settled
   cancel (discard)             -> cancelled; facts work_item_cancelled; sends work_item.resumption_settled

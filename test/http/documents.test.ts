@@ -42,6 +42,27 @@ t.test('the served documents hold together', async (t) => {
   t.same(Object.keys(stream.content), ['text/event-stream'], 'a stream has its media type')
 })
 
+t.test(
+  'what a client needs to go on is told: the next page, the oldest cursor, the order, what counts by default',
+  async (t) => {
+    const { openApi } = await startTestService(t)
+    const answerOf = (path: string) => openApi.paths[path].get.responses[200]
+    const schemas = openApi.components.schemas
+    for (const [path, { get }] of Object.entries<any>(openApi.paths)) {
+      const schema = get?.responses[200]?.content?.['application/json']?.schema
+      const members = schema?.properties ?? schemas[schema?.$ref?.split('/').pop()]?.properties
+      if (members?.next_cursor !== undefined) t.match(answerOf(path).headers, { Link: {} }, path)
+    }
+    t.ok(schemas.Problem.properties.oldest)
+    const orderOf = (path: string) => answerOf(path).content['application/json'].schema.properties.items.description
+    t.match(orderOf('/api/attention'), /^Most pressing first/)
+    t.match(orderOf('/api/projects/{id}/drift'), /^In the order of the statuses/)
+    t.equal(orderOf('/api/work-items'), 'Newest first.')
+    for (const [field, value] of Object.entries({ throttle: 'dry_run', access: 'full', lane: 'interactive' }))
+      t.ok(schemas.RunRequestCreate.properties[field].description.endsWith(`Default \`${value}\`.`), field)
+  },
+)
+
 t.test('openapi.json is what OpenAPI 3.1 asks for', async (t) => {
   const { openApi } = await startTestService(t)
   const ajv = new Ajv2020({ strict: false })

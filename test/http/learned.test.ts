@@ -49,9 +49,10 @@ t.test(
     const lost = await until(reading(after, gone.id), ({ reason }) => /its run is lost/.test(reason))
     t.equal(lost.state, 'running', 'a person decides')
     t.equal((await reading(after, there.id)()).reason, 'running on r1')
-    await after.expect(200, 'POST', `/api/run-requests/${requestOf(gone.id)}/fail`, {
-      message: 'its machine burnt down',
-    })
+    const fail = `/api/run-requests/${requestOf(gone.id)}/fail`
+    for (const _ of ['once', 'again'])
+      t.match((await after.expect(200, 'POST', fail, { message: 'its machine burnt down' })).body, { state: 'failed' })
+    t.match(await after.call('POST', fail, { message: 'another' }), { status: 409, body: { code: 'illegal_move' } })
     await inState(after, gone.id, 'failed')
     await finish(after, runner, requestOf(there.id), { ...COMPLETE, project: 'till' })
     await inState(after, there.id, 'landed')

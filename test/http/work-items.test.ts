@@ -181,6 +181,39 @@ t.test(
   },
 )
 
+t.test('an owner whose answer was lost says it again, and hears how the item stands', async (t) => {
+  const s = await startTestService(t)
+  const runner = await fleet(s, 'shop')
+  const { token: other } = (await s.expect(201, 'POST', '/api/tokens', { name: 'ben', roles: ['operator'] })).body
+  const twice = async (id: string, move: string, state: string, body?: object) => {
+    for (const _ of ['once', 'again'])
+      t.match((await s.expect(200, 'POST', `/api/work-items/${id}/${move}`, body)).body, { id, state }, move)
+  }
+  const waits = await submit(s, { objective: 'Later', not_before: '2100-01-01T00:00:00Z' })
+  await twice(waits.id, 'hold', 'held')
+  await twice(waits.id, 'release', 'queued')
+  const post = (id: string, move: string, body: object, token?: string) =>
+    s.call('POST', `/api/work-items/${id}/${move}`, body, token === undefined ? {} : { token })
+  t.match(await post(waits.id, 'release', {}, other), { status: 409, body: { code: 'illegal_move', state: 'queued' } })
+  await twice(waits.id, 'cancel', 'cancelled')
+  t.match(await post(waits.id, 'release', {}), { status: 409, body: { state: 'cancelled' } }, 'it was cancelled since')
+  t.match(await post(waits.id, 'close', { reason: 'x' }), { status: 409 }, 'it was not closed')
+
+  const item = await submit(s, {})
+  const { request_id } = await take(s, runner)
+  await s.expect(200, 'POST', `/api/run-requests/${request_id}/failed`, { class: 'execution', message: 'no' }, runner)
+  await until(reading(s, item.id), ({ state }: any) => state === 'failed')
+  await twice(item.id, 'close', 'cancelled', { reason: 'done by hand' })
+  t.match(await post(item.id, 'close', { reason: 'another' }), { status: 409, body: { code: 'illegal_move' } })
+  t.match(await post(item.id, 'close', { reason: 'done by hand' }, other), { status: 409 })
+  const { operator_actions } = await reading(s, item.id)()
+  t.same(
+    operator_actions.map(({ command }: any) => command),
+    ['close'],
+    'it was done once',
+  )
+})
+
 t.test('of two operators at one item one wins, and the other is told', async (t) => {
   const s = await startTestService(t)
   await s.project('shop')

@@ -52,6 +52,8 @@ t.test('every fault is listed, each with a pointer and a sentence that says what
   t.strictSame(refused(person, 'x'), [' must be an object, got "x"'])
   t.strictSame(refused(person, null), [' must be an object, got null'])
   t.strictSame(refused(person, { name: '' }), ['/name must NOT have fewer than 1 characters, got ""'])
+  t.strictSame(refused(Type.Array(Type.Integer(), { minItems: 1 }), []), [' must have 1 or more entries, got 0'])
+  t.strictSame(refused(Type.Array(Type.Integer(), { maxItems: 2 }), [1, 2, 3]), [' must have at most 2 entries, got 3'])
   t.strictSame(refused(person, { name: ['x'.repeat(100)] }), ['/name must be a string, got an array'])
 })
 
