@@ -50,6 +50,8 @@ const { request_id: id, attempt, project, engine, trace, repo } = JSON.parse(rea
 const { payload } = engine
 /** Whoever gave us the work: an orphan's is another's by now. */
 const parent = process.ppid
+/** As a lock names it. */
+const SELF = `${hostname()}:${process.pid}`
 const isStep = ['campaign_advance_requested', 'initiative_advance_requested'].includes(engine.entry_event)
 const mayChange = !isStep && engine.throttle === 'full' && engine.access !== 'read_only'
 const branch = `intendant/${id}-${attempt}`
@@ -90,24 +92,46 @@ async function inTurn(act) {
   try {
     return act()
   } finally {
-    rmSync(lock, { force: true })
+    if (holderOf(lock) === SELF) rmSync(lock, { force: true })
   }
 }
 
-/** Whether the turn is ours now. A lock names who has it: one of a run that was killed counts for nothing. */
+/**
+ * Whether the turn is ours now. A lock names who has it: one of a run that was killed counts for nothing. Who takes its place
+ * has a turn for that, too, and looks again then: of two that saw it, the second would take the lock of the first.
+ */
 function isTaken(lock) {
   try {
-    fs.symlinkSync(`${hostname()}:${process.pid}`, lock)
+    fs.symlinkSync(SELF, lock)
     return true
   } catch (error) {
     if (error.code !== 'EEXIST') throw error
   }
+  const heir = `${lock}.next`
+  if (!isLeft(lock) || !isTaken(heir)) return false
+  const isOurs = isLeft(lock)
+  if (isOurs) fs.renameSync(heir, lock)
+  else rmSync(heir, { force: true })
+  return isOurs
+}
+
+/** Who had it was killed, or has had it for too long. */
+function isLeft(lock) {
+  const holder = holderOf(lock)
+  if (holder === undefined) return false
+  const [host, pid] = holder.split(':')
+  if (host === hostname() && !lives(Number(pid))) return true
+  const since = fs.lstatSync(lock, { throwIfNoEntry: false })?.mtimeMs ?? Number.POSITIVE_INFINITY
+  return Date.now() - since > TURN_MS
+}
+
+/** Undefined: nobody has it any more. */
+function holderOf(lock) {
   try {
-    const isOld = Date.now() - fs.lstatSync(lock).mtimeMs > TURN_MS
-    const [host, pid] = fs.readlinkSync(lock).split(':')
-    if (isOld || (host === hostname() && !lives(Number(pid)))) rmSync(lock, { force: true })
-  } catch {} // It has gone meanwhile.
-  return false
+    return fs.readlinkSync(lock)
+  } catch {
+    return undefined
+  }
 }
 
 function lives(pid) {
