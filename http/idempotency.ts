@@ -4,7 +4,7 @@
  * the id, what it has made is written down.
  */
 import { secondCreate } from '../machines/creation.ts'
-import { IDEMPOTENCY_KEY_LENGTH_MAX } from '../machines/documents/fields.ts'
+import { HEADER_KEY, IDEMPOTENCY_KEY_LENGTH_MAX } from '../machines/documents/fields.ts'
 import type { ActorKind, ActorRef } from '../machines/machine.ts'
 import type { MessageBody, Reply, Runtime, Taken } from '../runtime/api.ts'
 import { createOfKey, generationOf, idOfGeneration, type Keyed, reservationOf } from '../runtime/generations.ts'
@@ -18,9 +18,6 @@ import type { ServiceContext } from './route.ts'
 
 export const IDEMPOTENCY_HEADER = 'idempotency-key'
 
-/** Visible ASCII without the quotes that the header's draft allows around it. */
-const KEY = /^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/
-
 export type KeyResult = { readonly ok: true; readonly key: string | undefined } | { readonly ok: false }
 
 /** The key of the header, or of the body's field; where both are given they must agree. Not ok: a problem was answered. */
@@ -32,7 +29,7 @@ export function readIdempotencyKey(exchange: Exchange, field?: string): KeyResul
   }
   const header = unquoted(given)
   if (header === '') return { ok: true, key: field }
-  if (header.length > IDEMPOTENCY_KEY_LENGTH_MAX || !KEY.test(header)) {
+  if (header.length > IDEMPOTENCY_KEY_LENGTH_MAX || !HEADER_KEY.test(header)) {
     const bound = `1 to ${IDEMPOTENCY_KEY_LENGTH_MAX} printable ASCII characters`
     exchange.problem('invalid_header', `Idempotency-Key must be ${bound}.`)
     return { ok: false }
@@ -44,6 +41,7 @@ export function readIdempotencyKey(exchange: Exchange, field?: string): KeyResul
   return { ok: true, key: header }
 }
 
+/** Without the quotes that the header's draft allows around it. */
 function unquoted(header: string): string {
   const text = header.trim()
   return text.length > 2 && text.startsWith('"') && text.endsWith('"') ? text.slice(1, -1) : text

@@ -72,7 +72,7 @@ function readDeclared(name: string, value: string): void {
   else if (name === 'if-match') incoming.ifMatch = listed(incoming.ifMatch, value)
   // Which of two holds depends on who reads: neither.
   else if (name === 'idempotency-key')
-    incoming.idempotencyKey = incoming.idempotencyKey === undefined ? value : TWO_KEYS
+    incoming.idempotencyKey = incoming.idempotencyKey !== undefined ? TWO_KEYS : value === '' ? EMPTY_KEY : value
 }
 
 /** Two headers of a list are one (RFC 9110 section 5.3). */
@@ -104,8 +104,10 @@ export function fence(exchange: Exchange): void {
   if (!isFramedTwice && (isChunked || Number(contentLength) > DROPPED_BYTES_MAX)) exchange._bodyIsToCome()
 }
 
-/** No header can have it for its value. */
+/** No header can have these for its value. */
 export const TWO_KEYS = '\0'
+/** Sent, and nothing in it: uWebSockets.js takes what is not ASCII at either end of a value for white space. */
+const EMPTY_KEY = '\u0001'
 
 /** Not of the form `Bearer <token>`: it lets nobody in. */
 export const TWO_AUTHORIZATIONS = 'two'

@@ -23,6 +23,8 @@ export const LIST_MAX = 256
 export const EVENTS_A_POST_MAX = 1_000
 /** Longest idempotency key (as in the Idempotency-Key header). */
 export const IDEMPOTENCY_KEY_LENGTH_MAX = 255
+/** Of a key in a header: printable ASCII without white space at its ends. */
+export const HEADER_KEY = /^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/
 
 /** An id that the service makes: its prefix and 24 hexadecimal digits. */
 export function serviceId(prefix: string, description: string) {

@@ -182,6 +182,16 @@ t.test('queue show tells the item, its history, what owners did and what one can
   t.equal(JSON.parse((await cli(env, 'queue', 'show', shown.id, '--json')).out).events.length, 1)
 })
 
+t.test('a key that would not arrive as it is is refused before anything is asked', async (t) => {
+  const { env, asked } = await service(t, () => [201, ITEM])
+  for (const key of ['', ' ', 'größe-ü', 'ключ', 'k'.repeat(256)]) {
+    const { code, err } = await cli(env, 'task', 'shop', 'Pay', '--no-wait', '--idempotency-key', key)
+    t.equal(code, 2, key)
+    t.match(err, /1 to 255 printable ASCII characters/)
+  }
+  t.equal(asked.length, 0)
+})
+
 t.test('task says what is to be done and when; --no-wait leaves it there', async (t) => {
   const { env, asked } = await service(t, () => [201, ITEM])
   const { code, out } = await cli(

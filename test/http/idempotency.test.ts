@@ -187,23 +187,22 @@ t.test('a key under which a manifest was told unchanged makes no other', async (
   await s.expect(422, 'POST', path, { ...MANIFEST, engine: 'workshop' }, { headers })
 })
 
-t.test('two keys name nothing, not even the same one twice', async (t) => {
-  const s = await startTestService(t)
-  const body = JSON.stringify({ key: 'shop', name: 'P' })
-  const post = (...keys: string[]) =>
-    raw(s.service.port, [
-      `POST /api/projects HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${s.admin}\r\nContent-Type: application/json\r\n` +
-        `${keys.map((key) => `Idempotency-Key: ${key}\r\n`).join('')}Content-Length: ${body.length}\r\n\r\n${body}`,
-    ])
-  for (const keys of [
-    ['a', 'b'],
-    ['a', 'a'],
-    ['', 'a'],
-  ]) {
-    const answer = await post(...keys)
-    t.match(answer, /^HTTP\/1.1 400/, keys.join())
-    t.match(answer, /"code":"invalid_header".*/)
-  }
-  t.equal(await counted(s, '/api/projects'), 0)
-  t.match(await post('a'), /^HTTP\/1.1 201/)
-})
+t.test(
+  'two keys name nothing, not even the same one twice, nor does an empty one or one that is not ASCII',
+  async (t) => {
+    const s = await startTestService(t)
+    const body = JSON.stringify({ key: 'shop', name: 'P' })
+    const post = (...keys: string[]) =>
+      raw(s.service.port, [
+        `POST /api/projects HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${s.admin}\r\nContent-Type: application/json\r\n` +
+          `${keys.map((key) => `Idempotency-Key: ${key}\r\n`).join('')}Content-Length: ${body.length}\r\n\r\n${body}`,
+      ])
+    for (const keys of [['a', 'b'], ['a', 'a'], ['', 'a'], [''], ['ü'], ['ключ'], ['a ü b'], ['a'.repeat(256)]]) {
+      const answer = await post(...keys)
+      t.match(answer, /^HTTP\/1.1 400/, keys.join())
+      t.match(answer, /"code":"invalid_header".*/)
+    }
+    t.equal(await counted(s, '/api/projects'), 0)
+    t.match(await post('a'), /^HTTP\/1.1 201/)
+  },
+)
