@@ -74,6 +74,7 @@ function adviceFor(item: Record<string, any>, id: string): string {
     case 'close_proposed':
       return `intendant initiative complete ${id} --reason TEXT, or decide ${id} --decision TEXT`
     case 'escalated':
+    case 'paused':
       return campaignAdvice(item.campaign).join(', or ')
     case 'hypothesis':
       return `intendant hypothesis accept ${id}, or reject ${id} --reason TEXT`

@@ -1,4 +1,4 @@
-/** What needs a person: lost and unapproved run requests, work that no runner may take, open items, escalated campaigns, questions of initiatives, briefs to review, drift, hypotheses. */
+/** What needs a person: lost and unapproved run requests, work that no runner may take, open items, escalated campaigns and such as their provider has paused for good, questions of initiatives, briefs to review, drift, hypotheses. */
 import type { CampaignContext } from '../../machines/campaign/context.ts'
 import { campaignDocument } from '../../machines/documents/campaign.ts'
 import { driftDocument } from '../../machines/documents/drift.ts'
@@ -31,7 +31,10 @@ import { runRequestDocumentOf } from '../run-request-answers.ts'
 import { answerSections, type Section } from '../sections.ts'
 import { workItemDocumentOf } from '../work-item-answers.ts'
 
-/** One reason to call a person. Unless they are found in memory, its entities stand in the index `attention` of their kind, under its name. */
+/**
+ * One reason to call a person. Unless they are found in memory, its entities stand in an index of their kind under its name:
+ * `attention`, or `state`, where not all of that state need somebody.
+ */
 interface Reason {
   readonly kind: ActorKind
   /** The reason that is told, where that has entities of another kind, too. */
@@ -42,6 +45,8 @@ interface Reason {
   readonly advice: string
   /** Rows of a time to come are not due yet. */
   readonly isTimed?: true
+  /** Which of the state that it is named after. */
+  isOf?(snapshot: SnapshotOf<any>): boolean
   /** Who may see it, where its project alone does not say so. */
   isFor?(reader: Principal, snapshot: SnapshotOf<any>): boolean
   /** Key of the project that it is told under; default: the entity's. */
@@ -66,6 +71,13 @@ const openItem = {
     workItemDocumentOf(service, reader, snapshot),
 } as const
 
+const campaign = {
+  kind: 'campaign',
+  since: ({ context }: SnapshotOf<CampaignContext>) => context.since,
+  document: (service: ServiceContext, snapshot: SnapshotOf<any>, reader: Principal) =>
+    campaignDocumentOf(service, reader, snapshot),
+} as const
+
 const initiative = {
   kind: 'initiative',
   isFor: (reader: Principal, { context }: SnapshotOf<InitiativeContext>) => maySeeInitiative(reader, context),
@@ -86,12 +98,12 @@ const REASONS = {
     advice: 'requeue or fail it',
     since: ({ context }: SnapshotOf<RunRequestContext>) => context.times.lost_at!,
   },
-  escalated: {
-    kind: 'campaign',
-    advice: 'decide, resume, complete or cancel it',
-    since: ({ context }: SnapshotOf<CampaignContext>) => context.since,
-    document: (service: ServiceContext, snapshot: SnapshotOf<any>, reader: Principal) =>
-      campaignDocumentOf(service, reader, snapshot),
+  escalated: { ...campaign, advice: 'decide, resume, complete or cancel it' },
+  paused: {
+    ...campaign,
+    advice: 'its provider could not be used, and has not said until when: resume or cancel it',
+    isOf: ({ context: { paused } }: SnapshotOf<CampaignContext>) =>
+      paused?.by === 'provider' && paused.until === undefined,
   },
   needs_decision: {
     ...openItem,
@@ -211,12 +223,15 @@ function sectionOf(service: ServiceContext, { principal }: Exchange, name: Secti
     const sees = (project: string): boolean => maySee(principal, project)
     return { ...named, find: (limit, after) => find(service, sees)(limit, after) }
   }
+  const isFor = (snapshot: SnapshotOf<any>): boolean =>
+    reason.isFor?.(principal, snapshot) ?? maySee(principal, snapshot.context.project)
+  const { isOf } = reason
   return {
     ...named,
-    index: 'attention',
+    index: isOf === undefined ? 'attention' : 'state',
     value: name,
     ...(reason.isTimed === true ? { below: at } : {}),
-    matches: (snapshot) => reason.isFor?.(principal, snapshot) ?? maySee(principal, snapshot.context.project),
+    matches: isOf === undefined ? isFor : (snapshot) => isOf(snapshot) && isFor(snapshot),
   }
 }
 

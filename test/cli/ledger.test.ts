@@ -83,6 +83,13 @@ t.test(
   },
 )
 
+t.test('attention says how a campaign goes on that its provider has paused for good', async (t) => {
+  const campaign = { name: 'pay', status: 'paused', reason: 'no provider', budget: {}, paused: { by: 'provider' } }
+  const items = [{ kind: 'campaign', reason: 'paused', project: 'shop', since: at(1), campaign }]
+  const { env } = await service(t, () => [200, { items }])
+  t.match((await cli(env, 'attention')).out, /^paused +pay +shop .*intendant campaign resume pay$/m)
+})
+
 t.test('on a narrow terminal an item takes lines of its own, and none is longer than the terminal', async (t) => {
   const { env } = await service(t, ledger)
   const terminal = { isTTY: true, columns: 60 }
