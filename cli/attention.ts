@@ -28,7 +28,7 @@ async function attention({ client, json, print }: Cli, _: readonly any[], { limi
     return [String(item.reason), id, String(item.project), age(item.since), about, safe(adviceFor(item, id))]
   })
   print.tableInFull(['WHY', 'ID', 'PROJECT', 'FOR', 'WHAT', 'WHAT TO DO'], rows, 'Nothing needs you.')
-  if (more) print.line(`(the first ${items.length}; --limit shows more)`)
+  print.rest(items.length, more)
 }
 
 /** A drift is named by its record, an initiative or a campaign by its name. */

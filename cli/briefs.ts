@@ -156,7 +156,7 @@ async function listBriefs({ client, json, print }: Cli, _: readonly any[], optio
       ? `No formation briefs. Write one with: intendant brief create --project ${project} --objective TEXT`
       : `No formation briefs that are ${state}.`
   print.table(['ID', 'STATE', 'THROTTLE', 'AGE', 'WHAT'], rows, none)
-  if (more) print.line(`(the first ${items.length}; --limit shows more)`)
+  print.rest(items.length, more)
 }
 
 async function show({ client, json, print }: Cli, [id]: readonly any[]): Promise<void> {

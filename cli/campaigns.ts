@@ -119,7 +119,7 @@ async function listAll({ client, json, print }: Cli, _: readonly any[], options:
   const { items, more } = await list(client, '/api/campaigns', limit, { project, status })
   if (json) return print.json(items)
   listCampaigns(print, items, 'No campaigns.')
-  if (more) print.line(`(the first ${items.length}; --limit shows more)`)
+  print.rest(items.length, more)
 }
 
 async function show({ client, json, print }: Cli, [name]: readonly any[]): Promise<void> {

@@ -36,7 +36,7 @@ async function listDiscoveries({ client, json, print }: Cli, _: readonly any[], 
     safe(item.source?.tool ?? item.created_by?.name ?? '-'),
   ])
   print.table(['ID', 'AGE', 'SAW', 'HYPOTHESES', 'REVISION', 'BY'], rows, 'No discoveries.')
-  if (more) print.line(`(the first ${items.length}; --limit shows more)`)
+  print.rest(items.length, more)
 }
 
 async function show({ client, json, print }: Cli, [id]: readonly any[]): Promise<void> {

@@ -74,7 +74,7 @@ async function overview({ client, json, print }: Cli, _: readonly any[], options
   const none = isAll ? 'No accepted records: nothing can drift.' : 'No drift such as this.'
   print.table(['STATUS', 'SEVERITY', 'RECORD', 'FOR', 'DO', 'WHY'], rows, none)
   if (items.length > 1 && status === undefined) print.line(`\n${counted(items)}`)
-  if (more) print.line(`(the first ${items.length}; --limit shows more)`)
+  print.rest(items.length, more)
 }
 
 function counted(items: readonly Document[]): string {

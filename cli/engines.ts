@@ -76,7 +76,7 @@ async function listEngines({ client, json, print }: Cli, _: readonly any[], opti
   ])
   const none = 'No manifests: any engine may be given any work of this project.'
   print.table(['ENGINE', 'VERSION', 'RUNNER', 'STATE', 'AGE', 'SERVES'], rows, none)
-  if (more) print.line(`(the first ${items.length}; --limit shows more)`)
+  print.rest(items.length, more)
 }
 
 function serves({ supported_entry_events: events, supported_throttle_modes: throttles }: Record<string, any>): string {

@@ -32,5 +32,5 @@ async function listEvents({ client, json, print }: Cli, [id]: readonly any[], op
   if (json) return print.json(events)
   if (events.length === 0) print.line('No such events.')
   printEvents(events, print)
-  if (more) print.line(`(${since === undefined ? 'the latest' : 'the first'} ${events.length}; --limit shows more)`)
+  print.rest(events.length, more, since === undefined ? 'latest' : 'first')
 }

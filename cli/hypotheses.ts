@@ -136,7 +136,7 @@ async function listHypotheses({ client, json, print }: Cli, _: readonly any[], o
     called(item),
   ])
   print.table(['ID', 'STATE', 'SURE', 'SEEN', 'AGE', 'WHAT'], rows, 'No hypotheses.')
-  if (more) print.line(`(the first ${items.length}; --limit shows more)`)
+  print.rest(items.length, more)
 }
 
 async function show({ client, json, print }: Cli, [id]: readonly any[]): Promise<void> {

@@ -170,7 +170,7 @@ async function listAll({ client, json, print }: Cli, _: readonly any[], options:
   const { items, more } = await list(client, '/api/initiatives', limit, { status, project })
   if (json) return print.json(items)
   printInitiatives(items, print)
-  if (more) print.line(`(the first ${items.length}; --limit shows more)`)
+  print.rest(items.length, more)
 }
 
 async function show({ client, json, print }: Cli, [name]: readonly any[]): Promise<void> {

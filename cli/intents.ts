@@ -165,7 +165,7 @@ async function listRecords({ client, json, print }: Cli, _: readonly any[], opti
     ? `No records. Write one with: intendant intent add --project ${project} --title TITLE`
     : 'No records such as these.'
   print.table(['KEY', 'STATE', 'VERSION', 'AGE', 'TITLE'], rows, none)
-  if (more) print.line(`(the first ${items.length}; --limit shows more)`)
+  print.rest(items.length, more)
 }
 
 async function show({ client, json, print }: Cli, [record]: readonly any[]): Promise<void> {

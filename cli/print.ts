@@ -120,6 +120,11 @@ export class Printer {
     else this.#rows(headings, rows, (line, indent) => this.text(line, indent))
   }
 
+  /** Behind a list: whether there is more than the so many that were shown, from which end of it. */
+  rest(shown: number, more: boolean, end: 'first' | 'latest' = 'first'): void {
+    if (more) this.line(`(the ${end} ${shown}; --limit shows more)`)
+  }
+
   #rows(
     headings: readonly string[],
     rows: readonly (readonly string[])[],

@@ -67,7 +67,7 @@ async function listProjects({ client, json, print }: Cli, _: readonly any[], { l
     rows,
     'No projects yet. Create one with: intendant project add --name NAME',
   )
-  if (more) print.line(`(the first ${items.length}; --limit shows more)`)
+  print.rest(items.length, more)
 }
 
 async function show({ client, json, print }: Cli, [id]: readonly any[]): Promise<void> {

@@ -176,5 +176,5 @@ async function listRunRequests({ client, json, print }: Cli, _: readonly any[], 
     safe(item.waiting_because?.detail ?? item.failure?.message ?? ''),
   ])
   print.table(['ID', 'STATE', 'PROJECT', 'THROTTLE', 'AGE', 'RUNNER', 'ENTRY EVENT', 'WHY'], rows, 'No run requests.')
-  if (more) print.line(`(the first ${items.length}; --limit shows more)`)
+  print.rest(items.length, more)
 }

@@ -170,7 +170,7 @@ async function listRunners({ client, json, print }: Cli, _: readonly any[], { li
   ])
   const headings = ['ID', 'STATE', 'BUSY', 'TRUSTED', 'SEEN', 'PROJECTS', 'LABELS']
   print.table(headings, rows, 'No runners yet. Register one with: intendant runner add ID --project KEY')
-  if (more) print.line(`(the first ${items.length}; --limit shows more)`)
+  print.rest(items.length, more)
 }
 
 /** The one word that matters most about a runner. */

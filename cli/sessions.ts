@@ -52,7 +52,7 @@ async function listSessions({ client, json, print }: Cli, _: readonly any[], opt
     session.work_item_id ?? session.run_request_id ?? '',
   ])
   print.table(['SESSION', 'STATE', 'PROJECT', 'RUNNER', 'AGE', 'LAST OUTPUT', 'FOR'], rows, 'No agent sessions.')
-  if (more) print.line(`(the first ${items.length}; --limit shows more)`)
+  print.rest(items.length, more)
 }
 
 function lastWord({ state, last_output_at, bytes_written }: Record<string, any>): string {

@@ -59,7 +59,7 @@ async function listTokens({ client, json, print }: Cli, _: readonly any[], { lim
     safe(item.name),
   ])
   print.table(['ID', 'STATE', 'MAY', 'PROJECTS', 'USED', 'EXPIRES', 'NAME'], rows, 'No tokens.')
-  if (more) print.line(`(the first ${items.length}; --limit shows more)`)
+  print.rest(items.length, more)
 }
 
 async function revoke({ client, json, print }: Cli, [id]: readonly any[]): Promise<void> {

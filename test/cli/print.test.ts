@@ -31,6 +31,15 @@ t.test('colour is for terminals, and NO_COLOR wins', async (t) => {
   t.equal(printed({ FORCE_COLOR: '1' }, {}, state), '\u001b[31mfailed\u001b[0m\n')
 })
 
+t.test('a list that is not whole says so, and which end of it was shown', async (t) => {
+  const shown = printed({}, {}, (printer) => {
+    printer.rest(50, true)
+    printer.rest(20, true, 'latest')
+    printer.rest(3, false)
+  })
+  t.equal(shown, '(the first 50; --limit shows more)\n(the latest 20; --limit shows more)\n')
+})
+
 t.test('what names a row is never cut, also where there is no room for it on one line', async (t) => {
   const row = ['runreq_997e99cc582b4c862a0bef35', 'queued', 'bank-of-the-north', 'y'.repeat(60)]
   const out = printed({ NO_COLOR: '1' }, { isTTY: true, columns: 40 }, (printer) =>
