@@ -2,6 +2,8 @@
  * A well-behaved client beside the hostile ones: it asks one thing after the other over one connection, and tells how
  * long it waited. What is done to the service must not be felt here.
  */
+import { readFileSync } from 'node:fs'
+import type { Service } from '../../bench/service.ts'
 import { Connection } from './connection.ts'
 
 const TIMEOUT_MS = 20_000
@@ -11,10 +13,20 @@ export interface Beside {
   readonly waits: readonly number[]
   /** Ends it; resolves with what went wrong. */
   stop(): Promise<readonly string[]>
+  /**
+   * Whether what was done to the service was hardly felt: 99 of 100 answers came within two seconds, and the time for which
+   * the service and this process stood ready while others had the machine's cores.
+   */
+  wasHardlyFelt(): { readonly ok: boolean; readonly words: string }
 }
 
-/** @param request bytes that must be answered with a 2xx, again and again */
-export function beside(port: number, request: string, everyMs = 10): Beside {
+const WAIT_MS_MAX = 2_000
+
+/** @param request bytes that must be answered with a 2xx, again and again. */
+export function beside({ target, child }: Pick<Service, 'target' | 'child'>, request: string, everyMs = 10): Beside {
+  const { port } = target
+  const pids = [child.pid, process.pid]
+  const before = coreWaitMs(pids)
   const waits: number[] = []
   const faults: string[] = []
   let isStopping = false
@@ -40,7 +52,26 @@ export function beside(port: number, request: string, everyMs = 10): Beside {
       await done
       return faults
     },
+    wasHardlyFelt: () => {
+      const p99 = quantile(waits, 0.99)
+      const others = coreWaitMs(pids) - before
+      const words = `p99 beside: ${p99.toFixed(1)} ms, of which others had the cores for ${others.toFixed(1)} at most`
+      return { ok: p99 < WAIT_MS_MAX + others, words }
+    },
   }
+}
+
+/** How long the main threads have been ready to run and were not, by the kernel's word; 0 where it does not say. */
+function coreWaitMs(pids: readonly number[]): number {
+  let ns = 0
+  for (const pid of pids) {
+    try {
+      ns += Number(readFileSync(`/proc/${pid}/schedstat`, 'utf8').split(' ')[1])
+    } catch {
+      return 0
+    }
+  }
+  return ns / 1e6
 }
 
 /** The value below which the share of the values lies. */

@@ -277,6 +277,8 @@ function wrongToken(call: Call, world: World, random: Random): Request {
   const other = random.pick(others)
   if (random.chance(0.5)) {
     const request = requestOf({ ...call, caller: other })
+    // Where the other one is let in, it has said this.
+    if (request.body !== undefined && other.tenant !== call.caller?.tenant) world.share(request.body.toString())
     request.mischief.add('token')
     return request
   }

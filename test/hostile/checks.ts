@@ -173,7 +173,7 @@ function confinementFault(request: Request, text: string, { status }: Answer, wo
   for (const { marker, key } of markersIn(text)) {
     if (caller.sees.has(key) || world.sharedMarkers.has(marker) || request.body?.includes(marker) === true) continue
     if (request.target.includes(marker)) continue
-    return `${caller.name} was shown ${marker}`
+    return `${caller.name} was shown ${marker}: ${around(text, marker)}`
   }
   // OPTIONS is answered from the path alone, whoever asks and whatever there is.
   if (status < 300 && request.method !== 'OPTIONS') {
@@ -187,10 +187,14 @@ function confinementFault(request: Request, text: string, { status }: Answer, wo
     const owner = world.ownerOf(id)
     if (owner === undefined || caller.sees.has(owner) || namedForeign.has(id)) continue
     if (request.target.includes(id) || request.body?.includes(id) === true) continue
-    const at = text.indexOf(id)
-    return `${caller.name} was shown ${id}, which is of ${owner}: ...${text.slice(Math.max(0, at - 200), at + 200)}...`
+    return `${caller.name} was shown ${id}, which is of ${owner} (so said ${world.teacherOf(id)}): ${around(text, id)}`
   }
   return undefined
+}
+
+function around(text: string, part: string): string {
+  const at = text.indexOf(part)
+  return `...${text.slice(Math.max(0, at - 300), at + 200)}...`
 }
 
 /** Ids that the path asks for. A name that callers choose may well read like an id: the fuzzer names runners so. */

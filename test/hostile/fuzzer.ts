@@ -202,7 +202,7 @@ export class Fuzzer {
     const operation = this.#byName.get(request.operation)!
     if (operation.method !== 'GET') this.#goodCalls.set(operation.name, (this.#goodCalls.get(operation.name) ?? 0) + 1)
     if (caller === undefined || operation.right === 'none') return
-    this.#world.learn(body, operation.collection, caller)
+    this.#world.learn(body, operation, caller)
     if (status !== 201 || typeof body.token !== 'string') return
     if (typeof body.id === 'string') this.#world.addStray(body, caller)
     // A runner that has rotated its own token goes on with the new one.

@@ -6,6 +6,7 @@
 import { ROLES } from '../../machines/documents/token.ts'
 import { ROLE_RIGHTS } from '../../runtime/rights.ts'
 import { markerOf, markersIn } from './markers.ts'
+import type { Operation } from './operations.ts'
 import { Pool, type Scalar } from './pool.ts'
 import type { Random } from './random.ts'
 
@@ -57,6 +58,8 @@ export class World {
   /** Ids that no random request may name, so that the callers stay what they are. */
   readonly #protected: Set<string>
   readonly #owners = new Map<string, string>()
+  /** What answered the document that told whose an id is. */
+  readonly #teachers = new Map<string, string>()
 
   private constructor(number: number, protectedIds: Set<string>) {
     this.number = number
@@ -144,8 +147,13 @@ export class World {
     return owner === NOBODY ? undefined : owner
   }
 
-  /** Learn from a good answer: ids of the collection, values by name, whose is what. */
-  learn(body: unknown, collection: string, caller: Caller): void {
+  /** The operation, and the document, that told whose the id is. */
+  teacherOf(id: string): string {
+    return this.#teachers.get(id) ?? 'the set-up'
+  }
+
+  /** Learn from a good answer of an operation: ids of the collection, values by name, whose is what. */
+  learn(body: unknown, operation: Pick<Operation, 'name' | 'collection'>, caller: Caller): void {
     this.#noteShared(body, caller)
     const { tenant } = caller
     const note = (name: string, value: Scalar): void => {
@@ -165,14 +173,14 @@ export class World {
       } else if (value !== null && value !== undefined) note(name, value as Scalar)
     }
     walk(body, '')
-    this.#noteOwners(body)
+    this.#noteOwners(body, operation.name)
     const items = (body as { items?: unknown[] } | undefined)?.items
     for (const one of Array.isArray(items) ? items.slice(0, 20) : [body]) {
       const { id, key, name } = (one ?? {}) as { id?: unknown; key?: unknown; name?: unknown }
-      if (typeof id === 'string') note(`${collection}/`, id)
-      if (typeof key === 'string') note(`${collection}/`, key)
+      if (typeof id === 'string') note(`${operation.collection}/`, id)
+      if (typeof key === 'string') note(`${operation.collection}/`, key)
       // Campaigns and initiatives are known by their names.
-      if (id === undefined && key === undefined && typeof name === 'string') note(`${collection}/`, name)
+      if (id === undefined && key === undefined && typeof name === 'string') note(`${operation.collection}/`, name)
     }
   }
 
@@ -202,23 +210,28 @@ export class World {
   #noteShared(body: unknown, { sees }: Caller): void {
     if (sees !== '*' && sees !== undefined) return
     const text = JSON.stringify(body) ?? ''
-    if (!text.includes('projects"')) return
+    if (text.includes('projects"')) this.share(text)
+  }
+
+  /** What is marked in the text may come out at others, too. */
+  share(text: string): void {
     for (const { marker } of markersIn(text)) this.sharedMarkers.add(marker)
   }
 
   /** Of the documents that the service makes alone: further inside stands what callers said, ids of others' things too. */
-  #noteOwners(body: unknown): void {
+  #noteOwners(body: unknown, operation: string): void {
     const { items } = (body ?? {}) as { items?: unknown }
     for (const one of [body, ...(Array.isArray(items) ? items : [])]) {
       if (typeof one !== 'object' || one === null) continue
       const { run_request: request } = one as { run_request?: Record<string, unknown> }
-      this.#noteOwner(one as Record<string, unknown>)
-      if (request !== undefined) this.#noteOwner(request)
+      this.#noteOwner(one as Record<string, unknown>, operation)
+      if (request !== undefined) this.#noteOwner(request, operation)
     }
   }
 
   /** What stands in documents of several projects is nobody's. */
-  #noteOwner({ id, project, projects, trace_id, event_type }: Record<string, unknown>): void {
+  #noteOwner(document: Record<string, unknown>, operation: string): void {
+    const { id, project, projects, trace_id, event_type } = document
     // A token that is confined to one project is that project's.
     if (Array.isArray(projects) && projects.length === 1 && projects[0] !== '*' && typeof id === 'string') {
       this.#owners.set(id, String(projects[0]))
@@ -230,8 +243,11 @@ export class World {
     if (project === 'system' && String(event_type).startsWith('initiative_')) return
     const note = (owned: string): void => {
       const owner = this.#owners.get(owned)
-      if (owner === undefined) this.#owners.set(owned, project)
-      else if (owner !== project) this.#owners.set(owned, NOBODY)
+      if (owner === undefined) {
+        this.#owners.set(owned, project)
+        this.#teachers.set(owned, `${operation}: ${JSON.stringify(document).slice(0, 300)}`)
+      }
+      if (owner !== undefined && owner !== project) this.#owners.set(owned, NOBODY)
     }
     // Some documents take members that nobody knows: only an event is named as one.
     const isNamed = typeof id === 'string' && (event_type !== undefined || !id.startsWith('evt_'))
