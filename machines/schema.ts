@@ -287,6 +287,9 @@ function sentence(error: ErrorObject): string {
   }
   if (keyword === 'minItems') return `must have ${params.limit} or more entries, got ${(data as unknown[]).length}`
   if (keyword === 'maxItems') return `must have at most ${params.limit} entries, got ${(data as unknown[]).length}`
+  if (keyword === 'minProperties') {
+    return `must have ${params.limit} or more members, got ${Object.keys(data as object).length}${known(error)}`
+  }
   if (keyword === 'anyOf') return `must be one of the forms that are allowed here, got ${shown(data)}`
   return `${error.message ?? 'is not valid'}, got ${shown(data)}`
 }
@@ -339,6 +342,10 @@ function reasonOf(error: ErrorObject): string {
 }
 
 function unknownMember(error: ErrorObject): string {
-  const known = Object.keys((error.parentSchema as { properties?: object } | undefined)?.properties ?? {})
-  return known.length === 0 ? 'is not a known member' : `is not a known member; known are ${known.join(', ')}`
+  return `is not a known member${known(error)}`
+}
+
+function known({ parentSchema }: ErrorObject): string {
+  const members = Object.keys((parentSchema as { properties?: object } | undefined)?.properties ?? {})
+  return members.length === 0 ? '' : `; known are ${members.join(', ')}`
 }

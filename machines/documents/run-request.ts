@@ -108,10 +108,15 @@ const retryPolicy = Type.Object(
 const reporting = Type.Object(
   {
     trace_summary_required: Type.Optional(
-      Type.Boolean({ description: 'The run must post a trace summary. Default false.' }),
+      Type.Boolean({
+        description: 'The runner is asked for a trace summary; a run without one is taken all the same. Default false.',
+      }),
     ),
     evidence_observations_required: Type.Optional(
-      Type.Boolean({ description: 'The run must post evidence observations. Default false.' }),
+      Type.Boolean({
+        description:
+          'The runner is asked for evidence observations; a run without any is taken all the same. Default false.',
+      }),
     ),
   },
   { ...CLOSED, description: 'What the run must report beside its result.' },
