@@ -137,7 +137,7 @@ export interface Copy {
   log(): Promise<void>
   /** How much the log has grown since the copy began. */
   grownBytes(): number
-  /** It is not wanted any more: takes as little space as it can until it is discarded. May be called again and again. */
+  /** It is not wanted any more: what is being copied ends. May be called again and again. */
   giveUp(): void
   /** Both are whole: flushes them and gives them their name. Returns their size, bytes. */
   keep(): number

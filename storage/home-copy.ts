@@ -2,7 +2,7 @@
  * A copy of both environments into a folder. Until it is whole it grows in a folder beside that one, which the next copy of this
  * log removes should this one be killed, and the next start where it was among the home's own backups.
  */
-import { mkdirSync, renameSync, rmSync, truncateSync } from 'node:fs'
+import { mkdirSync, renameSync, rmSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { writeManifest } from './backup-manifest.ts'
 import { freeBytesOf } from './disk-reserve.ts'
@@ -12,6 +12,7 @@ import { assertEmpty } from './home-checks.ts'
 import { backupsPath, dataFilesOf, environmentPaths } from './home-paths.ts'
 import type { OpenView } from './lmdb-view.ts'
 import type { SegmentedLog } from './segments/segmented-log.ts'
+import { copyView } from './view-copy.ts'
 
 const DIRECTORY_MODE = 0o700
 
@@ -61,7 +62,7 @@ export class HomeCopy implements Copy {
   }
 
   view(): Promise<void> {
-    return this.#of.view.root.backup(this.#paths.view, true)
+    return copyView(this.#of.view, this.#paths.view, this.#givenUp.signal)
   }
 
   log(): Promise<void> {
@@ -74,12 +75,6 @@ export class HomeCopy implements Copy {
 
   giveUp(): void {
     this.#givenUp.abort()
-    // LMDB's copy does not stop once it has begun: what it has written is given back as often as this is called.
-    try {
-      for (const file of dataFilesOf(this.#paths.view)) truncateSync(file)
-    } catch {
-      // It goes with the rest of it.
-    }
   }
 
   keep(): number {

@@ -32,6 +32,8 @@ const TEXT = { encoding: 'string' as const }
 const IGNORE = () => {}
 
 export interface OpenView {
+  /** Its folder. */
+  readonly path: string
   readonly root: RootDatabase
   readonly tables: ViewTables
   /** Bytes of the pages that hold something: as long is a copy that leaves out the free ones. */
@@ -78,8 +80,11 @@ export function openView(path: string, readOnly: boolean, onRepeat: OnRepeat): O
     }
     return bytes
   }
-  return { root, tables, bytesInUse }
+  return { path, root, tables, bytesInUse }
 }
+
+/** For a process that copies the view and does nothing else. Throws what lmdb throws. */
+export const openToCopy = (path: string): RootDatabase => open({ path, ...DURABLE, readOnly: true })
 
 /**
  * Queued writes of one `batch` call are one transaction, committed and flushed by lmdb's writer thread. When it

@@ -69,9 +69,9 @@ function importsOf(file: string, source: string): Imports {
       local.push({ file: target, typeOnly: match[2] !== undefined })
     } else packages.push(specifier)
   }
-  // A thread's file is named by the thread that begins it, as it is in the build.
-  for (const [, worker] of source.matchAll(/new Worker\(new URL\('(\.[^']+)\.js'/g))
-    local.push({ file: relative(root, resolve(root, dirname(file), `${worker}.ts`)), typeOnly: false })
+  // The file of a thread or of a process is named by who begins it, as it is in the build.
+  for (const [, begun] of source.matchAll(/new URL\('(\.\/[^']+)\.js', import\.meta\.url\)/g))
+    local.push({ file: relative(root, resolve(root, dirname(file), `${begun}.ts`)), typeOnly: false })
   return { local, packages }
 }
 

@@ -29,6 +29,10 @@ export class ServiceProcess {
     this.home = home
   }
 
+  get pid(): number {
+    return this.child!.pid!
+  }
+
   get adminToken(): string {
     return readFileSync(join(this.home, 'admin.token'), 'utf8').trim()
   }

@@ -86,9 +86,15 @@ export class Orders {
     this.write(ROOM, room)
   }
 
+  /** Each write to a file that is neither the log's nor the view's takes so long, milliseconds. */
+  slowWrites(ms: number): void {
+    this.put(SLOW_MS, ms)
+  }
+
   heal(): void {
     this.put(FLUSH_ERRNO, 0)
     this.put(WRITE_ERRNO, 0)
+    this.put(SLOW_MS, 0)
     this.leaveRoom(undefined)
   }
 
@@ -98,6 +104,11 @@ export class Orders {
 
   get writesFailed(): number {
     return this.get(WRITES_FAILED)
+  }
+
+  /** Slow writes that have begun. */
+  get writesSlowed(): number {
+    return this.get(WRITES_SLOWED)
   }
 
   private put(at: number, value: number): void {
@@ -123,7 +134,7 @@ export class Orders {
 
 /** Offsets of `struct control`. */
 const [FLUSH_ERRNO, FLUSH_LEFT, WRITE_ERRNO, WRITE_LEFT, WHERE_AT, WRITE_HALF] = [0, 4, 8, 12, 16, 20] as const
-const [FLUSHES_FAILED, WRITES_FAILED, ROOM, LATE_MS] = [24, 28, 32, 40] as const
+const [FLUSHES_FAILED, WRITES_FAILED, ROOM, LATE_MS, SLOW_MS, WRITES_SLOWED] = [24, 28, 32, 40, 44, 48] as const
 
 function place({ where, kind }: Fault): number {
   return (where === undefined ? ANYWHERE : WHERE[where]) | (kind === undefined ? ANY_KIND : KIND[kind])

@@ -136,33 +136,23 @@ t.test('a backup for which there is no room beside the disk reserve is not begun
   t.ok(statSync(join(root, 'home', 'view', 'data.mdb')).size > statSync(join(root, 'backup', 'view', 'data.mdb')).size)
 })
 
-t.test('a backup that comes to the disk reserve is given up, and gives back what it took', async (t) => {
+t.test('a backup that comes to the disk reserve is given up', async (t) => {
   const root = t.testdir()
   const journal = await openIn(t, join(root, 'home'))
   await appendEvents(journal, event('1'))
   await journal.settled()
-  const copied: number[] = []
   onCopy(journal, (copy) => {
     const view = copy.view.bind(copy)
-    const file = join(root, `unfinished-${journal.epoch}`, 'view', 'data.mdb')
     copy.view = async () => {
       await view()
-      copied.push(statSync(file).size)
       Object.assign(copy, { freeBytes: async () => 999 })
     }
     copy.log = () => Promise.reject(new Error('the log was copied all the same'))
-    const giveUp = copy.giveUp.bind(copy)
-    copy.giveUp = () => {
-      giveUp()
-      copied.push(statSync(file).size)
-    }
   })
   await t.rejects(backup(journal, join(root, 'backup'), { ...FREELY, reserveBytes: 1_000 }), {
     name: 'BackupAborted',
     message: /less than the disk reserve was free/,
   })
-  t.ok(copied[0]! > 0)
-  t.equal(copied[1], 0)
   t.same(readdirSync(root), ['home'])
   t.equal((await appendEvents(journal, event('2'))).batch, 2)
 })

@@ -46,6 +46,8 @@ struct control {
   _Atomic int64_t room;
   /* How long the thread of a failed write waits before it tells another thread of it. */
   _Atomic int32_t late_ms;
+  /* How long a write to a file among the others takes, and how many have begun to. */
+  _Atomic int32_t slow_ms, writes_slowed;
 };
 
 #define FDS_MAX 4096
@@ -192,7 +194,17 @@ static int shortened(const struct iovec *data, int count, size_t bytes, struct i
   return used;
 }
 
+static void pass(int ms) {
+  struct timespec time = {ms / 1000, ms % 1000 * 1000000l};
+  nanosleep(&time, NULL);
+}
+
 static ssize_t put(int fd, struct tracked *file, const struct iovec *data, int count, off64_t place) {
+  int slow_ms = control == NULL || file->kind != OTHER ? 0 : atomic_load(&control->slow_ms);
+  if (slow_ms > 0) {
+    atomic_fetch_add(&control->writes_slowed, 1);
+    pass(slow_ms);
+  }
   size_t bytes = total(data, count);
   ssize_t may = allowed(file, fd, place, bytes);
   if (may < 0) return -1;
@@ -250,9 +262,9 @@ ssize_t pwritev(int fd, const struct iovec *data, int count, off_t place) { retu
 /* Threads wake one another by a write to no file of ours. */
 static void tell_late(void) {
   if (tells_late_ms == 0) return;
-  struct timespec time = {tells_late_ms / 1000, tells_late_ms % 1000 * 1000000l};
+  int ms = tells_late_ms;
   tells_late_ms = 0;
-  nanosleep(&time, NULL);
+  pass(ms);
 }
 ssize_t write(int fd, const void *data, size_t bytes) {
   ready();

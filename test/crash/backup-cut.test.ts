@@ -1,0 +1,75 @@
+/** A service that is stopped, or killed, in the midst of a backup that would take far longer than a stop may. */
+import { existsSync, mkdirSync, readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import { childrenOf, lives } from '../children-of.ts'
+import { command } from '../cli/processes.ts'
+import { until } from '../until.ts'
+import { verified } from './check.ts'
+import { ask } from './client.ts'
+import { ServiceProcess } from './service-process.ts'
+import { buildShim, Orders, shimmed } from './shim.ts'
+
+/** One write of the copy. The time of a stop is 25 s. */
+const SLOW_MS = 120_000
+/** A stop waits for what is under way, up to 5 s; a slow machine takes its time for the rest. */
+const STOPPED_MS_MAX = 15_000
+const folder = t.testdir()
+const library = buildShim(folder)
+
+/** A service in the midst of the copy of its view. */
+async function copying(t: Test, name: string): Promise<{ service: ServiceProcess; copier: number }> {
+  const home = join(folder, name)
+  mkdirSync(home)
+  const orders = new Orders(`${home}.orders`)
+  const service = new ServiceProcess(home)
+  t.teardown(() => service.kill())
+  await service.start({ ENGINE_DISK_RESERVE: '0', ...shimmed(library, home, { orders: orders.file }) })
+  orders.slowWrites(SLOW_MS)
+  t.equal((await backUp(service, 'cut', '?wait=0')).status, 202)
+  await until(
+    async () => orders.writesSlowed,
+    (count) => count > 0,
+  )
+  const [copier = 0] = childrenOf(service.pid)
+  return { service, copier }
+}
+
+const backUp = (service: ServiceProcess, name: string, query = '') =>
+  ask({ method: 'POST', url: `${service.url}/api/backups${query}`, token: service.adminToken, body: { name } })
+
+/** Started again, it has nothing of the one that was cut off, and the next is whole. */
+async function comesBack(t: Test, service: ServiceProcess): Promise<void> {
+  await service.start({ ENGINE_DISK_RESERVE: '0' })
+  const backups = join(service.home, 'backups')
+  t.same(existsSync(backups) ? readdirSync(backups) : [], [])
+  const { status, body } = await backUp(service, 'cut')
+  t.equal(status, 201)
+  t.equal(await service.stop(), 0)
+  t.same(await verified(body.path), [])
+  const restored = await command('restore', body.path, '--home', `${service.home}-restored`)
+  t.equal(restored.code, 0, restored.err)
+  t.same(await verified(`${service.home}-restored`), [])
+  t.same(await verified(service.home), [])
+}
+
+t.test('a stop breaks off a backup, and the service ends in time and with code 0', async (t) => {
+  const { service, copier } = await copying(t, 'stopped')
+  const fromMs = performance.now()
+  t.equal(await service.stop(), 0, service.errors)
+  t.ok(performance.now() - fromMs < STOPPED_MS_MAX, `in ${Math.round(performance.now() - fromMs)} ms`)
+  t.notOk(lives(copier))
+  t.same(readdirSync(join(service.home, 'backups')), [], 'nothing is left of it')
+  await comesBack(t, service)
+})
+
+t.test('a service that is killed leaves nobody who copies', async (t) => {
+  const { service, copier } = await copying(t, 'killed')
+  t.ok(lives(copier))
+  await service.kill()
+  await until(
+    async () => lives(copier),
+    (still) => !still,
+  )
+  await comesBack(t, service)
+})

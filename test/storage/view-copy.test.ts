@@ -1,0 +1,137 @@
+/**
+ * The view is copied by a process of its own, which can be ended at any moment. It alone is under the shim here, which holds it up in
+ * the midst of the copy.
+ */
+import { existsSync, mkdirSync, readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { RootDatabase } from 'lmdb'
+import t, { type Test } from 'tap'
+import { BackupAborted, backup, restoreFiles } from '../../storage/backup.ts'
+import type { DiskJournal } from '../../storage/disk-journal.ts'
+import { verify } from '../../storage/verify.ts'
+import { childrenOf, lives } from '../children-of.ts'
+import { buildShim, ERRNO, Orders, shimmed } from '../crash/shim.ts'
+import { until } from '../until.ts'
+import { FREELY, openIn } from './open.ts'
+import { appendEvents, event } from './steps.ts'
+
+/** Longer than any test waits. */
+const FOR_EVER_MS = 300_000
+const library = buildShim(t.testdir())
+
+interface Scene {
+  readonly journal: DiskJournal
+  readonly orders: Orders
+  /** Where the backup goes. */
+  readonly to: string
+}
+
+/** A journal with a view, and a shim for whatever process is started from now on. */
+async function scene(t: Test): Promise<Scene> {
+  const root = t.testdir()
+  const journal = await openIn(t, join(root, 'home'))
+  await appendEvents(journal, event('1'))
+  await journal.settled()
+  const to = join(root, 'to')
+  mkdirSync(to)
+  const orders = new Orders(join(root, 'orders'))
+  const env = shimmed(library, to, { orders: orders.file })
+  Object.assign(process.env, env)
+  t.teardown(() => {
+    for (const name of Object.keys(env)) delete process.env[name]
+  })
+  return { journal, orders, to }
+}
+
+/** Resolves with the copier's process id when it is in the midst of its copy. */
+async function underWay({ orders }: Scene): Promise<number> {
+  await until(
+    async () => orders.writesSlowed,
+    (count) => count > 0,
+  )
+  const [pid, ...others] = childrenOf(process.pid)
+  if (pid === undefined || others.length > 0) throw new Error('one process copies')
+  return pid
+}
+
+/** The processes that read the view. */
+function readers({ journal }: Scene): number[] {
+  const list = (journal.environments.view.marker as unknown as RootDatabase).readerList()
+  return [...list.matchAll(/^ *(\d+) /gm)].map(([, pid]) => Number(pid))
+}
+
+/** It is over at once, leaves nothing behind, and the next one is whole. */
+async function leavesNothing(t: Test, one: Scene, pid: number): Promise<void> {
+  t.notOk(lives(pid))
+  t.notOk(readers(one).includes(pid), 'what it might have read may be written over')
+  t.same(readdirSync(one.to), [])
+  one.orders.heal()
+  await appendEvents(one.journal, event('2'))
+  await backup(one.journal, join(one.to, 'backup'), FREELY)
+  await restoreFiles(join(one.to, 'backup'), join(one.to, 'restored'))
+  const restored = await openIn(t, join(one.to, 'restored'))
+  t.equal(restored.lastSequence, 2)
+  t.same((await verify(restored.environments)).findings, [])
+}
+
+t.test('a copy of the view is broken off when its backup is given up', async (t) => {
+  const one = await scene(t)
+  one.orders.slowWrites(FOR_EVER_MS)
+  const stop = new AbortController()
+  const reason = new BackupAborted('the service is stopping')
+  const copied = backup(one.journal, join(one.to, 'backup'), FREELY, stop.signal)
+  const pid = await underWay(one)
+  t.ok(readers(one).includes(pid))
+  stop.abort(reason)
+  await t.rejects(copied, reason)
+  await leavesNothing(t, one, pid)
+})
+
+t.test('a backup that comes to the disk reserve in the midst of the view gives back what it took', async (t) => {
+  const one = await scene(t)
+  one.orders.slowWrites(FOR_EVER_MS)
+  const copyTo = one.journal.environments.copyTo.bind(one.journal.environments)
+  let freeBytes = 1e12
+  one.journal.environments.copyTo = (directory) =>
+    Object.assign(copyTo(directory), { freeBytes: async () => freeBytes })
+  const copied = backup(one.journal, join(one.to, 'backup'), { ...FREELY, reserveBytes: 1_000 })
+  const pid = await underWay(one)
+  freeBytes = 999
+  await t.rejects(copied, { name: 'BackupAborted', message: /less than the disk reserve was free/ })
+  freeBytes = 1e12
+  await leavesNothing(t, one, pid)
+})
+
+t.test('what a copy of the view fails of is told, and the journal goes on', async (t) => {
+  const one = await scene(t)
+  const back = () => backup(one.journal, join(one.to, 'backup'), FREELY)
+  one.orders.failWrites({ errno: ERRNO.ENOSPC, times: -1, where: 'others' })
+  await t.rejects(back(), { message: 'the view was not copied: No space left on device' })
+  one.orders.heal()
+  const { execPath } = process
+  process.execPath = '/nowhere/node'
+  await t.rejects(back(), { code: 'ENOENT' })
+  process.execPath = execPath
+  one.orders.slowWrites(FOR_EVER_MS)
+  const killed = back()
+  const pid = await underWay(one)
+  process.kill(pid, 'SIGKILL')
+  await t.rejects(killed, { message: 'the view was not copied: its process ended with SIGKILL' })
+  await leavesNothing(t, one, pid)
+})
+
+t.test('a signal that goes to a whole group of processes is left to who copies', async (t) => {
+  const one = await scene(t)
+  one.orders.slowWrites(FOR_EVER_MS)
+  const stop = new AbortController()
+  const copied = backup(one.journal, join(one.to, 'backup'), FREELY, stop.signal)
+  const pid = await underWay(one)
+  for (const signal of ['SIGTERM', 'SIGINT', 'SIGQUIT', 'SIGHUP'] as const) process.kill(pid, signal)
+  await sleep(100)
+  t.ok(lives(pid))
+  t.notOk(existsSync(join(one.to, 'backup')))
+  stop.abort(new BackupAborted('the service is stopping'))
+  await t.rejects(copied, { name: 'BackupAborted' })
+  await leavesNothing(t, one, pid)
+})
