@@ -105,6 +105,8 @@ class Watch {
 
   /** Rejects with BackupAborted. */
   async assertKept(): Promise<void> {
+    // One that is under way may have seen what was before.
+    await this.#looking
     await this.look()
     if (this.crossed !== undefined) throw this.crossed
   }

@@ -157,6 +157,30 @@ t.test('a backup that comes to the disk reserve is given up', async (t) => {
   t.equal((await appendEvents(journal, event('2'))).batch, 2)
 })
 
+t.test('what a backup came to is looked at anew when a part of it is copied', async (t) => {
+  const root = t.testdir()
+  const journal = await openIn(t, join(root, 'home'))
+  await appendEvents(journal, event('1'))
+  onCopy(journal, (copy) => {
+    const view = copy.view.bind(copy)
+    copy.view = async () => {
+      await view()
+      // A look that begins before the end of the view, and has its answer behind it.
+      const answer = await new Promise<(bytes: number) => void>((asked) => {
+        Object.assign(copy, { freeBytes: () => new Promise<number>(asked) })
+      })
+      Object.assign(copy, { freeBytes: async () => 999 })
+      setTimeout(answer, 10, 1e12)
+    }
+    copy.log = () => Promise.reject(new Error('the log was copied all the same'))
+  })
+  await t.rejects(backup(journal, join(root, 'backup'), { ...FREELY, reserveBytes: 1_000 }), {
+    name: 'BackupAborted',
+    message: /less than the disk reserve was free/,
+  })
+  t.same(readdirSync(root), ['home'])
+})
+
 t.test('a copy of the log that is given up ends', async (t) => {
   const root = t.testdir()
   const journal = await openIn(t, join(root, 'home'))
