@@ -53,16 +53,18 @@ export function startRunnerProcess(
     readonly url: string
     readonly token: () => string
     readonly proxies?: Proxies
+    readonly certificate?: string
   },
 ): Runner {
-  const { dir } = options
+  const { dir, proxies, certificate } = options
   if (dir !== undefined && !isFolder(dir)) throw new CliFailure(`--dir is "${dir}", which is not a folder.`)
   return startRunner({
     client: createClient({
       url: options.url,
       token: options.token,
       userAgent: `intendant-runner/${VERSION}`,
-      ...(options.proxies === undefined ? {} : { proxies: options.proxies }),
+      ...(proxies === undefined ? {} : { proxies }),
+      ...(certificate === undefined ? {} : { certificate }),
     }),
     id,
     command: exec,

@@ -26,8 +26,8 @@ the home folder (under its name with _ for -), else it has its default.
 
 With --runner and --exec the service also runs a runner on this machine, registered for all projects
 and trusted. There is no boundary between them: the runner's commands run as the service's user.
-With TLS it asks at the address that is listened on: a certificate that does not name that, or is
-not trusted (NODE_EXTRA_CA_CERTS), ends both. Then run the runner by itself, with ENGINE_URL.
+With TLS it asks at the address that is listened on, and takes the certificate of tls_cert there,
+whatever that names and whoever has issued it, and no other.
 
 SIGTERM, SIGINT, SIGQUIT and SIGHUP stop it: nothing new is taken, parked polls are answered,
 streams are told to come back, and what was taken is finished, within 25 s. A second one ends it at
@@ -90,11 +90,12 @@ async function runService(cli: Cli, _: readonly any[], options: any): Promise<nu
       await stopped
       return EXIT.ok
     }
-    const token = await localRunnerToken(settings, service.url, runnerId, options.capacity)
+    const place = placeOf(service.url, settings)
+    const token = await localRunnerToken(settings, place, runnerId, options.capacity)
     runner = startRunnerProcess(world, runnerId, exec, {
       ...options,
       stopGrace: 10_000,
-      url: service.url,
+      ...place,
       token: () => token,
     })
     const ended = finished(runner, runnerId, runnerTokenFile(settings.home, runnerId))
@@ -113,6 +114,16 @@ async function runService(cli: Cli, _: readonly any[], options: any): Promise<nu
   }
 }
 
+/** Where this very service is asked, and by which certificate it is known there: its names are for those outside. */
+interface Place {
+  readonly url: string
+  readonly certificate?: string
+}
+
+function placeOf(url: string, { tls }: Settings): Place {
+  return { url, ...(tls === undefined ? {} : { certificate: readFileSync(tls.certFile, 'utf8') }) }
+}
+
 /** `tls_cert` as commander hands it over: `tlsCert`. */
 function camel(name: string): string {
   return name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase())
@@ -126,10 +137,10 @@ function adminTokenFile({ home }: Settings): string {
  * The token of the local runner, which is registered if it is not there yet. It is kept in the home folder; one
  * that the service does not know (another home's, or rotated since) is replaced.
  */
-async function localRunnerToken(settings: Settings, url: string, id: string, capacity: number): Promise<string> {
+async function localRunnerToken(settings: Settings, place: Place, id: string, capacity: number): Promise<string> {
   const adminToken = readToken(adminTokenFile(settings))
   const userAgent = `intendant-serve/${VERSION}`
-  const admin = createClient({ url, token: () => adminToken, userAgent, origin: originOf('intendant serve') })
+  const admin = createClient({ ...place, token: () => adminToken, userAgent, origin: originOf('intendant serve') })
   const path = `/api/runners/${encodeURIComponent(id)}`
   const grants = { allowed_projects: ['*'], capacity, trusted: true }
   const save = (token: string): string => {
@@ -144,14 +155,14 @@ async function localRunnerToken(settings: Settings, url: string, id: string, cap
   }
   await admin.request('PATCH', path, { body: grants })
   const kept = readToken(runnerTokenFile(settings.home, id))
-  if (kept !== undefined && (await isTaken(url, kept))) return kept
+  if (kept !== undefined && (await isTaken(place, kept))) return kept
   const rotated = await admin.request('POST', `${path}/token`)
   return save(rotated.body.token)
 }
 
-async function isTaken(url: string, token: string): Promise<boolean> {
+async function isTaken(place: Place, token: string): Promise<boolean> {
   try {
-    const client = createClient({ url, token: () => token, userAgent: `intendant-serve/${VERSION}` })
+    const client = createClient({ ...place, token: () => token, userAgent: `intendant-serve/${VERSION}` })
     await client.request('GET', '/api/version')
     return true
   } catch (error) {

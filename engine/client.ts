@@ -24,6 +24,8 @@ interface ClientOptions {
   readonly origin?: string
   /** Absent: the service is asked directly. */
   readonly proxies?: Proxies
+  /** The one certificate that the service shows (PEM): no other is taken. Absent: one that names it, of an issuer that is trusted. */
+  readonly certificate?: string
 }
 
 export type QueryValue = string | number | boolean | undefined
@@ -55,7 +57,7 @@ export interface Client {
 
 export function createClient(options: ClientOptions): Client {
   const base = options.url.replace(/\/+$/, '')
-  const fetchOf = fetches(new URL(base), options.proxies)
+  const fetchOf = fetches(new URL(base), options.proxies, options.certificate)
 
   async function send(
     method: string,
@@ -136,15 +138,19 @@ export function createClient(options: ClientOptions): Client {
 }
 
 /** What sends a request: made when first asked for, each for answers that come soon or (`isLong`) may take hours. */
-function fetches(url: URL, proxies: Proxies | undefined): (isLong: boolean) => Promise<Fetch> {
+function fetches(
+  url: URL,
+  proxies: Proxies | undefined,
+  certificate: string | undefined,
+): (isLong: boolean) => Promise<Fetch> {
   const through = proxies !== undefined && isProxied(url, proxies) ? proxies : undefined
   const made = new Map<boolean, Promise<Fetch>>()
   return (isLong) => {
     let one = made.get(isLong)
     if (one !== undefined) return one
+    const isPlain = through === undefined && certificate === undefined && !isLong
     // By its name at each request: tests and tools put another in its place.
-    one =
-      through === undefined && !isLong ? Promise.resolve((at, init) => fetch(at, init)) : fetchThrough(through, isLong)
+    one = isPlain ? Promise.resolve((at, init) => fetch(at, init)) : fetchThrough(through, isLong, certificate)
     made.set(isLong, one)
     return one
   }

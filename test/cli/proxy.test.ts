@@ -86,6 +86,36 @@ t.test(
   },
 )
 
+/** Of another service. */
+const OTHER = `-----BEGIN CERTIFICATE-----
+MIIBNzCB3gIUWEgQvVNlAjmeGD1lMGh8tb8j3F4wCgYIKoZIzj0EAwIwGzEZMBcG
+A1UEAwwQcm9vdC5leGFtcGxlLmNvbTAgFw0yNjExMjMxNTQ1MTBaGA8yMTI2MTAz
+MDE1NDUxMFowIDEeMBwGA1UEAwwVaW50ZW5kYW50LmV4YW1wbGUuY29tMFkwEwYH
+KoZIzj0CAQYIKoZIzj0DAQcDQgAEvOoiXdMqdIgOemVzGURzlwc0YvtU/apNU0EP
+idh/2chUTfZOAvvGgXNTjKp2YgZyUR4fQcxd+OK9vtJTWil53zAKBggqhkjOPQQD
+AgNIADBFAiEAr94dV1qVPXfKyhSd78zgJzJzr1o4slRorvyiDRoy/kQCICrKt+Ol
+P6wA8A76PijBzdm6u170UdQ+yhYiRnzM+9Kx
+-----END CERTIFICATE-----`
+
+t.test('the runner beside a service with TLS takes its certificate, whatever that names, and no other', async (t) => {
+  const folder = t.testdir({ 'cert.pem': CERTIFICATE, 'key.pem': KEY })
+  const tls = ['--tls-cert', `${folder}/cert.pem`, '--tls-key', `${folder}/key.pem`]
+  const local = ['--runner', 'local', '--exec', 'echo hello', '--drain', '0s']
+  const served = await serve(t, `${folder}/home`, ...tls, ...local)
+  const other = createClient({ url: served.url, token: () => 'x', userAgent: 'test', certificate: OTHER })
+  await t.rejects(other.request('GET', '/healthz'), { name: 'ServiceUnreachable' })
+  const env = {
+    ...served.env,
+    ENGINE_URL: served.url.replace('127.0.0.1', 'intendant.test'),
+    HTTPS_PROXY: (await forwardProxy(t)).url,
+    NODE_EXTRA_CA_CERTS: `${folder}/cert.pem`,
+  }
+  await runCommand(['project', 'add', '--name', 'Shop', '--key', 'shop'], env)
+  const asked = ['run-request', 'create', '--project', 'shop', '--entry-event', 'x_requested', '--wait']
+  const done = await runCommand(asked, env)
+  t.equal(done.code, 0, done.err)
+})
+
 t.test('with TLS the proxy sees no more than where it goes to', async (t) => {
   const folder = t.testdir({ 'cert.pem': CERTIFICATE, 'key.pem': KEY })
   const tls = ['--tls-cert', `${folder}/cert.pem`, '--tls-key', `${folder}/key.pem`]
