@@ -43,6 +43,11 @@ export interface Frame {
   readonly rows: readonly FrameRow[]
 }
 
+/** Whether it says where the rows of its file are. */
+export function isIndex({ rows }: Pick<Frame, 'rows'>): boolean {
+  return rows.some(({ kind }) => kind === KIND.index)
+}
+
 /** Hot: rows are encoded behind one another into one buffer, which is written as it is. */
 export class FrameWriter {
   rows: FrameRow[] = []

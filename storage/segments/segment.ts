@@ -4,28 +4,20 @@
  * kept in memory.
  */
 import { Buffer } from 'node:buffer'
-import {
-  closeSync,
-  createReadStream,
-  createWriteStream,
-  fdatasyncSync,
-  fstatSync,
-  ftruncateSync,
-  openSync,
-  unlink,
-  writeSync,
-} from 'node:fs'
+import { closeSync, createReadStream, createWriteStream, fdatasyncSync, fstatSync, openSync, unlink } from 'node:fs'
 import { pipeline } from 'node:stream/promises'
 import { CorruptRow, textOf } from '../checked-text.ts'
 import { flushFile } from '../flush.ts'
 import { segmentPath } from '../home-paths.ts'
 import { readWhole } from '../read-whole.ts'
-import { type Frame, type FrameRow, FrameWriter, KIND } from './frame.ts'
+import { writeWhole } from '../write-whole.ts'
+import { type Frame, type FrameRow, FrameWriter, isIndex, KIND, rowMatches } from './frame.ts'
 import { type FrameAt, framesFrom, hasFrameFrom } from './frames-in.ts'
 import { type Place, RowIndex } from './row-index.ts'
 import { type Beginning, partOf, type RowsOf, type Standing } from './standing.ts'
+import { Tail } from './tail.ts'
 import { TRAILER_BYTES, type Trailer, trailerBytes, trailerIn } from './trailer.ts'
-import { openAnew, writtenByAnother } from './written-by-another.ts'
+import { openAnew } from './written-by-another.ts'
 
 const OWNER_ONLY = 0o600
 /** Looks at a file that is being written. */
@@ -50,8 +42,7 @@ export class Segment {
   trailer: number | undefined
   /** Where the last frame ends that `follow` has told of. */
   #followedTo: number
-  /** Bytes that were behind the last whole frame when the file was looked at: what was only begun to be written. */
-  #tornBytes = 0
+  readonly #tail: Tail
   #file: number | undefined
   #indexes: readonly [RowIndex, RowIndex] | undefined
   #pins = 0
@@ -74,6 +65,7 @@ export class Segment {
     this.#followedTo = first.bytes
     this.#file = file
     this.#isWritten = isWritten
+    this.#tail = new Tail(path, () => this.#open())
   }
 
   /** Makes the file, with its first frame on disk. Throws HomeRefused `locked`, and what the file system throws. */
@@ -144,20 +136,22 @@ export class Segment {
   follow(rows: 'checked' | 'trusted', each: (frame: FrameAt) => void): void {
     const file = this.#open()
     this.#indexes ??= noRows()
-    for (let tries = 1; ; tries += 1) {
+    for (let tries = 0; ; ) {
       const { size } = fstatSync(file)
+      const before = this.#followedTo
       for (const one of framesFrom(file, this.#followedTo, size, rows)) {
         this.#assertOwn(one)
-        if (isIndex(one)) break
+        if (isIndex(one.frame) || !isHeadWhole(one)) break
         this.added(one.frame, one.at)
         each(one)
       }
       const trailer = trailerIn(file, size)
       const isWhole = trailer === undefined || trailer.frameAt === this.#followedTo
       if (isWhole) this.#sealAt(size, trailer)
-      this.#tornBytes = size - this.bytes
+      this.#tail.found(size - this.bytes)
       if (isWhole && (this.isSealed || size === this.bytes || !hasFrameFrom(file, this.#followedTo + 1, size))) return
       // Its writer may have gone on in between.
+      tries = this.#followedTo > before ? 1 : tries + 1
       if (tries < TRIES_MAX && framesFrom(file, this.#followedTo, this.size, rows).next().done !== true) continue
       throw new SegmentFault(`${this.path} is damaged (the frame at byte ${this.#followedTo} is not what was written)`)
     }
@@ -169,30 +163,24 @@ export class Segment {
     const end = this.isSealed ? this.size - TRAILER_BYTES : this.size
     let at = 0
     let { number } = this
-    for (const { frame } of framesFrom(file, 0, end, 'checked')) {
-      if (frame.number !== number || frame.ordinal !== this.ordinal) break
-      number += 1
-      at += frame.bytes
+    for (let from = -1; ; ) {
+      for (const { frame } of framesFrom(file, at, end, 'checked')) {
+        if (frame.number !== number || frame.ordinal !== this.ordinal) break
+        number += 1
+        at += frame.bytes
+      }
+      // At the end of the newest file is what was only begun to be written, and what was written ahead.
+      if (at >= end || (!this.isSealed && !hasFrameFrom(file, at + 1, end))) return
+      // Its writer may have gone on in between.
+      if (at === from)
+        throw new SegmentFault(`${this.path} is damaged (the frame at byte ${at} is not what was written)`)
+      from = at
     }
-    // At the end of the newest file is what was only begun to be written.
-    if (at < end && (this.isSealed || hasFrameFrom(file, at + 1, end)))
-      throw new SegmentFault(`${this.path} is damaged (the frame at byte ${at} is not what was written)`)
   }
 
-  /**
-   * Writes a frame behind the last one; it is on disk when this returns. Throws what the file system throws: then part of it may be
-   * there, and all of it at the next start, which is no fault of what nobody was told of. Throws HomeRefused `locked`.
-   */
+  /** Writes a frame behind the last one, as `Tail` does: it is on disk when this returns. */
   append(bytes: Buffer): void {
-    this.cut()
-    const file = this.#open()
-    try {
-      writeWhole(file, bytes, this.bytes)
-      fdatasyncSync(file)
-    } catch (error) {
-      this.#cutQuietly()
-      throw error
-    }
+    this.#tail.append(bytes, this.bytes)
   }
 
   /** A frame is part of the file now. */
@@ -203,20 +191,9 @@ export class Segment {
     this.#followedTo = this.bytes
   }
 
-  /**
-   * Takes away what was only begun to be written when the file was looked at. Throws HomeRefused `locked` where another process has
-   * written since, whether there is something to take away or not: that was acknowledged.
-   */
+  /** Takes away what was only begun to be written, as `Tail` does. */
   cut(): void {
-    const file = this.#open()
-    const end = this.bytes + this.#tornBytes
-    if (this.size !== end) throw writtenByAnother(this.path, end)
-    if (end === this.bytes) return
-    // Its writer may have been in the midst of it then. The end of a full file is none of it until its trailer is there.
-    const begun = framesFrom(file, this.bytes, end, 'checked').next().value
-    if (begun !== undefined && !isIndex(begun)) throw writtenByAnother(this.path, this.bytes)
-    ftruncateSync(file, this.bytes)
-    this.#tornBytes = 0
+    this.#tail.cut(this.bytes)
   }
 
   /**
@@ -234,7 +211,7 @@ export class Segment {
   /** The file is full: says where its rows are, for whoever opens it next. */
   seal(number: number): void {
     const ending = this.#ending(number)
-    this.append(ending)
+    this.#tail.finish(ending, this.bytes)
     const size = this.bytes + ending.length
     this.#sealAt(size, trailerIn(this.#open(), size))
   }
@@ -296,7 +273,9 @@ export class Segment {
   }
 
   close(): void {
-    if (this.#file !== undefined) closeSync(this.#file)
+    if (this.#file === undefined) return
+    this.#tail.leave(this.bytes)
+    closeSync(this.#file)
     this.#file = undefined
   }
 
@@ -329,14 +308,6 @@ export class Segment {
     this.bytes = trailer === undefined ? this.#followedTo : size
   }
 
-  #cutQuietly(): void {
-    try {
-      ftruncateSync(this.#open(), this.bytes)
-    } catch {
-      // It stays, and the next start takes it in.
-    }
-  }
-
   /** From the last frame of the file; where that is damaged, from all others. */
   #readIndexes(): readonly [RowIndex, RowIndex] {
     const file = this.#open()
@@ -363,15 +334,17 @@ export class Segment {
   }
 }
 
-/** It says where the rows of its file are. */
-const isIndex = ({ frame }: FrameAt): boolean => frame.rows.some(({ kind }) => kind === KIND.index)
-
 const noRows = (): [RowIndex, RowIndex] => [new RowIndex(), new RowIndex()]
 
 /** The rows of a frame that begins there. */
 function push(indexes: readonly [RowIndex, RowIndex], rows: readonly FrameRow[], frameAt: number): void {
   for (const { kind, key, at, bytes, checksum } of rows)
     if (kind === KIND.events || kind === KIND.redo) partOf(indexes, kind).push(key, frameAt + at, bytes, checksum)
+}
+
+/** Whether what it says of the standing of the log can be read: while it is being written part of it may not be there. */
+function isHeadWhole({ frame, bytes }: FrameAt): boolean {
+  return frame.rows.every((row) => row.kind !== KIND.head || rowMatches(bytes, row))
 }
 
 /** What a frame says of the standing of the log, if anything. */
@@ -385,9 +358,4 @@ let scratch = Buffer.allocUnsafeSlow(64 * 1024)
 function scratchOf(bytes: number): Buffer {
   if (bytes > scratch.length) scratch = Buffer.allocUnsafeSlow(bytes)
   return scratch.subarray(0, bytes)
-}
-
-function writeWhole(file: number, bytes: Buffer, at: number): void {
-  for (let written = 0; written < bytes.length; )
-    written += writeSync(file, bytes, written, bytes.length - written, at + written)
 }
