@@ -1,8 +1,8 @@
 /**
  * The log in files that only grow: a transaction is one frame behind the last, written and flushed by one call each. What is
  * removed is a prefix of the events or of the redo, by moving the first key that counts; a file of which nothing counts any more is unlinked.
- * Nothing is searched for room, and nothing is written over. A process that is killed leaves at most one frame that was
- * begun and never acknowledged, at the end of the newest file.
+ * Nothing is searched for room, and nothing is written over but zeros of its own (tail.ts). A process that is killed leaves at
+ * most one frame that was begun and never acknowledged, at the end of the newest file.
  */
 import { unlink } from 'node:fs'
 import type { LogEnvironment, ReadTransaction } from '../environments.ts'

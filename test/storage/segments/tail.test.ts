@@ -1,0 +1,179 @@
+/** Zeros that are written ahead of frames: what is there while the log is written, after a kill, and when it is at rest. */
+import { appendFileSync, cpSync, mkdtempSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { segmentPath } from '../../../storage/home-paths.ts'
+import { SegmentFault } from '../../../storage/segments/segment.ts'
+import { SegmentedLog } from '../../../storage/segments/segmented-log.ts'
+import { tablesOf } from '../../../storage/segments/tables.ts'
+
+const root = t.testdir()
+const newFolder = (): string => mkdtempSync(join(root, 'log-'))
+const opened = (folder: string, readOnly = false): SegmentedLog => new SegmentedLog(folder, { readOnly })
+const append = (log: SegmentedLog, key: number, text = 'x'): void =>
+  log.transactionSync(() => tablesOf(log).events.append(key, text))
+const keysOf = (log: SegmentedLog): number[] => [...tablesOf(log).events.getKeys()]
+const LARGE = 'x'.repeat(100_000)
+
+/** The newest file, as it is now and as far as it counts. */
+function sizes(folder: string, log: SegmentedLog): { size: number; bytes: number } {
+  const { bytes, ordinal } = log.sight.segments.at(-1)!
+  return { size: statSync(segmentPath(folder, ordinal)).size, bytes }
+}
+
+/** The log as a process that is killed now leaves it. */
+function killed(folder: string): string {
+  const copy = newFolder()
+  cpSync(folder, copy, { recursive: true })
+  return copy
+}
+
+t.test(
+  'small frames do not make the file longer, a large one does, and at rest it ends with its last frame',
+  async (t) => {
+    const folder = newFolder()
+    const log = opened(folder)
+    append(log, 1)
+    const { size, bytes } = sizes(folder, log)
+    t.ok(size > bytes + 100_000, `${size} bytes, of which ${bytes} count`)
+    for (let key = 2; key <= 50; key += 1) append(log, key)
+    t.equal(sizes(folder, log).size, size)
+    for (let key = 51; sizes(folder, log).size === size; key += 1) append(log, key, LARGE)
+    const grown = sizes(folder, log)
+    t.equal(grown.size, grown.bytes, 'nothing is ahead of a large frame')
+    const last = keysOf(log).at(-1)!
+    append(log, last + 1)
+    t.ok(sizes(folder, log).size > sizes(folder, log).bytes)
+    const ended = sizes(folder, log).bytes
+    await log.close()
+    t.equal(statSync(segmentPath(folder, 1)).size, ended)
+    const again = opened(folder)
+    t.equal(keysOf(again).at(-1), last + 1)
+    await again.close()
+  },
+)
+
+t.test('after a kill all that was acknowledged is there, and what was only begun is not, whatever of it', async (t) => {
+  const folder = newFolder()
+  const log = opened(folder)
+  for (let key = 1; key <= 20; key += 1) append(log, key)
+  const { bytes } = sizes(folder, log)
+  const left = killed(folder)
+  append(log, 21, 'y'.repeat(3_000))
+  const whole = readFileSync(segmentPath(folder, 1)).subarray(bytes, sizes(folder, log).bytes)
+  await log.close()
+  // Any of its sectors may be on disk without the others.
+  for (let sectors = 0; sectors < 2 ** 7 - 1; sectors += 1) {
+    const copy = killed(left)
+    const path = segmentPath(copy, 1)
+    const file = readFileSync(path)
+    for (let sector = 0; sector * 512 < whole.length; sector += 1)
+      if (sectors & (1 << sector)) whole.copy(file, bytes + sector * 512, sector * 512, (sector + 1) * 512)
+    writeFileSync(path, file)
+    const next = opened(copy)
+    next.sync()
+    t.equal(keysOf(next).length, 20)
+    append(next, 21)
+    append(next, 22)
+    await next.close()
+    const reader = opened(copy, true)
+    reader.assertEvery()
+    t.strictSame(
+      keysOf(reader),
+      Array.from({ length: 22 }, (_, i) => i + 1),
+    )
+    await reader.close()
+  }
+})
+
+t.test(
+  'a frame that is damaged while others are behind it is told of, and zeros behind the last hide nothing',
+  async (t) => {
+    const folder = newFolder()
+    const log = opened(folder)
+    for (let key = 1; key <= 20; key += 1) append(log, key)
+    const at = Math.floor(sizes(folder, log).bytes / 2)
+    const left = killed(folder)
+    await log.close()
+    for (const readOnly of [true, false]) {
+      const copy = killed(left)
+      const file = readFileSync(segmentPath(copy, 1))
+      file.fill(0, at, at + 200)
+      writeFileSync(segmentPath(copy, 1), file)
+      t.throws(() => opened(copy, readOnly), { name: 'HomeRefused', code: 'corrupt', message: /is damaged/ })
+    }
+  },
+)
+
+t.test('what another process wrote is not written over, though the file is as long as it was', async (t) => {
+  const locked = { name: 'HomeRefused', code: 'locked' }
+  const folder = newFolder()
+  const first = opened(folder)
+  append(first, 1)
+  const { size } = sizes(folder, first)
+  const late = opened(folder)
+  append(first, 2)
+  t.equal(sizes(folder, first).size, size)
+  t.throws(() => late.sync(), locked)
+  t.throws(() => append(late, 2), locked)
+  await late.close()
+  append(first, 3)
+  const next = opened(folder)
+  append(next, 4)
+  t.throws(() => append(first, 4), locked, 'the earlier one finds that another has gone on')
+  append(next, 5)
+  await first.close()
+  append(next, 6)
+  await next.close()
+  const reader = opened(folder, true)
+  t.strictSame(keysOf(reader), [1, 2, 3, 4, 5, 6])
+  await reader.close()
+})
+
+t.test('a full file ends with what it ends with; where its end was cut short, zeros may be behind that', async (t) => {
+  const folder = newFolder()
+  const log = new SegmentedLog(folder, { readOnly: false, segmentBytesMax: 2_000 })
+  while (log.sight.segments.length === 1) append(log, (keysOf(log).at(-1) ?? 0) + 1)
+  await log.close()
+  const reader = opened(folder, true)
+  reader.assertEvery()
+  const keys = keysOf(reader)
+  await reader.close()
+  const path = segmentPath(folder, 1)
+  const whole = readFileSync(path)
+  for (const missing of [0, 8, 16, 24, 60]) {
+    const copy = newFolder()
+    writeFileSync(segmentPath(copy, 1), whole.subarray(0, whole.length - missing))
+    appendFileSync(segmentPath(copy, 1), Buffer.alloc(5_000))
+    const next = opened(copy)
+    next.sync()
+    const there = keysOf(next)
+    t.strictSame(there, keys.slice(0, there.length))
+    t.ok(there.length >= keys.length - 1, 'all but what is in the next file')
+    append(next, there.at(-1)! + 1)
+    await next.close()
+    const after = opened(copy, true)
+    after.assertEvery()
+    t.strictSame(keysOf(after), [...there, there.at(-1)! + 1])
+    await after.close()
+  }
+})
+
+t.test('who reads a file while it is written sees whole frames alone, and no damage', async (t) => {
+  const folder = newFolder()
+  const log = opened(folder)
+  append(log, 1)
+  const reader = opened(folder, true)
+  for (let key = 2; key <= 300; key += 1) {
+    append(log, key)
+    if (key % 3 === 0) {
+      reader.refresh()
+      t.equal(keysOf(reader).at(-1), key)
+    }
+    if (key % 50 === 0) t.doesNotThrow(() => reader.assertEvery(), SegmentFault)
+  }
+  await log.close()
+  reader.refresh()
+  t.equal(keysOf(reader).length, 300)
+  await reader.close()
+})
