@@ -3,11 +3,12 @@
  * name, or it served. Bits are flipped anywhere in the pages, more often where the structure is.
  */
 import { spawnSync } from 'node:child_process'
-import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { closeSync, cpSync, fstatSync, mkdirSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { dataFilesOf } from '../../storage/home-paths.ts'
+import { framesFrom } from '../../storage/segments/frames-in.ts'
 import type { Load } from './actors.ts'
 import { documentsAgreeWith, holdsWhatWasTold, wholeLog } from './check.ts'
 import { gather, PROJECT } from './crowd.ts'
@@ -100,7 +101,7 @@ export interface DamageReport {
   readonly named: number
 }
 
-/** Flips one bit at a time. */
+/** Flips one bit at a time: anywhere but in the last frame of the log, which cannot be told from one that was never finished. */
 export async function hurtAgainAndAgain(options: {
   readonly damages: number
   readonly seed: number
@@ -112,13 +113,14 @@ export async function hurtAgainAndAgain(options: {
   const random = randomFrom(seed)
   const home = join(folder, 'home')
   const memory = await liveIn(home, 600)
+  const spared = lastFrame(dataFile(home, 'log'))
   const faults: string[] = []
   let served = 0
   let named = 0
   for (let damage = 0; damage < damages; damage += 1) {
     const hurt = join(folder, `hurt-${damage}`)
     cpSync(home, hurt, { recursive: true })
-    const what = flip(hurt, random)
+    const what = flip(hurt, random, spared)
     const outcome = await outcomeOf(hurt, memory)
     for (const fault of outcome.faults) {
       faults.push(`${what}: ${fault}`)
@@ -133,14 +135,34 @@ export async function hurtAgainAndAgain(options: {
   return { faults, refused: damages - served, served, named }
 }
 
-function flip(home: string, random: Random): string {
+/** Bytes of a file. */
+interface Span {
+  readonly from: number
+  readonly to: number
+}
+
+function lastFrame(path: string): Span {
+  const file = openSync(path, 'r')
+  try {
+    let last: Span = { from: 0, to: 0 }
+    for (const { at, frame } of framesFrom(file, 0, fstatSync(file).size, 'checked'))
+      last = { from: at, to: at + frame.bytes }
+    return last
+  } finally {
+    closeSync(file)
+  }
+}
+
+function flip(home: string, random: Random, spared: Span): string {
   const part = oneOf(random, PARTS)
   const file = dataFile(home, part)
   const bytes = readFileSync(file)
   const page = below(random, bytes.length / PAGE_BYTES)
   const at = below(random, random() < 0.5 ? STRUCTURE_BYTES : PAGE_BYTES)
   const bit = below(random, 8)
-  bytes[page * PAGE_BYTES + at]! ^= 1 << bit
+  const byte = page * PAGE_BYTES + at
+  if (part === 'log' && byte >= spared.from && byte < spared.to) return flip(home, random, spared)
+  bytes[byte]! ^= 1 << bit
   writeFileSync(file, bytes)
   return `bit ${bit} of byte ${at} of page ${page} of the ${part}`
 }
