@@ -1,6 +1,6 @@
 /**
  * The two environments of a home and their tables, as storage needs them of whatever keeps them: ordered rows, one
- * writer each, whole transactions, snapshots to read from. The log is in files that only grow (storage/segments/), the view in
+ * writer each, whole transactions, snapshots to read from. The log is in files written at their end (storage/segments/), the view in
  * LMDB (storage/lmdb-view.ts); the simulation has its own, on a disk that breaks. `log` is written by `transactionSync` alone
  * and `view` by `commit` alone.
  */

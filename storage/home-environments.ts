@@ -1,4 +1,4 @@
-/** The environments of a home in a folder: the log in files that only grow, the view in LMDB. */
+/** The environments of a home in a folder: the log in files that are written at their end, the view in LMDB. */
 import { beginCreation, type Creation, isNewHome } from './creation.ts'
 import { freeBytesOf } from './disk-reserve.ts'
 import { type Environments, HEAD_EPOCH, type LogTables, type Medium } from './environments.ts'

@@ -4,7 +4,7 @@
  * back when that dies, however it dies; it leaves no file behind and tells who holds it. Elsewhere it is a file
  * with the holder's process id and when that process began, since after a power cut another may have its id. It
  * reaches as far as the network namespace: containers that share a home are caught by the log's own fence
- * (storage/segments/segment.ts) instead.
+ * (storage/segments/tail.ts) instead.
  */
 import { spawnSync } from 'node:child_process'
 import { linkSync, mkdirSync, readFileSync, rmSync, statSync, unlinkSync, writeFileSync } from 'node:fs'

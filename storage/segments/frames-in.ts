@@ -1,6 +1,6 @@
 /** Frames read from a file, one after another. */
 import { Buffer } from 'node:buffer'
-import { readWhole } from '../read-whole.ts'
+import { readUpTo } from '../read-whole.ts'
 import { type Frame, frameBytes, frameOf, HEAD_BYTES, MAGIC, rowMatches } from './frame.ts'
 
 /** Of most files the first frame is all that is read. */
@@ -31,10 +31,11 @@ export function* framesFrom(
   const bytesAt = (at: number, length: number): Buffer | undefined => {
     if (at + length > end) return undefined
     if (at + length > windowAt + window.length) {
-      window = Buffer.allocUnsafeSlow(Math.min(end - at, Math.max(length, windowBytes)))
+      const wanted = Buffer.allocUnsafeSlow(Math.min(end - at, Math.max(length, windowBytes)))
       windowBytes = Math.min(2 * windowBytes, WINDOW_BYTES)
       windowAt = at
-      if (!readWhole(file, window, at)) return undefined
+      window = wanted.subarray(0, readUpTo(file, wanted, at))
+      if (length > window.length) return undefined
     }
     return window.subarray(at - windowAt, at - windowAt + length)
   }
@@ -54,8 +55,8 @@ export function* framesFrom(
 export function frameFrom(file: number, from: number, end: number): number | undefined {
   for (let at = from; at < end; at += WINDOW_BYTES) {
     // A magic may lie across the end of a window.
-    const window = Buffer.alloc(Math.min(end - at, WINDOW_BYTES + MAGIC.length))
-    if (!readWhole(file, window, at)) return undefined
+    const wanted = Buffer.alloc(Math.min(end - at, WINDOW_BYTES + MAGIC.length))
+    const window = wanted.subarray(0, readUpTo(file, wanted, at))
     for (let found = window.indexOf(MAGIC); found !== -1; found = window.indexOf(MAGIC, found + 1)) {
       const place = at + found
       if (place % ALIGNMENT === 0 && framesFrom(file, place, end, 'trusted').next().done !== true) return place

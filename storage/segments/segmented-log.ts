@@ -1,5 +1,5 @@
 /**
- * The log in files that only grow: a transaction is one frame behind the last, written and flushed by one call each. What is
+ * The log in files that are written at their end: a transaction is one frame behind the last, written and flushed by one call each. What is
  * removed is a prefix of the events or of the redo, by moving the first key that counts; a file of which nothing counts any more is unlinked.
  * Nothing is searched for room, and nothing is written over but zeros of its own (tail.ts). A process that is killed leaves at
  * most one frame that was begun and never acknowledged, at the end of the newest file.
@@ -271,7 +271,7 @@ export class SegmentedLog implements LogEnvironment {
         this.#read()
         return
       } catch (error) {
-        if (!this.#readOnly || tries === TRIES_MAX || (error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
+        if (!this.#readOnly || tries === TRIES_MAX || !isGone(error)) throw error
       }
     }
   }
@@ -350,6 +350,15 @@ export class SegmentedLog implements LogEnvironment {
     if (segment.isSealed) this.#number += 1
   }
 
+  #openIfThere(ordinal: number): Segment | undefined | 'removed' {
+    try {
+      return Segment.open(this.#folder, ordinal, false)
+    } catch (error) {
+      if (!isGone(error)) throw error
+      return 'removed'
+    }
+  }
+
   #follow(): void {
     let newest = this.#segments.at(-1)
     if (newest === undefined) {
@@ -361,12 +370,12 @@ export class SegmentedLog implements LogEnvironment {
       const full: Segment = newest
       const behind = segmentsIn(this.#folder).filter((ordinal) => ordinal > full.ordinal)
       if (behind.length === 0) break
+      const next = behind[0] === full.ordinal + 1 ? this.#openIfThere(behind[0]) : 'removed'
       // What came next was removed in the meantime.
-      if (behind[0] !== full.ordinal + 1) {
+      if (next === 'removed') {
         this.#readAnew()
         return
       }
-      const next = Segment.open(this.#folder, full.ordinal + 1, false)
       if (next === undefined) break
       this.#take(next, 'trusted')
       this.used(full)
@@ -380,6 +389,8 @@ export class SegmentedLog implements LogEnvironment {
     this.#segments = this.#segments.slice(first)
   }
 }
+
+const isGone = (error: unknown): boolean => (error as NodeJS.ErrnoException).code === 'ENOENT'
 
 const missing = (folder: string, ordinal: number) => new SegmentFault(`${segmentPath(folder, ordinal)} is missing`)
 

@@ -4,9 +4,11 @@
  */
 import { Buffer } from 'node:buffer'
 import { fdatasyncSync, fstatSync, ftruncateSync } from 'node:fs'
+import { readUpTo } from '../read-whole.ts'
 import { writeWhole } from '../write-whole.ts'
-import { isIndex } from './frame.ts'
+import { HEAD_BYTES, isIndex } from './frame.ts'
 import { framesFrom } from './frames-in.ts'
+import { trailerIn } from './trailer.ts'
 import { writtenByAnother } from './written-by-another.ts'
 
 /**
@@ -68,11 +70,17 @@ export class Tail {
   cut(end: number): void {
     const file = this.#open()
     const sizeKnown = end + this.#tornBytes + this.#blankBytes
-    if (fstatSync(file).size !== sizeKnown) throw writtenByAnother(this.#path, sizeKnown)
+    const { size } = fstatSync(file)
+    // Who had written ahead has closed the file, and wrote nothing.
+    if (this.#tornBytes > 0 && size === end) this.#tornBytes = 0
+    else if (size !== sizeKnown) throw writtenByAnother(this.#path, sizeKnown)
+    // Another's frames may have made the file as long as the zeros had.
+    if (this.#blankBytes > 0 && !isBlank(file, end)) throw writtenByAnother(this.#path, end)
     if (this.#tornBytes === 0) return
     // Its writer may have been in the midst of it then. The end of a full file is none of it until its trailer is there.
     const begun = framesFrom(file, end, sizeKnown, 'checked').next().value
-    if (begun !== undefined && !isIndex(begun.frame)) throw writtenByAnother(this.#path, end)
+    const isFull = trailerIn(file, sizeKnown) !== undefined
+    if (isFull || (begun !== undefined && !isIndex(begun.frame))) throw writtenByAnother(this.#path, end)
     ftruncateSync(file, end)
     this.#tornBytes = 0
   }
@@ -108,6 +116,14 @@ export class Tail {
       throw error
     }
   }
+}
+
+const begun = Buffer.alloc(HEAD_BYTES)
+
+/** Whether no frame begins there. */
+function isBlank(file: number, at: number): boolean {
+  const read = readUpTo(file, begun, at)
+  return ZEROS.compare(begun, 0, read, 0, read) === 0
 }
 
 /** How much was written there; what there is no room for is done without. Throws what the file system throws. */

@@ -1,8 +1,18 @@
-/** Zeros that are written ahead of frames: what is there while the log is written, after a kill, and when it is at rest. */
-import { appendFileSync, cpSync, mkdtempSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+/** Zeros that are written ahead of frames: what is there while the log is written, after a kill and at rest, and who else looks at it or writes it. */
+import {
+  appendFileSync,
+  closeSync,
+  cpSync,
+  mkdtempSync,
+  openSync,
+  readFileSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { segmentPath } from '../../../storage/home-paths.ts'
+import { frameFrom, framesFrom } from '../../../storage/segments/frames-in.ts'
 import { SegmentFault } from '../../../storage/segments/segment.ts'
 import { SegmentedLog } from '../../../storage/segments/segmented-log.ts'
 import { tablesOf } from '../../../storage/segments/tables.ts'
@@ -13,6 +23,16 @@ const opened = (folder: string, readOnly = false): SegmentedLog => new Segmented
 const append = (log: SegmentedLog, key: number, text = 'x'): void =>
   log.transactionSync(() => tablesOf(log).events.append(key, text))
 const keysOf = (log: SegmentedLog): number[] => [...tablesOf(log).events.getKeys()]
+const textsIn = async (folder: string): Promise<string[]> => {
+  const log = opened(folder, true)
+  try {
+    log.assertEvery()
+    return [...tablesOf(log).events.getRange()].map(({ value }) => value)
+  } finally {
+    await log.close()
+  }
+}
+const LOCKED = { name: 'HomeRefused', code: 'locked' }
 const LARGE = 'x'.repeat(100_000)
 
 /** The newest file, as it is now and as far as it counts. */
@@ -106,7 +126,6 @@ t.test(
 )
 
 t.test('what another process wrote is not written over, though the file is as long as it was', async (t) => {
-  const locked = { name: 'HomeRefused', code: 'locked' }
   const folder = newFolder()
   const first = opened(folder)
   append(first, 1)
@@ -114,13 +133,13 @@ t.test('what another process wrote is not written over, though the file is as lo
   const late = opened(folder)
   append(first, 2)
   t.equal(sizes(folder, first).size, size)
-  t.throws(() => late.sync(), locked)
-  t.throws(() => append(late, 2), locked)
+  t.throws(() => late.sync(), LOCKED)
+  t.throws(() => append(late, 2), LOCKED)
   await late.close()
   append(first, 3)
   const next = opened(folder)
   append(next, 4)
-  t.throws(() => append(first, 4), locked, 'the earlier one finds that another has gone on')
+  t.throws(() => append(first, 4), LOCKED, 'the earlier one finds that another has gone on')
   append(next, 5)
   await first.close()
   append(next, 6)
@@ -176,4 +195,61 @@ t.test('who reads a file while it is written sees whole frames alone, and no dam
   reader.refresh()
   t.equal(keysOf(reader).length, 300)
   await reader.close()
+})
+
+t.test('who knew the file when zeros were at its end sees every frame when they are gone', async (t) => {
+  const folder = newFolder()
+  const log = opened(folder)
+  for (const key of [1, 2]) append(log, key)
+  const file = openSync(segmentPath(folder, 1), 'r')
+  t.teardown(() => closeSync(file))
+  const sizeBefore = statSync(segmentPath(folder, 1)).size
+  const places = () => [...framesFrom(file, 0, sizeBefore, 'checked')].map(({ at }) => at)
+  const before = places()
+  await log.close()
+  t.ok(statSync(segmentPath(folder, 1)).size < sizeBefore)
+  t.equal(before.length, 3)
+  t.same(places(), before)
+  t.equal(frameFrom(file, 1, sizeBefore), before[1])
+})
+
+/** The other's frames end where the zeros of the first had ended. */
+async function asLongAsZeros(folder: string, length: number): Promise<void> {
+  const other = opened(folder)
+  other.sync()
+  append(other, 2, 'y')
+  const one = other.bytes
+  append(other, 3, 'y'.repeat(20_000))
+  const beside = other.bytes - one - 20_000
+  append(other, 4, 'y'.repeat(length - other.bytes - beside))
+  await other.close()
+}
+
+t.test('what another wrote is seen where the file is as long as it was', async (t) => {
+  for (const goOn of [(log: SegmentedLog) => t.throws(() => append(log, 2), LOCKED), () => {}]) {
+    const folder = newFolder()
+    const log = opened(folder)
+    append(log, 1)
+    const { size } = statSync(segmentPath(folder, 1))
+    await asLongAsZeros(folder, size)
+    t.equal(statSync(segmentPath(folder, 1)).size, size)
+    goOn(log)
+    await log.close()
+    t.same(
+      (await textsIn(folder)).map((text) => text[0]),
+      ['x', 'y', 'y', 'y'],
+    )
+  }
+})
+
+t.test('zeros that are gone when they are to be cut off were nothing that anybody wrote', async (t) => {
+  const folder = newFolder()
+  const log = opened(folder)
+  append(log, 1)
+  const next = opened(folder)
+  await log.close()
+  next.sync()
+  append(next, 2, 'y')
+  await next.close()
+  t.same(await textsIn(folder), ['x', 'y'])
 })
