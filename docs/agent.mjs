@@ -119,6 +119,8 @@ function isTaken(lock) {
 function isLeft(lock) {
   const holder = holderOf(lock)
   if (holder === undefined) return false
+  // In a container that was started again numbers of processes come again: who had ours is gone.
+  if (holder === SELF) return true
   const [host, pid] = holder.split(':')
   if (host === hostname() && !lives(Number(pid))) return true
   const since = fs.lstatSync(lock, { throwIfNoEntry: false })?.mtimeMs ?? Number.POSITIVE_INFINITY

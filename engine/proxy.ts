@@ -33,13 +33,15 @@ export async function fetchThrough(
   certificate?: string,
 ): Promise<Fetch> {
   const undici = await import('undici')
-  const connect = certificate === undefined ? {} : { connect: showing(certificate) }
-  const times = { ...connect, ...(isPatient ? { headersTimeout: 0, bodyTimeout: 0 } : {}) }
+  const tls = certificate === undefined ? undefined : showing(certificate)
+  const times = isPatient ? { headersTimeout: 0, bodyTimeout: 0 } : {}
   const { http = '', https = '', no = '' } = proxies ?? {}
   // With TLS it is a tunnel all the same. In the clear many proxies allow none (Squid, but to port 443).
   const ways = { httpProxy: http, httpsProxy: https, noProxy: no, proxyTunnel: false }
   const dispatcher =
-    proxies === undefined ? new undici.Agent(times) : new undici.EnvHttpProxyAgent({ ...times, ...ways })
+    proxies === undefined
+      ? new undici.Agent({ ...times, ...(tls && { connect: tls }) })
+      : new undici.EnvHttpProxyAgent({ ...times, ...ways, ...(tls && { connect: tls, requestTls: tls }) })
   // The same types by another name.
   return (url, init) => undici.fetch(url, { ...init, dispatcher } as object) as unknown as Promise<Response>
 }

@@ -27,8 +27,8 @@ export function readIdempotencyKey(exchange: Exchange, field?: string): KeyResul
     exchange.problem('invalid_header', 'More than one Idempotency-Key header was sent.')
     return { ok: false }
   }
+  if (given === '') return { ok: true, key: field }
   const header = unquoted(given)
-  if (header === '') return { ok: true, key: field }
   if (header.length > IDEMPOTENCY_KEY_LENGTH_MAX || !HEADER_KEY.test(header)) {
     const bound = `1 to ${IDEMPOTENCY_KEY_LENGTH_MAX} printable ASCII characters`
     exchange.problem('invalid_header', `Idempotency-Key must be ${bound}.`)
@@ -44,7 +44,7 @@ export function readIdempotencyKey(exchange: Exchange, field?: string): KeyResul
 /** Without the quotes that the header's draft allows around it. */
 function unquoted(header: string): string {
   const text = header.trim()
-  return text.length > 2 && text.startsWith('"') && text.endsWith('"') ? text.slice(1, -1) : text
+  return text.length >= 2 && text.startsWith('"') && text.endsWith('"') ? text.slice(1, -1) : text
 }
 
 /** The members of a create message that make a repeat of it known as one, for as long as the settings say. */

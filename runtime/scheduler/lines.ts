@@ -1,7 +1,7 @@
 /**
  * What waits in the queue, in lines: one for each wish and lane. The rules that look at nothing else hold back all of a line
- * or none of it, so a tick asks them once a line, and walks only what may start: ten thousand items behind one busy
- * repository cost it nothing.
+ * or none of it, so a tick asks them once a line, and walks only lines that are open: ten thousand items behind one busy
+ * repository cost it nothing. Items that wait for a time, or for others, are asked one by one.
  */
 import type { Lane } from '../../machines/documents/run-request.ts'
 import type { Wanted } from '../dispatch/api.ts'

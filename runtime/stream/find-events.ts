@@ -17,7 +17,8 @@ const rowsReadMax = 20_000
 
 /**
  * The longest search for one page: while others keep the turns long, a page is short rather than late. Look-ups by id
- * have no page to cut short.
+ * have no page to cut short; nor has what a confined reader asks of an item that may be of others alone, until something of it
+ * may be seen: where such a page ends must not tell what is there.
  */
 export const pageMsMax = 1_000
 

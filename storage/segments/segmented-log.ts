@@ -1,5 +1,5 @@
 /**
- * The log in files that are written at their end: a transaction is one frame behind the last, written and flushed by one call each. What is
+ * The log in files that are written at their end: a transaction is one frame behind the last, written at once and flushed by one call. What is
  * removed is a prefix of the events or of the redo, by moving the first key that counts; a file of which nothing counts any more is unlinked.
  * Nothing is searched for room, and nothing is written over but zeros of its own (tail.ts). A process that is killed leaves at
  * most one frame that was begun and never acknowledged, at the end of the newest file.
@@ -86,7 +86,7 @@ export class SegmentedLog implements LogEnvironment {
     return { segments: this.#segments, head: this.#head, from: this.#from, last: this.#last }
   }
 
-  /** Bytes of all its files. */
+  /** Bytes of all its files, as far as they count. */
   get bytes(): number {
     return this.#segments.reduce((sum, segment) => sum + segment.bytes, 0)
   }

@@ -118,12 +118,12 @@ export class Tail {
   }
 }
 
-const begun = Buffer.alloc(HEAD_BYTES)
+const head = Buffer.alloc(HEAD_BYTES)
 
 /** Whether no frame begins there. */
 function isBlank(file: number, at: number): boolean {
-  const read = readUpTo(file, begun, at)
-  return ZEROS.compare(begun, 0, read, 0, read) === 0
+  const read = readUpTo(file, head, at)
+  return ZEROS.compare(head, 0, read, 0, read) === 0
 }
 
 /** How much was written there; what there is no room for is done without. Throws what the file system throws. */

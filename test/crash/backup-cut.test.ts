@@ -32,6 +32,7 @@ async function copying(t: Test, name: string): Promise<{ service: ServiceProcess
     (count) => count > 0,
   )
   const [copier = 0] = childrenOf(service.pid)
+  t.ok(copier > 0, 'a process of its own copies the view')
   return { service, copier }
 }
 

@@ -197,7 +197,17 @@ t.test(
         `POST /api/projects HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${s.admin}\r\nContent-Type: application/json\r\n` +
           `${keys.map((key) => `Idempotency-Key: ${key}\r\n`).join('')}Content-Length: ${body.length}\r\n\r\n${body}`,
       ])
-    for (const keys of [['a', 'b'], ['a', 'a'], ['', 'a'], [''], ['ü'], ['ключ'], ['a ü b'], ['a'.repeat(256)]]) {
+    for (const keys of [
+      ['a', 'b'],
+      ['a', 'a'],
+      ['', 'a'],
+      [''],
+      ['""'],
+      ['ü'],
+      ['ключ'],
+      ['a ü b'],
+      ['a'.repeat(256)],
+    ]) {
       const answer = await post(...keys)
       t.match(answer, /^HTTP\/1.1 400/, keys.join())
       t.match(answer, /"code":"invalid_header".*/)
