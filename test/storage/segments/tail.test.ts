@@ -12,6 +12,7 @@ import {
 import { join } from 'node:path'
 import t from 'tap'
 import { segmentPath } from '../../../storage/home-paths.ts'
+import { frameOf, KIND } from '../../../storage/segments/frame.ts'
 import { frameFrom, framesFrom } from '../../../storage/segments/frames-in.ts'
 import { SegmentFault } from '../../../storage/segments/segment.ts'
 import { SegmentedLog } from '../../../storage/segments/segmented-log.ts'
@@ -253,3 +254,39 @@ t.test('zeros that are gone when they are to be cut off were nothing that anybod
   await next.close()
   t.same(await textsIn(folder), ['x', 'y'])
 })
+
+t.test(
+  'who follows a file is not told of a frame while part of it is not there, and is when all of it is',
+  async (t) => {
+    const folder = newFolder()
+    const log = opened(folder)
+    append(log, 1)
+    const left = killed(folder)
+    const { bytes } = sizes(folder, log)
+    append(log, 2, 'y'.repeat(3_000))
+    const whole = readFileSync(segmentPath(folder, 1)).subarray(bytes, sizes(folder, log).bytes)
+    await log.close()
+    const writeOver = (frame: Buffer): void => {
+      const file = readFileSync(segmentPath(left, 1))
+      frame.copy(file, bytes)
+      writeFileSync(segmentPath(left, 1), file)
+    }
+    const reader = opened(left, true)
+    const head = frameOf(Buffer.from(whole))!.rows.find(({ kind }) => kind === KIND.head)!
+    for (const [from, to] of [
+      [0, 512],
+      [whole.length - 100, whole.length],
+      [head.at, head.at + head.bytes],
+    ] as const) {
+      const part = Buffer.from(whole)
+      part.fill(0, from, to)
+      writeOver(part)
+      t.doesNotThrow(() => reader.refresh(), `without bytes ${from} to ${to}`)
+      t.strictSame(keysOf(reader), [1])
+    }
+    writeOver(whole)
+    reader.refresh()
+    t.strictSame(keysOf(reader), [1, 2])
+    await reader.close()
+  },
+)
