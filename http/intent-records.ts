@@ -42,16 +42,21 @@ export function visibleRecord(service: ServiceContext, exchange: Exchange): Reco
   return undefined
 }
 
-/** Tell the record, and answer with what it has become. */
+/** Tell the record, and answer with what it has become. `over` is called when it has heard, also when who asked has gone. */
 export function tellRecord(
   service: ServiceContext,
   exchange: Exchange,
   { context }: RecordSnapshot,
   message: MessageBody & Record<string, unknown>,
   answered: (taken: Taken) => void = (taken) => answerRecord(service, exchange, 200, taken),
+  over: () => void = () => {},
 ): void {
   const ref = { kind: 'intent_record', id: context.id } as const
-  service.runtime.ask(ref, { ...message, by: exchange.by }, whenHeard(exchange, answered))
+  const heard = whenHeard(exchange, answered)
+  service.runtime.ask(ref, { ...message, by: exchange.by }, (answer) => {
+    over()
+    heard(answer)
+  })
 }
 
 export function answerRecord(service: ServiceContext, exchange: Exchange, status: number, taken: Taken): void {

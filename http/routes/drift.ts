@@ -247,13 +247,14 @@ function draftRepair(
   const key = given ?? (draft?.twin === undefined ? draft?.key : undefined)
   const create = { kind: 'formation_brief', prefix: 'brief', body: {}, make, twin: () => draft?.twin } as const
   const refused = whenHeard(exchange, () => {})
-  let isTold = false
+  let isNoted = false
   const reply: Reply = (answer) => {
-    if (answer.ok) isTold = noteRepair(service, exchange, record, answer, leave)
-    else refused(answer)
+    if (!answer.ok) return refused(answer)
+    noteRepair(service, exchange, record, answer, leave)
+    isNoted = true
   }
   createKeyed(service, exchange, key, create, reply, () => {
-    if (!isTold) leave()
+    if (!isNoted) leave()
   })
 }
 
@@ -290,36 +291,29 @@ function draftOf(service: ServiceContext, exchange: Exchange, record: RecordSnap
 /**
  * The record hears which brief repairs it, also when who asked has gone. One that was answered before is told of only where
  * that can have been lost with a crash: not when it was given up, or belongs to a drift that is over.
- * @param leave called when the record has heard of it. False: it will not
+ * @param over called once, when the record has heard of it or will not; not where this throws
  */
 function noteRepair(
   service: ServiceContext,
   exchange: Exchange,
   record: RecordSnapshot,
   taken: Taken,
-  leave: () => void,
-): boolean {
+  over: () => void,
+): void {
   const { snapshot, repeat } = taken
   const { id: formation_brief_id, created_at } = snapshot.context as {
     readonly id: string
     readonly created_at: string
   }
-  const heard = whenHeard(exchange, () => {
+  const answered = (): void => {
     markCursor(service, exchange)
     const status = markCreated(exchange, repeat, `/api/formation-briefs/${formation_brief_id}`)
     exchange.answer(status, modules.formation_brief.document(snapshot))
-  })
+  }
   const isOver =
     snapshot.value === 'archived' || !isGuiding(record.value) || created_at < driftOf(record, utcNow(service)).since
   if (repeat !== undefined && isOver) {
-    heard(taken)
-    return false
-  }
-  const ref = { kind: 'intent_record', id: record.context.id } as const
-  const message = { type: 'repair_drafted', formation_brief_id, by: exchange.by } as MessageBody
-  service.runtime.ask(ref, message, (told) => {
-    leave()
-    heard(told)
-  })
-  return true
+    exchange.later(answered)()
+    over()
+  } else tellRecord(service, exchange, record, { type: 'repair_drafted', formation_brief_id }, answered, over)
 }

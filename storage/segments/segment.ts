@@ -153,7 +153,7 @@ export class Segment {
       // Its writer may have gone on in between.
       tries = this.#followedTo > before ? 1 : tries + 1
       if (tries < TRIES_MAX && framesFrom(file, this.#followedTo, this.size, rows).next().done !== true) continue
-      throw new SegmentFault(`${this.path} is damaged (the frame at byte ${this.#followedTo} is not what was written)`)
+      throw new SegmentFault(notAsWritten(this.path, this.#followedTo))
     }
   }
 
@@ -172,8 +172,7 @@ export class Segment {
       // At the end of the newest file is what was only begun to be written, and what was written ahead.
       if (at >= end || (!this.isSealed && !hasFrameFrom(file, at + 1, end))) return
       // Its writer may have gone on in between.
-      if (at === from)
-        throw new SegmentFault(`${this.path} is damaged (the frame at byte ${at} is not what was written)`)
+      if (at === from) throw new SegmentFault(notAsWritten(this.path, at))
       from = at
     }
   }
@@ -328,11 +327,13 @@ export class Segment {
       push(indexes, frame.rows, at)
       to = at + frame.bytes
     }
-    if (to !== indexAt)
-      throw new CorruptRow(`${this.path} is damaged (the frame at byte ${to} is not what was written)`)
+    if (to !== indexAt) throw new CorruptRow(notAsWritten(this.path, to))
     return indexes
   }
 }
+
+const notAsWritten = (path: string, at: number): string =>
+  `${path} is damaged (the frame at byte ${at} is not what was written)`
 
 const noRows = (): [RowIndex, RowIndex] => [new RowIndex(), new RowIndex()]
 

@@ -33,12 +33,12 @@ t.test('a post that takes too long has more time at the next try', async (t) => 
   t.match(logs.join('\n'), /the answer took too long/)
 })
 
+/** A command that counts, an event a number. */
+const counting = (to: number): string =>
+  `cat > /dev/null; for n in $(seq ${to}); do echo "{\\"event_type\\":\\"counted\\",\\"payload\\":{\\"n\\":$n}}"; done`
+
 t.test('events that take too long in one post go in smaller ones, each once and in order', async (t) => {
-  const { service, runner, logs } = await hired(
-    t,
-    `cat > /dev/null; for n in $(seq 40); do echo "{\\"event_type\\":\\"counted\\",\\"payload\\":{\\"n\\":$n}}"; done`,
-    { answerMs: 150 },
-  )
+  const { service, runner, logs } = await hired(t, counting(40), { answerMs: 150 })
   service.misbehave = ({ verb, body }) => (verb === 'events' && body.events.length > 4 ? 'silence' : undefined)
   service.offer(executionRequest('runreq_s'))
   t.same(await runner.finished, ['completed'])
@@ -110,11 +110,7 @@ t.test(
 )
 
 t.test('a service that takes no more than a little at once is seldom asked to take more', async (t) => {
-  const { service, runner, logs } = await hired(
-    t,
-    `cat > /dev/null; for n in $(seq 300); do echo "{\\"event_type\\":\\"counted\\",\\"payload\\":{\\"n\\":$n}}"; done`,
-    { answerMs: 250 },
-  )
+  const { service, runner, logs } = await hired(t, counting(300), { answerMs: 250 })
   service.misbehave = ({ verb, body }) => (verb === 'events' && body.events.length > 8 ? 'silence' : undefined)
   service.offer(executionRequest('runreq_m'))
   t.same(await runner.finished, ['completed'])
