@@ -72,6 +72,8 @@ export class Batch {
   readonly late: { readonly actor: Actor; readonly mail: Mail }[] = []
   /** Events of the batch, in the order of the steps. */
   readonly events: Numbering[] = []
+  /** Characters of the steps' records and events. */
+  chars = 0
   private readonly journal: Journal
   private readonly clock: Clock
   /** Identities of the recorded events in this batch, which the journal cannot know yet. */
@@ -310,14 +312,15 @@ export class Batch {
     }
     const { reservation } = mail.body as Reserving
     const { ref, stepper } = actor
-    this.steps.push(
-      new WrittenStep(ref, stepper.module, before, after, parts, {
-        termsAdded: terms === actor.terms ? NO_TERMS : missingFrom(actor.terms, terms),
-        termsRemoved: terms === actor.terms ? NO_TERMS : missingFrom(terms, actor.terms),
-        consumed: source.from === 'outbox' ? source.row : undefined,
-        reservation,
-      }),
-    )
+    const step = new WrittenStep(ref, stepper.module, before, after, parts, {
+      termsAdded: terms === actor.terms ? NO_TERMS : missingFrom(actor.terms, terms),
+      termsRemoved: terms === actor.terms ? NO_TERMS : missingFrom(terms, actor.terms),
+      consumed: source.from === 'outbox' ? source.row : undefined,
+      reservation,
+    })
+    // Before it is in the batch: what cannot be written out is the fault of this message alone.
+    this.chars += step.chars
+    this.steps.push(step)
     const posted = source.from === 'outside' ? mail.body.type : undefined
     this.batched.push({ actor, before, after, timersSet: parts.timersSet, outbox: parts.outbox, posted })
     for (const identity of parts.recorded) this.recorded.add(identity)

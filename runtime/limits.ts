@@ -33,6 +33,13 @@ export const newStepsPerBatchMin = 128
 /** Events in one commit: ten full posts of events, some 10 MB of text at most in practice. */
 export const eventsPerBatchMax = 10_000
 
+/**
+ * Text in one commit, of one of the two lines or of one actor alone (what a single message states always fits): some 0.1 s of the
+ * main thread. Without it 512 bodies of 1 MB that came in one turn were more than one string can hold, and half as many held up all
+ * others for seconds, in a buffer of gigabytes that stayed.
+ */
+export const charsPerBatchMax = 16 * 1024 * 1024
+
 /** Steps of one actor in one commit, so that a hot actor shares the turn. */
 export const stepsPerActorPerBatchMax = 128
 

@@ -82,18 +82,12 @@ class ActorRuntime implements Runtime {
     this.actors = new ActorTable(journal, steppers)
     this.answers = new Answers(options.log, this.load)
     this.reader = new Reader(journal, this.actors, this.nature, options.log)
-    const deliver = (ref: ActorRef, mail: Mail): void => this.deliver(ref, mail)
     const { log, modules } = options
-    const { nature, actors, reader } = this
+    const { nature, actors, answers, reader } = this
     this.retention = retentionOf(settings, { journal, actors, reader, nature, log, modules })
     this.setAside = new SetAside({ nature, log, actors, tryAgain: (actor, mail) => this.alone.put(actor, mail) })
-    this.alone = new Alone({
-      log,
-      answers: this.answers,
-      setAside: this.setAside,
-      standUp: (actor) => this.standUp(actor),
-    })
-    this.due = new Due({ nature: this.nature, journal, settings, deliver })
+    this.alone = new Alone({ log, answers, setAside: this.setAside, standUp: (actor) => this.standUp(actor) })
+    this.due = new Due({ nature, journal, settings, deliver: (ref, mail) => this.deliver(ref, mail) })
   }
 
   start(): void {
@@ -267,8 +261,10 @@ class ActorRuntime implements Runtime {
 
   private stepSome(actors: readonly Actor[], stepsMax: number, batch: Batch): void {
     const eventsMax = batch.events.length + limits.eventsPerBatchMax
+    const charsMax = batch.chars + limits.charsPerBatchMax
     for (const actor of actors) {
-      if (batch.steps.length < stepsMax && batch.events.length < eventsMax) this.stepActor(actor, batch)
+      const hasRoom = batch.events.length < eventsMax && batch.chars < charsMax
+      if (hasRoom && batch.steps.length < stepsMax) this.stepActor(actor, batch)
       else this.ready.push(actor)
     }
   }
@@ -288,7 +284,8 @@ class ActorRuntime implements Runtime {
     actor.used = true
     const isReadable = this.actors.load(actor)
     const before = actor.record
-    for (let steps = 0; steps < limit; steps++) {
+    const charsMax = batch.chars + limits.charsPerBatchMax
+    for (let steps = 0; steps < limit && batch.chars < charsMax; steps++) {
       const mail = actor.take()
       if (mail === undefined) break
       if (steps > 0 && mail.source.from === 'deadline') {

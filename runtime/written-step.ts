@@ -106,4 +106,11 @@ export class WrittenStep implements Step {
   get record(): string {
     return this.recordText.record
   }
+
+  /** Of what the log holds of its record, and of its events. A record that goes into the log is written out for it. */
+  get chars(): number {
+    let chars = (this.change ?? this.record).length
+    for (const { text } of this.events) chars += text.length
+    return chars
+  }
 }

@@ -12,6 +12,7 @@ import type {
   SnapshotOf,
 } from '../../runtime/api.ts'
 import {
+  charsPerBatchMax,
   listRowsReadMax,
   mailboxDepthMax,
   newStepsPerBatchMin,
@@ -462,6 +463,41 @@ t.test('what was begun goes before what is new, and what is new never stands sti
   const kept = newStepsPerBatchMin
   t.same(first, [...begun.slice(0, stepsPerBatchMax - kept), ...fresh.slice(0, kept)])
   t.same(commits.flat().sort(), [...begun, ...fresh].sort(), 'and all of it is done')
+})
+
+t.test('one commit holds a bounded amount of text, whether of many actors or of one', async (t) => {
+  const { runtime, nature, say } = open()
+  const body = 'x'.repeat(1024 * 1024)
+  const ids = Array.from({ length: 48 }, (_, n) => `p${n}`)
+  const noted = (project: string, n: number) =>
+    prepareEvent({
+      event_type: 'noted',
+      project,
+      occurred_at: '2026-01-01T00:00:00.000000Z',
+      throttle: 'full',
+      payload: { n, body },
+      ...NO_TRACE,
+    })
+  for (const id of ids) say(id, create(id))
+  const sizes: number[] = []
+  runtime.onCommit((_, events) => sizes.push(events.reduce((sum, { text }) => sum + text.length, 0)))
+  let answered = 0
+  const ask = (id: string, n: number) =>
+    runtime.ask({ kind: 'project', id }, { type: 'record', events: [noted(id, n)] } as never, ({ ok }) => {
+      answered += Number(ok)
+    })
+  for (const [who, of] of [
+    ['many', (n: number) => ids[n]!],
+    ['one', () => 'p0'],
+  ] as const) {
+    sizes.length = 0
+    answered = 0
+    for (let n = 0; n < 48; n++) ask(of(n), n)
+    nature.run()
+    t.equal(answered, 48, 'all of it is done')
+    t.ok(Math.max(...sizes) <= charsPerBatchMax + 2 * body.length, `${who}: ${sizes}`)
+    t.ok(sizes.length <= 4, 'in few commits')
+  }
 })
 
 t.test('a full mailbox answers 503, and what was taken is done', async (t) => {
