@@ -179,7 +179,10 @@ function line(text: string, index: number): string | undefined {
   return to === -1 ? text.slice(from) : text.slice(from, to)
 }
 
-/** Events from a sequence on: at most `limit`, and of about `bytesMax` of text, but at least one. Throws CorruptRow. */
+/**
+ * Events from a sequence on: at most `limit`, and of about `bytesMax` of text, but at least one. A page ends before a row that cannot be
+ * read. Throws CorruptRow where that is the first.
+ */
 export function pageOf(rows: EventRows, start: number, limit: number, bytesMax: number): StoredEvent[] {
   const events: StoredEvent[] = []
   let chars = 0
@@ -195,7 +198,7 @@ export function pageOf(rows: EventRows, start: number, limit: number, bytesMax: 
       if (events.length === limit) return events
     }
   } catch (error) {
-    throw namedAfter(error, expected)
+    if (events.length === 0) throw namedAfter(error, expected)
   }
   return events
 }

@@ -20,7 +20,7 @@ export type Delivery = 'sent' | 'full' | 'gone'
 /** Why the stream ends a subscription. */
 export type StreamEnd =
   | { readonly code: 'cursor_too_old'; readonly detail: string; readonly oldest: string }
-  /** The log has what comes next, and it cannot be read: its bytes are not what was written. */
+  /** The log has what comes next, and it cannot be read: its bytes are not what was written, or the disk does not give them. */
   | { readonly code: 'quarantined'; readonly detail: string }
   | { readonly code: 'stalled' }
   | { readonly code: 'stopping' }
@@ -300,9 +300,10 @@ export class EventStream {
     try {
       chunk = this.#window.chunk(subscriber.cursor)
     } catch (error) {
-      // One damaged row is the end of those who need it; thrown from here it would be the end of the process, at each start.
-      if (!(error instanceof CorruptRow)) throw error
-      this.#end(subscriber, { code: 'quarantined', detail: error.message })
+      // A row that is damaged, or that the disk does not give, is the end of those who need it; thrown from here it would be
+      // the end of the process, at each start.
+      if (!(error instanceof CorruptRow || isOfFileSystem(error))) throw error
+      this.#end(subscriber, { code: 'quarantined', detail: (error as Error).message })
       return
     }
     if (chunk === undefined) {
@@ -386,3 +387,5 @@ export class EventStream {
     }
   }
 }
+
+const isOfFileSystem = (error: unknown): boolean => (error as NodeJS.ErrnoException).syscall !== undefined

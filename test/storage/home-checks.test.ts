@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { open } from 'lmdb'
 import t, { type Test } from 'tap'
 import { segmentPath } from '../../storage/home-paths.ts'
+import type { EventPage } from '../../storage/journal.ts'
 import { verify } from '../../storage/verify.ts'
 import { flipInEvents, rewriteLog } from './log-surgery.ts'
 import { openIn } from './open.ts'
@@ -56,8 +57,11 @@ t.test('a flipped byte in an event is found when it is read, and is named', asyn
   // While it is open: a start looks through the newest file, and refuses it.
   flipInEvents(home, 2, 20)
   const again = journal
-  t.throws(() => again.events(0, 10, 1e6), { name: 'CorruptRow', message: /event 2 / })
-  t.throws(() => again.eventsBackward(4, 10, 1e6), { name: 'CorruptRow', message: /event 2 / })
+  const sequences = ({ events }: EventPage) => events.map(({ sequence }) => sequence)
+  t.same(sequences(again.events(0, 10, 1e6)), [1], 'what is before it is served')
+  t.throws(() => again.events(1, 10, 1e6), { name: 'CorruptRow', message: /event 2 / })
+  t.same(sequences(again.eventsBackward(4, 10, 1e6)), [3], 'and what is behind it')
+  t.throws(() => again.eventsBackward(3, 10, 1e6), { name: 'CorruptRow', message: /event 2 / })
   t.throws(() => again.event(2), { name: 'CorruptRow', message: /event 2 / })
   t.equal(again.event(3), event('3').text)
   await again.close()

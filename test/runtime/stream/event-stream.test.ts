@@ -253,19 +253,27 @@ t.test('a commit looks only at the watchers that it may concern', async (t) => {
   )
 })
 
-t.test('a damaged event ends the streams that need it, tells them, and nobody else', async (t) => {
-  const { log, nature, watch } = world({ tailEventsMax: 1, frameEventsMax: 1 })
-  log.commit([noted(), noted(), noted()])
-  nature.settle()
-  const events = log.events.bind(log)
-  log.events = (after, limit, bytesMax) => {
-    if (after === 1) throw new CorruptRow('event 2 does not match its checksum')
-    return events(after, limit, bytesMax)
-  }
-  const [damaged, behind] = [watch({}, 0), watch({}, 2)]
-  nature.settle()
-  t.same(damaged.ended, { code: 'quarantined', detail: 'event 2 does not match its checksum' })
-  t.equal(types(damaged), 'hello events')
-  t.equal(types(behind), 'hello events')
-  t.equal(behind.ended, undefined)
-})
+const UNREADABLE = [
+  new CorruptRow('event 2 does not match its checksum'),
+  Object.assign(new Error('EIO: i/o error, read'), { code: 'EIO', syscall: 'read' }),
+]
+for (const error of UNREADABLE)
+  t.test(
+    `what cannot be read (${error.message}) ends the streams that need it, tells them, and nobody else`,
+    async (t) => {
+      const { log, nature, watch } = world({ tailEventsMax: 1, frameEventsMax: 1 })
+      log.commit([noted(), noted(), noted()])
+      nature.settle()
+      const events = log.events.bind(log)
+      log.events = (after, limit, bytesMax) => {
+        if (after === 1) throw error
+        return events(after, limit, bytesMax)
+      }
+      const [damaged, behind] = [watch({}, 0), watch({}, 2)]
+      nature.settle()
+      t.same(damaged.ended, { code: 'quarantined', detail: error.message })
+      t.equal(types(damaged), 'hello events')
+      t.equal(types(behind), 'hello events')
+      t.equal(behind.ended, undefined)
+    },
+  )
