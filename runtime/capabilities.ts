@@ -7,6 +7,7 @@ import type { EngineCapabilityContext } from '../machines/engine-capability.ts'
 import type { Throttle } from '../machines/machine.ts'
 import type { CommittedStep, Runtime } from './api.ts'
 import type { Dispatcher } from './dispatch/api.ts'
+import { readable } from './reader.ts'
 
 type Manifest = EngineCapabilityContext['manifest']
 
@@ -79,7 +80,7 @@ export class Capabilities {
   }
 
   private isRemoved(runnerId: string): boolean {
-    return this.runtime.read({ kind: 'runner', id: runnerId })?.value === 'removed'
+    return readable(() => this.runtime.read({ kind: 'runner', id: runnerId }))?.value === 'removed'
   }
 
   /** The runner is gone, and what was said of it with it. */

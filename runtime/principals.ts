@@ -7,6 +7,7 @@ import { createHash } from 'node:crypto'
 import type { ActorRef, By, SnapshotOf } from '../machines/machine.ts'
 import { allOfKind } from './all-of-kind.ts'
 import type { CommittedStep, Nature, Runtime } from './api.ts'
+import { clockRecheckMs } from './limits.ts'
 import { type Right, rightsOf } from './rights.ts'
 
 /** Who a token stands for, as of now: one object for the token's whole life, whose fields follow its actor. */
@@ -33,7 +34,10 @@ export interface Principals {
   find(token: string): Principal | undefined
   /** Whether the principal may still act: neither revoked nor expired. */
   holds(principal: Principal): boolean
-  /** Call back (once, within a second) when the principal is revoked or has expired. Answers the function that forgets it. */
+  /**
+   * Call back (once, within a second, or a minute where the wall clock was set) when the principal is revoked or has expired. Answers the
+   * function that forgets it.
+   */
   onRevoked(principal: Principal, callback: () => void): () => void
   /**
    * Whether a runner's token was replaced by another that has been used since: whoever still holds it makes no third.
@@ -88,8 +92,6 @@ export function hashOfToken(token: string): string {
 }
 
 const NO_RIGHTS: ReadonlySet<Right> = new Set()
-/** `setTimeout` takes no more than this. */
-const TIMER_MS_MAX = 2 ** 31 - 1
 
 /** Load every token and runner, and follow their commits. Must run before the service listens. */
 export async function createPrincipals(runtime: Runtime): Promise<Principals> {
@@ -227,7 +229,7 @@ class PrincipalTable implements Principals {
         if (entry.expiresAtMs !== undefined && this.#nature.wallMs() < entry.expiresAtMs) this.#arm(entry)
         else this.#tell(entry)
       },
-      Math.min(afterMs, TIMER_MS_MAX),
+      Math.min(afterMs, clockRecheckMs),
     )
   }
 }

@@ -155,7 +155,7 @@ export class Applier {
   }
 
   waitForRoom(resume: () => void): boolean {
-    if (this.#failure !== undefined || this.backlogMs() <= BACKLOG_MS_MAX) return false
+    if (this.#held || this.#failure !== undefined || this.backlogMs() <= BACKLOG_MS_MAX) return false
     this.#forRoom.push(resume)
     this.#start()
     return true

@@ -45,12 +45,12 @@ export interface Reservation {
   readonly value: string
 }
 
-/** One step of one actor, self-contained. Everything in it becomes durable together or not at all. */
 /** A record's text, perhaps made when it is first read. */
 export interface RecordText {
   readonly record: string
 }
 
+/** One step of one actor, self-contained. Everything in it becomes durable together or not at all. */
 export interface Step extends RecordText {
   readonly kind: string
   readonly id: string

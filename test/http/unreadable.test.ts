@@ -57,6 +57,24 @@ t.test(
   },
 )
 
+t.test(
+  'a runner that cannot be read keeps no service from its start, nor what its engine can do from being known',
+  async (t) => {
+    const home = t.testdir()
+    const before = await startOnDisk(t, home)
+    await fleet(before, 'shop')
+    const manifest = {
+      runner_id: 'r1',
+      supported_entry_events: ['greet_requested'],
+      supported_throttle_modes: ['dry_run'],
+    }
+    const path = '/api/projects/shop/engine-capabilities'
+    await before.expect(201, 'POST', path, { engine: 'factory', engine_version: '1.0', ...manifest })
+    const s = await withDamaged(t, home, before, 'runner', 'r1')
+    t.match((await s.expect(200, 'GET', path)).body.items, [{ runner_id: 'r1', state: 'current' }])
+  },
+)
+
 t.test('pacing lists what can be read', async (t) => {
   const s = await startTestService(t)
   await s.project('shop')

@@ -36,6 +36,25 @@ class Timers {
 const turn = () => new Promise((resolve) => setImmediate(resolve))
 const batchOf = (batch: number) => ({ batch, firstSequence: batch, lastSequence: batch, steps: [] })
 
+t.test('what is held is never written, and nobody waits for room behind it', async (t) => {
+  const begin = { epoch: 'e', batch: 0, sequence: 0 }
+  const view = { marker: () => undefined } as unknown as View
+  const applier = new Applier(
+    view,
+    begin,
+    new Timers().nature,
+    () => {},
+    (error) => error as Error,
+  )
+  const steps = Array.from({ length: 1_000 }, (_, i) => step(`a${i}`, 1))
+  for (let batch = 1; batch <= 40; batch += 1) applier.hold({ ...batchOf(batch), steps })
+  t.ok(applier.backlogMs() > 400, 'as much as nothing is appended behind where it is written')
+  t.equal(
+    applier.waitForRoom(() => {}),
+    false,
+  )
+})
+
 t.test('what came while a fold was written is written next, also when its time was over before', async (t) => {
   const timers = new Timers()
   const written: number[] = []
