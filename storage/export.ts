@@ -1,5 +1,5 @@
 /** Events out as JSON lines: one file per UTC month of `occurred_at`, each line the text exactly as it is served. */
-import { type FileHandle, mkdir, open } from 'node:fs/promises'
+import { appendFile, mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { openEvents } from './event-source.ts'
 import { flushFile, flushNamesUpTo } from './flush.ts'
@@ -57,7 +57,6 @@ export async function exportEvents(home: string, directory: string, afterSequenc
     passTo(source.lastSequence + 1)
     await months.flush()
   } finally {
-    await months.close()
     await source.close()
   }
   return { events: months.events, files: months.files, firstSequence, lastSequence, unreadable, gaps }
@@ -68,7 +67,6 @@ class MonthFiles {
   /** File name -> events in it. */
   readonly files: Record<string, number> = {}
   readonly #directory: string
-  readonly #handles = new Map<string, FileHandle>()
   #page: string[] = []
   #chars = 0
 
@@ -87,24 +85,16 @@ class MonthFiles {
   /** All that was added is on disk when it resolves, the names of new files and folders, too. */
   async flush(): Promise<void> {
     await this.#write()
-    for (const handle of this.#handles.values()) await handle.datasync()
+    for (const name of Object.keys(this.files)) flushFile(join(this.#directory, name))
     flushFile(this.#directory)
     flushNamesUpTo(this.#directory)
-  }
-
-  async close(): Promise<void> {
-    for (const handle of this.#handles.values()) await handle.close()
   }
 
   async #write(): Promise<void> {
     await mkdir(this.#directory, { recursive: true })
     for (const [name, lines] of byMonth(this.#page)) {
-      let handle = this.#handles.get(name)
-      if (handle === undefined) {
-        handle = await open(join(this.#directory, name), 'a')
-        this.#handles.set(name, handle)
-      }
-      await handle.appendFile(`${lines.join('\n')}\n`)
+      // Opened anew each time: events may be of more months than a process may have files open.
+      await appendFile(join(this.#directory, name), `${lines.join('\n')}\n`)
       this.files[name] = (this.files[name] ?? 0) + lines.length
     }
     this.events += this.#page.length

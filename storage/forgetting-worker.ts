@@ -17,7 +17,8 @@ const gate = new JobGate(shared)
 const tell = (told: Told): void => parentPort!.postMessage(told)
 
 const paths = environmentPaths(home)
-const log = new SegmentedLog(paths.log, { readOnly: true })
+// What it reads the service removes only between its jobs.
+const log = new SegmentedLog(paths.log, { readOnly: true, isUndisturbed: true })
 const view = openView(paths.view, false, (failure) => tell({ repeated: failure.message }))
 const forgetter = new RowForgetter(tablesOf(log), new View(view.tables))
 

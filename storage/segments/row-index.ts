@@ -47,7 +47,10 @@ export class RowIndex {
   push(key: number, at: number, bytes: number, checksum: number): void {
     if (this.count === this.#keys.length) this.#grow()
     this.#keys[this.count] = key
-    this.#places.set([at, bytes, checksum], this.count * PLACE_PARTS)
+    const place = this.count * PLACE_PARTS
+    this.#places[place] = at
+    this.#places[place + 1] = bytes
+    this.#places[place + 2] = checksum
     this.count += 1
   }
 

@@ -43,6 +43,8 @@ interface Snapshot extends Sight, ReadTransaction {}
 
 export interface LogOptions {
   readonly readOnly: boolean
+  /** Opened for reading by who knows that nothing is removed while it reads: its files are opened as they are asked for. */
+  readonly isUndisturbed?: boolean
   /** A file that has reached this size is closed, and the next one begun. */
   readonly segmentBytesMax?: number | undefined
 }
@@ -50,6 +52,7 @@ export interface LogOptions {
 export class SegmentedLog implements LogEnvironment {
   readonly #folder: string
   readonly #readOnly: boolean
+  readonly #isUndisturbed: boolean
   readonly #segmentBytesMax: number
   readonly #frame = new FrameWriter()
   #segments: Segment[] = []
@@ -68,9 +71,13 @@ export class SegmentedLog implements LogEnvironment {
   readonly #loaded = new Set<Segment>()
 
   /** Opens the log of a folder, or makes it; opened for reading, an empty folder is an empty log. Throws HomeRefused `corrupt`, and what the file system throws. */
-  constructor(folder: string, { readOnly, segmentBytesMax = SEGMENT_BYTES_MAX }: LogOptions) {
+  constructor(
+    folder: string,
+    { readOnly, isUndisturbed = !readOnly, segmentBytesMax = SEGMENT_BYTES_MAX }: LogOptions,
+  ) {
     this.#folder = folder
     this.#readOnly = readOnly
+    this.#isUndisturbed = isUndisturbed
     this.#segmentBytesMax = segmentBytesMax
     try {
       this.#readAnew()
@@ -147,19 +154,7 @@ export class SegmentedLog implements LogEnvironment {
   /** The log as it is now, whatever is written and removed from here on. */
   useReadTransaction(): Snapshot {
     const segments = [...this.#segments]
-    const unpin = pinAll(segments)
-    let isDone = false
-    return {
-      segments,
-      head: new Map(this.#head),
-      from: this.#from,
-      last: this.#last,
-      done: () => {
-        if (isDone) return
-        isDone = true
-        unpin()
-      },
-    }
+    return { segments, head: new Map(this.#head), from: this.#from, last: this.#last, done: pinAll(segments) }
   }
 
   refresh(): void {
@@ -316,7 +311,7 @@ export class SegmentedLog implements LogEnvironment {
     const segment = Segment.open(this.#folder, ordinal, !this.#readOnly)
     if (segment !== undefined) this.#segments.unshift(segment)
     // Of a log that another process writes it stays open, so that it can be read when it was removed.
-    if (!this.#readOnly) segment?.unload()
+    if (this.#isUndisturbed) segment?.unload()
     if (segment?.trailer === undefined || segment.trailer !== next.beginning.previous)
       throw new SegmentFault(`${segmentPath(this.#folder, ordinal)} does not end as the file behind it says`)
   }

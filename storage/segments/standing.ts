@@ -54,11 +54,11 @@ export function withPart([events, redo]: Both, kind: RowsOf, key: number): Both 
   return kind === KIND.events ? [key, redo] : [events, key]
 }
 
-/** Pins all of them, or none. Returns what lets them go. */
+/** Pins all of them, or none. Returns what lets them go, once. */
 export function pinAll(segments: readonly Segment[]): () => void {
   const pinned: Segment[] = []
   const unpin = () => {
-    for (const segment of pinned) segment.unpin()
+    for (const segment of pinned.splice(0)) segment.unpin()
   }
   try {
     for (const segment of segments) {

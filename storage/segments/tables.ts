@@ -112,12 +112,11 @@ class SegmentTable implements AppendedTable {
 
   /** The last row whose key is not above this one. */
   #atOrBefore(sight: Sight, key: number): At | undefined {
-    for (let segment = sight.segments.length - 1; segment >= 0; segment -= 1) {
-      const after = partOf(sight.segments[segment]!.beginning.after, this.#kind)
+    for (let segment = this.#lastBeginningBefore(sight, key); segment >= 0; segment -= 1) {
       const last = this.#lastUpTo(sight, segment)
       if (last < partOf(sight.from, this.#kind)) return undefined
-      // Every row of it is behind the key, or it has none.
-      if (after >= key || after === last) continue
+      // It has none.
+      if (this.#after(sight, segment) === last) continue
       const row = this.#rows(sight, segment).atOrBefore(key)
       if (row >= 0)
         return this.#key(sight, { segment, row }) < partOf(sight.from, this.#kind) ? undefined : { segment, row }
@@ -150,6 +149,23 @@ class SegmentTable implements AppendedTable {
       row = by === 1 ? 0 : this.#rows(sight, segment).count - 1
     }
     return undefined
+  }
+
+  /** The last file that does not begin behind this key; -1: there is none. */
+  #lastBeginningBefore(sight: Sight, key: number): number {
+    let low = 0
+    let high = sight.segments.length
+    while (low < high) {
+      const middle = (low + high) >> 1
+      if (this.#after(sight, middle) < key) low = middle + 1
+      else high = middle
+    }
+    return low - 1
+  }
+
+  /** The key of the last row before this file. */
+  #after(sight: Sight, segment: number): number {
+    return partOf(sight.segments[segment]!.beginning.after, this.#kind)
   }
 
   /** The key of the last row in this file or before it. */

@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process'
 import {
   appendFileSync,
   cpSync,
@@ -415,6 +416,23 @@ t.test(
     t.equal(readFileSync(join(directory, 'events-2026-11.jsonl'), 'utf8').split('\n').length, 3)
   },
 )
+
+/** Each process may have fewer files open than there are months in fifty years. */
+const FEW_FILES = `ulimit -n 200 && exec "$0" --input-type=module -e "$1"`
+
+t.test('events of more months than a process may have files open are exported', async (t) => {
+  const root = t.testdir()
+  const journal = await openIn(t, join(root, 'home'))
+  const months = Array.from({ length: 600 }, (_, i) => new Date(Date.UTC(1950, i, 2)).toISOString())
+  await appendEvents(journal, ...months.map((occurredAt) => event(occurredAt, { occurredAt })))
+  await journal.close()
+  const directory = join(root, 'out')
+  const from = JSON.stringify(new URL('../../storage/export.js', import.meta.url).href)
+  const script = `const { exportEvents } = await import(${from}); await exportEvents(${JSON.stringify(journal.home)}, ${JSON.stringify(directory)})`
+  const { status, stderr } = spawnSync('sh', ['-c', FEW_FILES, process.execPath, script], { encoding: 'utf8' })
+  t.equal(status, 0, stderr)
+  t.equal(readdirSync(directory).length, 600)
+})
 
 /** A home of several files of the log, closed: an event a row, numbered from 1. */
 async function ofManyFiles(t: Test, home: string, events: number): Promise<void> {

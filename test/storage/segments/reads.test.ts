@@ -121,6 +121,12 @@ t.test('a log in hundreds of files is read with few of them open, and few places
   await again.log.copyTo(newFolder())
   t.ok(loaded() <= 18)
   t.ok(opened() - before <= 20, `${opened()} files are open, before ${before}`)
+  const undisturbed = new SegmentedLog(folder, { readOnly: true, isUndisturbed: true })
+  t.ok(opened() - before <= 25, `${opened()} files are open, before ${before}`)
+  t.equal(tablesOf(undisturbed).events.getKeysCount(), 200)
+  t.equal([...tablesOf(undisturbed).events.getRange()].length, 200)
+  t.ok(opened() - before <= 40, `${opened()} files are open, before ${before}`)
+  await undisturbed.close()
   await again.log.close()
 })
 
