@@ -1,6 +1,6 @@
 /** The first of many in an order that no index keeps: what is true now and stands nowhere else. */
 import type { ListRow } from './api.ts'
-import { SortedList } from './scheduler/sorted-list.ts'
+import { SortedList } from './sorted-list.ts'
 
 /** A page of a list that is found in memory. */
 export interface FoundRows {

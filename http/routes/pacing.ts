@@ -70,7 +70,7 @@ function pacingOf(service: ServiceContext, reader: Principal): Pacing {
   const view = service.scheduler.view()
   const isSeen = (entry: Entry): boolean => maySee(reader, entry.project)
   const running = [...view.running].filter(isSeen).sort(byStart)
-  const waiting = view.waiting.filter(isSeen)
+  const waiting = view.waiting().filter(isSeen)
   const held = [...view.aside].filter(isSeen)
   const shown = [...waiting, ...held].slice(0, WAITING_SHOWN_MAX)
   return {
@@ -85,7 +85,7 @@ function pacingOf(service: ServiceContext, reader: Principal): Pacing {
   }
 }
 
-type Entry = PacingView['waiting'][number]
+type Entry = ReturnType<PacingView['waiting']>[number]
 
 /** What runs, oldest start first, before what is only handed out. */
 function byStart(a: Entry, b: Entry): number {

@@ -4,8 +4,8 @@
  * a runner costs the number of demands it may take, never the number of requests that wait.
  */
 import type { Throttle } from '../../machines/machine.ts'
+import type { IndexHeap } from '../index-heap.ts'
 import type { Wanted } from './api.ts'
-import type { IndexHeap } from './index-heap.ts'
 import type { TurnLinks } from './turns.ts'
 
 /** A project's place in the round robin: the lowest turn goes first. */

@@ -4,9 +4,9 @@
  */
 import type { CameOnline, RunnerContext, WentOffline } from '../../machines/runner.ts'
 import type { Runtime } from '../api.ts'
+import { IndexHeap, type Positions } from '../index-heap.ts'
 import type { RunnerSeen } from './api.ts'
 import { type Demand, pair, type Supply, unpairSupply } from './eligibility.ts'
-import { IndexHeap, type Positions } from './index-heap.ts'
 import { Runner, type RunnerState } from './runner.ts'
 import type { TimerWheel } from './wheel.ts'
 

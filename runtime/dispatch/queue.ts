@@ -5,10 +5,10 @@
 import type { RunRequestContext } from '../../machines/run-request/context.ts'
 import { demandSignature, exclusiveRepository, isReady, requiredLabels } from '../../machines/run-request/demand.ts'
 import type { ListRow, Nature } from '../api.ts'
+import { IndexHeap, type Positions } from '../index-heap.ts'
 import { type FoundRows, firstOf } from '../newest.ts'
 import { type Demand, type ProjectTurn, pair, type Supply, unpairDemand } from './eligibility.ts'
 import { IdTable, isRequestId } from './id-table.ts'
-import { IndexHeap, type Positions } from './index-heap.ts'
 import { Turns } from './turns.ts'
 
 /** What keeps a queued request from being offered, or that nothing does. */

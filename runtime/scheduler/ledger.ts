@@ -13,7 +13,6 @@ import { digestOf } from '../identity.ts'
 import { Lines } from './lines.ts'
 import { Looks, lookOf } from './looks.ts'
 import type { WaitingItem } from './rules.ts'
-import { SortedList } from './sorted-list.ts'
 
 /** States of which the ledger keeps a summary. */
 export const LEDGER_STATES = ['submitted', 'queued', 'held', 'running'] as const
@@ -39,7 +38,6 @@ export interface Entry extends WaitingItem {
 
 export class Ledger {
   private readonly entries = new Map<string, Entry>()
-  private readonly queue = new SortedList<Entry>(inOrder)
   private readonly lines = new Lines<Entry>(inOrder)
   private readonly outside = new Set<Entry>()
   private readonly active = new Map<string, Entry>()
@@ -49,7 +47,8 @@ export class Ledger {
   /** Items that others on their way into the ledger are to wait for, and how many of these there are. */
   private readonly expected = new Map<string, number>()
   private readonly wants = new Map<string, Wanted>()
-  private readonly timed = new MinHeap<Entry>()
+  /** Times before which an item is not to start, also of items that have gone: nothing more of them is kept. */
+  private readonly times = new MinHeap<undefined>()
   private readonly readState: (id: string) => string | undefined
   /** Items in the queue whose dependencies must be looked at again. */
   readonly suspects = new Set<Entry>()
@@ -62,9 +61,9 @@ export class Ledger {
     this.readState = readState
   }
 
-  /** In the order in which they start; handed out ones are not among them. */
-  get waiting(): readonly Entry[] {
-    return this.queue.all()
+  /** In the order in which they start; handed out ones are not among them. Put in order for whoever reads it. */
+  waiting(): readonly Entry[] {
+    return this.lines.all()
   }
 
   /** Those of them that no rule about their line holds back, in the same order: see `Lines`. */
@@ -87,7 +86,7 @@ export class Ledger {
   }
 
   get waitingCount(): number {
-    return this.queue.size + this.outside.size
+    return this.entries.size - this.active.size
   }
 
   find(id: string): Entry | undefined {
@@ -126,9 +125,9 @@ export class Ledger {
 
   /** Wall-clock time of the next `not_before` that has not come yet. */
   nextTimeMs(nowMs: number): number | undefined {
-    for (let dueMs = this.timed.peekKey(); dueMs !== undefined && dueMs <= nowMs; dueMs = this.timed.peekKey())
-      this.timed.pop()
-    return this.timed.peekKey()
+    for (let dueMs = this.times.peekKey(); dueMs !== undefined && dueMs <= nowMs; dueMs = this.times.peekKey())
+      this.times.pop()
+    return this.times.peekKey()
   }
 
   /** Takes in what a committed step says. */
@@ -191,7 +190,7 @@ export class Ledger {
     const twins = this.twins.get(entry.twinKey)
     if (twins === undefined) this.twins.set(entry.twinKey, [entry])
     else twins.push(entry)
-    if (entry.notBeforeMs !== undefined) this.timed.push(entry.notBeforeMs, entry)
+    if (entry.notBeforeMs !== undefined) this.times.push(entry.notBeforeMs, undefined)
     return entry
   }
 
@@ -212,7 +211,6 @@ export class Ledger {
       return
     }
     if (entry.state === 'queued') {
-      this.queue.add(entry)
       this.lines.add(entry)
       this.suspect(entry)
       return
@@ -225,10 +223,7 @@ export class Ledger {
     if (this.active.delete(entry.id)) {
       const { repository } = entry
       if (repository !== undefined && this.holders.get(repository) === entry) this.holders.delete(repository)
-    } else if (!this.outside.delete(entry)) {
-      this.queue.remove(entry)
-      this.lines.remove(entry)
-    }
+    } else if (!this.outside.delete(entry)) this.lines.remove(entry)
     this.submitted.delete(entry)
     this.suspects.delete(entry)
   }

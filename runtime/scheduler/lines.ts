@@ -5,8 +5,8 @@
  */
 import type { Lane } from '../../machines/documents/run-request.ts'
 import type { Wanted } from '../dispatch/api.ts'
-import { IndexHeap } from '../dispatch/index-heap.ts'
-import { SortedList } from './sorted-list.ts'
+import { IndexHeap } from '../index-heap.ts'
+import { SortedList } from '../sorted-list.ts'
 
 /** What decides in which line something waits. */
 export interface InLine {
@@ -40,6 +40,14 @@ export class Lines<T extends InLine> {
     line.remove(entry)
     if (line.size === 0) lanes.delete(lane)
     if (lanes.size === 0) this.lines.delete(wanted)
+  }
+
+  /** All that wait, in the order in which they start: each line is in order, which a sort makes use of. */
+  all(): readonly T[] {
+    const all: T[] = []
+    for (const lanes of this.lines.values())
+      for (const line of lanes.values()) for (const entry of line.all()) all.push(entry)
+    return all.sort(this.compare)
   }
 
   /**

@@ -72,7 +72,7 @@ export interface PacingView {
   /** Handed out or running. */
   readonly running: Iterable<Entry>
   /** In the order in which they start. */
-  readonly waiting: readonly Entry[]
+  waiting(): readonly Entry[]
   /** Held ones. */
   readonly aside: Iterable<Entry>
   repositoryOf(entry: Entry): string | undefined
@@ -128,7 +128,7 @@ class ItemScheduler implements Scheduler, Circumstances {
   }
 
   stranded(sees: (project: string) => boolean): FindRows {
-    return strandedItems(this.ledger.waiting, ({ project }) => sees(project), this.dispatcher.waiting, this)
+    return strandedItems(this.ledger.waiting(), ({ project }) => sees(project), this.dispatcher.waiting, this)
   }
 
   strandedBecause(itemId: string, visible?: Visible): WaitingBecause | undefined {
@@ -162,7 +162,7 @@ class ItemScheduler implements Scheduler, Circumstances {
       paused: LANES.filter((lane) => this.paused.has(lane)),
       isUnreadable,
       running: ledger.running,
-      waiting: ledger.waiting,
+      waiting: () => ledger.waiting(),
       aside: ledger.aside,
       repositoryOf: (entry) => entry.repository ?? this.repositoryOf(entry),
     }

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { IndexHeap } from '../../../runtime/dispatch/index-heap.ts'
+import { IndexHeap } from '../../runtime/index-heap.ts'
 
 function heapOf(keys: readonly number[]): IndexHeap {
   const heap = new IndexHeap({ of: new Int32Array(keys.length).fill(-1) }, (a, b) => keys[a]! < keys[b]!)

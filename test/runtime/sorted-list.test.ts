@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { SortedList } from '../../../runtime/scheduler/sorted-list.ts'
+import { SortedList } from '../../runtime/sorted-list.ts'
 
 t.test('whatever is added and removed, the list is in order and holds just that', (t) => {
   const change = fc.record({ key: fc.integer({ min: 0, max: 30 }), isRemoval: fc.boolean() })

@@ -2,8 +2,8 @@ import fc from 'fast-check'
 import t from 'tap'
 import type { RunRequestContext } from '../../../machines/run-request/context.ts'
 import { IdTable } from '../../../runtime/dispatch/id-table.ts'
-import { IndexHeap } from '../../../runtime/dispatch/index-heap.ts'
 import { Queue } from '../../../runtime/dispatch/queue.ts'
+import { IndexHeap } from '../../../runtime/index-heap.ts'
 import { FakeNature, requestId } from './fake.ts'
 
 t.test('a heap gives its items in order, whatever leaves it in between', async () => {

@@ -1,3 +1,6 @@
+import { setImmediate as untilNext } from 'node:timers/promises'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import t from 'tap'
 import { retirement } from '../../../machines/work-item/view.ts'
 import { Ledger } from '../../../runtime/scheduler/ledger.ts'
@@ -6,6 +9,36 @@ t.test('news of a run whose item is forgotten are a step of no item, and nothing
   const ledger = new Ledger(() => undefined)
   ledger.note({ value: 'absent', context: {} } as never)
   t.equal(ledger.waitingCount + ledger.runningCount, 0)
+})
+
+t.test('nothing of an item is kept when it has settled, though it was not to start for a year', async (t) => {
+  setFlagsFromString('--expose-gc')
+  const collect = runInNewContext('gc')
+  const ledger = new Ledger(() => undefined)
+  const note = (value: string, id: string, not_before: string) =>
+    ledger.note({
+      value,
+      context: {
+        id,
+        project: 'shop',
+        project_id: 'proj_1',
+        submitted_at: '2026-01-01T00:00:00.000000Z',
+        operator_actions: [],
+        internal: {},
+        depends_on: [],
+        asked: { lane: 'campaign', objective: id, source: { kind: 'person', ref: 'me' }, kind: 'build', not_before },
+      },
+    } as never)
+  const later = new Date(Date.now() + 365 * 86_400_000).toISOString()
+  note('queued', 'wi_1', later)
+  note('queued', 'wi_2', later)
+  const [gone, there] = ['wi_1', 'wi_2'].map((id) => new WeakRef(ledger.find(id)!))
+  note('cancelled', 'wi_1', later)
+  t.same([ledger.waitingCount, ledger.nextTimeMs(Date.now())], [1, Date.parse(later)])
+  await untilNext()
+  collect()
+  t.ok(there!.deref())
+  t.equal(gone!.deref(), undefined)
 })
 
 t.test('an item is not forgotten while the run that it was taken back from has not ended', async (t) => {

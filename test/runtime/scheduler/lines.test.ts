@@ -39,6 +39,7 @@ t.test('what starts, and in which order, is what a walk over all that waits woul
           lines.remove(entry ?? { wanted: WANTS[0]!, lane: 'campaign', order: -1 })
           if (entry !== undefined) left.delete(entry)
         }
+        t.strictSame(lines.all(), [...left].sort(inOrder))
         const start = (entries: (isOpen: (entry: Waiting) => boolean) => Iterable<Waiting>): number[] => {
           const taken = new Set(busy)
           const isOpen = ({ wanted, lane }: Waiting): boolean => !taken.has(wanted.project) && !paused.includes(lane)

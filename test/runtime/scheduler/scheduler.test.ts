@@ -397,7 +397,7 @@ t.test('settled items cost nothing: they are in no summary', (t) => {
   world.project('shop')
   for (let n = 0; n < 50; n++) world.end(world.submit('shop'))
   const view = world.scheduler.view()
-  t.same([view.runningCount, view.waitingCount, [...view.running].length, view.waiting.length], [0, 0, 0, 0])
+  t.same([view.runningCount, view.waitingCount, [...view.running].length, view.waiting().length], [0, 0, 0, 0])
   const again = world.restarted().scheduler.view()
   t.same([again.runningCount, again.waitingCount], [0, 0])
   t.end()
