@@ -2,7 +2,7 @@
 import { recordedEventSchema } from '../machines/events/envelope.ts'
 import { catalogue } from '../machines/events/index.ts'
 import { Components } from './schemas.ts'
-import { frameSchemas } from './watch.ts'
+import { frameSchema, frameSchemas } from './watch.ts'
 import { WATCH_PROTOCOL } from './watch-socket.ts'
 
 export function asyncApiDocument(version: string): Record<string, unknown> {
@@ -11,8 +11,14 @@ export function asyncApiDocument(version: string): Record<string, unknown> {
   for (const [name, schema] of Object.entries(frameSchemas)) {
     messages[name] = { name, contentType: 'application/json', payload: components.refer(schema) }
   }
+  components.refer(frameSchema)
   for (const [type, { payload, meaning }] of catalogue)
     components.schemas[type] = eventSchema(components, type, meaning, payload)
+  components.schemas.KnownEvent = {
+    description:
+      'An event of a known type, told apart by `event_type`. The log may hold others, of engines that came later.',
+    oneOf: [...catalogue.keys()].map((type) => ({ $ref: `#/components/schemas/${type}` })),
+  }
   return {
     asyncapi: '3.0.0',
     info: {
@@ -49,7 +55,12 @@ export function asyncApiDocument(version: string): Record<string, unknown> {
 }
 
 /** An event of one type: the common envelope, with this payload. */
-function eventSchema(components: Components, type: string, description: string, payload: unknown): object {
+function eventSchema(
+  components: Components,
+  type: string,
+  description: string,
+  payload: unknown,
+): Record<string, unknown> {
   return {
     description,
     allOf: [

@@ -34,12 +34,16 @@ export const LINK_TOLD = { Link: '`rel="next"`: the next page, where there is on
 
 /** The answer of a list of such documents. */
 export function listAnswer(document: TSchema, description: string, order = 'Newest first.'): RouteAnswer {
+  const { title } = document as { readonly title?: string }
   return {
     description,
-    schema: Type.Object({
-      items: Type.Array(document, { description: order }),
-      next_cursor: Type.Optional(Type.String({ description: 'Goes on behind this page; absent on the last one.' })),
-    }),
+    schema: Type.Object(
+      {
+        items: Type.Array(document, { description: order }),
+        next_cursor: Type.Optional(Type.String({ description: 'Goes on behind this page; absent on the last one.' })),
+      },
+      { title: `${title}List` },
+    ),
     headers: {
       ...LINK_TOLD,
       'Watch-Cursor': 'The point in the log that the page is true for: watch from there to miss nothing.',

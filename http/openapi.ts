@@ -1,95 +1,65 @@
 /** `/openapi.json`: the route list and its schemas as OpenAPI 3.1, nothing described twice. */
-import { Type } from '../machines/schema.ts'
 import { type Example, examples } from './examples.ts'
 import { parameters } from './parameters.ts'
+import { problemSchema } from './problem-schema.ts'
 import { PROBLEM_CODES, type ProblemCode, problemTable } from './problems.ts'
 import type { Route, RouteUpload } from './route.ts'
 import { Components } from './schemas.ts'
 
-/** Body of every problem answer (RFC 9457). */
-export const problemSchema = Type.Object(
-  {
-    type: Type.String({ description: 'Reference to what the problem type means.' }),
-    title: Type.String({ description: 'The problem type in a few words.' }),
-    status: Type.Integer({ description: 'HTTP status.' }),
-    detail: Type.String({ description: 'What was wrong with this request.' }),
-    code: Type.Unsafe<ProblemCode>({
-      type: 'string',
-      enum: [...PROBLEM_CODES],
-      description: 'The problem type in a word.',
-    }),
-    action: Type.String({ description: 'What to do about it.' }),
-    retryable: Type.Boolean({ description: 'Whether the same request may succeed later.' }),
-    instance: Type.Optional(Type.String({ description: 'The path that was asked for.' })),
-    errors: Type.Optional(
-      Type.Array(
-        Type.Object({
-          pointer: Type.String({ description: 'JSON pointer into the body; for the query `/name`.' }),
-          detail: Type.String({ description: 'What was wrong there.' }),
-        }),
-      ),
-    ),
-    state: Type.Optional(Type.String({ description: 'State of the entity.' })),
-    allowed: Type.Optional(Type.Array(Type.String(), { description: 'Messages that the entity would take.' })),
-    oldest: Type.Optional(Type.String({ description: 'Of a cursor that is refused: the oldest one that works.' })),
+/** Problems that many routes may answer with, and which: a word of each is part of the names of the answers. */
+const GROUPS: Readonly<Record<string, { readonly codes: readonly ProblemCode[]; of(route: Route): boolean }>> = {
+  Any: {
+    codes: [
+      'malformed_path',
+      'invalid_header',
+      'invalid_query',
+      'unsupported_api_version',
+      'not_acceptable',
+      'headers_too_large',
+      'internal_error',
+      'stopping',
+    ],
+    of: () => true,
   },
-  { title: 'Problem', additionalProperties: true },
-)
+  /** Whoever is let in may meet a record that cannot be read, or a view that is behind. */
+  Token: {
+    codes: ['unauthenticated', 'forbidden', 'view_behind', 'quarantined', 'storage_failed'],
+    of: ({ access }) => access.right !== 'none',
+  },
+  Body: {
+    codes: [
+      'malformed_body',
+      'body_too_large',
+      'unsupported_media_type',
+      'unsupported_content_encoding',
+      'bodies_in_flight',
+    ],
+    of: ({ body, upload }) => body !== undefined || upload !== undefined,
+  },
+  /** An upload is read piece by piece, and each piece has its own faults. */
+  Whole: { codes: ['body_too_deep', 'invalid_body'], of: ({ body }) => body !== undefined },
+  Change: {
+    codes: ['too_many_in_flight', 'overloaded', 'view_backlog', 'disk_reserve', 'read_only'],
+    of: ({ method }) => method !== 'GET',
+  },
+  Cursor: {
+    codes: ['invalid_cursor'],
+    of: ({ method, query }) => {
+      const asked = (query as Shape | undefined)?.properties ?? {}
+      return method === 'GET' && (Object.hasOwn(asked, 'cursor') || Object.hasOwn(asked, 'since'))
+    },
+  },
+}
 
-const EVERY_ROUTE: readonly ProblemCode[] = [
-  'malformed_path',
-  'invalid_header',
-  'invalid_query',
-  'unsupported_api_version',
-  'not_acceptable',
-  'headers_too_large',
-  'internal_error',
-  'stopping',
-]
-/** Whoever is let in may meet a record that cannot be read, or a view that is behind. */
-const WITH_TOKEN: readonly ProblemCode[] = [
-  'unauthenticated',
-  'forbidden',
-  'view_behind',
-  'quarantined',
-  'storage_failed',
-]
-const WITH_BODY: readonly ProblemCode[] = [
-  'malformed_body',
-  'body_too_deep',
-  'body_too_large',
-  'unsupported_media_type',
-  'unsupported_content_encoding',
-  'invalid_body',
-  'bodies_in_flight',
-]
-const WITH_UPLOAD: readonly ProblemCode[] = [
-  'malformed_body',
-  'body_too_large',
-  'unsupported_media_type',
-  'unsupported_content_encoding',
-  'bodies_in_flight',
-]
-const WITH_CHANGE: readonly ProblemCode[] = [
-  'too_many_in_flight',
-  'overloaded',
-  'view_backlog',
-  'disk_reserve',
-  'read_only',
-]
+interface Shape {
+  readonly properties?: object
+}
 
 /** Every problem that the route may answer with. */
 export function problemsOf(route: Route): readonly ProblemCode[] {
-  const codes = new Set<ProblemCode>(EVERY_ROUTE)
-  if (route.access.right !== 'none') for (const code of WITH_TOKEN) codes.add(code)
+  const codes = new Set<ProblemCode>(route.problems)
+  for (const group of Object.values(GROUPS)) if (group.of(route)) for (const code of group.codes) codes.add(code)
   if (route.access.right === 'runner' || route.access.runner === 'own') codes.add('not_the_runner')
-  if (route.body !== undefined) for (const code of WITH_BODY) codes.add(code)
-  if (route.upload !== undefined) for (const code of WITH_UPLOAD) codes.add(code)
-  if (route.method !== 'GET') for (const code of WITH_CHANGE) codes.add(code)
-  else if (Object.hasOwn((route.query as { properties?: object } | undefined)?.properties ?? {}, 'cursor')) {
-    codes.add('invalid_cursor')
-  }
-  for (const code of route.problems ?? []) codes.add(code)
   return PROBLEM_CODES.filter((code) => codes.has(code))
 }
 
@@ -139,6 +109,7 @@ export function openApiDocument(routes: readonly Route[], version: string): Reco
     paths,
     components: {
       schemas: components.schemas,
+      responses: components.responses,
       securitySchemes: { token: { type: 'http', scheme: 'bearer', description: 'A token of the service.' } },
     },
   }
@@ -158,7 +129,7 @@ function operation(route: Route, components: Components): Record<string, unknown
     parameters: parameters(route),
     ...(route.body === undefined ? {} : { requestBody: requestBody(route, components, example?.body) }),
     ...(route.upload === undefined ? {} : { requestBody: uploadBody(route.upload, components, example) }),
-    responses: { ...responses(route, components, example?.answer), ...problems(route) },
+    responses: { ...responses(route, components, example?.answer), ...problems(route, components) },
   }
 }
 
@@ -230,19 +201,41 @@ function responses(route: Route, components: Components, answerExample: unknown)
   return described
 }
 
-/** One response a status, naming the codes that it may carry. */
-function problems(route: Route): Record<string, object> {
+/** One response a status, naming the codes that it may carry. Routes that may answer with the same share it. */
+function problems(route: Route, components: Components): Record<string, object> {
   const byStatus = new Map<number, ProblemCode[]>()
   for (const code of problemsOf(route)) {
     const { status } = problemTable[code]
     byStatus.set(status, [...(byStatus.get(status) ?? []), code])
   }
   const described = [...byStatus].map(([status, codes]) => {
-    const description = codes.map((code) => `\`${code}\`: ${problemTable[code].title}.`).join(' ')
-    const content = { 'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' } } }
-    return [String(status), { description, ...headersOf(headersOfProblems(status, codes)), content }] as const
+    const name = nameOfProblems(route, status, codes)
+    components.responses[name] ??= problemResponse(status, codes)
+    return [String(status), { $ref: `#/components/responses/${name}` }] as const
   })
   return Object.fromEntries(described)
+}
+
+/** `Problem409AnyIllegalMove`: the status, the groups that some of its codes are of, and its further codes. */
+function nameOfProblems(route: Route, status: number, codes: readonly ProblemCode[]): string {
+  const known = new Set<ProblemCode>()
+  const groups = Object.entries(GROUPS).flatMap(([name, group]) => {
+    const ofStatus = group.of(route) ? group.codes.filter((code) => problemTable[code].status === status) : []
+    for (const code of ofStatus) known.add(code)
+    return ofStatus.length === 0 ? [] : [name]
+  })
+  const further = codes.filter((code) => !known.has(code)).map((code) => code.split('_').map(capital).join(''))
+  return ['Problem', status, ...groups, ...further].join('')
+}
+
+function problemResponse(status: number, codes: readonly ProblemCode[]): object {
+  const described = codes.map((code) => `\`${code}\`: ${problemTable[code].title}.`).join(' ')
+  const schema = {
+    allOf: [{ $ref: '#/components/schemas/Problem' }],
+    properties: { status: { const: status }, code: { enum: codes } },
+  }
+  const content = { 'application/problem+json': { schema } }
+  return { description: described, ...headersOf(headersOfProblems(status, codes)), content }
 }
 
 function headersOfProblems(status: number, codes: readonly ProblemCode[]): Readonly<Record<string, string>> {

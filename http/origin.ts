@@ -11,6 +11,8 @@ const NOT_PERSONS: ReadonlySet<string> = new Set(['none', 'any', 'runner'])
 const origin = Type.Optional(
   originText('Where this comes from, in your words. Default: `<token name>@<peer address>`.'),
 )
+/** Of a route that takes nothing else. */
+const NOTHING_ELSE = { schema: closedObject({}, { title: 'OriginOnly' }), optional: true } as const
 
 /** Whether the route is one by which a person changes something. */
 export function takesOrigin({ method, access }: Route): boolean {
@@ -22,7 +24,7 @@ export function withOrigin(route: Route): Route {
   if (!takesOrigin(route) || route.body?.selfChecked === true) return route
   const isInQuery = route.method === 'DELETE' || route.upload !== undefined
   if (isInQuery) return { ...route, query: extended(route.query ?? closedObject({})) }
-  const body = route.body ?? { schema: closedObject({}), optional: true }
+  const body = route.body ?? NOTHING_ELSE
   return { ...route, body: { ...body, schema: extended(body.schema) } }
 }
 

@@ -1,5 +1,6 @@
 /** The parameters of a route as OpenAPI 3.1 describes them: of its path, of its query, and the headers that matter. */
 import type { TSchema } from '../machines/schema.ts'
+import { IF_MATCH_HEADER } from './preconditions.ts'
 import type { Route } from './route.ts'
 
 /** What a parameter of a path names, by the segment before it. */
@@ -59,12 +60,13 @@ function inQuery(route: Route): object[] {
   }))
 }
 
-function inHeaders({ headers = [] }: Route): object[] {
+function inHeaders({ headers = [], problems = [] }: Route): object[] {
   const shown = headers.filter((name) => Object.hasOwn(HEADERS, name))
   return shown.map((name) => ({
     name,
     in: 'header',
-    required: false,
+    // What is answered without it is 428.
+    required: name === IF_MATCH_HEADER && problems.includes('precondition_required'),
     ...described(HEADERS[name]),
     schema: { type: 'string' },
   }))

@@ -145,8 +145,16 @@ export interface ProblemExtra {
   readonly state?: string
   readonly allowed?: readonly string[]
   readonly retryAfterSeconds?: number
-  /** Further members (RFC 9457 section 3.2), such as `oldest` of `cursor_too_old`. */
-  readonly members?: Readonly<Record<string, unknown>>
+  /** Further members (RFC 9457 section 3.2), each told of in http/problem-schema.ts. */
+  readonly members?: ProblemMembers
+}
+
+interface ProblemMembers {
+  readonly oldest?: string
+  readonly backup?: string
+  readonly accepted?: number
+  readonly duplicates?: number
+  readonly refused_count?: number
 }
 
 /** Prefix of every `type`: relative, so that it resolves at the service that answered. */
@@ -173,8 +181,7 @@ export function problemDocument(
   if (extra?.errors !== undefined) document.errors = extra.errors
   if (extra?.state !== undefined) document.state = extra.state
   if (extra?.allowed !== undefined) document.allowed = extra.allowed
-  if (extra?.members !== undefined) for (const key of Object.keys(extra.members)) document[key] = extra.members[key]
-  return document
+  return Object.assign(document, extra?.members)
 }
 
 /** The table's code for a machine's or the runtime's refusal; `internal_error` for a word that the table lacks. */

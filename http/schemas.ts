@@ -3,7 +3,9 @@
  * title, and named elsewhere. What ajv checks and what the document says are the same objects.
  */
 export class Components {
-  readonly schemas: Record<string, unknown> = {}
+  readonly schemas: Record<string, Record<string, unknown>> = {}
+  /** Answers that several routes share, by name. */
+  readonly responses: Record<string, object> = {}
   readonly #prefix: string
   /** The schema that each title was first met in. */
   readonly #titled = new Map<string, object>()
@@ -16,8 +18,11 @@ export class Components {
   refer(schema: unknown): unknown {
     if (Array.isArray(schema)) return schema.map((part) => this.refer(part))
     if (typeof schema !== 'object' || schema === null) return schema
-    const { title } = schema as { title?: unknown }
+    const { type, ...rest } = schema as { title?: unknown; type?: unknown }
+    const { title } = rest
     if (typeof title !== 'string') return this.#walk(schema)
+    // What has a name, or null (`nullable` in machines/schema.ts): the name is of what it is when it is not null.
+    if (Array.isArray(type)) return { anyOf: [this.refer({ type: type[0], ...rest }), { type: 'null' }] }
     if (this.#titled.get(title) === schema) return { $ref: this.#prefix + title }
     const before = this.schemas[title]
     // Taken first, so that a schema that holds itself ends.
@@ -26,11 +31,17 @@ export class Components {
       this.#titled.set(title, schema)
     }
     const whole = this.#walk(schema)
-    if (before !== undefined && JSON.stringify(before) !== JSON.stringify(whole)) {
+    const $ref = this.#prefix + title
+    if (before === undefined) {
+      this.schemas[title] = whole
+      return { $ref }
+    }
+    // What it is called may depend on where it stands.
+    const { description } = whole
+    if (JSON.stringify({ ...before, description }) !== JSON.stringify({ ...whole, description })) {
       throw new Error(`two schemas are called ${title}`)
     }
-    this.schemas[title] = whole
-    return { $ref: this.#prefix + title }
+    return { $ref, ...(description === before.description ? {} : { description }) }
   }
 
   #walk(schema: object): Record<string, unknown> {

@@ -3,13 +3,14 @@
  * (the AsyncAPI document is made from them), and how the end of a stream is told.
  */
 import { recordedEventSchema } from '../machines/events/envelope.ts'
-import { anyObject, Type } from '../machines/schema.ts'
+import { Type } from '../machines/schema.ts'
 import type { Runtime } from '../runtime/api.ts'
 import type { Principal } from '../runtime/principals.ts'
 import { type CursorPlace, placeOf } from '../runtime/stream/cursor.ts'
 import type { StreamEnd } from '../runtime/stream/event-stream.ts'
 import { FILTER_FIELDS, Filter, type FilterField, type FilterTerms } from '../runtime/stream/filter.ts'
 import { errorFrame, type Frame } from '../runtime/stream/frame.ts'
+import { problemSchema } from './problem-schema.ts'
 import { type ProblemCode, type ProblemExtra, problemDocument, problemTable } from './problems.ts'
 
 /** Values in all lists of one filter together: what a URL carries in good faith. */
@@ -136,19 +137,24 @@ const frameCursor = Type.String({
 
 /** The frames of Watch. */
 export const frameSchemas = {
-  hello: Type.Object({
-    type: Type.Literal('hello'),
-    cursor: Type.String({ description: 'The stream starts right after this place.' }),
-    oldest: Type.String({ description: 'The oldest cursor that works now.' }),
-  }),
-  events: Type.Object({
-    type: Type.Literal('events'),
-    cursor: frameCursor,
-    events: Type.Array(recordedEventSchema, { minItems: 1 }),
-  }),
-  bookmark: Type.Object({ type: Type.Literal('bookmark'), cursor: frameCursor }),
-  error: Type.Object({
-    type: Type.Literal('error'),
-    problem: anyObject('RFC 9457. The last frame of the stream.'),
-  }),
+  hello: Type.Object(
+    {
+      type: Type.Literal('hello'),
+      cursor: Type.String({ description: 'The stream starts right after this place.' }),
+      oldest: Type.String({ description: 'The oldest cursor that works now.' }),
+    },
+    { title: 'HelloFrame' },
+  ),
+  events: Type.Object(
+    { type: Type.Literal('events'), cursor: frameCursor, events: Type.Array(recordedEventSchema, { minItems: 1 }) },
+    { title: 'EventsFrame' },
+  ),
+  bookmark: Type.Object({ type: Type.Literal('bookmark'), cursor: frameCursor }, { title: 'BookmarkFrame' }),
+  error: Type.Object(
+    { type: Type.Literal('error'), problem: problemSchema },
+    { title: 'ErrorFrame', description: 'The last frame of the stream.' },
+  ),
 } as const
+
+/** Any of them, told apart by `type`. */
+export const frameSchema = Type.Unsafe({ title: 'Frame', oneOf: Object.values(frameSchemas) })

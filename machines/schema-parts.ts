@@ -15,7 +15,6 @@ type Parts = Pick<
   | 'Number'
   | 'Object'
   | 'Optional'
-  | 'Record'
   | 'String'
   | 'Union'
   | 'Unknown'
@@ -29,11 +28,6 @@ const optional = new WeakSet<object>()
 function object(properties: Readonly<Record<string, TSchema>>, options: Options) {
   const required = Object.keys(properties).filter((name) => !optional.has(properties[name]!))
   return { type: 'object', ...(required.length > 0 ? { required } : {}), properties, ...options }
-}
-
-/** Keys of any text, or of that pattern. */
-function record({ pattern = '^.*$' }: { readonly pattern?: string }, values: TSchema, options: Options) {
-  return { type: 'object', patternProperties: { [pattern]: values }, ...options }
 }
 
 function madeOptional(schema: TSchema) {
@@ -50,7 +44,6 @@ export const Type = {
   Number: (options: Options) => ({ type: 'number', ...options }),
   Object: object,
   Optional: madeOptional,
-  Record: record,
   String: (options: Options) => ({ type: 'string', ...options }),
   Union: (anyOf: readonly TSchema[], options: Options) => ({ anyOf, ...options }),
   Unknown: (options: Options) => ({ ...options }),

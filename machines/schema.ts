@@ -105,6 +105,8 @@ export function nullable<S extends TSchema>(schema: S) {
 }
 
 interface ObjectOptions {
+  /** Its name in the documents. */
+  readonly title?: string
   readonly description?: string
   /** Conditions between members (`onlyWith`, `requiredWith`, `rule`). */
   readonly rules?: readonly Rule[]
@@ -120,9 +122,16 @@ export function closedObject<P extends TProperties>(properties: P, options: Obje
   return Type.Object(properties, { additionalProperties: false, ...annotations(options) })
 }
 
+/** A JSON object whose keys are names of any kind. */
+export function mapOf<S extends TSchema>(values: S, description: string) {
+  return Type.Unsafe<Record<string, Static<S>>>({ type: 'object', additionalProperties: values, description })
+}
+
 /** A JSON object about whose members nothing is said. */
 export function anyObject(description?: string) {
-  return Type.Unsafe<Record<string, unknown>>({ type: 'object', ...(description === undefined ? {} : { description }) })
+  const said = description === undefined ? {} : { description }
+  // Without the word, generators of types take an object of which nothing is told for one that has no members.
+  return Type.Unsafe<Record<string, unknown>>({ type: 'object', additionalProperties: true, ...said })
 }
 
 /** RFC 3339 date and time with an offset; the `T` is required, the text is kept as it is. */
@@ -170,8 +179,12 @@ export function never(why: string) {
   return { not: {}, description: why }
 }
 
-function annotations({ description, rules }: ObjectOptions) {
-  return { ...(description === undefined ? {} : { description }), ...(rules === undefined ? {} : { allOf: rules }) }
+function annotations({ title, description, rules }: ObjectOptions) {
+  return {
+    ...(title === undefined ? {} : { title }),
+    ...(description === undefined ? {} : { description }),
+    ...(rules === undefined ? {} : { allOf: rules }),
+  }
 }
 
 function has(member: string, values: readonly Scalar[]) {

@@ -171,19 +171,38 @@ const DOCUMENTS: Readonly<Record<string, TSchema>> = {
   formation_brief: formationBriefDocument,
 }
 
-const attentionItem = Type.Object(
-  {
-    kind: stringEnum(Object.keys(DOCUMENTS), { description: 'What it is; its document stands under this name.' }),
-    reason: stringEnum(NAMES, {
-      description: `Why: ${NAMES.map((name) => `\`${name}\`: ${REASONS[name as SectionName].advice}`).join('; ')}.`,
-    }),
-    project: Type.String({ description: 'Key of its project.' }),
-    since: Type.String({ format: 'date-time', description: 'Since when.' }),
-    because: Type.Optional({ ...waitingBecause, description: 'Of `no_runner`: why no registered runner may take it.' }),
-    ...Object.fromEntries(Object.entries(DOCUMENTS).map(([kind, schema]) => [kind, Type.Optional(schema)])),
-  },
-  { title: 'AttentionItem' },
-)
+/** Reasons for which somebody is called to a thing of this kind. */
+function reasonsFor(kind: string): readonly string[] {
+  const names = SECTIONS.filter((name) => calledOf(REASONS[name]) === kind)
+  return [...new Set(names.map(reasonOf))]
+}
+
+function calledOf({ kind, called = kind }: Reason): string {
+  return called
+}
+
+const told = {
+  project: Type.String({ description: 'Key of its project.' }),
+  since: Type.String({ format: 'date-time', description: 'Since when.' }),
+}
+
+/** One shape a kind, so that whoever has looked at `kind` knows which document there is. */
+const attentionItem = Type.Unsafe({
+  title: 'AttentionItem',
+  description: 'What needs a person; its document stands under the name of its kind.',
+  oneOf: Object.entries(DOCUMENTS).map(([kind, schema]) => {
+    const reasons = reasonsFor(kind)
+    const advice = reasons.map((reason) => `\`${reason}\`: ${REASONS[reason as SectionName].advice}`).join('; ')
+    return Type.Object({
+      kind: Type.Literal(kind),
+      reason: stringEnum(reasons, { description: `Why: ${advice}.` }),
+      ...told,
+      // Of `no_runner`: why no registered runner may take it.
+      ...(reasons.includes('no_runner') ? { because: Type.Optional(waitingBecause) } : {}),
+      [kind]: schema,
+    })
+  }),
+})
 
 export function attentionRoutes(service: ServiceContext): readonly Route[] {
   return [
@@ -199,7 +218,6 @@ export function attentionRoutes(service: ServiceContext): readonly Route[] {
       answers: {
         200: listAnswer(attentionItem, 'What needs a person.', 'Most pressing first; of one reason, the newest first.'),
       },
-      problems: ['invalid_cursor'],
       handle: (exchange) => {
         const asked = exchange.query.reason as string | undefined
         const names = SECTIONS.filter((name) => asked === undefined || reasonOf(name) === asked)
@@ -237,7 +255,7 @@ function sectionOf(service: ServiceContext, { principal }: Exchange, name: Secti
 
 function itemOf(service: ServiceContext, reader: Principal, name: SectionName, snapshot: SnapshotOf<any>): object {
   const reason: Reason = REASONS[name]
-  const { kind, called = kind } = reason
+  const called = calledOf(reason)
   const because = reason.because?.(service, snapshot, reader)
   return {
     kind: called,

@@ -12,14 +12,17 @@ const NAME = '^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$'
 const WAIT_DEFAULT = 20
 const WAIT_MAX = 60
 
-const backupBody = closedObject({
-  name: Type.Optional(
-    Type.String({
-      pattern: NAME,
-      description: 'Folder under `backups` in the home folder; must not exist. Default: the time.',
-    }),
-  ),
-})
+const backupBody = closedObject(
+  {
+    name: Type.Optional(
+      Type.String({
+        pattern: NAME,
+        description: 'Folder under `backups` in the home folder; must not exist. Default: the time.',
+      }),
+    ),
+  },
+  { title: 'BackupCreate' },
+)
 
 const waitQuery = closedObject({
   wait: Type.Optional(

@@ -52,7 +52,6 @@ function submitRoute(service: ServiceContext): Route {
     area: AREA,
     summary: 'Give a draft to review.',
     access: { right: 'intent.write' },
-    body: { schema: closedObject({}), optional: true },
     answers: { 200: one },
     problems: ['not_found', 'illegal_move'],
     handle: (exchange) => {

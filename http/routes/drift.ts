@@ -150,7 +150,10 @@ function historyRoute(service: ServiceContext): Route {
     answers: {
       200: {
         description: 'Changes, newest first; older ones are events of the log.',
-        schema: Type.Object({ items: Type.Array(driftChangeDocument, { description: 'Newest first.' }) }),
+        schema: Type.Object(
+          { items: Type.Array(driftChangeDocument, { description: 'Newest first.' }) },
+          { title: 'DriftHistory' },
+        ),
       },
     },
     problems: ['not_found'],

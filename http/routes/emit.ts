@@ -23,13 +23,16 @@ import { cursorAt, markCursor, visibleProject, whenHeard } from '../replies.ts'
 import type { Route, ServiceContext } from '../route.ts'
 import { parseTraceparent } from '../traceparent.ts'
 
-const emitBody = closedObject({
-  events: Type.Array(emittedEventSchema, {
-    minItems: 1,
-    maxItems: EVENTS_A_POST_MAX,
-    description: 'All of one project. All of them are recorded, or none; one already recorded is a duplicate.',
-  }),
-})
+const emitBody = closedObject(
+  {
+    events: Type.Array(emittedEventSchema, {
+      minItems: 1,
+      maxItems: EVENTS_A_POST_MAX,
+      description: 'All of one project. All of them are recorded, or none; one already recorded is a duplicate.',
+    }),
+  },
+  { title: 'Emit' },
+)
 
 const emitAnswer = Type.Object(
   {

@@ -139,14 +139,17 @@ export function eventRoutes(service: ServiceContext): readonly Route[] {
       answers: {
         200: {
           description: 'A page of events.',
-          schema: Type.Object({
-            items: Type.Array(recordedEventSchema),
-            next_cursor: Type.Optional(cursorParameter('Goes on behind this page; absent on the last one.')),
-          }),
+          schema: Type.Object(
+            {
+              items: Type.Array(recordedEventSchema),
+              next_cursor: Type.Optional(cursorParameter('Goes on behind this page; absent on the last one.')),
+            },
+            { title: 'EventList' },
+          ),
           headers: LINK_TOLD,
         },
       },
-      problems: ['invalid_cursor', 'cursor_too_old', 'cursor_of_another_log'],
+      problems: ['cursor_too_old', 'cursor_of_another_log'],
       handle: (exchange) => guard(service, exchange, list(service, exchange)),
     },
     {

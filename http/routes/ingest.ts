@@ -9,6 +9,7 @@ import { utcNow } from '../clock.ts'
 import { ArrayElements, type Elements, Lines } from '../elements.ts'
 import type { Exchange } from '../exchange.ts'
 import { type IngestEnd, Ingestion, type IngestReport } from '../ingestion.ts'
+import { fieldProblemSchema } from '../problem-schema.ts'
 import { cursorAt, markCursor, notFound, refuse, visibleProject, whenHeard } from '../replies.ts'
 import type { Route, ServiceContext } from '../route.ts'
 import { hasHeld } from '../run-request-answers.ts'
@@ -27,9 +28,7 @@ const events = Type.Array(ingestedTraceEventSchema, { description: 'The events, 
 const noted = Type.Object(
   {
     line: Type.Integer({ description: 'Its line, or its place in the array, from 1.' }),
-    errors: Type.Array(Type.Object({ pointer: Type.String(), detail: Type.String() }), {
-      description: 'What is wrong.',
-    }),
+    errors: Type.Array(fieldProblemSchema, { description: 'What is wrong.' }),
   },
   { title: 'IngestedLine' },
 )

@@ -11,7 +11,7 @@ import {
 } from '../../machines/documents/run-request.ts'
 import type { RunRequestContext } from '../../machines/run-request/context.ts'
 import { asksForMore } from '../../machines/run-request/rules.ts'
-import { closedObject, stringEnum, Type } from '../../machines/schema.ts'
+import { stringEnum, Type } from '../../machines/schema.ts'
 import type { ListRequest, ListResult, MessageBody, SnapshotOf, Taken } from '../../runtime/api.ts'
 import { createRunRequest } from '../../runtime/run-requests.ts'
 import { turn } from '../../storage/nature.ts'
@@ -212,14 +212,12 @@ const moves: readonly Move[] = [
     name: 'requeue',
     right: 'work.operate',
     summary: 'A lost request is handed out again, as its next attempt.',
-    body: { schema: closedObject({}), optional: true },
   },
   { name: 'fail', right: 'work.operate', summary: 'A lost request is given up.', body: { schema: operatorFailBody } },
   {
     name: 'approve',
     right: 'approve.full',
     summary: 'Let a request with throttle `full` be handed out.',
-    body: { schema: closedObject({}), optional: true },
   },
 ]
 

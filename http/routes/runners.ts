@@ -11,7 +11,6 @@ import {
   runnerTokenDocument,
 } from '../../machines/documents/runner.ts'
 import { modules } from '../../machines/index.ts'
-import { closedObject } from '../../machines/schema.ts'
 import type { MessageBody, Refused, SnapshotOf, Taken } from '../../runtime/api.ts'
 import type { Principal } from '../../runtime/principals.ts'
 import { readable } from '../../runtime/reader.ts'
@@ -38,7 +37,6 @@ const AREA = 'runners'
 const one = { description: 'The runner.', schema: runnerDocument }
 /** Other texts name no runner, and may be longer than a key of the storage can be. */
 const RUNNER_ID = new RegExp(RUNNER_ID_PATTERN)
-const EMPTY_BODY = { schema: closedObject({}), optional: true } as const
 
 export function runnerRoutes(service: ServiceContext): readonly Route[] {
   return [
@@ -276,7 +274,6 @@ function tokenRoutes(service: ServiceContext): readonly Route[] {
       area: AREA,
       summary: 'Rotate a runner’s token: the answer carries the new one, once; the old one lives 10 minutes.',
       access: { right: 'runner.manage', runner: 'own' },
-      body: EMPTY_BODY,
       answers: { 201: { description: 'The new token.', schema: runnerTokenDocument, headers: UNCACHED } },
       problems: ['not_found', 'grants_too_much', 'runner_removed'],
       handle: (exchange) => {

@@ -1,5 +1,5 @@
 /** The service about itself: whether it lives, whether it takes work, what it is, what it can be asked. */
-import { stringEnum, Type } from '../../machines/schema.ts'
+import { anyObject, mapOf, stringEnum, Type } from '../../machines/schema.ts'
 import type { Principal } from '../../runtime/principals.ts'
 import type { Settings } from '../../runtime/settings.ts'
 import { maySee } from '../access.ts'
@@ -39,8 +39,8 @@ const versionDocument = Type.Object(
     version: Type.String(),
     api_version: Type.Integer({ description: 'What `API-Version` may ask for.' }),
     node: Type.String({ description: 'Version of Node.js.' }),
-    limits: Type.Record(Type.String(), Type.Number(), { description: 'Bounds, units last in the names.' }),
-    settings: Type.Record(Type.String(), Type.Unknown(), { description: 'The settings in force, without secrets.' }),
+    limits: mapOf(Type.Number(), 'Bounds, units last in the names.'),
+    settings: anyObject('The settings in force, without secrets.'),
   },
   { title: 'Version' },
 )
@@ -104,7 +104,7 @@ function documentRoutes(about: About): readonly Route[] {
   // Made when first asked for: a hundred schemas are walked, and nothing changes while the service runs.
   let openApi: string | undefined
   let asyncApi: string | undefined
-  const anyDocument = Type.Record(Type.String(), Type.Unknown())
+  const anyDocument = anyObject()
   return [
     {
       method: 'GET',

@@ -1,6 +1,7 @@
 /** A trace: everything that was recorded under one trace id, also of runs that never came to their end. */
+import { RUN_REQUEST_STATES } from '../../machines/documents/run-request.ts'
 import { recordedEventSchema } from '../../machines/events/envelope.ts'
-import { closedObject, Type } from '../../machines/schema.ts'
+import { closedObject, stringEnum, Type } from '../../machines/schema.ts'
 import { placeOf } from '../../runtime/stream/cursor.ts'
 import { Filter } from '../../runtime/stream/filter.ts'
 import { findEvents } from '../../runtime/stream/find-events.ts'
@@ -10,6 +11,17 @@ import { cursorAt, markCursor, notFound } from '../replies.ts'
 import type { Route, ServiceContext } from '../route.ts'
 import { type RunOfTrace, runsOfTrace } from '../trace-runs.ts'
 import { cursorFault, cursorParameter } from '../watch.ts'
+
+const traceDocument = Type.Object(
+  {
+    trace_id: Type.String(),
+    complete: Type.Boolean({ description: 'Every run of the trace ended by the word of its runner.' }),
+    run_requests: Type.Array(Type.Object({ id: Type.String(), state: stringEnum(RUN_REQUEST_STATES) })),
+    events: Type.Array(recordedEventSchema, { description: 'Oldest first.' }),
+    next_cursor: Type.Optional(cursorParameter('Goes on behind these events; absent on the last page.')),
+  },
+  { title: 'Trace' },
+)
 
 interface RunsShown {
   readonly complete: boolean
@@ -94,17 +106,11 @@ export function traceRoutes(service: ServiceContext): readonly Route[] {
       answers: {
         200: {
           description: 'The trace.',
-          schema: Type.Object({
-            trace_id: Type.String(),
-            complete: Type.Boolean({ description: 'Every run of the trace ended by the word of its runner.' }),
-            run_requests: Type.Array(Type.Object({ id: Type.String(), state: Type.String() })),
-            events: Type.Array(recordedEventSchema, { description: 'Oldest first.' }),
-            next_cursor: Type.Optional(cursorParameter('Goes on behind these events; absent on the last page.')),
-          }),
+          schema: traceDocument,
           headers: LINK_TOLD,
         },
       },
-      problems: ['not_found', 'invalid_cursor', 'cursor_too_old', 'cursor_of_another_log'],
+      problems: ['not_found', 'cursor_too_old', 'cursor_of_another_log'],
       handle: (exchange) => {
         exchange.await(read(service, exchange))
       },

@@ -4,7 +4,7 @@ import { closedObject, Type } from '../../machines/schema.ts'
 import { EventStream } from '../../runtime/stream/event-stream.ts'
 import type { Exchange } from '../exchange.ts'
 import type { Route, ServiceContext } from '../route.ts'
-import { cursorParameter, filterOf, filterParameters, startOf } from '../watch.ts'
+import { cursorParameter, filterOf, filterParameters, frameSchema, startOf } from '../watch.ts'
 import { type WatchRequest, watchSocket } from '../watch-socket.ts'
 import { watchBySse } from '../watch-sse.ts'
 
@@ -68,12 +68,14 @@ export function watchRoutes(service: ServiceContext): readonly Route[] {
       headers: ['authorization', 'last-event-id'],
       answers: {
         200: {
-          description: 'The stream: frames as `/asyncapi.json` says.',
+          description:
+            'The stream. The `data` of each server-sent event is such a frame; `/asyncapi.json` tells what the events of each type carry.',
+          schema: frameSchema,
           contentType: 'text/event-stream',
           headers: { 'Cache-Control': '`no-store`', 'X-Accel-Buffering': '`no`: asks proxies not to gather it.' },
         },
       },
-      problems: ['invalid_cursor', 'cursor_too_old', 'cursor_of_another_log', 'too_many_streams', 'stopping'],
+      problems: ['cursor_too_old', 'cursor_of_another_log', 'too_many_streams', 'stopping'],
       produces: ['text/event-stream'],
       endless: true,
       socket: watchSocket(stream, principals, ask, (exchange) => exchange.header('authorization') === ''),

@@ -16,7 +16,7 @@ const idOrStatement = (description: string) =>
         scope: Type.Optional(text('Where it holds.')),
         evidence_required: Type.Optional(strings('What would show that it holds.')),
       },
-      { additionalProperties: true },
+      { additionalProperties: true, title: 'ProtectedCapability' },
     ),
     { maxItems: LIST_MAX, description },
   )
@@ -35,7 +35,7 @@ const mission = Type.Object(
     design_intent_refs: Type.Optional(strings(INTENT_REFS('Design'))),
     engineering_intent_refs: Type.Optional(strings(INTENT_REFS('Engineering'))),
   },
-  { additionalProperties: true, description: 'What the run is for.' },
+  { additionalProperties: true, title: 'Mission', description: 'What the run is for.' },
 )
 
 const agentFormation = Type.Object(
@@ -51,13 +51,13 @@ const agentFormation = Type.Object(
             model_preference: Type.Optional(name('Which model it would rather have.')),
             handoff: Type.Optional(text('What it hands on, and to whom.')),
           },
-          { additionalProperties: true },
+          { additionalProperties: true, title: 'AgentRole' },
         ),
         { maxItems: LIST_MAX, description: 'Who takes part.' },
       ),
     ),
   },
-  { additionalProperties: true, description: 'How the agents are set up.' },
+  { additionalProperties: true, title: 'AgentFormation', description: 'How the agents are set up.' },
 )
 
 const engineControls = Type.Object(
@@ -72,7 +72,7 @@ const engineControls = Type.Object(
     push_allowed: Type.Optional(Type.Boolean({ description: 'The engine may push.' })),
     payload: Type.Optional(anyObject('Payload of the entry event.')),
   },
-  { additionalProperties: true, description: 'How the engine is to run.' },
+  { additionalProperties: true, title: 'EngineControls', description: 'How the engine is to run.' },
 )
 
 const targetRepo = Type.Object(
@@ -81,7 +81,11 @@ const targetRepo = Type.Object(
     revision: Type.Optional(reference('The revision that the brief is written for.')),
     branch: Type.Optional(reference('The branch to work on.')),
   },
-  { ...CLOSED, description: 'The repository that the brief is written for. An approval holds for its revision.' },
+  {
+    ...CLOSED,
+    title: 'BriefRepository',
+    description: 'The repository that the brief is written for. An approval holds for its revision.',
+  },
 )
 
 /** What people write. */
@@ -100,7 +104,7 @@ export const briefSections = {
         required: Type.Optional(strings('What must be shown.')),
         suggested: Type.Optional(strings('What would help.')),
       },
-      { additionalProperties: true, description: 'What would prove that it held.' },
+      { additionalProperties: true, title: 'EvidencePlan', description: 'What would prove that it held.' },
     ),
   ),
   agent_formation: Type.Optional(agentFormation),

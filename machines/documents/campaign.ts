@@ -189,6 +189,7 @@ export const campaignCancelBody = closedObject(
     ),
   },
   {
+    title: 'CampaignCancel',
     rules: [
       requiredWith('discard_work', [true], 'now'),
       rule('discard_work', [true], { now: { const: true, description: 'only work that is stopped now is discarded' } }),

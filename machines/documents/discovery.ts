@@ -69,6 +69,12 @@ export type HypothesisDrawn = Static<typeof hypothesis>
 
 export const DISCOVERY_SCHEMA_VERSION = 'intendant.discovery.v1'
 
+const shownSource = Type.Object(sourceFields, { title: 'DiscoverySource', description: 'Who inspected.' })
+const shownRepository = Type.Object(repositoryFields, {
+  title: 'DiscoveryRepository',
+  description: 'What was inspected.',
+})
+
 export const discoveryDocument = Type.Object(
   {
     id: serviceId('disc', 'The discovery.'),
@@ -76,8 +82,8 @@ export const discoveryDocument = Type.Object(
     project: Type.String({ description: 'Key of its project.' }),
     project_id: Type.String({ description: 'Id of its project.' }),
     untrusted,
-    source: Type.Optional(Type.Object(sourceFields, { description: 'Who inspected.' })),
-    repository: Type.Optional(Type.Object(repositoryFields, { description: 'What was inspected.' })),
+    source: Type.Optional(shownSource),
+    repository: Type.Optional(shownRepository),
     observations: Type.Array(Type.Object(observationFields), { description: 'What was seen.' }),
     hypotheses: Type.Array(
       Type.Object({
@@ -100,8 +106,8 @@ export const discoverySummaryDocument = Type.Object(
     id: serviceId('disc', 'The discovery.'),
     project: Type.String({ description: 'Key of its project.' }),
     untrusted,
-    source: Type.Optional(Type.Object(sourceFields, { description: 'Who inspected.' })),
-    repository: Type.Optional(Type.Object(repositoryFields, { description: 'What was inspected.' })),
+    source: Type.Optional(shownSource),
+    repository: Type.Optional(shownRepository),
     observation_count: Type.Integer({ description: 'How many observations it has.' }),
     hypothesis_ids: Type.Array(serviceId('hyp', 'A hypothesis.'), { description: 'What was drawn from it.' }),
     created_by: Type.Optional(by),

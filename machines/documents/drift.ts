@@ -56,13 +56,13 @@ const observation = Type.Object(
     result: stringEnum(EVIDENCE_RESULTS, { description: 'What was seen.' }),
     observed_by: Type.String({ description: 'Who or what saw it.' }),
     source_type: Type.String({ description: 'How it was seen.' }),
-    observed_at: Type.String({ description: 'When it was seen.' }),
+    observed_at: time('When it was seen.'),
     notes: Type.Optional(Type.String({ description: 'The beginning of its notes.' })),
     supporting_artifacts: Type.Optional(Type.Array(Type.String(), { description: 'The first of its artifacts.' })),
     trace_id: Type.Optional(Type.String({ description: 'Trace that shows it.' })),
     waiver: Type.Optional(
       Type.Object(
-        { waived_by: Type.String(), reason: Type.String(), review_at: Type.String() },
+        { waived_by: Type.String(), reason: Type.String(), review_at: time('When to look again.') },
         { description: 'Who waived it, why, and when to look again.' },
       ),
     ),
@@ -104,7 +104,7 @@ const classification = Type.Object(
   {
     classification: stringEnum(CLASSIFICATIONS, { description: 'What a person says that the drift is.' }),
     reason: Type.Optional(Type.String({ description: 'Why.' })),
-    review_at: Type.Optional(Type.String({ description: 'When to look again.' })),
+    review_at: Type.Optional(time('When to look again.')),
     by: Type.Optional(by),
     at: time('When it was said.'),
   },
@@ -136,8 +136,8 @@ export const driftDocument = Type.Object(
     classification: Type.Optional(classification),
     repair_brief_id: Type.Optional(serviceId('brief', 'The brief that was drafted to repair it.')),
     observations: Type.Integer({ description: 'Observations of this record so far.' }),
-    last_observed_at: Type.Optional(Type.String({ description: 'When it was last observed.' })),
-    stale_at: Type.Optional(Type.String({ description: 'When it becomes stale unless it is observed again.' })),
+    last_observed_at: Type.Optional(time('When it was last observed.')),
+    stale_at: Type.Optional(time('When it becomes stale unless it is observed again.')),
   },
   { title: 'Drift' },
 )

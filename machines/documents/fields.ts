@@ -123,7 +123,7 @@ export const by = Type.Object(
       }),
     ),
   },
-  { description: 'Who did it.' },
+  { title: 'Actor', description: 'Who did it.' },
 )
 
 export const CLOSED = { additionalProperties: false } as const

@@ -28,7 +28,7 @@ const possibleIntent = Type.Object(
     expectation: Type.Optional(text('What one may expect to become true.')),
     strategy: Type.Optional(text('How one may be going about it.')),
   },
-  { ...CLOSED, description: 'What the project may mean to keep.' },
+  { ...CLOSED, title: 'PossibleIntent', description: 'What the project may mean to keep.' },
 )
 
 /** As drawn from the observations of a discovery. */

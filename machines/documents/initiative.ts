@@ -184,7 +184,7 @@ export const followUp = Type.Object(
     steer_id: Type.String({ description: 'The assessment that it follows.' }),
     step: stringEnum(STEERING_DECISIONS, { description: 'What that decided.' }),
   },
-  { description: 'Only of a follow-up.' },
+  { title: 'FollowUp', description: 'Only of a follow-up.' },
 )
 export type FollowUp = Static<typeof followUp>
 
@@ -259,17 +259,20 @@ const ownerDecision = Type.Object({
 })
 export type OwnerDecision = Static<typeof ownerDecision>
 
-export const shownOwnerAction = Type.Object({
-  action_id: Type.String({ description: 'Its id.' }),
-  action: stringEnum(OWNER_ACTIONS, { description: 'What.' }),
-  member: Type.Optional(shownMember),
-  reason: Type.String({ description: 'What for.' }),
-  lifted: Type.Optional(Type.Boolean({ description: 'The hold ends.' })),
-  override: Type.Optional(stringEnum(OVERRIDES, { description: 'Of a `member_override`.' })),
-  operator_origin: Type.String({ description: 'Where from.' }),
-  by: Type.Optional(by),
-  at: time('When.'),
-})
+export const shownOwnerAction = Type.Object(
+  {
+    action_id: Type.String({ description: 'Its id.' }),
+    action: stringEnum(OWNER_ACTIONS, { description: 'What.' }),
+    member: Type.Optional(shownMember),
+    reason: Type.String({ description: 'What for.' }),
+    lifted: Type.Optional(Type.Boolean({ description: 'The hold ends.' })),
+    override: Type.Optional(stringEnum(OVERRIDES, { description: 'Of a `member_override`.' })),
+    operator_origin: Type.String({ description: 'Where from.' }),
+    by: Type.Optional(by),
+    at: time('When.'),
+  },
+  { title: 'OwnerAction' },
+)
 export type OwnerAction = Static<typeof shownOwnerAction>
 
 export const initiativeDocument = Type.Object(

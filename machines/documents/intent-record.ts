@@ -84,7 +84,7 @@ export const scope = Type.Object(
     product_area: Type.Optional(name('The product area.')),
     interaction: Type.Optional(name('The product interaction.')),
   },
-  { ...CLOSED, description: 'Where it holds; absent, in the whole project.' },
+  { ...CLOSED, title: 'IntentScope', description: 'Where it holds; absent, in the whole project.' },
 )
 
 const confidence = Type.Number({
@@ -104,7 +104,7 @@ const sourceFields = {
   created_at: Type.Optional(time('When it was written or seen.')),
 }
 
-const source = Type.Object(sourceFields, CLOSED)
+const source = Type.Object(sourceFields, { ...CLOSED, title: 'IntentSourceCreate' })
 const sources = Type.Array(source, { maxItems: ENTRIES_MAX, description: 'Where it comes from.' })
 
 const evidenceFields = {
@@ -144,7 +144,7 @@ const writableFields = {
   scope: Type.Optional(scope),
   sources: Type.Optional(sources),
   evidence: Type.Optional(
-    Type.Array(Type.Object(evidenceFields, CLOSED), {
+    Type.Array(Type.Object(evidenceFields, { ...CLOSED, title: 'IntentEvidenceCreate' }), {
       maxItems: ENTRIES_MAX,
       description: 'What would show that it holds.',
     }),
@@ -243,7 +243,7 @@ const latest = Type.Object(
   {
     observation_id: Type.String({ description: 'The observation.' }),
     result: stringEnum(EVIDENCE_RESULTS, { description: 'What was seen.' }),
-    observed_at: Type.String({ description: 'When it was seen.' }),
+    observed_at: time('When it was seen.'),
   },
   { description: 'The newest observation of it.' },
 )

@@ -8,7 +8,7 @@ export const MEMBER_KINDS = ['campaign', 'work_item', 'project'] as const
 export const MEMBERS_MAX = 64
 
 /** What a caller names: closed, unless it is said otherwise. */
-export function memberSchema(description: string, options: object = CLOSED) {
+export function memberSchema(description: string, options: object = { ...CLOSED, title: 'MemberReference' }) {
   return Type.Object(
     {
       kind: stringEnum(MEMBER_KINDS, { description: 'What it is.' }),
@@ -19,7 +19,7 @@ export function memberSchema(description: string, options: object = CLOSED) {
 }
 
 /** As it is kept and served. */
-export const shownMember = memberSchema('A member.', {})
+export const shownMember = memberSchema('A member.', { title: 'Member' })
 export type Member = Static<typeof shownMember>
 
 /** For maps, and for people. */

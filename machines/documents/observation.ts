@@ -46,7 +46,7 @@ const observationFields = {
         reason: text('Why.'),
         review_at: time('When to look again.'),
       },
-      { ...CLOSED, description: 'Required with `waived`, and only with it.' },
+      { ...CLOSED, title: 'Waiver', description: 'Required with `waived`, and only with it.' },
     ),
   ),
 }

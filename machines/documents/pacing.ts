@@ -21,17 +21,20 @@ export const pacingBody = Type.Object(
 )
 export type PacingBody = Static<typeof pacingBody>
 
-const pacedItem = Type.Object({
-  id: Type.String({ description: 'The item.' }),
-  project: Type.String({ description: 'Key of its project.' }),
-  objective: Type.String({ description: 'What is to be done.' }),
-  lane,
-  repository: Type.Optional(Type.String({ description: 'What it needs for itself; absent: nothing.' })),
-  state: stringEnum(WORK_ITEM_STATES, { description: 'Where it stands.' }),
-  reason: Type.String({ description: 'One line: why it is in that state.' }),
-  waiting_because: Type.Optional(itemWaitingBecause),
-  since: time('When it came to that state.'),
-})
+const pacedItem = Type.Object(
+  {
+    id: Type.String({ description: 'The item.' }),
+    project: Type.String({ description: 'Key of its project.' }),
+    objective: Type.String({ description: 'What is to be done.' }),
+    lane,
+    repository: Type.Optional(Type.String({ description: 'What it needs for itself; absent: nothing.' })),
+    state: stringEnum(WORK_ITEM_STATES, { description: 'Where it stands.' }),
+    reason: Type.String({ description: 'One line: why it is in that state.' }),
+    waiting_because: Type.Optional(itemWaitingBecause),
+    since: time('When it came to that state.'),
+  },
+  { title: 'PacedItem' },
+)
 
 export const pacingDocument = Type.Object(
   {

@@ -68,7 +68,7 @@ const briefReference = Type.Object(
     id: serviceId('brief', 'The formation brief.'),
     digest: digest('The digest that was approved: a runner refuses a brief with another one.'),
   },
-  { ...CLOSED, description: 'The formation brief that the run follows.' },
+  { ...CLOSED, title: 'BriefReference', description: 'The formation brief that the run follows.' },
 )
 
 const repoReference = Type.Object(
@@ -77,7 +77,7 @@ const repoReference = Type.Object(
     revision: Type.Optional(reference('The revision to work on.')),
     branch: Type.Optional(reference('The branch to work on.')),
   },
-  { ...CLOSED, description: 'The repository and the revision that the run works on.' },
+  { ...CLOSED, title: 'RunRepository', description: 'The repository and the revision that the run works on.' },
 )
 
 const retryPolicy = Type.Object(
@@ -101,6 +101,7 @@ const retryPolicy = Type.Object(
   },
   {
     ...CLOSED,
+    title: 'RetryPolicy',
     description: 'Whether a failed run is queued again by itself. For `full` work it holds only as approved.',
   },
 )
@@ -119,7 +120,7 @@ const reporting = Type.Object(
       }),
     ),
   },
-  { ...CLOSED, description: 'What the run must report beside its result.' },
+  { ...CLOSED, title: 'Reporting', description: 'What the run must report beside its result.' },
 )
 
 const runRequestFields = {
@@ -166,7 +167,7 @@ export const failure = Type.Object(
     code: Type.Optional(Type.String({ description: 'A word for the cause.' })),
     message: Type.String({ description: 'What happened.' }),
   },
-  { description: 'Why it failed.' },
+  { title: 'RunFailure', description: 'Why it failed.' },
 )
 export type Failure = Static<typeof failure>
 
@@ -178,7 +179,7 @@ export const cancellation = Type.Object(
     code: Type.Optional(Type.String({ description: '`timeout` or `expired` when the service itself stopped it.' })),
     discard_work: Type.Boolean({ description: 'The runner throws uncommitted work away.' }),
   },
-  { description: 'That and why it was stopped.' },
+  { title: 'RunCancellation', description: 'That and why it was stopped.' },
 )
 export type Cancellation = Static<typeof cancellation>
 
@@ -366,7 +367,7 @@ const answerFields = {
         discard_work: Type.Boolean({ description: 'Throw uncommitted work away.' }),
         reason: Type.Optional(Type.String({ description: 'Why.' })),
       },
-      { description: 'How to stop.' },
+      { title: 'RunStop', description: 'How to stop.' },
     ),
   ),
   lease_expires_at: Type.Optional(time('The next post or heartbeat must come before.')),

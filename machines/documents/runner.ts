@@ -71,7 +71,7 @@ export const runnerDocument = Type.Object(
           version: Type.String({ maxLength: NAME_LENGTH_MAX, description: 'The runner’s version.' }),
           started_at: time('When the service heard of it.'),
         },
-        { description: 'The runner’s newest process.' },
+        { title: 'RunnerProcess', description: 'The runner’s newest process.' },
       ),
     ),
     presence: Type.Optional(

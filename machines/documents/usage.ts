@@ -2,23 +2,20 @@
  * What agents used: of one session, and summed for a work item, a campaign, a project. What was not measured is
  * absent, never zero, and the sums say how many sessions they stand for.
  */
-import { type Static, stringEnum, Type } from '../schema.ts'
+import { mapOf, type Static, stringEnum, Type } from '../schema.ts'
 import { time } from './fields.ts'
 
 /** What sums are kept for. */
 export const USAGE_SCOPES = ['item', 'campaign', 'project'] as const
 export type UsageScope = (typeof USAGE_SCOPES)[number]
 
-export const tokensByModel = Type.Record(
-  Type.String(),
-  Type.Record(Type.String(), Type.Integer({ minimum: 0 }), { description: 'Counts by kind, such as `input`.' }),
-  { description: 'Tokens by model and kind, as the engine names them. Absent: not measured.' },
+export const tokensByModel = mapOf(
+  mapOf(Type.Integer({ minimum: 0 }), 'Counts by kind, such as `input`.'),
+  'Tokens by model and kind, as the engine names them. Absent: not measured.',
 )
 export type TokensByModel = Static<typeof tokensByModel>
 
-export const amounts = Type.Record(Type.String(), Type.Number({ minimum: 0 }), {
-  description: 'Amounts by currency. Absent: not measured.',
-})
+export const amounts = mapOf(Type.Number({ minimum: 0 }), 'Amounts by currency. Absent: not measured.')
 
 export const usageDocument = Type.Object(
   {
@@ -29,9 +26,7 @@ export const usageDocument = Type.Object(
     priced: Type.Integer({ description: 'Those that told what they cost; the rest is unknown.' }),
     tokens: Type.Optional(tokensByModel),
     cost: Type.Optional(amounts),
-    cost_basis: Type.Optional(
-      Type.Record(Type.String(), Type.Integer(), { description: 'How many sessions were priced on which basis.' }),
-    ),
+    cost_basis: Type.Optional(mapOf(Type.Integer(), 'How many sessions were priced on which basis.')),
     updated_at: time('When a session was last added.'),
   },
   { title: 'Usage', description: 'What the agent sessions of something used, summed. What is unknown is not zero.' },

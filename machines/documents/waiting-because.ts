@@ -24,6 +24,7 @@ export const waitingBecause = Type.Object(
     detail: Type.String({ description: 'The same for people.' }),
   },
   {
+    title: 'WaitingBecause',
     description:
       'Why a queued request waits. Told where one request is read, in no list; known while the service runs.',
   },

@@ -171,7 +171,7 @@ export const source = Type.Object(
     ),
     cycle: Type.Optional(Type.Integer({ description: 'The campaign’s cycle.' })),
   },
-  { description: 'Who submitted it, as data. Never changes.' },
+  { title: 'WorkItemSource', description: 'Who submitted it, as data. Never changes.' },
 )
 export type Source = Static<typeof source>
 
@@ -199,7 +199,7 @@ const operatorAction = Type.Object(
     at: time('When.'),
     by: Type.Optional(by),
   },
-  { description: 'What an owner did about it.' },
+  { title: 'OperatorAction', description: 'What an owner did about it.' },
 )
 export type OperatorAction = Static<typeof operatorAction>
 
@@ -214,7 +214,7 @@ export const itemWaitingBecause = Type.Object(
     code: stringEnum(WAITING_CODES, { description: 'The first rule that holds it back.' }),
     detail: Type.String({ description: 'The same for people.' }),
   },
-  { description: 'Why it has not started. Known while the service runs.' },
+  { title: 'ItemWaitingBecause', description: 'Why it has not started. Known while the service runs.' },
 )
 export type ItemWaitingBecause = Static<typeof itemWaitingBecause>
 

@@ -159,7 +159,7 @@ export const recordedEventSchema = closedObject(
     run_request_id: Type.Optional(Type.String({ description: 'run request on which it was stated' })),
     throttle,
   },
-  { description: 'The common envelope of every event' },
+  { title: 'Event', description: 'The common envelope of every event' },
 )
 type RecordedEvent = Static<typeof recordedEventSchema>
 
@@ -167,22 +167,28 @@ type RecordedEvent = Static<typeof recordedEventSchema>
  * An event in a post about a run: `project`, `trace_id` (also where it is null) and `throttle` default to the request's.
  * A given `id` is compared with the computed one.
  */
-export const postedEventSchema = closedObject({
-  ...given,
-  ...optionalCorrelation,
-  id: Type.Optional(id),
-  project: Type.Optional(project),
-  throttle: Type.Optional(throttle),
-})
+export const postedEventSchema = closedObject(
+  {
+    ...given,
+    ...optionalCorrelation,
+    id: Type.Optional(id),
+    project: Type.Optional(project),
+    throttle: Type.Optional(throttle),
+  },
+  { title: 'PostedEvent' },
+)
 
 /** An event that is emitted by itself: nothing is there to take the project from. */
-export const emittedEventSchema = closedObject({
-  ...given,
-  ...optionalCorrelation,
-  id: Type.Optional(id),
-  project,
-  throttle: Type.Optional(throttle),
-})
+export const emittedEventSchema = closedObject(
+  {
+    ...given,
+    ...optionalCorrelation,
+    id: Type.Optional(id),
+    project,
+    throttle: Type.Optional(throttle),
+  },
+  { title: 'EmittedEvent' },
+)
 
 /** An event of another log (ingest, import): its id is kept, members beyond the envelope are let pass. */
 export const ingestedEventSchema = openObject({
@@ -207,11 +213,14 @@ export function isIngested({ by }: Pick<RecordedEvent, 'by'>): boolean {
 }
 
 /** The same on its way into one trace: what is left out comes from the trace and the run that it belongs to. */
-export const ingestedTraceEventSchema = openObject({
-  ...given,
-  ...optionalCorrelation,
-  id: Type.Optional(id),
-  project: Type.Optional(project),
-  recorded_at: Type.Optional(timestamp('when the other log took it')),
-  throttle: Type.Optional(throttle),
-})
+export const ingestedTraceEventSchema = openObject(
+  {
+    ...given,
+    ...optionalCorrelation,
+    id: Type.Optional(id),
+    project: Type.Optional(project),
+    recorded_at: Type.Optional(timestamp('when the other log took it')),
+    throttle: Type.Optional(throttle),
+  },
+  { title: 'IngestedEvent' },
+)

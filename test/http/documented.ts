@@ -39,7 +39,10 @@ export class Documented {
   constructor(openApi: any) {
     this.openApi = openApi
     formats.default(this.#ajv)
-    this.#ajv.addSchema({ ...openApi, $id: 'openapi' })
+    const components = closed(openApi.components)
+    // Open for clients, which must pass over what they do not know; what this service says is all told.
+    components.schemas.Problem.additionalProperties = false
+    this.#ajv.addSchema({ ...openApi, components, $id: 'openapi' })
     this.#paths = Object.keys(openApi.paths)
       .map((path) => ({
         path,
@@ -63,7 +66,7 @@ export class Documented {
       return status === 404 || status === 405 ? undefined : `${method} ${path} is not documented`
     }
     const { responses } = this.openApi.paths[known][method.toLowerCase()]
-    const described = responses[status]
+    const described = this.answerOf(responses[status])
     if (described === undefined) {
       return `${method} ${known}: status ${status} is not documented: ${JSON.stringify(body)}`
     }
@@ -74,11 +77,14 @@ export class Documented {
       return body === undefined ? undefined : `${method} ${known}: ${status} ${type} is not documented`
     }
     if (!type.includes('json')) return undefined
-    const code = (body as { code?: string }).code
-    if (type === 'application/problem+json' && !described.description.includes(`\`${code}\``)) {
-      return `${method} ${known}: problem ${code} is not documented for ${status}`
-    }
-    return this.validate(['paths', known, method.toLowerCase(), 'responses', String(status), 'content', type], body)
+    const shared = responses[status].$ref?.split('/').slice(1)
+    const place = shared ?? ['paths', known, method.toLowerCase(), 'responses', String(status)]
+    return this.validate([...place, 'content', type], body)
+  }
+
+  /** The answer itself, where the document refers to one that several routes share. */
+  answerOf(answer: any): any {
+    return answer?.$ref === undefined ? answer : this.openApi.components.responses[answer.$ref.split('/').at(-1)]
   }
 
   /** Hold a value against the schema of the media type at that place of the document. */
@@ -95,6 +101,16 @@ export class Documented {
     if (validate(value)) return undefined
     return `${place.slice(1, 5).join(' ')}: ${this.#ajv.errorsText(validate.errors)}: ${JSON.stringify(value)}`
   }
+}
+
+/** The same schemas, as whoever generates types reads them: an object whose members are told has no others. */
+function closed(schema: any): any {
+  if (Array.isArray(schema)) return schema.map(closed)
+  if (typeof schema !== 'object' || schema === null) return schema
+  const parts = Object.fromEntries(Object.entries(schema).map(([key, part]) => [key, closed(part)]))
+  const isWhole =
+    schema.type === 'object' && schema.properties !== undefined && schema.additionalProperties === undefined
+  return isWhole ? { ...parts, additionalProperties: false } : parts
 }
 
 /** Of every answer, told once in the documents' words or by HTTP itself. */

@@ -27,10 +27,6 @@ function schemas(Type: Constructors): Readonly<Record<keyof Constructors, readon
       Type.Optional(Type.String(said)),
       Type.Object({ a: Type.Optional(Type.Optional(Type.String())), b: Type.Optional(Type.Unsafe({ type: 'null' })) }),
     ],
-    Record: [
-      Type.Record(Type.String(), Type.Integer()),
-      Type.Record(Type.String({ pattern: '^a' }), Type.Record(Type.String(), Type.Unknown()), said),
-    ],
     String: [Type.String(), Type.String({ pattern: '^a$', minLength: 1, format: 'date-time', ...said })],
     Union: [Type.Union([Type.String(), Type.Literal('a')]), Type.Union([Type.Boolean()], said)],
     Unknown: [Type.Unknown(), Type.Unknown(said)],

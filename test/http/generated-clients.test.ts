@@ -1,0 +1,178 @@
+/**
+ * The served documents in the eyes of a generator of clients: what it makes a named type of, what TypeScript tells apart, and what
+ * it lets a caller leave out.
+ */
+import t from 'tap'
+import { PROBLEM_CODES, problemDocument, problemTable } from '../../http/problems.ts'
+import { catalogue } from '../../machines/events/index.ts'
+import { documentedBy } from './documented.ts'
+import { startTestService } from './service-harness.ts'
+
+interface Place {
+  readonly where: string
+  readonly schema: any
+}
+
+/** Every schema in a value, with where it stands; examples are none. */
+function* schemasIn(value: any, where: string): Generator<Place> {
+  if (typeof value !== 'object' || value === null) return
+  if (!Array.isArray(value)) yield { where, schema: value }
+  for (const [key, part] of Object.entries(value)) if (key !== 'example') yield* schemasIn(part, `${where}/${key}`)
+}
+
+interface Operation {
+  readonly name: string
+  readonly described: any
+}
+
+function operationsOf(openApi: any): Operation[] {
+  return Object.entries<any>(openApi.paths).flatMap(([path, methods]) =>
+    Object.entries<any>(methods).map(([method, described]) => ({ name: `${method} ${path}`, described })),
+  )
+}
+
+/** A name, or one of several names. */
+function isNamed(schema: any): boolean {
+  const forms: any[] | undefined = schema.oneOf ?? schema.anyOf
+  return forms === undefined ? schema.$ref !== undefined : forms.every(isNamed)
+}
+
+/** A document, and an example, of anything. */
+const FREE = ['get /openapi.json', 'get /asyncapi.json']
+
+t.test('what an operation takes and answers as JSON has a name', async (t) => {
+  const { openApi } = await startTestService(t)
+  for (const { name, described } of operationsOf(openApi)) {
+    if (FREE.includes(name)) continue
+    const taken = described.requestBody?.content?.['application/json']?.schema
+    const isUpload = Object.keys(described.requestBody?.content ?? {}).length > 1
+    if (taken !== undefined && !isUpload) t.ok(isNamed(taken), `${name} takes ${JSON.stringify(taken).slice(0, 200)}`)
+    for (const [status, { content = {} }] of Object.entries<any>(described.responses)) {
+      const schema = content['application/json']?.schema
+      if (schema !== undefined) t.ok(isNamed(schema), `${name} answers ${status}`)
+    }
+  }
+})
+
+t.test('no object with members is written twice: what comes again has a name', async (t) => {
+  const s = await startTestService(t)
+  const asyncApi = (await s.expect(200, 'GET', '/asyncapi.json')).body
+  const seen = new Map<string, string>()
+  for (const { where, schema } of schemasIn({ ...s.openApi.paths, ...s.openApi.components }, '')) {
+    if (schema.type !== 'object' || Object.keys(schema.properties ?? {}).length < 2) continue
+    const text = JSON.stringify(schema)
+    t.notOk(seen.get(text), `${where} is written at ${seen.get(text)} too`)
+    seen.set(text, where)
+  }
+  const envelopes = [...schemasIn(asyncApi, '')].filter(({ schema }) => schema.properties?.causation_id !== undefined)
+  t.equal(envelopes.length, 1, 'the envelope of events stands there once')
+})
+
+t.test(
+  'each problem that an operation may answer with is told in the type of its answer, by status and code',
+  async (t) => {
+    const { openApi } = await startTestService(t)
+    const { responses } = openApi.components
+    const used = new Set<string>()
+    for (const { name, described } of operationsOf(openApi)) {
+      for (const [status, answer] of Object.entries<any>(described.responses)) {
+        if (Number(status) < 400) continue
+        const shared = answer.$ref?.match(/^#\/components\/responses\/(\w+)$/)?.[1]
+        t.ok(responses[shared], `${name}: ${status} is a shared answer`)
+        used.add(shared)
+        const { schema } = responses[shared].content['application/problem+json']
+        t.equal(schema.properties.status.const, Number(status), name)
+        for (const code of schema.properties.code.enum as (keyof typeof problemTable)[]) {
+          t.equal(problemTable[code].status, Number(status), `${name}: ${code}`)
+          t.ok(responses[shared].description.includes(`\`${code}\`: ${problemTable[code].title}.`), code)
+        }
+      }
+    }
+    t.same(Object.keys(responses).sort(), [...used].sort(), 'each shared answer is used')
+    const texts = Object.values(responses).map((answer) => JSON.stringify(answer))
+    t.equal(new Set(texts).size, texts.length, 'none of them says what another says')
+    t.same(openApi.components.schemas.Problem.properties.code.enum, PROBLEM_CODES)
+  },
+)
+
+t.test('a member that an answer has and the document does not tell of is a fault, also in a problem', async (t) => {
+  const { openApi } = await startTestService(t)
+  const documented = documentedBy(JSON.stringify(openApi))
+  const faultOf = (status: number, contentType: string, body: object) =>
+    documented.faultOf({ method: 'GET', path: '/api/projects', status, contentType, body })
+  const problem = { ...problemDocument('forbidden', 'd', '/api/projects') }
+  t.equal(faultOf(200, 'application/json', { items: [] }), undefined)
+  t.match(faultOf(200, 'application/json', { items: [], total: 0 }), /additional properties/)
+  t.equal(faultOf(403, 'application/problem+json', problem), undefined)
+  t.match(faultOf(403, 'application/problem+json', { ...problem, lacks: 'view' }), /additional properties/)
+  t.match(faultOf(403, 'application/problem+json', { ...problem, code: 'stale_attempt' }), /allowed values/)
+})
+
+/** The value that a form has for a member that it always has, where there is but one. */
+function tagOf(form: any, member: string): unknown {
+  const { const: only, enum: values } = form.properties?.[member] ?? {}
+  return form.required?.includes(member) ? (only ?? (values?.length === 1 ? values[0] : undefined)) : undefined
+}
+
+t.test('where one of several shapes is answered, a member that each has tells them apart', async (t) => {
+  const s = await startTestService(t)
+  const asyncApi = (await s.expect(200, 'GET', '/asyncapi.json')).body
+  let unions = 0
+  for (const document of [s.openApi, asyncApi]) {
+    const resolved = (form: any): any =>
+      form.$ref === undefined ? form : document.components.schemas[form.$ref.split('/').at(-1)]
+    for (const { where, schema } of schemasIn(document.components.schemas, '')) {
+      if (schema.oneOf === undefined) continue
+      unions += 1
+      const forms = schema.oneOf.map(resolved)
+      if (where === '/KnownEvent') continue
+      const members = Object.keys(forms[0].properties)
+      const tags = members.filter((member) => {
+        const values = forms.map((form: any) => tagOf(form, member))
+        return !values.includes(undefined) && new Set(values).size === forms.length
+      })
+      t.not(tags.length, 0, where)
+    }
+  }
+  t.ok(unions >= 3)
+  const { KnownEvent, ...schemas } = asyncApi.components.schemas
+  const types = KnownEvent.oneOf.map(({ $ref }: { $ref: string }) => $ref.split('/').at(-1)!)
+  t.same(types, [...catalogue.keys()])
+  for (const type of types) {
+    const [envelope, own] = schemas[type].allOf
+    t.same(envelope, { $ref: '#/components/schemas/Event' }, type)
+    t.equal(own.properties.event_type.const, type)
+  }
+})
+
+t.test('a header without which the answer is 428 must be given, and no other header', async (t) => {
+  const { openApi } = await startTestService(t)
+  let required = 0
+  for (const { name, described } of operationsOf(openApi)) {
+    for (const parameter of described.parameters) {
+      if (parameter.in !== 'header') continue
+      const isNeeded = parameter.name === 'if-match' && described.responses[428] !== undefined
+      t.equal(parameter.required, isNeeded, `${name} ${parameter.name}`)
+      required += Number(isNeeded)
+    }
+  }
+  t.ok(required > 0)
+})
+
+t.test('a time is told as one, a map as a map, and an object of which nothing is told as an open one', async (t) => {
+  const s = await startTestService(t)
+  const asyncApi = (await s.expect(200, 'GET', '/asyncapi.json')).body
+  for (const document of [s.openApi, asyncApi]) {
+    for (const { where, schema } of schemasIn(document.components.schemas, '')) {
+      // Beside the members that match there would be others, of any type.
+      t.notOk(schema.patternProperties, where)
+      // Else generators take it for an object that has no members.
+      const isTold = schema.properties !== undefined || schema.additionalProperties !== undefined
+      if (schema.type === 'object') t.ok(isTold, `${where} says what it may hold`)
+      for (const [name, member] of Object.entries<any>(schema.properties ?? {})) {
+        const isText = member?.type === 'string' || (Array.isArray(member?.type) && member.type.includes('string'))
+        if (/(_at|^at|^since)$/.test(name) && isText) t.equal(member.format, 'date-time', `${where} ${name}`)
+      }
+    }
+  }
+})
