@@ -100,7 +100,11 @@ export function openApiDocument(routes: readonly Route[], version: string): Reco
     info: {
       title: 'Intendant',
       version,
-      description: 'The control plane for fleets of coding-agent runners.',
+      description:
+        'The control plane for fleets of coding-agent runners. What is refused is answered as a problem (RFC 9457): tell them ' +
+        'apart by `code`. A list goes on at `next_cursor`, until a page has none. `/api/watch` streams what happens, from the ' +
+        '`Watch-Cursor` of any answer; what its events carry is in `/asyncapi.json`. Each answer has `API-Version: 1`, which a ' +
+        'request may ask for.',
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
     servers: [{ url: '/' }],

@@ -94,7 +94,7 @@ function createRoute(service: ServiceContext): Route {
       201: located({ description: 'The runner, with its token.', schema: runnerCreatedDocument, headers: UNCACHED }),
       200: {
         description: 'The runner that this key made before. Its token is not shown again.',
-        schema: runnerCreatedDocument,
+        schema: runnerDocument,
         headers: { 'Idempotent-Replay': '`true`' },
       },
     },

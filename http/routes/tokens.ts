@@ -46,7 +46,7 @@ function createRoute(service: ServiceContext): Route {
       201: { description: 'The token, with its secret.', schema: tokenCreatedDocument, headers: UNCACHED },
       200: {
         description: 'The token that this key made before. Its secret is not shown again.',
-        schema: tokenCreatedDocument,
+        schema: tokenDocument,
         headers: { 'Idempotent-Replay': '`true`' },
       },
     },

@@ -91,11 +91,11 @@ export const runnerDocument = Type.Object(
 )
 export type Runner = Static<typeof runnerDocument>
 
-/** Answer of the create and of a rotation: the only time the credential is shown. */
+/** Answer of the create: the only time the credential is shown. */
 export const runnerCreatedDocument = Type.Object(
   {
     ...runnerDocument.properties,
-    token: Type.Optional(Type.String({ description: 'The runner’s bearer token. Shown once; only its hash is kept.' })),
+    token: Type.String({ description: 'The runner’s bearer token. Shown once; only its hash is kept.' }),
   },
   { title: 'RunnerCreated' },
 )

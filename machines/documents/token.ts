@@ -72,7 +72,7 @@ export type Token = Static<typeof tokenDocument>
 export const tokenCreatedDocument = Type.Object(
   {
     ...tokenDocument.properties,
-    token: Type.Optional(Type.String({ description: 'The secret. Shown once; only its hash is kept.' })),
+    token: Type.String({ description: 'The secret. Shown once; only its hash is kept.' }),
   },
   { title: 'TokenCreated' },
 )
