@@ -6,7 +6,7 @@
 import type { AgentSessionContext } from '../machines/agent-session/context.ts'
 import type { RunRequestContext } from '../machines/run-request/context.ts'
 import type { Answer, CommittedStep, MessageBody, Runtime, SnapshotOf } from './api.ts'
-import { Quarantined } from './reader.ts'
+import { readable } from './reader.ts'
 
 /** How far back interrupted sessions and maintenance runs are looked for at a start (SPEC 8). */
 const LOOKBACK_MS = 7 * 24 * 3_600_000
@@ -200,20 +200,15 @@ export class AgentSessions {
   #left(open: Open): Left | undefined {
     const { runId } = open
     if (runId === undefined) return undefined
-    const run = this.#run(runId)
+    const ref = { kind: 'run_request', id: runId } as const
+    const run: SnapshotOf<RunRequestContext> | undefined | 'unreadable' = readable(
+      () => this.#runtime.read(ref),
+      'unreadable' as const,
+    )
     if (run === 'unreadable') return undefined
     const nowMs = this.#runtime.nature.wallMs()
     if (run !== undefined && run.context.attempt === open.attempt) return leftByRun(run, nowMs)
     return { at: new Date(nowMs).toISOString(), inMs: 0 }
-  }
-
-  #run(id: string): SnapshotOf<RunRequestContext> | undefined | 'unreadable' {
-    try {
-      return this.#runtime.read({ kind: 'run_request', id })
-    } catch (error) {
-      if (error instanceof Quarantined) return 'unreadable'
-      throw error
-    }
   }
 }
 

@@ -4,6 +4,7 @@
 import type { SnapshotOf } from '../../machines/machine.ts'
 import type { RunRequestContext } from '../../machines/run-request/context.ts'
 import type { Runtime } from '../api.ts'
+import { committed } from '../committed.ts'
 
 /** States of a run request in which a runner holds it, or may still hold it. */
 export type HeldState = 'offered' | 'accepted' | 'started' | 'cancelling' | 'lost'
@@ -15,9 +16,5 @@ export function isHeld(state: string): state is HeldState {
 
 /** The committed snapshot of a run request, or undefined when there is none that can be read. */
 export function readRequest(runtime: Runtime, id: string): SnapshotOf<RunRequestContext> | undefined {
-  try {
-    return runtime.read({ kind: 'run_request', id })
-  } catch {
-    return undefined
-  }
+  return committed(runtime, { kind: 'run_request', id })
 }

@@ -1,6 +1,6 @@
 /** What the rules ask of an item's project, read once until the project changes. */
 import type { Runtime } from '../api.ts'
-import { committed } from './committed.ts'
+import { committed } from '../committed.ts'
 
 interface Place {
   readonly repository: string

@@ -12,6 +12,7 @@ import { isHeldFor } from '../../machines/initiative/effects.ts'
 import type { SnapshotOf } from '../../machines/machine.ts'
 import type { WorkItemContext } from '../../machines/work-item/context.ts'
 import type { Runtime } from '../api.ts'
+import { committed } from '../committed.ts'
 import { projectIdOf } from '../identity.ts'
 
 type Reading = Pick<Runtime, 'read'>
@@ -33,23 +34,15 @@ export function viewOf(runtime: Reading, context: InitiativeContext): View {
   }
 }
 
-/** One whose record cannot be read is not there to be steered, and nobody else has to wait for it. */
-function readOrNone(runtime: Reading, ref: Parameters<Reading['read']>[0]): SnapshotOf<any> | undefined {
-  try {
-    return runtime.read(ref)
-  } catch {
-    return undefined
-  }
-}
-
 function isArchived(runtime: Reading, key: string): boolean {
-  return readOrNone(runtime, { kind: 'project', id: projectIdOf(key) })?.value === 'archived'
+  return committed(runtime, { kind: 'project', id: projectIdOf(key) })?.value === 'archived'
 }
 
 function seen(runtime: Reading, context: InitiativeContext, member: Member): Seen {
   const { kind, ref } = member
   const id = kind === 'project' ? projectIdOf(ref) : ref
-  const snapshot = readOrNone(runtime, { kind, id })
+  const snapshot = committed(runtime, { kind, id })
+  // One whose record cannot be read is not there to be steered, and nobody else has to wait for it.
   if (snapshot === undefined) return { state: 'missing' }
   if (kind === 'project') return { state: snapshot.value, about: snapshot.context.name }
   return kind === 'campaign' ? seenCampaign(snapshot) : seenItem(context, snapshot)
@@ -81,7 +74,7 @@ function seenItem(context: InitiativeContext, { value, context: item }: Snapshot
 
 /** Of the work that it has started, what has not settled. One that cannot be read yet is on its way into the ledger. */
 function ownItem(runtime: Reading, { item_id, member, objective, decision }: Action): OwnItem[] {
-  const snapshot = readOrNone(runtime, { kind: 'work_item', id: item_id! })
+  const snapshot = committed(runtime, { kind: 'work_item', id: item_id! })
   const state: string = snapshot?.value ?? (decision === 'stage' ? 'held' : 'queued')
   if (state !== 'running' && !isWaiting(state)) return []
   return [{ item_id: item_id!, project: member!.ref, objective: objective!, state }]

@@ -7,6 +7,7 @@ import type { InitiativeBody, InitiativeContext } from '../../machines/initiativ
 import type { MessageBody, SnapshotOf } from '../../machines/machine.ts'
 import { Alarm } from '../alarm.ts'
 import type { CommittedStep, Runtime } from '../api.ts'
+import { committed } from '../committed.ts'
 import { viewOf } from './sights.ts'
 
 /** While the service refuses writes, and after a message that was not taken, it is tried again after this long. */
@@ -96,12 +97,7 @@ function needsLook({ value, context }: SnapshotOf<InitiativeContext>): boolean {
 
 /** What the initiative is to be told now; undefined: nothing, or it cannot be read. */
 function messageFor(runtime: Runtime, name: string): MessageBody | undefined {
-  let snapshot: SnapshotOf<InitiativeContext> | undefined
-  try {
-    snapshot = runtime.read({ kind: 'initiative', id: name })
-  } catch {
-    return undefined
-  }
+  const snapshot: SnapshotOf<InitiativeContext> | undefined = committed(runtime, { kind: 'initiative', id: name })
   if (snapshot === undefined || !needsLook(snapshot)) return undefined
   const { value, context } = snapshot
   const view = viewOf(runtime, context)

@@ -2,6 +2,7 @@ import t from 'tap'
 import { exclusiveRepository } from '../../../machines/run-request/demand.ts'
 import { projectIdOf } from '../../../runtime/identity.ts'
 import { retentionSweepMs } from '../../../runtime/limits.ts'
+import { JournalFailure } from '../../../storage/journal.ts'
 import { itemId, World } from './world.ts'
 
 /** Lets the time pass, and retention go over what is older then. */
@@ -391,6 +392,22 @@ t.test(
     t.end()
   },
 )
+
+t.test('a journal that can be read no more is no word about a dependency', (t) => {
+  const world = new World({ maxRunning: 1 })
+  world.project('shop')
+  const landed = world.submit('shop')
+  world.land(landed)
+  const read = world.runtime.read.bind(world.runtime)
+  world.runtime.read = (ref) => {
+    if (ref.id === landed) throw new JournalFailure('what is stored cannot be read any more')
+    return read(ref)
+  }
+  const waiting = world.submit('shop', { depends_on: [landed] })
+  t.equal(read({ kind: 'work_item', id: waiting })!.value, 'queued', 'nothing is written of what is not known')
+  t.equal(world.restarted().item(waiting).context.run !== undefined, true, 'and the next start hands it out')
+  t.end()
+})
 
 t.test('settled items cost nothing: they are in no summary', (t) => {
   const world = new World({ maxRunning: 1 })
