@@ -187,6 +187,8 @@ export interface MachineModule<C = any, M extends MessageBody = any> {
   readonly migrations: Readonly<Record<number, (snapshot: any) => unknown>>
   /** Messages only the runtime sends (timers, deadlines, other actors): left out of `allowed` in a problem. */
   readonly internal: readonly string[]
+  /** By message, the states that take it only from an emitted request, never at its door: left out there as well. */
+  readonly emittedOnly?: Readonly<Record<string, readonly string[]>>
   /** Asked before the step. A word for the repeat (`replay`, `already_accepted`), or undefined: not a repeat. */
   repeats(snapshot: SnapshotOf<C>, message: Message<M>): string | undefined
   /** Asked after the chart took no transition: the specific refusal, or undefined for a plain illegal move. */

@@ -115,9 +115,11 @@ export class Stepper {
 
   /** The messages from outside that the chart knows in this state, but for one that was refused (guards are not asked). */
   allowed(snapshot: SnapshotOf<any>, refused?: string): readonly string[] {
-    const { internal } = this.module
+    const { internal, emittedOnly = {} } = this.module
     const known = [...(this.table.get(snapshot.value)?.keys() ?? [])]
-    return known.filter((type) => type !== refused && !internal.includes(type)).sort()
+    const isAtDoor = (type: string): boolean =>
+      !internal.includes(type) && emittedOnly[type]?.includes(snapshot.value) !== true
+    return known.filter((type) => type !== refused && isAtDoor(type)).sort()
   }
 
   private carryOut(action: Action, args: Args, outcomes: Outcome[]): void {

@@ -62,9 +62,10 @@ export const formAfterCycle: Step = (draft, message: Of<'item_settled'>) => {
 }
 
 /** No agent of the cycle could be reached: nothing was done, and nothing is charged. */
-export const giveCycleBack: Step = (draft) => {
+export const giveCycleBack: Step = (draft, message: Of<'item_settled'>) => {
   takeBack(draft)
   draft.set({ work: undefined })
+  draft.keep({ owing: isFailed(message) ? message.item_id : undefined })
 }
 
 /** The same, and it waits until its provider is back. Not where an owner has paused it: then it waits for the owner. */

@@ -11,7 +11,7 @@ import { gateResult } from '../events/gates.ts'
 import { OUTAGE_CODES } from '../run-request/outages.ts'
 import { compile, openObject, requiredWith, stringEnum, Type } from '../schema.ts'
 import type { CampaignContext, Of } from './context.ts'
-import { gatesOf } from './evidence.ts'
+import { type Gate, gatesOf } from './evidence.ts'
 
 /** What the run said beside its decision; part of every event about it. */
 interface Told {
@@ -28,6 +28,7 @@ export type Verdict = Told & { readonly reason: string } & (
 
 interface GateResult {
   readonly name?: string
+  readonly command?: string
   readonly passed?: boolean
   readonly output?: string
 }
@@ -118,16 +119,21 @@ function guarded(context: CampaignContext, { decision, reason, objective }: Answ
   if (decision === 'escalate') return { is: 'escalate', reason } as const
   if (decision === 'advance') return step(context, objective!, reason)
   const missing = gatesOf(context.asked.done_evidence).filter(({ required }) => required)
-  const unproven = missing.filter(({ name }) => !gates.some((gate) => gate.name === name && gate.passed !== undefined))
+  const unproven = missing.filter((gate) => !gates.some((one) => isOf(one, gate) && one.passed !== undefined))
   if (unproven.length > 0) {
     // What was not run is neither red nor green.
     const names = unproven.map(({ name }) => name).join(', ')
     return { is: 'fault', reason: `done was decided without a result of ${names}` } as const
   }
-  const red = missing.find(({ name }) => !gates.every((gate) => gate.name !== name || gate.passed === true))
+  const red = missing.find((gate) => !gates.every((one) => !isOf(one, gate) || one.passed === true))
   if (red === undefined) return { is: 'done', reason } as const
-  const { output = '' } = gates.findLast((gate) => gate.name === red.name && gate.passed !== true)!
+  const { output = '' } = gates.findLast((one) => isOf(one, red) && one.passed !== true)!
   return step(context, restoring(context, red, output), `${red.name} is red, although done was decided: ${reason}`)
+}
+
+/** What another command said is no result of the gate, whatever it is called; one that names none goes by its name. */
+function isOf(result: GateResult, { name, command }: Gate): boolean {
+  return result.name === name && (result.command ?? command) === command
 }
 
 /** One next task, if the campaign may still have one. */

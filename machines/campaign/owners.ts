@@ -32,11 +32,12 @@ function goOn(draft: Draft, message: Of<'resume'> | Of<'decide'> | Of<'provider_
   const who = message.by?.name ?? 'intendant'
   const added = message.type === 'resume' ? (message.add_cycles ?? 0) : 0
   draft.unpause()
-  draft.set({ authorized_by: authorized_by ?? message.by?.name, max_cycles: max_cycles + added })
+  // What its last cycle asked is settled with the owner's word: the next escalation has words of its own.
+  draft.set({ authorized_by: authorized_by ?? message.by?.name, max_cycles: max_cycles + added, question: undefined })
   if (message.type === 'decide') {
     addDecision(draft, message.decision, message)
     discharge(draft, message, `decided: ${message.decision}`)
-  } else discharge(draft, message, `the campaign ${draft.context.name} was resumed`)
+  } else if (message.type === 'resume') discharge(draft, message, `the campaign ${draft.context.name} was resumed`)
   const words = message.type === 'provider_back' ? 'its provider may be back' : `resumed by ${who}`
   draft.stand(words, message.at)
   const fact =

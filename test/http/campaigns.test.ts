@@ -597,6 +597,58 @@ t.test('campaigns are listed by project and status, and exist only for those who
   t.equal((await s.call('GET', '/api/campaigns/Not%20a%20name')).status, 404)
 })
 
+t.test('what a cycle asked is asked no more once an owner has answered it', async (t) => {
+  const s = await startTestService(t)
+  const runner = await inFirstCycle(s)
+  await work(s, runner, verdict('blocked_on_decision', { finding: 'Which currency?', options: ['EUR', 'USD'] }))
+  t.match(await comesTo(s, 'escalated'), {
+    question: { finding: 'Which currency?' },
+    needs: /what its last cycle asks/,
+  })
+  t.notOk('question' in (await move(s, 'decide', { decision: 'EUR' })))
+  await form(s, runner, { decision: 'escalate', reason: 'the price would change' })
+  const again = await comesTo(s, 'escalated')
+  t.match(again, { reason: 'the price would change', needs: /^decide, resume it/ })
+  t.notOk('question' in again, 'the second escalation has a matter of its own')
+})
+
+t.test('a cycle that its provider failed owes nothing more once its owner has resumed the campaign', async (t) => {
+  const s = await startTestService(t)
+  const runner = await inFirstCycle(s)
+  const { request_id, engine } = await begin(s, runner)
+  await fail(s, runner, request_id, { code: 'provider_unavailable', message: 'no answer' })
+  await comesTo(s, 'paused')
+  t.match(await item(s, engine.payload.item_id), { state: 'failed' })
+  await move(s, 'resume')
+  await until(
+    () => item(s, engine.payload.item_id),
+    ({ state }) => state === 'cancelled',
+  )
+  t.match(await item(s, engine.payload.item_id), { reason: 'closed: the campaign pay was resumed' })
+})
+
+t.test('one that is refused is told what would be taken: no advance of what is over or stopped', async (t) => {
+  const s = await startTestService(t)
+  await fleet(s, 'shop')
+  await addCampaign(s)
+  const refused = async (path: string, body: object = {}) => {
+    const answer = await s.call('POST', path, body)
+    t.equal(answer.status, 409, path)
+    return answer.body.allowed
+  }
+  await move(s, 'pause')
+  t.same(await refused('/api/campaigns/pay/decide', { decision: 'x' }), ['cancel', 'complete', 'pause', 'resume'])
+  await move(s, 'complete', { reason: 'x' })
+  t.same(await refused('/api/campaigns/pay/pause'), [])
+  await s.expect(201, 'POST', '/api/initiatives', {
+    name: 'spring',
+    outcome: 'x',
+    members: [{ kind: 'project', ref: 'shop' }],
+  })
+  await s.expect(200, 'POST', '/api/initiatives/spring/complete', { reason: 'x' })
+  t.same(await refused('/api/initiatives/spring/decide', { decision: 'x' }), [])
+})
+
 t.test('each event type of SPEC 6.8 is stated with the members of its table and no other', async (t) => {
   const s = await startTestService(t)
   const runner = await fleet(s, 'shop')
