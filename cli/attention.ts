@@ -10,6 +10,8 @@ import { adviceFor as itemAdvice } from './work-item-page.ts'
 import type { Act, Cli } from './world.ts'
 
 const ABOUT_COLUMNS = 40
+/** A question is read before it is answered. */
+const ASKED_COLUMNS = 160
 
 export function addAttention(program: Command, act: Act): void {
   program
@@ -24,8 +26,7 @@ async function attention({ client, json, print }: Cli, _: readonly any[], { limi
   if (json) return print.json(items)
   const rows = items.map((item) => {
     const id = idOf(item)
-    const about = cut(aboutOf(item), ABOUT_COLUMNS)
-    return [String(item.reason), id, String(item.project), age(item.since), about, safe(adviceFor(item, id))]
+    return [String(item.reason), id, String(item.project), age(item.since), whatOf(item), safe(adviceFor(item, id))]
   })
   print.tableInFull(['WHY', 'ID', 'PROJECT', 'FOR', 'WHAT', 'WHAT TO DO'], rows, 'Nothing needs you.')
   print.rest(items.length, more)
@@ -43,9 +44,27 @@ function idOf(item: Record<string, any>): string {
   )
 }
 
+/** What it asks or why it stands, where that is the matter; else what it is. */
+function whatOf(item: Record<string, any>): string {
+  const { reason, campaign, initiative, work_item } = item
+  const asked = {
+    escalated: campaign?.reason,
+    paused: campaign?.reason,
+    asked: initiative?.questions[0]?.text,
+    close_proposed: initiative?.close_proposals[0]?.reason,
+    needs_decision: work_item?.reason,
+    failed: work_item?.reason,
+  }[reason as string]
+  if (asked === undefined) return cut(aboutOf(item), ABOUT_COLUMNS)
+  const words = safe(String(asked))
+  return cut(work_item === undefined ? words : `${cut(aboutOf(item), ABOUT_COLUMNS)}: ${words}`, ASKED_COLUMNS)
+}
+
 /** What it is, in its own first words. */
 function aboutOf(item: Record<string, any>): string {
   const { formation_brief: brief, hypothesis, drift, initiative, campaign, work_item, run_request } = item
+  const { entry_event, payload } = run_request ?? {}
+  const whose = payload?.campaign ?? payload?.initiative
   if (hypothesis !== undefined) return called(hypothesis)
   const words =
     brief?.title ??
@@ -54,8 +73,8 @@ function aboutOf(item: Record<string, any>): string {
     initiative?.outcome ??
     campaign?.mission ??
     work_item?.objective ??
-    run_request?.payload?.objective ??
-    run_request?.entry_event
+    payload?.objective ??
+    (typeof whose === 'string' ? `${entry_event} of ${whose}` : entry_event)
   return safe(String(words ?? '-'))
 }
 

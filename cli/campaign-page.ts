@@ -27,7 +27,7 @@ export function listCampaigns(print: Printer, campaigns: readonly Campaign[], no
     cyclesOf(one),
     age(one.since),
     nowOf(one),
-    safe(one.reason),
+    whyOf(one),
   ])
   print.table(['CAMPAIGN', 'STATUS', 'PROJECT', 'CYCLES', 'FOR', 'NOW', 'WHY'], rows, none)
 }
@@ -37,7 +37,7 @@ function printNarrow(print: Printer, campaigns: readonly Campaign[]): void {
   for (const one of campaigns) {
     print.line(cut(`${print.state(one.status)} ${one.name}  ${nowOf(one)}`, columns))
     print.line(cut(`${INDENT}${print.tint(`${one.project}  ${cyclesOf(one)}  ${age(one.since)}`, 'dim')}`, columns))
-    print.line(cut(`${INDENT}${safe(one.reason)}`, columns))
+    print.line(cut(`${INDENT}${whyOf(one)}`, columns))
   }
 }
 
@@ -52,6 +52,11 @@ function nowOf({ stage, work }: Campaign): string {
   if (work === undefined) return stage
   const what = work.role === 'cycle' ? `cycle ${work.cycle}` : 'forming'
   return work.state === undefined ? what : `${what}, ${work.state}`
+}
+
+/** Why it stands there; what its item waits for, or has lost, is what one looks for first. */
+function whyOf({ reason, work }: Campaign): string {
+  return safe(work?.reason === undefined ? reason : `${work.reason}; ${reason}`)
 }
 
 /** One campaign: where it stands and why, what happens now, what it needs, what was done. */

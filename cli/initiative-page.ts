@@ -140,15 +140,22 @@ function memberLine({ actions }: Document, member: Document): string {
 function ownersWords({ owner_decisions, owner_actions }: Document): string[] {
   const decided = owner_decisions.map((one: Document) => ({
     at: one.at,
-    text: `decided: ${one.decision}${one.applicable_members === undefined ? '' : ` (${one.applicable_members.map(memberText).join(', ')})`}`,
+    text: `${whoSaid(one)}decided: ${one.decision}${one.applicable_members === undefined ? '' : ` (${one.applicable_members.map(memberText).join(', ')})`}`,
   }))
   const did = owner_actions.map((one: Document) => {
     const words = [one.action, one.override, one.lifted === true ? 'lifted' : undefined]
     const whose = one.member === undefined ? '' : ` ${memberText(one.member)}`
-    return { at: one.at, text: `${words.filter((word) => word !== undefined).join(' ')}${whose}: ${one.reason}` }
+    return {
+      at: one.at,
+      text: `${whoSaid(one)}${words.filter((word) => word !== undefined).join(' ')}${whose}: ${one.reason}`,
+    }
   })
   const all = [...decided, ...did].sort((a, b) => (a.at < b.at ? -1 : 1))
   return all.map(({ at, text }) => `${age(at).padStart(4)}  ${safe(text)}`)
+}
+
+function whoSaid({ by }: Document): string {
+  return by === undefined ? '' : `${by.name} `
 }
 
 function assessments({ assessments: all }: Document, print: Printer): void {

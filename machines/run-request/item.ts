@@ -13,8 +13,6 @@ interface Step {
   readonly event: RunRequestMessage
 }
 
-const AGAIN = 'it runs again'
-
 function toItem({ id: run_request_id, attempt, asked }: RunRequestContext, news: News): SendParams {
   return { to: { kind: 'work_item', id: asked.work_item_id! }, message: { ...news, run_request_id, attempt } }
 }
@@ -27,13 +25,13 @@ const telling = (news: (context: RunRequestContext, message: RunRequestMessage) 
 })
 export const tellStarted = telling((c) => ({ type: 'run_started', runner_id: c.offered_to }))
 export const tellLost = telling((_, { type }) => ({ type: 'run_lost', reason: lossOf(type) }))
-export const tellRequeued = telling((_, message) => {
+export const tellRequeued = telling(({ not_before }, message) => {
   const { by } = message
   if (message.type !== 'failed')
-    return { type: 'run_requeued', reason: by === undefined ? AGAIN : `requeued by ${by.name}` }
+    return { type: 'run_requeued', ...(by === undefined ? {} : { reason: `requeued by ${by.name}` }) }
   const { class: failureClass, code, message: words } = message
   const failure = { class: failureClass, ...(code === undefined ? {} : { code }), message: words }
-  return { type: 'run_requeued', reason: `it failed and runs again: ${words}`, failure }
+  return { type: 'run_requeued', reason: `not before ${not_before}, as it failed: ${words}`, failure }
 })
 export const tellEnded = (outcome: 'completed' | 'failed' | 'cancelled') =>
   telling((c) => ({ type: 'run_ended', outcome, ...endOf(c, outcome) }))

@@ -180,7 +180,8 @@ interface RunLost extends OfRun {
 
 interface RunRequeued extends OfRun {
   readonly type: 'run_requeued'
-  readonly reason: string
+  /** Who queued it again, or what made it wait; absent: nobody had begun it. */
+  readonly reason?: string
   /** What the attempt before failed with, where the retry policy has queued it again. */
   readonly failure?: Failure
 }

@@ -187,10 +187,11 @@ export function lose({ internal }: WorkItemContext, message: Of<'run_lost'>): Ch
 }
 
 export function waitAgain({ internal, run }: WorkItemContext, message: Of<'run_requeued'>): Change {
-  const { attempt, failure } = message
+  const { attempt, failure, reason } = message
+  const why = reason === undefined ? '' : `: ${reason}`
   const failures = failure === undefined ? {} : { failures: [...(run!.failures ?? []), failure] }
   return {
-    ...(internal.stopping ? {} : { reason: `its run waits for a runner again (attempt ${attempt})` }),
+    ...(internal.stopping ? {} : { reason: oneLine(`its run waits for a runner again (attempt ${attempt})${why}`) }),
     run: { ...run!, attempt, ...failures },
   }
 }

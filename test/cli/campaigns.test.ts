@@ -62,7 +62,10 @@ t.test('campaigns are listed with what each does now, on wide terminals and on n
   const { env } = await service(t, () => [200, { items: [CAMPAIGN, ESCALATED] }])
   const { out } = await cli(env, 'campaign')
   t.match(out, /CAMPAIGN +STATUS +PROJECT +CYCLES +FOR +NOW +WHY/)
-  t.match(out, /pay +active +shop +1\/10 +\S+ +cycle 1, queued +cycle 1: no invoice is sent yet/)
+  t.match(
+    out,
+    /pay +active +shop +1\/10 +\S+ +cycle 1, queued +lane campaign is paused; cycle 1: no invoice is sent yet/,
+  )
   const narrow = await cliOn({ isTTY: true, columns: 50 }, { ...env, NO_COLOR: '1' }, 'campaign', 'list')
   for (const line of narrow.out.split('\n')) t.ok(line.length <= 50, line)
   t.match(narrow.out, /escalated till {2}idle\n {2}shop {2}1\/10/)
@@ -78,6 +81,28 @@ t.test('show tells what runs, what waits and why, the evidence, the history and 
   t.notMatch(out, '\u001b', 'a stranger’s words do not drive the terminal')
   const escalated = await service(t, ({ url }) => [200, url.includes('/events') ? { items: [] } : ESCALATED])
   t.match((await cli(escalated.env, 'campaign', 'show', 'till')).out, 'intendant campaign decide till --decision TEXT')
+})
+
+t.test('what needs a person says what it asks, or of whom the run was', async (t) => {
+  const since = '2030-01-01T00:00:00Z'
+  const lost = { id: 'runreq_1', entry_event: 'campaign_advance_requested', payload: { campaign: 'pay', prompt: 'x' } }
+  const failed = {
+    id: ITEM_ID,
+    state: 'failed',
+    objective: 'Send the invoice',
+    reason: 'run failed: no\u001b[31m disk',
+  }
+  const items = [
+    { kind: 'run_request', reason: 'lost', project: 'shop', since, run_request: lost },
+    { kind: 'campaign', reason: 'escalated', project: 'shop', since, campaign: ESCALATED },
+    { kind: 'work_item', reason: 'failed', project: 'shop', since, work_item: failed },
+  ]
+  const { env } = await service(t, () => [200, { items }])
+  const { out } = await cli(env, 'attention')
+  t.match(out, /lost +runreq_1 +shop +\S+ +campaign_advance_requested of pay +intendant/)
+  t.match(out, /escalated +till +shop +\S+ +the price +intendant campaign decide till/)
+  t.match(out, /failed +wi_\w+ +shop +\S+ +Send the invoice: run failed: no\W+\[31m disk +intendant queue close/)
+  t.notMatch(out, '\u001b', 'a stranger’s words do not drive the terminal')
 })
 
 t.test('each owner’s command posts to its endpoint, with where it comes from', async (t) => {

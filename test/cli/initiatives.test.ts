@@ -209,9 +209,10 @@ t.test('against a real service, from the first command to the last', async (t) =
   await steer({ s, runner }, 't1', { decision: 'ask', question: 'Which bank?', member: BANK })
   t.match(await run('show', 'checkout'), /ask.* project:bank \d+s: Which bank\?/)
   const attention = (await cli(env, 'attention')).out
-  t.match(attention, /asked +checkout +shop .*intendant initiative show checkout/)
+  t.match(attention, /asked +checkout +shop .*Which bank\? .*intendant initiative show checkout/)
   await run('decide', 'checkout', '--decision', 'Bank a', '--member', 'project:bank')
   t.notMatch((await cli(env, 'attention')).out, 'checkout')
+  t.match(await run('show', 'checkout'), /\d+s {2}admin decided: Bank a \(project:bank\)/)
   t.match(await run('finding', 'checkout', 'The limit is 10'), /^find_\w+ for project:shop, project:bank/)
   t.match(await run('findings', 'checkout'), /note .*not used yet .*The limit is 10/)
   t.match(await run('complete', 'checkout', '--reason', 'paid'), 'checkout is completed: paid')

@@ -159,6 +159,11 @@ t.test(
     const s = await startTestService(t, {}, { nature })
     const runner = await advanced(s)
     await failAgain(s, runner, nature, 'no route')
+    const { work: waiting } = await until(reading(s), (one) => one.work.reason.includes('attempt 2'))
+    t.match(
+      waiting.reason,
+      /^its run waits for a runner again \(attempt 2\): not before 2\S+Z, as it failed: no route$/,
+    )
     const { request_id, attempt } = await beginAttempt(s, runner)
     t.equal(attempt, 2)
     await s.expect(
