@@ -1,4 +1,6 @@
 /** The parameters of a route as OpenAPI 3.1 describes them: of its path, of its query, and the headers that matter. */
+import { PROMPT_PHASES } from '../machines/documents/compiled-brief.ts'
+import { IDEMPOTENCY_KEY_LENGTH_MAX } from '../machines/documents/fields.ts'
 import type { TSchema } from '../machines/schema.ts'
 import { IF_MATCH_HEADER } from './preconditions.ts'
 import type { Route } from './route.ts'
@@ -27,8 +29,11 @@ const NAMED: Readonly<Record<string, string>> = {
   backups: 'The name of the backup.',
 }
 
+/** What such a parameter may be, where that is a few words. */
+const WORDS: Readonly<Record<string, readonly string[]>> = { prompts: PROMPT_PHASES }
+
 const HEADERS: Readonly<Record<string, string>> = {
-  'idempotency-key': 'Whoever asks again with this key gets the answer of the first time, for 24 hours.',
+  'idempotency-key': `Whoever asks again with this key gets the answer of the first time, for 24 hours. 1 to ${IDEMPOTENCY_KEY_LENGTH_MAX} printable ASCII characters.`,
   prefer: '`return=minimal`: no more of the run request than where it stands (RFC 7240).',
   traceparent: 'The caller’s own span (W3C Trace Context).',
   'last-event-id': 'The cursor to go on behind.',
@@ -45,7 +50,7 @@ function inPath({ path }: Route): object[] {
     in: 'path',
     required: true,
     ...described(NAMED[segment]),
-    schema: { type: 'string' },
+    schema: { type: 'string', ...(WORDS[segment] === undefined ? {} : { enum: WORDS[segment] }) },
   }))
 }
 

@@ -52,44 +52,44 @@ export type RunnerSession = Static<typeof runnerSessionBody>
 const PRESENCES = ['online', 'offline', 'never_seen'] as const
 const RUNNER_STATES = ['registered', 'draining', 'removed'] as const
 
+/** What is kept of it. */
+export const runnerKept = Type.Object({
+  id: Type.String({ description: 'Chosen by the caller.' }),
+  name: Type.Optional(Type.String({ description: 'What people call it.' })),
+  state: stringEnum(RUNNER_STATES, {
+    description: 'A draining runner takes nothing new; a removed one may do nothing.',
+  }),
+  allowed_projects: Type.Array(Type.String(), { description: 'Project keys; `["*"]`: all; empty: none.' }),
+  labels: Type.Array(Type.String(), { description: 'What it offers.' }),
+  capacity: Type.Integer({ description: 'Run requests it holds at once.' }),
+  trusted: Type.Boolean({ description: 'May take `throttle: full` work with `access: full`.' }),
+  draining: Type.Boolean({ description: 'Finishes what it holds and takes nothing new.' }),
+  session: Type.Optional(
+    Type.Object(
+      {
+        instance: Type.String({ maxLength: NAME_LENGTH_MAX, description: 'Identity of the process.' }),
+        version: Type.String({ maxLength: NAME_LENGTH_MAX, description: 'The runner’s version.' }),
+        started_at: time('When the service heard of it.'),
+      },
+      { title: 'RunnerProcess', description: 'The runner’s newest process.' },
+    ),
+  ),
+  created_at: time('When it was registered.'),
+  updated_at: Type.Optional(time('When it last changed.')),
+  removed_at: Type.Optional(time('When it was removed.')),
+})
+export type Runner = Static<typeof runnerKept>
+
+/** As it is served: with what is known of it while the service runs. */
 export const runnerDocument = Type.Object(
   {
-    id: Type.String({ description: 'Chosen by the caller.' }),
-    name: Type.Optional(Type.String({ description: 'What people call it.' })),
-    state: stringEnum(RUNNER_STATES, {
-      description: 'A draining runner takes nothing new; a removed one may do nothing.',
-    }),
-    allowed_projects: Type.Array(Type.String(), { description: 'Project keys; `["*"]`: all; empty: none.' }),
-    labels: Type.Array(Type.String(), { description: 'What it offers.' }),
-    capacity: Type.Integer({ description: 'Run requests it holds at once.' }),
-    trusted: Type.Boolean({ description: 'May take `throttle: full` work with `access: full`.' }),
-    draining: Type.Boolean({ description: 'Finishes what it holds and takes nothing new.' }),
-    session: Type.Optional(
-      Type.Object(
-        {
-          instance: Type.String({ maxLength: NAME_LENGTH_MAX, description: 'Identity of the process.' }),
-          version: Type.String({ maxLength: NAME_LENGTH_MAX, description: 'The runner’s version.' }),
-          started_at: time('When the service heard of it.'),
-        },
-        { title: 'RunnerProcess', description: 'The runner’s newest process.' },
-      ),
-    ),
-    presence: Type.Optional(
-      stringEnum(PRESENCES, {
-        description: 'Offline after three minutes without a call. Known while the service runs.',
-      }),
-    ),
+    ...runnerKept.properties,
+    presence: stringEnum(PRESENCES, { description: 'Offline after three minutes without a call.' }),
     last_seen_at: Type.Optional(time('Its last call, as far as is known; absent when it has never called.')),
-    in_flight: Type.Optional(
-      Type.Array(Type.String(), { description: 'Ids of the run requests that use one of its slots.' }),
-    ),
-    created_at: time('When it was registered.'),
-    updated_at: Type.Optional(time('When it last changed.')),
-    removed_at: Type.Optional(time('When it was removed.')),
+    in_flight: Type.Array(Type.String(), { description: 'Ids of the run requests that use one of its slots.' }),
   },
   { title: 'Runner' },
 )
-export type Runner = Static<typeof runnerDocument>
 
 /** Answer of the create: the only time the credential is shown. */
 export const runnerCreatedDocument = Type.Object(
