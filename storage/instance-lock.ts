@@ -34,7 +34,9 @@ function lockBySocket(home: string): Promise<InstanceLock> {
   const address = `\0intendant-${dev}-${ino}`
   const server = createServer((socket) => {
     socket.on('error', () => {})
-    socket.end(`process ${process.pid}`)
+    socket.write(`process ${process.pid}`)
+    // Whoever asks may stay for ever: anybody on the machine may ask.
+    socket.destroySoon()
   })
   server.unref()
   return new Promise((resolve, reject) => {

@@ -1,6 +1,4 @@
-/**
- * How the dispatcher reads run requests and runners: their committed snapshots.
- */
+/** How the dispatcher reads run requests: their committed snapshots, and in which states a runner holds them. */
 import type { SnapshotOf } from '../../machines/machine.ts'
 import type { RunRequestContext } from '../../machines/run-request/context.ts'
 import type { Runtime } from '../api.ts'

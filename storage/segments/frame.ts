@@ -20,6 +20,8 @@ const ROW = { key: 0, kind: 8, at: 12, bytes: 16, checksum: 20 } as const
 /** UTF-8 never takes more than three bytes for a UTF-16 unit. */
 const UTF8_BYTES_PER_UNIT_MAX = 3
 const SCRATCH_BYTES = 64 * 1024
+/** What a larger frame took is given back behind it. */
+const SCRATCH_KEPT_BYTES_MAX = 32 * 1024 * 1024
 
 /** What a row is of. `index`: where the rows of its file are; the last frame of a file that is full. */
 export const KIND = { events: 1, redo: 2, head: 3, index: 4 } as const
@@ -55,6 +57,7 @@ export class FrameWriter {
   #end = HEAD_BYTES
 
   begin(): void {
+    if (this.#bytes.length > SCRATCH_KEPT_BYTES_MAX) this.#bytes = Buffer.allocUnsafeSlow(SCRATCH_BYTES)
     this.rows = []
     this.#end = HEAD_BYTES
   }

@@ -1,7 +1,9 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { connect } from 'node:net'
 import { join } from 'node:path'
+import { setTimeout as untilMs } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { lockInstance } from '../../storage/instance-lock.ts'
 
@@ -18,6 +20,18 @@ t.test('the lock is given once, and again after it is released', async (t) => {
   await t.rejects(lockInstance(home), { code: 'locked', message: /is in use by process \d+/ })
   await lock.release()
   await (await lockInstance(home)).release()
+})
+
+t.test('who asks for the holder and stays keeps it from nothing', { skip: process.platform !== 'linux' }, async (t) => {
+  const home = t.testdir()
+  const lock = await lockInstance(home)
+  const { dev, ino } = statSync(home)
+  const asker = connect({ path: `\0intendant-${dev}-${ino}`, allowHalfOpen: true })
+  t.teardown(() => asker.destroy())
+  const [words] = await once(asker, 'data')
+  t.equal(String(words), `process ${process.pid}`)
+  const released = lock.release().then(() => 'released')
+  t.equal(await Promise.race([released, untilMs(5_000, 'held up', { ref: false })]), 'released')
 })
 
 t.test('two homes do not share a lock', async (t) => {

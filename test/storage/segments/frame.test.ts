@@ -1,0 +1,25 @@
+/** What a frame's writer keeps between two frames. */
+import { setImmediate as untilNext } from 'node:timers/promises'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+import t from 'tap'
+import { FrameWriter, frameOf, KIND, rowMatches } from '../../../storage/segments/frame.ts'
+
+t.test('what a large frame took is given back behind it, and the next is whole', async (t) => {
+  setFlagsFromString('--expose-gc')
+  const collect = runInNewContext('gc')
+  const writer = new FrameWriter()
+  const before = process.memoryUsage().arrayBuffers
+  const isWhole = (chars: number): boolean => {
+    writer.begin()
+    writer.add(KIND.events, 1, 'ü'.repeat(chars))
+    const bytes = writer.finish(1, 1)
+    return frameOf(bytes)!.rows.every((row) => rowMatches(bytes, row))
+  }
+  t.ok(isWhole(20 * 1024 * 1024))
+  t.ok(isWhole(10))
+  await untilNext()
+  collect()
+  await untilNext()
+  t.ok(process.memoryUsage().arrayBuffers - before < 10 * 1024 * 1024)
+})
