@@ -11,10 +11,13 @@ import { type Act, type Cli, originOf } from './world.ts'
 
 /** From one look at a backup that takes long to the next, milliseconds. */
 const LOOK_MS = 2_000
+/** Who repeats a command that was cut off does so sooner; who makes backups by the clock under one name, later. Milliseconds. */
+const REPEATED_WITHIN_MS = 3_600_000
 
 const BACKUP_HELP = `
 A backup that takes long goes on by itself, also when this command has ended: the same command with
-the same --name follows it again, or tells its end while the service runs. There is one at a time.`
+the same --name follows it again, or tells its end for an hour. There is one at a time. Later a name
+that is taken is refused (exit code 3): leave it out where backups are made by the clock.`
 
 const RESTORE_HELP = `
 The home must be empty or absent, and stays as it was if anything fails. Cursors of the old log are
@@ -69,8 +72,10 @@ async function beginBackup(client: Client, name: string | undefined): Promise<an
     if (problem?.code === 'backup_running' && problem.backup === name) return await look()
     const known =
       problem?.code === 'already_exists' && name !== undefined ? await look().catch(() => undefined) : undefined
-    if (known?.state === 'completed') return known
-    throw error
+    if (known?.state !== 'completed') throw error
+    if (Date.now() - Date.parse(known.ended_at) < REPEATED_WITHIN_MS) return known
+    const detail = `A backup of that name is there already, of ${known.ended_at}, and no other was made: ask for one of another name, or of none.`
+    throw new ServiceRefused('POST', '/api/backups', { status: 409, code: 'already_exists', detail })
   }
 }
 

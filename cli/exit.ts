@@ -26,12 +26,13 @@ export const EXIT = {
 export const ENDS_HELP = `
 Exit codes:
   0  done; with --wait: the run completed
-  1  done, and the outcome is bad: the run failed, the log is damaged
+  1  done, and the outcome is bad: the run failed, the log is damaged; serve cannot start, or go on
   2  the command line or a setting is wrong
   3  the service refused it
   4  the service cannot be reached, or cannot answer now
   5  with --wait: the run was cancelled
   6  with --wait-limit: still running when the time was over
+  130  a second signal has ended it (serve, runner)
 
 With --json an error is one JSON object on standard error: the service's problem (RFC 9457), or the
 same members (code, title, detail) for what the command found itself; exit_code says how it ended.

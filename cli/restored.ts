@@ -33,6 +33,9 @@ export interface Restored {
 /** Messages that were under way when the backup was taken are delivered in the first turns, one upon the other. */
 const TURNS_WAITED = 100
 
+/** So many share a flush: one after the other each would wait for a flush of its own. */
+const FENCED_AT_ONCE = 500
+
 /** Fences every unsettled run request by the message `restored`, which raises its attempt and makes begun work `lost`. */
 export async function fenceRestored(runtime: Runtime, by: By): Promise<Restored> {
   // Some of them make run requests: in the world that went on, somebody may hold these, too.
@@ -40,15 +43,20 @@ export async function fenceRestored(runtime: Runtime, by: By): Promise<Restored>
   const lost: string[] = []
   const unfenced: { id: string; reason: string }[] = []
   let fenced = 0
-  for (const id of await unsettled(runtime)) {
-    const ref = { kind: 'run_request', id } as const
-    const answer = await runtime.askAsync(ref, { type: 'restored', by } as MessageBody)
-    // A timer that was due long ago may have settled it meanwhile.
-    if (!answer.ok && SETTLED.includes(runtime.read(ref)?.value ?? '')) continue
-    if (!answer.ok) unfenced.push({ id, reason: answer.refusal.detail })
-    else {
-      fenced += 1
-      if (answer.snapshot.value === 'lost') lost.push(id)
+  const ids = await unsettled(runtime)
+  const fence = (id: string) => runtime.askAsync({ kind: 'run_request', id }, { type: 'restored', by } as MessageBody)
+  for (let first = 0; first < ids.length; first += FENCED_AT_ONCE) {
+    const some = ids.slice(first, first + FENCED_AT_ONCE)
+    const answers = await Promise.all(some.map(fence))
+    for (const [at, answer] of answers.entries()) {
+      const id = some[at]!
+      // A timer that was due long ago may have settled it meanwhile.
+      if (!answer.ok && SETTLED.includes(runtime.read({ kind: 'run_request', id })?.value ?? '')) continue
+      if (!answer.ok) unfenced.push({ id, reason: answer.refusal.detail })
+      else {
+        fenced += 1
+        if (answer.snapshot.value === 'lost') lost.push(id)
+      }
     }
   }
   return { fenced, lost, unfenced, credentials: await credentials(runtime) }

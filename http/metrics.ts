@@ -2,14 +2,17 @@
  * What `/metrics` prints, in the format of Prometheus. Nothing is measured on the way of a request beyond one
  * counter an answer: the rest is read from the parts when somebody asks.
  */
-import { existsSync } from 'node:fs'
+import { X509Certificate } from 'node:crypto'
+import { existsSync, readFileSync } from 'node:fs'
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
 import { LANES, RUN_REQUEST_STATES } from '../machines/documents/run-request.ts'
 import { WORK_ITEM_STATES } from '../machines/documents/work-item.ts'
 import type { DispatchCounts } from '../runtime/dispatch/api.ts'
+import type { Settings } from '../runtime/settings.ts'
 import { bytesOf, environmentPaths } from '../storage/home-paths.ts'
 import type { Admission } from './admission.ts'
 import type { BodyReader } from './body.ts'
+import { PROBLEM_CODES, problemTable } from './problems.ts'
 import type { ServiceContext } from './route.ts'
 import type { RouteEntry } from './route-entry.ts'
 
@@ -23,6 +26,9 @@ export function createMetrics(): Metrics {
   collectDefaultMetrics({ register: registry })
   return { registry }
 }
+
+/** Problems that are the service's: there from the start, since `rate` does not see a series begin. */
+const OURS = PROBLEM_CODES.filter((code) => problemTable[code].status >= 500)
 
 /** Answers by route and status, and problems by reason, taken from the counters that the exchanges keep. */
 export function measureRoutes(
@@ -50,6 +56,7 @@ export function measureRoutes(
     registers: [registry],
     collect() {
       this.reset()
+      for (const code of OURS) this.inc({ code }, 0)
       for (const { problems } of entries) for (const [code, count] of problems) this.inc({ code }, count)
     },
   })
@@ -85,6 +92,19 @@ export function measureService(metrics: Metrics, service: ServiceContext): void 
     () => runtime.setAside.count,
   )
   gauge(registry, 'intendant_tokens_active', 'Tokens that are let in.', () => principals.size)
+  gauge(
+    registry,
+    'intendant_token_expiry_timestamp_seconds',
+    'When the next token that is let in ends, runners aside; +Inf: none ends.',
+    () => principals.nextExpiryMs / 1_000,
+  )
+  const certificateEnd = certificateEndMs(runtime.settings) / 1_000
+  gauge(
+    registry,
+    'intendant_certificate_expiry_timestamp_seconds',
+    'When the certificate that is served ends; +Inf without TLS.',
+    () => certificateEnd,
+  )
   new Gauge({
     name: 'intendant_run_requests',
     help: 'Run requests, by state.',
@@ -99,6 +119,12 @@ export function measureService(metrics: Metrics, service: ServiceContext): void 
   measureLoad(metrics, service)
   measureStore(metrics, service)
   measureDispatch(metrics, service)
+}
+
+/** Of the certificate as it was when it was taken up: a renewed one counts from the next start. */
+function certificateEndMs({ tls }: Settings): number {
+  if (tls === undefined) return Number.POSITIVE_INFINITY
+  return Date.parse(new X509Certificate(readFileSync(tls.certFile)).validTo)
 }
 
 /** Work items by state, and what of them the scheduler has to do with. */

@@ -122,7 +122,7 @@ const table = {
   view_backlog: passing(503, 'Writes are ahead of the view', 'Wait a moment.'),
   view_behind: passing(503, 'The view is behind the log', 'Wait a moment.'),
   disk_reserve: passing(503, 'The disk is nearly full', 'An operator must free space; reads go on.', 30),
-  read_only: passing(503, 'The service is read-only', 'An operator must look at the log and restart it.', 30),
+  read_only: passing(503, 'The service is read-only', 'An operator must free space and restart it.', 30),
   storage_failed: passing(503, 'The log has failed', 'The service restarts; repeat with the same key.', 5),
   stopping: passing(503, 'The service is stopping', 'Connect again in a moment.', 2),
 } as const satisfies Record<string, Problem>

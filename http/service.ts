@@ -65,6 +65,12 @@ const DRAIN_MS = 5_000
 /** How long answers that are under way may take to leave the process. */
 const FLUSH_MS = 100
 const NOTE_USE_EVERY_MS = 60_000
+const REFUSALS_EVERY_MS = 2_000
+/** Until when writes are refused, by the reason. */
+const ROOM: Readonly<Record<string, string>> = {
+  disk_reserve: 'more than disk_reserve is free',
+  read_only: 'it is restarted with more than disk_reserve free',
+}
 /** Lets the last lines of the log and the last answers out before the process ends. */
 const FATAL_EXIT_MS = 200
 
@@ -154,13 +160,13 @@ async function listen(
   const stopNoting = noteUses(runtime, principals)
   const url = `${tls === undefined ? 'http' : 'https'}://${settings.host.includes(':') ? `[${settings.host}]` : settings.host}:${port}`
   log.info({ url, home: settings.home, lastSequence: runtime.journal.lastSequence }, 'listening')
-  const refused = runtime.journal.refuses()
-  if (refused !== undefined) log.warn({ reason: refused }, 'the service answers reads only: it takes no writes')
+  const stopTelling = tellOfRefusals(runtime, log, hasFailed)
   let closed: Promise<void> | undefined
   const close = async (): Promise<void> => {
     log.info('stopping')
     isClosing = true
     stopNoting()
+    stopTelling()
     server.stopListening()
     for (const callback of closing) callback()
     await answered(router, runtime.nature)
@@ -203,6 +209,28 @@ function noteUses(runtime: Runtime, principals: Principals): () => void {
     for (const id of principals.takeUsed()) runtime.ask({ kind: 'token', id }, { type: 'note_use' }, () => {})
   }
   let timer = nature.setTimer(note, NOTE_USE_EVERY_MS)
+  return () => nature.clearTimer(timer)
+}
+
+/** Says when the service ceases to take writes for want of room, and when it takes them again. Answers the function that ends it. */
+function tellOfRefusals({ journal, nature }: Runtime, log: Logger, hasFailed: () => boolean): () => void {
+  let told: string | undefined
+  const look = (): void => {
+    timer = nature.setTimer(look, REFUSALS_EVERY_MS)
+    const refusal = journal.refuses()
+    // It is behind its view for moments.
+    const reason = refusal === 'view_backlog' ? undefined : refusal
+    if (reason === told || hasFailed()) return
+    if (reason === undefined) log.warn({ reason: told }, 'there is room: the service takes writes again')
+    else
+      log.warn(
+        { reason },
+        `the service answers reads only: it takes no writes until ${ROOM[reason] ?? 'it is restarted'}`,
+      )
+    told = reason
+  }
+  let timer: unknown
+  look()
   return () => nature.clearTimer(timer)
 }
 

@@ -170,7 +170,9 @@ export function createServer(options: ServerOptions): Server {
         app.listen(host, port, EXCLUSIVE_PORT, (socket) => {
           if (!socket) {
             reject(
-              new ServerFailure(`Cannot listen on ${host}:${port}: is it taken, or not an address of this machine?`),
+              new ServerFailure(
+                `Cannot listen on ${host}:${port}: is it taken, or below 1024 and kept for root, or not an address of this machine (IPv6 without brackets)?`,
+              ),
             )
             return
           }

@@ -46,6 +46,8 @@ export interface Principals {
   isReplaced(principal: Principal): boolean
   /** Number of tokens that are let in: for the metrics. */
   readonly size: number
+  /** When the first of the tokens that are let in ends, milliseconds since the epoch, infinite where none does. Runners' are not counted. */
+  readonly nextExpiryMs: number
   /** Token ids used since the last call: their last use is noted lazily. */
   takeUsed(): readonly string[]
 }
@@ -117,6 +119,13 @@ class PrincipalTable implements Principals {
     let size = 0
     for (const entry of this.#byHash.values()) if (!this.#isOver(entry)) size += 1
     return size
+  }
+
+  get nextExpiryMs(): number {
+    let first = Number.POSITIVE_INFINITY
+    for (const entry of this.#byHash.values())
+      if (entry.kind === 'token' && !this.#isOver(entry)) first = Math.min(first, entry.expiresAtMs ?? first)
+    return first
   }
 
   find(token: string): Principal | undefined {

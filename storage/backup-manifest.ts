@@ -29,6 +29,11 @@ export function writeManifest(directory: string): number {
   return manifest.log_bytes + manifest.view_bytes
 }
 
+/** Whether it says how it was made: a home does not, and may be in service. */
+export function hasManifest(directory: string): boolean {
+  return existsSync(join(directory, MANIFEST))
+}
+
 function manifestIn(path: string): Manifest {
   try {
     return JSON.parse(readFileSync(path, 'utf8')) as Manifest
@@ -40,9 +45,8 @@ function manifestIn(path: string): Manifest {
 
 /** Throws HomeRefused where the files are not as long as they were. A home, and a backup of an earlier version, says nothing. */
 export function assertManifest(directory: string): void {
-  const path = join(directory, MANIFEST)
-  if (!existsSync(path)) return
-  const made = manifestIn(path)
+  if (!hasManifest(directory)) return
+  const made = manifestIn(join(directory, MANIFEST))
   const found = present(directory)
   for (const part of ['log', 'view'] as const) {
     const [then, now] = [made[`${part}_bytes`], found[`${part}_bytes`]]

@@ -5,7 +5,7 @@
  */
 import { copyFileSync, mkdirSync, renameSync, rmSync } from 'node:fs'
 import { basename, join } from 'node:path'
-import { assertManifest } from './backup-manifest.ts'
+import { assertManifest, hasManifest } from './backup-manifest.ts'
 import type { DiskJournal } from './disk-journal.ts'
 import { type Copy, type Environments, HEAD_EPOCH, MARKER, type Marker } from './environments.ts'
 import { assertSchema, mintEpoch } from './event-log.ts'
@@ -158,10 +158,25 @@ export async function restoreFiles(
   toHome: string,
   settle: (home: string) => Promise<void> = async () => {},
 ): Promise<{ epoch: string; previousEpoch: string }> {
-  const source = environmentPaths(from)
-  for (const path of [source.log, source.view]) {
+  const { log, view } = environmentPaths(from)
+  for (const path of [log, view]) {
     if (dataFilesOf(path).length === 0) throw new HomeRefused('corrupt', `${from} is no backup: ${path} is missing`)
   }
+  // A home can be restored from, too, but not while a service writes it.
+  const standstill = hasManifest(from) ? undefined : await lockInstance(from)
+  try {
+    return await restoreStanding(from, toHome, settle)
+  } finally {
+    await standstill?.release()
+  }
+}
+
+async function restoreStanding(
+  from: string,
+  toHome: string,
+  settle: (home: string) => Promise<void>,
+): Promise<{ epoch: string; previousEpoch: string }> {
+  const source = environmentPaths(from)
   await assertWhole(from, 'every')
   assertManifest(from)
   assertEmpty(toHome, RESTORING)

@@ -366,7 +366,7 @@ export class DiskJournal implements Journal {
  */
 export async function openDiskJournal(options: DiskJournalOptions): Promise<DiskJournal> {
   const { home, medium = folderMedium(home, options), nature = realNature } = options
-  const lock = await medium.lock()
+  const lock = await medium.lock().catch((error: unknown) => Promise.reject(damaged(home, error)))
   const disk = new DiskReserve(options.freeBytes ?? medium.freeBytes, options.diskReserveBytes, nature)
   let environments: Environments | undefined
   let journal: DiskJournal | undefined

@@ -15,7 +15,7 @@ import { HomeRefused } from './home-refused.ts'
 import { SegmentedLog } from './segments/segmented-log.ts'
 import type { View } from './view.ts'
 
-const { EIO, ENOSPC, EROFS, EDQUOT } = constants.errno
+const { EIO, ENOSPC, EROFS, EDQUOT, EACCES, EPERM } = constants.errno
 
 /**
  * Refuses what is no data file, and data files of LMDB that lack a page in use or have a damaged one (a copy cut short, a file system
@@ -116,11 +116,18 @@ function markerOf(view: View, home: string): Marker | undefined {
 const DAMAGE = /MDB_(CORRUPTED|PAGE_NOTFOUND|INVALID|VERSION_MISMATCH)/
 /** What the system says of a disk that takes nothing, as LMDB hands it on and as Node.js does. */
 const DISK_FAILED: readonly unknown[] = ['EIO', 'ENOSPC', 'EROFS', 'EDQUOT', EIO, ENOSPC, EROFS, EDQUOT]
+/** The same of a file that is another user's. */
+const NOT_PERMITTED: readonly unknown[] = ['EACCES', 'EPERM', EACCES, EPERM]
 
-/** An error that means damage, or a disk that fails, named with its place and the way back, the cause kept; any other as it is. */
+/** An error that means damage, a disk that fails, or files of another user, named with its place and the way back, the cause kept; any other as it is. */
 export function damaged(path: string, error: unknown): unknown {
   if (!(error instanceof Error) || error instanceof HomeRefused) return error
-  if (DISK_FAILED.includes((error as NodeJS.ErrnoException).code)) {
+  const { code } = error as NodeJS.ErrnoException
+  if (NOT_PERMITTED.includes(code)) {
+    const advice = `the home and all that is in it must belong to the user that runs this (id ${process.getuid?.()}): chown -R`
+    return new HomeRefused('not_permitted', `${path} cannot be opened (${error.message}): ${advice}`, { cause: error })
+  }
+  if (DISK_FAILED.includes(code)) {
     const advice =
       'see to the disk and start again; nothing that was acknowledged is lost as long as it keeps what it holds'
     return new HomeRefused('disk_failed', `the disk of ${path} fails (${error.message}): ${advice}`, { cause: error })

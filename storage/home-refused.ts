@@ -9,6 +9,7 @@ type HomeRefusal =
   | 'corrupt'
   | 'disk_reserve'
   | 'disk_failed'
+  | 'not_permitted'
   | 'not_empty'
 
 export class HomeRefused extends Error {

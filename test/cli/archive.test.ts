@@ -226,3 +226,15 @@ t.test('a folder that is no home is not made one by export or import', async (t)
     t.notOk(existsSync(home))
   }
 })
+
+t.test('a home is not restored from while a service writes it', async (t) => {
+  const home = `${t.testdir()}/home`
+  const restored = `${t.testdirName}/restored`
+  const service = await serve(t, home)
+  const { code, err } = await command('restore', home, '--home', restored)
+  t.equal(code, 1)
+  t.match(err, /home is in use by process \d+: stop that process/)
+  t.notOk(existsSync(restored))
+  await service.end('SIGTERM')
+  t.equal((await command('restore', home, '--home', restored)).code, 0)
+})

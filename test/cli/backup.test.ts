@@ -55,3 +55,19 @@ t.test('and once that has ended it tells its end, unless the service knows nothi
     t.match(told.err, /A backup of that name is there already\./)
   }
 })
+
+t.test('but not of one that is an hour old: nobody is to believe that there is a new one', async (t) => {
+  const problem = { code: 'already_exists', detail: 'A backup of that name is there already.' }
+  const ended = (minutesAgo: number) => new Date(Date.now() - minutesAgo * 60_000).toISOString()
+  const told = async (ended_at: string) => {
+    const { env } = await service(t, ({ method }) =>
+      method === 'POST' ? [409, problem] : [200, { ...completed, ended_at }],
+    )
+    return cli(env, 'backup', '--name', 'today')
+  }
+  t.match(await told(ended(59)), { code: 0, out: /is in \/h\/backups\/today/ })
+  const yesterday = ended(24 * 60)
+  const { code, out, err } = await told(yesterday)
+  t.same({ code, out }, { code: 3, out: '' })
+  t.match(err, `there already, of ${yesterday}, and no other was made: ask for one of another name, or of none.`)
+})

@@ -1,4 +1,7 @@
+import { pino } from 'pino'
 import t from 'tap'
+import { MemoryJournal } from '../storage/memory.ts'
+import { HurriedNature } from './hurried-nature.ts'
 import { raw, startTestService } from './service-harness.ts'
 
 const POST_PROJECT = (admin: string, more: string): string =>
@@ -165,7 +168,6 @@ t.test('a graceful stop answers parked polls and refuses what comes later', asyn
 })
 
 t.test('while the service refuses writes it says why, and reads go on', async (t) => {
-  const { MemoryJournal } = await import('../storage/memory.ts')
   const journal = new MemoryJournal()
   const s = await startTestService(t, {}, { openJournal: async () => journal })
   await s.project('greeter')
@@ -178,4 +180,34 @@ t.test('while the service refuses writes it says why, and reads go on', async (t
   await s.expect(200, 'GET', '/healthz')
   journal.refuse(undefined)
   await s.expect(200, 'GET', '/readyz')
+})
+
+t.test('its log says once when it ceases to take writes, until when, and when it takes them again', async (t) => {
+  const journal = new MemoryJournal()
+  const nature = new HurriedNature()
+  const lines: any[] = []
+  const log = pino({ base: null }, { write: (line: string) => lines.push(JSON.parse(line)) })
+  await startTestService(t, {}, { openJournal: async () => journal, nature, log })
+  const told = (): any[] => lines.splice(0).filter(({ level }) => level >= 40)
+  /** What was due by then is done before what is due now. */
+  const look = (): Promise<void> => {
+    nature.hurry(2_000)
+    return new Promise((resolve) => nature.setTimer(resolve, 0))
+  }
+  t.same(told(), [])
+  for (const [reason, msg] of [
+    ['disk_reserve', /takes no writes until more than disk_reserve is free/],
+    ['read_only', /takes no writes until it is restarted with more than disk_reserve free/],
+  ] as const) {
+    journal.refuse(reason)
+    await look()
+    await look()
+    t.match(told(), [{ reason, msg }])
+  }
+  journal.refuse('view_backlog')
+  await look()
+  t.match(told(), [{ reason: 'read_only', msg: /there is room: the service takes writes again/ }])
+  journal.refuse(undefined)
+  await look()
+  t.same(told(), [])
 })

@@ -1,5 +1,12 @@
 /** What `/metrics` tells, against what was done. */
+import { X509Certificate } from 'node:crypto'
+import { pino } from 'pino'
 import t from 'tap'
+import { createMetrics } from '../../http/metrics.ts'
+import { startService } from '../../http/service.ts'
+import { defaultSettings } from '../../runtime/settings.ts'
+import { CERTIFICATE, KEY } from '../cli/forward-proxy.ts'
+import { MemoryJournal } from '../storage/memory.ts'
 import { HurriedNature } from './hurried-nature.ts'
 import { startOnDisk, startTestService, type TestService } from './service-harness.ts'
 
@@ -28,6 +35,9 @@ t.test('metrics tell the commits, the backlog by project, the waits and the refu
     /^intendant_backlog_oldest_age_seconds\{project="greeter"\} [\d.]+$/m,
     /^intendant_poll_wait_seconds_count 1$/m,
     /^intendant_http_problems_total\{code="not_found"\} 1$/m,
+    // `rate` does not see a series that begins at 1.
+    /^intendant_http_problems_total\{code="internal_error"\} 0$/m,
+    /^intendant_http_problems_total\{code="overloaded"\} 0$/m,
     /^intendant_commits_total [1-9]\d*$/m,
     /^intendant_commit_steps_total [1-9]\d*$/m,
     /^intendant_commit_events_total [1-9]\d*$/m,
@@ -91,4 +101,38 @@ t.test('metrics tell how far the slowest stream is behind', async (t) => {
   }
   ending.abort()
   while ((await reader(s))('intendant_watch_lag_events') !== 0) await new Promise(setImmediate)
+})
+
+t.test('metrics tell when the next token ends, and when the certificate does', async (t) => {
+  const folder = t.testdir({ 'cert.pem': CERTIFICATE, 'key.pem': KEY })
+  const s = await startTestService(t, { home: folder })
+  const NAME = 'intendant_token_expiry_timestamp_seconds'
+  const next = async (): Promise<string | undefined> => {
+    const { body } = await s.expect(200, 'GET', '/metrics')
+    t.match(body, /^intendant_certificate_expiry_timestamp_seconds \+Inf$/m, 'there is none')
+    return (body as string).split('\n').find((line) => line.startsWith(`${NAME} `))
+  }
+  t.equal(await next(), `${NAME} +Inf`)
+  // A runner's old token ends with each rotation: that is nobody's concern.
+  await s.runner('r1')
+  await s.expect(201, 'POST', '/api/runners/r1/token')
+  t.equal(await next(), `${NAME} +Inf`)
+  const ids: string[] = []
+  for (const expires_at of ['2100-01-02T00:00:00Z', '2100-01-01T00:00:00Z']) {
+    const { body } = await s.expect(201, 'POST', '/api/tokens', { name: 'ci', roles: ['viewer'], expires_at })
+    ids.push(body.id)
+  }
+  t.equal(await next(), `${NAME} ${Date.parse('2100-01-01') / 1_000}`)
+  await s.expect(204, 'DELETE', `/api/tokens/${ids[1]}`)
+  t.equal(await next(), `${NAME} ${Date.parse('2100-01-02') / 1_000}`)
+
+  const metrics = createMetrics()
+  const tls = { certFile: `${folder}/cert.pem`, keyFile: `${folder}/key.pem` }
+  const settings = { ...defaultSettings, port: 0, home: folder, tls }
+  const openJournal = async () => new MemoryJournal()
+  const parts = { version: '0', log: pino({ level: 'silent' }), metrics, openJournal, saveAdminToken: () => {} }
+  const service = await startService(settings, parts)
+  t.teardown(() => service.close())
+  const end = Date.parse(new X509Certificate(CERTIFICATE).validTo) / 1_000
+  t.match(await metrics.registry.metrics(), `intendant_certificate_expiry_timestamp_seconds ${end}\n`)
 })

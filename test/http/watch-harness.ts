@@ -74,6 +74,7 @@ class FakePrincipals implements Principals {
   }
 
   readonly size = 0
+  readonly nextExpiryMs = Number.POSITIVE_INFINITY
 
   isReplaced(): boolean {
     return false

@@ -2,6 +2,7 @@ import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, write
 import { join } from 'node:path'
 import { open } from 'lmdb'
 import t, { type Test } from 'tap'
+import { damaged } from '../../storage/home-checks.ts'
 import { segmentPath } from '../../storage/home-paths.ts'
 import type { EventPage } from '../../storage/journal.ts'
 import { verify } from '../../storage/verify.ts'
@@ -332,4 +333,13 @@ t.test('a log that was removed or emptied is refused, and nothing is made in its
   mkdirSync(join(home, 'log'))
   writeFileSync(file, sound)
   t.equal((await openIn(t, home)).actor('run_request', 'a'), step('a', 1).record)
+})
+
+t.test('files of another user are refused with whose they must be, as Node.js tells of them and as LMDB does', (t) => {
+  const user = `\\(id ${process.getuid?.()}\\): chown -R`
+  for (const code of ['EACCES', 'EPERM', 13, 1]) {
+    const told = damaged('/h', Object.assign(new Error('permission denied, /h/view'), { code }))
+    t.match(told, { name: 'HomeRefused', code: 'not_permitted', message: new RegExp(`/h/view.*must belong.*${user}`) })
+  }
+  t.end()
 })
