@@ -6,7 +6,7 @@
 import type { Marker } from './environments.ts'
 import { Fold } from './fold.ts'
 import { ViewBehind } from './journal.ts'
-import { type Nature, turn } from './nature.ts'
+import type { Nature } from './nature.ts'
 import type { Batch } from './redo.ts'
 import type { View } from './view.ts'
 
@@ -17,8 +17,6 @@ import type { View } from './view.ts'
 const LINGER_MS = 300
 /** Steps and events after which it is written at once. */
 const FOLD_WEIGHT_MAX = 4_000
-/** Records written out in one turn of the event loop, about 2 ms: the rest of a large fold waits for the next. */
-const RECORDS_A_TURN = 128
 /** Applier work that may wait before appends do. */
 const BACKLOG_MS_MAX = 400
 /** Below this much the estimate says nothing. */
@@ -207,28 +205,12 @@ export class Applier {
     return this.#waiters.length > 0 || this.#forRoom.length > 0 || this.#pending.weight >= FOLD_WEIGHT_MAX
   }
 
-  /**
-   * Makes the texts of the records before they are put: one turn of all of them would hold up every answer, and one that cannot be
-   * made must end the commit before anything is put, since what was put is committed all the same.
-   */
-  async #writeOut(fold: Fold): Promise<void> {
-    let count = 0
-    for (const ofKind of fold.entities.values()) {
-      for (const { text } of ofKind.values()) {
-        void text.record
-        count += 1
-        if (count % RECORDS_A_TURN === 0 && this.#waiters.length === 0) await turn(this.#nature)
-      }
-    }
-  }
-
   async #apply(): Promise<void> {
     const fold = this.#pending
     this.#writing = fold
     this.#pending = new Fold()
     const startedMs = this.#nature.monotonicMs()
-    await this.#writeOut(fold)
-    const marker = await this.#view.write(fold, this.applied.epoch)
+    const marker = await this.#view.write(fold, this.applied.epoch, () => this.#waiters.length > 0)
     this.#writing = undefined
     this.applied = marker
     if (fold.weight >= MEASURED_WEIGHT_MIN) {

@@ -80,10 +80,10 @@ export interface LogEnvironment extends Environment {
 
 export interface ViewEnvironment extends Environment {
   /**
-   * What `write` puts (at once, reading nothing of it) is one transaction; resolves when it is on disk, rejects when it failed.
-   * It may call `write` again, for the same.
+   * What `write` puts (reading nothing of it) is one transaction; resolves when it is on disk, rejects when it failed, or with what
+   * `write` throws, and then nothing of it is put. Where `write` yields, others may go on. It may be called again, for the same.
    */
-  commit(write: () => void): Promise<void>
+  commit(write: () => Iterable<void> | void): Promise<void>
 }
 
 export interface LogTables {

@@ -1,7 +1,7 @@
 /**
  * The part of retention that reads and removes rows. It decides nothing that others must know of: the journal raises
  * the floor between a look and a removal, and gives each removal its turn between two folds. So it can run in a
- * thread of its own (storage/forgetting-thread.ts).
+ * thread of its own (storage/view-thread.ts).
  */
 import type { LogTables } from './environments.ts'
 import { type EventRow, EventRows, type LostRow } from './event-rows.ts'

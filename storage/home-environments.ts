@@ -2,14 +2,14 @@
 import { beginCreation, type Creation, isNewHome } from './creation.ts'
 import { freeBytesOf } from './disk-reserve.ts'
 import { type Environments, HEAD_EPOCH, type LogTables, type Medium } from './environments.ts'
-import { ForgettingThread } from './forgetting-thread.ts'
 import { assertWhole } from './home-checks.ts'
 import { HomeCopy, removeUnfinished } from './home-copy.ts'
 import { environmentPaths } from './home-paths.ts'
 import { lockInstance } from './instance-lock.ts'
-import { openView } from './lmdb-view.ts'
+import { type OpenView, openView } from './lmdb-view.ts'
 import { openLog } from './log-files.ts'
 import type { OnRepeat } from './repeated-commit.ts'
+import { ViewThread } from './view-thread.ts'
 
 export interface EnvironmentOptions {
   /** Nothing is made or written; it may be in service elsewhere. */
@@ -59,15 +59,15 @@ export async function openEnvironments(
   const log = await openLog(paths.log, { readOnly, segmentBytesMax: logFileBytesMax }, check)
   // A view beside an unfinished log is of that log, and goes with it.
   if (!readOnly) creations.push(beginCreation(paths.view, creations[0]!.isAgain))
-  const view = openView(paths.view, readOnly, onRepeat)
-  const forgetter = new ForgettingThread(home, onRepeat, () => view.root.resetReadTxn())
+  const thread = new ViewThread(home, onRepeat, () => view.root.resetReadTxn())
+  const view: OpenView = openView(paths.view, readOnly, onRepeat, () => thread.begin())
   const environments: Environments = {
     log: log.tables,
     view: view.tables,
-    forgetter,
+    forgetter: thread,
     copyTo: (directory) => new HomeCopy({ log: log.files!, view }, directory, log.tables.head.get(HEAD_EPOCH)!),
     async close() {
-      await forgetter.close()
+      await thread.close()
       await log.tables.env.close()
       await view.root.close()
     },

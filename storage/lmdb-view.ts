@@ -1,10 +1,12 @@
 /**
- * The tables of the view in LMDB. One synchronous write splits an asynchronous batch in two, so it is written by batches alone.
- * Everything is opened here, once: an openDB later would be such a write.
+ * The tables of the view in LMDB. The thread that serves writes little, by batches that LMDB's own thread commits; the thread that writes
+ * (storage/view-thread.ts) waits for its transactions. One such write splits a batch in two, so no thread does both, and everything is
+ * opened here, once: an openDB later would be such a write.
  */
 import { open, type RootDatabase } from 'lmdb'
 import { checkedRecord, checkedRow } from './checked-text.ts'
 import type { Key, ViewTables } from './environments.ts'
+import { type Begin, recordedTables } from './recorded-tables.ts'
 import { type OnRepeat, repeated } from './repeated-commit.ts'
 
 const DATABASES_MAX = 16
@@ -48,19 +50,17 @@ interface TableStats {
   readonly overflowPages: number
 }
 
-/** Opens the view, or makes it. Throws what lmdb throws. */
-export function openView(path: string, readOnly: boolean, onRepeat: OnRepeat): OpenView {
+/**
+ * Opens the view, or makes it. Throws what lmdb throws.
+ * @param begin where more than a little goes to be written; without it all is written here, and the thread waits for it.
+ */
+export function openView(path: string, readOnly: boolean, onRepeat: OnRepeat, begin?: Begin): OpenView {
   const options = { path, ...DURABLE, maxFreeSpaceToRetain: FREE_ENTRIES_KEPT_MAX, readOnly }
   const root = open(options)
   const text = <K extends Key | string>(name: string) => root.openDB<string, K>(name, TEXT)
   /** What is no index of the rest. */
   const truth = <K extends Key | string>(name: string) => root.openDB<string, K>(name, CHECKED_ROW)
-  const tables: ViewTables = {
-    env: {
-      commit: (write) => repeated(() => commit(root, write), onRepeat),
-      useReadTransaction: () => root.useReadTransaction(),
-      close: () => root.close(),
-    },
+  const databases: Omit<ViewTables, 'env'> = {
     snapshots: root.openDB<string, Key>('snapshots', CHECKED_RECORD),
     entities: text('entities'),
     counts: text('counts'),
@@ -71,7 +71,12 @@ export function openView(path: string, readOnly: boolean, onRepeat: OnRepeat): O
     reservations: truth('idempotency'),
     marker: truth('marker'),
   }
-  const { env: _, ...databases } = tables
+  const { commit, ...recorded } = recordedTables(
+    databases,
+    (put) => repeated(async () => (begin === undefined ? root.transactionSync(put) : batch(root, put)), onRepeat),
+    begin,
+  )
+  const env = { commit, useReadTransaction: () => root.useReadTransaction(), close: () => root.close() }
   const bytesInUse = (): number => {
     let bytes = 0
     for (const database of [root, ...Object.values(databases)]) {
@@ -80,7 +85,7 @@ export function openView(path: string, readOnly: boolean, onRepeat: OnRepeat): O
     }
     return bytes
   }
-  return { path, root, tables, bytesInUse }
+  return { path, root, tables: { ...recorded, env }, bytesInUse }
 }
 
 /** For a process that copies the view and does nothing else. Throws what lmdb throws. */
@@ -91,7 +96,7 @@ export const openToCopy = (path: string): RootDatabase => open({ path, ...DURABL
  * fails, lmdb-js rejects more promises than the one it gives: one that the writes share, one of the event turn that
  * they began in, and one that hides the cause. Any of them that nobody took would end the process in mid-answer.
  */
-async function commit(env: RootDatabase, write: () => void): Promise<void> {
+async function batch(env: RootDatabase, write: () => void): Promise<void> {
   try {
     await env.batch(() => {
       write()

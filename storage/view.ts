@@ -26,6 +26,8 @@ import { isActorId, keyPart } from './keys.ts'
 export type DueTimer = TimerRow & { readonly kind: string; readonly id: string }
 
 const SCAN_PAGE_ROWS = 1_000
+/** Actors and traces whose rows are put in one turn of the event loop, about 2 ms: their records are written out for it. */
+const PUT_A_TURN = 128
 
 export const termKey = (kind: string, term: Term, id: string): Key => [
   kind,
@@ -66,17 +68,14 @@ export class View {
   /**
    * Resolves to the new marker when the rows of the fold are on disk; rejects when the commit failed. A fold that the
    * view holds is not written again; one that does not begin where the view ends is the caller's mistake.
+   * @param isHurried while it says so, others wait until all of a large fold is taken down.
    */
-  async write(fold: Fold, epoch: string): Promise<Marker> {
+  async write(fold: Fold, epoch: string, isHurried: () => boolean): Promise<Marker> {
     const held = this.marker() ?? { epoch, batch: 0, sequence: 0 }
     if (held.batch >= fold.lastBatch) return held
     assert.equal(fold.firstBatch, held.batch + 1, 'the fold does not begin where the view ends')
     const marker: Marker = { epoch, batch: fold.lastBatch, sequence: fold.lastSequence }
-    await this.#tables.env.commit(() => {
-      this.#putActors(fold)
-      this.#putEvents(fold)
-      this.#tables.marker.put(MARKER, JSON.stringify(marker))
-    })
+    await this.#tables.env.commit(() => this.#put(fold, marker, isHurried))
     return marker
   }
 
@@ -289,7 +288,19 @@ export class View {
     }
   }
 
-  #putActors(fold: Fold): void {
+  *#put(fold: Fold, marker: Marker, isHurried: () => boolean): Generator<void> {
+    let count = 0
+    for (const put of [this.#putActors(fold), this.#putEvents(fold)]) {
+      for (const _ of put) {
+        count += 1
+        if (count % PUT_A_TURN === 0 && !isHurried()) yield
+      }
+    }
+    this.#tables.marker.put(MARKER, JSON.stringify(marker))
+  }
+
+  /** Yields behind each actor. */
+  *#putActors(fold: Fold): Generator<void> {
     const { snapshots, entities, timers, outbox, reservations } = this.#tables
     const counts = new Map<string, [Key, number]>()
     for (const ofKind of fold.entities.values()) {
@@ -301,6 +312,7 @@ export class View {
           else entities.remove(termKey(kind, term, id))
           addToCount(counts, kind, term, after ? 1 : -1)
         }
+        yield
       }
     }
     this.#putCounts(counts)
@@ -318,12 +330,14 @@ export class View {
     }
   }
 
-  #putEvents(fold: Fold): void {
+  /** Yields behind each trace. */
+  *#putEvents(fold: Fold): Generator<void> {
     const { eventIds } = this.#tables
     for (const [traceId, trace] of fold.traces) {
       for (const { id, project, sequence } of trace.all)
         eventIds.put(eventIdKey(project, traceId, id), String(sequence))
       if (traceId !== null) this.#putHistory('trace', traceId, trace.sequences)
+      yield
     }
     for (const [id, sequences] of fold.items) this.#putHistory('item', id, sequences)
   }

@@ -70,8 +70,10 @@ async function tamper(home: string, kind: string, id: string, change: (record: a
   const { view, close } = await openEnvironments(home, () => {})
   const record = JSON.parse(view.snapshots.get([kind, id])!)
   const changed = change(record)
-  if (changed === undefined) await view.snapshots.remove([kind, id])
-  else await view.snapshots.put([kind, id], JSON.stringify(changed))
+  await view.env.commit(() => {
+    if (changed === undefined) view.snapshots.remove([kind, id])
+    else view.snapshots.put([kind, id], JSON.stringify(changed))
+  })
   await close()
 }
 
@@ -171,7 +173,9 @@ t.test('an entity that only the log knows, and one that only the view knows, are
     cpSync(sound, ghost, { recursive: true })
     const { view, close } = await openEnvironments(ghost, () => {})
     const record = JSON.parse(view.snapshots.get([kind, id])!)
-    await view.snapshots.put([kind, 'ghost'], JSON.stringify(record))
+    await view.env.commit(() => {
+      view.snapshots.put([kind, 'ghost'], JSON.stringify(record))
+    })
     await close()
     t.match(await assertions(ghost), [{ code: 'creation_missing', where: `${kind} ghost`, detail: /no event/ }])
   }

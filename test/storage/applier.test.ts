@@ -98,32 +98,3 @@ t.test('what came while a fold was written is written next, also when its time w
   t.same(written, [1, 3])
   t.equal(timers.armed, 0, 'and nothing is left')
 })
-
-t.test(
-  'a record that cannot be made ends the fold before the view is written, also where somebody waits',
-  async (t) => {
-    const failures: unknown[] = []
-    const view = { marker: () => undefined, write: () => t.fail('the view was written') } as unknown as View
-    const begin = { epoch: 'e', batch: 0, sequence: 0 }
-    const applier = new Applier(
-      view,
-      begin,
-      new Timers().nature,
-      () => {},
-      (error) => {
-        failures.push(error)
-        return error as Error
-      },
-    )
-    const recordText = {
-      get record(): string {
-        throw new Error('no text')
-      },
-    }
-    applier.add({ ...batchOf(1), steps: [step('a', 1), step('b', 1, { recordText })] })
-    applier.reached(1).catch(() => {})
-    await turn()
-    await turn()
-    t.match(failures, [{ message: 'no text' }])
-  },
-)

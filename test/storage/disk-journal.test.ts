@@ -437,7 +437,9 @@ t.test('a reservation that is damaged keeps no sweep from the others', async (t)
   await append(journal, step('b', 1, { reservation: { scope: 's', key: 'other', value: 'over' } }))
   await journal.settled()
   const { env, reservations } = journal.environments.view
-  await env.commit(() => damage(reservations, ['s', 'k']))
+  await env.commit(() => {
+    damage(reservations, ['s', 'k'])
+  })
   t.same(await journal.sweepReservations(sweepOver), { looked: 2, removed: 1, last: undefined })
   t.throws(() => journal.reservation('s', 'k'), { name: 'CorruptRow' })
   await append(journal, step('c', 1))

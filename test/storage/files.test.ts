@@ -348,8 +348,8 @@ t.test('verify names each kind of damage', async (t) => {
       view.histories.remove([...view.histories.getKeys({ start: ['item'], limit: 1 })][0]!),
     'history_wrong ': ({ environments: { view } }) => view.histories.put(['item', 'wi_unheard', 1], ''),
     // A flipped bit that leaves it JSON.
-    'record_unreadable ': ({ environments: { view } }) => {
-      const raw = binaryOf(view.snapshots as never, ['run_request', 'r5'] as never)
+    'record_unreadable ': ({ home, environments: { view } }) => {
+      const raw = binaryOf(home, 'snapshots', ['run_request', 'r5'])
       raw[raw.indexOf('"v":') + 4]! ^= 1
       return view.snapshots.put(['run_request', 'r5'], { '\x10binary-data\x02': raw } as never)
     },
@@ -383,7 +383,11 @@ t.test('verify names each kind of damage', async (t) => {
     await journal.close()
     ofTheLog[code]?.(home, second)
     const sound = await openIn(t, home)
-    await damage(sound)
+    let done: unknown
+    await sound.environments.view.env.commit(() => {
+      done = damage(sound)
+    })
+    await done
     await sound.settled()
     const { findings } = await verify(sound.environments, hooks)
     t.ok(

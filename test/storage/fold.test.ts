@@ -57,6 +57,8 @@ t.test('an actor record is in the redo once, unquoted, and comes back as the sam
   t.end()
 })
 
+const NEVER = () => false
+
 t.test('the same view, whether batches are folded one by one, all together, or every fold twice', async (t) => {
   const all = batches(60)
   const dump = async (name: string, parts: readonly (readonly Batch[])[], twice = false) => {
@@ -65,8 +67,8 @@ t.test('the same view, whether batches are folded one by one, all together, or e
     for (const part of parts) {
       const fold = new Fold()
       for (const batch of part) fold.add(decodeBatch(encodeBatch(batch), sourcesOf(batch)))
-      await view.write(fold, 'e')
-      if (twice) await view.write(fold, 'e')
+      await view.write(fold, 'e', NEVER)
+      if (twice) await view.write(fold, 'e', NEVER)
     }
     const { snapshots, entities, counts, eventIds, timers, outbox, reservations, marker } = environments.view
     const rows = [snapshots, entities, counts, eventIds, timers, outbox, reservations, marker].map((table) => [
@@ -118,7 +120,7 @@ t.test('a fold with a hole before it is not written', async (t) => {
   const view = new View(environments.view)
   const fold = new Fold()
   fold.add(batches(2)[1]!)
-  await t.rejects(view.write(fold, 'e'), /does not begin where the view ends/)
+  await t.rejects(view.write(fold, 'e', NEVER), /does not begin where the view ends/)
   t.equal(view.marker(), undefined)
   await environments.close()
 })

@@ -1,9 +1,11 @@
 /** A journal in a home of its own, closed when the test ends; plenty of disk unless the test says otherwise. */
-import { asBinary, type Database } from 'lmdb'
+import { asBinary } from 'lmdb'
 import type { Test } from 'tap'
 import { type DiskJournal, type DiskJournalOptions, openDiskJournal } from '../../storage/disk-journal.ts'
 import type { Key, Table } from '../../storage/environments.ts'
+import { environmentPaths } from '../../storage/home-paths.ts'
 import type { JournalFailure } from '../../storage/journal.ts'
+import { openToCopy } from '../../storage/lmdb-view.ts'
 
 const PLENTY = async () => 1e12
 /** Bounds of a backup that meets none. */
@@ -16,9 +18,14 @@ export async function openIn(t: Test, home: string, rest: Partial<DiskJournalOpt
   return journal
 }
 
-/** The bytes of a row, which storage never asks for. */
-export function binaryOf<K extends number | string>(table: Table<K>, key: K): Buffer {
-  return (table as unknown as Database<string, K>).getBinary(key)!
+/** The bytes of a row of the view, which storage never asks for. `table` is LMDB's name for it. */
+export function binaryOf(home: string, table: string, key: Key): Buffer {
+  const view = openToCopy(environmentPaths(home).view)
+  try {
+    return view.openDB<string, Key>(table, {}).getBinary(key)!
+  } finally {
+    void view.close()
+  }
 }
 
 /** Makes a row of the view one that does not match its checksum; inside a commit. */

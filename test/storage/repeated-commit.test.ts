@@ -1,5 +1,6 @@
 /** The commits that LMDB gives up for nothing: an error of those words is made in the midst of a real transaction. */
 import { join } from 'node:path'
+import { asBinary } from 'lmdb'
 import t, { type Test } from 'tap'
 import type { Environments, Medium, ViewEnvironment } from '../../storage/environments.ts'
 import { folderMedium } from '../../storage/home-environments.ts'
@@ -10,6 +11,8 @@ import { append, event, state, step } from './steps.ts'
 
 const GROUNDLESS =
   'MDB_BAD_TXN: Transaction must abort, has a child, or is invalid: reserved freelist had a data entry with zero-size, last id 12'
+/** Where lmdb-js looks whether a value is bytes. */
+const BINARY = Object.keys(asBinary(Buffer.alloc(0)))[0]!
 const OTHERS = ['MDB_BAD_TXN: Transaction must abort, has a child, or is invalid', 'Input/output error']
 
 /** Throws as often as is said, with these words, and then does nothing. */
@@ -26,6 +29,21 @@ function failing(times: number, message = GROUNDLESS) {
 
 const made = (id: string) => step(id, 1, { termsAdded: [state('queued')], events: [event(id)] })
 
+/** A value that ends the transaction in which it is put first, and is one like any other when it is put again. */
+function givingUp(): string {
+  let isFirst = true
+  const value = {
+    get [BINARY]() {
+      if (isFirst) {
+        isFirst = false
+        throw new Error(GROUNDLESS)
+      }
+      return Buffer.from('{}')
+    },
+  }
+  return value as never
+}
+
 /**
  * A journal whose next transaction of the view, after `giveUp`, ends as one does that LMDB gives up: before anything is put, since
  * what a batch has put is kept when it throws, unlike that of a commit that fails.
@@ -35,12 +53,10 @@ async function openGivingUp(t: Test) {
   let isArmed = false
   const failing = ({ view, ...rest }: Environments): Environments => {
     const commit: ViewEnvironment['commit'] = (write) =>
-      view.env.commit(() => {
-        if (isArmed) {
-          isArmed = false
-          throw new Error(GROUNDLESS)
-        }
-        write()
+      view.env.commit(function* () {
+        if (isArmed) view.marker.put('first', givingUp())
+        isArmed = false
+        yield* write() ?? []
       })
     return { ...rest, view: { ...view, env: { ...view.env, commit } } }
   }

@@ -5,10 +5,11 @@
 import { existsSync, mkdirSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { RootDatabase } from 'lmdb'
 import t, { type Test } from 'tap'
 import { BackupAborted, backup, restoreFiles } from '../../storage/backup.ts'
 import type { DiskJournal } from '../../storage/disk-journal.ts'
+import { environmentPaths } from '../../storage/home-paths.ts'
+import { openToCopy } from '../../storage/lmdb-view.ts'
 import { verify } from '../../storage/verify.ts'
 import { childrenOf, lives } from '../children-of.ts'
 import { buildShim, ERRNO, Orders, shimmed } from '../crash/shim.ts'
@@ -21,6 +22,7 @@ const FOR_EVER_MS = 300_000
 const library = buildShim(t.testdir())
 
 interface Scene {
+  readonly home: string
   readonly journal: DiskJournal
   readonly orders: Orders
   /** Where the backup goes. */
@@ -30,7 +32,8 @@ interface Scene {
 /** A journal with a view, and a shim for whatever process is started from now on. */
 async function scene(t: Test): Promise<Scene> {
   const root = t.testdir()
-  const journal = await openIn(t, join(root, 'home'))
+  const home = join(root, 'home')
+  const journal = await openIn(t, home)
   await appendEvents(journal, event('1'))
   await journal.settled()
   const to = join(root, 'to')
@@ -41,7 +44,7 @@ async function scene(t: Test): Promise<Scene> {
   t.teardown(() => {
     for (const name of Object.keys(env)) delete process.env[name]
   })
-  return { journal, orders, to }
+  return { home, journal, orders, to }
 }
 
 /** Resolves with the copier's process id when it is in the midst of its copy. */
@@ -56,15 +59,17 @@ async function underWay({ orders }: Scene): Promise<number> {
 }
 
 /** The processes that read the view. */
-function readers({ journal }: Scene): number[] {
-  const list = (journal.environments.view.marker as unknown as RootDatabase).readerList()
+async function readers({ home }: Scene): Promise<number[]> {
+  const view = openToCopy(environmentPaths(home).view)
+  const list = view.readerList()
+  await view.close()
   return [...list.matchAll(/^ *(\d+) /gm)].map(([, pid]) => Number(pid))
 }
 
 /** It is over at once, leaves nothing behind, and the next one is whole. */
 async function leavesNothing(t: Test, one: Scene, pid: number): Promise<void> {
   t.notOk(lives(pid))
-  t.notOk(readers(one).includes(pid), 'what it might have read may be written over')
+  t.notOk((await readers(one)).includes(pid), 'what it might have read may be written over')
   t.same(readdirSync(one.to), [])
   one.orders.heal()
   await appendEvents(one.journal, event('2'))
@@ -82,7 +87,7 @@ t.test('a copy of the view is broken off when its backup is given up', async (t)
   const reason = new BackupAborted('the service is stopping')
   const copied = backup(one.journal, join(one.to, 'backup'), FREELY, stop.signal)
   const pid = await underWay(one)
-  t.ok(readers(one).includes(pid))
+  t.ok((await readers(one)).includes(pid))
   stop.abort(reason)
   await t.rejects(copied, reason)
   await leavesNothing(t, one, pid)

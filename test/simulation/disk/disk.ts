@@ -253,11 +253,11 @@ export class SimulatedDisk {
     this.world.onFlushed(this.log.flush())
   }
 
-  private commitView(opener: Opener, write: () => void): Promise<void> {
+  private async commitView(opener: Opener, write: () => Iterable<void> | void): Promise<void> {
     const queue: Write[] = []
     this.queue = queue
     try {
-      write()
+      for (const _ of write() ?? []);
     } finally {
       this.queue = undefined
     }

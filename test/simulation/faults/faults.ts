@@ -114,15 +114,15 @@ export const faults: readonly Fault[] = [
     edits: [
       {
         file: 'storage/view.ts',
-        from: '      this.#tables.marker.put(MARKER, JSON.stringify(marker))\n    })\n    return marker\n',
-        to: '    })\n    return marker\n',
+        from: '    await this.#tables.env.commit(() => this.#put(fold, marker, isHurried))\n',
+        to:
+          '    await this.#tables.env.commit(() => {\n      this.#tables.marker.put(MARKER, JSON.stringify(marker))\n    })\n' +
+          '    await this.#tables.env.commit(() => this.#put(fold, marker, isHurried))\n',
       },
       {
         file: 'storage/view.ts',
-        from: '    await this.#tables.env.commit(() => {\n      this.#putActors(fold)\n',
-        to:
-          '    await this.#tables.env.commit(() => {\n      this.#tables.marker.put(MARKER, JSON.stringify(marker))\n    })\n' +
-          '    await this.#tables.env.commit(() => {\n      this.#putActors(fold)\n',
+        from: '    }\n    this.#tables.marker.put(MARKER, JSON.stringify(marker))\n',
+        to: '    }\n',
       },
     ],
   },

@@ -1,16 +1,17 @@
 /**
- * The other side of storage/forgetting-thread.ts: carries out one job after another, on tables of its own. Between two jobs it holds
+ * The other side of storage/view-thread.ts: carries out one job after another, on tables of its own. Between two jobs it holds
  * no snapshot of the view.
  */
 import { parentPort, workerData } from 'node:worker_threads'
 import { RowForgetter } from './forgetter.ts'
-import type { Asked, Begun, Told } from './forgetting-thread.ts'
 import { environmentPaths } from './home-paths.ts'
 import { JobGate } from './job-gate.ts'
 import { openView } from './lmdb-view.ts'
+import { type PackedRows, putRows } from './recorded-tables.ts'
 import { SegmentedLog } from './segments/segmented-log.ts'
 import { tablesOf } from './segments/tables.ts'
 import { View } from './view.ts'
+import type { Asked, Begun, Sent, Told } from './view-thread.ts'
 
 const { home, gate: shared } = workerData as Begun
 const gate = new JobGate(shared)
@@ -21,9 +22,26 @@ const paths = environmentPaths(home)
 const log = new SegmentedLog(paths.log, { readOnly: true, isUndisturbed: true })
 const view = openView(paths.view, false, (failure) => tell({ repeated: failure.message }))
 const forgetter = new RowForgetter(tablesOf(log), new View(view.tables))
+/** By the number of their commit. */
+const sent = new Map<number, PackedRows[]>()
+
+function take({ commit, rows }: Sent): void {
+  if (rows === null) sent.delete(commit)
+  else if (sent.has(commit)) sent.get(commit)!.push(rows)
+  else sent.set(commit, [rows])
+}
+
+async function commit(number: number): Promise<void> {
+  const parts = sent.get(number)!
+  sent.delete(number)
+  await view.tables.env.commit(() => {
+    for (const rows of parts) putRows(rows, view.tables)
+  })
+}
 
 async function carryOut({ id, job, argument }: Asked): Promise<Told> {
   try {
+    if (job === 'commit') return { id, result: await commit(argument as number) }
     log.refresh()
     return { id, result: await forgetter[job](argument as never) }
   } catch (error) {
@@ -50,7 +68,9 @@ async function hear(asked: Asked | 'close'): Promise<void> {
 }
 
 let last = Promise.resolve()
-parentPort!.on('message', (asked: Asked | 'close') => {
-  last = last.then(() => hear(asked))
+parentPort!.on('message', (message: Asked | Sent | 'close') => {
+  if (message !== 'close' && 'commit' in message) take(message)
+  else last = last.then(() => hear(message))
 })
 gate.leave()
+tell('begun')

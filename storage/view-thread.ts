@@ -1,12 +1,14 @@
 /**
- * The forgetter in a thread of its own: where it ran in the main thread it took a fifth of it, and calls waited 20 ms and more
- * for each of its steps. The thread begins with the first job, and a service that forgets nothing has none.
+ * The thread that writes the view and forgets. Where the forgetter ran in the main thread it took a fifth of it, and calls waited 20 ms
+ * and more for each of its steps; what a fold writes stood in their way for as long. The thread begins with the first job, and a
+ * service that has little to write and nothing to forget has none.
  */
 import { setFlagsFromString } from 'node:v8'
 import { Worker } from 'node:worker_threads'
 import type { Forgetter, Look, Oldest } from './forgetter.ts'
 import { JobGate } from './job-gate.ts'
 import type { RemovedEntity } from './journal.ts'
+import type { PackedRows, Sending } from './recorded-tables.ts'
 import type { OnRepeat } from './repeated-commit.ts'
 
 /** For who ends the process while a job is under way; a job takes some 50 ms, its thread a second to begin. */
@@ -15,18 +17,27 @@ const END_MS_MAX = 5_000
 /** Few texts live at once. */
 const YOUNG_MB_MAX = 16
 
+const ENDED = 'the thread that writes the view has ended'
+
 /** What the thread begins with. */
 export interface Begun {
   readonly home: string
   readonly gate: SharedArrayBuffer
 }
 
-type Job = Exclude<keyof Forgetter, 'close'>
+/** `commit` is of the rows that were sent under a number. */
+type Job = Exclude<keyof Forgetter, 'close'> | 'commit'
 
 export interface Asked {
   readonly id: number
   readonly job: Job
   readonly argument: unknown
+}
+
+/** Rows of a commit that is asked for later; null: it will not be. */
+export interface Sent {
+  readonly commit: number
+  readonly rows: PackedRows | null
 }
 
 interface Failed {
@@ -37,6 +48,7 @@ interface Failed {
 
 /** `repeated`: a commit that LMDB gave up for nothing was made again. */
 export type Told =
+  | 'begun'
   | { readonly repeated: string }
   | { readonly id: number; readonly result?: unknown; readonly error?: Failed }
 
@@ -45,13 +57,16 @@ interface Waiting {
   readonly reject: (error: Error) => void
 }
 
-export class ForgettingThread implements Forgetter {
+export class ViewThread implements Forgetter {
   readonly #home: string
   readonly #onRepeat: OnRepeat
   readonly #onWritten: () => void
   readonly #waiting = new Map<number, Waiting>()
   #worker: Worker | undefined
+  /** It has opened what it works on. */
+  #hasBegun = false
   #lastId = 0
+  #lastCommit = 0
 
   /** @param onWritten the tables have changed behind the back of this thread. */
   constructor(home: string, onRepeat: OnRepeat, onWritten: () => void) {
@@ -76,6 +91,27 @@ export class ForgettingThread implements Forgetter {
     return removed
   }
 
+  /**
+   * Begins a commit. Its rows are put in one transaction, in the order in which they are sent. Undefined: the thread is only being
+   * started, which takes a while, and may fail where files or memory are short.
+   */
+  begin(): Sending | undefined {
+    const worker = this.#running()
+    if (!this.#hasBegun) return undefined
+    const commit = ++this.#lastCommit
+    const post = (rows: PackedRows | null) => worker.postMessage({ commit, rows } satisfies Sent)
+    return {
+      send: post,
+      drop: () => post(null),
+      commit: async () => {
+        // Another one knows nothing of what was sent.
+        if (this.#worker !== worker) throw new Error(ENDED)
+        await this.#ask('commit', commit)
+        this.#onWritten()
+      },
+    }
+  }
+
   async close(): Promise<void> {
     const worker = this.#worker
     if (worker === undefined) return
@@ -86,30 +122,37 @@ export class ForgettingThread implements Forgetter {
   }
 
   #ask<Result>(job: Job, argument?: unknown): Promise<Result> {
-    this.#worker ??= this.#begin()
+    const worker = this.#running()
     const id = ++this.#lastId
     return new Promise<Result>((resolve, reject) => {
       this.#waiting.set(id, { resolve, reject })
-      this.#worker!.ref()
-      this.#worker!.postMessage({ id, job, argument } satisfies Asked)
+      worker.ref()
+      worker.postMessage({ id, job, argument } satisfies Asked)
     })
   }
 
-  #begin(): Worker {
+  #running(): Worker {
+    this.#worker ??= this.#start()
+    return this.#worker
+  }
+
+  #start(): Worker {
     const gate = new JobGate()
     // What the command line says of the young generation holds for every thread that begins from then on; the main thread keeps what it has.
     setFlagsFromString('--max-semi-space-size=0')
     const workerData: Begun = { home: this.#home, gate: gate.shared }
-    const worker = new Worker(new URL('./forgetting-worker.js', import.meta.url), {
+    const worker = new Worker(new URL('./view-worker.js', import.meta.url), {
       workerData,
-      name: 'forgetting',
+      name: 'view',
       // What the process was started with is for its main thread.
       execArgv: [],
       resourceLimits: { maxYoungGenerationSizeMb: YOUNG_MB_MAX },
     })
+    // Without a job it keeps no process from its end.
+    worker.unref()
     const shut = () => gate.shut(END_MS_MAX)
     process.once('exit', shut)
-    let failure = new Error('the thread that forgets has ended')
+    let failure = new Error(ENDED)
     worker.on('message', (told: Told) => this.#hear(told))
     worker.on('error', (error) => {
       failure = error
@@ -117,6 +160,7 @@ export class ForgettingThread implements Forgetter {
     worker.once('exit', () => {
       process.off('exit', shut)
       this.#worker = undefined
+      this.#hasBegun = false
       for (const { reject } of this.#waiting.values()) reject(failure)
       this.#waiting.clear()
     })
@@ -124,13 +168,16 @@ export class ForgettingThread implements Forgetter {
   }
 
   #hear(told: Told): void {
+    if (told === 'begun') {
+      this.#hasBegun = true
+      return
+    }
     if ('repeated' in told) {
       this.#onRepeat(new Error(told.repeated))
       return
     }
     const waiting = this.#waiting.get(told.id)
     this.#waiting.delete(told.id)
-    // Without a job it keeps no process from its end.
     if (this.#waiting.size === 0) this.#worker?.unref()
     if (told.error === undefined) waiting?.resolve(told.result)
     else waiting?.reject(Object.assign(new Error(told.error.message), { name: told.error.name, code: told.error.code }))

@@ -1,4 +1,4 @@
-/** The thread that forgets: how it ends, how its failures are told, and that no end of the process waits for it for ever. */
+/** The thread that writes the view and forgets: how it ends, how its failures are told, and that no end of the process waits for it for ever. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
@@ -6,13 +6,13 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { Worker } from 'node:worker_threads'
 import t, { type Test } from 'tap'
-import { ForgettingThread } from '../../storage/forgetting-thread.ts'
 import { JobGate } from '../../storage/job-gate.ts'
 import { verify } from '../../storage/verify.ts'
+import { ViewThread } from '../../storage/view-thread.ts'
 import { openIn } from './open.ts'
 import { append, appendEvents, event, state, step } from './steps.ts'
 
-const CHILD = fileURLToPath(new URL('./forgetting-child.js', import.meta.url))
+const CHILD = fileURLToPath(new URL('./view-thread-child.js', import.meta.url))
 const LOOK = { floor: 1, isCleared: true, end: 10, recordedBeforeMs: Number.POSITIVE_INFINITY, nowMs: 0 }
 const IGNORE = () => {}
 let homes = 0
@@ -57,7 +57,7 @@ t.test('a gate is shut only when no job is under way, and then none begins', asy
 t.test('a thread that cannot begin fails what was asked of it, and the next is asked anew', async (t) => {
   const file = join(t.testdir(), 'file')
   writeFileSync(file, '')
-  const thread = new ForgettingThread(file, IGNORE, () => t.fail('nothing was written'))
+  const thread = new ViewThread(file, IGNORE, () => t.fail('nothing was written'))
   for (let n = 0; n < 2; n += 1) {
     await t.rejects(Promise.all([thread.look(LOOK), thread.removeEvents()]), { message: /ENOTDIR|not a directory/i })
   }
