@@ -1,7 +1,7 @@
 /** `intendant backup`, from the running service, and `intendant restore`, while there is none. */
 import { join, resolve } from 'node:path'
 import type { Command } from 'commander'
-import type { Client } from '../engine/client.ts'
+import type { Answer, Client } from '../engine/client.ts'
 import { describeRetry, ServiceRefused } from '../engine/errors.ts'
 import { mayHelpInTime, pause, retrying } from '../engine/retry.ts'
 import { ORIGIN } from './arguments.ts'
@@ -68,12 +68,15 @@ async function beginBackup(client: Client, name: string | undefined): Promise<an
     return (await client.request('POST', '/api/backups', { body: { name } })).body
   } catch (error) {
     const problem = error instanceof ServiceRefused ? (error.problem as { code: string; backup?: string }) : undefined
-    const look = async (): Promise<any> => (await client.request('GET', `/api/backups/${name}`)).body
-    if (problem?.code === 'backup_running' && problem.backup === name) return await look()
-    const known =
+    const look = (): Promise<Answer> => client.request('GET', `/api/backups/${name}`)
+    if (problem?.code === 'backup_running' && problem.backup === name) return (await look()).body
+    const seen =
       problem?.code === 'already_exists' && name !== undefined ? await look().catch(() => undefined) : undefined
+    const known = seen?.body
     if (known?.state !== 'completed') throw error
-    if (Date.now() - Date.parse(known.ended_at) < REPEATED_WITHIN_MS) return known
+    // Both times are of the service's clock, where it tells its own.
+    const nowMs = Date.parse(seen!.headers.get('date') ?? '') || Date.now()
+    if (nowMs - Date.parse(known.ended_at) < REPEATED_WITHIN_MS) return known
     const detail = `A backup of that name is there already, of ${known.ended_at}, and no other was made: ask for one of another name, or of none.`
     throw new ServiceRefused('POST', '/api/backups', { status: 409, code: 'already_exists', detail })
   }

@@ -1,4 +1,5 @@
 /** What was thrown while a request was handled, as its client is told of it. */
+import { readFault } from '../storage/read-fault.ts'
 import type { ProblemCode } from './problems.ts'
 
 interface Fault {
@@ -7,6 +8,14 @@ interface Fault {
   /** It is for the log, too. */
   readonly isLogged: boolean
 }
+
+const READ_FAULTS = {
+  damaged: { code: 'quarantined', detail: 'What is asked for cannot be read: the disk does not give it.' },
+  short: {
+    code: 'overloaded',
+    detail: 'The service has too few files or too little memory to read what is asked for.',
+  },
+} as const
 
 /**
  * A record that cannot be read, a view that lags and a journal that has failed are operating errors (503), damage among
@@ -24,6 +33,8 @@ export function faultOf(error: unknown): Fault {
     case 'JournalFailure':
       return { code: 'storage_failed', detail: 'The log failed; the service is ending.', isLogged: false }
     default: {
+      const fault = readFault(error)
+      if (fault !== undefined) return { ...READ_FAULTS[fault], isLogged: true }
       const detail = 'The request could not be handled; what it asked for may not have happened.'
       return { code: 'internal_error', detail, isLogged: true }
     }

@@ -35,6 +35,7 @@ export const LINK_TOLD = { Link: '`rel="next"`: the next page, where there is on
 /** The answer of a list of such documents. */
 export function listAnswer(document: TSchema, description: string, order = 'Newest first.'): RouteAnswer {
   const { title } = document as { readonly title?: string }
+  if (title === undefined) throw new Error(`what is listed has a title: ${description}`)
   return {
     description,
     schema: Type.Object(

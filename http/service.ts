@@ -81,7 +81,10 @@ export async function startService(settings: Settings, options: ServiceOptions):
   const nature = failingQuietly(options.nature ?? realNature)
   const onFatal = once(options.onFatal ?? ((failure: Error) => endProcess(log, failure)))
   const onRepeat = (err: Error) => log.warn({ err }, 'a commit that LMDB gave up for nothing is made again')
-  const open = options.openJournal ?? ((onFailure) => openDiskJournal({ ...settings, onFailure, onRepeat }))
+  const onThreadEnd = (err: Error) =>
+    log.warn({ err }, 'the thread that writes the view is not there: it is written without')
+  const told = { onRepeat, onThreadEnd }
+  const open = options.openJournal ?? ((onFailure) => openDiskJournal({ ...settings, onFailure, ...told }))
   let hasFailed = false
   const journal = await open((failure) => {
     hasFailed = true
@@ -217,10 +220,9 @@ function tellOfRefusals({ journal, nature }: Runtime, log: Logger, hasFailed: ()
   let told: string | undefined
   const look = (): void => {
     timer = nature.setTimer(look, REFUSALS_EVERY_MS)
-    const refusal = journal.refuses()
-    // It is behind its view for moments.
-    const reason = refusal === 'view_backlog' ? undefined : refusal
-    if (reason === told || hasFailed()) return
+    const reason = journal.refuses()
+    // It is behind its view for moments, of which nothing is told.
+    if (reason === told || reason === 'view_backlog' || hasFailed()) return
     if (reason === undefined) log.warn({ reason: told }, 'there is room: the service takes writes again')
     else
       log.warn(

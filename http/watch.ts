@@ -125,7 +125,8 @@ const STOPPING: QueryFault = {
 
 /** The problem in a stream's end, if its reader is to be told one. */
 export function endFault(end: StreamEnd): QueryFault | undefined {
-  if (end.code === 'quarantined') return { code: 'quarantined', detail: `The stream cannot go on: ${end.detail}.` }
+  if (end.code === 'quarantined' || end.code === 'overloaded')
+    return { code: end.code, detail: `The stream cannot go on: ${end.detail}.` }
   if (end.code === 'stopping') return STOPPING
   if (end.code !== 'cursor_too_old') return undefined
   return { code: end.code, detail: end.detail, extra: { members: { oldest: end.oldest } } }

@@ -196,7 +196,6 @@ export const campaignModule: MachineModule<CampaignContext, CampaignBody> = {
     4: (snapshot) => snapshot,
   },
   internal: ['provider_back', 'item_reported', 'item_settled', 'join_initiative', 'leave_initiative', 'share_finding'],
-  emittedOnly: { advance: ['paused', 'escalated', 'cancelling', 'completed', 'cancelled'] },
   repeats: rules.repeats,
   refusal: rules.refusal,
   envelope,

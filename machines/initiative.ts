@@ -156,7 +156,6 @@ export const initiativeModule: MachineModule<InitiativeContext, InitiativeBody> 
   // quicker with, version 4 finds nothing more when it has ended: what was stored before is still right.
   migrations: { 1: (snapshot) => snapshot, 2: (snapshot) => snapshot, 3: (snapshot) => snapshot },
   internal: ['assess', 'judge', 'item_reported', 'item_settled', 'member_cycle_settled'],
-  emittedOnly: { advance: ['completed', 'cancelled'] },
   repeats: rules.repeats,
   refusal: rules.refusal,
   envelope,

@@ -174,6 +174,9 @@ export interface SnapshotOf<C> {
   readonly context: C
 }
 
+/** The guard of moves that only an emitted request makes, never who is at the door: they are left out of `allowed`, too. */
+export const EMITTED_GUARD = 'isEmitted'
+
 /**
  * One resource's statechart and what the runtime must know about it. Every machine starts in the state
  * `absent`, which is never stored and accepts only the message that creates the entity.
@@ -187,8 +190,6 @@ export interface MachineModule<C = any, M extends MessageBody = any> {
   readonly migrations: Readonly<Record<number, (snapshot: any) => unknown>>
   /** Messages only the runtime sends (timers, deadlines, other actors): left out of `allowed` in a problem. */
   readonly internal: readonly string[]
-  /** By message, the states that take it only from an emitted request, never at its door: left out there as well. */
-  readonly emittedOnly?: Readonly<Record<string, readonly string[]>>
   /** Asked before the step. A word for the repeat (`replay`, `already_accepted`), or undefined: not a repeat. */
   repeats(snapshot: SnapshotOf<C>, message: Message<M>): string | undefined
   /** Asked after the chart took no transition: the specific refusal, or undefined for a plain illegal move. */

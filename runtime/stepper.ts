@@ -8,14 +8,15 @@
  * a property test holds every step against XState's `transition()` (test/runtime/stepper.test.ts).
  */
 import type { AnyStateMachine, AnyStateNode } from 'xstate'
-import type {
-  CancelTimerParams,
-  Fact,
-  MachineModule,
-  Message,
-  ScheduleParams,
-  SendParams,
-  SnapshotOf,
+import {
+  type CancelTimerParams,
+  EMITTED_GUARD,
+  type Fact,
+  type MachineModule,
+  type Message,
+  type ScheduleParams,
+  type SendParams,
+  type SnapshotOf,
 } from '../machines/machine.ts'
 
 export type Outcome =
@@ -76,6 +77,8 @@ export class Stepper {
   /** The snapshot in state `absent`: what an actor without a record is. */
   readonly initial: SnapshotOf<any>
   private readonly table = new Map<string, Map<string, readonly Candidate[]>>()
+  /** By state, the messages that may come from outside, in order. */
+  private readonly door = new Map<string, readonly string[]>()
   private readonly implementations: Implementations
 
   constructor(module: MachineModule) {
@@ -85,7 +88,10 @@ export class Stepper {
     this.implementations = new Implementations(machine, module.kind)
     const context = typeof machine.config.context === 'function' ? {} : (machine.config.context ?? {})
     this.initial = { status: 'active', value: 'absent', context }
-    for (const [state, node] of Object.entries(machine.states)) this.table.set(state, this.candidatesOf(node))
+    for (const [state, node] of Object.entries(machine.states)) {
+      this.table.set(state, this.candidatesOf(node))
+      this.door.set(state, this.doorOf(node))
+    }
   }
 
   /**
@@ -115,11 +121,8 @@ export class Stepper {
 
   /** The messages from outside that the chart knows in this state, but for one that was refused (guards are not asked). */
   allowed(snapshot: SnapshotOf<any>, refused?: string): readonly string[] {
-    const { internal, emittedOnly = {} } = this.module
-    const known = [...(this.table.get(snapshot.value)?.keys() ?? [])]
-    const isAtDoor = (type: string): boolean =>
-      !internal.includes(type) && emittedOnly[type]?.includes(snapshot.value) !== true
-    return known.filter((type) => type !== refused && isAtDoor(type)).sort()
+    const known = this.door.get(snapshot.value) ?? []
+    return known.filter((type) => type !== refused)
   }
 
   private carryOut(action: Action, args: Args, outcomes: Outcome[]): void {
@@ -155,6 +158,12 @@ export class Stepper {
     const check = (guard: string): boolean => this.implementations.guard(guard)!(args)
     collect({ context: args.context, event: args.event, enqueue, check }, params)
     for (const action of collected) this.carryOut(action, args, outcomes)
+  }
+
+  private doorOf({ transitions }: AnyStateNode): readonly string[] {
+    const isOpen = (type: string): boolean =>
+      !this.module.internal.includes(type) && transitions.get(type)!.some(({ guard }) => guard !== EMITTED_GUARD)
+    return [...transitions.keys()].filter(isOpen).sort()
   }
 
   private candidatesOf(node: AnyStateNode): Map<string, readonly Candidate[]> {

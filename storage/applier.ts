@@ -52,6 +52,7 @@ export class Applier {
   #writing: Fold | undefined
   /** True while anything writes the view. */
   #busy = false
+  #applying: Promise<void> = Promise.resolve()
   #failure: Error | undefined
   #timer: unknown
   #held = false
@@ -159,6 +160,11 @@ export class Applier {
     return true
   }
 
+  /** Resolves when no fold is being written, whatever became of it. */
+  async atRest(): Promise<void> {
+    await this.#applying.catch(() => {})
+  }
+
   fail(error: Error): void {
     this.#failure ??= error
     this.#nature.clearTimer(this.#timer)
@@ -192,8 +198,10 @@ export class Applier {
       // Before what is pending: it may stand upon what these take away.
       const next = this.#exclusive.shift()
       if (next !== undefined) await next.write()
-      else if (!this.#pending.empty && (first || this.#hurried)) await this.#apply()
-      else break
+      else if (!this.#pending.empty && (first || this.#hurried)) {
+        this.#applying = this.#apply()
+        await this.#applying
+      } else break
       first = false
     }
     this.#busy = false

@@ -14,7 +14,7 @@ import { assertEmpty, assertWhole, damaged } from './home-checks.ts'
 import { openEnvironments } from './home-environments.ts'
 import { dataFilesOf, environmentPaths } from './home-paths.ts'
 import { HomeRefused } from './home-refused.ts'
-import { lockInstance } from './instance-lock.ts'
+import { type InstanceLock, lockInstance } from './instance-lock.ts'
 import { type Nature, realNature } from './nature.ts'
 
 const BOUNDS_CHECK_MS = 100
@@ -163,11 +163,21 @@ export async function restoreFiles(
     if (dataFilesOf(path).length === 0) throw new HomeRefused('corrupt', `${from} is no backup: ${path} is missing`)
   }
   // A home can be restored from, too, but not while a service writes it.
-  const standstill = hasManifest(from) ? undefined : await lockInstance(from)
+  const standstill = hasManifest(from) ? undefined : await lockUnlessReadOnly(from)
   try {
     return await restoreStanding(from, toHome, settle)
   } finally {
     await standstill?.release()
+  }
+}
+
+/** Where the lock is a file it cannot be made on what is read only; what cannot be written is written by no service either. */
+async function lockUnlessReadOnly(home: string): Promise<InstanceLock | undefined> {
+  try {
+    return await lockInstance(home)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EROFS') return undefined
+    throw error
   }
 }
 

@@ -37,7 +37,7 @@ import { sweepReservations } from './removals.ts'
 import { trimOldest } from './retention.ts'
 import { type DueTimer, scanPages, View } from './view.ts'
 
-export interface DiskJournalOptions extends Pick<EnvironmentOptions, 'onRepeat' | 'logFileBytesMax'> {
+export interface DiskJournalOptions extends Pick<EnvironmentOptions, 'onRepeat' | 'onThreadEnd' | 'logFileBytesMax'> {
   /** `ENGINE_HOME`. Made when it does not exist. */
   readonly home: string
   readonly diskReserveBytes: number
@@ -304,6 +304,8 @@ export class DiskJournal implements Journal {
     this.#closed = true
     this.#applier.fail(new JournalFailure('the journal is closed'))
     this.#disk.stop()
+    // One that the failure has met in the midst of it reads of the view still.
+    await this.#applier.atRest()
     await this.environments.close()
     await this.#lock.release()
   }

@@ -78,12 +78,21 @@ export interface LogEnvironment extends Environment {
   refresh(): void
 }
 
+/** Puts rows; one that puts many stops now and then. */
+export type Write = (() => void) | (() => Iterable<boolean>)
+
+/** Where it stops, and whether others may go on there. */
+export function* pausesOf(write: Write): Generator<boolean, void> {
+  yield* (write() as Iterable<boolean> | undefined) ?? []
+}
+
 export interface ViewEnvironment extends Environment {
   /**
    * What `write` puts (reading nothing of it) is one transaction; resolves when it is on disk, rejects when it failed, or with what
-   * `write` throws, and then nothing of it is put. Where `write` yields, others may go on. It may be called again, for the same.
+   * `write` throws, and then nothing of it is put. Where `write` yields, what it has put may be sent on, and where it yields true
+   * others may go on: none of them writes the view before this has ended.
    */
-  commit(write: () => Iterable<void> | void): Promise<void>
+  commit(write: Write): Promise<void>
 }
 
 export interface LogTables {

@@ -93,13 +93,15 @@ export const outboxName = (kind: string, id: string, n: number): string => `${n}
 
 /** Events that cost the view about as much as a step does. */
 const EVENTS_A_STEP = 4
+/** So do so many characters of a record, or of what a step has changed of it. */
+const CHARS_A_STEP = 4_096
 
 export class Fold {
   /** First and last batch and last event sequence in the fold; 0 while it is empty. */
   firstBatch = 0
   lastBatch = 0
   lastSequence = 0
-  /** The measure of the work to apply: a step is one, and of a step that states many events four are one. */
+  /** The measure of the work to apply: a step is one, or more where it states many events or has a long record. */
   weight = 0
 
   /** kind -> id -> change. */
@@ -121,7 +123,7 @@ export class Fold {
     let sequence = batch.firstSequence
     for (const step of batch.steps) {
       this.#step(step)
-      this.weight += Math.max(1, step.events.length / EVENTS_A_STEP)
+      this.weight += Math.max(1, step.events.length / EVENTS_A_STEP, (step.change ?? step.record).length / CHARS_A_STEP)
       for (const event of step.events) this.#event(event, sequence++)
     }
     if (this.firstBatch === 0) this.firstBatch = batch.batch

@@ -122,10 +122,10 @@ const NOT_PERMITTED: readonly unknown[] = ['EACCES', 'EPERM', EACCES, EPERM]
 /** An error that means damage, a disk that fails, or files of another user, named with its place and the way back, the cause kept; any other as it is. */
 export function damaged(path: string, error: unknown): unknown {
   if (!(error instanceof Error) || error instanceof HomeRefused) return error
-  const { code } = error as NodeJS.ErrnoException
+  const { code, path: named = path } = error as NodeJS.ErrnoException
   if (NOT_PERMITTED.includes(code)) {
-    const advice = `the home and all that is in it must belong to the user that runs this (id ${process.getuid?.()}): chown -R`
-    return new HomeRefused('not_permitted', `${path} cannot be opened (${error.message}): ${advice}`, { cause: error })
+    const advice = `the user that runs this (id ${process.getuid?.()}) must own it, as all else of a home (chown -R), or choose another place`
+    return new HomeRefused('not_permitted', `${named} cannot be opened (${error.message}): ${advice}`, { cause: error })
   }
   if (DISK_FAILED.includes(code)) {
     const advice =

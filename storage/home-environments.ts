@@ -16,6 +16,8 @@ export interface EnvironmentOptions {
   readonly readOnly?: boolean
   /** Told of a commit that LMDB failed for nothing and that was made again. */
   readonly onRepeat?: OnRepeat
+  /** Told that the thread that writes the view could not be started, or has ended: what it would have written is written without it. */
+  readonly onThreadEnd?: (failure: Error) => void
   /** How long a file of the log may grow, bytes. */
   readonly logFileBytesMax?: number
 }
@@ -51,7 +53,7 @@ export function folderMedium(home: string, options: EnvironmentOptions = {}): Me
 export async function openEnvironments(
   home: string,
   check: (head: LogTables['head']) => void,
-  { readOnly = false, onRepeat = IGNORE, logFileBytesMax }: EnvironmentOptions = {},
+  { readOnly = false, onRepeat = IGNORE, onThreadEnd = IGNORE, logFileBytesMax }: EnvironmentOptions = {},
 ): Promise<Environments> {
   const paths = environmentPaths(home)
   const creations: Creation[] = []
@@ -59,7 +61,7 @@ export async function openEnvironments(
   const log = await openLog(paths.log, { readOnly, segmentBytesMax: logFileBytesMax }, check)
   // A view beside an unfinished log is of that log, and goes with it.
   if (!readOnly) creations.push(beginCreation(paths.view, creations[0]!.isAgain))
-  const thread = new ViewThread(home, onRepeat, () => view.root.resetReadTxn())
+  const thread = new ViewThread(home, { onRepeat, onThreadEnd }, () => view.root.resetReadTxn())
   const view: OpenView = openView(paths.view, readOnly, onRepeat, () => thread.begin())
   const environments: Environments = {
     log: log.tables,

@@ -1,11 +1,20 @@
 /**
- * The view's tables as storage puts into them: a commit is taken down as plain values first, so that what throws in the midst of it leaves
+ * The view's tables as storage puts into them: a commit is taken down as plain values first, so that what throws in the midst of that leaves
  * nothing, and the same can be put again, or by another thread. To hand rows to LMDB costs 3.6 us each (an object, a buffer, a
  * promise), and all of a fold in one go: with a thousand cycles a second the thread that serves stood still for 11 to 20 ms,
  * three times a second.
  */
 import { setImmediate as turn } from 'node:timers/promises'
-import type { Key, Range, ReadTransaction, Table, ViewEnvironment, ViewTables } from './environments.ts'
+import {
+  type Key,
+  pausesOf,
+  type Range,
+  type ReadTransaction,
+  type Table,
+  type ViewEnvironment,
+  type ViewTables,
+  type Write,
+} from './environments.ts'
 
 const WRITTEN = [
   'snapshots',
@@ -107,11 +116,6 @@ class RecordedTable<K extends Key | string> implements Table<K> {
   }
 }
 
-/** Where what puts lets others go on; it is called when that is asked for first. */
-function* pausesOf(put: () => Iterable<void> | void): Generator<void> {
-  yield* put() ?? []
-}
-
 /**
  * @param tables put into, and read.
  * @param commit makes what is put in it one transaction on disk.
@@ -128,27 +132,30 @@ export function recordedTables(
     return recording
   }
 
-  /** Takes down what is put until others may go on. True: that was all. */
-  function takeDown(pauses: Iterator<void>, taken: PackedRows): boolean {
+  /** Takes down what is put up to the next pause: whether others may go on in it. Undefined: that was all. */
+  function takeDown(pauses: Iterator<boolean, void>, taken: PackedRows): boolean | undefined {
     recording = taken
     try {
-      return pauses.next().done === true
+      return pauses.next().value ?? undefined
     } finally {
       recording = undefined
     }
   }
 
-  async function write(put: () => Iterable<void> | void): Promise<void> {
+  async function write(put: Write): Promise<void> {
     const pauses = pausesOf(put)
     let taken: PackedRows = []
     let sending: Sending | undefined
     try {
-      while (!takeDown(pauses, taken)) {
+      for (;;) {
+        const mayOthers = takeDown(pauses, taken)
+        if (mayOthers === undefined) break
         sending ??= begin?.()
-        if (sending === undefined) continue
-        sending.send(taken)
-        taken = []
-        await turn()
+        if (sending !== undefined) {
+          sending.send(taken)
+          taken = []
+        }
+        if (mayOthers && begin !== undefined) await turn()
       }
     } catch (error) {
       sending?.drop()

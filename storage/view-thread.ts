@@ -11,8 +11,10 @@ import type { RemovedEntity } from './journal.ts'
 import type { PackedRows, Sending } from './recorded-tables.ts'
 import type { OnRepeat } from './repeated-commit.ts'
 
-/** For who ends the process while a job is under way; a job takes some 50 ms, its thread a second to begin. */
+/** For who ends the process while a job is under way: it takes some 50 ms, a large fold on a slow disk longer, and the thread a second to begin. */
 const END_MS_MAX = 5_000
+/** Until a thread that could not be started, or has ended, is started again for what can be written without it. */
+const REST_MS = 60_000
 
 /** Few texts live at once. */
 const YOUNG_MB_MAX = 16
@@ -57,21 +59,31 @@ interface Waiting {
   readonly reject: (error: Error) => void
 }
 
+/** Told of what went wrong and was made good. */
+export interface TellsOfView {
+  readonly onRepeat: OnRepeat
+  /** The thread could not be started, or has ended by itself: what it would have written is written without it. */
+  readonly onThreadEnd: (failure: Error) => void
+}
+
 export class ViewThread implements Forgetter {
   readonly #home: string
-  readonly #onRepeat: OnRepeat
+  readonly #told: TellsOfView
   readonly #onWritten: () => void
   readonly #waiting = new Map<number, Waiting>()
   #worker: Worker | undefined
   /** It has opened what it works on. */
   #hasBegun = false
+  #isClosing = false
+  /** By the monotonic clock. */
+  #restsUntilMs = 0
   #lastId = 0
   #lastCommit = 0
 
   /** @param onWritten the tables have changed behind the back of this thread. */
-  constructor(home: string, onRepeat: OnRepeat, onWritten: () => void) {
+  constructor(home: string, told: TellsOfView, onWritten: () => void) {
     this.#home = home
-    this.#onRepeat = onRepeat
+    this.#told = told
     this.#onWritten = onWritten
   }
 
@@ -93,11 +105,11 @@ export class ViewThread implements Forgetter {
 
   /**
    * Begins a commit. Its rows are put in one transaction, in the order in which they are sent. Undefined: the thread is only being
-   * started, which takes a while, and may fail where files or memory are short.
+   * started, which takes a while, or could not be, for want of files, threads or memory.
    */
   begin(): Sending | undefined {
-    const worker = this.#running()
-    if (!this.#hasBegun) return undefined
+    const worker = this.#startedInTime()
+    if (worker === undefined || !this.#hasBegun) return undefined
     const commit = ++this.#lastCommit
     const post = (rows: PackedRows | null) => worker.postMessage({ commit, rows } satisfies Sent)
     return {
@@ -113,6 +125,7 @@ export class ViewThread implements Forgetter {
   }
 
   async close(): Promise<void> {
+    this.#isClosing = true
     const worker = this.#worker
     if (worker === undefined) return
     const ended = new Promise((resolve) => worker.once('exit', resolve))
@@ -121,8 +134,9 @@ export class ViewThread implements Forgetter {
     await ended
   }
 
-  #ask<Result>(job: Job, argument?: unknown): Promise<Result> {
-    const worker = this.#running()
+  async #ask<Result>(job: Job, argument?: unknown): Promise<Result> {
+    this.#worker ??= this.#start()
+    const worker = this.#worker
     const id = ++this.#lastId
     return new Promise<Result>((resolve, reject) => {
       this.#waiting.set(id, { resolve, reject })
@@ -131,9 +145,19 @@ export class ViewThread implements Forgetter {
     })
   }
 
-  #running(): Worker {
-    this.#worker ??= this.#start()
+  #startedInTime(): Worker | undefined {
+    if (this.#worker !== undefined || performance.now() < this.#restsUntilMs) return this.#worker
+    try {
+      this.#worker = this.#start()
+    } catch (error) {
+      this.#rest(error as Error)
+    }
     return this.#worker
+  }
+
+  #rest(failure: Error): void {
+    this.#restsUntilMs = performance.now() + REST_MS
+    this.#told.onThreadEnd(failure)
   }
 
   #start(): Worker {
@@ -150,7 +174,10 @@ export class ViewThread implements Forgetter {
     })
     // Without a job it keeps no process from its end.
     worker.unref()
-    const shut = () => gate.shut(END_MS_MAX)
+    // Ended inside a transaction it would keep LMDB's lock, and the process would wait for that for ever.
+    const shut = () => {
+      if (!gate.shut(END_MS_MAX)) process.kill(process.pid, 'SIGKILL')
+    }
     process.once('exit', shut)
     let failure = new Error(ENDED)
     worker.on('message', (told: Told) => this.#hear(told))
@@ -163,6 +190,7 @@ export class ViewThread implements Forgetter {
       this.#hasBegun = false
       for (const { reject } of this.#waiting.values()) reject(failure)
       this.#waiting.clear()
+      if (!this.#isClosing) this.#rest(failure)
     })
     return worker
   }
@@ -173,7 +201,7 @@ export class ViewThread implements Forgetter {
       return
     }
     if ('repeated' in told) {
-      this.#onRepeat(new Error(told.repeated))
+      this.#told.onRepeat(new Error(told.repeated))
       return
     }
     const waiting = this.#waiting.get(told.id)

@@ -28,6 +28,8 @@ export type DueTimer = TimerRow & { readonly kind: string; readonly id: string }
 const SCAN_PAGE_ROWS = 1_000
 /** Actors and traces whose rows are put in one turn of the event loop, about 2 ms: their records are written out for it. */
 const PUT_A_TURN = 128
+/** Characters of their records after which there are no more: what is sent on is in memory three times. */
+const CHARS_A_TURN = 1024 * 1024
 
 export const termKey = (kind: string, term: Term, id: string): Key => [
   kind,
@@ -288,31 +290,37 @@ export class View {
     }
   }
 
-  *#put(fold: Fold, marker: Marker, isHurried: () => boolean): Generator<void> {
+  *#put(fold: Fold, marker: Marker, isHurried: () => boolean): Generator<boolean> {
     let count = 0
+    let chars = 0
     for (const put of [this.#putActors(fold), this.#putEvents(fold)]) {
-      for (const _ of put) {
+      for (const length of put) {
         count += 1
-        if (count % PUT_A_TURN === 0 && !isHurried()) yield
+        chars += length
+        if (count < PUT_A_TURN && chars < CHARS_A_TURN) continue
+        yield !isHurried()
+        count = 0
+        chars = 0
       }
     }
     this.#tables.marker.put(MARKER, JSON.stringify(marker))
   }
 
-  /** Yields behind each actor. */
-  *#putActors(fold: Fold): Generator<void> {
+  /** Yields behind each actor: the length of its record. */
+  *#putActors(fold: Fold): Generator<number> {
     const { snapshots, entities, timers, outbox, reservations } = this.#tables
     const counts = new Map<string, [Key, number]>()
     for (const ofKind of fold.entities.values()) {
       for (const { kind, id, text, terms } of ofKind.values()) {
-        snapshots.put([kind, id], text.record)
+        const { record } = text
+        snapshots.put([kind, id], record)
         for (const { term, before, after } of terms) {
           if (before === after) continue
           if (after) entities.put(termKey(kind, term, id), '')
           else entities.remove(termKey(kind, term, id))
           addToCount(counts, kind, term, after ? 1 : -1)
         }
-        yield
+        yield record.length
       }
     }
     this.#putCounts(counts)
@@ -331,13 +339,13 @@ export class View {
   }
 
   /** Yields behind each trace. */
-  *#putEvents(fold: Fold): Generator<void> {
+  *#putEvents(fold: Fold): Generator<number> {
     const { eventIds } = this.#tables
     for (const [traceId, trace] of fold.traces) {
       for (const { id, project, sequence } of trace.all)
         eventIds.put(eventIdKey(project, traceId, id), String(sequence))
       if (traceId !== null) this.#putHistory('trace', traceId, trace.sequences)
-      yield
+      yield 0
     }
     for (const [id, sequences] of fold.items) this.#putHistory('item', id, sequences)
   }

@@ -32,8 +32,11 @@ function goOn(draft: Draft, message: Of<'resume'> | Of<'decide'> | Of<'provider_
   const who = message.by?.name ?? 'intendant'
   const added = message.type === 'resume' ? (message.add_cycles ?? 0) : 0
   draft.unpause()
+  draft.set({ authorized_by: authorized_by ?? message.by?.name, max_cycles: max_cycles + added })
   // What its last cycle asked is settled with the owner's word: the next escalation has words of its own.
-  draft.set({ authorized_by: authorized_by ?? message.by?.name, max_cycles: max_cycles + added, question: undefined })
+  if (message.type !== 'provider_back') draft.set({ question: undefined })
+  // Nobody has said a word about the task that failed with the outage: a later one is about something else.
+  else draft.keep({ owing: undefined })
   if (message.type === 'decide') {
     addDecision(draft, message.decision, message)
     discharge(draft, message, `decided: ${message.decision}`)

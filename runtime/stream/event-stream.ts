@@ -4,8 +4,8 @@
  * cursor and reads the log at its own pace. Invariant: every matching event after a subscriber's first cursor
  * reaches its sink exactly once and in order, or the subscription ends with a cursor to go on from.
  */
-import { CorruptRow } from '../../storage/checked-text.ts'
 import type { Commit } from '../../storage/journal.ts'
+import { readFault } from '../../storage/read-fault.ts'
 import type { CommittedEvent, Nature } from '../api.ts'
 import { oldestCursor, tooOld } from './cursor.ts'
 import type { Filter } from './filter.ts'
@@ -22,6 +22,8 @@ export type StreamEnd =
   | { readonly code: 'cursor_too_old'; readonly detail: string; readonly oldest: string }
   /** The log has what comes next, and it cannot be read: its bytes are not what was written, or the disk does not give them. */
   | { readonly code: 'quarantined'; readonly detail: string }
+  /** It cannot be read now, for want of files or memory. */
+  | { readonly code: 'overloaded'; readonly detail: string }
   | { readonly code: 'stalled' }
   | { readonly code: 'stopping' }
 
@@ -302,8 +304,10 @@ export class EventStream {
     } catch (error) {
       // A row that is damaged, or that the disk does not give, is the end of those who need it; thrown from here it would be
       // the end of the process, at each start.
-      if (!(error instanceof CorruptRow || isOfFileSystem(error))) throw error
-      this.#end(subscriber, { code: 'quarantined', detail: (error as Error).message })
+      const fault = readFault(error)
+      if (fault === undefined) throw error
+      const code = fault === 'short' ? 'overloaded' : 'quarantined'
+      this.#end(subscriber, { code, detail: (error as Error).message })
       return
     }
     if (chunk === undefined) {
@@ -387,5 +391,3 @@ export class EventStream {
     }
   }
 }
-
-const isOfFileSystem = (error: unknown): boolean => (error as NodeJS.ErrnoException).syscall !== undefined

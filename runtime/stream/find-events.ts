@@ -7,6 +7,7 @@ import { SYSTEM_PROJECT } from '../../machines/creation.ts'
 import { idOfText } from '../../machines/events/event-text.ts'
 import type { Journal } from '../../storage/journal.ts'
 import { turn } from '../../storage/nature.ts'
+import { readFault } from '../../storage/read-fault.ts'
 import type { Nature } from '../api.ts'
 import { envelopeOfText } from './fields.ts'
 import { Filter } from './filter.ts'
@@ -117,7 +118,14 @@ export async function findEvents(
   // Most events that are looked at match: a first page of as many as are asked for is often enough.
   let pageRows = Math.min(query.limit, rowsPerTurnMax)
   for (let rows = 0; ; pageRows = rowsPerTurnMax) {
-    const page = sequences === undefined ? scanned(log, query, from, pageRows) : indexed(log, sequences, rows, pageRows)
+    let page: Rows
+    try {
+      page = sequences === undefined ? scanned(log, query, from, pageRows) : indexed(log, sequences, rows, pageRows)
+    } catch (error) {
+      // What comes before it is answered, and the next page tells of it.
+      if (from === query.from || readFault(error) === undefined) throw error
+      return found(from)
+    }
     for (const { sequence, text } of page.events) {
       from = sequence
       if (!chosen.offer(text)) return found(isEnd(log, query, sequences, from) ? border : from)
@@ -153,7 +161,13 @@ function indexed(log: Pick<Log, 'event'>, sequences: readonly number[], start: n
   let at = start
   for (let chars = 0; at < end && chars < charsPerTurnMax; at++) {
     const sequence = sequences[at]!
-    const text = log.event(sequence)
+    let text: string | undefined
+    try {
+      text = log.event(sequence)
+    } catch (error) {
+      if (events.length === 0) throw error
+      break
+    }
     if (text === undefined) continue
     events.push({ sequence, text })
     chars += text.length

@@ -299,6 +299,11 @@ t.test('a task that failed because its provider cannot be used pauses the campai
     paused.scheduled.map(({ timer }) => timer),
     ['provider_back'],
   )
+  const closes = (snapshot: Snapshot) =>
+    told(told(snapshot, says('pause')).snapshot, says('resume')).sends.filter(({ message }) => message.type === 'close')
+  const back = step(module, paused.snapshot, at(9_000, { type: 'provider_back' })).snapshot
+  t.strictSame(closes(back), [], 'when it went on by itself, a later word is about something else')
+  t.equal(told(paused.snapshot, says('resume')).sends.filter(({ message }) => message.type === 'close').length, 1)
   const owned = told(walk(...toCycle, says('pause', { reason: 'a fair' })), ends(failed, { state: 'failed' }))
   t.match(owned.snapshot, {
     value: 'paused',

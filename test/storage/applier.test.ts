@@ -98,3 +98,35 @@ t.test('what came while a fold was written is written next, also when its time w
   t.same(written, [1, 3])
   t.equal(timers.armed, 0, 'and nothing is left')
 })
+
+t.test('it is at rest when the fold under way is over, whatever became of it', async (t) => {
+  const timers = new Timers()
+  const begin = { epoch: 'e', batch: 0, sequence: 0 }
+  let fail = (_: Error): void => {}
+  const view = {
+    marker: () => undefined,
+    write: () =>
+      new Promise((_, reject) => {
+        fail = reject
+      }),
+  } as unknown as View
+  const applier = new Applier(
+    view,
+    begin,
+    timers.nature,
+    () => {},
+    (error) => error as Error,
+  )
+  await applier.atRest()
+  applier.add(batchOf(1))
+  timers.goOff()
+  let isAtRest = false
+  const rest = applier.atRest().then(() => {
+    isAtRest = true
+  })
+  applier.fail(new Error('the log could not be written'))
+  await turn()
+  t.equal(isAtRest, false, 'it reads of the view still')
+  fail(new Error('no space left'))
+  await rest
+})

@@ -336,10 +336,12 @@ t.test('a log that was removed or emptied is refused, and nothing is made in its
 })
 
 t.test('files of another user are refused with whose they must be, as Node.js tells of them and as LMDB does', (t) => {
-  const user = `\\(id ${process.getuid?.()}\\): chown -R`
+  const user = `\\(id ${process.getuid?.()}\\) must own it.*\\(chown -R\\)`
   for (const code of ['EACCES', 'EPERM', 13, 1]) {
     const told = damaged('/h', Object.assign(new Error('permission denied, /h/view'), { code }))
-    t.match(told, { name: 'HomeRefused', code: 'not_permitted', message: new RegExp(`/h/view.*must belong.*${user}`) })
+    t.match(told, { name: 'HomeRefused', code: 'not_permitted', message: new RegExp(`^/h .*${user}`) })
   }
+  const named = Object.assign(new Error('permission denied'), { code: 'EACCES', path: '/h/log/1.segment' })
+  t.match(damaged('/h', named), { message: /^\/h\/log\/1\.segment cannot be opened/ }, 'where it is known')
   t.end()
 })

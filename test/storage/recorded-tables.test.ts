@@ -1,8 +1,10 @@
 /** A commit of the view is taken down first: a large one in slices, and all of it or nothing is put, by whichever thread. */
 import { writeFileSync } from 'node:fs'
+import { syncBuiltinESMExports } from 'node:module'
 import { join } from 'node:path'
+import workerThreads from 'node:worker_threads'
 import t, { type Test } from 'tap'
-import type { Key, ViewTables } from '../../storage/environments.ts'
+import { type Key, pausesOf, type ViewTables } from '../../storage/environments.ts'
 import { Fold } from '../../storage/fold.ts'
 import { openEnvironments } from '../../storage/home-environments.ts'
 import type { Batch } from '../../storage/redo.ts'
@@ -13,6 +15,7 @@ import { event, state, step } from './steps.ts'
 
 const ACTORS = 300
 const IGNORE = () => {}
+const SILENT = { onRepeat: IGNORE, onThreadEnd: IGNORE }
 
 /** The first step of so many actors; the last one's record may be one that cannot be made. */
 function foldOf(count: number, isLastMade = true): Fold {
@@ -53,7 +56,7 @@ async function isSent(tables: ViewTables): Promise<boolean> {
   })
   let seen = false
   await tables.env.commit(function* () {
-    yield
+    yield true
     seen = hasTurned
   })
   return seen
@@ -105,25 +108,59 @@ t.test('what throws in the midst leaves nothing of its commit, and the next is w
   t.same(rowsOf(tables), [ACTORS, ACTORS, ACTORS, ACTORS])
 })
 
-t.test('others go on while a large fold is taken down, unless somebody waits for it', async (t) => {
+t.test('a large fold is taken down in parts, and others go on between two unless somebody waits for it', async (t) => {
   const { tables } = await opened(t)
-  for (const [isHurried, expected] of [
-    [true, 0],
-    [false, 4],
+  const long = 'x'.repeat(300_000)
+  const big = new Fold()
+  big.add({
+    batch: 1,
+    firstSequence: 1,
+    lastSequence: 0,
+    steps: Array.from({ length: 10 }, (_, i) => step(`b${i}`, 1, { record: long })),
+  })
+  for (const [fold, isHurried, expected] of [
+    [foldOf(ACTORS), false, [true, true, true, true]],
+    [foldOf(ACTORS), true, [false, false, false, false]],
+    [big, false, [true, true]],
+    [foldOf(3), false, []],
   ] as const) {
-    let pauses = 0
+    const pauses: boolean[] = []
     const commit: ViewTables['env']['commit'] = (write) =>
       tables.env.commit(() => {
-        for (const _ of write() ?? []) pauses += 1
+        pauses.push(...pausesOf(write))
         throw new Error('enough')
       })
     const view = new View({ ...tables, env: { ...tables.env, commit } })
     await t.rejects(
-      view.write(foldOf(ACTORS), 'e', () => isHurried),
+      view.write(fold, 'e', () => isHurried),
       { message: 'enough' },
     )
-    t.equal(pauses, expected, 'once for each 128 actors and traces')
+    t.same(pauses, expected, 'one for each 128 actors and traces, or a million characters')
   }
+  t.equal(Math.round(big.weight), 732, 'and it weighs what its records do')
+})
+
+t.test('nobody goes on where somebody waits', async (t) => {
+  const { tables } = await opened(t)
+  await isUp(tables)
+  let turns = 0
+  const count = (): void => {
+    turns += 1
+    counting = setImmediate(count)
+  }
+  let counting = setImmediate(count)
+  const seen: number[] = []
+  await tables.env.commit(function* () {
+    for (const mayOthers of [false, false, true, true]) {
+      tables.counts.put(['a', 'b', `${seen.length}`], '1')
+      seen.push(turns)
+      yield mayOthers
+    }
+  })
+  clearImmediate(counting)
+  t.equal(seen[0], seen[2])
+  t.ok(seen[2]! < seen[3]!, `${seen}`)
+  t.equal(tables.counts.getKeysCount(), 4)
 })
 
 t.test('every kind of key and value comes to the thread as it was put', async (t) => {
@@ -151,7 +188,7 @@ t.test('a thread that ends takes with it what it was sent: the commit fails', as
   const home = join(t.testdir(), 'home')
   const environments = await openEnvironments(home, () => {})
   t.teardown(() => environments.close())
-  const thread = new ViewThread(home, IGNORE, () => t.fail('nothing was written'))
+  const thread = new ViewThread(home, SILENT, () => t.fail('nothing was written'))
   const sending = await until(async () => thread.begin(), Boolean)
   sending!.send([0, 'value', 1, 'key'])
   await thread.close()
@@ -161,17 +198,40 @@ t.test('a thread that ends takes with it what it was sent: the commit fails', as
   await thread.close()
 })
 
-t.test('where no thread can be started all is written without', async (t) => {
-  const file = join(t.testdir(), 'file')
-  writeFileSync(file, '')
-  const thread = new ViewThread(file, IGNORE, () => t.fail('nothing was written'))
-  const before = process.listenerCount('exit')
-  for (let tries = 0; tries < 3; tries += 1) {
-    t.equal(thread.begin(), undefined)
-    await until(
-      async () => process.listenerCount('exit'),
-      (count) => count === before,
-    )
-  }
-  await thread.close()
-})
+t.test(
+  'where no thread can be started all is written without, which is told, and tried again a minute later',
+  async (t) => {
+    const file = join(t.testdir(), 'file')
+    writeFileSync(file, '')
+    const { Worker } = workerThreads
+    t.teardown(() => {
+      workerThreads.Worker = Worker
+      syncBuiltinESMExports()
+    })
+    for (const how of ['it ends while it begins', 'the system gives none']) {
+      if (how === 'the system gives none') {
+        workerThreads.Worker = class {
+          constructor() {
+            throw new Error('ERR_WORKER_INIT_FAILED')
+          }
+        } as never
+        syncBuiltinESMExports()
+      }
+      const told: string[] = []
+      const onThreadEnd = ({ message }: Error) => told.push(message)
+      const thread = new ViewThread(file, { onRepeat: IGNORE, onThreadEnd }, () => t.fail('nothing was written'))
+      t.equal(thread.begin(), undefined, how)
+      await until(
+        async () => told,
+        ({ length }) => length > 0,
+      )
+      t.match(told[0], /ENOTDIR|not a directory|ERR_WORKER_INIT_FAILED/i)
+      const before = process.listenerCount('exit')
+      t.equal(thread.begin(), undefined)
+      t.equal(process.listenerCount('exit'), before, 'not at once')
+      t.equal(told.length, 1)
+      await t.rejects(thread.look({ floor: 1, isCleared: true, end: 1, recordedBeforeMs: 0, nowMs: 0 }))
+      await thread.close()
+    }
+  },
+)

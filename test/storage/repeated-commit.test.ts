@@ -2,7 +2,7 @@
 import { join } from 'node:path'
 import { asBinary } from 'lmdb'
 import t, { type Test } from 'tap'
-import type { Environments, Medium, ViewEnvironment } from '../../storage/environments.ts'
+import { type Environments, type Medium, pausesOf, type ViewEnvironment } from '../../storage/environments.ts'
 import { folderMedium } from '../../storage/home-environments.ts'
 import { repeated } from '../../storage/repeated-commit.ts'
 import { verify } from '../../storage/verify.ts'
@@ -56,7 +56,7 @@ async function openGivingUp(t: Test) {
       view.env.commit(function* () {
         if (isArmed) view.marker.put('first', givingUp())
         isArmed = false
-        yield* write() ?? []
+        yield* pausesOf(write)
       })
     return { ...rest, view: { ...view, env: { ...view.env, commit } } }
   }

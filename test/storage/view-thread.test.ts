@@ -15,6 +15,7 @@ import { append, appendEvents, event, state, step } from './steps.ts'
 const CHILD = fileURLToPath(new URL('./view-thread-child.js', import.meta.url))
 const LOOK = { floor: 1, isCleared: true, end: 10, recordedBeforeMs: Number.POSITIVE_INFINITY, nowMs: 0 }
 const IGNORE = () => {}
+const SILENT = { onRepeat: IGNORE, onThreadEnd: IGNORE }
 let homes = 0
 const newHome = (t: Test) => join(t.testdir(), `home-${homes++}`)
 
@@ -57,7 +58,7 @@ t.test('a gate is shut only when no job is under way, and then none begins', asy
 t.test('a thread that cannot begin fails what was asked of it, and the next is asked anew', async (t) => {
   const file = join(t.testdir(), 'file')
   writeFileSync(file, '')
-  const thread = new ViewThread(file, IGNORE, () => t.fail('nothing was written'))
+  const thread = new ViewThread(file, SILENT, () => t.fail('nothing was written'))
   for (let n = 0; n < 2; n += 1) {
     await t.rejects(Promise.all([thread.look(LOOK), thread.removeEvents()]), { message: /ENOTDIR|not a directory/i })
   }

@@ -254,10 +254,11 @@ t.test('a commit looks only at the watchers that it may concern', async (t) => {
 })
 
 const UNREADABLE = [
-  new CorruptRow('event 2 does not match its checksum'),
-  Object.assign(new Error('EIO: i/o error, read'), { code: 'EIO', syscall: 'read' }),
-]
-for (const error of UNREADABLE)
+  [new CorruptRow('event 2 does not match its checksum'), 'quarantined'],
+  [Object.assign(new Error('EIO: i/o error, read'), { code: 'EIO', syscall: 'read' }), 'quarantined'],
+  [Object.assign(new Error('EMFILE: too many open files, open'), { code: 'EMFILE', syscall: 'open' }), 'overloaded'],
+] as const
+for (const [error, code] of UNREADABLE)
   t.test(
     `what cannot be read (${error.message}) ends the streams that need it, tells them, and nobody else`,
     async (t) => {
@@ -271,7 +272,7 @@ for (const error of UNREADABLE)
       }
       const [damaged, behind] = [watch({}, 0), watch({}, 2)]
       nature.settle()
-      t.same(damaged.ended, { code: 'quarantined', detail: error.message })
+      t.same(damaged.ended, { code, detail: error.message })
       t.equal(types(damaged), 'hello events')
       t.equal(types(behind), 'hello events')
       t.equal(behind.ended, undefined)

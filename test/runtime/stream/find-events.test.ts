@@ -3,12 +3,14 @@ import { setImmediate as untilNext } from 'node:timers/promises'
 import t from 'tap'
 import { Filter } from '../../../runtime/stream/filter.ts'
 import {
+  type EventQuery,
   type EventsFound,
   findEvents,
   findInTrace,
   historyRowsMax,
   pageMsMax,
 } from '../../../runtime/stream/find-events.ts'
+import { CorruptRow } from '../../../storage/checked-text.ts'
 import { FakeJournal, FakeNature } from './fake-log.ts'
 
 const ALL = new Filter({})
@@ -47,6 +49,50 @@ t.test('a page whose turns are long is answered short, and the next one goes on 
   }
   t.same(texts, whole.texts)
   t.ok(pages > 2, `in ${pages} pages`)
+})
+
+t.test('a page goes up to what cannot be read, in either order, and the next tells of it', async (t) => {
+  const log = new FakeJournal()
+  log.commit(Array.from({ length: 9 }, () => ({ event_type: 'one', project: 'p', trace_id: 'short' })))
+  const rotten = new CorruptRow('event 5 does not match its checksum')
+  const [events, backward, event] = [log.events.bind(log), log.eventsBackward.bind(log), log.event.bind(log)]
+  // As the log does: what is before it comes first, and who begins there is told.
+  const upTo = <P extends { readonly events: readonly { readonly sequence: number }[] }>(page: P): P => {
+    const at = page.events.findIndex(({ sequence }) => sequence === 5)
+    if (at === 0) throw rotten
+    return at < 0 ? page : { ...page, events: page.events.slice(0, at) }
+  }
+  log.events = (...asked) => upTo(events(...asked))
+  log.eventsBackward = (...asked) => upTo(backward(...asked))
+  log.event = (sequence) => {
+    if (sequence === 5) throw rotten
+    return event(sequence)
+  }
+  const page = async (rest: Partial<EventQuery>) => {
+    const nature = new FakeNature()
+    let isOver = false
+    const found = findEvents(log, nature, { filter: ALL, order: 'asc', from: 0, limit: 100, ...rest }, () => true)
+    const end = (): void => {
+      isOver = true
+    }
+    found.then(end, end)
+    while (!isOver) {
+      await untilNext()
+      nature.turn()
+    }
+    return found
+  }
+  const hint = { of: 'trace', ids: ['short'] } as const
+  for (const [rest, count, next] of [
+    [{}, 4, 4],
+    [{ order: 'desc', from: 10 }, 4, 6],
+    [{ hint, filter: new Filter({ trace_id: ['short'] }) }, 4, 4],
+  ] as const) {
+    const { texts, next: behind } = await page(rest as Partial<EventQuery>)
+    t.equal(texts.length, count)
+    t.equal(behind, next)
+    await t.rejects(page({ ...(rest as Partial<EventQuery>), from: next }), { name: 'CorruptRow' })
+  }
 })
 
 /** A trace of so many events, the last of them of another project. */

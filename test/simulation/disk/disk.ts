@@ -10,6 +10,7 @@ import {
   LAST_PART,
   type LogTables,
   type Medium,
+  pausesOf,
   type ViewTables,
 } from '../../../storage/environments.ts'
 import { RowForgetter } from '../../../storage/forgetter.ts'
@@ -253,11 +254,11 @@ export class SimulatedDisk {
     this.world.onFlushed(this.log.flush())
   }
 
-  private async commitView(opener: Opener, write: () => Iterable<void> | void): Promise<void> {
+  private async commitView(opener: Opener, write: Parameters<ViewTables['env']['commit']>[0]): Promise<void> {
     const queue: Write[] = []
     this.queue = queue
     try {
-      for (const _ of write() ?? []);
+      for (const _ of pausesOf(write));
     } finally {
       this.queue = undefined
     }
