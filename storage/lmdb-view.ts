@@ -6,7 +6,7 @@
 import { open, type RootDatabase } from 'lmdb'
 import { checkedRecord, checkedRow } from './checked-text.ts'
 import type { Key, ViewTables } from './environments.ts'
-import { type Begin, recordedTables } from './recorded-tables.ts'
+import { type Begin, type PackedRows, putRows, recordedTables } from './recorded-tables.ts'
 import { type OnRepeat, repeated } from './repeated-commit.ts'
 
 const DATABASES_MAX = 16
@@ -38,6 +38,8 @@ export interface OpenView {
   readonly path: string
   readonly root: RootDatabase
   readonly tables: ViewTables
+  /** Makes what another thread has taken down one transaction on disk. */
+  put(parts: readonly PackedRows[]): Promise<void>
   /** Bytes of the pages that hold something: as long is a copy that leaves out the free ones. */
   bytesInUse(): number
 }
@@ -71,11 +73,13 @@ export function openView(path: string, readOnly: boolean, onRepeat: OnRepeat, be
     reservations: truth('idempotency'),
     marker: truth('marker'),
   }
-  const { commit, ...recorded } = recordedTables(
-    databases,
-    (put) => repeated(async () => (begin === undefined ? root.transactionSync(put) : batch(root, put)), onRepeat),
-    begin,
-  )
+  const transaction = (write: () => void): Promise<void> =>
+    repeated(async () => (begin === undefined ? root.transactionSync(write) : batch(root, write)), onRepeat)
+  const { commit, ...recorded } = recordedTables(databases, transaction, begin)
+  const put = (parts: readonly PackedRows[]): Promise<void> =>
+    transaction(() => {
+      for (const rows of parts) putRows(rows, databases)
+    })
   const env = { commit, useReadTransaction: () => root.useReadTransaction(), close: () => root.close() }
   const bytesInUse = (): number => {
     let bytes = 0
@@ -85,7 +89,7 @@ export function openView(path: string, readOnly: boolean, onRepeat: OnRepeat, be
     }
     return bytes
   }
-  return { path, root, tables: { ...recorded, env }, bytesInUse }
+  return { path, root, tables: { ...recorded, env }, put, bytesInUse }
 }
 
 /** For a process that copies the view and does nothing else. Throws what lmdb throws. */

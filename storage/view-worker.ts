@@ -7,7 +7,7 @@ import { RowForgetter } from './forgetter.ts'
 import { environmentPaths } from './home-paths.ts'
 import { JobGate } from './job-gate.ts'
 import { openView } from './lmdb-view.ts'
-import { type PackedRows, putRows } from './recorded-tables.ts'
+import type { PackedRows } from './recorded-tables.ts'
 import { SegmentedLog } from './segments/segmented-log.ts'
 import { tablesOf } from './segments/tables.ts'
 import { View } from './view.ts'
@@ -31,12 +31,10 @@ function take({ commit, rows }: Sent): void {
   else sent.set(commit, [rows])
 }
 
-async function commit(number: number): Promise<void> {
+function commit(number: number): Promise<void> {
   const parts = sent.get(number)!
   sent.delete(number)
-  await view.tables.env.commit(() => {
-    for (const rows of parts) putRows(rows, view.tables)
-  })
+  return view.put(parts)
 }
 
 async function carryOut({ id, job, argument }: Asked): Promise<Told> {
