@@ -9,9 +9,9 @@ import type { ItemWaitingBecause } from '../../machines/documents/work-item.ts'
 import type { SnapshotOf } from '../../machines/machine.ts'
 import { PACING, type PacingContext } from '../../machines/pacing.ts'
 import type { WorkItemContext } from '../../machines/work-item/context.ts'
-import { Alarm } from '../alarm.ts'
-import type { Answer, CommittedStep, Runtime } from '../api.ts'
+import type { CommittedStep, MessageBody, Runtime } from '../api.ts'
 import { committed } from '../committed.ts'
+import { ControlLoop } from '../control-loop.ts'
 import type { Dispatcher, Visible, Wanted } from '../dispatch/api.ts'
 import type { FindRows } from '../newest.ts'
 import { handOut } from './hand-out.ts'
@@ -31,9 +31,7 @@ import { strandedItems } from './stranded.ts'
 
 /** Whatever was missed is found after this long. */
 const safetyIntervalMs = 15_000
-/** While the service refuses writes nothing is started, and after this long it is tried again. */
-const refusedPauseMs = 250
-/** A tick takes at most this part of the time: with a long queue the next one waits a little. */
+/** Its ticks take at most this part of the time: with a long queue the next one waits a little. */
 const tickShare = 0.1
 
 /** What the rest of the service asks of the scheduler. */
@@ -87,30 +85,28 @@ class ItemScheduler implements Scheduler, Circumstances {
   private readonly runtime: Runtime
   private readonly dispatcher: Dispatcher
   private readonly ledger: Ledger
-  private readonly alarm: Alarm
+  private readonly loop: ControlLoop
   private readonly places: Places
-  /** Items that a message of ours is on its way to; those that it hands out, and the repositories that this takes. */
-  private readonly under = new Set<string>()
+  /** Items that a message of ours is about to hand out, and the repositories that this takes. */
   private readonly starting = new Set<string>()
   private readonly taken = new Map<string, string>()
   private readonly takers = new Map<Wanted, boolean>()
   private paused: ReadonlySet<string> = new Set()
   private isUnreadable = false
-  private isWoken = false
-  private isClosed = false
   /** What was counted since the last change; undefined: to be counted. */
   private runningNow: number | undefined
   private maxNow: number | undefined
-  private notBeforeTickMs = Number.NEGATIVE_INFINITY
 
   constructor(runtime: Runtime, dispatcher: Dispatcher) {
     this.runtime = runtime
     this.dispatcher = dispatcher
     this.places = new Places(runtime)
     this.ledger = new Ledger((id) => committed(runtime, { kind: 'work_item', id })?.value)
-    this.alarm = new Alarm(runtime.nature, () => {
-      this.forgetFleet()
-      this.wake()
+    this.loop = new ControlLoop(runtime, {
+      kind: 'work_item',
+      tickShare,
+      tick: () => this.tick(),
+      rang: () => this.forgetFleet(),
     })
     for (const state of LEDGER_STATES)
       for (const { snapshot } of runtime.scan('work_item', 'state', state)) this.ledger.note(snapshot)
@@ -118,7 +114,7 @@ class ItemScheduler implements Scheduler, Circumstances {
     this.readPauses()
     runtime.onCommit((steps) => this.onCommit(steps))
     runtime.keepWhile(({ kind, id }) => kind === 'work_item' && this.ledger.isDependency(id))
-    this.wake()
+    this.loop.wake()
   }
 
   waitingBecause(itemId: string, visible?: Visible): ItemWaitingBecause | undefined {
@@ -169,8 +165,7 @@ class ItemScheduler implements Scheduler, Circumstances {
   }
 
   close(): void {
-    this.isClosed = true
-    this.alarm.clear()
+    this.loop.close()
   }
 
   // What the rules ask.
@@ -265,7 +260,7 @@ class ItemScheduler implements Scheduler, Circumstances {
   private onCommit(steps: readonly CommittedStep[]): void {
     let concerns = false
     for (const step of steps) if (this.note(step)) concerns = true
-    if (concerns) this.wake()
+    if (concerns) this.loop.wake()
   }
 
   /** Takes a step in; whether something may start because of it. */
@@ -298,33 +293,10 @@ class ItemScheduler implements Scheduler, Circumstances {
     this.maxNow = undefined
   }
 
-  /** Asks for a tick, in the next turn or, after a long one, a little later. */
-  private wake(): void {
-    if (this.isWoken || this.isClosed) return
-    const { nature } = this.runtime
-    const waitMs = this.notBeforeTickMs - nature.monotonicMs()
-    if (waitMs > 0) {
-      this.alarm.set(waitMs)
-      return
-    }
-    this.isWoken = true
-    nature.nextTurn(() => this.tick())
-  }
-
   private tick(): void {
-    this.isWoken = false
-    if (this.isClosed) return
-    if (this.runtime.journal.refuses() !== undefined) {
-      this.alarm.set(refusedPauseMs)
-      return
-    }
-    const { nature } = this.runtime
-    const beganMs = nature.monotonicMs()
     this.settleDead()
     this.admit()
     this.start()
-    const tookMs = nature.monotonicMs() - beganMs
-    this.notBeforeTickMs = beganMs + tookMs / tickShare
     this.rest()
   }
 
@@ -333,15 +305,17 @@ class ItemScheduler implements Scheduler, Circumstances {
     for (const entry of this.ledger.suspects) {
       this.ledger.suspects.delete(entry)
       const [dependency] = unlandable(entry.dependsOn, this)
-      if (dependency === undefined || this.under.has(entry.id)) continue
-      this.send(entry, { type: 'block', dependency, reason: lastingReason(firstRule(entry, this), entry, this) })
+      if (dependency === undefined || this.loop.awaits(entry.id)) continue
+      const reason = lastingReason(firstRule(entry, this), entry, this)
+      this.send(entry, { type: 'block', dependency, reason } as MessageBody)
     }
   }
 
   private admit(): void {
     for (const entry of this.ledger.submitted) {
-      if (this.under.has(entry.id)) continue
-      this.send(entry, { type: 'admit', reason: lastingReason(firstRule(entry, this), entry, this) })
+      if (this.loop.awaits(entry.id)) continue
+      const reason = lastingReason(firstRule(entry, this), entry, this)
+      this.send(entry, { type: 'admit', reason } as MessageBody)
     }
   }
 
@@ -349,7 +323,7 @@ class ItemScheduler implements Scheduler, Circumstances {
   private start(): void {
     const isOpen = (entry: Entry): boolean => this.running() < this.maxRunning() && !isLineHeld(entry, this)
     for (const entry of this.ledger.waitingIn(isOpen)) {
-      if (!this.under.has(entry.id) && firstRule(entry, this).code === 'next') this.handOut(entry)
+      if (!this.loop.awaits(entry.id) && firstRule(entry, this).code === 'next') this.handOut(entry)
     }
   }
 
@@ -367,21 +341,13 @@ class ItemScheduler implements Scheduler, Circumstances {
     })
   }
 
-  private send(entry: Entry, message: object, answered?: () => void): void {
-    this.under.add(entry.id)
-    this.runtime.ask({ kind: 'work_item', id: entry.id }, message as never, (answer) => {
-      this.under.delete(entry.id)
+  private send(entry: Entry, message: MessageBody, answered?: () => void): void {
+    this.loop.ask(entry.id, message, (isTaken) => {
       this.runningNow = undefined
       answered?.()
-      this.answered(entry, answer)
+      // Somebody else was quicker, or nothing is written now: what is true then is in the next commit, or comes later.
+      if (!isTaken) this.ledger.suspect(entry)
     })
-  }
-
-  private answered(entry: Entry, answer: Answer): void {
-    if (answer.ok) return
-    // Somebody else was quicker, or nothing is written now: what is true then is in the next commit, or comes later.
-    this.ledger.suspect(entry)
-    this.alarm.set(refusedPauseMs)
   }
 
   /** Until something happens, the next `not_before` comes, or the safety interval is over. */
@@ -389,6 +355,6 @@ class ItemScheduler implements Scheduler, Circumstances {
     const nowMs = this.nowMs()
     const dueMs = this.ledger.nextTimeMs(nowMs)
     if (this.ledger.waitingCount === 0) return
-    this.alarm.set(Math.min(safetyIntervalMs, (dueMs ?? Number.POSITIVE_INFINITY) - nowMs))
+    this.loop.wakeAfter(Math.min(safetyIntervalMs, (dueMs ?? Number.POSITIVE_INFINITY) - nowMs))
   }
 }

@@ -5,13 +5,10 @@
  */
 import type { InitiativeBody, InitiativeContext } from '../../machines/initiative/context.ts'
 import type { MessageBody, SnapshotOf } from '../../machines/machine.ts'
-import { Alarm } from '../alarm.ts'
 import type { CommittedStep, Runtime } from '../api.ts'
 import { committed } from '../committed.ts'
+import { ControlLoop } from '../control-loop.ts'
 import { viewOf } from './sights.ts'
-
-/** While the service refuses writes, and after a message that was not taken, it is tried again after this long. */
-const RETRY_MS = 250
 
 export interface Steward {
   close(): void
@@ -24,24 +21,19 @@ export function createSteward(runtime: Runtime): Steward {
 
 class InitiativeSteward implements Steward {
   private readonly runtime: Runtime
-  private readonly alarm: Alarm
+  private readonly loop: ControlLoop
   /** Names of initiatives that something is to be done about. */
   private readonly due = new Set<string>()
-  /** Those that a message of ours is on its way to. */
-  private readonly under = new Set<string>()
-  private isWoken = false
-  private isClosed = false
 
   constructor(runtime: Runtime) {
     this.runtime = runtime
-    this.alarm = new Alarm(runtime.nature, () => this.wake())
+    this.loop = new ControlLoop(runtime, { kind: 'initiative', tickShare: 1, tick: () => this.tick() })
     for (const { ref, snapshot } of runtime.scan('initiative', 'status', 'active')) this.note(ref.id, snapshot)
     runtime.onCommit((steps) => this.onCommit(steps))
   }
 
   close(): void {
-    this.isClosed = true
-    this.alarm.clear()
+    this.loop.close()
   }
 
   private onCommit(steps: readonly CommittedStep[]): void {
@@ -51,42 +43,23 @@ class InitiativeSteward implements Steward {
   private note(name: string, snapshot: SnapshotOf<InitiativeContext>): void {
     if (!needsLook(snapshot)) return
     this.due.add(name)
-    this.wake()
-  }
-
-  private wake(): void {
-    if (this.isWoken || this.isClosed) return
-    this.isWoken = true
-    this.runtime.nature.nextTurn(() => this.tick())
+    this.loop.wake()
   }
 
   private tick(): void {
-    this.isWoken = false
-    if (this.isClosed) return
-    if (this.runtime.journal.refuses() !== undefined) {
-      this.alarm.set(RETRY_MS)
-      return
-    }
     for (const name of this.due) {
-      if (this.under.has(name)) continue
+      if (this.loop.awaits(name)) continue
       this.due.delete(name)
       this.look(name)
     }
   }
 
   private look(name: string): void {
-    const ref = { kind: 'initiative', id: name } as const
     const message = messageFor(this.runtime, name)
     if (message === undefined) return
-    this.under.add(name)
-    this.runtime.ask(ref, message, (answer) => {
-      this.under.delete(name)
-      if (answer.ok) {
-        if (this.due.has(name)) this.wake()
-        return
-      }
-      this.due.add(name)
-      this.alarm.set(RETRY_MS)
+    this.loop.ask(name, message, (isTaken) => {
+      if (!isTaken) this.due.add(name)
+      else if (this.due.has(name)) this.loop.wake()
     })
   }
 }
