@@ -7,6 +7,7 @@ import { integer, ORIGIN } from './arguments.ts'
 import { CliFailure, EXIT } from './exit.ts'
 import { safe } from './print.ts'
 import { loadSettings } from './settings.ts'
+import { tellVerified } from './verified.ts'
 import { type Act, type Cli, originOf } from './world.ts'
 
 const FINDINGS_SHOWN = 50
@@ -50,15 +51,8 @@ async function verify({ home, json, print }: Cli, [folder]: readonly any[]): Pro
   ])
   const checked = folder === undefined ? home : resolve(folder)
   const report = await verifyHome(checked, verifyHooks())
-  const { findings, findingsCount, events, entities } = report
-  if (json) print.json({ home: checked, events, entities, findings_count: findingsCount, findings })
-  else {
-    const rows = findings.slice(0, FINDINGS_SHOWN).map(({ code, where, detail }) => [code, safe(where), safe(detail)])
-    if (rows.length > 0) print.tableInFull(['WRONG', 'WHERE', 'WHAT'], rows, '')
-    const verdict = findingsCount === 0 ? 'nothing is wrong' : `${findingsCount} thing(s) are wrong`
-    print.line(`${checked}: ${events} events, ${entities} entities, ${verdict}.`)
-  }
-  return findingsCount === 0 ? EXIT.ok : EXIT.failed
+  tellVerified({ json, print }, checked, report)
+  return report.findingsCount === 0 ? EXIT.ok : EXIT.failed
 }
 
 /** The report, its members named as everywhere in JSON. */

@@ -7,6 +7,7 @@ import { mayHelpInTime, pause, retrying } from '../engine/retry.ts'
 import { ORIGIN } from './arguments.ts'
 import { CliFailure, EXIT } from './exit.ts'
 import { loadSettings } from './settings.ts'
+import { tellVerified } from './verified.ts'
 import { type Act, type Cli, originOf } from './world.ts'
 
 /** From one look at a backup that takes long to the next, milliseconds. */
@@ -20,10 +21,11 @@ the same --name follows it again, or tells its end for an hour. There is one at 
 that is taken is refused (exit code 3): leave it out where backups are made by the clock.`
 
 const RESTORE_HELP = `
-The home must be empty or absent, and stays as it was if anything fails. Cursors of the old log are
-refused from now on (410 cursor_of_another_log). Every unsettled run request gets a higher attempt,
-so that what its old runner still says is refused; one that had been accepted or started becomes
-lost, and needs a person.
+The home must be empty or absent, and stays as it was if anything fails. What was copied is verified
+first, as intendant verify does: where something is wrong it is told, and nothing is restored (exit
+code 1). Cursors of the old log are refused from now on (410 cursor_of_another_log). Every unsettled
+run request gets a higher attempt, so that what its old runner still says is refused; one that had
+been accepted or started becomes lost, and needs a person.
 
 Example:
   intendant restore /var/lib/intendant/backups/2030-01-31 --home /var/lib/intendant-new`
@@ -40,6 +42,7 @@ export function addBackup(program: Command, act: Act): void {
     .command('restore')
     .description('Make a home from a backup. Offline: no service may run on that home.')
     .argument('<backup>', 'The folder of the backup.')
+    .option('--no-verify', 'Restore what can be read also of a damaged one, and look for no damage.')
     .option(...ORIGIN)
     .addHelpText('after', RESTORE_HELP)
     .action(act(restore))
@@ -82,7 +85,8 @@ async function beginBackup(client: Client, name: string | undefined): Promise<an
   }
 }
 
-async function restore({ world, home, json, print }: Cli, [from]: readonly any[], { origin }: any): Promise<number> {
+async function restore(cli: Cli, [from]: readonly any[], { origin, verify }: any): Promise<number> {
+  const { world, home, json, print } = cli
   const settings = loadSettings({ flags: { home }, env: world.env })
   const [{ restoreFiles }, { withRuntime }, { fenceRestored, makeAdminToken, restorer }, { writeOwnerOnly }] =
     await Promise.all([
@@ -108,13 +112,36 @@ async function restore({ world, home, json, print }: Cli, [from]: readonly any[]
       return { restored, token: await makeAdminToken(runtime, by) }
     })
   }
-  const { epoch, previousEpoch } = await restoreFiles(resolve(from), home, settle)
+  const source = resolve(from)
+  const check = (draft: string): Promise<void> => assertSound(cli, source, draft)
+  const { epoch, previousEpoch } = await restoreFiles(source, home, verify ? { check, settle } : { settle })
   const { restored, token } = outcome!
   const tokenFile = join(home, 'admin.token')
   writeOwnerOnly(tokenFile, `${token}\n`)
   if (json) print.json({ home, epoch, previous_epoch: previousEpoch, admin_token_file: tokenFile, ...restored })
   else tell(print, home, tokenFile, restored)
   return EXIT.ok
+}
+
+/** The copy is looked at: it is what will be served, and what was there may be on a disk that takes no writes. */
+async function assertSound(cli: Cli, source: string, draft: string): Promise<void> {
+  const [{ verifyWhole }, { verifyHooks }] = await Promise.all([
+    import('../storage/verify.ts'),
+    import('./verify-hooks.ts'),
+  ])
+  const report = await verifyWhole(draft, verifyHooks())
+  if (report.findingsCount === 0) return
+  const ofSource = (text: string): string => text.replaceAll(draft, source)
+  const findings = report.findings.map(({ code, where, detail }) => ({
+    code,
+    where: ofSource(where),
+    detail: ofSource(detail),
+  }))
+  tellVerified(cli, source, { ...report, findings })
+  throw new CliFailure(
+    `${source} is damaged, and nothing was restored: take another backup, or, where there is none, what can be read of this one with --no-verify`,
+    EXIT.failed,
+  )
 }
 
 function tell(print: Cli['print'], home: string, tokenFile: string, restored: any): void {

@@ -3,7 +3,7 @@
  * trimmed, so that the copied log always reaches back to the copied view. Files come back as another log: with
  * a fresh epoch, so that no cursor of the lost one matches.
  */
-import { copyFileSync, mkdirSync, renameSync, rmSync } from 'node:fs'
+import { copyFileSync, existsSync, mkdirSync, renameSync, rmdirSync, rmSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { assertManifest, hasManifest } from './backup-manifest.ts'
 import type { DiskJournal } from './disk-journal.ts'
@@ -147,16 +147,23 @@ function watching(nature: Nature, look: () => unknown): () => void {
   return () => nature.clearTimer(timer)
 }
 
+/** What is done with the copy before it is a home. Each gets it as a home of its own, in a folder of the home that no service looks at. */
+export interface RestoreSteps {
+  /** Throws where it is damaged. It is still as it came, and what was there is not written to. */
+  check?(draft: string): Promise<void>
+  /** What the restored state means (attempts to raise, runs to declare lost) is for those who know the machines. */
+  settle?(draft: string): Promise<void>
+}
+
 /**
- * Makes a home, empty or absent, from a backup, offline, with a fresh epoch. What the restored state means (attempts to
- * raise, runs to declare lost) is for those who know the machines: `settle` gets the copy as a home of its own, in a
- * folder of `toHome` that no service looks at. Only when it is done does the home have a log and a view, so that a
- * restore that is killed half way is never served. Throws HomeRefused, and what `settle` throws; the home is then as it was.
+ * Makes a home, empty or absent, from a backup, offline, with a fresh epoch. Only when the steps are done does the home have a log
+ * and a view, so that a restore that is killed half way is never served. Throws HomeRefused, and what the steps throw; the
+ * home is then as it was.
  */
 export async function restoreFiles(
   from: string,
   toHome: string,
-  settle: (home: string) => Promise<void> = async () => {},
+  steps: RestoreSteps = {},
 ): Promise<{ epoch: string; previousEpoch: string }> {
   const { log, view } = environmentPaths(from)
   for (const path of [log, view]) {
@@ -165,7 +172,7 @@ export async function restoreFiles(
   // A home can be restored from, too, but not while a service writes it.
   const standstill = hasManifest(from) ? undefined : await lockUnlessReadOnly(from)
   try {
-    return await restoreStanding(from, toHome, settle)
+    return await restoreStanding(from, toHome, steps)
   } finally {
     await standstill?.release()
   }
@@ -184,12 +191,13 @@ async function lockUnlessReadOnly(home: string): Promise<InstanceLock | undefine
 async function restoreStanding(
   from: string,
   toHome: string,
-  settle: (home: string) => Promise<void>,
+  { check, settle }: RestoreSteps,
 ): Promise<{ epoch: string; previousEpoch: string }> {
   const source = environmentPaths(from)
   await assertWhole(from, 'every')
   assertManifest(from)
   assertEmpty(toHome, RESTORING)
+  const isNew = !existsSync(toHome)
   const lock = await lockInstance(toHome)
   const draft = join(toHome, RESTORING)
   try {
@@ -199,8 +207,9 @@ async function restoreStanding(
     for (const part of ['view', 'log'] as const) {
       for (const file of dataFilesOf(source[part])) copyFileSync(file, join(made[part], basename(file)))
     }
+    await check?.(draft)
     const epochs = await giveFreshEpochIn(draft)
-    await settle(draft)
+    await settle?.(draft)
     for (const path of [made.log, made.view]) for (const one of [...dataFilesOf(path), path]) flushFile(one)
     const target = environmentPaths(toHome)
     // The log last: a view alone is refused at start, and says why.
@@ -213,6 +222,15 @@ async function restoreStanding(
   } finally {
     rmSync(draft, { recursive: true, force: true })
     await lock.release()
+    if (isNew) removeIfEmpty(toHome)
+  }
+}
+
+function removeIfEmpty(folder: string): void {
+  try {
+    rmdirSync(folder)
+  } catch {
+    // There is something in it.
   }
 }
 

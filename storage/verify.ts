@@ -30,6 +30,15 @@ export async function verifyHome(home: string, hooks: VerifyHooks = {}): Promise
   try {
     await assertWhole(home, 'every')
     assertManifest(home)
+    return await verifyWhole(home, hooks)
+  } catch (error) {
+    return unreadable(home, error)
+  }
+}
+
+/** The same of files of which every page was looked at just before. Never throws. */
+export async function verifyWhole(home: string, hooks: VerifyHooks = {}): Promise<VerifyReport> {
+  try {
     const environments = await openEnvironments(home, (head) => assertSchema(head, home), { readOnly: true })
     try {
       return await verify(environments, hooks)
@@ -37,9 +46,13 @@ export async function verifyHome(home: string, hooks: VerifyHooks = {}): Promise
       await environments.close()
     }
   } catch (error) {
-    const finding = { code: 'unreadable', where: home, detail: (error as Error).message }
-    return { findings: [finding], findingsCount: 1, events: 0, entities: 0 }
+    return unreadable(home, error)
   }
+}
+
+function unreadable(home: string, error: unknown): VerifyReport {
+  const finding = { code: 'unreadable', where: home, detail: (error as Error).message }
+  return { findings: [finding], findingsCount: 1, events: 0, entities: 0 }
 }
 
 /** Verifies the environments of an open journal. Never throws. */

@@ -10,6 +10,7 @@ import {
 } from 'node:fs'
 import t, { type Test } from 'tap'
 import { projectIdOf, runRequestIdOf } from '../../runtime/identity.ts'
+import { openEnvironments } from '../../storage/home-environments.ts'
 import { dataFilesOf } from '../../storage/home-paths.ts'
 import { command, type Served, serve } from './processes.ts'
 
@@ -204,6 +205,28 @@ t.test('a restore raises the attempt of every unsettled run, and makes what had 
     ['lost', 1_001],
     ['queued', 1_001],
   ])
+})
+
+t.test('a restore of what is damaged says what is wrong and makes no home, but for who asks for no look', async (t) => {
+  const { home } = await used(t)
+  const { view, close } = await openEnvironments(home, () => {})
+  const key = ['project', projectIdOf('demo')]
+  const record = view.snapshots.get(key)!
+  await view.env.commit(() => view.snapshots.put(key, record.replace('"Demo"', '"Tampered"')))
+  await close()
+  const target = `${t.testdirName}/restored`
+  const { code, out, err } = await command('restore', home, '--home', target)
+  t.equal(code, 1)
+  t.match(
+    out,
+    /assertion_wrong +project proj_\w+ +event \d+, project_created, says name "Demo", the record has "Tampered"/,
+  )
+  t.match(err, /home is damaged, and nothing was restored: .*--no-verify/)
+  t.notOk(existsSync(target))
+  const asJson = await command('restore', home, '--home', target, '--json')
+  t.match(JSON.parse(asJson.out), { home, findings_count: 1, findings: [{ code: 'assertion_wrong' }] })
+  t.equal((await command('restore', home, '--home', target, '--no-verify')).code, 0)
+  t.ok(existsSync(`${target}/log`))
 })
 
 t.test('a restore does not write into a home that is there, and leaves nothing half done', async (t) => {

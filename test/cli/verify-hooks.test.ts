@@ -95,9 +95,11 @@ t.test('nothing is wrong with what the service itself wrote, restored or not', a
   const home = await lived(t)
   t.same((await verifyHome(home, verifyHooks())).findings, [])
   const restored = `${t.testdirName}/restored`
-  await restoreFiles(home, restored, async (draft) => {
-    const { fenced, lost } = await withRuntime(settingsOf(draft), (runtime) => fenceRestored(runtime, BY))
-    t.same([fenced, lost], [2, [OTHER]])
+  await restoreFiles(home, restored, {
+    async settle(draft) {
+      const { fenced, lost } = await withRuntime(settingsOf(draft), (runtime) => fenceRestored(runtime, BY))
+      t.same([fenced, lost], [2, [OTHER]])
+    },
   })
   t.same((await verifyHome(restored, verifyHooks())).findings, [])
 })

@@ -242,21 +242,25 @@ t.test(
     await backup(journal, join(root, 'backup'), FREELY)
     const home = join(root, 'restored')
     await t.rejects(
-      restoreFiles(join(root, 'backup'), home, async (draft) => {
-        t.same(readdirSync(home), ['restoring'])
-        const settled = await openIn(t, draft)
-        await appendEvents(settled, event('2'))
-        await settled.close()
-        throw new Error('not fenced')
+      restoreFiles(join(root, 'backup'), home, {
+        async settle(draft) {
+          t.same(readdirSync(home), ['restoring'])
+          const settled = await openIn(t, draft)
+          await appendEvents(settled, event('2'))
+          await settled.close()
+          throw new Error('not fenced')
+        },
       }),
       { message: 'not fenced' },
     )
-    t.same(readdirSync(home), [])
+    t.notOk(existsSync(home), 'there was none before')
     mkdirSync(join(home, 'restoring', 'log'), { recursive: true })
-    await restoreFiles(join(root, 'backup'), home, async (draft) => {
-      const settled = await openIn(t, draft)
-      await appendEvents(settled, event('2'))
-      await settled.close()
+    await restoreFiles(join(root, 'backup'), home, {
+      async settle(draft) {
+        const settled = await openIn(t, draft)
+        await appendEvents(settled, event('2'))
+        await settled.close()
+      },
     })
     t.same(readdirSync(home).sort(), ['log', 'view'])
     t.equal((await openIn(t, home)).lastSequence, 2)

@@ -1,0 +1,18 @@
+/** What was found in a home or a backup, as `verify` and `restore` tell it. */
+import type { VerifyReport } from '../storage/findings.ts'
+import { safe } from './print.ts'
+import type { Cli } from './world.ts'
+
+const FINDINGS_SHOWN = 50
+
+export function tellVerified({ json, print }: Pick<Cli, 'json' | 'print'>, home: string, report: VerifyReport): void {
+  const { findings, findingsCount, events, entities } = report
+  if (json) {
+    print.json({ home, events, entities, findings_count: findingsCount, findings })
+    return
+  }
+  const rows = findings.slice(0, FINDINGS_SHOWN).map(({ code, where, detail }) => [code, safe(where), safe(detail)])
+  if (rows.length > 0) print.tableInFull(['WRONG', 'WHERE', 'WHAT'], rows, '')
+  const verdict = findingsCount === 0 ? 'nothing is wrong' : `${findingsCount} thing(s) are wrong`
+  print.line(`${home}: ${events} events, ${entities} entities, ${verdict}.`)
+}
