@@ -14,7 +14,7 @@ import { assertEmpty, assertWhole, damaged } from './home-checks.ts'
 import { openEnvironments } from './home-environments.ts'
 import { dataFilesOf, environmentPaths } from './home-paths.ts'
 import { HomeRefused } from './home-refused.ts'
-import { type InstanceLock, lockInstance } from './instance-lock.ts'
+import { lockInstance, type Standstill, standstillOf } from './instance-lock.ts'
 import { type Nature, realNature } from './nature.ts'
 
 const BOUNDS_CHECK_MS = 100
@@ -170,27 +170,18 @@ export async function restoreFiles(
     if (dataFilesOf(path).length === 0) throw new HomeRefused('corrupt', `${from} is no backup: ${path} is missing`)
   }
   // A home can be restored from, too, but not while a service writes it.
-  const standstill = hasManifest(from) ? undefined : await lockUnlessReadOnly(from)
+  const standstill = hasManifest(from) ? undefined : await standstillOf(from)
   try {
-    return await restoreStanding(from, toHome, steps)
+    return await restoreStanding(from, toHome, standstill, steps)
   } finally {
     await standstill?.release()
-  }
-}
-
-/** Where the lock is a file it cannot be made on what is read only; what cannot be written is written by no service either. */
-async function lockUnlessReadOnly(home: string): Promise<InstanceLock | undefined> {
-  try {
-    return await lockInstance(home)
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'EROFS') return undefined
-    throw error
   }
 }
 
 async function restoreStanding(
   from: string,
   toHome: string,
+  standstill: Standstill | undefined,
   { check, settle }: RestoreSteps,
 ): Promise<{ epoch: string; previousEpoch: string }> {
   const source = environmentPaths(from)
@@ -207,6 +198,7 @@ async function restoreStanding(
     for (const part of ['view', 'log'] as const) {
       for (const file of dataFilesOf(source[part])) copyFileSync(file, join(made[part], basename(file)))
     }
+    standstill?.assertKept()
     await check?.(draft)
     const epochs = await giveFreshEpochIn(draft)
     await settle?.(draft)

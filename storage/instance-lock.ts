@@ -16,13 +16,34 @@ export interface InstanceLock {
   release(): Promise<void>
 }
 
+/** A home that no service writes while it is read, and that is not written to for that. */
+export interface Standstill extends InstanceLock {
+  /** Ask when all was read. Throws HomeRefused `locked` where somebody has begun to use it meanwhile. */
+  assertKept(): void
+}
+
 const HOLDER_ANSWER_MS = 1_000
 const HOME_MODE = 0o700
+const LOCK = 'lock'
 
 /** Takes the lock, making the home if need be. Throws HomeRefused `locked`, naming the holder, having changed nothing. */
 export async function lockInstance(home: string): Promise<InstanceLock> {
   mkdirSync(home, { recursive: true, mode: HOME_MODE })
   return process.platform === 'linux' ? lockBySocket(home) : lockByFile(home)
+}
+
+/**
+ * Where the lock is a file none is made in what is only read: it may be another's, on a disk that takes no writes, or stay behind when this
+ * process is killed. Throws HomeRefused `locked`, naming the holder.
+ */
+export async function standstillOf(home: string): Promise<Standstill> {
+  if (process.platform === 'linux') return { ...(await lockBySocket(home)), assertKept() {} }
+  const assertFree = (): void => {
+    const holder = livingHolder(lockFileIn(home))
+    if (holder !== undefined) throw refusal(home, `process ${holder}`)
+  }
+  assertFree()
+  return { assertKept: assertFree, async release() {} }
 }
 
 function refusal(home: string, holder: string): HomeRefused {
@@ -77,7 +98,7 @@ const HOLDER = /^(\d+)(?: (.+))?$/
  * its first write.
  */
 function lockByFile(home: string): InstanceLock {
-  const path = join(home, 'lock')
+  const path = join(home, LOCK)
   const draft = `${path}.${process.pid}`
   writeFileSync(draft, `${process.pid} ${beginningOf(process.pid)}`.trim(), { flush: true })
   try {
@@ -94,6 +115,16 @@ function lockByFile(home: string): InstanceLock {
     }
   } finally {
     rmSync(draft, { force: true })
+  }
+}
+
+/** What it says; empty: there is none. */
+function lockFileIn(home: string): string {
+  try {
+    return readFileSync(join(home, LOCK), 'utf8')
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return ''
+    throw error
   }
 }
 

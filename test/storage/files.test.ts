@@ -21,11 +21,12 @@ import type { VerifyHooks } from '../../storage/findings.ts'
 import { openEnvironments } from '../../storage/home-environments.ts'
 import { dataFilesOf, LOCK_FILE } from '../../storage/home-paths.ts'
 import { type ImportLine, readEvents } from '../../storage/import.ts'
+import { lockInstance } from '../../storage/instance-lock.ts'
 import { MAGIC } from '../../storage/segments/frame.ts'
 import { verify, verifyHome } from '../../storage/verify.ts'
 import { modelAfter, nextBatch } from './kill-model.ts'
 import { flipInEvents, rewriteLog } from './log-surgery.ts'
-import { binaryOf, damage as damaged, FREELY, openIn } from './open.ts'
+import { binaryOf, damage as damaged, FREELY, onPlatform, openIn } from './open.ts'
 import { append, appendEvents, event, state, step } from './steps.ts'
 
 /** What the model's records say of themselves. */
@@ -266,6 +267,30 @@ t.test(
     t.equal((await openIn(t, home)).lastSequence, 2)
   },
 )
+
+t.test('without abstract sockets a home is restored from as it is, and not while somebody has its lock', async (t) => {
+  onPlatform(t, 'darwin')
+  const root = t.testdir()
+  const home = join(root, 'home')
+  const journal = await openIn(t, home)
+  await appendEvents(journal, event('1'))
+  await journal.close()
+  const named = () => readdirSync(home)
+  const before = named()
+  const changedBefore = statSync(home).mtimeMs
+  let seen: string[] = []
+  await restoreFiles(home, join(root, 'restored'), {
+    async check() {
+      seen = named()
+    },
+  })
+  t.same([seen, named()], [before, before])
+  t.equal(statSync(home).mtimeMs, changedBefore)
+  const lock = await lockInstance(home)
+  await t.rejects(restoreFiles(home, join(root, 'other')), { code: 'locked', message: /home is in use by process/ })
+  t.notOk(existsSync(join(root, 'other')))
+  await lock.release()
+})
 
 t.test('a backup or a home whose file was cut short is refused, not read', async (t) => {
   const root = t.testdir()

@@ -1,18 +1,12 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as untilMs } from 'node:timers/promises'
-import t, { type Test } from 'tap'
-import { lockInstance } from '../../storage/instance-lock.ts'
-
-/** Runs the test as on another platform. */
-function onPlatform(t: Test, platform: string): void {
-  const real = Object.getOwnPropertyDescriptor(process, 'platform')!
-  Object.defineProperty(process, 'platform', { ...real, value: platform })
-  t.teardown(() => Object.defineProperty(process, 'platform', real))
-}
+import t from 'tap'
+import { lockInstance, standstillOf } from '../../storage/instance-lock.ts'
+import { onPlatform } from './open.ts'
 
 t.test('the lock is given once, and again after it is released', async (t) => {
   const home = join(t.testdir(), 'home')
@@ -74,3 +68,16 @@ t.test(
     }
   },
 )
+
+t.test('a home that is only read has no lock made in it, and who has begun to use it meanwhile is named', async (t) => {
+  onPlatform(t, 'darwin')
+  const home = t.testdir()
+  const standstill = await standstillOf(home)
+  t.same(readdirSync(home), [])
+  standstill.assertKept()
+  const lock = await lockInstance(home)
+  t.throws(() => standstill.assertKept(), { code: 'locked', message: new RegExp(`process ${process.pid}:`) })
+  await t.rejects(standstillOf(home), { code: 'locked' })
+  await lock.release()
+  standstill.assertKept()
+})

@@ -32,3 +32,10 @@ export function binaryOf(home: string, table: string, key: Key): Buffer {
 export function damage(table: Table<Key>, key: Key): unknown {
   return table.put(key, asBinary(Buffer.from([1, 0, 0, 0, 0, 1])) as never)
 }
+
+/** Runs the test as on another platform. */
+export function onPlatform(t: Test, platform: string): void {
+  const real = Object.getOwnPropertyDescriptor(process, 'platform')!
+  Object.defineProperty(process, 'platform', { ...real, value: platform })
+  t.teardown(() => Object.defineProperty(process, 'platform', real))
+}
