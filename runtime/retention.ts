@@ -42,6 +42,14 @@ export function retentionOf(settings: Settings, parts: RetentionParts): Retentio
   return new Retention(parts, { retentionMs, entityRetentionMs: Math.max(retentionMs, idempotencyMs, lateEventsMs) })
 }
 
+/** What a sweep has taken so far. */
+interface Forgotten {
+  events: number
+  /** Of the events those that could not be read. */
+  lost: number
+  entities: number
+}
+
 interface Retired {
   readonly ref: ActorRef
   readonly terms: readonly Term[]
@@ -104,30 +112,42 @@ export class Retention {
     }
   }
 
-  /** One sweep over the events and over each kind that retires, by one moment: an entity never goes before the events that say that it exists. */
+  /**
+   * One sweep over the events and over each kind that retires, by one moment: an entity never goes before the events that say that it
+   * exists. What went is told in one line, also where the sweep was cut short.
+   */
   private async sweepHistory({ retentionMs, entityRetentionMs }: Ages, nowMs: number): Promise<void> {
-    await this.sweepEvents(nowMs - retentionMs)
-    const { modules } = this.parts
-    const before = new Date(nowMs - entityRetentionMs).toISOString()
-    let removed = 0
-    for (const module of Object.values(modules))
-      for (const value of module.retirement?.values ?? [])
-        if (this.mayGoOn()) removed += await this.sweepIndex(module, module.retirement!, value, before)
-    if (removed > 0) this.parts.log.info({ removed }, 'entities past retention were forgotten')
+    const { modules, journal, log } = this.parts
+    const beforeMs = nowMs - retentionMs
+    const entitiesBefore = new Date(nowMs - entityRetentionMs).toISOString()
+    const forgotten: Forgotten = { events: 0, lost: 0, entities: 0 }
+    try {
+      await this.sweepEvents(beforeMs, forgotten)
+      for (const module of Object.values(modules))
+        for (const value of module.retirement?.values ?? [])
+          if (this.mayGoOn())
+            forgotten.entities += await this.sweepIndex(module, module.retirement!, value, entitiesBefore)
+    } finally {
+      const { events, lost, entities } = forgotten
+      if (lost > 0) log.warn({ lost }, 'events past retention were forgotten that could not be read')
+      if (events > 0 || entities > 0) {
+        const upTo = { lastForgotten: journal.oldestSequence - 1, recordedBefore: new Date(beforeMs).toISOString() }
+        log.info({ events, ...upTo, entities }, 'what is past retention was forgotten')
+      }
+    }
   }
 
   /** Under the disk reserve, too: files of the log that go are what gives space back. */
-  private async sweepEvents(beforeMs: number): Promise<void> {
-    const { journal, log } = this.parts
+  private async sweepEvents(beforeMs: number, forgotten: Forgotten): Promise<void> {
+    const { journal } = this.parts
     const mayGoOn = () => this.mayGoOn() || (!this.isStopped && journal.refuses() === 'disk_reserve')
-    let lost = 0
     let more = true
     while (more && mayGoOn()) {
       const step = await journal.trim({ recordedBeforeMs: beforeMs })
-      lost += step.lost ?? 0
+      forgotten.events += step.removed
+      forgotten.lost += step.lost ?? 0
       more = step.more
     }
-    if (lost > 0) log.warn({ lost }, 'events past retention were forgotten that could not be read')
   }
 
   /**

@@ -3,9 +3,10 @@ import { ACTOR_KINDS, type ActorKind, type MachineModule } from '../../machines/
 import type { Answer } from '../../runtime/api.ts'
 import { KEPT_KEYS, keptKey, madeByKey } from '../../runtime/kept-keys.ts'
 import { retentionRowsKeptPerSweepMax, retentionRowsPerPage, retentionSweepMs } from '../../runtime/limits.ts'
-import { silentLogger } from '../../runtime/log.ts'
+import { type Logger, silentLogger } from '../../runtime/log.ts'
 import { createRuntime } from '../../runtime/runtime.ts'
 import { defaultSettings, type Settings } from '../../runtime/settings.ts'
+import type { TrimCut } from '../../storage/journal.ts'
 import { MemoryJournal } from '../storage/memory.ts'
 import { toyModule } from './toy.ts'
 import { TurnedNature } from './turned-nature.ts'
@@ -25,11 +26,11 @@ const modules = Object.fromEntries(ACTOR_KINDS.map((kind) => [kind, { ...mortal,
   MachineModule
 >
 
-function open(t: Test, rest: Partial<Settings>) {
+function open(t: Test, rest: Partial<Settings>, log: Logger = silentLogger) {
   const nature = new TurnedNature()
   const journal = new MemoryJournal()
   const settings = { ...defaultSettings, home: '/nowhere', ...rest }
-  const runtime = createRuntime(journal, settings, { nature, log: silentLogger, modules, onFatal: t.fail })
+  const runtime = createRuntime(journal, settings, { nature, log, modules, onFatal: t.fail })
   const say = (id: string, type: string, more: object = {}): Answer | undefined => {
     let answer: Answer | undefined
     runtime.ask({ kind: 'project', id }, { type, id, ...more } as never, (given) => {
@@ -83,6 +84,44 @@ t.test('what is older than retention is forgotten, and what is unsettled or youn
   t.match(say(unsettled, 'bump'), { ok: true })
   await runtime.close()
 })
+
+t.test(
+  'a sweep that forgets something says so in one line, also when it is cut short; others say nothing',
+  async (t) => {
+    const lines: object[] = []
+    const log = { ...silentLogger, info: (fields: object) => void lines.push(fields) }
+    const { nature, journal, runtime, say, now, sweep } = open(t, { retentionMs: 24 * HOUR_MS }, log)
+    const trim = journal.trim.bind(journal)
+    let stepsLeft = 1
+    // One event a step.
+    journal.trim = async (cut) => {
+      if (stepsLeft === 0) throw new Error('the disk does not give it')
+      const step = await trim({ ...cut, beforeSequence: journal.oldestSequence + 1 } as TrimCut)
+      stepsLeft -= step.removed
+      return { ...step, more: step.removed > 0 }
+    }
+    const ended = now()
+    say(ended, 'create')
+    say(ended, 'bump')
+    say(ended, 'bump')
+    say(ended, 'stop')
+    await sweep()
+    t.equal(journal.lastSequence, 3)
+    t.same(lines, [])
+    nature.advance(24 * HOUR_MS)
+    const one = { lastForgotten: 1, recordedBefore: /^\d{4}-\d\d-\d\dT.*Z$/, events: 1, entities: 0 }
+    await sweep()
+    await sweep()
+    t.match(lines, [one])
+    stepsLeft = Number.POSITIVE_INFINITY
+    await sweep()
+    await sweep()
+    t.match(lines, [one, { ...one, lastForgotten: 3, events: 2, entities: 1 }])
+    await sweep()
+    t.equal(lines.length, 2)
+    await runtime.close()
+  },
+)
 
 t.test('who is made anew under the name of what was forgotten is heard by who heard that', async (t) => {
   const { nature, journal, runtime, say, now, sweep } = open(t, { retentionMs: 24 * HOUR_MS })
