@@ -32,6 +32,7 @@ export function addTokens(program: Command, act: Act): void {
     .command('revoke')
     .description('Revoke a token: its streams and polls end within a second.')
     .addArgument(new IdArgument('<id>', 'The id, tok_..., or its beginning.', TOKEN))
+    .option('--last-admin', 'Also the last that may do everything: another is then made only by restoring the home.')
     .option(...ORIGIN)
     .action(act(revoke))
 }
@@ -62,8 +63,9 @@ async function listTokens({ client, json, print }: Cli, _: readonly any[], { lim
   print.rest(items.length, more)
 }
 
-async function revoke({ client, json, print }: Cli, [id]: readonly any[]): Promise<void> {
-  const { body } = await client.request('DELETE', `/api/tokens/${encodeURIComponent(id)}`)
+async function revoke({ client, json, print }: Cli, [id]: readonly any[], { lastAdmin }: any): Promise<void> {
+  const query = lastAdmin === true ? '?last_admin=true' : ''
+  const { body } = await client.request('DELETE', `/api/tokens/${encodeURIComponent(id)}${query}`)
   if (json) print.json(body ?? { id })
   else print.line(`Token ${id} revoked.`)
 }

@@ -63,6 +63,11 @@ const table = {
   result_conflict: problem(409, 'It was completed with another result', 'Nothing to do: the first result stands.'),
   trace_in_use: problem(409, 'The trace id is in use', 'Leave `trace_id` out, or give a fresh one.'),
   runner_removed: problem(409, 'The runner was removed', 'Register a runner under another id.'),
+  last_admin_token: problem(
+    409,
+    'It is the last that may do everything',
+    'Make another first, or say `last_admin=true`.',
+  ),
   backup_running: problem(409, 'A backup is being made', 'Wait for the one that `backup` names; then ask again.'),
   project_archived: problem(409, 'The project is archived', 'Unarchive it first.'),
   reapproval_required: problem(

@@ -4,6 +4,7 @@
  * takes effect with its commit.
  */
 import { createHash } from 'node:crypto'
+import { RIGHTS } from '../machines/documents/token.ts'
 import type { ActorRef, By, SnapshotOf } from '../machines/machine.ts'
 import { allOfKind } from './all-of-kind.ts'
 import type { CommittedStep, Nature, Runtime } from './api.ts'
@@ -44,6 +45,8 @@ export interface Principals {
    * One whose successor nobody has used is taken, since the answer that told it may have been lost.
    */
   isReplaced(principal: Principal): boolean
+  /** Whether the token may do everything, everywhere, and no other that is let in may: since nobody grants more than they hold, none could be made without it. */
+  isLastAdmin(tokenId: string): boolean
   /** Number of tokens that are let in: for the metrics. */
   readonly size: number
   /** When the first of the tokens that are let in ends, milliseconds since the epoch, infinite where none does. Runners' are not counted. */
@@ -155,6 +158,16 @@ class PrincipalTable implements Principals {
     return newest !== undefined && newest !== principal && newest.everUsed
   }
 
+  isLastAdmin(tokenId: string): boolean {
+    let isAdmin = false
+    for (const entry of this.#byHash.values()) {
+      if (!mayEverything(entry) || this.#isOver(entry)) continue
+      if (entry.id !== tokenId) return false
+      isAdmin = true
+    }
+    return isAdmin
+  }
+
   takeUsed(): readonly string[] {
     const ids: string[] = []
     for (const entry of this.#used) {
@@ -241,6 +254,10 @@ class PrincipalTable implements Principals {
       Math.min(afterMs, clockRecheckMs),
     )
   }
+}
+
+function mayEverything({ projects, rights }: Principal): boolean {
+  return projects === '*' && RIGHTS.every((right) => rights.has(right))
 }
 
 /** Whether the time of what expires is over, at a time in milliseconds since the epoch. */

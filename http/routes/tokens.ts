@@ -7,6 +7,7 @@ import {
   tokenDocument,
 } from '../../machines/documents/token.ts'
 import { modules } from '../../machines/index.ts'
+import { closedObject, Type } from '../../machines/schema.ts'
 import type { MessageBody, SnapshotOf } from '../../runtime/api.ts'
 import { isExpired, type Principal } from '../../runtime/principals.ts'
 import { rightsOf } from '../../runtime/rights.ts'
@@ -15,8 +16,9 @@ import { maySee } from '../access.ts'
 import type { Exchange } from '../exchange.ts'
 import { createKeyed, IDEMPOTENCY_HEADER, readIdempotencyKey } from '../idempotency.ts'
 import { answerList, listAnswer, listQuery } from '../lists.ts'
-import { askFor, isServiceId, notFound, projectId, UNCACHED, whenTaken } from '../replies.ts'
+import { isServiceId, notFound, projectId, UNCACHED, whenTaken } from '../replies.ts'
 import type { Route, ServiceContext } from '../route.ts'
+import { Turnstile } from '../turnstile.ts'
 
 const AREA = 'access'
 
@@ -155,38 +157,71 @@ function listRoute(service: ServiceContext): Route {
 }
 
 function revokeRoute(service: ServiceContext): Route {
+  const underWay = new Turnstile()
   return {
     method: 'DELETE',
     path: '/api/tokens/:id',
     area: AREA,
     summary: 'Revoke a token: its streams and parked polls end within a second.',
-    description: 'Only by who holds all that the token holds. Revoking a revoked one is no error.',
+    description:
+      'Only by who holds all that the token holds. Revoking a revoked one is no error. The last that may do everything is revoked only with `last_admin`.',
     access: { right: 'token.manage' },
+    query: closedObject({
+      last_admin: Type.Optional(
+        Type.Boolean({
+          description:
+            'Also the last that may do everything, after which another is made only on the machine of the service.',
+        }),
+      ),
+    }),
     answers: { 204: { description: 'Revoked.' } },
-    problems: ['not_found', 'grants_too_much'],
-    handle: (exchange) => revoke(service, exchange),
+    problems: ['not_found', 'grants_too_much', 'last_admin_token'],
+    // One at a time: of the last two that may do everything each could revoke the other.
+    handle: (exchange) => underWay.enter('', exchange, (leave) => revoke(service, exchange, leave)),
   }
 }
 
-function revoke(service: ServiceContext, exchange: Exchange): void {
+/** Leaves when it is known which tokens are let in from now on. */
+function revoke(service: ServiceContext, exchange: Exchange, leave: () => void): void {
+  const token = revocable(service, exchange)
+  if (token === undefined) {
+    leave()
+    return
+  }
+  const revoked = whenTaken(service, exchange, () => {
+    exchange.answer(204)
+  })
+  service.runtime.ask({ kind: 'token', id: token.context.id }, { type: 'revoke', by: exchange.by }, (answer) => {
+    leave()
+    revoked(answer)
+  })
+}
+
+/** The token that is to be revoked; undefined: it was answered. */
+function revocable(service: ServiceContext, exchange: Exchange): SnapshotOf<any> | undefined {
   const id = exchange.params[0]!
   const { principal } = exchange
   const token = isServiceId('tok', id) ? service.runtime.read({ kind: 'token', id }) : undefined
   if (token === undefined || !isVisible(principal, token)) {
     notFound(exchange, 'token', id)
-    return
+    return undefined
   }
   const held = rightsOf(token.context.roles, token.context.rights)
   const beyond = RIGHTS.filter((right) => held.has(right) && !principal.rights.has(right))
   if (beyond.length > 0) {
     exchange.problem('grants_too_much', `That token holds ${beyond.join(', ')}, which yours does not.`)
-    return
+    return undefined
   }
   if (token.value === 'revoked') {
     exchange.answer(204)
-    return
+    return undefined
   }
-  askFor(service, exchange, { kind: 'token', id }, { type: 'revoke', by: exchange.by }, () => {
-    exchange.answer(204)
-  })
+  if (exchange.query.last_admin !== true && service.principals.isLastAdmin(id)) {
+    exchange.problem(
+      'last_admin_token',
+      `No other token that is let in may do everything: without ${id} none is made but by restoring the home on its machine.`,
+    )
+    return undefined
+  }
+  return token
 }

@@ -64,10 +64,12 @@ async function world(test: Parameters<typeof service>[0]) {
 }
 
 t.test('a whole id costs no call beyond its own', async (t) => {
-  const { run } = await world(t)
+  const { run, asked } = await world(t)
   t.same((await run('queue', 'hold', WI[0])).requests, [`POST /api/work-items/${WI[0]}/hold`])
   t.same((await run('run-request', 'show', RUN)).requests, [`GET /api/run-requests/${RUN}`])
   t.same((await run('token', 'revoke', TOKEN)).requests, [`DELETE /api/tokens/${TOKEN}`])
+  await run('token', 'revoke', TOKEN, '--last-admin')
+  t.equal(new URL(asked[0]!.url, 'http://x').searchParams.get('last_admin'), 'true')
   t.same((await run('campaign', 'pause', 'checkout')).requests, ['POST /api/campaigns/checkout/pause'])
   t.same((await run('session', 'show', SESSION)).requests, [`GET /api/agent-sessions/${SESSION}`])
 })

@@ -7,8 +7,9 @@ import type { Route } from '../../http/route.ts'
 import { allRoutes } from '../../http/routes.ts'
 import { ROLES } from '../../machines/documents/token.ts'
 import { ROLE_RIGHTS } from '../../runtime/rights.ts'
+import { until } from '../until.ts'
 import { accessTable } from './access-table.ts'
-import { startTestService, type TestService } from './service-harness.ts'
+import { raw, startTestService, type TestService } from './service-harness.ts'
 
 /** The routes of a service like the one under test, as data. */
 function routesOf(s: TestService): readonly Route[] {
@@ -218,6 +219,39 @@ t.test('a revocation, an expiry and a removal end parked polls within a second',
   await s.expect(204, 'DELETE', `/api/tokens/${id}`)
   await s.expect(401, 'GET', '/api/projects', undefined, { token: viewer })
   t.ok(list.body.items.length > 0)
+})
+
+t.test('the last token that may do everything is revoked only by who says so', async (t) => {
+  const s = await startTestService(t)
+  const idOf = async (name: string) =>
+    (await s.expect(200, 'GET', '/api/tokens')).body.items.find((item: any) => item.name === name).id
+  const admin = await idOf('admin')
+  await s.project('greeter')
+  // None of these could make the next administrator.
+  await s.token('keeper', { rights: ['view', 'token.manage'] })
+  await s.token('confined', { roles: ['admin'], projects: ['greeter'] })
+  await s.token('soon', { roles: ['admin'], expires_at: new Date(Date.now() + 300).toISOString() })
+  await s.token('gone', { roles: ['admin'] })
+  await s.expect(204, 'DELETE', `/api/tokens/${await idOf('gone')}`)
+  await until(
+    () => s.expect(200, 'GET', '/api/tokens'),
+    ({ body }) => body.items.some(({ state }: any) => state === 'expired'),
+  )
+  const refused = await s.expect(409, 'DELETE', `/api/tokens/${admin}`)
+  t.match(refused.body, { code: 'last_admin_token', detail: new RegExp(admin), action: /last_admin=true/ })
+  await s.expect(409, 'DELETE', `/api/tokens/${admin}?last_admin=false`)
+
+  const token = await s.token('second', { roles: ['admin'] })
+  const second = await idOf('second')
+  // Both in one turn: neither sees what the other has done.
+  const revoke = (id: string, by: string) =>
+    raw(s.service.port, [`DELETE /api/tokens/${id} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${by}\r\n\r\n`])
+  const answers = await Promise.all([revoke(second, s.admin), revoke(admin, token)])
+  const revoked = answers.map((answer) => answer.startsWith('HTTP/1.1 204'))
+  t.same(revoked.sort(), [false, true], 'each revokes the other: one of them stays')
+  const [left, id] = answers[0]!.startsWith('HTTP/1.1 204') ? [s.admin, admin] : [token, second]
+  await s.expect(204, 'DELETE', `/api/tokens/${id}?last_admin=true`, undefined, { token: left })
+  await s.expect(401, 'GET', '/api/tokens', undefined, { token: left })
 })
 
 t.test('a rotated runner token and its predecessor both let in; the secret is never shown again', async (t) => {

@@ -80,6 +80,10 @@ class FakePrincipals implements Principals {
     return false
   }
 
+  isLastAdmin(): boolean {
+    return false
+  }
+
   takeUsed(): readonly string[] {
     return []
   }
