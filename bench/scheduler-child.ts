@@ -75,7 +75,7 @@ async function open(ledger: Ledger): Promise<number> {
   // No runner is there, and the rules are to be asked to their end.
   const dispatcher = Object.create(createDispatcher(timed), { hasTaker: { value: () => true } })
   const began = performance.now()
-  const scheduler = createScheduler(timed, dispatcher)
+  const scheduler = createScheduler(timed, dispatcher, silentLogger)
   await until(() => took.length > 0)
   const startMs = performance.now() - began
   // The one that may start is handed out: the others wait for it.

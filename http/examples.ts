@@ -264,7 +264,7 @@ export const examples: Readonly<Record<string, Example>> = {
   },
   'GET /api/tokens': { answer: { items: [token] } },
   'GET /healthz': { answer: { status: 'ok' } },
-  'GET /readyz': { answer: { status: 'ready', quarantined: 0, set_aside: 0 } },
+  'GET /readyz': { answer: { status: 'ready', quarantined: 0, set_aside: 0, passed_over: 0 } },
   'GET /problems/:code': {
     answer: {
       code: 'not_found',

@@ -91,6 +91,7 @@ export function measureService(metrics: Metrics, service: ServiceContext): void 
     'Messages of the service to itself whose step failed: tried again, later each time.',
     () => runtime.setAside.count,
   )
+  measureLoops(metrics, service)
   gauge(registry, 'intendant_tokens_active', 'Tokens that are let in.', () => principals.size)
   gauge(
     registry,
@@ -119,6 +120,30 @@ export function measureService(metrics: Metrics, service: ServiceContext): void 
   measureLoad(metrics, service)
   measureStore(metrics, service)
   measureDispatch(metrics, service)
+}
+
+/** What those who start and steer work fail at. */
+function measureLoops({ registry }: Metrics, { scheduler, steward }: ServiceContext): void {
+  const loops = { scheduler, steward }
+  new Gauge({
+    name: 'intendant_entities_passed_over',
+    help: 'Work items at which the scheduler failed, and initiatives at which the steward did: tried again, later each time.',
+    labelNames: ['by'],
+    registers: [registry],
+    collect() {
+      for (const [by, { health }] of Object.entries(loops)) this.set({ by }, health.passedOverCount)
+    },
+  })
+  new Counter({
+    name: 'intendant_ticks_failed_total',
+    help: 'Ticks of the scheduler and the steward that failed as a whole: a pause followed.',
+    labelNames: ['by'],
+    registers: [registry],
+    collect() {
+      this.reset()
+      for (const [by, { health }] of Object.entries(loops)) this.inc({ by }, health.ticksFailed)
+    },
+  })
 }
 
 /** Of the certificate as it was when it was taken up: a renewed one counts from the next start. */

@@ -10,7 +10,8 @@ import type { Capabilities } from '../runtime/capabilities.ts'
 import type { Dispatcher } from '../runtime/dispatch/dispatcher.ts'
 import type { Principals } from '../runtime/principals.ts'
 import type { Right } from '../runtime/rights.ts'
-import type { Scheduler } from '../runtime/scheduler/scheduler.ts'
+import type { Scheduler } from '../runtime/scheduler/api.ts'
+import type { Steward } from '../runtime/steward/steward.ts'
 import type { Backups } from './backups.ts'
 import type { Exchange } from './exchange.ts'
 import type { Metrics } from './metrics.ts'
@@ -148,6 +149,7 @@ export interface ServiceContext {
   readonly dispatcher: Dispatcher
   readonly capabilities: Capabilities
   readonly scheduler: Scheduler
+  readonly steward: Steward
   readonly sessions: AgentSessions
   readonly principals: Principals
   /** Idempotency keys whose create has no answer yet. */

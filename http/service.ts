@@ -118,9 +118,9 @@ async function listen(
   const { settings } = runtime
   const dispatcher = createDispatcher(runtime)
   const capabilities = new Capabilities(runtime, dispatcher)
-  const scheduler = createScheduler(runtime, dispatcher)
+  const scheduler = createScheduler(runtime, dispatcher, log)
   const sessions = new AgentSessions(runtime)
-  const steward = createSteward(runtime)
+  const steward = createSteward(runtime, log)
   const principals = await createPrincipals(runtime)
   await ensureAdminToken(runtime, log, options.saveAdminToken)
   await sessions.recover()
@@ -133,6 +133,7 @@ async function listen(
     dispatcher,
     capabilities,
     scheduler,
+    steward,
     sessions,
     principals,
     keysInUse: new Turnstile(),

@@ -6,8 +6,7 @@ import { JournalFailure } from '../storage/journal.ts'
 import type { ActorRef, Runtime, SnapshotOf } from './api.ts'
 
 /**
- * Undefined: there is none that can be read, whatever the reason: they run in turns of their own, out of which a throw would end the
- * process. Throws JournalFailure: then nothing is known, and nothing may be decided upon it.
+ * Undefined: there is none that can be read, whatever the reason: that is no mistake of theirs (`control-loop.ts`). Throws JournalFailure: then nothing is known, and nothing may be decided upon it.
  */
 export function committed(runtime: Pick<Runtime, 'read'>, ref: ActorRef): SnapshotOf<any> | undefined {
   try {

@@ -1,36 +1,58 @@
 /**
  * A loop that keeps something going: it hears of commits, notes what has changed, and takes a tick, a turn of its own, in which
- * it reads committed state and asks actors; then it waits. Its invariant: while the service refuses writes there is no tick, and
- * of one actor it awaits one answer at a time.
+ * it reads committed state and asks actors; then it waits. Its invariants: while the service refuses writes there is no tick, and
+ * of one actor it awaits one answer at a time; and a mistake made for one entity holds up that entity alone, any other one the
+ * loop for a while, and none of them ends the process.
  */
-import type { ActorKind, MessageBody } from '../machines/machine.ts'
+import type { ActorKind, ActorRef, MessageBody } from '../machines/machine.ts'
+import { JournalFailure } from '../storage/journal.ts'
 import { Alarm } from './alarm.ts'
-import type { Runtime } from './api.ts'
+import type { Answer, Runtime } from './api.ts'
+import { tickRetryMsMax } from './limits.ts'
+import type { Logger } from './log.ts'
+import { PassedOver, pauseMs } from './passed-over.ts'
 
 /** While the service refuses writes, and after a message that was not taken, it is tried again after this long. */
 const refusedPauseMs = 250
 
 export interface LoopParts {
+  /** For the log. */
+  readonly name: string
+  readonly log: Logger
   /** Of the actors that it asks. */
   readonly kind: ActorKind
   /** Its ticks take at most this part of the time: after a long one the next waits a little. */
   readonly tickShare: number
   /** Does what there is to do. */
   tick(): void
+  /** Takes in anew what is committed of an entity at which it failed. */
+  reread(ref: ActorRef): void
   /** It rings: time has passed, and a tick follows. */
   rang?(): void
+}
+
+/** What an operator is told of it. */
+export interface LoopHealth {
+  /** Entities at which it failed: they are passed over, and tried again. */
+  readonly passedOverCount: number
+  /** Ticks that failed as a whole since the start. */
+  readonly ticksFailed: number
 }
 
 export class ControlLoop {
   private readonly runtime: Runtime
   private readonly parts: LoopParts
   private readonly alarm: Alarm
+  private readonly passedOver: PassedOver
   /** Actors that a message of ours is on its way to. */
   private readonly asked = new Set<string>()
   private isWoken = false
   private isClosed = false
   /** Monotonic time before which there is no tick. */
   private notBeforeMs = Number.NEGATIVE_INFINITY
+  private ticksFailed = 0
+  /** Of these the last ones, one behind the other. */
+  private failures = 0
 
   constructor(runtime: Runtime, parts: LoopParts) {
     this.runtime = runtime
@@ -39,6 +61,13 @@ export class ControlLoop {
       parts.rang?.()
       this.wake()
     })
+    const { name, log } = parts
+    const tryAfter = (afterMs: number) => this.wakeAfter(afterMs)
+    this.passedOver = new PassedOver({ nature: runtime.nature, log, name, tryAfter })
+  }
+
+  get health(): LoopHealth {
+    return { passedOverCount: this.passedOver.count, ticksFailed: this.ticksFailed }
   }
 
   /** Asks for a tick, in the next turn or, after a long one, a little later. */
@@ -56,27 +85,59 @@ export class ControlLoop {
 
   /** Rings after this many milliseconds at the latest. */
   wakeAfter(afterMs: number): void {
-    this.alarm.set(afterMs)
+    if (!this.isClosed) this.alarm.set(afterMs)
   }
 
-  /** Whether an answer of the actor is awaited. */
-  awaits(id: string): boolean {
-    return this.asked.has(id)
+  /** Whether nothing is to be done about the actor now: its answer is awaited, or it is passed over. */
+  leaves(id: string): boolean {
+    return this.asked.has(id) || this.passesOver(id)
+  }
+
+  /** Whether it failed at this actor. */
+  passesOver(id: string): boolean {
+    return this.passedOver.has({ kind: this.parts.kind, id })
+  }
+
+  /** What `act` answers, which is about this entity alone; undefined: it threw, and the entity is passed over. Throws JournalFailure. */
+  guarded<T>(ref: ActorRef, act: () => T): T | undefined {
+    try {
+      return act()
+    } catch (error) {
+      if (error instanceof JournalFailure) throw error
+      this.passedOver.failed(ref, error)
+      return undefined
+    }
   }
 
   /** Sends the actor a message. What was not taken is tried again a little later: whether that is still to be done is the caller's. */
   ask(id: string, message: MessageBody, answered: (isTaken: boolean) => void): void {
+    const ref = { kind: this.parts.kind, id }
     this.asked.add(id)
-    this.runtime.ask({ kind: this.parts.kind, id }, message, ({ ok }) => {
+    try {
+      this.runtime.ask(ref, message, (answer) => {
+        this.asked.delete(id)
+        if (answer.ok) this.passedOver.passed([ref])
+        else this.refused(ref, answer)
+        this.guarded(ref, () => answered(answer.ok))
+      })
+    } catch (error) {
       this.asked.delete(id)
-      answered(ok)
-      if (!ok) this.alarm.set(refusedPauseMs)
-    })
+      throw error
+    }
   }
 
   close(): void {
     this.isClosed = true
     this.alarm.clear()
+  }
+
+  private refused(ref: ActorRef, { refusal }: Extract<Answer, { ok: false }>): void {
+    // Its step threw, and would throw again at once.
+    if (refusal.code === 'internal_error') this.passedOver.failed(ref, new Error(refusal.detail))
+    else {
+      this.passedOver.notTried([ref])
+      this.wakeAfter(refusedPauseMs)
+    }
   }
 
   private turn(): void {
@@ -88,8 +149,30 @@ export class ControlLoop {
       return
     }
     const beganMs = nature.monotonicMs()
-    this.parts.tick()
+    const tried = this.passedOver.takeDue()
+    try {
+      for (const ref of tried) this.guarded(ref, () => this.parts.reread(ref))
+      this.parts.tick()
+    } catch (error) {
+      if (error instanceof JournalFailure) throw error
+      this.passedOver.notTried(tried)
+      this.failed(error)
+      return
+    }
+    this.passedOver.passed(tried.filter(({ id }) => !this.asked.has(id)))
+    this.failures = 0
     const tookMs = nature.monotonicMs() - beganMs
     this.notBeforeMs = beganMs + tookMs / this.parts.tickShare
+  }
+
+  /** It was no entity's: thrown on it would end the process, and the next one as soon as it comes there. */
+  private failed(error: unknown): void {
+    const { name, log } = this.parts
+    this.ticksFailed++
+    this.failures++
+    const waitMs = pauseMs(this.failures, tickRetryMsMax)
+    this.notBeforeMs = this.runtime.nature.monotonicMs() + waitMs
+    this.alarm.set(waitMs)
+    log.error({ by: name, failures: this.failures, retry_in_ms: waitMs, err: error }, `the ${name} failed: it pauses`)
   }
 }

@@ -93,6 +93,12 @@ export const listCharsPerTurnMax = 1024 * 1024
 export const setAsideRetryMs = 1_000
 export const setAsideRetryMsMax = 600_000
 
+/** The same for a tick of the scheduler or the steward that failed as a whole, up to this: all work waits for it. */
+export const tickRetryMsMax = 15_000
+
+/** Entities at which one of them failed, named in the log by one tick: a mistake that all of them meet fills no disk. */
+export const passedOverToldMax = 100
+
 /**
  * Senders whose last message an actor remembers. A row is used up in the step that applies it, so that it comes again
  * only after that step was lost with it; an actor that thousands write to (an intent record) must not grow with them.

@@ -30,6 +30,10 @@ const readinessDocument = Type.Object(
     set_aside: Type.Integer({
       description: 'Messages of the service to itself whose step failed: tried again, and named in the log each time.',
     }),
+    passed_over: Type.Integer({
+      description:
+        'Work items and initiatives at which the scheduler or the steward failed: tried again, and named in the log each time.',
+    }),
   },
   { title: 'Readiness' },
 )
@@ -83,7 +87,7 @@ function probeRoutes(service: ServiceContext, about: About): readonly Route[] {
   ]
 }
 
-function ready({ runtime }: ServiceContext, about: About, exchange: Exchange): void {
+function ready({ runtime, scheduler, steward }: ServiceContext, about: About, exchange: Exchange): void {
   if (about.isClosing()) {
     exchange.problem('stopping', 'The service is stopping.')
     return
@@ -97,6 +101,7 @@ function ready({ runtime }: ServiceContext, about: About, exchange: Exchange): v
     status: 'ready',
     quarantined: runtime.quarantined().length,
     set_aside: runtime.setAside.count,
+    passed_over: scheduler.health.passedOverCount + steward.health.passedOverCount,
   })
 }
 

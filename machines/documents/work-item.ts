@@ -75,6 +75,7 @@ const WAITING_CODES = [
   'no_runner',
   'next',
   'handed_out',
+  'passed_over',
 ] as const
 export type ItemWaitingCode = (typeof WAITING_CODES)[number]
 

@@ -158,6 +158,8 @@ function sentence({ code, subject, detail }: Rule, item: WaitingItem, now: Circu
       return 'an operator holds it'
     case 'submitted':
       return 'the scheduler has not looked at it yet'
+    case 'passed_over':
+      return 'the scheduler failed at it, and tries again later: the service’s log says why'
     case 'handed_out':
       return `handed out: ${subject}${detail === undefined ? '' : ` (${detail})`}`
     default:

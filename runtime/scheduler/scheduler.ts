@@ -3,17 +3,19 @@
  * invariant: what it decides on is durable, and what it decides is a message to the item, whose own step makes the
  * run request. So a failed save starts nothing, and of two schedulers one wins.
  */
-import { LANES, type Lane } from '../../machines/documents/run-request.ts'
+import { LANES } from '../../machines/documents/run-request.ts'
 import type { WaitingBecause } from '../../machines/documents/waiting-because.ts'
 import type { ItemWaitingBecause } from '../../machines/documents/work-item.ts'
 import type { SnapshotOf } from '../../machines/machine.ts'
 import { PACING, type PacingContext } from '../../machines/pacing.ts'
 import type { WorkItemContext } from '../../machines/work-item/context.ts'
-import type { CommittedStep, MessageBody, Runtime } from '../api.ts'
+import type { ActorRef, CommittedStep, MessageBody, Runtime } from '../api.ts'
 import { committed } from '../committed.ts'
-import { ControlLoop } from '../control-loop.ts'
+import { ControlLoop, type LoopHealth } from '../control-loop.ts'
 import type { Dispatcher, Visible, Wanted } from '../dispatch/api.ts'
+import type { Logger } from '../log.ts'
 import type { FindRows } from '../newest.ts'
+import type { PacingView, Scheduler } from './api.ts'
 import { handOut } from './hand-out.ts'
 import { type Entry, LEDGER_STATES, Ledger } from './ledger.ts'
 import { Places } from './places.ts'
@@ -34,51 +36,9 @@ const safetyIntervalMs = 15_000
 /** Its ticks take at most this part of the time: with a long queue the next one waits a little. */
 const tickShare = 0.1
 
-/** What the rest of the service asks of the scheduler. */
-export interface Scheduler {
-  /** Why the item has not started; undefined when it runs or has settled. `visible`, by default all, is what the reader sees. */
-  waitingBecause(itemId: string, visible?: Visible): ItemWaitingBecause | undefined
-  /**
-   * Finds the queued items, not handed out, that wait for nothing but a runner, and that no registered one may take, there or
-   * not. Of the projects whose key `sees` admits. A walk over what waits.
-   */
-  stranded(sees: (project: string) => boolean): FindRows
-  /** Why no registered runner may take the item; undefined: one may, or it does not wait. `visible` as above. */
-  strandedBecause(itemId: string, visible?: Visible): WaitingBecause | undefined
-  /** Why an item would wait that is submitted or released now. */
-  reasonFor(item: Pick<WorkItemContext, 'id' | 'project' | 'project_id' | 'asked' | 'depends_on'>): string
-  /**
-   * An item is asked for that is to wait for these: retention leaves them until the function that it answers is called, once,
-   * when that item is in the ledger or was refused.
-   */
-  expect(dependsOn: readonly string[]): () => void
-  /** Those of the dependencies that can never land. */
-  unlandable(dependsOn: readonly string[]): string[]
-  /** The unsettled item of the project with the same objective. */
-  twinOf(projectId: string, objective: string): string | undefined
-  view(): PacingView
-  close(): void
-}
-
-export interface PacingView {
-  readonly maxRunning: number
-  readonly runningCount: number
-  readonly waitingCount: number
-  readonly paused: readonly Lane[]
-  /** The pause state cannot be read: every lane counts as paused. */
-  readonly isUnreadable: boolean
-  /** Handed out or running. */
-  readonly running: Iterable<Entry>
-  /** In the order in which they start. */
-  waiting(): readonly Entry[]
-  /** Held ones. */
-  readonly aside: Iterable<Entry>
-  repositoryOf(entry: Entry): string | undefined
-}
-
 /** Opens the scheduler on what the journal holds. Call it before the runtime takes its first message. */
-export function createScheduler(runtime: Runtime, dispatcher: Dispatcher): Scheduler {
-  return new ItemScheduler(runtime, dispatcher)
+export function createScheduler(runtime: Runtime, dispatcher: Dispatcher, log: Logger): Scheduler {
+  return new ItemScheduler(runtime, dispatcher, log)
 }
 
 class ItemScheduler implements Scheduler, Circumstances {
@@ -97,20 +57,23 @@ class ItemScheduler implements Scheduler, Circumstances {
   private runningNow: number | undefined
   private maxNow: number | undefined
 
-  constructor(runtime: Runtime, dispatcher: Dispatcher) {
+  constructor(runtime: Runtime, dispatcher: Dispatcher, log: Logger) {
     this.runtime = runtime
     this.dispatcher = dispatcher
     this.places = new Places(runtime)
     this.ledger = new Ledger((id) => committed(runtime, { kind: 'work_item', id })?.value)
     this.loop = new ControlLoop(runtime, {
+      name: 'scheduler',
+      log,
       kind: 'work_item',
       tickShare,
       tick: () => this.tick(),
+      reread: (ref) => this.reread(ref),
       rang: () => this.forgetFleet(),
     })
     for (const state of LEDGER_STATES)
-      for (const { snapshot } of runtime.scan('work_item', 'state', state)) this.ledger.note(snapshot)
-    for (const { snapshot } of runtime.scan('work_item', 'taken_back', '')) this.ledger.note(snapshot)
+      for (const { ref, snapshot } of runtime.scan('work_item', 'state', state)) this.load(ref, snapshot)
+    for (const { ref, snapshot } of runtime.scan('work_item', 'taken_back', '')) this.load(ref, snapshot)
     this.readPauses()
     runtime.onCommit((steps) => this.onCommit(steps))
     runtime.keepWhile(({ kind, id }) => kind === 'work_item' && this.ledger.isDependency(id))
@@ -162,6 +125,10 @@ class ItemScheduler implements Scheduler, Circumstances {
       aside: ledger.aside,
       repositoryOf: (entry) => entry.repository ?? this.repositoryOf(entry),
     }
+  }
+
+  get health(): LoopHealth {
+    return this.loop.health
   }
 
   close(): void {
@@ -228,15 +195,22 @@ class ItemScheduler implements Scheduler, Circumstances {
     const starting = this.starting.size
     if (this.runtime.settings.maxRunning !== undefined) return this.ledger.runningCount + starting
     let count = starting
-    for (const entry of this.ledger.running) if (entry.state === 'running' || this.hasRunner(entry)) count++
+    for (const entry of this.ledger.running) {
+      // Of one that cannot be told it is not known that it holds no place.
+      const holdsPlace = entry.state === 'running' || this.loop.guarded(refOf(entry), () => this.hasRunner(entry))
+      if (holdsPlace !== false) count++
+    }
     return count
   }
 
   /** What keeps an item of the ledger from running: where it stands, or the first rule. */
   private standing(entry: Entry, visible: Visible | undefined): Rule {
-    if (entry.state === 'held' || entry.state === 'submitted') return { code: entry.state }
-    const { runId } = entry
-    if (runId === undefined) return firstRule(entry, this)
+    if (entry.state === 'held') return { code: 'held' }
+    const { id, state, runId } = entry
+    if (runId === undefined && this.loop.passesOver(id)) return { code: 'passed_over' }
+    if (state === 'submitted') return { code: 'submitted' }
+    if (runId === undefined)
+      return this.loop.guarded(refOf(entry), () => firstRule(entry, this)) ?? { code: 'passed_over' }
     const why = this.dispatcher.waitingBecause(runId, visible)?.detail
     return { code: 'handed_out', subject: runId, ...(why === undefined ? {} : { detail: why }) }
   }
@@ -259,8 +233,19 @@ class ItemScheduler implements Scheduler, Circumstances {
 
   private onCommit(steps: readonly CommittedStep[]): void {
     let concerns = false
-    for (const step of steps) if (this.note(step)) concerns = true
+    for (const step of steps) if (this.loop.guarded(step.ref, () => this.note(step))) concerns = true
     if (concerns) this.loop.wake()
+  }
+
+  private load(ref: ActorRef, snapshot: SnapshotOf<WorkItemContext>): void {
+    this.loop.guarded(ref, () => this.ledger.note(snapshot))
+  }
+
+  /** What a step said, or was to start, and what did not come about by a mistake. */
+  private reread(ref: ActorRef): void {
+    if (ref.kind === 'pacing') this.readPauses()
+    const item = ref.kind === 'work_item' ? committed(this.runtime, ref) : undefined
+    if (item !== undefined) this.ledger.note(item)
   }
 
   /** Takes a step in; whether something may start because of it. */
@@ -304,27 +289,39 @@ class ItemScheduler implements Scheduler, Circumstances {
   private settleDead(): void {
     for (const entry of this.ledger.suspects) {
       this.ledger.suspects.delete(entry)
-      const [dependency] = unlandable(entry.dependsOn, this)
-      if (dependency === undefined || this.loop.awaits(entry.id)) continue
-      const reason = lastingReason(firstRule(entry, this), entry, this)
-      this.send(entry, { type: 'block', dependency, reason } as MessageBody)
+      if (!this.loop.leaves(entry.id)) this.loop.guarded(refOf(entry), () => this.settleIfDead(entry))
     }
+  }
+
+  private settleIfDead(entry: Entry): void {
+    const [dependency] = unlandable(entry.dependsOn, this)
+    if (dependency === undefined) return
+    const reason = lastingReason(firstRule(entry, this), entry, this)
+    this.send(entry, { type: 'block', dependency, reason } as MessageBody)
   }
 
   private admit(): void {
     for (const entry of this.ledger.submitted) {
-      if (this.loop.awaits(entry.id)) continue
-      const reason = lastingReason(firstRule(entry, this), entry, this)
-      this.send(entry, { type: 'admit', reason } as MessageBody)
+      if (this.loop.leaves(entry.id)) continue
+      this.loop.guarded(refOf(entry), () => {
+        const reason = lastingReason(firstRule(entry, this), entry, this)
+        this.send(entry, { type: 'admit', reason } as MessageBody)
+      })
     }
   }
 
   /** In their order, as long as there is room: what starts earlier in a tick counts for what comes later. */
   private start(): void {
-    const isOpen = (entry: Entry): boolean => this.running() < this.maxRunning() && !isLineHeld(entry, this)
+    // What is asked of a line it is asked of all in it: where that fails the line is left, until it does not.
+    const isHeld = (entry: Entry) => this.loop.guarded(refOf(entry), () => isLineHeld(entry, this)) ?? true
+    const isOpen = (entry: Entry): boolean => this.running() < this.maxRunning() && !isHeld(entry)
     for (const entry of this.ledger.waitingIn(isOpen)) {
-      if (!this.loop.awaits(entry.id) && firstRule(entry, this).code === 'next') this.handOut(entry)
+      if (!this.loop.leaves(entry.id)) this.loop.guarded(refOf(entry), () => this.startIfNext(entry))
     }
+  }
+
+  private startIfNext(entry: Entry): void {
+    if (firstRule(entry, this).code === 'next') this.handOut(entry)
   }
 
   private handOut(entry: Entry): void {
@@ -332,13 +329,14 @@ class ItemScheduler implements Scheduler, Circumstances {
     const message = snapshot === undefined ? undefined : handOut(this.runtime, snapshot.context)
     if (message === undefined) return
     const repository = this.repositoryOf(entry)
-    if (repository !== undefined) this.taken.set(repository, entry.id)
-    this.starting.add(entry.id)
-    this.runningNow = undefined
     this.send(entry, message, () => {
       this.starting.delete(entry.id)
       if (repository !== undefined) this.taken.delete(repository)
     })
+    // It is on its way: the answer comes in a later turn.
+    if (repository !== undefined) this.taken.set(repository, entry.id)
+    this.starting.add(entry.id)
+    this.runningNow = undefined
   }
 
   private send(entry: Entry, message: MessageBody, answered?: () => void): void {
@@ -357,4 +355,8 @@ class ItemScheduler implements Scheduler, Circumstances {
     if (this.ledger.waitingCount === 0) return
     this.loop.wakeAfter(Math.min(safetyIntervalMs, (dueMs ?? Number.POSITIVE_INFINITY) - nowMs))
   }
+}
+
+function refOf({ id }: Entry): ActorRef {
+  return { kind: 'work_item', id }
 }

@@ -5,18 +5,20 @@
  */
 import type { InitiativeBody, InitiativeContext } from '../../machines/initiative/context.ts'
 import type { MessageBody, SnapshotOf } from '../../machines/machine.ts'
-import type { CommittedStep, Runtime } from '../api.ts'
+import type { ActorRef, CommittedStep, Runtime } from '../api.ts'
 import { committed } from '../committed.ts'
-import { ControlLoop } from '../control-loop.ts'
+import { ControlLoop, type LoopHealth } from '../control-loop.ts'
+import type { Logger } from '../log.ts'
 import { viewOf } from './sights.ts'
 
 export interface Steward {
+  readonly health: LoopHealth
   close(): void
 }
 
 /** Opens the steward on what the journal holds. Call it before the runtime takes its first message. */
-export function createSteward(runtime: Runtime): Steward {
-  return new InitiativeSteward(runtime)
+export function createSteward(runtime: Runtime, log: Logger): Steward {
+  return new InitiativeSteward(runtime, log)
 }
 
 class InitiativeSteward implements Steward {
@@ -25,11 +27,23 @@ class InitiativeSteward implements Steward {
   /** Names of initiatives that something is to be done about. */
   private readonly due = new Set<string>()
 
-  constructor(runtime: Runtime) {
+  constructor(runtime: Runtime, log: Logger) {
     this.runtime = runtime
-    this.loop = new ControlLoop(runtime, { kind: 'initiative', tickShare: 1, tick: () => this.tick() })
-    for (const { ref, snapshot } of runtime.scan('initiative', 'status', 'active')) this.note(ref.id, snapshot)
+    this.loop = new ControlLoop(runtime, {
+      name: 'steward',
+      log,
+      kind: 'initiative',
+      tickShare: 1,
+      tick: () => this.tick(),
+      reread: (ref) => this.note(ref, committed(runtime, ref)),
+    })
+    for (const { ref, snapshot } of runtime.scan('initiative', 'status', 'active'))
+      this.loop.guarded(ref, () => this.note(ref, snapshot))
     runtime.onCommit((steps) => this.onCommit(steps))
+  }
+
+  get health(): LoopHealth {
+    return this.loop.health
   }
 
   close(): void {
@@ -37,20 +51,21 @@ class InitiativeSteward implements Steward {
   }
 
   private onCommit(steps: readonly CommittedStep[]): void {
-    for (const { ref, after } of steps) if (ref.kind === 'initiative') this.note(ref.id, after)
+    for (const { ref, after } of steps)
+      if (ref.kind === 'initiative') this.loop.guarded(ref, () => this.note(ref, after))
   }
 
-  private note(name: string, snapshot: SnapshotOf<InitiativeContext>): void {
-    if (!needsLook(snapshot)) return
-    this.due.add(name)
+  private note({ id }: ActorRef, snapshot: SnapshotOf<InitiativeContext> | undefined): void {
+    if (snapshot === undefined || !needsLook(snapshot)) return
+    this.due.add(id)
     this.loop.wake()
   }
 
   private tick(): void {
     for (const name of this.due) {
-      if (this.loop.awaits(name)) continue
+      if (this.loop.leaves(name)) continue
       this.due.delete(name)
-      this.look(name)
+      this.loop.guarded({ kind: 'initiative', id: name }, () => this.look(name))
     }
   }
 

@@ -7,7 +7,10 @@ import { startService } from '../../http/service.ts'
 import { defaultSettings } from '../../runtime/settings.ts'
 import { CERTIFICATE, KEY } from '../cli/forward-proxy.ts'
 import { MemoryJournal } from '../storage/memory.ts'
+import { until } from '../until.ts'
 import { HurriedNature } from './hurried-nature.ts'
+import { advance, world } from './initiative-harness.ts'
+import { reading, submit, take } from './ledger-harness.ts'
 import { startOnDisk, startTestService, type TestService } from './service-harness.ts'
 
 /** The value of a metric with these labels, as they are printed. */
@@ -136,3 +139,39 @@ t.test('metrics tell when the next token ends, and when the certificate does', a
   const end = Date.parse(new X509Certificate(CERTIFICATE).validTo) / 1_000
   t.match(await metrics.registry.metrics(), `intendant_certificate_expiry_timestamp_seconds ${end}\n`)
 })
+
+t.test(
+  'what the scheduler and the steward fail at is told where an operator looks, and hides nothing else',
+  async (t) => {
+    const s = await startTestService(t)
+    const w = await world(s)
+    const { runtime } = s.service
+    const { ask } = runtime
+    const fails = new Set(['assess'])
+    runtime.ask = (ref, message, reply) => {
+      if (fails.has(message.type) || fails.has(ref.id)) throw new TypeError('a mistake')
+      ask.call(runtime, ref, message, reply)
+    }
+    await s.expect(200, 'POST', '/api/pacing/pause', { lanes: ['interactive'] })
+    const poison = await submit(s)
+    const other = await submit(s, { project: 'bank' })
+    fails.add(poison.id)
+    await s.expect(200, 'POST', '/api/pacing/resume', {})
+    await advance(w, 't1')
+    const ready = async () => (await s.expect(200, 'GET', '/readyz')).body
+    t.match(await until(ready, ({ passed_over }) => passed_over === 2), {
+      status: 'ready',
+      set_aside: 0,
+      quarantined: 0,
+    })
+    const read = await reader(s)
+    t.equal(read('intendant_entities_passed_over{by="scheduler"}'), 1)
+    t.equal(read('intendant_entities_passed_over{by="steward"}'), 1)
+    t.equal(read('intendant_ticks_failed_total{by="scheduler"}'), 0)
+    t.equal(read('intendant_ticks_failed_total{by="steward"}'), 0)
+    const [waiting] = (await s.expect(200, 'GET', '/api/pacing')).body.waiting
+    t.match(waiting, { id: poison.id, waiting_because: { code: 'passed_over' } })
+    const { request_id } = await take(s, w.runner)
+    t.equal((await reading(s, other.id)()).run_request_id, request_id)
+  },
+)

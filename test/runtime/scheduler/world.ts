@@ -5,14 +5,16 @@ import { modules } from '../../../machines/index.ts'
 import type { SnapshotOf } from '../../../machines/machine.ts'
 import { PACING } from '../../../machines/pacing.ts'
 import type { CreateWorkItem, WorkItemContext } from '../../../machines/work-item/context.ts'
-import type { Answer, Runtime } from '../../../runtime/api.ts'
+import type { ActorRef, Answer, Runtime } from '../../../runtime/api.ts'
 import type { Dispatcher, Wanted } from '../../../runtime/dispatch/api.ts'
 import { projectIdOf } from '../../../runtime/identity.ts'
 import { silentLogger } from '../../../runtime/log.ts'
 import { createRuntime } from '../../../runtime/runtime.ts'
-import { createScheduler, type Scheduler } from '../../../runtime/scheduler/scheduler.ts'
+import type { Scheduler } from '../../../runtime/scheduler/api.ts'
+import { createScheduler } from '../../../runtime/scheduler/scheduler.ts'
 import { defaultSettings, type Settings } from '../../../runtime/settings.ts'
 import { MemoryJournal } from '../../storage/memory.ts'
+import { mistaken } from '../mistaken.ts'
 import { TurnedNature } from '../turned-nature.ts'
 
 const BY = { id: 'tok_1', name: 'ann', origin: 'here' }
@@ -28,14 +30,22 @@ export class World {
   readonly scheduler: Scheduler
   /** What the dispatcher would say. */
   capacity = 1_000
+  capacityOf: () => number = () => this.capacity
   holders = new Map<string, string>()
   canTake: (wanted: Wanted) => boolean = () => true
   pausedLanes: readonly string[] = []
+  /** What the scheduler's log says. */
+  readonly told: any[] = []
+  /** A mistake: where it is asked for true, the actor cannot be told. */
+  failsAt: (ref: ActorRef, message: { readonly type: string }) => boolean = () => false
+  /** What the scheduler is shown of an entity, at its start and with each commit. */
+  shown: (snapshot: SnapshotOf<any>) => SnapshotOf<any>
   readonly #settings: Partial<Settings>
   #made = 0
 
   constructor(settings: Partial<Settings> = {}, before?: World) {
     this.#settings = settings
+    this.shown = before?.shown ?? ((snapshot) => snapshot)
     this.nature = before?.nature ?? new TurnedNature()
     this.journal = before?.journal ?? new MemoryJournal()
     this.#made = before === undefined ? 0 : before.#made
@@ -53,16 +63,18 @@ export class World {
 
   /** A second scheduler of the same runtime. */
   another(): Scheduler {
+    const { runtime, told } = this
+    const log = { ...silentLogger, error: (fields: object, said: string) => told.push({ ...fields, said }) }
     const dispatcher = {
       repositoryHolder: (repository: string) => this.holders.get(repository),
-      onlineCapacity: () => this.capacity,
+      onlineCapacity: () => this.capacityOf(),
       hasTaker: (wanted: Wanted) => this.canTake(wanted),
       setPausedLanes: (lanes: Iterable<string>) => {
         this.pausedLanes = [...lanes]
       },
       waitingBecause: () => undefined,
     } as unknown as Dispatcher
-    return createScheduler(this.runtime, dispatcher)
+    return createScheduler(mistaken(runtime, this), dispatcher, log)
   }
 
   /** The process ends; the next one opens what it left. */

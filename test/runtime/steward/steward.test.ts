@@ -1,13 +1,16 @@
 /** The steward on the real actor system and a journal in memory: what it finds to do, it finds again. */
 import t from 'tap'
 import { modules } from '../../../machines/index.ts'
+import type { ActorRef } from '../../../runtime/api.ts'
 import { projectIdOf } from '../../../runtime/identity.ts'
+import { setAsideRetryMs } from '../../../runtime/limits.ts'
 import { silentLogger } from '../../../runtime/log.ts'
 import { createRuntime } from '../../../runtime/runtime.ts'
 import { defaultSettings } from '../../../runtime/settings.ts'
 import { viewOf } from '../../../runtime/steward/sights.ts'
 import { createSteward, type Steward } from '../../../runtime/steward/steward.ts'
 import { MemoryJournal } from '../../storage/memory.ts'
+import { mistaken } from '../mistaken.ts'
 import { TurnedNature } from '../turned-nature.ts'
 
 const BY = { id: 'tok_1', name: 'ann', origin: 'here' }
@@ -48,8 +51,17 @@ class World {
     return answer
   }
 
+  /** What the steward's log says. */
+  readonly told: any[] = []
+  /** A mistake: where it is asked for true, the initiative cannot be told. */
+  failsAt: (ref: ActorRef) => boolean = () => false
+  /** What the steward is shown of an initiative at its start. */
+  shown: (snapshot: any) => any = (snapshot) => snapshot
+
   steward(): Steward {
-    const steward = createSteward(this.runtime)
+    const { runtime, told } = this
+    const log = { ...silentLogger, error: (fields: object) => told.push(fields) }
+    const steward = createSteward(mistaken(runtime, this), log)
     this.nature.run()
     return steward
   }
@@ -144,5 +156,42 @@ t.test('while the service takes no writes nothing is looked at, and then it is',
   w.nature.advance(250)
   w.nature.run()
   t.equal(w.initiative.value, 'assessing')
+  t.end()
+})
+
+t.test(
+  'an initiative at which the steward fails is passed over, later each time, and the others are looked after',
+  (t) => {
+    const w = new World()
+    w.ask('initiative', 'other', { ...CREATE, id: 'other' })
+    const stateOf = (id: string) => w.runtime.read({ kind: 'initiative', id })?.value
+    w.failsAt = ({ id }) => id === 'checkout'
+    const steward = w.steward()
+    for (const id of ['checkout', 'other']) w.ask('initiative', id, { type: 'advance', trigger_id: 't1' })
+    t.same([stateOf('checkout'), stateOf('other')], ['active', 'assessing'])
+    t.match(w.told, [{ by: 'steward', kind: 'initiative', id: 'checkout', failures: 1, retry_in_ms: setAsideRetryMs }])
+    t.same(steward.health, { passedOverCount: 1, ticksFailed: 0 })
+    w.nature.advance(setAsideRetryMs)
+    t.match(w.told.slice(1), [{ id: 'checkout', failures: 2, retry_in_ms: 2 * setAsideRetryMs }])
+    w.failsAt = () => false
+    w.nature.advance(2 * setAsideRetryMs - 1)
+    t.equal(stateOf('checkout'), 'active')
+    w.nature.advance(1)
+    t.equal(stateOf('checkout'), 'assessing')
+    t.same(steward.health, { passedOverCount: 0, ticksFailed: 0 })
+    t.end()
+  },
+)
+
+t.test('an initiative of which no sense can be made keeps no service from its start', (t) => {
+  const w = new World()
+  w.ask('initiative', 'checkout', { type: 'advance', trigger_id: 't1' })
+  w.shown = (snapshot) => ({ ...snapshot, context: {} })
+  const steward = w.steward()
+  t.match(w.told, [{ kind: 'initiative', id: 'checkout', failures: 1 }])
+  t.equal(steward.health.passedOverCount, 1)
+  w.nature.advance(setAsideRetryMs)
+  t.equal(w.initiative.value, 'assessing', 'what is committed of it is read anew')
+  t.equal(steward.health.passedOverCount, 0)
   t.end()
 })

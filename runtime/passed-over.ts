@@ -1,0 +1,112 @@
+/**
+ * Entities at which whoever looks after them has failed: a mistake of the program, since what cannot be read is no failure. Each is
+ * passed over until its time comes, later each time, so that one of them neither ends the service nor holds up the others.
+ */
+import type { ActorRef } from '../machines/machine.ts'
+import type { Nature } from './api.ts'
+import { passedOverToldMax, setAsideRetryMs, setAsideRetryMsMax } from './limits.ts'
+import type { Logger } from './log.ts'
+
+interface Entry {
+  readonly ref: ActorRef
+  /** How often it has failed since it last did not. */
+  failures: number
+  /** Monotonic time of the next try; infinite while one is under way. */
+  dueMs: number
+}
+
+export interface PassedOverParts {
+  readonly nature: Pick<Nature, 'monotonicMs'>
+  readonly log: Logger
+  /** Who looks after them. */
+  readonly name: string
+  /** A try is to come after this long at the latest. */
+  readonly tryAfter: (afterMs: number) => void
+}
+
+export class PassedOver {
+  private readonly parts: PassedOverParts
+  private readonly entries = new Map<string, Entry>()
+  /** Named in the log since the last try. */
+  private told = 0
+
+  constructor(parts: PassedOverParts) {
+    this.parts = parts
+  }
+
+  get count(): number {
+    return this.entries.size
+  }
+
+  /** Whether its time has not come. */
+  has({ kind, id }: ActorRef): boolean {
+    if (this.entries.size === 0) return false
+    return (this.entries.get(keyOf(kind, id))?.dueMs ?? Number.POSITIVE_INFINITY) < Number.POSITIVE_INFINITY
+  }
+
+  /** A second failure before its time is no other one. */
+  failed(ref: ActorRef, error: unknown): void {
+    const { kind, id } = ref
+    if (this.has(ref)) return
+    const entry = this.entries.get(keyOf(kind, id)) ?? { ref: { kind, id }, failures: 0, dueMs: 0 }
+    this.entries.set(keyOf(kind, id), entry)
+    entry.failures++
+    const waitMs = pauseMs(entry.failures, setAsideRetryMsMax)
+    entry.dueMs = this.parts.nature.monotonicMs() + waitMs
+    this.parts.tryAfter(waitMs)
+    this.tell(entry, waitMs, error)
+  }
+
+  /** Those whose time has come: they are passed over no longer, until `passed` or `notTried`. */
+  takeDue(): readonly ActorRef[] {
+    this.told = 0
+    if (this.entries.size === 0) return NONE
+    const nowMs = this.parts.nature.monotonicMs()
+    let nextMs = Number.POSITIVE_INFINITY
+    const due: ActorRef[] = []
+    for (const entry of this.entries.values()) {
+      if (entry.dueMs <= nowMs) {
+        entry.dueMs = Number.POSITIVE_INFINITY
+        due.push(entry.ref)
+      } else nextMs = Math.min(nextMs, entry.dueMs)
+    }
+    if (nextMs < Number.POSITIVE_INFINITY) this.parts.tryAfter(nextMs - nowMs)
+    return due
+  }
+
+  /** All was done that there was to do: those of them that have not failed again are well. */
+  passed(tried: readonly ActorRef[]): void {
+    for (const { kind, id } of tried) {
+      const key = keyOf(kind, id)
+      if (this.entries.get(key)?.dueMs === Number.POSITIVE_INFINITY) this.entries.delete(key)
+    }
+  }
+
+  /** Nothing is known of them: their time has come still. */
+  notTried(tried: readonly ActorRef[]): void {
+    for (const { kind, id } of tried) {
+      const entry = this.entries.get(keyOf(kind, id))
+      if (entry?.dueMs === Number.POSITIVE_INFINITY) entry.dueMs = 0
+    }
+  }
+
+  private tell({ ref, failures }: Entry, retry_in_ms: number, error: unknown): void {
+    const { log, name } = this.parts
+    this.told++
+    if (this.told > passedOverToldMax + 1) return
+    if (this.told > passedOverToldMax) log.error({ by: name }, `the ${name} failed at more than are named`)
+    else
+      log.error({ by: name, ...ref, failures, retry_in_ms, err: error }, `the ${name} failed at it: it is passed over`)
+  }
+}
+
+const NONE: readonly ActorRef[] = []
+
+/** How long to wait after so many failures one behind the other. */
+export function pauseMs(failures: number, maxMs: number): number {
+  return Math.min(setAsideRetryMs * 2 ** (failures - 1), maxMs)
+}
+
+function keyOf(kind: string, id: string): string {
+  return `${kind}/${id}`
+}

@@ -1,0 +1,25 @@
+/** A runtime whose users meet mistakes: planted, since there are to be none. */
+import type { ActorRef, CommitListener, Runtime, SnapshotOf } from '../../runtime/api.ts'
+
+export interface Mistakes {
+  /** Whether the actor cannot be told this. */
+  failsAt(ref: ActorRef, message: { readonly type: string }): boolean
+  /** What is shown of an entity, at a start and with each commit. */
+  shown(snapshot: SnapshotOf<any>): SnapshotOf<any>
+}
+
+export function mistaken(runtime: Runtime, mistakes: Mistakes): Runtime {
+  function* scan(...[kind, index, value]: Parameters<Runtime['scan']>) {
+    for (const { ref, snapshot } of runtime.scan(kind, index, value)) yield { ref, snapshot: mistakes.shown(snapshot) }
+  }
+  const onCommit = (listener: CommitListener): void =>
+    runtime.onCommit((steps, events, commit) => {
+      const shown = steps.map((step) => ({ ...step, after: mistakes.shown(step.after) }))
+      listener(shown, events, commit)
+    })
+  const ask = (...[ref, message, reply]: Parameters<Runtime['ask']>): void => {
+    if (mistakes.failsAt(ref, message)) throw new TypeError('a mistake')
+    runtime.ask(ref, message, reply)
+  }
+  return Object.create(runtime, { scan: { value: scan }, onCommit: { value: onCommit }, ask: { value: ask } })
+}

@@ -1,0 +1,66 @@
+import t from 'tap'
+import { passedOverToldMax, setAsideRetryMsMax } from '../../runtime/limits.ts'
+import { PassedOver, pauseMs } from '../../runtime/passed-over.ts'
+import { TurnedNature } from './turned-nature.ts'
+
+const ref = (id: string) => ({ kind: 'work_item', id }) as const
+
+function open() {
+  const nature = new TurnedNature()
+  const told: any[] = []
+  const asked: number[] = []
+  const log = { info: () => {}, warn: () => {}, error: (fields: object) => told.push(fields) }
+  const passedOver = new PassedOver({ nature, log, name: 'scheduler', tryAfter: (ms) => asked.push(ms) })
+  return { nature, told, asked, passedOver }
+}
+
+t.test('the pauses grow to their bound, however often it fails', async (t) => {
+  t.same(
+    [1, 2, 3, 4].map((failures) => pauseMs(failures, setAsideRetryMsMax)),
+    [1_000, 2_000, 4_000, 8_000],
+  )
+  t.equal(pauseMs(5_000, setAsideRetryMsMax), setAsideRetryMsMax)
+})
+
+t.test('one that fails again before its time has failed once', async (t) => {
+  const { nature, told, passedOver } = open()
+  for (let n = 0; n < 3; n++) passedOver.failed(ref('a'), new Error('it cannot be'))
+  t.equal(told.length, 1)
+  t.ok(passedOver.has(ref('a')))
+  t.notOk(passedOver.has({ kind: 'initiative', id: 'a' }), 'another kind is another')
+  t.same(passedOver.takeDue(), [])
+  nature.advance(1_000)
+  t.same(passedOver.takeDue(), [ref('a')])
+  t.notOk(passedOver.has(ref('a')), 'it is being tried')
+  passedOver.failed(ref('a'), new Error('it cannot be'))
+  passedOver.passed([ref('a')])
+  t.equal(passedOver.count, 1, 'it has failed again')
+  t.match(told[1], { failures: 2, retry_in_ms: 2_000 })
+})
+
+t.test('who waits for the next of several is told when', async (t) => {
+  const { nature, asked, passedOver } = open()
+  passedOver.failed(ref('a'), new Error('it cannot be'))
+  nature.advance(400)
+  passedOver.failed(ref('b'), new Error('it cannot be'))
+  nature.advance(600)
+  t.same(passedOver.takeDue(), [ref('a')])
+  t.equal(asked.at(-1), 400)
+  passedOver.notTried([ref('a')])
+  nature.advance(400)
+  t.same(passedOver.takeDue(), [ref('a'), ref('b')])
+  passedOver.passed([ref('a'), ref('b')])
+  t.equal(passedOver.count, 0)
+})
+
+t.test('a mistake that thousands meet writes a bounded number of lines a try', async (t) => {
+  const { nature, told, passedOver } = open()
+  const all = Array.from({ length: 10 * passedOverToldMax }, (_, n) => ref(String(n)))
+  for (const one of all) passedOver.failed(one, new Error('it cannot be'))
+  t.equal(told.length, passedOverToldMax + 1)
+  t.equal(passedOver.count, all.length)
+  nature.advance(1_000)
+  t.equal(passedOver.takeDue().length, all.length)
+  for (const one of all) passedOver.failed(one, new Error('it cannot be'))
+  t.equal(told.length, 2 * (passedOverToldMax + 1))
+})

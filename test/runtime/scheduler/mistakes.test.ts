@@ -1,0 +1,217 @@
+/** Mistakes of the program in the scheduler's ticks: planted, since it is to have none. */
+import t from 'tap'
+import { setAsideRetryMs, tickRetryMsMax } from '../../../runtime/limits.ts'
+import { JournalFailure } from '../../../storage/journal.ts'
+import { itemId, World } from './world.ts'
+
+const NO_REASON = { reason: undefined } as object
+
+/** An item that nobody can make sense of. */
+const senseless = (id: string) => (snapshot: any) =>
+  snapshot.context.id === id ? { ...snapshot, context: { id } } : snapshot
+
+/** With two projects. */
+function world(): World {
+  const world = new World()
+  for (const key of ['a', 'b']) world.project(key)
+  return world
+}
+
+for (const type of ['admit', 'hand_out', 'block']) {
+  t.test(`an item of which ${type} fails is passed over, later each time, and every other goes on`, (t) => {
+    const w = world()
+    // What it waits for cannot land, where that is to be told of; and nobody has said why it waits, where that is.
+    const more = { ...(type === 'block' && { depends_on: [itemId(999)] }), ...(type === 'admit' && NO_REASON) }
+    let tries = 0
+    w.failsAt = (ref, message) => {
+      const fails = ref.id === itemId(1) && message.type === type
+      if (fails) tries++
+      return fails
+    }
+    const poison = w.submit('a', more)
+    const before = w.item(poison).value
+    const other = w.submit('b')
+    t.ok(w.isHandedOut(other))
+    t.match(w.told, [{ by: 'scheduler', kind: 'work_item', id: poison, failures: 1, retry_in_ms: setAsideRetryMs }])
+    t.equal(w.told[0].err.message, 'a mistake')
+    t.match(w.scheduler.health, { passedOverCount: 1, ticksFailed: 0 })
+    t.equal(w.scheduler.waitingBecause(poison)?.code, 'passed_over')
+    w.nature.advance(setAsideRetryMs - 2)
+    t.same([tries, w.told.length], [1, 1], 'ticks of others leave it')
+    w.nature.advance(1)
+    t.match(w.told.slice(1), [{ id: poison, failures: 2, retry_in_ms: 2 * setAsideRetryMs }])
+    w.nature.advance(2 * setAsideRetryMs)
+    t.match(w.told.slice(2), [{ id: poison, failures: 3, retry_in_ms: 4 * setAsideRetryMs }])
+    t.equal(w.item(poison).value, before)
+    w.failsAt = () => false
+    w.nature.advance(4 * setAsideRetryMs)
+    if (type === 'block') t.equal(w.item(poison).value, 'needs_decision')
+    else t.ok(w.isHandedOut(poison))
+    t.match(w.scheduler.health, { passedOverCount: 0, ticksFailed: 0 })
+    t.equal(w.told.length, 3)
+    t.end()
+  })
+}
+
+t.test('an item whose own step fails is passed over, and not told again at once', (t) => {
+  const w = world()
+  const { runtime } = w
+  const { ask } = runtime
+  let asked = 0
+  runtime.ask = (ref, message, reply) => {
+    if (message.type !== 'hand_out') return ask.call(runtime, ref, message, reply)
+    asked++
+    w.nature.nextTurn(() => reply({ ok: false, refusal: { code: 'internal_error', detail: 'The step failed.' } }))
+  }
+  const id = w.submit('a')
+  t.equal(asked, 1)
+  w.nature.advance(setAsideRetryMs - 1)
+  t.equal(asked, 1)
+  w.nature.advance(1)
+  t.equal(asked, 2)
+  t.match(w.told, [
+    { id, failures: 1 },
+    { id, failures: 2 },
+  ])
+  t.end()
+})
+
+t.test('a line of which one cannot tell who may take it waits, and is told of once a try', (t) => {
+  const w = world()
+  w.canTake = ({ project }) => {
+    if (project === 'a') throw new TypeError('a mistake')
+    return true
+  }
+  const [first, second] = [w.submit('a'), w.submit('a')]
+  t.ok(w.isHandedOut(w.submit('b')))
+  t.match(w.told, { length: 1, 0: { id: first } }, 'the others of the line are not asked')
+  for (const id of [first, second]) t.equal(w.scheduler.waitingBecause(id)?.code, 'passed_over')
+  const told = w.told.filter(({ id }) => id === first)
+  t.equal(told.length, 1)
+  t.equal(w.scheduler.health.ticksFailed, 0)
+  w.canTake = () => true
+  w.nature.advance(15_000)
+  t.ok(w.isHandedOut(first))
+  t.notOk(w.isHandedOut(second), 'its repository is busy')
+  t.equal(w.scheduler.health.passedOverCount, 0)
+  t.end()
+})
+
+t.test('one that is handed out, and of which one cannot tell who may take it, holds a place, and no more', (t) => {
+  const w = world()
+  w.capacity = 2
+  const first = w.submit('a')
+  t.ok(w.isHandedOut(first))
+  w.canTake = ({ project }) => {
+    if (project === 'a') throw new TypeError('a mistake')
+    return true
+  }
+  w.submit('b', { depends_on: [first] })
+  // It rings, and asks anew who is there.
+  w.nature.advance(15_000)
+  w.project('c')
+  w.project('d')
+  t.ok(w.isHandedOut(w.submit('c')))
+  t.notOk(w.isHandedOut(w.submit('d')), 'both places are taken')
+  t.match(w.scheduler.health, { passedOverCount: 1, ticksFailed: 0 })
+  t.end()
+})
+
+t.test('a mistake that is no item’s makes the scheduler pause, and neither ends nor repeats with each commit', (t) => {
+  const w = world()
+  w.capacityOf = () => {
+    throw new TypeError('a mistake')
+  }
+  const id = w.submit('a')
+  const { told } = w
+  t.equal(w.item(id).value, 'queued', 'what comes before it is done')
+  t.match(told, [{ by: 'scheduler', failures: 1, retry_in_ms: 1_000, said: 'the scheduler failed: it pauses' }])
+  for (let n = 0; n < 10; n++) w.submit('b')
+  t.equal(told.length, 1)
+  w.nature.advance(1_000)
+  t.match(told[1], { failures: 2, retry_in_ms: 2_000 })
+  w.nature.advance(60_000)
+  t.equal(told.at(-1).retry_in_ms, tickRetryMsMax)
+  t.match(w.scheduler.health, { passedOverCount: 0, ticksFailed: told.length })
+  w.capacityOf = () => 1
+  w.nature.advance(tickRetryMsMax)
+  t.ok(w.isHandedOut(id))
+  const before = told.length
+  w.capacityOf = () => {
+    throw new TypeError('a mistake')
+  }
+  w.end(id)
+  w.nature.advance(15_000)
+  t.match(told[before], { failures: 1, retry_in_ms: 1_000 }, 'it begins anew')
+  t.end()
+})
+
+t.test('what was passed over when all failed is tried when it does not', (t) => {
+  const w = world()
+  w.failsAt = ({ id }, { type }) => id === itemId(1) && type === 'hand_out'
+  const id = w.submit('a')
+  // Of another it cannot take in a step that asks for nothing.
+  const held = w.submit('b', { not_before: new Date(w.nature.wallMs() + 60_000).toISOString() })
+  w.shown = senseless(held)
+  w.ask('work_item', held, { type: 'hold' })
+  w.shown = (snapshot) => snapshot
+  w.capacityOf = () => {
+    throw new TypeError('another')
+  }
+  w.nature.advance(15_000)
+  t.ok(w.scheduler.health.ticksFailed > 0)
+  t.equal(w.scheduler.health.passedOverCount, 2)
+  w.failsAt = () => false
+  w.capacityOf = () => 1
+  w.nature.advance(tickRetryMsMax)
+  t.ok(w.isHandedOut(id))
+  t.equal(w.scheduler.health.passedOverCount, 0)
+  t.end()
+})
+
+t.test('a journal that has failed ends the tick with its own word', (t) => {
+  const w = world()
+  const id = w.submit('a', { not_before: new Date(w.nature.wallMs() + 5_000).toISOString() })
+  w.canTake = () => {
+    throw new JournalFailure('the disk is gone')
+  }
+  t.throws(() => w.nature.advance(20_000), JournalFailure)
+  t.match([w.told, w.scheduler.health], [[], { passedOverCount: 0, ticksFailed: 0 }])
+  t.notOk(w.isHandedOut(id))
+  t.end()
+})
+
+t.test('an item that the ledger cannot take in keeps no service from its start', (t) => {
+  const before = world()
+  before.pause('interactive')
+  const poison = before.submit('a')
+  const other = before.submit('b')
+  before.shown = senseless(poison)
+  const w = before.restarted()
+  t.match(w.told, [{ kind: 'work_item', id: poison, failures: 1 }])
+  w.resume('interactive')
+  t.ok(w.isHandedOut(other))
+  t.notOk(w.isHandedOut(poison))
+  t.match(w.scheduler.health, { passedOverCount: 1, ticksFailed: 0 })
+  w.shown = (snapshot) => snapshot
+  w.nature.advance(setAsideRetryMs)
+  t.ok(w.isHandedOut(poison), 'what is committed of it is read anew')
+  t.equal(w.scheduler.health.passedOverCount, 0)
+  t.end()
+})
+
+t.test('a step that the ledger cannot take in hides no other of its commit', (t) => {
+  const w = world()
+  w.pause('interactive')
+  const [poison, other] = [w.submit('a'), w.submit('b')]
+  w.shown = senseless(poison)
+  for (const id of [poison, other]) w.runtime.ask({ kind: 'work_item', id }, { type: 'hold' } as never, () => {})
+  w.nature.run()
+  t.match(w.told, [{ kind: 'work_item', id: poison, failures: 1 }])
+  t.equal(w.scheduler.waitingBecause(other)?.code, 'held')
+  w.shown = (snapshot) => snapshot
+  w.nature.advance(setAsideRetryMs)
+  t.equal(w.scheduler.waitingBecause(poison)?.code, 'held')
+  t.equal(w.scheduler.health.passedOverCount, 0)
+  t.end()
+})
