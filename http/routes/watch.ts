@@ -2,6 +2,7 @@
 import { Gauge } from 'prom-client'
 import { closedObject, Type } from '../../machines/schema.ts'
 import { EventStream } from '../../runtime/stream/event-stream.ts'
+import { streamLimits } from '../../runtime/stream/limits.ts'
 import type { Exchange } from '../exchange.ts'
 import type { Route, ServiceContext } from '../route.ts'
 import { cursorParameter, filterOf, filterParameters, frameSchema, startOf } from '../watch.ts'
@@ -13,8 +14,8 @@ const watchersMax = 10_000
 
 /** The route, and the stream behind it, which listens to commits from now on. */
 export function watchRoutes(service: ServiceContext): readonly Route[] {
-  const { runtime, principals } = service
-  const stream = new EventStream(runtime.journal, runtime.nature)
+  const { runtime, principals, log } = service
+  const stream = new EventStream(runtime.journal, runtime.nature, streamLimits, log)
   runtime.onCommit((_steps, events, commit) => stream.committed(events, commit))
   service.onClosing(() => stream.close())
   new Gauge({

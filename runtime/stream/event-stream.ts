@@ -7,12 +7,14 @@
 import type { Commit } from '../../storage/journal.ts'
 import { readFault } from '../../storage/read-fault.ts'
 import type { CommittedEvent, Nature } from '../api.ts'
+import { type Logger, silentLogger } from '../log.ts'
 import { oldestCursor, tooOld } from './cursor.ts'
 import type { Filter } from './filter.ts'
 import { bookmarkFrame, type Frame, helloFrame } from './frame.ts'
 import { Groups } from './groups.ts'
 import { type StreamLimits, streamLimits } from './limits.ts'
 import { type Chunk, type EventSource, frameEnd, frameOf, LogWindow } from './log-window.ts'
+import { Unreadable } from './unreadable.ts'
 
 /** What became of a frame: gone out or buffered by the kernel; taken, but nothing more until drained; nobody there. */
 export type Delivery = 'sent' | 'full' | 'gone'
@@ -72,6 +74,7 @@ export class EventStream {
   readonly #nature: Nature
   readonly #limits: StreamLimits
   readonly #window: LogWindow
+  readonly #unreadable: Unreadable
   readonly #groups = new Groups<Subscriber>()
   readonly #subscribers = new Set<Subscriber>()
   #readers: Subscriber[] = []
@@ -85,11 +88,12 @@ export class EventStream {
   #isClosed = false
 
   /** Made before the first commit is told, so that none is missed. */
-  constructor(source: EventSource, nature: Nature, limits: StreamLimits = streamLimits) {
+  constructor(source: EventSource, nature: Nature, limits: StreamLimits = streamLimits, log: Logger = silentLogger) {
     this.#source = source
     this.#nature = nature
     this.#limits = limits
     this.#window = new LogWindow(source, limits)
+    this.#unreadable = new Unreadable(nature, log)
     this.#published = source.lastSequence
   }
 
@@ -306,6 +310,7 @@ export class EventStream {
       // the end of the process, at each start.
       const fault = readFault(error)
       if (fault === undefined) throw error
+      this.#unreadable.tell(error as Error, subscriber.cursor)
       const code = fault === 'short' ? 'overloaded' : 'quarantined'
       this.#end(subscriber, { code, detail: (error as Error).message })
       return

@@ -8,6 +8,11 @@ export const charsPerTurnMax = 1024 * 1024
 /** Newest events that a look-up by id alone looks at: 0.2 s of reading for the first one, 1.4 MB kept for those after. */
 export const lookUpRowsMax = 100_000
 
+/** A fault of the log that no stream has met for so long is told again when one meets it. */
+export const unreadableQuietMs = 600_000
+/** Faults that are known to have been told; each is a place of the log. */
+export const unreadableFaultsMax = 100
+
 /** A test may give smaller ones. */
 export interface StreamLimits {
   readonly frameEventsMax: number

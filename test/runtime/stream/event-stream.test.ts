@@ -1,8 +1,15 @@
 /** The event stream on a clock that is turned by hand: who is told what and when, and what it costs. */
 import t from 'tap'
+import { silentLogger } from '../../../runtime/log.ts'
 import { EventStream } from '../../../runtime/stream/event-stream.ts'
 import { Filter, type FilterTerms } from '../../../runtime/stream/filter.ts'
-import { type StreamLimits, streamLimits } from '../../../runtime/stream/limits.ts'
+import {
+  type StreamLimits,
+  streamLimits,
+  unreadableFaultsMax,
+  unreadableQuietMs,
+} from '../../../runtime/stream/limits.ts'
+import { Unreadable } from '../../../runtime/stream/unreadable.ts'
 import { CorruptRow } from '../../../storage/checked-text.ts'
 import { type EventDraft, FakeLog, FakeNature } from './fake-log.ts'
 import { FakeSink } from './fake-sink.ts'
@@ -10,14 +17,16 @@ import { FakeSink } from './fake-sink.ts'
 function world(limits: Partial<StreamLimits> = {}) {
   const log = new FakeLog()
   const nature = new FakeNature()
-  const stream = new EventStream(log, nature, { ...streamLimits, ...limits })
+  const lines: object[] = []
+  const logger = { ...silentLogger, error: (fields: object) => void lines.push(fields) }
+  const stream = new EventStream(log, nature, { ...streamLimits, ...limits }, logger)
   log.onCommit((events, commit) => stream.committed(events, commit))
   const watch = (terms: FilterTerms = {}, after = log.lastSequence, room = Number.POSITIVE_INFINITY): FakeSink => {
     const sink = new FakeSink(room)
     sink.subscription = stream.subscribe(new Filter(terms), after, sink)
     return sink
   }
-  return { log, nature, stream, watch }
+  return { log, nature, stream, watch, lines }
 }
 
 const noted = (project = 'a'): EventDraft => ({ event_type: 'noted', project })
@@ -278,3 +287,45 @@ for (const [error, code] of UNREADABLE)
       t.equal(behind.ended, undefined)
     },
   )
+
+t.test('what cannot be read is told in the log once, however many come back to it', async (t) => {
+  const { log, nature, watch, lines } = world({ tailEventsMax: 1, frameEventsMax: 1 })
+  log.commit([noted(), noted(), noted()])
+  nature.settle()
+  const other = new CorruptRow('event 3 does not match its checksum')
+  const events = log.events.bind(log)
+  let fault: Error = UNREADABLE[1][0]
+  log.events = (after, limit, bytesMax) => {
+    if (after === 1) throw fault
+    return events(after, limit, bytesMax)
+  }
+  const come = () => {
+    const sink = watch({}, 0)
+    nature.settle()
+    t.match(sink.ended, { code: 'quarantined' })
+  }
+  for (let hour = 0; hour < 60; hour += 1) {
+    come()
+    nature.advance(unreadableQuietMs - 1)
+  }
+  t.same(lines, [{ err: fault, after: 1 }])
+  fault = other
+  come()
+  come()
+  t.same(lines.slice(1), [{ err: other, after: 1 }])
+  nature.advance(unreadableQuietMs)
+  come()
+  t.same(lines.slice(2), [{ err: other, after: 1 }], 'it was over for a while')
+})
+
+t.test('faults of any number of places take a bounded memory', async (t) => {
+  const lines: Error[] = []
+  const nature = new FakeNature()
+  const unreadable = new Unreadable(nature, { ...silentLogger, error: ({ err }: any) => void lines.push(err) })
+  const faults = Array.from({ length: unreadableFaultsMax + 1 }, (_, n) => new CorruptRow(`event ${n}`))
+  for (const fault of faults) unreadable.tell(fault, 0)
+  for (const fault of faults.slice(1)) unreadable.tell(fault, 0)
+  t.same(lines, faults)
+  unreadable.tell(faults[0]!, 0)
+  t.equal(lines.length, faults.length + 1, 'the one that was met longest ago was forgotten')
+})
