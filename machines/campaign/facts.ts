@@ -8,19 +8,25 @@ function terminal({ name, project, cycles_completed, cycles_landed }: CampaignCo
   return { campaign: name, project, reason, cycles_completed, cycles_landed }
 }
 
-export function added({ name, project, authorized_by }: CampaignContext): OwnFact {
-  const authorized = authorized_by === undefined ? {} : { authorized_by }
-  return { type: 'campaign_added', payload: { campaign: name, status: 'staged', project, ...authorized } }
+/** What every move of an owner says, so that a reader who follows events alone can show it. */
+function standing({ authorized_by, max_cycles }: CampaignContext) {
+  return { ...(authorized_by === undefined ? {} : { authorized_by }), budget: { max_cycles } }
+}
+
+export function added(context: CampaignContext): OwnFact {
+  const { name, project, asked } = context
+  const payload = { campaign: name, status: 'staged', project, ...standing(context), mission: asked.mission }
+  return { type: 'campaign_added', payload }
 }
 
 /** `campaign_owner_paused`, `campaign_resumed`, `campaign_decided`. */
 export function ownerMove(
   type: 'owner_paused' | 'resumed' | 'decided',
-  { name, project, authorized_by }: CampaignContext,
+  context: CampaignContext,
   more: { readonly status: CampaignStatus; readonly reason?: string; readonly decision?: string },
 ): OwnFact {
-  const authorized = authorized_by === undefined ? {} : { authorized_by }
-  return { type: `campaign_${type}`, payload: { campaign: name, project, ...more, ...authorized } }
+  const { name, project } = context
+  return { type: `campaign_${type}`, payload: { campaign: name, project, ...more, ...standing(context) } }
 }
 
 export function advanceRequested({ name }: CampaignContext, result: TaskResult | undefined): OwnFact {

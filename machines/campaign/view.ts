@@ -66,12 +66,14 @@ export const campaignTestimony: Testimony<CampaignContext> = {
     if (event_type in STATUS_OF_TYPE) {
       return { status: STATUS_OF_TYPE[event_type], ...members(payload, 'cycles_completed', 'cycles_landed') }
     }
-    return { status: payload.status ?? payload.campaign_status ?? STATUS_OF_DECISION[payload.decision] }
+    const status = payload.status ?? payload.campaign_status ?? STATUS_OF_DECISION[payload.decision]
+    // Events of earlier versions do not name it.
+    return payload.budget === undefined ? { status } : { status, max_cycles: payload.budget.max_cycles }
   },
   held: ({ value, context }) => ({
     // What is being cancelled is told of when it is.
     status: context.stopping?.from ?? value,
-    ...members(context, 'project', 'cycles_completed', 'cycles_landed'),
+    ...members(context, 'project', 'cycles_completed', 'cycles_landed', 'max_cycles'),
   }),
   madeAt: ({ created_at }) => created_at,
 }

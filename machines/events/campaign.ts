@@ -59,15 +59,18 @@ const cancelled = openObject(
   },
 )
 
-/** An owner's move: the campaign, where it stands now, and who says why. */
-const ownerMove = openObject({
+/** An owner's move: the campaign, where it stands now, what it may cost, and who says why. */
+const moved = {
   campaign,
   status: Type.String(),
   project: Type.Optional(project),
   reason: Type.Optional(reason),
   decision: Type.Optional(Type.String()),
   authorized_by: Type.Optional(Type.String()),
-})
+  budget: Type.Optional(openObject({ max_cycles: count('tasks that it may dispatch in all') })),
+}
+const ownerMove = openObject(moved)
+const added = openObject({ ...moved, mission: Type.Optional(Type.String({ description: 'what is to be reached' })) })
 
 export const campaignEvents = {
   campaign_advance_requested: engineEvent(
@@ -100,7 +103,7 @@ export const campaignEvents = {
   campaign_completed: serviceEvent('6.8', 'done-evidence proved the mission complete', openObject(terminal)),
   campaign_cancelled: serviceEvent('6.8', 'an owner abandoned the mission before its evidence was met', cancelled),
 
-  campaign_added: serviceEvent('own', 'a campaign entered the store', ownerMove),
+  campaign_added: serviceEvent('own', 'a campaign entered the store', added),
   campaign_owner_paused: serviceEvent('own', 'an owner paused a campaign', ownerMove),
   campaign_resumed: serviceEvent('own', 'an owner resumed a campaign', ownerMove),
   campaign_decided: serviceEvent('own', 'an owner decided what a campaign asked', ownerMove),

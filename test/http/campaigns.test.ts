@@ -466,6 +466,18 @@ t.test('owners’ own moves are told, and completing is by evidence or by an own
   t.equal((await s.call('POST', '/api/campaigns/pay/cancel', { reason: 'x' })).status, 409)
 })
 
+t.test('who follows events alone can show what a campaign is for, and what it may cost', async (t) => {
+  const s = await startTestService(t)
+  await fleet(s, 'shop')
+  const { mission, budget } = await addCampaign(s)
+  const { max_cycles } = budget
+  await move(s, 'pause')
+  await move(s, 'resume', { add_cycles: 3 })
+  t.match((await events(s, 'campaign_added'))[0].payload, { mission, budget: { max_cycles } })
+  t.match((await events(s, 'campaign_owner_paused'))[0].payload, { budget: { max_cycles } })
+  t.match((await events(s, 'campaign_resumed'))[0].payload, { budget: { max_cycles: max_cycles + 3 } })
+})
+
 t.test('an emitted campaign_advance_requested asks its campaign, once, and always comes to an end', async (t) => {
   const s = await startTestService(t)
   const runner = await fleet(s, 'shop', 'till')
