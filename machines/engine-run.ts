@@ -98,7 +98,8 @@ function fresh(
   { observations }: Of<'evidence'>,
 ): Of<'evidence'>['observations'] {
   const known = new Set(evidence.map(({ id }) => id))
-  return observations.filter(({ id }) => !known.has(id))
+  // Added as they are met: what one post says twice is said once.
+  return observations.filter(({ id }) => known.size < known.add(id).size)
 }
 
 function hasRoom(evidence: EngineRunContext['evidence'], message: Of<'evidence'>): boolean {

@@ -1,4 +1,5 @@
 /** What each move of a work item changes and asks for: pure functions of (context, message). */
+import { clipped } from '../clipped.ts'
 import { creationRecord } from '../creation.ts'
 import {
   OPERATOR_ACTIONS_MAX,
@@ -18,7 +19,7 @@ const REASON_LENGTH_MAX = 500
 export function oneLine(text: string): string {
   const line = text.replace(/\s+/g, ' ').trim()
   if (line === '') return 'none recorded'
-  return line.length <= REASON_LENGTH_MAX ? line : `${line.slice(0, REASON_LENGTH_MAX - 1)}…`
+  return line.length <= REASON_LENGTH_MAX ? line : `${clipped(line, REASON_LENGTH_MAX - 1)}…`
 }
 
 /** The context of an item that was just submitted. */

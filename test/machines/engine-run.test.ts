@@ -62,6 +62,9 @@ t.test('evidence is taken in every state, each observation once', (t) => {
     t.match(more.facts, [{ payload: { observation_id: seen(3).id } }])
     t.equal(more.snapshot.context.evidence.length, 3)
   }
+  const twice = step(module, summarized, at(5, { type: 'evidence', run: RUN, observations: [seen(1), seen(1)] }))
+  t.equal(twice.facts.length, 1, 'also one that a post says twice')
+  t.equal(twice.snapshot.context.evidence.length, 1)
   const many = Array.from({ length: OBSERVATIONS_A_RUN_MAX }, (_, n) => seen(n + 1))
   t.equal(
     step(module, absent(module), at(5, { type: 'evidence', run: RUN, observations: [...many, seen(0)] })).refused,

@@ -183,3 +183,25 @@ t.test('what must be unique is compared as data, whatever its members are called
   t.strictSame(refused(Type.Array(Type.Unknown(), { uniqueItems: true }), [1, '1', null, true, 'true']), [])
   t.equal(refused(Type.Array(Type.String(), { uniqueItems: true }), ['a', 'b', 'a']).length, 1)
 })
+
+t.test('whether objects are unique is found out in one walk over them', async (t) => {
+  const schema = Type.Array(Type.String(), { uniqueItems: true })
+  const odd = Array.from({ length: 4_900 }, (_, n) => ({ n }))
+  const reads: number[] = []
+  const counted = (length: number): number => {
+    let count = 0
+    const items = odd
+      .slice(0, length)
+      .map(({ n }) => Object.defineProperty({}, 'n', { get: () => ++count && n, enumerable: true }))
+    refused(schema, items)
+    return count
+  }
+  reads.push(counted(490), counted(4_900))
+  t.ok(reads[1]! <= reads[0]! * 11, `ten times the objects, ten times the work: ${reads}`)
+  const half = [{ a: '\ud800' }, { a: '\ud800' }]
+  t.strictSame(
+    refused(Type.Array(Type.Unknown(), { uniqueItems: true }), half),
+    [],
+    'what is no JSON is said elsewhere',
+  )
+})

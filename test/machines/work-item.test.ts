@@ -359,3 +359,14 @@ t.test('a step depends on nothing but snapshot and message, and changes neither'
   }
   t.end()
 })
+
+t.test('a reason that is cut to its length ends with a whole character', (t) => {
+  for (const before of ['', 'x']) {
+    const words = before + '\u{1f6e0}'.repeat(400)
+    const queued = step(module, run(M.create), at(9, { type: 'cancel', by: BY, reason: words }))
+    t.ok(queued.snapshot.context.reason.isWellFormed())
+    const settled = step(module, run(...RUNNING), runEvent(9, result('remainder', { gaps: [words] })))
+    t.ok(String(payloadOf(settled.facts).reason).isWellFormed())
+  }
+  t.end()
+})
