@@ -86,6 +86,16 @@ export class Flow {
     if (this.inFlight === 0) this.peers.flows -= 1
   }
 
+  /** Whether one of its requests that were taken should rather be said again than be begun after so long. */
+  isTooLate(waitedMs: number): boolean {
+    return waitedMs > this.waitMsMax(this.inFlight - 1)
+  }
+
+  /** How long a request may wait that comes beside so many others of the same flow. */
+  waitMsMax(others: number): number {
+    return others < flowInFlightMin ? promisedWorkWaitMsMax : this.peers.waitMsMax
+  }
+
   /** It has not much more in flight than the others have on the average; alone it disturbs nobody. */
   get isFair(): boolean {
     const { inFlight, flows } = this.peers
@@ -126,10 +136,9 @@ export class Admission {
 }
 
 function admits(flow: Flow, waitMs: number, exchange: Exchange): boolean {
-  const { inFlight, peers } = flow
-  const hasFew = inFlight < flowInFlightMin
-  const isLate = waitMs > (hasFew ? promisedWorkWaitMsMax : peers.waitMsMax)
-  if (!isLate && (hasFew || flow.isFair)) return true
+  const { inFlight } = flow
+  const isLate = waitMs > flow.waitMsMax(inFlight)
+  if (!isLate && (inFlight < flowInFlightMin || flow.isFair)) return true
   if (isLate) exchange.problem('overloaded', `It would wait for ${Math.round(waitMs)} ms; nothing of this was taken.`)
   else exchange.problem('too_many_in_flight', `${inFlight} requests of yours are in flight already, and others wait.`)
   return false

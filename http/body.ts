@@ -1,10 +1,12 @@
 /**
- * The one reader of request bodies. Bounded twice (each body, and the sum of all being received), strict about
- * type and encoding; a body that arrives in one chunk, as nearly all do, is parsed where it lies, uncopied.
+ * The one reader of request bodies. Bounded twice (each body, and the sum of all that have not been read yet), strict about
+ * type and encoding; a small body that arrives in one chunk, as nearly all do, is parsed where it lies, uncopied, and
+ * large ones take turns.
  */
 import { canonical, NotJson } from '../machines/canonical.ts'
 import type { Exchange } from './exchange.ts'
 import { readJson } from './json-text.ts'
+import { LARGE_BODY_BYTES, LargeBodies, type Waiting } from './large-bodies.ts'
 import { UPLOAD_HELD_BYTES, Upload } from './upload.ts'
 
 /**
@@ -23,10 +25,12 @@ export interface BodyBounds {
 /** Reads bodies for one server and holds the sum of those in flight. */
 export class BodyReader {
   readonly #bounds: BodyBounds
+  readonly #large: LargeBodies
   #bytesInFlight = 0
 
-  constructor(bounds: BodyBounds) {
+  constructor(bounds: BodyBounds, nature: ConstructorParameters<typeof LargeBodies>[0]) {
     this.#bounds = bounds
+    this.#large = new LargeBodies(nature)
   }
 
   get bytesInFlight(): number {
@@ -84,6 +88,11 @@ export class BodyReader {
     return true
   }
 
+  /** Used by a reception alone: all of it has come. */
+  _stand(reception: Reception): void {
+    this.#large.stand(reception)
+  }
+
   /** Used by a reception alone. */
   _give(bytes: number): void {
     this.#bytesInFlight -= bytes
@@ -91,7 +100,7 @@ export class BodyReader {
 }
 
 /** One body on its way in. */
-class Reception {
+class Reception implements Waiting {
   readonly #reader: BodyReader
   readonly #exchange: Exchange
   readonly #bytesMax: number
@@ -131,23 +140,45 @@ class Reception {
       tooLarge(this.#exchange, this.#bytesMax)
       return
     }
-    if (isLast && this.#chunks === undefined) {
+    const isWhole = isLast && this.#chunks === undefined
+    const isSmall = this.#received <= LARGE_BODY_BYTES
+    if (isWhole && isSmall) {
       this.#finish()
       this.#parse(new Uint8Array(chunk))
       return
     }
     // A chunk is emptied when this callback returns: what must wait is copied.
+    const bytes = Buffer.from(chunk)
     this.#chunks ??= []
-    this.#chunks.push(Buffer.from(new Uint8Array(chunk)))
-    if (!isLast && !this.#grow()) {
+    this.#chunks.push(isWhole ? bytes : Buffer.from(bytes))
+    if (!this.#grow()) {
       this.#finish()
       this.#exchange.problem('bodies_in_flight', 'The sum of the bodies being received is at its bound.')
-      return
+    } else if (isLast && isSmall) this.#parse(this.#take())
+    else if (isLast) {
+      this.#reader._stand(this)
+      if (isWhole && !this.#isOver) this.#chunks = [Buffer.from(bytes)]
     }
-    if (!isLast) return
-    const whole = Buffer.concat(this.#chunks)
+  }
+
+  /** All of it has come, and there is time for it. */
+  takeTurn(waitedMs: number): void {
+    // Its client has gone.
+    if (this.#isOver) return
+    const bytes = this.#take()
+    const go = (): void => {
+      if (this.#exchange.flow?.isTooLate(waitedMs) !== true) this.#parse(bytes)
+      else
+        this.#exchange.problem('overloaded', `It has waited for ${Math.round(waitedMs)} ms; nothing of it was taken.`)
+    }
+    this.#exchange.later(go)()
+  }
+
+  #take(): Buffer {
+    const chunks = this.#chunks!
+    const whole = chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks)
     this.#finish()
-    this.#parse(whole)
+    return whole
   }
 
   /** A chunked body says nothing of its length: hold what has come. */

@@ -149,7 +149,7 @@ async function listen(
   const { headerBytesMax, tls } = settings
   const listenOn = options.createServer ?? createServer
   const server = listenOn(tls === undefined ? { headerBytesMax } : { headerBytesMax, tls })
-  const bodies = new BodyReader(settings)
+  const bodies = new BodyReader(settings, runtime.nature)
   const access = new AccessCheck(principals)
   const admission = new Admission(runtime.load)
   const parts = { routes, server, access, bodies, admission, headerBytesMax, log }

@@ -34,11 +34,11 @@ export const newStepsPerBatchMin = 128
 export const eventsPerBatchMax = 10_000
 
 /**
- * Text in one commit, of one of the two lines or of one actor alone (what a single message states always fits): some 0.1 s of the
- * main thread. Without it 512 bodies of 1 MB that came in one turn were more than one string can hold, and half as many held up all
- * others for seconds, in a buffer of gigabytes that stayed.
+ * Text in one commit, of one of the two lines or of one actor alone (what a single message states always fits): some 25 ms of the
+ * main thread, or 0.2 s where it is made of little things. Without it 512 bodies of 1 MB that came in one turn were more than one
+ * string can hold, and half as many held up all others for seconds, in a buffer of gigabytes that stayed.
  */
-export const charsPerBatchMax = 16 * 1024 * 1024
+export const charsPerBatchMax = 4 * 1024 * 1024
 
 /** Steps of one actor in one commit, so that a hot actor shares the turn. */
 export const stepsPerActorPerBatchMax = 128

@@ -127,7 +127,7 @@ export async function startHarness(log = new FakeJournal()): Promise<Harness> {
     routes: [...eventRoutes(service), ...traceRoutes(service), ...watchRoutes(service)],
     server,
     access: new AccessCheck(principals),
-    bodies: new BodyReader(defaultSettings),
+    bodies: new BodyReader(defaultSettings, realNature),
     admission: new Admission({ waitMs: () => 0 }),
     headerBytesMax: defaultSettings.headerBytesMax,
     log: service.log,

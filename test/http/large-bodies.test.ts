@@ -1,0 +1,155 @@
+import t, { type Test } from 'tap'
+import { LARGE_BODY_BYTES, LargeBodies } from '../../http/large-bodies.ts'
+import { HurriedNature } from './hurried-nature.ts'
+import { raw, startTestService } from './service-harness.ts'
+
+/** Large bodies that take so long each, what was read since it was last asked, and the turn that is due. */
+function open() {
+  let nowMs = 0
+  const turns: (() => void)[] = []
+  const told: string[] = []
+  const large = new LargeBodies({ monotonicMs: () => nowMs, nextTurn: (run) => turns.push(run) })
+  return {
+    come: (name: string, takesMs: number): string[] => {
+      large.stand({
+        takeTurn: (waitedMs) => {
+          told.push(`${name} after ${waitedMs}`)
+          nowMs += takesMs
+        },
+      })
+      return told.splice(0)
+    },
+    /** Others take so long before it. */
+    turn: (othersMs: number): string[] => {
+      nowMs += othersMs
+      for (const run of turns.splice(0)) run()
+      return told.splice(0)
+    },
+    due: () => turns.length,
+  }
+}
+
+t.test('large bodies are read in the order in which they came, some milliseconds in a turn', (t) => {
+  const { come, turn, due } = open()
+  t.same(come('a', 6), ['a after 0'], 'there is time')
+  t.same(come('b', 6), ['b after 0'], 'one that is begun is read to its end')
+  for (const name of 'cdef') t.same(come(name, 6), [])
+  t.equal(due(), 1)
+  t.same(turn(3), ['c after 3', 'd after 9'])
+  t.same(come('g', 1), [], 'those that wait come first')
+  t.same(turn(0), ['e after 15', 'f after 21'])
+  t.same(turn(0), ['g after 12'])
+  t.same(come('h', 1), ['h after 0'])
+  t.same(turn(0), [])
+  t.equal(due(), 0)
+  t.end()
+})
+
+t.test('one that takes longer than a turn is read alone', (t) => {
+  const { come, turn, due } = open()
+  t.same(come('a', 100), ['a after 0'])
+  t.same(come('b', 100), [])
+  t.same(come('c', 1), [])
+  t.same(turn(50), ['b after 50'])
+  t.same(turn(0), ['c after 150'])
+  t.same(turn(0), [])
+  t.equal(due(), 0)
+  t.same(come('d', 1), ['d after 0'], 'a new turn has all its time')
+  t.end()
+})
+
+const POST = (admin: string, body: string, project = 'greeter'): string =>
+  `POST /api/projects/${project}/run-requests HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${admin}\r\n` +
+  `Content-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`
+const BODY = (name: string, chars: number): string =>
+  JSON.stringify({ entry_event: 'greet_requested', payload: { name, note: 'x'.repeat(chars) } })
+
+t.test('each of many that come at once is answered, and their bytes are given back', async (t) => {
+  const s = await startTestService(t)
+  await s.project('greeter')
+  const bodies = Array.from({ length: 20 }, (_, i) => BODY(`n${i}`, LARGE_BODY_BYTES * 10))
+  const answers = await Promise.all(bodies.map((body) => s.call('POST', '/api/projects/greeter/run-requests', body)))
+  for (const [i, { status, body }] of answers.entries()) {
+    t.equal(status, 201)
+    t.equal(body.payload.name, `n${i}`)
+  }
+  t.match((await s.call('GET', '/metrics')).body, /intendant_http_body_bytes_in_flight 0\n/)
+})
+
+/** Turns are held back while somebody holds them, and each look at the clock may take a while. */
+class HeldNature extends HurriedNature {
+  lookMs = 0
+  #lookedMs = 0
+  #held: (() => void)[] | undefined
+
+  override monotonicMs(): number {
+    this.#lookedMs += this.lookMs
+    return super.monotonicMs() + this.#lookedMs
+  }
+
+  override nextTurn(callback: () => void): void {
+    if (this.#held === undefined) super.nextTurn(callback)
+    else this.#held.push(callback)
+  }
+
+  hold(): void {
+    this.#held = []
+  }
+
+  letGo(): void {
+    const held = this.#held ?? []
+    this.#held = undefined
+    for (const callback of held) callback()
+  }
+}
+
+/** A service in a turn that has no time left for large bodies: one was read, and waits for the turn's commit. */
+async function openBusy(t: Test) {
+  const nature = new HeldNature()
+  const s = await startTestService(t, {}, { nature })
+  await s.project('greeter')
+  nature.hold()
+  nature.lookMs = 20
+  const first = s.call('POST', '/api/projects/greeter/run-requests', BODY('first', LARGE_BODY_BYTES))
+  const bytesAre = async (expected: RegExp): Promise<void> => {
+    while (!expected.test((await s.call('GET', '/metrics')).body));
+  }
+  const inFlight = /intendant_messages_in_flight 1\n/
+  await bytesAre(inFlight)
+  nature.lookMs = 0
+  const names = async (): Promise<string[]> => {
+    const { items } = (await s.expect(200, 'GET', '/api/projects/greeter/run-requests')).body
+    return items.map(({ payload }: any) => payload.name)
+  }
+  return { s, nature, first, bytesAre, names }
+}
+
+const NONE_HELD = /intendant_http_body_bytes_in_flight 0\n/
+const SOME_HELD = /intendant_http_body_bytes_in_flight [1-9]/
+
+t.test('one that has waited too long for its turn is asked to come back, and nothing of it is taken', async (t) => {
+  const { s, nature, first, bytesAre, names } = await openBusy(t)
+  const late = s.call('POST', '/api/projects/greeter/run-requests', BODY('late', LARGE_BODY_BYTES))
+  await bytesAre(SOME_HELD)
+  nature.hurry(6_000)
+  nature.letGo()
+  t.equal((await first).status, 201)
+  const { status, body, headers } = await late
+  t.equal(status, 503)
+  t.match(body, { code: 'overloaded', retryable: true, detail: /It has waited for 6\d{3} ms/ })
+  t.ok(headers.get('retry-after'))
+  t.same(await names(), ['first'])
+  await bytesAre(NONE_HELD)
+})
+
+t.test('one whose client goes away before its turn is not taken', async (t) => {
+  const { s, nature, first, bytesAre, names } = await openBusy(t)
+  const { port } = s.service
+  const gone = raw(port, [POST(s.admin, BODY('gone', LARGE_BODY_BYTES))], 1_000)
+  await bytesAre(SOME_HELD)
+  t.equal(await gone, '')
+  await bytesAre(NONE_HELD)
+  nature.letGo()
+  t.equal((await first).status, 201)
+  t.same(await names(), ['first'])
+})
