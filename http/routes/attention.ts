@@ -20,6 +20,7 @@ import type { WorkItemContext } from '../../machines/work-item/context.ts'
 import type { ActorKind, SnapshotOf } from '../../runtime/api.ts'
 import type { FindRows } from '../../runtime/newest.ts'
 import type { Principal } from '../../runtime/principals.ts'
+import { readable } from '../../runtime/reader.ts'
 import { maySee } from '../access.ts'
 import { campaignDocumentOf } from '../campaign-answers.ts'
 import { utcNow } from '../clock.ts'
@@ -49,6 +50,8 @@ interface Reason {
   isOf?(snapshot: SnapshotOf<any>): boolean
   /** Who may see it, where its project alone does not say so. */
   isFor?(reader: Principal, snapshot: SnapshotOf<any>): boolean
+  /** What is told with another thing, which says all of it. */
+  isToldOf?(service: ServiceContext, snapshot: SnapshotOf<any>): boolean
   /** Key of the project that it is told under; default: the entity's. */
   project?(snapshot: SnapshotOf<any>): string
   since(snapshot: SnapshotOf<any>): string
@@ -110,7 +113,11 @@ const REASONS = {
     advice: 'decide: submit what is to be done now, and close it; one that never started may be released',
   },
   preserved: { ...openItem, advice: 'resume or close it' },
-  failed: { ...openItem, advice: 'close it, and submit it anew where it is still wanted' },
+  failed: {
+    ...openItem,
+    advice: 'close it, and submit it anew where it is still wanted',
+    isToldOf: isOfEscalated,
+  },
   asked: { ...initiative, advice: 'decide what it asks, for the members that it asks about' },
   close_proposed: { ...initiative, advice: 'complete it, or decide what is missing' },
   no_runner: {
@@ -155,6 +162,14 @@ const REASONS = {
     document: (_: ServiceContext, snapshot: SnapshotOf<any>) => modules.hypothesis.document(snapshot),
   },
 } as const satisfies Record<string, Reason>
+
+/** A formation that came to nothing has escalated its campaign, and what is said to that closes it. */
+function isOfEscalated({ runtime }: ServiceContext, { context: { id, asked } }: SnapshotOf<WorkItemContext>): boolean {
+  const { kind, ref, role } = asked.source
+  if (kind !== 'campaign' || role !== 'advance') return false
+  const owner = readable(() => runtime.read({ kind, id: ref }))
+  return owner?.value === 'escalated' && (owner.context as CampaignContext).internal.owing === id
+}
 
 type SectionName = keyof typeof REASONS
 const SECTIONS = Object.keys(REASONS) as readonly SectionName[]
@@ -242,7 +257,8 @@ function sectionOf(service: ServiceContext, { principal }: Exchange, name: Secti
     return { ...named, find: (limit, after) => find(service, sees)(limit, after) }
   }
   const isFor = (snapshot: SnapshotOf<any>): boolean =>
-    reason.isFor?.(principal, snapshot) ?? maySee(principal, snapshot.context.project)
+    (reason.isFor?.(principal, snapshot) ?? maySee(principal, snapshot.context.project)) &&
+    reason.isToldOf?.(service, snapshot) !== true
   const { isOf } = reason
   return {
     ...named,

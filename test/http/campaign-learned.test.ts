@@ -206,6 +206,22 @@ t.test('learned 9: a malformed answer is not asked for again, and no end is with
   }
 })
 
+t.test('a formation that came to nothing is told of once in what needs a person, with its campaign', async (t) => {
+  const s = await startTestService(t)
+  const runner = await fleet(s, 'shop')
+  await addCampaign(s)
+  const { work } = await move(s, 'advance')
+  await form(s, runner, {})
+  const told = async () =>
+    (await s.expect(200, 'GET', '/api/attention')).body.items.map(({ kind, reason }: any) => `${kind} ${reason}`)
+  await comesTo(s, 'escalated')
+  await inState(s, work.item_id, 'failed')
+  t.same(await told(), ['campaign escalated'])
+  // Ended beside its item, it has nothing to say of that any more.
+  await move(s, 'pause')
+  t.same(await told(), ['work_item failed'])
+})
+
 t.test('learned 9: a session that could not reach its provider ends in a pause, whatever the run says', async (t) => {
   const nature = new HurriedNature()
   const s = await startTestService(t, {}, { nature })
