@@ -64,6 +64,8 @@ export interface RunRequestInternal {
   /** Runs that failed and were queued again by the retry policy. */
   readonly retries: number
   readonly last_post?: LastPost | undefined
+  /** Who was the last to say that it is to be handed out again: who has lost the answer asks again. */
+  readonly requeued_by?: string | undefined
   /** A trace summary or evidence was given for the engine run of this attempt: it hears how the request leaves it. */
   readonly reported?: boolean | undefined
 }

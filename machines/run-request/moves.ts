@@ -181,6 +181,7 @@ function remembering(
     lost_accepts: internal.lost_accepts,
     retries: internal.retries,
     last_post,
+    requeued_by: internal.requeued_by,
     reported: internal.reported,
   }
 }
@@ -262,6 +263,7 @@ export function requeue(context: RunRequestContext, message: RunRequestMessage):
   if (message.type === 'lease_expired') {
     return { ...back, internal: { ...internal, lost_accepts: internal.lost_accepts + 1 } }
   }
+  if (message.type === 'requeue') return { ...back, internal: { ...internal, requeued_by: message.by?.name } }
   return back
 }
 

@@ -15,6 +15,8 @@ import { OUTAGE_CODES } from './outages.ts'
 
 const RUNNER_POSTS = new Set(['accepted', 'started', 'heartbeat', 'events', 'completed', 'failed', 'release'])
 const ACCEPTED = new Set(['accepted', 'started', 'cancelling'])
+/** As who has handed it out again wants it. */
+const UNDER_WAY = new Set(['queued', 'offered', 'accepted', 'started'])
 const SETTLED = new Set(['completed', 'failed', 'cancelled'])
 
 interface Post {
@@ -102,6 +104,10 @@ export function asksForMore(
   return timedOut(context) || (discard_work && context.cancel?.discard_work !== true)
 }
 
+function isLastToRequeue({ internal }: RunRequestContext, { by }: Of<'requeue'>): boolean {
+  return internal.requeued_by !== undefined && internal.requeued_by === by?.name
+}
+
 function isSameFailure(was: Failure | undefined, said: Failure): boolean {
   return was?.class === said.class && was.code === said.code && was.message === said.message
 }
@@ -161,6 +167,8 @@ export function repeats(
     case 'cancel':
       if (value === 'cancelling' && asksForMore(context, message)) return undefined
       return value === 'cancelled' || value === 'cancelling' ? `already_${value}` : undefined
+    case 'requeue':
+      return UNDER_WAY.has(value) && isLastToRequeue(context, message) ? 'already_requeued' : undefined
     case 'fail':
       return value === 'failed' && isSameFailure(context.failure, failureOf(context, message))
         ? 'already_failed'

@@ -205,6 +205,28 @@ t.test('a lost request comes back with any post of its attempt, and is never han
   t.end()
 })
 
+t.test('who has handed a lost request out again and says so once more has what was asked for; nobody else has', (t) => {
+  const { lost } = states()
+  const other = { ...M.requeue, by: { id: 'tok_other', name: 'somebody else' } }
+  const queued = step(module, lost!, M.requeue).snapshot
+  const offered = step(module, queued, offer).snapshot
+  const started = step(module, offered, { ...M.started, attempt: 2 }).snapshot
+  for (const snapshot of [queued, offered, started]) {
+    const again = step(module, snapshot, M.requeue)
+    t.equal(again.repeat, 'already_requeued', String(snapshot.value))
+    t.equal(again.snapshot.context.attempt, 2)
+    t.equal(step(module, snapshot, other).refused, 'illegal_move')
+  }
+  const cancelled = step(module, queued, M.cancel).snapshot
+  t.equal(step(module, cancelled, M.requeue).refused, 'illegal_move', 'it is not handed out any more')
+  const lostAgain = step(module, started, { ...M.lease_expired, attempt: 2 }).snapshot
+  const third = step(module, lostAgain, other).snapshot
+  t.equal(third.context.attempt, 3, 'lost once more, anybody may')
+  t.equal(step(module, third, M.requeue).refused, 'illegal_move')
+  t.equal(step(module, third, other).repeat, 'already_requeued')
+  t.end()
+})
+
 t.test('a new session gives up what the old process held, but not what was offered since', (t) => {
   const { offered, accepted, started } = states()
   const session = (more: object) => at(9, { type: 'runner_session_started', runner_id: RUNNER, ...more })
