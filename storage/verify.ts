@@ -32,27 +32,19 @@ export async function verifyHome(home: string, hooks: VerifyHooks = {}): Promise
     assertManifest(home)
     return await verifyWhole(home, hooks)
   } catch (error) {
-    return unreadable(home, error)
+    const finding = { code: 'unreadable', where: home, detail: (error as Error).message }
+    return { findings: [finding], findingsCount: 1, events: 0, entities: 0 }
   }
 }
 
-/** The same of files of which every page was looked at just before. Never throws. */
+/** The same of files of which every page was looked at just before. Rejects with what keeps them from being opened. */
 export async function verifyWhole(home: string, hooks: VerifyHooks = {}): Promise<VerifyReport> {
+  const environments = await openEnvironments(home, (head) => assertSchema(head, home), { readOnly: true })
   try {
-    const environments = await openEnvironments(home, (head) => assertSchema(head, home), { readOnly: true })
-    try {
-      return await verify(environments, hooks)
-    } finally {
-      await environments.close()
-    }
-  } catch (error) {
-    return unreadable(home, error)
+    return await verify(environments, hooks)
+  } finally {
+    await environments.close()
   }
-}
-
-function unreadable(home: string, error: unknown): VerifyReport {
-  const finding = { code: 'unreadable', where: home, detail: (error as Error).message }
-  return { findings: [finding], findingsCount: 1, events: 0, entities: 0 }
 }
 
 /** Verifies the environments of an open journal. Never throws. */
