@@ -1,11 +1,11 @@
 /** What the pages for operators say is what there is: settings, metrics, tests, refusals. */
 import { execFile } from 'node:child_process'
-import { chmodSync, existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import t from 'tap'
 import { envOf, flagOf, SETTINGS } from '../cli/settings.ts'
-import { PROBLEM_CODES } from '../http/problems.ts'
+import { PROBLEM_CODES, problemDocument, problemTable } from '../http/problems.ts'
 import { startTestService } from './http/service-harness.ts'
 
 const run = promisify(execFile)
@@ -23,6 +23,26 @@ function settingsTable(): string {
 
 t.test('OPERATIONS.md has every setting, as the program has it', (t) => {
   t.ok(page('OPERATIONS.md').includes(settingsTable()), settingsTable())
+  t.end()
+})
+
+/** The table of refusals, as docs/ERRORS.md holds it between its marks. */
+function problemRows(): string {
+  const rows = PROBLEM_CODES.map((code) => {
+    const { status, title, action, retryAfterSeconds } = problemTable[code]
+    const again = retryAfterSeconds === undefined ? '' : `after ${retryAfterSeconds} s`
+    return `| ${status} | \`${code}\` | ${title} | ${action.replaceAll('<', '&lt;')} | ${again} |`
+  })
+  const head = ['| Status | Code | Means | Do | The same again |', '|---|---|---|---|---|']
+  return `<!-- begin: made from http/problems.ts -->\n${[...head, ...rows].join('\n')}\n<!-- end -->`
+}
+
+t.test('docs/ERRORS.md has every refusal, as the program has it, and shows one as it is answered', (t) => {
+  const text = page('docs/ERRORS.md')
+  t.ok(text.includes(problemRows()), problemRows())
+  const [, shown = ''] = /```json\n([^`]*)```/.exec(text) ?? []
+  const { code, detail, instance } = JSON.parse(shown)
+  t.same(JSON.parse(shown), problemDocument(code, detail, instance))
   t.end()
 })
 
@@ -60,6 +80,7 @@ t.test('the second terminal of README.md does what it says, and shows nobody the
   await run('sh', ['-c', commands.replaceAll('http://127.0.0.1:7171', s.service.url)], { cwd: at, env })
   t.match((await s.expect(200, 'GET', '/api/projects/demo/run-requests')).body.items, [{ state: 'queued' }])
   const { token } = JSON.parse(page(join(at, 'runner.json')))
+  t.equal(statSync(join(at, 'runner.json')).mode & 0o077, 0, 'nobody else reads the token of the runner')
   await s.expect(200, 'GET', '/api/runners/laptop', undefined, { token })
   const told = page(join(at, 'arguments'))
   t.match(told, /run-requests/)
