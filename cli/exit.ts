@@ -32,7 +32,7 @@ Exit codes:
   4  the service cannot be reached, or cannot answer now
   5  with --wait: the run was cancelled
   6  with --wait-limit: still running when the time was over
-  130  a second signal has ended it (serve, runner)
+  130  ended at once by a signal that came again: the second of serve, the fourth of runner
 
 With --json an error is one JSON object on standard error: the service's problem (RFC 9457), or the
 same members (code, title, detail) for what the command found itself; exit_code says how it ended.

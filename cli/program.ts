@@ -58,9 +58,11 @@ Ids:
   what changes something takes the whole name. Ids of events and traces are given whole.
 
 Environment:
-  ENGINE_URL     where the service is (default: http://127.0.0.1:7171)
+  ENGINE_URL     where the service is (default: where the home's settings let one listen,
+                 http://127.0.0.1:7171)
   ENGINE_TOKEN   the bearer token (default: the file admin.token in ENGINE_HOME)
   ENGINE_HOME    where the service keeps its data (default: ~/.engine)
+  HTTPS_PROXY    the forward proxy to go through (HTTP_PROXY, NO_PROXY)
   NO_COLOR       no colours
 `
 
