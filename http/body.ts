@@ -5,6 +5,7 @@
  */
 import { canonical, NotJson } from '../machines/canonical.ts'
 import type { Exchange } from './exchange.ts'
+import { Gathered } from './gathered.ts'
 import { readJson } from './json-text.ts'
 import { LARGE_BODY_BYTES, LargeBodies, type Waiting } from './large-bodies.ts'
 import { UPLOAD_HELD_BYTES, Upload } from './upload.ts'
@@ -107,7 +108,10 @@ class Reception implements Waiting {
   readonly #ready: (exchange: Exchange) => void
   #held: number
   #received = 0
-  #chunks: Buffer[] | undefined = undefined
+  /** One that came at once. */
+  #whole: Buffer | undefined = undefined
+  /** What has come of one that does not. */
+  #gathered: Gathered | undefined = undefined
   #isOver = false
 
   constructor(
@@ -140,7 +144,7 @@ class Reception implements Waiting {
       tooLarge(this.#exchange, this.#bytesMax)
       return
     }
-    const isWhole = isLast && this.#chunks === undefined
+    const isWhole = isLast && this.#gathered === undefined
     const isSmall = this.#received <= LARGE_BODY_BYTES
     if (isWhole && isSmall) {
       this.#finish()
@@ -149,15 +153,18 @@ class Reception implements Waiting {
     }
     // A chunk is emptied when this callback returns: what must wait is copied.
     const bytes = Buffer.from(chunk)
-    this.#chunks ??= []
-    this.#chunks.push(isWhole ? bytes : Buffer.from(bytes))
+    if (isWhole) this.#whole = bytes
+    else {
+      this.#gathered ??= new Gathered()
+      this.#gathered.add(bytes)
+    }
     if (!this.#grow()) {
       this.#finish()
       this.#exchange.problem('bodies_in_flight', 'The sum of the bodies being received is at its bound.')
     } else if (isLast && isSmall) this.#parse(this.#take())
     else if (isLast) {
       this.#reader._stand(this)
-      if (isWhole && !this.#isOver) this.#chunks = [Buffer.from(bytes)]
+      if (isWhole && !this.#isOver) this.#whole = Buffer.from(bytes)
     }
   }
 
@@ -175,8 +182,7 @@ class Reception implements Waiting {
   }
 
   #take(): Buffer {
-    const chunks = this.#chunks!
-    const whole = chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks)
+    const whole = this.#whole ?? this.#gathered!.take()
     this.#finish()
     return whole
   }
@@ -193,7 +199,8 @@ class Reception implements Waiting {
   #finish(): void {
     if (this.#isOver) return
     this.#isOver = true
-    this.#chunks = undefined
+    this.#whole = undefined
+    this.#gathered = undefined
     this.#reader._give(this.#held)
   }
 

@@ -2,6 +2,7 @@
  * A stream of bytes taken apart into JSON texts: lines, or the elements of one array. Holds no more than the chunk that
  * it was given and the one element that has begun; of an element that is too long it keeps nothing but its place.
  */
+import { Gathered } from './gathered.ts'
 
 /** One line, or one element of the array, as it stands there. */
 export interface Element {
@@ -28,7 +29,9 @@ const NOTHING = new Uint8Array(0)
 /** What has come of the element that is being read. */
 class Piece {
   readonly #bytesMax: number
-  #parts: Uint8Array[] = []
+  readonly #gathered = new Gathered()
+  /** Most come whole, within one chunk: they are given as they lie there. */
+  #first: Uint8Array | undefined
   #bytes = 0
 
   constructor(bytesMax: number) {
@@ -36,19 +39,30 @@ class Piece {
   }
 
   add(part: Uint8Array): void {
+    if (part.length === 0) return
+    const isFirst = this.#bytes === 0
     this.#bytes += part.length
-    if (this.#bytes <= this.#bytesMax) this.#parts.push(part)
-    else this.#parts = []
+    if (this.#bytes > this.#bytesMax) this.#drop()
+    else if (isFirst) this.#first = part
+    else {
+      if (this.#first !== undefined) this.#gathered.add(this.#first)
+      this.#first = undefined
+      this.#gathered.add(part)
+    }
   }
 
   /** The whole of it; undefined when it was too long. Begins anew. */
   take(): Uint8Array | undefined {
-    const parts = this.#parts
+    const whole = this.#first ?? this.#gathered.take()
     const isTooLong = this.#bytes > this.#bytesMax
-    this.#parts = []
+    this.#first = undefined
     this.#bytes = 0
-    if (isTooLong) return undefined
-    return parts.length === 1 ? parts[0]! : Buffer.concat(parts)
+    return isTooLong ? undefined : whole
+  }
+
+  #drop(): void {
+    this.#first = undefined
+    this.#gathered.take()
   }
 }
 

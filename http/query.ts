@@ -2,6 +2,7 @@
  * Queries against a route's schema. Every value arrives as text and is turned into what the schema says; an
  * unknown, doubled or faulty parameter is 400 `invalid_query`, so that a misspelt filter never means "all".
  */
+import { escaped } from '../machines/canonical.ts'
 import { type Check, compile, type TSchema } from '../machines/schema.ts'
 import type { FieldProblem } from './problems.ts'
 
@@ -12,6 +13,8 @@ export type QueryResult =
 /** The same texts come again and again (`wait=30`): so many parsed ones are kept for each route. */
 const CACHE_ENTRIES_MAX = 256
 const CACHED_CHARACTERS_MAX = 256
+/** Faults told of one query: enough to repair it, too few to answer a kilobyte with a megabyte. */
+const FAULTS_MAX = 50
 
 export class QueryParser {
   readonly #types: ReadonlyMap<string, string>
@@ -42,6 +45,7 @@ export class QueryParser {
     const errors: FieldProblem[] = []
     for (const part of text.split('&')) {
       if (part === '') continue
+      if (errors.length === FAULTS_MAX) break
       const at = part.indexOf('=')
       const name = decode(at < 0 ? part : part.slice(0, at))
       const value = decode(at < 0 ? '' : part.slice(at + 1))
@@ -50,7 +54,7 @@ export class QueryParser {
         continue
       }
       const type = this.#types.get(name)
-      const pointer = `/${name}`
+      const pointer = `/${escaped(name)}`
       if (type === undefined)
         errors.push({ pointer, detail: `unknown; known are ${[...this.#types.keys()].join(', ')}` })
       else if (Object.hasOwn(query, name))

@@ -139,6 +139,9 @@ t.test('a query is typed by its schema; unknown, doubled and undecodable paramet
     t.equal(parser.parse(text).ok, false, text)
     t.equal(parser.parse(text).ok, false, `${text} again, from the cache`)
   }
+  const many = parser.parse('a&'.repeat(8_000))
+  t.equal(many.ok ? 0 : many.errors.length, 50, 'a kilobyte is not answered with a megabyte')
+  t.match(parser.parse('a%2Fb~=1'), { errors: [{ pointer: '/a~1b~0' }] })
   t.end()
 })
 
