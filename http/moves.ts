@@ -9,6 +9,8 @@ import type { Route, RouteBody, ServiceContext } from './route.ts'
 export interface Moved<S extends SnapshotOf<any>> {
   /** Of one of them: a move's name follows. */
   readonly path: string
+  /** What it is called in the names of its operations: `WorkItem`. */
+  readonly noun: string
   readonly area: string
   readonly answer: NonNullable<Route['answers'][200]>
   /** The one that the path names; undefined: a problem was answered. */
@@ -34,6 +36,7 @@ export function moveRoute<S extends SnapshotOf<any>>(service: ServiceContext, mo
   return {
     method: 'POST',
     path: `${moved.path}/${name}`,
+    operation: `${name}${moved.noun}`,
     area: moved.area,
     summary,
     ...(description === undefined ? {} : { description }),

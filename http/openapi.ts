@@ -137,16 +137,12 @@ function operation(route: Route, components: Components): Record<string, unknown
   }
 }
 
-/** `POST /api/run-requests/:id/accepted` is `postRunRequestsByIdAccepted`. */
-function operationId({ method, path }: Route): string {
-  const words = path
-    .replace(/^\/api(?=\/)/, '')
-    .split(/[/\-_.]+/)
-    .filter((word) => word !== '')
-  const named = words.map((word) => (word.startsWith(':') ? `By${capital(word.slice(1))}` : capital(word)))
-  // The paths that SPEC names without `/api` have twins beneath it.
-  const prefix = /^\/(formation-briefs|projects|hypotheses)\//.test(`${path}/`) ? 'Intent' : ''
-  return method.toLowerCase() + prefix + named.join('')
+/** The paths that SPEC names without `/api` have twins beneath it. */
+const BESIDE_A_TWIN = /^\/(formation-briefs|projects|hypotheses)(\/|$)/
+
+/** `acceptRunRequest`; of the two paths of one operation the one that is not beneath `/api` is `acceptHypothesisAtRoot`. */
+function operationId({ operation, path }: Route): string {
+  return BESIDE_A_TWIN.test(path) ? `${operation}AtRoot` : operation
 }
 
 function capital(word: string): string {
@@ -214,13 +210,16 @@ function problems(route: Route, components: Components): Record<string, object> 
   }
   const described = [...byStatus].map(([status, codes]) => {
     const name = nameOfProblems(route, status, codes)
-    components.responses[name] ??= problemResponse(status, codes)
+    components.answer(name, problemResponse(status, codes))
     return [String(status), { $ref: `#/components/responses/${name}` }] as const
   })
   return Object.fromEntries(described)
 }
 
-/** `Problem409AnyIllegalMove`: the status, the groups that some of its codes are of, and its further codes. */
+/** Generators make file names and types of it. */
+const NAME_CHARS_MAX = 100
+
+/** `Problem409AnyIllegalMove`: the status, the groups that some of its codes are of, and its further codes, as many as there is room for. */
 function nameOfProblems(route: Route, status: number, codes: readonly ProblemCode[]): string {
   const known = new Set<ProblemCode>()
   const groups = Object.entries(GROUPS).flatMap(([name, group]) => {
@@ -229,7 +228,13 @@ function nameOfProblems(route: Route, status: number, codes: readonly ProblemCod
     return ofStatus.length === 0 ? [] : [name]
   })
   const further = codes.filter((code) => !known.has(code)).map((code) => code.split('_').map(capital).join(''))
-  return ['Problem', status, ...groups, ...further].join('')
+  const named = (count: number): string => {
+    const rest = count === further.length ? [] : [`And${further.length - count}More`]
+    return ['Problem', status, ...groups, ...further.slice(0, count), ...rest].join('')
+  }
+  let count = further.length
+  while (count > 0 && named(count).length > NAME_CHARS_MAX) count -= 1
+  return named(count)
 }
 
 function problemResponse(status: number, codes: readonly ProblemCode[]): object {

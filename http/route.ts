@@ -72,6 +72,8 @@ export interface Route {
   readonly method: Method
   /** With `:params`, each a whole segment. Parameters arrive percent-decoded in the order of the path. */
   readonly path: string
+  /** What it does, as a verb and its object: the name of the function that a generated client has for it, so it stays as it is. */
+  readonly operation: string
   /** Heading in the documents: `projects`, `run requests`, ... */
   readonly area: string
   /** One sentence for the documents. */

@@ -111,6 +111,7 @@ function readParams(gate: Gate, exchange: Exchange, request: UwsRequest): boolea
 const NOWHERE: Route = {
   method: 'GET',
   path: '/*',
+  operation: 'nowhere',
   area: 'service',
   summary: 'Whatever is not in the list.',
   access: { right: 'none' },

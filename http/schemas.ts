@@ -44,6 +44,15 @@ export class Components {
     return { $ref, ...(description === before.description ? {} : { description }) }
   }
 
+  /** An answer that is shared under this name. Throws if two answers have it. */
+  answer(name: string, answer: object): void {
+    const before = this.responses[name]
+    if (before !== undefined && JSON.stringify(before) !== JSON.stringify(answer)) {
+      throw new Error(`two answers are called ${name}`)
+    }
+    this.responses[name] = answer
+  }
+
   #walk(schema: object): Record<string, unknown> {
     const walked: Record<string, unknown> = {}
     for (const [key, value] of Object.entries(schema)) walked[key] = key === 'enum' ? value : this.refer(value)

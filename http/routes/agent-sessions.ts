@@ -36,6 +36,7 @@ function listRoute(service: ServiceContext): Route {
   return {
     method: 'GET',
     path: '/api/agent-sessions',
+    operation: 'listAgentSessions',
     area: AREA,
     summary: 'List agent sessions by project, state, work item, run request, and more.',
     description: 'In the order in which the service heard of them, newest first.',
@@ -104,6 +105,7 @@ function readRoute(service: ServiceContext): Route {
   return {
     method: 'GET',
     path: '/api/agent-sessions/:session_id',
+    operation: 'readAgentSession',
     area: AREA,
     summary: 'Read an agent session: where it runs, when it last wrote, how it ended, what it used.',
     access: { right: 'view' },

@@ -224,6 +224,7 @@ export function attentionRoutes(service: ServiceContext): readonly Route[] {
     {
       method: 'GET',
       path: '/api/attention',
+      operation: 'listAttention',
       area: 'attention',
       summary: 'What needs a person, most pressing first.',
       access: { right: 'view' },

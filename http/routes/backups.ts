@@ -58,6 +58,7 @@ export function backupRoutes(service: ServiceContext): readonly Route[] {
     {
       method: 'POST',
       path: '/api/backups',
+      operation: 'createBackup',
       area: AREA,
       summary: 'Copy all that the service keeps into a new folder, while it runs.',
       description:
@@ -76,6 +77,7 @@ export function backupRoutes(service: ServiceContext): readonly Route[] {
     {
       method: 'GET',
       path: '/api/backups/:name',
+      operation: 'readBackup',
       area: AREA,
       summary: 'How it stands with a backup that was begun since the service was started: the last hundred are known.',
       access: { right: 'token.manage' },

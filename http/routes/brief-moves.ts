@@ -49,6 +49,7 @@ function submitRoute(service: ServiceContext): Route {
   return {
     method: 'POST',
     path: '/api/formation-briefs/:id/submit',
+    operation: 'submitFormationBrief',
     area: AREA,
     summary: 'Give a draft to review.',
     access: { right: 'intent.write' },
@@ -65,6 +66,7 @@ function approveRoute(service: ServiceContext): Route {
   return {
     method: 'POST',
     path: '/api/formation-briefs/:id/approve',
+    operation: 'approveFormationBrief',
     area: AREA,
     summary: 'Approve a brief for one throttle, as it stands, with the intent behind it as it stands.',
     description:
@@ -103,6 +105,7 @@ function compileRoute(service: ServiceContext, path: string): Route {
   return {
     method: 'POST',
     path: `${path}/compile-prompts`,
+    operation: 'compileFormationBrief',
     area: AREA,
     summary: 'Compile an approved brief: freeze it with the intent behind it, and make its prompts.',
     description:
@@ -138,6 +141,7 @@ function compiledRoute(service: ServiceContext): Route {
   return {
     method: 'GET',
     path: '/api/formation-briefs/:id/compiled',
+    operation: 'readCompiledFormationBrief',
     area: AREA,
     summary: 'Read what a brief is compiled to: the frozen snapshot, and its prompts phase by phase.',
     access: { right: 'view', runner: 'holder' },
@@ -164,6 +168,7 @@ function promptRoute(service: ServiceContext): Route {
   return {
     method: 'PUT',
     path: '/api/formation-briefs/:id/prompts/:phase',
+    operation: 'writeFormationBriefPrompt',
     area: AREA,
     summary: 'Write a prompt anew: another artifact, with another digest, which needs an approval of its own.',
     description:
@@ -208,6 +213,7 @@ function archiveRoute(service: ServiceContext): Route {
   return {
     method: 'POST',
     path: '/api/formation-briefs/:id/archive',
+    operation: 'archiveFormationBrief',
     area: AREA,
     summary: 'Keep a brief for audit only. One whose run is under way is not archived.',
     access: { right: 'intent.write' },

@@ -23,6 +23,7 @@ type Campaign = SnapshotOf<CampaignContext>
 
 const campaigns: Moved<Campaign> = {
   path: '/api/campaigns/:name',
+  noun: 'Campaign',
   area: 'campaigns',
   answer: { description: 'The campaign.', schema: campaignDocument },
   find: visibleCampaign,

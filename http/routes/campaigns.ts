@@ -28,6 +28,7 @@ function createRoute(service: ServiceContext): Route {
   return {
     method: 'POST',
     path: '/api/campaigns',
+    operation: 'createCampaign',
     area: AREA,
     summary: 'Add a campaign: a mission that is worked off one task at a time, until its evidence holds.',
     description:
@@ -89,6 +90,7 @@ function listRoute(service: ServiceContext): Route {
   return {
     method: 'GET',
     path: '/api/campaigns',
+    operation: 'listCampaigns',
     area: AREA,
     summary: 'List campaigns, by project and status.',
     description: 'With `status`, in the order in which they came to where they stand; else as they were added.',
@@ -131,6 +133,7 @@ function readRoute(service: ServiceContext): Route {
   return {
     method: 'GET',
     path: '/api/campaigns/:name',
+    operation: 'readCampaign',
     area: AREA,
     summary:
       'Read a campaign: where it stands, which cycle runs, what waits and why, what it needs of a person, what its agents used.',

@@ -49,6 +49,7 @@ function listRoute(service: ServiceContext, path: string): Route {
   return {
     method: 'GET',
     path,
+    operation: 'listDrift',
     area: AREA,
     summary: 'Read the drift of a project: each accepted or active record in a word, most pressing first.',
     access: { right: 'view' },
@@ -126,6 +127,7 @@ function readRoute(service: ServiceContext): Route {
   return {
     method: 'GET',
     path: RECORD,
+    operation: 'readDrift',
     area: AREA,
     summary: 'Read the drift of one record.',
     access: { right: 'view' },
@@ -144,6 +146,7 @@ function historyRoute(service: ServiceContext): Route {
   return {
     method: 'GET',
     path: `${RECORD}/history`,
+    operation: 'readDriftHistory',
     area: AREA,
     summary: 'Read what has become of the drift of a record, newest first: its last hundred changes.',
     access: { right: 'view' },
@@ -170,6 +173,7 @@ function classifyRoute(service: ServiceContext): Route {
   return {
     method: 'POST',
     path: `${RECORD}/classify`,
+    operation: 'classifyDrift',
     area: AREA,
     summary: 'Say what a drift is: real, an allowed exception until a date, or an obsolete intent.',
     description:
@@ -203,6 +207,7 @@ function repairRoute(service: ServiceContext): Route {
   return {
     method: 'POST',
     path: `${RECORD}/repair-brief`,
+    operation: 'draftDriftRepairBrief',
     area: AREA,
     summary: 'Draft a formation brief that brings the code back to what the record says.',
     description:

@@ -52,6 +52,7 @@ export function emitRoutes(service: ServiceContext): readonly Route[] {
     {
       method: 'POST',
       path: '/api/events',
+      operation: 'emitEvents',
       area: 'events',
       summary: 'Emit 1 to 1,000 events of one project, all or nothing.',
       description:

@@ -24,6 +24,7 @@ export function engineCapabilityRoutes(service: ServiceContext): readonly Route[
     {
       method: 'POST',
       path: PATH,
+      operation: 'recordEngineCapabilities',
       area: AREA,
       summary: 'Say what an engine can do; the newest manifest per runner it names, or per engine name, counts.',
       description:
@@ -43,6 +44,7 @@ export function engineCapabilityRoutes(service: ServiceContext): readonly Route[
     {
       method: 'GET',
       path: PATH,
+      operation: 'listEngineCapabilities',
       area: AREA,
       summary: 'List the manifests of a project, one per runner or engine name.',
       access: { right: 'view', runner: 'allowed_project' },

@@ -51,6 +51,7 @@ function readRoute(service: ServiceContext): Route {
   return {
     method: 'GET',
     path: '/api/engine-runs/:id',
+    operation: 'readEngineRun',
     area: AREA,
     summary: 'Read an engine run, with its trace summary and evidence.',
     access: { right: 'view' },
@@ -68,6 +69,7 @@ function traceSummaryRoute(service: ServiceContext): Route {
   return {
     method: 'POST',
     path: '/api/engine-runs/:id/trace-summary',
+    operation: 'recordTraceSummary',
     area: AREA,
     summary: 'Post the trace summary of an engine run; a later one replaces it.',
     access: { right: 'runner', runner: 'holder' },
@@ -85,6 +87,7 @@ function evidenceRoute(service: ServiceContext): Route {
   return {
     method: 'POST',
     path: '/api/engine-runs/:id/evidence-observations',
+    operation: 'recordEvidenceObservations',
     area: AREA,
     summary:
       'Post what was observed: 1 to 100 observations, all or nothing. One already recorded is not recorded twice.',

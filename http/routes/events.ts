@@ -117,6 +117,7 @@ export function eventRoutes(service: ServiceContext): readonly Route[] {
     {
       method: 'GET',
       path: '/api/events',
+      operation: 'listEvents',
       area: 'events',
       summary: "List recorded events, with Watch's filters.",
       description:
@@ -155,6 +156,7 @@ export function eventRoutes(service: ServiceContext): readonly Route[] {
     {
       method: 'GET',
       path: '/api/events/:id',
+      operation: 'readEvent',
       area: 'events',
       summary: 'Read one event.',
       description: 'With `trace_id` it is found wherever it is; without, among the newest 100,000 events.',

@@ -36,6 +36,7 @@ export function formationBriefRoutes(service: ServiceContext): readonly Route[] 
     {
       method: 'POST',
       path: '/api/projects/:id/formation-briefs',
+      operation: 'createFormationBrief',
       area: AREA,
       summary: 'Create a formation brief under a project.',
       access: { right: 'intent.write' },
@@ -48,6 +49,7 @@ export function formationBriefRoutes(service: ServiceContext): readonly Route[] 
     {
       method: 'POST',
       path: '/formation-briefs',
+      operation: 'createFormationBrief',
       area: AREA,
       summary: 'Create a formation brief; the body names the project.',
       access: { right: 'intent.write' },
@@ -86,6 +88,7 @@ function listRoute(service: ServiceContext): Route {
   return {
     method: 'GET',
     path: '/api/projects/:id/formation-briefs',
+    operation: 'listFormationBriefs',
     area: AREA,
     summary: 'List the formation briefs of a project.',
     access: { right: 'view' },
@@ -113,6 +116,7 @@ function readRoute(service: ServiceContext, path: string): Route {
   return {
     method: 'GET',
     path,
+    operation: 'readFormationBrief',
     area: AREA,
     summary: 'Read a formation brief: its sections, approvals, what it is compiled to, and its latest run.',
     access: { right: 'view', runner: 'holder' },
@@ -126,6 +130,7 @@ function patchRoute(service: ServiceContext): Route {
   return {
     method: 'PATCH',
     path: '/api/formation-briefs/:id',
+    operation: 'updateFormationBrief',
     area: AREA,
     summary: 'Change sections of a brief that is a draft or under review.',
     description:

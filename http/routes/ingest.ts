@@ -54,6 +54,7 @@ export function ingestRoutes(service: ServiceContext): readonly Route[] {
     {
       method: 'POST',
       path: '/engine/traces/:trace_id/ingest',
+      operation: 'ingestTrace',
       area: 'events',
       summary: 'Take a whole trace of an engine into the log: JSON or JSON lines, streamed, up to 1 GiB.',
       description:

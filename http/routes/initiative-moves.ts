@@ -34,6 +34,7 @@ type Initiative = SnapshotOf<InitiativeContext>
 
 const initiatives: Moved<Initiative> = {
   path: '/api/initiatives/:name',
+  noun: 'Initiative',
   area: AREA,
   answer: one,
   find: visibleInitiative,
@@ -81,6 +82,7 @@ function advanceRoute(service: ServiceContext): Route {
   return {
     method: 'POST',
     path: '/api/initiatives/:name/advance',
+    operation: 'advanceInitiative',
     area: AREA,
     summary: 'Ask for one read-only assessment, of one member or of all.',
     description:
@@ -109,6 +111,7 @@ function decideRoute(service: ServiceContext): Route {
   return {
     method: 'POST',
     path: '/api/initiatives/:name/decide',
+    operation: 'decideInitiative',
     area: AREA,
     summary: 'Decide something for the members that it is about.',
     description: 'Every later assessment is told. What was asked about these members is answered by it.',
@@ -163,6 +166,7 @@ function ownerActionRoute(service: ServiceContext): Route {
   return {
     method: 'POST',
     path: '/api/initiatives/:name/owner-actions',
+    operation: 'recordInitiativeOwnerAction',
     area: AREA,
     summary: 'Record what an owner did directly: a hold, a milestone, a word about a member.',
     description: 'It binds later assessments, and asks for none.',
@@ -210,6 +214,7 @@ function findingRoute(service: ServiceContext): Route {
   return {
     method: 'POST',
     path: '/api/initiatives/:name/findings',
+    operation: 'recordInitiativeFinding',
     area: AREA,
     summary: 'Record a finding, for members to use.',
     description: 'It is consumed when a cycle has landed whose formation saw it. The newest 128 are kept.',

@@ -37,6 +37,7 @@ function createRoute(service: ServiceContext): Route {
   return {
     method: 'POST',
     path: '/api/initiatives',
+    operation: 'createInitiative',
     area: AREA,
     summary: 'Add an initiative: a shared outcome, and the members that serve it.',
     description:
@@ -142,6 +143,7 @@ function listRoute(service: ServiceContext): Route {
   return {
     method: 'GET',
     path: '/api/initiatives',
+    operation: 'listInitiatives',
     area: AREA,
     summary: 'List initiatives by status and project.',
     description: 'One is seen by who may see each of its projects.',
@@ -177,6 +179,7 @@ function readRoute(service: ServiceContext): Route {
   return {
     method: 'GET',
     path: '/api/initiatives/:name',
+    operation: 'readInitiative',
     area: AREA,
     summary: 'Read an initiative: where it stands, what is assessed, what was decided, what needs an owner.',
     access: { right: 'view' },

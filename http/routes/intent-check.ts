@@ -16,6 +16,7 @@ export function intentCheckRoutes(service: ServiceContext): readonly Route[] {
     {
       method: 'GET',
       path: '/api/projects/:id/intent-check',
+      operation: 'checkIntent',
       area: INTENT_AREA,
       summary: 'Check what a project means: links that lead nowhere, and what is left undone.',
       description: 'Looks at every record and hypothesis of the project; the work is shared with other requests.',

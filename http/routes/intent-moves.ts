@@ -37,6 +37,7 @@ function moveRoute(service: ServiceContext, move: string, summary: string): Rout
   return {
     method: 'POST',
     path: `/api/intent-records/:id/${move}`,
+    operation: `${move}IntentRecord`,
     area: INTENT_AREA,
     summary,
     access: { right: 'intent.accept' },
@@ -54,6 +55,7 @@ function supersedeRoute(service: ServiceContext): Route {
   return {
     method: 'POST',
     path: '/api/intent-records/:id/supersede',
+    operation: 'supersedeIntentRecord',
     area: INTENT_AREA,
     summary: 'Let another record, or none, take the place of this one. Terminal.',
     description: 'Decided in one step of this record; the other one names it in `supersedes` from its next turn on.',
@@ -102,6 +104,7 @@ function relateRoute(service: ServiceContext): Route {
   return {
     method: 'POST',
     path: '/api/intent-records/:id/relationships',
+    operation: 'relateIntentRecord',
     area: INTENT_AREA,
     summary: 'State how a record belongs together with another one of its project.',
     description: 'Said again it is the same. A record that took the place of another is told by `supersede`.',
@@ -152,6 +155,7 @@ function unrelateRoute(service: ServiceContext): Route {
   return {
     method: 'DELETE',
     path: '/api/intent-records/:id/relationships/:relationship_id',
+    operation: 'unrelateIntentRecord',
     area: INTENT_AREA,
     summary: 'Take a relationship back.',
     access: { right: 'intent.write' },

@@ -49,6 +49,7 @@ function createRoute(service: ServiceContext, path: string): Route {
   return {
     method: 'POST',
     path,
+    operation: 'createIntentRecord',
     area: INTENT_AREA,
     summary: 'Write an intent record: proposed, until somebody accepts it.',
     description: 'Its slug never changes; without one it is made from the title.',
@@ -111,6 +112,7 @@ function listRoute(service: ServiceContext, path: string): Route {
   return {
     method: 'GET',
     path,
+    operation: 'listIntentRecords',
     area: INTENT_AREA,
     summary: 'List the intent records of a project.',
     description:
@@ -189,6 +191,7 @@ function readRoute(service: ServiceContext): Route {
   return {
     method: 'GET',
     path: '/api/intent-records/:id',
+    operation: 'readIntentRecord',
     area: INTENT_AREA,
     summary: 'Read an intent record, by its id or its key.',
     access: { right: 'view' },
@@ -207,6 +210,7 @@ function patchRoute(service: ServiceContext): Route {
   return {
     method: 'PATCH',
     path: '/api/intent-records/:id',
+    operation: 'updateIntentRecord',
     area: INTENT_AREA,
     summary: 'Change what a record says: a new version. One that was accepted needs `intent.accept` too.',
     description:

@@ -23,6 +23,7 @@ export function pacingRoutes(service: ServiceContext): readonly Route[] {
     {
       method: 'GET',
       path: '/api/pacing',
+      operation: 'readPacing',
       area: AREA,
       summary: 'What runs, what waits and why, and which lanes are paused.',
       access: { right: 'view' },
@@ -41,6 +42,7 @@ function changeRoute(service: ServiceContext, name: 'pause' | 'resume', summary:
   return {
     method: 'POST',
     path: `/api/pacing/${name}`,
+    operation: `${name}Pacing`,
     area: AREA,
     summary,
     description: 'A lane is every project’s: a token that is confined to projects may not.',

@@ -29,6 +29,7 @@ export function pollRoutes(service: ServiceContext): readonly Route[] {
     {
       method: 'GET',
       path: '/api/runners/:runner_id/run-requests/next',
+      operation: 'pollRunRequest',
       area: 'run requests',
       summary: 'A runner polls for its next run request.',
       description:

@@ -37,6 +37,7 @@ function createRoute(service: ServiceContext): Route {
   return {
     method: 'POST',
     path: '/api/projects',
+    operation: 'createProject',
     area: AREA,
     summary: 'Create a project.',
     description: 'Its key never changes; without one it is made from the name. Needs a token that is not confined.',
@@ -88,6 +89,7 @@ function readRoutes(service: ServiceContext): readonly Route[] {
     {
       method: 'GET',
       path: '/api/projects',
+      operation: 'listProjects',
       area: AREA,
       summary: 'List the projects.',
       access: { right: 'view' },
@@ -106,6 +108,7 @@ function readRoutes(service: ServiceContext): readonly Route[] {
     {
       method: 'GET',
       path: '/api/projects/:id',
+      operation: 'readProject',
       area: AREA,
       summary: 'Read a project, and what its agents used.',
       access: { right: 'view' },
@@ -122,6 +125,7 @@ function readRoutes(service: ServiceContext): readonly Route[] {
     {
       method: 'GET',
       path: '/api/projects/:id/charter',
+      operation: 'readProjectCharter',
       area: AREA,
       summary: "Read a project's charter: what it means, in its owner's words.",
       access: { right: 'view' },
@@ -141,6 +145,7 @@ function patchRoute(service: ServiceContext): Route {
   return {
     method: 'PATCH',
     path: '/api/projects/:id',
+    operation: 'updateProject',
     area: AREA,
     summary: 'Change a project’s name or repository, archive it, or bring it back.',
     access: { right: 'intent.write' },
@@ -159,6 +164,7 @@ function charterRoute(service: ServiceContext): Route {
   return {
     method: 'PUT',
     path: '/api/projects/:id/charter',
+    operation: 'writeProjectCharter',
     area: AREA,
     summary: "Write a project's charter, the whole of it: a field left out, or blank, is cleared.",
     access: { right: 'intent.write' },

@@ -41,6 +41,7 @@ const POST_PROBLEMS = [
 
 interface Post {
   readonly name: string
+  readonly operation: string
   readonly summary: string
   readonly body: RouteBody
   readonly answer?: TSchema
@@ -52,18 +53,21 @@ interface Post {
 const posts: readonly Post[] = [
   {
     name: 'accepted',
+    operation: 'acceptRunRequest',
     summary: 'The runner takes the offer: from now on its lease runs.',
     body: { schema: acceptedBody, optional: true },
     handle: (service, exchange) => tellUnlessTaken(service, exchange, messageOf(exchange, 'accepted')),
   },
   {
     name: 'started',
+    operation: 'startRunRequest',
     summary: 'The work begins. A runner begins only after a 2xx to this post.',
     body: { schema: startedBody, optional: true },
     handle: (service, exchange) => tellUnlessTaken(service, exchange, messageOf(exchange, 'started')),
   },
   {
     name: 'heartbeat',
+    operation: 'heartbeatRunRequest',
     summary: 'The runner is still at it: the lease starts again in full length.',
     body: { schema: heartbeatBody, optional: true },
     isAlwaysTaken: true,
@@ -71,6 +75,7 @@ const posts: readonly Post[] = [
   },
   {
     name: 'events',
+    operation: 'recordRunRequestEvents',
     summary: 'Events of the run: 1 to 1,000, all or nothing. An event already recorded is a duplicate.',
     body: { schema: eventsBody, limit: 'events' },
     answer: runEventsAnswer,
@@ -79,12 +84,14 @@ const posts: readonly Post[] = [
   },
   {
     name: 'completed',
+    operation: 'completeRunRequest',
     summary: 'The work is done, with its Run Result. The same post again gets the same answer.',
     body: { schema: completedBody },
     handle: (service, exchange) => tell(service, exchange, endOf(exchange, 'completed')),
   },
   {
     name: 'failed',
+    operation: 'reportRunRequestFailure',
     summary: 'The work failed: the class says who must act.',
     body: { schema: failedBody },
     handle: (service, exchange) => tell(service, exchange, endOf(exchange, 'failed')),
@@ -99,6 +106,7 @@ function postRoute(service: ServiceContext, post: Post): Route {
   return {
     method: 'POST',
     path: `/api/run-requests/:id/${post.name}`,
+    operation: post.operation,
     area: 'run requests',
     summary: post.summary,
     access: { right: 'runner', runner: 'holder' },
@@ -115,6 +123,7 @@ function releaseRoute(service: ServiceContext): Route {
   return {
     method: 'POST',
     path: '/api/run-requests/:id/release',
+    operation: 'releaseRunRequest',
     area: 'run requests',
     summary: 'Give the request back before the work has begun: queued again, and nobody is to blame.',
     description: 'By its runner, or by an operator on behalf of the runner that holds it.',

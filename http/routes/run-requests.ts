@@ -44,6 +44,7 @@ function createRoute(service: ServiceContext): Route {
   return {
     method: 'POST',
     path: '/api/projects/:id/run-requests',
+    operation: 'createRunRequest',
     area: AREA,
     summary: 'Ask for work: a run request, to be handed to one runner.',
     description:
@@ -106,6 +107,7 @@ function readRoutes(service: ServiceContext): readonly Route[] {
     {
       method: 'GET',
       path: '/api/run-requests',
+      operation: 'listRunRequests',
       area: AREA,
       summary: 'List run requests by project, state, runner, label.',
       access: { right: 'view' },
@@ -120,6 +122,7 @@ function readRoutes(service: ServiceContext): readonly Route[] {
     {
       method: 'GET',
       path: '/api/projects/:id/run-requests',
+      operation: 'listProjectRunRequests',
       area: AREA,
       summary: 'List the run requests of a project.',
       access: { right: 'view' },
@@ -134,6 +137,7 @@ function readRoutes(service: ServiceContext): readonly Route[] {
     {
       method: 'GET',
       path: '/api/run-requests/:id',
+      operation: 'readRunRequest',
       area: AREA,
       summary: 'Read a run request, and why it waits.',
       access: { right: 'view' },
@@ -225,6 +229,7 @@ function moveRoutes(service: ServiceContext): readonly Route[] {
   return moves.map((move) => ({
     method: 'POST',
     path: `/api/run-requests/:id/${move.name}`,
+    operation: `${move.name}RunRequest`,
     area: AREA,
     summary: move.summary,
     access: { right: move.right },
@@ -264,6 +269,7 @@ function cancelManyRoute(service: ServiceContext): Route {
   return {
     method: 'POST',
     path: '/api/run-requests/cancel',
+    operation: 'cancelRunRequests',
     area: AREA,
     summary: `Stop the unsettled requests that match every filter given, up to ${CANCEL_PER_POST_MAX} a post.`,
     access: { right: 'work.operate' },

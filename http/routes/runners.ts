@@ -85,6 +85,7 @@ function createRoute(service: ServiceContext): Route {
   return {
     method: 'POST',
     path: '/api/runners',
+    operation: 'registerRunner',
     area: AREA,
     summary: 'Register a runner. The answer carries its token, once.',
     access: { right: 'runner.manage' },
@@ -162,6 +163,7 @@ function readRoutes(service: ServiceContext): readonly Route[] {
     {
       method: 'GET',
       path: '/api/runners',
+      operation: 'listRunners',
       area: AREA,
       summary: 'List the runners, with presence and what they hold.',
       access: { right: 'view' },
@@ -177,6 +179,7 @@ function readRoutes(service: ServiceContext): readonly Route[] {
     {
       method: 'GET',
       path: '/api/runners/:runner_id',
+      operation: 'readRunner',
       area: AREA,
       summary: 'Read a runner, with presence and what it holds.',
       access: { right: 'view', runner: 'own' },
@@ -197,6 +200,7 @@ function changeRoutes(service: ServiceContext): readonly Route[] {
     {
       method: 'PATCH',
       path: '/api/runners/:runner_id',
+      operation: 'updateRunner',
       area: AREA,
       summary: 'Change what a runner may take, or drain it.',
       access: { right: 'runner.manage' },
@@ -215,6 +219,7 @@ function changeRoutes(service: ServiceContext): readonly Route[] {
     {
       method: 'DELETE',
       path: '/api/runners/:runner_id',
+      operation: 'removeRunner',
       area: AREA,
       summary: 'Remove a runner: its token lets nobody in any more. What it held is queued again, or lost if begun.',
       access: { right: 'runner.manage' },
@@ -271,6 +276,7 @@ function tokenRoutes(service: ServiceContext): readonly Route[] {
     {
       method: 'POST',
       path: '/api/runners/:runner_id/token',
+      operation: 'rotateRunnerToken',
       area: AREA,
       summary: 'Rotate a runner’s token: the answer carries the new one, once; the old one lives 10 minutes.',
       access: { right: 'runner.manage', runner: 'own' },
@@ -308,6 +314,7 @@ function sessionRoute(service: ServiceContext): Route {
   return {
     method: 'POST',
     path: '/api/runners/:runner_id/session',
+    operation: 'startRunnerSession',
     area: AREA,
     summary: 'A runner starts: a new instance ends what the old one held.',
     access: { right: 'runner', runner: 'own' },

@@ -68,6 +68,7 @@ function probeRoutes(service: ServiceContext, about: About): readonly Route[] {
     {
       method: 'GET',
       path: '/healthz',
+      operation: 'readLiveness',
       area: AREA,
       summary: 'Whether the process lives.',
       access: OPEN,
@@ -77,6 +78,7 @@ function probeRoutes(service: ServiceContext, about: About): readonly Route[] {
     {
       method: 'GET',
       path: '/readyz',
+      operation: 'readReadiness',
       area: AREA,
       summary: 'Whether the service takes work: 503 says why not.',
       access: OPEN,
@@ -114,6 +116,7 @@ function documentRoutes(about: About): readonly Route[] {
     {
       method: 'GET',
       path: '/openapi.json',
+      operation: 'readOpenApi',
       area: AREA,
       summary: 'This interface as OpenAPI 3.1.',
       access: OPEN,
@@ -126,6 +129,7 @@ function documentRoutes(about: About): readonly Route[] {
     {
       method: 'GET',
       path: '/asyncapi.json',
+      operation: 'readAsyncApi',
       area: AREA,
       summary: 'The event stream as AsyncAPI 3.',
       access: OPEN,
@@ -138,6 +142,7 @@ function documentRoutes(about: About): readonly Route[] {
     {
       method: 'GET',
       path: '/problems/:code',
+      operation: 'readProblem',
       area: AREA,
       summary: 'What a problem type means and what to do about it: the `type` of every problem leads here.',
       access: OPEN,
@@ -159,6 +164,7 @@ function operatorRoutes(service: ServiceContext, about: About): readonly Route[]
     {
       method: 'GET',
       path: '/metrics',
+      operation: 'readMetrics',
       area: AREA,
       summary: 'Measurements in the format of Prometheus.',
       access: { right: 'view' },
@@ -174,6 +180,7 @@ function operatorRoutes(service: ServiceContext, about: About): readonly Route[]
     {
       method: 'GET',
       path: '/api/version',
+      operation: 'readVersion',
       area: AREA,
       summary: 'What runs here: version, limits, settings without secrets.',
       access: { right: 'any', runner: 'own' },

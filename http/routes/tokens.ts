@@ -37,6 +37,7 @@ function createRoute(service: ServiceContext): Route {
   return {
     method: 'POST',
     path: '/api/tokens',
+    operation: 'createToken',
     area: AREA,
     summary: 'Make a token. The answer carries the secret, once.',
     description:
@@ -141,6 +142,7 @@ function listRoute(service: ServiceContext): Route {
   return {
     method: 'GET',
     path: '/api/tokens',
+    operation: 'listTokens',
     area: AREA,
     summary: 'List the tokens, never their secrets.',
     access: { right: 'token.manage' },
@@ -161,6 +163,7 @@ function revokeRoute(service: ServiceContext): Route {
   return {
     method: 'DELETE',
     path: '/api/tokens/:id',
+    operation: 'revokeToken',
     area: AREA,
     summary: 'Revoke a token: its streams and parked polls end within a second.',
     description:

@@ -87,6 +87,7 @@ export function traceRoutes(service: ServiceContext): readonly Route[] {
     {
       method: 'GET',
       path: '/api/traces/:trace_id',
+      operation: 'readTrace',
       area: 'events',
       summary: 'Read a trace: its events in order, and the run requests that it belongs to.',
       description:

@@ -55,6 +55,7 @@ export function watchRoutes(service: ServiceContext): readonly Route[] {
     {
       method: 'GET',
       path: '/api/watch',
+      operation: 'watchEvents',
       area: 'events',
       summary: 'Follow events as they are committed, from any point of the log.',
       description:

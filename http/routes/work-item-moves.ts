@@ -26,6 +26,7 @@ type Item = SnapshotOf<WorkItemContext>
 
 const items: Moved<Item> = {
   path: '/api/work-items/:id',
+  noun: 'WorkItem',
   area: AREA,
   answer: one,
   find: visibleWorkItem,
@@ -72,6 +73,7 @@ function resumeRoute(service: ServiceContext): Route {
   return {
     method: 'POST',
     path: '/api/work-items/:id/resume',
+    operation: 'resumeWorkItem',
     area: AREA,
     summary: 'Go on from preserved work: a new item from its ref. When that lands, this one has landed.',
     access: { right: 'work.operate' },

@@ -41,6 +41,7 @@ function createRoute(service: ServiceContext): Route {
   return {
     method: 'POST',
     path: '/api/work-items',
+    operation: 'submitWorkItem',
     area: AREA,
     summary: 'Submit work: an item that the scheduler starts when the pacing rules let it.',
     description:
@@ -196,6 +197,7 @@ function listRoute(service: ServiceContext): Route {
   return {
     method: 'GET',
     path: '/api/work-items',
+    operation: 'listWorkItems',
     area: AREA,
     summary: 'List work items by project, state, kind, lane, source.',
     description:
@@ -258,6 +260,7 @@ function readRoute(service: ServiceContext): Route {
   return {
     method: 'GET',
     path: '/api/work-items/:id',
+    operation: 'readWorkItem',
     area: AREA,
     summary: 'Read a work item: where it stands, why it waits, what owners did about it, what its agents used.',
     access: { right: 'view' },

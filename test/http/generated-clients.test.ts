@@ -2,11 +2,15 @@
  * The served documents in the eyes of a generator of clients: what it makes a named type of, what TypeScript tells apart, and what
  * it lets a caller leave out.
  */
+import { resolve } from 'node:path'
 import t from 'tap'
 import { PROBLEM_CODES, problemDocument, problemTable } from '../../http/problems.ts'
 import { catalogue } from '../../machines/events/index.ts'
 import { documentedBy } from './documented.ts'
 import { startTestService } from './service-harness.ts'
+
+/** Absolute: tap does not find it else. */
+t.snapshotFile = resolve('tap-snapshots/http/operations.cjs')
 
 interface Place {
   readonly where: string
@@ -52,6 +56,29 @@ t.test('what an operation takes and answers as JSON has a name', async (t) => {
       if (schema !== undefined) t.ok(isNamed(schema), `${name} answers ${status}`)
     }
   }
+})
+
+t.test('each operation has a name that says what it does, and keeps it', async (t) => {
+  const { openApi } = await startTestService(t)
+  const operations = operationsOf(openApi)
+  for (const { name, described } of operations) {
+    const { operationId: id } = described
+    t.match(id, /^[a-z]+([A-Z][a-z]*)+$/, name)
+    t.notMatch(id, /^(get|post|put|patch|delete)|Api[A-Z]|By(Id|Name)/, `${name} is not named after its path`)
+  }
+  t.matchSnapshot(operations.map(({ name, described }) => `${described.operationId}  ${name}`).join('\n'), 'operations')
+})
+
+t.test('the name of a shared answer has a bounded length', async (t) => {
+  const { openApi } = await startTestService(t)
+  const names = Object.keys(openApi.components.responses)
+  t.same(
+    names.filter((name) => name.length > 100),
+    [],
+  )
+  t.equal(names.filter((name) => /And\d+More$/.test(name)).length, 1)
+  const answer = openApi.paths['/api/projects/{id}/run-requests'].post.responses[422]
+  t.match(answer.$ref, /\/Problem422WholeIdempotencyKeyReused\w+And\dMore$/)
 })
 
 t.test('no object with members is written twice: what comes again has a name', async (t) => {
