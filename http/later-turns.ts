@@ -1,7 +1,10 @@
 /**
- * What one actor's step makes of another comes by message, a turn or two later. An answer that names the other one waits
+ * What takes more than this turn. What one actor's step makes of another comes by message, a turn or two later. An answer that names the other one waits
  * for it, so that whoever is told of a thing can read it.
  */
+import type { Nature } from '../runtime/api.ts'
+import { listRowsPerTurnMax } from '../runtime/limits.ts'
+import { turn } from '../storage/nature.ts'
 import type { Exchange } from './exchange.ts'
 import type { ServiceContext } from './route.ts'
 
@@ -26,4 +29,14 @@ export function inLaterTurns<T>(
     return
   }
   service.runtime.nature.nextTurn(exchange.later(() => inLaterTurns(service, exchange, find, then, turnsLeft - 1)))
+}
+
+/** What `read` answers for each, in turns that others share. */
+export async function inTurns<T, U>(nature: Nature, all: readonly T[], read: (one: T) => U): Promise<U[]> {
+  const found: U[] = []
+  for (const one of all) {
+    if (found.length > 0 && found.length % listRowsPerTurnMax === 0) await turn(nature)
+    found.push(read(one))
+  }
+  return found
 }

@@ -10,6 +10,7 @@ import type { FindRows } from '../runtime/newest.ts'
 import { readable } from '../runtime/reader.ts'
 import { utcNow } from './clock.ts'
 import type { Exchange } from './exchange.ts'
+import { inTurns } from './later-turns.ts'
 import { decodeListCursor, encodeListCursor, LIST_LIMIT_DEFAULT, nextLink } from './lists.ts'
 import { markCursor } from './replies.ts'
 import type { ServiceContext } from './route.ts'
@@ -101,20 +102,17 @@ async function read(service: ServiceContext, { section, after }: Place, limit: n
   })
 }
 
-function readRows(
+async function readRows(
   { runtime }: ServiceContext,
   { kind, find }: MemorySection,
   limit: number,
   after?: ListRow,
-): ListResult {
+): Promise<ListResult> {
   const sequence = runtime.journal.lastSequence
   const found = find(limit, after)
-  const snapshots: SnapshotOf<any>[] = []
-  for (const { id } of found.rows) {
-    const snapshot = readable(() => runtime.read({ kind, id }))
-    if (snapshot !== undefined) snapshots.push(snapshot)
-  }
-  return { snapshots, sequence, ...(found.more ? { next: found.rows.at(-1)! } : {}) }
+  const read = await inTurns(runtime.nature, found.rows, ({ id }) => readable(() => runtime.read({ kind, id })))
+  const snapshots = read.filter((snapshot) => snapshot !== undefined)
+  return { snapshots, sequence, ...(found.next && { next: found.next }) }
 }
 
 function cursorOf(at: string, { section, after }: Place): string {

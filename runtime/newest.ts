@@ -6,8 +6,8 @@ import { SortedList } from './sorted-list.ts'
 export interface FoundRows {
   /** The newest first. */
   readonly rows: readonly ListRow[]
-  /** There are others behind them. */
-  readonly more: boolean
+  /** Where to go on; none: these are the last. What is looked at is bounded, so that a page may be short, or empty, and not the last. */
+  readonly next?: ListRow
 }
 
 /** Finds such a page: at most `limit` rows, those that come behind `after`. */

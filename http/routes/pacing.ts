@@ -10,6 +10,7 @@ import { readable } from '../../runtime/reader.ts'
 import type { PacingView } from '../../runtime/scheduler/api.ts'
 import { maySee } from '../access.ts'
 import type { Exchange } from '../exchange.ts'
+import { inTurns } from '../later-turns.ts'
 import { askFor, markCursor } from '../replies.ts'
 import type { Route, ServiceContext } from '../route.ts'
 import { waitingBecauseOf } from '../work-item-answers.ts'
@@ -30,7 +31,7 @@ export function pacingRoutes(service: ServiceContext): readonly Route[] {
       answers: { 200: { description: 'Pacing now.', schema: pacingDocument } },
       handle: (exchange) => {
         markCursor(service, exchange)
-        exchange.answer(200, pacingOf(service, exchange.principal))
+        answerPacing(service, exchange)
       },
     },
     changeRoute(service, 'pause', 'Pause lanes: nothing in them starts. What runs goes on.'),
@@ -64,30 +65,42 @@ function change(service: ServiceContext, exchange: Exchange, type: 'pause' | 're
   const named = lanes.length === 0 ? LANES : lanes
   const message = { type, by: exchange.by, lanes: named } as MessageBody
   askFor(service, exchange, PACING, message, () => {
-    exchange.answer(200, pacingOf(service, principal))
+    answerPacing(service, exchange)
   })
 }
 
-function pacingOf(service: ServiceContext, reader: Principal): Pacing {
+function answerPacing(service: ServiceContext, exchange: Exchange): void {
+  exchange.await(pacingOf(service, exchange.principal), (pacing) => exchange.answer(200, pacing))
+}
+
+/** As it is now; of the items it is told in a turn or two later what they are. */
+async function pacingOf(service: ServiceContext, reader: Principal): Promise<Pacing> {
   const view = service.scheduler.view()
-  const isSeen = (entry: Entry): boolean => maySee(reader, entry.project)
-  const running = [...view.running].filter(isSeen).sort(byStart)
-  const waiting = view.waiting().filter(isSeen)
-  const held = [...view.aside].filter(isSeen)
-  const shown = [...waiting, ...held].slice(0, WAITING_SHOWN_MAX)
-  return {
+  const sees = (project: string): boolean => maySee(reader, project)
+  const running = [...view.running].filter(({ project }) => sees(project)).sort(byStart)
+  const shown = [...view.firstWaiting(WAITING_SHOWN_MAX, sees)]
+  let waitingCount = view.waitingCount(sees)
+  for (const held of view.aside) {
+    if (!sees(held.project)) continue
+    waitingCount++
+    if (shown.length < WAITING_SHOWN_MAX) shown.push(held)
+  }
+  const pacing = {
     max_running: view.maxRunning,
     running_count: running.length,
-    waiting_count: waiting.length + held.length,
+    waiting_count: waitingCount,
     paused: [...view.paused],
     ...(view.isUnreadable ? { unreadable: true } : {}),
     lanes: view.isUnreadable ? LANES.map((lane) => ({ lane, paused: true })) : lanesOf(pausesOf(service)),
-    running: running.flatMap((entry) => pacedItem(service, reader, view, entry)),
-    waiting: shown.flatMap((entry) => pacedItem(service, reader, view, entry)),
   }
+  const paced = (entry: Entry) => pacedItem(service, reader, view, entry)
+  // Where they stand is of this moment.
+  const entries = [...running, ...shown].map((entry) => ({ ...entry }))
+  const items = await inTurns(service.runtime.nature, entries, paced)
+  return { ...pacing, running: items.slice(0, running.length).flat(), waiting: items.slice(running.length).flat() }
 }
 
-type Entry = ReturnType<PacingView['waiting']>[number]
+type Entry = ReturnType<PacingView['firstWaiting']>[number]
 
 /** What runs, oldest start first, before what is only handed out. */
 function byStart(a: Entry, b: Entry): number {

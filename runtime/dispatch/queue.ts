@@ -214,7 +214,8 @@ export class Queue {
       return this.createdMicros[b]! - this.createdMicros[a]! || (this.ids.before(b, a) ? -1 : 1)
     }
     const { first, more } = firstOf(this.offerable(demands), newest, limit, isBehind)
-    return { rows: first.map((slot) => ({ order: String(this.createdMicros[slot]), id: this.ids.idOf(slot) })), more }
+    const rows = first.map((slot) => ({ order: String(this.createdMicros[slot]), id: this.ids.idOf(slot) }))
+    return more ? { rows, next: rows.at(-1)! } : { rows }
   }
 
   /** Those made last first, as far as slots tell. */

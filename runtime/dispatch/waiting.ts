@@ -57,7 +57,7 @@ export class Waiting implements Stranding {
       if (demand.queued === 0 || !sees(demand.project.key) || now.matching.isBlocked(demand)) continue
       if (now.matching.isStranded(demand)) demands.add(demand)
     }
-    if (demands.size === 0) return () => ({ rows: [], more: false })
+    if (demands.size === 0) return () => ({ rows: [] })
     return (limit, after) => queue.newestOfferable(demands, limit, after)
   }
 }

@@ -13,7 +13,7 @@ export interface Scheduler {
   waitingBecause(itemId: string, visible?: Visible): ItemWaitingBecause | undefined
   /**
    * Finds the queued items, not handed out, that wait for nothing but a runner, and that no registered one may take, there or
-   * not. Of the projects whose key `sees` admits. A walk over what waits.
+   * not. Of the projects whose key `sees` admits. A walk over the lines in which they wait.
    */
   stranded(sees: (project: string) => boolean): FindRows
   /** Why no registered runner may take the item; undefined: one may, or it does not wait. `visible` as above. */
@@ -37,14 +37,14 @@ export interface Scheduler {
 export interface PacingView {
   readonly maxRunning: number
   readonly runningCount: number
-  readonly waitingCount: number
   readonly paused: readonly Lane[]
   /** The pause state cannot be read: every lane counts as paused. */
   readonly isUnreadable: boolean
   /** Handed out or running. */
   readonly running: Iterable<Entry>
-  /** In the order in which they start. */
-  waiting(): readonly Entry[]
+  /** How many wait in the queue, and the first of them in the order in which they start: of the projects whose key `sees` admits. */
+  waitingCount(sees: (project: string) => boolean): number
+  firstWaiting(limit: number, sees: (project: string) => boolean): readonly Entry[]
   /** Held ones. */
   readonly aside: Iterable<Entry>
   repositoryOf(entry: Entry): string | undefined

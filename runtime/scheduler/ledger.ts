@@ -61,14 +61,9 @@ export class Ledger {
     this.readState = readState
   }
 
-  /** In the order in which they start; handed out ones are not among them. Put in order for whoever reads it. */
-  waiting(): readonly Entry[] {
-    return this.lines.all()
-  }
-
-  /** Those of them that no rule about their line holds back, in the same order: see `Lines`. */
-  waitingIn(isOpen: (entry: Entry) => boolean): Iterable<Entry> {
-    return this.lines.open(isOpen)
+  /** In the queue, in lines; handed out ones are not among them. */
+  get queued(): Pick<Lines<Entry>, 'open' | 'back' | 'count'> {
+    return this.lines
   }
 
   /** Held ones, and those not looked at yet. */

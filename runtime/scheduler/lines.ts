@@ -42,12 +42,11 @@ export class Lines<T extends InLine> {
     if (lanes.size === 0) this.lines.delete(wanted)
   }
 
-  /** All that wait, in the order in which they start: each line is in order, which a sort makes use of. */
-  all(): readonly T[] {
-    const all: T[] = []
-    for (const lanes of this.lines.values())
-      for (const line of lanes.values()) for (const entry of line.all()) all.push(entry)
-    return all.sort(this.compare)
+  /** How many wait in the lines that `isIn` lets in; it is asked with an entry of each. */
+  count(isIn: (entry: T) => boolean): number {
+    let count = 0
+    for (const line of this.linesWhere(isIn)) count += line.length
+    return count
   }
 
   /**
@@ -55,17 +54,12 @@ export class Lines<T extends InLine> {
    * out of it, and a line that is not open any more is left. What waits may not change during the walk.
    */
   *open(isOpen: (entry: T) => boolean): Generator<T> {
-    const lines: (readonly T[])[] = []
-    for (const lanes of this.lines.values())
-      for (const line of lanes.values()) if (isOpen(line.all()[0]!)) lines.push(line.all())
+    const lines = this.linesWhere(isOpen)
     const places = new Int32Array(lines.length)
-    const head = (line: number): T => lines[line]![places[line]!]!
-    const positions = { of: new Int32Array(lines.length).fill(-1) }
-    const heads = new IndexHeap(positions, (a, b) => this.compare(head(a), head(b)) < 0)
-    for (let line = 0; line < lines.length; line++) heads.push(line)
+    const heads = headsOf(lines, places, this.compare)
     while (heads.size > 0) {
       const line = heads.first
-      const entry = head(line)
+      const entry = lines[line]![places[line]!]!
       const isOver = !isOpen(entry)
       places[line]!++
       if (isOver || places[line] === lines[line]!.length) heads.remove(line)
@@ -73,4 +67,49 @@ export class Lines<T extends InLine> {
       if (!isOver) yield entry
     }
   }
+
+  /**
+   * What waits in the lines that `isIn` lets in, from the end of each, as one list in the order of `compare`, in which each line
+   * stands from its end; of that list what `isBehind` says yes to, which is its latter part. What waits may not change during the walk.
+   */
+  *back(compare: (a: T, b: T) => number, isIn: (entry: T) => boolean, isBehind: (entry: T) => boolean): Generator<T> {
+    const lines = this.linesWhere((entry) => isBehind(entry) && isIn(entry))
+    const places = Int32Array.from(lines, (line) => countWhile(line, isBehind) - 1)
+    const heads = headsOf(lines, places, compare)
+    while (heads.size > 0) {
+      const line = heads.first
+      yield lines[line]![places[line]!]!
+      if (--places[line]! < 0) heads.remove(line)
+      else heads.moved(line)
+    }
+  }
+
+  /** Of each line `isIn` is asked with the first entry. */
+  private linesWhere(isIn: (entry: T) => boolean): readonly (readonly T[])[] {
+    const found: (readonly T[])[] = []
+    for (const lanes of this.lines.values())
+      for (const line of lanes.values()) if (isIn(line.all()[0]!)) found.push(line.all())
+    return found
+  }
+}
+
+/** The lines by what stands at the place of each, first the one of which that comes first. */
+function headsOf<T>(lines: readonly (readonly T[])[], places: Int32Array, compare: (a: T, b: T) => number): IndexHeap {
+  const head = (line: number): T => lines[line]![places[line]!]!
+  const positions = { of: new Int32Array(lines.length).fill(-1) }
+  const heads = new IndexHeap(positions, (a, b) => compare(head(a), head(b)) < 0)
+  for (let line = 0; line < lines.length; line++) heads.push(line)
+  return heads
+}
+
+/** How many entries at its beginning `holds` says yes to; behind them it says no. */
+function countWhile<T>(line: readonly T[], holds: (entry: T) => boolean): number {
+  let low = 0
+  let high = line.length
+  while (low < high) {
+    const middle = (low + high) >>> 1
+    if (holds(line[middle]!)) low = middle + 1
+    else high = middle
+  }
+  return low
 }

@@ -65,12 +65,17 @@ export function firstRule(item: WaitingItem, now: Circumstances): Rule {
  * rule holds back all that have these in common.
  */
 export function isLineHeld(item: WaitingItem, now: Circumstances): boolean {
-  return (
-    now.isArchived(item) ||
-    busyRepository(item, now) !== undefined ||
-    now.isLanePaused(item.lane) ||
-    !now.hasRunner(item)
-  )
+  return isLineStopped(item, now) || !now.hasRunner(item)
+}
+
+/** The same, runners aside. */
+function isLineStopped(item: WaitingItem, now: Circumstances): boolean {
+  return now.isArchived(item) || busyRepository(item, now) !== undefined || now.isLanePaused(item.lane)
+}
+
+/** Whether its line waits for nothing but a runner, of which none that is there may take it. */
+export function isLineWithoutRunner(item: WaitingItem, now: Circumstances): boolean {
+  return !isLineStopped(item, now) && !now.hasRunner(item)
 }
 
 /** Whether the item would start if it had a runner, and a place among those that run. */

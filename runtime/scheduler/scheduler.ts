@@ -23,10 +23,12 @@ import {
   type Circumstances,
   firstRule,
   isLineHeld,
+  isLineWithoutRunner,
   lastingReason,
   type Rule,
   unlandable,
   type WaitingItem,
+  waitsForRunnerAlone,
   wordsOf,
 } from './rules.ts'
 import { strandedItems } from './stranded.ts'
@@ -87,7 +89,13 @@ class ItemScheduler implements Scheduler, Circumstances {
   }
 
   stranded(sees: (project: string) => boolean): FindRows {
-    return strandedItems(this.ledger.waiting(), ({ project }) => sees(project), this.dispatcher.waiting, this)
+    const isStranded = (entry: Entry): boolean =>
+      isLineWithoutRunner(entry, this) && this.dispatcher.waiting.strandedBecause(entry.wanted) !== undefined
+    const guarded = (entry: Entry, is: () => boolean): boolean => this.loop.guarded(refOf(entry), is) ?? false
+    return strandedItems(this.ledger.queued, ({ project }) => sees(project), {
+      isLineStranded: (entry) => guarded(entry, () => isStranded(entry)),
+      waitsForRunnerAlone: (entry) => guarded(entry, () => waitsForRunnerAlone(entry, this)),
+    })
   }
 
   strandedBecause(itemId: string, visible?: Visible): WaitingBecause | undefined {
@@ -117,11 +125,15 @@ class ItemScheduler implements Scheduler, Circumstances {
     return {
       maxRunning: this.maxRunning(),
       runningCount: ledger.runningCount,
-      waitingCount: ledger.waitingCount,
       paused: LANES.filter((lane) => this.paused.has(lane)),
       isUnreadable,
       running: ledger.running,
-      waiting: () => ledger.waiting(),
+      waitingCount: (sees) => ledger.queued.count(({ project }) => sees(project)),
+      firstWaiting: (limit, sees) =>
+        take(
+          limit,
+          ledger.queued.open(({ project }) => sees(project)),
+        ),
       aside: ledger.aside,
       repositoryOf: (entry) => entry.repository ?? this.repositoryOf(entry),
     }
@@ -315,7 +327,7 @@ class ItemScheduler implements Scheduler, Circumstances {
     // What is asked of a line it is asked of all in it: where that fails the line is left, until it does not.
     const isHeld = (entry: Entry) => this.loop.guarded(refOf(entry), () => isLineHeld(entry, this)) ?? true
     const isOpen = (entry: Entry): boolean => this.running() < this.maxRunning() && !isHeld(entry)
-    for (const entry of this.ledger.waitingIn(isOpen)) {
+    for (const entry of this.ledger.queued.open(isOpen)) {
       if (!this.loop.leaves(entry.id)) this.loop.guarded(refOf(entry), () => this.startIfNext(entry))
     }
   }
@@ -355,6 +367,15 @@ class ItemScheduler implements Scheduler, Circumstances {
     if (this.ledger.waitingCount === 0) return
     this.loop.wakeAfter(Math.min(safetyIntervalMs, (dueMs ?? Number.POSITIVE_INFINITY) - nowMs))
   }
+}
+
+function take<T>(count: number, from: Iterable<T>): T[] {
+  const taken: T[] = []
+  for (const one of from) {
+    if (taken.length === count) break
+    taken.push(one)
+  }
+  return taken
 }
 
 function refOf({ id }: Entry): ActorRef {

@@ -4,6 +4,7 @@ import { listCharsPerTurnMax, listCharsReadMax, listRowsPerTurnMax } from '../..
 import { charsPerTurnMax } from '../../runtime/stream/limits.ts'
 import type { ListQuery, ListRow } from '../../storage/journal.ts'
 import { MemoryJournal } from '../storage/memory.ts'
+import { submit } from './ledger-harness.ts'
 import { startTestService } from './service-harness.ts'
 import { harnessFor } from './watch-harness.ts'
 
@@ -138,4 +139,25 @@ t.test('events for a trace that is long and of no run are taken in, and others h
   }
   t.match((await s.expect(200, 'POST', path, [...events, event(100)])).body, { accepted: 1, duplicates: 100 })
   t.ok(meter.most > 0 && meter.most <= charsPerTurnMax + 51_000, `at most ${meter.most} characters in a turn`)
+})
+
+t.test('a page of what waits in memory is read some at a time', async (t) => {
+  const s = await startTestService(t)
+  await s.project('shop')
+  const count = 2 * listRowsPerTurnMax + 50
+  // Not all at once: a busy machine would ask some to come back.
+  for (let from = 0; from < count; from += 50)
+    await Promise.all(Array.from({ length: 50 }, (_, n) => submit(s, { objective: `Work ${from + n}` })))
+  const meter = turnMeter(t)
+  const { runtime } = s.service
+  const read = runtime.read.bind(runtime)
+  runtime.read = (ref) => {
+    if (ref.kind === 'work_item') meter.count(1)
+    return read(ref)
+  }
+  const pacing = (await s.expect(200, 'GET', '/api/pacing')).body
+  t.same([pacing.waiting.length, pacing.waiting_count], [count, count])
+  const attention = (await s.expect(200, 'GET', '/api/attention?reason=no_runner&limit=500')).body
+  t.equal(attention.items.length, count)
+  t.ok(meter.most > 0 && meter.most <= listRowsPerTurnMax, `at most ${meter.most} in a turn`)
 })

@@ -39,7 +39,7 @@ t.test('what starts, and in which order, is what a walk over all that waits woul
           lines.remove(entry ?? { wanted: WANTS[0]!, lane: 'campaign', order: -1 })
           if (entry !== undefined) left.delete(entry)
         }
-        t.strictSame(lines.all(), [...left].sort(inOrder))
+        t.strictSame([...lines.open(() => true)], [...left].sort(inOrder))
         const start = (entries: (isOpen: (entry: Waiting) => boolean) => Iterable<Waiting>): number[] => {
           const taken = new Set(busy)
           const isOpen = ({ wanted, lane }: Waiting): boolean => !taken.has(wanted.project) && !paused.includes(lane)
@@ -74,5 +74,47 @@ t.test('a line that is held back costs one question, however many wait in it', (
   t.equal(first?.order, 1)
   t.equal(asked, 3, 'each line once, and the open one again before its first comes out')
   t.strictSame([...lines.open(() => false)], [])
+  t.end()
+})
+
+t.test('what is counted, and read from the end, is what a sort of all that waits tells', (t) => {
+  const newest = (a: Waiting, b: Waiting): number => b.order - a.order
+  fc.assert(
+    fc.property(
+      fc.array(waiting, { maxLength: 40 }),
+      fc.subarray(['a', 'b', 'c']),
+      fc.nat({ max: 40 }),
+      (made, seen, after) => {
+        const lines = new Lines<Waiting>(inOrder)
+        const all = made.map((one, order) => ({ ...one, order }))
+        for (const entry of all) lines.add(entry)
+        const isIn = ({ wanted }: Waiting): boolean => seen.includes(wanted.project)
+        t.equal(lines.count(isIn), all.filter(isIn).length)
+        const isBehind = ({ order }: Waiting): boolean => order < after
+        const expected = all.filter((entry) => isIn(entry) && isBehind(entry)).sort(newest)
+        t.strictSame([...lines.back(newest, isIn, isBehind)], expected)
+      },
+    ),
+    { numRuns: 300 },
+  )
+  t.end()
+})
+
+t.test('a page costs what it shows, however many wait', (t) => {
+  const lines = new Lines<Waiting>(inOrder)
+  for (let order = 0; order < 10_000; order++) lines.add({ wanted: WANTS[order % 4]!, lane: 'campaign', order })
+  let asked = 0
+  const isIn = (): boolean => {
+    asked++
+    return true
+  }
+  const first = <T>(from: Iterable<T>): T | undefined => {
+    for (const one of from) return one
+    return undefined
+  }
+  t.equal(first(lines.open(isIn))?.order, 0)
+  const newest = (a: Waiting, b: Waiting): number => b.order - a.order
+  t.equal(first(lines.back(newest, isIn, ({ order }) => order < 5_000))?.order, 4_999)
+  t.ok(asked < 20, `${asked} were asked`)
   t.end()
 })
