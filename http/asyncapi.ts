@@ -16,8 +16,15 @@ export function asyncApiDocument(version: string): Record<string, unknown> {
     components.schemas[type] = eventSchema(components, type, meaning, payload)
   components.schemas.KnownEvent = {
     description:
-      'An event of a known type, told apart by `event_type`. The log may hold others, of engines that came later.',
+      'An event of a known type, told apart by `event_type`, as the service itself, emitters and runners state it. The log may hold ' +
+      'others, of engines that came later, and such as were ingested, imported or recorded by an earlier version: see `ServedEvent`.',
     oneOf: [...catalogue.keys()].map((type) => ({ $ref: `#/components/schemas/${type}` })),
+  }
+  components.schemas.ServedEvent = {
+    description:
+      'Any event that is served. What other logs give is taken where its envelope is sound: also of a type that is not known, and with a ' +
+      'payload that is not as its type says.',
+    anyOf: [{ $ref: '#/components/schemas/KnownEvent' }, { $ref: '#/components/schemas/Event' }],
   }
   return {
     asyncapi: '3.0.0',

@@ -3,6 +3,8 @@
  * it lets a caller leave out.
  */
 import { resolve } from 'node:path'
+import { Ajv2020 } from 'ajv/dist/2020.js'
+import formats from 'ajv-formats'
 import t from 'tap'
 import { PROBLEM_CODES, problemDocument, problemTable } from '../../http/problems.ts'
 import { catalogue } from '../../machines/events/index.ts'
@@ -171,6 +173,45 @@ t.test('where one of several shapes is answered, a member that each has tells th
     t.equal(own.properties.event_type.const, type)
   }
 })
+
+t.test(
+  'what other engines have recorded is as the documents say, whatever its payload: none that is served fails a client',
+  async (t) => {
+    const s = await startTestService(t)
+    await s.project('greeter')
+    const trace = 'a'.repeat(32)
+    const foreign = (n: number, more: object) => ({
+      id: `evt_${n}`,
+      occurred_at: '2026-01-31T12:00:00Z',
+      project: 'greeter',
+      ...more,
+    })
+    const ingested = await s.expect(200, 'POST', `/engine/traces/${trace}/ingest`, [
+      foreign(1, { event_type: 'greeting_composed', payload: { greeting: 'Hello' } }),
+      foreign(2, { event_type: 'greeting_composed', payload: { greeting: 7 }, of_another: true }),
+      foreign(3, { event_type: 'task_run_completed', payload: {}, span_id: null }),
+      foreign(4, { event_type: 'of_a_later_engine', payload: { anything: [null] } }),
+    ])
+    t.match(ingested.body, { accepted: 4, marked_count: 2 })
+    const asyncApi = (await s.expect(200, 'GET', '/asyncapi.json')).body
+    const ajv = formats.default(
+      new Ajv2020({ strict: false, validateSchema: false }).addSchema({ ...asyncApi, $id: 'async' }),
+    )
+    const isA = (name: string, value: unknown) => ajv.validate({ $ref: `async#/components/schemas/${name}` }, value)
+    // `expect` holds each answer against the OpenAPI document.
+    const { items } = (await s.expect(200, 'GET', `/api/events?trace_id=${trace}&order=asc`)).body
+    await s.expect(200, 'GET', '/api/events/evt_3')
+    await s.expect(200, 'GET', `/api/traces/${trace}`)
+    const frame = { type: 'events', cursor: 'c', events: items }
+    t.ok(isA('EventsFrame', frame), JSON.stringify(ajv.errors))
+    t.ok(isA('Frame', frame), JSON.stringify(ajv.errors))
+    for (const one of items) t.ok(isA('ServedEvent', one), `${one.id}: ${JSON.stringify(ajv.errors)}`)
+    const known = items.filter((one: unknown) => isA('KnownEvent', one)).map(({ id }: { id: string }) => id)
+    const own = items.filter(({ event_type }: { event_type: string }) => event_type === 'trace_ingested')
+    t.same(known, ['evt_1', ...own.map(({ id }: { id: string }) => id)])
+    t.notOk(isA('ServedEvent', { ...items[0], occurred_at: undefined }))
+  },
+)
 
 t.test('a header without which the answer is 428 must be given, and no other header', async (t) => {
   const { openApi } = await startTestService(t)
