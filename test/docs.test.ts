@@ -1,15 +1,21 @@
 /** What the pages for operators say is what there is: settings, metrics, tests, refusals. */
 import { execFile } from 'node:child_process'
 import { chmodSync, existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import t from 'tap'
 import { envOf, flagOf, SETTINGS } from '../cli/settings.ts'
 import { PROBLEM_CODES, problemDocument, problemTable } from '../http/problems.ts'
+import { cli } from './cli/in-process.ts'
 import { startTestService } from './http/service-harness.ts'
 
 const run = promisify(execFile)
 const page = (name: string): string => readFileSync(name, 'utf8')
+const PAGES = ['.', 'docs'].flatMap((folder) =>
+  readdirSync(folder)
+    .filter((name) => name.endsWith('.md'))
+    .map((name) => join(folder, name)),
+)
 
 /** The table of settings, as OPERATIONS.md holds it between its marks. */
 function settingsTable(): string {
@@ -57,13 +63,8 @@ t.test('OPERATIONS.md has every metric of ours, and no other', async (t) => {
 })
 
 t.test('no page gives curl a token among its arguments, where ps shows it', (t) => {
-  const pages = ['.', 'docs'].flatMap((folder) =>
-    readdirSync(folder)
-      .filter((name) => name.endsWith('.md'))
-      .map((name) => join(folder, name)),
-  )
-  t.ok(pages.length > 10)
-  for (const name of pages) t.notMatch(page(name), /-H ["']Authorization/, name)
+  t.ok(PAGES.length > 10)
+  for (const name of PAGES) t.notMatch(page(name), /-H ["']Authorization/, name)
   t.end()
 })
 
@@ -85,6 +86,71 @@ t.test('the second terminal of README.md does what it says, and shows nobody the
   const told = page(join(at, 'arguments'))
   t.match(told, /run-requests/)
   t.notOk(told.includes(s.admin))
+})
+
+/** The command lines that a page shows in its blocks, each as words, without what is beside them. */
+function shownCommands(name: string): string[][] {
+  const blocks = [...page(name).matchAll(/^```(?:sh)?\n([\s\S]*?)^```$/gm)].map(([, text]) =>
+    text!.replaceAll('\\\n', ' '),
+  )
+  const lines = blocks.flatMap((text) => [...text.matchAll(/(?:^|[\s;&|]|\.\/)intendant ((?:--)?[a-z].*)/gm)])
+  return lines.map(([, line]) =>
+    line!
+      .split(/ {3,}|[#;|>)]|--exec /)[0]!
+      .trim()
+      .split(/ +/),
+  )
+}
+
+t.test('every command that a page shows in a block is one of the program, with options that it takes', async (t) => {
+  const helps = new Map<string, string>()
+  const help = async (...path: string[]): Promise<string> => {
+    const key = path.join(' ')
+    if (!helps.has(key)) helps.set(key, (await cli({}, ...path, '--help')).out)
+    return helps.get(key)!
+  }
+  const knows = (text: string, command: string): boolean => new RegExp(`^  (\\S+\\|)?${command}[ |\n]`, 'm').test(text)
+  let count = 0
+  for (const name of PAGES) {
+    for (const words of shownCommands(name)) {
+      if (words[0] === '--home') words.splice(0, 2)
+      const path = [words.shift()!]
+      t.ok(knows((await help()).split('\nExamples:')[0]!, path[0]!), `${name}: ${path}`)
+      const [, commands] = (await help(...path)).split('\nCommands:\n')
+      if (commands !== undefined && /^[a-z-]+$/.test(words[0] ?? '') && !words[0]!.startsWith('-')) {
+        t.ok(knows(commands, words[0]!), `${name}: ${path} ${words[0]}`)
+        path.push(words.shift()!)
+      }
+      const text = await help(...path)
+      for (const option of words.filter((word) => /^\[?--[a-z]/.test(word))) {
+        const flag = option.replace(/^\[/, '').replace(/[\].:]+$/, '')
+        t.match(text, new RegExp(` ${flag}[ ,]`), `${name}: ${path.join(' ')} ${flag}`)
+        count += 1
+      }
+    }
+  }
+  t.ok(count > 50, `${count} options`)
+})
+
+/** As GitHub names a heading in a link. */
+const anchorOf = (heading: string): string =>
+  heading
+    .replaceAll(/\[([^\]]*)\]\([^)]*\)/g, '$1')
+    .toLowerCase()
+    .replaceAll(/[^\w\- ]/g, '')
+    .replaceAll(' ', '-')
+
+t.test('every link of a page leads to a file that is there, and to a heading that it has', (t) => {
+  for (const name of [...PAGES, 'test/crash/README.md', 'bench/README.md']) {
+    for (const [, path, anchor] of page(name).matchAll(/\]\((?!https?:)([^)\s#]*)(?:#([^)\s]*))?\)/g)) {
+      const file = path === '' ? name : join(dirname(name), path!)
+      t.ok(existsSync(file), `${name}: ${path}`)
+      if (anchor === undefined || !existsSync(file)) continue
+      const headings = [...page(file).matchAll(/^#+ (.*)$/gm)].map(([, heading]) => anchorOf(heading!))
+      t.ok(headings.includes(anchor), `${name}: ${path}#${anchor}`)
+    }
+  }
+  t.end()
 })
 
 t.test('tests and files that the pages name are there', (t) => {
