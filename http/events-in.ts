@@ -111,7 +111,7 @@ function prepare(fields: EventFields, i: number, faults: FieldProblem[]): Prepar
 }
 
 /** Which member of the event is no JSON: the pointer of the error starts at that member. */
-function memberOf(fields: EventFields, { pointer }: NotJson): string {
+export function memberOf(fields: EventFields, { pointer }: NotJson): string {
   if (pointer !== '') return '/payload'
   const broken = Object.entries(fields).find(([, value]) => typeof value === 'string' && !value.isWellFormed())
   return `/${broken?.[0] ?? 'payload'}`

@@ -40,21 +40,22 @@ export interface IngestReport extends Counts {
   readonly marked: Noted[]
 }
 
-export type IngestEnd =
-  | {
-      readonly how: 'done'
-      readonly report: IngestReport
-      readonly sequence: number
-      readonly byProject: ReadonlyMap<string, Readonly<Counts>>
-    }
+type How =
+  | { readonly how: 'done'; readonly sequence: number }
   /** The body as a whole cannot be read on. */
-  | { readonly how: 'malformed'; readonly report: IngestReport; readonly detail: string }
-  | { readonly how: 'too_large'; readonly report: IngestReport }
+  | { readonly how: 'malformed'; readonly detail: string }
+  | { readonly how: 'too_large' }
   /** The service does not take writes now. */
-  | { readonly how: 'refused'; readonly report: IngestReport; readonly refused: Refused }
+  | { readonly how: 'refused'; readonly refused: Refused }
   /** It cannot be gone on with, for a fault that is not the body's. */
   | { readonly how: 'failed'; readonly error: unknown }
   | { readonly how: 'aborted' }
+
+/** How it has ended, and what was recorded until then. */
+export type IngestEnd = How & {
+  readonly report: IngestReport
+  readonly byProject: ReadonlyMap<string, Readonly<Counts>>
+}
 
 export interface IngestionOptions {
   readonly runtime: Runtime
@@ -88,7 +89,7 @@ export class Ingestion implements UploadSink {
   #sequence = 0
   #isOver = false
   /** How it ends once the batch that is being committed is. */
-  #broken: IngestEnd | undefined
+  #broken: How | undefined
 
   /** Must be called within uWebSockets.js's handler. Nothing is read before `begin`. */
   constructor(options: IngestionOptions) {
@@ -112,12 +113,11 @@ export class Ingestion implements UploadSink {
     this.#readOn()
   }
 
-  /** What is being committed is counted before the answer; what was not read is not taken. */
+  /** What is being committed is counted before the end; what was not read is not taken. */
   broken(why: 'too_large' | 'aborted'): void {
-    const end: IngestEnd = why === 'aborted' ? { how: 'aborted' } : { how: 'too_large', report: this.#report }
     this.#waiting = []
-    if (this.#committing === 0 || why === 'aborted') this.#over(end)
-    else this.#broken = end
+    if (this.#committing === 0) this.#over({ how: why })
+    else this.#broken = { how: why }
   }
 
   /** What is thrown in here ends this trace alone, and its client is told. */
@@ -168,12 +168,12 @@ export class Ingestion implements UploadSink {
   }
 
   #stopAt(detail: string): void {
-    if (this.#batchEvents > 0) this.#commit(() => this.#over({ how: 'malformed', report: this.#report, detail }))
-    else this.#over({ how: 'malformed', report: this.#report, detail })
+    if (this.#batchEvents > 0) this.#commit(() => this.#over({ how: 'malformed', detail }))
+    else this.#over({ how: 'malformed', detail })
   }
 
   #done(): void {
-    this.#over({ how: 'done', report: this.#report, sequence: this.#sequence, byProject: this.#byProject })
+    this.#over({ how: 'done', sequence: this.#sequence })
   }
 
   #take({ number: line, bytes }: Element, door: TolerantDoor): void {
@@ -229,7 +229,7 @@ export class Ingestion implements UploadSink {
 
   #recorded(project: string, answer: Answer): void {
     if (!answer.ok) {
-      this.#over({ how: 'refused', report: this.#report, refused: answer })
+      this.#broken ??= { how: 'refused', refused: answer }
       return
     }
     const own = this.#byProject.get(project) ?? { accepted: 0, duplicates: 0 }
@@ -241,12 +241,12 @@ export class Ingestion implements UploadSink {
     this.#sequence = Math.max(this.#sequence, answer.sequence)
   }
 
-  #over(end: IngestEnd): void {
+  #over(how: How): void {
     if (this.#isOver) return
     this.#isOver = true
     this.#waiting = []
     this.#options.upload.finish()
-    this.#options.onEnd(end)
+    this.#options.onEnd({ ...how, report: this.#report, byProject: this.#byProject })
   }
 }
 

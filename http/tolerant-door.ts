@@ -7,6 +7,7 @@ import { ingestedTraceEventSchema, type PreparedEvent, prepareEvent } from '../m
 import { isServiceOwned, validatePayload } from '../machines/events/index.ts'
 import type { Throttle } from '../machines/machine.ts'
 import { compile, type Fault } from '../machines/schema.ts'
+import { memberOf } from './events-in.ts'
 import type { FieldProblem } from './problems.ts'
 
 /** What an event of the trace has where it says nothing itself, and which projects it may be of. */
@@ -65,7 +66,7 @@ function prepared(given: GivenEvent, project: string, door: TolerantDoor): Admis
     event = prepareEvent(fields, given.id)
   } catch (error) {
     if (!(error instanceof NotJson)) throw error
-    return refused(error.pointer === '' ? '' : `/payload${error.pointer}`, error.detail)
+    return refused(`${memberOf(fields, error)}${error.pointer}`, error.detail)
   }
   if (Buffer.byteLength(event.payloadText) > door.eventBytesMax) {
     return refused('/payload', `exceeds ${door.eventBytesMax} bytes`)

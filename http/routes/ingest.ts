@@ -1,5 +1,5 @@
 /** Ingest: a whole trace of an engine into the log, streamed. It drives nothing; it is what happened. */
-import { ingestedTraceEventSchema, ingester, prepareEvent } from '../../machines/events/envelope.ts'
+import { ingestedTraceEventSchema, ingester, type PreparedEvent, prepareEvent } from '../../machines/events/envelope.ts'
 import type { RunRequestContext } from '../../machines/run-request/context.ts'
 import { closedObject, Type } from '../../machines/schema.ts'
 import type { MessageBody, SnapshotOf } from '../../runtime/api.ts'
@@ -139,7 +139,7 @@ function ingest(service: ServiceContext, exchange: Exchange): void {
     upload,
     elements: elementsOf(upload.contentType, runtime.settings.eventBytesMax + ENVELOPE_BYTES_MAX),
     by: ingester(exchange.by),
-    onEnd: exchange.later((end) => answer(service, exchange, traceId, end)),
+    onEnd: (end) => ended(service, exchange, traceId, end),
   })
   exchange.await(ownerOf(service, exchange, traceId), (owner) => {
     if (owner !== undefined) ingestion.begin(doorOf(service, exchange, { ...owner, traceId }))
@@ -171,55 +171,47 @@ function doorOf(
   }
 }
 
-function answer(service: ServiceContext, exchange: Exchange, traceId: string, end: IngestEnd): void {
-  if (end.how === 'aborted') return
-  if (end.how === 'done') {
-    announce(service, exchange, traceId, end)
-    return
+/** Of what was new each project is told, however the trace has ended and whoever has gone; then the whole is answered. */
+function ended(service: ServiceContext, exchange: Exchange, traceId: string, end: IngestEnd): void {
+  const facts = factsOf(service, traceId, end)
+  let waiting = facts.length
+  let cursor = end.how === 'done' ? end.sequence : 0
+  const told = whenHeard(exchange, ({ sequence }) => {
+    waiting--
+    cursor = Math.max(cursor, sequence)
+    if (waiting === 0) answerReport(service, exchange, traceId, end.report, cursor)
+  })
+  for (const fact of facts) {
+    const message = { type: 'record', by: exchange.by, events: [fact] } as MessageBody
+    const ref = { kind: 'project', id: projectIdOf(fact.project) } as const
+    service.runtime.ask(ref, message, end.how === 'done' ? told : () => {})
   }
-  if (end.how === 'failed') {
-    exchange.fault(end.error)
-    return
-  }
-  const { accepted, duplicates, refused_count } = end.report
-  const members = { accepted, duplicates, refused_count }
-  if (end.how === 'malformed') exchange.problem('malformed_body', end.detail, { members })
-  else if (end.how === 'refused') refuse(exchange, end.refused)
-  else exchange.problem('body_too_large', `The trace exceeds ${exchange.upload!.bytesMax} bytes.`, { members })
+  if (end.how !== 'done' || facts.length === 0) exchange.later(() => answer(service, exchange, traceId, end))()
 }
 
-/** What was new is told of, in each project that it is of; then the whole is answered. */
-function announce(
-  service: ServiceContext,
-  exchange: Exchange,
-  traceId: string,
-  { report, sequence, byProject }: Extract<IngestEnd, { how: 'done' }>,
-): void {
+function factsOf(service: ServiceContext, traceId: string, { report, byProject }: IngestEnd): readonly PreparedEvent[] {
   const news = [...byProject].filter(([, { accepted }]) => accepted > 0)
-  let waiting = news.length
-  let cursor = sequence === 0 ? service.runtime.journal.lastSequence : sequence
-  if (waiting === 0) {
-    answerReport(service, exchange, traceId, report, cursor)
-    return
-  }
-  for (const [project, { accepted, duplicates }] of news) {
-    const payload = { accepted, duplicates, refused: report.refused_count, trace_id: traceId }
-    const fact = prepareEvent({
+  return news.map(([project, { accepted, duplicates }]) =>
+    prepareEvent({
       event_type: 'trace_ingested',
       project,
       occurred_at: utcNow(service),
       throttle: 'full',
-      payload,
+      payload: { accepted, duplicates, refused: report.refused_count, trace_id: traceId },
       trace_id: traceId,
-    })
-    const message = { type: 'record', by: exchange.by, events: [fact] } as MessageBody
-    const told = whenHeard(exchange, (taken) => {
-      waiting--
-      cursor = Math.max(cursor, taken.sequence)
-      if (waiting === 0) answerReport(service, exchange, traceId, report, cursor)
-    })
-    service.runtime.ask({ kind: 'project', id: projectIdOf(project) }, message, told)
-  }
+    }),
+  )
+}
+
+function answer(service: ServiceContext, exchange: Exchange, traceId: string, end: IngestEnd): void {
+  const { accepted, duplicates, refused_count } = end.report
+  const members = { accepted, duplicates, refused_count }
+  if (end.how === 'done') answerReport(service, exchange, traceId, end.report, end.sequence)
+  else if (end.how === 'malformed') exchange.problem('malformed_body', end.detail, { members })
+  else if (end.how === 'too_large')
+    exchange.problem('body_too_large', `The trace exceeds ${exchange.upload!.bytesMax} bytes.`, { members })
+  else if (end.how === 'refused') refuse(exchange, end.refused)
+  else if (end.how === 'failed') exchange.fault(end.error)
 }
 
 function answerReport(
@@ -227,8 +219,10 @@ function answerReport(
   exchange: Exchange,
   traceId: string,
   report: IngestReport,
-  sequence: number,
+  recorded: number,
 ): void {
+  // Of a trace that was there already nothing was recorded.
+  const sequence = recorded === 0 ? service.runtime.journal.lastSequence : recorded
   markCursor(service, exchange, sequence)
   exchange.answer(200, { trace_id: traceId, ...report, cursor: cursorAt(service, sequence) })
 }

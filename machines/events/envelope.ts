@@ -54,17 +54,19 @@ interface Recording {
 
 /** The id of a fact: `evt_` + 32 hex digits. Throws NotJson if the payload or a text is none. */
 export function eventId(fields: EventFields): string {
-  return idOf(fields, canonical(fields.payload))
+  return idOf(factOf(fields, canonical(fields.payload)))
 }
 
 /**
  * Identify an event and write its payload, once. `givenId` is kept instead of the computed id: for events of
- * other engines, which hash differently. Throws NotJson (pointer from the payload) if the payload is none.
+ * other engines, which hash differently. Throws NotJson (pointer from the payload) if the payload or a text is none.
  */
 export function prepareEvent(fields: EventFields, givenId?: string): PreparedEvent {
   const payloadText = canonical(fields.payload)
+  // Put together also where it is not needed: what of it is no text is found now, and not when it is recorded.
+  const fact = factOf(fields, payloadText)
   return {
-    id: givenId ?? idOf(fields, payloadText),
+    id: givenId ?? idOf(fact),
     event_type: fields.event_type,
     project: fields.project,
     occurred_at: fields.occurred_at,
@@ -101,11 +103,16 @@ export function parseEventText(text: string): RecordedEvent {
   return JSON.parse(text)
 }
 
-function idOf(fields: EventFields, payloadText: string): string {
-  const fact =
+/** Throws NotJson if a text is none. */
+function factOf(fields: EventFields, payloadText: string): string {
+  return (
     `[${quoted(fields.event_type)},${quoted(fields.project)},${quoted(fields.occurred_at)},"${fields.throttle}"` +
     `,${payloadText},${orNull(fields.trace_id)},${orNull(fields.span_id)},${orNull(fields.parent_span_id)}` +
     `,${orNull(fields.causation_id)},${orNull(fields.gather_id)}]`
+  )
+}
+
+function idOf(fact: string): string {
   // One-shot hash: 0.53 us where createHash takes 0.88 (600 bytes, Node 20.20).
   return `evt_${hash('sha256', fact, 'hex').slice(0, 32)}`
 }

@@ -284,6 +284,17 @@ t.test('an ingest that is cut off, and a service that is started again: the same
   )
   await first.service.close()
   const s = await startOnDisk(t, home)
+  const told = (await s.call('GET', `/api/events?trace_id=${TRACE}&event_type=trace_ingested`)).body.items
+  t.match(told, [{ payload: { accepted: 2_000 } }], 'what was taken is told of, although its sender has gone')
   const { body } = await s.expect(200, 'POST', PATH, text, JSON_LINES)
   t.match(body, { accepted: 500, duplicates: 2_000 }, 'whole batches were committed before')
+})
+
+t.test('a line whose text is none is refused with its place, also where it brings its own id', async (t) => {
+  const s = await startTestService(t)
+  await s.project('greeter')
+  const odd =
+    '{"id":"evt_ab","event_type":"abc","project":"greeter","occurred_at":"2026-01-01T00:00:00Z","gather_id":"\\ud800","payload":{}}\n'
+  const { body } = await s.expect(200, 'POST', PATH, lines([event(1)]) + odd, JSON_LINES)
+  t.match(body, { accepted: 1, refused: [{ line: 2, errors: [{ pointer: '/gather_id' }] }] })
 })
