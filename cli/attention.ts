@@ -89,7 +89,7 @@ function adviceFor(item: Record<string, any>, id: string): string {
     case 'reviewable':
       return `intendant brief show ${id}, then ${reviewMove(item.formation_brief)}, or archive ${id}`
     case 'asked':
-      return `intendant initiative show ${id}, then decide ${id} --decision TEXT`
+      return `intendant initiative show ${id}, then decide ${id} --question ID --decision TEXT`
     case 'close_proposed':
       return `intendant initiative complete ${id} --reason TEXT, or decide ${id} --decision TEXT`
     case 'escalated':

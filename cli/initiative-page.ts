@@ -114,12 +114,11 @@ function triggerText({ trigger_id, member, follow_up_of }: Document): string {
 function needsYou({ status, name, questions, close_proposals }: Document, print: Printer): void {
   if (status !== 'active' || questions.length + close_proposals.length === 0) return
   heading(print, 'Needs you')
-  for (const { kind, text, options, member, at } of questions) {
+  for (const { id, kind, text, options, member, at } of questions) {
     const whose = member === undefined ? '' : ` ${memberText(member)}`
     print.text(`${INDENT}${print.tint(kind, 'bad')}${whose} ${age(at)}: ${safe(text)}`, TWICE)
     if (options !== undefined) print.text(`${TWICE}${options.map(safe).join(' | ')}`, TWICE)
-    const about = member === undefined ? '' : ` --member ${memberText(member)}`
-    print.line(`${TWICE}intendant initiative decide ${name} --decision TEXT${about}`)
+    print.line(`${TWICE}intendant initiative decide ${name} --question ${id} --decision TEXT`)
   }
   for (const { reason, at } of close_proposals) {
     print.text(`${INDENT}${print.tint('done?', 'warn')} ${age(at)}: ${safe(reason)}`, TWICE)

@@ -102,10 +102,11 @@ function addOwnersMoves(named: Move, act: Act): void {
     .requiredOption('--decision <text>', 'What is decided.')
     .option('--reason <text>', 'Why.')
     .option('--member <kind:ref>', 'About this member. May be repeated. Default: all.', members)
+    .option('--question <id>', 'The open question that it answers: who answers it second hears what was answered.')
     .option(...keyOption('Saying it twice with one key is one decision.'))
     .action(
-      act((cli, [name], { decision, reason, member: applicable_members, ...options }) =>
-        move(cli, name, 'decide', { decision, reason, applicable_members }, keyHeaders(options)),
+      act((cli, [name], { decision, reason, member: applicable_members, question: question_id, ...options }) =>
+        move(cli, name, 'decide', { decision, reason, applicable_members, question_id }, keyHeaders(options)),
       ),
     )
   named('complete', 'Affirm that the outcome is reached.')

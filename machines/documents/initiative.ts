@@ -120,7 +120,14 @@ export const decideBody = Type.Object(
     decision: spoken('What the owner decides; every later assessment is told.'),
     reason: Type.Optional(spoken('Why.')),
     applicable_members: Type.Optional(
-      Type.Array(member, { minItems: 1, maxItems: MEMBERS_MAX, description: 'Whom it is about. Default: all.' }),
+      Type.Array(member, {
+        minItems: 1,
+        maxItems: MEMBERS_MAX,
+        description: 'Whom it is about. Default: whom the named question is about, or all.',
+      }),
+    ),
+    question_id: Type.Optional(
+      name('The question that it answers, and that must be open: who answers it second hears what was answered.'),
     ),
   },
   { ...CLOSED, title: 'InitiativeDecide' },
@@ -254,6 +261,7 @@ const ownerDecision = Type.Object({
   decision: Type.String({ description: 'What was decided.' }),
   reason: Type.Optional(Type.String({ description: 'Why.' })),
   applicable_members: Type.Optional(Type.Array(shownMember, { description: 'About whom; absent: all.' })),
+  answers: Type.Optional(Type.Array(Type.String(), { description: 'Ids of the questions that it answered.' })),
   by: Type.Optional(by),
   at: time('When.'),
 })

@@ -167,6 +167,8 @@ interface Decide extends MessageBody {
   readonly decision: string
   readonly reason?: string
   readonly applicable_members?: readonly Member[]
+  /** The open question that it answers. */
+  readonly question_id?: string
   /** Of an idempotency key. */
   readonly decision_id?: string
   readonly fingerprint?: string

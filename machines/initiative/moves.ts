@@ -1,7 +1,7 @@
 /** What each move of an initiative changes, states and sends: pure functions of (context, message). */
 import { creationRecord, SYSTEM_ENVELOPE } from '../creation.ts'
 import { deriveId, projectIdOf } from '../derived-id.ts'
-import { type InitiativeStatus, OWNER_WORDS_MAX, type OwnerAction } from '../documents/initiative.ts'
+import { type InitiativeStatus, OWNER_WORDS_MAX, type OwnerAction, type Question } from '../documents/initiative.ts'
 import { isSameMember, memberText } from '../documents/member.ts'
 import { type Fact, SERVICE_BY, type SendParams } from '../machine.ts'
 import { openItem } from '../work-item/owner.ts'
@@ -185,27 +185,35 @@ export function judgeLate(context: InitiativeContext, status: InitiativeStatus, 
   return conclude(context, verdictOf(status, context, NOBODY), undefined, at)
 }
 
-/** The owner decides: what waited for that about the members waits no more. */
+/** The owner decides: what waited for that about the members waits no more; where one question is named, that one. */
 export function decide(context: InitiativeContext, message: Of<'decide'>): Conclusion {
-  const { decision, reason, applicable_members, by, at } = message
+  const { decision, reason, question_id, by, at } = message
+  const answered = context.questions.filter((one) => isAnswered(one, message))
+  const asked = answered.find(({ id }) => id === question_id)?.member
+  const applicable_members = message.applicable_members ?? (asked === undefined ? undefined : [asked])
   const word = {
     decision,
     ...(reason === undefined ? {} : { reason }),
     ...(applicable_members === undefined ? {} : { applicable_members: [...applicable_members] }),
+    ...(answered.length === 0 ? {} : { answers: answered.map(({ id }) => id) }),
     ...(by === undefined ? {} : { by }),
     at,
   }
-  const isAnswered = ({ member }: InitiativeContext['questions'][number]): boolean =>
-    applicable_members === undefined ||
-    (member !== undefined && applicable_members.some((one) => isSameMember(one, member)))
+  const isAboutAll = applicable_members === undefined && question_id === undefined
   const next = own({
     ...withBody(context, message),
     owner_decisions: [...context.owner_decisions, word].slice(-OWNER_WORDS_MAX),
-    questions: context.questions.filter((one) => !isAnswered(one)),
-    close_proposals: applicable_members === undefined ? [] : context.close_proposals,
+    questions: context.questions.filter((one) => !answered.includes(one)),
+    close_proposals: isAboutAll ? [] : context.close_proposals,
   })
   const fact = lifecycleFact('initiative_decided', next, 'active', { reason, decision, applicable_members })
   return { context: next, facts: [fact], sends: NOTHING }
+}
+
+function isAnswered({ id, member }: Question, { question_id, applicable_members }: Of<'decide'>): boolean {
+  if (id === question_id) return true
+  if (applicable_members === undefined) return question_id === undefined
+  return member !== undefined && applicable_members.some((one) => isSameMember(one, member))
 }
 
 /** The owner affirms the outcome. Its members go on by themselves. */

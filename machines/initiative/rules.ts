@@ -1,7 +1,9 @@
 /** Which messages an initiative takes, and what is a repeat or a refusal: one assessment at a time, an action once. */
+import { canonical } from '../canonical.ts'
+import { shown } from '../clipped.ts'
 import { creationRefusal, creationRepeat } from '../creation.ts'
 import { decidedOtherwise, isOtherReason } from '../decided.ts'
-import { TRIGGERS_MAX } from '../documents/initiative.ts'
+import { type OwnerDecision, TRIGGERS_MAX } from '../documents/initiative.ts'
 import { memberText } from '../documents/member.ts'
 import type { Refusal, SnapshotOf } from '../machine.ts'
 import { bodyBefore } from './bodies.ts'
@@ -39,7 +41,38 @@ export function isSound(
   context: InitiativeContext,
   message: Of<'decide' | 'record_owner_action' | 'record_finding'>,
 ): boolean {
-  return strangerIn(context, message) === undefined && bodyBefore(context, message) === undefined
+  if (strangerIn(context, message) !== undefined || bodyBefore(context, message) !== undefined) return false
+  return message.type !== 'decide' || isOpen(context, message)
+}
+
+/** It names no question, or one that waits for an answer. */
+function isOpen({ questions }: InitiativeContext, { question_id }: Of<'decide'>): boolean {
+  return question_id === undefined || questions.some(({ id }) => id === question_id)
+}
+
+/** What the question that is named was answered with. */
+function answerBefore(
+  { owner_decisions }: InitiativeContext,
+  { question_id }: Of<'decide'>,
+): OwnerDecision | undefined {
+  return question_id === undefined
+    ? undefined
+    : owner_decisions.find(({ answers = [] }) => answers.includes(question_id))
+}
+
+/** The same, as far as it says anything. */
+function isAnsweredSo(context: InitiativeContext, message: Of<'decide'>): boolean {
+  const before = answerBefore(context, message)
+  if (before === undefined || before.decision !== message.decision || isOtherReason(before.reason, message))
+    return false
+  const { applicable_members: whom } = message
+  return whom === undefined || canonical(whom) === canonical(before.applicable_members ?? [])
+}
+
+function questionClosed(context: InitiativeContext, message: Of<'decide'>): Refusal {
+  const before = answerBefore(context, message)
+  if (before === undefined) return illegal(`no question ${shown(message.question_id!)} is open`)
+  return illegal(`${before.by?.name ?? 'somebody'} has answered that at ${before.at}: ${shown(before.decision)}`)
 }
 
 function strangerIn(context: InitiativeContext, message: InitiativeMessage) {
@@ -65,6 +98,8 @@ export function repeats({ value, context }: Snapshot, message: InitiativeMessage
         ? 'already_requested'
         : undefined
     case 'decide':
+      if (bodyBefore(context, message) === undefined && isAnsweredSo(context, message)) return 'already_decided'
+      return bodyBefore(context, message) === 'same' ? 'replay' : undefined
     case 'record_owner_action':
       return bodyBefore(context, message) === 'same' ? 'replay' : undefined
     case 'assess':
@@ -132,6 +167,7 @@ export function refusal({ value, context }: Snapshot, message: InitiativeMessage
   }
   const stranger = strangerIn(context, message)
   if (stranger !== undefined) return illegal(`${memberText(stranger)} is no member of the initiative`)
+  if (message.type === 'decide' && statusOf(value) === 'active') return questionClosed(context, message)
   if (message.type !== 'advance') return illegal(`it is ${statusOf(value)}`)
   if (context.waiting.length >= TRIGGERS_MAX) return illegal(`${context.waiting.length} requests wait already`)
   return illegal(`it is ${statusOf(value)}: nothing is steered any more`)

@@ -69,7 +69,7 @@ t.test('show tells what is sought, what it has cost, what goes on, and first of 
     'nightly (project:shop)',
     'Which bank is it to be?',
     'a | b',
-    'intendant initiative decide invoices --decision TEXT --member project:bank',
+    'intendant initiative decide invoices --question act_1 --decision TEXT',
     'intendant initiative complete invoices --reason TEXT',
     'decided: Invoices first (project:shop)',
     'hold project:bank: audit week',
@@ -146,6 +146,10 @@ t.test('each command posts to its endpoint, with where it comes from', async (t)
   t.same(await run('decide', 'invoices', '--decision', 'a', '--reason', 'b', '--member', 'project:bank'), [
     '/invoices/decide',
     { decision: 'a', reason: 'b', applicable_members: [BANK] },
+  ])
+  t.same(await run('decide', 'invoices', '--decision', 'a', '--question', 'act_1'), [
+    '/invoices/decide',
+    { decision: 'a', question_id: 'act_1' },
   ])
   t.same(await run('complete', 'invoices', '--reason', 'paid'), ['/invoices/complete', { reason: 'paid' }])
   t.same(await run('cancel', 'invoices', '--reason', 'no'), ['/invoices/cancel', { reason: 'no' }])

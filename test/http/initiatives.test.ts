@@ -150,6 +150,49 @@ t.test('what an owner is asked stands in attention until it is decided', async (
   t.same(await attention(), [])
 })
 
+t.test(
+  'of two who answer one question the second hears what was answered, and the same said again is a repeat',
+  async (t) => {
+    const s = await startTestService(t)
+    const w = await world(s)
+    const other = { token: await s.token('bob', { roles: ['operator'] }) }
+    await steer(w, 't1', { decision: 'ask', question: 'Which bank?', member: SHOP })
+    const [{ id: question_id }] = (await read(w)).questions
+    const path = `/api/initiatives/${NAME}/decide`
+    const first = await s.expect(200, 'POST', path, { question_id, decision: 'Bank a' })
+    const [word] = first.body.owner_decisions
+    t.match(word, { decision: 'Bank a', applicable_members: [SHOP], answers: [question_id], by: { name: 'admin' } })
+    t.same(first.body.questions, [])
+    const second = await s.expect(409, 'POST', path, { question_id, decision: 'Bank b' }, other)
+    t.match(second.body, { code: 'illegal_move', detail: /^Admin has answered that at 20.*: "?Bank a/ })
+    t.equal((await s.call('POST', path, { question_id, decision: 'Bank a', reason: 'x' }, other)).status, 409)
+    for (const more of [{}, { applicable_members: [SHOP] }]) {
+      const again = await s.expect(200, 'POST', path, { question_id, decision: 'Bank a', ...more }, other)
+      t.equal(again.headers.get('idempotent-replay'), 'true')
+      t.equal(again.body.owner_decisions.length, 1)
+    }
+    const unknown = await s.expect(409, 'POST', path, { question_id: 'act_nothing', decision: 'Bank a' })
+    t.match(unknown.body, { code: 'illegal_move', detail: /no question .*act_nothing.* is open/i })
+    await s.expect(200, 'POST', path, { decision: 'Bank b' }, other)
+    t.equal((await read(w)).owner_decisions.length, 2, 'who answers nothing says another word')
+  },
+)
+
+t.test('a named question alone is answered, whatever else is asked', async (t) => {
+  const w = await world(await startTestService(t))
+  await steer(w, 't1', { decision: 'ask', question: 'Which bank?' })
+  await answer(w, { decision: 'ask', question: 'Which day?', member: SHOP })
+  await steered(w, 2)
+  const [bank, day] = (await read(w)).questions
+  const about = { question_id: bank.id, decision: 'Bank a' }
+  const { body } = await post(w, 'decide', about)
+  t.same(body.questions, [day])
+  t.notOk('applicable_members' in body.owner_decisions[0], 'it was asked about all')
+  const whole = await post(w, 'decide', { decision: 'Monday' })
+  t.same(whole.body.questions, [])
+  t.same(whole.body.owner_decisions[1].answers, [day.id])
+})
+
 t.test('what an initiative that has ended is told is refused, and what was done twice is a repeat', async (t) => {
   const s = await startTestService(t)
   const w = await world(s)
