@@ -63,6 +63,7 @@ export class Due {
       // What the service tells itself is no sign of life.
       if (step.posted !== undefined) this.deadlines.heard(actor.key, step.posted, nowMs)
     }
+    this.timers.committed(actor.ref, step.before.timers, step.after.timers)
     for (const row of step.timersSet) this.timers.add(actor.ref, row)
   }
 

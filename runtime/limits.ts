@@ -58,9 +58,12 @@ export const clockRecheckMs = 60_000
 /** A clock that was set back by no more than this while the service was down goes on behind its newest event; by more, it had been wrong. */
 export const clockSetBackMsMax = 60_000
 
-/** Timers read into memory at once, and fired in one turn. */
-export const timersPerReadMax = 10_000
+/** Timers read into memory at once (some 4 ms; half as many again within a crowded millisecond), and fired in one turn. */
+export const timersPerReadMax = 2_000
 export const timersPerTurnMax = 1_000
+
+/** Of a crowded millisecond more is read once most of what was read is used up; where that does not come about, after this long. */
+export const timersStuckMs = 1_000
 
 /** The longest delay Node.js takes for a timer (2^31 - 1 ms); longer waits are made of several. */
 export const timerDelayMsMax = 2_147_483_647

@@ -5,7 +5,11 @@
 import type { ActorRef, MessageBody } from '../machines/machine.ts'
 import type { Journal, TimerRow } from '../storage/journal.ts'
 import { MinHeap } from './heap.ts'
-import { timersPerReadMax, timerWindowMs } from './limits.ts'
+import { timersPerReadMax, timersStuckMs, timerWindowMs } from './limits.ts'
+import type { ActorRecord } from './record.ts'
+
+type KnownTimers = ActorRecord['timers']
+type ReadRow = ReturnType<Journal['timers']>[number]
 
 export interface FiredTimer {
   readonly ref: ActorRef
@@ -15,13 +19,22 @@ export interface FiredTimer {
 }
 
 export class Timers {
-  private readonly journal: Journal
+  private readonly journal: Pick<Journal, 'timers'>
+  private readonly readMax: number
   private readonly heap = new MinHeap<FiredTimer>()
   /** Everything due before this time is in memory. Wall clock, milliseconds. */
   private windowEndMs = 0
+  /**
+   * Timers of the millisecond at which the window ends that are in memory already, or fired and not used up: a read that was cut at
+   * its limit ends within a millisecond, and the next one, from the same place, passes over these.
+   */
+  private readonly taken = new Set<string>()
+  /** Wall-clock time at which more of that millisecond is read, however many of them are not used up. */
+  private stuckAtMs = 0
 
-  constructor(journal: Journal) {
+  constructor(journal: Pick<Journal, 'timers'>, readMax: number = timersPerReadMax) {
     this.journal = journal
+    this.readMax = readMax
   }
 
   get size(): number {
@@ -30,10 +43,21 @@ export class Timers {
 
   /** Wall-clock time at which something is to be done next: a timer falls due, or the window moves on. */
   nextMs(): number {
-    return Math.min(this.heap.peekKey() ?? Number.POSITIVE_INFINITY, this.windowEndMs)
+    const dueMs = this.heap.peekKey() ?? Number.POSITIVE_INFINITY
+    if (dueMs <= this.windowEndMs) return dueMs
+    return this.isUsedUp ? this.windowEndMs : Math.max(this.windowEndMs, this.stuckAtMs)
   }
 
-  /** A timer was committed. */
+  /** A step was committed that had these timers, and has those: the others are used up, cancelled, or set anew. */
+  committed({ kind, id }: ActorRef, before: KnownTimers, after: KnownTimers): void {
+    if (this.taken.size === 0 || before === after) return
+    for (const [name, { dueMs, generation }] of Object.entries(before)) {
+      const isGone = dueMs === this.windowEndMs && after[name]?.generation !== generation
+      if (isGone) this.taken.delete(keyOf(kind, id, name))
+    }
+  }
+
+  /** A timer was committed. What the window does not hold is read when it moves on. */
   add(ref: ActorRef, row: TimerRow): void {
     if (row.dueMs < this.windowEndMs) this.push(ref, row)
   }
@@ -41,36 +65,45 @@ export class Timers {
   /** Takes out what is due, at most `limit`, reading the next window when the present one is used up. */
   takeDue(nowMs: number, limit: number, due: (timer: FiredTimer) => void): void {
     for (let taken = 0; taken < limit; taken++) {
-      if (nowMs >= this.windowEndMs && (this.heap.peekKey() ?? Number.POSITIVE_INFINITY) >= this.windowEndMs)
+      const isEmpty = (this.heap.peekKey() ?? Number.POSITIVE_INFINITY) > this.windowEndMs
+      if (isEmpty && nowMs >= this.windowEndMs) {
+        if (!this.isUsedUp && nowMs < this.stuckAtMs) return
         this.readWindow(nowMs)
+      }
       const key = this.heap.peekKey()
       if (key === undefined || key > nowMs) return
       due(this.heap.pop()!)
     }
   }
 
-  private readWindow(nowMs: number): void {
-    const toMs = Math.max(nowMs, this.windowEndMs) + timerWindowMs
-    const rows = this.journal.timers(this.windowEndMs, toMs, timersPerReadMax)
-    for (const row of rows) this.push({ kind: row.kind as ActorRef['kind'], id: row.id }, row)
-    const last = rows[rows.length - 1]
-    if (rows.length < timersPerReadMax || last === undefined) this.windowEndMs = toMs
-    else this.windowEndMs = this.endOfCrowdedWindow(last.dueMs, toMs)
+  /** Most of what was read of the last millisecond is used up. */
+  private get isUsedUp(): boolean {
+    return this.taken.size <= this.readMax / 2
   }
 
-  /**
-   * The read was cut at its limit: the window ends after the last row's millisecond, of which the rest is read
-   * too, so that no timer falls between two windows.
-   */
-  private endOfCrowdedWindow(lastDueMs: number, toMs: number): number {
-    const end = Math.min(lastDueMs + 1, toMs)
-    // Some of these are in memory already; the second fire of one is dropped by its actor, like any late one.
-    for (const row of this.journal.timers(lastDueMs, end, Number.POSITIVE_INFINITY))
-      this.push({ kind: row.kind as ActorRef['kind'], id: row.id }, row)
-    return end
+  private readWindow(nowMs: number): void {
+    const { taken } = this
+    const toMs = Math.max(nowMs, this.windowEndMs) + timerWindowMs
+    // So many are passed over: the others are at least as many as ever.
+    const limit = this.readMax + taken.size
+    const rows = this.journal.timers(this.windowEndMs, toMs, limit)
+    for (const row of rows) if (!this.isTaken(row)) this.push({ kind: row.kind as ActorRef['kind'], id: row.id }, row)
+    const endMs = rows.length < limit ? toMs : rows[limit - 1]!.dueMs
+    if (endMs > this.windowEndMs) taken.clear()
+    this.windowEndMs = endMs
+    this.stuckAtMs = nowMs + timersStuckMs
+    for (const { dueMs, kind, id, name } of rows) if (dueMs === endMs) taken.add(keyOf(kind, id, name))
+  }
+
+  private isTaken({ dueMs, kind, id, name }: ReadRow): boolean {
+    return dueMs === this.windowEndMs && this.taken.has(keyOf(kind, id, name))
   }
 
   private push(ref: ActorRef, row: TimerRow): void {
     this.heap.push(row.dueMs, { ref, name: row.name, generation: row.generation, message: row.message as MessageBody })
   }
+}
+
+function keyOf(kind: string, id: string, name: string): string {
+  return `${kind}/${id}/${name}`
 }
