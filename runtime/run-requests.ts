@@ -54,14 +54,19 @@ export function createRunRequest(runtime: Runtime, order: RunRequestOrder, reply
   const whyNotNew = whyNotTaken(order) ?? unfollowed ?? whyNotPayload(order.body) ?? whyNotServed(order)
   const { project, project_id, idempotency_key, key_given, trace_id } = message
   const isTraceGiven = order.body.trace_id !== undefined
+  const isTraceTaken = isTraceGiven || trace_id === order.traceParent?.traceId
   const before = (id: string): Refused | (() => void) => {
-    if (whyNotNew === undefined && !isTraceGiven) return NOTHING_TAKEN
+    if (whyNotNew === undefined && !isTraceTaken) return NOTHING_TAKEN
     // One that cannot be read is there too: its actor says so.
     const isThere = readable(() => runtime.read({ kind: 'run_request', id }), 'unreadable') !== undefined
     if (whyNotNew !== undefined && !(key_given && isThere)) return whyNotNew
-    if (!isTraceGiven || isThere) return NOTHING_TAKEN
+    if (!isTraceTaken || isThere) return NOTHING_TAKEN
     const giveBack = takeTrace(runtime, project, trace_id)
-    return giveBack ?? refused('trace_in_use', `The trace ${trace_id} is in use in project ${project}.`)
+    if (giveBack !== undefined) return giveBack
+    if (isTraceGiven) return refused('trace_in_use', `The trace ${trace_id} is in use in project ${project}.`)
+    // Another one, which the log does not know yet, continues the caller's trace.
+    message.trace_id = newTraceId(runtime.nature)
+    return NOTHING_TAKEN
   }
   createOfKey(runtime, { ...keyedBy(project_id, idempotency_key), message, before }, reply)
 }
@@ -86,7 +91,7 @@ export function runRequestMessage(
   runtime: Runtime,
   order: Omit<RunRequestOrder, 'capabilities'>,
   brief?: BriefOfRun,
-): CreateRunRequest {
+): RunRequestMessage {
   const { project, body, by, traceParent } = order
   const context = project.context as { id: string; key: string; repository?: string }
   const key = order.idempotencyKey ?? derivedKeyOf(factsOf(context.key, body, by))
@@ -133,6 +138,9 @@ export function runRequestMessage(
   }
   return message as CreateRunRequest
 }
+
+/** Its trace may turn out to be another's before it is sent. */
+type RunRequestMessage = CreateRunRequest & { trace_id: string }
 
 /** Every member, of which the optional ones may be undefined. */
 type Filled<T> = { readonly [K in keyof T]-?: Record<never, never> extends Pick<T, K> ? T[K] | undefined : T[K] }

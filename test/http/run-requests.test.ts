@@ -241,6 +241,16 @@ t.test('traces: a given one is unused in its project, a traceparent is continued
   t.equal(continued.body.trace_id, '12'.repeat(16))
   const linked = await s.expect(201, 'POST', path, { entry_event: 'scan_requested', idempotency_key: 'd' }, { headers })
   t.not(linked.body.trace_id, '12'.repeat(16), 'an exact trace names one request')
+  const parent = { headers: { traceparent: `00-${'56'.repeat(16)}-${'78'.repeat(8)}-01` } }
+  const fanned = await Promise.all(
+    ['1', '2', '3', '4', '1'].map((idempotency_key) =>
+      s.call('POST', path, { entry_event: 'scan_requested', idempotency_key }, parent),
+    ),
+  )
+  const traces = new Map(fanned.map(({ body }) => [body.id, body.trace_id]))
+  t.equal(traces.size, 4)
+  t.equal(new Set(traces.values()).size, 4, 'also of requests that are made at once')
+  t.ok([...traces.values()].includes('56'.repeat(16)), 'one of them continues the trace')
 })
 
 t.test('what a run request names must be there and fit', async (t) => {
