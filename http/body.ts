@@ -12,9 +12,10 @@ import { UPLOAD_HELD_BYTES, Upload } from './upload.ts'
 
 /**
  * What may parse to a value that JSON cannot carry further: the escape of half a surrogate pair, and numbers past
- * the largest double. A text without it needs no look at its values.
+ * the largest double. A text without it needs no look at its values. Digits are counted from the first of a run: from each of them, 1 MB of
+ * numbers took 0.3 s.
  */
-const SUSPECT = /\\u[dD][89a-fA-F]|[eE]\+?\d{3}|\d{200}/
+const SUSPECT = /\\u[dD][89a-fA-F]|[eE]\+?\d{3}|(?<!\d)\d{200}/
 
 export interface BodyBounds {
   readonly bodyBytesMax: number
