@@ -72,7 +72,11 @@ export class BodyReader {
     }
     if (!this.#hasRoom(exchange, UPLOAD_HELD_BYTES)) return false
     this._take(UPLOAD_HELD_BYTES)
-    exchange.upload = new Upload(exchange, name, { bytesMax, giveBack: () => this._give(UPLOAD_HELD_BYTES) })
+    exchange.upload = new Upload(exchange, name, {
+      bytesMax,
+      giveBack: () => this._give(UPLOAD_HELD_BYTES),
+      stand: (reader) => this.#large.stand(reader),
+    })
     exchange.upload.watch()
     return true
   }

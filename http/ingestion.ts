@@ -9,13 +9,17 @@ import type { Answer, MessageBody, Refused, Runtime } from '../runtime/api.ts'
 import { projectIdOf } from '../runtime/identity.ts'
 import type { Element, Elements } from './elements.ts'
 import { readJson } from './json-text.ts'
+import type { Waiting } from './large-bodies.ts'
 import type { FieldProblem } from './problems.ts'
 import { admitTraceEvent, type TolerantDoor } from './tolerant-door.ts'
 import type { Upload, UploadSink } from './upload.ts'
 
-/** Events in one commit, and characters of their payloads: whichever comes first. */
-const BATCH_EVENTS_MAX = 1_000
-const BATCH_CHARS_MAX = 4 * 1024 * 1024
+/**
+ * Events in one commit, and characters of their payloads, whichever comes first: what a large body reads in one turn, a few
+ * milliseconds of the main thread.
+ */
+const BATCH_EVENTS_MAX = 250
+const BATCH_CHARS_MAX = 256 * 1024
 /** Refused and marked elements beyond these are only counted. */
 const SHOWN_MAX = 200
 /** Faults told of one element. */
@@ -66,7 +70,7 @@ export interface IngestionOptions {
   readonly onEnd: (end: IngestEnd) => void
 }
 
-export class Ingestion implements UploadSink {
+export class Ingestion implements UploadSink, Waiting {
   readonly #options: IngestionOptions
   readonly #report: IngestReport = {
     accepted: 0,
@@ -85,6 +89,8 @@ export class Ingestion implements UploadSink {
   /** Chunks that came before there was a door, or while a batch was committing. */
   #waiting: Buffer[] = []
   #isWhole = false
+  /** It waits for its turn to read on. */
+  #stands = false
   #committing = 0
   #sequence = 0
   #isOver = false
@@ -120,12 +126,20 @@ export class Ingestion implements UploadSink {
     else this.#broken = { how: why }
   }
 
-  /** What is thrown in here ends this trace alone, and its client is told. */
   #readOn(): void {
-    const door = this.#door
-    if (door === undefined || this.#committing > 0) return
+    if (this.#door === undefined || this.#committing > 0 || this.#stands || this.#isOver) return
+    const { upload } = this.#options
+    this.#stands = true
+    upload.stand(this)
+    // What comes meanwhile stays with the kernel.
+    if (this.#stands) upload.pause()
+  }
+
+  /** What is thrown in here ends this trace alone, and its client is told. */
+  takeTurn(): void {
+    this.#stands = false
     try {
-      this.#pump(door)
+      this.#pump(this.#door!)
     } catch (error) {
       this.#over({ how: 'failed', error })
     }

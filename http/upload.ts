@@ -3,6 +3,7 @@
  * enough: the socket is paused then, so that what waits is never more than one chunk of the kernel's.
  */
 import type { Exchange } from './exchange.ts'
+import type { Waiting } from './large-bodies.ts'
 
 /** Whoever takes the body. */
 export interface UploadSink {
@@ -17,26 +18,35 @@ export interface UploadSink {
 /** What an upload is counted as among the bodies in flight: a chunk that waits, and a batch of what was in it. */
 export const UPLOAD_HELD_BYTES = 8 * 1024 * 1024
 
+export interface UploadOptions {
+  readonly bytesMax: number
+  readonly giveBack: () => void
+  readonly stand: (reader: Waiting) => void
+}
+
 export class Upload {
   /** Without parameters, in lower case. */
   readonly contentType: string
   readonly bytesMax: number
   readonly #exchange: Exchange
   readonly #giveBack: () => void
+  readonly #stand: (reader: Waiting) => void
   #sink: UploadSink | undefined = undefined
   #received = 0
   #isPaused = false
   #isOver = false
 
-  constructor(
-    exchange: Exchange,
-    contentType: string,
-    { bytesMax, giveBack }: { readonly bytesMax: number; readonly giveBack: () => void },
-  ) {
+  constructor(exchange: Exchange, contentType: string, { bytesMax, giveBack, stand }: UploadOptions) {
     this.#exchange = exchange
     this.contentType = contentType
     this.bytesMax = bytesMax
     this.#giveBack = giveBack
+    this.#stand = stand
+  }
+
+  /** The reader of what has come takes its turn among all large bodies: at once, where there is time. */
+  stand(reader: Waiting): void {
+    this.#stand(reader)
   }
 
   /** Must be called within uWebSockets.js's handler. */

@@ -59,7 +59,7 @@ export function ingestRoutes(service: ServiceContext): readonly Route[] {
       summary: 'Take a whole trace of an engine into the log: JSON or JSON lines, streamed, up to 1 GiB.',
       description:
         'A valid envelope is enough, and a given id is kept. `trace_id` defaults to the path’s and may not differ; `project` ' +
-        'and `throttle` default to those of the run that the trace belongs to. Committed in batches of 1,000: what was ' +
+        'and `throttle` default to those of the run that the trace belongs to. Committed in batches of at most 250: what was ' +
         'committed stays if the rest is not read, and the same trace sent again completes it, each event once. Nothing is ' +
         'driven by it.',
       access: { right: 'event.emit', runner: 'holder' },

@@ -64,10 +64,10 @@ const POST = (admin: string, body: string, project = 'greeter'): string =>
 const BODY = (name: string, chars: number): string =>
   JSON.stringify({ entry_event: 'greet_requested', payload: { name, note: 'x'.repeat(chars) } })
 
-t.test('each of many that come at once is answered, and their bytes are given back', async (t) => {
+t.test('each of some that come at once is answered, and their bytes are given back', async (t) => {
   const s = await startTestService(t)
   await s.project('greeter')
-  const bodies = Array.from({ length: 20 }, (_, i) => BODY(`n${i}`, LARGE_BODY_BYTES * 10))
+  const bodies = Array.from({ length: 4 }, (_, i) => BODY(`n${i}`, LARGE_BODY_BYTES * 10))
   const answers = await Promise.all(bodies.map((body) => s.call('POST', '/api/projects/greeter/run-requests', body)))
   for (const [i, { status, body }] of answers.entries()) {
     t.equal(status, 201)
@@ -152,4 +152,26 @@ t.test('one whose client goes away before its turn is not taken', async (t) => {
   nature.letGo()
   t.equal((await first).status, 201)
   t.same(await names(), ['first'])
+})
+
+t.test('a trace that is ingested takes its turn like any large body, and is whole in the end', async (t) => {
+  const { s, nature, first, bytesAre, names } = await openBusy(t)
+  const events = Array.from({ length: 600 }, (_, n) => ({
+    event_type: 'noted',
+    project: 'greeter',
+    throttle: 'dry_run',
+    occurred_at: '2026-01-01T00:00:00Z',
+    payload: { n },
+  }))
+  const path = `/engine/traces/${'a'.repeat(32)}/ingest`
+  const trace = s.call('POST', path, events.map((event) => JSON.stringify(event)).join('\n'), {
+    headers: { 'content-type': 'application/x-ndjson' },
+  })
+  await bytesAre(SOME_HELD)
+  t.equal(s.service.runtime.load.messagesInFlight, 1, 'no event of it is read in a turn that has no time left')
+  nature.letGo()
+  t.equal((await first).status, 201)
+  t.match((await trace).body, { accepted: 600, duplicates: 0, refused_count: 0 })
+  t.same(await names(), ['first'])
+  await bytesAre(NONE_HELD)
 })
