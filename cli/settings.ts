@@ -122,7 +122,11 @@ export const SETTINGS: readonly SettingSpec[] = [
   duration('grace', 'graceMs', 'How long a cancelled run may take to stop.'),
   duration('presence', 'presenceMs', 'Without a call for this long a runner is offline.', DEADLINE_MS_MAX),
   duration('late_events', 'lateEventsMs', 'How long events of a settled run are still recorded.'),
-  duration('idempotency', 'idempotencyMs', 'How long an idempotency key is kept after settlement.'),
+  duration(
+    'idempotency',
+    'idempotencyMs',
+    'How long an idempotency key is kept; of a run request from its settlement on.',
+  ),
   {
     name: 'max_running',
     placeholder: 'NUMBER',
