@@ -191,7 +191,7 @@ t.test('a person says what a drift is: what to do follows, and who need not be a
   const nothing = await classify(409, 'holding', {
     classification: 'allowed_exception',
     reason: 'x',
-    review_at: '2099-01-01T00:00:00Z',
+    review_at: '9999-12-31T23:59:59-05:00',
   })
   t.match(nothing.body, { code: 'illegal_move', detail: /holding/ })
   await classify(200, 'unobserved', { classification: 'real', reason: 'I think so' })

@@ -125,6 +125,11 @@ t.test('nobody has looked for 30 days, or since the version was made, or the wai
     because: [{ code: 'evidence_waived', observation: { waiver } }],
   })
   t.match(drift(waived, DAY), { status: 'stale', because: [{ code: 'waiver_ended', evidence_id: E1 }] })
+  const forever = { ...waiver, review_at: '9999-12-31T23:59:59-05:00' }
+  const kept = on(accepted, seen(10, { evidence_id: E1, result: 'waived', waiver: forever }))
+  t.equal(drift(kept, DAY).status, 'holding', 'never, as it is written west of UTC')
+  const ahead = on(accepted, seen(10, { evidence_id: E1, observed_at: '9999-12-31T23:59:59-05:00' }))
+  t.equal(drift(ahead, DAY).status, 'holding', 'seen at the latest when it came')
   t.end()
 })
 
