@@ -74,6 +74,7 @@ function addReads(group: Command, act: Act): void {
     .action(act(add))
   group
     .command('list')
+    .alias('ls')
     .description('List initiatives, newest first.')
     .option('--status <status>', 'Only active, completed or cancelled ones.')
     .option('--project <key>', 'Only those of this project.')

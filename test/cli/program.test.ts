@@ -123,6 +123,8 @@ t.test('every command has a help with a description', async (t) => {
     t.equal(code, 0, name)
     t.match(out, new RegExp(`^Usage: intendant ${name}`), name)
     t.match(out, /\n\n[A-Z].*\.\n/, `${name} says what it does`)
+    if (name.endsWith(' list'))
+      t.match(out, /^Usage: intendant [\w-]+ list\|ls /, `${name} has the short name of all lists`)
     t.notOk(
       out.split('\n').find((line) => line.length > 100),
       `${name} fits on a hundred columns`,
