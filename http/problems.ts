@@ -69,7 +69,11 @@ const table = {
     'Make another first, or say `last_admin=true`.',
   ),
   backup_running: problem(409, 'A backup is being made', 'Wait for the one that `backup` names; then ask again.'),
-  project_archived: problem(409, 'The project is archived', 'Unarchive it first.'),
+  project_archived: problem(
+    409,
+    'The project is archived',
+    'Bring it back first: `PATCH` it with `archived: false`, or `intendant project restore`.',
+  ),
   reapproval_required: problem(
     409,
     'What was approved has moved since',

@@ -49,7 +49,8 @@ function createRoute(service: ServiceContext): Route {
     summary: 'Ask for work: a run request, to be handed to one runner.',
     description:
       'With throttle `full` it waits for an approval. A given idempotency key (header or field) is scoped to the ' +
-      'project and kept 24 h after settlement; without one, a key derived from what is asked for stops a twin.',
+      'project and kept after settlement as long as the service keeps keys (24 h unless it is set otherwise); ' +
+      'without one, a key derived from what is asked for stops a twin.',
     access: { right: 'work.submit' },
     body: { schema: runRequestCreateBody },
     headers: [IDEMPOTENCY_HEADER, 'traceparent', PREFER_HEADER],

@@ -168,8 +168,8 @@ export const faults: readonly Fault[] = [
   fault(
     'timers are not read again after a restart',
     'runtime/timers.ts',
-    '    for (const row of rows) this.push({ kind: row.kind as ActorRef',
-    '    for (const row of rows.slice(rows.length)) this.push({ kind: row.kind as ActorRef',
+    'if (!this.isTaken(row)) this.push({ kind: row.kind as ActorRef',
+    'if (this.isTaken(row)) this.push({ kind: row.kind as ActorRef',
   ),
   fault(
     'timers are not kept for a restart',
