@@ -260,7 +260,11 @@ export type CloseProposal = Static<typeof closeProposal>
 const ownerDecision = Type.Object({
   decision: Type.String({ description: 'What was decided.' }),
   reason: Type.Optional(Type.String({ description: 'Why.' })),
-  applicable_members: Type.Optional(Type.Array(shownMember, { description: 'About whom; absent: all.' })),
+  applicable_members: Type.Optional(
+    Type.Array(shownMember, {
+      description: 'About whom; absent: about all, or only about the questions in `answers`.',
+    }),
+  ),
   answers: Type.Optional(Type.Array(Type.String(), { description: 'Ids of the questions that it answered.' })),
   by: Type.Optional(by),
   at: time('When.'),

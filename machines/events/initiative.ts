@@ -28,7 +28,13 @@ const lifecycle = openObject({
   budget: openObject({ max_assessments: Type.Optional(count()), max_actions: Type.Optional(count()) }),
   reason: Type.Optional(Type.String()),
   decision: Type.Optional(Type.String()),
-  applicable_members: Type.Optional(Type.Array(member)),
+  // What a decision answered is no field of SPEC 6.18.
+  applicable_members: Type.Optional(
+    Type.Array(member, {
+      description:
+        'about whom; absent: about all, or only about a question, which the initiative’s document names (`owner_decisions[].answers`)',
+    }),
+  ),
 })
 
 const followUpOf = Type.Optional(openObject({ steer_id: Type.String(), step: stringEnum(STEERING_DECISIONS) }))

@@ -34,6 +34,7 @@ function scopeOf(context: InitiativeContext, { member }: Trigger, view: View) {
     questions: context.questions.filter((one) => isShown(one.member)),
     owner_decisions: context.owner_decisions.filter(({ applicable_members }) => about(applicable_members)),
     owner_actions: context.owner_actions.filter((one) => isShown(one.member)),
+    actions: context.actions.filter((one) => isShown(one.member)),
     assessments: [],
   }
   return { context: narrowed, view: { members, items: view.items.filter(({ project }) => project === home) } }
@@ -52,7 +53,10 @@ export function promptOf(whole: InitiativeContext, trigger: Trigger, all: View):
       : `This follows a ${trigger.follow_up_of.step} (${trigger.follow_up_of.steer_id}): is there more to do now?`,
     section('Members', fenced(view.members.map((sight) => memberLine(context, sight, view)).join('\n'), 'the members')),
     section('Work that this initiative has started', told(view.items.map(itemLine), 'work items')),
-    section('Decisions of the owner: they bind you', list(context.owner_decisions.map(decisionLine))),
+    section(
+      'Decisions of the owner: they bind you',
+      list(context.owner_decisions.map((one) => decisionLine(context, one))),
+    ),
     section('What the owner did', list(context.owner_actions.map(ownerLine))),
     section('Open questions', list(context.questions.map(({ kind, text }) => `${kind}: ${oneLine(text)}`))),
     section('Findings', told(findingsFor(context, ...context.members).map(findingLine), 'findings')),
@@ -98,9 +102,13 @@ function itemLine({ item_id, project, state, objective }: View['items'][number])
   return `${item_id} in ${project} is ${state}: ${oneLine(objective)}`
 }
 
-function decisionLine({ decision, reason, applicable_members }: InitiativeContext['owner_decisions'][number]): string {
+/** What was asked is in quotation marks: runs wrote it, and it does not bind. */
+function decisionLine({ actions }: InitiativeContext, one: InitiativeContext['owner_decisions'][number]): string {
+  const { decision, reason, applicable_members, answers = [] } = one
   const whom = applicable_members === undefined ? '' : ` (${applicable_members.map(memberText).join(', ')})`
-  return `${oneLine(decision)}${whom}${reason === undefined ? '' : `, since ${oneLine(reason)}`}`
+  const asked = actions.filter(({ action_id }) => answers.includes(action_id)).map((by) => by.question ?? by.reason)
+  const question = asked.length === 0 ? '' : `, in answer to ${JSON.stringify(oneLine(asked.join(' / ')))}`
+  return `${oneLine(decision)}${whom}${question}${reason === undefined ? '' : `, since ${oneLine(reason)}`}`
 }
 
 function ownerLine(one: InitiativeContext['owner_actions'][number]): string {

@@ -410,6 +410,22 @@ t.test('an owner’s decision answers what was asked about its members', (t) => 
   t.end()
 })
 
+t.test('the next assessment is told which question a decision answers, and no other project’s', (t) => {
+  const promptAfter = (question: object, more: object = {}): string => {
+    const { snapshot: asked } = step(module, deciding({ ...question, member: CAMPAIGN }), judge(6))
+    const { snapshot } = step(module, asked, at(7, { type: 'decide', by: OWNER, decision: 'Monday', reason: 'rent' }))
+    const waits = { ...snapshot, context: { ...snapshot.context, waiting: [] } }
+    const requested = step(module, waits, at(8, { type: 'advance', by: OWNER, trigger_id: 't9', ...more })).snapshot
+    const assess = at(9, { type: 'assess', trigger_id: 't9', view: VIEW })
+    return step(module, requested, assess).snapshot.context.assessment!.prompt
+  }
+  const ask = { decision: 'ask', question: 'Which day?' }
+  t.match(promptAfter(ask), '- Monday, in answer to "Which day?", since rent')
+  t.match(promptAfter(ask, { member: PROJECT }), '- Monday, since rent')
+  t.match(promptAfter({ decision: 'escalate', reason: 'Two\nways' }), '- Monday, in answer to "Two ways", since rent')
+  t.end()
+})
+
 t.test('a reviewer’s gaps and diagnosis are findings that name the cycle and the result', (t) => {
   const dispatched = step(
     module,
