@@ -1,13 +1,13 @@
 /**
  * The one reader of request bodies. Bounded twice (each body, and the sum of all that have not been read yet), strict about
- * type and encoding; a small body that arrives in one chunk, as nearly all do, is parsed where it lies, uncopied, and
- * large ones take turns.
+ * type and encoding; a small body that arrives in one chunk, as nearly all do, is parsed where it lies, uncopied, while
+ * there is time for it in the turn (body-turns.ts).
  */
 import { canonical, NotJson } from '../machines/canonical.ts'
+import { BodyTurns, SMALL_BODY_BYTES, type Waiting } from './body-turns.ts'
 import type { Exchange } from './exchange.ts'
 import { Gathered } from './gathered.ts'
 import { readJson } from './json-text.ts'
-import { LARGE_BODY_BYTES, LargeBodies, type Waiting } from './large-bodies.ts'
 import { UPLOAD_HELD_BYTES, Upload } from './upload.ts'
 
 /**
@@ -27,12 +27,12 @@ export interface BodyBounds {
 /** Reads bodies for one server and holds the sum of those in flight. */
 export class BodyReader {
   readonly #bounds: BodyBounds
-  readonly #large: LargeBodies
+  readonly #turns: BodyTurns
   #bytesInFlight = 0
 
-  constructor(bounds: BodyBounds, nature: ConstructorParameters<typeof LargeBodies>[0]) {
+  constructor(bounds: BodyBounds, nature: ConstructorParameters<typeof BodyTurns>[0]) {
     this.#bounds = bounds
-    this.#large = new LargeBodies(nature)
+    this.#turns = new BodyTurns(nature)
   }
 
   get bytesInFlight(): number {
@@ -75,7 +75,7 @@ export class BodyReader {
     exchange.upload = new Upload(exchange, name, {
       bytesMax,
       giveBack: () => this._give(UPLOAD_HELD_BYTES),
-      stand: (reader) => this.#large.stand(reader),
+      stand: (reader) => this.#turns.stand(reader),
     })
     exchange.upload.watch()
     return true
@@ -94,9 +94,9 @@ export class BodyReader {
     return true
   }
 
-  /** Used by a reception alone: all of it has come. */
-  _stand(reception: Reception): void {
-    this.#large.stand(reception)
+  /** Used by a reception alone. */
+  get _turns(): BodyTurns {
+    return this.#turns
   }
 
   /** Used by a reception alone. */
@@ -149,11 +149,12 @@ class Reception implements Waiting {
       tooLarge(this.#exchange, this.#bytesMax)
       return
     }
+    const { _turns: turns } = this.#reader
     const isWhole = isLast && this.#gathered === undefined
-    const isSmall = this.#received <= LARGE_BODY_BYTES
-    if (isWhole && isSmall) {
+    const isAtOnce = isLast && this.#received <= SMALL_BODY_BYTES && turns.hasTimeForSmall
+    if (isWhole && isAtOnce) {
       this.#finish()
-      this.#parse(new Uint8Array(chunk))
+      turns.read(() => this.#parse(new Uint8Array(chunk)))
       return
     }
     // A chunk is emptied when this callback returns: what must wait is copied.
@@ -166,9 +167,9 @@ class Reception implements Waiting {
     if (!this.#grow()) {
       this.#finish()
       this.#exchange.problem('bodies_in_flight', 'The sum of the bodies being received is at its bound.')
-    } else if (isLast && isSmall) this.#parse(this.#take())
+    } else if (isAtOnce) turns.read(() => this.#parse(this.#take()))
     else if (isLast) {
-      this.#reader._stand(this)
+      turns.stand(this)
       if (isWhole && !this.#isOver) this.#whole = Buffer.from(bytes)
     }
   }

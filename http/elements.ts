@@ -38,6 +38,10 @@ class Piece {
     this.#bytesMax = bytesMax
   }
 
+  get isEmpty(): boolean {
+    return this.#bytes === 0
+  }
+
   add(part: Uint8Array): void {
     if (part.length === 0) return
     const isFirst = this.#bytes === 0
@@ -85,6 +89,7 @@ export class Lines implements Elements {
 
   next(): Element | undefined {
     while (this.#at < this.#chunk.length) {
+      this.#passBlankLines()
       const end = this.#chunk.indexOf(LINE_FEED, this.#at)
       this.#piece.add(this.#chunk.subarray(this.#at, end < 0 ? this.#chunk.length : end))
       if (end < 0) break
@@ -99,6 +104,16 @@ export class Lines implements Elements {
 
   end(): Element | undefined {
     return this.#line()
+  }
+
+  /** Byte by byte, since a chunk may be made of nothing else: as lines they would take forty times as long. */
+  #passBlankLines(): void {
+    if (!this.#piece.isEmpty) return
+    for (let at = this.#at; at < this.#chunk.length && isSpace(this.#chunk[at]!); ) {
+      if (this.#chunk[at++] !== LINE_FEED) continue
+      this.#number++
+      this.#at = at
+    }
   }
 
   #line(): Element | undefined {

@@ -7,19 +7,19 @@ import type { PreparedEvent } from '../machines/events/envelope.ts'
 import type { By } from '../machines/machine.ts'
 import type { Answer, MessageBody, Refused, Runtime } from '../runtime/api.ts'
 import { projectIdOf } from '../runtime/identity.ts'
+import type { Waiting } from './body-turns.ts'
 import type { Element, Elements } from './elements.ts'
 import { readJson } from './json-text.ts'
-import type { Waiting } from './large-bodies.ts'
 import type { FieldProblem } from './problems.ts'
 import { admitTraceEvent, type TolerantDoor } from './tolerant-door.ts'
 import type { Upload, UploadSink } from './upload.ts'
 
 /**
- * Events in one commit, and characters of their payloads, whichever comes first: what a large body reads in one turn, a few
- * milliseconds of the main thread.
+ * Elements read in one turn, and their bytes, whatever becomes of them, whichever comes first: a few milliseconds of the main thread,
+ * and at most as much in one commit.
  */
-const BATCH_EVENTS_MAX = 250
-const BATCH_CHARS_MAX = 256 * 1024
+const TURN_ELEMENTS_MAX = 250
+const TURN_BYTES_MAX = 256 * 1024
 /** Refused and marked elements beyond these are only counted. */
 const SHOWN_MAX = 200
 /** Faults told of one element. */
@@ -83,7 +83,9 @@ export class Ingestion implements UploadSink, Waiting {
   readonly #byProject = new Map<string, Counts>()
   readonly #batch = new Map<string, PreparedEvent[]>()
   #batchEvents = 0
-  #batchChars = 0
+  /** Of this turn and of those before it that ended for want of bytes. */
+  #readElements = 0
+  #readBytes = 0
   /** Who admits the events; undefined until that is known. */
   #door: TolerantDoor | undefined
   /** Chunks that came before there was a door, or while a batch was committing. */
@@ -145,15 +147,17 @@ export class Ingestion implements UploadSink, Waiting {
     }
   }
 
-  /** Reads on until a batch is full or nothing is left to read. */
+  /** Reads on until the turn is used up or nothing is left to read. */
   #pump(door: TolerantDoor): void {
     const { elements, upload } = this.#options
     while (!this.#isOver) {
       const element = elements.next()
       if (element !== undefined) {
         this.#take(element, door)
-        if (this.#batchEvents < BATCH_EVENTS_MAX && this.#batchChars < BATCH_CHARS_MAX) continue
-        this.#commit()
+        this.#readElements++
+        this.#readBytes += element.bytes?.length ?? 0
+        if (this.#readElements < TURN_ELEMENTS_MAX && this.#readBytes < TURN_BYTES_MAX) continue
+        this.#endTurn()
         return
       }
       if (elements.fault !== undefined) {
@@ -169,6 +173,14 @@ export class Ingestion implements UploadSink, Waiting {
       else upload.resume()
       return
     }
+  }
+
+  /** What it has read is committed; where all of that was refused it stands behind the others. */
+  #endTurn(): void {
+    this.#readElements = 0
+    this.#readBytes = 0
+    if (this.#batchEvents > 0) this.#commit()
+    else this.#readOn()
   }
 
   /** Everything has come and is read. */
@@ -211,7 +223,6 @@ export class Ingestion implements UploadSink, Waiting {
     if (events === undefined) this.#batch.set(event.project, [event])
     else events.push(event)
     this.#batchEvents++
-    this.#batchChars += event.payloadText.length
   }
 
   #note(list: 'refused' | 'marked', { line, errors }: Noted): void {
@@ -227,7 +238,6 @@ export class Ingestion implements UploadSink, Waiting {
     const batch = [...this.#batch]
     this.#batch.clear()
     this.#batchEvents = 0
-    this.#batchChars = 0
     this.#committing = batch.length
     for (const [project, events] of batch) {
       const message = { type: 'record', by, events } as unknown as MessageBody

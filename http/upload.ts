@@ -2,8 +2,9 @@
  * A request body that is taken as it comes, for what may be larger than memory should hold. The taker says when it has
  * enough: the socket is paused then, so that what waits is never more than one chunk of the kernel's.
  */
+
+import type { Waiting } from './body-turns.ts'
 import type { Exchange } from './exchange.ts'
-import type { Waiting } from './large-bodies.ts'
 
 /** Whoever takes the body. */
 export interface UploadSink {
@@ -44,7 +45,7 @@ export class Upload {
     this.#stand = stand
   }
 
-  /** The reader of what has come takes its turn among all large bodies: at once, where there is time. */
+  /** The reader of what has come takes its turn among all bodies: at once, where there is time. */
   stand(reader: Waiting): void {
     this.#stand(reader)
   }

@@ -1,17 +1,17 @@
 import t, { type Test } from 'tap'
-import { LARGE_BODY_BYTES, LargeBodies } from '../../http/large-bodies.ts'
+import { BodyTurns, SMALL_BODY_BYTES } from '../../http/body-turns.ts'
 import { HurriedNature } from './hurried-nature.ts'
 import { raw, startTestService } from './service-harness.ts'
 
-/** Large bodies that take so long each, what was read since it was last asked, and the turn that is due. */
+/** Bodies that take so long each, what was read since it was last asked, and the turn that is due. */
 function open() {
   let nowMs = 0
   const turns: (() => void)[] = []
   const told: string[] = []
-  const large = new LargeBodies({ monotonicMs: () => nowMs, nextTurn: (run) => turns.push(run) })
+  const bodies = new BodyTurns({ monotonicMs: () => nowMs, nextTurn: (run) => turns.push(run) })
   return {
     come: (name: string, takesMs: number): string[] => {
-      large.stand({
+      bodies.stand({
         takeTurn: (waitedMs) => {
           told.push(`${name} after ${waitedMs}`)
           nowMs += takesMs
@@ -26,6 +26,28 @@ function open() {
       return told.splice(0)
     },
     due: () => turns.length,
+    /** A small body comes, and takes so long. False: there is no time for it. */
+    small: (takesMs: number): boolean => {
+      if (!bodies.hasTimeForSmall) return false
+      bodies.read(() => {
+        nowMs += takesMs
+      })
+      return true
+    },
+    /** One that stands again so many times, a part of it in each turn. */
+    comeInParts: (name: string, takesMs: number, parts: number): string[] => {
+      let left = parts
+      const body = {
+        takeTurn: () => {
+          left -= 1
+          told.push(`${name} ${left} to come`)
+          nowMs += takesMs
+          if (left > 0) bodies.stand(body)
+        },
+      }
+      bodies.stand(body)
+      return told.splice(0)
+    },
   }
 }
 
@@ -58,6 +80,27 @@ t.test('one that takes longer than a turn is read alone', (t) => {
   t.end()
 })
 
+t.test('small ones have more time, and large ones what they leave of theirs', (t) => {
+  const { come, small, turn } = open()
+  t.ok(small(9))
+  t.same(come('a', 1), ['a after 0'])
+  t.same(come('b', 1), [], 'ten milliseconds are over')
+  t.ok(small(29), 'and forty are not')
+  t.ok(small(5))
+  t.notOk(small(1))
+  t.same(turn(0), ['b after 34'])
+  t.ok(small(1))
+  t.end()
+})
+
+t.test('one that is read in parts stands behind the others for each', (t) => {
+  const { come, comeInParts, turn } = open()
+  t.same(comeInParts('a', 4, 3), ['a 2 to come'])
+  t.same(come('b', 4), [])
+  t.same(turn(0), ['a 1 to come', 'b after 4', 'a 0 to come'])
+  t.end()
+})
+
 const POST = (admin: string, body: string, project = 'greeter'): string =>
   `POST /api/projects/${project}/run-requests HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${admin}\r\n` +
   `Content-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`
@@ -67,7 +110,7 @@ const BODY = (name: string, chars: number): string =>
 t.test('each of some that come at once is answered, and their bytes are given back', async (t) => {
   const s = await startTestService(t)
   await s.project('greeter')
-  const bodies = Array.from({ length: 4 }, (_, i) => BODY(`n${i}`, LARGE_BODY_BYTES * 10))
+  const bodies = Array.from({ length: 4 }, (_, i) => BODY(`n${i}`, SMALL_BODY_BYTES * 10))
   const answers = await Promise.all(bodies.map((body) => s.call('POST', '/api/projects/greeter/run-requests', body)))
   for (const [i, { status, body }] of answers.entries()) {
     t.equal(status, 201)
@@ -110,7 +153,7 @@ async function openBusy(t: Test) {
   await s.project('greeter')
   nature.hold()
   nature.lookMs = 20
-  const first = s.call('POST', '/api/projects/greeter/run-requests', BODY('first', LARGE_BODY_BYTES))
+  const first = s.call('POST', '/api/projects/greeter/run-requests', BODY('first', SMALL_BODY_BYTES))
   const bytesAre = async (expected: RegExp): Promise<void> => {
     while (!expected.test((await s.call('GET', '/metrics')).body));
   }
@@ -129,7 +172,7 @@ const SOME_HELD = /intendant_http_body_bytes_in_flight [1-9]/
 
 t.test('one that has waited too long for its turn is asked to come back, and nothing of it is taken', async (t) => {
   const { s, nature, first, bytesAre, names } = await openBusy(t)
-  const late = s.call('POST', '/api/projects/greeter/run-requests', BODY('late', LARGE_BODY_BYTES))
+  const late = s.call('POST', '/api/projects/greeter/run-requests', BODY('late', SMALL_BODY_BYTES))
   await bytesAre(SOME_HELD)
   nature.hurry(6_000)
   nature.letGo()
@@ -145,7 +188,7 @@ t.test('one that has waited too long for its turn is asked to come back, and not
 t.test('one whose client goes away before its turn is not taken', async (t) => {
   const { s, nature, first, bytesAre, names } = await openBusy(t)
   const { port } = s.service
-  const gone = raw(port, [POST(s.admin, BODY('gone', LARGE_BODY_BYTES))], 1_000)
+  const gone = raw(port, [POST(s.admin, BODY('gone', SMALL_BODY_BYTES))], 1_000)
   await bytesAre(SOME_HELD)
   t.equal(await gone, '')
   await bytesAre(NONE_HELD)
