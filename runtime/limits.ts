@@ -99,8 +99,9 @@ export const setAsideRetryMsMax = 600_000
 /** The same for a tick of the scheduler or the steward that failed as a whole, up to this: all work waits for it. */
 export const tickRetryMsMax = 15_000
 
-/** Entities at which one of them failed, named in the log by one tick: a mistake that all of them meet fills no disk. */
+/** Failures of one of them at entities, named in the log in so long; the rest are a number: a mistake that all of them meet fills no disk. */
 export const passedOverToldMax = 100
+export const passedOverToldMs = 60_000
 
 /**
  * Senders whose last message an actor remembers. A row is used up in the step that applies it, so that it comes again

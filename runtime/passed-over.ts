@@ -4,7 +4,7 @@
  */
 import type { ActorRef } from '../machines/machine.ts'
 import type { Nature } from './api.ts'
-import { passedOverToldMax, setAsideRetryMs, setAsideRetryMsMax } from './limits.ts'
+import { passedOverToldMax, passedOverToldMs, setAsideRetryMs, setAsideRetryMsMax } from './limits.ts'
 import type { Logger } from './log.ts'
 
 interface Entry {
@@ -27,8 +27,10 @@ export interface PassedOverParts {
 export class PassedOver {
   private readonly parts: PassedOverParts
   private readonly entries = new Map<string, Entry>()
-  /** Named in the log since the last try. */
-  private told = 0
+  /** Failures named in the log in the minute that ends then (monotonic time), and those in it that are only counted. */
+  private minuteEndMs = Number.NEGATIVE_INFINITY
+  private named = 0
+  private unnamed = 0
 
   constructor(parts: PassedOverParts) {
     this.parts = parts
@@ -52,17 +54,18 @@ export class PassedOver {
     this.entries.set(keyOf(kind, id), entry)
     entry.failures++
     const waitMs = pauseMs(entry.failures, setAsideRetryMsMax)
-    entry.dueMs = this.parts.nature.monotonicMs() + waitMs
+    const nowMs = this.parts.nature.monotonicMs()
+    entry.dueMs = nowMs + waitMs
     this.parts.tryAfter(waitMs)
-    this.tell(entry, waitMs, error)
+    this.tell(entry, waitMs, nowMs, error)
   }
 
   /** Those whose time has come: they are passed over no longer, until `passed` or `notTried`. */
   takeDue(): readonly ActorRef[] {
-    this.told = 0
-    if (this.entries.size === 0) return NONE
+    if (this.entries.size === 0 && this.unnamed === 0) return NONE
     const nowMs = this.parts.nature.monotonicMs()
-    let nextMs = Number.POSITIVE_INFINITY
+    this.tellUnnamed(nowMs)
+    let nextMs = this.unnamed > 0 ? this.minuteEndMs : Number.POSITIVE_INFINITY
     const due: ActorRef[] = []
     for (const entry of this.entries.values()) {
       if (entry.dueMs <= nowMs) {
@@ -90,13 +93,24 @@ export class PassedOver {
     }
   }
 
-  private tell({ ref, failures }: Entry, retry_in_ms: number, error: unknown): void {
-    const { log, name } = this.parts
-    this.told++
-    if (this.told > passedOverToldMax + 1) return
-    if (this.told > passedOverToldMax) log.error({ by: name }, `the ${name} failed at more than are named`)
-    else
+  private tell({ ref, failures }: Entry, retry_in_ms: number, nowMs: number, error: unknown): void {
+    const { log, name, tryAfter } = this.parts
+    this.tellUnnamed(nowMs)
+    if (this.named === 0) this.minuteEndMs = nowMs + passedOverToldMs
+    if (this.named < passedOverToldMax) {
+      this.named++
       log.error({ by: name, ...ref, failures, retry_in_ms, err: error }, `the ${name} failed at it: it is passed over`)
+    } else if (++this.unnamed === 1) tryAfter(this.minuteEndMs - nowMs)
+  }
+
+  /** When the minute is over. */
+  private tellUnnamed(nowMs: number): void {
+    if (nowMs < this.minuteEndMs) return
+    const { unnamed } = this
+    this.named = 0
+    this.unnamed = 0
+    const { log, name } = this.parts
+    if (unnamed > 0) log.error({ by: name, unnamed }, `the ${name} failed more often than is named`)
   }
 }
 

@@ -32,7 +32,7 @@ const readinessDocument = Type.Object(
     }),
     passed_over: Type.Integer({
       description:
-        'Work items and initiatives at which the scheduler or the steward failed: tried again, and named in the log each time.',
+        'Work items and initiatives at which the scheduler or the steward failed: tried again, later each time. The log names up to a hundred failures of each a minute, and says how many more there were.',
     }),
   },
   { title: 'Readiness' },

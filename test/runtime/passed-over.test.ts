@@ -1,5 +1,5 @@
 import t from 'tap'
-import { passedOverToldMax, setAsideRetryMsMax } from '../../runtime/limits.ts'
+import { passedOverToldMax, passedOverToldMs, setAsideRetryMsMax } from '../../runtime/limits.ts'
 import { PassedOver, pauseMs } from '../../runtime/passed-over.ts'
 import { TurnedNature } from './turned-nature.ts'
 
@@ -53,14 +53,40 @@ t.test('who waits for the next of several is told when', async (t) => {
   t.equal(passedOver.count, 0)
 })
 
-t.test('a mistake that thousands meet writes a bounded number of lines a try', async (t) => {
-  const { nature, told, passedOver } = open()
+t.test('a mistake that thousands meet, one after the other, writes a bounded number of lines a minute', async (t) => {
+  const { nature, told, asked, passedOver } = open()
   const all = Array.from({ length: 10 * passedOverToldMax }, (_, n) => ref(String(n)))
-  for (const one of all) passedOver.failed(one, new Error('it cannot be'))
-  t.equal(told.length, passedOverToldMax + 1)
+  for (const one of all) {
+    passedOver.takeDue()
+    passedOver.failed(one, new Error('it cannot be'))
+    nature.advance(1)
+  }
+  t.equal(told.length, passedOverToldMax)
   t.equal(passedOver.count, all.length)
+  passedOver.passed(passedOver.takeDue())
   nature.advance(1_000)
-  t.equal(passedOver.takeDue().length, all.length)
-  for (const one of all) passedOver.failed(one, new Error('it cannot be'))
-  t.equal(told.length, 2 * (passedOverToldMax + 1))
+  passedOver.passed(passedOver.takeDue())
+  t.equal(passedOver.count, 0)
+  t.equal(
+    asked.at(-1),
+    passedOverToldMs - all.length - 1_000,
+    'it is to be asked once more, to say how many there were',
+  )
+  nature.advance(asked.at(-1)! - 1)
+  passedOver.takeDue()
+  t.equal(told.length, passedOverToldMax)
+  nature.advance(1)
+  passedOver.takeDue()
+  t.same(told[passedOverToldMax], { by: 'scheduler', unnamed: all.length - passedOverToldMax })
+  passedOver.failed(ref('a'), new Error('it cannot be'))
+  t.match(told[passedOverToldMax + 1], { id: 'a' }, 'another minute begins')
+})
+
+t.test('a failure in the next minute is named behind the number of those that were not', async (t) => {
+  const { nature, told, passedOver } = open()
+  for (let n = 0; n <= passedOverToldMax; n++) passedOver.failed(ref(String(n)), new Error('it cannot be'))
+  nature.advance(passedOverToldMs)
+  passedOver.failed(ref('a'), new Error('it cannot be'))
+  t.match(told.slice(passedOverToldMax), [{ unnamed: 1 }, { id: 'a', failures: 1 }])
+  t.equal(told.length, passedOverToldMax + 2)
 })
