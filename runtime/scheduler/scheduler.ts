@@ -15,6 +15,7 @@ import { ControlLoop, type LoopHealth } from '../control-loop.ts'
 import type { Dispatcher, Visible, Wanted } from '../dispatch/api.ts'
 import type { Logger } from '../log.ts'
 import type { FindRows } from '../newest.ts'
+import { readable } from '../reader.ts'
 import type { PacingView, Scheduler } from './api.ts'
 import { handOut } from './hand-out.ts'
 import { type Entry, LEDGER_STATES, Ledger } from './ledger.ts'
@@ -53,7 +54,8 @@ class ItemScheduler implements Scheduler, Circumstances {
   private readonly starting = new Set<string>()
   private readonly taken = new Map<string, string>()
   private readonly takers = new Map<Wanted, boolean>()
-  private paused: ReadonlySet<string> = new Set()
+  /** Until it is known which are. */
+  private paused: ReadonlySet<string> = new Set(LANES)
   private isUnreadable = false
   /** What was counted since the last change; undefined: to be counted. */
   private runningNow: number | undefined
@@ -76,7 +78,7 @@ class ItemScheduler implements Scheduler, Circumstances {
     for (const state of LEDGER_STATES)
       for (const { ref, snapshot } of runtime.scan('work_item', 'state', state)) this.load(ref, snapshot)
     for (const { ref, snapshot } of runtime.scan('work_item', 'taken_back', '')) this.load(ref, snapshot)
-    this.readPauses()
+    this.loop.guarded(PACING, () => this.readPauses())
     runtime.onCommit((steps) => this.onCommit(steps))
     runtime.keepWhile(({ kind, id }) => kind === 'work_item' && this.ledger.isDependency(id))
     this.loop.wake()
@@ -227,19 +229,18 @@ class ItemScheduler implements Scheduler, Circumstances {
     return { code: 'handed_out', subject: runId, ...(why === undefined ? {} : { detail: why }) }
   }
 
-  /** An unreadable pause state is no leave to start anything: every lane is paused. */
+  /** An unreadable pause state is no leave to start anything: every lane is paused. Throws what is no matter of its record. */
   private readPauses(): void {
-    try {
-      this.pause((this.runtime.read(PACING) as SnapshotOf<PacingContext> | undefined)?.context)
-    } catch {
-      this.isUnreadable = true
-      this.paused = new Set(LANES)
-      this.dispatcher.setPausedLanes(LANES)
-    }
+    const pacing: SnapshotOf<PacingContext> | 'unreadable' | undefined = readable(
+      () => this.runtime.read(PACING),
+      'unreadable',
+    )
+    this.pause(pacing === 'unreadable' ? pacing : pacing?.context)
   }
 
-  private pause(context: PacingContext | undefined): void {
-    this.paused = new Set((context?.paused ?? []).map(({ lane }) => lane))
+  private pause(state: PacingContext | 'unreadable' | undefined): void {
+    this.isUnreadable = state === 'unreadable'
+    this.paused = new Set(state === 'unreadable' ? LANES : (state?.paused ?? []).map(({ lane }) => lane))
     this.dispatcher.setPausedLanes(this.paused)
   }
 

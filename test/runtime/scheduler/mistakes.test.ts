@@ -1,6 +1,8 @@
 /** Mistakes of the program in the scheduler's ticks: planted, since it is to have none. */
 import t from 'tap'
+import { LANES } from '../../../machines/documents/run-request.ts'
 import { setAsideRetryMs, tickRetryMsMax } from '../../../runtime/limits.ts'
+import { Quarantined } from '../../../runtime/reader.ts'
 import { JournalFailure } from '../../../storage/journal.ts'
 import { itemId, World } from './world.ts'
 
@@ -213,5 +215,72 @@ t.test('a step that the ledger cannot take in hides no other of its commit', (t)
   w.nature.advance(setAsideRetryMs)
   t.equal(w.scheduler.waitingBecause(poison)?.code, 'held')
   t.equal(w.scheduler.health.passedOverCount, 0)
+  t.end()
+})
+
+t.test('lanes that were not paused by a mistake are paused when it is over, and no others', (t) => {
+  const w = world()
+  const { setPausedLanes } = w
+  w.setPausedLanes = () => {
+    throw new TypeError('a mistake')
+  }
+  w.pause('campaign')
+  w.nature.advance(setAsideRetryMs)
+  t.match(w.told, [
+    { kind: 'pacing', failures: 1 },
+    { kind: 'pacing', failures: 2, retry_in_ms: 2 * setAsideRetryMs },
+  ])
+  t.equal(w.scheduler.health.passedOverCount, 1, 'what failed again is not well')
+  w.setPausedLanes = setPausedLanes
+  w.nature.advance(2 * setAsideRetryMs)
+  t.same(w.pausedLanes, ['campaign'])
+  t.match(w.scheduler.view(), { paused: ['campaign'], isUnreadable: false })
+  t.equal(w.scheduler.health.passedOverCount, 0)
+  t.ok(w.isHandedOut(w.submit('a')))
+  t.end()
+})
+
+/** A scheduler that starts where its pause state is not given. */
+function withoutPauses(w: World, error: Error) {
+  const { runtime } = w
+  const { read } = runtime
+  runtime.read = (ref) => {
+    if (ref.kind === 'pacing') throw error
+    return read.call(runtime, ref)
+  }
+  const mend = () => {
+    runtime.read = read
+  }
+  const scheduler = w.another()
+  return { scheduler, mend }
+}
+
+t.test('a pause state that cannot be read pauses every lane, until one that can be read is taken in', (t) => {
+  const w = world()
+  const { scheduler } = withoutPauses(w, new Quarantined('it cannot be read'))
+  t.match(scheduler.view(), { paused: LANES, isUnreadable: true })
+  t.same(w.pausedLanes, LANES)
+  w.nature.advance(60_000)
+  t.match([w.told, scheduler.health], [[], { passedOverCount: 0 }], 'that is no mistake')
+  w.pause('campaign')
+  t.match(scheduler.view(), { paused: ['campaign'], isUnreadable: false })
+  t.same(w.pausedLanes, ['campaign'])
+  t.end()
+})
+
+t.test('a mistake at the pause state of a start leaves every lane paused, and is told of and tried again', (t) => {
+  const w = world()
+  const { scheduler, mend } = withoutPauses(w, new TypeError('a mistake'))
+  t.match(scheduler.view(), { paused: LANES, isUnreadable: false })
+  t.match(w.told, [{ kind: 'pacing', failures: 1 }])
+  mend()
+  w.nature.advance(setAsideRetryMs)
+  t.same([...scheduler.view().paused], [])
+  t.equal(scheduler.health.passedOverCount, 0)
+  t.end()
+})
+
+t.test('a journal that has failed under the pause state ends the start with its own word', (t) => {
+  t.throws(() => withoutPauses(world(), new JournalFailure('the disk is gone')), JournalFailure)
   t.end()
 })

@@ -34,6 +34,9 @@ export class World {
   holders = new Map<string, string>()
   canTake: (wanted: Wanted) => boolean = () => true
   pausedLanes: readonly string[] = []
+  setPausedLanes: (lanes: Iterable<string>) => void = (lanes) => {
+    this.pausedLanes = [...lanes]
+  }
   /** What the scheduler's log says. */
   readonly told: any[] = []
   /** A mistake: where it is asked for true, the actor cannot be told. */
@@ -69,9 +72,7 @@ export class World {
       repositoryHolder: (repository: string) => this.holders.get(repository),
       onlineCapacity: () => this.capacityOf(),
       hasTaker: (wanted: Wanted) => this.canTake(wanted),
-      setPausedLanes: (lanes: Iterable<string>) => {
-        this.pausedLanes = [...lanes]
-      },
+      setPausedLanes: (lanes: Iterable<string>) => this.setPausedLanes(lanes),
       waitingBecause: () => undefined,
     } as unknown as Dispatcher
     return createScheduler(mistaken(runtime, this), dispatcher, log)
