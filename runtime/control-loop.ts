@@ -8,7 +8,7 @@ import type { ActorKind, ActorRef, MessageBody } from '../machines/machine.ts'
 import { JournalFailure } from '../storage/journal.ts'
 import { Alarm } from './alarm.ts'
 import type { Answer, Runtime } from './api.ts'
-import { tickRetryMsMax } from './limits.ts'
+import { readFailureToldMs, tickRetryMsMax } from './limits.ts'
 import type { Logger } from './log.ts'
 import { PassedOver, pauseMs } from './passed-over.ts'
 
@@ -53,6 +53,8 @@ export class ControlLoop {
   private ticksFailed = 0
   /** Of these the last ones, one behind the other. */
   private failures = 0
+  /** Monotonic time at which a failure of a read was last told. */
+  private readToldMs = Number.NEGATIVE_INFINITY
 
   constructor(runtime: Runtime, parts: LoopParts) {
     this.runtime = runtime
@@ -105,6 +107,20 @@ export class ControlLoop {
     } catch (error) {
       if (error instanceof JournalFailure) throw error
       this.passedOver.failed(ref, error)
+      return undefined
+    }
+  }
+
+  /**
+   * What `read` answers, for somebody who only reads; undefined: it threw. No work is passed over for that, which would be tried
+   * again with each read, and never later. Throws JournalFailure.
+   */
+  shown<T>(ref: ActorRef, read: () => T): T | undefined {
+    try {
+      return read()
+    } catch (error) {
+      if (error instanceof JournalFailure) throw error
+      this.tellOfRead(ref, error)
       return undefined
     }
   }
@@ -163,6 +179,15 @@ export class ControlLoop {
     this.failures = 0
     const tookMs = nature.monotonicMs() - beganMs
     this.notBeforeMs = beganMs + tookMs / this.parts.tickShare
+  }
+
+  /** However often it is read: a line a minute says why. */
+  private tellOfRead({ kind, id }: ActorRef, error: unknown): void {
+    const nowMs = this.runtime.nature.monotonicMs()
+    if (nowMs - this.readToldMs < readFailureToldMs) return
+    this.readToldMs = nowMs
+    const { name, log } = this.parts
+    log.error({ by: name, kind, id, err: error }, `the ${name} failed to say how it stands`)
   }
 
   /** It was no entity's: thrown on it would end the process, and the next one as soon as it comes there. */

@@ -103,6 +103,9 @@ export const tickRetryMsMax = 15_000
 export const passedOverToldMax = 100
 export const passedOverToldMs = 60_000
 
+/** What one of them fails to tell a reader is told in the log once in so long. */
+export const readFailureToldMs = 60_000
+
 /**
  * Senders whose last message an actor remembers. A row is used up in the step that applies it, so that it comes again
  * only after that step was lost with it; an actor that thousands write to (an intent record) must not grow with them.

@@ -93,10 +93,10 @@ class ItemScheduler implements Scheduler, Circumstances {
   stranded(sees: (project: string) => boolean): FindRows {
     const isStranded = (entry: Entry): boolean =>
       isLineWithoutRunner(entry, this) && this.dispatcher.waiting.strandedBecause(entry.wanted) !== undefined
-    const guarded = (entry: Entry, is: () => boolean): boolean => this.loop.guarded(refOf(entry), is) ?? false
+    const shown = (entry: Entry, is: () => boolean): boolean => this.loop.shown(refOf(entry), is) ?? false
     return strandedItems(this.ledger.queued, ({ project }) => sees(project), {
-      isLineStranded: (entry) => guarded(entry, () => isStranded(entry)),
-      waitsForRunnerAlone: (entry) => guarded(entry, () => waitsForRunnerAlone(entry, this)),
+      isLineStranded: (entry) => shown(entry, () => isStranded(entry)),
+      waitsForRunnerAlone: (entry) => shown(entry, () => waitsForRunnerAlone(entry, this)),
     })
   }
 
@@ -224,7 +224,7 @@ class ItemScheduler implements Scheduler, Circumstances {
     if (runId === undefined && this.loop.passesOver(id)) return { code: 'passed_over' }
     if (state === 'submitted') return { code: 'submitted' }
     if (runId === undefined)
-      return this.loop.guarded(refOf(entry), () => firstRule(entry, this)) ?? { code: 'passed_over' }
+      return this.loop.shown(refOf(entry), () => firstRule(entry, this)) ?? { code: 'passed_over' }
     const why = this.dispatcher.waitingBecause(runId, visible)?.detail
     return { code: 'handed_out', subject: runId, ...(why === undefined ? {} : { detail: why }) }
   }

@@ -1,7 +1,7 @@
 /** Mistakes of the program in the scheduler's ticks: planted, since it is to have none. */
 import t from 'tap'
 import { LANES } from '../../../machines/documents/run-request.ts'
-import { setAsideRetryMs, tickRetryMsMax } from '../../../runtime/limits.ts'
+import { readFailureToldMs, setAsideRetryMs, tickRetryMsMax } from '../../../runtime/limits.ts'
 import { Quarantined } from '../../../runtime/reader.ts'
 import { JournalFailure } from '../../../storage/journal.ts'
 import { itemId, World } from './world.ts'
@@ -282,5 +282,44 @@ t.test('a mistake at the pause state of a start leaves every lane paused, and is
 
 t.test('a journal that has failed under the pause state ends the start with its own word', (t) => {
   t.throws(() => withoutPauses(world(), new JournalFailure('the disk is gone')), JournalFailure)
+  t.end()
+})
+
+t.test('what fails for a reader alone passes over no work, and is told of once a minute', (t) => {
+  const w = world()
+  w.canTake = () => false
+  const id = w.submit('a')
+  // Nothing here says why no runner may take it.
+  const poll = () => w.scheduler.stranded(() => true)(10, undefined).rows
+  const everyMs = 100
+  for (let passedMs = 0; passedMs < readFailureToldMs; passedMs += everyMs) {
+    t.same(poll(), [])
+    w.nature.advance(everyMs)
+  }
+  t.match(w.told, [{ by: 'scheduler', kind: 'work_item', id, said: 'the scheduler failed to say how it stands' }])
+  t.equal(w.told.length, 1)
+  poll()
+  t.equal(w.told.length, 2)
+  t.match(w.scheduler.health, { passedOverCount: 0, ticksFailed: 0 })
+  w.canTake = () => true
+  w.nature.advance(15_000)
+  t.ok(w.isHandedOut(id))
+  t.end()
+})
+
+t.test('an item of which one cannot say why it waits is not passed over by who asks', (t) => {
+  const w = world()
+  w.capacity = 0
+  const id = w.submit('a')
+  const { holders } = w
+  w.holders = undefined as never
+  for (let n = 0; n < 3; n++) {
+    t.equal(w.scheduler.waitingBecause(id)?.code, 'passed_over')
+    w.nature.advance(1_000)
+  }
+  t.equal(w.told.length, 1)
+  t.equal(w.scheduler.health.passedOverCount, 0)
+  w.holders = holders
+  t.equal(w.scheduler.waitingBecause(id)?.code, 'running_cap')
   t.end()
 })
