@@ -54,6 +54,8 @@ class ItemScheduler implements Scheduler, Circumstances {
   private readonly starting = new Set<string>()
   private readonly taken = new Map<string, string>()
   private readonly takers = new Map<Wanted, boolean>()
+  /** Of these it could not be told whether their line is held. */
+  private readonly unclear = new WeakSet<Entry>()
   /** Until it is known which are. */
   private paused: ReadonlySet<string> = new Set(LANES)
   private isUnreadable = false
@@ -325,12 +327,22 @@ class ItemScheduler implements Scheduler, Circumstances {
 
   /** In their order, as long as there is room: what starts earlier in a tick counts for what comes later. */
   private start(): void {
-    // What is asked of a line it is asked of all in it: where that fails the line is left, until it does not.
-    const isHeld = (entry: Entry) => this.loop.guarded(refOf(entry), () => isLineHeld(entry, this)) ?? true
-    const isOpen = (entry: Entry): boolean => this.running() < this.maxRunning() && !isHeld(entry)
+    const isOpen = (entry: Entry): boolean => this.running() < this.maxRunning() && !this.isLineLeft(entry)
     for (const entry of this.ledger.queued.open(isOpen)) {
       if (!this.loop.leaves(entry.id)) this.loop.guarded(refOf(entry), () => this.startIfNext(entry))
     }
+  }
+
+  /**
+   * What is asked of a line is asked of all in it: where that fails the line is left, until whom it was asked with is tried again.
+   * Who is passed over for himself leaves the others theirs.
+   */
+  private isLineLeft(entry: Entry): boolean {
+    if (this.unclear.has(entry) && this.loop.passesOver(entry.id)) return true
+    const isHeld = this.loop.guarded(refOf(entry), () => isLineHeld(entry, this))
+    if (isHeld === undefined) this.unclear.add(entry)
+    else this.unclear.delete(entry)
+    return isHeld ?? true
   }
 
   private startIfNext(entry: Entry): void {

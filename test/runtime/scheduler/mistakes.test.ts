@@ -323,3 +323,28 @@ t.test('an item of which one cannot say why it waits is not passed over by who a
   t.equal(w.scheduler.waitingBecause(id)?.code, 'running_cap')
   t.end()
 })
+
+t.test('a line of which one cannot tell who may take it is not asked again before its time', (t) => {
+  const w = world()
+  let asked = 0
+  w.canTake = ({ project }) => {
+    if (project !== 'a') return true
+    asked++
+    throw new TypeError('a mistake')
+  }
+  w.submit('a')
+  for (let n = 0; n < 10; n++) w.submit('b')
+  t.equal(asked, 1)
+  w.nature.advance(setAsideRetryMs)
+  t.equal(asked, 2)
+  t.end()
+})
+
+t.test('the first of a line, passed over for itself, leaves the others theirs', (t) => {
+  const w = world()
+  w.failsAt = (ref, message) => ref.id === itemId(1) && message.type === 'hand_out'
+  const [poison, other] = [w.submit('a'), w.submit('a')]
+  t.match(w.told, [{ id: poison, failures: 1 }])
+  t.ok(w.isHandedOut(other))
+  t.end()
+})
