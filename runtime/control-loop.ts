@@ -8,9 +8,10 @@ import type { ActorKind, ActorRef, MessageBody } from '../machines/machine.ts'
 import { JournalFailure } from '../storage/journal.ts'
 import { Alarm } from './alarm.ts'
 import type { Answer, Runtime } from './api.ts'
+import { pauseMs } from './backoff.ts'
 import { readFailureToldMs, tickRetryMsMax } from './limits.ts'
 import type { Logger } from './log.ts'
-import { PassedOver, pauseMs } from './passed-over.ts'
+import { PassedOver } from './passed-over.ts'
 
 /** While the service refuses writes, and after a message that was not taken, it is tried again after this long. */
 const refusedPauseMs = 250

@@ -4,7 +4,8 @@
  */
 import type { ActorRef } from '../machines/machine.ts'
 import type { Nature } from './api.ts'
-import { passedOverToldMax, passedOverToldMs, setAsideRetryMs, setAsideRetryMsMax } from './limits.ts'
+import { pauseMs } from './backoff.ts'
+import { passedOverToldMax, passedOverToldMs, setAsideRetryMsMax } from './limits.ts'
 import type { Logger } from './log.ts'
 
 interface Entry {
@@ -115,11 +116,6 @@ export class PassedOver {
 }
 
 const NONE: readonly ActorRef[] = []
-
-/** How long to wait after so many failures one behind the other. */
-export function pauseMs(failures: number, maxMs: number): number {
-  return Math.min(setAsideRetryMs * 2 ** (failures - 1), maxMs)
-}
 
 function keyOf(kind: string, id: string): string {
   return `${kind}/${id}`

@@ -8,7 +8,8 @@ import type { ActorRef } from '../machines/machine.ts'
 import type { Actor, ActorTable, Mail } from './actor.ts'
 import { Alarm } from './alarm.ts'
 import type { Answer, Nature } from './api.ts'
-import { setAsideRetryMs, setAsideRetryMsMax } from './limits.ts'
+import { pauseMs } from './backoff.ts'
+import { setAsideRetryMsMax } from './limits.ts'
 import type { Logger } from './log.ts'
 
 interface Entry {
@@ -70,7 +71,7 @@ export class SetAside {
     const behind = entry.mail.findIndex((one) => isBefore(mail, one))
     entry.mail.splice(behind < 0 ? entry.mail.length : behind, 0, mail)
     entry.failures++
-    const waitMs = Math.min(setAsideRetryMs * 2 ** (entry.failures - 1), setAsideRetryMsMax)
+    const waitMs = pauseMs(entry.failures, setAsideRetryMsMax)
     entry.dueMs = nature.monotonicMs() + waitMs
     log.error({ ...of, failures: entry.failures, retry_in_ms: waitMs }, 'a step failed: its message is set aside')
     this.alarm.set(waitMs)

@@ -1,6 +1,6 @@
 import t from 'tap'
-import { passedOverToldMax, passedOverToldMs, setAsideRetryMsMax } from '../../runtime/limits.ts'
-import { PassedOver, pauseMs } from '../../runtime/passed-over.ts'
+import { passedOverToldMax, passedOverToldMs } from '../../runtime/limits.ts'
+import { PassedOver } from '../../runtime/passed-over.ts'
 import { TurnedNature } from './turned-nature.ts'
 
 const ref = (id: string) => ({ kind: 'work_item', id }) as const
@@ -13,14 +13,6 @@ function open() {
   const passedOver = new PassedOver({ nature, log, name: 'scheduler', tryAfter: (ms) => asked.push(ms) })
   return { nature, told, asked, passedOver }
 }
-
-t.test('the pauses grow to their bound, however often it fails', async (t) => {
-  t.same(
-    [1, 2, 3, 4].map((failures) => pauseMs(failures, setAsideRetryMsMax)),
-    [1_000, 2_000, 4_000, 8_000],
-  )
-  t.equal(pauseMs(5_000, setAsideRetryMsMax), setAsideRetryMsMax)
-})
 
 t.test('one that fails again before its time has failed once', async (t) => {
   const { nature, told, passedOver } = open()
