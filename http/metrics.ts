@@ -127,7 +127,7 @@ function measureLoops({ registry }: Metrics, { scheduler, steward }: ServiceCont
   const loops = { scheduler, steward }
   new Gauge({
     name: 'intendant_entities_passed_over',
-    help: 'Work items at which the scheduler failed, and initiatives at which the steward did: tried again, later each time.',
+    help: 'Entities at which the scheduler failed (work items, and what it hears of pacing, projects, run requests, runners and their manifests) or the steward (initiatives): tried again, later each time.',
     labelNames: ['by'],
     registers: [registry],
     collect() {

@@ -32,7 +32,7 @@ const readinessDocument = Type.Object(
     }),
     passed_over: Type.Integer({
       description:
-        'Work items and initiatives at which the scheduler or the steward failed: tried again, later each time. The log names up to a hundred failures of each a minute, and says how many more there were.',
+        'Entities at which the scheduler failed (work items, and what it hears of pacing, projects, run requests, runners and their manifests) or the steward (initiatives): tried again, later each time. The log names up to a hundred failures of each a minute, and says how many more there were.',
     }),
   },
   { title: 'Readiness' },
