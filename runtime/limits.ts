@@ -74,6 +74,9 @@ export const retentionSweepMs = 10_000
 /** The first sweep comes soon: a service that is started again and again would otherwise never forget. */
 export const retentionFirstSweepMs = 1_000
 
+/** What sweeps have removed is told in the log once in so long: with traffic each of them removes something. */
+export const retentionToldMs = 3_600_000
+
 /** Rows of an index read at once by a sweep: a few milliseconds of the main thread. */
 export const retentionRowsPerPage = 250
 

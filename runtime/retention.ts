@@ -15,6 +15,7 @@ import {
   retentionRowsKeptPerSweepMax,
   retentionRowsPerPage,
   retentionSweepMs,
+  retentionToldMs,
 } from './limits.ts'
 import type { Logger } from './log.ts'
 import type { Reader } from './reader.ts'
@@ -42,11 +43,9 @@ export function retentionOf(settings: Settings, parts: RetentionParts): Retentio
   return new Retention(parts, { retentionMs, entityRetentionMs: Math.max(retentionMs, idempotencyMs, lateEventsMs) })
 }
 
-/** What a sweep has taken so far. */
+/** What sweeps have taken. */
 interface Forgotten {
   events: number
-  /** Of the events those that could not be read. */
-  lost: number
   entities: number
 }
 
@@ -69,6 +68,9 @@ export class Retention {
   private readonly places = new Map<string, Place>()
   /** The key behind which the next sweep goes on. */
   private lastKey: string | undefined
+  /** Since it was last told, at that monotonic time. */
+  private readonly forgotten: Forgotten = { events: 0, entities: 0 }
+  private toldMs = Number.NEGATIVE_INFINITY
   private timer: unknown
   private sweeping: Promise<void> = Promise.resolve()
   private isStopped = false
@@ -114,39 +116,50 @@ export class Retention {
 
   /**
    * One sweep over the events and over each kind that retires, by one moment: an entity never goes before the events that say that it
-   * exists. What went is told in one line, also where the sweep was cut short.
+   * exists. What went is told, also where the sweep was cut short.
    */
   private async sweepHistory({ retentionMs, entityRetentionMs }: Ages, nowMs: number): Promise<void> {
-    const { modules, journal, log } = this.parts
+    const { modules } = this.parts
     const beforeMs = nowMs - retentionMs
     const entitiesBefore = new Date(nowMs - entityRetentionMs).toISOString()
-    const forgotten: Forgotten = { events: 0, lost: 0, entities: 0 }
     try {
-      await this.sweepEvents(beforeMs, forgotten)
+      await this.sweepEvents(beforeMs)
       for (const module of Object.values(modules))
         for (const value of module.retirement?.values ?? [])
           if (this.mayGoOn())
-            forgotten.entities += await this.sweepIndex(module, module.retirement!, value, entitiesBefore)
+            this.forgotten.entities += await this.sweepIndex(module, module.retirement!, value, entitiesBefore)
     } finally {
-      const { events, lost, entities } = forgotten
-      if (lost > 0) log.warn({ lost }, 'events past retention were forgotten that could not be read')
-      if (events > 0 || entities > 0) {
-        const upTo = { lastForgotten: journal.oldestSequence - 1, recordedBefore: new Date(beforeMs).toISOString() }
-        log.info({ events, ...upTo, entities }, 'what is past retention was forgotten')
-      }
+      this.tell(beforeMs)
     }
   }
 
+  /** The first that goes at once, and what follows it in one line an hour. */
+  private tell(beforeMs: number): void {
+    const { nature, journal, log } = this.parts
+    const { events, entities } = this.forgotten
+    const nowMs = nature.monotonicMs()
+    if ((events === 0 && entities === 0) || nowMs - this.toldMs < retentionToldMs) return
+    this.toldMs = nowMs
+    Object.assign(this.forgotten, { events: 0, entities: 0 })
+    const upTo = { lastForgotten: journal.oldestSequence - 1, recordedBefore: new Date(beforeMs).toISOString() }
+    log.info({ events, ...upTo, entities }, 'what is past retention was forgotten')
+  }
+
   /** Under the disk reserve, too: files of the log that go are what gives space back. */
-  private async sweepEvents(beforeMs: number, forgotten: Forgotten): Promise<void> {
-    const { journal } = this.parts
+  private async sweepEvents(beforeMs: number): Promise<void> {
+    const { journal, log } = this.parts
     const mayGoOn = () => this.mayGoOn() || (!this.isStopped && journal.refuses() === 'disk_reserve')
     let more = true
-    while (more && mayGoOn()) {
-      const step = await journal.trim({ recordedBeforeMs: beforeMs })
-      forgotten.events += step.removed
-      forgotten.lost += step.lost ?? 0
-      more = step.more
+    let lost = 0
+    try {
+      while (more && mayGoOn()) {
+        const step = await journal.trim({ recordedBeforeMs: beforeMs })
+        this.forgotten.events += step.removed
+        lost += step.lost ?? 0
+        more = step.more
+      }
+    } finally {
+      if (lost > 0) log.warn({ lost }, 'events past retention were forgotten that could not be read')
     }
   }
 

@@ -2,7 +2,12 @@ import t, { type Test } from 'tap'
 import { ACTOR_KINDS, type ActorKind, type MachineModule } from '../../machines/machine.ts'
 import type { Answer } from '../../runtime/api.ts'
 import { KEPT_KEYS, keptKey, madeByKey } from '../../runtime/kept-keys.ts'
-import { retentionRowsKeptPerSweepMax, retentionRowsPerPage, retentionSweepMs } from '../../runtime/limits.ts'
+import {
+  retentionRowsKeptPerSweepMax,
+  retentionRowsPerPage,
+  retentionSweepMs,
+  retentionToldMs,
+} from '../../runtime/limits.ts'
 import { type Logger, silentLogger } from '../../runtime/log.ts'
 import { createRuntime } from '../../runtime/runtime.ts'
 import { defaultSettings, type Settings } from '../../runtime/settings.ts'
@@ -86,7 +91,7 @@ t.test('what is older than retention is forgotten, and what is unsettled or youn
 })
 
 t.test(
-  'a sweep that forgets something says so in one line, also when it is cut short; others say nothing',
+  'what is forgotten is told at once and then in one line an hour, also when a sweep was cut short; others say nothing',
   async (t) => {
     const lines: object[] = []
     const log = { ...silentLogger, info: (fields: object) => void lines.push(fields) }
@@ -113,12 +118,31 @@ t.test(
     await sweep()
     await sweep()
     t.match(lines, [one])
+    stepsLeft = 1
+    await sweep()
+    await sweep()
+    t.equal(journal.oldestSequence, 3)
     stepsLeft = Number.POSITIVE_INFINITY
     await sweep()
     await sweep()
-    t.match(lines, [one, { ...one, lastForgotten: 3, events: 2, entities: 1 }])
+    t.equal(runtime.read({ kind: 'project', id: ended }), undefined)
+    t.equal(lines.length, 1, 'the hour is not over')
+    nature.advance(retentionToldMs - 10 * retentionSweepMs)
+    await sweep()
+    t.equal(lines.length, 1)
+    nature.advance(10 * retentionSweepMs)
+    await sweep()
+    await sweep()
+    t.match(lines, [one, { ...one, lastForgotten: 3, events: 2, entities: 1 }], 'what went since then is told together')
+    nature.advance(retentionToldMs)
+    await sweep()
     await sweep()
     t.equal(lines.length, 2)
+    say(now(), 'create')
+    nature.advance(24 * HOUR_MS)
+    await sweep()
+    await sweep()
+    t.match(lines.slice(2), [{ lastForgotten: 4, events: 1, entities: 0 }], 'the first after a quiet hour at once')
     await runtime.close()
   },
 )
