@@ -42,7 +42,10 @@ export function addBackup(program: Command, act: Act): void {
     .command('restore')
     .description('Make a home from a backup. Offline: no service may run on that home.')
     .argument('<backup>', 'The folder of the backup.')
-    .option('--no-verify', 'Restore what can be read also of a damaged one, and look for no damage.')
+    .option(
+      '--no-verify',
+      'Restore it also where verify finds something wrong. Damaged or cut files are refused all the same.',
+    )
     .option(...ORIGIN)
     .addHelpText('after', RESTORE_HELP)
     .action(act(restore))
@@ -113,7 +116,7 @@ async function restore(cli: Cli, [from]: readonly any[], { origin, verify }: any
     })
   }
   const source = resolve(from)
-  const check = (draft: string): Promise<void> => assertSound(cli, source, draft)
+  const check = (draft: string): Promise<void> => assertSound(cli, source, draft, settle)
   const { epoch, previousEpoch } = await restoreFiles(source, home, verify ? { check, settle } : { settle })
   const { restored, token } = outcome!
   const tokenFile = join(home, 'admin.token')
@@ -123,8 +126,16 @@ async function restore(cli: Cli, [from]: readonly any[], { origin, verify }: any
   return EXIT.ok
 }
 
-/** The copy is looked at: it is what will be served, and what was there may be on a disk that takes no writes. */
-async function assertSound(cli: Cli, source: string, draft: string): Promise<void> {
+/**
+ * The copy is looked at: it is what will be served, and what was there may be on a disk that takes no writes. Where something is
+ * wrong the copy is of no more use, and `settle` tells whether a restore that looks for nothing would come to its end.
+ */
+async function assertSound(
+  cli: Cli,
+  source: string,
+  draft: string,
+  settle: (draft: string) => Promise<void>,
+): Promise<void> {
   const [{ verifyWhole }, { verifyHooks }] = await Promise.all([
     import('../storage/verify.ts'),
     import('./verify-hooks.ts'),
@@ -138,10 +149,11 @@ async function assertSound(cli: Cli, source: string, draft: string): Promise<voi
     detail: ofSource(detail),
   }))
   tellVerified(cli, source, { ...report, findings })
-  throw new CliFailure(
-    `${source} is damaged, and nothing was restored: take another backup, or, where there is none, what can be read of this one with --no-verify`,
-    EXIT.failed,
+  const advice = await settle(draft).then(
+    () => 'take another backup, or, where there is none, restore this one as it is with --no-verify',
+    (error: Error) => `take another backup; this one cannot be restored as it is either: ${ofSource(error.message)}`,
   )
+  throw new CliFailure(`${source} is damaged, and nothing was restored: ${advice}`, EXIT.failed)
 }
 
 function tell(print: Cli['print'], home: string, tokenFile: string, restored: any): void {

@@ -149,7 +149,7 @@ function watching(nature: Nature, look: () => unknown): () => void {
 
 /** What is done with the copy before it is a home. Each gets it as a home of its own, in a folder of the home that no service looks at. */
 export interface RestoreSteps {
-  /** Throws where it is damaged. It is still as it came, and what was there is not written to. */
+  /** Throws where what its files hold is wrong: that they are whole was looked at. It is still as it came. */
   check?(draft: string): Promise<void>
   /** What the restored state means (attempts to raise, runs to declare lost) is for those who know the machines. */
   settle?(draft: string): Promise<void>
@@ -157,8 +157,8 @@ export interface RestoreSteps {
 
 /**
  * Makes a home, empty or absent, from a backup, offline, with a fresh epoch. Only when the steps are done does the home have a log
- * and a view, so that a restore that is killed half way is never served. Throws HomeRefused, and what the steps throw; the
- * home is then as it was.
+ * and a view, so that a restore that is killed half way is never served. The copy is looked at, not what it is of: it is what will
+ * be served. Throws HomeRefused, and what the steps throw; the home is then as it was.
  */
 export async function restoreFiles(
   from: string,
@@ -185,7 +185,6 @@ async function restoreStanding(
   { check, settle }: RestoreSteps,
 ): Promise<{ epoch: string; previousEpoch: string }> {
   const source = environmentPaths(from)
-  await assertWhole(from, 'every')
   assertManifest(from)
   assertEmpty(toHome, RESTORING)
   const isNew = !existsSync(toHome)
@@ -199,6 +198,7 @@ async function restoreStanding(
       for (const file of dataFilesOf(source[part])) copyFileSync(file, join(made[part], basename(file)))
     }
     standstill?.assertKept()
+    await assertWhole(draft, 'every')
     await check?.(draft)
     const epochs = await giveFreshEpochIn(draft)
     await settle?.(draft)
@@ -210,12 +210,22 @@ async function restoreStanding(
     flushNamesUpTo(toHome)
     return epochs
   } catch (error) {
-    throw damaged(from, error)
+    throw named(damaged(from, error), draft, { from, toHome })
   } finally {
     rmSync(draft, { recursive: true, force: true })
     await lock.release()
     if (isNew) removeIfEmpty(toHome)
   }
+}
+
+/** Of the folder that is made, not of what it is made from. */
+const OF_TARGET: readonly unknown[] = ['locked', 'disk_reserve', 'disk_failed', 'not_permitted']
+
+/** A refusal with the name of what is still there when it is read: the draft is gone by then. */
+function named(error: unknown, draft: string, { from, toHome }: { from: string; toHome: string }): unknown {
+  if (!(error instanceof HomeRefused) || !error.message.includes(draft)) return error
+  const message = error.message.replaceAll(draft, OF_TARGET.includes(error.code) ? toHome : from)
+  return new HomeRefused(error.code, message, { cause: error })
 }
 
 function removeIfEmpty(folder: string): void {

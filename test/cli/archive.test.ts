@@ -6,6 +6,7 @@ import {
   readdirSync,
   readFileSync,
   statSync,
+  truncateSync,
   writeFileSync,
 } from 'node:fs'
 import t, { type Test } from 'tap'
@@ -227,6 +228,24 @@ t.test('a restore of what is damaged says what is wrong and makes no home, but f
   t.match(JSON.parse(asJson.out), { home, findings_count: 1, findings: [{ code: 'assertion_wrong' }] })
   t.equal((await command('restore', home, '--home', target, '--no-verify')).code, 0)
   t.ok(existsSync(`${target}/log`))
+})
+
+t.test('a restore that looks for nothing is not offered where it is refused, too, and says what of', async (t) => {
+  const { home } = await used(t)
+  const file = dataFilesOf(`${home}/log`).at(-1)!
+  truncateSync(file, statSync(file).size / 2)
+  const target = `${t.testdirName}/restored`
+  const { code, out, err } = await command('restore', home, '--home', target)
+  t.equal(code, 1)
+  t.match(out, /view_ahead/)
+  const why = `${home}/view is at batch \\d+, ${home}/log ends at \\d+: the log has lost batches`
+  t.match(err, new RegExp(`${home} is damaged, and nothing was restored: take another backup; .*${why}`))
+  t.notMatch(err, /--no-verify|restoring/)
+  const unverified = await command('restore', home, '--home', target, '--no-verify')
+  t.equal(unverified.code, 1)
+  t.match(unverified.err, new RegExp(why))
+  t.notMatch(unverified.err, /restoring/)
+  t.notOk(existsSync(target))
 })
 
 t.test('a restore does not write into a home that is there, and leaves nothing half done', async (t) => {
