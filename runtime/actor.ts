@@ -3,6 +3,7 @@
  * actors leave memory by least recent use, so that memory does not grow with the entities ever created.
  */
 import { ACTOR_KINDS, type ActorKind, type ActorRef, type MessageBody, type Term } from '../machines/machine.ts'
+import type { OwnEvents } from '../machines/own-event.ts'
 import type { Journal, OutboxKey } from '../storage/journal.ts'
 import type { Reply } from './api.ts'
 import { stepsPerActorPerBatchMax } from './limits.ts'
@@ -32,6 +33,8 @@ export class Actor {
   record: ActorRecord | undefined
   /** What was durable when this turn began; reads see this one. */
   committed: ActorRecord | undefined
+  /** What its own events have in common, since it last stated one. */
+  ownEvents: OwnEvents | undefined = undefined
   /** Index rows of the tip. */
   terms: readonly Term[] = NO_TERMS
   /** A step of this actor is on its way to a journal that answers later: no message is taken. */

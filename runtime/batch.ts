@@ -3,11 +3,9 @@
  * it asked for, written out as the journal's self-contained record. Nothing here is visible to anybody before
  * the journal has made the whole batch durable.
  */
-import { eventText, type PreparedEvent, prepareEvent } from '../machines/events/envelope.ts'
+import { eventText, type PreparedEvent } from '../machines/events/envelope.ts'
 import {
   type By,
-  type Fact,
-  type FactEnvelope,
   type Message,
   type MessageBody,
   type OwnFact,
@@ -15,6 +13,7 @@ import {
   type SnapshotOf,
   type Term,
 } from '../machines/machine.ts'
+import { OwnEvents } from '../machines/own-event.ts'
 import type { Journal, OutboxRow, Reservation, Step, TimerRow } from '../storage/journal.ts'
 import type { Actor, Mail } from './actor.ts'
 import type { CommittedStep, Refused, Reply, Taken } from './api.ts'
@@ -23,7 +22,7 @@ import { sendersRememberedMax } from './limits.ts'
 import { nextMessageNumber } from './message-number.ts'
 import type { ActorRecord } from './record.ts'
 import type { Outcome } from './stepper.ts'
-import { payloadFields } from './stream/fields.ts'
+import { addPayloadFields } from './stream/fields.ts'
 import { clearTimer, type Numbering, newParts, type StepParts, WrittenStep } from './written-step.ts'
 
 /** What a message came to, told to its sender after the commit. */
@@ -221,12 +220,14 @@ export class Batch {
   /** Turns what the step asked for into rows. */
   private carryOut(actor: Actor, message: Message, next: SnapshotOf<any>, parts: StepParts): void {
     const times = this.times(message.at)
-    let envelope: FactEnvelope | undefined
+    const by = message.by ?? SERVICE_BY
+    let own: OwnEvents | undefined
     for (const outcome of this.outcomes) {
       switch (outcome.kind) {
         case 'fact':
-          envelope ??= actor.stepper.module.envelope(next.context)
-          this.addFact(outcome.fact, envelope, message, times, parts)
+          own ??= ownEventsOf(actor, next)
+          if ('recorded' in outcome.fact) this.addRecorded(outcome.fact.recorded, own, by, times, parts)
+          else this.addOwn(outcome.fact, own, by, times, parts)
           break
         case 'send': {
           const { to, message: sent } = outcome.send
@@ -257,45 +258,18 @@ export class Batch {
     return { nextMicros: this.atMicros, recordedAt }
   }
 
-  private addFact(fact: Fact, envelope: FactEnvelope, message: Message, times: Times, parts: StepParts): void {
-    const isRecorded = 'recorded' in fact
-    const event = isRecorded ? fact.recorded : this.ownEvent(fact, envelope, times)
-    const extension = extensionOf(message.by ?? SERVICE_BY, times.recordedAt, envelope.run_request_id)
-    const text = eventText(event, extension)
-    const fields = payloadFields(event.payload)
-    parts.events.push({
-      id: event.id,
-      project: event.project,
-      traceId: event.trace_id,
-      text,
-      ...(fields.item_id === undefined ? undefined : { itemId: fields.item_id }),
-    })
-    parts.announced.push({
-      sequence: 0,
-      text,
-      event_type: event.event_type,
-      project: event.project,
-      trace_id: event.trace_id,
-      ...(envelope.run_request_id === undefined ? undefined : { run_request_id: envelope.run_request_id }),
-      ...fields,
-    })
-    if (isRecorded) parts.recorded.push(identityOf(event))
+  private addOwn({ type, payload }: OwnFact, own: OwnEvents, by: By, times: Times, parts: StepParts): void {
+    const occurredAt = this.clock.text(times.nextMicros++)
+    const { id, text } = own.event(type, payload, { occurredAt, recordedAt: times.recordedAt, by })
+    const { project, trace_id, run_request_id } = own.envelope
+    addEvent({ id, event_type: type, project, trace_id, payload }, text, run_request_id, parts)
   }
 
-  private ownEvent({ type, payload }: OwnFact, envelope: FactEnvelope, times: Times): PreparedEvent {
-    const { project, throttle, trace_id, span_id, parent_span_id, causation_id, gather_id } = envelope
-    return prepareEvent({
-      event_type: type,
-      project,
-      occurred_at: this.clock.text(times.nextMicros++),
-      throttle,
-      payload: payload as Record<string, unknown>,
-      trace_id,
-      span_id,
-      parent_span_id,
-      causation_id,
-      gather_id,
-    })
+  /** An event that somebody else has stated. */
+  private addRecorded(event: PreparedEvent, { envelope }: OwnEvents, by: By, times: Times, parts: StepParts): void {
+    const { run_request_id } = envelope
+    addEvent(event, eventText(event, { recorded_at: times.recordedAt, by, run_request_id }), run_request_id, parts)
+    parts.recorded.push(identityOf(event))
   }
 
   private write(actor: Actor, mail: Mail, snapshot: SnapshotOf<any>, terms: readonly Term[], parts: StepParts): void {
@@ -367,12 +341,30 @@ function missingFrom(known: readonly Term[], terms: readonly Term[]): readonly T
   )
 }
 
-function extensionOf(by: By, recorded_at: string, run_request_id: string | undefined) {
-  return {
-    recorded_at,
-    by,
-    ...(run_request_id === undefined ? undefined : { run_request_id }),
-  }
+/** Mostly those of the step before: an entity's envelope hardly ever changes. */
+function ownEventsOf(actor: Actor, { context }: SnapshotOf<any>): OwnEvents {
+  const envelope = actor.stepper.module.envelope(context)
+  if (actor.ownEvents?.areOf(envelope) !== true) actor.ownEvents = new OwnEvents(envelope)
+  return actor.ownEvents!
+}
+
+type Told = Pick<PreparedEvent, 'id' | 'event_type' | 'project' | 'trace_id'> & { readonly payload: object }
+
+/** Hot: members that are not there are left out without a copy. */
+function addEvent(
+  { id, event_type, project, trace_id, payload }: Told,
+  text: string,
+  runRequestId: string | undefined,
+  parts: StepParts,
+): void {
+  const announced: Numbering = { sequence: 0, text, event_type, project, trace_id }
+  if (runRequestId !== undefined) announced.run_request_id = runRequestId
+  addPayloadFields(announced, payload)
+  parts.announced.push(announced)
+  const { item_id: itemId } = announced
+  parts.events.push(
+    itemId === undefined ? { id, project, traceId: trace_id, text } : { id, project, traceId: trace_id, text, itemId },
+  )
 }
 
 function identityOf(event: PreparedEvent): string {

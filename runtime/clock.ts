@@ -27,6 +27,8 @@ export class Clock {
   private lastMicros: number
   private secondText = ''
   private second = -1
+  private textMicros = -1
+  private lastText = ''
 
   /** `startMicros`: every reading is later than this. */
   constructor(wallMs: () => number, startMicros = 0) {
@@ -49,12 +51,16 @@ export class Clock {
 
   /** `2026-11-21T09:00:00.123456Z`. */
   text(micros: number): string {
+    // The time of a message is that of its first fact.
+    if (micros === this.textMicros) return this.lastText
     const second = Math.floor(micros / 1_000_000)
     if (second !== this.second) {
       this.second = second
       this.secondText = new Date(second * 1000).toISOString().slice(0, 20)
     }
     const rest = micros - second * 1_000_000
-    return `${this.secondText}${String(rest).padStart(6, '0')}Z`
+    this.textMicros = micros
+    this.lastText = `${this.secondText}${String(rest).padStart(6, '0')}Z`
+    return this.lastText
   }
 }

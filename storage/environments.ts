@@ -50,8 +50,8 @@ export interface Table<K> extends Rows<K> {
 
 /** Rows that come behind the last one and leave from the first on; both within a `transactionSync`. */
 export interface AppendedTable extends Rows<number> {
-  /** Throws where there is a key that is not before this one. */
-  append(key: number, text: string): void
+  /** A row of these texts, with `between` (one ASCII character, or nothing) between two. Throws where there is a key that is not before this one. */
+  append(key: number, texts: readonly string[], between?: string): void
   removeBefore(key: number): void
 }
 

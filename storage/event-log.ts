@@ -10,7 +10,7 @@ import { HomeRefused } from './home-refused.ts'
 import { identityOf } from './identity.ts'
 import type { EventPage, NewEvent, Step, StoredEvent } from './journal.ts'
 import type { Nature } from './nature.ts'
-import { type Batch, decodeBatch, encodeBatch, type RedoSources } from './redo.ts'
+import { type Batch, BETWEEN_STEPS, decodeBatch, type RedoSources, stepTexts } from './redo.ts'
 
 /** The shape of both environments. A change of it needs a new number. */
 export const SCHEMA_VERSION = 3
@@ -95,7 +95,7 @@ export class EventLog {
     let lastSequence = this.lastSequence
     for (const step of steps) lastSequence += step.events.length
     const batch: Batch = { batch: this.lastBatch + 1, firstSequence, lastSequence, steps }
-    const redoText = encodeBatch(batch)
+    const redoTexts = stepTexts(batch)
     const last = `${batch.batch} ${lastSequence}`
     const redoTo = this.#redoTo()
     let chars = 0
@@ -105,8 +105,9 @@ export class EventLog {
       const events = this.#events.writer(firstSequence)
       for (const step of steps) for (const { text } of step.events) events.add(text)
       events.end()
-      chars = redoText.length + events.chars
-      redo.append(batch.batch, redoText)
+      chars = events.chars
+      for (const text of redoTexts) chars += text.length
+      redo.append(batch.batch, redoTexts, BETWEEN_STEPS)
       head.put(HEAD_LAST, last)
       this.#trimRedo(redoTo)
     })

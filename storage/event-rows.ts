@@ -138,34 +138,34 @@ export class EventRows {
   }
 }
 
-/** Hot: texts are joined as they come, and written when the row is full. */
+/** Hot: texts are collected as they come, and written when the row is full. */
 class EventWriter {
   readonly #table: AppendedTable
   #first: number
-  #next: number
-  #text = ''
+  #texts: string[] = []
+  #rowChars = 0
   /** Characters of all texts. */
   chars = 0
 
   constructor(table: AppendedTable, firstSequence: number) {
     this.#table = table
     this.#first = firstSequence
-    this.#next = firstSequence
   }
 
   add(text: string): void {
-    const isFull = this.#next - this.#first === EVENTS_PER_ROW_MAX || this.#text.length + text.length > ROW_CHARS_MAX
-    if (isFull && this.#next > this.#first) this.end()
-    this.#text = this.#next === this.#first ? text : `${this.#text}\n${text}`
-    this.#next += 1
+    const isFull = this.#texts.length === EVENTS_PER_ROW_MAX || this.#rowChars + text.length > ROW_CHARS_MAX
+    if (isFull && this.#texts.length > 0) this.end()
+    this.#texts.push(text)
+    this.#rowChars += text.length + 1
     this.chars += text.length
   }
 
   end(): void {
-    if (this.#next === this.#first) return
-    this.#table.append(this.#first, this.#text)
-    this.#first = this.#next
-    this.#text = ''
+    if (this.#texts.length === 0) return
+    this.#table.append(this.#first, this.#texts, '\n')
+    this.#first += this.#texts.length
+    this.#texts = []
+    this.#rowChars = 0
   }
 }
 

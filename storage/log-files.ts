@@ -94,7 +94,7 @@ function carry(rows: Iterator<{ readonly key: number; readonly value: string }>,
   for (let chars = 0; chars < CARRIED_CHARS_MAX; ) {
     const next = rows.next()
     if (next.done === true) return true
-    to.append(next.value.key, next.value.value)
+    to.append(next.value.key, [next.value.value])
     chars += next.value.value.length
   }
   return false

@@ -57,11 +57,15 @@ function stepText(step: Step): string {
   return `${text}}`
 }
 
-/** The batch's text. */
-export function encodeBatch(batch: Batch): string {
-  let steps = ''
-  for (const step of batch.steps) steps += steps === '' ? stepText(step) : `,${stepText(step)}`
-  return `{"b":${batch.batch},"f":${batch.firstSequence},"l":${batch.lastSequence},"s":[${steps}]}`
+/** What stands between the texts of a batch's steps. */
+export const BETWEEN_STEPS = ','
+
+/** The batch's text, a piece for each step: with `BETWEEN_STEPS` between them they are what `decodeBatch` reads. */
+export function stepTexts({ batch, firstSequence, lastSequence, steps }: Batch): readonly string[] {
+  const texts = steps.map(stepText)
+  texts[0] = `{"b":${batch},"f":${firstSequence},"l":${lastSequence},"s":[${texts[0] ?? ''}`
+  texts[texts.length - 1] += ']}'
+  return texts
 }
 
 /** What a batch does not hold itself. */
@@ -130,7 +134,7 @@ function stepOf(entry: StepEntry, record: string, firstSequence: number, eventAt
   }
 }
 
-/** The batch that `encodeBatch` wrote. Throws SyntaxError, and what the sources throw. */
+/** The batch of which `stepTexts` are the texts. Throws SyntaxError, and what the sources throw. */
 export function decodeBatch(text: string, sources: RedoSources): Batch {
   const { b, f, l, s } = JSON.parse(text) as { b: number; f: number; l: number; s: StepEntry[] }
   const { eventAt } = sources

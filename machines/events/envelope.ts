@@ -44,11 +44,18 @@ export interface PreparedEvent {
   readonly payloadText: string
 }
 
+/** Who did it, as it is told. */
+interface Stater {
+  readonly id: string
+  readonly name: string
+  readonly origin?: string
+}
+
 /** What is added when an event is recorded; no part of its identity. */
 interface Recording {
   /** RFC 3339, UTC: the only time that the service adds. */
   readonly recorded_at: string
-  readonly by?: { readonly id: string; readonly name: string; readonly origin?: string } | undefined
+  readonly by?: Stater | undefined
   readonly run_request_id?: string | undefined
 }
 
@@ -86,8 +93,7 @@ export function prepareEvent(fields: EventFields, givenId?: string): PreparedEve
  * the throttle are taken as they are: their schemas leave nothing in them that JSON would escape.
  */
 export function eventText(event: PreparedEvent, { recorded_at, by, run_request_id }: Recording): string {
-  const origin = by?.origin === undefined ? '' : `,"origin":${quoted(by.origin)}`
-  const head = by === undefined ? '{' : `{"by":{"id":${quoted(by.id)},"name":${quoted(by.name)}${origin}},`
+  const head = by === undefined ? '{' : `{"by":${byText(by)},`
   const request = run_request_id === undefined ? '' : `,"run_request_id":${quoted(run_request_id)}`
   return (
     `${head}"causation_id":${orNull(event.causation_id)},"event_type":${quoted(event.event_type)}` +
@@ -96,6 +102,21 @@ export function eventText(event: PreparedEvent, { recorded_at, by, run_request_i
     `,"project":${quoted(event.project)},"recorded_at":"${recorded_at}"${request}` +
     `,"span_id":${orNull(event.span_id)},"throttle":"${event.throttle}","trace_id":${orNull(event.trace_id)}}`
   )
+}
+
+/** Whoever has many in flight says who it is in each: the texts of so many are kept. */
+const BY_TEXTS_MAX = 4_096
+const byTexts = new Map<string, { readonly by: Stater; readonly text: string }>()
+
+/** Who did it, as canonical JSON. Throws NotJson if a text is none. */
+export function byText(by: Stater): string {
+  const known = byTexts.get(by.id)
+  if (known !== undefined && known.by.name === by.name && known.by.origin === by.origin) return known.text
+  const origin = by.origin === undefined ? '' : `,"origin":${quoted(by.origin)}`
+  const text = `{"id":${quoted(by.id)},"name":${quoted(by.name)}${origin}}`
+  if (known === undefined && byTexts.size === BY_TEXTS_MAX) byTexts.clear()
+  byTexts.set(by.id, { by, text })
+  return text
 }
 
 /** The event in a text that `eventText` wrote. Throws SyntaxError if it is not JSON; checks no more than that. */
@@ -112,12 +133,14 @@ function factOf(fields: EventFields, payloadText: string): string {
   )
 }
 
-function idOf(fact: string): string {
+/** The id of a fact: of the canonical JSON of its ten fields. */
+export function idOf(fact: string): string {
   // One-shot hash: 0.53 us where createHash takes 0.88 (600 bytes, Node 20.20).
   return `evt_${hash('sha256', fact, 'hex').slice(0, 32)}`
 }
 
-function orNull(text: string | null | undefined): string {
+/** Throws NotJson if the text is none. */
+export function orNull(text: string | null | undefined): string {
   return text === null || text === undefined ? 'null' : quoted(text)
 }
 

@@ -21,16 +21,20 @@ export const PAYLOAD_FIELDS = ['item_id', 'session_id', 'campaign', 'initiative'
 
 type PayloadFields = { -readonly [F in (typeof PAYLOAD_FIELDS)[number]]?: string }
 
-/** What Watch filters by in a payload. Only own properties count: `__proto__` in a payload is just a name. */
+/** What Watch filters by in a payload. */
 export function payloadFields(payload: unknown): PayloadFields {
   const fields: PayloadFields = {}
-  if (typeof payload !== 'object' || payload === null) return fields
+  if (typeof payload === 'object' && payload !== null) addPayloadFields(fields, payload)
+  return fields
+}
+
+/** Adds them to what is known of the event. Only own properties count: `__proto__` in a payload is just a name. Hot. */
+export function addPayloadFields(fields: PayloadFields, payload: object): void {
   for (const name of PAYLOAD_FIELDS) {
     if (!Object.hasOwn(payload, name)) continue
     const value = (payload as Record<string, unknown>)[name]
     if (typeof value === 'string') fields[name] = value
   }
-  return fields
 }
 
 /** All of them, of an event of which only the text is at hand (replay from the log). */

@@ -73,7 +73,7 @@ export class Segment {
     const path = segmentPath(folder, ordinal)
     const writer = new FrameWriter()
     writer.begin()
-    writer.add(KIND.head, 0, JSON.stringify(beginning))
+    writer.add(KIND.head, 0, [JSON.stringify(beginning)])
     const bytes = writer.finish(number, ordinal)
     const file = openAnew(path, OWNER_ONLY)
     try {

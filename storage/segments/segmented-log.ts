@@ -107,10 +107,10 @@ export class SegmentedLog implements LogEnvironment {
   }
 
   /** Puts a row behind the last of its kind, within a transaction. */
-  append(kind: RowsOf, key: number, text: string): void {
+  append(kind: RowsOf, key: number, texts: readonly string[], between = ''): void {
     const writing = this.#writing()
     if (key <= partOf(writing.last, kind)) throw new Error(`row ${key} is not behind the last row of its table`)
-    this.#frame.add(kind, key, text)
+    this.#frame.add(kind, key, texts, between)
     writing.last = withPart(writing.last, kind, key)
   }
 
@@ -212,7 +212,7 @@ export class SegmentedLog implements LogEnvironment {
     const newest = this.#newest()
     const isMoved = from !== this.#from
     const changed: Partial<Standing> = { head, ...(isMoved && { from }) }
-    this.#frame.add(KIND.head, 0, JSON.stringify(changed))
+    this.#frame.add(KIND.head, 0, [JSON.stringify(changed)])
     const bytes = this.#frame.finish(this.#number + 1, newest.ordinal)
     newest.append(bytes)
     this.#lastFrameAt = newest.bytes

@@ -79,8 +79,8 @@ class SegmentTable implements AppendedTable {
     return count
   }
 
-  append(key: number, text: string): void {
-    this.#log.append(this.#kind, key, text)
+  append(key: number, texts: readonly string[], between = ''): void {
+    this.#log.append(this.#kind, key, texts, between)
   }
 
   removeBefore(key: number): void {

@@ -3,10 +3,12 @@ import t from 'tap'
 import { Fold } from '../../storage/fold.ts'
 import { packChunk, unpackChunk } from '../../storage/history-chunk.ts'
 import { openEnvironments } from '../../storage/home-environments.ts'
-import { type Batch, decodeBatch, encodeBatch } from '../../storage/redo.ts'
+import { type Batch, BETWEEN_STEPS, decodeBatch, stepTexts } from '../../storage/redo.ts'
 import { View } from '../../storage/view.ts'
 import { modelAfter, nextBatch } from './kill-model.ts'
 import { event, step } from './steps.ts'
+
+const textOf = (batch: Batch): string => stepTexts(batch).join(BETWEEN_STEPS)
 
 function batches(count: number): Batch[] {
   const { model } = modelAfter(0)
@@ -39,7 +41,7 @@ t.test('a batch comes back from its redo as it went in, but for the texts of its
   for (const batch of [...batches(40), { batch: 1, firstSequence: 1, lastSequence: 2, steps: [mixed] }]) {
     const bare = (given: Batch) =>
       JSON.parse(JSON.stringify(given), (key, value) => (key === 'text' ? '' : key === 'change' ? undefined : value))
-    t.same(bare(decodeBatch(encodeBatch(batch), sourcesOf(batch))), bare(batch))
+    t.same(bare(decodeBatch(textOf(batch), sourcesOf(batch))), bare(batch))
   }
   t.end()
 })
@@ -52,8 +54,8 @@ t.test('an actor record is in the redo once, unquoted, and comes back as the sam
     lastSequence: 0,
     steps: [step('a', 1, { record })],
   }
-  t.ok(encodeBatch(batch).includes(record))
-  t.equal(decodeBatch(encodeBatch(batch), sourcesOf(batch)).steps[0]!.record, record)
+  t.ok(textOf(batch).includes(record))
+  t.equal(decodeBatch(textOf(batch), sourcesOf(batch)).steps[0]!.record, record)
   t.end()
 })
 
@@ -66,7 +68,7 @@ t.test('the same view, whether batches are folded one by one, all together, or e
     const view = new View(environments.view)
     for (const part of parts) {
       const fold = new Fold()
-      for (const batch of part) fold.add(decodeBatch(encodeBatch(batch), sourcesOf(batch)))
+      for (const batch of part) fold.add(decodeBatch(textOf(batch), sourcesOf(batch)))
       await view.write(fold, 'e', NEVER)
       if (twice) await view.write(fold, 'e', NEVER)
     }

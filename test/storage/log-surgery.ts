@@ -32,7 +32,7 @@ export function rewriteLog(home: string, change: (content: LogContent) => void):
   made.transactionSync(() => {
     for (const name of ['events', 'redo'] as const) {
       for (const key of [...content[name].keys()].sort((one, other) => one - other))
-        tables[name].append(key, content[name].get(key)!)
+        tables[name].append(key, [content[name].get(key)!])
     }
     for (const [name, text] of Object.entries(content.head)) tables.head.put(name, text)
   })

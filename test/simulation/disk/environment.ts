@@ -131,11 +131,11 @@ export class SimulatedEnvironment {
   appended(name: string, put: (key: number, value: string | undefined) => void): AppendedTable {
     return {
       ...this.table<number>(name, put),
-      append: (key, value) => {
+      append: (key, texts, between = '') => {
         const last = this.rows(name).last()
         if (last !== undefined && nameOf(last.key) >= nameOf(key))
           throw new Error(`row ${key} is not behind the last row`)
-        put(key, value)
+        put(key, texts.join(between))
       },
       removeBefore: (key) => {
         for (const row of this.rows(name).range<number>({ end: key })) put(row.key as number, undefined)

@@ -124,7 +124,7 @@ function write(folder: string): void {
     log.sync()
     const tables = tablesOf(log)
     log.transactionSync(() => {
-      tables.events.append(1e6, 'written afterwards')
+      tables.events.append(1e6, ['written afterwards'])
       tables.head.put('last', 'written afterwards')
     })
   } finally {
@@ -254,7 +254,7 @@ async function writtenAndRemoved(t: Test): Promise<{ folder: string; whole: stri
   const folder = newFolder()
   const log = new SegmentedLog(folder, { readOnly: false, segmentBytesMax: 1 })
   const tables = tablesOf(log)
-  for (let key = 1; key <= 3; key += 1) log.transactionSync(() => tables.events.append(key, `event ${key}`))
+  for (let key = 1; key <= 3; key += 1) log.transactionSync(() => tables.events.append(key, [`event ${key}`]))
   const whole = copyOf(folder)
   log.transactionSync(() => tables.events.removeBefore(3))
   t.same(

@@ -13,7 +13,7 @@ log.sync()
 let key = [...events.getKeys({ reverse: true, limit: 1 })][0] ?? 0
 const append = (): string | undefined => {
   try {
-    log.transactionSync(() => events.append(key + 1, text))
+    log.transactionSync(() => events.append(key + 1, [text]))
     key += 1
     return undefined
   } catch (error) {

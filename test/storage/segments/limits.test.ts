@@ -72,7 +72,7 @@ t.test('a next file that cannot be made ends the writing, and is made by the nex
   const folder = newFolder()
   const log = new SegmentedLog(folder, { readOnly: false, segmentBytesMax: 1 })
   const { events } = tablesOf(log)
-  const append = (key: number) => log.transactionSync(() => events.append(key, 'x'))
+  const append = (key: number) => log.transactionSync(() => events.append(key, ['x']))
   append(1)
   mkdirSync(segmentPath(folder, 3))
   t.throws(() => append(2), { code: 'EISDIR' })
@@ -86,7 +86,7 @@ t.test('a next file that cannot be made ends the writing, and is made by the nex
 })
 
 const BY_ANOTHER = { name: 'HomeRefused', code: 'locked', message: /another process wrote this log.*: stop one/ }
-const append = (log: SegmentedLog, key: number) => log.transactionSync(() => tablesOf(log).events.append(key, 'x'))
+const append = (log: SegmentedLog, key: number) => log.transactionSync(() => tablesOf(log).events.append(key, ['x']))
 
 t.test('what another process wrote is not cut off', async (t) => {
   const folder = newFolder()

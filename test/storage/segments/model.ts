@@ -59,7 +59,7 @@ export function transact(random: Random, tables: LogTables, model: Model): void 
     (name) => [name, `${name} ${random()}`] as const,
   )
   tables.env.transactionSync(() => {
-    for (const { name, key, text } of rows) tables[name].append(key, text)
+    for (const { name, key, text } of rows) tables[name].append(key, [text])
     for (const [name, text] of heads) tables.head.put(name, text)
     for (const { name, before } of removals) tables[name].removeBefore(before)
   })

@@ -103,7 +103,7 @@ t.test('a log in hundreds of files is read with few of them open, and few places
   const opened = () => (isLinux ? readdirSync('/proc/self/fd').length : 0)
   const before = opened()
   for (let key = 1; key <= 200; key += 1) {
-    writer.log.transactionSync(() => writer.tables.events.append(key, `event ${key}`))
+    writer.log.transactionSync(() => writer.tables.events.append(key, [`event ${key}`]))
     if (key % 10 === 0) follower.log.refresh()
   }
   t.equal(segmentsIn(folder).length, 201)
@@ -133,11 +133,11 @@ t.test('a log in hundreds of files is read with few of them open, and few places
 t.test('what was not committed is nowhere to be seen, and an empty transaction is one', async (t) => {
   const folder = newFolder()
   const { log, tables } = open(folder)
-  log.transactionSync(() => tables.events.append(5, 'five'))
+  log.transactionSync(() => tables.events.append(5, ['five']))
   t.throws(
     () =>
       log.transactionSync(() => {
-        tables.events.append(6, 'six')
+        tables.events.append(6, ['six'])
         tables.head.put('last', 'six')
         t.equal(tables.head.get('last'), 'six')
         tables.events.removeBefore(6)
@@ -145,12 +145,12 @@ t.test('what was not committed is nowhere to be seen, and an empty transaction i
       }),
     { message: 'not that' },
   )
-  t.throws(() => log.transactionSync(() => tables.events.append(5, 'five again')))
+  t.throws(() => log.transactionSync(() => tables.events.append(5, ['five again'])))
   log.transactionSync(() => {})
   // Not what comes behind the last row.
   log.transactionSync(() => tables.redo.removeBefore(100))
-  log.transactionSync(() => tables.redo.append(3, 'three'))
-  t.throws(() => tables.events.append(9, 'outside'))
+  log.transactionSync(() => tables.redo.append(3, ['three']))
+  t.throws(() => tables.events.append(9, ['outside']))
   await log.close()
   const again = open(folder)
   t.strictSame(contentOf(again.tables), { events: [[5, 'five']], redo: [[3, 'three']], head: {} })
@@ -162,9 +162,9 @@ t.test('rows of any length come back as they were', async (t) => {
   const texts = [127, 128, 129, 1_024, 4_096, 9_000].map((kib) => '€'.repeat((kib * 1_024) / 3) + kib)
   const { log, tables } = open(folder, false, 3_000_000)
   log.transactionSync(() => {
-    for (const [i, text] of texts.entries()) tables.events.append(2 * i + 1, text)
+    for (const [i, text] of texts.entries()) tables.events.append(2 * i + 1, [text])
   })
-  for (const [i, text] of texts.entries()) log.transactionSync(() => tables.redo.append(i + 1, text))
+  for (const [i, text] of texts.entries()) log.transactionSync(() => tables.redo.append(i + 1, [text]))
   await log.close()
   const again = open(folder, true)
   for (const [i, text] of texts.entries()) {
@@ -179,9 +179,9 @@ t.test('rows of any length come back as they were', async (t) => {
 t.test('a follower that was left far behind begins anew', async (t) => {
   const folder = newFolder()
   const { log, tables } = open(folder, false, 1)
-  log.transactionSync(() => tables.events.append(1, 'one'))
+  log.transactionSync(() => tables.events.append(1, ['one']))
   const follower = open(folder, true)
-  for (let key = 2; key <= 9; key += 1) log.transactionSync(() => tables.events.append(key, `${key}`))
+  for (let key = 2; key <= 9; key += 1) log.transactionSync(() => tables.events.append(key, [`${key}`]))
   log.transactionSync(() => tables.events.removeBefore(9))
   while (segmentsIn(folder).length > 2) await new Promise((resolve) => setImmediate(resolve))
   follower.log.refresh()

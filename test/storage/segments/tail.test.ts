@@ -22,7 +22,7 @@ const root = t.testdir()
 const newFolder = (): string => mkdtempSync(join(root, 'log-'))
 const opened = (folder: string, readOnly = false): SegmentedLog => new SegmentedLog(folder, { readOnly })
 const append = (log: SegmentedLog, key: number, text = 'x'): void =>
-  log.transactionSync(() => tablesOf(log).events.append(key, text))
+  log.transactionSync(() => tablesOf(log).events.append(key, [text]))
 const keysOf = (log: SegmentedLog): number[] => [...tablesOf(log).events.getKeys()]
 const textsIn = async (folder: string): Promise<string[]> => {
   const log = opened(folder, true)

@@ -1,0 +1,83 @@
+/**
+ * The events that an actor states of itself. All of one entity's have the same project, trace and throttle, so that what these
+ * look like in an event's id and text is written once and kept with the actor. Invariant: the id and the text are those that
+ * `prepareEvent` and `eventText` give for the same fields.
+ *
+ * Hot: an id and a text are put together from 8 and 14 pieces in place of 20 and 40, and nothing is looked through again.
+ */
+import { canonical, quoted } from './canonical.ts'
+import { byText, idOf, orNull } from './events/envelope.ts'
+import type { By, FactEnvelope } from './machine.ts'
+
+/** When it happened and when it was recorded (RFC 3339, UTC), and who did it. */
+export interface Circumstances {
+  readonly occurredAt: string
+  readonly recordedAt: string
+  readonly by: By
+}
+
+export interface OwnEvent {
+  /** `evt_` + first 32 hex digits of SHA-256 over the canonical JSON of the ten fields that make the fact. */
+  readonly id: string
+  /** The event as it is kept and served. */
+  readonly text: string
+}
+
+export class OwnEvents {
+  readonly envelope: FactEnvelope
+  /** What stands around the members that differ: in what is hashed, then in the text. */
+  readonly #factProject: string
+  readonly #factThrottle: string
+  readonly #factEnd: string
+  readonly #causation: string
+  readonly #gather: string
+  readonly #parentSpan: string
+  readonly #project: string
+  readonly #end: string
+
+  /** Throws NotJson if a text of the envelope is none. */
+  constructor(envelope: FactEnvelope) {
+    this.envelope = envelope
+    const { throttle, run_request_id } = envelope
+    const project = quoted(envelope.project)
+    const trace = orNull(envelope.trace_id)
+    const span = orNull(envelope.span_id)
+    const parentSpan = orNull(envelope.parent_span_id)
+    const causation = orNull(envelope.causation_id)
+    const gather = orNull(envelope.gather_id)
+    this.#factProject = `",${project},"`
+    this.#factThrottle = `","${throttle}",`
+    this.#factEnd = `,${trace},${span},${parentSpan},${causation},${gather}]`
+    this.#causation = `"causation_id":${causation},"event_type":"`
+    this.#gather = `","gather_id":${gather},"id":"`
+    this.#parentSpan = `","parent_span_id":${parentSpan},"payload":`
+    this.#project = `,"project":${project},"recorded_at":"`
+    const request = run_request_id === undefined ? '' : `,"run_request_id":${quoted(run_request_id)}`
+    this.#end = `"${request},"span_id":${span},"throttle":"${throttle}","trace_id":${trace}}`
+  }
+
+  /** Whether events of this envelope are these. */
+  areOf(envelope: FactEnvelope): boolean {
+    const own = this.envelope
+    return (
+      envelope.project === own.project &&
+      envelope.throttle === own.throttle &&
+      envelope.trace_id === own.trace_id &&
+      envelope.span_id === own.span_id &&
+      envelope.parent_span_id === own.parent_span_id &&
+      envelope.causation_id === own.causation_id &&
+      envelope.gather_id === own.gather_id &&
+      envelope.run_request_id === own.run_request_id
+    )
+  }
+
+  /** An event of this type, which is one of the service's own and so nothing that JSON escapes. Throws NotJson if the payload is none. */
+  event(type: string, payload: object, { occurredAt, recordedAt, by }: Circumstances): OwnEvent {
+    const content = canonical(payload)
+    const id = idOf(`["${type}${this.#factProject}${occurredAt}${this.#factThrottle}${content}${this.#factEnd}`)
+    const text =
+      `{"by":${byText(by)},${this.#causation}${type}${this.#gather}${id}","occurred_at":"${occurredAt}` +
+      `${this.#parentSpan}${content}${this.#project}${recordedAt}${this.#end}`
+    return { id, text }
+  }
+}
