@@ -7,6 +7,7 @@
  */
 import { canonical, quoted } from './canonical.ts'
 import { byText, idOf, orNull } from './events/envelope.ts'
+import { flat } from './flat.ts'
 import type { By, FactEnvelope } from './machine.ts'
 
 /** When it happened and when it was recorded (RFC 3339, UTC), and who did it. */
@@ -75,9 +76,10 @@ export class OwnEvents {
   event(type: string, payload: object, { occurredAt, recordedAt, by }: Circumstances): OwnEvent {
     const content = canonical(payload)
     const id = idOf(`["${type}${this.#factProject}${occurredAt}${this.#factThrottle}${content}${this.#factEnd}`)
-    const text =
+    const text = flat(
       `{"by":${byText(by)},${this.#causation}${type}${this.#gather}${id}","occurred_at":"${occurredAt}` +
-      `${this.#parentSpan}${content}${this.#project}${recordedAt}${this.#end}`
+        `${this.#parentSpan}${content}${this.#project}${recordedAt}${this.#end}`,
+    )
     return { id, text }
   }
 }

@@ -4,6 +4,7 @@
  * are rows of their own, in the same transaction.
  */
 import { literal } from '../machines/canonical.ts'
+import { flat } from '../machines/flat.ts'
 import type { Term } from '../machines/machine.ts'
 import type { NewEvent, OutboxRow, Step, TimerRow } from './journal.ts'
 import { changedRecord } from './record-change.ts'
@@ -54,7 +55,7 @@ function stepText(step: Step): string {
   if (step.reservation !== undefined) {
     text += `,"y":${quote([step.reservation.scope, step.reservation.key, step.reservation.value])}`
   }
-  return `${text}}`
+  return flat(`${text}}`)
 }
 
 /** What stands between the texts of a batch's steps. */

@@ -9,6 +9,7 @@
  */
 import { hash } from 'node:crypto'
 import { canonical, quoted } from '../canonical.ts'
+import { flat } from '../flat.ts'
 import { anyObject, closedObject, nullable, openObject, type Static, stringEnum, Type, timestamp } from '../schema.ts'
 
 /** The ten fields that make the fact: two events that agree in all of them are one event. */
@@ -95,12 +96,12 @@ export function prepareEvent(fields: EventFields, givenId?: string): PreparedEve
 export function eventText(event: PreparedEvent, { recorded_at, by, run_request_id }: Recording): string {
   const head = by === undefined ? '{' : `{"by":${byText(by)},`
   const request = run_request_id === undefined ? '' : `,"run_request_id":${quoted(run_request_id)}`
-  return (
+  return flat(
     `${head}"causation_id":${orNull(event.causation_id)},"event_type":${quoted(event.event_type)}` +
-    `,"gather_id":${orNull(event.gather_id)},"id":"${event.id}","occurred_at":"${event.occurred_at}"` +
-    `,"parent_span_id":${orNull(event.parent_span_id)},"payload":${event.payloadText}` +
-    `,"project":${quoted(event.project)},"recorded_at":"${recorded_at}"${request}` +
-    `,"span_id":${orNull(event.span_id)},"throttle":"${event.throttle}","trace_id":${orNull(event.trace_id)}}`
+      `,"gather_id":${orNull(event.gather_id)},"id":"${event.id}","occurred_at":"${event.occurred_at}"` +
+      `,"parent_span_id":${orNull(event.parent_span_id)},"payload":${event.payloadText}` +
+      `,"project":${quoted(event.project)},"recorded_at":"${recorded_at}"${request}` +
+      `,"span_id":${orNull(event.span_id)},"throttle":"${event.throttle}","trace_id":${orNull(event.trace_id)}}`,
   )
 }
 
