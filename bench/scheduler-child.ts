@@ -73,7 +73,7 @@ async function open(ledger: Ledger): Promise<number> {
   }
   const timed = Object.create(runtime, { nature: { value: timedNature() } })
   // No runner is there, and the rules are to be asked to their end.
-  const dispatcher = Object.create(createDispatcher(timed), { hasTaker: { value: () => true } })
+  const dispatcher = Object.create(createDispatcher(timed, silentLogger), { hasTaker: { value: () => true } })
   const began = performance.now()
   const scheduler = createScheduler(timed, dispatcher, silentLogger)
   await until(() => took.length > 0)

@@ -12,6 +12,7 @@ import type { Settings } from '../runtime/settings.ts'
 import { bytesOf, environmentPaths } from '../storage/home-paths.ts'
 import type { Admission } from './admission.ts'
 import type { BodyReader } from './body.ts'
+import { CARETAKERS_FAIL, caretakersOf } from './caretakers.ts'
 import { PROBLEM_CODES, problemTable } from './problems.ts'
 import type { ServiceContext } from './route.ts'
 import type { RouteEntry } from './route-entry.ts'
@@ -91,7 +92,7 @@ export function measureService(metrics: Metrics, service: ServiceContext): void 
     'Messages of the service to itself whose step failed: tried again, later each time.',
     () => runtime.setAside.count,
   )
-  measureLoops(metrics, service)
+  measureCaretakers(metrics, service)
   gauge(registry, 'intendant_tokens_active', 'Tokens that are let in.', () => principals.size)
   gauge(
     registry,
@@ -122,26 +123,26 @@ export function measureService(metrics: Metrics, service: ServiceContext): void 
   measureDispatch(metrics, service)
 }
 
-/** What those who start and steer work fail at. */
-function measureLoops({ registry }: Metrics, { scheduler, steward }: ServiceContext): void {
-  const loops = { scheduler, steward }
+/** What those who look after others fail at. */
+function measureCaretakers({ registry }: Metrics, service: ServiceContext): void {
+  const caretakers = caretakersOf(service)
   new Gauge({
     name: 'intendant_entities_passed_over',
-    help: 'Entities at which the scheduler failed (work items, and what it hears of pacing, projects, run requests, runners and their manifests) or the steward (initiatives): tried again, later each time.',
+    help: `Entities at which ${CARETAKERS_FAIL}: tried again, later each time.`,
     labelNames: ['by'],
     registers: [registry],
     collect() {
-      for (const [by, { health }] of Object.entries(loops)) this.set({ by }, health.passedOverCount)
+      for (const [by, { health }] of caretakers) this.set({ by }, health.passedOverCount)
     },
   })
   new Counter({
     name: 'intendant_ticks_failed_total',
-    help: 'Ticks of the scheduler and the steward that failed as a whole: a pause followed.',
+    help: 'How often one of those who look after others (`by`) failed as a whole: a pause followed.',
     labelNames: ['by'],
     registers: [registry],
     collect() {
       this.reset()
-      for (const [by, { health }] of Object.entries(loops)) this.inc({ by }, health.ticksFailed)
+      for (const [by, { health }] of caretakers) this.inc({ by }, health.ticksFailed)
     },
   })
 }

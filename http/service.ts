@@ -116,16 +116,18 @@ async function listen(
   hasFailed: () => boolean,
 ): Promise<Service> {
   const { settings } = runtime
-  const dispatcher = createDispatcher(runtime)
-  const capabilities = new Capabilities(runtime, dispatcher)
+  const dispatcher = createDispatcher(runtime, log)
+  const capabilities = new Capabilities(runtime, dispatcher, log)
   const scheduler = createScheduler(runtime, dispatcher, log)
-  const sessions = new AgentSessions(runtime)
+  const sessions = new AgentSessions(runtime, log)
   const steward = createSteward(runtime, log)
   const principals = await createPrincipals(runtime)
   await ensureAdminToken(runtime, log, options.saveAdminToken)
   await sessions.recover()
   const metrics = options.metrics ?? createMetrics()
-  const closing: (() => void)[] = [sessions, steward, scheduler, dispatcher].map((part) => () => part.close())
+  const closing: (() => void)[] = [sessions, steward, scheduler, capabilities, dispatcher].map(
+    (part) => () => part.close(),
+  )
   let isClosing = false
   const backups = backupsOf(runtime, log)
   const context: ServiceContext = {

@@ -1,15 +1,25 @@
 /**
  * What the engines of each project can do, as their newest manifests say: asked before a run is made, and by the
  * dispatcher for each runner. Memory only, derived from committed steps. Its invariant: where there is no manifest
- * there is no restriction, and a manifest whose runner is gone does not count.
+ * there is no restriction, and a manifest whose runner is gone does not count. Nor does one of which no sense can be made, in place
+ * of which the one before it stands.
  */
 import type { EngineCapabilityContext } from '../machines/engine-capability.ts'
 import type { Throttle } from '../machines/machine.ts'
-import type { CommittedStep, Runtime } from './api.ts'
+import type { ActorRef, CommittedStep, Runtime, SnapshotOf } from './api.ts'
+import { committed } from './committed.ts'
 import type { Dispatcher } from './dispatch/api.ts'
+import type { Health } from './guard.ts'
+import type { Logger } from './log.ts'
 import { readable } from './reader.ts'
+import { SecondTries } from './second-tries.ts'
 
-type Manifest = EngineCapabilityContext['manifest']
+/** Of a manifest, what is asked of it: whoever asks meets no mistake in it. */
+interface Served {
+  readonly engine: string
+  readonly events: ReadonlySet<string>
+  readonly modes: ReadonlySet<string>
+}
 
 /** What is to be run; `entryEvent` may not be known yet. */
 export interface AskedOfEngine {
@@ -24,16 +34,32 @@ export class Capabilities {
   private readonly runtime: Runtime
   private readonly dispatcher: Pick<Dispatcher, 'setCapable'>
   /** By project, then by whom the manifest speaks for. */
-  private readonly byProject = new Map<string, Map<string, Manifest>>()
+  private readonly byProject = new Map<string, Map<string, Served>>()
   /** How many of them name a runner: while none does, the dispatcher need not ask. */
   private naming = 0
+  private readonly tries: SecondTries
 
-  constructor(runtime: Runtime, dispatcher: Pick<Dispatcher, 'setCapable'>) {
+  constructor(runtime: Runtime, dispatcher: Pick<Dispatcher, 'setCapable'>, log: Logger) {
     this.runtime = runtime
     this.dispatcher = dispatcher
-    for (const { snapshot } of runtime.scan('engine_capability', 'all', '')) this.put(snapshot.context)
+    this.tries = new SecondTries({
+      nature: runtime.nature,
+      log,
+      name: 'capabilities',
+      reread: (ref) => this.reread(ref),
+    })
+    for (const { ref, snapshot } of runtime.scan('engine_capability', 'all', ''))
+      this.tries.guard.guarded(ref, () => this.put(snapshot.context))
     if (this.naming > 0) this.tellDispatcher()
     runtime.onCommit((steps) => this.onCommit(steps))
+  }
+
+  get health(): Health {
+    return this.tries.guard.health
+  }
+
+  close(): void {
+    this.tries.close()
   }
 
   /** Why no engine of the project can serve this, in a sentence; undefined: one can, or nobody has said. */
@@ -59,15 +85,26 @@ export class Capabilities {
   private onCommit(steps: readonly CommittedStep[]): void {
     let isNews = false
     for (const { ref, after } of steps) {
-      if (ref.kind === 'engine_capability') {
-        this.put(after.context)
-        isNews = true
-      } else if (ref.kind === 'runner' && after.value === 'removed') isNews = this.drop(ref.id) || isNews
+      if (ref.kind !== 'engine_capability' && ref.kind !== 'runner') continue
+      if (this.tries.guard.guarded(ref, () => this.note(ref, after)) === true) isNews = true
     }
     if (isNews) this.tellDispatcher()
   }
 
+  private reread(ref: ActorRef): void {
+    const snapshot = committed(this.runtime, ref)
+    if (snapshot !== undefined && this.note(ref, snapshot)) this.tellDispatcher()
+  }
+
+  /** Whether that is news. */
+  private note({ kind, id }: ActorRef, { value, context }: SnapshotOf<any>): boolean {
+    if (kind === 'runner') return value === 'removed' && this.drop(id)
+    this.put(context)
+    return true
+  }
+
   private put({ project, manifest }: EngineCapabilityContext): void {
+    const served = servedBy(manifest)
     if (manifest.runner_id !== undefined && this.isRemoved(manifest.runner_id)) return
     let manifests = this.byProject.get(project)
     if (manifests === undefined) {
@@ -76,7 +113,7 @@ export class Capabilities {
     }
     const key = keyOf(manifest)
     if (manifest.runner_id !== undefined && !manifests.has(key)) this.naming++
-    manifests.set(key, manifest)
+    manifests.set(key, served)
   }
 
   private isRemoved(runnerId: string): boolean {
@@ -108,9 +145,16 @@ export class Capabilities {
   }
 }
 
-function serves({ supported_entry_events: events, supported_throttle_modes: modes }: Manifest, asked: AskedOfEngine) {
-  const { entryEvent, throttle } = asked
-  return modes.includes(throttle) && (entryEvent === undefined || events.includes(entryEvent) || events.includes('*'))
+function servedBy({
+  engine,
+  supported_entry_events,
+  supported_throttle_modes,
+}: EngineCapabilityContext['manifest']): Served {
+  return { engine, events: new Set([...supported_entry_events]), modes: new Set([...supported_throttle_modes]) }
+}
+
+function serves({ events, modes }: Served, { entryEvent, throttle }: Omit<AskedOfEngine, 'project'>): boolean {
+  return modes.has(throttle) && (entryEvent === undefined || events.has(entryEvent) || events.has('*'))
 }
 
 /** Whom the manifest speaks for. A runner's id has no colon in it. */

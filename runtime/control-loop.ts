@@ -5,13 +5,10 @@
  * loop for a while, and none of them ends the process.
  */
 import type { ActorKind, ActorRef, MessageBody } from '../machines/machine.ts'
-import { JournalFailure } from '../storage/journal.ts'
 import { Alarm } from './alarm.ts'
 import type { Answer, Runtime } from './api.ts'
-import { pauseMs } from './backoff.ts'
-import { readFailureToldMs, tickRetryMsMax } from './limits.ts'
+import { Guard, type Health } from './guard.ts'
 import type { Logger } from './log.ts'
-import { PassedOver } from './passed-over.ts'
 
 /** While the service refuses writes, and after a message that was not taken, it is tried again after this long. */
 const refusedPauseMs = 250
@@ -32,30 +29,17 @@ export interface LoopParts {
   rang?(): void
 }
 
-/** What an operator is told of it. */
-export interface LoopHealth {
-  /** Entities at which it failed: they are passed over, and tried again. */
-  readonly passedOverCount: number
-  /** Ticks that failed as a whole since the start. */
-  readonly ticksFailed: number
-}
-
 export class ControlLoop {
   private readonly runtime: Runtime
   private readonly parts: LoopParts
   private readonly alarm: Alarm
-  private readonly passedOver: PassedOver
+  private readonly guard: Guard
   /** Actors that a message of ours is on its way to. */
   private readonly asked = new Set<string>()
   private isWoken = false
   private isClosed = false
   /** Monotonic time before which there is no tick. */
   private notBeforeMs = Number.NEGATIVE_INFINITY
-  private ticksFailed = 0
-  /** Of these the last ones, one behind the other. */
-  private failures = 0
-  /** Monotonic time at which a failure of a read was last told. */
-  private readToldMs = Number.NEGATIVE_INFINITY
 
   constructor(runtime: Runtime, parts: LoopParts) {
     this.runtime = runtime
@@ -66,11 +50,11 @@ export class ControlLoop {
     })
     const { name, log } = parts
     const tryAfter = (afterMs: number) => this.wakeAfter(afterMs)
-    this.passedOver = new PassedOver({ nature: runtime.nature, log, name, tryAfter })
+    this.guard = new Guard({ nature: runtime.nature, log, name, tryAfter })
   }
 
-  get health(): LoopHealth {
-    return { passedOverCount: this.passedOver.count, ticksFailed: this.ticksFailed }
+  get health(): Health {
+    return this.guard.health
   }
 
   /** Asks for a tick, in the next turn or, after a long one, a little later. */
@@ -98,32 +82,17 @@ export class ControlLoop {
 
   /** Whether it failed at this actor. */
   passesOver(id: string): boolean {
-    return this.passedOver.has({ kind: this.parts.kind, id })
+    return this.guard.passesOver({ kind: this.parts.kind, id })
   }
 
-  /** What `act` answers, which is about this entity alone; undefined: it threw, and the entity is passed over. Throws JournalFailure. */
+  /** As the guard has it. */
   guarded<T>(ref: ActorRef, act: () => T): T | undefined {
-    try {
-      return act()
-    } catch (error) {
-      if (error instanceof JournalFailure) throw error
-      this.passedOver.failed(ref, error)
-      return undefined
-    }
+    return this.guard.guarded(ref, act)
   }
 
-  /**
-   * What `read` answers, for somebody who only reads; undefined: it threw. No work is passed over for that, which would be tried
-   * again with each read, and never later. Throws JournalFailure.
-   */
+  /** As the guard has it. */
   shown<T>(ref: ActorRef, read: () => T): T | undefined {
-    try {
-      return read()
-    } catch (error) {
-      if (error instanceof JournalFailure) throw error
-      this.tellOfRead(ref, error)
-      return undefined
-    }
+    return this.guard.shown(ref, read)
   }
 
   /** Sends the actor a message. What was not taken is tried again a little later: whether that is still to be done is the caller's. */
@@ -133,7 +102,7 @@ export class ControlLoop {
     try {
       this.runtime.ask(ref, message, (answer) => {
         this.asked.delete(id)
-        if (answer.ok) this.passedOver.passed([ref])
+        if (answer.ok) this.guard.passed([ref])
         else this.refused(ref, answer)
         this.guarded(ref, () => answered(answer.ok))
       })
@@ -150,9 +119,9 @@ export class ControlLoop {
 
   private refused(ref: ActorRef, { refusal }: Extract<Answer, { ok: false }>): void {
     // Its step threw, and would throw again at once.
-    if (refusal.code === 'internal_error') this.passedOver.failed(ref, new Error(refusal.detail))
+    if (refusal.code === 'internal_error') this.guard.failed(ref, new Error(refusal.detail))
     else {
-      this.passedOver.notTried([ref])
+      this.guard.notTried([ref])
       this.wakeAfter(refusedPauseMs)
     }
   }
@@ -166,39 +135,24 @@ export class ControlLoop {
       return
     }
     const beganMs = nature.monotonicMs()
-    const tried = this.passedOver.takeDue()
+    const tried = this.guard.tryDue((ref) => this.parts.reread(ref))
     try {
-      for (const ref of tried) this.guarded(ref, () => this.parts.reread(ref))
       this.parts.tick()
     } catch (error) {
-      if (error instanceof JournalFailure) throw error
-      this.passedOver.notTried(tried)
-      this.failed(error)
+      this.failed(error, tried)
       return
     }
-    this.passedOver.passed(tried.filter(({ id }) => !this.asked.has(id)))
-    this.failures = 0
+    this.guard.passed(tried.filter(({ id }) => !this.asked.has(id)))
+    this.guard.went()
     const tookMs = nature.monotonicMs() - beganMs
     this.notBeforeMs = beganMs + tookMs / this.parts.tickShare
   }
 
-  /** However often it is read: a line a minute says why. */
-  private tellOfRead({ kind, id }: ActorRef, error: unknown): void {
-    const nowMs = this.runtime.nature.monotonicMs()
-    if (nowMs - this.readToldMs < readFailureToldMs) return
-    this.readToldMs = nowMs
-    const { name, log } = this.parts
-    log.error({ by: name, kind, id, err: error }, `the ${name} failed to say how it stands`)
-  }
-
   /** It was no entity's: thrown on it would end the process, and the next one as soon as it comes there. */
-  private failed(error: unknown): void {
-    const { name, log } = this.parts
-    this.ticksFailed++
-    this.failures++
-    const waitMs = pauseMs(this.failures, tickRetryMsMax)
+  private failed(error: unknown, tried: readonly ActorRef[]): void {
+    const waitMs = this.guard.failedAsAWhole(error)
+    this.guard.notTried(tried)
     this.notBeforeMs = this.runtime.nature.monotonicMs() + waitMs
     this.alarm.set(waitMs)
-    log.error({ by: name, failures: this.failures, retry_in_ms: waitMs, err: error }, `the ${name} failed: it pauses`)
   }
 }

@@ -4,6 +4,7 @@ import type { Principal } from '../../runtime/principals.ts'
 import type { Settings } from '../../runtime/settings.ts'
 import { maySee } from '../access.ts'
 import { asyncApiDocument } from '../asyncapi.ts'
+import { CARETAKERS_FAIL, passedOverCount } from '../caretakers.ts'
 import type { Exchange } from '../exchange.ts'
 import { openApiDocument } from '../openapi.ts'
 import { codeOfRefusal, PROBLEM_CODES, type ProblemCode, problemTable } from '../problems.ts'
@@ -31,8 +32,7 @@ const readinessDocument = Type.Object(
       description: 'Messages of the service to itself whose step failed: tried again, and named in the log each time.',
     }),
     passed_over: Type.Integer({
-      description:
-        'Entities at which the scheduler failed (work items, and what it hears of pacing, projects, run requests, runners and their manifests) or the steward (initiatives): tried again, later each time. The log names up to a hundred failures of each a minute, and says how many more there were.',
+      description: `Entities at which ${CARETAKERS_FAIL}: tried again, later each time. The log names up to a hundred failures of each of them a minute, and says how many more there were.`,
     }),
   },
   { title: 'Readiness' },
@@ -89,11 +89,12 @@ function probeRoutes(service: ServiceContext, about: About): readonly Route[] {
   ]
 }
 
-function ready({ runtime, scheduler, steward }: ServiceContext, about: About, exchange: Exchange): void {
+function ready(service: ServiceContext, about: About, exchange: Exchange): void {
   if (about.isClosing()) {
     exchange.problem('stopping', 'The service is stopping.')
     return
   }
+  const { runtime } = service
   const reason = runtime.journal.refuses()
   if (reason !== undefined) {
     exchange.problem(codeOfRefusal(reason), `The service takes no writes now: ${reason.replaceAll('_', ' ')}.`)
@@ -103,7 +104,7 @@ function ready({ runtime, scheduler, steward }: ServiceContext, about: About, ex
     status: 'ready',
     quarantined: runtime.quarantined().length,
     set_aside: runtime.setAside.count,
-    passed_over: scheduler.health.passedOverCount + steward.health.passedOverCount,
+    passed_over: passedOverCount(service),
   })
 }
 

@@ -4,6 +4,7 @@
 import type { WaitingBecause } from '../../machines/documents/waiting-because.ts'
 import type { Throttle } from '../../machines/machine.ts'
 import type { Holding } from '../../machines/runner.ts'
+import type { Health } from '../guard.ts'
 import type { FindRows } from '../newest.ts'
 import type { Capable } from './matching.ts'
 import type { PollHandle } from './polls.ts'
@@ -58,6 +59,7 @@ export interface Stranding {
 }
 
 export interface Dispatcher {
+  readonly health: Health
   /**
    * A runner asks for work, and waits up to `waitMs` for it. `respond` is called once, unless the poll is
    * aborted: within this call when the answer is known.

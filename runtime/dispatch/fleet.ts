@@ -147,6 +147,11 @@ export class Fleet {
     this.wheel.add(runner, this.runtime.nature.monotonicMs() + this.runtime.settings.presenceMs)
   }
 
+  /** The same of one that is looked after no more, because a mistake came between. */
+  watch(runner: Runner): void {
+    if (!this.wheel.has(runner)) this.presumeOnline(runner)
+  }
+
   /** Whether it is there, and when it called last: of a removed one, what its record says. */
   presenceOf(id: string): Pick<RunnerSeen, 'presence' | 'last_seen_at'> {
     const runner = this.runners.get(id)

@@ -12,6 +12,8 @@ export class HoldBacks {
   private readonly nature: Nature
   private readonly wheel: TimerWheel
   private readonly end: (id: string) => void
+  /** Those of which it was a mistake of the program: how long they are left out is their guard's. */
+  readonly mistaken = new Set<string>()
   /** Refusals in a row, by request. */
   private readonly refusals = new Map<string, number>()
 
@@ -26,11 +28,13 @@ export class HoldBacks {
     const before = this.refusals.get(id) ?? 0
     this.refusals.set(id, before + 1)
     const waitMs = Math.min(holdBackMs * 2 ** before, holdBackMsMax)
-    this.wheel.add(new Later(() => this.end(id)), this.nature.monotonicMs() + waitMs)
+    const later = new Later(() => this.end(id), { kind: 'run_request', id })
+    this.wheel.add(later, this.nature.monotonicMs() + waitMs)
   }
 
   /** The request has left the queue. */
   forget(id: string): void {
     if (this.refusals.size > 0) this.refusals.delete(id)
+    if (this.mistaken.size > 0) this.mistaken.delete(id)
   }
 }

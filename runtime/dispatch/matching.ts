@@ -4,6 +4,7 @@
  * the runners, the one that polled last. Each first looks along that order, where most find what they may have at
  * once, and after as many looks walks over all that the runner may take, or all that may take the request.
  */
+import type { Guard } from '../guard.ts'
 import type { Asking, Demand, Supply } from './eligibility.ts'
 import { carriesLabels, isAllowed, mayTake } from './eligibility.ts'
 import type { Fleet } from './fleet.ts'
@@ -26,9 +27,11 @@ export class Matching {
   private readonly fleet: Fleet
   private readonly holdings: Holdings
   private readonly stops: Stops
+  private readonly guard: Guard
   private capable: Capable | undefined
 
-  constructor(queue: Queue, fleet: Fleet, holdings: Holdings, stops: Stops) {
+  constructor(queue: Queue, fleet: Fleet, holdings: Holdings, stops: Stops, guard: Guard) {
+    this.guard = guard
     this.queue = queue
     this.fleet = fleet
     this.holdings = holdings
@@ -39,8 +42,16 @@ export class Matching {
     this.capable = capable
   }
 
+  /** A runner of which that cannot be told takes nothing: only here is it known that it is the runner's, not the request's. */
   isCapable(runner: Runner, { project, entryEvent, throttle }: Asking): boolean {
-    return this.capable?.(runner.id, { project: project.key, entryEvent, throttle }) ?? true
+    if (this.capable === undefined) return true
+    if (!this.guard.isClear && this.guard.passesOver(runner.about())) return false
+    try {
+      return this.capable(runner.id, { project: project.key, entryEvent, throttle })
+    } catch (error) {
+      this.guard.failed(runner.about(), error)
+      return false
+    }
   }
 
   /** Whether any runner that is there and takes work may take such work, busy or not. */

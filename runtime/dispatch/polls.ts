@@ -3,6 +3,7 @@
  * because it had to end; or it is given up because its client is gone.
  */
 import type { ExecutionRequest } from '../../machines/documents/execution-request.ts'
+import type { ActorRef } from '../api.ts'
 import type { ParkedPoll, PollAnswer, PollRefusal, Respond, Runner } from './runner.ts'
 import { type TimerWheel, WheelEntry } from './wheel.ts'
 
@@ -37,6 +38,10 @@ class Poll extends WheelEntry implements PollHandle {
 
   override fire(): void {
     this.polls.expire(this)
+  }
+
+  override about(): ActorRef {
+    return this.runner.about()
   }
 }
 

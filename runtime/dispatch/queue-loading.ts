@@ -4,28 +4,37 @@
  */
 import { DEMAND_INDEX, isLike } from '../../machines/run-request/demand.ts'
 import type { Runtime } from '../api.ts'
+import type { Guard } from '../guard.ts'
 import type { Likeness, Queue } from './queue.ts'
 import { readRequest } from './snapshots.ts'
 
-export function loadQueue(runtime: Runtime, queue: Queue): void {
+/** Hot with a million rows: what fails at one is caught around the row, without a function of its own. */
+export function loadQueue(runtime: Runtime, queue: Queue, guard: Guard): void {
   const { journal } = runtime
   const likenesses = new Map<string, Likeness>()
+  let failed = 0
   for (const { value, order, id } of journal.scanIndex('run_request', DEMAND_INDEX)) {
-    const likeness = likenesses.get(value)
-    if (likeness !== undefined) {
-      queue.putAlike(id, order, likeness)
-      continue
+    try {
+      const likeness = likenesses.get(value)
+      if (likeness !== undefined) {
+        queue.putAlike(id, order, likeness)
+        continue
+      }
+      const snapshot = readRequest(runtime, id)
+      if (snapshot?.value !== 'queued') continue
+      queue.put(snapshot.context)
+      if (isLike(snapshot, value)) likenesses.set(value, queue.likenessOf(snapshot.context))
+    } catch (error) {
+      guard.failed({ kind: 'run_request', id }, error)
+      failed++
     }
-    const snapshot = readRequest(runtime, id)
-    if (snapshot?.value !== 'queued') continue
-    queue.put(snapshot.context)
-    if (isLike(snapshot, value)) likenesses.set(value, queue.likenessOf(snapshot.context))
   }
-  if (queue.size !== journal.count('run_request', 'state', 'queued')) putEach(runtime, queue)
+  if (queue.size + failed !== journal.count('run_request', 'state', 'queued')) putEach(runtime, queue, guard)
   queue.seatByAge()
 }
 
 /** Where the index is damaged, or could not be made yet (a first start of this version that may not write). */
-function putEach(runtime: Runtime, queue: Queue): void {
-  for (const { snapshot } of runtime.scan('run_request', 'state', 'queued')) queue.put(snapshot.context)
+function putEach(runtime: Runtime, queue: Queue, guard: Guard): void {
+  for (const { ref, snapshot } of runtime.scan('run_request', 'state', 'queued'))
+    guard.guarded(ref, () => queue.put(snapshot.context))
 }

@@ -9,6 +9,7 @@ import { IndexHeap, type Positions } from '../index-heap.ts'
 import { type FoundRows, firstOf } from '../newest.ts'
 import { type Demand, type ProjectTurn, pair, type Supply, unpairDemand } from './eligibility.ts'
 import { IdTable, isRequestId } from './id-table.ts'
+import { microsOf } from './micros.ts'
 import { Turns } from './turns.ts'
 
 /** What keeps a queued request from being offered, or that nothing does. */
@@ -159,7 +160,18 @@ export class Queue {
     return true
   }
 
-  /** Ends a `holdBack`; answers the demand when the request is ready. */
+  /** A request that waits stays out of the order until `release`. */
+  leaveOut(id: string): void {
+    const slot = this.ids.find(id)
+    if (slot >= 0) this.become(slot, HELD_BACK)
+  }
+
+  /** Id of the demand's first ready request. The demand may not be empty. */
+  firstOf(demand: Demand): string {
+    return this.ids.idOf(demand.ready.first)
+  }
+
+  /** Ends a `holdBack` or a `leaveOut`; answers the demand when the request is ready. */
   release(id: string, context: RunRequestContext): Demand | undefined {
     const slot = this.ids.find(id)
     if (slot < 0 || this.state[slot] !== HELD_BACK) return undefined
@@ -361,24 +373,6 @@ export class Queue {
 
 function readiness(context: RunRequestContext): number {
   return isReady(context) ? READY : UNREADY
-}
-
-/** `2026-11-21T09:00:00.123456Z`, as the service's clock writes it: what comes before the point, and the rest. */
-const SECOND_CHARACTERS = 19
-const TIME_CHARACTERS = 27
-
-/** Requests that are read one after the other were mostly made in one second. */
-let second = ''
-let secondMicros = 0
-
-/** Microseconds since the epoch of a time of the service's clock; of another RFC 3339 time, to the millisecond. */
-function microsOf(time: string): number {
-  if (time.length !== TIME_CHARACTERS || !time.endsWith('Z')) return Date.parse(time) * 1000
-  if (!time.startsWith(second) || second === '') {
-    second = time.slice(0, SECOND_CHARACTERS)
-    secondMicros = Date.parse(`${second}Z`) * 1000
-  }
-  return secondMicros + Number(time.slice(SECOND_CHARACTERS + 1, -1))
 }
 
 function wider<A extends { set(from: A): void }>(from: A, to: A): A {

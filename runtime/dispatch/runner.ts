@@ -4,6 +4,7 @@
  */
 import type { ExecutionRequest } from '../../machines/documents/execution-request.ts'
 import type { Holding } from '../../machines/runner.ts'
+import type { ActorRef } from '../api.ts'
 import type { Supply } from './eligibility.ts'
 import type { HeldState } from './snapshots.ts'
 import { WheelEntry } from './wheel.ts'
@@ -108,5 +109,9 @@ export class Runner extends WheelEntry {
 
   override fire(nowMs: number): void {
     this.checkPresence(this, nowMs)
+  }
+
+  override about(): ActorRef {
+    return { kind: 'runner', id: this.id }
   }
 }

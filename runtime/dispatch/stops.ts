@@ -3,7 +3,8 @@
  * and not accepted comes back.
  */
 import type { WaitingBecause } from '../../machines/documents/waiting-because.ts'
-import type { Runtime } from '../api.ts'
+import type { Runtime, SnapshotOf } from '../api.ts'
+import type { Guard } from '../guard.ts'
 import type { Demand } from './eligibility.ts'
 
 /** Why an offer that is under way is taken back. */
@@ -19,13 +20,19 @@ export class Stops {
   private readonly changed: () => void
 
   /** Listens to projects. `changed`: other lanes are paused, or other projects archived, than before. */
-  constructor(runtime: Pick<Runtime, 'scan' | 'onCommit'>, changed: () => void) {
+  constructor(runtime: Pick<Runtime, 'scan' | 'onCommit'>, guard: Guard, changed: () => void) {
     this.changed = changed
     for (const { ref } of runtime.scan('project', 'state', 'archived')) this.archivedProjects.add(ref.id)
     runtime.onCommit((steps) => {
       for (const { ref, after } of steps)
-        if (ref.kind === 'project' && this.noteProject(ref.id, after.value === 'archived')) changed()
+        if (ref.kind === 'project') guard.guarded(ref, () => this.noteProject(ref.id, after) && changed())
     })
+  }
+
+  /** What was heard of the project, or what followed from it, came to nothing. */
+  reread(id: string, snapshot: SnapshotOf<any> | undefined): void {
+    if (snapshot !== undefined) this.noteProject(id, snapshot)
+    this.changed()
   }
 
   pauseLanes(lanes: Iterable<string>): void {
@@ -48,7 +55,8 @@ export class Stops {
   }
 
   /** Whether that is news. */
-  private noteProject(id: string, isArchived: boolean): boolean {
+  private noteProject(id: string, { value }: SnapshotOf<any>): boolean {
+    const isArchived = value === 'archived'
     if (this.archivedProjects.has(id) === isArchived) return false
     if (isArchived) this.archivedProjects.add(id)
     else this.archivedProjects.delete(id)

@@ -3,7 +3,7 @@
  * only a bucket that holds something wakes the process. Adding and removing an entry cost the same however many
  * there are, and none of it allocates. An entry never fires early; it fires at most a tick late.
  */
-import type { Nature } from '../api.ts'
+import type { ActorRef, Nature } from '../api.ts'
 
 /** How late an entry may fire. Nobody notices it in a wait of seconds, and 20 wakings a second cost nothing. */
 export const wheelTickMs = 50
@@ -20,19 +20,30 @@ export abstract class WheelEntry {
 
   /** Called once when due; the entry is out of the wheel by then and may be added again. */
   abstract fire(nowMs: number): void
+
+  /** Whom it is about; undefined: nobody in particular. */
+  about(): ActorRef | undefined {
+    return undefined
+  }
 }
 
 /** Something to do once, later, for what is too rare to have an entry of its own kind. */
 export class Later extends WheelEntry {
   private readonly action: () => void
+  private readonly subject: ActorRef | undefined
 
-  constructor(action: () => void) {
+  constructor(action: () => void, subject?: ActorRef) {
     super()
     this.action = action
+    this.subject = subject
   }
 
   override fire(): void {
     this.action()
+  }
+
+  override about(): ActorRef | undefined {
+    return this.subject
   }
 }
 
@@ -57,9 +68,12 @@ export class TimerWheel {
   private timer: unknown
   private count = 0
   private isClosed = false
+  /** Told what an entry threw: those that are due beside it, and later, go on. */
+  private readonly failed: (entry: WheelEntry, error: unknown) => void
 
-  constructor(nature: Nature) {
+  constructor(nature: Nature, failed: (entry: WheelEntry, error: unknown) => void) {
     this.nature = nature
+    this.failed = failed
     this.doneTick = Math.floor(nature.monotonicMs() / wheelTickMs)
   }
 
@@ -77,9 +91,13 @@ export class TimerWheel {
     if (tick < this.armedTick) this.arm(tick)
   }
 
+  has({ nextEntry }: WheelEntry): boolean {
+    return nextEntry !== undefined
+  }
+
   /** Takes the entry out; an entry that is in no wheel is left alone. */
   remove(entry: WheelEntry): void {
-    if (entry.nextEntry === undefined) return
+    if (!this.has(entry)) return
     unlink(entry)
     this.count--
     if (this.count === 0) this.disarm()
@@ -110,9 +128,17 @@ export class TimerWheel {
       unlink(entry)
       this.count--
       if (entry.dueMs > nowMs) this.add(entry, entry.dueMs)
-      else entry.fire(nowMs)
+      else this.fire(entry, nowMs)
     }
     this.armNext()
+  }
+
+  private fire(entry: WheelEntry, nowMs: number): void {
+    try {
+      entry.fire(nowMs)
+    } catch (error) {
+      this.failed(entry, error)
+    }
   }
 
   private armNext(): void {

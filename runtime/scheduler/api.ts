@@ -3,8 +3,8 @@ import type { Lane } from '../../machines/documents/run-request.ts'
 import type { WaitingBecause } from '../../machines/documents/waiting-because.ts'
 import type { ItemWaitingBecause } from '../../machines/documents/work-item.ts'
 import type { WorkItemContext } from '../../machines/work-item/context.ts'
-import type { LoopHealth } from '../control-loop.ts'
 import type { Visible } from '../dispatch/api.ts'
+import type { Health } from '../guard.ts'
 import type { FindRows } from '../newest.ts'
 import type { Entry } from './ledger.ts'
 
@@ -30,7 +30,7 @@ export interface Scheduler {
   /** The unsettled item of the project with the same objective. */
   twinOf(projectId: string, objective: string): string | undefined
   view(): PacingView
-  readonly health: LoopHealth
+  readonly health: Health
   close(): void
 }
 

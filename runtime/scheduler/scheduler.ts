@@ -11,8 +11,9 @@ import { PACING, type PacingContext } from '../../machines/pacing.ts'
 import type { WorkItemContext } from '../../machines/work-item/context.ts'
 import type { ActorRef, CommittedStep, MessageBody, Runtime } from '../api.ts'
 import { committed } from '../committed.ts'
-import { ControlLoop, type LoopHealth } from '../control-loop.ts'
+import { ControlLoop } from '../control-loop.ts'
 import type { Dispatcher, Visible, Wanted } from '../dispatch/api.ts'
+import type { Health } from '../guard.ts'
 import type { Logger } from '../log.ts'
 import type { FindRows } from '../newest.ts'
 import { readable } from '../reader.ts'
@@ -143,7 +144,7 @@ class ItemScheduler implements Scheduler, Circumstances {
     }
   }
 
-  get health(): LoopHealth {
+  get health(): Health {
     return this.loop.health
   }
 

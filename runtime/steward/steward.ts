@@ -7,12 +7,13 @@ import type { InitiativeBody, InitiativeContext } from '../../machines/initiativ
 import type { MessageBody, SnapshotOf } from '../../machines/machine.ts'
 import type { ActorRef, CommittedStep, Runtime } from '../api.ts'
 import { committed } from '../committed.ts'
-import { ControlLoop, type LoopHealth } from '../control-loop.ts'
+import { ControlLoop } from '../control-loop.ts'
+import type { Health } from '../guard.ts'
 import type { Logger } from '../log.ts'
 import { viewOf } from './sights.ts'
 
 export interface Steward {
-  readonly health: LoopHealth
+  readonly health: Health
   close(): void
 }
 
@@ -42,7 +43,7 @@ class InitiativeSteward implements Steward {
     runtime.onCommit((steps) => this.onCommit(steps))
   }
 
-  get health(): LoopHealth {
+  get health(): Health {
     return this.loop.health
   }
 

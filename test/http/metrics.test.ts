@@ -167,8 +167,8 @@ t.test(
     const read = await reader(s)
     t.equal(read('intendant_entities_passed_over{by="scheduler"}'), 1)
     t.equal(read('intendant_entities_passed_over{by="steward"}'), 1)
-    t.equal(read('intendant_ticks_failed_total{by="scheduler"}'), 0)
-    t.equal(read('intendant_ticks_failed_total{by="steward"}'), 0)
+    for (const by of ['scheduler', 'steward', 'dispatcher', 'capabilities', 'sessions'])
+      t.equal(read(`intendant_ticks_failed_total{by="${by}"}`), 0)
     const [waiting] = (await s.expect(200, 'GET', '/api/pacing')).body.waiting
     t.match(waiting, { id: poison.id, waiting_because: { code: 'passed_over' } })
     const { request_id } = await take(s, w.runner)

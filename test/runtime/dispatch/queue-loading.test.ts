@@ -6,8 +6,12 @@ import { runRequestModule } from '../../../machines/run-request.ts'
 import type { Runtime } from '../../../runtime/api.ts'
 import { Queue } from '../../../runtime/dispatch/queue.ts'
 import { loadQueue } from '../../../runtime/dispatch/queue-loading.ts'
+import { Guard } from '../../../runtime/guard.ts'
+import { silentLogger } from '../../../runtime/log.ts'
 import type { IndexRow } from '../../../storage/journal.ts'
 import { FakeNature, FakeRuntime, type RequestGiven } from './fake.ts'
+
+const guard = new Guard({ nature: new FakeNature(), log: silentLogger, name: 'dispatcher', tryAfter: () => {} })
 
 const given = fc.record(
   {
@@ -51,7 +55,7 @@ t.test('a queue that is loaded is the queue that was, whatever waits in it', asy
       const put = new Queue(new FakeNature(), () => [])
       for (const { context } of waiting(runtime)) put.put(context)
       const loaded = new Queue(new FakeNature(), () => [])
-      loadQueue(runtime.runtime, loaded)
+      loadQueue(runtime.runtime, loaded, guard)
       held += waiting(runtime).filter(({ context }) => !context.internal.approved).length
       if (loaded.size !== put.size) throw new Error(`${loaded.size} of ${put.size}`)
       t.same(
@@ -77,7 +81,7 @@ t.test('of requests that ask the same one record is read', async (t) => {
     },
   })
   const queue = new Queue(new FakeNature(), () => [])
-  loadQueue(watched, queue)
+  loadQueue(watched, queue, guard)
   t.equal(queue.size, 100)
   t.equal(read.length, 2)
 })
@@ -95,7 +99,7 @@ t.test('a row that its record does not bear out stands for no other', async (t) 
   const { value } = runtime.journal.scanIndex('run_request', 'demand').find(({ id }) => id === ids[2])!
   const rows = ids.map((id, n) => ({ value, order: `2026-01-01T00:00:00.00000${n}Z`, id }))
   const queue = new Queue(new FakeNature(), () => [])
-  loadQueue(withRows(runtime, rows), queue)
+  loadQueue(withRows(runtime, rows), queue, guard)
   const [demand] = queue.allDemands()
   t.same([queue.take(demand!), queue.take(demand!), queue.take(demand!)], [ids[2], ids[1], ids[0]])
 })
@@ -115,7 +119,7 @@ t.test('where rows are missing, twice there or damaged, every request is in the 
   }
   for (const [what, wrong] of Object.entries(damaged)) {
     const queue = new Queue(new FakeNature(), () => [])
-    loadQueue(withRows(runtime, wrong), queue)
+    loadQueue(withRows(runtime, wrong), queue, guard)
     t.same(Object.values(drained(queue)), [ids], what)
   }
 })
@@ -131,7 +135,7 @@ t.test('after a start the project whose request has waited longest is the first 
     for (const project of ['alpha', 'beta', 'gamma']) runtime.create({ project, priority: 9 })
     runtime.run()
     const queue = new Queue(new FakeNature(), () => [])
-    loadQueue(runtime.runtime, queue)
+    loadQueue(runtime.runtime, queue, guard)
     const turns: string[] = []
     for (let n = 0; n < 3; n++) {
       const { key, waiting } = queue.firstInTurn!

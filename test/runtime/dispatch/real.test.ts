@@ -17,7 +17,7 @@ function open(journal: MemoryJournal) {
     { ...defaultSettings, home: '/nowhere' },
     { nature, log: silentLogger, modules, onFatal },
   )
-  return { nature, runtime, dispatcher: createDispatcher(runtime) }
+  return { nature, runtime, dispatcher: createDispatcher(runtime, silentLogger) }
 }
 
 const runner = {

@@ -3,6 +3,10 @@ import t from 'tap'
 import { Later, TimerWheel, wheelTickMs } from '../../../runtime/dispatch/wheel.ts'
 import { FakeNature } from './fake.ts'
 
+function rethrow(_: unknown, error: unknown): void {
+  throw error
+}
+
 t.test('every entry fires once, never early and at most a tick late; removed ones never', async () => {
   const entry = fc.record({
     afterMs: fc.integer({ min: 0, max: 400_000 }),
@@ -14,7 +18,7 @@ t.test('every entry fires once, never early and at most a tick late; removed one
       fc.array(fc.integer({ min: 1, max: 90_000 }), { maxLength: 8 }),
       (entries, steps) => {
         const nature = new FakeNature()
-        const wheel = new TimerWheel(nature)
+        const wheel = new TimerWheel(nature, rethrow)
         const startMs = nature.nowMs
         const fired = entries.map(() => [] as number[])
         const made = entries.map((_, index) => new Later(() => fired[index]!.push(nature.nowMs)))
@@ -44,7 +48,7 @@ t.test('every entry fires once, never early and at most a tick late; removed one
 
 t.test('an entry may be added again, and others removed, while it fires', async (t) => {
   const nature = new FakeNature()
-  const wheel = new TimerWheel(nature)
+  const wheel = new TimerWheel(nature, rethrow)
   let rings = 0
   const other = new Later(() => t.fail('it was removed'))
   const again: Later = new Later(() => {
@@ -60,7 +64,7 @@ t.test('an entry may be added again, and others removed, while it fires', async 
 
 t.test('one timer serves ten thousand entries, and an idle wheel has none', async (t) => {
   const nature = new FakeNature()
-  const wheel = new TimerWheel(nature)
+  const wheel = new TimerWheel(nature, rethrow)
   const entries = Array.from({ length: 10_000 }, () => new Later(() => {}))
   for (const [index, entry] of entries.entries()) wheel.add(entry, nature.nowMs + 1_000 + index)
   t.equal(nature.timersSet, 1)
@@ -70,7 +74,7 @@ t.test('one timer serves ten thousand entries, and an idle wheel has none', asyn
 
 t.test('a closed wheel forgets what it has and what it gets', async (t) => {
   const nature = new FakeNature()
-  const wheel = new TimerWheel(nature)
+  const wheel = new TimerWheel(nature, rethrow)
   wheel.add(new Later(() => t.fail('closed')), nature.nowMs + 10)
   wheel.close()
   wheel.add(new Later(() => t.fail('closed')), nature.nowMs + 10)

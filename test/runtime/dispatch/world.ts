@@ -1,5 +1,6 @@
 /** A dispatcher in a world that a test turns by hand, with runners that are registered and silent. */
 import { createDispatcher, type Dispatcher } from '../../../runtime/dispatch/dispatcher.ts'
+import { silentLogger } from '../../../runtime/log.ts'
 import { FakeRuntime, poll, type RunnerGiven } from './fake.ts'
 
 export interface World {
@@ -9,7 +10,7 @@ export interface World {
 
 export function world(runners: Record<string, RunnerGiven> = {}): World {
   const fake = new FakeRuntime()
-  const dispatcher = createDispatcher(fake.runtime)
+  const dispatcher = createDispatcher(fake.runtime, silentLogger)
   for (const [id, given] of Object.entries(runners)) fake.runner(id, given)
   fake.run()
   return { fake, dispatcher }
@@ -31,5 +32,5 @@ export function restarted({ fake, dispatcher }: World): World {
   dispatcher.close()
   const next = new FakeRuntime()
   next.adopt(fake)
-  return { fake: next, dispatcher: createDispatcher(next.runtime) }
+  return { fake: next, dispatcher: createDispatcher(next.runtime, silentLogger) }
 }

@@ -280,20 +280,20 @@ export const faults: readonly Fault[] = [
   ),
   fault(
     'an offer that nobody waits for is forgotten',
-    'runtime/dispatch/dispatcher.ts',
-    '!this.polls.answerNewest(runner, this.document(snapshot))) this.returnOffer(held, why)',
-    '!this.polls.answerNewest(runner, this.document(snapshot))) this.holdings.drop(held)',
+    'runtime/dispatch/offers.ts',
+    '!polls.answerNewest(runner, this.document(snapshot))) this.giveBack(held, why)',
+    '!polls.answerNewest(runner, this.document(snapshot))) this.parts.holdings.drop(held)',
   ),
   fault(
     'an offer that could not be delivered stays where it is',
-    'runtime/dispatch/dispatcher.ts',
-    'this.document(snapshot))) this.returnOffer(held, why)',
+    'runtime/dispatch/offers.ts',
+    'this.document(snapshot))) this.giveBack(held, why)',
     'this.document(snapshot))) held.isDelivered = false',
   ),
   fault(
     'a slot that becomes free wakes nobody',
     'runtime/dispatch/dispatcher.ts',
-    '      runner: (runner) => this.changedRunners.add(runner),\n',
+    '      runner: (runner) => this.changes.runners.add(runner),\n',
     '      runner: () => {},\n',
   ),
   fault(
@@ -323,7 +323,7 @@ export const faults: readonly Fault[] = [
   fault(
     'a start leaves running what ran inside the service',
     'runtime/agent-sessions.ts',
-    '      else sessions.set(open.id, left.at)\n',
+    '        else sessions.set(open.id, left.at)\n',
     '',
   ),
   fault(

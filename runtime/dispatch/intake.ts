@@ -1,0 +1,139 @@
+/**
+ * Takes in what is committed of run requests, runners and projects: at a start, with each commit, and once more where it failed.
+ * What is changed by it is noted for the next `settle`. Its invariant: one entity that it cannot take in hides no other.
+ */
+import type { RunRequestContext } from '../../machines/run-request/context.ts'
+import type { RunnerContext } from '../../machines/runner.ts'
+import type { ActorRef, CommittedStep, Runtime, SnapshotOf } from '../api.ts'
+import { committed } from '../committed.ts'
+import type { Guard } from '../guard.ts'
+import type { Demand } from './eligibility.ts'
+import type { Fleet } from './fleet.ts'
+import type { HoldBacks } from './hold-backs.ts'
+import type { Holdings } from './holdings.ts'
+import type { Polls } from './polls.ts'
+import type { Queue } from './queue.ts'
+import { loadQueue } from './queue-loading.ts'
+import type { Runner, RunnerState } from './runner.ts'
+import { heldStates, isHeld, readRequest } from './snapshots.ts'
+import type { Stops } from './stops.ts'
+
+/** What has changed since the last `settle`. */
+export interface Changes {
+  readonly demands: Set<Demand>
+  readonly runners: Set<Runner>
+  /** Runners that there may be news for. */
+  readonly told: Set<Runner>
+}
+
+interface IntakeParts {
+  readonly queue: Queue
+  readonly fleet: Fleet
+  readonly holdings: Holdings
+  readonly polls: Polls
+  readonly holdBacks: HoldBacks
+  readonly stops: Stops
+  readonly changes: Changes
+  readonly guard: Guard
+}
+
+export class Intake {
+  private readonly runtime: Runtime
+  private readonly parts: IntakeParts
+
+  constructor(runtime: Runtime, parts: IntakeParts) {
+    this.runtime = runtime
+    this.parts = parts
+  }
+
+  load(): void {
+    const { fleet, holdings, queue, changes, guard } = this.parts
+    for (const { ref, snapshot } of this.runtime.scan('runner', 'all', ''))
+      guard.guarded(ref, () => {
+        const { value, context } = snapshot as SnapshotOf<RunnerContext>
+        const runner = fleet.get(context.id)
+        fleet.update(runner, context, value as RunnerState)
+        if (context.internal.online) fleet.presumeOnline(runner)
+      })
+    for (const state of heldStates) {
+      for (const { ref, snapshot } of this.runtime.scan('run_request', 'state', state))
+        guard.guarded(ref, () => holdings.note(snapshot.context as RunRequestContext, state))
+    }
+    loadQueue(this.runtime, queue, guard)
+    changes.runners.clear()
+    changes.told.clear()
+  }
+
+  /** Hot: what fails at a step is caught around it, without a function of its own. */
+  take(steps: readonly CommittedStep[]): void {
+    for (const { ref, after } of steps) {
+      try {
+        if (ref.kind === 'run_request') this.noteRequest(ref, after)
+        else if (ref.kind === 'runner') this.noteRunner(after)
+      } catch (error) {
+        this.parts.guard.failed(ref, error)
+      }
+    }
+  }
+
+  /** It was passed over, and its time has come. */
+  reread(ref: ActorRef): void {
+    const { queue, fleet, stops, changes } = this.parts
+    const snapshot = committed(this.runtime, ref)
+    if (ref.kind === 'project') stops.reread(ref.id, snapshot)
+    else if (ref.kind === 'run_request') {
+      if (snapshot !== undefined) this.noteRequest(ref, snapshot)
+      this.release(ref.id)
+      const demand = queue.demandOfRequest(ref.id)
+      if (demand !== undefined) changes.demands.add(demand)
+    } else if (snapshot !== undefined) {
+      this.noteRunner(snapshot)
+      const runner = fleet.get(ref.id)
+      changes.told.add(runner)
+      if (snapshot.context.internal.online) fleet.watch(runner)
+    }
+  }
+
+  /** What a request was left out for is over. */
+  release(id: string): void {
+    const { queue, holdBacks, changes } = this.parts
+    const snapshot = readRequest(this.runtime, id)
+    if (snapshot === undefined) {
+      queue.remove(id)
+      holdBacks.forget(id)
+    }
+    const demand = snapshot && queue.release(id, snapshot.context)
+    if (demand !== undefined) changes.demands.add(demand)
+  }
+
+  private noteRequest(ref: ActorRef, { value, context }: SnapshotOf<RunRequestContext>): void {
+    const { queue, holdings, holdBacks, changes, guard } = this.parts
+    const held = holdings.get(context.id)
+    if (value === 'queued') {
+      // A step beside the offer that is under way (an approval of the same turn) does not take it back.
+      if (held !== undefined && held.state !== 'offering') holdings.drop(held)
+      const demand = queue.put(context)
+      if (demand === undefined) return
+      if (guard.passesOver(ref)) queue.leaveOut(context.id)
+      else changes.demands.add(demand)
+      return
+    }
+    if (held === undefined || held.state === 'offering') {
+      queue.remove(context.id)
+      holdBacks.forget(context.id)
+    }
+    if (isHeld(value)) holdings.note(context, value)
+    else if (held !== undefined) holdings.drop(held)
+    // Of an offer it is not known yet whether it can be delivered.
+    if (!guard.isClear && value !== 'offered') guard.passed([ref])
+  }
+
+  private noteRunner({ value, context }: SnapshotOf<RunnerContext>): void {
+    const { fleet, polls, changes } = this.parts
+    const runner = fleet.get(context.id)
+    fleet.update(runner, context, value as RunnerState)
+    changes.runners.add(runner)
+    if (value === 'removed') polls.endAll(runner, 'runner_removed')
+    else if (runner.hasNews) changes.told.add(runner)
+  }
+}
