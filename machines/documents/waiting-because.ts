@@ -3,6 +3,7 @@ import { type Static, stringEnum, Type } from '../schema.ts'
 
 /** In the order in which a person would have to remove them. */
 const WAITING_CODES = [
+  'passed_over',
   'not_before',
   'project_archived',
   'lane_paused',

@@ -86,7 +86,7 @@ class RunRequestDispatcher implements Dispatcher {
       this.settle()
     })
     const { queue, fleet, holdings, matching, stops, polls, holdBacks, changes } = this
-    this.waiting = new Waiting(runtime, queue, { fleet, holdings, matching, stops })
+    this.waiting = new Waiting(runtime, queue, { fleet, holdings, matching, stops }, guard)
     const known = { queue, fleet, holdings, polls, holdBacks, stops, changes, guard }
     this.intake = new Intake(runtime, known)
     const paused = () => this.pause(runtime.nature.monotonicMs())

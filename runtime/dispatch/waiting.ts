@@ -4,7 +4,8 @@
  */
 import type { WaitingBecause } from '../../machines/documents/waiting-because.ts'
 import type { RunRequestContext } from '../../machines/run-request/context.ts'
-import type { Runtime } from '../api.ts'
+import type { ActorRef, Runtime } from '../api.ts'
+import type { Guard } from '../guard.ts'
 import type { FindRows } from '../newest.ts'
 import type { Stranding, Visible, Wanted } from './api.ts'
 import { type Asking, askingOf, carriesLabels, type Demand, isAllowed, isGranted, type Supply } from './eligibility.ts'
@@ -25,23 +26,34 @@ interface Circumstances {
   readonly visible: Visible
 }
 
+const PASSED_OVER: WaitingBecause = {
+  code: 'passed_over',
+  detail: 'The dispatcher failed at it, and tries again later: the log of the service says why.',
+}
+
 export class Waiting implements Stranding {
   private readonly runtime: Runtime
   private readonly queue: Queue
   private readonly now: Omit<Circumstances, 'visible'>
+  private readonly guard: Guard
 
-  constructor(runtime: Runtime, queue: Queue, now: Omit<Circumstances, 'visible'>) {
+  constructor(runtime: Runtime, queue: Queue, now: Omit<Circumstances, 'visible'>, guard: Guard) {
     this.runtime = runtime
     this.queue = queue
     this.now = now
+    this.guard = guard
   }
 
   /** Undefined when the request is not queued. */
   because(runRequestId: string, visible: Visible): WaitingBecause | undefined {
+    const ref: ActorRef = { kind: 'run_request', id: runRequestId }
     const snapshot = readRequest(this.runtime, runRequestId)
+    if (snapshot?.value !== 'queued') return undefined
+    if (this.guard.passesOver(ref)) return PASSED_OVER
     const demand = this.queue.demandOfRequest(runRequestId)
-    if (snapshot?.value !== 'queued' || demand === undefined) return undefined
-    return waitingBecause(snapshot.context, demand, { ...this.now, visible })
+    if (demand === undefined) return undefined
+    const because = () => waitingBecause(snapshot.context, demand, { ...this.now, visible })
+    return this.guard.shown(ref, because) ?? PASSED_OVER
   }
 
   strandedBecause(wanted: Wanted, visible: Visible = '*'): WaitingBecause | undefined {

@@ -90,7 +90,8 @@ class ItemScheduler implements Scheduler, Circumstances {
   waitingBecause(itemId: string, visible?: Visible): ItemWaitingBecause | undefined {
     const entry = this.ledger.find(itemId)
     if (entry === undefined || entry.state === 'running') return undefined
-    return wordsOf(this.standing(entry, visible), entry, this)
+    const shown = () => wordsOf(this.standing(entry, visible), entry, this)
+    return this.loop.shown(refOf(entry), shown) ?? wordsOf({ code: 'passed_over' }, entry, this)
   }
 
   stranded(sees: (project: string) => boolean): FindRows {
@@ -105,7 +106,8 @@ class ItemScheduler implements Scheduler, Circumstances {
 
   strandedBecause(itemId: string, visible?: Visible): WaitingBecause | undefined {
     const entry = this.ledger.find(itemId)
-    return entry === undefined ? undefined : this.dispatcher.waiting.strandedBecause(entry.wanted, visible)
+    if (entry === undefined) return undefined
+    return this.loop.shown(refOf(entry), () => this.dispatcher.waiting.strandedBecause(entry.wanted, visible))
   }
 
   reasonFor(item: Pick<WorkItemContext, 'id' | 'project' | 'project_id' | 'asked' | 'depends_on'>): string {
@@ -140,7 +142,7 @@ class ItemScheduler implements Scheduler, Circumstances {
           ledger.queued.open(({ project }) => sees(project)),
         ),
       aside: ledger.aside,
-      repositoryOf: (entry) => entry.repository ?? this.repositoryOf(entry),
+      repositoryOf: (entry) => entry.repository ?? this.loop.shown(refOf(entry), () => this.repositoryOf(entry)),
     }
   }
 
@@ -226,8 +228,7 @@ class ItemScheduler implements Scheduler, Circumstances {
     const { id, state, runId } = entry
     if (runId === undefined && this.loop.passesOver(id)) return { code: 'passed_over' }
     if (state === 'submitted') return { code: 'submitted' }
-    if (runId === undefined)
-      return this.loop.shown(refOf(entry), () => firstRule(entry, this)) ?? { code: 'passed_over' }
+    if (runId === undefined) return firstRule(entry, this)
     const why = this.dispatcher.waitingBecause(runId, visible)?.detail
     return { code: 'handed_out', subject: runId, ...(why === undefined ? {} : { detail: why }) }
   }

@@ -237,6 +237,29 @@ t.test('an offer of which it cannot be told whether it counts ends all the same,
   t.end()
 })
 
+t.test(
+  'who reads why a request waits hears so where that fails, and of every other why; nothing is passed over for it',
+  (t) => {
+    const w = world({})
+    const [poison, other] = [w.create(), w.create()]
+    w.mistakes.shown = senseless(poison)
+    for (let n = 0; n < 3; n++) t.equal(w.dispatcher.waitingBecause(poison)?.code, 'passed_over')
+    t.equal(w.dispatcher.waitingBecause(other)?.code, 'no_runner_registered')
+    t.match(w.told, { length: 1, 0: { id: poison, said: 'the dispatcher failed to say how it stands' } })
+    t.equal(w.dispatcher.health.passedOverCount, 0)
+    t.end()
+  },
+)
+
+t.test('a request that is passed over says so', (t) => {
+  const w = world()
+  const poison = w.create()
+  untellable(w, poison)
+  w.parked('r1', 0)
+  t.equal(w.dispatcher.waitingBecause(poison)?.code, 'passed_over')
+  t.end()
+})
+
 t.test('a poll that cannot be answered when the service ends keeps no other from its answer', (t) => {
   const w = world({ r1: {}, r2: {} })
   w.dispatcher.poll('r1', 60_000, aMistake)

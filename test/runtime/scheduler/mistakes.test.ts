@@ -324,6 +324,32 @@ t.test('an item of which one cannot say why it waits is not passed over by who a
   t.end()
 })
 
+t.test('what of an item cannot be told to who reads a page leaves the page its other rows', (t) => {
+  const w = world()
+  const { read } = w.runtime
+  w.runtime.read = (ref) => (ref.kind === 'project' ? ({ value: 'active' } as never) : read.call(w.runtime, ref))
+  const id = w.submit('a')
+  t.match(w.told, [{ id, said: 'the scheduler failed at it: it is passed over' }])
+  const [entry] = w.scheduler.view().firstWaiting(1, () => true)
+  t.equal(w.scheduler.view().repositoryOf(entry!), undefined)
+  // Nothing here says why no runner may take it.
+  t.equal(w.scheduler.strandedBecause(id), undefined)
+  t.match(w.told.slice(1), { length: 1, 0: { id, said: 'the scheduler failed to say how it stands' } })
+  t.end()
+})
+
+t.test('the words of an item that cannot be found are no reader’s end', (t) => {
+  const w = world()
+  const id = w.submit('a')
+  w.waitingBecause = () => {
+    throw new TypeError('a mistake')
+  }
+  t.ok(w.isHandedOut(id))
+  t.equal(w.scheduler.waitingBecause(id)?.code, 'passed_over')
+  t.match(w.told, { length: 1, 0: { id } })
+  t.end()
+})
+
 t.test('a line of which one cannot tell who may take it is not asked again before its time', (t) => {
   const w = world()
   let asked = 0

@@ -33,6 +33,7 @@ export class World {
   capacityOf: () => number = () => this.capacity
   holders = new Map<string, string>()
   canTake: (wanted: Wanted) => boolean = () => true
+  waitingBecause: () => undefined = () => undefined
   pausedLanes: readonly string[] = []
   setPausedLanes: (lanes: Iterable<string>) => void = (lanes) => {
     this.pausedLanes = [...lanes]
@@ -73,7 +74,7 @@ export class World {
       onlineCapacity: () => this.capacityOf(),
       hasTaker: (wanted: Wanted) => this.canTake(wanted),
       setPausedLanes: (lanes: Iterable<string>) => this.setPausedLanes(lanes),
-      waitingBecause: () => undefined,
+      waitingBecause: () => this.waitingBecause(),
     } as unknown as Dispatcher
     return createScheduler(mistaken(runtime, this), dispatcher, log)
   }
