@@ -8,6 +8,7 @@ import { type EngineRunIdentity, engineRunModule } from '../machines/engine-run.
 import type { RunRequestContext } from '../machines/run-request/context.ts'
 import { heldEngineRun, requestOfFirstEngineRun, unreportedEngineRun } from '../machines/run-request/view.ts'
 import type { Runtime, SnapshotOf } from './api.ts'
+import { readable } from './reader.ts'
 
 export interface KnownEngineRun {
   /** What a message to its actor says of it, in case it is the first. */
@@ -20,8 +21,20 @@ export async function findEngineRun(runtime: Runtime, id: string): Promise<Known
   const found = engineRunAtHand(runtime, id)
   if (found !== undefined) return found
   const { snapshots } = await runtime.list({ kind: 'run_request', index: 'engine_run', value: id, limit: 1 })
-  // What the view said may have changed since: the run may be an actor now.
-  return snapshots[0] === undefined ? undefined : (engineRunAtHand(runtime, id) ?? ofRequest(snapshots[0], id))
+  // What the view said may have changed since: the run may be an actor now, which its request has left.
+  return engineRunAtHand(runtime, id) ?? ofRequest(snapshots[0], id)
+}
+
+/**
+ * Whether the engine run is that of another run request, or has the digits of one and will be its own. True of what is committed:
+ * who names a run asks with nobody else on the way who names the same. Rejects with ViewBehind.
+ */
+export async function isEngineRunOfAnother(runtime: Runtime, id: string, requestId: string): Promise<boolean> {
+  const heir = requestOfFirstEngineRun(id)
+  const inherits = heir === requestId ? undefined : readable(() => runtime.read({ kind: 'run_request', id: heir }), {})
+  if (inherits !== undefined) return true
+  const run = await findEngineRun(runtime, id)
+  return run !== undefined && run.identity.run_request_id !== requestId
 }
 
 /** The run, unless it is one that only the index knows. */

@@ -17,13 +17,13 @@ import {
 import type { By } from '../../machines/machine.ts'
 import { holds } from '../../machines/run-request/rules.ts'
 import type { TSchema } from '../../machines/schema.ts'
-import type { MessageBody, Taken } from '../../runtime/api.ts'
-import { findEngineRun } from '../../runtime/engine-runs.ts'
+import type { MessageBody, Reply, Taken } from '../../runtime/api.ts'
+import { isEngineRunOfAnother } from '../../runtime/engine-runs.ts'
 import { digestOf } from '../../runtime/identity.ts'
 import { admitEvents, type StatedEvent } from '../events-in.ts'
 import { type Exchange, PREFER_HEADER } from '../exchange.ts'
 import type { ProblemCode } from '../problems.ts'
-import { asItStands, askFor, cursorAt, markCursor } from '../replies.ts'
+import { asItStands, cursorAt, markCursor, whenTaken } from '../replies.ts'
 import type { Route, RouteBody, ServiceContext } from '../route.ts'
 import { runAnswerOf, visibleRunRequest } from '../run-request-answers.ts'
 
@@ -161,15 +161,16 @@ function endOf(exchange: Exchange, type: 'completed' | 'failed'): PostMessage {
   return message
 }
 
-/** Put the post into the actor's mailbox and answer what came of it. */
+/** Put the post into the actor's mailbox and answer what came of it. False: it was not put there, and a problem was answered. */
 function tell(
   service: ServiceContext,
   exchange: Exchange,
   message: PostMessage,
   more?: (taken: Taken) => object,
-): void {
+  over?: () => void,
+): boolean {
   const snapshot = visibleRunRequest(service, exchange)
-  if (snapshot === undefined) return
+  if (snapshot === undefined) return false
   const { context } = snapshot
   const { principal } = exchange
   if (principal.runnerId !== undefined) service.dispatcher.touch(principal.runnerId)
@@ -178,25 +179,57 @@ function tell(
   message.runner_id = principal.runnerId ?? context.offered_to ?? ''
   if (principal.runnerId === undefined) message.attempt ??= context.attempt
   const ref = { kind: 'run_request', id: context.id } as const
-  askFor(service, exchange, ref, message, (answer) => {
+  const reply = whenTaken(service, exchange, (answer) => {
     // Any post of the holder renews its lease, also one that repeats and so takes no step; of an attempt that is over, none.
     const isRenewed = answer.repeat === undefined && answer.accepted > 0
     if (!isRenewed && holds(answer.snapshot.context, message as HeldPost)) service.runtime.renew(ref)
     exchange.answer(200, runAnswerOf(service, exchange, answer, more?.(answer)))
   })
+  service.runtime.ask(ref, message, over === undefined ? reply : behind(reply, over))
+  return true
 }
 
-/** A runner that names the engine run itself may not name one of another request. */
+function behind(reply: Reply, over: () => void): Reply {
+  return (answer) => {
+    try {
+      reply(answer)
+    } finally {
+      over()
+    }
+  }
+}
+
+/**
+ * A runner that names the engine run itself may not name one of another request. Posts that name one go one after the other: whoever
+ * comes next finds what the one before has written down.
+ */
 function tellUnlessTaken(service: ServiceContext, exchange: Exchange, message: PostMessage): void {
   const { engine_run_id: id } = message as { engine_run_id?: string }
   if (id === undefined) {
     tell(service, exchange, message)
     return
   }
-  exchange.await(findEngineRun(service.runtime, id), (run) => {
-    if (run === undefined || run.identity.run_request_id === exchange.params[0]) tell(service, exchange, message)
-    else exchange.problem('engine_run_taken', `The engine run ${id} belongs to another run request.`)
+  service.keysInUse.enter(`engine_run ${id}`, exchange, (leave) => {
+    exchange.await(tellNamed(service, exchange, message, id, leave))
   })
+}
+
+async function tellNamed(
+  service: ServiceContext,
+  exchange: Exchange,
+  message: PostMessage,
+  id: string,
+  leave: () => void,
+): Promise<void> {
+  let isTold = false
+  try {
+    const isTaken = await isEngineRunOfAnother(service.runtime, id, exchange.params[0]!)
+    if (exchange.done) return
+    if (isTaken) exchange.problem('engine_run_taken', `The engine run ${id} belongs to another run request.`)
+    else isTold = tell(service, exchange, message, undefined, leave)
+  } finally {
+    if (!isTold) leave()
+  }
 }
 
 function heartbeat(service: ServiceContext, exchange: Exchange): void {

@@ -172,6 +172,51 @@ t.test(
   },
 )
 
+t.test(
+  'of two requests that name one engine run at one moment one has it, and one request may name it twice',
+  async (t) => {
+    const s = await startTestService(t)
+    await s.project('greeter')
+    const runners: { token: string }[] = []
+    const offered: string[] = []
+    for (const id of ['r1', 'r2', 'r3']) {
+      const runner = { token: await s.runner(id, { allowed_projects: ['*'] }) }
+      await s.expect(201, 'POST', '/api/projects/greeter/run-requests', {
+        entry_event: 'greet_requested',
+        payload: { name: id },
+      })
+      const offer = await s.expect(200, 'GET', `/api/runners/${id}/run-requests/next?wait=5`, undefined, runner)
+      offered.push(offer.body.request_id)
+      runners.push(runner)
+    }
+    const name = (n: number, post: string, engine_run_id: string) =>
+      s.call('POST', `/api/run-requests/${offered[n]}/${post}`, { engine_run_id }, runners[n])
+    const named = `run_${'9'.repeat(24)}`
+    // What is looked up is as it was when it was asked for.
+    const { journal } = s.service.runtime
+    const { list } = journal
+    journal.list = async (query) => {
+      const found = await list.call(journal, query)
+      await new Promise((resolve) => setTimeout(resolve, 50))
+      return found
+    }
+    const posts = await Promise.all([name(0, 'accepted', named), name(1, 'started', named), name(2, 'accepted', named)])
+    t.same(posts.map(({ status }) => status).sort(), [200, 422, 422])
+    const winner = posts.findIndex(({ status }) => status === 200)
+    const again = await Promise.all(['accepted', 'started', 'started'].map((post) => name(winner, post, named)))
+    t.same(
+      again.map(({ status }) => status),
+      [200, 200, 200],
+    )
+    const [loser, other] = [0, 1, 2].filter((n) => n !== winner) as [number, number]
+    const heir = `run_${offered[other]!.slice('runreq_'.length)}`
+    const early = await name(loser, 'accepted', heir)
+    t.match(early, { status: 422, body: { code: 'engine_run_taken' } }, 'it will be the other’s own')
+    const own = await s.expect(200, 'POST', `/api/run-requests/${offered[other]}/accepted`, {}, runners[other])
+    t.equal(own.body.run_request.engine_run_id, heir)
+  },
+)
+
 t.test('one key is one request: repeats, races, other bodies, derived keys, again', async (t) => {
   const s = await startTestService(t)
   await s.project('greeter')
