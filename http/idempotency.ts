@@ -13,7 +13,7 @@ import { keptKey, madeByKey } from '../runtime/kept-keys.ts'
 import type { Reservation } from '../storage/journal.ts'
 import type { Exchange } from './exchange.ts'
 import { TWO_KEYS } from './incoming.ts'
-import { asItStands } from './replies.ts'
+import { asItStands, behind } from './replies.ts'
 import type { ServiceContext } from './route.ts'
 
 export const IDEMPOTENCY_HEADER = 'idempotency-key'
@@ -159,13 +159,7 @@ function answerOnce(
 ): void {
   const message = before !== undefined || exchange.done ? undefined : make()
   if (message !== undefined) {
-    ask(message, (answer) => {
-      try {
-        reply(answer)
-      } finally {
-        leave()
-      }
-    })
+    ask(message, behind(reply, leave))
     return
   }
   if (before !== undefined) reply(before)

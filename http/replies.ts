@@ -54,6 +54,17 @@ export function whenTaken(
   return whenHeard(exchange, marked, refused)
 }
 
+/** The same reply, behind which something is over, whatever it comes to. */
+export function behind(reply: Reply, over: () => void): Reply {
+  return (answer) => {
+    try {
+      reply(answer)
+    } finally {
+      over()
+    }
+  }
+}
+
 /** Sends the actor what the caller asks of it, and answers a refusal; what was taken is for `taken` to answer. */
 export function askFor(
   service: ServiceContext,

@@ -1,6 +1,6 @@
 /**
- * What an `Idempotency-Key` has made, where the name is the id: one reservation a key, until its time is over. From then
- * on the key is free, and the row means nothing to anybody: retention takes it.
+ * What an `Idempotency-Key` has made, where the name is the id, or asked of what is there already: one reservation a key, until
+ * its time is over. From then on the key is free, and the row means nothing to anybody: retention takes it.
  */
 import type { Reservation } from '../storage/journal.ts'
 import type { Runtime } from './api.ts'

@@ -16,14 +16,15 @@ import {
 import type { InitiativeContext } from '../../machines/initiative/context.ts'
 import { document } from '../../machines/initiative/view.ts'
 import type { MessageBody, SnapshotOf } from '../../machines/machine.ts'
-import type { Answer } from '../../runtime/api.ts'
+import type { Taken } from '../../runtime/api.ts'
 import { deriveId, digestOf, type IdPrefix } from '../../runtime/identity.ts'
+import { keptKey, madeByKey } from '../../runtime/kept-keys.ts'
 import { viewOf } from '../../runtime/steward/sights.ts'
 import type { Exchange } from '../exchange.ts'
 import { IDEMPOTENCY_HEADER, readIdempotencyKey } from '../idempotency.ts'
 import { refuseInitiative, visibleInitiative } from '../initiatives.ts'
 import { type Move, type Moved, moveRoute } from '../moves.ts'
-import { askFor } from '../replies.ts'
+import { asItStands, behind, whenTaken } from '../replies.ts'
 import type { Route, ServiceContext } from '../route.ts'
 
 const AREA = 'initiatives'
@@ -68,14 +69,48 @@ export function initiativeMoveRoutes(service: ServiceContext): readonly Route[] 
   ]
 }
 
+/** A name that stands for what is asked under it: that of a trigger, or the id that a key makes. */
+interface Name {
+  readonly name: string
+  /** What the key, or the trigger, is for. */
+  readonly what: string
+  /** Of what is asked. */
+  readonly fingerprint: string
+}
+
+/**
+ * Asks the initiative. Under a name it is asked once, for as long as keys are kept: the initiative itself remembers the newest
+ * names only, and one that many are used on within a day would take an older one for new.
+ */
 function ask(
   service: ServiceContext,
   exchange: Exchange,
   { context }: Initiative,
   message: MessageBody,
-  taken: (answer: Extract<Answer, { ok: true }>) => void,
+  name: Name | undefined,
+  taken: (answer: Taken) => void,
 ): void {
-  askFor(service, exchange, { kind: 'initiative', id: context.name }, message, taken, refuseInitiative)
+  const { runtime, keysInUse } = service
+  const ref = { kind: 'initiative', id: context.name } as const
+  const reply = whenTaken(service, exchange, taken, refuseInitiative)
+  if (name === undefined) {
+    runtime.ask(ref, message, reply)
+    return
+  }
+  const { what, fingerprint } = name
+  // The name of an initiative may come back: what was asked of the one before is none of this one's.
+  const place = digestOf([ref.kind, context.name, context.created_at, name.name])
+  keysInUse.enter(place, exchange, (leave) => {
+    const before = madeByKey(runtime, place)
+    if (before === undefined) {
+      const reservation = keptKey(runtime, place, { id: context.name, fingerprint })
+      runtime.ask(ref, { ...message, fingerprint, reservation } as MessageBody, behind(reply, leave))
+      return
+    }
+    if (before.fingerprint === fingerprint) reply(asItStands(service, runtime.read(ref)!, 'replay'))
+    else exchange.problem('idempotency_key_reused', `This idempotency key was used for another ${what}.`)
+    leave()
+  })
 }
 
 function advanceRoute(service: ServiceContext): Route {
@@ -101,8 +136,9 @@ function advanceRoute(service: ServiceContext): Route {
       const { member, trigger_id = asked.id } = exchange.body
       const about = member === undefined ? {} : { member }
       const isNamed = asked.isKeyed || exchange.body.trigger_id !== undefined
-      const named = isNamed ? { fingerprint: digestOf(about) } : {}
-      askOnce(service, exchange, asked.initiative, { type: 'advance', trigger_id, ...about, ...named })
+      const fingerprint = digestOf(about)
+      const name = isNamed ? { name: `advance ${trigger_id}`, what: 'assessment', fingerprint } : undefined
+      askOnce(service, exchange, asked.initiative, { type: 'advance', trigger_id, ...about }, name)
     },
   }
 }
@@ -126,16 +162,23 @@ function decideRoute(service: ServiceContext): Route {
       const asked = readAsked(service, exchange, 'dec')
       if (asked === undefined) return
       const { body } = exchange
-      const named = asked.isKeyed ? { decision_id: asked.id, fingerprint: digestOf(body) } : {}
-      askOnce(service, exchange, asked.initiative, { type: 'decide', ...body, ...named })
+      const { id, isKeyed, initiative } = asked
+      const name = isKeyed ? { name: id, what: 'decision', fingerprint: digestOf(body) } : undefined
+      askOnce(service, exchange, initiative, { type: 'decide', ...body, ...(isKeyed ? { decision_id: id } : {}) }, name)
     },
   }
 }
 
 /** Answers with the initiative, and says where it was told so before. */
-function askOnce(service: ServiceContext, exchange: Exchange, initiative: Initiative, said: object): void {
+function askOnce(
+  service: ServiceContext,
+  exchange: Exchange,
+  initiative: Initiative,
+  said: object,
+  name: Name | undefined,
+): void {
   const message = { by: exchange.by, ...said } as MessageBody
-  ask(service, exchange, initiative, message, ({ repeat, snapshot }) => {
+  ask(service, exchange, initiative, message, name, ({ repeat, snapshot }) => {
     if (repeat !== undefined) exchange.setHeader('Idempotent-Replay', 'true')
     exchange.answer(200, document(snapshot))
   })
@@ -256,9 +299,10 @@ function record(
   const asked = readAsked(service, exchange, prefix)
   if (asked === undefined) return
   const { initiative, id, isKeyed } = asked
-  const named = isKeyed ? { fingerprint: digestOf(exchange.body) } : {}
-  const message = { by: exchange.by, ...messageOf(id, initiative), ...named } as unknown as MessageBody
-  ask(service, exchange, initiative, message, ({ repeat, snapshot }) => {
+  const what = prefix === 'act' ? 'owner action' : 'finding'
+  const name = isKeyed ? { name: id, what, fingerprint: digestOf(exchange.body) } : undefined
+  const message = { by: exchange.by, ...messageOf(id, initiative) } as unknown as MessageBody
+  ask(service, exchange, initiative, message, name, ({ repeat, snapshot }) => {
     const { owner_actions, findings } = document(snapshot)
     const made = owner_actions.find(({ action_id }) => action_id === id) ?? findings.find((one) => one.id === id)
     if (repeat === 'replay') exchange.setHeader('Idempotent-Replay', 'true')

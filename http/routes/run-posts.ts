@@ -17,13 +17,13 @@ import {
 import type { By } from '../../machines/machine.ts'
 import { holds } from '../../machines/run-request/rules.ts'
 import type { TSchema } from '../../machines/schema.ts'
-import type { MessageBody, Reply, Taken } from '../../runtime/api.ts'
+import type { MessageBody, Taken } from '../../runtime/api.ts'
 import { isEngineRunOfAnother } from '../../runtime/engine-runs.ts'
 import { digestOf } from '../../runtime/identity.ts'
 import { admitEvents, type StatedEvent } from '../events-in.ts'
 import { type Exchange, PREFER_HEADER } from '../exchange.ts'
 import type { ProblemCode } from '../problems.ts'
-import { asItStands, cursorAt, markCursor, whenTaken } from '../replies.ts'
+import { asItStands, behind, cursorAt, markCursor, whenTaken } from '../replies.ts'
 import type { Route, RouteBody, ServiceContext } from '../route.ts'
 import { runAnswerOf, visibleRunRequest } from '../run-request-answers.ts'
 
@@ -187,16 +187,6 @@ function tell(
   })
   service.runtime.ask(ref, message, over === undefined ? reply : behind(reply, over))
   return true
-}
-
-function behind(reply: Reply, over: () => void): Reply {
-  return (answer) => {
-    try {
-      reply(answer)
-    } finally {
-      over()
-    }
-  }
 }
 
 /**

@@ -291,6 +291,26 @@ t.test('a decision and a request with a key, or with a trigger, stand for one bo
   t.equal((await post(w, 'advance', { member: BANK }, key)).status, 422, 'also once it is over')
 })
 
+t.test('what a key stands for is known while keys are kept, however many are used after it', async (t) => {
+  const s = await startTestService(t)
+  const w = await world(s)
+  const key = (n: number) => ({ 'idempotency-key': `k${n}` })
+  t.equal((await post(w, 'decide', { decision: 'Bank a' }, key(0))).status, 200)
+  t.equal((await post(w, 'findings', { text: 'The limit is 10' }, key(0))).status, 201)
+  // More than an initiative remembers by itself.
+  for (let n = 1; n <= 256; n += 32)
+    await Promise.all(
+      Array.from({ length: 32 }, (_, m) => post(w, 'decide', { decision: `Bank ${n + m}` }, key(n + m))),
+    )
+  const again = await post(w, 'decide', { decision: 'Bank a' }, key(0))
+  t.match([again.status, again.headers.get('idempotent-replay')], [200, 'true'])
+  const reused = await post(w, 'decide', { decision: 'Bank b' }, key(0))
+  t.match(reused, { status: 422, body: { code: 'idempotency_key_reused', detail: /another decision/ } })
+  t.equal((await post(w, 'findings', { text: 'The limit is 10' }, key(0))).status, 200)
+  t.equal((await events(w, 'initiative_decided')).length, 257)
+  t.equal((await events(w, 'finding_recorded')).length, 1)
+})
+
 /** Each has passed the door before any is recorded. Answers the ids of their events. */
 async function emitAtOnce({ s }: World, ...payloads: object[]): Promise<string[]> {
   const { runtime } = s.service
