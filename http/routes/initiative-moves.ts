@@ -155,7 +155,7 @@ function decideRoute(service: ServiceContext): Route {
     body: { schema: decideBody },
     headers: [IDEMPOTENCY_HEADER],
     answers: {
-      200: { ...one, headers: { 'Idempotent-Replay': '`true`, where the key had decided it before.' } },
+      200: { ...one, headers: { 'Idempotent-Replay': '`true`, where it was decided so before.' } },
     },
     problems: ['not_found', 'illegal_move', 'idempotency_key_reused'],
     handle: (exchange) => {

@@ -210,7 +210,8 @@ export function decide(context: InitiativeContext, message: Of<'decide'>): Concl
   return { context: next, facts: [fact], sends: NOTHING }
 }
 
-function isAnswered({ id, member }: Question, { question_id, applicable_members }: Of<'decide'>): boolean {
+/** Whether the decision answers this question, if it is open. */
+export function isAnswered({ id, member }: Question, { question_id, applicable_members }: Of<'decide'>): boolean {
   if (id === question_id) return true
   if (applicable_members === undefined) return question_id === undefined
   return member !== undefined && applicable_members.some((one) => isSameMember(one, member))

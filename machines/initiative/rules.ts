@@ -10,7 +10,7 @@ import { bodyBefore } from './bodies.ts'
 import type { InitiativeContext, InitiativeMessage, Of } from './context.ts'
 import { consumed, reviewersFinding } from './findings.ts'
 import { isMember } from './members.ts'
-import { skipReason } from './moves.ts'
+import { isAnswered, skipReason } from './moves.ts'
 
 type Snapshot = SnapshotOf<InitiativeContext>
 
@@ -69,6 +69,25 @@ function isAnsweredSo(context: InitiativeContext, message: Of<'decide'>): boolea
   return whom === undefined || canonical(whom) === canonical(before.applicable_members ?? [])
 }
 
+/**
+ * Without a question and without a key: the newest word, said again by who has said it, where it answers nothing new. So it is
+ * with an owner whose answer was lost, and a second entry would say nothing that the first does not.
+ */
+function isSaidAgain(
+  { owner_decisions, questions, close_proposals }: InitiativeContext,
+  message: Of<'decide'>,
+): boolean {
+  const before = owner_decisions.at(-1)
+  const { decision, reason, applicable_members: whom, question_id, decision_id, by } = message
+  if (before === undefined || question_id !== undefined || decision_id !== undefined) return false
+  if (questions.some((one) => isAnswered(one, message)) || (whom === undefined && close_proposals.length > 0))
+    return false
+  // One that answered may have been about that question alone.
+  if (whom === undefined && before.answers !== undefined) return false
+  const isAsBefore = before.decision === decision && before.reason === reason && before.by?.name === by?.name
+  return isAsBefore && canonical(before.applicable_members ?? []) === canonical(whom ?? [])
+}
+
 function questionClosed(context: InitiativeContext, message: Of<'decide'>): Refusal {
   const before = answerBefore(context, message)
   if (before === undefined) return illegal(`no question ${shown(message.question_id!)} is open`)
@@ -98,8 +117,9 @@ export function repeats({ value, context }: Snapshot, message: InitiativeMessage
         ? 'already_requested'
         : undefined
     case 'decide':
-      if (bodyBefore(context, message) === undefined && isAnsweredSo(context, message)) return 'already_decided'
-      return bodyBefore(context, message) === 'same' ? 'replay' : undefined
+      if (bodyBefore(context, message) === 'same') return 'replay'
+      if (bodyBefore(context, message) === 'other') return undefined
+      return isAnsweredSo(context, message) || isSaidAgain(context, message) ? 'already_decided' : undefined
     case 'record_owner_action':
       return bodyBefore(context, message) === 'same' ? 'replay' : undefined
     case 'assess':

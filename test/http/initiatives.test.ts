@@ -9,6 +9,7 @@ import {
   BANK,
   events,
   NAME,
+  ORIGIN,
   post,
   read,
   SHOP,
@@ -281,14 +282,46 @@ t.test('a decision and a request with a key, or with a trigger, stand for one bo
     (await read(w)).owner_decisions.map(({ decision }: any) => decision),
     ['Bank a'],
   )
-  t.equal((await post(w, 'decide', { decision: 'Bank a' })).status, 200, 'without a key it is another word')
-  t.equal((await read(w)).owner_decisions.length, 2)
+  t.equal((await post(w, 'decide', { decision: 'Bank a' }, { 'idempotency-key': 'another' })).status, 200)
+  t.equal((await read(w)).owner_decisions.length, 2, 'under another key it is another word')
   const { assessment, waiting } = await read(w)
   const asked = [assessment, ...waiting].map(({ member }: any) => member)
   t.same(asked, [SHOP, SHOP])
   await answer(w, { decision: 'wait' })
   await steered(w, 1)
   t.equal((await post(w, 'advance', { member: BANK }, key)).status, 422, 'also once it is over')
+})
+
+t.test('the newest word said again is the same one, as long as it answers nothing new', async (t) => {
+  const s = await startTestService(t)
+  const w = await world(s)
+  const decide = async (body: object) => {
+    const { status, headers } = await post(w, 'decide', body)
+    t.equal(status, 200)
+    return [headers.get('idempotent-replay'), (await read(w)).owner_decisions.length]
+  }
+  const word = { decision: 'Bank a', reason: 'it is cheaper', applicable_members: [SHOP] }
+  t.same(await decide(word), [null, 1])
+  t.same(await decide(word), ['true', 1])
+  t.same(await decide({ ...word, reason: undefined }), [null, 2])
+  t.same(await decide(word), [null, 3], 'something was said since')
+  t.same(await decide({ ...word, applicable_members: [BANK] }), [null, 4])
+  t.same(await decide({ ...word, applicable_members: undefined }), [null, 5])
+  t.same(await decide({ ...word, applicable_members: undefined }), ['true', 5])
+  await steer(w, 't1', { decision: 'ask', member: SHOP, question: 'Which bank?', options: ['a', 'b'] })
+  t.equal((await read(w)).questions.length, 1)
+  t.same(await decide({ ...word, applicable_members: undefined }), [null, 6], 'it answers what was asked')
+  t.same((await read(w)).questions, [])
+  t.same(await decide({ ...word, applicable_members: undefined }), [null, 7], 'that may have been about the question')
+  t.same(await decide({ ...word, applicable_members: undefined }), ['true', 7])
+  const token = await s.token('bob', { roles: ['operator'] })
+  const bobs = await s.call(
+    'POST',
+    `/api/initiatives/${NAME}/decide`,
+    { ...ORIGIN, ...word, applicable_members: undefined },
+    { token },
+  )
+  t.match([bobs.status, (await read(w)).owner_decisions.length], [200, 8], 'another person’s word')
 })
 
 t.test('what a key stands for is known while keys are kept, however many are used after it', async (t) => {
