@@ -196,6 +196,11 @@ export class ActorTable {
     return [...this.unreadable.values()]
   }
 
+  /** Something that was said to it has no answer yet. */
+  isBusy({ kind, id }: ActorRef): boolean {
+    return this.actors[kind].get(id)?.isIdle === false
+  }
+
   isQuarantined(key: string): boolean {
     return this.unreadable.has(key)
   }

@@ -117,6 +117,8 @@ export interface Runtime {
     index: string,
     value: string,
   ): Iterable<{ readonly ref: ActorRef; readonly snapshot: SnapshotOf<any> }>
+  /** Whether something that was said to it has no answer yet: what is read of it may be old in a moment. */
+  isBusy(ref: ActorRef): boolean
   /** Start the actor's renewable deadlines again in full length (heartbeat): writes nothing. */
   renew(ref: ActorRef): void
   /** Wall-clock end of a deadline that runs now, milliseconds since the epoch. */

@@ -128,6 +128,10 @@ class ActorRuntime implements Runtime {
     return this.reader.scan(kind, index, value)
   }
 
+  isBusy(ref: ActorRef): boolean {
+    return this.actors.isBusy(ref)
+  }
+
   renew(ref: ActorRef): void {
     this.due.renew(this.actors.keyOf(ref))
   }

@@ -76,6 +76,8 @@ export class Offers {
   /** Tells the runner once more what it has not accepted. False when that offer is not there to be told. */
   again(runner: Runner, offer: Held, respond: Respond): boolean {
     if (offer.state !== 'offered' || !offer.isDelivered || offer.isReturning) return false
+    // What the runner says of it at this moment may be that it accepts.
+    if (this.runtime.isBusy(refOf(offer.id))) return false
     const snapshot = readRequest(this.runtime, offer.id)
     if (snapshot === undefined || snapshot.value !== 'offered') return false
     respond(answerFor(runner, this.document(snapshot)))

@@ -55,6 +55,20 @@ t.test('a repeated poll gets the unaccepted offer again, with the same attempt',
   t.equal(fake.asked.filter((what) => what.startsWith('offer ')).length, 1, 'no second offer was made')
 })
 
+t.test('an offer that its runner is just accepting is not told again', async (t) => {
+  const { fake, dispatcher } = world({ r1: { capacity: 3 } })
+  const id = fake.create()
+  fake.run()
+  const first = poll(dispatcher, 'r1')
+  fake.run()
+  t.equal(offered(first), id)
+  fake.tell({ kind: 'run_request', id }, { type: 'accepted', runner_id: 'r1', attempt: 1 })
+  const beside = poll(dispatcher, 'r1', 0)
+  t.same(beside.answer, EMPTY, 'what it says of it at this moment is heard first')
+  fake.run()
+  t.equal(fake.state(id), 'accepted')
+})
+
 t.test('of several parked polls the newest gets the offer', async (t) => {
   const { fake, dispatcher } = world({ r1: { capacity: 2 } })
   const polls = [poll(dispatcher, 'r1'), poll(dispatcher, 'r1'), poll(dispatcher, 'r1')]

@@ -167,6 +167,10 @@ export class FakeRuntime {
     return this.snapshots.get(`${ref.kind} ${ref.id}`)
   }
 
+  isBusy({ kind, id }: ActorRef): boolean {
+    return this.mail.some(({ ref }) => ref.kind === kind && ref.id === id)
+  }
+
   deadlineMs(): number {
     return this.nature.wallMs() + 30_000
   }
