@@ -231,9 +231,8 @@ class ActorRuntime implements Runtime {
       return
     }
     const batch = new Batch(this.journal, this.clock)
-    if (this.journal.refuses() === undefined) {
-      if (!this.collect(batch)) return
-    } else this.turnAway()
+    if (this.journal.refuses() !== undefined) this.turnAway()
+    else if (!this.collect(batch)) return
     if (batch.steps.length === 0) this.settle(batch, this.journal.lastSequence)
     else this.commit(batch)
     const keep = this.options.residentActorsMax ?? limits.residentActorsMax
