@@ -26,7 +26,8 @@ export interface Changes {
   readonly told: Set<Runner>
 }
 
-interface IntakeParts {
+/** What is known of requests and runners, and who keeps it. */
+export interface Known {
   readonly queue: Queue
   readonly fleet: Fleet
   readonly holdings: Holdings
@@ -39,9 +40,9 @@ interface IntakeParts {
 
 export class Intake {
   private readonly runtime: Runtime
-  private readonly parts: IntakeParts
+  private readonly parts: Known
 
-  constructor(runtime: Runtime, parts: IntakeParts) {
+  constructor(runtime: Runtime, parts: Known) {
     this.runtime = runtime
     this.parts = parts
   }

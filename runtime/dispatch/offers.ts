@@ -5,32 +5,19 @@
 import type { ExecutionRequest } from '../../machines/documents/execution-request.ts'
 import type { RunRequestContext } from '../../machines/run-request/context.ts'
 import type { ActorRef, Answer, Refused, Runtime, SnapshotOf } from '../api.ts'
-import type { Guard } from '../guard.ts'
 import type { DispatchCounts } from './api.ts'
 import type { Demand } from './eligibility.ts'
 import { executionRequest } from './execution-request.ts'
-import type { Fleet } from './fleet.ts'
-import type { HoldBacks } from './hold-backs.ts'
-import type { Holdings } from './holdings.ts'
-import type { Changes } from './intake.ts'
-import { answerFor, type Polls } from './polls.ts'
-import type { Queue } from './queue.ts'
+import type { Known } from './intake.ts'
+import { answerFor } from './polls.ts'
 import type { Held, Respond, Runner } from './runner.ts'
 import { readRequest } from './snapshots.ts'
-import type { Stopped, Stops } from './stops.ts'
+import type { Stopped } from './stops.ts'
 
 /** So many requests that cannot be offered, one behind the other, have met one mistake that is none of theirs. */
 export const mistakesPerSettleMax = 100
 
-interface OffersParts {
-  readonly queue: Queue
-  readonly fleet: Fleet
-  readonly holdings: Holdings
-  readonly polls: Polls
-  readonly holdBacks: HoldBacks
-  readonly stops: Stops
-  readonly changes: Changes
-  readonly guard: Guard
+interface OffersParts extends Known {
   /** Requests and runners are to be brought together anew. */
   settle(): void
   /** The service takes no writes. */
