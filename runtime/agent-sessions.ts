@@ -6,6 +6,7 @@
  */
 import type { AgentSessionContext } from '../machines/agent-session/context.ts'
 import type { RunRequestContext } from '../machines/run-request/context.ts'
+import { actorKey } from './actor.ts'
 import type { ActorRef, Answer, CommittedStep, MessageBody, Runtime, SnapshotOf } from './api.ts'
 import { committed } from './committed.ts'
 import type { Health } from './guard.ts'
@@ -68,7 +69,7 @@ export class AgentSessions {
       log,
       name: 'sessions',
       reread: (ref) => this.#reread(ref),
-      isUnderWay: (ref) => this.#asked.has(keyOf(ref)),
+      isUnderWay: (ref) => this.#asked.has(actorKey(ref.kind, ref.id)),
     })
     for (const { ref, snapshot } of runtime.scan('agent_session', 'state', 'started'))
       this.#tries.guard.guarded(ref, () => this.#note(snapshot))
@@ -149,7 +150,7 @@ export class AgentSessions {
   async #ask(end: End): Promise<boolean> {
     const { ref, message } = end
     const { guard } = this.#tries
-    const key = keyOf(ref)
+    const key = actorKey(ref.kind, ref.id)
     if (guard.passesOver(ref)) {
       this.#owed.set(key, end)
       return false
@@ -204,7 +205,7 @@ export class AgentSessions {
 
   /** It was passed over, and its time has come. */
   #reread(ref: ActorRef): void {
-    const key = keyOf(ref)
+    const key = actorKey(ref.kind, ref.id)
     const end = this.#owed.get(key)
     const step = ref.kind === 'runner' ? this.#unheard.get(ref.id) : undefined
     if (end !== undefined) {
@@ -306,10 +307,6 @@ export class AgentSessions {
 
 function refOf({ id }: Pick<Open, 'id'>): ActorRef {
   return { kind: 'agent_session', id }
-}
-
-function keyOf({ kind, id }: ActorRef): string {
-  return `${kind}/${id}`
 }
 
 function endOf(id: string, ended_at: string): End {

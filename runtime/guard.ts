@@ -4,11 +4,9 @@
  */
 import type { ActorRef } from '../machines/machine.ts'
 import { JournalFailure } from '../storage/journal.ts'
-import type { Nature } from './api.ts'
 import { pauseMs } from './backoff.ts'
 import { readFailureToldMs, tickRetryMsMax } from './limits.ts'
-import type { Logger } from './log.ts'
-import { PassedOver } from './passed-over.ts'
+import { PassedOver, type PassedOverParts } from './passed-over.ts'
 
 /** What an operator is told of whoever has one. */
 export interface Health {
@@ -18,17 +16,8 @@ export interface Health {
   readonly ticksFailed: number
 }
 
-export interface GuardParts {
-  readonly nature: Pick<Nature, 'monotonicMs'>
-  readonly log: Logger
-  /** Whose it is: for the log. */
-  readonly name: string
-  /** Those that are due are to be tried after this long at the latest. */
-  readonly tryAfter: (afterMs: number) => void
-}
-
 export class Guard {
-  private readonly parts: GuardParts
+  private readonly parts: PassedOverParts
   private readonly passedOver: PassedOver
   private ticksFailed = 0
   /** Of these the last ones, one behind the other. */
@@ -36,7 +25,7 @@ export class Guard {
   /** Monotonic time at which a failure of a read was last told. */
   private readToldMs = Number.NEGATIVE_INFINITY
 
-  constructor(parts: GuardParts) {
+  constructor(parts: PassedOverParts) {
     this.parts = parts
     this.passedOver = new PassedOver(parts)
   }

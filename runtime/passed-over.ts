@@ -3,6 +3,7 @@
  * passed over until its time comes, later each time, so that one of them neither ends the service nor holds up the others.
  */
 import type { ActorRef } from '../machines/machine.ts'
+import { actorKey } from './actor.ts'
 import type { Nature } from './api.ts'
 import { pauseMs } from './backoff.ts'
 import { passedOverToldMax, passedOverToldMs, setAsideRetryMsMax } from './limits.ts'
@@ -44,15 +45,15 @@ export class PassedOver {
   /** Whether its time has not come. */
   has({ kind, id }: ActorRef): boolean {
     if (this.entries.size === 0) return false
-    return (this.entries.get(keyOf(kind, id))?.dueMs ?? Number.POSITIVE_INFINITY) < Number.POSITIVE_INFINITY
+    return (this.entries.get(actorKey(kind, id))?.dueMs ?? Number.POSITIVE_INFINITY) < Number.POSITIVE_INFINITY
   }
 
   /** A second failure before its time is no other one. */
   failed(ref: ActorRef, error: unknown): void {
     const { kind, id } = ref
     if (this.has(ref)) return
-    const entry = this.entries.get(keyOf(kind, id)) ?? { ref: { kind, id }, failures: 0, dueMs: 0 }
-    this.entries.set(keyOf(kind, id), entry)
+    const entry = this.entries.get(actorKey(kind, id)) ?? { ref: { kind, id }, failures: 0, dueMs: 0 }
+    this.entries.set(actorKey(kind, id), entry)
     entry.failures++
     const waitMs = pauseMs(entry.failures, setAsideRetryMsMax)
     const nowMs = this.parts.nature.monotonicMs()
@@ -81,7 +82,7 @@ export class PassedOver {
   /** All was done that there was to do: those of them that have not failed again are well. */
   passed(tried: readonly ActorRef[]): void {
     for (const { kind, id } of tried) {
-      const key = keyOf(kind, id)
+      const key = actorKey(kind, id)
       if (this.entries.get(key)?.dueMs === Number.POSITIVE_INFINITY) this.entries.delete(key)
     }
   }
@@ -89,7 +90,7 @@ export class PassedOver {
   /** Nothing is known of them: their time has come still. */
   notTried(tried: readonly ActorRef[]): void {
     for (const { kind, id } of tried) {
-      const entry = this.entries.get(keyOf(kind, id))
+      const entry = this.entries.get(actorKey(kind, id))
       if (entry?.dueMs === Number.POSITIVE_INFINITY) entry.dueMs = 0
     }
   }
@@ -116,7 +117,3 @@ export class PassedOver {
 }
 
 const NONE: readonly ActorRef[] = []
-
-function keyOf(kind: string, id: string): string {
-  return `${kind}/${id}`
-}

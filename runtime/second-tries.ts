@@ -5,9 +5,10 @@
 import type { ActorRef } from '../machines/machine.ts'
 import { Alarm } from './alarm.ts'
 import type { Nature } from './api.ts'
-import { Guard, type GuardParts } from './guard.ts'
+import { Guard } from './guard.ts'
+import type { PassedOverParts } from './passed-over.ts'
 
-export interface SecondTriesParts extends Pick<GuardParts, 'log' | 'name'> {
+export interface SecondTriesParts extends Pick<PassedOverParts, 'log' | 'name'> {
   readonly nature: Nature
   /** Takes in anew what is committed of an entity, or does again what failed at it. */
   reread(ref: ActorRef): void

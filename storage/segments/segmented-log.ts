@@ -107,7 +107,7 @@ export class SegmentedLog implements LogEnvironment {
   }
 
   /** Puts a row behind the last of its kind, within a transaction. */
-  append(kind: RowsOf, key: number, texts: readonly string[], between = ''): void {
+  append(kind: RowsOf, key: number, texts: readonly string[], between: string): void {
     const writing = this.#writing()
     if (key <= partOf(writing.last, kind)) throw new Error(`row ${key} is not behind the last row of its table`)
     this.#frame.add(kind, key, texts, between)
