@@ -2,14 +2,10 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
-import { setFlagsFromString } from 'node:v8'
-import { runInNewContext } from 'node:vm'
 import t, { type Test } from 'tap'
 import { createClient } from '../../engine/client.ts'
 import { watch } from '../../engine/watch.ts'
-
-setFlagsFromString('--expose-gc')
-const collect = runInNewContext('gc') as () => void
+import { collect } from '../collect.ts'
 
 async function collected(): Promise<void> {
   for (let n = 0; n < 5; n += 1) {

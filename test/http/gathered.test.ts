@@ -1,6 +1,4 @@
 /** What comes in parts is put together, and costs what it is long, however short the parts are. */
-import { setFlagsFromString } from 'node:v8'
-import { runInNewContext } from 'node:vm'
 import fc from 'fast-check'
 import t from 'tap'
 import { BodyReader } from '../../http/body.ts'
@@ -10,9 +8,7 @@ import { Gathered } from '../../http/gathered.ts'
 import type { RouteEntry } from '../../http/route-entry.ts'
 import type { UwsResponse } from '../../http/uws.ts'
 import { realNature } from '../../storage/nature.ts'
-
-setFlagsFromString('--expose-gc')
-const collect = runInNewContext('gc') as () => void
+import { collect } from '../collect.ts'
 
 const PARTS = 500_000
 /** Each part by itself would be ten times as much. */

@@ -1,0 +1,20 @@
+/** The collector at a test's word. Its threads give back what was collected a while later, on a busy machine much later. */
+import { setImmediate as untilNext } from 'node:timers/promises'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+
+setFlagsFromString('--expose-gc')
+export const collect = runInNewContext('gc') as () => void
+
+const PATIENCE_MS = 10_000
+
+/** Collects until it holds; false: it did not come to hold. */
+export async function holdsOnceCollected(holds: () => boolean): Promise<boolean> {
+  const from = performance.now()
+  for (;;) {
+    await untilNext()
+    collect()
+    if (holds()) return true
+    if (performance.now() - from > PATIENCE_MS) return false
+  }
+}
