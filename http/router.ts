@@ -4,7 +4,9 @@
  * 404, or 405 with `Allow`.
  */
 import type { Logger } from 'pino'
+import type { ActorKind } from '../machines/machine.ts'
 import { type Check, compile } from '../machines/schema.ts'
+import type { Runtime } from '../runtime/api.ts'
 import { type AccessCheck, admit, runnerParamOf, SOCKET_TOKEN_PREFIX } from './access.ts'
 import { type Admission, projectParamOf, type Urgency, urgencyOf } from './admission.ts'
 import type { BodyReader } from './body.ts'
@@ -12,6 +14,7 @@ import { BrowserUpgrade } from './browser-upgrade.ts'
 import { type Ending, refusedAtEnd } from './ending.ts'
 import { Exchange } from './exchange.ts'
 import { declaredHeader, fence, incoming, readHeaders, TWO_AUTHORIZATIONS } from './incoming.ts'
+import { handleOnceThere, namedBy } from './later-turns.ts'
 import { takesOrigin } from './origin.ts'
 import { Pending } from './pending.ts'
 import { QueryParser } from './query.ts'
@@ -36,6 +39,7 @@ export interface RouterOptions extends Ending {
   readonly access: AccessCheck
   readonly bodies: BodyReader
   readonly admission: Admission
+  readonly runtime: Runtime
   readonly headerBytesMax: number
   readonly log: Logger
 }
@@ -55,6 +59,8 @@ class Gate implements RouteEntry {
   readonly produces: readonly string[]
   readonly urgency: Urgency
   readonly projectParam: number
+  /** What its first parameter is the id of. */
+  readonly named: ActorKind | undefined
   readonly withBody: (exchange: Exchange) => void
   readonly #log: Logger
 
@@ -76,6 +82,7 @@ class Gate implements RouteEntry {
     this.produces = route.produces ?? JSON_ONLY
     this.urgency = urgencyOf(route)
     this.projectParam = projectParamOf(route)
+    this.named = namedBy(route.path)
   }
 
   /** A throw is a programmer's error: 500 for this request alone, and a line in the log. */
@@ -169,7 +176,7 @@ export class Router {
     if (urgency !== undefined && !this.#options.admission.enter(exchange, urgency, gate.projectParam)) return
     if (route.upload !== undefined && !this.#options.bodies.open(exchange, contentType, contentLength)) return
     if (route.body === undefined) {
-      route.handle(exchange)
+      this.#handOver(gate, exchange)
       return
     }
     this.#options.bodies.read(exchange, contentType, contentLength, gate.withBody)
@@ -227,10 +234,15 @@ export class Router {
         return
       }
       if (gate.takesOrigin && exchange.body.origin !== undefined) exchange._takeOrigin()
-      gate.route.handle(exchange)
+      this.#handOver(gate, exchange)
     } catch (error) {
       exchange.fault(error)
     }
+  }
+
+  #handOver({ route, named }: Gate, exchange: Exchange): void {
+    if (named === undefined) route.handle(exchange)
+    else handleOnceThere(this.#options.runtime, named, exchange)
   }
 
   #elsewhere(response: UwsResponse, request: UwsRequest): void {

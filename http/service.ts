@@ -154,7 +154,7 @@ async function listen(
   const bodies = new BodyReader(settings, runtime.nature)
   const access = new AccessCheck(principals)
   const admission = new Admission(runtime.load)
-  const parts = { routes, server, access, bodies, admission, headerBytesMax, log }
+  const parts = { routes, server, access, bodies, admission, runtime, headerBytesMax, log }
   const router = new Router({ ...parts, isClosing: () => isClosing, hasFailed })
   measureRoutes(metrics, router.entries, bodies, admission)
   measureService(metrics, context)

@@ -1,6 +1,6 @@
 import t, { type Test } from 'tap'
 import { BodyTurns, SMALL_BODY_BYTES } from '../../http/body-turns.ts'
-import { HurriedNature } from './hurried-nature.ts'
+import { HeldNature } from './held-nature.ts'
 import { raw, startTestService } from './service-harness.ts'
 
 /** Bodies that take so long each, what was read since it was last asked, and the turn that is due. */
@@ -118,33 +118,6 @@ t.test('each of some that come at once is answered, and their bytes are given ba
   }
   t.match((await s.call('GET', '/metrics')).body, /intendant_http_body_bytes_in_flight 0\n/)
 })
-
-/** Turns are held back while somebody holds them, and each look at the clock may take a while. */
-class HeldNature extends HurriedNature {
-  lookMs = 0
-  #lookedMs = 0
-  #held: (() => void)[] | undefined
-
-  override monotonicMs(): number {
-    this.#lookedMs += this.lookMs
-    return super.monotonicMs() + this.#lookedMs
-  }
-
-  override nextTurn(callback: () => void): void {
-    if (this.#held === undefined) super.nextTurn(callback)
-    else this.#held.push(callback)
-  }
-
-  hold(): void {
-    this.#held = []
-  }
-
-  letGo(): void {
-    const held = this.#held ?? []
-    this.#held = undefined
-    for (const callback of held) callback()
-  }
-}
 
 /** A service in a turn that has no time left for large bodies: one was read, and waits for the turn's commit. */
 async function openBusy(t: Test) {

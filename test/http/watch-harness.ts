@@ -129,6 +129,7 @@ export async function startHarness(log = new FakeJournal()): Promise<Harness> {
     access: new AccessCheck(principals),
     bodies: new BodyReader(defaultSettings, realNature),
     admission: new Admission({ waitMs: () => 0 }),
+    runtime: service.runtime,
     headerBytesMax: defaultSettings.headerBytesMax,
     log: service.log,
     isClosing: () => false,
