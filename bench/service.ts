@@ -11,7 +11,7 @@ import { createBody, RUN_BODIES } from './load-scripts.ts'
 import { Connection, eachOn, type Target, targetOf } from './wire.ts'
 
 const SETUP_CONNECTIONS = 64
-const MAIN = '../cli/main.js'
+const MAIN = '../bin/main.js'
 
 export interface RunnerAccess {
   readonly id: string

@@ -24,17 +24,32 @@ async function demo(test: Test, home: string): Promise<Served> {
   return service
 }
 
+interface Used {
+  readonly home: string
+  readonly cursor: string
+}
+
+/** What each test has a copy of: to make it takes six processes. */
+let made: Promise<Used> | undefined
+
 /** A home in which one run was completed, and its service stopped. */
-async function used(test: Test): Promise<{ home: string; cursor: string }> {
+async function used(test: Test): Promise<Used> {
+  made ??= make(`${t.testdir()}/made`)
+  const { home: from, cursor } = await made
   const home = `${test.testdir()}/home`
-  const service = await demo(test, home)
+  cpSync(from, home, { recursive: true })
+  return { home, cursor }
+}
+
+async function make(home: string): Promise<Used> {
+  const service = await demo(t, home)
   const runner = service.start('runner', '--id', 'r1', '--exec', 'echo hello', '--once')
-  test.equal((await service.cli(...REQUEST, '--wait')).code, 0)
-  test.equal(await runner.ended, 0)
+  t.equal((await service.cli(...REQUEST, '--wait')).code, 0)
+  t.equal(await runner.ended, 0)
   const answer = await fetch(`${service.url}/api/projects`, {
     headers: { authorization: `Bearer ${readFileSync(`${home}/admin.token`, 'utf8').trim()}` },
   })
-  test.equal(await service.end('SIGTERM'), 0)
+  t.equal(await service.end('SIGTERM'), 0)
   return { home, cursor: answer.headers.get('watch-cursor')! }
 }
 

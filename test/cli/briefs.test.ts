@@ -2,8 +2,8 @@
 import { spawnSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { hostname } from 'node:os'
-import { fileURLToPath } from 'node:url'
 import t from 'tap'
+import { BINARY } from '../binary.ts'
 import { until } from '../until.ts'
 import { type Shop, shop } from './shop.ts'
 
@@ -15,9 +15,8 @@ async function record({ say }: Shop): Promise<string> {
 
 /** Runs the built binary with this on its standard input. */
 function piped({ service }: Shop, input: string, ...argv: string[]) {
-  const binary = fileURLToPath(new URL('../../cli/main.js', import.meta.url))
   const env = { ...process.env, ENGINE_HOME: service.home, ENGINE_URL: service.url }
-  return spawnSync(process.execPath, [binary, ...argv], { input, env, encoding: 'utf8' })
+  return spawnSync(process.execPath, [BINARY, ...argv], { input, env, encoding: 'utf8' })
 }
 
 t.test('a brief from the first word to the command that runs it', async (t) => {

@@ -2,8 +2,9 @@
 import { spawn } from 'node:child_process'
 import { chmodSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import t, { type Test } from 'tap'
+import { BINARY } from '../binary.ts'
 import { documentedScript } from '../documented-script.ts'
-import { BINARY, type Served, serve } from './processes.ts'
+import { type Served, serve } from './processes.ts'
 
 const page = readFileSync(documentedScript('FLEET.md'), 'utf8')
 

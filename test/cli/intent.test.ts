@@ -1,8 +1,8 @@
 /** The commands of intent against a real service: what a person types, and what is printed. */
 import { spawnSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
-import { fileURLToPath } from 'node:url'
 import t from 'tap'
+import { BINARY } from '../binary.ts'
 import { until } from '../until.ts'
 import { shop } from './shop.ts'
 
@@ -90,8 +90,7 @@ t.test('an inspection from a file or from standard input, its hypotheses reviewe
   const posted = await say('discover', '--project', 'shop', file)
   t.match(posted, /Discovery disc_[0-9a-f]{24}: 1 observation, 1 hypothesis\./)
   t.notOk(posted.includes('\u001b'), 'what a repository says does not drive the terminal')
-  const binary = fileURLToPath(new URL('../../cli/main.js', import.meta.url))
-  const piped = spawnSync(process.execPath, [binary, 'discover', '--project', 'shop', '--json'], {
+  const piped = spawnSync(process.execPath, [BINARY, 'discover', '--project', 'shop', '--json'], {
     input: JSON.stringify(INSPECTION),
     env: { ...process.env, ENGINE_HOME: service.home, ENGINE_URL: service.url },
     encoding: 'utf8',

@@ -6,10 +6,11 @@ import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
 import t, { type Test } from 'tap'
+import { BINARY } from '../binary.ts'
 import { executionRequest, type StandIn, standIn } from '../engine/stand-in.ts'
 import { until } from '../until.ts'
 import { service as answering } from './in-process.ts'
-import { BINARY, ENV, type Running, start } from './processes.ts'
+import { ENV, type Running, start } from './processes.ts'
 
 /** A runner at work; its command has told of its process group, and would go on for minutes. */
 async function atWork(test: Test): Promise<{ service: StandIn; runner: Running; group: number }> {

@@ -1,10 +1,8 @@
 /** The built binary as processes: a service on a home of its own, and command lines against it. */
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
-import { fileURLToPath } from 'node:url'
 import type { Test } from 'tap'
+import { BINARY } from '../binary.ts'
 import { NOWHERE } from '../nowhere.ts'
-
-export const BINARY = fileURLToPath(new URL('../../cli/main.js', import.meta.url))
 
 export interface Ended {
   readonly code: number | null

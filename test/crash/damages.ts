@@ -6,9 +6,9 @@ import { spawnSync } from 'node:child_process'
 import { closeSync, cpSync, fstatSync, mkdirSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { fileURLToPath } from 'node:url'
 import { dataFilesOf } from '../../storage/home-paths.ts'
 import { framesFrom } from '../../storage/segments/frames-in.ts'
+import { BINARY } from '../binary.ts'
 import type { Load } from './actors.ts'
 import { documentsAgreeWith, holdsWhatWasTold, wholeLog } from './check.ts'
 import { gather, PROJECT } from './crowd.ts'
@@ -16,7 +16,6 @@ import { Memory } from './memory.ts'
 import { below, oneOf, type Random, randomFrom } from './random.ts'
 import { ServiceProcess } from './service-process.ts'
 
-const binary = fileURLToPath(new URL('../../cli/main.js', import.meta.url))
 const RESERVE = { ENGINE_DISK_RESERVE: '0' }
 const PAGE_BYTES = 4096
 /** Headers, and the places of the first nodes. */
@@ -60,7 +59,7 @@ export interface Outcome {
 }
 
 function verifyIn(home: string): { readonly status: number | null; readonly signal: NodeJS.Signals | null } {
-  return spawnSync(process.execPath, [binary, 'verify'], { env: { ...process.env, ENGINE_HOME: home } })
+  return spawnSync(process.execPath, [BINARY, 'verify'], { env: { ...process.env, ENGINE_HOME: home } })
 }
 
 /** Starts the service on the hurt home, reads all there is, and asks `verify`. */

@@ -5,8 +5,8 @@
 import { spawnSync } from 'node:child_process'
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import t from 'tap'
+import { BINARY } from '../binary.ts'
 import { openIn } from '../storage/open.ts'
 import { appendEvents, event } from '../storage/steps.ts'
 import { Disk } from './disk.ts'
@@ -14,8 +14,6 @@ import { cutAgainAndAgain } from './power-cuts.ts'
 import { randomFrom } from './random.ts'
 import { buildShim, shimmed } from './shim.ts'
 import { readTrace } from './trace.ts'
-
-const binary = fileURLToPath(new URL('../../cli/main.js', import.meta.url))
 
 const CUTS = 8
 const CUTS_PER_RUN = 4
@@ -44,7 +42,7 @@ t.test('what an export has written is there after a power cut, under its name', 
   mkdirSync(outside)
   const disk = new Disk(outside)
   const trace = join(root, 'trace')
-  const argv = [binary, 'export', join(outside, 'new', 'events'), '--home', join(root, 'home')]
+  const argv = [BINARY, 'export', join(outside, 'new', 'events'), '--home', join(root, 'home')]
   const { status, stderr } = spawnSync(process.execPath, argv, {
     encoding: 'utf8',
     env: { ...process.env, ...shimmed(buildShim(root), outside, { trace }) },

@@ -3,9 +3,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
-
-const binary = fileURLToPath(new URL('../../cli/main.js', import.meta.url))
+import { BINARY } from '../binary.ts'
 
 /** How long the service may take until it says where it listens. */
 const startTimeoutMs = 60_000
@@ -47,7 +45,7 @@ export class ServiceProcess {
   /** Starts the service and does not wait for it. */
   async spawn(env: Record<string, string> = {}): Promise<ChildProcess> {
     if (this.port === 0) this.port = await freePort()
-    const child = spawn(process.execPath, [binary, 'serve'], {
+    const child = spawn(process.execPath, [BINARY, 'serve'], {
       env: { ...process.env, ENGINE_HOME: this.home, ENGINE_PORT: String(this.port), ENGINE_LOG_LEVEL: 'warn', ...env },
       stdio: ['ignore', 'pipe', 'pipe'],
     })

@@ -6,8 +6,8 @@ import { spawnSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { Service } from '../../bench/service.ts'
+import { BINARY } from '../binary.ts'
 import { Fuzzer, type FuzzReport } from './fuzzer.ts'
 
 export interface CampaignOptions {
@@ -29,8 +29,6 @@ const MEASURES = 10
 const GROWTH_BYTES_MAX = 24 * 1024 * 1024
 /** Shorter runs end before the caches are full: their growth says nothing. */
 const MEASURED_REQUESTS_MIN = 400_000
-const BINARY = fileURLToPath(new URL('../../cli/main.js', import.meta.url))
-
 export async function campaign(options: CampaignOptions): Promise<CampaignResult> {
   const home = mkdtempSync(join(tmpdir(), 'intendant-hostile-'))
   const service = await Service.start(home)

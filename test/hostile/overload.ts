@@ -4,9 +4,9 @@
  * its runner, workers. What is held of them is in `README.md`.
  */
 import { spawnSync } from 'node:child_process'
-import { fileURLToPath } from 'node:url'
 import { Child } from '../../bench/child.ts'
 import { type RunnerAccess, Service } from '../../bench/service.ts'
+import { BINARY } from '../binary.ts'
 import { quantile } from './beside.ts'
 import type { FloodJob, FloodResult } from './flood-child.ts'
 import { Bystanders } from './overload-bystanders.ts'
@@ -60,8 +60,6 @@ const RECOVERED_CALLS = 5
 const RECOVERED_MS = 250
 const SAMPLE = 3_000
 const CREATE = '{"entry_event":"scan_requested","payload":{"n":"@"}}'
-const BINARY = fileURLToPath(new URL('../../cli/main.js', import.meta.url))
-
 export async function overload(options: OverloadOptions): Promise<OverloadReport> {
   const { home, log } = options
   const service = await Service.start(home, ['--lease', '10s'])

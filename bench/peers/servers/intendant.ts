@@ -6,7 +6,7 @@ import { Daemon, freePort, listens } from '../../daemon.ts'
 import { Endpoint } from '../../service.ts'
 import { LOOPBACK, type PeerServer } from '../server.ts'
 
-const MAIN = fileURLToPath(new URL('../../../cli/main.js', import.meta.url))
+const MAIN = fileURLToPath(new URL('../../../bin/main.js', import.meta.url))
 const PACKAGE = new URL('../../../../package.json', import.meta.url)
 
 export const PROJECT = 'bench'
