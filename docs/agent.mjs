@@ -387,6 +387,15 @@ function quietly(tidy) {
   }
 }
 
+/** Nothing of the run stays in the clone but its branch, where that is kept. */
+async function takeDown(isWithBranch) {
+  quietly(() => rmSync(folder, { recursive: true, force: true }))
+  await inTurn(() => {
+    quietly(() => git(REPOSITORY, ['worktree', 'remove', '--force', '--force', worktree]))
+    if (!isStep && isWithBranch) quietly(() => git(REPOSITORY, ['branch', '--quiet', '-D', branch]))
+  })
+}
+
 if (!REPOSITORY || !AGENT) refuse('not_configured', 'REPOSITORY and AGENT are not set where the runner was started')
 if (!isStep && engine.entry_event !== 'execution_requested')
   refuse('unsupported_entry_event', 'only tasks and the next steps of campaigns and initiatives are done here')
@@ -410,8 +419,13 @@ for (const stream of [process.stdout, process.stderr])
   })
 const folder = mkdtempSync(join(tmpdir(), 'intendant-'))
 const worktree = join(folder, 'work')
-if (!does(REPOSITORY, ['worktree', 'add', '--quiet', ...(isStep ? ['--detach'] : ['-b', branch]), worktree, base])) {
-  rmSync(folder, { recursive: true })
+const as = isStep ? ['--detach'] : ['-b', branch]
+const add = ['worktree', 'add', '--quiet', '--no-checkout', ...as, worktree, base]
+// Who looks at all worktrees of a clone fails at one that is half made. Files take longer, and are nobody else's.
+const isAdded = await inTurn(() => does(REPOSITORY, add))
+if (!isAdded || !does(worktree, ['checkout', '--quiet', '--force'])) {
+  if (isAdded) await takeDown(true)
+  else rmSync(folder, { recursive: true })
   refuse('no_worktree', `${REPOSITORY} gives no worktree for ${branch}`)
 }
 
@@ -525,10 +539,6 @@ async function taskIn(worktree) {
 try {
   process.exitCode = (await (isStep ? decideIn(worktree) : taskIn(worktree))) ? 0 : 1
 } finally {
-  if (mayGo) {
-    quietly(() => git(REPOSITORY, ['worktree', 'remove', '--force', '--force', worktree]))
-    quietly(() => rmSync(folder, { recursive: true, force: true }))
-    if (!isStep && kept !== branch)
-      await inTurn(() => quietly(() => git(REPOSITORY, ['branch', '--quiet', '-D', branch])))
-  } else console.error(`what was done is in ${worktree}`)
+  if (mayGo) await takeDown(kept !== branch)
+  else console.error(`what was done is in ${worktree}`)
 }

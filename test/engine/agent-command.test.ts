@@ -1,10 +1,22 @@
 import { execFileSync, spawn, spawnSync } from 'node:child_process'
-import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { hostname } from 'node:os'
 import { dirname, join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { validatePayload } from '../../machines/events/index.ts'
 import { documentedScript } from '../documented-script.ts'
+import { until } from '../until.ts'
 import { hired } from './hired.ts'
 import { executionRequest } from './stand-in.ts'
 
@@ -335,9 +347,18 @@ t.test('who has had its turn for too long leaves the lock of who has taken its p
   remoteOf(at)
   git(at.repository, 'push', '--quiet', 'origin', 'main')
   const bin = jealousGit(at, 0, `ln -sfn 'elsewhere:1' '${lockOf(at)}'`)
-  const left = join(at.folder, 'left')
-  t.same(await together(at, bin, [{}], `rm '${lockOf(at)}' && touch '${left}'`), [0])
-  t.ok(existsSync(left), 'it was there behind the fetch')
+  const begun = join(at.folder, 'begun')
+  const runs = together(at, bin, [{}], `cat > asked; touch '${begun}'`)
+  const holder = async () => lstatSync(lockOf(at), { throwIfNoEntry: false }) && readlinkSync(lockOf(at))
+  await until(holder, (one) => one === 'elsewhere:1')
+  // Behind the fetch it waits for the turn in which it is given a worktree.
+  await pause(1_000)
+  t.equal(await holder(), 'elsewhere:1')
+  t.notOk(existsSync(begun))
+  rmSync(lockOf(at))
+  t.same(await runs, [0])
+  t.ok(existsSync(begun))
+  t.same(locksOf(at), [])
 })
 
 t.test('work that passed is landed where that is asked for', async (t) => {
