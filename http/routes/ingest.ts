@@ -4,6 +4,7 @@ import type { RunRequestContext } from '../../machines/run-request/context.ts'
 import { closedObject, Type } from '../../machines/schema.ts'
 import type { MessageBody, SnapshotOf } from '../../runtime/api.ts'
 import { projectIdOf } from '../../runtime/identity.ts'
+import { readable } from '../../runtime/reader.ts'
 import { maySee } from '../access.ts'
 import { utcNow } from '../clock.ts'
 import { ArrayElements, type Elements, Lines } from '../elements.ts'
@@ -110,7 +111,7 @@ async function ownerOf(service: ServiceContext, exchange: Exchange, traceId: str
  * that it names, since it may write into no other than the run's.
  */
 async function firstRun(
-  { runtime }: ServiceContext,
+  { runtime, dispatcher }: ServiceContext,
   exchange: Exchange,
   traceId: string,
   project: string | undefined,
@@ -121,6 +122,11 @@ async function firstRun(
     runnerId === undefined
       ? maySee(principal, context.project)
       : hasHeld(context, runnerId) && (project === undefined || context.project === project)
+  // What goes on for longer than events are kept is found all the same.
+  for (const { id } of runnerId === undefined ? [] : dispatcher.heldBy(runnerId)) {
+    const held = readable(() => runtime.read({ kind: 'run_request', id }))
+    if (held?.context.trace_id === traceId && isIts(held.context)) return held
+  }
   for await (const { snapshot } of runsOfTrace(runtime, traceId, () => !exchange.aborted))
     if (snapshot !== 'unreadable' && isIts(snapshot.context)) return snapshot
   return undefined

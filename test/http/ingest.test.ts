@@ -1,11 +1,14 @@
 /** A whole trace into the log: streamed, tolerant, idempotent, and driving nothing. */
 import t from 'tap'
 import { ingester } from '../../machines/events/envelope.ts'
+import { retentionSweepMs } from '../../runtime/limits.ts'
+import { HurriedNature } from './hurried-nature.ts'
 import { raw, startOnDisk, startTestService, type TestService } from './service-harness.ts'
 
 const TRACE = 'a'.repeat(32)
 const PATH = `/engine/traces/${TRACE}/ingest`
 const AT = '2026-01-31T12:00:00Z'
+const HOUR_MS = 3_600_000
 
 const event = (n: number, more: object = {}) => ({
   id: `evt_${n.toString(16).padStart(16, '0')}`,
@@ -181,6 +184,25 @@ t.test('a runner ingests the traces of what it holds or held, and nothing else',
   const confined = { token: await s.token('confined', { rights: ['event.emit'], projects: ['other'] }) }
   const theirs = await s.expect(200, 'POST', path, [{ ...bare, project: 'greeter' }], confined)
   t.match(theirs.body, { accepted: 0, refused: [{ errors: [{ pointer: '/project', detail: /names no project/ }] }] })
+})
+
+t.test('a run that goes on for longer than events are kept has its trace taken in', async (t) => {
+  const nature = new HurriedNature()
+  const forgetful = { retentionMs: HOUR_MS, lateEventsMs: 1, leaseMs: 100 * HOUR_MS }
+  const s = await startTestService(t, forgetful, { nature })
+  await s.project('greeter')
+  const as = { token: await s.runner('r1') }
+  const { id, trace_id } = await s.request('greeter')
+  await s.expect(200, 'GET', '/api/runners/r1/run-requests/next', undefined, as)
+  await s.expect(200, 'POST', `/api/run-requests/${id}/started`, {}, as)
+  const isForgotten = async () => (await s.call('GET', `/api/traces/${trace_id}`)).status === 404
+  for (nature.hurry(2 * HOUR_MS); !(await isForgotten()); ) nature.hurry(retentionSweepMs)
+  const path = `/engine/traces/${trace_id}/ingest`
+  const event = { event_type: 'noted', occurred_at: new Date(nature.wallMs()).toISOString(), payload: {} }
+  t.match((await s.expect(200, 'POST', path, [event], as)).body, { accepted: 1, refused_count: 0 })
+  const stranger = { token: await s.runner('r2') }
+  await s.expect(404, 'POST', '/engine/traces/of-nobody/ingest', [event], as)
+  await s.expect(404, 'POST', path, [event], stranger)
 })
 
 t.test('a runner writes into no project but its run’s, also where it names another', async (t) => {
