@@ -16,7 +16,8 @@ const SLUG = new RegExp(SLUG_PATTERN)
 const KEY_SEPARATOR = '.intent.'
 
 /** The id behind an id, a key (`<project>.intent.<slug>`) or, within a project, a slug. Undefined: it names nothing. */
-function recordIdOf(named: string, project_id: string | undefined): string | undefined {
+/** The id of the record that is named by id or key, or in a project by its slug; undefined: it is none of these. */
+export function recordIdOf(named: string, project_id?: string): string | undefined {
   if (isServiceId('ir', named)) return named
   const at = named.indexOf(KEY_SEPARATOR)
   if (at > 0) {

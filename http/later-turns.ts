@@ -1,9 +1,8 @@
 /**
  * What takes more than this turn. What one actor's step makes of another comes by message, a turn or two later. An answer that names the other one waits
- * for it, so that whoever is told of a thing can read it; where it was told of otherwise (on Watch, in a list), who asks for it waits.
+ * for it, so that whoever is told of a thing can read it (http/arrivals.ts: where it was told of otherwise).
  */
-import type { ActorKind } from '../machines/machine.ts'
-import type { Nature, Runtime } from '../runtime/api.ts'
+import type { Nature } from '../runtime/api.ts'
 import { listRowsPerTurnMax } from '../runtime/limits.ts'
 import { turn } from '../storage/nature.ts'
 import type { Exchange } from './exchange.ts'
@@ -30,39 +29,6 @@ export function inLaterTurns<T>(
     return
   }
   service.runtime.nature.nextTurn(exchange.later(() => inLaterTurns(service, exchange, find, then, turnsLeft - 1)))
-}
-
-/** What the first parameter behind these names, by the id of its actor, where it may be made by another actor's message. */
-const NAMED: Readonly<Record<string, ActorKind>> = {
-  'agent-sessions': 'agent_session',
-  campaigns: 'campaign',
-  discoveries: 'discovery',
-  'formation-briefs': 'formation_brief',
-  hypotheses: 'hypothesis',
-  initiatives: 'initiative',
-  'run-requests': 'run_request',
-  'work-items': 'work_item',
-}
-
-/** The kind of what a route's path names; undefined: nothing that could be on its way. */
-export function namedBy(path: string): ActorKind | undefined {
-  const [, collection] = /^(?:\/api)?\/([a-z-]+)\/:/.exec(path) ?? []
-  return collection === undefined ? undefined : NAMED[collection]
-}
-
-/**
- * Has the route handle it when no message is under way any more that could make what its path names, now or in a later turn.
- * Of one that is there nothing is waited for.
- */
-export function handleOnceThere(
-  runtime: Runtime,
-  kind: ActorKind,
-  exchange: Exchange,
-  turnsLeft: number = TURNS_WAITED_MAX,
-): void {
-  const ref = { kind, id: exchange.params[0]! }
-  if (turnsLeft === 0 || !runtime.isBusy(ref) || runtime.read(ref) !== undefined) exchange.route.handle(exchange)
-  else runtime.nature.nextTurn(exchange.later(() => handleOnceThere(runtime, kind, exchange, turnsLeft - 1)))
 }
 
 /** What `read` answers for each, in turns that others share. */

@@ -4,17 +4,15 @@
  * 404, or 405 with `Allow`.
  */
 import type { Logger } from 'pino'
-import type { ActorKind } from '../machines/machine.ts'
 import { type Check, compile } from '../machines/schema.ts'
-import type { Runtime } from '../runtime/api.ts'
 import { type AccessCheck, admit, runnerParamOf, SOCKET_TOKEN_PREFIX } from './access.ts'
 import { type Admission, projectParamOf, type Urgency, urgencyOf } from './admission.ts'
+import { type Arrivals, namedBy } from './arrivals.ts'
 import type { BodyReader } from './body.ts'
 import { BrowserUpgrade } from './browser-upgrade.ts'
 import { type Ending, refusedAtEnd } from './ending.ts'
 import { Exchange } from './exchange.ts'
 import { declaredHeader, fence, incoming, readHeaders, TWO_AUTHORIZATIONS } from './incoming.ts'
-import { handleOnceThere, namedBy } from './later-turns.ts'
 import { takesOrigin } from './origin.ts'
 import { Pending } from './pending.ts'
 import { QueryParser } from './query.ts'
@@ -39,7 +37,7 @@ export interface RouterOptions extends Ending {
   readonly access: AccessCheck
   readonly bodies: BodyReader
   readonly admission: Admission
-  readonly runtime: Runtime
+  readonly arrivals: Arrivals
   readonly headerBytesMax: number
   readonly log: Logger
 }
@@ -59,8 +57,8 @@ class Gate implements RouteEntry {
   readonly produces: readonly string[]
   readonly urgency: Urgency
   readonly projectParam: number
-  /** What its first parameter is the id of. */
-  readonly named: ActorKind | undefined
+  /** What its path names, where that may be on its way to be made. */
+  readonly named: ReturnType<typeof namedBy>
   readonly withBody: (exchange: Exchange) => void
   readonly #log: Logger
 
@@ -242,7 +240,7 @@ export class Router {
 
   #handOver({ route, named }: Gate, exchange: Exchange): void {
     if (named === undefined) route.handle(exchange)
-    else handleOnceThere(this.#options.runtime, named, exchange)
+    else this.#options.arrivals.handle(named, exchange)
   }
 
   #elsewhere(response: UwsResponse, request: UwsRequest): void {

@@ -21,6 +21,7 @@ import { realNature } from '../storage/nature.ts'
 import { AccessCheck } from './access.ts'
 import { ensureAdminToken } from './admin-token.ts'
 import { Admission } from './admission.ts'
+import { Arrivals } from './arrivals.ts'
 import { backupsOf } from './backups.ts'
 import { BodyReader } from './body.ts'
 import { createMetrics, type Metrics, measureRoutes, measureService } from './metrics.ts'
@@ -154,8 +155,9 @@ async function listen(
   const bodies = new BodyReader(settings, runtime.nature)
   const access = new AccessCheck(principals)
   const admission = new Admission(runtime.load)
-  const parts = { routes, server, access, bodies, admission, runtime, headerBytesMax, log }
-  const router = new Router({ ...parts, isClosing: () => isClosing, hasFailed })
+  const ending = { isClosing: () => isClosing, hasFailed }
+  const arrivals = new Arrivals(runtime, ending)
+  const router = new Router({ routes, server, access, bodies, admission, arrivals, headerBytesMax, log, ...ending })
   measureRoutes(metrics, router.entries, bodies, admission)
   measureService(metrics, context)
   port = await server.listen(settings.host, settings.port).catch((error: unknown) => {

@@ -8,6 +8,7 @@ import { Registry } from 'prom-client'
 import { WebSocket } from 'ws'
 import { AccessCheck } from '../../http/access.ts'
 import { Admission } from '../../http/admission.ts'
+import { Arrivals } from '../../http/arrivals.ts'
 import { BodyReader } from '../../http/body.ts'
 import type { ServiceContext } from '../../http/route.ts'
 import { Router } from '../../http/router.ts'
@@ -89,6 +90,8 @@ class FakePrincipals implements Principals {
   }
 }
 
+const RUNNING = { isClosing: () => false, hasFailed: () => false }
+
 export interface Harness {
   readonly log: FakeJournal
   readonly principals: FakePrincipals
@@ -129,11 +132,10 @@ export async function startHarness(log = new FakeJournal()): Promise<Harness> {
     access: new AccessCheck(principals),
     bodies: new BodyReader(defaultSettings, realNature),
     admission: new Admission({ waitMs: () => 0 }),
-    runtime: service.runtime,
+    arrivals: new Arrivals(service.runtime, RUNNING),
     headerBytesMax: defaultSettings.headerBytesMax,
     log: service.log,
-    isClosing: () => false,
-    hasFailed: () => false,
+    ...RUNNING,
   })
   const port = await server.listen('127.0.0.1', 0)
   return {

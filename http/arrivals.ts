@@ -1,0 +1,71 @@
+/**
+ * What one actor's step makes of another comes by message, and is told of before it is there: on Watch, in a list, in an answer. Who asks
+ * for it by its id waits, where the answer would be that there is no such thing.
+ */
+import type { ActorKind, ActorRef } from '../machines/machine.ts'
+import type { Runtime } from '../runtime/api.ts'
+import { type Ending, refusedAtEnd } from './ending.ts'
+import type { Exchange } from './exchange.ts'
+import { recordIdOf } from './intent-records.ts'
+
+/** A message is on disk already, and is delivered in the next turn, unless storage is behind. */
+export const arrivalLookMs = 2
+/** As long as a list waits for the view. */
+const WAIT_MS_MAX = 250
+
+type RefOf = (named: string) => ActorRef | undefined
+
+const byId =
+  (kind: ActorKind): RefOf =>
+  (id) => ({ kind, id })
+
+/** What is named behind these, where others' messages may make it. */
+const MADE_BY_MESSAGE: Readonly<Record<string, RefOf>> = {
+  'agent-sessions': byId('agent_session'),
+  hypotheses: byId('hypothesis'),
+  'intent-records': (named) => {
+    const id = recordIdOf(named)
+    return id === undefined ? undefined : { kind: 'intent_record', id }
+  },
+  'run-requests': byId('run_request'),
+  'work-items': byId('work_item'),
+}
+
+/** How the first parameter of such a route names what may be on its way; undefined: nothing that it names may be. */
+export function namedBy(path: string): RefOf | undefined {
+  const [, collection] = /^(?:\/api)?\/([a-z-]+)\/:/.exec(path) ?? []
+  return collection === undefined ? undefined : MADE_BY_MESSAGE[collection]
+}
+
+export class Arrivals {
+  readonly #runtime: Pick<Runtime, 'isBusy' | 'nature' | 'read'>
+  readonly #ending: Ending
+
+  constructor(runtime: Pick<Runtime, 'isBusy' | 'nature' | 'read'>, ending: Ending) {
+    this.#runtime = runtime
+    this.#ending = ending
+  }
+
+  /** Has the route handle it: at once, or when what its path names is not on its way any more. */
+  handle(refOf: RefOf, exchange: Exchange): void {
+    const ref = refOf(exchange.params[0]!)
+    if (ref === undefined || !this.#isComing(ref)) exchange.route.handle(exchange)
+    else this.#lookLater(ref, exchange, this.#runtime.nature.monotonicMs() + WAIT_MS_MAX)
+  }
+
+  #lookLater(ref: ActorRef, exchange: Exchange, untilMs: number): void {
+    const { nature } = this.#runtime
+    const look = exchange.later(() => {
+      if (refusedAtEnd(this.#ending, exchange)) return
+      if (!this.#isComing(ref)) exchange.route.handle(exchange)
+      else if (nature.monotonicMs() < untilMs) this.#lookLater(ref, exchange, untilMs)
+      else exchange.problem('view_behind', 'It may be on its way to be made, and is not there yet.')
+    })
+    nature.setTimer(look, arrivalLookMs)
+  }
+
+  /** Hot: of nearly all that is asked for no message waits. */
+  #isComing(ref: ActorRef): boolean {
+    return this.#runtime.isBusy(ref) && this.#runtime.read(ref) === undefined
+  }
+}
