@@ -49,6 +49,7 @@ async function run(): Promise<number> {
     say(
       `${what}, seed ${seed}: ${report.faults.length} faults in ${seconds} s. ${JSON.stringify({ ...report, faults: undefined })}`,
     )
+    for (const fault of report.faults) say(`  ${fault}`)
   }
   if (kills > 0) {
     const startedMs = performance.now()

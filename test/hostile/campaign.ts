@@ -29,6 +29,7 @@ const MEASURES = 10
 const GROWTH_BYTES_MAX = 24 * 1024 * 1024
 /** Shorter runs end before the caches are full: their growth says nothing. */
 const MEASURED_REQUESTS_MIN = 400_000
+
 export async function campaign(options: CampaignOptions): Promise<CampaignResult> {
   const home = mkdtempSync(join(tmpdir(), 'intendant-hostile-'))
   const service = await Service.start(home)

@@ -172,7 +172,7 @@ function confinementFault(request: Request, text: string, { status }: Answer, wo
   if (caller === undefined || caller.sees === undefined || caller.sees === '*' || status === 401) return undefined
   for (const { marker, key } of markersIn(text)) {
     if (caller.sees.has(key) || world.sharedMarkers.has(marker) || request.body?.includes(marker) === true) continue
-    if (request.target.includes(marker)) continue
+    if (request.target.includes(marker) || caller.called?.includes(marker) === true) continue
     return `${caller.name} was shown ${marker}: ${around(text, marker)}`
   }
   // OPTIONS is answered from the path alone, whoever asks and whatever there is.

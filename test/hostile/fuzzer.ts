@@ -4,6 +4,7 @@
  */
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { Documented } from '../http/documented.ts'
 import { type Call, requestOf, wrongRequestOf } from './call.ts'
 import { check } from './checks.ts'
@@ -45,6 +46,9 @@ export interface FuzzReport {
 }
 
 const TIMEOUT_MS = 40_000
+/** Of what everything else rests on: the service may be too busy for it now, which it says (503). */
+const TRIES_MAX = 20
+const TRY_AGAIN_MS = 1_000
 const FAULTS_MAX = 10
 /** Calls that cost more than they teach: how many good ones are made in a run. */
 const GOOD_CALLS_MAX: Readonly<Record<string, number>> = { 'POST /api/backups': 2 }
@@ -330,8 +334,8 @@ export class Fuzzer {
     }
   }
 
-  /** By the root, beside the counted requests; must succeed. */
-  async #ask(method: string, path: string, body?: unknown): Promise<any> {
+  /** By the root, beside the counted requests; must succeed, on a busy machine later. */
+  async #ask(method: string, path: string, body?: unknown, triesLeft = TRIES_MAX): Promise<any> {
     if (this.#root?.isOpen !== true) this.#root = await Connection.open(this.#options.port)
     const text = body === undefined ? '' : JSON.stringify(body)
     const type =
@@ -340,6 +344,10 @@ export class Fuzzer {
     const outcome = await this.#root.ask([Buffer.from(head + text)], { isHead: false, timeoutMs: TIMEOUT_MS })
     if (outcome.kind !== 'answer') throw new Error(`${method} ${path}: ${outcome.kind}`)
     const said = outcome.body.toString()
+    if (outcome.status === 503 && triesLeft > 1) {
+      await sleep(TRY_AGAIN_MS)
+      return this.#ask(method, path, body, triesLeft - 1)
+    }
     const isGone = method === 'DELETE' && outcome.status === 404
     if (outcome.status >= 300 && !isGone) throw new Error(`${method} ${path}: ${outcome.status} ${said}`)
     return said === '' ? undefined : JSON.parse(said)

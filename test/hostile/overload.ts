@@ -60,6 +60,7 @@ const RECOVERED_CALLS = 5
 const RECOVERED_MS = 250
 const SAMPLE = 3_000
 const CREATE = '{"entry_event":"scan_requested","payload":{"n":"@"}}'
+
 export async function overload(options: OverloadOptions): Promise<OverloadReport> {
   const { home, log } = options
   const service = await Service.start(home, ['--lease', '10s'])

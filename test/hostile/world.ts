@@ -17,6 +17,8 @@ export interface Caller {
   readonly kind: 'person' | 'runner'
   /** Keys of the projects that it may see. Undefined: others may change that, so that nothing is known of it. */
   readonly sees: '*' | ReadonlySet<string> | undefined
+  /** The words of whoever made it, which it is told of itself: it may see nothing of that one. */
+  readonly called?: string
   readonly rights: ReadonlySet<string>
   readonly runnerId?: string
   readonly tenant: Tenant
@@ -191,6 +193,7 @@ export class World {
     else if (typeof document.id === 'string') this.made.tokens.push(document.id)
     const stray: Caller = {
       name: String(document.id),
+      ...(typeof document.name === 'string' ? { called: document.name } : {}),
       token: document.token,
       kind: isRunner ? 'runner' : 'person',
       sees: isRunner
