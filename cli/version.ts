@@ -1,7 +1,7 @@
 /** This package's version, from the one place where it is written. */
 import { readFileSync } from 'node:fs'
 
-/** `package.json` lies two folders above dist/cli and one above cli. */
+/** `package.json` lies two folders above dist/bin, where this is when it is built, and one above cli. */
 function find(): string {
   for (const path of ['../../package.json', '../package.json']) {
     try {

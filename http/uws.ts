@@ -108,7 +108,7 @@ export function notLoaded(cause: unknown): ServerFailure {
       ? 'There are binaries for Node.js 20, 22 and 24 on Linux with glibc, macOS and Windows.'
       : `This Linux is older than the binary: use one with glibc ${glibc} or newer, or Node.js 20, whose binary needs less.`
   return new ServerFailure(
-    `uWebSockets.js could not be loaded on ${machine}: ${reason}. ${advice} Its official build can take its place, as http/uws.ts says.`,
+    `uWebSockets.js could not be loaded on ${machine}: ${reason}. ${advice} Its official build can take its place (OPERATIONS.md).`,
     { cause },
   )
 }

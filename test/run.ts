@@ -7,7 +7,7 @@
  *   node dist/test/run.js [FILE ...]     without files: all of them
  */
 import { spawn } from 'node:child_process'
-import { readdirSync } from 'node:fs'
+import { readdirSync, statSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -23,6 +23,8 @@ const FILE_MS_MAX = (TEST_SECONDS_MAX + 60) * 1_000
 const NODE_OPTIONS = ['--min-semi-space-size=16']
 /** Folders with long tests: they begin first, so that no core is left with the last of them. */
 const LONG = ['simulation', 'crash', 'hostile', 'cli', 'upgrade', 'storage']
+
+const SHIPPED = ['cli', 'engine', 'http', 'runtime', 'storage', 'machines']
 
 const SUM = /^# \{ total: .*\}$/gm
 const COUNTS = ['total', 'pass', 'fail', 'skip', 'todo'] as const
@@ -78,6 +80,22 @@ function countsIn(output: string): Counts {
   return Object.fromEntries(COUNTS.map((name) => [name, count(name)])) as Counts
 }
 
+/** Tests of whole processes start what is bundled: it must be of the code that was compiled. */
+function requireBundle(): void {
+  const compiled = SHIPPED.flatMap((folder) => modulesUnder(`${root}../${folder}`))
+  const newestMs = Math.max(...compiled.map((file) => statSync(file).mtimeMs))
+  const bundle = statSync(`${root}../bin/main.js`, { throwIfNoEntry: false })
+  if (bundle !== undefined && bundle.mtimeMs >= newestMs) return
+  console.error('dist/bin is older than what it is made of: npm run build')
+  process.exit(1)
+}
+
+function modulesUnder(folder: string): string[] {
+  const names = readdirSync(folder, { recursive: true, encoding: 'utf8' })
+  return names.filter((name) => name.endsWith('.js')).map((name) => `${folder}/${name}`)
+}
+
+requireBundle()
 const files = process.argv.length > 2 ? process.argv.slice(2) : testFiles()
 const sum: Counts = { total: 0, pass: 0, fail: 0, skip: 0, todo: 0 }
 const failed: string[] = []

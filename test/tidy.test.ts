@@ -148,6 +148,18 @@ t.test('there are no dead files', async (t) => {
   )
 })
 
+t.test('what is started by its file is among the files that are shipped', async (t) => {
+  const { scripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
+  const shipped = scripts.bundle.split(' ').filter((word: string) => word.endsWith('.ts'))
+  const started = files.flatMap((file) => {
+    if (!product.has(file.split('/')[0]!)) return []
+    const named = sources.get(file)!.matchAll(/new URL\('(\.[^']+)\.js', import\.meta\.url\)/g)
+    return [...named].map(([, path]) => join(dirname(file), `${path}.ts`))
+  })
+  t.ok(started.length > 0)
+  t.same(shipped.sort(), ['cli/main.ts', ...started].sort())
+})
+
 t.test('libraries that belong to one place are imported only there', async (t) => {
   const wrong: string[] = []
   for (const [file, { packages }] of graph)

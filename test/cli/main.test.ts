@@ -1,5 +1,5 @@
 /** The real process and its surroundings: readers that are slow or gone, terminals that close. */
-import { spawn } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, openSync, readFileSync } from 'node:fs'
 import { createServer, type ServerResponse } from 'node:http'
@@ -41,6 +41,13 @@ async function isLeftInOrder(test: Test, service: StandIn, group: number): Promi
     (alive) => !alive,
   )
 }
+
+t.test('the command line of a checkout starts what npm start has built', async (t) => {
+  const { version } = JSON.parse(readFileSync('package.json', 'utf8'))
+  const { status, stdout, stderr } = spawnSync('./intendant', ['--version'], { encoding: 'utf8' })
+  t.same([status, stdout, stderr], [0, `${version}\n`, ''])
+  t.notMatch(readFileSync('intendant', 'utf8'), /dist\/(?!bin\/)/, 'and nothing that npm start leaves as it was')
+})
 
 t.test('what a command prints comes out whole, however slow its reader', async (t) => {
   const projects = Array.from({ length: 2_000 }, (_, n) => ({
