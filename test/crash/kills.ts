@@ -66,9 +66,11 @@ const SETTINGS = {
   // Full after some hundred answers, so that cuts and kills fall into the change of files, and retention gives files back.
   ENGINE_LOG_FILE_MAX: '128KiB',
 }
-/** A kill in the midst of the load comes after at most so many answers, or so long. */
+/** A kill in the midst of the load comes after at most so many answers, or so long; where hardly anything was answered by then, later. */
 const ANSWERS_MAX = 400
 const LIFE_MS_MAX = 2_000
+const LEAST_SHARE = 0.25
+const SLOW_LIFE_MS_MAX = 10_000
 /** At the end of a life a kill comes at any moment of so many milliseconds: a backup takes longest. */
 const DELAY_MS: Readonly<Record<Aim, number>> = { start: 50, load: 10, sweep: 150, backup: 800 }
 /** About what a start takes. */
@@ -163,7 +165,7 @@ export async function killAgainAndAgain({ kills, seed, home, say }: KillOptions)
 async function killOnce(service: ServiceProcess, load: Load, aim: Aim, kill: number, random: Random): Promise<number> {
   const from = performance.now()
   // Counted in answers, not in time: as much happens on a busy machine as on an idle one.
-  await answers(load.memory, aim === 'load' ? ANSWERS_MAX * random() : 20 * random(), LIFE_MS_MAX)
+  await answers(load.memory, aim === 'load' ? ANSWERS_MAX * random() : 20 * random())
   let backup: Promise<void> | undefined
   if (aim === 'backup') backup = backUp(load, `backup-${kill}`)
   if (aim === 'sweep') await sleep(Math.max(0, retentionFirstSweepMs - (performance.now() - from)))
@@ -180,10 +182,15 @@ async function killOnce(service: ServiceProcess, load: Load, aim: Aim, kill: num
   return servedMs
 }
 
-async function answers(memory: Memory, count: number, withinMs: number): Promise<void> {
-  const enough = memory.told.length + count
+async function answers(memory: Memory, count: number): Promise<void> {
+  const before = memory.told.length
   const from = performance.now()
-  while (memory.told.length < enough && performance.now() - from < withinMs) await sleep(1)
+  for (;;) {
+    const heard = memory.told.length - before
+    const lifeMs = heard < count * LEAST_SHARE ? SLOW_LIFE_MS_MAX : LIFE_MS_MAX
+    if (heard >= count || performance.now() - from >= lifeMs) return
+    await sleep(1)
+  }
 }
 
 /** The home and the backups that were said to be whole; those that are looked at once are removed, to save the disk. */

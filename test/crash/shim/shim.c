@@ -69,12 +69,12 @@ static __thread int tells_late_ms;
 
 #define REAL(name) static __typeof__(&name) real_##name
 REAL(open64); REAL(openat64); REAL(close); REAL(write); REAL(pwrite64); REAL(writev); REAL(pwritev64); REAL(ftruncate64);
-REAL(fsync); REAL(fdatasync); REAL(mmap64); REAL(rename); REAL(unlink); REAL(mkdir); REAL(rmdir); REAL(statfs64);
+REAL(fsync); REAL(fdatasync); REAL(mmap64); REAL(rename); REAL(unlink); REAL(unlinkat); REAL(mkdir); REAL(rmdir); REAL(statfs64);
 
 static void begin(void) {
 #define FIND(name) real_##name = (__typeof__(real_##name))dlsym(RTLD_NEXT, #name)
   FIND(open64); FIND(openat64); FIND(close); FIND(write); FIND(pwrite64); FIND(writev); FIND(pwritev64); FIND(ftruncate64);
-  FIND(fsync); FIND(fdatasync); FIND(mmap64); FIND(rename); FIND(unlink); FIND(mkdir); FIND(rmdir); FIND(statfs64);
+  FIND(fsync); FIND(fdatasync); FIND(mmap64); FIND(rename); FIND(unlink); FIND(unlinkat); FIND(mkdir); FIND(rmdir); FIND(statfs64);
   const char *folder = getenv("INTENDANT_SHIM_HOME");
   if (folder != NULL && strlen(folder) < sizeof home) {
     strcpy(home, folder);
@@ -414,6 +414,26 @@ static int changed(int answer, uint32_t type, const char *name, const char *seco
 int mkdir(const char *path, mode_t mode) { ON_NAMES(MKDIR, below(path), NULL, real_mkdir(path, mode)); }
 int rmdir(const char *path) { ON_NAMES(RMDIR, below(path), NULL, real_rmdir(path)); }
 int unlink(const char *path) { ON_NAMES(UNLINK, below(path), NULL, real_unlink(path)); }
+/* The whole path of a name in an open folder, or the name as it is. Node.js 24 removes files and folders by such names. */
+static const char *within(int at, const char *name, char *path) {
+  if (at == AT_FDCWD || name[0] == '/') return name;
+  char link[32];
+  snprintf(link, sizeof link, "/proc/self/fd/%d", at);
+  ssize_t bytes = readlink(link, path, PATH_MAX);
+  if (bytes <= 0 || bytes + 1 + strlen(name) >= PATH_MAX) return name;
+  path[bytes] = '/';
+  strcpy(path + bytes + 1, name);
+  return path;
+}
+int unlinkat(int at, const char *name, int flags) {
+  char path[PATH_MAX];
+  ON_NAMES((flags & AT_REMOVEDIR) ? RMDIR : UNLINK, below(within(at, name, path)), NULL, real_unlinkat(at, name, flags));
+}
+/* The C library's own calls the system without asking us. */
+int remove(const char *path) {
+  if (unlink(path) == 0) return 0;
+  return errno == EISDIR || errno == EPERM ? rmdir(path) : -1;
+}
 int rename(const char *from, const char *to) { ON_NAMES(RENAME, below(from), below(to), real_rename(from, to)); }
 
 static long statfs_below(const char *path, struct statfs64 *out) {
