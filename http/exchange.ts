@@ -13,7 +13,7 @@ import type { RouteEntry } from './route-entry.ts'
 import { beginningOf } from './status.ts'
 import type { Stream } from './stream.ts'
 import type { Upload } from './upload.ts'
-import type { UwsResponse } from './uws.ts'
+import { sendable, type UwsResponse } from './uws.ts'
 
 const NO_PARAMS: readonly string[] = []
 const NO_QUERY: Readonly<Record<string, any>> = {}
@@ -353,7 +353,7 @@ export class Exchange {
       response.writeHeader('Content-Length', String(Buffer.byteLength(text)))
       response.endWithoutBody()
     } else {
-      response.end(text, isLast)
+      response.end(sendable(text), isLast)
     }
   }
 
@@ -364,7 +364,7 @@ export class Exchange {
         if (this.#state !== 'streaming') return true
         let isWritten = true
         response.cork(() => {
-          isWritten = response.write(chunk)
+          isWritten = response.write(typeof chunk === 'string' ? sendable(chunk) : chunk)
         })
         return isWritten
       },

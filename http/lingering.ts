@@ -3,7 +3,7 @@
  * still sends, may never read why (RFC 9112 section 9.6). So the refusal leaves first, and what comes behind it is dropped
  * until all of it has come, the client has gone, or a bound is reached; then the connection ends.
  */
-import type { UwsResponse } from './uws.ts'
+import { sendable, type UwsResponse } from './uws.ts'
 
 /**
  * What is announced up to this is let in and dropped by the server itself, and the connection goes on. Of what is longer,
@@ -51,7 +51,8 @@ export class Lingering {
     const body = text + LINE_END
     this.#response.writeHeader('Date', new Date().toUTCString())
     this.#response.writeHeader('Connection', 'close')
-    this.#response.writeHeader('Content-Length', `${Buffer.byteLength(body)}${LINE_END}${LINE_END}${text}`)
+    const rest = `${Buffer.byteLength(body)}${LINE_END}${LINE_END}${text}`
+    this.#response.writeHeader('Content-Length', sendable(rest))
     this.#timer = setTimeout(() => this.#response.close(), LINGER_MS_MAX)
     this.#timer.unref()
   }

@@ -13,7 +13,7 @@ import type { Socket } from './route.ts'
 
 export interface UwsResponse {
   writeStatus(status: string): UwsResponse
-  writeHeader(name: string, value: string): UwsResponse
+  writeHeader(name: string, value: string | Uint8Array): UwsResponse
   write(chunk: string | Uint8Array): boolean
   end(body?: string | Uint8Array, closeConnection?: boolean): UwsResponse
   /** Only ever without arguments: an explicit `undefined` counts as a length and leaves the answer unfinished. */
@@ -80,6 +80,23 @@ export class ServerFailure extends Error {
 }
 
 let loaded: UwsModule | undefined
+
+/** What is in Latin-1 and not in ASCII. */
+const LATIN_1 = /[\u0080-\u00ff]/
+/** `process.versions.modules` of Node.js 22. */
+const NODE_22 = 127
+
+/** The text, or its bytes where the library would send others. */
+export function bytesOfLatin1(text: string): string | Uint8Array {
+  return LATIN_1.test(text) ? Buffer.from(text) : text
+}
+
+/**
+ * What is to be given to the library for a text, that UTF-8 is sent. Its binary for Node.js 24 sends a string that V8 keeps in one
+ * byte a character as these bytes, which is Latin-1 (seen with 24.21; those for 20 and 22 do not).
+ */
+export const sendable: (text: string) => string | Uint8Array =
+  Number(process.versions.modules) > NODE_22 ? bytesOfLatin1 : (text) => text
 
 /** Loads the library once. The bound on headers is read by its static initializer: the first caller's holds. */
 function load(headerBytesMax: number): UwsModule {

@@ -72,7 +72,10 @@ const LIFE_MS_MAX = 2_000
 const LEAST_SHARE = 0.25
 const SLOW_LIFE_MS_MAX = 10_000
 /** At the end of a life a kill comes at any moment of so many milliseconds: a backup takes longest. */
-const DELAY_MS: Readonly<Record<Aim, number>> = { start: 50, load: 10, sweep: 150, backup: 800 }
+const DELAY_MS: Readonly<Record<Aim, number>> = { start: 50, load: 10, sweep: 150, backup: 2_000 }
+/** Some come when the backup has just been said to be whole, which takes seconds beside the load. */
+const WHOLE_SHARE = 0.4
+const BACKUP_MS_MAX = 15_000
 /** About what a start takes. */
 const START_MS = 700
 const SETTLED_MS_MAX = 90_000
@@ -169,6 +172,8 @@ async function killOnce(service: ServiceProcess, load: Load, aim: Aim, kill: num
   let backup: Promise<void> | undefined
   if (aim === 'backup') backup = backUp(load, `backup-${kill}`)
   if (aim === 'sweep') await sleep(Math.max(0, retentionFirstSweepMs - (performance.now() - from)))
+  if (backup !== undefined && random() < WHOLE_SHARE)
+    await Promise.race([backup, sleep(BACKUP_MS_MAX, undefined, { ref: false })])
   await sleep(random() * DELAY_MS[aim])
   await service.kill()
   await backup

@@ -10,7 +10,7 @@ import type { RouteEntry } from '../../http/route-entry.ts'
 import { accepts } from '../../http/router.ts'
 import { slugOf } from '../../http/slug.ts'
 import { parseTraceparent } from '../../http/traceparent.ts'
-import type { UwsResponse } from '../../http/uws.ts'
+import { bytesOfLatin1, type UwsResponse } from '../../http/uws.ts'
 import { PROJECT_KEY_PATTERN } from '../../machines/documents/fields.ts'
 import { closedObject, Type } from '../../machines/schema.ts'
 import { deriveId, projectIdOf, runRequestIdOf } from '../../runtime/identity.ts'
@@ -25,6 +25,18 @@ function parses(text: string): boolean {
     return false
   }
 }
+
+t.test('a text is sent as UTF-8, whatever the library makes of strings of one byte a character', (t) => {
+  /** As the binary for Node.js 24 has it. */
+  const sent = (given: string | Uint8Array): Buffer => {
+    if (typeof given !== 'string') return Buffer.from(given)
+    return Buffer.from(given, [...given].some((one) => one > '\u00ff') ? 'utf8' : 'latin1')
+  }
+  const texts = fc.string({ unit: fc.integer({ min: 0, max: 0x17f }).map((code) => String.fromCodePoint(code)) })
+  fc.assert(fc.property(texts, (text) => sent(bytesOfLatin1(text)).equals(Buffer.from(text))))
+  t.equal(bytesOfLatin1('{"a":1}'), '{"a":1}', 'what is ASCII is not copied')
+  t.end()
+})
 
 t.test('a text breaks somewhere exactly when JSON.parse refuses it', (t) => {
   const nearly = fc.tuple(
