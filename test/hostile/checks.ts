@@ -44,7 +44,7 @@ export function check(request: Request, outcome: Outcome, documented: Documented
   }
   if (outcome.headers.get('api-version') !== '1') {
     // uWebSockets.js itself refuses what is no HTTP.
-    return outcome.status === 400 && mayBeClosed(request)
+    return (outcome.status === 400 || outcome.status === 431) && mayBeClosed(request)
       ? NOTHING
       : { faults: ['there is no API-Version'], body: undefined }
   }

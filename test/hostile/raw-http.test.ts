@@ -8,6 +8,9 @@ import t, { type Test } from 'tap'
 import { Service } from '../../bench/service.ts'
 import { beside } from './beside.ts'
 
+/** The library's binary for Node.js 24 answers at once what those for 20 and 22 leave without an answer until they close. */
+const ANSWERS_AT_ONCE = Number(process.versions.modules) > 127
+
 /** uWebSockets.js ends a connection that has not brought a whole request in some 10 s, at the next of its 4 s ticks. */
 const PATIENCE_MS = 16_000
 
@@ -79,7 +82,7 @@ t.test('slow and endless requests are ended in time, and nobody beside them wait
   const { port } = service.target
   const poll = `GET /api/projects HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${service.token}\r\n\r\n`
   const client = beside(service, poll)
-  const slow: [string, Act[]][] = [
+  const slow: [name: string, acts: Act[], atOnce?: number][] = [
     ['nothing at all', []],
     [
       'a header byte a second',
@@ -90,13 +93,14 @@ t.test('slow and endless requests are ended in time, and nobody beside them wait
     ['a body that never comes', [post(service.token, 'Content-Length: 100\r\n', '')]],
     ['a chunk that never ends', [post(service.token, 'Transfer-Encoding: chunked\r\n', '5\r\n{"nam')]],
     ['chunks without an end', [post(service.token, 'Transfer-Encoding: chunked\r\n', '1\r\n{\r\n')]],
-    ['a header of NUL', ['GET /healthz HTTP/1.1\r\nHost: x\r\nX-A: a\0b\r\n\r\n']],
-    ['a folded header', ['GET /healthz HTTP/1.1\r\nHost: x\r\nX-A: a\r\n b\r\n\r\n']],
-    ['a header without a colon', ['GET /healthz HTTP/1.1\r\nHost: x\r\nnonsense\r\n\r\n']],
-    ['a header name with an underscore', ['GET /healthz HTTP/1.1\r\nHost: x\r\na_b: c\r\n\r\n']],
+    ['a header of NUL', ['GET /healthz HTTP/1.1\r\nHost: x\r\nX-A: a\0b\r\n\r\n'], 400],
+    ['a folded header', ['GET /healthz HTTP/1.1\r\nHost: x\r\nX-A: a\r\n b\r\n\r\n'], 400],
+    ['a header without a colon', ['GET /healthz HTTP/1.1\r\nHost: x\r\nnonsense\r\n\r\n'], 400],
+    ['a header name with an underscore', ['GET /healthz HTTP/1.1\r\nHost: x\r\na_b: c\r\n\r\n'], 200],
     [
       'a header more than are taken',
       [`GET /healthz HTTP/1.1\r\nHost: x\r\n${Array.from({ length: 98 }, (_, i) => `X-${i}: v\r\n`).join('')}\r\n`],
+      431,
     ],
     [
       'a chunk extension',
@@ -105,9 +109,13 @@ t.test('slow and endless requests are ended in time, and nobody beside them wait
     ['leading line ends', [`\r\n\r\n${GET}`]],
   ]
   const crowd = Array.from({ length: 200 }, () => talk(port, ['GET /healthz HTTP/1.1\r\nHost: x\r\n']))
-  const ended = await Promise.all(slow.map(async ([name, acts]) => ({ name, ...(await talk(port, acts)) })))
-  for (const { name, isClosed, statuses, ms } of ended)
-    t.ok(isClosed && statuses.length === 0, `${name}: ${Math.round(ms)} ms`)
+  const ended = await Promise.all(
+    slow.map(async ([name, acts, atOnce]) => ({ name, atOnce, ...(await talk(port, acts)) })),
+  )
+  for (const { name, atOnce, isClosed, statuses, ms } of ended) {
+    const expected = ANSWERS_AT_ONCE && atOnce !== undefined ? [atOnce] : []
+    t.same([isClosed, statuses], [true, expected], `${name}: ${Math.round(ms)} ms`)
+  }
   t.ok((await Promise.all(crowd)).every(({ isClosed }) => isClosed))
   t.same(await client.stop(), [])
   const { ok, words } = client.wasHardlyFelt()
