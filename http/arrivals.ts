@@ -4,14 +4,13 @@
  */
 import type { ActorKind, ActorRef } from '../machines/machine.ts'
 import type { Runtime } from '../runtime/api.ts'
+import { LIST_WAIT_MS } from '../storage/journal.ts'
 import { type Ending, refusedAtEnd } from './ending.ts'
 import type { Exchange } from './exchange.ts'
 import { recordIdOf } from './intent-records.ts'
 
 /** A message is on disk already, and is delivered in the next turn, unless storage is behind. */
 export const arrivalLookMs = 2
-/** As long as a list waits for the view. */
-const WAIT_MS_MAX = 250
 
 type RefOf = (named: string) => ActorRef | undefined
 
@@ -50,7 +49,7 @@ export class Arrivals {
   handle(refOf: RefOf, exchange: Exchange): void {
     const ref = refOf(exchange.params[0]!)
     if (ref === undefined || !this.#isComing(ref)) exchange.route.handle(exchange)
-    else this.#lookLater(ref, exchange, this.#runtime.nature.monotonicMs() + WAIT_MS_MAX)
+    else this.#lookLater(ref, exchange, this.#runtime.nature.monotonicMs() + LIST_WAIT_MS)
   }
 
   #lookLater(ref: ActorRef, exchange: Exchange, untilMs: number): void {

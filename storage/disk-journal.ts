@@ -28,7 +28,7 @@ import type {
   TrimCut,
   TrimStep,
 } from './journal.ts'
-import { JournalFailure } from './journal.ts'
+import { JournalFailure, LIST_WAIT_MS } from './journal.ts'
 import { assertStep } from './keys.ts'
 import { type Nature, realNature } from './nature.ts'
 import { countAcross, historyAcross, indexAcross, listAcross, outboxAcross, timersAcross } from './overlay.ts'
@@ -53,7 +53,6 @@ export interface DiskJournalOptions extends Pick<EnvironmentOptions, 'onRepeat' 
 
 type Done = Parameters<Journal['append']>[1]
 const entityName = (kind: string, id: string): string => `${kind}\n${id}`
-const LIST_WAIT_MS = 250
 
 export class DiskJournal implements Journal {
   readonly home: string

@@ -254,6 +254,9 @@ export interface Journal {
   close(): Promise<void>
 }
 
+/** How long whoever asks waits for what was acknowledged, and is not in the view yet. */
+export const LIST_WAIT_MS = 250
+
 /** The view did not reach the last acknowledged batch in time: 503, retry. */
 export class ViewBehind extends Error {
   override readonly name = 'ViewBehind'
