@@ -4,13 +4,10 @@
  */
 import type { ActorKind, ActorRef } from '../machines/machine.ts'
 import type { Runtime } from '../runtime/api.ts'
-import { LIST_WAIT_MS } from '../storage/journal.ts'
 import { type Ending, refusedAtEnd } from './ending.ts'
 import type { Exchange } from './exchange.ts'
 import { recordIdOf } from './intent-records.ts'
-
-/** A message is on disk already, and is delivered in the next turn, unless storage is behind. */
-export const arrivalLookMs = 2
+import { lookUntil } from './later-turns.ts'
 
 type RefOf = (named: string) => ActorRef | undefined
 
@@ -49,18 +46,17 @@ export class Arrivals {
   handle(refOf: RefOf, exchange: Exchange): void {
     const ref = refOf(exchange.params[0]!)
     if (ref === undefined || !this.#isComing(ref)) exchange.route.handle(exchange)
-    else this.#lookLater(ref, exchange, this.#runtime.nature.monotonicMs() + LIST_WAIT_MS)
+    else this.#await(ref, exchange)
   }
 
-  #lookLater(ref: ActorRef, exchange: Exchange, untilMs: number): void {
-    const { nature } = this.#runtime
-    const look = exchange.later(() => {
+  #await(ref: ActorRef, exchange: Exchange): void {
+    const { hasFailed, isClosing } = this.#ending
+    const isOver = (): boolean => hasFailed() || isClosing() || !this.#isComing(ref)
+    lookUntil(this.#runtime.nature, exchange, isOver, () => {
       if (refusedAtEnd(this.#ending, exchange)) return
-      if (!this.#isComing(ref)) exchange.route.handle(exchange)
-      else if (nature.monotonicMs() < untilMs) this.#lookLater(ref, exchange, untilMs)
-      else exchange.problem('view_behind', 'It may be on its way to be made, and is not there yet.')
+      if (this.#isComing(ref)) exchange.problem('view_behind', 'It may be on its way to be made, and is not there yet.')
+      else exchange.route.handle(exchange)
     })
-    nature.setTimer(look, arrivalLookMs)
   }
 
   /** Hot: of nearly all that is asked for no message waits. */

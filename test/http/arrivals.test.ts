@@ -1,5 +1,6 @@
 import t from 'tap'
-import { Arrivals, arrivalLookMs, namedBy } from '../../http/arrivals.ts'
+import { Arrivals, namedBy } from '../../http/arrivals.ts'
+import { LOOK_AGAIN_MS } from '../../http/later-turns.ts'
 import { recordIdOfSlug } from '../../machines/derived-id.ts'
 import { projectIdOf, runRequestIdOf } from '../../runtime/identity.ts'
 import { until } from '../until.ts'
@@ -21,6 +22,7 @@ function world() {
     },
     nature: {
       monotonicMs: () => state.nowMs,
+      nextTurn: (look: () => void) => void timers.push(look),
       setTimer: (look: () => void) => void timers.push(look),
     },
   }
@@ -35,7 +37,7 @@ function world() {
   const ending = { hasFailed: () => state.hasFailed, isClosing: () => state.isClosing }
   const ask = () => new Arrivals(runtime as never, ending).handle(REQUEST, exchange as never)
   const look = () => {
-    state.nowMs += arrivalLookMs
+    state.nowMs += LOOK_AGAIN_MS
     for (const timer of timers.splice(0)) timer()
   }
   return { state, said, ask, look, isWaiting: () => timers.length > 0 }
@@ -102,30 +104,20 @@ t.test('what is known to come is named by the first parameter of its path', (t) 
   t.end()
 })
 
-/** Turns are held back, and looks at what is on its way are counted. */
-class WatchedNature extends HeldNature {
-  looks = 0
-
-  override setTimer(callback: () => void, afterMs: number): unknown {
-    if (afterMs === arrivalLookMs) this.looks += 1
-    return super.setTimer(callback, afterMs)
-  }
-}
-
 t.test('a request that is about to be made is read once it is', async (t) => {
-  const nature = new WatchedNature()
+  const nature = new HeldNature()
   const s = await startTestService(t, {}, { nature })
   await s.project('greeter')
   const path = `/api/run-requests/${runRequestIdOf(projectIdOf('greeter'), 'k', 0)}`
   await s.expect(404, 'GET', path)
-  t.equal(nature.looks, 0)
   nature.hold()
   const body = { entry_event: 'greet_requested', payload: { name: 'world' }, idempotency_key: 'k' }
   const made = s.call('POST', '/api/projects/greeter/run-requests', body)
   const isTaken = async () => (await s.call('GET', '/metrics')).body.includes('intendant_messages_in_flight 1\n')
   await until(isTaken, Boolean)
+  const heldBefore = nature.held
   const read = s.call('GET', path)
-  await until(async () => nature.looks, Boolean)
+  await until(async () => nature.held > heldBefore, Boolean)
   nature.letGo()
   t.equal((await made).status, 201)
   t.match(await read, { status: 200, body: { state: 'queued' } })

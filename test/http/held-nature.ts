@@ -16,6 +16,11 @@ export class HeldNature extends HurriedNature {
     else this.#held.push(callback)
   }
 
+  /** Turns that are held back. */
+  get held(): number {
+    return this.#held?.length ?? 0
+  }
+
   hold(): void {
     this.#held = []
   }
