@@ -9,7 +9,7 @@ import { freeBytesOf } from './disk-reserve.ts'
 import type { Copy } from './environments.ts'
 import { flushFile, flushNamesUpTo } from './flush.ts'
 import { assertEmpty } from './home-checks.ts'
-import { backupsPath, dataFilesOf, environmentPaths } from './home-paths.ts'
+import { backupsPath, dataFilesOf, environmentPaths, readingPath } from './home-paths.ts'
 import type { OpenView } from './lmdb-view.ts'
 import type { SegmentedLog } from './segments/segmented-log.ts'
 import { copyView } from './view-copy.ts'
@@ -23,6 +23,7 @@ export function removeUnfinished(home: string, epoch: string | undefined): void 
   if (epoch === undefined) return
   try {
     rmSync(unfinishedPath(backupsPath(home), epoch), { recursive: true, force: true })
+    rmSync(readingPath(environmentPaths(home).view), { recursive: true, force: true })
   } catch {
     // The next backup says why it cannot be removed; it keeps nobody from serving.
   }

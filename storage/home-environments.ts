@@ -1,4 +1,5 @@
 /** The environments of a home in a folder: the log in files that are written at their end, the view in LMDB. */
+import { apartElsewhere } from './apart.ts'
 import { beginCreation, type Creation, isNewHome } from './creation.ts'
 import { freeBytesOf } from './disk-reserve.ts'
 import { type Environments, HEAD_EPOCH, type LogTables, type Medium } from './environments.ts'
@@ -12,7 +13,7 @@ import type { OnRepeat } from './repeated-commit.ts'
 import { ViewThread } from './view-thread.ts'
 
 export interface EnvironmentOptions {
-  /** Nothing is made or written; it may be in service elsewhere. */
+  /** Nothing is made or written. What is read of the view is kept by nobody: where a service goes on meanwhile it may be no view at all. */
   readonly readOnly?: boolean
   /** Told of a commit that LMDB failed for nothing and that was made again. */
   readonly onRepeat?: OnRepeat
@@ -62,7 +63,8 @@ export async function openEnvironments(
   // A view beside an unfinished log is of that log, and goes with it.
   if (!readOnly) creations.push(beginCreation(paths.view, creations[0]!.isAgain))
   const thread = new ViewThread(home, { onRepeat, onThreadEnd }, () => view.root.resetReadTxn())
-  const view: OpenView = openView(paths.view, readOnly, onRepeat, () => thread.begin())
+  const apart = readOnly ? apartElsewhere(paths.view) : undefined
+  const view: OpenView = openView(apart?.folder ?? paths.view, readOnly, onRepeat, () => thread.begin())
   const environments: Environments = {
     log: log.tables,
     view: view.tables,
@@ -72,6 +74,7 @@ export async function openEnvironments(
       await thread.close()
       await log.tables.env.close()
       await view.root.close()
+      apart?.remove()
     },
   }
   // The log first: a view without its log is refused, and a log without its view makes it.

@@ -1,6 +1,6 @@
 /** Where the two environments lie in a home, and in which files. */
 import { existsSync, readdirSync, statSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 
 /** LMDB's own name for the file with all that an environment holds: the view's, and the log's up to schema 2. */
 export const DATA_FILE = 'data.mdb'
@@ -11,6 +11,9 @@ export const LOCK_FILE = 'lock.mdb'
 export function environmentPaths(home: string): { readonly log: string; readonly view: string } {
   return { log: join(home, 'log'), view: join(home, 'view') }
 }
+
+/** Where a copy of the view, an environment of a home, reads it (storage/apart.ts). */
+export const readingPath = (view: string): string => join(dirname(view), 'reading')
 
 /** Where the backups go that the running service makes. */
 export const backupsPath = (home: string): string => join(home, 'backups')

@@ -25,6 +25,8 @@ export interface Standstill extends InstanceLock {
 const HOLDER_ANSWER_MS = 1_000
 const HOME_MODE = 0o700
 const LOCK = 'lock'
+/** What else whoever wants a home may do where another process has it, and whoever only reads it. */
+const OTHERWISE = { used: 'choose another home', read: 'take a backup instead, which that process makes' } as const
 
 /** Takes the lock, making the home if need be. Throws HomeRefused `locked`, naming the holder, having changed nothing. */
 export async function lockInstance(home: string): Promise<InstanceLock> {
@@ -37,20 +39,20 @@ export async function lockInstance(home: string): Promise<InstanceLock> {
  * process is killed. Throws HomeRefused `locked`, naming the holder.
  */
 export async function standstillOf(home: string): Promise<Standstill> {
-  if (process.platform === 'linux') return { ...(await lockBySocket(home)), assertKept() {} }
+  if (process.platform === 'linux') return { ...(await lockBySocket(home, OTHERWISE.read)), assertKept() {} }
   const assertFree = (): void => {
     const holder = livingHolder(lockFileIn(home))
-    if (holder !== undefined) throw refusal(home, `process ${holder}`)
+    if (holder !== undefined) throw refusal(home, `process ${holder}`, OTHERWISE.read)
   }
   assertFree()
   return { assertKept: assertFree, async release() {} }
 }
 
-function refusal(home: string, holder: string): HomeRefused {
-  return new HomeRefused('locked', `${home} is in use by ${holder}: stop that process, or choose another home`)
+function refusal(home: string, holder: string, otherwise: string = OTHERWISE.used): HomeRefused {
+  return new HomeRefused('locked', `${home} is in use by ${holder}: stop that process, or ${otherwise}`)
 }
 
-function lockBySocket(home: string): Promise<InstanceLock> {
+function lockBySocket(home: string, otherwise?: string): Promise<InstanceLock> {
   const { dev, ino } = statSync(home)
   const address = `\0intendant-${dev}-${ino}`
   const server = createServer((socket) => {
@@ -63,7 +65,7 @@ function lockBySocket(home: string): Promise<InstanceLock> {
   return new Promise((resolve, reject) => {
     server.once('error', (error: NodeJS.ErrnoException) => {
       if (error.code !== 'EADDRINUSE') reject(error)
-      else askHolder(address).then((holder) => reject(refusal(home, holder)))
+      else askHolder(address).then((holder) => reject(refusal(home, holder, otherwise)))
     })
     server.listen(address, () => {
       resolve({ release: () => new Promise((released) => server.close(() => released())) })

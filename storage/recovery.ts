@@ -12,10 +12,17 @@ import type { View } from './view.ts'
  */
 export async function applyRedo(batches: Iterable<Batch>, log: EventLog, view: View, applier: Applier): Promise<void> {
   log.flush()
-  for (const batch of batches) {
-    await finishRemovals(view, applier, batch)
-    applier.add(batch)
-    if (applier.waitForRoom(() => {})) await applier.reached(batch.batch)
+  try {
+    for (const batch of batches) {
+      await finishRemovals(view, applier, batch)
+      applier.add(batch)
+      if (applier.waitForRoom(() => {})) await applier.reached(batch.batch)
+    }
+  } catch (error) {
+    // The environments are closed next, and not under what writes the view.
+    applier.fail(error as Error)
+    await applier.atRest()
+    throw error
   }
   await applier.reached(log.lastBatch)
   await view.writeMarker(applier.applied)

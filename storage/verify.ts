@@ -1,5 +1,5 @@
 import { Assertions } from './assertions.ts'
-import { assertManifest } from './backup-manifest.ts'
+import { assertManifest, hasManifest } from './backup-manifest.ts'
 import { CorruptRow } from './checked-text.ts'
 import {
   type Environments,
@@ -20,17 +20,25 @@ import { unpackChunk } from './history-chunk.ts'
 import { assertWhole } from './home-checks.ts'
 import { openEnvironments } from './home-environments.ts'
 import { type EventIdentity, historiesOf, identityIfAny, identityOf } from './identity.ts'
+import { standstillOf } from './instance-lock.ts'
 import { keyPart } from './keys.ts'
 import { ListCheck } from './list-check.ts'
 import { paced } from './paced.ts'
 import { eventIdKey } from './view.ts'
 
-/** Verifies a home from another process, or one that is not in service. Never throws. */
+/** Verifies a backup, or a home that is not in service and is not taken into it meanwhile. Never throws. */
 export async function verifyHome(home: string, hooks: VerifyHooks = {}): Promise<VerifyReport> {
   try {
-    await assertWhole(home, 'every')
-    assertManifest(home)
-    return await verifyWhole(home, hooks)
+    const standstill = hasManifest(home) ? undefined : await standstillOf(home)
+    try {
+      await assertWhole(home, 'every')
+      assertManifest(home)
+      const report = await verifyWhole(home, hooks)
+      standstill?.assertKept()
+      return report
+    } finally {
+      await standstill?.release()
+    }
   } catch (error) {
     const finding = { code: 'unreadable', where: home, detail: (error as Error).message }
     return { findings: [finding], findingsCount: 1, events: 0, entities: 0 }

@@ -4,6 +4,8 @@
  */
 import { type StdioOptions, spawn } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
+import { apartIn } from './apart.ts'
+import { readingPath } from './home-paths.ts'
 import type { OpenView } from './lmdb-view.ts'
 
 const COPIER = fileURLToPath(new URL('./view-copier.js', import.meta.url))
@@ -15,11 +17,14 @@ const WORDS_MAX = 2_000
  * Rejects with what LMDB says, and when it is aborted.
  */
 export async function copyView({ path, root }: OpenView, to: string, signal: AbortSignal): Promise<void> {
+  // Of what is there from now on nothing is written over.
+  const kept = root.useReadTransaction()
+  const apart = apartIn(readingPath(path), path)
   try {
-    await copier(path, to, signal)
+    await copier(apart.folder, to, signal)
   } finally {
-    // One that was killed still has its place among the readers, and keeps what it might read from being written over.
-    root.readerCheck()
+    kept.done()
+    apart.remove()
   }
 }
 

@@ -1,0 +1,33 @@
+/**
+ * A data file of LMDB as another process reads it, which must not open the lock file beside it. Whoever opens an environment writes
+ * into its lock file which transaction is the newest: as it has read it some moments before (`mdb_env_open2`, lmdb 3.5.6). Where
+ * its writer has committed one meanwhile, that one is not seen any more, is built upon by nobody, and is written over by the next. A backup
+ * that began beside a commit made a step stand upon a record of two steps before, and the home was refused at its next start.
+ * So each gets a folder with a link to the data file, and a lock file of its own there. The writer knows nothing of what is read in it:
+ * that is kept by a read transaction of the writer's own process, or by there being none.
+ */
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { DATA_FILE } from './home-paths.ts'
+
+export interface Apart {
+  readonly folder: string
+  remove(): void
+}
+
+/** In this folder, made anew. Throws what the file system throws. */
+export function apartIn(folder: string, environment: string): Apart {
+  rmSync(folder, { recursive: true, force: true })
+  mkdirSync(folder, { recursive: true, mode: 0o700 })
+  return linked(folder, environment)
+}
+
+/** In a folder among the system's temporary ones: where it is read nothing may be written. Throws what the file system throws. */
+export const apartElsewhere = (environment: string): Apart =>
+  linked(mkdtempSync(join(tmpdir(), 'intendant-')), environment)
+
+function linked(folder: string, environment: string): Apart {
+  symlinkSync(resolve(environment, DATA_FILE), join(folder, DATA_FILE))
+  return { folder, remove: () => rmSync(folder, { recursive: true, force: true }) }
+}

@@ -1,0 +1,22 @@
+import t from 'tap'
+import { applyRedo } from '../../storage/recovery.ts'
+
+t.test('where the redo cannot be read on, nothing writes the view any more when that is told', async (t) => {
+  const said: string[] = []
+  const log = { flush: () => void said.push('flush') }
+  const applier = {
+    add: () => void said.push('add'),
+    waitForRoom: () => false,
+    fail: ({ message }: Error) => void said.push(message),
+    atRest: async () => {
+      await new Promise(setImmediate)
+      said.push('at rest')
+    },
+  }
+  function* batches() {
+    yield { batch: 1, firstSequence: 1, lastSequence: 0, steps: [] }
+    throw new Error('no redo')
+  }
+  await t.rejects(applyRedo(batches(), log as never, {} as never, applier as never), { message: 'no redo' })
+  t.same(said, ['flush', 'add', 'no redo', 'at rest'])
+})
