@@ -10,6 +10,7 @@ import { HomeRefused } from './home-refused.ts'
 import { identityOf } from './identity.ts'
 import type { EventPage, NewEvent, Step, StoredEvent } from './journal.ts'
 import type { Nature } from './nature.ts'
+import { ChangeMisplaced } from './record-change.ts'
 import { type Batch, BETWEEN_STEPS, decodeBatch, type RedoSources, stepTexts } from './redo.ts'
 
 /** The shape of both environments. A change of it needs a new number. */
@@ -166,7 +167,7 @@ export class EventLog {
           `the view is at batch ${batch}, and the log has no redo of batch ${expected}: restore a backup`,
         )
       }
-      yield decodeBatch(text, { eventAt: (sequence) => this.#eventAt(sequence), recordBefore })
+      yield this.#decoded(expected, text, recordBefore)
     }
   }
 
@@ -235,6 +236,16 @@ export class EventLog {
       return this.#events.get(sequence)
     } catch (error) {
       throw namedAfter(error, sequence)
+    }
+  }
+
+  #decoded(number: number, text: string, recordBefore: RedoSources['recordBefore']): Batch {
+    try {
+      return decodeBatch(text, { eventAt: (sequence) => this.#eventAt(sequence), recordBefore })
+    } catch (error) {
+      if (!(error instanceof ChangeMisplaced)) throw error
+      const message = `redo of batch ${number} does not follow what is before it (${error.message}): restore a backup`
+      throw new HomeRefused('corrupt', message, { cause: error })
     }
   }
 

@@ -13,11 +13,16 @@ interface Change {
   unset?: readonly string[]
 }
 
-/** The record after the step, made of the one before it. Throws when the change is not upon this record. */
+/** A change that is not upon the record that is there; the message is a sentence about it. */
+export class ChangeMisplaced extends Error {
+  override readonly name = 'ChangeMisplaced'
+}
+
+/** The record after the step, made of the one before it. Throws ChangeMisplaced. */
 export function changedRecord(before: string, change: string): string {
   const record = JSON.parse(before)
   const { v, value, set, unset, ...rest } = JSON.parse(change) as Change
-  if (record.v !== v - 1) throw new Error(`a change to version ${v} does not follow version ${record.v}`)
+  if (record.v !== v - 1) throw new ChangeMisplaced(`a change to version ${v} does not follow version ${record.v}`)
   record.v = v
   Object.assign(record, rest)
   if (value !== undefined) record.s.value = value

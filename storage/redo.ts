@@ -7,7 +7,7 @@ import { literal } from '../machines/canonical.ts'
 import { flat } from '../machines/flat.ts'
 import type { Term } from '../machines/machine.ts'
 import type { NewEvent, OutboxRow, Step, TimerRow } from './journal.ts'
-import { changedRecord } from './record-change.ts'
+import { ChangeMisplaced, changedRecord } from './record-change.ts'
 
 /** What one append makes durable. */
 export interface Batch {
@@ -135,7 +135,7 @@ function stepOf(entry: StepEntry, record: string, firstSequence: number, eventAt
   }
 }
 
-/** The batch of which `stepTexts` are the texts. Throws SyntaxError, and what the sources throw. */
+/** The batch of which `stepTexts` are the texts. Throws SyntaxError, ChangeMisplaced, and what the sources throw. */
 export function decodeBatch(text: string, sources: RedoSources): Batch {
   const { b, f, l, s } = JSON.parse(text) as { b: number; f: number; l: number; s: StepEntry[] }
   const { eventAt } = sources
@@ -154,6 +154,6 @@ export function decodeBatch(text: string, sources: RedoSources): Batch {
 
 function recordOf({ k, i, r, d }: StepEntry, before: string | undefined): string {
   if (d === undefined) return JSON.stringify(r)
-  if (before === undefined) throw new Error(`the log changes the record of ${k} ${i}, and there is none`)
+  if (before === undefined) throw new ChangeMisplaced(`it changes the record of ${k} ${i}, and there is none`)
   return changedRecord(before, JSON.stringify(d))
 }

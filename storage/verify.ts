@@ -141,16 +141,36 @@ class Verification {
     }
     if (this.#marker.batch > lastBatch)
       this.#find('view_ahead', 'marker', `batch ${this.#marker.batch} of ${lastBatch}`)
+    const versions = new Map<string, number>()
     for (let batch = this.#marker.batch + 1; batch <= lastBatch; batch += 1) {
       const row = this.#read(`redo of batch ${batch}`, () => redo.get(batch, this.#ofLog))
       if (row === undefined) this.#find('redo_missing', `redo of batch ${batch}`, 'the view cannot be carried on')
-      else if (JSON.parse(row).b !== batch) this.#find('redo_wrong', `redo of batch ${batch}`, 'holds another batch')
+      else this.#redo(batch, row, versions)
     }
     this.#lastSequence = lastSequence
     // A step of retention that is under way, or was cut short, has some, and part of another; the next one goes on with them.
     const below = this.#log.events.getKeysCount({ ...this.#ofLog, end: this.#floor, limit: TRIM_EVENTS_MAX + 2 })
     if (below > TRIM_EVENTS_MAX + 1)
       this.#find('below_floor', 'events', `more than ${TRIM_EVENTS_MAX} rows before ${this.#floor}`)
+  }
+
+  /** @param versions of the records that earlier batches have changed, by kind and id; those of this one are added. */
+  #redo(batch: number, row: string, versions: Map<string, number>): void {
+    const where = `redo of batch ${batch}`
+    const { b, s } = JSON.parse(row) as { b: number; s: readonly { k: string; i: string; v: number; d?: object }[] }
+    if (b !== batch) this.#find('redo_wrong', where, 'holds another batch')
+    for (const { k: kind, i: id, v: version, d: change } of s) {
+      const before = versions.get(`${kind}\n${id}`) ?? this.#versionOf(kind, id)
+      if (change !== undefined && before !== version - 1)
+        this.#find('redo_wrong', where, `makes version ${version} of ${kind} ${id}, which has version ${before}`)
+      versions.set(`${kind}\n${id}`, version)
+    }
+  }
+
+  /** Of a record as the view has it. */
+  #versionOf(kind: string, id: string): number {
+    const text = this.#read(`${kind} ${id}`, () => this.#view.snapshots.get([kind, id], this.#ofView))
+    return text === undefined ? 0 : (JSON.parse(text) as { v: number }).v
   }
 
   async #eventRows(): Promise<void> {

@@ -5,10 +5,10 @@ import t, { type Test } from 'tap'
 import { damaged } from '../../storage/home-checks.ts'
 import { segmentPath } from '../../storage/home-paths.ts'
 import type { EventPage } from '../../storage/journal.ts'
-import { verify } from '../../storage/verify.ts'
+import { verify, verifyHome } from '../../storage/verify.ts'
 import { flipInEvents, rewriteLog } from './log-surgery.ts'
 import { openIn } from './open.ts'
-import { AT, append, appendEvents, event, state, step } from './steps.ts'
+import { AT, append, appendEvents, changeTo, event, state, step } from './steps.ts'
 
 /** Changes the head of a closed home's log behind the journal's back. */
 const tamper = (home: string, head: Record<string, string>) =>
@@ -138,6 +138,32 @@ t.test(
     await t.rejects(append(behind, step('b', 1)), { name: 'JournalFailure' })
   },
 )
+
+t.test('a change that is not upon the record before it is refused with the way back, and found', async (t) => {
+  const root = t.testdir()
+  for (const [ids, told] of [
+    [['a', 'a'], /redo of batch 4 does not follow .*version 3 does not follow version 3.*restore a backup/],
+    [['b', 'c'], /redo of batch 4 does not follow .*run_request c, and there is none.*restore a backup/],
+  ] as const) {
+    const home = join(root, ids[1])
+    const journal = await openIn(t, home)
+    await append(journal, step('a', 1), step('b', 1))
+    await journal.settled()
+    const letGo = journal.holdView(new Promise<void>((resolve) => setTimeout(resolve, 50)))
+    await append(journal, step(ids[0], 2, { change: changeTo(2) }))
+    await append(journal, step(ids[0], 3, { change: changeTo(3) }))
+    await append(journal, step(ids[1], 3, { change: changeTo(3) }))
+    // As a kill would leave it: copied while the view is behind.
+    const copy = join(root, `copy-${ids[1]}`)
+    cpSync(home, copy, { recursive: true })
+    await letGo
+    await t.rejects(openIn(t, copy), { name: 'HomeRefused', code: 'corrupt', message: told })
+    const { findings } = await verifyHome(copy)
+    t.match(findings, [
+      { code: 'redo_wrong', where: 'redo of batch 4', detail: `makes version 3 of run_request ${ids[1]}` },
+    ])
+  }
+})
 
 t.test('read-only with batches that the view lacks, lists and scans have them all the same', async (t) => {
   const root = t.testdir()
