@@ -4,12 +4,13 @@ import { timerDelayMsMax } from './limits.ts'
 
 export class Alarm {
   private readonly nature: Nature
-  private readonly ring: () => void
+  private readonly ring: (lateMs: number) => void
   private timer: unknown
   /** Monotonic time at which it rings. */
   private atMs = Number.POSITIVE_INFINITY
 
-  constructor(nature: Nature, ring: () => void) {
+  /** @param ring told by how much it rings later than it was set to, milliseconds. */
+  constructor(nature: Nature, ring: (lateMs: number) => void) {
     this.nature = nature
     this.ring = ring
   }
@@ -23,7 +24,7 @@ export class Alarm {
     this.atMs = atMs
     this.timer = this.nature.setTimer(() => {
       this.clear()
-      this.ring()
+      this.ring(this.nature.monotonicMs() - atMs)
     }, delayMs)
   }
 

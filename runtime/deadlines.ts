@@ -1,7 +1,7 @@
 /**
  * Deadlines that live in memory on the monotonic clock: offers and leases. Nothing of them is written, so a
- * heartbeat costs no commit; at start, and after a time in which the service refused writes, each begins again
- * in full length, so that downtime is nobody's fault.
+ * heartbeat costs no commit; at start, and after a time in which the service refused writes or stood still, each
+ * begins again in full length, so that downtime is nobody's fault.
  */
 import type { ActorRef, Deadline } from '../machines/machine.ts'
 import { MinHeap } from './heap.ts'
@@ -75,12 +75,12 @@ export class Deadlines {
 
   /**
    * Takes out what is due, at most `limit`; `isDue` says later whether it still is, or was renewed or ended meanwhile. A
-   * deadline armed before `refusedUntilMs` (the last moment at which
-   * writes were refused) starts again in full length instead of falling due.
+   * deadline armed before `unheardUntilMs` (the
+   * last moment at which nobody could be heard) starts again in full length instead of falling due.
    */
   takeDue(
     nowMs: number,
-    refusedUntilMs: number,
+    unheardUntilMs: number,
     limit: number,
     due: (ref: ActorRef, deadline: Deadline, isDue: () => boolean) => void,
   ): void {
@@ -92,7 +92,7 @@ export class Deadlines {
         this.ended--
         continue
       }
-      if (one.armedMs < refusedUntilMs) restart(one, refusedUntilMs)
+      if (one.armedMs < unheardUntilMs) restart(one, unheardUntilMs)
       if (one.dueMs > nowMs) {
         this.heap.push(one.dueMs, one)
         continue

@@ -1,6 +1,8 @@
 /**
  * Everything that falls due: durable timers on the wall clock and deadlines on the monotonic one, with one timer
- * of the event loop for both. What falls due while the journal refuses writes waits until it takes them again.
+ * of the event loop for both. What falls due while the journal refuses writes waits until it takes them again. Who has spoken by
+ * then is heard first: what lies in the sockets is read before anything falls due, and where nothing was read for a while,
+ * because the process stood still, deadlines begin anew.
  */
 import type { ActorRef, MessageBody } from '../machines/machine.ts'
 import type { Journal } from '../storage/journal.ts'
@@ -9,7 +11,7 @@ import { Alarm } from './alarm.ts'
 import type { Nature } from './api.ts'
 import type { BatchedStep } from './batch.ts'
 import { Deadlines } from './deadlines.ts'
-import { clockRecheckMs, timersPerTurnMax } from './limits.ts'
+import { clockRecheckMs, stoodStillMs, timersPerTurnMax, turnsHeardBeforeDue } from './limits.ts'
 import type { Reader } from './reader.ts'
 import type { Settings } from './settings.ts'
 import type { Stepper } from './stepper.ts'
@@ -36,13 +38,16 @@ export class Due {
   private readonly timers: Timers
   private readonly alarm: Alarm
   private readonly amendments: Amend[] = []
-  /** Monotonic time at which the journal was last seen refusing writes. */
-  private refusedAtMs = Number.NEGATIVE_INFINITY
+  /** Monotonic time at which nobody could be heard: the journal refused writes, or the process had stood still. */
+  private unheardAtMs = Number.NEGATIVE_INFINITY
+  /** It has rung, and what is due is looked at a few turns later. */
+  private isLooking = false
+  private isStopped = false
 
   constructor(parts: DueParts) {
     this.parts = parts
     this.timers = new Timers(parts.journal)
-    this.alarm = new Alarm(parts.nature, () => this.ring())
+    this.alarm = new Alarm(parts.nature, (lateMs) => this.ring(lateMs))
   }
 
   /** Start the deadlines of a kind's actors in full length, as the service starts. */
@@ -82,9 +87,9 @@ export class Due {
     this.amendments.push(amend)
   }
 
-  /** The journal was seen refusing writes: deadlines armed before now begin again. */
-  noteRefused(): void {
-    this.refusedAtMs = this.parts.nature.monotonicMs()
+  /** Up to now somebody could not be heard: deadlines armed before begin again. */
+  noteUnheard(): void {
+    this.unheardAtMs = this.parts.nature.monotonicMs()
   }
 
   /** Set the event loop's one timer to what is due next. */
@@ -96,15 +101,32 @@ export class Due {
   }
 
   stop(): void {
+    this.isStopped = true
     this.alarm.clear()
   }
 
-  private ring(): void {
+  private ring(lateMs: number): void {
+    if (lateMs > stoodStillMs) this.noteUnheard()
+    if (this.isLooking) return
+    this.isLooking = true
+    this.lookIn(turnsHeardBeforeDue)
+  }
+
+  private lookIn(turns: number): void {
+    this.parts.nature.nextTurn(() => {
+      if (turns > 1) this.lookIn(turns - 1)
+      else this.look()
+    })
+  }
+
+  private look(): void {
+    this.isLooking = false
+    if (this.isStopped) return
     if (this.parts.journal.refuses() === undefined) {
       this.fire()
       this.wait()
     } else {
-      this.noteRefused()
+      this.noteUnheard()
       this.alarm.set(refusedRetryMs)
     }
   }
@@ -114,7 +136,7 @@ export class Due {
     this.timers.takeDue(nature.wallMs(), timersPerTurnMax, ({ ref, name, generation, message }) =>
       deliver(ref, { body: message, source: { from: 'timer', name, generation } }),
     )
-    this.deadlines.takeDue(nature.monotonicMs(), this.refusedAtMs, timersPerTurnMax, (ref, deadline, isDue) => {
+    this.deadlines.takeDue(nature.monotonicMs(), this.unheardAtMs, timersPerTurnMax, (ref, deadline, isDue) => {
       const body = this.amendments.reduce((message, amend) => amend(ref, message), deadline.message as MessageBody)
       this.fired.set(deadline.name, (this.fired.get(deadline.name) ?? 0) + 1)
       deliver(ref, { body, source: { from: 'deadline', isDue } })

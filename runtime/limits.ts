@@ -55,6 +55,18 @@ export const endedDeadlinesMin = 1_024
 /** The longest wait without a look at the wall clock, which may be set or have stood still while the machine slept. */
 export const clockRecheckMs = 60_000
 
+/**
+ * A timer that is so late was kept by a process that stood still (stopped, or in a flush that hung): nobody was heard meanwhile. Far
+ * above a turn under load, and below the shortest lease (3 s).
+ */
+export const stoodStillMs = 1_000
+
+/**
+ * Turns of the event loop from the time at which something is due to the look at who has spoken by then: a new connection is taken in
+ * one, and read in the next.
+ */
+export const turnsHeardBeforeDue = 3
+
 /** A clock that was set back by no more than this while the service was down goes on behind its newest event; by more, it had been wrong. */
 export const clockSetBackMsMax = 60_000
 

@@ -180,7 +180,7 @@ class ActorRuntime implements Runtime {
     if (this.state !== 'open') return unavailable('stopping', 'The service is stopping.')
     const reason = this.journal.refuses()
     if (reason === undefined) return undefined
-    this.due.noteRefused()
+    this.due.noteUnheard()
     return unavailable(reason, `The service takes no writes now: ${reason.replaceAll('_', ' ')}.`)
   }
 

@@ -5,6 +5,7 @@
 import type { CameOnline, RunnerContext, WentOffline } from '../../machines/runner.ts'
 import type { Runtime } from '../api.ts'
 import { IndexHeap, type Positions } from '../index-heap.ts'
+import { stoodStillMs } from '../limits.ts'
 import type { RunnerSeen } from './api.ts'
 import { type Demand, pair, type Supply, unpairSupply } from './eligibility.ts'
 import { Runner, type RunnerState } from './runner.ts'
@@ -167,8 +168,10 @@ export class Fleet {
     // A parked poll is a call that has not ended.
     if (runner.polls.length > 0) runner.lastSeenMs = nowMs
     const silentMs = nowMs - (runner.lastSeenMs ?? Number.NEGATIVE_INFINITY)
-    if (silentMs < presenceMs) {
-      this.wheel.add(runner, nowMs + presenceMs - silentMs)
+    // Whom nobody could hear is not silent.
+    const leftMs = nowMs - runner.dueMs > stoodStillMs ? presenceMs : presenceMs - silentMs
+    if (leftMs > 0) {
+      this.wheel.add(runner, nowMs + leftMs)
       return
     }
     runner.isOnline = false

@@ -8,6 +8,9 @@ interface Timer {
   handle: unknown
 }
 
+/** Of what is set again and again only the first in one hurry. */
+const RUNG_MAX = 10_000
+
 export class HurriedNature implements Nature {
   #aheadMs = 0
   readonly #timers = new Set<Timer>()
@@ -41,8 +44,19 @@ export class HurriedNature implements Nature {
     realNature.nextTurn(callback)
   }
 
+  /** Lets time pass: each timer rings at its own moment, those that they set, too. */
   hurry(ms: number): void {
-    this.#aheadMs += ms
+    const untilMs = this.monotonicMs() + ms
+    for (let rung = 0; rung < RUNG_MAX; rung++) {
+      let next: Timer | undefined
+      for (const timer of this.#timers)
+        if (timer.atMs <= untilMs && (next === undefined || timer.atMs < next.atMs)) next = timer
+      if (next === undefined) break
+      this.#aheadMs += Math.max(0, next.atMs - this.monotonicMs())
+      this.clearTimer(next)
+      next.callback()
+    }
+    this.#aheadMs += Math.max(0, untilMs - this.monotonicMs())
     for (const timer of this.#timers) {
       realNature.clearTimer(timer.handle)
       this.#arm(timer)

@@ -2,7 +2,7 @@ import t from 'tap'
 import type { Actor } from '../../runtime/actor.ts'
 import type { BatchedStep } from '../../runtime/batch.ts'
 import { Due } from '../../runtime/due.ts'
-import { timersPerReadMax, timersStuckMs } from '../../runtime/limits.ts'
+import { timersPerReadMax, timersStuckMs, turnsHeardBeforeDue } from '../../runtime/limits.ts'
 import { defaultSettings } from '../../runtime/settings.ts'
 import { TurnedNature } from './turned-nature.ts'
 
@@ -32,4 +32,55 @@ t.test('thousands that fall due in one millisecond follow one another as they ar
   t.equal(rows.size, 6 * timersPerReadMax)
   nature.advance(timersStuckMs / 2)
   t.equal(rows.size, 0)
+})
+
+t.test('who has spoken by the time at which something is due is heard first', async (t) => {
+  const leaseMs = 60_000
+  const timers: (() => void)[] = []
+  const turns: (() => void)[] = []
+  const clock = { nowMs: 0 }
+  const nature = {
+    wallMs: () => clock.nowMs,
+    monotonicMs: () => clock.nowMs,
+    randomHex: () => '0',
+    setTimer: (callback: () => void) => timers.push(callback),
+    clearTimer: () => {},
+    nextTurn: (callback: () => void) => void turns.push(callback),
+  }
+  const journal = { timers: () => [], refuses: () => undefined }
+  const delivered: string[] = []
+  const settings = { ...defaultSettings, home: '/nowhere' }
+  const deliver = ({ id }: { readonly id: string }): void => void delivered.push(id)
+  const due = new Due({ nature, journal: journal as never, settings, deliver })
+  const lease = {
+    name: 'lease',
+    key: '1',
+    afterMs: leaseMs,
+    renewedBy: ['heartbeat'],
+    message: { type: 'lease_expired' },
+  }
+  const module = { kind: 'run_request', deadlineStates: ['started'], deadlines: () => [lease] }
+  const rows = ['silent', 'heard'].map((id) => ({ ref: { kind: 'run_request', id }, snapshot: {} }))
+  due.begin({ module } as never, { scan: () => rows } as never)
+  const turn = (): void => {
+    for (const callback of turns.splice(0)) callback()
+  }
+  due.wait()
+  // The timers of the near future are read.
+  timers.pop()!()
+  for (let read = 0; read < turnsHeardBeforeDue; read++) turn()
+  clock.nowMs = leaseMs
+  timers.pop()!()
+  for (let heard = 1; heard <= turnsHeardBeforeDue; heard++) {
+    t.same(delivered, [], `turn ${heard}`)
+    // What lay in a socket is read in the one before the last at the latest, and said to it.
+    if (heard === turnsHeardBeforeDue) due.renew('run_request/heard')
+    turn()
+  }
+  t.same(delivered, ['silent'])
+  due.stop()
+  clock.nowMs = 2 * leaseMs
+  timers.pop()!()
+  while (turns.length > 0) turn()
+  t.same(delivered, ['silent'], 'nothing falls due in a service that has stopped')
 })

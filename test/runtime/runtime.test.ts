@@ -18,6 +18,7 @@ import {
   newStepsPerBatchMin,
   sendersRememberedMax,
   stepsPerBatchMax,
+  stoodStillMs,
 } from '../../runtime/limits.ts'
 import { silentLogger } from '../../runtime/log.ts'
 import { Quarantined } from '../../runtime/reader.ts'
@@ -399,6 +400,23 @@ t.test('a deadline falls due unless it is renewed, writes nothing, and begins an
   t.equal(second.runtime.read(ref)!.value, 'dozing', 'in full length after the restart')
   second.nature.advance(1)
   t.equal(second.runtime.read(ref)!.value, 'off')
+})
+
+t.test('a deadline that passed while the process stood still begins anew in full length', async (t) => {
+  const { say, nature, runtime } = open()
+  const ref = { kind: 'project', id: 'a' } as const
+  say('a', create('a'))
+  say('a', { type: 'sleep' })
+  nature.standStill(66_000)
+  nature.advance(59_999)
+  t.equal(runtime.read(ref)!.value, 'dozing')
+  nature.advance(1)
+  t.equal(runtime.read(ref)!.value, 'off')
+  say('b', create('b'))
+  say('b', { type: 'sleep' })
+  nature.standStill(60_000 + stoodStillMs)
+  nature.advance(0)
+  t.equal(runtime.read({ kind: 'project', id: 'b' })!.value, 'off', 'a busy turn is no standstill')
 })
 
 t.test('what the service tells itself does not renew a deadline', async (t) => {

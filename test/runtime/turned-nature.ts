@@ -52,6 +52,11 @@ export class TurnedNature implements Nature {
     return ran
   }
 
+  /** Time passes, and the process has no part in it. */
+  standStill(ms: number): void {
+    this.nowMs += ms
+  }
+
   /** Lets time pass, with each timer and its turns at its own moment. */
   advance(ms: number): void {
     const untilMs = this.nowMs + ms

@@ -24,6 +24,18 @@ t.test('a first call brings a runner online, and silence takes it offline, each 
   t.equal(fake.asked.at(-1), 'came_online r1')
 })
 
+t.test('nobody is silent whom the service could not hear', async (t) => {
+  const { fake, dispatcher } = world({ r1: {} })
+  dispatcher.touch('r1')
+  fake.run()
+  // The process is stopped, or a flush hangs; what was sent meanwhile is read only later.
+  fake.nature.nowMs += presenceMs + 10_000
+  fake.nature.advance(presenceMs - 100)
+  t.equal(dispatcher.runnerSeen('r1').presence, 'online')
+  fake.nature.advance(200)
+  t.equal(dispatcher.runnerSeen('r1').presence, 'offline')
+})
+
 t.test('a parked poll is a call that has not ended', async (t) => {
   const { fake, dispatcher } = world({ r1: {} })
   const asked = poll(dispatcher, 'r1', presenceMs * 3)
