@@ -1,10 +1,13 @@
 /**
  * The service's own timestamps: RFC 3339, UTC, microseconds, strictly increasing, so that two facts of the service never
- * share a time and therefore never an id. Also from one process to the next when the computer's clock was set back a
- * little between them: what retention forgets is a prefix of the log, which must not have older times behind newer ones.
+ * share a time and therefore never an id, also where the computer's clock was set back a little, while the service ran or
+ * between two processes: what retention forgets is a prefix of the log, in which older times behind newer ones stay for longer. A clock that was set back by more had been
+ * wrong: the service's times go back with it, or all that is asked for by a time of day would come that much early or late.
  */
 import type { Journal } from '../storage/journal.ts'
+import type { Nature } from './api.ts'
 import { clockSetBackMsMax } from './limits.ts'
+import type { Logger } from './log.ts'
 
 /** From where the clock of a process goes on: behind the newest event, unless that was recorded by a clock that was quite wrong. */
 export function clockStartMicros(journal: Pick<Journal, 'event' | 'lastSequence'>, wallMs: number): number {
@@ -12,14 +15,27 @@ export function clockStartMicros(journal: Pick<Journal, 'event' | 'lastSequence'
   return recordedMs <= wallMs + clockSetBackMsMax ? (recordedMs + 1) * 1_000 : 0
 }
 
-/** NaN: there is none, or it cannot be read; what is damaged is told by whoever asks for it. */
-function newestRecordedMs(journal: Pick<Journal, 'event' | 'lastSequence'>): number {
+/** When the newest event was recorded, milliseconds since the epoch. NaN: there is none, or it cannot be read; what is damaged is told by whoever asks for it. */
+export function newestRecordedMs(journal: Pick<Journal, 'event' | 'lastSequence'>): number {
   try {
     const text = journal.event(journal.lastSequence)
     return text === undefined ? Number.NaN : Date.parse(JSON.parse(text).recorded_at)
   } catch {
     return Number.NaN
   }
+}
+
+/** The clock of a service on this journal. */
+export function serviceClock(
+  journal: Pick<Journal, 'event' | 'lastSequence'>,
+  nature: Pick<Nature, 'wallMs'>,
+  log: Logger,
+): Clock {
+  return new Clock(
+    () => nature.wallMs(),
+    clockStartMicros(journal, nature.wallMs()),
+    (byMs) => log.warn({ by_ms: Math.round(byMs) }, 'the clock was set back: the times of the service go back with it'),
+  )
 }
 
 export class Clock {
@@ -29,17 +45,24 @@ export class Clock {
   private second = -1
   private textMicros = -1
   private lastText = ''
+  private readonly onSetBack: (byMs: number) => void
 
-  /** `startMicros`: every reading is later than this. */
-  constructor(wallMs: () => number, startMicros = 0) {
+  /** `startMicros`: every reading is later than this. `onSetBack` is told by how much it was, milliseconds. */
+  constructor(wallMs: () => number, startMicros = 0, onSetBack: (byMs: number) => void = () => {}) {
     this.wallMs = wallMs
     this.lastMicros = startMicros
+    this.onSetBack = onSetBack
   }
 
-  /** A reading that no earlier call of this clock returned. Whole microseconds since the epoch. */
+  /** A reading behind the last one, but for a clock that was set back by more than a little. Whole microseconds since the epoch. */
   nextMicros(): number {
     const micros = Math.floor(this.wallMs() * 1000)
-    this.lastMicros = micros > this.lastMicros ? micros : this.lastMicros + 1
+    if (micros > this.lastMicros) this.lastMicros = micros
+    else if (this.lastMicros - micros <= clockSetBackMsMax * 1000) this.lastMicros += 1
+    else {
+      this.onSetBack((this.lastMicros - micros) / 1000)
+      this.lastMicros = micros
+    }
     return this.lastMicros
   }
 

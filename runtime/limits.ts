@@ -67,8 +67,19 @@ export const stoodStillMs = 1_000
  */
 export const turnsHeardBeforeDue = 3
 
-/** A clock that was set back by no more than this while the service was down goes on behind its newest event; by more, it had been wrong. */
+/** A clock that was set back by no more than this, while the service was down or not, goes on behind its newest reading; by more, it had been wrong. */
 export const clockSetBackMsMax = 60_000
+
+/** By so much the clock may be ahead of the time that has passed, and by this share of the age at which things are forgotten; and by so little in any case. */
+export const clockAheadMsMax = 3_600_000
+export const clockAheadMsMin = 10_000
+export const clockAheadShareMax = 0.1
+
+/** By so much it may be ahead of the newest event when the service starts: a weekend without it is told, and costs nothing. */
+export const clockAheadAtStartMsMax = 86_400_000
+
+/** Further ahead, it is believed once it has stood for so long: time for a person to see the warning. */
+export const clockBelievedAfterMs = 6 * 3_600_000
 
 /** Timers read into memory at once (some 4 ms; half as many again within a crowded millisecond), and fired in one turn. */
 export const timersPerReadMax = 2_000

@@ -8,6 +8,7 @@ import type { Journal, ListRow } from '../storage/journal.ts'
 import { turn } from '../storage/nature.ts'
 import type { ActorTable } from './actor.ts'
 import type { Nature } from './api.ts'
+import { BelievedClock } from './believed-clock.ts'
 import { isKeyOver, KEPT_KEYS } from './kept-keys.ts'
 import {
   retentionFirstSweepMs,
@@ -39,8 +40,9 @@ interface Ages {
 
 export function retentionOf(settings: Settings, parts: RetentionParts): Retention {
   const { retentionMs, idempotencyMs, lateEventsMs } = settings
-  if (retentionMs === undefined) return new Retention(parts, undefined)
-  return new Retention(parts, { retentionMs, entityRetentionMs: Math.max(retentionMs, idempotencyMs, lateEventsMs) })
+  if (retentionMs === undefined) return new Retention(parts, idempotencyMs, undefined)
+  const entityRetentionMs = Math.max(retentionMs, idempotencyMs, lateEventsMs)
+  return new Retention(parts, idempotencyMs, { retentionMs, entityRetentionMs })
 }
 
 /** What sweeps have taken. */
@@ -63,6 +65,7 @@ export class Retention {
   private readonly parts: RetentionParts
   /** Undefined: events and entities are kept for ever. */
   private readonly ages: Ages | undefined
+  private readonly clock: BelievedClock
   private readonly needs: ((ref: ActorRef) => boolean)[] = []
   /** Where the next sweep goes on, by kind and index value. */
   private readonly places = new Map<string, Place>()
@@ -75,9 +78,11 @@ export class Retention {
   private sweeping: Promise<void> = Promise.resolve()
   private isStopped = false
 
-  constructor(parts: RetentionParts, ages: Ages | undefined) {
+  /** @param idempotencyMs for how long keys are kept, at which they go also where the rest is kept for ever. */
+  constructor(parts: RetentionParts, idempotencyMs: number, ages: Ages | undefined) {
     this.parts = parts
     this.ages = ages
+    this.clock = new BelievedClock(parts, Math.min(ages?.retentionMs ?? idempotencyMs, idempotencyMs))
   }
 
   /** Of what could be forgotten, that is kept which one of these says yes to. */
@@ -105,7 +110,7 @@ export class Retention {
   }
 
   async sweep(): Promise<void> {
-    const nowMs = this.parts.nature.wallMs()
+    const nowMs = this.clock.nowMs()
     try {
       if (this.ages !== undefined) await this.sweepHistory(this.ages, nowMs)
     } finally {

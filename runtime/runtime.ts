@@ -17,7 +17,7 @@ import { Alone } from './alone.ts'
 import { Answers, OVERLOADED, quarantined, STORAGE_FAILED, unavailable } from './answers.ts'
 import type { Answer, CommitListener, ListRequest, ListResult, Nature, Refused, Reply, Runtime } from './api.ts'
 import { Batch, type BatchedStep } from './batch.ts'
-import { Clock, clockStartMicros } from './clock.ts'
+import { type Clock, serviceClock } from './clock.ts'
 import { type Amend, Due, refusedRetryMs } from './due.ts'
 import * as limits from './limits.ts'
 import { Load } from './load.ts'
@@ -76,7 +76,7 @@ class ActorRuntime implements Runtime {
     this.options = options
     this.nature = options.nature
     this.load = new Load(options.nature)
-    this.clock = new Clock(() => this.nature.wallMs(), clockStartMicros(journal, this.nature.wallMs()))
+    this.clock = serviceClock(journal, options.nature, options.log)
     const steppers = {} as Record<ActorKind, Stepper>
     for (const kind of ACTOR_KINDS) steppers[kind] = stepperOf(options.modules[kind])
     this.actors = new ActorTable(journal, steppers)

@@ -2,6 +2,26 @@ import t from 'tap'
 import { Clock, clockStartMicros } from '../../runtime/clock.ts'
 import { clockSetBackMsMax } from '../../runtime/limits.ts'
 
+t.test(
+  'a clock that was set back by more than a little had been wrong: readings go back with it, and say so',
+  async (t) => {
+    let nowMs = 10_000_000
+    const setBackBy: number[] = []
+    const clock = new Clock(
+      () => nowMs,
+      0,
+      (byMs) => setBackBy.push(byMs),
+    )
+    t.equal(clock.nextMicros(), 10_000_000_000)
+    nowMs -= clockSetBackMsMax
+    t.equal(clock.nextMicros(), 10_000_000_001)
+    nowMs -= 1
+    t.equal(clock.nextMicros(), nowMs * 1_000)
+    t.equal(clock.nextMicros(), nowMs * 1_000 + 1)
+    t.same(setBackBy, [clockSetBackMsMax + 1.001])
+  },
+)
+
 t.test('readings strictly increase even when the wall clock stands still or goes back', async (t) => {
   let now = 1_700_000_000_000
   const clock = new Clock(() => now)
