@@ -34,7 +34,6 @@ const endRun = (outcome: string) => ({
   params: ({ context }: Step) => moves.endEngineRun(context, outcome),
 })
 
-const armGrace = { type: 'schedule' as const, params: ({ context, event }: Step) => moves.grace(context, event) }
 const armNotBefore = { type: 'schedule' as const, params: ({ context }: Step) => moves.notBefore(context) }
 
 const machineSetup = setup({
@@ -274,7 +273,7 @@ export const runRequestMachine = machineSetup.createMachine({
         ],
         runner_session_started: { guard: 'sessionEnded', target: 'queued', actions: requeueOpenRun },
         restored: { target: 'lost', actions: ['fence', ...lose] },
-        cancel: { target: 'cancelling', actions: ['requestCancel', 'emitCancelRequested', armGrace] },
+        cancel: { target: 'cancelling', actions: ['requestCancel', 'emitCancelRequested'] },
       },
     },
     started: {
@@ -293,9 +292,9 @@ export const runRequestMachine = machineSetup.createMachine({
         timeout_reached: {
           guard: 'sameAttempt',
           target: 'cancelling',
-          actions: ['requestCancel', 'emitCancelRequested', armGrace],
+          actions: ['requestCancel', 'emitCancelRequested'],
         },
-        cancel: { target: 'cancelling', actions: ['requestCancel', 'emitCancelRequested', armGrace] },
+        cancel: { target: 'cancelling', actions: ['requestCancel', 'emitCancelRequested'] },
       },
     },
     cancelling: {
@@ -364,11 +363,16 @@ export const runRequestMachine = machineSetup.createMachine({
 
 export const runRequestModule: MachineModule<RunRequestContext, RunRequestBody> = {
   kind: 'run_request',
-  // Version 3 lists what waits by its demand. Version 4 tells of work that was begun while it was stopped: what is stored
-  // is the same.
-  version: 4,
+  // Version 3 lists what waits by its demand. Version 4 tells of work that was begun while it was stopped, and of version 5
+  // the grace of a stop is no timer: what is stored is the same.
+  version: 5,
   machine: runRequestMachine,
-  migrations: { 1: runRequestMigrations[1], 2: (snapshot) => snapshot, 3: (snapshot) => snapshot },
+  migrations: {
+    1: runRequestMigrations[1],
+    2: (snapshot) => snapshot,
+    3: (snapshot) => snapshot,
+    4: (snapshot) => snapshot,
+  },
   internal: INTERNAL_MESSAGES,
   repeats: rules.repeats,
   refusal: rules.refusal,

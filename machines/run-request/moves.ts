@@ -326,15 +326,11 @@ export function timeout(c: RunRequestContext): ScheduleParams {
   return { timer: 'timeout', dueMs, message: { type: 'timeout_reached', attempt: c.attempt } }
 }
 
-export function grace(c: RunRequestContext, message: RunRequestMessage): ScheduleParams {
-  const dueMs = message.atMs + c.made.limits.grace_ms
-  return { timer: 'grace', dueMs, message: { type: 'grace_ended', attempt: c.attempt } }
-}
-
 /** Timers of the attempt that are set in this context; asked before the move that ends the attempt. */
 export function attemptTimers(c: RunRequestContext): readonly string[] {
   const timers: string[] = []
   if (c.asked.timeout_seconds !== undefined && c.times.started_at !== undefined) timers.push('timeout')
+  // Set by earlier versions, which kept the grace of a stop as a time of day.
   if (c.cancel !== undefined) timers.push('grace')
   return timers
 }

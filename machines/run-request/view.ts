@@ -106,11 +106,16 @@ export function deadlines(
     const message = { type: 'offer_expired', attempt, runner_id: offered_to, counted: true }
     return [{ name: 'offer', key, afterMs: offerMs, renewedBy: NOTHING, message }]
   }
-  if (value === 'accepted' || value === 'started' || value === 'cancelling') {
-    const message = { type: 'lease_expired', attempt }
-    return [{ name: 'lease', key, afterMs: leaseMs, renewedBy: SIGNS_OF_LIFE, message }]
-  }
-  return NO_DEADLINES
+  if (value !== 'accepted' && value !== 'started' && value !== 'cancelling') return NO_DEADLINES
+  const message = { type: 'lease_expired', attempt }
+  const lease = { name: 'lease', key, afterMs: leaseMs, renewedBy: SIGNS_OF_LIFE, message }
+  return value === 'cancelling' ? [lease, graceOf(context, key)] : [lease]
+}
+
+/** Asking for the stop again gives no more of it. */
+function graceOf({ attempt, made }: RunRequestContext, key: string): Deadline {
+  const message = { type: 'grace_ended', attempt }
+  return { name: 'grace', key, afterMs: made.limits.grace_ms, renewedBy: NOTHING, message }
 }
 
 type Shown = { readonly [K in keyof Omit<RunRequest, 'lease_expires_at' | 'waiting_because'>]-?: unknown }

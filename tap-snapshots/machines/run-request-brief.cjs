@@ -88,7 +88,7 @@ accepted:
   release                   -> queued; facts run_request_released; sends engine_run.end, formation_brief.run_queued
   offer_aborted             refused illegal_move
   run_reported              stays
-  cancel                    -> cancelling; facts run_request_cancel_requested; arms grace
+  cancel                    -> cancelling; facts run_request_cancel_requested
   requeue                   refused illegal_move
   restored                  -> lost; facts run_request_lost; sends formation_brief.run_stopped
   fail                      refused illegal_move
@@ -119,7 +119,7 @@ started:
   release                   refused illegal_move
   offer_aborted             refused illegal_move
   run_reported              stays
-  cancel                    -> cancelling; facts run_request_cancel_requested; arms grace
+  cancel                    -> cancelling; facts run_request_cancel_requested
   requeue                   refused illegal_move
   restored                  -> lost; facts run_request_lost; sends formation_brief.run_stopped
   fail                      refused illegal_move
@@ -128,7 +128,7 @@ started:
   lease_expired             -> lost; facts run_request_lost; sends formation_brief.run_stopped
   not_before_reached        refused illegal_move
   expires_at_reached        refused illegal_move
-  timeout_reached           -> cancelling; facts run_request_cancel_requested; arms grace
+  timeout_reached           -> cancelling; facts run_request_cancel_requested
   grace_ended               refused illegal_move
 cancelling:
   create                    repeat replay

@@ -119,7 +119,7 @@ accepted:
   release                   -> queued; facts run_request_released; sends engine_run.end
   offer_aborted             refused illegal_move
   run_reported              stays
-  cancel                    -> cancelling; facts run_request_cancel_requested; arms grace
+  cancel                    -> cancelling; facts run_request_cancel_requested
   requeue                   refused illegal_move
   restored                  -> lost; facts run_request_lost
   fail                      refused illegal_move
@@ -150,7 +150,7 @@ started:
   release                   refused illegal_move
   offer_aborted             refused illegal_move
   run_reported              stays
-  cancel                    -> cancelling; facts run_request_cancel_requested; arms grace
+  cancel                    -> cancelling; facts run_request_cancel_requested
   requeue                   refused illegal_move
   restored                  -> lost; facts run_request_lost
   fail                      refused illegal_move
@@ -159,7 +159,7 @@ started:
   lease_expired             -> lost; facts run_request_lost
   not_before_reached        refused illegal_move
   expires_at_reached        refused illegal_move
-  timeout_reached           -> cancelling; facts run_request_cancel_requested; arms grace
+  timeout_reached           -> cancelling; facts run_request_cancel_requested
   grace_ended               refused illegal_move
 cancelling:
   create                    repeat replay
@@ -401,7 +401,7 @@ accepted:
   release                   -> queued; facts run_request_released; sends engine_run.end; arms expires_at
   offer_aborted             refused illegal_move
   run_reported              stays
-  cancel                    -> cancelling; facts run_request_cancel_requested; arms grace
+  cancel                    -> cancelling; facts run_request_cancel_requested
   requeue                   refused illegal_move
   restored                  -> lost; facts run_request_lost
   fail                      refused illegal_move
@@ -432,7 +432,7 @@ started:
   release                   refused illegal_move
   offer_aborted             refused illegal_move
   run_reported              stays
-  cancel                    -> cancelling; facts run_request_cancel_requested; arms grace
+  cancel                    -> cancelling; facts run_request_cancel_requested
   requeue                   refused illegal_move
   restored                  -> lost; facts run_request_lost
   fail                      refused illegal_move
@@ -441,7 +441,7 @@ started:
   lease_expired             -> lost; facts run_request_lost
   not_before_reached        refused illegal_move
   expires_at_reached        refused illegal_move
-  timeout_reached           -> cancelling; facts run_request_cancel_requested; arms grace
+  timeout_reached           -> cancelling; facts run_request_cancel_requested
   grace_ended               refused illegal_move
 cancelling:
   create                    repeat replay

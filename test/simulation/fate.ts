@@ -28,6 +28,8 @@ export class Fate implements DiskWorld {
   lastTroubleMs = 0
   wasClockSet = false
   clockSetMs = Number.NEGATIVE_INFINITY
+  /** By how much it was set forward, all in all. */
+  clockForwardMs = 0
   private readonly world: World
   private readonly random: Random
   private trap: Trap | undefined
@@ -154,6 +156,7 @@ export class Fate implements DiskWorld {
     const byMs = random.pick([-1, 1]) * random.skewed(1, 20_000)
     world.setClock(byMs)
     this.wasClockSet = true
+    this.clockForwardMs += Math.max(0, byMs)
     this.clockSetMs = this.timeline.nowMs
     world.history.note('fate', () => `sets the clock by ${byMs} ms`)
   }

@@ -225,8 +225,8 @@ export const faults: readonly Fault[] = [
       { file: 'storage/disk-journal.ts', from: '    this.environments.log.env.sync()\n', to: '' },
       {
         file: 'storage/recovery.ts',
-        from: '  log.flush()\n  for (const batch of batches) {\n',
-        to: '  for (const batch of batches) {\n',
+        from: '  log.flush()\n  try {\n',
+        to: '  try {\n',
       },
     ],
   },

@@ -28,7 +28,8 @@ export const retentionTakesOnlyWhatIsOld: MakeInvariant = (world) => ({
     const { retentionMs } = world.settings
     if (retentionMs === undefined || world.timeline.nowMs - world.quietSinceMs < SLACK_MS) return
     if (world.oldestSequence > world.mirror.lastSequence) return
-    const ageMs = ageOf(world, world.oldestSequence, world.wallMs)
+    // A clock that leaps is not believed at once.
+    const ageMs = ageOf(world, world.oldestSequence, world.wallMs - world.fate.clockForwardMs)
     if (ageMs > retentionMs + SLACK_MS)
       throw new Violation(NAME, `event ${world.oldestSequence} is still there at the age of ${ageMs} ms`)
   },

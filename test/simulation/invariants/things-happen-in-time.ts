@@ -53,8 +53,7 @@ export const thingsHappenInTime: MakeInvariant = (world) => {
     const heldSinceMs = Math.max(request.takenUpMs, world.quietSinceMs, heardMs.get(request.id) ?? 0)
     const leaseEndMs = heldSinceMs + leaseMs
     if (state === 'cancelling') {
-      // A calendar time, from when the stop was recorded: later than the computer's clock was, if that was set back.
-      const graceEndMs = request.stopAskedWallMs! + graceMs - world.clock.offsetMs
+      const graceEndMs = Math.max(sinceMs, world.quietSinceMs) + graceMs
       return { what: 'the end of its grace', atMs: Math.min(graceEndMs, leaseEndMs) }
     }
     const seconds = world.snapshots.get(request.id)?.context.asked.timeout_seconds

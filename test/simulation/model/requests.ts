@@ -40,8 +40,6 @@ export interface RequestModel {
   takenUpMs: number
   /** By the computer's clock, as the service recorded them. */
   startedWallMs: number | undefined
-  /** When its stop was first asked for. */
-  stopAskedWallMs: number | undefined
   settledWallMs: number | undefined
 }
 
@@ -131,7 +129,6 @@ export class Requests {
       sinceMs: event.atMs,
       takenUpMs: event.atMs,
       startedWallMs: undefined,
-      stopAskedWallMs: undefined,
       settledWallMs: undefined,
     }
     this.byId.set(id, request)
@@ -151,7 +148,6 @@ export class Requests {
       request.startedWallMs = undefined
     }
     if (to === 'started') request.startedWallMs ??= Date.parse(event.recordedAt)
-    if (to === 'cancelling' && to !== request.state) request.stopAskedWallMs = Date.parse(event.recordedAt)
     if (SETTLED.has(to)) request.settledWallMs = Date.parse(event.recordedAt)
     if (to !== request.state) request.sinceMs = atMs
     if (to === 'accepted' || to === 'started') request.takenUpMs = atMs
