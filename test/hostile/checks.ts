@@ -14,8 +14,9 @@ const CHOSEN_BY_CALLERS: ReadonlySet<string> = new Set(['{runner_id}', '{name}',
 const SLOW_MS = 20_000
 /** uWebSockets.js ends a connection on which no request was whole for some 10 s, in steps of 4: one in pieces may be late. */
 const LATE_MS = 7_000
-/** A poll may wait as long as it asked for. */
-const WAIT_MS = 2_000
+/** A poll may wait as long as it asked for, in seconds, and no longer than so many milliseconds. */
+const WAIT = /[?&]wait=(\d+)/
+const WAIT_MS_MAX = 30_000
 
 const STACK = /\n\s+at .+:\d+|node_modules\/|\/dist\/(http|runtime|storage|machines)\/|\b\w*Error: |\[object Object\]/
 const SECRET = /itd_[A-Za-z0-9_-]{20,}/g
@@ -51,7 +52,7 @@ export function check(request: Request, outcome: Outcome, documented: Documented
   const text = outcome.body.toString('utf8')
   const body = parsed(outcome, text, say)
   say(statusFault(outcome))
-  say(outcome.ms > SLOW_MS + WAIT_MS ? `it took ${Math.round(outcome.ms)} ms` : undefined)
+  say(outcome.ms > SLOW_MS + waitMsOf(request) ? `it took ${Math.round(outcome.ms)} ms` : undefined)
   say(documentFault(request, outcome, body, documented))
   if (body !== undefined && outcome.headers.get('content-type') === 'application/problem+json')
     say(problemFault(request, outcome, body))
@@ -71,6 +72,8 @@ function mayBeClosed({ mischief, target, headers, method, body, chunkBytes }: Re
   if (bytes > 4_000 || (chunkBytes !== undefined && body!.length > 1_000_000)) return true
   return mischief.has('framing') || /[^\x21-\x7e]/.test(target) || /[^A-Z]/.test(method)
 }
+
+const waitMsOf = ({ target }: Request): number => Math.min(WAIT_MS_MAX, 1_000 * Number(WAIT.exec(target)?.[1] ?? 0))
 
 function parsed(outcome: Answer, text: string, say: (fault: string) => void): any {
   const type = outcome.headers.get('content-type') ?? ''
