@@ -11,7 +11,7 @@ import type { SnapshotOf } from './machine.ts'
 
 /** Findings listed of each level; all are counted. */
 const LISTED_MAX = 500
-/** Steps along a chain of supersessions: longer ones are no cycle that anybody made. */
+/** Longer chains of supersessions are no cycle that anybody made. */
 const CHAIN_MAX = 1_000
 
 type Record = SnapshotOf<IntentRecordContext>
@@ -32,6 +32,8 @@ export class IntentCheck {
   private readonly project: string
   private readonly listed: { readonly error: Finding[]; readonly warning: Finding[] } = { error: [], warning: [] }
   private readonly counts = { error: 0, warning: 0 }
+  /** Records that are in no cycle: a chain that was followed once is not followed again from each of its records. */
+  private readonly endsWell = new Set<string>()
   private records = 0
   private hypotheses = 0
 
@@ -106,11 +108,17 @@ export class IntentCheck {
   }
 
   private isInCycle({ id, superseded_by }: IntentRecordContext): boolean {
+    const path = new Set([id])
     let next = superseded_by
-    for (let steps = 0; next !== undefined && steps < CHAIN_MAX; steps++) {
-      if (next === id) return true
+    while (next !== undefined && !this.endsWell.has(next) && path.size < 2 * CHAIN_MAX) {
+      // Where it leads into a cycle of others, they are found by themselves.
+      if (path.has(next)) return next === id
+      path.add(next)
       next = this.find(next)?.context.superseded_by
     }
+    const isWhole = next === undefined || this.endsWell.has(next)
+    let known = isWhole ? path.size : CHAIN_MAX
+    for (const one of path) if (known-- > 0) this.endsWell.add(one)
     return false
   }
 

@@ -68,6 +68,50 @@ t.test('each thing that does not hold together is an error of its own', (t) => {
   t.end()
 })
 
+t.test(
+  'a long chain is followed once, from whichever end its records come, and what leads into a cycle is in none',
+  (t) => {
+    const length = 5_000
+    const chain = Array.from({ length }, (_, i) => {
+      const heir = i + 1 < length ? { superseded_by: idOf(`s${i + 1}`) } : {}
+      return record(`s${i}`, heir.superseded_by === undefined ? 'active' : 'superseded', {
+        ...heir,
+        supersedes: i === 0 ? [] : [idOf(`s${i - 1}`)],
+      })
+    })
+    const known = new Map(chain.map((one) => [one.context.id, one]))
+    for (const order of [chain, chain.toReversed()]) {
+      let reads = 0
+      let readsOfOne = 0
+      const found = new IntentCheck('acme', (id) => {
+        reads += 1
+        return known.get(id)
+      })
+      for (const one of order) {
+        const before = reads
+        found.record(one)
+        readsOfOne = Math.max(readsOfOne, reads - before)
+      }
+      t.strictSame(found.result().findings, [])
+      t.ok(reads < 6 * length, `${reads} reads`)
+      t.ok(readsOfOne < 2_100, `${readsOfOne} reads for one`)
+    }
+    const into = record('x', 'superseded', { superseded_by: idOf('a') })
+    const a = record('a', 'superseded', { superseded_by: idOf('b'), supersedes: [idOf('b'), idOf('x')] })
+    const b = record('b', 'superseded', { superseded_by: idOf('a'), supersedes: [idOf('a')] })
+    const cycle = ['error supersession_cycle a', 'error supersession_cycle b']
+    t.strictSame(
+      codes(into, a, b).filter((code) => code.includes('cycle')),
+      cycle,
+    )
+    t.strictSame(
+      codes(a, b, into).filter((code) => code.includes('cycle')),
+      cycle,
+    )
+    t.end()
+  },
+)
+
 t.test('what is left undone is a warning', (t) => {
   const heir = record('b', 'proposed', { supersedes: [idOf('a')] })
   t.strictSame(codes(record('a', 'superseded', { superseded_by: idOf('b') }), heir), [
