@@ -1,7 +1,7 @@
 /**
  * The time by which history is forgotten. What is removed does not come back when a clock that was wrong for a minute is set right, so
  * one that is suddenly far ahead of the time that has passed (NTP, a restored machine, a dead battery) is not believed before it
- * has stood for a while; nor is one that, at a start, is days behind the newest event.
+ * has stood for a while; nor is one that, at a start, is days ahead of the newest event.
  */
 import type { Journal } from '../storage/journal.ts'
 import type { Nature } from './api.ts'

@@ -28,6 +28,12 @@ export const apartElsewhere = (environment: string): Apart =>
   linked(mkdtempSync(join(tmpdir(), 'intendant-')), environment)
 
 function linked(folder: string, environment: string): Apart {
-  symlinkSync(resolve(environment, DATA_FILE), join(folder, DATA_FILE))
-  return { folder, remove: () => rmSync(folder, { recursive: true, force: true }) }
+  const remove = (): void => rmSync(folder, { recursive: true, force: true })
+  try {
+    symlinkSync(resolve(environment, DATA_FILE), join(folder, DATA_FILE))
+  } catch (error) {
+    remove()
+    throw error
+  }
+  return { folder, remove }
 }

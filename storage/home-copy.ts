@@ -22,8 +22,8 @@ const unfinishedPath = (parent: string, epoch: string): string => join(parent, `
 export function removeUnfinished(home: string, epoch: string | undefined): void {
   if (epoch === undefined) return
   try {
-    rmSync(unfinishedPath(backupsPath(home), epoch), { recursive: true, force: true })
     rmSync(readingPath(environmentPaths(home).view), { recursive: true, force: true })
+    rmSync(unfinishedPath(backupsPath(home), epoch), { recursive: true, force: true })
   } catch {
     // The next backup says why it cannot be removed; it keeps nobody from serving.
   }

@@ -64,17 +64,26 @@ export async function openEnvironments(
   if (!readOnly) creations.push(beginCreation(paths.view, creations[0]!.isAgain))
   const thread = new ViewThread(home, { onRepeat, onThreadEnd }, () => view.root.resetReadTxn())
   const apart = readOnly ? apartElsewhere(paths.view) : undefined
-  const view: OpenView = openView(apart?.folder ?? paths.view, readOnly, onRepeat, () => thread.begin())
+  let view: OpenView
+  try {
+    view = openView(apart?.folder ?? paths.view, readOnly, onRepeat, () => thread.begin())
+  } catch (error) {
+    apart?.remove()
+    throw error
+  }
   const environments: Environments = {
     log: log.tables,
     view: view.tables,
     forgetter: thread,
     copyTo: (directory) => new HomeCopy({ log: log.files!, view }, directory, log.tables.head.get(HEAD_EPOCH)!),
     async close() {
-      await thread.close()
-      await log.tables.env.close()
-      await view.root.close()
-      apart?.remove()
+      try {
+        await thread.close()
+        await log.tables.env.close()
+        await view.root.close()
+      } finally {
+        apart?.remove()
+      }
     },
   }
   // The log first: a view without its log is refused, and a log without its view makes it.

@@ -19,6 +19,7 @@ import { TRIM_EVENTS_MAX } from './forgetter.ts'
 import { unpackChunk } from './history-chunk.ts'
 import { assertWhole } from './home-checks.ts'
 import { openEnvironments } from './home-environments.ts'
+import { HomeRefused } from './home-refused.ts'
 import { type EventIdentity, historiesOf, identityIfAny, identityOf } from './identity.ts'
 import { standstillOf } from './instance-lock.ts'
 import { keyPart } from './keys.ts'
@@ -40,7 +41,8 @@ export async function verifyHome(home: string, hooks: VerifyHooks = {}): Promise
       await standstill?.release()
     }
   } catch (error) {
-    const finding = { code: 'unreadable', where: home, detail: (error as Error).message }
+    const isLocked = error instanceof HomeRefused && error.code === 'locked'
+    const finding = { code: isLocked ? 'locked' : 'unreadable', where: home, detail: (error as Error).message }
     return { findings: [finding], findingsCount: 1, events: 0, entities: 0 }
   }
 }

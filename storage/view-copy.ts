@@ -19,12 +19,15 @@ const WORDS_MAX = 2_000
 export async function copyView({ path, root }: OpenView, to: string, signal: AbortSignal): Promise<void> {
   // Of what is there from now on nothing is written over.
   const kept = root.useReadTransaction()
-  const apart = apartIn(readingPath(path), path)
   try {
-    await copier(apart.folder, to, signal)
+    const apart = apartIn(readingPath(path), path)
+    try {
+      await copier(apart.folder, to, signal)
+    } finally {
+      apart.remove()
+    }
   } finally {
     kept.done()
-    apart.remove()
   }
 }
 

@@ -284,6 +284,13 @@ t.test('a folder that is no home is not made one by export or import', async (t)
   }
 })
 
+t.test('a home that a service runs on is not looked at, and the backup that it makes is', async (t) => {
+  const service = await demo(t, `${t.testdir()}/home`)
+  const live = await command('verify', service.home, '--json')
+  t.equal(live.code, 1)
+  t.match(JSON.parse(live.out), { findings: [{ code: 'locked', detail: /in use by process \d+: .*take a backup/ }] })
+})
+
 t.test('a home is not restored from while a service writes it', async (t) => {
   const home = `${t.testdir()}/home`
   const restored = `${t.testdirName}/restored`

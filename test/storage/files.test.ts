@@ -323,6 +323,28 @@ t.test('a backup or a home whose file was cut short is refused, not read', async
   })
 })
 
+t.test('whoever only reads leaves no folder behind, also where there is nothing to read', async (t) => {
+  const root = t.testdir({ temporary: {} })
+  const { TMPDIR } = process.env
+  process.env.TMPDIR = join(root, 'temporary')
+  t.teardown(() => {
+    if (TMPDIR === undefined) delete process.env.TMPDIR
+    else process.env.TMPDIR = TMPDIR
+  })
+  const home = join(root, 'home')
+  const journal = await openIn(t, home)
+  await append(journal, step('a', 1))
+  await journal.close()
+  const environments = await openEnvironments(home, () => {}, { readOnly: true })
+  t.equal(readdirSync(process.env.TMPDIR).length, 1)
+  t.ok(environments.view.snapshots.get(['run_request', 'a']))
+  await environments.close()
+  t.same(readdirSync(process.env.TMPDIR), [])
+  rmSync(join(home, 'view', 'data.mdb'))
+  await t.rejects(openEnvironments(home, () => {}, { readOnly: true }))
+  t.same(readdirSync(process.env.TMPDIR), [])
+})
+
 t.test('verify finds nothing in a sound home, in service and closed', async (t) => {
   const home = join(t.testdir(), 'home')
   const journal = await openIn(t, home)

@@ -9,7 +9,9 @@ import t, { type Test } from 'tap'
 import { BackupAborted, backup, restoreFiles } from '../../storage/backup.ts'
 import type { DiskJournal } from '../../storage/disk-journal.ts'
 import { environmentPaths, LOCK_FILE, readingPath } from '../../storage/home-paths.ts'
+import type { OpenView } from '../../storage/lmdb-view.ts'
 import { verify } from '../../storage/verify.ts'
+import { copyView } from '../../storage/view-copy.ts'
 import { childrenOf, lives } from '../children-of.ts'
 import { buildShim, ERRNO, Orders, shimmed } from '../crash/shim.ts'
 import { until } from '../until.ts'
@@ -163,4 +165,21 @@ t.test('a signal that goes to a whole group of processes is left to who copies',
   stop.abort(new BackupAborted('the service is stopping'))
   await t.rejects(copied, { name: 'BackupAborted' })
   await leavesNothing(t, one, pid)
+})
+
+t.test('what the copy would have kept is let go where it cannot begin', async (t) => {
+  let kept = 0
+  const root = {
+    useReadTransaction: () => {
+      kept += 1
+      return {
+        done() {
+          kept -= 1
+        },
+      }
+    },
+  }
+  const view = { path: join(t.testdir(), 'no\0name', 'view'), root } as unknown as OpenView
+  await t.rejects(copyView(view, t.testdirName, new AbortController().signal))
+  t.equal(kept, 0)
 })
