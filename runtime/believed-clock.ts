@@ -50,13 +50,13 @@ export class BelievedClock {
     const hasStood = monotonicMs - (this.aheadSinceMs ?? monotonicMs) >= clockBelievedAfterMs
     if (isAhead && !hasStood) {
       if (this.aheadSinceMs === undefined) {
+        this.aheadSinceMs = monotonicMs
         const times = { clock: new Date(wallMs).toISOString(), expected: new Date(passedMs).toISOString() }
         log.warn(
           { ...times, believed_after_ms: clockBelievedAfterMs },
           'the clock is ahead of the time that has passed: nothing is forgotten by it yet',
         )
       }
-      this.aheadSinceMs ??= monotonicMs
       return passedMs
     }
     this.aheadSinceMs = undefined

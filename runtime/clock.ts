@@ -1,8 +1,9 @@
 /**
  * The service's own timestamps: RFC 3339, UTC, microseconds, strictly increasing, so that two facts of the service never
  * share a time and therefore never an id, also where the computer's clock was set back a little, while the service ran or
- * between two processes: what retention forgets is a prefix of the log, in which older times behind newer ones stay for longer. A clock that was set back by more had been
- * wrong: the service's times go back with it, or all that is asked for by a time of day would come that much early or late.
+ * between two processes: what retention forgets is a prefix of the log, in which older times behind newer ones stay for
+ * longer. A clock that was set back by more had been wrong: the service's times go back with it, or all that is asked for
+ * by a time of day would come that much early or late.
  */
 import type { Journal } from '../storage/journal.ts'
 import type { Nature } from './api.ts'
@@ -15,7 +16,10 @@ export function clockStartMicros(journal: Pick<Journal, 'event' | 'lastSequence'
   return recordedMs <= wallMs + clockSetBackMsMax ? (recordedMs + 1) * 1_000 : 0
 }
 
-/** When the newest event was recorded, milliseconds since the epoch. NaN: there is none, or it cannot be read; what is damaged is told by whoever asks for it. */
+/**
+ * When the newest event was recorded, milliseconds since the epoch. NaN: there is none, or it cannot be read; what is damaged
+ * is told by whoever asks for it.
+ */
 export function newestRecordedMs(journal: Pick<Journal, 'event' | 'lastSequence'>): number {
   try {
     const text = journal.event(journal.lastSequence)

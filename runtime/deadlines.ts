@@ -75,8 +75,8 @@ export class Deadlines {
 
   /**
    * Takes out what is due, at most `limit`; `isDue` says later whether it still is, or was renewed or ended meanwhile. A
-   * deadline armed before `unheardUntilMs` (the
-   * last moment at which nobody could be heard) starts again in full length instead of falling due.
+   * deadline armed before `unheardUntilMs` (the last moment at which nobody could be heard) starts again in full length
+   * instead of falling due.
    */
   takeDue(
     nowMs: number,

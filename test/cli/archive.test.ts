@@ -284,7 +284,7 @@ t.test('a folder that is no home is not made one by export or import', async (t)
   }
 })
 
-t.test('a home that a service runs on is not looked at, and the backup that it makes is', async (t) => {
+t.test('a home that a service runs on is not looked at', async (t) => {
   const service = await demo(t, `${t.testdir()}/home`)
   const live = await command('verify', service.home, '--json')
   t.equal(live.code, 1)
