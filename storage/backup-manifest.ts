@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { flushFile } from './flush.ts'
 import { bytesOf, environmentPaths } from './home-paths.ts'
 import { HomeRefused } from './home-refused.ts'
+import { type Standstill, standstillOf } from './instance-lock.ts'
 
 const MANIFEST = 'backup.json'
 
@@ -30,8 +31,13 @@ export function writeManifest(directory: string): number {
 }
 
 /** Whether it says how it was made: a home does not, and may be in service. */
-export function hasManifest(directory: string): boolean {
+function hasManifest(directory: string): boolean {
   return existsSync(join(directory, MANIFEST))
+}
+
+/** What is read is written by nobody meanwhile: undefined of a backup, which never is. Throws HomeRefused `locked` where a service runs. */
+export async function heldStill(directory: string): Promise<Standstill | undefined> {
+  return hasManifest(directory) ? undefined : standstillOf(directory)
 }
 
 function manifestIn(path: string): Manifest {

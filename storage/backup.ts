@@ -5,7 +5,7 @@
  */
 import { copyFileSync, existsSync, mkdirSync, renameSync, rmdirSync, rmSync } from 'node:fs'
 import { basename, join } from 'node:path'
-import { assertManifest, hasManifest } from './backup-manifest.ts'
+import { assertManifest, heldStill } from './backup-manifest.ts'
 import type { DiskJournal } from './disk-journal.ts'
 import { type Copy, type Environments, HEAD_EPOCH, MARKER, type Marker } from './environments.ts'
 import { assertSchema, mintEpoch } from './event-log.ts'
@@ -14,7 +14,7 @@ import { assertEmpty, assertWhole, damaged } from './home-checks.ts'
 import { openEnvironments } from './home-environments.ts'
 import { dataFilesOf, environmentPaths } from './home-paths.ts'
 import { HomeRefused } from './home-refused.ts'
-import { lockInstance, type Standstill, standstillOf } from './instance-lock.ts'
+import { lockInstance, type Standstill } from './instance-lock.ts'
 import { type Nature, realNature } from './nature.ts'
 
 const BOUNDS_CHECK_MS = 100
@@ -169,8 +169,8 @@ export async function restoreFiles(
   for (const path of [log, view]) {
     if (dataFilesOf(path).length === 0) throw new HomeRefused('corrupt', `${from} is no backup: ${path} is missing`)
   }
-  // A home can be restored from, too, but not while a service writes it.
-  const standstill = hasManifest(from) ? undefined : await standstillOf(from)
+  // A home can be restored from, too.
+  const standstill = await heldStill(from)
   try {
     return await restoreStanding(from, toHome, standstill, steps)
   } finally {

@@ -1,5 +1,5 @@
 import { Assertions } from './assertions.ts'
-import { assertManifest, hasManifest } from './backup-manifest.ts'
+import { assertManifest, heldStill } from './backup-manifest.ts'
 import { CorruptRow } from './checked-text.ts'
 import {
   type Environments,
@@ -21,7 +21,6 @@ import { assertWhole } from './home-checks.ts'
 import { openEnvironments } from './home-environments.ts'
 import { HomeRefused } from './home-refused.ts'
 import { type EventIdentity, historiesOf, identityIfAny, identityOf } from './identity.ts'
-import { standstillOf } from './instance-lock.ts'
 import { keyPart } from './keys.ts'
 import { ListCheck } from './list-check.ts'
 import { paced } from './paced.ts'
@@ -30,7 +29,7 @@ import { eventIdKey } from './view.ts'
 /** Verifies a backup, or a home that is not in service and is not taken into it meanwhile. Never throws. */
 export async function verifyHome(home: string, hooks: VerifyHooks = {}): Promise<VerifyReport> {
   try {
-    const standstill = hasManifest(home) ? undefined : await standstillOf(home)
+    const standstill = await heldStill(home)
     try {
       await assertWhole(home, 'every')
       assertManifest(home)
