@@ -6,6 +6,7 @@
  */
 import { EntityTable } from './entity-table.ts'
 import { ASPECTS_MAX, type Findings, type VerifyHooks } from './findings.ts'
+import type { TimeSpan } from './forgetter.ts'
 
 const CREATION = ASPECTS_MAX
 const VISITED = ASPECTS_MAX + 1
@@ -16,6 +17,8 @@ export interface AssertionsOf {
   readonly findings: Findings
   /** First sequence that the log holds. */
   readonly floor: number
+  /** Times that had not come yet when retention took events that were recorded then. */
+  readonly ahead: TimeSpan | undefined
   /** The text of an event that was given before; undefined when it cannot be read. */
   readonly text: (sequence: number) => string | undefined
 }
@@ -106,10 +109,15 @@ export class Assertions {
 
   /**
    * Whether retention must have left what was recorded then. It cuts by time, and the log is in the order of time but
-   * where the machine's clock was set back: what is older than the log's first event may rightly be gone.
+   * where the machine's clock was set back: what is older than the log's first event may rightly be gone, and what was recorded by a
+   * clock that was ahead.
    */
   #isRetained(at: string): boolean {
-    return this.#of.floor === 1 || (this.#floorRecordedAt !== undefined && at >= this.#floorRecordedAt)
+    const { floor, ahead } = this.#of
+    if (floor === 1) return true
+    const ms = Date.parse(at)
+    const wasAhead = ahead !== undefined && ms >= ahead.firstMs && ms <= ahead.lastMs
+    return !wasAhead && this.#floorRecordedAt !== undefined && at >= this.#floorRecordedAt
   }
 }
 

@@ -44,6 +44,14 @@ export interface Oldest {
   readonly areLeft: boolean
   /** There are more behind them. */
   readonly more: boolean
+  /** Of those that go by their time, where a clock was wrong: the times that have not come yet. */
+  readonly ahead?: TimeSpan
+}
+
+/** Both included, milliseconds since the epoch. */
+export interface TimeSpan {
+  readonly firstMs: number
+  readonly lastMs: number
 }
 
 /** Events that one step of retention removes. */
@@ -95,7 +103,8 @@ export class RowForgetter implements Forgetter {
     const part = at.isCleared ? [] : this.#events.partBefore(at.floor).map(goneBefore)
     this.#leaving = [...part, ...events]
     this.#next = next
-    return { count, lost: count - events.length, next, areLeft, more }
+    const ahead = areLeft ? undefined : aheadOf(events, at.nowMs)
+    return { count, lost: count - events.length, next, areLeft, more, ...(ahead !== undefined && { ahead }) }
   }
 
   async removeEvents(): Promise<void> {
@@ -172,6 +181,11 @@ function ageOf(identity: EventIdentity | undefined, { recordedBeforeMs, nowMs }:
   if (recordedBeforeMs === Number.POSITIVE_INFINITY) return 'old'
   if (identity === undefined || !(identity.recordedMs <= nowMs)) return 'unknown'
   return identity.recordedMs < recordedBeforeMs ? 'old' : 'young'
+}
+
+function aheadOf(events: readonly LeavingEvent[], nowMs: number): TimeSpan | undefined {
+  const times = events.map(({ identity }) => identity.recordedMs).filter((ms) => ms > nowMs)
+  return times.length === 0 ? undefined : { firstMs: Math.min(...times), lastMs: Math.max(...times) }
 }
 
 /** The events from `floor` on, one by one. */

@@ -11,7 +11,7 @@ import {
   type Marker,
   type ReadTransaction,
 } from './environments.ts'
-import { assertSchema } from './event-log.ts'
+import { aheadIn, assertSchema } from './event-log.ts'
 import { EventRows } from './event-rows.ts'
 import { Findings, type VerifyHooks, type VerifyReport } from './findings.ts'
 import { Fingerprint } from './fingerprint.ts'
@@ -176,7 +176,8 @@ class Verification {
 
   async #eventRows(): Promise<void> {
     const text = (sequence: number) => this.#textOf(sequence)
-    this.#assertions = new Assertions({ hooks: this.#hooks, findings: this.#findings, floor: this.#floor, text })
+    const ahead = aheadIn(this.#log.head, this.#ofLog)
+    this.#assertions = new Assertions({ hooks: this.#hooks, findings: this.#findings, floor: this.#floor, ahead, text })
     let expected = this.#floor
     for await (const first of paced(this.#rows.firsts(this.#floor, this.#ofLog))) {
       const texts = this.#read(`events from ${first}`, () => this.#rows.row(first, this.#ofLog))

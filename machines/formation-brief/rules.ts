@@ -62,9 +62,10 @@ export function compileRefusal(context: FormationBriefContext, message: Of<'comp
   }
 }
 
-/** The run is the one that the brief follows, or a later one. */
+/** The run is the one that the brief follows, or a later one: any other where that one is of a time to come, by a clock that was set back since. */
 export function isLatest({ run }: FormationBriefContext, message: Of<'run_queued'>): boolean {
-  return run === undefined || run.run_request_id === message.run_request_id || message.requested_at >= run.requested_at
+  if (run === undefined || run.run_request_id === message.run_request_id) return true
+  return message.requested_at >= run.requested_at || message.at < run.requested_at
 }
 
 export function ofLatestRun({ run }: FormationBriefContext, message: { readonly run_request_id: string }): boolean {

@@ -33,6 +33,7 @@ absent:
   run_queued                         refused illegal_move
   run_queued (later run)             refused illegal_move
   run_queued (earlier run)           refused illegal_move
+  run_queued (clock set back)        refused illegal_move
   run_accepted                       refused illegal_move
   run_accepted (other run)           refused illegal_move
   run_started                        refused illegal_move
@@ -68,6 +69,7 @@ draft:
   run_queued                         repeat no_news
   run_queued (later run)             repeat no_news
   run_queued (earlier run)           repeat no_news
+  run_queued (clock set back)        repeat no_news
   run_accepted                       repeat no_news
   run_accepted (other run)           repeat no_news
   run_started                        repeat no_news
@@ -103,6 +105,7 @@ reviewable:
   run_queued                         repeat no_news
   run_queued (later run)             repeat no_news
   run_queued (earlier run)           repeat no_news
+  run_queued (clock set back)        repeat no_news
   run_accepted                       repeat no_news
   run_accepted (other run)           repeat no_news
   run_started                        repeat no_news
@@ -138,6 +141,7 @@ approved:
   run_queued                         repeat no_news
   run_queued (later run)             repeat no_news
   run_queued (earlier run)           repeat no_news
+  run_queued (clock set back)        repeat no_news
   run_accepted                       repeat no_news
   run_accepted (other run)           repeat no_news
   run_started                        repeat no_news
@@ -173,6 +177,7 @@ compiled:
   run_queued                         -> queued; facts formation_brief_run_changed
   run_queued (later run)             -> queued; facts formation_brief_run_changed
   run_queued (earlier run)           -> queued; facts formation_brief_run_changed
+  run_queued (clock set back)        -> queued; facts formation_brief_run_changed
   run_accepted                       repeat no_news
   run_accepted (other run)           repeat no_news
   run_started                        repeat no_news
@@ -208,6 +213,7 @@ queued:
   run_queued                         repeat no_news
   run_queued (later run)             stays; facts formation_brief_run_changed
   run_queued (earlier run)           repeat no_news
+  run_queued (clock set back)        stays; facts formation_brief_run_changed
   run_accepted                       -> accepted; facts formation_brief_run_changed
   run_accepted (other run)           repeat no_news
   run_started                        -> executing; facts formation_brief_run_changed
@@ -243,6 +249,7 @@ accepted:
   run_queued                         -> queued; facts formation_brief_run_changed
   run_queued (later run)             -> queued; facts formation_brief_run_changed
   run_queued (earlier run)           repeat no_news
+  run_queued (clock set back)        -> queued; facts formation_brief_run_changed
   run_accepted                       refused illegal_move
   run_accepted (other run)           repeat no_news
   run_started                        -> executing; facts formation_brief_run_changed
@@ -278,6 +285,7 @@ executing:
   run_queued                         -> queued; facts formation_brief_run_changed
   run_queued (later run)             -> queued; facts formation_brief_run_changed
   run_queued (earlier run)           repeat no_news
+  run_queued (clock set back)        -> queued; facts formation_brief_run_changed
   run_accepted                       refused illegal_move
   run_accepted (other run)           repeat no_news
   run_started                        stays; facts formation_brief_run_changed
@@ -313,6 +321,7 @@ completed:
   run_queued                         -> queued; facts formation_brief_run_changed
   run_queued (later run)             -> queued; facts formation_brief_run_changed
   run_queued (earlier run)           repeat no_news
+  run_queued (clock set back)        -> queued; facts formation_brief_run_changed
   run_accepted                       refused illegal_move
   run_accepted (other run)           repeat no_news
   run_started                        refused illegal_move
@@ -348,6 +357,7 @@ analyzed:
   run_queued                         -> queued; facts formation_brief_run_changed
   run_queued (later run)             -> queued; facts formation_brief_run_changed
   run_queued (earlier run)           repeat no_news
+  run_queued (clock set back)        -> queued; facts formation_brief_run_changed
   run_accepted                       refused illegal_move
   run_accepted (other run)           repeat no_news
   run_started                        refused illegal_move
@@ -383,6 +393,7 @@ archived:
   run_queued                         repeat no_news
   run_queued (later run)             repeat no_news
   run_queued (earlier run)           repeat no_news
+  run_queued (clock set back)        repeat no_news
   run_accepted                       repeat no_news
   run_accepted (other run)           repeat no_news
   run_started                        repeat no_news

@@ -10,6 +10,7 @@ import type { Runtime } from '../../runtime/api.ts'
 import { projectIdOf } from '../../runtime/identity.ts'
 import { restoreFiles } from '../../storage/backup.ts'
 import { openEnvironments } from '../../storage/home-environments.ts'
+import { realNature } from '../../storage/nature.ts'
 import { verifyHome } from '../../storage/verify.ts'
 import { CREATE } from '../machines/run-request-samples.ts'
 import { command } from './processes.ts'
@@ -22,6 +23,7 @@ const RUN = `run_${'4'.repeat(24)}`
 const REQUEST = CREATE.id
 const OTHER = `runreq_${'b'.repeat(24)}`
 const HASH = 'a'.repeat(64)
+const YEAR_MS = 365 * 86_400_000
 
 const settingsOf = (home: string) => loadSettings({ flags: { home }, env: {} })
 
@@ -196,6 +198,31 @@ t.test('what retention has removed is missed by nobody; what it must have left i
   t.same(await assertions(moved), [], 'retired with its creation')
   await tamper(home, 'runner', 'r1', inContext({ created_at: '2999-01-01T00:00:00.000000Z' }))
   t.match(await assertions(home), [{ code: 'creation_missing', where: 'runner r1', detail: /made at 2999/ }])
+})
+
+t.test('what a clock that was ahead has made is missed by nobody behind retention', async (t) => {
+  const home = await lived(t)
+  const { wallMs } = realNature
+  const clock = t.intercept(realNature, 'wallMs', { value: () => wallMs() + YEAR_MS, configurable: true })
+  const early = { id: 'early', labels: ['linux'], credential_hash: HASH }
+  await withRuntime(settingsOf(home), (runtime) => tell(runtime, 'runner', 'early', 'create', early))
+  clock.restore()
+  await withRuntime(settingsOf(home), async (runtime) => {
+    await tell(runtime, 'runner', 'now', 'create', { ...early, id: 'now', credential_hash: 'b'.repeat(64) })
+    const { journal } = runtime
+    const { lastSequence } = journal
+    // It takes what the view holds already.
+    while (journal.oldestSequence <= lastSequence) await journal.trim({ recordedBeforeMs: wallMs() })
+    await tell(runtime, 'runner', 'later', 'create', { ...early, id: 'later', credential_hash: 'c'.repeat(64) })
+  })
+  t.same((await verifyHome(home, verifyHooks())).findings, [])
+  for (const days of [363, 367]) {
+    const other = `${t.testdirName}/${days}`
+    cpSync(home, other, { recursive: true })
+    const created_at = new Date(wallMs() + days * 86_400_000).toISOString().replace('Z', '000Z')
+    await tamper(other, 'runner', 'early', inContext({ created_at }))
+    t.match(await assertions(other), [{ code: 'creation_missing', where: 'runner early' }], 'no such time was taken')
+  }
 })
 
 t.test('imported history asserts nothing, also where a runner or a project calls itself import', async (t) => {

@@ -132,6 +132,11 @@ export const MESSAGES = {
     run_request_id: OTHER_RUN,
     requested_at: '2026-01-01T00:00:01.000000Z',
   }),
+  'run_queued (clock set back)': at(6, {
+    ...run_queued,
+    run_request_id: OTHER_RUN,
+    requested_at: '2026-01-01T00:00:05.000000Z',
+  }),
   run_accepted: at(11, { type: 'run_accepted', ...of }),
   'run_accepted (other run)': at(11, { type: 'run_accepted', run_request_id: OTHER_RUN }),
   run_started: at(12, { type: 'run_started', ...of }),
