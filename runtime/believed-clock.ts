@@ -1,11 +1,11 @@
 /**
  * The time by which history is forgotten. What is removed does not come back when a clock that was wrong for a minute is set right, so
  * one that is suddenly far ahead of the time that has passed (NTP, a restored machine, a dead battery) is not believed before it
- * has stood for a while; nor is one that, at a start, is days ahead of the newest event.
+ * has stood for a while; nor is one that, at a start, is days ahead of the events, or has leapt ahead of them a short time before.
  */
 import type { Journal } from '../storage/journal.ts'
 import type { Nature } from './api.ts'
-import { newestRecordedMs } from './clock.ts'
+import { recordedMs } from './clock.ts'
 import {
   clockAheadAtStartMsMax,
   clockAheadMsMax,
@@ -18,7 +18,27 @@ import type { Logger } from './log.ts'
 export interface BelievedClockParts {
   readonly nature: Pick<Nature, 'wallMs' | 'monotonicMs'>
   readonly log: Logger
-  readonly journal: Pick<Journal, 'event' | 'lastSequence'>
+  readonly journal: EventsOf
+}
+
+type EventsOf = Pick<Journal, 'event' | 'oldestSequence' | 'lastSequence'>
+
+/**
+ * When the newest event was recorded, milliseconds since the epoch; where days lie between two events of its last hours the one before
+ * them: the clock that recorded what is behind it was not believed yet, or the service was at rest. NaN: nothing can be told.
+ */
+function lastBelievedMs(journal: EventsOf): number {
+  const newestMs = recordedMs(journal, journal.lastSequence)
+  // The last event before the last hours is searched for, and the next.
+  let before = journal.oldestSequence - 1
+  let next = journal.lastSequence
+  while (next - before > 1) {
+    const between = Math.floor((before + next) / 2)
+    if (recordedMs(journal, between) > newestMs - clockBelievedAfterMs) next = between
+    else before = between
+  }
+  const beforeMs = recordedMs(journal, before)
+  return recordedMs(journal, next) - beforeMs > clockAheadAtStartMsMax ? beforeMs : newestMs
 }
 
 export class BelievedClock {
@@ -36,8 +56,8 @@ export class BelievedClock {
     this.aheadMsMax = Math.max(clockAheadMsMin, Math.min(clockAheadMsMax, ageMs * clockAheadShareMax))
     this.monotonicMs = parts.nature.monotonicMs()
     const wallMs = parts.nature.wallMs()
-    const newestMs = newestRecordedMs(parts.journal)
-    this.wallMs = wallMs - newestMs > clockAheadAtStartMsMax ? newestMs : wallMs
+    const believedMs = lastBelievedMs(parts.journal)
+    this.wallMs = wallMs - believedMs > clockAheadAtStartMsMax ? believedMs : wallMs
   }
 
   /** Milliseconds since the epoch: what the clock says, or less. */

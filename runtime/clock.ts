@@ -12,17 +12,17 @@ import type { Logger } from './log.ts'
 
 /** From where the clock of a process goes on: behind the newest event, unless that was recorded by a clock that was quite wrong. */
 export function clockStartMicros(journal: Pick<Journal, 'event' | 'lastSequence'>, wallMs: number): number {
-  const recordedMs = newestRecordedMs(journal)
-  return recordedMs <= wallMs + clockSetBackMsMax ? (recordedMs + 1) * 1_000 : 0
+  const newestMs = recordedMs(journal, journal.lastSequence)
+  return newestMs <= wallMs + clockSetBackMsMax ? (newestMs + 1) * 1_000 : 0
 }
 
 /**
- * When the newest event was recorded, milliseconds since the epoch. NaN: there is none, or it cannot be read; what is damaged
+ * When an event was recorded, milliseconds since the epoch. NaN: there is none, or it cannot be read; what is damaged
  * is told by whoever asks for it.
  */
-export function newestRecordedMs(journal: Pick<Journal, 'event' | 'lastSequence'>): number {
+export function recordedMs(journal: Pick<Journal, 'event'>, sequence: number): number {
   try {
-    const text = journal.event(journal.lastSequence)
+    const text = journal.event(sequence)
     return text === undefined ? Number.NaN : Date.parse(JSON.parse(text).recorded_at)
   } catch {
     return Number.NaN

@@ -6,12 +6,17 @@ const HOUR_MS = 3_600_000
 const DAY_MS = 24 * HOUR_MS
 const START_MS = Date.UTC(2026, 0, 1)
 
-/** Both clocks are set by hand; `newest` is when the newest event was recorded. */
-function world({ ageMs = 30 * DAY_MS, newest = START_MS }: { ageMs?: number; newest?: number } = {}) {
+/** Both clocks are set by hand; `recorded` is when the events were recorded, oldest first. */
+function world({ ageMs = 30 * DAY_MS, recorded = [START_MS] }: { ageMs?: number; recorded?: number[] } = {}) {
   const clocks = { wallMs: START_MS, monotonicMs: 5_000 }
   const warned: object[] = []
   const nature = { wallMs: () => clocks.wallMs, monotonicMs: () => clocks.monotonicMs }
-  const journal = { lastSequence: 1, event: () => JSON.stringify({ recorded_at: new Date(newest).toISOString() }) }
+  const oldestSequence = 7
+  const journal = {
+    oldestSequence,
+    lastSequence: oldestSequence + recorded.length - 1,
+    event: (sequence: number) => JSON.stringify({ recorded_at: new Date(recorded[sequence - oldestSequence]!) }),
+  }
   const log = { warn: (fields: object) => void warned.push(fields) }
   const clock = new BelievedClock({ nature, journal, log: log as never }, ageMs)
   const pass = (ms: number) => {
@@ -68,12 +73,32 @@ t.test('what is forgotten soon stands no such leap', async (t) => {
 })
 
 t.test('at a start it is held against the newest event', async (t) => {
-  const late = world({ newest: START_MS - DAY_MS - 1 })
+  const late = world({ recorded: [START_MS - DAY_MS - 1] })
   late.pass(1_000)
   t.equal(late.clock.nowMs(), START_MS - DAY_MS - 1 + 1_000)
   t.equal(late.warned.length, 1)
-  const weekend = world({ newest: START_MS - DAY_MS })
+  const weekend = world({ recorded: [START_MS - DAY_MS] })
   t.equal(weekend.clock.nowMs(), START_MS)
-  const future = world({ newest: START_MS + DAY_MS })
+  const future = world({ recorded: [START_MS + DAY_MS] })
   t.equal(future.clock.nowMs(), START_MS)
+})
+
+t.test('what a clock that has leapt ahead recorded does not speak for it at the next start', async (t) => {
+  const times = (fromMs: number, count: number) => Array.from({ length: count }, (_, i) => fromMs + i * 60_000)
+  const since = (ms: number) => START_MS - ms
+  for (const [before, behind, expected] of [
+    [300, 5, since(100 * DAY_MS) + 299 * 60_000],
+    [1, 300, since(100 * DAY_MS)],
+    [300, 361, START_MS],
+    [0, 5, START_MS],
+    [0, 0, START_MS],
+  ] as const) {
+    const ends = since(behind * 60_000)
+    const { clock, warned } = world({ recorded: [...times(since(100 * DAY_MS), before), ...times(ends, behind)] })
+    t.equal(clock.nowMs(), expected, `${before} events, and ${behind} behind a leap`)
+    t.equal(warned.length, expected === START_MS ? 0 : 1)
+  }
+  const setRight = world({ recorded: [...times(START_MS - 300_000, 4), ...times(START_MS + 300 * DAY_MS, 7)] })
+  t.equal(setRight.clock.nowMs(), START_MS)
+  t.same(setRight.warned, [])
 })
