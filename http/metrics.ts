@@ -230,10 +230,10 @@ function measureLoad({ registry }: Metrics, { runtime }: ServiceContext): void {
   )
   gauge(registry, 'intendant_view_backlog_batches', 'Commits that lists do not show yet.', () => journal.backlogBatches)
   counter(registry, 'intendant_lease_expired_total', 'Leases that ended without a word of their runner.', () =>
-    runtime.deadlinesFired('lease'),
+    runtime.deadlinesPassed('lease'),
   )
   counter(registry, 'intendant_offer_expired_total', 'Offers that nobody accepted in time.', () =>
-    runtime.deadlinesFired('offer'),
+    runtime.deadlinesPassed('offer'),
   )
 }
 

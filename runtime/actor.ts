@@ -14,7 +14,7 @@ import type { Stepper } from './stepper.ts'
 export type Source =
   | { readonly from: 'outside'; readonly reply: Reply }
   /** `isDue`: it was neither renewed nor ended while its message waited. */
-  | { readonly from: 'deadline'; readonly isDue: () => boolean }
+  | { readonly from: 'deadline'; readonly name: string; readonly isDue: () => boolean }
   | { readonly from: 'timer'; readonly name: string; readonly generation: number }
   | { readonly from: 'outbox'; readonly row: OutboxKey }
 

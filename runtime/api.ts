@@ -124,7 +124,7 @@ export interface Runtime {
   /** Wall-clock end of a deadline that runs now, milliseconds since the epoch. */
   deadlineMs(ref: ActorRef, name: string): number | undefined
   /** How often a deadline of that name (`offer`, `lease`) fell due since the start. */
-  deadlinesFired(name: string): number
+  deadlinesPassed(name: string): number
   /** What waits: for the metrics. */
   readonly load: { readonly messagesInFlight: number; waitMs(): number; takeDeepest(): number }
   onCommit(listener: CommitListener): void

@@ -14,8 +14,20 @@ interface Armed {
   /** Monotonic due time; the heap may hold an earlier one, which then moves on when it comes up. */
   dueMs: number
   live: boolean
+  /** It was begun anew because of a standstill, and nobody was heard since. */
+  isSpared: boolean
   /** How often it was renewed or fell due: two of these may be of one moment. */
   restarts: number
+}
+
+/**
+ * Up to when nobody could be heard, monotonic milliseconds: a deadline armed before starts again in full length instead of falling due.
+ * `stoodStillMs`: what was sent meanwhile lies in the sockets, and is read; so this is granted once, until somebody is heard. A
+ * service that stands still again and again would keep what is lost for ever.
+ */
+export interface Unheard {
+  readonly refusedMs: number
+  readonly stoodStillMs: number
 }
 
 const NONE: readonly Armed[] = []
@@ -73,14 +85,10 @@ export class Deadlines {
     return this.byActor.get(key)?.find((one) => one.deadline.name === name)?.dueMs
   }
 
-  /**
-   * Takes out what is due, at most `limit`; `isDue` says later whether it still is, or was renewed or ended meanwhile. A
-   * deadline armed before `unheardUntilMs` (the last moment at which nobody could be heard) starts again in full length
-   * instead of falling due.
-   */
+  /** Takes out what is due, at most `limit`; `isDue` says later whether it still is, or was renewed or ended meanwhile. */
   takeDue(
     nowMs: number,
-    unheardUntilMs: number,
+    unheard: Unheard,
     limit: number,
     due: (ref: ActorRef, deadline: Deadline, isDue: () => boolean) => void,
   ): void {
@@ -92,7 +100,7 @@ export class Deadlines {
         this.ended--
         continue
       }
-      if (one.armedMs < unheardUntilMs) restart(one, unheardUntilMs)
+      spare(one, unheard)
       if (one.dueMs > nowMs) {
         this.heap.push(one.dueMs, one)
         continue
@@ -117,14 +125,30 @@ export class Deadlines {
   }
 
   private arm(ref: ActorRef, deadline: Deadline, nowMs: number): Armed {
-    const armed = { ref, deadline, armedMs: nowMs, dueMs: nowMs + deadline.afterMs, live: true, restarts: 0 }
+    const armed = {
+      ref,
+      deadline,
+      armedMs: nowMs,
+      dueMs: nowMs + deadline.afterMs,
+      live: true,
+      isSpared: false,
+      restarts: 0,
+    }
     this.heap.push(armed.dueMs, armed)
     return armed
   }
 }
 
+function spare(armed: Armed, { refusedMs, stoodStillMs }: Unheard): void {
+  if (armed.armedMs < refusedMs) restart(armed, refusedMs)
+  if (armed.armedMs >= stoodStillMs || armed.isSpared) return
+  restart(armed, stoodStillMs)
+  armed.isSpared = true
+}
+
 function restart(armed: Armed, nowMs: number): void {
   armed.armedMs = nowMs
   armed.dueMs = nowMs + armed.deadline.afterMs
+  armed.isSpared = false
   armed.restarts++
 }

@@ -2,16 +2,17 @@
  * Everything that falls due: durable timers on the wall clock and deadlines on the monotonic one, with one timer
  * of the event loop for both. What falls due while the journal refuses writes waits until it takes them again. Who has spoken by
  * then is heard first: what lies in the sockets is read before anything falls due, and where nothing was read for a while,
- * because the process stood still, deadlines begin anew.
+ * because the process stood still, deadlines begin anew, once.
  */
 import type { ActorRef, MessageBody } from '../machines/machine.ts'
 import type { Journal } from '../storage/journal.ts'
 import { type Actor, actorKey, type Mail } from './actor.ts'
 import { Alarm } from './alarm.ts'
 import type { Nature } from './api.ts'
-import type { BatchedStep } from './batch.ts'
+import type { BatchedStep, Settled } from './batch.ts'
 import { Deadlines } from './deadlines.ts'
 import { clockRecheckMs, stoodStillMs, timersPerTurnMax, turnsHeardBeforeDue } from './limits.ts'
+import type { Logger } from './log.ts'
 import type { Reader } from './reader.ts'
 import type { Settings } from './settings.ts'
 import type { Stepper } from './stepper.ts'
@@ -26,20 +27,20 @@ export interface DueParts {
   readonly nature: Nature
   readonly journal: Journal
   readonly settings: Settings
+  readonly log: Logger
   /** Puts what fell due into its actor's mailbox. */
   readonly deliver: (ref: ActorRef, mail: Mail) => void
 }
 
 export class Due {
-  /** Deadlines that fell due since the start, by name. */
-  readonly fired = new Map<string, number>()
+  /** Deadlines that passed since the start, by name: those that the machine took for passed. */
+  readonly passed = new Map<string, number>()
   private readonly parts: DueParts
   private readonly deadlines = new Deadlines()
   private readonly timers: Timers
   private readonly alarm: Alarm
   private readonly amendments: Amend[] = []
-  /** Monotonic time at which nobody could be heard: the journal refused writes, or the process had stood still. */
-  private unheardAtMs = Number.NEGATIVE_INFINITY
+  private readonly unheard = { refusedMs: Number.NEGATIVE_INFINITY, stoodStillMs: Number.NEGATIVE_INFINITY }
   /** It has rung, and what is due is looked at a few turns later. */
   private isLooking = false
   private isStopped = false
@@ -87,9 +88,18 @@ export class Due {
     this.amendments.push(amend)
   }
 
-  /** Up to now somebody could not be heard: deadlines armed before begin again. */
-  noteUnheard(): void {
-    this.unheardAtMs = this.parts.nature.monotonicMs()
+  /** What messages came to. */
+  settled(settled: readonly Settled[]): void {
+    for (const { mail, answer } of settled) {
+      const { source } = mail
+      if (source.from !== 'deadline' || !answer.ok || answer.repeat !== undefined) continue
+      this.passed.set(source.name, (this.passed.get(source.name) ?? 0) + 1)
+    }
+  }
+
+  /** The journal refuses writes: deadlines armed before now begin again. */
+  noteRefused(): void {
+    this.unheard.refusedMs = this.parts.nature.monotonicMs()
   }
 
   /** Set the event loop's one timer to what is due next. */
@@ -106,10 +116,19 @@ export class Due {
   }
 
   private ring(lateMs: number): void {
-    if (lateMs > stoodStillMs) this.noteUnheard()
+    if (lateMs > stoodStillMs) this.noteStandstill(lateMs)
     if (this.isLooking) return
     this.isLooking = true
     this.lookIn(turnsHeardBeforeDue)
+  }
+
+  private noteStandstill(lateMs: number): void {
+    const { nature, log } = this.parts
+    this.unheard.stoodStillMs = nature.monotonicMs()
+    log.warn(
+      { late_ms: Math.round(lateMs) },
+      'the process stood still: offers and leases that ended meanwhile begin anew, once',
+    )
   }
 
   private lookIn(turns: number): void {
@@ -126,7 +145,7 @@ export class Due {
       this.fire()
       this.wait()
     } else {
-      this.noteUnheard()
+      this.noteRefused()
       this.alarm.set(refusedRetryMs)
     }
   }
@@ -136,10 +155,9 @@ export class Due {
     this.timers.takeDue(nature.wallMs(), timersPerTurnMax, ({ ref, name, generation, message }) =>
       deliver(ref, { body: message, source: { from: 'timer', name, generation } }),
     )
-    this.deadlines.takeDue(nature.monotonicMs(), this.unheardAtMs, timersPerTurnMax, (ref, deadline, isDue) => {
+    this.deadlines.takeDue(nature.monotonicMs(), this.unheard, timersPerTurnMax, (ref, deadline, isDue) => {
       const body = this.amendments.reduce((message, amend) => amend(ref, message), deadline.message as MessageBody)
-      this.fired.set(deadline.name, (this.fired.get(deadline.name) ?? 0) + 1)
-      deliver(ref, { body, source: { from: 'deadline', isDue } })
+      deliver(ref, { body, source: { from: 'deadline', name: deadline.name, isDue } })
     })
   }
 }

@@ -11,7 +11,7 @@ import {
   type MessageBody,
   type SnapshotOf,
 } from '../machines/machine.ts'
-import { type Commit, type Journal, JournalFailure } from '../storage/journal.ts'
+import { type Commit, type Journal, JournalFailure, type OutboxKey, type OutboxRow } from '../storage/journal.ts'
 import { type Actor, ActorTable, type Mail, type Source } from './actor.ts'
 import { Alone } from './alone.ts'
 import { Answers, OVERLOADED, quarantined, STORAGE_FAILED, unavailable } from './answers.ts'
@@ -87,16 +87,12 @@ class ActorRuntime implements Runtime {
     this.retention = retentionOf(settings, { journal, actors, reader, nature, log, modules })
     this.setAside = new SetAside({ nature, log, actors, tryAgain: (actor, mail) => this.alone.put(actor, mail) })
     this.alone = new Alone({ log, answers, setAside: this.setAside, standUp: (actor) => this.standUp(actor) })
-    this.due = new Due({ nature, journal, settings, deliver: (ref, mail) => this.deliver(ref, mail) })
+    this.due = new Due({ nature, journal, settings, log, deliver: (ref, mail) => this.deliver(ref, mail) })
   }
 
   start(): void {
     for (const kind of ACTOR_KINDS) this.due.begin(this.actors.stepper(kind), this.reader)
-    for (const row of this.journal.outbox()) {
-      const ref = { kind: row.toKind as ActorKind, id: row.toId }
-      const key = { kind: row.kind, id: row.id, n: row.n }
-      this.deliver(ref, { body: row.message as MessageBody, source: { from: 'outbox', row: key } })
-    }
+    for (const row of this.journal.outbox()) this.send(row, row)
     this.due.wait()
     this.retention.start()
   }
@@ -140,8 +136,8 @@ class ActorRuntime implements Runtime {
     return this.due.deadlineMs(this.actors.keyOf(ref), name)
   }
 
-  deadlinesFired(name: string): number {
-    return this.due.fired.get(name) ?? 0
+  deadlinesPassed(name: string): number {
+    return this.due.passed.get(name) ?? 0
   }
 
   onCommit(listener: CommitListener): void {
@@ -180,7 +176,7 @@ class ActorRuntime implements Runtime {
     if (this.state !== 'open') return unavailable('stopping', 'The service is stopping.')
     const reason = this.journal.refuses()
     if (reason === undefined) return undefined
-    this.due.noteUnheard()
+    this.due.noteRefused()
     return unavailable(reason, `The service takes no writes now: ${reason.replaceAll('_', ' ')}.`)
   }
 
@@ -352,14 +348,17 @@ class ActorRuntime implements Runtime {
   private setGoing(step: BatchedStep, nowMs: number): void {
     const { actor } = step
     this.due.committed(actor, step, nowMs)
-    for (const row of step.outbox) {
-      const source: Source = { from: 'outbox', row: { kind: actor.ref.kind, id: actor.ref.id, n: row.n } }
-      this.deliver({ kind: row.toKind as ActorKind, id: row.toId }, { body: row.message as MessageBody, source })
-    }
+    for (const row of step.outbox) this.send(actor.ref, row)
+  }
+
+  private send({ kind, id }: Pick<OutboxKey, 'kind' | 'id'>, { n, toKind, toId, message }: OutboxRow): void {
+    const source: Source = { from: 'outbox', row: { kind, id, n } }
+    this.deliver({ kind: toKind as ActorKind, id: toId }, { body: message as MessageBody, source })
   }
 
   private settle(batch: Batch, baseSequence: number): void {
     this.setAside.passed(batch.settled)
+    this.due.settled(batch.settled)
     this.answers.tell(batch.settled, baseSequence)
   }
 

@@ -168,8 +168,10 @@ export class Fleet {
     // A parked poll is a call that has not ended.
     if (runner.polls.length > 0) runner.lastSeenMs = nowMs
     const silentMs = nowMs - (runner.lastSeenMs ?? Number.NEGATIVE_INFINITY)
-    // Whom nobody could hear is not silent.
-    const leftMs = nowMs - runner.dueMs > stoodStillMs ? presenceMs : presenceMs - silentMs
+    // Whom nobody could hear is not silent: once, until it calls.
+    const isSpared = nowMs - runner.dueMs > stoodStillMs && runner.callsAtSparing !== runner.calls
+    if (isSpared) runner.callsAtSparing = runner.calls
+    const leftMs = isSpared ? presenceMs : presenceMs - silentMs
     if (leftMs > 0) {
       this.wheel.add(runner, nowMs + leftMs)
       return

@@ -70,6 +70,8 @@ export class Runner extends WheelEntry {
   readonly held = new Set<Held>()
   /** Calls since the service started. */
   calls = 0
+  /** Its calls when a standstill of the process last let it have the full length again to call. */
+  callsAtSparing: number | undefined = undefined
   /** Monotonic time of its last call. */
   lastSeenMs: number | undefined = undefined
   /** When it was seen as far as its record says, RFC 3339: what there is to tell until it calls again. */

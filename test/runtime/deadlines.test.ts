@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import t from 'tap'
 import type { Deadline } from '../../machines/machine.ts'
-import { Deadlines } from '../../runtime/deadlines.ts'
+import { Deadlines, type Unheard } from '../../runtime/deadlines.ts'
 import { MinHeap } from '../../runtime/heap.ts'
 
 const ref = { kind: 'run_request', id: 'r' } as const
@@ -13,9 +13,11 @@ const lease = (key: string, afterMs = 100, renewedBy = ['heartbeat']): Deadline 
   message: { type: 'lease_expired', key },
 })
 
-function due(deadlines: Deadlines, nowMs: number, refusedUntilMs = Number.NEGATIVE_INFINITY): string[] {
+const HEARD: Unheard = { refusedMs: Number.NEGATIVE_INFINITY, stoodStillMs: Number.NEGATIVE_INFINITY }
+
+function due(deadlines: Deadlines, nowMs: number, unheard: Partial<Unheard> = {}): string[] {
   const out: string[] = []
-  deadlines.takeDue(nowMs, refusedUntilMs, 100, (_ref, deadline) => out.push(deadline.key))
+  deadlines.takeDue(nowMs, { ...HEARD, ...unheard }, 100, (_ref, deadline) => out.push(deadline.key))
   return out
 }
 
@@ -68,7 +70,7 @@ t.test('a post renews the deadlines that are renewed by its type, and no other',
 t.test('one that is renewed or ended while its message waits is not due any more', async (t) => {
   const deadlines = new Deadlines()
   const waiting: (() => boolean)[] = []
-  const take = (nowMs: number) => deadlines.takeDue(nowMs, 0, 100, (_ref, _deadline, isDue) => waiting.push(isDue))
+  const take = (nowMs: number) => deadlines.takeDue(nowMs, HEARD, 100, (_ref, _deadline, isDue) => waiting.push(isDue))
   deadlines.set('k', ref, [lease('1')], 0)
   take(100)
   t.equal(waiting[0]!(), true)
@@ -102,9 +104,23 @@ t.test('another occasion of the same deadline starts in full length', async (t) 
 t.test('a deadline that ran while writes were refused starts again in full length', async (t) => {
   const deadlines = new Deadlines()
   deadlines.set('k', ref, [lease('1')], 0)
-  t.same(due(deadlines, 120, 110), [])
-  t.same(due(deadlines, 209, 110), [])
-  t.same(due(deadlines, 210, 110), ['1'])
+  t.same(due(deadlines, 120, { refusedMs: 110 }), [])
+  t.same(due(deadlines, 209, { refusedMs: 110 }), [])
+  t.same(due(deadlines, 215, { refusedMs: 212 }), [], 'as often as that is')
+  t.same(due(deadlines, 311, { refusedMs: 212 }), [])
+  t.same(due(deadlines, 312, { refusedMs: 212 }), ['1'])
+})
+
+t.test('one that ran while the process stood still does so once, until somebody is heard', async (t) => {
+  const deadlines = new Deadlines()
+  deadlines.set('k', ref, [lease('1')], 0)
+  t.same(due(deadlines, 120, { stoodStillMs: 120 }), [])
+  t.same(due(deadlines, 219, { stoodStillMs: 120 }), [])
+  t.same(due(deadlines, 230, { stoodStillMs: 230 }), ['1'])
+  t.same(due(deadlines, 340, { stoodStillMs: 340 }), [], 'it was told')
+  deadlines.heard('k', 'heartbeat', 400)
+  t.same(due(deadlines, 510, { stoodStillMs: 510 }), [], 'heard meanwhile')
+  t.same(due(deadlines, 620, { stoodStillMs: 620 }), ['1'])
 })
 
 t.test('a deadline whose message changed nothing comes again after its full length', async (t) => {

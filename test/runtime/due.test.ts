@@ -3,6 +3,7 @@ import type { Actor } from '../../runtime/actor.ts'
 import type { BatchedStep } from '../../runtime/batch.ts'
 import { Due } from '../../runtime/due.ts'
 import { timersPerReadMax, timersStuckMs, turnsHeardBeforeDue } from '../../runtime/limits.ts'
+import { silentLogger } from '../../runtime/log.ts'
 import { defaultSettings } from '../../runtime/settings.ts'
 import { TurnedNature } from './turned-nature.ts'
 
@@ -26,7 +27,7 @@ t.test('thousands that fall due in one millisecond follow one another as they ar
       due.wait()
     })
   const settings = { ...defaultSettings, home: '/nowhere' }
-  const due = new Due({ nature, journal: journal as never, settings, deliver })
+  const due = new Due({ nature, journal: journal as never, settings, log: silentLogger, deliver })
   due.wait()
   nature.advance(49)
   t.equal(rows.size, 6 * timersPerReadMax)
@@ -51,7 +52,7 @@ t.test('who has spoken by the time at which something is due is heard first', as
   const delivered: string[] = []
   const settings = { ...defaultSettings, home: '/nowhere' }
   const deliver = ({ id }: { readonly id: string }): void => void delivered.push(id)
-  const due = new Due({ nature, journal: journal as never, settings, deliver })
+  const due = new Due({ nature, journal: journal as never, settings, log: silentLogger, deliver })
   const lease = {
     name: 'lease',
     key: '1',
@@ -83,4 +84,28 @@ t.test('who has spoken by the time at which something is due is heard first', as
   timers.pop()!()
   while (turns.length > 0) turn()
   t.same(delivered, ['silent'], 'nothing falls due in a service that has stopped')
+})
+
+t.test('what is counted as passed is what a machine took for that', async (t) => {
+  const nature = new TurnedNature()
+  const settings = { ...defaultSettings, home: '/nowhere' }
+  const due = new Due({ nature, journal: {} as never, settings, log: silentLogger, deliver: () => {} })
+  const lease = { from: 'deadline', name: 'lease', isDue: () => true }
+  const settled = [
+    [lease, { ok: true }],
+    [lease, { ok: true, repeat: 'already_lost' }],
+    [lease, { ok: false }],
+    [{ from: 'timer', name: 'lease' }, { ok: true }],
+    [{ ...lease, name: 'offer' }, { ok: true }],
+    [{ from: 'outside' }, { ok: true }],
+  ].map(([source, answer]) => ({ mail: { source }, answer }))
+  due.settled(settled as never)
+  due.settled(settled.slice(0, 1) as never)
+  t.same(
+    [...due.passed],
+    [
+      ['lease', 2],
+      ['offer', 1],
+    ],
+  )
 })

@@ -36,6 +36,22 @@ t.test('nobody is silent whom the service could not hear', async (t) => {
   t.equal(dispatcher.runnerSeen('r1').presence, 'offline')
 })
 
+t.test('a service that stands still again and again does not keep a runner online that is gone', async (t) => {
+  const { fake, dispatcher } = world({ gone: {}, there: {} })
+  for (const id of ['gone', 'there']) dispatcher.touch(id)
+  fake.run()
+  const standStill = () => {
+    fake.nature.nowMs += presenceMs + 10_000
+    fake.nature.advance(100)
+    return ['gone', 'there'].map((id) => dispatcher.runnerSeen(id).presence)
+  }
+  t.same(standStill(), ['online', 'online'])
+  dispatcher.touch('there')
+  t.same(standStill(), ['offline', 'online'])
+  dispatcher.touch('gone')
+  t.same(standStill(), ['online', 'offline'])
+})
+
 t.test('a parked poll is a call that has not ended', async (t) => {
   const { fake, dispatcher } = world({ r1: {} })
   const asked = poll(dispatcher, 'r1', presenceMs * 3)
