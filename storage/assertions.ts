@@ -6,7 +6,7 @@
  */
 import { EntityTable } from './entity-table.ts'
 import { ASPECTS_MAX, type Findings, type VerifyHooks } from './findings.ts'
-import type { TimeSpan } from './forgetter.ts'
+import { type ForgottenTimes, mayBeForgotten } from './forgotten-times.ts'
 
 const CREATION = ASPECTS_MAX
 const VISITED = ASPECTS_MAX + 1
@@ -17,8 +17,8 @@ export interface AssertionsOf {
   readonly findings: Findings
   /** First sequence that the log holds. */
   readonly floor: number
-  /** Times that had not come yet when retention took events that were recorded then. */
-  readonly ahead: TimeSpan | undefined
+  /** Undefined: retention has taken nothing, or before that was kept. */
+  readonly forgotten: ForgottenTimes | undefined
   /** The text of an event that was given before; undefined when it cannot be read. */
   readonly text: (sequence: number) => string | undefined
 }
@@ -108,16 +108,14 @@ export class Assertions {
   }
 
   /**
-   * Whether retention must have left what was recorded then. It cuts by time, and the log is in the order of time but
-   * where the machine's clock was set back: what is older than the log's first event may rightly be gone, and what was recorded by a
-   * clock that was ahead.
+   * Whether retention must have left what was recorded then: it was not yet at that time. Where it was not kept how far it was, what is
+   * older than the log's first event may rightly be gone, since the log is in the order of time but where a clock was set back.
    */
   #isRetained(at: string): boolean {
-    const { floor, ahead } = this.#of
+    const { floor, forgotten } = this.#of
     if (floor === 1) return true
-    const ms = Date.parse(at)
-    const wasAhead = ahead !== undefined && ms >= ahead.firstMs && ms <= ahead.lastMs
-    return !wasAhead && this.#floorRecordedAt !== undefined && at >= this.#floorRecordedAt
+    if (forgotten !== undefined) return !mayBeForgotten(forgotten, Date.parse(at))
+    return this.#floorRecordedAt !== undefined && at >= this.#floorRecordedAt
   }
 }
 

@@ -177,8 +177,8 @@ export const HEAD_EPOCH = 'epoch'
 export const HEAD_LAST = 'last'
 /** First sequence that the log still holds. */
 export const HEAD_FLOOR = 'floor'
-/** HEAD_AHEAD -> `<first> <last>`, milliseconds since the epoch: see `TimeSpan`. Absent as long as there was none. */
-export const HEAD_AHEAD = 'ahead'
+/** JSON: `ForgottenTimes` of what is below the floor. */
+export const HEAD_FORGOTTEN = 'forgotten'
 export const MARKER = 'marker'
 
 /** What the view holds: every batch up to `batch`, of the log `epoch`. */

@@ -4,17 +4,9 @@
  * open): when it returns the batch is on disk, when it throws nothing of it is. Hot: one transaction a turn.
  */
 import { CorruptRow } from './checked-text.ts'
-import {
-  HEAD_AHEAD,
-  HEAD_EPOCH,
-  HEAD_FLOOR,
-  HEAD_LAST,
-  HEAD_SCHEMA,
-  type LogTables,
-  type ReadTransaction,
-} from './environments.ts'
+import { HEAD_EPOCH, HEAD_FLOOR, HEAD_FORGOTTEN, HEAD_LAST, HEAD_SCHEMA, type LogTables } from './environments.ts'
 import { EventRows, namedAfter, pageOf } from './event-rows.ts'
-import type { TimeSpan } from './forgetter.ts'
+import { bothForgotten, type ForgottenTimes, forgottenOf } from './forgotten-times.ts'
 import { HomeRefused } from './home-refused.ts'
 import { identityOf } from './identity.ts'
 import type { EventPage, NewEvent, Step, StoredEvent } from './journal.ts'
@@ -58,22 +50,6 @@ export function assertSchema(head: LogTables['head'], home: string): void {
     'schema_version',
     `${home} has schema ${text}, this program reads ${OLDEST_SCHEMA} to ${SCHEMA_VERSION}: ${advice}`,
   )
-}
-
-/** Times to come that events were recorded at which retention has taken; undefined where it took none such. */
-export function aheadIn(
-  head: LogTables['head'],
-  reading?: { readonly transaction: ReadTransaction },
-): TimeSpan | undefined {
-  const text = head.get(HEAD_AHEAD, reading)
-  if (text === undefined) return undefined
-  const [firstMs, lastMs] = text.split(' ').map(Number)
-  return { firstMs: firstMs!, lastMs: lastMs! }
-}
-
-function widened(one: TimeSpan | undefined, other: TimeSpan): string {
-  const firstMs = Math.min(one?.firstMs ?? other.firstMs, other.firstMs)
-  return `${firstMs} ${Math.max(one?.lastMs ?? other.lastMs, other.lastMs)}`
 }
 
 export class EventLog {
@@ -198,14 +174,13 @@ export class EventLog {
 
   /**
    * From here on the events before `sequence` are no part of the log, whether their rows are gone yet or not. Rows of
-   * earlier steps of retention go in the same write. `ahead`: times to come, which some of these events were recorded at by a clock that
-   * was wrong; what was made then is known to nobody else (storage/assertions.ts).
+   * earlier steps of retention go in the same write. `times`: when these events were recorded.
    */
-  raiseFloor(sequence: number, ahead?: TimeSpan): void {
+  raiseFloor(sequence: number, times: ForgottenTimes): void {
     this.#tables.env.transactionSync(() => {
       const { head } = this.#tables
       head.put(HEAD_FLOOR, String(sequence))
-      if (ahead !== undefined) head.put(HEAD_AHEAD, widened(aheadIn(head), ahead))
+      head.put(HEAD_FORGOTTEN, JSON.stringify(bothForgotten(forgottenOf(head) ?? {}, times)))
       this.#events.removeBefore(this.#clearedTo)
     })
     this.oldestSequence = sequence

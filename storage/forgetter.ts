@@ -5,6 +5,7 @@
  */
 import type { LogTables } from './environments.ts'
 import { type EventRow, EventRows, type LostRow } from './event-rows.ts'
+import { type ForgottenTimes, forgottenAt } from './forgotten-times.ts'
 import { type EventIdentity, identityOfEvent } from './identity.ts'
 import type { RemovedEntity, StoredEvent } from './journal.ts'
 import type { LeavingEvent, View } from './view.ts'
@@ -44,21 +45,14 @@ export interface Oldest {
   readonly areLeft: boolean
   /** There are more behind them. */
   readonly more: boolean
-  /** Of those that go by their time, where a clock was wrong: the times that have not come yet. */
-  readonly ahead?: TimeSpan
-}
-
-/** Both included, milliseconds since the epoch. */
-export interface TimeSpan {
-  readonly firstMs: number
-  readonly lastMs: number
+  readonly times: ForgottenTimes
 }
 
 /** Events that one step of retention removes. */
 export const TRIM_EVENTS_MAX = 2_000
 /** Texts read for one step: what is held in memory, and for how long the view waits. */
 const TRIM_BYTES_MAX = 4 * 1024 * 1024
-const NONE: Oldest = { count: 0, lost: 0, next: 0, areLeft: false, more: false }
+const NONE: Oldest = { count: 0, lost: 0, next: 0, areLeft: false, more: false, times: {} }
 
 /**
  * By the event's own time. `unknown`: its row is damaged, or it is of the future, recorded by a clock that was wrong. Such an event is
@@ -103,8 +97,11 @@ export class RowForgetter implements Forgetter {
     const part = at.isCleared ? [] : this.#events.partBefore(at.floor).map(goneBefore)
     this.#leaving = [...part, ...events]
     this.#next = next
-    const ahead = areLeft ? undefined : aheadOf(events, at.nowMs)
-    return { count, lost: count - events.length, next, areLeft, more, ...(ahead !== undefined && { ahead }) }
+    const times = forgottenAt(
+      events.map(({ identity }) => identity.recordedMs),
+      at.nowMs,
+    )
+    return { count, lost: count - events.length, next, areLeft, more, times }
   }
 
   async removeEvents(): Promise<void> {
@@ -181,11 +178,6 @@ function ageOf(identity: EventIdentity | undefined, { recordedBeforeMs, nowMs }:
   if (recordedBeforeMs === Number.POSITIVE_INFINITY) return 'old'
   if (identity === undefined || !(identity.recordedMs <= nowMs)) return 'unknown'
   return identity.recordedMs < recordedBeforeMs ? 'old' : 'young'
-}
-
-function aheadOf(events: readonly LeavingEvent[], nowMs: number): TimeSpan | undefined {
-  const times = events.map(({ identity }) => identity.recordedMs).filter((ms) => ms > nowMs)
-  return times.length === 0 ? undefined : { firstMs: Math.min(...times), lastMs: Math.max(...times) }
 }
 
 /** The events from `floor` on, one by one. */

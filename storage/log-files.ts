@@ -2,7 +2,7 @@
 import { existsSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { freeBytesOf } from './disk-reserve.ts'
-import { HEAD_AHEAD, HEAD_EPOCH, HEAD_FLOOR, HEAD_LAST, HEAD_SCHEMA, type LogTables } from './environments.ts'
+import { HEAD_EPOCH, HEAD_FLOOR, HEAD_FORGOTTEN, HEAD_LAST, HEAD_SCHEMA, type LogTables } from './environments.ts'
 import { flushFile } from './flush.ts'
 import { DATA_FILE, LOCK_FILE, segmentPath, segmentsIn } from './home-paths.ts'
 import { HomeRefused } from './home-refused.ts'
@@ -79,7 +79,7 @@ function carryOver(old: LogTables, path: string, options: LogOptions): void {
       }
     }
     tables.env.transactionSync(() => {
-      for (const name of [HEAD_EPOCH, HEAD_LAST, HEAD_FLOOR, HEAD_SCHEMA, HEAD_AHEAD]) {
+      for (const name of [HEAD_EPOCH, HEAD_LAST, HEAD_FLOOR, HEAD_SCHEMA, HEAD_FORGOTTEN]) {
         const text = old.head.get(name)
         if (text !== undefined) tables.head.put(name, text)
       }

@@ -28,7 +28,7 @@ export async function trimOldest(
 ): Promise<TrimStep> {
   assertWritable()
   if (!(await hasRoom())) return { removed: 0, more: false }
-  const { count, lost, next, areLeft, more, ahead } = await forgetter.look({
+  const { count, lost, next, areLeft, more, times } = await forgetter.look({
     floor: log.oldestSequence,
     isCleared: log.isCleared,
     end: Math.min(
@@ -42,7 +42,7 @@ export async function trimOldest(
   assertWritable()
   try {
     // In one turn: what is recorded from now on is written behind the removal.
-    if (!areLeft) log.raiseFloor(next, ahead)
+    if (!areLeft) log.raiseFloor(next, times)
     await applier.exclusive(() => forgetter.removeEvents())
     log.cleared(next)
     if (areLeft || !more) log.removeCleared()

@@ -11,11 +11,12 @@ import {
   type Marker,
   type ReadTransaction,
 } from './environments.ts'
-import { aheadIn, assertSchema } from './event-log.ts'
+import { assertSchema } from './event-log.ts'
 import { EventRows } from './event-rows.ts'
 import { Findings, type VerifyHooks, type VerifyReport } from './findings.ts'
 import { Fingerprint } from './fingerprint.ts'
 import { TRIM_EVENTS_MAX } from './forgetter.ts'
+import { forgottenOf } from './forgotten-times.ts'
 import { unpackChunk } from './history-chunk.ts'
 import { assertWhole } from './home-checks.ts'
 import { openEnvironments } from './home-environments.ts'
@@ -176,8 +177,14 @@ class Verification {
 
   async #eventRows(): Promise<void> {
     const text = (sequence: number) => this.#textOf(sequence)
-    const ahead = aheadIn(this.#log.head, this.#ofLog)
-    this.#assertions = new Assertions({ hooks: this.#hooks, findings: this.#findings, floor: this.#floor, ahead, text })
+    const forgotten = forgottenOf(this.#log.head, this.#ofLog)
+    this.#assertions = new Assertions({
+      hooks: this.#hooks,
+      findings: this.#findings,
+      floor: this.#floor,
+      forgotten,
+      text,
+    })
     let expected = this.#floor
     for await (const first of paced(this.#rows.firsts(this.#floor, this.#ofLog))) {
       const texts = this.#read(`events from ${first}`, () => this.#rows.row(first, this.#ofLog))

@@ -153,7 +153,8 @@ export class Fate implements DiskWorld {
   /** NTP, a person, a machine that slept: mostly a little, at times a lot, forwards or back. */
   private setClock(): void {
     const { random, world } = this
-    const byMs = random.pick([-1, 1]) * random.skewed(1, 20_000)
+    const byMs =
+      random.pick([-1, 1]) * (random.chance(0.3) ? random.skewed(60_000, 3_600_000) : random.skewed(1, 20_000))
     world.setClock(byMs)
     this.wasClockSet = true
     this.clockForwardMs += Math.max(0, byMs)
