@@ -30,6 +30,8 @@ export class Fate implements DiskWorld {
   clockSetMs = Number.NEGATIVE_INFINITY
   /** By how much it was set forward, all in all. */
   clockForwardMs = 0
+  /** The same back: what was made to fall due before waits that much longer. */
+  clockBackMs = 0
   private readonly world: World
   private readonly random: Random
   private trap: Trap | undefined
@@ -158,6 +160,7 @@ export class Fate implements DiskWorld {
     world.setClock(byMs)
     this.wasClockSet = true
     this.clockForwardMs += Math.max(0, byMs)
+    this.clockBackMs += Math.max(0, -byMs)
     this.clockSetMs = this.timeline.nowMs
     world.history.note('fate', () => `sets the clock by ${byMs} ms`)
   }

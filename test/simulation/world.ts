@@ -359,7 +359,7 @@ export class World {
   /** Runs until nothing that was promised is still owed. */
   private async becomesOrderly(): Promise<void> {
     const { timeline } = this
-    const untilMs = timeline.nowMs + CALM_MS_MAX
+    const untilMs = timeline.nowMs + CALM_MS_MAX + this.fate.clockBackMs
     for (;;) {
       const nextMs = timeline.nowMs + CALM_LOOK_MS
       await timeline.run(() => timeline.nowMs >= nextMs)
