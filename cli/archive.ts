@@ -1,12 +1,14 @@
 /** `intendant verify`, `export`, `import`: the log looked at, taken out and taken in, without the service. */
 import { existsSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import type { Command } from 'commander'
-import type { ExportReport, Gap } from '../storage/export.ts'
-import { integer, ORIGIN } from './arguments.ts'
+import { type Command, InvalidArgumentError } from 'commander'
+import { decodeCursor, encodeCursor } from '../runtime/stream/cursor.ts'
+import type { ExportPlace, ExportReport, Gap } from '../storage/export.ts'
+import { ORIGIN } from './arguments.ts'
 import { CliFailure, EXIT } from './exit.ts'
 import { safe } from './print.ts'
 import { loadSettings } from './settings.ts'
+import { readInteger } from './units.ts'
 import { tellVerified } from './verified.ts'
 import { type Act, type Cli, originOf } from './world.ts'
 
@@ -26,10 +28,10 @@ export function addArchive(program: Command, act: Act): void {
     .command('export')
     .description('Write the events as JSON lines, one file a month. Changes nothing; --home may name a backup.')
     .argument('<dir>', 'The folder for the files; later exports append to them.')
-    .option('--after <sequence>', 'Only events after this one: the last of an earlier export.', integer(0, 1e15), 0)
+    .option('--after <cursor>', 'Only events behind this place: where an earlier export ended, as it said.', place)
     .addHelpText(
       'after',
-      '\nThe log alone is read: a service may run on the home, or refuse it. Exit code 1: events could not be\nread; they are named, and all others are written.\n\nExample:\n  intendant backup --name today && intendant export ./events --home ~/.engine/backups/today',
+      '\nThe log alone is read: a service may run on the home, or refuse it. Exit code 1: events could not be\nread, or were forgotten (--retention) since the export that --after goes on from; that is told, and\nall others are written.\n\nExample:\n  intendant backup --name today && intendant export ./events --home ~/.engine/backups/today',
     )
     .action(act(exportAll))
   program
@@ -55,9 +57,18 @@ async function verify({ home, json, print }: Cli, [folder]: readonly any[]): Pro
   return report.findingsCount === 0 ? EXIT.ok : EXIT.failed
 }
 
+/** A cursor, or the sequence number in it alone. */
+function place(text: string): ExportPlace {
+  const sequence = readInteger(text, 0, 1e15)
+  const read = sequence === undefined ? decodeCursor(text) : { sequence }
+  if (read === undefined) throw new InvalidArgumentError('What an export said to go on with is expected.')
+  return read
+}
+
 /** The report, its members named as everywhere in JSON. */
-function exportShown({ firstSequence, lastSequence, gaps, ...rest }: ExportReport): object {
-  return { ...rest, ...bounds({ firstSequence, lastSequence }), gaps: gaps.map(bounds) }
+function exportShown({ epoch, firstSequence, lastSequence, gaps, ...rest }: ExportReport): object {
+  const cursor = encodeCursor(epoch, lastSequence)
+  return { ...rest, ...bounds({ firstSequence, lastSequence }), cursor, gaps: gaps.map(bounds) }
 }
 
 function bounds({ firstSequence, lastSequence }: Gap): object {
@@ -73,19 +84,22 @@ function present(home: string): string {
 async function exportAll({ home, json, print }: Cli, [dir]: readonly any[], { after }: any): Promise<number> {
   const { exportEvents } = await import('../storage/export.ts')
   const report = await exportEvents(present(home), resolve(dir), after)
-  const { events, files, firstSequence, lastSequence, unreadable, gaps } = report
+  const { epoch, events, files, firstSequence, lastSequence, forgotten, unreadable, gaps } = report
   if (json) print.json(exportShown(report))
   else {
     const rows = Object.entries(files).map(([file, count]) => [file, String(count)])
     print.table(['FILE', 'EVENTS'], rows, 'No events to export.')
-    if (events > 0) print.line(`Events ${firstSequence} to ${lastSequence}; go on with --after ${lastSequence}.`)
+    if (events > 0)
+      print.line(`Events ${firstSequence} to ${lastSequence}; go on with --after ${encodeCursor(epoch, lastSequence)}.`)
+    if (forgotten > 0)
+      print.line(`${forgotten} event(s) before them were forgotten before this export: see --retention.`)
     if (unreadable > 0) {
       const shown = gaps.slice(0, FINDINGS_SHOWN).map((gap) => [String(gap.firstSequence), String(gap.lastSequence)])
       print.line(`${unreadable} event(s) could not be read:`)
       print.tableInFull(['FROM', 'TO'], shown, '')
     }
   }
-  return unreadable === 0 ? EXIT.ok : EXIT.failed
+  return unreadable === 0 && forgotten === 0 ? EXIT.ok : EXIT.failed
 }
 
 async function importAll(cli: Cli, [files]: readonly any[], { origin }: any): Promise<number> {

@@ -18,6 +18,9 @@ export function isImported({ by }: { readonly by?: { readonly id: string; readon
   return by?.id === IMPORTER.id && by.name === IMPORTER.name
 }
 
+/** What the event of a run request carries of it besides its payload; no part of its identity. */
+const RUN_REQUEST_ID = /^runreq_[0-9a-f]{24}$/
+
 const BATCH_EVENTS = 1_000
 const BATCH_CHARS = 4 * 1024 * 1024
 /** Refused lines beyond these are only counted. */
@@ -88,9 +91,11 @@ async function importFile(runtime: Runtime, file: string, by: By, report: Import
       event as unknown as Parameters<typeof prepareEvent>[0],
       event.id as string | undefined,
     )
+    const { run_request_id } = event
+    const isOfRequest = typeof run_request_id === 'string' && RUN_REQUEST_ID.test(run_request_id)
     const entries = waiting.get(prepared.project) ?? []
     waiting.set(prepared.project, entries)
-    entries.push({ event: prepared, line, offset })
+    entries.push({ event: isOfRequest ? { ...prepared, run_request_id } : prepared, line, offset })
     waitingChars += prepared.payloadText.length
     if (entries.length >= BATCH_EVENTS) await flush(prepared.project)
     if (waitingChars < BATCH_CHARS) continue

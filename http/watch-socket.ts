@@ -78,22 +78,19 @@ class SocketSink implements Sink {
 
   end(end: StreamEnd): void {
     const fault = endFault(end)
-    // WebSockets have a word of their own for it: clients know that they are to come back.
-    if (end.code === 'stopping') this.#finish(() => this.#socket.end(SERVICE_RESTART, 'the service is stopping'))
-    else if (fault !== undefined) this.refuse(fault)
+    if (fault !== undefined) this.refuse(fault)
     else this.#finish(() => this.#socket.close())
   }
 
   /** Tell the problem and close. One that does not read is not waited for. */
   refuse(fault: QueryFault): void {
     const isFull = this.#isFull
+    // WebSockets have a word of their own for it: clients know that they are to come back.
+    const closeCode = fault.code === 'stopping' ? SERVICE_RESTART : closeCodeOf(fault.code)
     this.#finish(() => {
-      if (isFull) {
-        this.#socket.close()
-        return
-      }
-      this.#socket.send(problemFrame(this.#path, fault).bytes, false)
-      this.#socket.end(closeCodeOf(fault.code), fault.code)
+      if (!isFull) this.#socket.send(problemFrame(this.#path, fault).bytes, false)
+      if (!isFull || fault.code === 'stopping') this.#socket.end(closeCode, fault.code)
+      else this.#socket.close()
     })
   }
 

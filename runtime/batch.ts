@@ -267,7 +267,7 @@ export class Batch {
 
   /** An event that somebody else has stated. */
   private addRecorded(event: PreparedEvent, { envelope }: OwnEvents, by: By, times: Times, parts: StepParts): void {
-    const { run_request_id } = envelope
+    const { run_request_id } = event.run_request_id === undefined ? envelope : event
     addEvent(event, eventText(event, { recorded_at: times.recordedAt, by, run_request_id }), run_request_id, parts)
     parts.recorded.push(identityOf(event))
   }

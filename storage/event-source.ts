@@ -5,7 +5,7 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { CorruptRow } from './checked-text.ts'
-import { HEAD_FLOOR, HEAD_LAST, type LogTables } from './environments.ts'
+import { HEAD_EPOCH, HEAD_FLOOR, HEAD_LAST, type LogTables } from './environments.ts'
 import { assertSchema } from './event-log.ts'
 import { type EventRow, EventRows } from './event-rows.ts'
 import { assertLogWhole } from './home-checks.ts'
@@ -15,6 +15,8 @@ import { openLog } from './log-files.ts'
 import { salvagedHead, salvagedRows } from './segments/salvage.ts'
 
 export interface EventSource {
+  /** Identity of the log; empty where nothing of it can be read, or there is none. */
+  readonly epoch: string
   /** The first and the last that are part of the log, as it says itself. */
   readonly oldestSequence: number
   readonly lastSequence: number
@@ -45,6 +47,7 @@ function sourceOf({ env, events, head }: LogTables, folder: string): EventSource
   const transaction = env.useReadTransaction()
   const rows = new EventRows(events)
   const ends = endsOf({
+    [HEAD_EPOCH]: head.get(HEAD_EPOCH, { transaction }),
     [HEAD_FLOOR]: head.get(HEAD_FLOOR, { transaction }),
     [HEAD_LAST]: head.get(HEAD_LAST, { transaction }),
   })
@@ -71,6 +74,7 @@ function sourceOf({ env, events, head }: LogTables, folder: string): EventSource
 
 function endsOf(head: Readonly<Record<string, string | undefined>>) {
   return {
+    epoch: head[HEAD_EPOCH] ?? '',
     oldestSequence: Number(head[HEAD_FLOOR] ?? 1),
     lastSequence: Number(head[HEAD_LAST]?.split(' ')[1] ?? 0),
   }

@@ -1,8 +1,9 @@
 /** Events out as JSON lines: one file per UTC month of `occurred_at`, each line the text exactly as it is served. */
 import { appendFile, mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import { openEvents } from './event-source.ts'
+import { type EventSource, openEvents } from './event-source.ts'
 import { flushFile, flushNamesUpTo } from './flush.ts'
+import { HomeRefused } from './home-refused.ts'
 import { paced } from './paced.ts'
 
 /** Held in memory before they are written. */
@@ -17,27 +18,51 @@ export interface Gap {
 }
 
 export interface ExportReport {
+  /** Identity of the log. */
+  readonly epoch: string
   readonly events: number
   /** File name -> events in it. */
   readonly files: Readonly<Record<string, number>>
   /** First and last sequence that were exported; a later export goes on behind the last. */
   readonly firstSequence: number
   readonly lastSequence: number
+  /** Between what an earlier export went up to and the first event that the log holds: retention has taken them. */
+  readonly forgotten: number
   /** Events that the log says it holds and that could not be read, and where they were: the first 1,000 places. */
   readonly unreadable: number
   readonly gaps: readonly Gap[]
 }
 
+/** Where an earlier export ended. Without an epoch it is taken to be of the same log. */
+export interface ExportPlace {
+  readonly epoch?: string
+  readonly sequence: number
+}
+
+/** What came later in one log is something else in another: nothing of it would be missed, and some of it never exported. */
+function assertOfThisLog({ epoch, sequence }: ExportPlace, source: EventSource): void {
+  if ((epoch === undefined || epoch === source.epoch) && sequence <= source.lastSequence) return
+  const which =
+    epoch !== undefined && epoch !== source.epoch
+      ? `this log is ${source.epoch}`
+      : `its last event is ${source.lastSequence}`
+  throw new HomeRefused(
+    'another_log',
+    `the export to go on with was of another log: ${which}. A restored home is one; export it whole into a folder of its own`,
+  )
+}
+
 /**
- * Appends the events of a home after `afterSequence` to the month files in `directory`, a page at a time; they are on disk under
+ * Appends the events of a home after `after` to the month files in `directory`, a page at a time; they are on disk under
  * their names when it resolves. Changes nothing in the home, and needs no more of it than what can be read of its log. Rejects
  * with HomeRefused, and with what the file system says.
  */
-export async function exportEvents(home: string, directory: string, afterSequence = 0): Promise<ExportReport> {
+export async function exportEvents(home: string, directory: string, after?: ExportPlace): Promise<ExportReport> {
   const source = await openEvents(home)
   const months = new MonthFiles(directory)
   const gaps: Gap[] = []
-  const firstSequence = Math.max(afterSequence + 1, source.oldestSequence)
+  const firstSequence = Math.max((after?.sequence ?? 0) + 1, source.oldestSequence)
+  const forgotten = after === undefined ? 0 : firstSequence - after.sequence - 1
   let next = firstSequence
   let lastSequence = firstSequence - 1
   let unreadable = 0
@@ -48,6 +73,7 @@ export async function exportEvents(home: string, directory: string, afterSequenc
     next = sequence
   }
   try {
+    if (after !== undefined) assertOfThisLog(after, source)
     for await (const { first, texts } of paced(source.rowsFrom(firstSequence))) {
       passTo(first)
       await months.add(texts.slice(next - first))
@@ -59,7 +85,8 @@ export async function exportEvents(home: string, directory: string, afterSequenc
   } finally {
     await source.close()
   }
-  return { events: months.events, files: months.files, firstSequence, lastSequence, unreadable, gaps }
+  const { events, files } = months
+  return { epoch: source.epoch, events, files, firstSequence, lastSequence, forgotten, unreadable, gaps }
 }
 
 class MonthFiles {

@@ -11,6 +11,7 @@ type HomeRefusal =
   | 'disk_failed'
   | 'not_permitted'
   | 'not_empty'
+  | 'another_log'
 
 export class HomeRefused extends Error {
   override readonly name = 'HomeRefused'

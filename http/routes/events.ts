@@ -42,12 +42,15 @@ function hintOf(filter: Filter, runtime: Pick<Runtime, 'read'>): HistoryHint | u
   return { of: 'trace', ids }
 }
 
-/** Where a list begins: behind its cursor, or at the end of the log that its order starts from. */
+/**
+ * Where a list begins: behind its cursor, or at the end of the log that its order starts from. A cursor stands between two
+ * events: a list that goes backwards begins with the one before it, with which a stream from there does not.
+ */
 function placeToBegin(exchange: Exchange, journal: Runtime['journal']): number | undefined {
   const { cursor, order } = exchange.query
   if (cursor === undefined) return order === 'desc' ? journal.lastSequence + 1 : journal.oldestSequence - 1
   const place = placeOf(cursor, journal)
-  if (place.ok) return place.sequence
+  if (place.ok) return order === 'desc' ? place.sequence + 1 : place.sequence
   const { code, detail, extra } = cursorFault(place)
   exchange.problem(code, detail, extra)
   return undefined
@@ -58,7 +61,7 @@ function answerPage(service: ServiceContext, exchange: Exchange, found: EventsFo
   markCursor(service, exchange, found.lastSequence)
   let tail = ''
   if (found.next !== undefined) {
-    const cursor = cursorAt(service, found.next)
+    const cursor = cursorAt(service, exchange.query.order === 'desc' ? found.next - 1 : found.next)
     exchange.setHeader('Link', nextLink(exchange, cursor))
     tail = `,"next_cursor":"${cursor}"`
   }
@@ -133,7 +136,11 @@ export function eventRoutes(service: ServiceContext): readonly Route[] {
             description: `Events at most; default ${LIST_LIMIT_DEFAULT}.`,
           }),
         ),
-        cursor: Type.Optional(cursorParameter('`next_cursor` of the page before, or the cursor of a Watch frame.')),
+        cursor: Type.Optional(
+          cursorParameter(
+            '`next_cursor` of the page before, or the cursor of a Watch frame: with `order=desc` what is up to there, else what is behind it.',
+          ),
+        ),
         order: Type.Optional(stringEnum(['asc', 'desc'], { description: 'Oldest (default) or newest first.' })),
         ...filterParameters,
       }),

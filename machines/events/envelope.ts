@@ -43,6 +43,8 @@ export interface PreparedEvent {
   readonly payload: Readonly<Record<string, unknown>>
   /** Canonical JSON (RFC 8785) of the payload. */
   readonly payloadText: string
+  /** Of history that comes from another log: the run request on which it was stated there. */
+  readonly run_request_id?: string
 }
 
 /** Who did it, as it is told. */

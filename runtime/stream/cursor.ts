@@ -24,6 +24,12 @@ export function encodeCursor(epoch: string, sequence: number): string {
   return `${epoch}.${sequence.toString(36)}`
 }
 
+/** What a cursor says; undefined where it is none. */
+export function decodeCursor(cursor: string): { readonly epoch: string; readonly sequence: number } | undefined {
+  const parts = CURSOR.exec(cursor)
+  return parts === null ? undefined : { epoch: parts[1]!, sequence: Number.parseInt(parts[2]!, 36) }
+}
+
 /** The earliest cursor that this log can still go on from. */
 export function oldestCursor(log: LogRange): string {
   return encodeCursor(log.epoch, log.oldestSequence - 1)
@@ -35,13 +41,13 @@ export function oldestCursor(log: LogRange): string {
  * or behind what the log still holds (410, naming the oldest cursor that works).
  */
 export function placeOf(cursor: string, log: LogRange): CursorPlace {
-  const parts = CURSOR.exec(cursor)
-  if (parts === null) {
+  const decoded = decodeCursor(cursor)
+  if (decoded === undefined) {
     return { ok: false, code: 'invalid_cursor', detail: 'this is not a cursor that this service gave out' }
   }
-  const sequence = Number.parseInt(parts[2]!, 36)
+  const { epoch, sequence } = decoded
   // A place behind the end was never given out by this log: its files were put back to an older state.
-  if (parts[1] !== log.epoch || sequence > log.lastSequence) {
+  if (epoch !== log.epoch || sequence > log.lastSequence) {
     return {
       ok: false,
       code: 'cursor_of_another_log',

@@ -104,7 +104,18 @@ t.test(
 
     t.equal((await command('export', `${t.testdirName}/back`, '--home', other)).code, 0)
     const back = new Map(lines(`${t.testdirName}/back`).map((event) => [event.id, event]))
-    for (const event of ofProject) t.same(back.get(event.id)?.payload, event.payload, event.event_type)
+    for (const event of ofProject) {
+      const { payload, run_request_id } = back.get(event.id)!
+      t.same({ payload, run_request_id }, { payload: event.payload, run_request_id: event.run_request_id })
+    }
+    t.ok(ofProject.some((event) => event.run_request_id !== undefined))
+    const more = ['export', `${t.testdirName}/back`, '--home', other, '--after']
+    t.match(await command(...more, JSON.parse((await command('export', dir, '--home', other, '--json')).out).cursor), {
+      code: 0,
+      out: /No events to export/,
+    })
+    t.match(await command(...more, taken.cursor), { code: 1, err: /another log/ })
+    t.match(await command(...more, 'x'), { code: 2, err: /What an export said to go on with/ })
     t.equal((await command('verify', '--home', other)).code, 0)
   },
 )

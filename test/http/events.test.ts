@@ -72,6 +72,26 @@ t.test('one may list and then watch from Watch-Cursor without a gap', async (t) 
   t.same([...page.ids, ...frames.ids], idsOf(1, 3))
 })
 
+t.test('what lies before the place where a stream begins is a list that goes backwards from it', async (t) => {
+  const harness = await harnessFor(t)
+  harness.log.commit(Array.from({ length: 5 }, () => noted('a')))
+  const { frames } = await watchSocket(harness, '')
+  await frames.until((f) => f.all.length === 1)
+  const hello = frames.all[0]!.cursor
+  harness.log.commit([noted('a'), noted('a')])
+  await frames.until((f) => f.ids.length === 2)
+  const first = await get(harness, `/api/events?order=desc&limit=2&cursor=${hello}`)
+  const second = await get(harness, `/api/events?order=desc&limit=2&cursor=${first.body.next_cursor}`)
+  const third = await get(harness, `/api/events?order=desc&limit=2&cursor=${second.body.next_cursor}`)
+  t.same([...first.ids, ...second.ids, ...third.ids], idsOf(1, 5).reverse())
+  t.same(frames.ids, idsOf(6, 7))
+  t.notOk('next_cursor' in third.body)
+  const onwards = await get(harness, `/api/events?cursor=${second.body.next_cursor}`)
+  t.same(onwards.ids, idsOf(2, 7), 'either way from one place')
+  const all = await get(harness, `/api/events?order=desc&cursor=e0e0e0e0e0e0.0`)
+  t.same(all.ids, [])
+})
+
 t.test(
   'traces, items and run requests are read by their history; other filters scan, a bounded part a page',
   async (t) => {

@@ -254,7 +254,7 @@ t.test('revocation and expiry end a stream, saying which', async (t) => {
   }
 })
 
-t.test('a graceful stop sends what was committed and closes with 1012', async (t) => {
+t.test('a graceful stop sends what was committed, says so in a last frame and closes with 1012', async (t) => {
   const harness = await harnessFor(t)
   const { frames } = await watchSocket(harness, '')
   await frames.until((f) => f.all.length === 1)
@@ -262,6 +262,7 @@ t.test('a graceful stop sends what was committed and closes with 1012', async (t
   harness.stopStreams()
   await frames.until((f) => f.ended !== undefined)
   t.same(frames.ids, [idOf(1)])
+  t.match(frames.all.at(-1), { type: 'error', problem: { code: 'stopping' } })
   t.equal(frames.ended!.code, 1012)
   t.match(await refused(watchSocket(harness, '')), { status: 503, problem: { code: 'stopping' } })
 })

@@ -467,8 +467,17 @@ t.test(
     t.equal(report.events, 4)
     t.equal(readFileSync(join(directory, 'events-2026-10.jsonl'), 'utf8'), `${made[0]!.text}\n${made[1]!.text}\n`)
     await appendEvents(journal, event('5', { occurredAt: '2026-11-02T00:00:00.000000Z' }))
-    t.equal((await exportEvents(journal.home, directory, report.lastSequence)).events, 1)
+    t.equal((await exportEvents(journal.home, directory, { sequence: report.lastSequence })).events, 1)
     t.equal(readFileSync(join(directory, 'events-2026-11.jsonl'), 'utf8').split('\n').length, 3)
+    const again = await exportEvents(journal.home, directory, { epoch: report.epoch, sequence: 5 })
+    t.match(again, { epoch: journal.epoch, events: 0, firstSequence: 6, lastSequence: 5, forgotten: 0 })
+    await t.rejects(exportEvents(journal.home, directory, { sequence: 6 }), /another log: its last event is 5/)
+    await t.rejects(exportEvents(journal.home, directory, { epoch: 'another', sequence: 1 }), /this log is /)
+    await journal.settled()
+    await journal.trim({ beforeSequence: 4 })
+    t.match(await exportEvents(journal.home, directory, { sequence: 1 }), { events: 2, firstSequence: 4, forgotten: 2 })
+    t.match(await exportEvents(journal.home, directory, { sequence: 3 }), { events: 2, forgotten: 0 })
+    t.match(await exportEvents(journal.home, directory), { events: 2, forgotten: 0 }, 'nothing was promised')
   },
 )
 
