@@ -1,6 +1,7 @@
 /**
  * Who sees an initiative, and what of its assessments: their items and runs stand in one project, and what they were
- * told speaks of all of them. So who may not see each of them sees that an assessment runs, and not what it says.
+ * told speaks of all of them. So who may not see each of them sees that an assessment runs and how it settled (SPEC 3.4 has the reason in it), and not what it
+ * was asked and answered.
  */
 import type { InitiativeContext } from '../machines/initiative/context.ts'
 import type { SnapshotOf } from '../machines/machine.ts'

@@ -10,6 +10,7 @@ import { actorKey } from './actor.ts'
 import type { ActorRef, Answer, CommittedStep, MessageBody, Runtime, SnapshotOf } from './api.ts'
 import { committed } from './committed.ts'
 import type { Health } from './guard.ts'
+import { clockRecheckMs } from './limits.ts'
 import type { Logger } from './log.ts'
 import { readable } from './reader.ts'
 import { SecondTries } from './second-tries.ts'
@@ -18,8 +19,6 @@ import { SecondTries } from './second-tries.ts'
 const LOOKBACK_MS = 7 * 24 * 3_600_000
 /** An end that could not be taken for want of room is asked for again after this long. */
 const AGAIN_MS = 1_000
-/** The longest wait without a look at the clock, which may be set meanwhile. */
-const LOOK_MS_MAX = 600_000
 
 /** What a heartbeat says of a session. */
 export interface Pulse {
@@ -285,7 +284,7 @@ export class AgentSessions {
         open.timer = undefined
         if (this.#open.has(open.id)) act()
       },
-      Math.min(afterMs, LOOK_MS_MAX),
+      Math.min(afterMs, clockRecheckMs),
     )
   }
 

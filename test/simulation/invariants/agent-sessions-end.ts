@@ -5,6 +5,7 @@
 import type { AgentSessionContext } from '../../../machines/agent-session/context.ts'
 import type { RunRequestContext } from '../../../machines/run-request/context.ts'
 import type { SnapshotOf } from '../../../runtime/api.ts'
+import { clockRecheckMs } from '../../../runtime/limits.ts'
 import { usageOf } from '../../../runtime/usage.ts'
 import type { RequestModel } from '../model/requests.ts'
 import type { Process } from '../process.ts'
@@ -98,7 +99,9 @@ function mayBeOpen(world: World, { runtime }: Process, { context }: Session): vo
     if (AT_WORK.has(run.value)) return
     const { times, made, internal } = run.context
     const endMs = Date.parse(times.completed_at ?? times.failed_at ?? times.cancelled_at ?? '')
-    const isTaken = endMs + made.limits.late_events_ms + SLACK_MS > world.wallMs
+    // The service looks at a clock that was set once a minute at the latest.
+    const isSeen = world.timeline.nowMs - world.fate.clockSetMs > clockRecheckMs + SLACK_MS
+    const isTaken = !isSeen || endMs + made.limits.late_events_ms + SLACK_MS > world.wallMs
     if (internal.last_post?.attempt === attempt && isTaken) return
   }
   throw new Violation(NAME, `${session_id} of attempt ${attempt} runs, and ${id} is ${is}`)
