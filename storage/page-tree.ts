@@ -1,7 +1,8 @@
 /**
  * The trees of pages in a data file of LMDB (as lmdb-js builds it), walked from their roots: every page is the one that
- * its parent names, is reached once, and holds nodes that lie within it. What passes can be read by LMDB without
- * leaving the file. Hot at the start of a large home: one page at a time, one buffer a level, no objects a node.
+ * its parent names, is reached once, and holds nodes that lie within it, in the order of their keys and between those that lead to it.
+ * What passes can be read by LMDB without leaving the file, and what is there is found by its key. Hot at the start of a large home: one
+ * page at a time, one buffer a level, no objects a node.
  */
 
 /** A tree as a meta page or a node names it. */
@@ -70,6 +71,21 @@ const LACKED_MAX = 100_000
 const TREE_DEPTH_MAX = 32
 const META_PAGES = 2
 
+/** A key where it lies. */
+interface KeyAt {
+  readonly page: Buffer
+  readonly start: number
+  readonly stop: number
+}
+
+/** What the keys of a page begin with, itself included, and what they end before, as the branches above it say. */
+interface Bounds {
+  readonly low: KeyAt | undefined
+  readonly high: KeyAt | undefined
+}
+
+const UNBOUND: Bounds = { low: undefined, high: undefined }
+
 /** Looks at the trees of the file. Throws PageFault at the first thing that is wrong. */
 export function checkTree(forest: Forest): void {
   new Walk(forest).all()
@@ -128,33 +144,67 @@ class Walk {
   #tree({ depth, root }: Tree, whole: boolean, level: number): void {
     if (root === NO_PAGE) return
     if (depth < 1 || depth + level > TREE_DEPTH_MAX) throw new PageFault(`a tree of ${depth} levels`)
-    this.#page(Number(root), depth, whole, level)
+    this.#page(Number(root), depth, whole, level, UNBOUND)
   }
 
   /** `height`: levels from here to the leaves, this one included. */
-  #page(number: number, height: number, whole: boolean, level: number): void {
+  #page(number: number, height: number, whole: boolean, level: number, bounds: Bounds): void {
     const page = this.#read(number, level)
     const flags = page.readUInt16LE(PAGE.flags)
     if (flags !== (height > 1 ? BRANCH : LEAF)) fault(number, `is no ${height > 1 ? 'branch' : 'leaf'} (${flags})`)
-    const { pageBytes } = this.#forest
     const lower = page.readUInt16LE(PAGE.lower)
-    const upper = page.readUInt16LE(PAGE.upper)
-    if (lower % 2 !== 0 || lower > upper || PAGE.header + upper > pageBytes) fault(number, 'has no sound bounds')
     if (height > 1 && lower < 4) fault(number, 'is a branch with fewer than two children')
+    this.#assertKeys(number, page, height > 1, bounds)
     const readsChildren = height !== 2 || whole || this.#readsLeavesOf(page)
     if (height === 1) this.#leavesLeft -= 1
     else if (readsChildren) this.#announceChildren(page, lower)
     for (let at = PAGE.header; at < PAGE.header + lower; at += 2) {
       const node = PAGE.header + page.readUInt16LE(at)
-      if (node < PAGE.header + upper || node + NODE.header > pageBytes) fault(number, 'has a node out of its bounds')
-      const value = node + NODE.header + page.readUInt16LE(node + NODE.keyBytes)
-      if (value > pageBytes) fault(number, 'has a key that is longer than the page')
-      if (height > 1) {
-        const child = childAt(page, node)
-        if (readsChildren) this.#page(child, height - 1, whole, level + 1)
-        else this.#reach(child, number)
-      } else this.#leafNode(number, page, value, lowOf(page, node), page.readUInt16LE(node + NODE.flags), level)
+      if (height === 1) {
+        const value = endOfKey(page, node)
+        this.#leafNode(number, page, value, lowOf(page, node), page.readUInt16LE(node + NODE.flags), level)
+      } else if (readsChildren) {
+        const low = at === PAGE.header ? bounds.low : keyAt(page, at)
+        const high = at + 2 === PAGE.header + lower ? bounds.high : keyAt(page, at + 2)
+        this.#page(childAt(page, node), height - 1, whole, level + 1, { low, high })
+      } else this.#reach(childAt(page, node), number)
     }
+  }
+
+  /**
+   * Each node lies within the page with its key, and the keys ascend within their bounds: what stands elsewhere is not found, as if it were
+   * not there. LMDB takes the first key of a branch for the least there is, and does not read it.
+   */
+  #assertKeys(number: number, page: Buffer, isBranch: boolean, { low, high }: Bounds): void {
+    const { pageBytes } = this.#forest
+    const end = PAGE.header + page.readUInt16LE(PAGE.lower)
+    const upper = PAGE.header + page.readUInt16LE(PAGE.upper)
+    if (end % 2 !== 0 || end > upper || upper > pageBytes) fault(number, 'has no sound bounds')
+    const first = isBranch ? PAGE.header + 2 : PAGE.header
+    let [start, stop] = [0, 0]
+    for (let at = PAGE.header; at < end; at += 2) {
+      const node = PAGE.header + page.readUInt16LE(at)
+      if (node < upper || node + NODE.header > pageBytes) fault(number, 'has a node out of its bounds')
+      const [startBefore, stopBefore] = [start, stop]
+      start = node + NODE.header
+      stop = endOfKey(page, node)
+      if (stop > pageBytes) fault(number, 'has a key that is longer than the page')
+      const isInOrder =
+        at > first
+          ? this.#compare(page, start, stop, page, startBefore, stopBefore) > 0
+          : at < first || low === undefined || this.#compare(page, start, stop, low.page, low.start, low.stop) >= 0
+      if (!isInOrder) fault(number, 'has keys out of their order')
+    }
+    if (high === undefined || end <= first) return
+    if (this.#compare(page, start, stop, high.page, high.start, high.stop) >= 0)
+      fault(number, 'has keys out of their order')
+  }
+
+  /** Above 0: the key comes behind the other. The lists of free pages go by the numbers of transactions. */
+  #compare(page: Buffer, start: number, stop: number, other: Buffer, otherStart: number, otherStop: number): number {
+    if (!this.#readsFree) return page.compare(other, otherStart, otherStop, start, stop)
+    if (stop - start !== 8 || otherStop - otherStart !== 8) return 0
+    return Number(page.readBigUInt64LE(start) - other.readBigUInt64LE(otherStart))
   }
 
   /** Of a page whose nodes were not looked at yet. */
@@ -244,6 +294,14 @@ class Walk {
     if (this.#seen[number] === 1) throw new PageFault(`page ${number}${from} is used twice`)
     this.#seen[number] = 1
   }
+}
+
+const endOfKey = (page: Buffer, node: number): number => node + NODE.header + page.readUInt16LE(node + NODE.keyBytes)
+
+/** Of a node that lies within the page. */
+function keyAt(page: Buffer, at: number): KeyAt {
+  const node = PAGE.header + page.readUInt16LE(at)
+  return { page, start: node + NODE.header, stop: endOfKey(page, node) }
 }
 
 const lowOf = (page: Buffer, node: number): number =>

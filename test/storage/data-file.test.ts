@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import t, { type Test } from 'tap'
 import { type Depth, faultOfDataFile } from '../../storage/data-file.ts'
+import { openEnvironments } from '../../storage/home-environments.ts'
 import { checkTree, PageFault, treeAt } from '../../storage/page-tree.ts'
 import { verifyHome } from '../../storage/verify.ts'
 import { modelAfter, nextBatch } from './kill-model.ts'
@@ -84,6 +85,44 @@ t.test('a damaged page is named, whatever of its structure is wrong', async (t) 
       if (fault?.kind !== 'damaged_page') t.fail(`${what} of page ${page}: ${JSON.stringify(fault)}`)
     }
   }
+})
+
+/** Whether each row that a walk finds is found by its key, too. */
+async function isAllFound(home: string): Promise<boolean> {
+  const { view, close } = await openEnvironments(home, () => {}, { readOnly: true })
+  try {
+    for (const table of [view.snapshots, view.entities, view.eventIds])
+      for (const key of table.getKeys()) if (!table.doesExist(key)) return false
+    return true
+  } finally {
+    await close()
+  }
+}
+
+t.test('a bit of a key by which a branch leads elsewhere is a fault, or hides nothing', async (t) => {
+  const home = await filledHome(t)
+  const file = fileOf(home)
+  const sound = readFileSync(file)
+  const branches = (await pagesInUse(file)).filter((page) => sound.readUInt16LE(page * PAGE + 18) === 1)
+  let flips = 0
+  let faults = 0
+  for (const page of branches) {
+    const bytes = sound.subarray(page * PAGE, (page + 1) * PAGE)
+    // The first key of a branch is not read.
+    for (let at = HEADER + 2; at < HEADER + bytes.readUInt16LE(20); at += 2) {
+      const node = HEADER + bytes.readUInt16LE(at)
+      const keyBytes = bytes.readUInt16LE(node + 6)
+      const place = node + 8 + ((flips * 7) % keyBytes)
+      const damaged = Buffer.from(sound)
+      damaged[page * PAGE + place]! ^= 1 << (flips % 8)
+      flips += 1
+      writeFileSync(file, damaged)
+      const fault = await faultOfDataFile(file, 'every')
+      if (fault !== undefined) faults += 1
+      else if (!(await isAllFound(home))) t.fail(`byte ${place} of page ${page} hides a row, and is no fault`)
+    }
+  }
+  t.ok(branches.length > 2 && faults > 10, `${faults} faults in ${flips} keys of ${branches.length} branches`)
 })
 
 t.test('a home whose damage is found is refused by name, and verify says the same', async (t) => {
