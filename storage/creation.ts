@@ -5,14 +5,25 @@
  */
 import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { HEAD_LAST } from './environments.ts'
 import { flushFile, flushNamesUpTo } from './flush.ts'
 import { dataFilesOf, environmentPaths, LOCK_FILE } from './home-paths.ts'
+import { HomeRefused } from './home-refused.ts'
+import { salvagedHead } from './segments/salvage.ts'
 
 const CREATING = 'creating'
 const DIRECTORY_MODE = 0o700
 
-/** The making of this environment was cut short. */
-export const isUnfinished = (path: string): boolean => existsSync(join(path, CREATING))
+/** The making of this environment was cut short. Throws HomeRefused where that is said of a log with commits: it would be lost. */
+export function isUnfinished(path: string): boolean {
+  const marker = join(path, CREATING)
+  if (!existsSync(marker)) return false
+  if (salvagedHead(path)[HEAD_LAST] === undefined) return true
+  throw new HomeRefused(
+    'corrupt',
+    `${marker} says that this log was never finished, and there are commits in it: where they are this home's, remove that file`,
+  )
+}
 
 /** Nothing was ever kept in this home. */
 export function isNewHome(home: string): boolean {

@@ -10,6 +10,7 @@ import { assertSchema, EventLog } from './event-log.ts'
 import { withFailedReads } from './failed-reads.ts'
 import { assertMarker, damaged } from './home-checks.ts'
 import { type EnvironmentOptions, folderMedium } from './home-environments.ts'
+import { environmentPaths } from './home-paths.ts'
 import { HomeRefused } from './home-refused.ts'
 import type { InstanceLock } from './instance-lock.ts'
 import type {
@@ -311,7 +312,7 @@ export class DiskJournal implements Journal {
 
   /** Reads are refused, and no write has told why. */
   readFailed(error: Error): void {
-    this.#fail('what is stored cannot be read', error)
+    this.#fail('what is stored cannot be read', damaged(environmentPaths(this.home).view, error) as Error)
   }
 
   /** Takes no writes until it is opened again, whatever becomes of the disk. Call it before the first write. */

@@ -1,15 +1,16 @@
 /**
- * Reads of a view that can no longer be written. From the moment in which LMDB could not write a meta page it lets nobody read the
+ * Reads of a view that can no longer be written, or is damaged. From the moment in which LMDB could not write a meta page it lets nobody read the
  * environment either, in words of its own, and a range ends as if there were nothing in it; why it could not be written is
  * told to whoever asked for the write, a moment later. A reader that comes between the two is told what it will be told
- * then: that the journal has failed.
+ * then: that the journal has failed. So is who comes upon a page that is none: LMDB goes on in a transaction that it has given up, and
+ * what it would say of others is no more to be believed.
  */
 import { MARKER, type Range, type ReadTransaction, type Table, type ViewTables } from './environments.ts'
 import { JournalFailure } from './journal.ts'
 import type { Nature } from './nature.ts'
 
 /** `MDB_PANIC: ...` from a read transaction that begins, `Invalid argument: MDB_PANIC: ...` from one that is used again. */
-const PANIC = /\bMDB_PANIC\b/
+const UNREADABLE = /\bMDB_(PANIC|CORRUPTED|PAGE_NOTFOUND|CURSOR_FULL|BAD_TXN)\b/
 /** A writer tells of its failure within milliseconds of the first read that is refused for it. */
 const TOLD_WITHIN_MS = 1_000
 
@@ -21,7 +22,7 @@ export function withFailedReads(
 ): ViewTables {
   let isRefused = false
   const told = (error: unknown): unknown => {
-    if (!(error instanceof Error && PANIC.test(error.message))) return error
+    if (!(error instanceof Error && UNREADABLE.test(error.message))) return error
     // A turn later: what the writer told while this thread was busy is heard behind the timers.
     if (!isRefused) nature.setTimer(() => nature.nextTurn(() => onUntold(error)), TOLD_WITHIN_MS)
     isRefused = true

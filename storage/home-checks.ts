@@ -12,6 +12,7 @@ import type { Marker } from './environments.ts'
 import type { EventLog } from './event-log.ts'
 import { DATA_FILE, dataFilesOf, environmentPaths } from './home-paths.ts'
 import { HomeRefused } from './home-refused.ts'
+import { JournalFailure } from './journal.ts'
 import { SegmentedLog } from './segments/segmented-log.ts'
 import type { View } from './view.ts'
 
@@ -121,7 +122,7 @@ const NOT_PERMITTED: readonly unknown[] = ['EACCES', 'EPERM', EACCES, EPERM]
 
 /** An error that means damage, a disk that fails, or files of another user, named with its place and the way back, the cause kept; any other as it is. */
 export function damaged(path: string, error: unknown): unknown {
-  if (!(error instanceof Error) || error instanceof HomeRefused) return error
+  if (!(error instanceof Error) || error instanceof HomeRefused || error instanceof JournalFailure) return error
   const { code, path: named = path } = error as NodeJS.ErrnoException
   if (NOT_PERMITTED.includes(code)) {
     const advice = `the user that runs this (id ${process.getuid?.()}) must own it, as all else of a home (chown -R), or choose another place`

@@ -4,12 +4,13 @@
  * written is absolute, and noted only when it is whole: killed half way, the next start does it again.
  */
 import type { Term } from '../machines/machine.ts'
+import { CorruptRow } from './checked-text.ts'
 import { type Key, LAST_PART, type ReadTransaction, type ViewTables } from './environments.ts'
 import { paced } from './paced.ts'
 import { termKey } from './view.ts'
 
 /** Beside the marker. */
-const NOTE = 'indexes'
+export const NOTE = 'indexes'
 const ROWS_PER_COMMIT_MAX = 5_000
 
 /** The terms of an entity by its record; undefined: it cannot be read, and its rows stay as they are. */
@@ -22,9 +23,17 @@ export class Indexes {
     this.#view = view
   }
 
-  /** By which version of each kind's machine the rows are made; none, where that was not noted yet. */
+  /**
+   * By which version of each kind's machine the rows are made; none, where that was not noted yet, or cannot be read: then all are made
+   * anew, by the next start.
+   */
   versions(reading: { readonly transaction?: ReadTransaction } = {}): Readonly<Record<string, number>> {
-    return JSON.parse(this.#view.marker.get(NOTE, reading) ?? '{}')
+    try {
+      return JSON.parse(this.#view.marker.get(NOTE, reading) ?? '{}')
+    } catch (error) {
+      if (error instanceof CorruptRow || error instanceof SyntaxError) return {}
+      throw error
+    }
   }
 
   note(versions: Readonly<Record<string, number>>): Promise<void> {

@@ -3,9 +3,14 @@
  * (storage/view-thread.ts) waits for its transactions. One such write splits a batch in two, so no thread does both, and everything is
  * opened here, once: an openDB later would be such a write.
  */
+import { Buffer } from 'node:buffer'
+import { closeSync, constants, fstatSync, openSync, writeSync } from 'node:fs'
+import { join } from 'node:path'
 import { open, type RootDatabase } from 'lmdb'
 import { checkedRecord, checkedRow } from './checked-text.ts'
 import type { Key, ViewTables } from './environments.ts'
+import { DATA_FILE, LOCK_FILE } from './home-paths.ts'
+import { HomeRefused } from './home-refused.ts'
 import { type Begin, type PackedRows, putRows, recordedTables } from './recorded-tables.ts'
 import { type OnRepeat, repeated } from './repeated-commit.ts'
 
@@ -26,6 +31,23 @@ export const DURABLE = { overlappingSync: false, maxDbs: DATABASES_MAX }
  * pages are not found.
  */
 const FREE_ENTRIES_KEPT_MAX = 1_000
+
+/** Their names in the file. */
+const TABLES = {
+  snapshots: 'snapshots',
+  entities: 'entities',
+  counts: 'counts',
+  eventIds: 'event_ids',
+  histories: 'histories',
+  timers: 'timers',
+  outbox: 'outbox',
+  reservations: 'idempotency',
+  marker: 'marker',
+} as const satisfies Record<keyof Omit<ViewTables, 'env'>, string>
+
+/** More than LMDB needs for its 126 readers. */
+const LOCK_FILE_BYTES = 12 * 1024
+const LOCK_FILE_MODE = 0o600
 
 /** lmdb takes an encoder here too; its types say so for the root database only. */
 const CHECKED_ROW = { cache: false, encoder: checkedRow }
@@ -53,25 +75,27 @@ interface TableStats {
 }
 
 /**
- * Opens the view, or makes it. Throws what lmdb throws.
+ * Opens the view, or makes it. Throws HomeRefused, and what lmdb and the file system throw.
  * @param begin where more than a little goes to be written; without it all is written here, and the thread waits for it.
  */
 export function openView(path: string, readOnly: boolean, onRepeat: OnRepeat, begin?: Begin): OpenView {
   const options = { path, ...DURABLE, maxFreeSpaceToRetain: FREE_ENTRIES_KEPT_MAX, readOnly }
+  makeLockFile(path)
   const root = open(options)
+  assertTables(root)
   const text = <K extends Key | string>(name: string) => root.openDB<string, K>(name, TEXT)
   /** What is no index of the rest. */
   const truth = <K extends Key | string>(name: string) => root.openDB<string, K>(name, CHECKED_ROW)
   const databases: Omit<ViewTables, 'env'> = {
-    snapshots: root.openDB<string, Key>('snapshots', CHECKED_RECORD),
-    entities: text('entities'),
-    counts: text('counts'),
-    eventIds: text('event_ids'),
-    histories: text('histories'),
-    timers: truth('timers'),
-    outbox: truth('outbox'),
-    reservations: truth('idempotency'),
-    marker: truth('marker'),
+    snapshots: root.openDB<string, Key>(TABLES.snapshots, CHECKED_RECORD),
+    entities: text(TABLES.entities),
+    counts: text(TABLES.counts),
+    eventIds: text(TABLES.eventIds),
+    histories: text(TABLES.histories),
+    timers: truth(TABLES.timers),
+    outbox: truth(TABLES.outbox),
+    reservations: truth(TABLES.reservations),
+    marker: truth(TABLES.marker),
   }
   const transaction = (write: () => void): Promise<void> =>
     repeated(async () => (begin === undefined ? root.transactionSync(write) : batch(root, write)), onRepeat)
@@ -93,7 +117,34 @@ export function openView(path: string, readOnly: boolean, onRepeat: OnRepeat, be
 }
 
 /** For a process that copies the view and does nothing else. Throws what lmdb throws. */
-export const openToCopy = (path: string): RootDatabase => open({ path, ...DURABLE, readOnly: true })
+export function openToCopy(path: string): RootDatabase {
+  makeLockFile(path)
+  return open({ path, ...DURABLE, readOnly: true })
+}
+
+/**
+ * LMDB makes its lock file as long as it needs it and writes to it through memory: on a full disk, or where it may not be opened, that
+ * is an end by a signal, without a word. So it is there before, on blocks of its own, and what keeps it from being so is thrown.
+ */
+function makeLockFile(environment: string): void {
+  const file = openSync(join(environment, LOCK_FILE), constants.O_RDWR | constants.O_CREAT, LOCK_FILE_MODE)
+  try {
+    const { size } = fstatSync(file)
+    if (size < LOCK_FILE_BYTES) writeSync(file, Buffer.alloc(LOCK_FILE_BYTES - size), 0, LOCK_FILE_BYTES - size, size)
+  } finally {
+    closeSync(file)
+  }
+}
+
+/** Opened under its name, a table that is missing would be made: empty, as if nothing had ever been in it. A view that is made has none yet. */
+function assertTables(root: RootDatabase): void {
+  const found = new Set(root.getKeys() as Iterable<unknown>)
+  const missing = Object.values(TABLES).filter((name) => !found.has(name))
+  if (missing.length === 0 || found.size === 0) return
+  void root.close()
+  const file = `view/${DATA_FILE}`
+  throw new HomeRefused('corrupt', `${file} is damaged (it has no table ${missing}): put it back, or restore a backup`)
+}
 
 /**
  * Queued writes of one `batch` call are one transaction, committed and flushed by lmdb's writer thread. When it

@@ -22,6 +22,7 @@ import { assertWhole } from './home-checks.ts'
 import { openEnvironments } from './home-environments.ts'
 import { HomeRefused } from './home-refused.ts'
 import { type EventIdentity, historiesOf, identityIfAny, identityOf } from './identity.ts'
+import { NOTE } from './indexes.ts'
 import { keyPart } from './keys.ts'
 import { ListCheck } from './list-check.ts'
 import { paced } from './paced.ts'
@@ -354,6 +355,7 @@ class Verification {
         this.#find('message_of_nothing', `${kind} ${id}`, `message ${n}`)
       }
     }
+    this.#read(`note of ${NOTE}`, () => this.#view.marker.get(NOTE, this.#ofView))
     for await (const key of paced(reservations.getKeys({ ...this.#ofView }))) {
       this.#read(`kept key ${key.join(' ')}`, () => reservations.get(key, this.#ofView))
     }

@@ -1,7 +1,10 @@
+import { readFileSync, writeFileSync } from 'node:fs'
 import t from 'tap'
 import { modules } from '../../machines/index.ts'
 import { silentLogger } from '../../runtime/log.ts'
 import { upgradeIndexes } from '../../runtime/upgrade.ts'
+import { Indexes } from '../../storage/indexes.ts'
+import { verifyHome } from '../../storage/verify.ts'
 import { openIn } from '../storage/open.ts'
 import { append, step } from '../storage/steps.ts'
 
@@ -26,3 +29,24 @@ t.test(
     t.equal((await opened(reserve)).refuses(), 'disk_reserve')
   },
 )
+
+t.test('where it cannot be read of which version the lists are, they are made anew', async (t) => {
+  const home = `${t.testdir()}/home`
+  const opened = async () => {
+    const journal = await openIn(t, home)
+    await upgradeIndexes(journal, modules, silentLogger)
+    return journal
+  }
+  await (await opened()).close()
+  const file = `${home}/view/data.mdb`
+  const bytes = readFileSync(file)
+  // In every page that holds it: which of them is the newest does not matter.
+  for (let at = bytes.indexOf('"run_request":'); at >= 0; at = bytes.indexOf('"run_request":', at + 1))
+    bytes[at + 1]! ^= 2
+  writeFileSync(file, bytes)
+  t.match((await verifyHome(home)).findings, [{ code: 'checksum', where: 'note of indexes' }])
+  const again = await opened()
+  t.equal(new Indexes(again.environments.view).versions().run_request, modules.run_request.version)
+  await again.close()
+  t.same((await verifyHome(home)).findings, [])
+})

@@ -13,6 +13,13 @@ const PANIC = 'MDB_PANIC: Update of meta page failed or environment had fatal er
 /** What LMDB says of a read transaction that it has given before. */
 const PANIC_AGAIN = `Invalid argument: ${PANIC}`
 
+/** What it says of a page that is none, and then of the transaction that came upon it. */
+const DAMAGE = [
+  'MDB_CORRUPTED: Located page was wrong type',
+  'MDB_PAGE_NOTFOUND: Requested page not found',
+  'Invalid argument: MDB_BAD_TXN: Transaction must abort, has a child, or is invalid',
+]
+
 interface Disk {
   readonly medium: Medium
   /** From now on reads are refused, as LMDB does when a meta page could not be written: a range has no rows, anything else throws. */
@@ -107,7 +114,7 @@ async function opened(t: Test, rest: Parameters<typeof openIn>[2]) {
 t.test('a read that LMDB refuses is told that the journal has failed, whatever it reads', async (t) => {
   const { disk, journal } = await opened(t, { onFailure: () => {} })
   for (const [what, read] of Object.entries(reads)) t.ok(read(journal), what)
-  for (const refusal of [PANIC_AGAIN, PANIC]) {
+  for (const refusal of [PANIC_AGAIN, PANIC, ...DAMAGE]) {
     disk.fail(refusal)
     for (const [what, read] of Object.entries(reads)) t.throws(() => read(journal), { name: 'JournalFailure' }, what)
   }
@@ -148,8 +155,18 @@ t.test('where no write tells, the read does, a second later and once, behind wha
   t.equal(journal.refuses(), 'read_only')
 })
 
+t.test('a page that is damaged is told with its file and the way back', async (t) => {
+  const failed = new Promise<JournalFailure>((resolve) => {
+    opened(t, { onFailure: resolve }).then(({ disk, journal }) => {
+      disk.fail(DAMAGE[0])
+      t.throws(() => journal.actor('run_request', 'z'), JournalFailure)
+    }, t.threw)
+  })
+  t.match((await failed).message, /cannot be read: .*home\/view is damaged \(MDB_CORRUPTED: .*restore a backup/)
+})
+
 t.test('any other error of a read stays what it is', async (t) => {
   const { disk, journal } = await opened(t, { onFailure: () => {} })
-  disk.fail('MDB_PAGE_NOTFOUND: Requested page not found')
-  t.throws(() => journal.actor('run_request', 'z'), { name: 'Error', message: /^MDB_PAGE_NOTFOUND/ })
+  disk.fail('MDB_BAD_VALSIZE: Unsupported size of key/DB name/data')
+  t.throws(() => journal.actor('run_request', 'z'), { name: 'Error', message: /^MDB_BAD_VALSIZE/ })
 })

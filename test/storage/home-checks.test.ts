@@ -41,6 +41,47 @@ t.test('a view ahead of its log, and a view of another log, are refused', async 
   await t.rejects(openIn(t, home), { code: 'view_of_another_log' })
 })
 
+t.test('a view without one of its tables is refused by its name, and nothing is made in its place', async (t) => {
+  const home = newHome(t)
+  const journal = await openIn(t, home)
+  await append(journal, step('a', 1))
+  await journal.close()
+  const file = join(home, 'view', 'data.mdb')
+  const sound = readFileSync(file)
+  for (const name of ['snapshots', 'entities', 'idempotency']) {
+    const bytes = Buffer.from(sound)
+    // The name stands in the newest page that lists the tables, and in older ones.
+    for (let at = bytes.indexOf(name); at >= 0; at = bytes.indexOf(name, at + 1)) bytes[at + 1]! ^= 2
+    writeFileSync(file, bytes)
+    const message = new RegExp(`it has no table ${name}\\): put it back, or restore a backup`)
+    await t.rejects(openIn(t, home), { code: 'corrupt', message })
+    t.match((await verifyHome(home)).findings, [{ detail: message }])
+    t.ok(readFileSync(file).equals(bytes))
+  }
+})
+
+t.test('what says that a log was never finished is not believed of one that holds commits', async (t) => {
+  const home = newHome(t)
+  const journal = await openIn(t, home)
+  await append(journal, step('a', 1))
+  await journal.close()
+  writeFileSync(join(home, 'log', 'creating'), '')
+  const message = /log\/creating says that this log was never finished, and there are commits in it/
+  await t.rejects(openIn(t, home), { code: 'corrupt', message })
+  t.match((await verifyHome(home)).findings, [{ detail: message }])
+  rmSync(join(home, 'log', 'creating'))
+  const again = await openIn(t, home)
+  t.ok(again.actor('run_request', 'a'))
+})
+
+t.test('a lock file that cannot be opened is told, and is no end by a signal', async (t) => {
+  const home = newHome(t)
+  await (await openIn(t, home)).close()
+  rmSync(join(home, 'view', 'lock.mdb'))
+  mkdirSync(join(home, 'view', 'lock.mdb'))
+  await t.rejects(openIn(t, home), { code: 'EISDIR', message: /lock\.mdb/ })
+})
+
 t.test('a log whose redo does not reach back to the view is refused', async (t) => {
   const home = newHome(t)
   const journal = await openIn(t, home)
@@ -339,6 +380,7 @@ t.test('a home whose making was cut short begins anew, whatever of it is there',
   await again.close()
   // A log that is begun anew takes with it the view that was made beside it.
   writeFileSync(join(home, 'log', 'creating'), '')
+  writeFileSync(segmentPath(join(home, 'log'), 1), '')
   t.equal((await append(await openIn(t, home), step('b', 1))).batch, 1)
 })
 
