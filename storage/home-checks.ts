@@ -114,7 +114,7 @@ function markerOf(view: View, home: string): Marker | undefined {
 }
 
 /** What LMDB says of bytes that it cannot make sense of. */
-const DAMAGE = /MDB_(CORRUPTED|PAGE_NOTFOUND|INVALID|VERSION_MISMATCH)/
+const DAMAGE = /MDB_(CORRUPTED|PAGE_NOTFOUND|CURSOR_FULL|BAD_TXN|INVALID|VERSION_MISMATCH)/
 /** What the system says of a disk that takes nothing, as LMDB hands it on and as Node.js does. */
 const DISK_FAILED: readonly unknown[] = ['EIO', 'ENOSPC', 'EROFS', 'EDQUOT', EIO, ENOSPC, EROFS, EDQUOT]
 /** The same of a file that is another user's. */
