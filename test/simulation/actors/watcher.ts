@@ -150,7 +150,7 @@ export class Watcher extends Client {
     if (head === null) {
       const { problem } = JSON.parse(text)
       if (problem?.code === 'cursor_too_old') this.isTooOld(problem)
-      else throw new Violation(INVARIANT, `${this.name} was sent ${text}`)
+      else if (problem?.code !== 'stopping') throw new Violation(INVARIANT, `${this.name} was sent ${text}`)
       return
     }
     const [, type, epoch, digits] = head
