@@ -10,7 +10,10 @@ export function addEvents(program: Command, act: Act): void {
   addFilters(program.command('events').description('List events of the past; with an id, show that one.'))
     .argument('[id]', 'An event, evt_...')
     .option(...LIMIT)
-    .option('--since <cursor>', 'Oldest first from behind this cursor, or from earliest. Default: the latest events.')
+    .option(
+      '--since <cursor>',
+      'Oldest first from behind this cursor, or from earliest; where to go on is told on standard error. Default: the latest events.',
+    )
     .addHelpText(
       'after',
       '\nExamples:\n  intendant events --limit 20\n  intendant events --run-request-id runreq_... --since earliest\n  intendant events evt_... --json',
@@ -18,7 +21,7 @@ export function addEvents(program: Command, act: Act): void {
     .action(act(listEvents))
 }
 
-async function listEvents({ client, json, print }: Cli, [id]: readonly any[], options: any): Promise<void> {
+async function listEvents({ client, json, print, note }: Cli, [id]: readonly any[], options: any): Promise<void> {
   if (id !== undefined) {
     const query = { trace_id: options.traceId?.[0] }
     const { body } = await client.request('GET', `/api/events/${encodeURIComponent(id)}`, { query })
@@ -26,9 +29,11 @@ async function listEvents({ client, json, print }: Cli, [id]: readonly any[], op
   }
   const { since, limit } = options
   const from = since === undefined ? { order: 'desc' } : since === 'earliest' ? {} : { cursor: since }
-  const { items, more } = await list(client, '/api/events', limit, { ...filtersOf(options), ...from })
+  const { items, more, next } = await list(client, '/api/events', limit, { ...filtersOf(options), ...from })
   // The latest come last, as in a log, wherever the list begins.
   const events = since === undefined ? items.toReversed() : items
+  // Of the latest, what comes before them is asked for with a larger limit.
+  if (since !== undefined && next !== undefined) note(`what follows: --since ${next}`)
   if (json) return print.json(events)
   if (events.length === 0) print.line('No such events.')
   printEvents(events, print)

@@ -8,6 +8,8 @@ interface Listing {
   readonly items: readonly Record<string, any>[]
   /** There is more than was asked for. */
   readonly more: boolean
+  /** Where to go on: behind these, or with what comes later. */
+  readonly next: string | undefined
 }
 
 export async function list(
@@ -18,11 +20,13 @@ export async function list(
 ): Promise<Listing> {
   const items: Record<string, any>[] = []
   let more = false
-  for await (const { body } of pages(client, path, query, limit)) {
+  let next: string | undefined
+  for await (const { body, headers } of pages(client, path, query, limit)) {
     items.push(...body.items)
     more = body.next_cursor !== undefined
+    next = body.next_cursor ?? headers.get('watch-cursor') ?? undefined
   }
-  return { items: items.slice(0, limit), more }
+  return { items: items.slice(0, limit), more, next }
 }
 
 /** The answers themselves, each of which is let go before the next is asked for. */

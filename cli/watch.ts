@@ -40,7 +40,7 @@ export function addWatch(program: Command, act: Act): void {
     .option('--count <n>', 'End after so many events.', integer(1, 1e15))
     .addHelpText(
       'after',
-      '\nWith --json each line is one event. The stream is taken up again by itself after a break, without\na gap.\n' +
+      '\nWith --json each line is one event. The stream is taken up again by itself after a break, without\na gap; where to go on later is told on standard error at the end.\n' +
         '\nExamples:\n  intendant watch --project shop\n  intendant watch --since earliest --event-type run_request_failed --json',
     )
     .action(act(watchEvents))
@@ -51,6 +51,7 @@ async function watchEvents({ client, world, json, print, note }: Cli, _: readonl
   world.onStopSignal(() => stop.abort())
   let left: number = options.count ?? Number.POSITIVE_INFINITY
   let broken = false
+  let cursor: string | undefined
   const frames = watch({
     client,
     since: options.since,
@@ -64,13 +65,15 @@ async function watchEvents({ client, world, json, print, note }: Cli, _: readonl
   for await (const frame of frames) {
     if (broken) note('connected again')
     broken = false
-    if (frame.type !== 'events') continue
-    for (const event of frame.events) {
+    for (const event of frame.type === 'events' ? frame.events.slice(0, left) : []) {
       if (json) print.line(JSON.stringify(event))
       else printEvents([event], print)
-      left -= 1
-      if (left <= 0) return
     }
+    // One that is shown in part is shown again.
+    if (frame.type !== 'events' || frame.events.length <= left) cursor = frame.cursor
+    left -= frame.type === 'events' ? frame.events.length : 0
+    if (left <= 0) break
     await print.room(stop.signal)
   }
+  if (cursor !== undefined) note(`what follows: --since ${cursor}`)
 }

@@ -34,7 +34,9 @@ interface WatchOptions {
  * Every frame but errors, in order, for ever. Throws the ServiceRefused that says why it cannot go on (a cursor
  * too old, a revoked token); returns when `signal` aborts.
  */
-export async function* watch(options: WatchOptions): AsyncGenerator<WatchFrame, void, void> {
+export async function* watch(
+  options: WatchOptions,
+): AsyncGenerator<Exclude<WatchFrame, { readonly type: 'error' }>, void, void> {
   let since = options.since
   let tries = 0
   let isHeard = false

@@ -239,6 +239,32 @@ t.test('a refusal is exit code 3, told with its fields, state and code', async (
     t.match(err, text)
 })
 
+t.test('what was watched or listed says where to go on', async (t) => {
+  const event = (n: number) => ({ event_type: `e${n}`, project: 'demo', occurred_at: RUN.created_at, payload: {} })
+  const frames = [
+    { type: 'hello', cursor: 'e.0', oldest: 'e.0' },
+    { type: 'events', cursor: 'e.2', events: [event(1), event(2)] },
+    { type: 'bookmark', cursor: 'e.3' },
+    { type: 'events', cursor: 'e.5', events: [event(4), event(5)] },
+  ]
+  const { env } = await service(t, ({ url }) => {
+    if (url.startsWith('/api/watch')) return [200, frames.map((one) => `data: ${JSON.stringify(one)}\n\n`).join('')]
+    const rest = url.includes('earliest') || url.includes('order=desc') ? {} : { next_cursor: 'e.7' }
+    return [200, { items: [event(1)], ...rest }, { 'watch-cursor': 'e.9' }]
+  })
+  for (const [count, cursor] of [
+    [2, 'e.2'],
+    [3, 'e.3'],
+    [4, 'e.5'],
+  ] as const) {
+    const { out, err } = await cli(env, 'watch', '--since', 'earliest', '--json', '--count', String(count))
+    t.equal(out.trim().split('\n').length, count)
+    t.same(JSON.parse(err), { note: `what follows: --since ${cursor}` }, 'a frame that is shown in part comes again')
+  }
+  t.match((await cli(env, 'events', '--since', 'e.1', '--limit', '1')).err, 'what follows: --since e.7')
+  t.equal((await cli(env, 'events', '--limit', '1')).err, '')
+})
+
 t.test(
   'with --json an error is one JSON object on standard error, whoever found it, and the exit code is the same',
   async (t) => {
