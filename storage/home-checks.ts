@@ -12,6 +12,7 @@ import type { Marker } from './environments.ts'
 import type { EventLog } from './event-log.ts'
 import { DATA_FILE, dataFilesOf, environmentPaths } from './home-paths.ts'
 import { HomeRefused } from './home-refused.ts'
+import { identityOf } from './identity.ts'
 import { JournalFailure } from './journal.ts'
 import { SegmentedLog } from './segments/segmented-log.ts'
 import type { View } from './view.ts'
@@ -102,7 +103,24 @@ export function assertMarker(view: View, log: EventLog, home: string): Marker {
       `${home}/view is at batch ${marker.batch}, ${home}/log ends at ${log.lastBatch}: the log has lost batches; restore a backup`,
     )
   }
+  if (!knowsEvent(view, log, marker.sequence)) {
+    throw new HomeRefused(
+      'view_of_another_log',
+      `${home}/view is of this log as it went on elsewhere: event ${marker.sequence} of ${home}/log is not in it; put back the two that belong together, or restore a backup`,
+    )
+  }
   return marker
+}
+
+/** Two copies of a home that were each written to have the same numbers. What cannot be read tells nothing, and is told by whoever asks for it. */
+function knowsEvent(view: View, log: EventLog, sequence: number): boolean {
+  if (sequence < log.oldestSequence) return true
+  try {
+    const { project, traceId, id } = identityOf(log.event(sequence)!)
+    return view.eventSequence(project, traceId, id) === sequence
+  } catch {
+    return true
+  }
 }
 
 function markerOf(view: View, home: string): Marker | undefined {

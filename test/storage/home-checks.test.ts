@@ -41,6 +41,26 @@ t.test('a view ahead of its log, and a view of another log, are refused', async 
   await t.rejects(openIn(t, home), { code: 'view_of_another_log' })
 })
 
+t.test('the view of a copy that went on by itself is refused beside the log of the other', async (t) => {
+  const [one, other] = [newHome(t), newHome(t)]
+  const journal = await openIn(t, one)
+  await appendEvents(journal, event('1'))
+  await journal.close()
+  cpSync(one, other, { recursive: true })
+  for (const [home, name] of [
+    [one, 'here'],
+    [other, 'there'],
+  ] as const) {
+    const copy = await openIn(t, home)
+    await appendEvents(copy, event(name))
+    await copy.close()
+  }
+  rmSync(join(one, 'view'), { recursive: true })
+  cpSync(join(other, 'view'), join(one, 'view'), { recursive: true })
+  await t.rejects(openIn(t, one), { code: 'view_of_another_log', message: /event 2 of .* is not in it/ })
+  t.equal((await openIn(t, other)).lastSequence, 2)
+})
+
 t.test('a view without one of its tables is refused by its name, and nothing is made in its place', async (t) => {
   const home = newHome(t)
   const journal = await openIn(t, home)

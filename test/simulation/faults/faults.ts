@@ -43,10 +43,8 @@ export const faults: readonly Fault[] = [
     edits: [
       {
         file: 'runtime/runtime.ts',
-        from: "      this.deliver(ref, { body: row.message as MessageBody, source: { from: 'outbox', row: key } })\n",
-        to:
-          "      this.deliver(ref, { body: row.message as MessageBody, source: { from: 'outbox', row: key } })\n" +
-          "      this.deliver(ref, { body: row.message as MessageBody, source: { from: 'outbox', row: key } })\n",
+        from: 'for (const row of this.journal.outbox()) this.send(row, row)',
+        to: 'for (const row of this.journal.outbox()) for (let twice = 0; twice < 2; twice++) this.send(row, row)',
       },
       {
         file: 'runtime/batch.ts',
