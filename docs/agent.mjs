@@ -271,27 +271,44 @@ function stepPrompt(gates) {
   return `${payload.prompt}\n\n## The gates on trunk, just now\n\n${lines.join('\n')}\n`
 }
 
-/** The first object in the answer that has such a member, whatever stands around it. */
+/** The last object in the answer that has such a member, whatever stands around it, and what stands behind it. */
 function objectIn(answer, member) {
-  const end = answer.lastIndexOf('}') + 1
-  for (let from = answer.indexOf('{'); from !== -1 && from < end; from = answer.indexOf('{', from + 1)) {
+  let last = {}
+  for (let from = answer.indexOf('{'); from !== -1; from = answer.indexOf('{', from + 1)) {
+    const end = endOfObject(answer, from)
     try {
       const said = JSON.parse(answer.slice(from, end))
-      if (said[member] !== undefined) return said
+      if (said[member] === undefined) continue
+      last = { said, behind: answer.slice(end) }
+      from = end - 1
     } catch {}
   }
-  return undefined
+  return last
+}
+
+/** Behind the brace that closes the one at `from`; braces in strings are none. */
+function endOfObject(text, from) {
+  const tokens = /"(?:[^"\\]|\\.)*"|[{}]/g
+  tokens.lastIndex = from
+  let depth = 0
+  for (let token = tokens.exec(text); token !== null; token = tokens.exec(text)) {
+    if (token[0] === '{') depth += 1
+    if (token[0] === '}') depth -= 1
+    if (depth === 0) return tokens.lastIndex
+  }
+  return from
 }
 
 function decisionIn(answer) {
-  const said = objectIn(answer, 'decision')
+  const { said } = objectIn(answer, 'decision')
   return typeof said?.decision === 'object' ? said.decision : said
 }
 
 /** The question with which the answer ends, for a person; undefined: it asks nothing. */
 function questionIn(answer) {
-  if (!/\}[\s`]*$/.test(answer)) return undefined
-  const { question, options } = objectIn(answer, 'question') ?? {}
+  const { said, behind } = objectIn(answer, 'question')
+  if (said === undefined || !/^[\s`]*$/.test(behind)) return undefined
+  const { question, options } = said
   if (typeof question !== 'string' || question.trim() === '') return undefined
   return { finding: question, options: Array.isArray(options) ? options.filter((one) => typeof one === 'string') : [] }
 }

@@ -11,108 +11,28 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { hostname } from 'node:os'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import t, { type Test } from 'tap'
-import { validatePayload } from '../../machines/events/index.ts'
-import { documentedScript } from '../documented-script.ts'
 import { until } from '../until.ts'
+import {
+  assertTidy,
+  BRANCH,
+  type Done,
+  elsewhere,
+  git,
+  landing,
+  type Place,
+  place,
+  remoteOf,
+  run,
+  said,
+  script,
+  task,
+  WHO,
+} from './agent-place.ts'
 import { hired } from './hired.ts'
 import { executionRequest } from './stand-in.ts'
-
-const script = documentedScript('agent.mjs')
-/** Who commits, where the git settings name nobody. */
-const WHO = ['-c', 'user.name=a', '-c', 'user.email=a@b']
-
-/** Of this folder's own repository, or of none: never of the one that the tests stand in. */
-const git = (folder: string, ...args: string[]): string =>
-  execFileSync('git', ['-C', folder, ...args], {
-    encoding: 'utf8',
-    stdio: ['ignore', 'pipe', 'pipe'],
-    env: { ...process.env, GIT_CEILING_DIRECTORIES: dirname(folder) },
-  }).trim()
-
-interface Place {
-  readonly repository: string
-  readonly folder: string
-  readonly base: string
-  readonly environment: Record<string, string | undefined>
-}
-
-/** A repository with one commit, and nothing of the git settings of whoever runs the tests. */
-function place(t: Test): Place {
-  const folder = t.testdir()
-  const repository = join(folder, 'shop')
-  mkdirSync(join(folder, 'tmp'))
-  const environment = {
-    PATH: process.env.PATH,
-    HOME: folder,
-    TMPDIR: join(folder, 'tmp'),
-    TRANSCRIPTS: join(folder, 'transcripts'),
-    REPOSITORY: repository,
-    GIT_CONFIG_NOSYSTEM: '1',
-    GIT_CEILING_DIRECTORIES: folder,
-  }
-  git(folder, 'init', '--quiet', '--initial-branch=main', repository)
-  writeFileSync(join(repository, 'README'), 'shop\n')
-  git(repository, 'add', '--all')
-  git(repository, ...WHO, 'commit', '--quiet', '-m', 'begin')
-  return { repository, folder, base: git(repository, 'rev-parse', 'HEAD'), environment }
-}
-
-const task = (more: Record<string, any> = {}, engine: Record<string, any> = {}) =>
-  executionRequest('runreq_1', {
-    engine: {
-      entry_event: 'execution_requested',
-      throttle: 'full',
-      access: 'full',
-      payload: { objective: 'Say hello\nto everyone', ...more },
-      ...engine,
-    },
-  })
-
-interface Done {
-  readonly code: number | null
-  readonly lines: readonly Record<string, any>[]
-  readonly stderr: string
-}
-
-function run({ environment }: Place, request: object, more: Record<string, string>): Done {
-  const { status, stdout, stderr } = spawnSync(process.execPath, [script], {
-    encoding: 'utf8',
-    input: JSON.stringify(request),
-    env: { ...environment, ...more },
-  })
-  const lines = stdout
-    .trim()
-    .split('\n')
-    .filter((line) => line !== '')
-    .map((line) => JSON.parse(line))
-  return { code: status, lines, stderr }
-}
-
-/** The payloads of these events, each as the catalogue wants it. */
-function said(t: Test, { lines }: Done, type: string): Record<string, any>[] {
-  const payloads = lines.filter((line) => line.event_type === type).map(({ payload }) => payload)
-  for (const payload of payloads) t.same(validatePayload(type, payload), [], type)
-  return payloads
-}
-
-/** The bare repository that is `origin` of this one. */
-function remoteOf({ repository, folder }: Place): string {
-  const remote = join(folder, 'remote.git')
-  git(folder, 'init', '--quiet', '--bare', '--initial-branch=main', remote)
-  git(repository, 'remote', 'add', 'origin', remote)
-  return remote
-}
-
-function assertTidy(t: Test, { repository, folder }: Place): void {
-  t.equal(git(repository, 'worktree', 'list').split('\n').length, 1, 'no worktree is left')
-  t.equal(git(repository, 'status', '--porcelain'), '', 'the checkout is as it was')
-  t.equal(execFileSync('find', [join(folder, 'tmp'), '-mindepth', '1'], { encoding: 'utf8' }), '')
-}
-
-const BRANCH = 'intendant/runreq_1-1'
 
 t.test(
   'what the agent changed is on a branch, complete when it passes the gate, and for somebody to land',
@@ -376,30 +296,6 @@ t.test('work that passed is landed where that is asked for', async (t) => {
   t.equal(git(remote, 'branch', '--list', 'intendant/*').trim(), BRANCH, 'what has landed needs no branch')
   assertTidy(t, at)
 })
-
-/** Shell words with which somebody else commits to trunk of the remote. */
-function elsewhere({ folder }: Place, remote: string, change: string): string {
-  const other = join(folder, 'other')
-  const all = [
-    `rm -rf ${other}`,
-    `git clone --quiet ${remote} ${other}`,
-    `cd ${other}`,
-    change,
-    'git add --all',
-    `git ${WHO.join(' ')} commit --quiet -m other`,
-    'git push --quiet',
-  ]
-  return `(${all.join(' && ')})`
-}
-
-/** A place whose remote has its trunk, and how work lands there. */
-function landing(t: Test) {
-  const at = place(t)
-  const remote = remoteOf(at)
-  git(at.repository, 'push', '--quiet', 'origin', 'main')
-  const lands = { PUSH: 'origin', LAND: 'main' }
-  return { at, remote, lands, trunk: () => git(remote, 'rev-parse', 'main') }
-}
 
 t.test('where trunk has moved on it is merged in, the gate is asked again, and the work lands', async (t) => {
   const { at, remote, lands, trunk } = landing(t)
@@ -725,6 +621,18 @@ t.test(
     const done = run(at, asked, { AGENT: `printf '%s' '${wrapped}'` })
     t.strictSame(concluded(t, done).decision, decision)
     t.match(said(t, done, 'agent_session_ended'), [{ cost: { USD: 0.5 } }])
+  },
+)
+
+t.test(
+  'a decision is found whatever braces stand around it, and a question only where the answer ends with it',
+  async (t) => {
+    const at = place(t)
+    const decision = { decision: 'advance', reason: 'The {name} in "{x" is not filled.' }
+    const AGENT = `cat <<'END'\nI looked { at it.\n${JSON.stringify({ decision })}\nThe template {name} is next }.\nEND`
+    t.strictSame(concluded(t, run(at, formation, { AGENT })).decision, decision)
+    const asks = `echo '{"question":"Net or gross?"} is answered in {x}'`
+    t.match(said(t, run(at, task(), { AGENT: asks }), 'task_run_completed'), [{ verdict: 'complete' }])
   },
 )
 

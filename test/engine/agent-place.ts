@@ -1,0 +1,126 @@
+/** A repository for `docs/agent.mjs` to work in, agents that are shell words, and what it says of them. */
+import { execFileSync, spawnSync } from 'node:child_process'
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import type { Test } from 'tap'
+import { validatePayload } from '../../machines/events/index.ts'
+import { documentedScript } from '../documented-script.ts'
+import { executionRequest } from './stand-in.ts'
+
+export const script = documentedScript('agent.mjs')
+/** Who commits, where the git settings name nobody. */
+export const WHO = ['-c', 'user.name=a', '-c', 'user.email=a@b']
+
+/** Of this folder's own repository, or of none: never of the one that the tests stand in. */
+export const git = (folder: string, ...args: string[]): string =>
+  execFileSync('git', ['-C', folder, ...args], {
+    encoding: 'utf8',
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: { ...process.env, GIT_CEILING_DIRECTORIES: dirname(folder) },
+  }).trim()
+
+export interface Place {
+  readonly repository: string
+  readonly folder: string
+  readonly base: string
+  readonly environment: Record<string, string | undefined>
+}
+
+/** A repository with one commit, and nothing of the git settings of whoever runs the tests. */
+export function place(t: Test): Place {
+  const folder = t.testdir()
+  const repository = join(folder, 'shop')
+  mkdirSync(join(folder, 'tmp'))
+  const environment = {
+    PATH: process.env.PATH,
+    HOME: folder,
+    TMPDIR: join(folder, 'tmp'),
+    TRANSCRIPTS: join(folder, 'transcripts'),
+    REPOSITORY: repository,
+    GIT_CONFIG_NOSYSTEM: '1',
+    GIT_CEILING_DIRECTORIES: folder,
+  }
+  git(folder, 'init', '--quiet', '--initial-branch=main', repository)
+  writeFileSync(join(repository, 'README'), 'shop\n')
+  git(repository, 'add', '--all')
+  git(repository, ...WHO, 'commit', '--quiet', '-m', 'begin')
+  return { repository, folder, base: git(repository, 'rev-parse', 'HEAD'), environment }
+}
+
+export const task = (more: Record<string, any> = {}, engine: Record<string, any> = {}) =>
+  executionRequest('runreq_1', {
+    engine: {
+      entry_event: 'execution_requested',
+      throttle: 'full',
+      access: 'full',
+      payload: { item_id: 'wi_1', objective: 'Say hello\nto everyone', ...more },
+      ...engine,
+    },
+  })
+
+export interface Done {
+  readonly code: number | null
+  readonly lines: readonly Record<string, any>[]
+  readonly stderr: string
+}
+
+export function run({ environment }: Place, request: object, more: Record<string, string>): Done {
+  const { status, stdout, stderr } = spawnSync(process.execPath, [script], {
+    encoding: 'utf8',
+    input: JSON.stringify(request),
+    env: { ...environment, ...more },
+  })
+  const lines = stdout
+    .trim()
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => JSON.parse(line))
+  return { code: status, lines, stderr }
+}
+
+/** The payloads of these events, each as the catalogue wants it. */
+export function said(t: Test, { lines }: Done, type: string): Record<string, any>[] {
+  const payloads = lines.filter((line) => line.event_type === type).map(({ payload }) => payload)
+  for (const payload of payloads) t.same(validatePayload(type, payload), [], type)
+  return payloads
+}
+
+/** The bare repository that is `origin` of this one. */
+export function remoteOf({ repository, folder }: Place): string {
+  const remote = join(folder, 'remote.git')
+  git(folder, 'init', '--quiet', '--bare', '--initial-branch=main', remote)
+  git(repository, 'remote', 'add', 'origin', remote)
+  return remote
+}
+
+export function assertTidy(t: Test, { repository, folder }: Place): void {
+  t.equal(git(repository, 'worktree', 'list').split('\n').length, 1, 'no worktree is left')
+  t.equal(git(repository, 'status', '--porcelain'), '', 'the checkout is as it was')
+  t.equal(execFileSync('find', [join(folder, 'tmp'), '-mindepth', '1'], { encoding: 'utf8' }), '')
+}
+
+export const BRANCH = 'intendant/runreq_1-1'
+
+/** Shell words with which somebody else commits to trunk of the remote. */
+export function elsewhere({ folder }: Place, remote: string, change: string): string {
+  const other = join(folder, 'other')
+  const all = [
+    `rm -rf ${other}`,
+    `git clone --quiet ${remote} ${other}`,
+    `cd ${other}`,
+    change,
+    'git add --all',
+    `git ${WHO.join(' ')} commit --quiet -m other`,
+    'git push --quiet',
+  ]
+  return `(${all.join(' && ')})`
+}
+
+/** A place whose remote has its trunk, and how work lands there. */
+export function landing(t: Test) {
+  const at = place(t)
+  const remote = remoteOf(at)
+  git(at.repository, 'push', '--quiet', 'origin', 'main')
+  const lands = { PUSH: 'origin', LAND: 'main' }
+  return { at, remote, lands, trunk: () => git(remote, 'rev-parse', 'main') }
+}
