@@ -34,6 +34,8 @@ const ANSWER_TAIL = 64_000
 /** How long the output of a command that has ended may still come. */
 const OUTPUT_MS = 2_000
 const SIGNAL_MS = 250
+/** How long what runs may go on after a stop. The runner waits for longer (`--stop-grace`): the work is committed then. */
+const STOP_MS = 5_000
 /** How long another run may have its turn: a fetch over a line that hangs. */
 const TURN_MS = 10 * 60_000
 const TURN_LOOK_MS = 50
@@ -42,6 +44,8 @@ const GIT_OUTPUT_MAX = 256 * 1024 * 1024
 const MERGES_MAX = 2
 /** Commits of others that are told of. */
 const ARRIVALS_MAX = 100
+/** What git keeps of what was begun and not ended. */
+const BEGUN = { 'rebase-merge': 'rebase', 'rebase-apply': 'rebase', CHERRY_PICK_HEAD: 'cherry-pick', REVERT_HEAD: 'revert' }
 /** Told behind a task in its own words: a brief says it in its. */
 const QUESTIONS = `If you cannot go on without a decision that only a person can make, stop there, and end your answer with
 {"question": "...", "options": ["...", "..."]}`
@@ -165,6 +169,7 @@ function tailOf(stream) {
 /** Runs a shell command; resolves to its exit code (null: by a signal) and the end of what it printed. */
 function run(command, { cwd, input, transcript }) {
   const child = spawn('/bin/sh', ['-c', command], { cwd, stdio: ['pipe', 'pipe', 'pipe'] })
+  endIt = () => child.kill('SIGKILL')
   const printed = tailOf(child.stdout)
   const complained = tailOf(child.stderr)
   let bytes = 0
@@ -188,6 +193,19 @@ function run(command, { cwd, input, transcript }) {
   })
 }
 
+/** Pushes; resolves to whether the remote has it. In a group of its own, too, but a stop is heard meanwhile. */
+function push(refspec) {
+  const args = ['-C', worktree, 'push', '--quiet', PUSH, refspec]
+  const child = spawn('git', args, { stdio: ['ignore', 2, 2], detached: true })
+  endIt = () => quietly(() => process.kill(-child.pid, 'SIGTERM'))
+  return new Promise((end) => {
+    child.on('exit', (code) => {
+      endIt = undefined
+      end(code === 0)
+    })
+  })
+}
+
 function objectiveOf(file) {
   return JSON.parse(readFileSync(file, 'utf8')).snapshot.mission.objective
 }
@@ -200,15 +218,18 @@ function promptOf() {
   return `${task}${context}\n\n${QUESTIONS}\n`
 }
 
-/** What the agent is told of work that was begun before: the files in which trunk conflicts with it, or what the gate says. */
-function continuedPrompt(conflicts, said) {
-  const begun = '\n\nThis work was begun before, and'
+/** What the agent is told of work that was begun before: where trunk conflicts with it, or what is wrong with it. */
+function continuedPrompt(conflicts, fault) {
+  if (!isContinued) return ''
+  const begun = '\n\nThis work was begun before, and is committed. Add to its commits, and rewrite none of them.'
   if (conflicts.length > 0) {
     const list = conflicts.map((file) => `- ${file}`).join('\n')
-    const how = 'Resolve them first, and keep what both sides mean. Leave no conflict markers.'
-    return `${begun} ${LAND} has moved on. That is being merged in, and conflicts in these files:\n\n${list}\n\n${how}\n`
+    const how = `Resolve them first, and keep what both sides mean. Leave no conflict markers.
+A file that is right as it stands wants \`git add\`.`
+    const since = `Since then ${LAND} has moved on. That is being merged in, and conflicts in these files:`
+    return `${begun} ${since}\n\n${list}\n\n${how}\n`
   }
-  return said === undefined ? '' : `${begun} does not pass its gate as it stands (${GATE}):\n\n${said}\n`
+  return fault === undefined ? `${begun}\n` : `${begun} As it stands ${fault.summary}\n\n${fault.diagnosis}\n`
 }
 
 /** What the agent said last: text, or the result that `claude -p --output-format json` (or `stream-json`) ends with. */
@@ -329,8 +350,8 @@ async function decideIn(worktree) {
   return isDone
 }
 
-/** Commits what there is to the branch of this run. Returns its newest commit; undefined: nothing was changed since `base`. */
-function commit(worktree, base) {
+/** Commits what there is to the branch of this run. Returns its newest commit; undefined: it holds nothing that is new. */
+function commit(worktree, from) {
   git(worktree, ['add', '--all'])
   const isMerge = does(worktree, ['rev-parse', '--quiet', '--verify', 'MERGE_HEAD'])
   if (isMerge || !does(worktree, ['diff', '--cached', '--quiet'])) {
@@ -339,33 +360,47 @@ function commit(worktree, base) {
   }
   // Wherever the agent went: it may have made a branch of its own, or gone back from what it had committed.
   const ref = `refs/heads/${branch}`
-  const [head, left] = [git(worktree, ['rev-parse', 'HEAD']), git(worktree, ['rev-parse', ref])]
-  if (head === base) {
-    if (left === base) return undefined
+  const [head, left] = [headOf(worktree), git(worktree, ['rev-parse', ref])]
+  const trunk = trunkHere()
+  const isOld = (commit) => isWithin(commit, from) || (trunk !== undefined && isWithin(commit, trunk))
+  if (isOld(head)) {
     // The gate is asked about what is to land.
-    git(worktree, ['checkout', '--quiet', '--force', '--detach', left])
-    return left
+    if (left !== head) git(worktree, ['checkout', '--quiet', '--force', '--detach', left])
+    return isOld(left) ? undefined : left
   }
-  if (!does(worktree, ['merge-base', '--is-ancestor', left, head]))
+  if (!isWithin(left, head)) {
     git(worktree, ['update-ref', `${ref}-left`, left])
+    aside = ` (commits that are not in it: ${branch}-left in ${REPOSITORY})`
+  }
   git(worktree, ['update-ref', ref, head])
   return head
 }
+
+const headOf = (worktree) => git(worktree, ['rev-parse', 'HEAD'])
 
 function committer() {
   if (does(REPOSITORY, ['config', 'user.email'])) return []
   return ['-c', 'user.name=intendant', '-c', 'user.email=intendant@localhost']
 }
 
-/** Repositories within the worktree, which a commit only names. */
-const holdsOthers = (worktree, base, head) =>
-  git(worktree, ['diff', '--raw', '--diff-filter=AMT', base, head]).split('\n').some((line) => /^:\d+ 160000 /.test(line))
-
-/** The newest commit of trunk, as the remote has it now. */
-async function trunkNow() {
-  if (PUSH) await inTurn(() => does(REPOSITORY, ['fetch', '--quiet', PUSH]))
-  return commitOf(isLanding ? `${PUSH}/${LAND}` : 'HEAD')
+/** Paths of repositories within the worktree, which a commit only names; `changes` as `--diff-filter` has them. */
+function repositoriesIn(worktree, since, head, changes) {
+  const lines = git(worktree, ['diff', '--raw', '--no-renames', `--diff-filter=${changes}`, since, head]).split('\n')
+  return lines.filter((line) => /^:\d+ 160000 /.test(line)).map((line) => line.split('\t')[1])
 }
+
+/** Fetches. A clone of one branch (`--single-branch`, `--depth 1`) does not by itself fetch others that are named. */
+async function fetchFrom(...names) {
+  const fetch = (...refs) => does(REPOSITORY, ['fetch', '--quiet', PUSH, ...refs])
+  await inTurn(() => {
+    fetch()
+    if (does(REPOSITORY, ['config', '--get', `remote.${PUSH}.fetch`, 'refs/heads/[*]:'])) return
+    for (const name of names) fetch(`+refs/heads/${name}:refs/remotes/${PUSH}/${name}`)
+  })
+}
+
+/** The newest commit of trunk, as it was fetched last. */
+const trunkHere = () => commitOf(isLanding ? `${PUSH}/${LAND}` : 'HEAD')
 
 /** The commit of that name, here or of the remote; undefined: there is none. */
 function commitOf(name) {
@@ -379,20 +414,48 @@ function commitOf(name) {
 
 const isWithin = (commit, other) => does(REPOSITORY, ['merge-base', '--is-ancestor', commit, other])
 
-/** Merges a commit into what is checked out. Files that conflict are left as git marks them. */
+/** Merges a commit into what is checked out. `conflicts`: as git leaves them, content by file. */
 function merge(worktree, commit) {
   const said = ['-m', `Merge ${LAND}`, '-m', `Intendant-Request: ${id}`]
-  if (does(worktree, [...committer(), 'merge', '--quiet', '--no-verify', ...said, commit]))
-    return { isMerged: true, conflicts: [] }
-  const files = git(worktree, ['diff', '--name-only', '-z', '--diff-filter=U']).split('\0')
-  return { isMerged: false, conflicts: files.filter((file) => file !== '') }
+  const isMerged = does(worktree, [...committer(), 'merge', '--quiet', '--no-verify', ...said, commit])
+  const files = isMerged ? [] : unmergedIn(worktree)
+  return { isMerged, conflicts: new Map(files.map((file) => [file, contentOf(join(worktree, file))])) }
 }
 
-/** Those of the files in which git's marks still stand. */
-function marked(worktree, files) {
-  const isFile = (path) => fs.lstatSync(path, { throwIfNoEntry: false })?.isFile() ?? false
-  const isMarked = (path) => isFile(path) && /^(<{7}|>{7}) /m.test(readFileSync(path, 'utf8'))
-  return files.filter((file) => isMarked(join(worktree, file)))
+const filesIn = (worktree, args) => git(worktree, args).split('\0').filter((file) => file !== '')
+const unmergedIn = (worktree) => filesIn(worktree, ['diff', '--name-only', '-z', '--diff-filter=U'])
+
+/** Undefined: there is nothing. Of what is no file, when it was made. */
+function contentOf(path) {
+  const found = fs.lstatSync(path, { throwIfNoEntry: false })
+  return found?.isFile() ? readFileSync(path, 'latin1') : found?.ctimeMs
+}
+
+/** Git's marks stand in it. */
+const isMarked = (path) => /^(<{7}|>{7}) /m.test(contentOf(path) ?? '')
+
+/**
+ * The files of a merge that nobody has resolved: marks stand in them, or (what is no text gets none) they are as the merge
+ * left them. Of a merge that the agent began and did not end, all.
+ */
+function unresolvedIn(worktree, conflicts) {
+  const unmerged = new Set(unmergedIn(worktree))
+  const isAsItWas = (file, path) =>
+    unmerged.has(file) && (!conflicts.has(file) || (existsSync(path) && contentOf(path) === conflicts.get(file)))
+  const isLeft = (file) => isMarked(join(worktree, file)) || isAsItWas(file, join(worktree, file))
+  return [...new Set([...conflicts.keys(), ...unmerged])].filter(isLeft)
+}
+
+/** The same of merges that are committed: what differs from both sides was merged by hand. */
+function markedSince(since, head) {
+  const merged = ['log', '--first-parent', '--merges', '-c', '--name-only', '-z', '--format=', `${since}..${head}`]
+  return [...new Set(filesIn(worktree, merged))].filter((file) => isMarked(join(worktree, file)))
+}
+
+/** What the agent has begun in git and not ended; undefined: nothing. */
+function begunIn(worktree) {
+  const folder = git(worktree, ['rev-parse', '--absolute-git-dir'])
+  return BEGUN[Object.keys(BEGUN).find((name) => existsSync(join(folder, name)))]
 }
 
 /** Does what can be done without. */
@@ -417,17 +480,27 @@ if (!REPOSITORY || !AGENT) refuse('not_configured', 'REPOSITORY and AGENT are no
 if (!isStep && engine.entry_event !== 'execution_requested')
   refuse('unsupported_entry_event', 'only tasks and the next steps of campaigns and initiatives are done here')
 if (!isStep && task === '') refuse('no_objective', 'the task has no objective')
+if (!does(REPOSITORY, ['rev-parse', '--git-dir']))
+  refuse('no_repository', `${REPOSITORY} is no git repository, or none that this user may read`)
 const isLanding = Boolean(PUSH && LAND)
-const trunk = await trunkNow()
 const named = payload.base_ref ?? repo?.revision ?? repo?.branch
+const wanted = PUSH && named?.startsWith(`${PUSH}/`) ? named.slice(PUSH.length + 1) : named
+if (PUSH) await fetchFrom(...new Set([LAND, wanted].filter(Boolean)))
+const trunk = trunkHere()
 const base = named === undefined ? trunk : ((PUSH && commitOf(`${PUSH}/${named}`)) ?? commitOf(named))
 if (base === undefined) refuse('unknown_base', `${REPOSITORY} has no commit ${named ?? LAND ?? 'HEAD'}`)
+// Of a shallow clone, where they come together is not here.
+if (PUSH && trunk && !does(REPOSITORY, ['merge-base', base, trunk]))
+  await inTurn(() => does(REPOSITORY, ['fetch', '--quiet', '--unshallow', PUSH]))
 mkdirSync(TRANSCRIPTS, { recursive: true, mode: 0o700 })
 
 let isStopped = false
-// The agent hears it, too; what it leaves is still kept.
+/** Ends what runs now. */
+let endIt
+// The agent hears it, too; what it leaves is still kept, also where it does not heed it.
 process.on('SIGTERM', () => {
   isStopped = true
+  setTimeout(() => endIt?.(), STOP_MS).unref()
 })
 // Nobody hears any more what became of it.
 for (const stream of [process.stdout, process.stderr])
@@ -449,23 +522,19 @@ if (!isAdded || !does(worktree, ['checkout', '--quiet', '--force'])) {
 /** Where the work is: undefined where nothing was changed. */
 let kept
 let mayGo = isStep
+/** Where commits are that the agent left behind, to be told. */
+let aside = ''
 
 /** Whether the run goes on from work of an earlier one that is not on trunk. */
 const isContinued = /(^|\/)intendant\//.test(payload.base_ref ?? '') && trunk !== undefined && !isWithin(base, trunk)
+/** Behind it is what would land. */
+const since = isContinued ? trunk : base
 
 /** What a gate left behind is in nobody's way, and in no commit. */
 function sweep() {
   git(worktree, ['reset', '--quiet', '--hard'])
   git(worktree, ['clean', '--quiet', '-d', '--force'])
 }
-
-/** What the gate says against the work as it stands; undefined: nothing. */
-async function complaint() {
-  const { code, printed, complained } = await run(GATE, { cwd: worktree })
-  return code === 0 ? undefined : endOf(`${printed}\n${complained}`.trim())
-}
-
-const passes = async () => !GATE || (await complaint()) === undefined
 
 /** Lands the commit, and merges trunk in where that has moved on. What became of it: `landed`, or why it did not land. */
 async function land(commit) {
@@ -475,8 +544,13 @@ async function land(commit) {
   if (!isContinued && !(trunk !== undefined && isWithin(base, trunk))) return end({ land_blocked: 'checkout_not_ready' })
   for (let merges = 0; ; merges += 1) {
     if (isStopped || process.ppid !== parent) return end({})
-    if (does(worktree, ['push', '--quiet', PUSH, `${head}:refs/heads/${LAND}`])) return end({ landed: true })
-    const moved = await trunkNow()
+    if (await push(`${head}:refs/heads/${LAND}`)) return end({ landed: true })
+    if (isStopped) {
+      console.error(`stopped in the push to ${LAND}, which may have taken it: ${head}`)
+      return end({})
+    }
+    await fetchFrom(LAND)
+    const moved = trunkHere()
     // The remote has taken it, and its word for that was lost.
     if (moved !== undefined && isWithin(head, moved)) return end({ landed: true })
     if (moved === undefined || isWithin(moved, head)) return end({ land_blocked: 'git_failed' })
@@ -485,8 +559,8 @@ async function land(commit) {
     git(worktree, ['checkout', '--quiet', '--force', '--detach', head])
     sweep()
     if (!merge(worktree, moved).isMerged) return end({ land_blocked: 'trunk_moved_conflict' })
-    if (!(await passes())) return end({ land_blocked: 'trunk_moved_gates_failed' })
-    head = git(worktree, ['rev-parse', 'HEAD'])
+    if (await gateFault()) return end({ land_blocked: 'trunk_moved_gates_failed' })
+    head = headOf(worktree)
   }
 }
 
@@ -496,22 +570,36 @@ function arrivalsOf(head, moved) {
   return told.split('\n').map((line) => ({ commit: line.split(' ')[0], subject: line.slice(line.indexOf(' ') + 1) }))
 }
 
-/** What is wrong with the work; undefined: it may land. */
-async function faultOf(conflicts) {
-  const left = marked(worktree, conflicts).join(', ')
-  if (left !== '') return { summary: `conflicts with ${LAND} are left`, diagnosis: `conflicts are left in ${left}` }
-  if (!mayChange || !GATE) return undefined
-  const diagnosis = await complaint()
-  return diagnosis === undefined ? undefined : { summary: `the gate does not pass: ${GATE}`, diagnosis }
+/** What is wrong with the work as it stands, but for its gate; `unresolved`, `begun`: what the agent left. */
+function faultIn(head, unresolved, begun) {
+  if (isContinued && !isWithin(base, headOf(worktree)))
+    return { summary: 'the work that it goes on from is gone', diagnosis: `${payload.base_ref} is no longer part of it` }
+  const files = [...unresolved, ...markedSince(since, head)].join(', ')
+  if (files !== '')
+    return { summary: `conflicts with ${LAND ?? 'others'} are left`, diagnosis: `conflicts are left in ${files}` }
+  if (begun) return { summary: `a ${begun} is unfinished`, diagnosis: `the agent left a ${begun} unfinished${aside}` }
+  const isDeclared = (path) => does(worktree, ['submodule', '--quiet', 'status', '--', path])
+  const bare = repositoriesIn(worktree, since, head, 'AT').filter((path) => !isDeclared(path))
+  if (bare.length === 0) return undefined
+  const diagnosis = `of ${bare.join(', ')} a commit holds no more than the name; what is there stays in ${worktree}`
+  return { summary: 'repositories within the repository are no submodules of it', diagnosis }
+}
+
+/** What the gate says against the work as it stands; undefined: nothing. */
+async function gateFault() {
+  if (!GATE) return undefined
+  const { code, printed, complained } = await run(GATE, { cwd: worktree })
+  if (code === 0) return undefined
+  return { summary: `the gate does not pass: ${GATE}`, diagnosis: endOf(`${printed}\n${complained}`.trim()) }
 }
 
 /** What became of the work of an agent that has done its part: members of `task_run_completed`. */
-async function verdictOf(head, isPushed, text, conflicts) {
+async function verdictOf(head, isPushed, text, fault) {
   if (isStopped) return {}
   const question = questionIn(endOf(text, ANSWER_TAIL))
   if (question) return { verdict: 'blocked_on_decision', summary: question.finding, ...question }
-  const fault = await faultOf(conflicts)
-  if (fault) return { verdict: 'defect', ...fault }
+  const against = fault ?? (mayChange ? await gateFault() : undefined)
+  if (against) return { verdict: 'defect', ...against }
   const summary = endOf(text) || (head ? 'changed without a word' : 'nothing was changed')
   if (!head) return { verdict: 'complete', success: true, summary }
   if (!isPushed || !isLanding) return { verdict: 'complete', summary, land_blocked: 'checkout_not_ready' }
@@ -520,37 +608,63 @@ async function verdictOf(head, isPushed, text, conflicts) {
   return { verdict: 'complete', success: landed, summary, ...outcome, ...(landed && { preservation_ref: last }) }
 }
 
+/** Of work that is no item's, whose run has to tell that it did not come off. */
+function failureOf({ verdict, summary, diagnosis, land_blocked }) {
+  const code = verdict === 'complete' ? isLanding && land_blocked : verdict
+  if (payload.item_id !== undefined || !code || verdict === 'runner_error') return undefined
+  const message = endOf([summary, diagnosis, kept && `what was done is in ${kept}`].filter(Boolean).join('\n'))
+  return { class: 'semantic', code, message }
+}
+
 /** Does the task, and tells what came of it. */
 async function taskIn(worktree) {
-  const { conflicts } = isContinued && isLanding && mayChange ? merge(worktree, trunk) : { conflicts: [] }
-  const from = git(worktree, ['rev-parse', 'HEAD'])
-  const said = isContinued && mayChange && GATE && conflicts.length === 0 ? await complaint() : undefined
-  if (isContinued && conflicts.length === 0) sweep()
-  const agent = await agentIn(worktree, `${promptOf()}${continuedPrompt(conflicts, said)}`)
+  const { conflicts } = isContinued && isLanding && mayChange ? merge(worktree, trunk) : { conflicts: new Map() }
+  const from = headOf(worktree)
+  const isWhole = isContinued && mayChange && conflicts.size === 0
+  const said = isWhole ? (faultIn(from, []) ?? (await gateFault())) : undefined
+  if (isWhole) sweep()
+  if (isStopped) {
+    mayGo = true
+    return false
+  }
+  const agent = await agentIn(worktree, `${promptOf()}${continuedPrompt([...conflicts.keys()], said)}`)
   // It may have been told to nobody.
   await new Promise((heard) => setImmediate(heard))
-  // What it goes on from is to land also where nothing had to be done about it.
-  const head = mayChange ? (commit(worktree, from) ?? (isContinued ? from : undefined)) : undefined
-  mayGo = head === undefined || !holdsOthers(worktree, from, head)
-  const isPushed = head && PUSH && does(worktree, ['push', '--quiet', PUSH, `${head}:refs/heads/${branch}`])
+  let [head, fault] = []
+  if (mayChange) {
+    const [unresolved, begun] = [unresolvedIn(worktree, conflicts), begunIn(worktree)]
+    // Committed as no merge, so that whoever goes on from it has the conflicts again.
+    if (unresolved.length > 0) git(worktree, ['merge', '--quit'])
+    const made = commit(worktree, from)
+    fault = faultIn(made ?? from, unresolved, begun)
+    // What it goes on from is to land also where nothing had to be done about it.
+    head = made ?? (isContinued ? from : undefined)
+    if (!made && isContinued) git(worktree, ['update-ref', `refs/heads/${branch}`, from])
+  }
+  mayGo = head === undefined || repositoriesIn(worktree, from, head, 'AMT').length === 0
+  const isPushed = head && PUSH && (await push(`${head}:refs/heads/${branch}`))
   kept = head && (isPushed ? `${PUSH}/${branch}` : branch)
   const outcome = agent.isDone
-    ? await verdictOf(head, isPushed, agent.text, conflicts)
+    ? await verdictOf(head, isPushed, agent.text, fault)
     : { verdict: 'runner_error', summary: agent.how, detail: `${agent.how}: ${endOf(agent.text) || agent.complaint}` }
-  if (!isStopped || outcome.landed) {
+  const isTold = !isStopped || outcome.landed
+  const failure = isTold ? failureOf(outcome) : undefined
+  if (isTold) {
     tell('task_run_completed', {
       project: project.key,
       success: false,
       landed: false,
       ...(kept && { preservation_ref: kept }),
       ...outcome,
+      summary: `${outcome.summary}${aside}`,
       workspace_base: { commit: from, trunk: trunk ?? from },
       ...(payload.campaign !== undefined && { campaign: payload.campaign, campaign_cycle: payload.campaign_cycle }),
     })
   }
+  if (failure) conclude({ failure })
   // What has landed is on trunk.
-  if (outcome.landed) quietly(() => git(worktree, ['push', '--quiet', PUSH, `:refs/heads/${branch}`]))
-  return agent.isDone && !isStopped
+  if (outcome.landed) await push(`:refs/heads/${branch}`)
+  return agent.isDone && !isStopped && failure === undefined
 }
 
 try {

@@ -395,7 +395,10 @@ t.test('whoever goes on from work that did not pass is told what its gate says',
   const again = { ...task({ base_ref: BRANCH }), attempt: 2 }
   const mended = run(at, again, { AGENT: 'cat > asked; rm bad', GATE })
   t.match(said(t, mended, 'task_run_completed'), [{ verdict: 'complete' }])
-  t.match(git(at.repository, 'show', 'intendant/runreq_1-2:asked'), /does not pass its gate[\s\S]*\n1 test failed$/)
+  t.match(
+    git(at.repository, 'show', 'intendant/runreq_1-2:asked'),
+    /begun before[\s\S]*As it stands the gate does not pass: echo left[\s\S]*\n1 test failed$/,
+  )
   t.equal(git(at.repository, 'ls-tree', '--name-only', 'intendant/runreq_1-2'), 'README\nasked')
   assertTidy(t, at)
 })
@@ -489,6 +492,41 @@ t.test('an agent that ends with a question needs a decision, and what it did is 
   t.match(said(t, speaks, 'task_run_completed'), [{ verdict: 'complete' }])
   assertTidy(t, at)
 })
+
+t.test(
+  'work that is no item’s fails its run where it does not come off, as nobody else would hear of it',
+  async (t) => {
+    const { at, remote, lands } = landing(t)
+    let attempt = 0
+    const failure = (environment: Record<string, string>) => {
+      attempt += 1
+      const done = run(at, { ...task({ item_id: undefined }), attempt }, environment)
+      t.equal(said(t, done, 'task_run_completed').length, 1)
+      const result = done.lines.find(({ schema_version }) => schema_version === 'intendant.run_result.v1')
+      t.equal(done.code, result === undefined ? 0 : 1)
+      return result?.failure
+    }
+    t.match(failure({ ...lands, AGENT: 'echo x > y', GATE: 'echo 1 failed; false' }), {
+      class: 'semantic',
+      code: 'defect',
+      message: /1 failed\nwhat was done is in origin\/intendant\/runreq_1-1$/,
+    })
+    t.match(failure({ ...lands, AGENT: `echo '{"question": "Net or gross?"}'` }), {
+      code: 'blocked_on_decision',
+      message: 'Net or gross?',
+    })
+    const conflicts = `echo mine > README; ${elsewhere(at, remote, 'echo theirs > README')}`
+    t.match(failure({ ...lands, AGENT: conflicts }), { code: 'trunk_moved_conflict' })
+    t.equal(failure({ ...lands, AGENT: 'echo x > y' }), undefined)
+    t.equal(failure({ PUSH: 'origin', AGENT: 'echo x > y2' }), undefined, 'nobody has asked to land it')
+    const request = task({ item_id: undefined })
+    const environment = { ...at.environment, AGENT: 'true', GATE: 'false' }
+    const { service, runner } = await hired(t, `exec ${process.execPath} ${script}`, { environment })
+    service.offer({ ...request, attempt: 1 })
+    await runner.finished
+    t.match(service.said('failed')[0]!.body, { class: 'semantic', code: 'defect' })
+  },
+)
 
 t.test('nothing is lost where the agent goes its own ways in git', async (t) => {
   const at = place(t)

@@ -1,0 +1,87 @@
+/** A stop of `docs/agent.mjs`: nothing is begun behind it, what was done is kept, and what has landed is told. */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { existsSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import t, { type Test } from 'tap'
+import { until } from '../until.ts'
+import { assertTidy, BRANCH, git, landing, type Place, place, run, script, task } from './agent-place.ts'
+import { hired } from './hired.ts'
+
+/** A run that is under way, and what it has printed so far. */
+function begin({ environment }: Place, request: object, more: Record<string, string>) {
+  const child: ChildProcess = spawn(process.execPath, [script], { env: { ...environment, ...more }, stdio: 'pipe' })
+  const printed = { out: '', err: '' }
+  child.stdout!.setEncoding('utf8').on('data', (text: string) => {
+    printed.out += text
+  })
+  child.stderr!.setEncoding('utf8').on('data', (text: string) => {
+    printed.err += text
+  })
+  child.stdin!.end(JSON.stringify(request))
+  const ended = new Promise<number | null>((resolve) => child.on('close', resolve))
+  return { child, printed, ended }
+}
+
+/** A remote that waits in the push to trunk. */
+function slowRemote(t: Test, seconds: number) {
+  const all = landing(t)
+  const pushing = join(all.at.folder, 'pushing')
+  const hook = `#!/bin/sh\ntest "$1" != refs/heads/main || { touch '${pushing}'; sleep ${seconds}; }\n`
+  writeFileSync(join(all.remote, 'hooks', 'update'), hook, { mode: 0o755 })
+  return { ...all, isPushing: async () => existsSync(pushing) }
+}
+
+t.test('no agent is launched behind a stop that came while the gate was asked first', async (t) => {
+  const at = place(t)
+  run(at, task(), { AGENT: 'echo x > y' })
+  const asked = join(at.folder, 'asked')
+  const again = { ...task({ base_ref: BRANCH }), attempt: 2 }
+  const one = begin(at, again, { AGENT: `touch ${at.folder}/launched`, GATE: `touch ${asked}; sleep 2` })
+  await until(async () => existsSync(asked), Boolean)
+  one.child.kill()
+  t.equal(await one.ended, 1)
+  t.notOk(existsSync(join(at.folder, 'launched')))
+  t.equal(one.printed.out, '')
+  t.equal(git(at.repository, 'branch', '--list', 'intendant/*').trim(), BRANCH)
+  assertTidy(t, at)
+})
+
+t.test('an agent that does not heed a stop is ended, and what it did is kept', async (t) => {
+  const at = place(t)
+  const AGENT = 'trap "" TERM; echo begun > y; echo begun >&2; while :; do sleep 1; done'
+  const environment = { ...at.environment, AGENT }
+  const { service, runner } = await hired(t, `exec ${process.execPath} ${script}`, { environment, stopGraceMs: 10_000 })
+  service.offer(task())
+  await service.until((post) => JSON.stringify(post.body).includes('begun'))
+  service.answers.set('runreq_1', { cancel_requested: true })
+  await runner.finished
+  t.equal(git(at.repository, 'show', `${BRANCH}:y`), 'begun')
+  assertTidy(t, at)
+})
+
+t.test('a push to trunk that comes to its end behind a stop is told', async (t) => {
+  const { at, lands, isPushing } = slowRemote(t, 2)
+  const one = begin(at, task(), { ...lands, AGENT: 'echo z > y' })
+  await until(isPushing, Boolean)
+  one.child.kill()
+  await one.ended
+  t.match(one.printed.out, /"landed":true/)
+  assertTidy(t, at)
+})
+
+t.test('a push to trunk that does not end behind a stop is given up, and said to be so', async (t) => {
+  const { at, remote, lands, trunk, isPushing } = slowRemote(t, 12)
+  const one = begin(at, task(), { ...lands, AGENT: 'echo z > y' })
+  await until(isPushing, Boolean)
+  one.child.kill()
+  // Who stops the run waits for so long, as a rule.
+  const end = await Promise.race([one.ended, pause(10_000, 'is late', { ref: false })])
+  t.equal(end, 1)
+  t.match(one.printed.err, /stopped in the push to main, which may have taken it: [0-9a-f]{40}/)
+  t.notMatch(one.printed.out, /"landed":true/)
+  await pause(4_000)
+  t.equal(trunk(), at.base)
+  t.equal(git(remote, 'show', `${BRANCH}:y`), 'z')
+  assertTidy(t, at)
+})
