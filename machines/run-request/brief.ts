@@ -36,7 +36,11 @@ export const tellBriefQueued = telling(({ asked, throttle, created_at, internal,
 }))
 export const tellBriefAccepted = telling(() => ({ type: 'run_accepted' }))
 export const tellBriefStarted = telling(() => ({ type: 'run_started' }))
-export const tellBriefLost = telling((_, { type }) => ({ type: 'run_stopped', outcome: 'lost', reason: lossOf(type) }))
+export const tellBriefLost = telling((_, message) => ({
+  type: 'run_stopped',
+  outcome: 'lost',
+  reason: lossOf(message),
+}))
 export const tellBriefEnded = (outcome: 'completed' | 'failed' | 'cancelled') =>
   telling((c) => {
     if (outcome === 'completed') return { type: 'run_completed' }

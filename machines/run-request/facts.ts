@@ -5,6 +5,7 @@
  */
 import type { OwnFact, RecordedFact } from '../machine.ts'
 import type { Of, RunRequestContext, RunRequestMessage } from './context.ts'
+import { lossOf } from './item.ts'
 import { retry } from './moves.ts'
 import { failureOf } from './rules.ts'
 
@@ -132,7 +133,8 @@ function stopOf({ cancel }: RunRequestContext): object {
 function reasonOf(message: RunRequestMessage): string {
   switch (message.type) {
     case 'runner_session_started':
-      return message.reason ?? 'its runner started a new session'
+    case 'restored':
+      return lossOf(message)
     case 'offer_expired':
       return 'the offer was not accepted in time'
     case 'offer_aborted':
@@ -141,8 +143,6 @@ function reasonOf(message: RunRequestMessage): string {
       return 'the poll ended before the offer reached its runner'
     case 'lease_expired':
       return 'nothing was heard of its runner for the length of the lease'
-    case 'restored':
-      return 'the service was restored from a backup'
     case 'release':
       return 'its runner gave it back'
     default:

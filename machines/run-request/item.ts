@@ -24,7 +24,7 @@ const telling = (news: (context: RunRequestContext, message: RunRequestMessage) 
     context.asked.work_item_id === undefined ? undefined : toItem(context, news(context, event)),
 })
 export const tellStarted = telling((c) => ({ type: 'run_started', runner_id: c.offered_to }))
-export const tellLost = telling((_, { type }) => ({ type: 'run_lost', reason: lossOf(type) }))
+export const tellLost = telling((_, message) => ({ type: 'run_lost', reason: lossOf(message) }))
 export const tellRequeued = telling(({ not_before }, message) => {
   const { by } = message
   if (message.type !== 'failed')
@@ -46,9 +46,10 @@ export function concernsItem({ asked }: RunRequestContext, { event_type, payload
   return asked.work_item_id !== undefined && concernsItems(event_type, payload)
 }
 
-export function lossOf(type: string): string {
-  if (type === 'runner_session_started') return 'its runner started a new session'
-  return type === 'restored' ? 'the service was restored from a backup' : 'its runner fell silent'
+/** What ended its runner's hold of it. */
+export function lossOf(message: RunRequestMessage): string {
+  if (message.type === 'runner_session_started') return message.reason ?? 'its runner started a new session'
+  return message.type === 'restored' ? 'the service was restored from a backup' : 'its runner fell silent'
 }
 
 function endOf({ failure, cancel, result }: RunRequestContext, outcome: string): object {

@@ -245,6 +245,16 @@ t.test('a new session gives up what the old process held, but not what was offer
   t.end()
 })
 
+t.test('whoever waits for a lost run hears of it in the words of its event', (t) => {
+  const started = run(at(0, { ...CREATE, work_item_id: `wi_${'f'.repeat(24)}` }), offer, M.started)
+  const reason = 'its runner was removed'
+  const message = at(9, { type: 'runner_session_started', runner_id: RUNNER, attempt: 1, reason })
+  const { facts, sends } = step(module, started, message)
+  t.match(facts, [{ type: 'run_request_lost', payload: { reason } }])
+  t.match(sends, [{ message: { type: 'run_lost', reason } }])
+  t.end()
+})
+
 t.test('a run that takes too long is stopped, and fails as a timeout whatever its runner then says', (t) => {
   const started = run(at(0, { ...CREATE, timeout_seconds: 60 }), offer, M.accepted, M.started)
   const { snapshot, scheduled } = step(module, started, at(63, { type: 'timeout_reached', attempt: 1 }))
