@@ -72,6 +72,7 @@ export function showCampaign(campaign: Campaign, print: Printer): void {
     ['cycles', `${cyclesOf(campaign)}, ${budget.remaining} left`],
     ['asks', question === undefined ? undefined : safe(question.finding)],
     ['answers', question === undefined ? undefined : question.options.map(safe).join(' | ')],
+    ['starts from', said(campaign.base_ref)],
     ['goes on at', paused?.until],
     ['provider', said(campaign.agent_provider)],
     ['labels', campaign.labels?.join(', ')],

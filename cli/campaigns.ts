@@ -28,6 +28,12 @@ const OWN_EVENTS = [
   'cancelled',
 ].map((name) => `campaign_${name}`)
 
+/** Of resume and decide. */
+const FROM_TRUNK = [
+  '--from-trunk',
+  'Let its next task start from trunk, not from kept work that has not landed.',
+] as const
+
 const HELP = `
 Examples:
   intendant campaign add --project shop --name pay --mission "Let customers pay by invoice" \\
@@ -76,10 +82,18 @@ function addMoves(group: Command, act: Act): void {
     .action(act((cli, [name], { reason }) => post(cli, name, 'pause', { reason })))
   move('resume', 'Go on with one that is paused or escalated.')
     .option('--add-cycles <n>', 'Add so many to its budget.', integer(1, CYCLES_MAX))
-    .action(act((cli, [name], { addCycles }) => post(cli, name, 'resume', { add_cycles: addCycles })))
+    .option(...FROM_TRUNK)
+    .action(
+      act((cli, [name], { addCycles, fromTrunk }) =>
+        post(cli, name, 'resume', { add_cycles: addCycles, from_trunk: fromTrunk }),
+      ),
+    )
   move('decide', 'Answer what an escalated one asks; it goes on, bound by it.')
     .requiredOption('--decision <text>', 'What is decided.')
-    .action(act((cli, [name], { decision }) => post(cli, name, 'decide', { decision })))
+    .option(...FROM_TRUNK)
+    .action(
+      act((cli, [name], { decision, fromTrunk }) => post(cli, name, 'decide', { decision, from_trunk: fromTrunk })),
+    )
   move('complete', 'Say that its mission is complete.')
     .requiredOption('--reason <text>', 'What shows it.')
     .action(act((cli, [name], { reason }) => post(cli, name, 'complete', { reason })))

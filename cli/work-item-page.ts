@@ -69,6 +69,7 @@ export function showItem(item: Item, print: Printer): void {
     ['from', said(item.base_ref)],
     ['resumes', item.resumes],
     ['resumed as', item.resumptions?.map((one: Item) => `${one.item_id} (${one.state ?? 'under way'})`).join(', ')],
+    ['built upon by', item.built_upon_by === undefined ? undefined : `campaign ${item.built_upon_by}`],
     ['labels', item.labels?.join(', ')],
     ['run request', item.run_request_id],
     ['runner', item.running_on],
@@ -97,6 +98,7 @@ export function adviceFor(item: Item): string[] {
   const close = `intendant queue close ${id} --reason TEXT`
   switch (state) {
     case 'preserved':
+      if (item.built_upon_by !== undefined) return [goesOnIn(item.built_upon_by), close]
       return disposition?.preservation_ref === undefined ? [close] : [`intendant queue resume ${id}`, close]
     case 'needs_decision':
       return started_at === undefined ? [`intendant queue release ${id}`, close] : [...anew(item), close]
@@ -116,6 +118,11 @@ export function adviceFor(item: Item): string[] {
     default:
       return []
   }
+}
+
+/** Resumed beside that, its work would be done twice. */
+function goesOnIn(campaign: string): string {
+  return `campaign ${campaign} builds upon it: intendant campaign show ${campaign}`
 }
 
 /** Whether it runs only by name: nobody knows what became of its run, and a person must say. */

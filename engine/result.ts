@@ -101,7 +101,8 @@ export function taskResult(
     summary: failure === undefined ? 'the command ended with exit code 0' : failure.message,
     verdict: failure === undefined ? 'complete' : 'runner_error',
     ...(failure === undefined ? {} : { detail: failure.message }),
-    // A provider that cannot be used is no fault of the task: who dispatched it can tell.
+    // That its run could not begin, and that a provider cannot be used, are no fault of the task: who dispatched it can tell.
+    ...(failure === undefined ? {} : { failure_class: failure.class }),
     ...(failure?.code === undefined ? {} : { failure_code: failure.code }),
     ...(failure === undefined || said?.retry_after === undefined ? {} : { retry_after: said.retry_after }),
     ...(typeof campaign === 'string' ? { campaign } : {}),

@@ -1,9 +1,13 @@
 /** What is served of a work item: its document with what only the running service knows, and for whose eyes. */
+
+import { isBuiltUpon } from '../machines/campaign/chain.ts'
+import type { CampaignContext } from '../machines/campaign/context.ts'
 import type { ItemWaitingBecause, WorkItem } from '../machines/documents/work-item.ts'
 import type { SnapshotOf } from '../machines/machine.ts'
 import type { WorkItemContext } from '../machines/work-item/context.ts'
 import { document } from '../machines/work-item/view.ts'
 import type { Principal } from '../runtime/principals.ts'
+import { readable } from '../runtime/reader.ts'
 import { maySee } from './access.ts'
 import type { Exchange } from './exchange.ts'
 import { withoutSteering } from './initiative-sight.ts'
@@ -25,11 +29,21 @@ const HELD_BY_OTHERS = {
 /** While it waits, its reason is the rule that holds it back now. */
 export function workItemDocumentOf(service: ServiceContext, reader: Principal, snapshot: WorkItemSnapshot): WorkItem {
   const shown = withoutSteering(service, reader, document(snapshot)) as { -readonly [K in keyof WorkItem]: WorkItem[K] }
+  const campaign = builtUponBy(service, snapshot)
+  if (campaign !== undefined) shown.built_upon_by = campaign
   const why = waitingBecauseOf(service, reader, snapshot)
   if (why === undefined) return shown
   shown.waiting_because = why
   if (snapshot.value === 'queued') shown.reason = why.detail
   return shown
+}
+
+/** The campaign that goes on from the preserved work of its own cycle, as far as that can be read. */
+export function builtUponBy({ runtime }: ServiceContext, { value, context }: WorkItemSnapshot): string | undefined {
+  const { kind, ref, role } = context.asked.source
+  if (value !== 'preserved' || kind !== 'campaign' || role !== 'cycle') return undefined
+  const owner: SnapshotOf<CampaignContext> | undefined = readable(() => runtime.read({ kind, id: ref }))
+  return owner !== undefined && isBuiltUpon(owner, context.id) ? ref : undefined
 }
 
 export function waitingBecauseOf(

@@ -33,10 +33,7 @@ const machineSetup = setup({
     cycleForms: ({ context, event }) => endsCycleWith(context, event, 'form'),
     cyclePauses: ({ context, event }) => endsCycleWith(context, event, 'pause'),
     cycleAsks: ({ context, event }) => endsCycleWith(context, event, 'escalate'),
-    cycleHasResult: ({ context, event }) => {
-      const message = event as Of<'item_settled'>
-      return rules.endsCycle(context, message) && message.terminal !== undefined
-    },
+    cycleHasResult: ({ context, event }) => rules.hasResult(context, event as Of<'item_settled'>),
     endsCycle: ({ context, event }) => rules.endsCycle(context, event as Of<'item_settled'>),
     endsAdvance: ({ context, event }) => rules.endsAdvance(context, event as Of<'item_settled'>),
     isOfHistory: ({ context, event }) => rules.isOfHistory(context, event as Of<'item_settled'>),
@@ -135,6 +132,8 @@ export const campaignMachine = machineSetup.createMachine({
           // Only an owner has paused it: its provider does so when nothing is under way any more.
           { guard: 'cyclePauses', actions: take('giveCycleBack') },
           { guard: 'cycleHasResult', actions: take('keepResult') },
+          // It was called off before anybody began it: its step is formed anew when the campaign goes on.
+          { guard: 'cycleForms', actions: take('giveCycleBack') },
           { guard: 'endsCycle', target: 'escalated', actions: take('escalateAtOnce') },
           noteOnly,
         ],
@@ -185,15 +184,17 @@ export const campaignMachine = machineSetup.createMachine({
 
 export const campaignModule: MachineModule<CampaignContext, CampaignBody> = {
   kind: 'campaign',
-  version: 5,
+  version: 6,
   machine: campaignMachine,
   // Version 2 takes part in initiatives, version 3 answers every emitted request, version 4 also those that come while it
-  // forms, and hears a stronger stop, version 5 stays paused by its owner: what was stored before is still right.
+  // forms, and hears a stronger stop, version 5 stays paused by its owner, version 6 knows what was given up: what was stored
+  // before is still right.
   migrations: {
     1: (snapshot) => snapshot,
     2: (snapshot) => snapshot,
     3: (snapshot) => snapshot,
     4: (snapshot) => snapshot,
+    5: (snapshot) => snapshot,
   },
   internal: ['provider_back', 'item_reported', 'item_settled', 'join_initiative', 'leave_initiative', 'share_finding'],
   repeats: rules.repeats,

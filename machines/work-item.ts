@@ -82,6 +82,10 @@ const machineSetup = setup({
     settle: assign(({ event }) => moves.settle(event as Of<'settle'>)),
     resume: assign(({ context, event }) => moves.resume(context, event as Of<'resume'>)),
     noteResumption: assign(({ context, event }) => moves.noteResumption(context, event as Of<'resumption_settled'>)),
+    recordResumption: assign(({ context, event }) =>
+      moves.recordResumption(context, event as Of<'resumption_settled'>),
+    ),
+    supersede: assign(({ event }) => moves.supersede(event as Of<'superseded'>)),
     landByResumption: assign(({ context, event }) =>
       moves.landByResumption(context, event as Of<'resumption_settled'>),
     ),
@@ -98,6 +102,11 @@ const machineSetup = setup({
 
 const createRun = { type: 'send' as const, params: ({ event }: Step) => moves.createRun(event as Of<'hand_out'>) }
 const createChild = { type: 'send' as const, params: ({ event }: Step) => moves.createChild(event as Of<'resume'>) }
+/** What goes on with its work, and what nobody has begun of that, is wanted no more. */
+const passOn = {
+  type: 'send' as const,
+  params: ({ context, event }: Step) => moves.passOn(context, event as Of<'superseded'>),
+}
 /** Stands before the move that it belongs to, which may forget the run. */
 const withdraw = {
   type: 'send' as const,
@@ -142,6 +151,13 @@ const settle = [
   },
   { target: 'failed', actions: [withdraw, 'takeBack', 'settle', ...settled('failed')] },
 ] as const
+/** What it was to go on with is on trunk, and nobody has begun it. */
+const superseded = {
+  target: 'cancelled',
+  actions: [withdraw, 'takeBack', 'supersede', ...settled('cancelled')],
+} as const
+/** What went on with its work ends later than it. */
+const laterEnd = { guard: 'isResumption', actions: 'recordResumption' } as const
 /** The run that it was taken back from has ended. */
 const backFrom = { guard: 'isTakenBack', actions: 'forgetTakenBack' } as const
 /** The run that it was handed out as has ended, and nothing had settled it. */
@@ -171,6 +187,7 @@ export const workItemMachine = machineSetup.createMachine({
         admit: { target: 'queued', actions: ['admit', 'emitSubmitted'] },
         cancel: stop('submitted'),
         cancel_waiting: stop('submitted'),
+        superseded,
         settle,
       },
     },
@@ -187,6 +204,7 @@ export const workItemMachine = machineSetup.createMachine({
         cancel_waiting: stop('queued'),
         run_started: { guard: 'ofRun', target: 'running', actions: ['begin', 'emitStarted'] },
         run_ended: [backFrom, ...runEnded],
+        superseded,
         settle,
       },
     },
@@ -196,6 +214,7 @@ export const workItemMachine = machineSetup.createMachine({
         run_ended: backFrom,
         cancel: stop('held'),
         cancel_waiting: stop('held'),
+        superseded,
         settle,
       },
     },
@@ -225,7 +244,7 @@ export const workItemMachine = machineSetup.createMachine({
           { guard: 'landedElsewhere', target: 'landed', actions: ['landByResumption', ...settled('landed')] },
           { guard: 'isResumption', actions: 'noteResumption' },
         ],
-        superseded: { target: 'landed', actions: ['landBySupersession', ...settled('landed')] },
+        superseded: { target: 'landed', actions: [passOn, 'landBySupersession', ...settled('landed')] },
         close: close('preserved'),
         cancel: giveUp('preserved'),
       },
@@ -243,18 +262,24 @@ export const workItemMachine = machineSetup.createMachine({
       },
     },
     failed: { on: { run_ended: backFrom, close: close('failed'), cancel: giveUp('failed') } },
-    landed: { on: { run_ended: backFrom } },
-    cancelled: { on: { run_ended: backFrom } },
+    landed: { on: { run_ended: backFrom, resumption_settled: laterEnd } },
+    cancelled: { on: { run_ended: backFrom, resumption_settled: laterEnd } },
   },
 })
 
 export const workItemModule: MachineModule<WorkItemContext, WorkItemBody> = {
   kind: 'work_item',
-  version: 4,
+  version: 5,
   machine: workItemMachine,
   // Version 2 takes more messages and remembers more of a run, version 3 the run that it was taken back from, version 4
-  // also when it has settled, and whether a stop throws work away: what was stored before is still right.
-  migrations: { 1: (snapshot) => snapshot, 2: (snapshot) => snapshot, 3: (snapshot) => snapshot },
+  // also when it has settled, and whether a stop throws work away, version 5 hears what became of a resumption after its
+  // own end: what was stored before is still right.
+  migrations: {
+    1: (snapshot) => snapshot,
+    2: (snapshot) => snapshot,
+    3: (snapshot) => snapshot,
+    4: (snapshot) => snapshot,
+  },
   internal: [
     'admit',
     'hand_out',

@@ -112,7 +112,10 @@ const REASONS = {
     ...openItem,
     advice: 'decide: submit what is to be done now, and close it; one that never started may be released',
   },
-  preserved: { ...openItem, advice: 'resume or close it' },
+  preserved: {
+    ...openItem,
+    advice: 'resume or close it; what `built_upon_by` a campaign goes on with that, or is closed',
+  },
   failed: {
     ...openItem,
     advice: 'close it, and submit it anew where it is still wanted',

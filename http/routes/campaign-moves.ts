@@ -47,7 +47,8 @@ const moves: readonly Move<Campaign>[] = [
   {
     name: 'resume',
     summary: 'Go on with one that is paused or escalated.',
-    description: 'One whose budget is used up needs `add_cycles`.',
+    description:
+      'One whose budget is used up needs `add_cycles`. One that cannot find what its next task is to start from goes on with `from_trunk`.',
     body: { schema: campaignResumeBody, optional: true },
     makesWork: true,
   },

@@ -16,7 +16,7 @@ import { IDEMPOTENCY_HEADER, keyed, keyedPlace, readIdempotencyKey } from '../id
 import { type Move, type Moved, moveRoute } from '../moves.ts'
 import { activeProject, located, markCursor, whenHeard } from '../replies.ts'
 import type { Route, ServiceContext } from '../route.ts'
-import { visibleWorkItem, workItemDocumentOf } from '../work-item-answers.ts'
+import { builtUponBy, visibleWorkItem, workItemDocumentOf } from '../work-item-answers.ts'
 import { dependenciesExist } from './work-items.ts'
 
 const AREA = 'work items'
@@ -76,6 +76,7 @@ function resumeRoute(service: ServiceContext): Route {
     operation: 'resumeWorkItem',
     area: AREA,
     summary: 'Go on from preserved work: a new item from its ref. When that lands, this one has landed.',
+    description: 'Not of work that a campaign goes on from (`built_upon_by`): it would be done twice.',
     access: { right: 'work.operate' },
     body: { schema: resumeItemBody, optional: true },
     headers: [IDEMPOTENCY_HEADER],
@@ -119,7 +120,21 @@ function resume(service: ServiceContext, exchange: Exchange): void {
 }
 
 /** What stands against a new item alone. False: a problem was answered. */
-function mayGoOn(service: ServiceContext, exchange: Exchange, { context }: Item): boolean {
+function mayGoOn(service: ServiceContext, exchange: Exchange, item: Item): boolean {
+  const { context, value: state } = item
+  const campaign = builtUponBy(service, item)
+  if (campaign !== undefined) {
+    const ways =
+      'Close it where its work is not wanted; resume the campaign with `from_trunk`, or cancel it, to go on by hand.'
+    exchange.problem(
+      'illegal_move',
+      `The campaign ${campaign} goes on from it, and the work would be done twice. ${ways}`,
+      {
+        state,
+      },
+    )
+    return false
+  }
   return activeProject(service, exchange, context.project_id) !== undefined && dependenciesExist(service, exchange)
 }
 

@@ -37,6 +37,7 @@ export const takeStep: Step = (draft, message: Of<'item_reported'>) => {
     context: { mission: asked.mission, reason, ...toldOf(internal) },
     ...(internal.base_ref === undefined ? {} : { base_ref: internal.base_ref }),
   })
+  if (internal.astray !== undefined) draft.keep({ astray: undefined })
   const from = pending === undefined ? {} : { formed_from: pending }
   draft.set({ work: { ...opened, since: message.at, cycle, objective, ...from } })
   remember(draft, cycle, objective, opened.item_id)

@@ -112,6 +112,8 @@ export interface CampaignContext {
     readonly base_ref?: string | undefined
     /** The preserved items whose work that is: they have landed when what builds upon it has. */
     readonly chain: readonly string[]
+    /** The cycle that is under way or whose result is kept, where nothing is to be built upon it: what it started from was given up, or it itself. */
+    readonly astray?: string | undefined
     /** An item that still owes what an owner's word to the campaign discharges. */
     readonly owing?: string | undefined
     /** Initiatives that it is a member of, and what they have found. */
@@ -148,11 +150,13 @@ interface Pause extends MessageBody {
 interface Resume extends MessageBody {
   readonly type: 'resume'
   readonly add_cycles?: number
+  readonly from_trunk?: boolean
 }
 
 interface Decide extends MessageBody {
   readonly type: 'decide'
   readonly decision: string
+  readonly from_trunk?: boolean
 }
 
 interface Complete extends MessageBody {

@@ -1,4 +1,5 @@
 /** What the end of a cycle makes of its campaign, wherever that stands by then. */
+import { clipped } from '../clipped.ts'
 import {
   advanceAtOnce,
   escalate,
@@ -8,15 +9,20 @@ import {
   type StoppedStatus,
   standDownAtOnce,
 } from './advance.ts'
+import { build, giveUp, noteLanding } from './chain.ts'
 import type { CampaignContext, CampaignMessage, Of, TaskResult } from './context.ts'
 import type { Draft } from './draft.ts'
-import { build, outageIn, resultOf, stamp, take, takeBack } from './results.ts'
+import { couldNotBegin, isBaseUnknown, outageIn, resultOf, stamp, take, takeBack } from './results.ts'
+
+/** How much of what a runner says goes into the reason, which is one bounded line and ends with the way out. */
+const WHY_CHARS_MAX = 160
+const REF_CHARS_MAX = 120
 
 /** The decision stands without a formation: the result of the last cycle, or its want, leaves no other. */
 export const escalateAtOnce: Step = (draft, message: CampaignMessage) => {
   const result = resultOf(draft.context, message)
   const reason = reasonWithoutAgent(draft.context, message, result)
-  if (result !== undefined) take(draft, result)
+  if (result !== undefined && !isUnbegun(message)) take(draft, result)
   if (message.type === 'item_settled') endCycle(draft, message)
   const { finding, options } = result?.payload ?? {}
   if (result?.payload.verdict === 'blocked_on_decision') {
@@ -30,15 +36,21 @@ export const escalateAtOnce: Step = (draft, message: CampaignMessage) => {
   escalate(draft, message, reason)
 }
 
+function isUnbegun(message: CampaignMessage): boolean {
+  return message.type === 'item_settled' && couldNotBegin(message)
+}
+
 function isFailed(message: CampaignMessage): message is Of<'item_settled'> {
   return message.type === 'item_settled' && message.state === 'failed'
 }
 
 function reasonWithoutAgent(
-  { work, authorized_by }: CampaignContext,
+  context: CampaignContext,
   message: CampaignMessage,
   result: TaskResult | undefined,
 ): string {
+  const { work, authorized_by } = context
+  if (isUnbegun(message)) return reasonUnbegun(context, message as Of<'item_settled'>)
   if (result !== undefined) {
     const { verdict, finding, options, detail, summary } = result.payload
     if (verdict !== 'blocked_on_decision') return `its task failed: ${detail ?? summary ?? 'it does not say why'}`
@@ -49,9 +61,21 @@ function reasonWithoutAgent(
   return authorized_by === undefined ? 'nobody has authorized it' : 'it cannot go on'
 }
 
+/** Why, and the way out: the next cycle would fail at the same. */
+function reasonUnbegun({ name, work, internal }: CampaignContext, message: Of<'item_settled'>): string {
+  const { detail, summary } = message.terminal?.payload ?? {}
+  const why = clipped(String(detail ?? summary ?? message.reason), WHY_CHARS_MAX)
+  const words = `cycle ${work?.cycle} could not begin, and is not charged: ${why}`
+  const { base_ref } = internal
+  if (!isBaseUnknown(message) || base_ref === undefined) return `${words}; see to its runner, and resume it`
+  const way = `bring ${clipped(base_ref, REF_CHARS_MAX)} back and resume it, or let it start from trunk`
+  return `${words}; ${way}: intendant campaign resume ${name} --from-trunk`
+}
+
 /** The cycle is over; one that nobody began is not charged. */
 function endCycle(draft: Draft, message: Of<'item_settled'>): void {
-  if (message.started || message.terminal !== undefined) stamp(draft, message.item_id, { state: message.state })
+  const isBegun = (message.started || message.terminal !== undefined) && !couldNotBegin(message)
+  if (isBegun) stamp(draft, message.item_id, { state: message.state })
   else takeBack(draft)
   draft.set({ work: undefined })
 }
@@ -95,9 +119,11 @@ export const dropResult = (status: StoppedStatus): Step => {
   }
 }
 
-/** News of a cycle that is over: work that was preserved may land later. */
+/** News of a cycle that is over: work that was preserved may land later, or be given up. */
 export const note: Step = (draft, message: Of<'item_settled'>) => {
-  stamp(draft, message.item_id, { state: message.state, ...(message.state === 'landed' ? { landed: true } : {}) })
-  const { chain } = draft.context.internal
-  if (message.state === 'landed' && chain.at(-1) === message.item_id) draft.keep({ base_ref: undefined, chain: [] })
+  const { item_id, state, reason, given_up } = message
+  const more = state === 'landed' ? { landed: true } : given_up === true ? { given_up: reason } : {}
+  stamp(draft, item_id, { state, ...more })
+  if (state === 'landed') noteLanding(draft, message)
+  if (given_up === true) giveUp(draft, message)
 }

@@ -23,7 +23,12 @@ export function added(context: CampaignContext): OwnFact {
 export function ownerMove(
   type: 'owner_paused' | 'resumed' | 'decided',
   context: CampaignContext,
-  more: { readonly status: CampaignStatus; readonly reason?: string; readonly decision?: string },
+  more: {
+    readonly status: CampaignStatus
+    readonly reason?: string
+    readonly decision?: string
+    readonly from_trunk?: true
+  },
 ): OwnFact {
   const { name, project } = context
   return { type: `campaign_${type}`, payload: { campaign: name, project, ...more, ...standing(context) } }

@@ -1,11 +1,12 @@
 /** What owners say of a campaign: pause, resume, decide, complete, cancel. */
 import { OWNER_DECISIONS_MAX } from '../documents/campaign.ts'
 import { form, type Step, speakOfStop, standDown } from './advance.ts'
+import { build, startFromTrunk } from './chain.ts'
 import type { CampaignContext, CampaignMessage, Of, Stopping } from './context.ts'
 import { dropResult, escalateAtOnce } from './cycles.ts'
 import type { Draft } from './draft.ts'
 import * as facts from './facts.ts'
-import { build, resultOf, stamp, take } from './results.ts'
+import { resultOf, stamp, take } from './results.ts'
 
 export const pause: Step = (draft, message: Of<'pause'>) => {
   const words = `paused by ${message.by?.name ?? 'the service'}${message.reason === undefined ? '' : `: ${message.reason}`}`
@@ -31,6 +32,7 @@ function goOn(draft: Draft, message: Of<'resume'> | Of<'decide'> | Of<'provider_
   const { authorized_by, max_cycles } = draft.context
   const who = message.by?.name ?? 'intendant'
   const added = message.type === 'resume' ? (message.add_cycles ?? 0) : 0
+  const anew = message.type !== 'provider_back' && message.from_trunk === true
   draft.unpause()
   draft.set({ authorized_by: authorized_by ?? message.by?.name, max_cycles: max_cycles + added })
   // What its last cycle asked is settled with the owner's word: the next escalation has words of its own.
@@ -41,14 +43,17 @@ function goOn(draft: Draft, message: Of<'resume'> | Of<'decide'> | Of<'provider_
     addDecision(draft, message.decision, message)
     discharge(draft, message, `decided: ${message.decision}`)
   } else if (message.type === 'resume') discharge(draft, message, `the campaign ${draft.context.name} was resumed`)
+  if (anew) startFromTrunk(draft, message)
   const words = message.type === 'provider_back' ? 'its provider may be back' : `resumed by ${who}`
+  const base = anew ? ({ from_trunk: true } as const) : {}
   draft.stand(words, message.at)
   const fact =
     message.type === 'decide'
-      ? facts.ownerMove('decided', draft.context, { status: 'active', decision: message.decision })
+      ? facts.ownerMove('decided', draft.context, { status: 'active', decision: message.decision, ...base })
       : facts.ownerMove('resumed', draft.context, {
           status: 'active',
           reason: added === 0 ? words : `${words}, with ${added} more cycles`,
+          ...base,
         })
   draft.facts.push(fact)
 }

@@ -40,7 +40,7 @@ export function promptOf(context: CampaignContext, result: TaskResult | undefine
     section('Budget', budgetLine(context)),
     section('Conditions in which you escalate', bullets(asked.escalation)),
     section('Decisions of the owners: they bind you', bullets(decisions(context))),
-    section('The last task', lastTask(result)),
+    section('The last task', lastTask(context, result)),
     section('Work that is preserved and has not landed', preserved(context)),
     section('Objectives so far', bullets(context.history.map(historyLine))),
     section('Gates that failed when it was looked last', gates(context)),
@@ -94,13 +94,16 @@ function decisions({ owner_decisions }: CampaignContext): readonly string[] {
     .map(({ decision, authorized_by, decided_at }) => `${decision} (${authorized_by}, ${decided_at})`)
 }
 
-function lastTask(result: TaskResult | undefined): string {
+function lastTask({ history }: CampaignContext, result: TaskResult | undefined): string {
   if (result === undefined) return ''
+  const given_up = history.find(({ outcome }) => outcome.item_id === result.item_id)?.outcome.given_up
   const { verdict, landed, land_blocked, summary, gaps, diagnosis, finding, options, detail } = result.payload
   const said = JSON.stringify({ summary, gaps, diagnosis, finding, options, detail }, null, 1)
   const blocked = land_blocked === undefined ? '' : `, blocked: ${land_blocked}`
   const head = `Verdict ${verdict}, ${landed === true ? 'landed' : `not landed${blocked}`}.`
-  return `${head}\n\n${fenced(clipped(said, RESULT_CHARS_MAX), 'the last task')}`
+  const rejected =
+    given_up === undefined ? '' : ` Its owner gave that work up, and nothing is built upon it: ${given_up}`
+  return `${head}${rejected}\n\n${fenced(clipped(said, RESULT_CHARS_MAX), 'the last task')}`
 }
 
 function preserved({ internal }: CampaignContext): string {
@@ -108,10 +111,11 @@ function preserved({ internal }: CampaignContext): string {
 }
 
 function historyLine({ cycle, objective, outcome }: ObjectiveEntry): string {
-  const { state, verdict, landed } = outcome
+  const { state, verdict, landed, given_up } = outcome
   const came =
     state === undefined ? 'nothing yet' : `${verdict ?? state}${landed === true ? ', landed' : ', not landed'}`
-  return `cycle ${cycle} (${came}): ${clipped(objective.replace(/\s+/g, ' '), OBJECTIVE_CHARS_MAX)}`
+  const why = given_up === undefined ? '' : `, given up by its owner: ${given_up}`
+  return `cycle ${cycle} (${came}${why}): ${clipped(objective.replace(/\s+/g, ' '), OBJECTIVE_CHARS_MAX)}`
 }
 
 function findings({ internal }: CampaignContext): string {

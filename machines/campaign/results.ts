@@ -1,17 +1,18 @@
 /** What the end of a cycle means to its campaign: counted once, remembered, and what it leaves for the next to build upon. */
 import { clipped } from '../clipped.ts'
 import { HISTORY_MAX } from '../documents/campaign.ts'
+import { build, unlookedAt } from './chain.ts'
 import type { CampaignContext, CampaignMessage, CycleOutcome, Of, TaskResult } from './context.ts'
 import type { Draft } from './draft.ts'
 import { outageOf } from './formation.ts'
 
 const SUMMARY_CHARS_MAX = 500
+/** What a runner says that has no commit to start from (docs/agent.mjs). */
+const UNKNOWN_BASE = 'unknown_base'
 
 /** The typed result that a step starts from: the one that has just come, or one that was kept and not looked at yet. */
 export function resultOf(context: CampaignContext, message: CampaignMessage): TaskResult | undefined {
-  if (message.type === 'item_settled') return typedResult(message)
-  const { pending, last_run_event_id } = context
-  return pending?.event_id === last_run_event_id ? undefined : pending
+  return message.type === 'item_settled' ? typedResult(message) : unlookedAt(context)
 }
 
 function typedResult({ item_id, terminal, failure, outage }: Of<'item_settled'>): TaskResult | undefined {
@@ -33,6 +34,18 @@ export function outageIn(message: Of<'item_settled'>): string | undefined {
   return result.payload.verdict === 'runner_error' ? result.outage : undefined
 }
 
+/** Its run could not begin: no agent did anything, and what is to be done is not for the next cycle to do. */
+export function couldNotBegin({ terminal, failure }: Of<'item_settled'>): boolean {
+  if (terminal === undefined) return failure?.class === 'dispatch'
+  const { verdict, failure_class } = terminal.payload
+  return verdict === 'runner_error' && (failure_class === 'dispatch' || isBaseUnknown({ terminal }))
+}
+
+/** There was no commit of the name that it was to start from. */
+export function isBaseUnknown({ terminal, failure }: Pick<Of<'item_settled'>, 'terminal' | 'failure'>): boolean {
+  return (terminal?.payload.failure_code ?? failure?.code) === UNKNOWN_BASE
+}
+
 /** Counts the result and remembers it: `resultOf` gives each once. */
 export function take(draft: Draft, result: TaskResult): void {
   const { cycles_landed } = draft.context
@@ -44,21 +57,6 @@ export function take(draft: Draft, result: TaskResult): void {
   })
   stamp(draft, result.item_id, outcomeOf(result))
   build(draft, result)
-}
-
-/** What landed takes along what it was built upon; what did not is what the next cycle builds upon. */
-export function build(draft: Draft, { item_id, payload }: TaskResult): void {
-  const { chain, base_ref } = draft.context.internal
-  const ref = typeof payload.preservation_ref === 'string' ? payload.preservation_ref : undefined
-  if (payload.landed !== true) {
-    if (ref !== undefined) draft.keep({ base_ref: ref, chain: [...chain, item_id] })
-    return
-  }
-  if (ref !== undefined) {
-    for (const id of chain)
-      draft.sends.push({ to: { kind: 'work_item', id }, message: { type: 'superseded', commit: ref } })
-  }
-  if (base_ref !== undefined || chain.length > 0) draft.keep({ base_ref: undefined, chain: [] })
 }
 
 function outcomeOf({ payload }: TaskResult): Omit<CycleOutcome, 'item_id'> {

@@ -3,12 +3,13 @@ import { creationRefusal, creationRepeat } from '../creation.ts'
 import { decidedOtherwise } from '../decided.ts'
 import { CYCLES_IN_ALL_MAX } from '../documents/campaign.ts'
 import type { Refusal, SnapshotOf } from '../machine.ts'
+import { isCalledOff } from './chain.ts'
 import type { CampaignContext, CampaignMessage, Of } from './context.ts'
 import { definitionFaults } from './evidence.ts'
 import { type Verdict, verdictOf } from './formation.ts'
 import { isKnown } from './initiatives.ts'
 import { completion } from './owners.ts'
-import { outageIn, resultOf } from './results.ts'
+import { couldNotBegin, outageIn, resultOf } from './results.ts'
 
 const OVER: ReadonlySet<string> = new Set(['completed', 'cancelled'])
 const RUNNING: ReadonlySet<string> = new Set(['staged', 'active'])
@@ -34,8 +35,16 @@ export function endsAdvance({ work }: CampaignContext, { item_id }: Of<'item_set
   return work?.role === 'advance' && work.item_id === item_id
 }
 
-export function isOfHistory({ history }: CampaignContext, { item_id, state }: Of<'item_settled'>): boolean {
-  return history.some(({ outcome }) => outcome.item_id === item_id && outcome.state !== state)
+/** It has a typed result: it was begun. */
+export function hasResult(context: CampaignContext, message: Of<'item_settled'>): boolean {
+  return endsCycle(context, message) && message.terminal !== undefined && !couldNotBegin(message)
+}
+
+/** Of a cycle that is remembered, or whose work is still built upon. */
+export function isOfHistory({ history, internal }: CampaignContext, message: Of<'item_settled'>): boolean {
+  const { item_id, state, given_up } = message
+  const isNews = history.some(({ outcome }) => outcome.item_id === item_id && outcome.state !== state)
+  return isNews || ((given_up === true || state === 'landed') && internal.chain.includes(item_id))
 }
 
 /** Where it goes when it goes on: with the result that has come, or with the one that was kept. */
@@ -46,7 +55,7 @@ export function outlook(context: CampaignContext, message: CampaignMessage): Out
   if (!isEnd && context.work !== undefined) return 'wait'
   if (isEnd && outageIn(message) !== undefined) return 'pause'
   const result = resultOf(context, message)
-  if (isEnd && result === undefined) return 'escalate'
+  if (isEnd && result === undefined && !isCalledOff(context, message)) return 'escalate'
   const authorized = context.authorized_by ?? (message.type === 'advance' ? undefined : message.by)
   if (authorized === undefined) return 'escalate'
   const { verdict } = result?.payload ?? {}

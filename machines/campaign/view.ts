@@ -101,6 +101,7 @@ export function document({ value, context: c }: Snapshot): CampaignDocument {
     cycles_completed: c.cycles_completed,
     cycles_landed: c.cycles_landed,
     ...Object.fromEntries(SHOWN.flatMap((name) => (c[name] === undefined ? [] : [[name, c[name]]]))),
+    ...(c.internal.base_ref === undefined ? {} : { base_ref: c.internal.base_ref }),
     ...(c.owner_decisions.length === 0 ? {} : { owner_decisions: [...c.owner_decisions] }),
     ...(c.history.length === 0 ? {} : { objective_history: [...c.history] }),
     ...(c.gate_results === undefined || c.gate_results.length === 0 ? {} : { gate_results: [...c.gate_results] }),

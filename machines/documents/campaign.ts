@@ -158,6 +158,12 @@ export const campaignPauseBody = Type.Object(
   { reason: Type.Optional(text('Why.')) },
   { ...CLOSED, title: 'CampaignPause' },
 )
+const fromTrunk = Type.Optional(
+  Type.Boolean({
+    description:
+      'Its next task starts from trunk: kept work that has not landed is not built upon, and is left to its items. Default false.',
+  }),
+)
 export const campaignResumeBody = Type.Object(
   {
     add_cycles: Type.Optional(
@@ -167,11 +173,12 @@ export const campaignResumeBody = Type.Object(
         description: `Added to its budget, once. Needed when the budget is used up. In all it has at most ${CYCLES_IN_ALL_MAX}.`,
       }),
     ),
+    from_trunk: fromTrunk,
   },
   { ...CLOSED, title: 'CampaignResume' },
 )
 export const campaignDecideBody = Type.Object(
-  { decision: said('What the owner decides. Every later formation is bound by it.') },
+  { decision: said('What the owner decides. Every later formation is bound by it.'), from_trunk: fromTrunk },
   { ...CLOSED, title: 'CampaignDecide' },
 )
 export const campaignCompleteBody = Type.Object(
@@ -206,6 +213,7 @@ const verdictOfCycle = Type.Object(
     land_blocked: Type.Optional(Type.String({ description: 'Why it did not.' })),
     preservation_ref: Type.Optional(Type.String({ description: 'Where the work is.' })),
     summary: Type.Optional(Type.String({ description: 'What its run said, shortened.' })),
+    given_up: Type.Optional(Type.String({ description: 'A person wants what it had kept no more: why.' })),
   },
   { description: 'What came of it; without a state: nothing yet.' },
 )
@@ -279,6 +287,9 @@ export const campaignDocument = Type.Object(
     agent_provider: Type.Optional(Type.String({ description: 'The provider that is to work for it.' })),
     labels: Type.Optional(Type.Array(Type.String(), { description: 'A runner must carry all of them.' })),
     runner_id: Type.Optional(Type.String({ description: 'Only this runner may work for it.' })),
+    base_ref: Type.Optional(
+      Type.String({ description: 'Kept work that has not landed, from which its next task starts. Absent: trunk.' }),
+    ),
     question: Type.Optional(
       Type.Object(
         {

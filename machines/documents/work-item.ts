@@ -242,6 +242,11 @@ export const workItemDocument = Type.Object(
     timeout_seconds: Type.Optional(Type.Integer({ description: 'Longest run.' })),
     resumes: Type.Optional(Type.String({ description: 'The preserved item whose work it continues.' })),
     resumptions: Type.Optional(Type.Array(resumption, { description: 'Items that continue its work, oldest first.' })),
+    built_upon_by: Type.Optional(
+      Type.String({
+        description: 'Of preserved work: the campaign that goes on from it. It is not resumed beside that.',
+      }),
+    ),
     trace_id: traceId('Its own trace: an exact trace names one item.'),
     submitted_trace_id: Type.Optional(Type.String({ description: 'Trace of the request that submitted it.' })),
     run_request_id: Type.Optional(Type.String({ description: 'The run request that it was last handed out as.' })),

@@ -66,6 +66,7 @@ const moved = {
   project: Type.Optional(project),
   reason: Type.Optional(reason),
   decision: Type.Optional(Type.String()),
+  from_trunk: Type.Optional(Type.Boolean({ description: 'its next task starts from trunk, not from kept work' })),
   authorized_by: Type.Optional(Type.String()),
   budget: Type.Optional(openObject({ max_cycles: count('tasks that it may dispatch in all') })),
 }

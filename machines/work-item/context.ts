@@ -214,7 +214,10 @@ interface ResumptionSettled extends MessageBody {
   readonly landed_commit?: string
 }
 
-/** From what compares items with trunk: the preserved work is there by another way. */
+/**
+ * From what compares items with trunk: the preserved work is there by another way. From that item, to the one that was to
+ * go on with it: the same.
+ */
 interface Superseded extends MessageBody {
   readonly type: 'superseded'
   readonly commit: string

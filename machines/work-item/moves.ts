@@ -258,12 +258,15 @@ export function createChild({ child }: Of<'resume'>): SendParams {
 }
 
 /** How an item that continues this one's work has settled. */
-export function noteResumption({ resumptions }: WorkItemContext, message: Of<'resumption_settled'>): Change {
+export function noteResumption(context: WorkItemContext, message: Of<'resumption_settled'>): Change {
   const { item_id, state } = message
-  return {
-    reason: `resumed as ${item_id}, which is ${state}`,
-    resumptions: resumptions.map((one) => (one.item_id === item_id ? { item_id, state } : one)),
-  }
+  return { reason: `resumed as ${item_id}, which is ${state}`, ...recordResumption(context, message) }
+}
+
+/** The same where it is over itself, for a reason of its own. */
+export function recordResumption({ resumptions }: WorkItemContext, message: Of<'resumption_settled'>): Change {
+  const { item_id, state } = message
+  return { resumptions: resumptions.map((one) => (one.item_id === item_id ? { item_id, state } : one)) }
 }
 
 export function landByResumption(context: WorkItemContext, message: Of<'resumption_settled'>): Change {
@@ -282,6 +285,21 @@ export function landBySupersession({ disposition }: WorkItemContext, { commit, a
     settled_at: at,
     disposition: { ...disposition, landed_commit: commit },
   }
+}
+
+/** The item that was to go on with work that is on trunk by another way. One that has begun goes on. */
+export function passOn(context: WorkItemContext, { commit }: Of<'superseded'>): SendParams | undefined {
+  const id = openResumption(context)
+  return id === undefined ? undefined : { to: { kind: 'work_item', id }, message: { type: 'superseded', commit } }
+}
+
+/** It was to go on with work that is on trunk by another way. */
+export function supersede({ commit, at }: Of<'superseded'>): Change {
+  return { reason: oneLine(`not begun: the work that it was to go on with is on trunk as ${commit}`), settled_at: at }
+}
+
+export function openResumption({ resumptions }: WorkItemContext): string | undefined {
+  return resumptions.find(({ state }) => state === undefined)?.item_id
 }
 
 /** The item whose work this one continues hears how it settled. */

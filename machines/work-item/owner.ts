@@ -121,6 +121,8 @@ export interface ItemSettled extends MessageBody {
   readonly terminal?: { readonly event_id: string; readonly payload: Readonly<Record<string, unknown>> }
   readonly failure?: Failure
   readonly outage?: string
+  /** Its work was preserved, and a person has closed or cancelled it: nobody is to go on from that. */
+  readonly given_up?: true
 }
 
 /** The actor that the item belongs to; undefined: nobody waits for it but who submitted it. */
@@ -158,6 +160,7 @@ export function tellOwner(context: WorkItemContext, message: WorkItemMessage, st
   const { role } = asked.source
   const { event } = message as Partial<Of<'run_event'>>
   const { failure } = message as Partial<Of<'run_ended'>>
+  const isGivenUp = state === 'cancelled' && context.operator_actions.at(-1)?.previous_state === 'preserved'
   const news: ItemSettled = {
     type: 'item_settled',
     ...(message.by === undefined ? {} : { by: message.by }),
@@ -170,6 +173,7 @@ export function tellOwner(context: WorkItemContext, message: WorkItemMessage, st
     ...(event === undefined ? {} : { terminal: { event_id: event.id, payload: event.payload } }),
     ...(failure === undefined ? {} : { failure }),
     ...(run?.outage === undefined ? {} : { outage: run.outage }),
+    ...(isGivenUp ? { given_up: true } : {}),
   }
   return { to, message: news as unknown as SendParams['message'] } satisfies SendParams
 }

@@ -6,7 +6,7 @@ import { creationRefusal, creationRepeat } from '../creation.ts'
 import { SETTLED_STATES, type SettledState } from '../documents/work-item.ts'
 import type { Refusal, SnapshotOf } from '../machine.ts'
 import type { Of, WorkItemContext, WorkItemMessage } from './context.ts'
-import { closed, settlementBy } from './moves.ts'
+import { closed, openResumption, settlementBy } from './moves.ts'
 import { ownerOf } from './owner.ts'
 
 const RUN_MESSAGES: ReadonlySet<string> = new Set(['run_started', 'run_lost', 'run_requeued', 'run_event', 'run_ended'])
@@ -67,16 +67,17 @@ export function neverStarted({ started_at, run }: WorkItemContext): boolean {
   return started_at === undefined && run === undefined
 }
 
-export function openResumption({ resumptions }: WorkItemContext): string | undefined {
-  return resumptions.find(({ state }) => state === undefined)?.item_id
-}
-
 export function mayResume(context: WorkItemContext): boolean {
   return context.disposition?.preservation_ref !== undefined && openResumption(context) === undefined
 }
 
 export function isResumption({ resumptions }: WorkItemContext, { item_id }: Of<'resumption_settled'>): boolean {
   return resumptions.some((one) => one.item_id === item_id)
+}
+
+/** It was not known to have ended so. */
+function isNews({ resumptions }: WorkItemContext, { item_id, state }: Of<'resumption_settled'>): boolean {
+  return resumptions.some((one) => one.item_id === item_id && one.state !== state)
 }
 
 /** The last that was done about it is this, by the same person: who has lost the answer asks again. */
@@ -110,9 +111,11 @@ export function repeats({ value, context }: SnapshotOf<WorkItemContext>, message
     case 'resume':
       return context.resumptions.some((one) => one.item_id === message.child.id) ? 'replay' : undefined
     case 'resumption_settled':
-      return value === 'preserved' ? undefined : 'already_settled'
-    case 'settle':
+      return value === 'preserved' || isNews(context, message) ? undefined : 'already_settled'
     case 'superseded':
+      if (value === 'running') return 'runs_on'
+      return SETTLED.has(value) && value !== 'preserved' ? 'already_settled' : undefined
+    case 'settle':
       return SETTLED.has(value) && value !== 'preserved' ? 'already_settled' : undefined
     default:
       return RUN_MESSAGES.has(message.type) ? runRepeat(value, context, message) : undefined

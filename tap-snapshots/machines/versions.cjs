@@ -26,7 +26,7 @@ agent_session version 1: 1888aa24cedb84dc
 `
 
 exports[`dist/test/machines/versions.test.js > TAP > a machine whose structure changes has a new version > campaign 1`] = `
-campaign version 5: 823d105d1e204181
+campaign version 6: 96e67099aaab3cae
 `
 
 exports[`dist/test/machines/versions.test.js > TAP > a machine whose structure changes has a new version > compiled_brief 1`] = `
@@ -90,5 +90,5 @@ usage version 1: ade9d9d000420a4b
 `
 
 exports[`dist/test/machines/versions.test.js > TAP > a machine whose structure changes has a new version > work_item 1`] = `
-work_item version 4: 20960d36f4fde2ab
+work_item version 5: 0d05a420ef6e0d5a
 `

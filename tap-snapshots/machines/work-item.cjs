@@ -68,7 +68,7 @@ submitted:
   run_ended (by a person)      repeat of_another_run
   resumption_settled (landed)  repeat already_settled
   resumption_settled (failed)  repeat already_settled
-  superseded                   refused illegal_move
+  superseded                   -> cancelled; facts work_item_settled
   settle (landed)              -> landed; facts work_item_settled
   settle (cancelled)           -> cancelled; facts work_item_settled
   settle (failed)              -> failed; facts work_item_settled
@@ -101,7 +101,7 @@ queued:
   run_ended (by a person)      repeat of_another_run
   resumption_settled (landed)  repeat already_settled
   resumption_settled (failed)  repeat already_settled
-  superseded                   refused illegal_move
+  superseded                   -> cancelled; facts work_item_settled
   settle (landed)              -> landed; facts work_item_settled
   settle (cancelled)           -> cancelled; facts work_item_settled
   settle (failed)              -> failed; facts work_item_settled
@@ -134,7 +134,7 @@ queued, handed out:
   run_ended (by a person)      -> cancelled; facts work_item_cancelled
   resumption_settled (landed)  repeat already_settled
   resumption_settled (failed)  repeat already_settled
-  superseded                   refused illegal_move
+  superseded                   -> cancelled; facts work_item_settled; sends run_request.cancel
   settle (landed)              -> landed; facts work_item_settled; sends run_request.cancel
   settle (cancelled)           -> cancelled; facts work_item_settled; sends run_request.cancel
   settle (failed)              -> failed; facts work_item_settled; sends run_request.cancel
@@ -167,7 +167,7 @@ held:
   run_ended (by a person)      repeat of_another_run
   resumption_settled (landed)  repeat already_settled
   resumption_settled (failed)  repeat already_settled
-  superseded                   refused illegal_move
+  superseded                   -> cancelled; facts work_item_settled
   settle (landed)              -> landed; facts work_item_settled
   settle (cancelled)           -> cancelled; facts work_item_settled
   settle (failed)              -> failed; facts work_item_settled
@@ -200,7 +200,7 @@ held, taken back:
   run_ended (by a person)      stays
   resumption_settled (landed)  repeat already_settled
   resumption_settled (failed)  repeat already_settled
-  superseded                   refused illegal_move
+  superseded                   -> cancelled; facts work_item_settled
   settle (landed)              -> landed; facts work_item_settled
   settle (cancelled)           -> cancelled; facts work_item_settled
   settle (failed)              -> failed; facts work_item_settled
@@ -233,7 +233,7 @@ queued, taken back:
   run_ended (by a person)      stays
   resumption_settled (landed)  repeat already_settled
   resumption_settled (failed)  repeat already_settled
-  superseded                   refused illegal_move
+  superseded                   -> cancelled; facts work_item_settled
   settle (landed)              -> landed; facts work_item_settled
   settle (cancelled)           -> cancelled; facts work_item_settled
   settle (failed)              -> failed; facts work_item_settled
@@ -266,7 +266,7 @@ running:
   run_ended (by a person)      -> cancelled; facts work_item_cancelled
   resumption_settled (landed)  repeat already_settled
   resumption_settled (failed)  repeat already_settled
-  superseded                   refused illegal_move
+  superseded                   repeat runs_on
   settle (landed)              -> landed; facts work_item_settled; sends run_request.cancel
   settle (cancelled)           -> cancelled; facts work_item_settled; sends run_request.cancel
   settle (failed)              -> failed; facts work_item_settled; sends run_request.cancel
@@ -299,7 +299,7 @@ running, stopping:
   run_ended (by a person)      -> cancelled; facts work_item_cancelled
   resumption_settled (landed)  repeat already_settled
   resumption_settled (failed)  repeat already_settled
-  superseded                   refused illegal_move
+  superseded                   repeat runs_on
   settle (landed)              -> landed; facts work_item_settled; sends run_request.cancel
   settle (cancelled)           -> cancelled; facts work_item_settled; sends run_request.cancel
   settle (failed)              -> failed; facts work_item_settled; sends run_request.cancel
@@ -398,7 +398,7 @@ preserved, resumed:
   run_ended (by a person)      repeat already_settled
   resumption_settled (landed)  -> landed; facts work_item_settled
   resumption_settled (failed)  stays
-  superseded                   -> landed; facts work_item_settled
+  superseded                   -> landed; facts work_item_settled; sends work_item.superseded
   settle (landed)              refused illegal_move
   settle (cancelled)           refused illegal_move
   settle (failed)              refused illegal_move
@@ -632,7 +632,7 @@ submitted:
   run_ended (by a person)      repeat of_another_run
   resumption_settled (landed)  repeat already_settled
   resumption_settled (failed)  repeat already_settled
-  superseded                   refused illegal_move
+  superseded                   -> cancelled; facts work_item_settled; sends work_item.resumption_settled
   settle (landed)              -> landed; facts work_item_settled; sends work_item.resumption_settled
   settle (cancelled)           -> cancelled; facts work_item_settled; sends work_item.resumption_settled
   settle (failed)              -> failed; facts work_item_settled; sends work_item.resumption_settled
@@ -665,7 +665,7 @@ queued:
   run_ended (by a person)      repeat of_another_run
   resumption_settled (landed)  repeat already_settled
   resumption_settled (failed)  repeat already_settled
-  superseded                   refused illegal_move
+  superseded                   -> cancelled; facts work_item_settled; sends work_item.resumption_settled
   settle (landed)              -> landed; facts work_item_settled; sends work_item.resumption_settled
   settle (cancelled)           -> cancelled; facts work_item_settled; sends work_item.resumption_settled
   settle (failed)              -> failed; facts work_item_settled; sends work_item.resumption_settled
@@ -698,7 +698,7 @@ queued, handed out:
   run_ended (by a person)      -> cancelled; facts work_item_cancelled; sends work_item.resumption_settled
   resumption_settled (landed)  repeat already_settled
   resumption_settled (failed)  repeat already_settled
-  superseded                   refused illegal_move
+  superseded                   -> cancelled; facts work_item_settled; sends run_request.cancel, work_item.resumption_settled
   settle (landed)              -> landed; facts work_item_settled; sends run_request.cancel, work_item.resumption_settled
   settle (cancelled)           -> cancelled; facts work_item_settled; sends run_request.cancel, work_item.resumption_settled
   settle (failed)              -> failed; facts work_item_settled; sends run_request.cancel, work_item.resumption_settled
@@ -731,7 +731,7 @@ held:
   run_ended (by a person)      repeat of_another_run
   resumption_settled (landed)  repeat already_settled
   resumption_settled (failed)  repeat already_settled
-  superseded                   refused illegal_move
+  superseded                   -> cancelled; facts work_item_settled; sends work_item.resumption_settled
   settle (landed)              -> landed; facts work_item_settled; sends work_item.resumption_settled
   settle (cancelled)           -> cancelled; facts work_item_settled; sends work_item.resumption_settled
   settle (failed)              -> failed; facts work_item_settled; sends work_item.resumption_settled
@@ -764,7 +764,7 @@ held, taken back:
   run_ended (by a person)      stays
   resumption_settled (landed)  repeat already_settled
   resumption_settled (failed)  repeat already_settled
-  superseded                   refused illegal_move
+  superseded                   -> cancelled; facts work_item_settled; sends work_item.resumption_settled
   settle (landed)              -> landed; facts work_item_settled; sends work_item.resumption_settled
   settle (cancelled)           -> cancelled; facts work_item_settled; sends work_item.resumption_settled
   settle (failed)              -> failed; facts work_item_settled; sends work_item.resumption_settled
@@ -797,7 +797,7 @@ queued, taken back:
   run_ended (by a person)      stays
   resumption_settled (landed)  repeat already_settled
   resumption_settled (failed)  repeat already_settled
-  superseded                   refused illegal_move
+  superseded                   -> cancelled; facts work_item_settled; sends work_item.resumption_settled
   settle (landed)              -> landed; facts work_item_settled; sends work_item.resumption_settled
   settle (cancelled)           -> cancelled; facts work_item_settled; sends work_item.resumption_settled
   settle (failed)              -> failed; facts work_item_settled; sends work_item.resumption_settled
@@ -830,7 +830,7 @@ running:
   run_ended (by a person)      -> cancelled; facts work_item_cancelled; sends work_item.resumption_settled
   resumption_settled (landed)  repeat already_settled
   resumption_settled (failed)  repeat already_settled
-  superseded                   refused illegal_move
+  superseded                   repeat runs_on
   settle (landed)              -> landed; facts work_item_settled; sends run_request.cancel, work_item.resumption_settled
   settle (cancelled)           -> cancelled; facts work_item_settled; sends run_request.cancel, work_item.resumption_settled
   settle (failed)              -> failed; facts work_item_settled; sends run_request.cancel, work_item.resumption_settled
@@ -863,7 +863,7 @@ running, stopping:
   run_ended (by a person)      -> cancelled; facts work_item_cancelled; sends work_item.resumption_settled
   resumption_settled (landed)  repeat already_settled
   resumption_settled (failed)  repeat already_settled
-  superseded                   refused illegal_move
+  superseded                   repeat runs_on
   settle (landed)              -> landed; facts work_item_settled; sends run_request.cancel, work_item.resumption_settled
   settle (cancelled)           -> cancelled; facts work_item_settled; sends run_request.cancel, work_item.resumption_settled
   settle (failed)              -> failed; facts work_item_settled; sends run_request.cancel, work_item.resumption_settled
@@ -962,7 +962,7 @@ preserved, resumed:
   run_ended (by a person)      repeat already_settled
   resumption_settled (landed)  -> landed; facts work_item_settled; sends work_item.resumption_settled
   resumption_settled (failed)  stays
-  superseded                   -> landed; facts work_item_settled; sends work_item.resumption_settled
+  superseded                   -> landed; facts work_item_settled; sends work_item.superseded, work_item.resumption_settled
   settle (landed)              refused illegal_move
   settle (cancelled)           refused illegal_move
   settle (failed)              refused illegal_move

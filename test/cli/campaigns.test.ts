@@ -92,17 +92,30 @@ t.test('what needs a person says what it asks, or of whom the run was', async (t
     objective: 'Send the invoice',
     reason: 'run failed: no\u001b[31m disk',
   }
+  const kept = {
+    id: ITEM_ID,
+    state: 'preserved',
+    objective: 'Send it',
+    reason: 'x',
+    disposition: { preservation_ref: 'a' },
+  }
   const items = [
     { kind: 'run_request', reason: 'lost', project: 'shop', since, run_request: lost },
     { kind: 'campaign', reason: 'escalated', project: 'shop', since, campaign: ESCALATED },
     { kind: 'work_item', reason: 'failed', project: 'shop', since, work_item: failed },
+    { kind: 'work_item', reason: 'preserved', project: 'shop', since, work_item: kept },
   ]
   const { env } = await service(t, () => [200, { items }])
   const { out } = await cli(env, 'attention')
   t.match(out, /lost +runreq_1 +shop +\S+ +campaign_advance_requested of pay +intendant/)
   t.match(out, /escalated +till +shop +\S+ +the price +intendant campaign decide till/)
   t.match(out, /failed +wi_\w+ +shop +\S+ +Send the invoice: run failed: no\W+\[31m disk +intendant queue close/)
+  t.match(out, /preserved .*intendant queue resume wi_\w+, or intendant queue close/)
   t.notMatch(out, '\u001b', 'a stranger’s words do not drive the terminal')
+  items.push({ ...items.pop()!, work_item: { ...kept, built_upon_by: 'pay' } } as never)
+  const builtUpon = (await cli(env, 'attention')).out
+  t.match(builtUpon, /campaign pay builds upon it: intendant campaign show pay, or intendant queue close/)
+  t.notMatch(builtUpon, 'queue resume', 'the work would be done twice')
 })
 
 t.test('each owner’s command posts to its endpoint, with where it comes from', async (t) => {
@@ -117,6 +130,10 @@ t.test('each owner’s command posts to its endpoint, with where it comes from',
   t.same(await run('advance', 'pay'), ['POST', at('advance'), { origin }])
   t.same(await run('pause', 'pay', '--reason', 'x'), ['POST', at('pause'), { reason: 'x', origin }])
   t.same(await run('resume', 'pay', '--add-cycles', '3'), ['POST', at('resume'), { add_cycles: 3, origin }])
+  const base = { from_trunk: true, origin }
+  t.same(await run('resume', 'pay', '--from-trunk'), ['POST', at('resume'), base])
+  const decision = ['--decision', 'x', '--from-trunk']
+  t.same(await run('decide', 'pay', ...decision), ['POST', at('decide'), { decision: 'x', ...base }])
   t.same(await run('decide', 'pay', '--decision', 'x'), ['POST', at('decide'), { decision: 'x', origin }])
   t.same(await run('complete', 'pay', '--reason', 'x'), ['POST', at('complete'), { reason: 'x', origin }])
   const cancel = { reason: 'x', now: true, discard_work: true, origin }

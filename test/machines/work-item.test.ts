@@ -280,11 +280,42 @@ t.test('preserved work goes on as a child; when that lands, so has the work', (t
     operator_action: { command: 'resume', previous_state: 'preserved' },
   })
   const closed = step(module, snapshot, M.close).snapshot
+  const late = step(module, closed, M['resumption_settled (landed)'])
+  t.equal(late.snapshot.value, 'cancelled', 'an owner has the last word')
+  t.strictSame([late.facts, late.sends], [[], []])
+  t.end()
+})
+
+t.test('work that lands by another way is not done again by what was to go on with it', (t) => {
+  const commit = 'fed9876'
+  const preserved = run(...RUNNING, M['run_event (not landed)'], M.resume)
+  const { snapshot: landed, sends } = step(module, preserved, M.superseded)
+  t.equal(landed.value, 'landed')
+  t.strictSame(sends, [{ to: { kind: 'work_item', id: CHILD }, message: { type: 'superseded', commit } }])
+  const child = (...messages: readonly Message<any>[]) =>
+    run(at(0, { ...CREATE, resumes: ITEM, id: CHILD }), ...messages)
+  for (const waits of [child(), child(M.hand_out), child(M.hold)]) {
+    const end = step(module, waits, M.superseded)
+    t.match(end.snapshot, { value: 'cancelled', context: { reason: /^not begun: .* on trunk as fed9876$/ } })
+    t.strictSame(
+      end.facts.map(({ type }) => type),
+      ['work_item_settled'],
+      'no person has stopped it',
+    )
+    const last = end.sends.at(-1)!
+    t.match(last, { to: { id: ITEM }, message: { type: 'resumption_settled', state: 'cancelled' } })
+  }
   t.equal(
-    step(module, closed, M['resumption_settled (landed)']).repeat,
-    'already_settled',
-    'an owner has the last word',
+    step(module, child(M.hand_out, M.run_started), M.superseded).repeat,
+    'runs_on',
+    'what has begun ends as it does',
   )
+  const told = (state: string) => at(40, { type: 'resumption_settled', item_id: CHILD, state })
+  const kept = step(module, landed, told('preserved')).snapshot
+  t.match(kept, { value: 'landed', context: { reason: landed.context.reason } })
+  t.strictSame(kept.context.resumptions, [{ item_id: CHILD, state: 'preserved' }])
+  t.equal(step(module, kept, told('preserved')).repeat, 'already_settled')
+  t.strictSame(step(module, kept, told('landed')).snapshot.context.resumptions, [{ item_id: CHILD, state: 'landed' }])
   t.end()
 })
 

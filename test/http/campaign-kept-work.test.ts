@@ -1,0 +1,93 @@
+/** Work that a campaign's cycles have kept: it is built upon, unless a person has another way for it. */
+import t from 'tap'
+import { until } from '../until.ts'
+import { comesTo, fail, form, inFirstCycle, move, reading, step, verdict, work } from './campaign-harness.ts'
+import { AT, begin, inState, type Runner } from './ledger-harness.ts'
+import { startTestService, type TestService } from './service-harness.ts'
+
+const kept = (preservation_ref: string) => verdict('defect', { diagnosis: 'it breaks', preservation_ref })
+const attention = async (s: TestService) => (await s.expect(200, 'GET', '/api/attention?reason=preserved')).body.items
+const runningCycle = (s: TestService) => until(reading(s), ({ work: now }) => now?.role === 'cycle')
+
+/** The first cycle has kept its work, and the next step is being formed. */
+async function withKeptWork(s: TestService): Promise<{ readonly runner: Runner; readonly id: string }> {
+  const runner = await inFirstCycle(s)
+  const { work: cycle } = await reading(s)()
+  await work(s, runner, kept('origin/intendant/run-1'))
+  await inState(s, cycle.item_id, 'preserved')
+  await until(reading(s), ({ stage }) => stage === 'forming')
+  return { runner, id: cycle.item_id }
+}
+
+t.test('a campaign does not land what its owner has closed', async (t) => {
+  const s = await startTestService(t)
+  const { runner, id } = await withKeptWork(s)
+  await move(s, 'pause')
+  await s.expect(200, 'POST', `/api/work-items/${id}/close`, { reason: 'wrong approach: throw it away' })
+  await until(reading(s), ({ base_ref }) => base_ref === undefined)
+  await move(s, 'resume')
+  const { engine } = await form(s, runner, step('Go another way'))
+  t.match(engine.payload.prompt, 'Its owner gave that work up, and nothing is built upon it: closed: wrong approach')
+  await runningCycle(s)
+  const second = await work(s, runner)
+  t.equal(second.engine.payload.base_ref, undefined)
+  await until(reading(s), ({ cycles_landed }) => cycles_landed === 1)
+  await inState(s, id, 'cancelled')
+})
+
+t.test('a cycle that waits to start from closed work is formed anew from trunk', async (t) => {
+  const s = await startTestService(t)
+  const { runner, id } = await withKeptWork(s)
+  await form(s, runner, step('Mend it'))
+  const { work: waiting } = await runningCycle(s)
+  await s.expect(200, 'POST', `/api/work-items/${id}/close`, { reason: 'throw it away' })
+  await inState(s, waiting.item_id, 'cancelled')
+  t.match(await until(reading(s), ({ stage }) => stage === 'forming'), { status: 'active', cycles_completed: 1 })
+  await form(s, runner, step('Mend it'))
+  await runningCycle(s)
+  t.equal((await work(s, runner)).engine.payload.base_ref, undefined)
+})
+
+t.test('cycles whose runs cannot begin use up no budget, and the campaign goes on from trunk', async (t) => {
+  const s = await startTestService(t)
+  const { runner, id } = await withKeptWork(s)
+  const detail = '/srv/shop has no commit origin/intendant/run-1'
+  const told = { verdict: 'runner_error', detail, failure_class: 'dispatch', failure_code: 'unknown_base' }
+  const failure = { class: 'dispatch', code: 'unknown_base', message: detail }
+  for (const resumed of [{}, { from_trunk: true }]) {
+    await form(s, runner, step('Mend it'))
+    await runningCycle(s)
+    const { request_id } = await begin(s, runner)
+    const event = { event_type: 'task_run_completed', occurred_at: AT, payload: verdict('runner_error', told) }
+    await s.expect(200, 'POST', `/api/run-requests/${request_id}/events`, { events: [event] }, runner)
+    await fail(s, runner, request_id, failure)
+    const escalated = await comesTo(s, 'escalated')
+    t.equal(escalated.cycles_completed, 1)
+    t.match(escalated.reason, `cycle 2 could not begin, and is not charged: ${detail}`)
+    t.match(escalated.reason, /let it start from trunk: intendant campaign resume pay --from-trunk$/)
+    await move(s, 'resume', resumed)
+  }
+  await form(s, runner, step('Mend it'))
+  await runningCycle(s)
+  t.equal((await work(s, runner)).engine.payload.base_ref, undefined)
+  t.equal((await s.expect(200, 'GET', `/api/work-items/${id}`)).body.state, 'preserved', 'which is left to its owner')
+})
+
+t.test('what a campaign goes on from is not resumed beside it', async (t) => {
+  const s = await startTestService(t)
+  const { runner, id } = await withKeptWork(s)
+  t.match(await attention(s), [{ work_item: { id, built_upon_by: 'pay' } }])
+  const refused = await s.expect(409, 'POST', `/api/work-items/${id}/resume`, {})
+  t.match(refused.body, {
+    code: 'illegal_move',
+    state: 'preserved',
+    detail: /^The campaign pay goes on from it, .*`from_trunk`/,
+  })
+  await form(s, runner, step('Mend it'))
+  await runningCycle(s)
+  t.equal((await s.call('POST', `/api/work-items/${id}/resume`, {})).status, 409, 'nor while its cycle is under way')
+  await move(s, 'cancel', { reason: 'by hand then', now: true })
+  await comesTo(s, 'cancelled', 'idle')
+  t.match(await attention(s), [{ work_item: { id, built_upon_by: undefined } }])
+  await s.expect(201, 'POST', `/api/work-items/${id}/resume`, {})
+})

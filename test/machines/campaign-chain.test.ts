@@ -1,0 +1,185 @@
+import t from 'tap'
+import { isBuiltUpon } from '../../machines/campaign/chain.ts'
+import type { CampaignContext } from '../../machines/campaign/context.ts'
+import { campaignModule as module } from '../../machines/campaign.ts'
+import type { Message, OwnFact, SnapshotOf } from '../../machines/machine.ts'
+import { advanced, answers, ends, LANDED, owner, says, settled, taskResult, walk } from './campaign-samples.ts'
+import { at, step } from './step.ts'
+
+type Snapshot = SnapshotOf<CampaignContext>
+type Move = (snapshot: Snapshot) => Message<any>
+type Sends = { readonly sends: readonly { readonly message: any }[] }
+
+const toCycle = [says('advance'), answers(advanced)] as const
+const step_ = (objective: string) =>
+  answers({ result: { decision: { decision: 'advance', reason: 'a gap', objective } } })
+const next = step_('Mend it')
+const third = step_('Try again')
+const keeps = (preservation_ref: string) => ends(taskResult('defect', { preservation_ref }), { state: 'preserved' })
+const lands = ends(LANDED)
+const more = [says('resume', { add_cycles: 5 }), third] as const
+
+function went(snapshot: Snapshot, ...moves: readonly Move[]) {
+  let stepped = { snapshot } as ReturnType<typeof step>
+  for (const move of moves) {
+    stepped = step(module, stepped.snapshot, move(stepped.snapshot))
+    const { repeat, refused } = stepped
+    if (repeat !== undefined || refused !== undefined) throw new Error(repeat ?? refused)
+  }
+  return stepped
+}
+
+/** A person closes the preserved item of the nth cycle. */
+const closes =
+  (cycle: number, said: object = {}): Move =>
+  ({ context }) => {
+    const { item_id } = context.history[cycle - 1]!.outcome
+    const reason = 'closed: wrong approach'
+    const news = { item_id, role: 'cycle', state: 'cancelled', reason, started: true, given_up: true }
+    return at(60, { type: 'item_settled', ...owner, ...news, ...said })
+  }
+/** The cycle under way has ended before anybody began it. */
+const calledOff: Move = (snapshot) => settled(snapshot, 70, { state: 'cancelled', started: false })
+
+/** What the cycle that the last of the moves opened starts from. */
+const baseOf = ({ sends }: Sends) =>
+  sends.map(({ message }) => message).find(({ source }) => source?.role === 'cycle')!.base_ref
+const sent = ({ sends }: Sends, type: string) => sends.filter(({ message }) => message.type === type)
+
+t.test('what a person closes is not built upon, wherever its campaign stands', (t) => {
+  const forming = walk(...toCycle, keeps('task/1'))
+  t.equal(baseOf(went(forming, next)), 'task/1')
+  t.equal(baseOf(went(forming, closes(1), next)), undefined)
+  t.equal(baseOf(went(forming, says('pause'), closes(1), says('resume'), next)), undefined)
+  const escalate = answers({ result: { decision: 'escalate', reason: 'the price' } })
+  t.equal(baseOf(went(forming, escalate, closes(1), says('decide', { decision: 'net' }), next)), undefined)
+  const kept = walk(...toCycle, says('pause'), keeps('task/1'))
+  t.equal(baseOf(went(kept, says('resume'), next)), 'task/1')
+  t.equal(baseOf(went(kept, closes(1), says('resume'), next)), undefined, 'also where nobody has looked at it yet')
+  const other = went(forming, closes(1), next, lands)
+  t.strictSame(sent(other, 'superseded'), [], 'and what lands later has not landed it')
+  t.end()
+})
+
+t.test('what was kept before the closed work is built upon again', (t) => {
+  const both = walk(...toCycle, keeps('task/1'), next, keeps('task/2'), says('pause'))
+  t.equal(baseOf(went(both, ...more)), 'task/2')
+  t.equal(baseOf(went(both, closes(2), ...more)), 'task/1')
+  t.equal(baseOf(went(both, closes(1), ...more)), undefined, 'not what was begun upon it')
+  t.equal(baseOf(went(both, closes(2), closes(1), ...more)), undefined)
+  t.end()
+})
+
+t.test('what a campaign discharges itself is still built upon', (t) => {
+  const asked = taskResult('blocked_on_decision', { preservation_ref: 'task/1' })
+  const escalated = walk(...toCycle, ends(asked, { state: 'needs_decision' }))
+  const byItself = closes(1, { given_up: undefined })
+  t.equal(baseOf(went(escalated, says('decide', { decision: 'net' }), byItself, next)), 'task/1')
+  t.end()
+})
+
+t.test('the next formation is told what was given up, and why', (t) => {
+  const { snapshot } = went(walk(...toCycle, keeps('task/1'), says('pause')), closes(1), says('resume'))
+  const { prompt } = snapshot.context.work
+  t.match(prompt, /Its owner gave that work up, and nothing is built upon it: closed: wrong approach/)
+  t.match(prompt, /cycle 1 \(defect, not landed, given up by its owner: closed: wrong approach\): Add invoices/)
+  t.notMatch(prompt, /Work that is preserved/)
+  t.match(module.document(snapshot), { objective_history: [{ outcome: { given_up: /wrong approach/ } }] })
+  t.notOk('base_ref' in module.document(snapshot))
+  t.end()
+})
+
+t.test('a cycle that waits to start from what is closed is formed anew, and not charged', (t) => {
+  const waiting = walk(...toCycle, keeps('task/1'), next)
+  const { item_id } = waiting.context.work!
+  const closed = went(waiting, closes(1))
+  t.match(sent(closed, 'cancel_waiting'), [{ to: { id: item_id }, message: { reason: /was given up$/ } }])
+  t.match(closed.snapshot.context.reason, /formed anew, unless it has begun \(intendant queue cancel wi_/)
+  const anew = went(closed.snapshot, calledOff)
+  t.match(anew.snapshot, { value: 'active', context: { cycles_completed: 1, work: { role: 'advance' } } })
+  t.equal(baseOf(went(anew.snapshot, next)), undefined)
+  const paused = went(waiting, says('pause'), closes(1), calledOff)
+  t.match(paused.snapshot, { value: 'paused', context: { cycles_completed: 1, work: undefined } })
+  t.match(paused.snapshot.context.reason, /^paused by/)
+  t.equal(went(waiting, calledOff).snapshot.value, 'escalated', 'one that a person stops asks its owner, as ever')
+  t.end()
+})
+
+t.test('what a cycle has kept that began upon closed work is not built upon', (t) => {
+  const running = walk(...toCycle, keeps('task/1'), next)
+  t.equal(baseOf(went(running, closes(1), keeps('task/2'), says('pause'), ...more)), undefined)
+  t.equal(baseOf(went(running, closes(1), says('pause'), keeps('task/2'), ...more)), undefined)
+  t.equal(baseOf(went(running, says('pause'), keeps('task/2'), closes(1), ...more)), undefined)
+  const after = went(running, closes(1), keeps('task/2'), says('pause'), ...more, keeps('task/3'))
+  t.equal(after.snapshot.context.internal.base_ref, 'task/3', 'what is kept after that is')
+  t.end()
+})
+
+t.test('work that a cycle kept while its campaign was paused, and that has landed by another way, is trunk', (t) => {
+  const kept = walk(...toCycle, says('pause'), keeps('task/1'))
+  const landed = closes(1, { state: 'landed', given_up: undefined, reason: 'as told' })
+  t.equal(baseOf(went(kept, landed, says('resume'), next)), undefined)
+  t.end()
+})
+
+t.test('an owner lets the next task start from trunk', (t) => {
+  const escalated = walk(...toCycle, keeps('task/1'), answers({ result: { decision: 'escalate', reason: 'a price' } }))
+  for (const move of [says('resume', { from_trunk: true }), says('decide', { decision: 'net', from_trunk: true })]) {
+    const gone = went(escalated, move)
+    t.match(gone.facts[0], { payload: { from_trunk: true } })
+    t.equal(baseOf(went(gone.snapshot, next)), undefined)
+    t.equal(isBuiltUpon(gone.snapshot, escalated.context.history[0]!.outcome.item_id), false)
+  }
+  const waiting = walk(...toCycle, keeps('task/1'), next, says('pause'))
+  const anew = went(waiting, says('resume', { add_cycles: 1, from_trunk: true }))
+  t.equal(sent(anew, 'cancel_waiting').length, 1, 'also one that waits to start from what is kept')
+  t.equal(baseOf(went(anew.snapshot, calledOff, next)), undefined)
+  t.end()
+})
+
+t.test('work is built upon until it has landed, was given up, or the campaign is over', (t) => {
+  const forming = walk(...toCycle, keeps('task/1'))
+  const { item_id } = forming.context.history[0]!.outcome
+  const is = (...moves: readonly Move[]) => isBuiltUpon(went(forming, ...moves).snapshot, item_id)
+  t.equal(is(), true)
+  t.equal(is(says('pause')), true)
+  t.equal(is(next), true)
+  t.equal(is(closes(1)), false)
+  t.equal(is(next, lands), false)
+  t.equal(is(says('cancel', { reason: 'x' })), false)
+  t.equal(is(next, says('cancel', { reason: 'x' })), true, 'its last cycle may land it')
+  t.equal(isBuiltUpon(walk(...toCycle, says('pause'), keeps('task/1')), item_id), true)
+  t.end()
+})
+
+t.test('a cycle whose run could not begin is not charged, and its owner is told the way out', (t) => {
+  const detail = `/srv/shop has no commit task/1 ${'and so on '.repeat(200)}`
+  const said = { failure_class: 'dispatch', failure_code: 'unknown_base', detail }
+  const unbegun = ends(taskResult('runner_error', said), { state: 'failed' })
+  const second = walk(...toCycle, keeps('task/1'), next)
+  const { snapshot, facts } = went(second, unbegun)
+  t.match(snapshot, { value: 'escalated', context: { cycles_completed: 1, work: undefined } })
+  t.equal(snapshot.context.history.length, 1)
+  t.match(snapshot.context.reason, /^cycle 2 could not begin, and is not charged: \/srv\/shop has no commit task\/1/)
+  t.match(snapshot.context.reason, /bring task\/1 back and resume it, .*: intendant campaign resume pay --from-trunk$/)
+  t.match((facts.at(-1) as OwnFact).payload, { cycles_completed: 1, reason: snapshot.context.reason })
+  const again = went(snapshot, says('resume'), next, unbegun).snapshot
+  t.match(again, { value: 'escalated', context: { cycles_completed: 1 } }, 'it asks each time')
+  t.equal(sent(went(snapshot, says('resume')), 'close').length, 1, 'what failed is closed by the owner’s word')
+  t.equal(baseOf(went(snapshot, says('resume', { from_trunk: true }), next)), undefined)
+  const paused = went(second, says('pause'), unbegun).snapshot
+  t.match(paused, { value: 'escalated', context: { cycles_completed: 1, pending: { payload: { verdict: 'defect' } } } })
+  t.end()
+})
+
+t.test('a run that says only with its failure that it could not begin charges nothing either', (t) => {
+  const failure = { class: 'dispatch', code: 'not_configured', message: 'no agent' }
+  const fails = (it: Snapshot) =>
+    settled(it, 40, { state: 'failed', failure, reason: 'run failed (dispatch, not_configured): no agent' })
+  const { context, value } = went(walk(...toCycle), fails).snapshot
+  t.strictSame([value, context.cycles_completed, context.history], ['escalated', 0, []])
+  t.match(context.reason, /not_configured\): no agent; see to its runner, and resume it$/)
+  const begun = ends(taskResult('runner_error', { failure_class: 'execution' }), { state: 'failed' })
+  t.match(went(walk(...toCycle), begun).snapshot, { value: 'escalated', context: { cycles_completed: 1 } })
+  t.end()
+})
