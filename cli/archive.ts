@@ -31,7 +31,7 @@ export function addArchive(program: Command, act: Act): void {
     .option('--after <cursor>', 'Only events behind this place: where an earlier export ended, as it said.', place)
     .addHelpText(
       'after',
-      '\nThe log alone is read: a service may run on the home, or refuse it. Exit code 1: events could not be\nread, or were forgotten (--retention) since the export that --after goes on from; that is told, and\nall others are written.\n\nExample:\n  intendant backup --name today && intendant export ./events --home ~/.engine/backups/today',
+      '\nThe log alone is read: a service may run on the home, or refuse it. Exit code 1: events, or\nfiles of the log, could not be read, or events were forgotten (--retention) since the export that\n--after goes on from; that is told, and all others are written. One that fails (a full disk) leaves\nthe files as they were. Of one that was killed, remove the folder, or the lines that it has added,\nbefore it is repeated: what is exported twice is there twice, which import counts and does not mind.\n\nExample:\n  intendant backup --name today && intendant export ./events --home ~/.engine/backups/today',
     )
     .action(act(exportAll))
   program
@@ -66,9 +66,9 @@ function place(text: string): ExportPlace {
 }
 
 /** The report, its members named as everywhere in JSON. */
-function exportShown({ epoch, firstSequence, lastSequence, gaps, ...rest }: ExportReport): object {
+function exportShown({ epoch, firstSequence, lastSequence, gaps, unread, ...rest }: ExportReport): object {
   const cursor = encodeCursor(epoch, lastSequence)
-  return { ...rest, ...bounds({ firstSequence, lastSequence }), cursor, gaps: gaps.map(bounds) }
+  return { ...rest, ...bounds({ firstSequence, lastSequence }), cursor, gaps: gaps.map(bounds), unread_files: unread }
 }
 
 function bounds({ firstSequence, lastSequence }: Gap): object {
@@ -84,7 +84,7 @@ function present(home: string): string {
 async function exportAll({ home, json, print }: Cli, [dir]: readonly any[], { after }: any): Promise<number> {
   const { exportEvents } = await import('../storage/export.ts')
   const report = await exportEvents(present(home), resolve(dir), after)
-  const { epoch, events, files, firstSequence, lastSequence, forgotten, unreadable, gaps } = report
+  const { epoch, events, files, firstSequence, lastSequence, forgotten, unreadable, gaps, unread } = report
   if (json) print.json(exportShown(report))
   else {
     const rows = Object.entries(files).map(([file, count]) => [file, String(count)])
@@ -98,8 +98,18 @@ async function exportAll({ home, json, print }: Cli, [dir]: readonly any[], { af
       print.line(`${unreadable} event(s) could not be read:`)
       print.tableInFull(['FROM', 'TO'], shown, '')
     }
+    if (unread.length > 0) {
+      print.line(
+        'These files of the log could not be read, or not all of them; the newest may have held more at its end:',
+      )
+      print.tableInFull(
+        ['FILE', 'WHY'],
+        unread.slice(0, FINDINGS_SHOWN).map(({ path, detail }) => [safe(path), safe(detail)]),
+        '',
+      )
+    }
   }
-  return unreadable === 0 && forgotten === 0 ? EXIT.ok : EXIT.failed
+  return unreadable === 0 && forgotten === 0 && unread.length === 0 ? EXIT.ok : EXIT.failed
 }
 
 async function importAll(cli: Cli, [files]: readonly any[], { origin }: any): Promise<number> {

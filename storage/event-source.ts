@@ -1,10 +1,10 @@
 /**
  * The events of a home for who takes them out. The log alone is opened, and only read: the view is not looked at, nothing is
- * locked or written, and a service may run there. Where files of the log are damaged, what can be read of them is read.
+ * locked or written, and a service may run there. Where files of the log are damaged, or the disk does not give them, what can be read
+ * of them is read.
  */
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { CorruptRow } from './checked-text.ts'
 import { HEAD_EPOCH, HEAD_FLOOR, HEAD_LAST, type LogTables } from './environments.ts'
 import { assertSchema } from './event-log.ts'
 import { type EventRow, EventRows } from './event-rows.ts'
@@ -12,14 +12,17 @@ import { assertLogWhole } from './home-checks.ts'
 import { DATA_FILE, environmentPaths } from './home-paths.ts'
 import { HomeRefused } from './home-refused.ts'
 import { openLog } from './log-files.ts'
-import { salvagedHead, salvagedRows } from './segments/salvage.ts'
+import { readFault } from './read-fault.ts'
+import { Salvage, type UnreadFile } from './segments/salvage.ts'
 
 export interface EventSource {
   /** Identity of the log; empty where nothing of it can be read, or there is none. */
   readonly epoch: string
-  /** The first and the last that are part of the log, as it says itself. */
+  /** The first and the last that are part of the log, as it says itself; where the newest file cannot be read, as the one before says. */
   readonly oldestSequence: number
   readonly lastSequence: number
+  /** Files that the disk has not given so far, or not all of. */
+  readonly unread: readonly UnreadFile[]
   /** From the row that holds the event on, in order, without what cannot be read. Throws CorruptRow of a log of an older schema. */
   rowsFrom(sequence: number): Iterable<EventRow>
   close(): Promise<void>
@@ -28,20 +31,43 @@ export interface EventSource {
 /** Rejects with HomeRefused, and with what the file system and lmdb say. */
 export async function openEvents(home: string): Promise<EventSource> {
   const { log: folder } = environmentPaths(home)
-  if (!(await assertLogWhole(home))) return { ...endsOf({}), rowsFrom: () => [], close: async () => {} }
+  if (!(await assertLogWhole(home))) return { ...endsOf({}), unread: [], rowsFrom: () => [], close: async () => {} }
+  const salvage = new Salvage(folder)
   try {
-    const { tables } = await openLog(folder, { readOnly: true }, (head) => assertSchema(head, home))
-    return sourceOf(tables, folder)
+    return await openWhole(home, folder, salvage)
   } catch (error) {
-    if (!(error instanceof HomeRefused) || error.code !== 'corrupt') throw error
+    if (!maySalvage(error, folder)) throw error
   }
-  const head = salvagedHead(folder)
+  const head = salvage.head()
   assertSchema({ get: (name) => head[name], put: () => {} }, home)
   const ends = endsOf(head)
-  return { ...ends, rowsFrom: (sequence) => salvagedRows(folder, sequence, ends.lastSequence), close: async () => {} }
+  return {
+    ...ends,
+    get unread() {
+      return salvage.unread
+    },
+    rowsFrom: (sequence) => salvage.rows(sequence, ends.lastSequence),
+    close: async () => {},
+  }
 }
 
-function sourceOf({ env, events, head }: LogTables, folder: string): EventSource {
+/** Of the files of this schema; what is wrong with an older log ends the reading. */
+function maySalvage(error: unknown, folder: string): boolean {
+  const isDamage = error instanceof HomeRefused ? error.code === 'corrupt' : readFault(error) === 'damaged'
+  return isDamage && !existsSync(join(folder, DATA_FILE))
+}
+
+async function openWhole(home: string, folder: string, salvage: Salvage): Promise<EventSource> {
+  const { tables } = await openLog(folder, { readOnly: true }, (head) => assertSchema(head, home))
+  try {
+    return sourceOf(tables, folder, salvage)
+  } catch (error) {
+    await tables.env.close()
+    throw error
+  }
+}
+
+function sourceOf({ env, events, head }: LogTables, folder: string, salvage: Salvage): EventSource {
   // What a service has written and not flushed yet, or one that was killed, is on disk before it is taken out.
   env.sync()
   const transaction = env.useReadTransaction()
@@ -53,6 +79,9 @@ function sourceOf({ env, events, head }: LogTables, folder: string): EventSource
   })
   return {
     ...ends,
+    get unread() {
+      return salvage.unread
+    },
     *rowsFrom(sequence) {
       let next = sequence
       try {
@@ -61,8 +90,8 @@ function sourceOf({ env, events, head }: LogTables, folder: string): EventSource
           yield row
         }
       } catch (error) {
-        if (!(error instanceof CorruptRow) || existsSync(join(folder, DATA_FILE))) throw error
-        yield* salvagedRows(folder, next, ends.lastSequence)
+        if (!maySalvage(error, folder)) throw error
+        yield* salvage.rows(next, ends.lastSequence)
       }
     },
     async close() {

@@ -1,10 +1,13 @@
 /** Events out as JSON lines: one file per UTC month of `occurred_at`, each line the text exactly as it is served. */
-import { appendFile, mkdir } from 'node:fs/promises'
+import { appendFile, open, rm, truncate } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type EventSource, openEvents } from './event-source.ts'
 import { flushFile, flushNamesUpTo } from './flush.ts'
+import { damaged } from './home-checks.ts'
 import { HomeRefused } from './home-refused.ts'
+import { makeFolder } from './make-folder.ts'
 import { paced } from './paced.ts'
+import type { UnreadFile } from './segments/salvage.ts'
 
 /** Held in memory before they are written. */
 const PAGE_CHARS = 4 * 1024 * 1024
@@ -31,6 +34,11 @@ export interface ExportReport {
   /** Events that the log says it holds and that could not be read, and where they were: the first 1,000 places. */
   readonly unreadable: number
   readonly gaps: readonly Gap[]
+  /**
+   * Files of the log that the disk did not give, or not all of. What was in the newest one and was behind the last sequence is in
+   * no gap: nobody knows of it.
+   */
+  readonly unread: readonly UnreadFile[]
 }
 
 /** Where an earlier export ended. Without an epoch it is taken to be of the same log. */
@@ -41,7 +49,9 @@ export interface ExportPlace {
 
 /** What came later in one log is something else in another: nothing of it would be missed, and some of it never exported. */
 function assertOfThisLog({ epoch, sequence }: ExportPlace, source: EventSource): void {
-  if ((epoch === undefined || epoch === source.epoch) && sequence <= source.lastSequence) return
+  // What the newest file holds is not known where it cannot be read.
+  const isInside = sequence <= source.lastSequence || source.unread.length > 0
+  if ((epoch === undefined || epoch === source.epoch) && isInside) return
   const which =
     epoch !== undefined && epoch !== source.epoch
       ? `this log is ${source.epoch}`
@@ -54,8 +64,8 @@ function assertOfThisLog({ epoch, sequence }: ExportPlace, source: EventSource):
 
 /**
  * Appends the events of a home after `after` to the month files in `directory`, a page at a time; they are on disk under
- * their names when it resolves. Changes nothing in the home, and needs no more of it than what can be read of its log. Rejects
- * with HomeRefused, and with what the file system says.
+ * their names when it resolves, and the files are as they were when it rejects. Changes nothing in the home, and needs no more of it than
+ * what can be read of its log. Rejects with HomeRefused, and with what the file system says.
  */
 export async function exportEvents(home: string, directory: string, after?: ExportPlace): Promise<ExportReport> {
   const source = await openEvents(home)
@@ -82,11 +92,15 @@ export async function exportEvents(home: string, directory: string, after?: Expo
     }
     passTo(source.lastSequence + 1)
     await months.flush()
+  } catch (error) {
+    await months.undo()
+    throw error
   } finally {
     await source.close()
   }
   const { events, files } = months
-  return { epoch: source.epoch, events, files, firstSequence, lastSequence, forgotten, unreadable, gaps }
+  const { epoch, unread } = source
+  return { epoch, events, files, firstSequence, lastSequence, forgotten, unreadable, gaps, unread }
 }
 
 class MonthFiles {
@@ -94,6 +108,8 @@ class MonthFiles {
   /** File name -> events in it. */
   readonly files: Record<string, number> = {}
   readonly #directory: string
+  /** How long each was before, bytes; undefined: there was none. */
+  readonly #before = new Map<string, number | undefined>()
   #page: string[] = []
   #chars = 0
 
@@ -109,24 +125,60 @@ class MonthFiles {
     if (this.#chars >= PAGE_CHARS) await this.#write()
   }
 
-  /** All that was added is on disk when it resolves, the names of new files and folders, too. */
+  /** All that was added is on disk when it resolves, the names of new files and folders, too. Rejects with HomeRefused. */
   async flush(): Promise<void> {
     await this.#write()
-    for (const name of Object.keys(this.files)) flushFile(join(this.#directory, name))
-    flushFile(this.#directory)
-    flushNamesUpTo(this.#directory)
+    try {
+      for (const name of Object.keys(this.files)) flushFile(join(this.#directory, name))
+      flushFile(this.#directory)
+      flushNamesUpTo(this.#directory)
+    } catch (error) {
+      throw damaged(this.#directory, error)
+    }
+  }
+
+  /** The files are as they were, so that the export can be repeated; as far as their disk takes it. */
+  async undo(): Promise<void> {
+    for (const [name, bytes] of this.#before) {
+      const path = join(this.#directory, name)
+      await (bytes === undefined ? rm(path, { force: true }) : truncate(path, bytes)).catch(() => {})
+    }
   }
 
   async #write(): Promise<void> {
-    await mkdir(this.#directory, { recursive: true })
-    for (const [name, lines] of byMonth(this.#page)) {
-      // Opened anew each time: events may be of more months than a process may have files open.
-      await appendFile(join(this.#directory, name), `${lines.join('\n')}\n`)
-      this.files[name] = (this.files[name] ?? 0) + lines.length
+    try {
+      makeFolder(this.#directory)
+      for (const [name, lines] of byMonth(this.#page)) {
+        const begin = this.#before.has(name) ? '' : await this.#begin(name)
+        // Opened anew each time: events may be of more months than a process may have files open.
+        await appendFile(join(this.#directory, name), `${begin}${lines.join('\n')}\n`)
+        this.files[name] = (this.files[name] ?? 0) + lines.length
+      }
+    } catch (error) {
+      throw damaged(this.#directory, error)
     }
     this.events += this.#page.length
     this.#page = []
     this.#chars = 0
+  }
+
+  /** What comes before the first line that is added: a line break where an export that was killed has left part of a line. */
+  async #begin(name: string): Promise<'' | '\n'> {
+    try {
+      const file = await open(join(this.#directory, name), 'r')
+      try {
+        const { size } = await file.stat()
+        this.#before.set(name, size)
+        const { buffer } = await file.read(Buffer.alloc(1), 0, 1, Math.max(0, size - 1))
+        return size === 0 || buffer.toString('latin1') === '\n' ? '' : '\n'
+      } finally {
+        await file.close()
+      }
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
+      this.#before.set(name, undefined)
+      return ''
+    }
   }
 }
 

@@ -17,13 +17,14 @@ export interface FrameAt {
 
 /**
  * The frames from a place on, up to the first bytes that are none, or to `end`. With `rows` those of which a row is not what was
- * written are none either.
+ * written are none either. `read`: as `readUpTo` does.
  */
 export function* framesFrom(
   file: number,
   from: number,
   end: number,
   rows: 'checked' | 'trusted',
+  read = readUpTo,
 ): Generator<FrameAt, void> {
   let window = Buffer.alloc(0)
   let windowAt = from
@@ -34,7 +35,7 @@ export function* framesFrom(
       const wanted = Buffer.allocUnsafeSlow(Math.min(end - at, Math.max(length, windowBytes)))
       windowBytes = Math.min(2 * windowBytes, WINDOW_BYTES)
       windowAt = at
-      window = wanted.subarray(0, readUpTo(file, wanted, at))
+      window = wanted.subarray(0, read(file, wanted, at))
       if (length > window.length) return undefined
     }
     return window.subarray(at - windowAt, at - windowAt + length)
@@ -52,14 +53,14 @@ export function* framesFrom(
 }
 
 /** Where the first frame begins from a place on; undefined: none does. The bytes of its rows are not looked at. */
-export function frameFrom(file: number, from: number, end: number): number | undefined {
+export function frameFrom(file: number, from: number, end: number, read = readUpTo): number | undefined {
   for (let at = from; at < end; at += WINDOW_BYTES) {
     // A magic may lie across the end of a window.
     const wanted = Buffer.alloc(Math.min(end - at, WINDOW_BYTES + MAGIC.length))
-    const window = wanted.subarray(0, readUpTo(file, wanted, at))
+    const window = wanted.subarray(0, read(file, wanted, at))
     for (let found = window.indexOf(MAGIC); found !== -1; found = window.indexOf(MAGIC, found + 1)) {
       const place = at + found
-      if (place % ALIGNMENT === 0 && framesFrom(file, place, end, 'trusted').next().done !== true) return place
+      if (place % ALIGNMENT === 0 && framesFrom(file, place, end, 'trusted', read).next().done !== true) return place
     }
   }
   return undefined

@@ -12,7 +12,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { join } from 'node:path'
-import t, { type Test } from 'tap'
+import t from 'tap'
 import { BackupAborted, backup, restoreFiles } from '../../storage/backup.ts'
 import type { DiskJournal } from '../../storage/disk-journal.ts'
 import type { Copy } from '../../storage/environments.ts'
@@ -26,7 +26,7 @@ import { MAGIC } from '../../storage/segments/frame.ts'
 import { verify, verifyHome } from '../../storage/verify.ts'
 import { modelAfter, nextBatch } from './kill-model.ts'
 import { flipInEvents, rewriteLog } from './log-surgery.ts'
-import { binaryOf, damage as damaged, FREELY, onPlatform, openIn } from './open.ts'
+import { binaryOf, damage as damaged, FREELY, ofManyFiles, onPlatform, openIn } from './open.ts'
 import { append, appendEvents, event, state, step } from './steps.ts'
 
 /** What the model's records say of themselves. */
@@ -497,13 +497,6 @@ t.test('events of more months than a process may have files open are exported', 
   t.equal(status, 0, stderr)
   t.equal(readdirSync(directory).length, 600)
 })
-
-/** A home of several files of the log, closed: an event a row, numbered from 1. */
-async function ofManyFiles(t: Test, home: string, events: number): Promise<void> {
-  const journal = await openIn(t, home, { logFileBytesMax: 8_000 })
-  for (let n = 1; n <= events; n += 1) await appendEvents(journal, event(`${n}`))
-  await journal.close()
-}
 
 const logFiles = (home: string) => dataFilesOf(join(home, 'log'))
 

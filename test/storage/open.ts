@@ -6,6 +6,7 @@ import type { Key, Table } from '../../storage/environments.ts'
 import { environmentPaths } from '../../storage/home-paths.ts'
 import type { JournalFailure } from '../../storage/journal.ts'
 import { openToCopy } from '../../storage/lmdb-view.ts'
+import { appendEvents, event } from './steps.ts'
 
 const PLENTY = async () => 1e12
 /** Bounds of a backup that meets none. */
@@ -16,6 +17,13 @@ export async function openIn(t: Test, home: string, rest: Partial<DiskJournalOpt
   const journal = await openDiskJournal({ home, diskReserveBytes: 1, freeBytes: PLENTY, onFailure, ...rest })
   t.teardown(() => journal.close())
   return journal
+}
+
+/** A home of several files of the log, closed: an event a row, numbered from 1. */
+export async function ofManyFiles(t: Test, home: string, events: number): Promise<void> {
+  const journal = await openIn(t, home, { logFileBytesMax: 8_000 })
+  for (let n = 1; n <= events; n += 1) await appendEvents(journal, event(`${n}`))
+  await journal.close()
 }
 
 /** The bytes of a row of the view, which storage never asks for. `table` is LMDB's name for it. */
