@@ -9,7 +9,7 @@ import { HEAD_LAST } from './environments.ts'
 import { flushFile, flushNamesUpTo } from './flush.ts'
 import { dataFilesOf, environmentPaths, LOCK_FILE } from './home-paths.ts'
 import { HomeRefused } from './home-refused.ts'
-import { salvagedHead } from './segments/salvage.ts'
+import { Salvage } from './segments/salvage.ts'
 
 const CREATING = 'creating'
 const DIRECTORY_MODE = 0o700
@@ -18,7 +18,7 @@ const DIRECTORY_MODE = 0o700
 export function isUnfinished(path: string): boolean {
   const marker = join(path, CREATING)
   if (!existsSync(marker)) return false
-  if (salvagedHead(path)[HEAD_LAST] === undefined) return true
+  if (new Salvage(path).head()[HEAD_LAST] === undefined) return true
   throw new HomeRefused(
     'corrupt',
     `${marker} says that this log was never finished, and there are commits in it: where they are this home's, remove that file`,

@@ -1,6 +1,6 @@
 /**
- * What a campaign says of its cycles is so: each is counted once, one that nobody began or whose provider was out of reach
- * is not; each result that landed is counted once; and there are never more than its budget allows.
+ * What a campaign says of its cycles is so: each is counted once, one that nobody began, whose run could not begin or whose provider was out
+ * of reach is not; each result that landed is counted once; and there are never more than its budget allows.
  */
 import { OUT_OF_REACH } from '../actors/adviser.ts'
 import type { Fact, OwnedItem, OwnerModel } from '../model/owners.ts'
@@ -8,6 +8,7 @@ import { Violation } from '../violation.ts'
 import type { MakeInvariant } from './invariant.ts'
 
 const NAME = 'cycles are counted once'
+const COULD_NOT_BEGIN = /^run failed \(dispatch\)/
 const ADDED = /, with (\d+) more cycles$/
 
 interface Count {
@@ -67,5 +68,5 @@ function isToldAgain({ type, payload }: Fact, before: Fact | undefined): boolean
 
 /** Nothing was done in it. */
 function isFree({ started, ended }: OwnedItem): boolean {
-  return ended !== undefined && (!started || ended.reason.endsWith(OUT_OF_REACH))
+  return ended !== undefined && (!started || COULD_NOT_BEGIN.test(ended.reason) || ended.reason.endsWith(OUT_OF_REACH))
 }
