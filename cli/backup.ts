@@ -1,9 +1,11 @@
 /** `intendant backup`, from the running service, and `intendant restore`, while there is none. */
-import { join, resolve } from 'node:path'
+import { resolve } from 'node:path'
 import type { Command } from 'commander'
 import type { Answer, Client } from '../engine/client.ts'
 import { describeRetry, ServiceRefused } from '../engine/errors.ts'
 import { mayHelpInTime, pause, retrying } from '../engine/retry.ts'
+import type { VerifyReport } from '../storage/findings.ts'
+import { adminTokenPath } from '../storage/home-paths.ts'
 import { ORIGIN } from './arguments.ts'
 import { CliFailure, EXIT } from './exit.ts'
 import { loadSettings } from './settings.ts'
@@ -18,14 +20,19 @@ const REPEATED_WITHIN_MS = 3_600_000
 const BACKUP_HELP = `
 A backup that takes long goes on by itself, also when this command has ended: the same command with
 the same --name follows it again, or tells its end for an hour. There is one at a time. Later a name
-that is taken is refused (exit code 3): leave it out where backups are made by the clock.`
+that is taken is refused (exit code 3): leave it out where backups are made by the clock.
+
+What was copied of the log is looked at. Where it is damaged the backup is there all the same,
+and is told with exit code 1: a restore takes it only with --no-verify. Keep what was made
+before. Of a log that no service could start with any more none is made (exit code 3).`
 
 const RESTORE_HELP = `
-The home must be empty or absent, and stays as it was if anything fails. What was copied is verified
-first, as intendant verify does: where something is wrong it is told, and nothing is restored (exit
-code 1). Cursors of the old log are refused from now on (410 cursor_of_another_log). Every unsettled
-run request gets a higher attempt, so that what its old runner still says is refused; one that had
-been accepted or started becomes lost, and needs a person.
+The home must be empty or absent, and stays as it was if anything fails; of one that was killed the
+same command again goes over what is left. What was copied is verified first, as intendant verify
+does: where something is wrong it is told, and nothing is restored (exit code 1). Cursors of the old
+log are refused from now on (410 cursor_of_another_log). Every unsettled run request gets a higher
+attempt, so that what its old runner still says is refused; one that had been accepted or started
+becomes lost, and needs a person.
 
 Example:
   intendant restore /var/lib/intendant/backups/2030-01-31 --home /var/lib/intendant-new`
@@ -44,7 +51,7 @@ export function addBackup(program: Command, act: Act): void {
     .argument('<backup>', 'The folder of the backup.')
     .option(
       '--no-verify',
-      'Restore it also where verify finds something wrong. Damaged or cut files are refused all the same.',
+      'Restore it also where verify finds something wrong. Files that no service starts with are refused all the same.',
     )
     .option(...ORIGIN)
     .addHelpText('after', RESTORE_HELP)
@@ -66,6 +73,7 @@ async function backup({ client, json, print, note }: Cli, _: readonly any[], { n
   }
   if (json) print.json(body)
   else print.line(`The backup is in ${body.path}, on the machine of the service.`)
+  if (body.state === 'damaged') throw new CliFailure(body.failure.message, EXIT.failed)
 }
 
 /** Where it stands: begun now, or by an earlier command that asked for the same. */
@@ -76,10 +84,14 @@ async function beginBackup(client: Client, name: string | undefined): Promise<an
     const problem = error instanceof ServiceRefused ? (error.problem as { code: string; backup?: string }) : undefined
     const look = (): Promise<Answer> => client.request('GET', `/api/backups/${name}`)
     if (problem?.code === 'backup_running' && problem.backup === name) return (await look()).body
+    if (problem?.code === 'backup_damaged') {
+      const made = client.request('GET', `/api/backups/${problem.backup}`)
+      return (await made.catch(() => Promise.reject(error))).body
+    }
     const seen =
       problem?.code === 'already_exists' && name !== undefined ? await look().catch(() => undefined) : undefined
     const known = seen?.body
-    if (known?.state !== 'completed') throw error
+    if (known?.state !== 'completed' && known?.state !== 'damaged') throw error
     // Both times are of the service's clock, where it tells its own.
     const nowMs = Date.parse(seen!.headers.get('date') ?? '') || Date.now()
     if (nowMs - Date.parse(known.ended_at) < REPEATED_WITHIN_MS) return known
@@ -114,13 +126,13 @@ async function restore(cli: Cli, [from]: readonly any[], { origin, verify }: any
       }
       return { restored, token: await makeAdminToken(runtime, by) }
     })
+    writeOwnerOnly(adminTokenPath(draft), `${outcome.token}\n`)
   }
   const source = resolve(from)
   const check = (draft: string): Promise<void> => assertSound(cli, source, draft, settle)
   const { epoch, previousEpoch } = await restoreFiles(source, home, verify ? { check, settle } : { settle })
-  const { restored, token } = outcome!
-  const tokenFile = join(home, 'admin.token')
-  writeOwnerOnly(tokenFile, `${token}\n`)
+  const { restored } = outcome!
+  const tokenFile = adminTokenPath(home)
   if (json) print.json({ home, epoch, previous_epoch: previousEpoch, admin_token_file: tokenFile, ...restored })
   else tell(print, home, tokenFile, restored)
   return EXIT.ok
@@ -136,11 +148,7 @@ async function assertSound(
   draft: string,
   settle: (draft: string) => Promise<void>,
 ): Promise<void> {
-  const [{ verifyWhole }, { verifyHooks }] = await Promise.all([
-    import('../storage/verify.ts'),
-    import('./verify-hooks.ts'),
-  ])
-  const report = await verifyWhole(draft, verifyHooks())
+  const report = await reportOn(draft)
   if (report.findingsCount === 0) return
   const ofSource = (text: string): string => text.replaceAll(draft, source)
   const findings = report.findings.map(({ code, where, detail }) => ({
@@ -154,6 +162,24 @@ async function assertSound(
     (error: Error) => `take another backup; this one cannot be restored as it is either: ${ofSource(error.message)}`,
   )
   throw new CliFailure(`${source} is damaged, and nothing was restored: ${advice}`, EXIT.failed)
+}
+
+/** Of a draft whose pages were looked at; its log is, here. */
+async function reportOn(draft: string): Promise<VerifyReport> {
+  const [{ verifyWhole }, { assertLogWhole }, { verifyHooks }, { HomeRefused }] = await Promise.all([
+    import('../storage/verify.ts'),
+    import('../storage/home-checks.ts'),
+    import('./verify-hooks.ts'),
+    import('../storage/home-refused.ts'),
+  ])
+  try {
+    await assertLogWhole(draft, 'every')
+  } catch (error) {
+    if (!(error instanceof HomeRefused) || error.code !== 'corrupt') throw error
+    const finding = { code: 'unreadable', where: draft, detail: error.message }
+    return { findings: [finding], findingsCount: 1, events: 0, entities: 0 }
+  }
+  return verifyWhole(draft, verifyHooks())
 }
 
 function tell(print: Cli['print'], home: string, tokenFile: string, restored: any): void {

@@ -3,12 +3,12 @@
  * standard output is one JSON object for whoever started it; everything else goes to standard error.
  */
 import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { type Command, Option } from 'commander'
 import { createClient } from '../engine/client.ts'
 import { ServiceRefused } from '../engine/errors.ts'
 import type { Runner } from '../engine/runner.ts'
 import type { Settings } from '../runtime/settings.ts'
+import { adminTokenPath } from '../storage/home-paths.ts'
 import { integer, shellCommand, waitingTimeOption } from './arguments.ts'
 import { CliFailure, EXIT } from './exit.ts'
 import { finished, startRunnerProcess } from './runner-process.ts'
@@ -83,7 +83,7 @@ async function runService(cli: Cli, _: readonly any[], options: any): Promise<nu
   const { startService } = await import('../http/service.ts')
   const service = await startService(settings, { version: VERSION })
   print.line(
-    JSON.stringify({ listening: service.url, home: settings.home, admin_token_file: adminTokenFile(settings) }),
+    JSON.stringify({ listening: service.url, home: settings.home, admin_token_file: adminTokenPath(settings.home) }),
   )
   try {
     if (runnerId === undefined) {
@@ -129,16 +129,12 @@ function camel(name: string): string {
   return name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase())
 }
 
-function adminTokenFile({ home }: Settings): string {
-  return join(home, 'admin.token')
-}
-
 /**
  * The token of the local runner, which is registered if it is not there yet. It is kept in the home folder; one
  * that the service does not know (another home's, or rotated since) is replaced.
  */
 async function localRunnerToken(settings: Settings, place: Place, id: string, capacity: number): Promise<string> {
-  const adminToken = readToken(adminTokenFile(settings))
+  const adminToken = readToken(adminTokenPath(settings.home))
   const userAgent = `intendant-serve/${VERSION}`
   const admin = createClient({ ...place, token: () => adminToken, userAgent, origin: originOf('intendant serve') })
   const path = `/api/runners/${encodeURIComponent(id)}`

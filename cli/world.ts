@@ -4,9 +4,9 @@
  */
 import { readFileSync } from 'node:fs'
 import { hostname } from 'node:os'
-import { join } from 'node:path'
 import { type Client, createClient } from '../engine/client.ts'
 import type { Proxies } from '../engine/proxy.ts'
+import { adminTokenPath } from '../storage/home-paths.ts'
 import { CliFailure } from './exit.ts'
 import { Printer } from './print.ts'
 import { defaultUrl, resolveHome } from './settings.ts'
@@ -61,7 +61,7 @@ export function openCli(world: World, options: GlobalOptions): Cli {
   const home = resolveHome(options.home, world.env)
   const json = options.json ?? false
   const print = new Printer(world.stdout, world.env)
-  const tokenFile = options.tokenFile ?? join(home, 'admin.token')
+  const tokenFile = options.tokenFile ?? adminTokenPath(home)
   let client: Client | undefined
   return {
     world,

@@ -2,20 +2,20 @@
  * The first token: made when the service starts on a home that has none, written to `admin.token` for its owner
  * alone. The file is on disk, its name too, before the commit: killed between the two, the next start simply makes another.
  */
-import { join } from 'node:path'
 import { SERVICE_BY } from '../machines/machine.ts'
 import type { MessageBody, Runtime } from '../runtime/api.ts'
 import { deriveId } from '../runtime/identity.ts'
 import type { Logger } from '../runtime/log.ts'
 import { newSecret } from '../runtime/secrets.ts'
 import { writeOwnerOnly } from '../storage/flush.ts'
+import { adminTokenPath } from '../storage/home-paths.ts'
 
 /** Does nothing where a token was ever made. Throws when it cannot be kept. `save`: other than in its file. */
 export async function ensureAdminToken(runtime: Runtime, log: Logger, save?: (token: string) => void): Promise<void> {
   const { snapshots } = await runtime.list({ kind: 'token', index: 'all', value: '', limit: 1, waits: true })
   if (snapshots.length > 0) return
   const { token, hash } = newSecret()
-  const file = join(runtime.settings.home, 'admin.token')
+  const file = adminTokenPath(runtime.settings.home)
   if (save === undefined) writeOwnerOnly(file, `${token}\n`)
   else save(token)
   const id = deriveId('tok', 'token', 'admin')

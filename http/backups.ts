@@ -20,7 +20,8 @@ const ENDED_MAX = 100
 /** As it is told. */
 export interface BackupDocument {
   readonly name: string
-  readonly state: 'running' | 'completed' | 'failed'
+  /** `damaged`: it is there, and is of a log that is damaged. */
+  readonly state: 'running' | 'completed' | 'damaged' | 'failed'
   /** Where it lies, or is to lie. */
   readonly path: string
   readonly begun_at: string
@@ -101,9 +102,14 @@ export class Backups {
 
   async #make({ document: { path } }: Backup, settle: (outcome: Partial<BackupDocument>) => void): Promise<void> {
     try {
-      const { bytes, sequence } = await this.#copy(path)
-      settle({ state: 'completed', bytes, sequence })
-      this.#log.info({ path, bytes, sequence }, 'a backup is made')
+      const { bytes, sequence, faults } = await this.#copy(path)
+      if (faults.length === 0) {
+        settle({ state: 'completed', bytes, sequence })
+        this.#log.info({ path, bytes, sequence }, 'a backup is made')
+      } else {
+        settle({ ...damaged(path, faults), bytes, sequence })
+        this.#log.error({ path, bytes, sequence, faults }, 'a backup is made, of a log that is damaged')
+      }
     } catch (error) {
       const outcome = this.#stop.signal.aborted ? GIVEN_UP : failed(error as Error)
       settle(outcome)
@@ -132,6 +138,12 @@ function failed(error: Error): Partial<BackupDocument> {
     return failure('already_exists', 'A backup of that name is there already.')
   }
   return failure('backup_failed', error.message)
+}
+
+function damaged(path: string, faults: readonly string[]): Partial<BackupDocument> {
+  const way = 'a restore takes it only with --no-verify, and earlier backups may be whole: keep them'
+  const message = `The backup is in ${path}, and is of a log that is damaged: ${faults.join('; ')}. So ${way}.`
+  return { ...failure('backup_damaged', message), state: 'damaged' }
 }
 
 const failure = (code: ProblemCode, message: string): Partial<BackupDocument> => ({

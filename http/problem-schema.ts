@@ -30,7 +30,7 @@ export const problemSchema = Type.Object(
     state: Type.Optional(Type.String({ description: 'State of the entity.' })),
     allowed: Type.Optional(Type.Array(Type.String(), { description: 'Messages that the entity would take.' })),
     oldest: Type.Optional(Type.String({ description: 'Of a cursor that is refused: the oldest one that works.' })),
-    backup: Type.Optional(Type.String({ description: 'Of `backup_running`: its name.' })),
+    backup: Type.Optional(Type.String({ description: 'Of `backup_running` and `backup_damaged`: its name.' })),
     accepted: Type.Optional(count('Of an ingest that ended early: events recorded until then.')),
     duplicates: Type.Optional(count('Of such an ingest: events that the log already held.')),
     refused_count: Type.Optional(count('Of such an ingest: events that were not taken.')),

@@ -125,6 +125,11 @@ const table = {
   // 500, 503: ours
   internal_error: problem(500, 'The service has made a mistake', 'Report it with the time; the log has the cause.'),
   backup_failed: problem(500, 'The backup failed', 'See the detail and the log; nothing was changed.'),
+  backup_damaged: problem(
+    500,
+    'The log is damaged, and so is the backup, which is made',
+    'Keep earlier backups; see the detail, and OPERATIONS.md on `backup_damaged`.',
+  ),
   quarantined: problem(503, 'The record cannot be read', 'An operator must look: see /readyz and the log.'),
   overloaded: passing(503, 'Too much is in flight', 'Send less at a time.'),
   bodies_in_flight: passing(503, 'Too many bodies are being received', 'Send less at a time.'),

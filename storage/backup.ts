@@ -3,25 +3,24 @@
  * trimmed, so that the copied log always reaches back to the copied view. Files come back as another log: with
  * a fresh epoch, so that no cursor of the lost one matches.
  */
-import { copyFileSync, existsSync, mkdirSync, renameSync, rmdirSync, rmSync } from 'node:fs'
+import { existsSync, readdirSync, renameSync, rmdirSync, rmSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { assertManifest, heldStill } from './backup-manifest.ts'
+import { copyFile } from './copy-file.ts'
 import type { DiskJournal } from './disk-journal.ts'
 import { type Copy, type Environments, HEAD_EPOCH, MARKER, type Marker } from './environments.ts'
 import { assertSchema, mintEpoch } from './event-log.ts'
 import { flushFile, flushNamesUpTo } from './flush.ts'
 import { assertEmpty, assertWhole, damaged } from './home-checks.ts'
 import { openEnvironments } from './home-environments.ts'
-import { dataFilesOf, environmentPaths } from './home-paths.ts'
+import { adminTokenPath, dataFilesOf, environmentPaths, restoringPath } from './home-paths.ts'
 import { HomeRefused } from './home-refused.ts'
-import { lockInstance, type Standstill } from './instance-lock.ts'
+import { type InstanceLock, lockInstance, type Standstill } from './instance-lock.ts'
+import { makeFolder } from './make-folder.ts'
 import { type Nature, realNature } from './nature.ts'
 
 const BOUNDS_CHECK_MS = 100
 const DIRECTORY_MODE = 0o700
-/** In a home: the copy that a restore is not done with. */
-const RESTORING = 'restoring'
-
 /** It would take, or took, what others need: space, the log's growth, the time of a stop; what was copied is removed. */
 export class BackupAborted extends Error {
   override readonly name = 'BackupAborted'
@@ -39,13 +38,15 @@ export interface BackupReport {
   readonly bytes: number
   /** Last event sequence that the backup is sure to hold. */
   readonly sequence: number
+  /** Files of the log that are damaged, a sentence each: a restore takes the backup only where it is not verified. */
+  readonly faults: readonly string[]
 }
 
 /**
  * Copies both environments into `directory`, which must be absent or empty, and is there only once it is whole.
  * Copying pins what the copy reads, so the log grows meanwhile: past `growthBytesMax` the backup is given up. So it is where it
- * would leave, or leaves, less free than `reserveBytes`, and when `giveUp` aborts, whose reason is a BackupAborted. Rejects with
- * HomeRefused, BackupAborted.
+ * would leave, or leaves, less free than `reserveBytes`, and when `giveUp` aborts, whose reason is a BackupAborted; and where no home
+ * could be made of what was copied. Rejects with HomeRefused, BackupAborted, and with what the copying failed of.
  */
 export function backup(
   journal: DiskJournal,
@@ -66,7 +67,11 @@ export function backup(
       await watch.assertKept()
       await copy.log()
       await watch.assertKept()
-      return { directory, bytes: copy.keep(), sequence }
+      // It has its redo.
+      releaseRedo()
+      const faults = await copy.faults()
+      await watch.assertKept()
+      return { directory, bytes: copy.keep(), sequence, faults }
     } catch (error) {
       copy.discard()
       throw watch.crossed ?? error
@@ -149,16 +154,19 @@ function watching(nature: Nature, look: () => unknown): () => void {
 
 /** What is done with the copy before it is a home. Each gets it as a home of its own, in a folder of the home that no service looks at. */
 export interface RestoreSteps {
-  /** Throws where what its files hold is wrong: that they are whole was looked at. It is still as it came. */
+  /** Throws where what its files hold is wrong: that LMDB can read its own was looked at. It is still as it came. */
   check?(draft: string): Promise<void>
-  /** What the restored state means (attempts to raise, runs to declare lost) is for those who know the machines. */
+  /**
+   * What the restored state means (attempts to raise, runs to declare lost) is for those who know the machines. The file of a token that
+   * it makes comes along.
+   */
   settle?(draft: string): Promise<void>
 }
 
 /**
  * Makes a home, empty or absent, from a backup, offline, with a fresh epoch. Only when the steps are done does the home have a log
  * and a view, so that a restore that is killed half way is never served. The copy is looked at, not what it is of: it is what will
- * be served. Throws HomeRefused, and what the steps throw; the home is then as it was.
+ * be served; without `check` it is taken as a start takes it. Throws HomeRefused, and what the steps throw; the home is then as it was.
  */
 export async function restoreFiles(
   from: string,
@@ -166,9 +174,7 @@ export async function restoreFiles(
   steps: RestoreSteps = {},
 ): Promise<{ epoch: string; previousEpoch: string }> {
   const { log, view } = environmentPaths(from)
-  for (const path of [log, view]) {
-    if (dataFilesOf(path).length === 0) throw new HomeRefused('corrupt', `${from} is no backup: ${path} is missing`)
-  }
+  for (const path of [log, view]) assertThere(from, path)
   // A home can be restored from, too.
   const standstill = await heldStill(from)
   try {
@@ -186,35 +192,77 @@ async function restoreStanding(
 ): Promise<{ epoch: string; previousEpoch: string }> {
   const source = environmentPaths(from)
   assertManifest(from)
-  assertEmpty(toHome, RESTORING)
+  assertEmpty(toHome, leftIn(toHome))
   const isNew = !existsSync(toHome)
-  const lock = await lockInstance(toHome)
-  const draft = join(toHome, RESTORING)
+  const draft = restoringPath(toHome)
+  let lock: InstanceLock | undefined
   try {
-    rmSync(draft, { recursive: true, force: true })
+    lock = await lockInstance(toHome)
+    removeLeftIn(toHome)
     const made = environmentPaths(draft)
-    for (const path of [made.log, made.view]) mkdirSync(path, { recursive: true, mode: DIRECTORY_MODE })
+    for (const path of [made.log, made.view]) makeFolder(path, DIRECTORY_MODE)
     for (const part of ['view', 'log'] as const) {
-      for (const file of dataFilesOf(source[part])) copyFileSync(file, join(made[part], basename(file)))
+      for (const file of dataFilesOf(source[part]))
+        copyFile(file, join(made[part], basename(file)), (error) => damaged(file, error))
     }
     standstill?.assertKept()
-    await assertWhole(draft, 'every')
+    await assertWhole(draft, 'pages')
     await check?.(draft)
     const epochs = await giveFreshEpochIn(draft)
     await settle?.(draft)
     for (const path of [made.log, made.view]) for (const one of [...dataFilesOf(path), path]) flushFile(one)
-    const target = environmentPaths(toHome)
-    // The log last: a view alone is refused at start, and says why.
-    for (const part of ['view', 'log'] as const) renameSync(made[part], target[part])
-    flushFile(toHome)
-    flushNamesUpTo(toHome)
+    moveUp(draft, toHome)
     return epochs
   } catch (error) {
-    throw named(damaged(from, error), draft, { from, toHome })
+    throw named(damaged(draft, error), draft, { from, toHome })
   } finally {
-    rmSync(draft, { recursive: true, force: true })
-    await lock.release()
+    if (lock !== undefined) removeIfPossible(toHome)
+    await lock?.release()
     if (isNew) removeIfEmpty(toHome)
+  }
+}
+
+/** Throws HomeRefused. */
+function assertThere(from: string, environment: string): void {
+  try {
+    readdirSync(environment)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw damaged(environment, error)
+  }
+  if (dataFilesOf(environment).length > 0) return
+  throw new HomeRefused('corrupt', `${from} is no backup: ${environment} is missing`)
+}
+
+/** What is moved from the draft into the home. The log last: whatever is there without it is no home yet, and a start refuses it. */
+function movedParts(home: string): readonly string[] {
+  const { log, view } = environmentPaths(home)
+  return [view, adminTokenPath(home), log]
+}
+
+/** The names of what a restore that was killed has left: beside its draft all that it had moved, but for the log. */
+function leftIn(home: string): readonly string[] {
+  const draft = restoringPath(home)
+  const isLeft = existsSync(draft) && !existsSync(environmentPaths(home).log)
+  return isLeft ? [draft, ...movedParts(home)].map((path) => basename(path)) : []
+}
+
+/** The draft last: it says whose the rest is. */
+function removeLeftIn(home: string): void {
+  if (leftIn(home).length === 0) return
+  for (const path of [...movedParts(home), restoringPath(home)]) rmSync(path, { recursive: true, force: true })
+}
+
+/** All of it, on disk, or what is as good as nothing: see `leftIn`. */
+function moveUp(draft: string, home: string): void {
+  const parts = movedParts(home)
+  try {
+    for (const [i, part] of movedParts(draft).entries()) if (existsSync(part)) renameSync(part, parts[i]!)
+    flushFile(home)
+    flushNamesUpTo(home)
+  } catch (error) {
+    const { log } = environmentPaths(home)
+    if (existsSync(log)) renameSync(log, environmentPaths(draft).log)
+    throw error
   }
 }
 
@@ -226,6 +274,16 @@ function named(error: unknown, draft: string, { from, toHome }: { from: string; 
   if (!(error instanceof HomeRefused) || !error.message.includes(draft)) return error
   const message = error.message.replaceAll(draft, OF_TARGET.includes(error.code) ? toHome : from)
   return new HomeRefused(error.code, message, { cause: error })
+}
+
+/** What stays is gone over by the next restore, and removed by a start. */
+function removeIfPossible(home: string): void {
+  try {
+    removeLeftIn(home)
+    rmSync(restoringPath(home), { recursive: true, force: true })
+  } catch {
+    // The disk fails; what it has failed of before was told.
+  }
 }
 
 function removeIfEmpty(folder: string): void {

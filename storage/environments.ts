@@ -144,6 +144,11 @@ export interface Copy {
   readonly freeBytes: FreeBytes
   view(): Promise<void>
   log(): Promise<void>
+  /**
+   * What was copied of the log is looked at: a sentence for each file, named as it is where it came from, that is not what was written and
+   * with which a home can be opened all the same. Rejects where none can.
+   */
+  faults(): Promise<readonly string[]>
   /** How much the log has grown since the copy began. */
   grownBytes(): number
   /** It is not wanted any more: what is being copied ends. May be called again and again. */

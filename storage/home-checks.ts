@@ -23,14 +23,14 @@ const { EIO, ENOSPC, EROFS, EDQUOT, EACCES, EPERM } = constants.errno
  * Refuses what is no data file, and data files of LMDB that lack a page in use or have a damaged one (a copy cut short, a file system
  * that lost its tail, a disk that lies): read, they would end the process by a signal and without a word. A home
  * that is to be served is looked at `inner`; the files of its log are looked at when they are opened, and here only where
- * `every` byte is. Rejects with HomeRefused `corrupt`.
+ * `every` byte is; `pages`: all pages of LMDB are, and of the log no more than that. Rejects with HomeRefused `corrupt`.
  */
-export async function assertWhole(home: string, depth: Depth = 'inner'): Promise<void> {
+export async function assertWhole(home: string, depth: Depth | 'pages' = 'inner'): Promise<void> {
   if (await assertLogWhole(home, depth)) await assertDataFile(environmentPaths(home).view, depth)
 }
 
 /** The same of the log alone. Resolves to false where its making was cut short: nothing that was begun with it was ever acknowledged. */
-export async function assertLogWhole(home: string, depth: Depth = 'inner'): Promise<boolean> {
+export async function assertLogWhole(home: string, depth: Depth | 'pages' = 'inner'): Promise<boolean> {
   const { log, view } = environmentPaths(home)
   if (isUnfinished(log)) return false
   if (dataFilesOf(log).length === 0 && existsSync(join(view, DATA_FILE))) {
@@ -45,9 +45,10 @@ export async function assertLogWhole(home: string, depth: Depth = 'inner'): Prom
   return true
 }
 
-async function assertDataFile(environment: string, depth: Depth): Promise<void> {
+async function assertDataFile(environment: string, depth: Depth | 'pages'): Promise<void> {
   const file = join(environment, DATA_FILE)
-  const fault = existsSync(file) && !isUnfinished(environment) ? await faultOfDataFile(file, depth) : undefined
+  const pages = depth === 'inner' ? 'inner' : 'every'
+  const fault = existsSync(file) && !isUnfinished(environment) ? await faultOfDataFile(file, pages) : undefined
   if (fault !== undefined) throw new HomeRefused('corrupt', sentence(file, fault))
 }
 
@@ -72,8 +73,8 @@ function sentence(file: string, fault: DataFault): string {
 }
 
 /** `except`: what a restore that was killed may have left. Throws HomeRefused `not_empty`. */
-export function assertEmpty(directory: string, except?: string): void {
-  if (existsSync(directory) && readdirSync(directory).some((name) => name !== except)) {
+export function assertEmpty(directory: string, except: readonly string[] = []): void {
+  if (existsSync(directory) && readdirSync(directory).some((name) => !except.includes(name))) {
     throw new HomeRefused('not_empty', `${directory} is not empty: choose a directory that is empty or absent`)
   }
 }

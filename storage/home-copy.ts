@@ -2,15 +2,17 @@
  * A copy of both environments into a folder. Until it is whole it grows in a folder beside that one, which the next copy of this
  * log removes should this one be killed, and the next start where it was among the home's own backups.
  */
-import { mkdirSync, renameSync, rmSync } from 'node:fs'
+import { renameSync, rmSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { writeManifest } from './backup-manifest.ts'
 import { freeBytesOf } from './disk-reserve.ts'
 import type { Copy } from './environments.ts'
 import { flushFile, flushNamesUpTo } from './flush.ts'
 import { assertEmpty } from './home-checks.ts'
-import { backupsPath, dataFilesOf, environmentPaths, readingPath } from './home-paths.ts'
+import { backupsPath, dataFilesOf, environmentPaths, readingPath, restoringPath } from './home-paths.ts'
 import type { OpenView } from './lmdb-view.ts'
+import { faultsOfLog } from './log-check.ts'
+import { makeFolder } from './make-folder.ts'
 import type { SegmentedLog } from './segments/segmented-log.ts'
 import { copyView } from './view-copy.ts'
 
@@ -18,10 +20,14 @@ const DIRECTORY_MODE = 0o700
 
 const unfinishedPath = (parent: string, epoch: string): string => join(parent, `unfinished-${epoch}`)
 
-/** Removes what a process that was killed over a backup of this log has left in the home; `epoch`: undefined for a new log. */
+/**
+ * Removes what a process that was killed over a backup of this log has left in the home, and a restore that had come to its end but for
+ * this; `epoch`: undefined for a new log.
+ */
 export function removeUnfinished(home: string, epoch: string | undefined): void {
   if (epoch === undefined) return
   try {
+    rmSync(restoringPath(home), { recursive: true, force: true })
     rmSync(readingPath(environmentPaths(home).view), { recursive: true, force: true })
     rmSync(unfinishedPath(backupsPath(home), epoch), { recursive: true, force: true })
   } catch {
@@ -31,6 +37,7 @@ export function removeUnfinished(home: string, epoch: string | undefined): void 
 
 interface Originals {
   readonly log: SegmentedLog
+  readonly logPath: string
   readonly view: OpenView
 }
 
@@ -51,7 +58,7 @@ export class HomeCopy implements Copy {
     this.#unfinished = unfinishedPath(dirname(directory), epoch)
     this.#paths = environmentPaths(this.#unfinished)
     rmSync(this.#unfinished, { recursive: true, force: true })
-    for (const path of [this.#paths.log, this.#paths.view]) mkdirSync(path, { recursive: true, mode: DIRECTORY_MODE })
+    for (const path of [this.#paths.log, this.#paths.view]) makeFolder(path, DIRECTORY_MODE)
   }
 
   get bytesNeeded(): number {
@@ -68,6 +75,16 @@ export class HomeCopy implements Copy {
 
   log(): Promise<void> {
     return this.#of.log.copyTo(this.#paths.log, this.#givenUp.signal)
+  }
+
+  async faults(): Promise<readonly string[]> {
+    // What the copy has, what it was made from has, too; and the copy may not be there much longer.
+    const ofOriginal = (text: string): string => text.replaceAll(this.#paths.log, this.#of.logPath)
+    try {
+      return (await faultsOfLog(this.#paths.log, this.#givenUp.signal)).map(ofOriginal)
+    } catch (error) {
+      throw new Error(ofOriginal((error as Error).message), { cause: error })
+    }
   }
 
   grownBytes(): number {

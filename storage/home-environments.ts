@@ -75,7 +75,8 @@ export async function openEnvironments(
     log: log.tables,
     view: view.tables,
     forgetter: thread,
-    copyTo: (directory) => new HomeCopy({ log: log.files!, view }, directory, log.tables.head.get(HEAD_EPOCH)!),
+    copyTo: (directory) =>
+      new HomeCopy({ log: log.files!, logPath: paths.log, view }, directory, log.tables.head.get(HEAD_EPOCH)!),
     async close() {
       try {
         await thread.close()

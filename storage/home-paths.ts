@@ -15,6 +15,12 @@ export function environmentPaths(home: string): { readonly log: string; readonly
 /** Where a copy of the view, an environment of a home, reads it (storage/apart.ts). */
 export const readingPath = (view: string): string => join(dirname(view), 'reading')
 
+/** In a home: the copy that a restore is not done with. */
+export const restoringPath = (home: string): string => join(home, 'restoring')
+
+/** The token of whoever may do everything, for its owner alone. */
+export const adminTokenPath = (home: string): string => join(home, 'admin.token')
+
 /** Where the backups go that the running service makes. */
 export const backupsPath = (home: string): string => join(home, 'backups')
 

@@ -7,10 +7,11 @@
  * (storage/segments/tail.ts) instead.
  */
 import { spawnSync } from 'node:child_process'
-import { linkSync, mkdirSync, readFileSync, rmSync, statSync, unlinkSync, writeFileSync } from 'node:fs'
+import { linkSync, readFileSync, rmSync, statSync, unlinkSync, writeFileSync } from 'node:fs'
 import { connect, createServer } from 'node:net'
 import { join } from 'node:path'
 import { HomeRefused } from './home-refused.ts'
+import { makeFolder } from './make-folder.ts'
 
 export interface InstanceLock {
   release(): Promise<void>
@@ -30,7 +31,7 @@ const OTHERWISE = { used: 'choose another home', read: 'take a backup instead, w
 
 /** Takes the lock, making the home if need be. Throws HomeRefused `locked`, naming the holder, having changed nothing. */
 export async function lockInstance(home: string): Promise<InstanceLock> {
-  mkdirSync(home, { recursive: true, mode: HOME_MODE })
+  makeFolder(home, HOME_MODE)
   return process.platform === 'linux' ? lockBySocket(home) : lockByFile(home)
 }
 

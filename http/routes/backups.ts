@@ -37,16 +37,18 @@ const waitQuery = closedObject({
 const backupDocument = Type.Object(
   {
     name: Type.String({ description: 'Its folder under `backups` in the home folder.' }),
-    state: stringEnum(['running', 'completed', 'failed']),
+    state: stringEnum(['running', 'completed', 'damaged', 'failed'], {
+      description: '`damaged`: it is there, and is of a log that is damaged; `failed`: there is none.',
+    }),
     path: Type.String({ description: 'Where the backup lies, or is to lie, on the machine of the service.' }),
     begun_at: Type.String({ format: 'date-time' }),
     ended_at: Type.Optional(Type.String({ format: 'date-time' })),
-    bytes: Type.Optional(Type.Integer({ description: 'Its size, when it is completed.' })),
-    sequence: Type.Optional(Type.Integer({ description: 'Last event that it is sure to hold, when it is completed.' })),
+    bytes: Type.Optional(Type.Integer({ description: 'Its size, when it is there.' })),
+    sequence: Type.Optional(Type.Integer({ description: 'Last event that it is sure to hold, when it is there.' })),
     failure: Type.Optional(
       Type.Object(
         { code: Type.String({ description: 'A problem code.' }), message: Type.String() },
-        { description: 'Why there is none, when it failed.' },
+        { description: 'Why there is none, when it failed; what is wrong with it, when it is damaged.' },
       ),
     ),
   },
@@ -63,7 +65,8 @@ export function backupRoutes(service: ServiceContext): readonly Route[] {
       summary: 'Copy all that the service keeps into a new folder, while it runs.',
       description:
         'One at a time. A copy that takes longer than the answer waits goes on by itself, also when its client has gone: ' +
-        'follow it at `Location`.',
+        'follow it at `Location`. What was copied is looked at: of a log that is damaged the backup is there when ' +
+        '`backup_damaged` is answered, and `backup` is its name.',
       access: { right: 'token.manage' },
       query: waitQuery,
       body: { schema: backupBody, optional: true },
@@ -71,7 +74,7 @@ export function backupRoutes(service: ServiceContext): readonly Route[] {
         201: located({ description: 'The backup, which is whole.', schema: backupDocument }),
         202: located({ description: 'It is being made.', schema: backupDocument }),
       },
-      problems: ['forbidden', 'already_exists', 'backup_running', 'backup_failed', 'stopping'],
+      problems: ['forbidden', 'already_exists', 'backup_running', 'backup_failed', 'backup_damaged', 'stopping'],
       handle: (exchange) => begin(service, exchange),
     },
     {
@@ -115,7 +118,8 @@ async function endOr({ ended }: Backup, ms: number, { runtime: { nature } }: Ser
 
 function answer(exchange: Exchange, backup: BackupDocument): void {
   const { state, name, failure } = backup
-  if (failure !== undefined) exchange.problem(failure.code, failure.message)
+  if (failure !== undefined)
+    exchange.problem(failure.code, failure.message, state === 'damaged' ? { members: { backup: name } } : {})
   else exchange.setHeader('Location', `/api/backups/${name}`).answer(state === 'running' ? 202 : 201, backup)
 }
 

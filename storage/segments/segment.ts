@@ -239,11 +239,17 @@ export class Segment {
 
   /** Copies its first bytes. To be pinned while it is under way. */
   async copyTo(path: string, bytes: number, signal?: AbortSignal): Promise<void> {
-    await pipeline(
-      createReadStream(this.path, { start: 0, end: bytes - 1, highWaterMark: COPIED_BYTES }),
-      createWriteStream(path, { mode: OWNER_ONLY }),
-      signal === undefined ? {} : { signal },
-    )
+    try {
+      await pipeline(
+        createReadStream(this.path, { start: 0, end: bytes - 1, highWaterMark: COPIED_BYTES }),
+        createWriteStream(path, { mode: OWNER_ONLY }),
+        signal === undefined ? {} : { signal },
+      )
+    } catch (error) {
+      const { syscall, message } = error as NodeJS.ErrnoException
+      if (syscall !== 'read') throw error
+      throw new Error(`${this.path} cannot be read (${message})`, { cause: error })
+    }
   }
 
   /** Until it is let go it can be read, whatever becomes of it: one that another process may remove is held open. */

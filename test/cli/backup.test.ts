@@ -71,3 +71,25 @@ t.test('but not of one that is an hour old: nobody is to believe that there is a
   t.same({ code, out }, { code: 3, out: '' })
   t.match(err, `there already, of ${yesterday}, and no other was made: ask for one of another name, or of none.`)
 })
+
+t.test('one of a damaged log is told with exit code 1, and where it is, by whatever way it is heard of', async (t) => {
+  const failure = { code: 'backup_damaged', message: 'The backup is in /h, and is of a log that is damaged.' }
+  const damaged = { ...completed, state: 'damaged', failure }
+  const problem = { code: 'backup_damaged', detail: failure.message, backup: 'today' }
+  const there = { code: 'already_exists', detail: 'A backup of that name is there already.' }
+  for (const answer of [
+    [500, problem],
+    [202, running],
+    [409, there],
+  ] as const) {
+    const { env } = await service(t, ({ method }) =>
+      method === 'POST' ? [...answer] : [200, { ...damaged, ended_at: new Date().toISOString() }],
+    )
+    const { code, out, err } = await cli(env, 'backup', '--name', 'today')
+    t.equal(code, 1)
+    t.equal(out, 'The backup is in /h/backups/today, on the machine of the service.\n')
+    t.match(err, failure.message)
+    const asJson = await cli(env, 'backup', '--name', 'today', '--json')
+    t.match([asJson.code, JSON.parse(asJson.out)], [1, { state: 'damaged', bytes: 7, failure }])
+  }
+})

@@ -3,6 +3,9 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import type { DiskJournal } from '../../storage/disk-journal.ts'
+import { openDiskJournal } from '../../storage/disk-journal.ts'
+import { dataFilesOf } from '../../storage/home-paths.ts'
+import { flip, flipInIndex } from '../storage/log-surgery.ts'
 import { until } from '../until.ts'
 import { startOnDisk, type TestService } from './service-harness.ts'
 
@@ -95,4 +98,26 @@ t.test('a stop gives up what is being copied, tells who waits for it, and leaves
   const next = await startOnDisk(t, home)
   t.equal((await next.expect(404, 'GET', `${PATH}/cut`)).body.code, 'not_found')
   await next.expect(201, 'POST', PATH, { name: 'cut' })
+})
+
+t.test('a backup of a log that is damaged is made, and answered as a problem that names it and the file', async (t) => {
+  const home = t.testdir()
+  const s = await startOnDisk(t, home, {
+    openJournal: (onFailure) => openDiskJournal({ home, diskReserveBytes: 0, logFileBytesMax: 2_000, onFailure }),
+  })
+  for (const key of ['one', 'two', 'three', 'four']) await s.project(key)
+  const [path] = dataFilesOf(join(home, 'log'))
+  t.ok(dataFilesOf(join(home, 'log')).length > 2)
+  await s.expect(201, 'POST', PATH, { name: 'sound' })
+  flipInIndex(path!)
+  const { body } = await s.expect(500, 'POST', PATH, { name: 'hurt' })
+  t.match(body, { code: 'backup_damaged', backup: 'hurt', detail: `${path} is damaged (the frame at byte ` })
+  const told = (await s.expect(200, 'GET', `${PATH}/hurt`)).body
+  t.match(told, { state: 'damaged', failure: { code: 'backup_damaged', message: body.detail }, path: /backups\/hurt$/ })
+  t.ok(told.bytes > 0 && told.sequence > 0)
+  t.ok(existsSync(join(told.path, 'backup.json')))
+  flip(path!, 9)
+  const refused = await s.expect(500, 'POST', PATH, { name: 'no-more' })
+  t.match(refused.body, { code: 'backup_failed', detail: `${path} does not begin as a file of the log does` })
+  t.notOk(existsSync(join(home, 'backups/no-more')))
 })

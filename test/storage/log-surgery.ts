@@ -1,5 +1,5 @@
 /** Changes the log of a home that nobody has open, behind the journal's back. */
-import { closeSync, openSync, readSync, rmSync, writeSync } from 'node:fs'
+import { closeSync, openSync, readFileSync, readSync, rmSync, writeSync } from 'node:fs'
 import { HEAD_EPOCH, HEAD_FLOOR, HEAD_FORGOTTEN, HEAD_LAST, HEAD_SCHEMA } from '../../storage/environments.ts'
 import { environmentPaths, segmentPath, segmentsIn } from '../../storage/home-paths.ts'
 import { KIND } from '../../storage/segments/frame.ts'
@@ -50,7 +50,13 @@ export function flipInEvents(home: string, first: number, at: number): void {
   void log.close()
 }
 
-function flip(path: string, at: number): void {
+/** Changes one bit of what a full file says of where its rows are. */
+export function flipInIndex(path: string): void {
+  const bytes = readFileSync(path)
+  flip(path, bytes.readDoubleLE(bytes.length - 8) + 40)
+}
+
+export function flip(path: string, at: number): void {
   const file = openSync(path, 'r+')
   const byte = Buffer.alloc(1)
   readSync(file, byte, 0, 1, at)

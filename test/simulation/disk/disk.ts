@@ -331,6 +331,7 @@ export class SimulatedDisk {
         log = this.log.copy()
         return later()
       },
+      faults: async () => [],
       grownBytes: () => 0,
       giveUp: () => {},
       keep: () => {

@@ -1,0 +1,60 @@
+/** `intendant restore` of what the service has left, in this process. */
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import { openDiskJournal } from '../../storage/disk-journal.ts'
+import { dataFilesOf } from '../../storage/home-paths.ts'
+import { failing } from '../failing-files.ts'
+import { startOnDisk } from '../http/service-harness.ts'
+import { flip, flipInIndex } from '../storage/log-surgery.ts'
+import { cli } from './in-process.ts'
+
+/** A service on a log of several files, and what makes a backup of it. */
+async function served(t: Test) {
+  const home = t.testdir()
+  const s = await startOnDisk(t, home, {
+    openJournal: (onFailure) => openDiskJournal({ home, diskReserveBytes: 0, logFileBytesMax: 2_000, onFailure }),
+  })
+  for (const key of ['one', 'two', 'three', 'four']) await s.project(key)
+  const backUp = async (status: number): Promise<string> => {
+    await s.expect(status, 'POST', '/api/backups', { name: 'today' })
+    return join(home, 'backups/today')
+  }
+  return { log: dataFilesOf(join(home, 'log')), backUp, to: join(home, 'restored') }
+}
+
+for (const [what, hurt] of [
+  ['where its rows are', flipInIndex],
+  ['an event', (path: string) => flip(path, readFileSync(path).indexOf('"project_created"') + 1)],
+] as const) {
+  t.test(`a backup of a damaged log (${what}) is refused with the way out, which is one`, async (t) => {
+    const { log, backUp, to } = await served(t)
+    const path = log.find((one) => readFileSync(one).includes('"project_created"'))!
+    t.ok(log.indexOf(path) < log.length - 1, 'it is full')
+    hurt(path)
+    const from = await backUp(500)
+    const { code, out, err } = await cli({}, 'restore', from, '--home', to)
+    t.equal(code, 1)
+    t.match(out, /is damaged \(the frame at byte/)
+    t.match(
+      err,
+      'nothing was restored: take another backup, or, where there is none, restore this one as it is with --no-verify',
+    )
+    t.notOk(existsSync(to))
+    t.match(await cli({}, 'restore', from, '--home', to, '--no-verify'), { code: 0, out: /Restored into/ })
+    t.ok(existsSync(join(to, 'log')) && existsSync(join(to, 'admin.token')))
+  })
+}
+
+t.test('the token of a restored home is there before the home is', async (t) => {
+  const { backUp, to } = await served(t)
+  const from = await backUp(201)
+  let token: string | undefined
+  failing(t, 'renameSync', (_path, target: string) => {
+    if (target === join(to, 'log')) token = readFileSync(join(to, 'admin.token'), 'utf8')
+    return undefined
+  })
+  t.equal((await cli({}, 'restore', from, '--home', to)).code, 0)
+  t.match(token, /\S{20}/)
+  t.equal(readFileSync(join(to, 'admin.token'), 'utf8'), token)
+})
