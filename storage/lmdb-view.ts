@@ -116,11 +116,8 @@ export function openView(path: string, readOnly: boolean, onRepeat: OnRepeat, be
   return { path, root, tables: { ...recorded, env }, put, bytesInUse }
 }
 
-/** For a process that copies the view and does nothing else. Throws what lmdb throws. */
-export function openToCopy(path: string): RootDatabase {
-  makeLockFile(path)
-  return open({ path, ...DURABLE, readOnly: true })
-}
+/** For a process that copies the view and does nothing else, and whose end by a signal is told by another. Throws what lmdb throws. */
+export const openToCopy = (path: string): RootDatabase => open({ path, ...DURABLE, readOnly: true })
 
 /**
  * LMDB makes its lock file as long as it needs it and writes to it through memory: on a full disk, or where it may not be opened, that

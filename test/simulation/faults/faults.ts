@@ -338,7 +338,7 @@ export const faults: readonly Fault[] = [
   ),
   fault(
     'a result that was kept is counted again each time the campaign goes on',
-    'machines/campaign/results.ts',
+    'machines/campaign/chain.ts',
     'return pending?.event_id === last_run_event_id ? undefined : pending',
     'return pending',
   ),
