@@ -24,6 +24,11 @@ export interface Standstill extends InstanceLock {
 }
 
 const HOLDER_ANSWER_MS = 1_000
+const UNKNOWN = 'another process'
+const NOBODY = ''
+/** A process that ends is waited for so long. */
+const ENDING_LOOKS_MAX = 50
+const ENDING_LOOK_MS = 20
 const HOME_MODE = 0o700
 const LOCK = 'lock'
 /** What else whoever wants a home may do where another process has it, and whoever only reads it. */
@@ -53,9 +58,20 @@ function refusal(home: string, holder: string, otherwise: string = OTHERWISE.use
   return new HomeRefused('locked', `${home} is in use by ${holder}: stop that process, or ${otherwise}`)
 }
 
-function lockBySocket(home: string, otherwise?: string): Promise<InstanceLock> {
+async function lockBySocket(home: string, otherwise?: string): Promise<InstanceLock> {
   const { dev, ino } = statSync(home)
   const address = `\0intendant-${dev}-${ino}`
+  for (let looks = 1; ; looks += 1) {
+    const lock = await bound(address)
+    if (lock !== undefined) return lock
+    const holder = await askHolder(address)
+    if (holder === NOBODY && looks < ENDING_LOOKS_MAX) await new Promise((go) => setTimeout(go, ENDING_LOOK_MS))
+    else throw refusal(home, holder === NOBODY ? UNKNOWN : holder, otherwise)
+  }
+}
+
+/** Undefined: another has it. */
+function bound(address: string): Promise<InstanceLock | undefined> {
   const server = createServer((socket) => {
     socket.on('error', () => {})
     socket.write(`process ${process.pid}`)
@@ -65,8 +81,8 @@ function lockBySocket(home: string, otherwise?: string): Promise<InstanceLock> {
   server.unref()
   return new Promise((resolve, reject) => {
     server.once('error', (error: NodeJS.ErrnoException) => {
-      if (error.code !== 'EADDRINUSE') reject(error)
-      else askHolder(address).then((holder) => reject(refusal(home, holder, otherwise)))
+      if (error.code === 'EADDRINUSE') resolve(undefined)
+      else reject(error)
     })
     server.listen(address, () => {
       resolve({ release: () => new Promise((released) => server.close(() => released())) })
@@ -74,20 +90,26 @@ function lockBySocket(home: string, otherwise?: string): Promise<InstanceLock> {
   })
 }
 
-/** Who holds the socket, in its own words; a holder that is too busy to answer still holds it. */
+/**
+ * Who holds the socket, in its own words; a holder that is too busy to answer still holds it. NOBODY: none hears there, since a process that
+ * was killed, or lets go, is not at its end yet.
+ */
 function askHolder(address: string): Promise<string> {
   return new Promise((resolve) => {
     let answer = ''
     const socket = connect(address)
     const finish = () => {
       socket.destroy()
-      resolve(answer === '' ? 'another process' : answer)
+      resolve(answer === '' ? UNKNOWN : answer)
     }
     socket.setTimeout(HOLDER_ANSWER_MS, finish)
     socket.on('data', (chunk) => {
       answer += chunk
     })
-    socket.on('error', finish)
+    socket.on('error', (error: NodeJS.ErrnoException) => {
+      if (error.code === 'ECONNREFUSED') resolve(NOBODY)
+      finish()
+    })
     socket.on('close', finish)
   })
 }
