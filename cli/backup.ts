@@ -166,8 +166,9 @@ async function assertSound(
 
 /** Of a draft whose pages were looked at; its log is, here. */
 async function reportOn(draft: string): Promise<VerifyReport> {
-  const [{ verifyWhole }, { assertLogWhole }, { verifyHooks }, { HomeRefused }] = await Promise.all([
+  const [{ verifyWhole }, { reportOf }, { assertLogWhole }, { verifyHooks }, { HomeRefused }] = await Promise.all([
     import('../storage/verify.ts'),
+    import('../storage/findings.ts'),
     import('../storage/home-checks.ts'),
     import('./verify-hooks.ts'),
     import('../storage/home-refused.ts'),
@@ -176,8 +177,7 @@ async function reportOn(draft: string): Promise<VerifyReport> {
     await assertLogWhole(draft, 'every')
   } catch (error) {
     if (!(error instanceof HomeRefused) || error.code !== 'corrupt') throw error
-    const finding = { code: 'unreadable', where: draft, detail: error.message }
-    return { findings: [finding], findingsCount: 1, events: 0, entities: 0 }
+    return reportOf({ code: 'unreadable', where: draft, detail: error.message })
   }
   return verifyWhole(draft, verifyHooks())
 }

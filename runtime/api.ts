@@ -123,7 +123,7 @@ export interface Runtime {
   renew(ref: ActorRef): void
   /** Wall-clock end of a deadline that runs now, milliseconds since the epoch. */
   deadlineMs(ref: ActorRef, name: string): number | undefined
-  /** How often a deadline of that name (`offer`, `lease`) fell due since the start. */
+  /** How many deadlines of that name (`offer`, `lease`) have passed since the start: their machine took them for that. */
   deadlinesPassed(name: string): number
   /** What waits: for the metrics. */
   readonly load: { readonly messagesInFlight: number; waitMs(): number; takeDeepest(): number }

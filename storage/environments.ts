@@ -176,6 +176,19 @@ export interface Medium {
   open(check: (head: LogTables['head']) => void): Promise<Environments>
 }
 
+/** The names under which the tables of a view are kept. */
+export const VIEW_TABLES = {
+  snapshots: 'snapshots',
+  entities: 'entities',
+  counts: 'counts',
+  eventIds: 'event_ids',
+  histories: 'histories',
+  timers: 'timers',
+  outbox: 'outbox',
+  reservations: 'idempotency',
+  marker: 'marker',
+} as const satisfies Record<keyof Omit<ViewTables, 'env'>, string>
+
 export const HEAD_SCHEMA = 'schema'
 export const HEAD_EPOCH = 'epoch'
 /** `<last batch> <last sequence>`, written by every batch. */

@@ -50,6 +50,14 @@ export interface VerifyReport {
   readonly entities: number
 }
 
+/** Of what could not be looked at any further. */
+export const reportOf = (finding: Finding): VerifyReport => ({
+  findings: [finding],
+  findingsCount: 1,
+  events: 0,
+  entities: 0,
+})
+
 const FINDINGS_MAX = 1_000
 
 export class Findings {

@@ -2,8 +2,7 @@
  * When the events were recorded that retention has taken: what was made then has no event that says so any more. The log is in the
  * order of time but where a clock was wrong, so the first event that is left does not tell.
  */
-import type { LogTables, ReadTransaction } from './environments.ts'
-import { HEAD_FORGOTTEN } from './environments.ts'
+import { HEAD_FORGOTTEN, type LogTables, type ReadTransaction } from './environments.ts'
 
 /** Milliseconds since the epoch, both included. */
 type TimeSpan = readonly [firstMs: number, lastMs: number]

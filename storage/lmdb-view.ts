@@ -8,7 +8,7 @@ import { closeSync, constants, fstatSync, openSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { open, type RootDatabase } from 'lmdb'
 import { checkedRecord, checkedRow } from './checked-text.ts'
-import type { Key, ViewTables } from './environments.ts'
+import { type Key, VIEW_TABLES, type ViewTables } from './environments.ts'
 import { DATA_FILE, LOCK_FILE } from './home-paths.ts'
 import { HomeRefused } from './home-refused.ts'
 import { type Begin, type PackedRows, putRows, recordedTables } from './recorded-tables.ts'
@@ -31,19 +31,6 @@ export const DURABLE = { overlappingSync: false, maxDbs: DATABASES_MAX }
  * pages are not found.
  */
 const FREE_ENTRIES_KEPT_MAX = 1_000
-
-/** Their names in the file. */
-const TABLES = {
-  snapshots: 'snapshots',
-  entities: 'entities',
-  counts: 'counts',
-  eventIds: 'event_ids',
-  histories: 'histories',
-  timers: 'timers',
-  outbox: 'outbox',
-  reservations: 'idempotency',
-  marker: 'marker',
-} as const satisfies Record<keyof Omit<ViewTables, 'env'>, string>
 
 /** More than LMDB needs for its 126 readers. */
 const LOCK_FILE_BYTES = 12 * 1024
@@ -87,15 +74,15 @@ export function openView(path: string, readOnly: boolean, onRepeat: OnRepeat, be
   /** What is no index of the rest. */
   const truth = <K extends Key | string>(name: string) => root.openDB<string, K>(name, CHECKED_ROW)
   const databases: Omit<ViewTables, 'env'> = {
-    snapshots: root.openDB<string, Key>(TABLES.snapshots, CHECKED_RECORD),
-    entities: text(TABLES.entities),
-    counts: text(TABLES.counts),
-    eventIds: text(TABLES.eventIds),
-    histories: text(TABLES.histories),
-    timers: truth(TABLES.timers),
-    outbox: truth(TABLES.outbox),
-    reservations: truth(TABLES.reservations),
-    marker: truth(TABLES.marker),
+    snapshots: root.openDB<string, Key>(VIEW_TABLES.snapshots, CHECKED_RECORD),
+    entities: text(VIEW_TABLES.entities),
+    counts: text(VIEW_TABLES.counts),
+    eventIds: text(VIEW_TABLES.eventIds),
+    histories: text(VIEW_TABLES.histories),
+    timers: truth(VIEW_TABLES.timers),
+    outbox: truth(VIEW_TABLES.outbox),
+    reservations: truth(VIEW_TABLES.reservations),
+    marker: truth(VIEW_TABLES.marker),
   }
   const transaction = (write: () => void): Promise<void> =>
     repeated(async () => (begin === undefined ? root.transactionSync(write) : batch(root, write)), onRepeat)
@@ -136,7 +123,7 @@ function makeLockFile(environment: string): void {
 /** Opened under its name, a table that is missing would be made: empty, as if nothing had ever been in it. A view that is made has none yet. */
 function assertTables(root: RootDatabase): void {
   const found = new Set(root.getKeys() as Iterable<unknown>)
-  const missing = Object.values(TABLES).filter((name) => !found.has(name))
+  const missing = Object.values(VIEW_TABLES).filter((name) => !found.has(name))
   if (missing.length === 0 || found.size === 0) return
   void root.close()
   const file = `view/${DATA_FILE}`

@@ -13,7 +13,7 @@ import {
 } from './environments.ts'
 import { assertSchema } from './event-log.ts'
 import { EventRows } from './event-rows.ts'
-import { Findings, type VerifyHooks, type VerifyReport } from './findings.ts'
+import { Findings, reportOf, type VerifyHooks, type VerifyReport } from './findings.ts'
 import { Fingerprint } from './fingerprint.ts'
 import { TRIM_EVENTS_MAX } from './forgetter.ts'
 import { forgottenOf } from './forgotten-times.ts'
@@ -43,8 +43,7 @@ export async function verifyHome(home: string, hooks: VerifyHooks = {}): Promise
     }
   } catch (error) {
     const isLocked = error instanceof HomeRefused && error.code === 'locked'
-    const finding = { code: isLocked ? 'locked' : 'unreadable', where: home, detail: (error as Error).message }
-    return { findings: [finding], findingsCount: 1, events: 0, entities: 0 }
+    return reportOf({ code: isLocked ? 'locked' : 'unreadable', where: home, detail: (error as Error).message })
   }
 }
 

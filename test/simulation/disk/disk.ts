@@ -11,6 +11,7 @@ import {
   type LogTables,
   type Medium,
   pausesOf,
+  VIEW_TABLES,
   type ViewTables,
 } from '../../../storage/environments.ts'
 import { RowForgetter } from '../../../storage/forgetter.ts'
@@ -21,17 +22,6 @@ import { type Change, SimulatedEnvironment } from './environment.ts'
 import type { AnyKey } from './rows.ts'
 
 const LOG_TABLES = ['events', 'redo', 'head'] as const
-const VIEW_TABLES = {
-  snapshots: 'snapshots',
-  entities: 'entities',
-  counts: 'counts',
-  eventIds: 'event_ids',
-  histories: 'histories',
-  timers: 'timers',
-  outbox: 'outbox',
-  reservations: 'idempotency',
-  marker: 'marker',
-} as const
 
 /** Where in an operation something may go wrong, in the order of the operation. */
 export type Phase =
