@@ -11,8 +11,8 @@ import type { SnapshotOf } from '../machines/machine.ts'
 import { projectIdOf } from '../runtime/identity.ts'
 import { encodeRecord } from '../runtime/record.ts'
 import { Stepper } from '../runtime/stepper.ts'
-import { openDiskJournal } from '../storage/disk-journal.ts'
 import type { Journal, NewEvent, Step } from '../storage/journal.ts'
+import { openDiskJournal } from '../storage/open-journal.ts'
 import { answerRequests } from './child.ts'
 
 export interface DriftFillJob {

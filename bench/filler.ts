@@ -9,9 +9,9 @@ import { modules } from '../machines/index.ts'
 import type { ActorKind, Term } from '../machines/machine.ts'
 import { Clock } from '../runtime/clock.ts'
 import { newTraceId } from '../runtime/identity.ts'
-import { openDiskJournal } from '../storage/disk-journal.ts'
 import type { Journal, NewEvent, Step } from '../storage/journal.ts'
 import { realNature } from '../storage/nature.ts'
+import { openDiskJournal } from '../storage/open-journal.ts'
 import { answerRequests } from './child.ts'
 
 export interface FillJob {

@@ -9,8 +9,8 @@ import { silentLogger } from '../runtime/log.ts'
 import { createRuntime } from '../runtime/runtime.ts'
 import type { Settings } from '../runtime/settings.ts'
 import { upgradeIndexes } from '../runtime/upgrade.ts'
-import { openDiskJournal } from '../storage/disk-journal.ts'
 import { realNature } from '../storage/nature.ts'
+import { openDiskJournal } from '../storage/open-journal.ts'
 
 /** Opens the whole actor system for the time of `use`. A failed commit rejects. */
 export async function withRuntime<T>(settings: Settings, use: (runtime: Runtime) => Promise<T>): Promise<T> {

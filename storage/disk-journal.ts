@@ -4,14 +4,12 @@
  * applies what the redo holds. After a failed commit nothing more is written: neither the disk nor LMDB can be trusted on after it.
  */
 import { Applier } from './applier.ts'
-import { DiskReserve, type FreeBytes } from './disk-reserve.ts'
+import type { DiskReserve, FreeBytes } from './disk-reserve.ts'
 import type { Environments, Marker, Medium } from './environments.ts'
-import { assertSchema, EventLog } from './event-log.ts'
-import { withFailedReads } from './failed-reads.ts'
-import { assertMarker, damaged } from './home-checks.ts'
-import { type EnvironmentOptions, folderMedium } from './home-environments.ts'
+import type { EventLog } from './event-log.ts'
+import { damaged } from './home-checks.ts'
+import type { EnvironmentOptions } from './home-environments.ts'
 import { environmentPaths } from './home-paths.ts'
-import { HomeRefused } from './home-refused.ts'
 import type { InstanceLock } from './instance-lock.ts'
 import type {
   EventPage,
@@ -31,12 +29,12 @@ import type {
 } from './journal.ts'
 import { JournalFailure, LIST_WAIT_MS } from './journal.ts'
 import { assertStep } from './keys.ts'
-import { type Nature, realNature } from './nature.ts'
+import type { Nature } from './nature.ts'
 import { countAcross, historyAcross, indexAcross, listAcross, outboxAcross, timersAcross } from './overlay.ts'
 import { applyRedo } from './recovery.ts'
 import { sweepReservations } from './removals.ts'
 import { trimOldest } from './retention.ts'
-import { type DueTimer, scanPages, View } from './view.ts'
+import { type DueTimer, scanPages, type View } from './view.ts'
 
 export interface DiskJournalOptions extends Pick<EnvironmentOptions, 'onRepeat' | 'onThreadEnd' | 'logFileBytesMax'> {
   /** `ENGINE_HOME`. Made when it does not exist. */
@@ -357,44 +355,5 @@ export class DiskJournal implements Journal {
     const result = this.#trimming.then(work)
     this.#trimming = result.catch(() => {})
     return result
-  }
-}
-
-/**
- * Opens the home, or makes it. The instance lock comes first, then the schema; a view ahead of its log is refused;
- * what the redo holds is applied, between two flushed writes; only then is the journal there to serve. Under the disk
- * reserve it refuses writes until there is room; where the view lacks something, or there is too little for retention to
- * give some back, it is opened for reading alone. Throws HomeRefused.
- */
-export async function openDiskJournal(options: DiskJournalOptions): Promise<DiskJournal> {
-  const { home, medium = folderMedium(home, options), nature = realNature } = options
-  const lock = await medium.lock().catch((error: unknown) => Promise.reject(damaged(home, error)))
-  const disk = new DiskReserve(options.freeBytes ?? medium.freeBytes, options.diskReserveBytes, nature)
-  let environments: Environments | undefined
-  let journal: DiskJournal | undefined
-  try {
-    await disk.check()
-    if (disk.low && medium.isNew) {
-      throw new HomeRefused(
-        'disk_reserve',
-        `${home} is new and its disk is nearly full: free some space, or choose another home`,
-      )
-    }
-    await medium.assertWhole()
-    environments = await medium.open((head) => assertSchema(head, home))
-    // What the medium was cleared of may have been what filled it.
-    await disk.check()
-    const log = new EventLog(environments.log, nature)
-    const view = new View(withFailedReads(environments.view, nature, (error) => journal?.readFailed(error)))
-    const applied = assertMarker(view, log, home)
-    const isReadOnly = disk.low && (applied.batch < log.lastBatch || !(await disk.hasRoomToForget()))
-    journal = new DiskJournal(options, { environments, log, view, applied, disk, lock, nature }, isReadOnly)
-    await journal.start()
-    return journal
-  } catch (error) {
-    disk.stop()
-    await environments?.close()
-    await lock.release()
-    throw damaged(home, error)
   }
 }

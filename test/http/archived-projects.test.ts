@@ -1,6 +1,6 @@
 /** An archived project starts nothing, of whatever kind; what is under way goes on, and so does the rest once it is back. */
 import t from 'tap'
-import { openDiskJournal } from '../../storage/disk-journal.ts'
+import { openDiskJournal } from '../../storage/open-journal.ts'
 import { until } from '../until.ts'
 import { addCampaign, comesTo, done, form, GREEN, move, step } from './campaign-harness.ts'
 import { add, advance, answer, item, steered } from './initiative-harness.ts'

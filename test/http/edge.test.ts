@@ -1,7 +1,7 @@
 /** What no machine may meet is refused at the edge, by name and place: nothing a client sends is a 500. */
 import { pino } from 'pino'
 import t from 'tap'
-import { openDiskJournal } from '../../storage/disk-journal.ts'
+import { openDiskJournal } from '../../storage/open-journal.ts'
 import { raw, startOnDisk, startTestService, type TestService } from './service-harness.ts'
 
 const AT = '2026-01-31T12:00:00Z'

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { PACING } from '../../machines/pacing.ts'
-import { openDiskJournal } from '../../storage/disk-journal.ts'
+import { openDiskJournal } from '../../storage/open-journal.ts'
 import { until } from '../until.ts'
 import { fleet, reading as read, submit, waits } from './ledger-harness.ts'
 import { startTestService, type TestService } from './service-harness.ts'

@@ -9,7 +9,7 @@ import { pino } from 'pino'
 import type { Test } from 'tap'
 import { type Service, type ServiceOptions, startService } from '../../http/service.ts'
 import { defaultSettings, type Settings } from '../../runtime/settings.ts'
-import { openDiskJournal } from '../../storage/disk-journal.ts'
+import { openDiskJournal } from '../../storage/open-journal.ts'
 import { MemoryJournal } from '../storage/memory.ts'
 import { type Documented, documentedBy } from './documented.ts'
 

@@ -1,7 +1,8 @@
 /** What a start must survive, phase by phase, on the simulated disk: the cases that seeds have found. */
 import t from 'tap'
-import { type DiskJournal, openDiskJournal } from '../../storage/disk-journal.ts'
+import type { DiskJournal } from '../../storage/disk-journal.ts'
 import type { Commit } from '../../storage/journal.ts'
+import { openDiskJournal } from '../../storage/open-journal.ts'
 import { step } from '../storage/steps.ts'
 import { type Deed, type DiskWorld, type Phase, SimulatedDisk } from './disk/disk.ts'
 import { SimulatedNature } from './nature.ts'

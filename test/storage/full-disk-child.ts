@@ -1,5 +1,5 @@
 /** Appends large records until the view can be written no more; says how the journal ended, and lives on for a moment. */
-import { openDiskJournal } from '../../storage/disk-journal.ts'
+import { openDiskJournal } from '../../storage/open-journal.ts'
 import { step } from './steps.ts'
 
 let failed = false

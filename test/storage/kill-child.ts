@@ -1,6 +1,6 @@
 /** Appends batches until it is killed; writes the number of each on standard output once it is acknowledged. */
 import { writeSync } from 'node:fs'
-import { openDiskJournal } from '../../storage/disk-journal.ts'
+import { openDiskJournal } from '../../storage/open-journal.ts'
 import { modelAfter, nextBatch } from './kill-model.ts'
 
 const home = process.argv[2]!

@@ -1,11 +1,12 @@
 /** A journal in a home of its own, closed when the test ends; plenty of disk unless the test says otherwise. */
 import { asBinary } from 'lmdb'
 import type { Test } from 'tap'
-import { type DiskJournal, type DiskJournalOptions, openDiskJournal } from '../../storage/disk-journal.ts'
+import type { DiskJournal, DiskJournalOptions } from '../../storage/disk-journal.ts'
 import type { Key, Table } from '../../storage/environments.ts'
 import { environmentPaths } from '../../storage/home-paths.ts'
 import type { JournalFailure } from '../../storage/journal.ts'
 import { openToCopy } from '../../storage/lmdb-view.ts'
+import { openDiskJournal } from '../../storage/open-journal.ts'
 import { appendEvents, event } from './steps.ts'
 
 const PLENTY = async () => 1e12

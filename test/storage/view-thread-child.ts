@@ -1,5 +1,5 @@
 /** Forgets without a pause and ends in the midst of it: after `argv[3]` milliseconds, or with `argv[4]` by nobody's word but its own. */
-import { openDiskJournal } from '../../storage/disk-journal.ts'
+import { openDiskJournal } from '../../storage/open-journal.ts'
 import { appendEvents, event } from './steps.ts'
 
 const [, , home, ms, how] = process.argv
