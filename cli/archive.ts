@@ -66,9 +66,16 @@ function place(text: string): ExportPlace {
 }
 
 /** The report, its members named as everywhere in JSON. */
-function exportShown({ epoch, firstSequence, lastSequence, gaps, unread, ...rest }: ExportReport): object {
-  const cursor = encodeCursor(epoch, lastSequence)
-  return { ...rest, ...bounds({ firstSequence, lastSequence }), cursor, gaps: gaps.map(bounds), unread_files: unread }
+function exportShown({ log, firstSequence, lastSequence, gaps, unread, ...rest }: ExportReport): object {
+  const cursor = encodeCursor(log, lastSequence)
+  return {
+    epoch: log.epoch,
+    ...rest,
+    ...bounds({ firstSequence, lastSequence }),
+    cursor,
+    gaps: gaps.map(bounds),
+    unread_files: unread,
+  }
 }
 
 function bounds({ firstSequence, lastSequence }: Gap): object {
@@ -84,13 +91,13 @@ function present(home: string): string {
 async function exportAll({ home, json, print }: Cli, [dir]: readonly any[], { after }: any): Promise<number> {
   const { exportEvents } = await import('../storage/export.ts')
   const report = await exportEvents(present(home), resolve(dir), after)
-  const { epoch, events, files, firstSequence, lastSequence, forgotten, unreadable, gaps, unread } = report
+  const { log, events, files, firstSequence, lastSequence, forgotten, unreadable, gaps, unread } = report
   if (json) print.json(exportShown(report))
   else {
     const rows = Object.entries(files).map(([file, count]) => [file, String(count)])
     print.table(['FILE', 'EVENTS'], rows, 'No events to export.')
     if (events > 0)
-      print.line(`Events ${firstSequence} to ${lastSequence}; go on with --after ${encodeCursor(epoch, lastSequence)}.`)
+      print.line(`Events ${firstSequence} to ${lastSequence}; go on with --after ${encodeCursor(log, lastSequence)}.`)
     if (forgotten > 0)
       print.line(`${forgotten} event(s) before them were forgotten before this export: see --retention.`)
     if (unreadable > 0) {

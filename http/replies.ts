@@ -125,7 +125,7 @@ export function markCursor(service: ServiceContext, exchange: Exchange, sequence
 }
 
 export function cursorAt(service: ServiceContext, sequence: number): string {
-  return encodeCursor(service.runtime.journal.epoch, sequence)
+  return encodeCursor(service.runtime.journal, sequence)
 }
 
 /** The actor id of a project named by its id or by its key. */

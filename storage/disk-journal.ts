@@ -108,6 +108,10 @@ export class DiskJournal implements Journal {
     return this.#log.epoch
   }
 
+  incarnationAt(sequence: number): string | undefined {
+    return this.#log.incarnationAt(sequence)
+  }
+
   get lastSequence(): number {
     return this.#log.lastSequence
   }

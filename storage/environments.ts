@@ -195,6 +195,8 @@ export const HEAD_EPOCH = 'epoch'
 export const HEAD_LAST = 'last'
 /** First sequence that the log still holds. */
 export const HEAD_FLOOR = 'floor'
+/** JSON: `Incarnations` of the log. Absent: no start has written since this is kept. */
+export const HEAD_INCARNATIONS = 'incarnations'
 /** JSON: `ForgottenTimes` of what is below the floor. */
 export const HEAD_FORGOTTEN = 'forgotten'
 export const MARKER = 'marker'

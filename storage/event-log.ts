@@ -4,12 +4,28 @@
  * open): when it returns the batch is on disk, when it throws nothing of it is. Hot: one transaction a turn.
  */
 import { CorruptRow } from './checked-text.ts'
-import { HEAD_EPOCH, HEAD_FLOOR, HEAD_FORGOTTEN, HEAD_LAST, HEAD_SCHEMA, type LogTables } from './environments.ts'
+import {
+  HEAD_EPOCH,
+  HEAD_FLOOR,
+  HEAD_FORGOTTEN,
+  HEAD_INCARNATIONS,
+  HEAD_LAST,
+  HEAD_SCHEMA,
+  type LogTables,
+} from './environments.ts'
 import { EventRows, namedAfter, pageOf } from './event-rows.ts'
 import { bothForgotten, type ForgottenTimes, forgottenOf } from './forgotten-times.ts'
 import { HomeRefused } from './home-refused.ts'
 import { identityOf } from './identity.ts'
 import type { EventPage, NewEvent, Step, StoredEvent } from './journal.ts'
+import {
+  type Incarnations,
+  incarnationAt,
+  incarnationsIn,
+  type LogIdentity,
+  mintEpoch,
+  withNewIncarnation,
+} from './log-identity.ts'
 import type { Nature } from './nature.ts'
 import { ChangeMisplaced } from './record-change.ts'
 import { type Batch, BETWEEN_STEPS, decodeBatch, type RedoSources, stepTexts } from './redo.ts'
@@ -21,18 +37,6 @@ export const SCHEMA_VERSION = 3
  * environment of LMDB (storage/lmdb-log.ts).
  */
 const OLDEST_SCHEMA = 1
-
-const EPOCH_CHARS = 12
-const EPOCH_ALPHABET = '0123456789abcdefghijklmnopqrstuv'
-
-/** Identity of a new log: 60 random bits. */
-export function mintEpoch(nature: Pick<Nature, 'randomHex'>): string {
-  let epoch = ''
-  for (const byte of Buffer.from(nature.randomHex(2 * EPOCH_CHARS), 'hex')) {
-    epoch += EPOCH_ALPHABET[byte % EPOCH_ALPHABET.length]
-  }
-  return epoch
-}
 
 /**
  * Refuses a log that this program cannot read; a log without a schema is new. An older one is read as it is, and becomes
@@ -52,7 +56,7 @@ export function assertSchema(head: LogTables['head'], home: string): void {
   )
 }
 
-export class EventLog {
+export class EventLog implements LogIdentity {
   readonly epoch: string
   lastBatch: number
   lastSequence: number
@@ -61,7 +65,9 @@ export class EventLog {
   /** Told how long each append took until it was on disk, milliseconds. */
   onFlush: ((ms: number) => void) | undefined = undefined
   readonly #tables: LogTables
+  readonly #nature: Nature
   readonly #events: EventRows
+  #incarnations: Incarnations
   #last: string
   #redoTrimmed = 0
   #isRedoKept = false
@@ -72,6 +78,7 @@ export class EventLog {
   /** Reads the head; a log without one is made, with a fresh epoch. */
   constructor(tables: LogTables, nature: Nature) {
     this.#tables = tables
+    this.#nature = nature
     this.#events = new EventRows(tables.events)
     if (tables.head.get(HEAD_SCHEMA) === undefined) this.#create(mintEpoch(nature))
     this.epoch = tables.head.get(HEAD_EPOCH)!
@@ -80,9 +87,14 @@ export class EventLog {
     this.lastBatch = batch!
     this.lastSequence = sequence!
     this.oldestSequence = Number(tables.head.get(HEAD_FLOOR))
+    this.#incarnations = incarnationsIn(tables.head.get(HEAD_INCARNATIONS))
     this.#redoTrimmed = this.lastBatch
     const first = this.firstRedo
     if (first !== undefined) this.#redoTrimmed = first - 1
+  }
+
+  incarnationAt(sequence: number): string | undefined {
+    return incarnationAt(this.#incarnations, sequence)
   }
 
   /** The first batch that there is redo of. */
@@ -134,6 +146,12 @@ export class EventLog {
     this.#applied = batch
   }
 
+  /** What is recorded from here on is of a new incarnation. The same write as `flush`. */
+  begin(): void {
+    this.#incarnations = withNewIncarnation(this.#incarnations, this, this.#nature)
+    this.flush()
+  }
+
   /**
    * One flushed write: what an earlier process left visible and perhaps unflushed is on disk after it. The first makes
    * an older log one of this version, which older programs refuse.
@@ -141,6 +159,7 @@ export class EventLog {
   flush(): void {
     const redoTo = this.#redoTo()
     this.#tables.env.transactionSync(() => {
+      this.#tables.head.put(HEAD_INCARNATIONS, JSON.stringify(this.#incarnations))
       this.#tables.head.put(HEAD_LAST, this.#last)
       this.#tables.head.put(HEAD_SCHEMA, String(SCHEMA_VERSION))
       this.#trimRedo(redoTo)

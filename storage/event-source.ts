@@ -5,19 +5,19 @@
  */
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { HEAD_EPOCH, HEAD_FLOOR, HEAD_LAST, type LogTables } from './environments.ts'
+import { HEAD_EPOCH, HEAD_FLOOR, HEAD_INCARNATIONS, HEAD_LAST, type LogTables } from './environments.ts'
 import { assertSchema } from './event-log.ts'
 import { type EventRow, EventRows } from './event-rows.ts'
 import { assertLogWhole } from './home-checks.ts'
 import { DATA_FILE, environmentPaths } from './home-paths.ts'
 import { HomeRefused } from './home-refused.ts'
 import { openLog } from './log-files.ts'
+import { identityIn, type LogIdentity } from './log-identity.ts'
 import { readFault } from './read-fault.ts'
 import { Salvage, type UnreadFile } from './segments/salvage.ts'
 
-export interface EventSource {
-  /** Identity of the log; empty where nothing of it can be read, or there is none. */
-  readonly epoch: string
+/** Its epoch is empty where nothing of the log can be read, or there is none. */
+export interface EventSource extends LogIdentity {
   /** The first and the last that are part of the log, as it says itself; where the newest file cannot be read, as the one before says. */
   readonly oldestSequence: number
   readonly lastSequence: number
@@ -74,6 +74,7 @@ function sourceOf({ env, events, head }: LogTables, folder: string, salvage: Sal
   const rows = new EventRows(events)
   const ends = endsOf({
     [HEAD_EPOCH]: head.get(HEAD_EPOCH, { transaction }),
+    [HEAD_INCARNATIONS]: head.get(HEAD_INCARNATIONS, { transaction }),
     [HEAD_FLOOR]: head.get(HEAD_FLOOR, { transaction }),
     [HEAD_LAST]: head.get(HEAD_LAST, { transaction }),
   })
@@ -103,7 +104,7 @@ function sourceOf({ env, events, head }: LogTables, folder: string, salvage: Sal
 
 function endsOf(head: Readonly<Record<string, string | undefined>>) {
   return {
-    epoch: head[HEAD_EPOCH] ?? '',
+    ...identityIn(head),
     oldestSequence: Number(head[HEAD_FLOOR] ?? 1),
     lastSequence: Number(head[HEAD_LAST]?.split(' ')[1] ?? 0),
   }

@@ -5,6 +5,7 @@ import { type EventSource, openEvents } from './event-source.ts'
 import { flushFile, flushNamesUpTo } from './flush.ts'
 import { damaged } from './home-checks.ts'
 import { HomeRefused } from './home-refused.ts'
+import { isKnownBy, type LogIdentity } from './log-identity.ts'
 import { makeFolder } from './make-folder.ts'
 import { paced } from './paced.ts'
 import type { UnreadFile } from './segments/salvage.ts'
@@ -21,8 +22,7 @@ export interface Gap {
 }
 
 export interface ExportReport {
-  /** Identity of the log. */
-  readonly epoch: string
+  readonly log: LogIdentity
   readonly events: number
   /** File name -> events in it. */
   readonly files: Readonly<Record<string, number>>
@@ -41,21 +41,23 @@ export interface ExportReport {
   readonly unread: readonly UnreadFile[]
 }
 
-/** Where an earlier export ended. Without an epoch it is taken to be of the same log. */
+/** Where an earlier export ended, as a cursor says. A number alone is taken to be of the same log. */
 export interface ExportPlace {
   readonly epoch?: string
+  readonly incarnation?: string | undefined
   readonly sequence: number
 }
 
 /** What came later in one log is something else in another: nothing of it would be missed, and some of it never exported. */
-function assertOfThisLog({ epoch, sequence }: ExportPlace, source: EventSource): void {
+function assertOfThisLog(place: ExportPlace, source: EventSource): void {
+  const { epoch, sequence } = place
   // What the newest file holds is not known where it cannot be read.
   const isInside = sequence <= source.lastSequence || source.unread.length > 0
-  if ((epoch === undefined || epoch === source.epoch) && isInside) return
-  const which =
-    epoch !== undefined && epoch !== source.epoch
-      ? `this log is ${source.epoch}`
-      : `its last event is ${source.lastSequence}`
+  const isKnown = epoch === undefined || (epoch === source.epoch && isKnownBy(source, place))
+  if (isKnown && isInside) return
+  let which = `its last event is ${source.lastSequence}`
+  if (epoch !== undefined && epoch !== source.epoch) which = `this log is ${source.epoch}`
+  else if (isInside) which = `its event ${sequence} is another (an older copy of the home was put back)`
   throw new HomeRefused(
     'another_log',
     `the export to go on with was of another log: ${which}. A restored home is one; export it whole into a folder of its own`,
@@ -99,8 +101,18 @@ export async function exportEvents(home: string, directory: string, after?: Expo
     await source.close()
   }
   const { events, files } = months
-  const { epoch, unread } = source
-  return { epoch, events, files, firstSequence, lastSequence, forgotten, unreadable, gaps, unread }
+  const { epoch, incarnationAt, unread } = source
+  return {
+    log: { epoch, incarnationAt },
+    events,
+    files,
+    firstSequence,
+    lastSequence,
+    forgotten,
+    unreadable,
+    gaps,
+    unread,
+  }
 }
 
 class MonthFiles {

@@ -4,6 +4,7 @@
  * one for tests and simulation; both pass test/storage/contract.
  */
 import type { Term } from '../machines/machine.ts'
+import type { LogIdentity } from './log-identity.ts'
 
 export interface NewEvent {
   /** `evt_` + 32 hex digits. */
@@ -176,9 +177,8 @@ export interface RemovedEntity {
   readonly terms: readonly Term[]
 }
 
-export interface Journal {
-  /** Identity of this log: made when it is created or restored. In every cursor. */
-  readonly epoch: string
+/** In every cursor is which log it is of. */
+export interface Journal extends LogIdentity {
   /** True when `append` answers before it returns, so that one turn may stack several steps of one actor. */
   readonly synchronous: boolean
   readonly lastSequence: number

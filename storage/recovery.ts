@@ -11,7 +11,7 @@ import type { View } from './view.ts'
  * with HomeRefused.
  */
 export async function applyRedo(batches: Iterable<Batch>, log: EventLog, view: View, applier: Applier): Promise<void> {
-  log.flush()
+  log.begin()
   try {
     for (const batch of batches) {
       await finishRemovals(view, applier, batch)

@@ -1,11 +1,13 @@
 /**
- * A place in the log as clients hold it: `<epoch>.<sequence in base 36>`, opaque to them. It means "after this
- * event". The epoch refuses a cursor of another log, instead of letting it silently match nothing.
+ * A place in the log as clients hold it: `<epoch>.<sequence in base 36>.<incarnation>`, opaque to them. It means "after this
+ * event". The epoch refuses a cursor of another log, and the incarnation (of the start that recorded that event; absent where it
+ * is not known) one of a time that was lost when an older copy of the home was put back, instead of letting it silently go on
+ * behind another event of that number.
  */
+import { isKnownBy, type LogIdentity } from '../../storage/log-identity.ts'
 
 /** What a cursor is checked against: the log as it is now. */
-export interface LogRange {
-  readonly epoch: string
+export interface LogRange extends LogIdentity {
   readonly oldestSequence: number
   readonly lastSequence: number
 }
@@ -16,23 +18,32 @@ export type CursorPlace =
   | { readonly ok: true; readonly sequence: number }
   | { readonly ok: false; readonly code: CursorFault; readonly detail: string; readonly oldest?: string }
 
+export interface Cursor {
+  readonly epoch: string
+  readonly sequence: number
+  readonly incarnation: string | undefined
+}
+
 // Ten digits of base 36 are 3.6e15, still a safe integer; a sequence of eleven would not be exact.
-const CURSOR = /^([0-9a-z]{1,64})\.(0|[1-9a-z][0-9a-z]{0,9})$/
+const CURSOR = /^([0-9a-z]{1,64})\.(0|[1-9a-z][0-9a-z]{0,9})(?:\.([0-9a-z]{1,64}))?$/
 
 /** The cursor after the event with this sequence; 0 is the place before the log's very first event. */
-export function encodeCursor(epoch: string, sequence: number): string {
-  return `${epoch}.${sequence.toString(36)}`
+export function encodeCursor(log: LogIdentity, sequence: number): string {
+  const incarnation = log.incarnationAt(sequence)
+  const place = `${log.epoch}.${sequence.toString(36)}`
+  return incarnation === undefined ? place : `${place}.${incarnation}`
 }
 
 /** What a cursor says; undefined where it is none. */
-export function decodeCursor(cursor: string): { readonly epoch: string; readonly sequence: number } | undefined {
+export function decodeCursor(cursor: string): Cursor | undefined {
   const parts = CURSOR.exec(cursor)
-  return parts === null ? undefined : { epoch: parts[1]!, sequence: Number.parseInt(parts[2]!, 36) }
+  if (parts === null) return undefined
+  return { epoch: parts[1]!, sequence: Number.parseInt(parts[2]!, 36), incarnation: parts[3] }
 }
 
 /** The earliest cursor that this log can still go on from. */
 export function oldestCursor(log: LogRange): string {
-  return encodeCursor(log.epoch, log.oldestSequence - 1)
+  return encodeCursor(log, log.oldestSequence - 1)
 }
 
 /**
@@ -46,13 +57,22 @@ export function placeOf(cursor: string, log: LogRange): CursorPlace {
     return { ok: false, code: 'invalid_cursor', detail: 'this is not a cursor that this service gave out' }
   }
   const { epoch, sequence } = decoded
-  // A place behind the end was never given out by this log: its files were put back to an older state.
-  if (epoch !== log.epoch || sequence > log.lastSequence) {
+  if (epoch !== log.epoch) {
     return {
       ok: false,
       code: 'cursor_of_another_log',
       detail:
         'the cursor belongs to another log (restored or made anew): begin with `earliest`, or list again and watch from there',
+      oldest: oldestCursor(log),
+    }
+  }
+  // A place behind the end was never given out by this log: its files were put back to an older state.
+  if (sequence > log.lastSequence || !isKnownBy(log, decoded)) {
+    return {
+      ok: false,
+      code: 'cursor_of_another_log',
+      detail:
+        'the cursor belongs to events that this log does not hold: an older copy of the home was put back. Begin with `earliest`, or list again and watch from there',
       oldest: oldestCursor(log),
     }
   }

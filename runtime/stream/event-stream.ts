@@ -133,7 +133,7 @@ export class EventStream {
     } else {
       this.#subscribers.add(subscriber)
       this.#startTicking()
-      const delivery = sink.send(helloFrame(source.epoch, after, oldestCursor(source)))
+      const delivery = sink.send(helloFrame(source, after, oldestCursor(source)))
       if (delivery === 'sent') this.#resume(subscriber)
       else this.#hinder(subscriber, delivery)
     }
@@ -223,11 +223,10 @@ export class EventStream {
   }
 
   #fanOut(members: readonly Subscriber[], events: readonly CommittedEvent[]): void {
-    const { epoch } = this.#source
     const frames: Frame[] = []
     for (let start = 0; start < events.length; ) {
       const end = frameEnd(events, start, this.#limits)
-      frames.push(frameOf(epoch, start === 0 && end === events.length ? events : events.slice(start, end))!)
+      frames.push(frameOf(this.#source, start === 0 && end === events.length ? events : events.slice(start, end))!)
       start = end
     }
     // Backwards: whoever leaves is replaced by one that has been served.
@@ -321,7 +320,7 @@ export class EventStream {
       return
     }
     const through = Math.min(chunk.through, this.#published)
-    const frame = chunk.frame(this.#source.epoch, subscriber.filter, subscriber.cursor, through)
+    const frame = chunk.frame(this.#source, subscriber.filter, subscriber.cursor, through)
     const nowMs = this.#nature.monotonicMs()
     subscriber.cursor = through
     if (frame !== undefined) this.#sendFromLog(subscriber, frame, nowMs)
@@ -329,7 +328,7 @@ export class EventStream {
   }
 
   #bookmark(subscriber: Subscriber, nowMs: number): boolean {
-    return this.#sendFromLog(subscriber, bookmarkFrame(this.#source.epoch, subscriber.cursor), nowMs)
+    return this.#sendFromLog(subscriber, bookmarkFrame(this.#source, subscriber.cursor), nowMs)
   }
 
   /** @returns whether the subscriber can take more */
@@ -377,7 +376,7 @@ export class EventStream {
 
   #tick(): void {
     const nowMs = this.#nature.monotonicMs()
-    const frame = bookmarkFrame(this.#source.epoch, this.#published)
+    const frame = bookmarkFrame(this.#source, this.#published)
     for (const group of [...this.#groups.all()]) {
       if (nowMs - group.toldMs < this.#limits.bookmarkMs) continue
       group.toldMs = nowMs

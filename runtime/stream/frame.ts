@@ -2,6 +2,7 @@
  * What goes over a watcher's wire, whole or not at all: hello, events, bookmark, error. A frame is encoded once,
  * however many watchers get it; events are spliced in as the texts that the log holds, never parsed for it.
  */
+import type { LogIdentity } from '../../storage/log-identity.ts'
 import { encodeCursor } from './cursor.ts'
 
 /** UTF-8 never takes more than three bytes for a UTF-16 unit. */
@@ -24,8 +25,8 @@ export interface Frame {
 }
 
 /** @param sequence the stream starts after it */
-export function helloFrame(epoch: string, sequence: number, oldest: string): Frame {
-  const cursor = encodeCursor(epoch, sequence)
+export function helloFrame(log: LogIdentity, sequence: number, oldest: string): Frame {
+  const cursor = encodeCursor(log, sequence)
   return frame('hello', sequence, cursor, `{"type":"hello","cursor":"${cursor}","oldest":"${oldest}"}`)
 }
 
@@ -35,8 +36,8 @@ export function helloFrame(epoch: string, sequence: number, oldest: string): Fra
  * @param sequence of the last of the events
  * @param events in order; JSON text of each
  */
-export function eventsFrame(epoch: string, sequence: number, events: readonly { readonly text: string }[]): Frame {
-  const cursor = encodeCursor(epoch, sequence)
+export function eventsFrame(log: LogIdentity, sequence: number, events: readonly { readonly text: string }[]): Frame {
+  const cursor = encodeCursor(log, sequence)
   const head = `{"type":"events","cursor":"${cursor}","events":[`
   let chars = head.length + TAIL.length
   for (const { text } of events) chars += text.length + 1
@@ -52,8 +53,8 @@ export function eventsFrame(epoch: string, sequence: number, events: readonly { 
   return { type: 'events', sequence, cursor, bytes: Buffer.from(scratch.subarray(0, end)) }
 }
 
-export function bookmarkFrame(epoch: string, sequence: number): Frame {
-  const cursor = encodeCursor(epoch, sequence)
+export function bookmarkFrame(log: LogIdentity, sequence: number): Frame {
+  const cursor = encodeCursor(log, sequence)
   return frame('bookmark', sequence, cursor, `{"type":"bookmark","cursor":"${cursor}"}`)
 }
 

@@ -4,6 +4,7 @@
  * and encoded once for all of them. Bounded in events and in text, whatever the number of watchers.
  */
 import type { EventPage } from '../../storage/journal.ts'
+import type { LogIdentity } from '../../storage/log-identity.ts'
 import type { CommittedEvent } from '../api.ts'
 import type { LogRange } from './cursor.ts'
 import type { Filter } from './filter.ts'
@@ -37,22 +38,22 @@ export class Chunk {
   }
 
   /** The frame of what the filter lets through in (after, through]; undefined: nothing. */
-  frame(epoch: string, filter: Filter, after: number, through: number): Frame | undefined {
+  frame(log: LogIdentity, filter: Filter, after: number, through: number): Frame | undefined {
     const isWhole = after === this.after && through === this.through
     if (isWhole && this.#frames.has(filter.key)) return this.#frames.get(filter.key)
     const part = isWhole ? this.#events : this.#events.slice(after - this.after, through - this.after)
     const chosen = filter.matchesAll ? part : part.filter((event) => filter.lets(event))
-    const frame = frameOf(epoch, chosen)
+    const frame = frameOf(log, chosen)
     if (isWhole && this.#frames.size < this.#framesMax) this.#frames.set(filter.key, frame)
     return frame
   }
 }
 
 /** One frame of these events, whatever their size; undefined for none. */
-export function frameOf(epoch: string, events: readonly LogEvent[]): Frame | undefined {
+export function frameOf(log: LogIdentity, events: readonly LogEvent[]): Frame | undefined {
   const last = events.at(-1)
   if (last === undefined) return undefined
-  return eventsFrame(epoch, last.sequence, events)
+  return eventsFrame(log, last.sequence, events)
 }
 
 /** How many of the events from `start` on make one frame. At least one. */

@@ -48,8 +48,8 @@ t.test('pages follow each other without gap or repeat, in either order', async (
   harness.log.commit(Array.from({ length: 25 }, () => noted('a')))
   const first = await get(harness, '/api/events?limit=10')
   t.same(first.ids, idsOf(1, 10))
-  t.equal(first.body.next_cursor, 'e0e0e0e0e0e0.a')
-  t.equal(first.link, '</api/events?limit=10&cursor=e0e0e0e0e0e0.a>; rel="next"')
+  t.equal(first.body.next_cursor, 'e0e0e0e0e0e0.a.i0i0i0')
+  t.equal(first.link, '</api/events?limit=10&cursor=e0e0e0e0e0e0.a.i0i0i0>; rel="next"')
   t.same(await all(harness, '/api/events?limit=10'), { ids: idsOf(1, 25), pages: 3 })
   t.same(await all(harness, '/api/events?limit=5'), { ids: idsOf(1, 25), pages: 5 }, 'a full last page is the last')
   t.same(await all(harness, '/api/events?limit=10&order=desc'), { ids: idsOf(1, 25).reverse(), pages: 3 })
@@ -177,7 +177,7 @@ t.test('one event is found by its id, in its trace or among the newest', async (
   harness.log.commit([noted('a', { payload: { id: idOf(7), text: `"id":"${idOf(7)}"` } })])
   const found = await get(harness, `/api/events/${idOf(7)}`)
   t.equal(found.body.id, idOf(7))
-  t.equal(found.cursor, 'e0e0e0e0e0e0.2bd')
+  t.equal(found.cursor, 'e0e0e0e0e0e0.2bd.i0i0i0')
   t.equal((await get(harness, `/api/events/${idOf(7)}?trace_id=t0`)).body.id, idOf(7))
   t.equal((await get(harness, `/api/events/${idOf(7)}?trace_id=t1`)).status, 404)
   t.equal((await get(harness, `/api/events/evt_${'f'.repeat(32)}`)).status, 404)
@@ -222,9 +222,9 @@ t.test('wrong questions are answered by name', async (t) => {
   t.match(await get(harness, '/api/events?colour=red'), { status: 400, body: { code: 'invalid_query' } })
   t.match(await get(harness, '/api/events?cursor=nonsense'), { status: 400, body: { code: 'invalid_cursor' } })
   t.match(await get(harness, '/api/events?cursor=ffff.1'), { status: 410, body: { code: 'cursor_of_another_log' } })
-  t.match(await get(harness, '/api/events?cursor=e0e0e0e0e0e0.2'), {
+  t.match(await get(harness, '/api/events?cursor=e0e0e0e0e0e0.2.i0i0i0'), {
     status: 410,
-    body: { code: 'cursor_too_old', oldest: 'e0e0e0e0e0e0.5' },
+    body: { code: 'cursor_too_old', oldest: 'e0e0e0e0e0e0.5.i0i0i0' },
   })
   t.match(await get(harness, '/api/events', 'nobody'), { status: 401 })
   t.same((await get(harness, '/api/events')).ids, idsOf(6, 10), 'a list begins with the oldest event that there is')

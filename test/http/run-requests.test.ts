@@ -42,7 +42,7 @@ t.test('a run request goes from a person to a runner and back, each answer as do
   })
   const { id } = made.body
   t.equal(made.headers.get('location'), `/api/run-requests/${id}`)
-  t.match(made.headers.get('watch-cursor'), /^[0-9a-z]+\.[0-9a-z]+$/)
+  t.match(made.headers.get('watch-cursor'), /^[0-9a-z]{12}\.[0-9a-z]+$/)
   const read = await s.expect(200, 'GET', `/api/run-requests/${id}`)
   t.equal(read.body.waiting_because.code, 'next')
   const offer = await s.expect(200, 'GET', '/api/runners/r1/run-requests/next?wait=2', undefined, runner)

@@ -32,7 +32,7 @@ t.test('a trace has its events in order, and the run requests that are its own',
     body.events.map((event: { event_type: string }) => event.event_type),
     ['run_request_created', 'noted'],
   )
-  t.equal(cursor, 'e0e0e0e0e0e0.3')
+  t.equal(cursor, 'e0e0e0e0e0e0.3.i0i0i0')
 })
 
 t.test('a run that is open, or ended without the word of its runner, leaves an incomplete trace', async (t) => {

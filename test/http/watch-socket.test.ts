@@ -23,11 +23,11 @@ t.test('a stream begins with hello, which names the exact place that it starts a
   harness.log.commit([draft('a'), draft('a')])
   const { frames } = await watchSocket(harness, '')
   await frames.until((f) => f.all.length === 1)
-  t.same(frames.all[0], { type: 'hello', cursor: 'e0e0e0e0e0e0.2', oldest: 'e0e0e0e0e0e0.0' })
+  t.same(frames.all[0], { type: 'hello', cursor: 'e0e0e0e0e0e0.2.i0i0i0', oldest: 'e0e0e0e0e0e0.0' })
   harness.log.commit([draft('a', 'third')])
   await frames.until((f) => f.ids.length === 1)
   t.equal(frames.all[1]!.type, 'events')
-  t.equal(frames.all[1]!.cursor, 'e0e0e0e0e0e0.3')
+  t.equal(frames.all[1]!.cursor, 'e0e0e0e0e0e0.3.i0i0i0')
   t.equal(frames.all[1]!.events![0]!.event_type, 'third')
 })
 
@@ -107,7 +107,7 @@ t.test('filters choose by envelope and payload, lists by comma, all of them toge
     await frames.until((f) => f.ids.length >= sequences.length)
     const replay = await open(`${query}&since=earliest`)
     // A replay's end is told by a bookmark when its last events did not match.
-    await replay.until((f) => f.cursor === encodeCursor(harness.log.epoch, 11))
+    await replay.until((f) => f.cursor === encodeCursor(harness.log, 11))
     t.same(replay.ids, sequences.map(idOf), `replay ${query}`)
     t.same(frames.ids, sequences.map(idOf), `live ${query}`)
   }
@@ -162,7 +162,7 @@ t.test('a token confined to projects sees their events and the pacing of system,
   await asking.frames.until((f) => f.ids.length >= 1)
   t.same(asking.frames.ids, [idOf(3)])
   const replay = await watchSocket(harness, '?since=earliest', 'confined')
-  await replay.frames.until((f) => f.cursor.endsWith('.7'))
+  await replay.frames.until((f) => f.cursor.endsWith('.7.i0i0i0'))
   t.same(replay.frames.ids, [1, 3, 7].map(idOf))
 })
 
@@ -174,11 +174,11 @@ t.test('a cursor of another log, too old, or no cursor at all is refused by name
     const error = await refused(watchSocket(harness, query))
     return { status: error.status, code: error.problem?.code, oldest: error.problem?.oldest }
   }
-  const oldest = 'e0e0e0e0e0e0.5'
-  t.same(await refusal('?since=e0e0e0e0e0e0.4'), { status: 410, code: 'cursor_too_old', oldest })
+  const oldest = 'e0e0e0e0e0e0.5.i0i0i0'
+  t.same(await refusal('?since=e0e0e0e0e0e0.4.i0i0i0'), { status: 410, code: 'cursor_too_old', oldest })
   t.same(await refusal('?since=ffffffffffff.7'), { status: 410, code: 'cursor_of_another_log', oldest })
   t.same(
-    await refusal('?since=e0e0e0e0e0e0.b'),
+    await refusal('?since=e0e0e0e0e0e0.b.i0i0i0'),
     { status: 410, code: 'cursor_of_another_log', oldest },
     'behind the end',
   )

@@ -23,7 +23,7 @@ t.test('each frame is one server-sent event: id its cursor, event its type, data
   harness.log.commit([draft('a', { text: 'two\nlines\r\n\u2028 and data: lookalikes' })])
   await frames.until((f) => f.ids.length === 2)
   t.same(types, ['hello', 'events', 'events'])
-  t.same(ids, ['e0e0e0e0e0e0.0', 'e0e0e0e0e0e0.1', 'e0e0e0e0e0e0.2'])
+  t.same(ids, ['e0e0e0e0e0e0.0', 'e0e0e0e0e0e0.1.i0i0i0', 'e0e0e0e0e0e0.2.i0i0i0'])
   t.same(
     ids,
     frames.all.map((frame) => frame.cursor),
@@ -33,7 +33,7 @@ t.test('each frame is one server-sent event: id its cursor, event its type, data
 t.test('Last-Event-ID resumes behind it, whatever the URL says', async (t) => {
   const harness = await harnessFor(t)
   harness.log.commit([draft('a'), draft('a'), draft('a')])
-  const { frames } = await watchSse(harness, '?since=earliest', { 'last-event-id': 'e0e0e0e0e0e0.2' })
+  const { frames } = await watchSse(harness, '?since=earliest', { 'last-event-id': 'e0e0e0e0e0e0.2.i0i0i0' })
   await frames.until((f) => f.ids.length === 1)
   t.same(frames.ids, [idOf(3)])
 })
@@ -83,9 +83,9 @@ t.test('what is wrong with the question is an HTTP problem', async (t) => {
     const { response } = await watchSse(harness, query, headers)
     return { status: response.status, problem: (await response.json()) as Record<string, unknown> }
   }
-  t.match(await ask('?since=e0e0e0e0e0e0.1'), {
+  t.match(await ask('?since=e0e0e0e0e0e0.1.i0i0i0'), {
     status: 410,
-    problem: { code: 'cursor_too_old', oldest: 'e0e0e0e0e0e0.5' },
+    problem: { code: 'cursor_too_old', oldest: 'e0e0e0e0e0e0.5.i0i0i0' },
   })
   t.match(await ask('?since=ffffffffffff.7'), { status: 410, problem: { code: 'cursor_of_another_log' } })
   t.match(await ask('', { 'last-event-id': 'nonsense' }), { status: 400, problem: { code: 'invalid_cursor' } })

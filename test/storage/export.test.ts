@@ -93,8 +93,9 @@ t.test('an export names the newest file where that is the one, since nobody know
   failing(t, 'openSync', (of) => (of === path ? 'EIO' : undefined))
   const report = await exportEvents(home, join(root, 'events'))
   t.match(report, { events: before, lastSequence: before, unreadable: 0, unread: [{ path }] })
-  const { epoch, lastSequence: sequence } = whole
-  t.match(await exportEvents(home, join(root, 'more'), { epoch, sequence }), { events: 0, unread: [{ path }] })
+  const { log, lastSequence: sequence } = whole
+  const place = { epoch: log.epoch, sequence, incarnation: log.incarnationAt(sequence) }
+  t.match(await exportEvents(home, join(root, 'more'), place), { events: 0, unread: [{ path }] })
 })
 
 t.test('an export that fails leaves the files as they were, and says which disk it was', async (t) => {

@@ -469,8 +469,9 @@ t.test(
     await appendEvents(journal, event('5', { occurredAt: '2026-11-02T00:00:00.000000Z' }))
     t.equal((await exportEvents(journal.home, directory, { sequence: report.lastSequence })).events, 1)
     t.equal(readFileSync(join(directory, 'events-2026-11.jsonl'), 'utf8').split('\n').length, 3)
-    const again = await exportEvents(journal.home, directory, { epoch: report.epoch, sequence: 5 })
-    t.match(again, { epoch: journal.epoch, events: 0, firstSequence: 6, lastSequence: 5, forgotten: 0 })
+    const place = { epoch: report.log.epoch, sequence: 5, incarnation: report.log.incarnationAt(5) }
+    const again = await exportEvents(journal.home, directory, place)
+    t.match(again, { log: { epoch: journal.epoch }, events: 0, firstSequence: 6, lastSequence: 5, forgotten: 0 })
     await t.rejects(exportEvents(journal.home, directory, { sequence: 6 }), /another log: its last event is 5/)
     await t.rejects(exportEvents(journal.home, directory, { epoch: 'another', sequence: 1 }), /this log is /)
     await journal.settled()

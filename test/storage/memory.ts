@@ -73,6 +73,8 @@ export class MemoryJournal implements Journal {
     this.epoch = epoch
   }
 
+  incarnationAt(): undefined {}
+
   /** For tests: the next append fails, and with it the journal. */
   failNextAppend(reason: string): void {
     this.#failNext = reason

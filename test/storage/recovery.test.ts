@@ -3,7 +3,7 @@ import { applyRedo } from '../../storage/recovery.ts'
 
 t.test('where the redo cannot be read on, nothing writes the view any more when that is told', async (t) => {
   const said: string[] = []
-  const log = { flush: () => void said.push('flush') }
+  const log = { begin: () => void said.push('begin'), flush: () => void said.push('flush') }
   const applier = {
     add: () => void said.push('add'),
     waitForRoom: () => false,
@@ -18,5 +18,5 @@ t.test('where the redo cannot be read on, nothing writes the view any more when 
     throw new Error('no redo')
   }
   await t.rejects(applyRedo(batches(), log as never, {} as never, applier as never), { message: 'no redo' })
-  t.same(said, ['flush', 'add', 'no redo', 'at rest'])
+  t.same(said, ['begin', 'add', 'no redo', 'at rest'])
 })

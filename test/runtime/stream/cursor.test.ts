@@ -3,34 +3,51 @@ import fc from 'fast-check'
 import t from 'tap'
 import { encodeCursor, oldestCursor, placeOf } from '../../../runtime/stream/cursor.ts'
 
-const log = { epoch: 'k3j9x0q2m4zz', oldestSequence: 101, lastSequence: 5_000 }
+const log = {
+  epoch: 'k3j9x0q2m4zz',
+  oldestSequence: 101,
+  lastSequence: 5_000,
+  incarnationAt: (sequence: number) => (sequence < 1_000 ? undefined : sequence < 3_000 ? 'first0' : 'second'),
+}
 
 t.test('every cursor of a place that the log holds leads back to it', async () => {
   fc.assert(
     fc.property(fc.integer({ min: 100, max: 5_000 }), (sequence) => {
-      const place = placeOf(encodeCursor(log.epoch, sequence), log)
+      const place = placeOf(encodeCursor(log, sequence), log)
       return place.ok && place.sequence === sequence
     }),
   )
   const huge = { ...log, lastSequence: 3e15 }
   fc.assert(
     fc.property(fc.integer({ min: 100, max: 3e15 }), (sequence) => {
-      const place = placeOf(encodeCursor(log.epoch, sequence), huge)
+      const place = placeOf(encodeCursor(log, sequence), huge)
       return place.ok && place.sequence === sequence
     }),
   )
 })
 
 t.test('a place that the log has forgotten is too old, and the oldest that works is named', async (t) => {
-  const oldest = encodeCursor(log.epoch, 100)
+  const oldest = encodeCursor(log, 100)
   t.equal(oldestCursor(log), oldest)
-  t.match(placeOf(encodeCursor(log.epoch, 99), log), { ok: false, code: 'cursor_too_old', oldest })
+  t.match(placeOf(encodeCursor(log, 99), log), { ok: false, code: 'cursor_too_old', oldest })
   t.match(placeOf(oldest, log), { ok: true, sequence: 100 })
 })
 
 t.test('a cursor of another epoch, or from behind the end, is of another log', async (t) => {
-  t.match(placeOf(encodeCursor('another', 200), log), { ok: false, code: 'cursor_of_another_log' })
-  t.match(placeOf(encodeCursor(log.epoch, 5_001), log), { ok: false, code: 'cursor_of_another_log' })
+  t.match(placeOf(encodeCursor({ ...log, epoch: 'another' }, 200), log), { ok: false, code: 'cursor_of_another_log' })
+  t.match(placeOf(encodeCursor(log, 5_001), log), { ok: false, code: 'cursor_of_another_log' })
+})
+
+t.test('a cursor of what another start recorded under the same number is of a time that this log lacks', async (t) => {
+  const lost = { ...log, incarnationAt: () => 'lost00' }
+  for (const sequence of [1_000, 2_999, 3_000, 5_000]) {
+    const place = placeOf(encodeCursor(lost, sequence), log)
+    t.match(place, { ok: false, code: 'cursor_of_another_log', detail: /older copy/, oldest: oldestCursor(log) })
+  }
+  const before = { ...log, incarnationAt: () => undefined }
+  t.match(placeOf(encodeCursor(before, 2_000), log), { ok: false, code: 'cursor_of_another_log' })
+  t.match(placeOf(encodeCursor(before, 500), log), { ok: true, sequence: 500 })
+  t.match(placeOf(encodeCursor(lost, 500), log), { ok: true, sequence: 500 }, 'who recorded it is not known any more')
 })
 
 t.test('what is not a cursor is said to be none', async (t) => {
@@ -40,7 +57,9 @@ t.test('what is not a cursor is said to be none', async (t) => {
     'a.',
     '.a',
     'k3j9x0q2m4zz',
-    'a.b.c',
+    'a.b.c.d',
+    'a.b.',
+    'a.b.C',
     'a.B',
     'a.-1',
     'a.01',

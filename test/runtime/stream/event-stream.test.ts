@@ -96,8 +96,8 @@ t.test('the end of a replay is told at once when its last events did not match',
   const sink = watch({ project: ['b'] }, 0)
   nature.settle()
   t.equal(types(sink), 'hello events bookmark')
-  t.equal(sink.frames[1]!.cursor, 'e0e0e0e0e0e0.1')
-  t.equal(sink.frames[2]!.cursor, 'e0e0e0e0e0e0.3')
+  t.equal(sink.frames[1]!.cursor, 'e0e0e0e0e0e0.1.i0i0i0')
+  t.equal(sink.frames[2]!.cursor, 'e0e0e0e0e0e0.3.i0i0i0')
 })
 
 t.test('a long search without a match says where it is', async (t) => {
@@ -163,7 +163,7 @@ t.test('retention that passes a parked watcher ends it with the oldest cursor th
   log.trim(50)
   sink.drain(10)
   nature.settle()
-  t.match(sink.ended, { code: 'cursor_too_old', oldest: 'e0e0e0e0e0e0.1e' })
+  t.match(sink.ended, { code: 'cursor_too_old', oldest: 'e0e0e0e0e0e0.1e.i0i0i0' })
   t.same(sink.ids, [])
 })
 

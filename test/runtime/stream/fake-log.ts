@@ -32,6 +32,11 @@ export class FakeLog implements EventSource {
     this.epoch = epoch
   }
 
+  /** One start recorded all. */
+  incarnationAt(sequence: number): string | undefined {
+    return sequence > 0 ? 'i0i0i0' : undefined
+  }
+
   onCommit(listener: (events: readonly CommittedEvent[], commit: Commit) => void): void {
     this.#listener = listener
   }

@@ -107,7 +107,7 @@ class World {
   #connect(filter: Filter, after: number, capacity: number): FakeSink {
     const sink = new FakeSink(capacity)
     sink.subscription = this.#stream.subscribe(filter, after, sink)
-    if (sink.frames[0]?.cursor !== encodeCursor(this.log.epoch, after)) throw new Error('the hello names another place')
+    if (sink.frames[0]?.cursor !== encodeCursor(this.log, after)) throw new Error('the hello names another place')
     return sink
   }
 

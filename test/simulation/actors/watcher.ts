@@ -146,14 +146,14 @@ export class Watcher extends Client {
   private reads(text: string): void {
     if (this.isFull) throw new Violation(INVARIANT, `${this.name} was sent a frame while its connection was full`)
     this.world.history.note(this.name, () => text)
-    const head = /^\{"type":"(\w+)","cursor":"([0-9a-z]+)\.([0-9a-z]+)"/.exec(text)
+    const head = /^\{"type":"(\w+)","cursor":"([0-9a-z]+\.([0-9a-z]+)(?:\.[0-9a-z]+)?)"/.exec(text)
     if (head === null) {
       const { problem } = JSON.parse(text)
       if (problem?.code === 'cursor_too_old') this.isTooOld(problem)
       else if (problem?.code !== 'stopping') throw new Violation(INVARIANT, `${this.name} was sent ${text}`)
       return
     }
-    const [, type, epoch, digits] = head
+    const [, type, cursor, digits] = head
     const place = Number.parseInt(digits!, 36)
     const { mirror } = this.world
     if (place > mirror.lastSequence) {
@@ -171,7 +171,7 @@ export class Watcher extends Client {
       }
     }
     this.place = place
-    this.cursor = `${epoch}.${digits}`
+    this.cursor = cursor!
   }
 
   private begins(place: number): void {

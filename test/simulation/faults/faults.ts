@@ -223,7 +223,7 @@ export const faults: readonly Fault[] = [
       { file: 'storage/disk-journal.ts', from: '    this.environments.log.env.sync()\n', to: '' },
       {
         file: 'storage/recovery.ts',
-        from: '  log.flush()\n  try {\n',
+        from: '  log.begin()\n  try {\n',
         to: '  try {\n',
       },
     ],
