@@ -23,6 +23,11 @@ export interface Standstill extends InstanceLock {
   assertKept(): void
 }
 
+/**
+ * The whole of `sun_path`: libuv fills an abstract name up to it (1.46, Node.js 20) or takes it as long as it is (Node.js 24), and the
+ * two would not be the same.
+ */
+const ADDRESS_CHARS = 108
 const HOLDER_ANSWER_MS = 1_000
 const UNKNOWN = 'another process'
 const NOBODY = ''
@@ -60,7 +65,7 @@ function refusal(home: string, holder: string, otherwise: string = OTHERWISE.use
 
 async function lockBySocket(home: string, otherwise?: string): Promise<InstanceLock> {
   const { dev, ino } = statSync(home)
-  const address = `\0intendant-${dev}-${ino}`
+  const address = `\0intendant-${dev}-${ino}`.padEnd(ADDRESS_CHARS, '\0')
   for (let looks = 1; ; looks += 1) {
     const lock = await bound(address)
     if (lock !== undefined) return lock
