@@ -5,6 +5,7 @@ import {
   STEERING_DECISIONS,
   TRIGGERS_MAX,
 } from '../../machines/documents/initiative.ts'
+import type { Member } from '../../machines/documents/member.ts'
 import type { View } from '../../machines/initiative/context.ts'
 import { initiativeModule as module } from '../../machines/initiative.ts'
 import type { Message, SendParams } from '../../machines/machine.ts'
@@ -242,10 +243,19 @@ t.test(
       t.strictSame(last.snapshot.context.waiting, [], `${decision}: no follow-up of a follow-up`)
     }
     t.strictSame(followed, ['hold', 'relay', 'ask', 'escalate', 'stage'])
-    const alone: View = { members: [VIEW.members[0]!, ...IDLE_VIEW.members.slice(1)], items: [] }
-    const held = step(module, deciding({ decision: 'hold', member: CAMPAIGN }, undefined, alone), judge(6, alone))
-    t.equal(payloadOf(held, 'initiative_steered').outcome, 'applied')
-    t.strictSame(held.snapshot.context.waiting, [], 'nobody is left to decide about')
+    const alone = ({ kind }: Member): View => ({
+      members: VIEW.members.map((sight, n) => (sight.member.kind === kind ? sight : IDLE_VIEW.members[n]!)),
+      items: [],
+    })
+    for (const decision of followed) {
+      const member = decision === 'stage' ? PROJECT : CAMPAIGN
+      const view = alone(member)
+      const said = { decision, member, objective: 'x', question: 'x', text: 'x' }
+      const last = step(module, deciding(said, undefined, view), judge(6, view))
+      t.equal(payloadOf(last, 'initiative_steered').outcome, 'applied')
+      const next = last.snapshot.context.waiting.map((one: any) => one.follow_up_of?.step)
+      t.strictSame(next, decision === 'relay' ? ['relay'] : [], `${decision}: whom it names is left after a relay only`)
+    }
     t.end()
   },
 )
