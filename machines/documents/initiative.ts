@@ -262,8 +262,11 @@ const ownerDecision = Type.Object({
   reason: Type.Optional(Type.String({ description: 'Why.' })),
   applicable_members: Type.Optional(
     Type.Array(shownMember, {
-      description: 'About whom; absent: about all, or only about the questions in `answers`.',
+      description: 'About whom; absent: about all, or only about the question that it named.',
     }),
+  ),
+  question_id: Type.Optional(
+    Type.String({ description: 'The question that it named; older versions did not keep it.' }),
   ),
   answers: Type.Optional(Type.Array(Type.String(), { description: 'Ids of the questions that it answered.' })),
   by: Type.Optional(by),

@@ -51,14 +51,22 @@ export function conclude(context: InitiativeContext, verdict: Verdict, view: Vie
     return again(ended, { trigger_id: `fresh:${steer_id}`, member, follow_up_of, by }, at)
   if (verdict.outcome !== 'applied' || decision === undefined || view === undefined) return ended
   if (follow_up_of !== undefined || !FOLLOWED.includes(decision.decision)) return ended
-  if (membersLeft(ended.context, view, decision).length === 0) return ended
+  if (membersLeft(ended.context, view, assessment, decision).length === 0) return ended
   const after = { steer_id, step: decision.decision }
-  return again(ended, { trigger_id: `follow-up:${steer_id}`, follow_up_of: after, by }, at)
+  return again(ended, { trigger_id: `follow-up:${steer_id}`, member, follow_up_of: after, by }, at)
 }
 
-/** Who can advance after the decision. What it did is not in the view yet: whom it stops can advance there still. */
-function membersLeft(context: InitiativeContext, view: View, { decision, member }: Decision): readonly Member[] {
-  const able = eligibleMembers(context, view)
+/**
+ * Who can advance after the decision; of a pinned assessment, its member alone. What the decision did is not in the view
+ * yet: whom it stops can advance there still.
+ */
+function membersLeft(
+  context: InitiativeContext,
+  view: View,
+  { member: pinned }: Assessment,
+  { decision, member }: Decision,
+): readonly Member[] {
+  const able = eligibleMembers(context, view, pinned)
   return decision === 'relay' ? able : able.filter((one) => !isSameMember(one, member))
 }
 

@@ -195,6 +195,7 @@ export function decide(context: InitiativeContext, message: Of<'decide'>): Concl
     decision,
     ...(reason === undefined ? {} : { reason }),
     ...(applicable_members === undefined ? {} : { applicable_members: [...applicable_members] }),
+    ...(question_id === undefined ? {} : { question_id }),
     ...(answered.length === 0 ? {} : { answers: answered.map(({ id }) => id) }),
     ...(by === undefined ? {} : { by }),
     at,

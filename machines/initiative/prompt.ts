@@ -4,8 +4,9 @@
  */
 import { clipped } from '../clipped.ts'
 import type { Finding } from '../documents/finding.ts'
+import type { OwnerDecision, Question } from '../documents/initiative.ts'
 import { isSameMember, type Member, memberText } from '../documents/member.ts'
-import { fenced } from '../untrusted-text.ts'
+import { fenced, linesOf, visible } from '../untrusted-text.ts'
 import type { InitiativeContext, Trigger, View } from './context.ts'
 import { standingOf } from './members.ts'
 
@@ -20,20 +21,26 @@ export function findingsFor({ findings }: InitiativeContext, ...members: readonl
   return findings.filter(isFor).slice(-FINDINGS_SHOWN_MAX)
 }
 
-/** A pinned assessment is stated in the project of its member: it is told nothing of other projects. */
+/**
+ * A pinned assessment is stated in the project of its member: it is told nothing of other projects. What an owner said
+ * about all binds it too; what an assessment asked about no member may be another project's.
+ */
 function scopeOf(context: InitiativeContext, { member }: Trigger, view: View) {
   if (member === undefined) return { context, view }
   const home = view.members.find((sight) => isSameMember(sight.member, member))?.project
   const members = view.members.filter(({ project }) => project === home)
-  const isShown = (one: Member | undefined): boolean =>
-    one === undefined || members.some((sight) => isSameMember(sight.member, one))
-  const about = (all: readonly Member[] | undefined): boolean => all === undefined || all.some(isShown)
+  const isShown = (one: Member | undefined): boolean => members.some((sight) => isSameMember(sight.member, one))
+  const decided = (one: OwnerDecision): readonly OwnerDecision[] => {
+    if (one.applicable_members === undefined) return one.question_id === undefined ? [one] : []
+    const applicable_members = one.applicable_members.filter(isShown)
+    return applicable_members.length === 0 ? [] : [{ ...one, applicable_members }]
+  }
   const narrowed: InitiativeContext = {
     ...context,
     members: members.map((sight) => sight.member),
     questions: context.questions.filter((one) => isShown(one.member)),
-    owner_decisions: context.owner_decisions.filter(({ applicable_members }) => about(applicable_members)),
-    owner_actions: context.owner_actions.filter((one) => isShown(one.member)),
+    owner_decisions: context.owner_decisions.flatMap(decided),
+    owner_actions: context.owner_actions.filter(({ member }) => member === undefined || isShown(member)),
     actions: context.actions.filter((one) => isShown(one.member)),
     assessments: [],
   }
@@ -58,11 +65,11 @@ export function promptOf(whole: InitiativeContext, trigger: Trigger, all: View):
       list(context.owner_decisions.map((one) => decisionLine(context, one))),
     ),
     section('What the owner did', list(context.owner_actions.map(ownerLine))),
-    section('Open questions', list(context.questions.map(({ kind, text }) => `${kind}: ${oneLine(text)}`))),
+    section('Open questions', told(context.questions.map(questionLine), 'assessments')),
     section('Findings', told(findingsFor(context, ...context.members).map(findingLine), 'findings')),
     section(
       'Assessments before this one',
-      list(context.assessments.slice(-ASSESSMENTS_SHOWN_MAX).map((one) => assessedLine(one))),
+      told(context.assessments.slice(-ASSESSMENTS_SHOWN_MAX).map(assessedLine), 'assessments'),
     ),
     ANSWER,
   ]
@@ -87,8 +94,10 @@ function list(lines: readonly string[]): string | undefined {
   return lines.length === 0 ? undefined : lines.map((line) => `- ${line}`).join('\n')
 }
 
+/** Without a line end of any kind: none can begin a line of the prompt. */
 function oneLine(text: string): string {
-  return clipped(text.replace(/\s+/g, ' ').trim(), TEXT_SHOWN_MAX)
+  const line = linesOf(text).map(visible).join(' ')
+  return clipped(line.replace(/\s+/g, ' ').trim(), TEXT_SHOWN_MAX)
 }
 
 function memberLine(context: InitiativeContext, sight: View['members'][number], view: View): string {
@@ -102,8 +111,12 @@ function itemLine({ item_id, project, state, objective }: View['items'][number])
   return `${item_id} in ${project} is ${state}: ${oneLine(objective)}`
 }
 
+function questionLine({ kind, text }: Question): string {
+  return `${kind}: ${oneLine(text)}`
+}
+
 /** What was asked is in quotation marks: runs wrote it, and it does not bind. */
-function decisionLine({ actions }: InitiativeContext, one: InitiativeContext['owner_decisions'][number]): string {
+function decisionLine({ actions }: InitiativeContext, one: OwnerDecision): string {
   const { decision, reason, applicable_members, answers = [] } = one
   const whom = applicable_members === undefined ? '' : ` (${applicable_members.map(memberText).join(', ')})`
   const asked = actions.filter(({ action_id }) => answers.includes(action_id)).map((by) => by.question ?? by.reason)

@@ -260,6 +260,29 @@ t.test(
   },
 )
 
+t.test(
+  'what follows a pinned assessment is pinned to the same member, and follows only while that can advance',
+  (t) => {
+    const pinned = (decision: object) => {
+      const before = run(M.create, M['advance (t2, pinned)'], at(3, { type: 'assess', trigger_id: 't2', view: VIEW }))
+      const { item_id } = before.context.assessment!
+      const decided = step(module, before, answer(4, decision, { item_id })).snapshot
+      return step(module, decided, judge(6, VIEW, item_id))
+    }
+    for (const decision of ['relay', 'ask', 'escalate'] as const) {
+      const { snapshot, facts } = pinned({ decision, text: 'x', question: 'x' })
+      t.match(snapshot.context.waiting, [{ member: PROJECT, follow_up_of: { step: decision } }], decision)
+      t.match(payloadOf({ facts }, 'initiative_advance_requested'), { member: PROJECT }, decision)
+    }
+    for (const decision of ['stage', 'ask', 'escalate'] as const) {
+      const { snapshot, facts } = pinned({ decision, member: PROJECT, objective: 'x', question: 'x' })
+      t.equal(payloadOf({ facts }, 'initiative_steered').outcome, 'applied')
+      t.strictSame(snapshot.context.waiting, [], `${decision}: the others are no matter`)
+    }
+    t.end()
+  },
+)
+
 t.test('the fresh request of a stale follow-up is a follow-up still, and comes before what waits', (t) => {
   const relayed = step(module, deciding({ decision: 'relay', text: 'x' }), judge(6)).snapshot
   const [next] = relayed.context.waiting
