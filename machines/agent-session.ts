@@ -127,12 +127,15 @@ function refusal({ value, context }: SnapshotOf<AgentSessionContext>, message: A
 }
 
 /** As SPEC 6.17 has it: of the session's project and trace, and caused by its beginning, whose throttle it has. */
-function envelope({ project, begin_event, run_request_id }: AgentSessionContext): FactEnvelope {
+function envelope({ project, trace_id, begin_event, run_request_id }: AgentSessionContext): FactEnvelope {
+  const began = begin_event?.trace_id ?? null
+  const trace = trace_id ?? began
   return {
     project,
     throttle: begin_event?.throttle ?? 'full',
-    trace_id: begin_event?.trace_id ?? null,
-    span_id: begin_event?.span_id ?? null,
+    trace_id: trace,
+    // A span is of its own trace: where the beginning was stated on another, there is none.
+    span_id: trace === began ? (begin_event?.span_id ?? null) : null,
     parent_span_id: null,
     causation_id: begin_event?.id ?? null,
     gather_id: begin_event?.gather_id ?? null,

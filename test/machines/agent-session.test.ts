@@ -109,6 +109,25 @@ t.test('what nobody saw the end of is ended as SPEC 6.17 has it', (t) => {
   t.end()
 })
 
+t.test('an interruption is on the trace that the session has, whatever trace its beginning was stated on', (t) => {
+  const traceOf = (payload: object, stated: object) => {
+    const event = { event_type: 'agent_session_started', project: 'acme', occurred_at: STARTED.started_at } as const
+    const began = prepareEvent({ ...event, throttle: 'full', payload: { ...STARTED, ...payload } as never, ...stated })
+    const { message } = sessionNews(began, OWNER, RECORDED_AT)!
+    const { snapshot } = step(module, after(module, [at(1, message)]), M.interrupt)
+    const { trace_id, span_id } = module.envelope(snapshot.context)
+    t.equal(trace_id, (module.document(snapshot) as any).trace_id ?? null)
+    return { trace_id, span_id }
+  }
+  const on = { trace_id: 'outer', span_id: 'outer-span' }
+  t.strictSame(traceOf({ trace_id: 'own' }, {}), { trace_id: 'own', span_id: null })
+  t.strictSame(traceOf({ trace_id: 'own' }, on), { trace_id: 'own', span_id: null }, 'a span is of its own trace')
+  t.strictSame(traceOf({ trace_id: '' }, on), on)
+  t.strictSame(traceOf({ trace_id: 'outer' }, on), on)
+  t.strictSame(traceOf({ trace_id: '' }, {}), { trace_id: null, span_id: null })
+  t.end()
+})
+
 t.test('an end is counted once in each sum; one that the engine tells after all puts its figures right', (t) => {
   const ids = (sends: readonly any[]) => sends.map(({ to, message }) => [message.type, to.id])
   t.strictSame(ids(step(module, started, M.end).sends), [
