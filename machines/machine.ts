@@ -161,6 +161,8 @@ export interface Retirement {
 export interface Refusal {
   readonly code: string
   readonly detail: string
+  /** What the message says is refused, not the move: said otherwise it is taken, and it stays in `allowed`. */
+  readonly isOfContent?: true
   /** JSON pointer into the body of the request, where one member of it is at fault. */
   readonly pointer?: string
   /** The same, where several members are. */

@@ -174,7 +174,8 @@ export class Batch {
         ? { code: 'not_found', detail: `There is no ${words(module.kind)} ${actor.ref.id}.` }
         : { code: 'illegal_move', detail: `${aWord(module.kind)} that is ${state} does not take ${message.type}.` })
     // What the chart knows and a guard has refused, the state does not take now.
-    const refused = refusal.code === 'illegal_move' ? message.type : undefined
+    const isOfState = refusal.code === 'illegal_move' && refusal.isOfContent !== true
+    const refused = isOfState ? message.type : undefined
     const known = state === 'absent' ? {} : { state, allowed: actor.stepper.allowed(snapshot, refused) }
     this.settled.push({ actor, mail, answer: { ok: false, refusal, ...known } })
     this.consume(actor, mail)

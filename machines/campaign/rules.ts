@@ -164,7 +164,10 @@ export function refusal(
       if (value !== 'paused' && value !== 'escalated')
         return illegal(`only what is paused or escalated is resumed: it is ${value}`)
       if (addsTooMany(context, message)) return tooManyCycles(context)
-      return illegal(`its budget of ${context.max_cycles} cycles is used up: resume it with add_cycles`)
+      return {
+        ...illegal(`its budget of ${context.max_cycles} cycles is used up: resume it with add_cycles`),
+        isOfContent: true,
+      }
     case 'decide':
       return illegal(`only what is escalated waits for a decision: it is ${value}`)
     case 'complete':

@@ -90,8 +90,9 @@ function isSaidAgain(
 
 function questionClosed(context: InitiativeContext, message: Of<'decide'>): Refusal {
   const before = answerBefore(context, message)
-  if (before === undefined) return illegal(`no question ${shown(message.question_id!)} is open`)
-  return illegal(`${before.by?.name ?? 'somebody'} has answered that at ${before.at}: ${shown(before.decision)}`)
+  if (before === undefined) return illegalSo(`no question ${shown(message.question_id!)} is open`)
+  const who = before.by?.name ?? 'somebody'
+  return illegalSo(`it was answered by ${who} at ${before.at}: ${shown(before.decision)}`)
 }
 
 function strangerIn(context: InitiativeContext, message: InitiativeMessage) {
@@ -186,7 +187,7 @@ export function refusal({ value, context }: Snapshot, message: InitiativeMessage
       if (bodyBefore(context, message) === 'other') return reused(WHAT[message.type])
   }
   const stranger = strangerIn(context, message)
-  if (stranger !== undefined) return illegal(`${memberText(stranger)} is no member of the initiative`)
+  if (stranger !== undefined) return illegalSo(`it has no member ${memberText(stranger)}`)
   if (message.type === 'decide' && statusOf(value) === 'active') return questionClosed(context, message)
   if (message.type !== 'advance') return illegal(`it is ${statusOf(value)}`)
   if (context.waiting.length >= TRIGGERS_MAX) return illegal(`${context.waiting.length} requests wait already`)
@@ -211,4 +212,9 @@ function reused(what: string): Refusal {
 
 function illegal(detail: string): Refusal {
   return { code: 'illegal_move', detail }
+}
+
+/** About another question, or another member, it would be taken. */
+function illegalSo(detail: string): Refusal {
+  return { ...illegal(detail), isOfContent: true }
 }

@@ -131,7 +131,11 @@ t.test('a refusal names the status that everybody is told of, also while it is a
   )
   const stranger = { kind: 'campaign', ref: 'nobody' }
   const { body } = await post(w, 'owner-actions', { action: 'hold', reason: 'x', member: stranger })
-  t.match(body, { status: 409, code: 'illegal_move', state: 'active' })
+  t.match(body, { status: 409, code: 'illegal_move', state: 'active', detail: 'It has no member campaign:nobody.' })
+  t.ok(body.allowed.includes('record_owner_action'), 'of a member it is taken')
+  await post(w, 'complete', { reason: 'paid' })
+  const late = await post(w, 'owner-actions', { action: 'hold', reason: 'x', member: stranger })
+  t.same(late.body.allowed, [], 'of one that has ended, of nobody')
 })
 
 t.test('what an owner is asked stands in attention until it is decided', async (t) => {
@@ -165,7 +169,7 @@ t.test(
     t.match(word, { decision: 'Bank a', applicable_members: [SHOP], answers: [question_id], by: { name: 'admin' } })
     t.same(first.body.questions, [])
     const second = await s.expect(409, 'POST', path, { question_id, decision: 'Bank b' }, other)
-    t.match(second.body, { code: 'illegal_move', detail: /^Admin has answered that at 20.*: "?Bank a/ })
+    t.match(second.body, { code: 'illegal_move', detail: /^It was answered by admin at 20.*: Bank a/ })
     t.equal((await s.call('POST', path, { question_id, decision: 'Bank a', reason: 'x' }, other)).status, 409)
     for (const more of [{}, { applicable_members: [SHOP] }]) {
       const again = await s.expect(200, 'POST', path, { question_id, decision: 'Bank a', ...more }, other)
@@ -174,6 +178,8 @@ t.test(
     }
     const unknown = await s.expect(409, 'POST', path, { question_id: 'act_nothing', decision: 'Bank a' })
     t.match(unknown.body, { code: 'illegal_move', detail: /no question .*act_nothing.* is open/i })
+    for (const { body } of [second, unknown])
+      t.ok(body.allowed.includes('decide'), 'another question is answered still')
     await s.expect(200, 'POST', path, { decision: 'Bank b' }, other)
     t.equal((await read(w)).owner_decisions.length, 2, 'who answers nothing says another word')
   },

@@ -1,5 +1,5 @@
 import t from 'tap'
-import type { CampaignContext } from '../../machines/campaign/context.ts'
+import type { CampaignContext, Of } from '../../machines/campaign/context.ts'
 import { campaignModule as module } from '../../machines/campaign.ts'
 import { campaignDocument } from '../../machines/documents/campaign.ts'
 import type { Message, OwnFact, SnapshotOf } from '../../machines/machine.ts'
@@ -236,6 +236,11 @@ t.test('an advance beyond the budget escalates, and the last task of the budget 
   t.equal(snapshot.value, 'escalated')
   t.match(payloads(facts)[0], { success: true, decision: 'escalate', reason: /^the budget of 2 cycles is used up/ })
   t.equal(told(snapshot, says('resume')).refused, 'illegal_move')
+  t.match(
+    module.refusal(snapshot, says('resume')() as Of<'resume'>),
+    { isOfContent: true },
+    'with more cycles it is taken',
+  )
   const resumed = told(snapshot, says('resume', { add_cycles: 3 })).snapshot
   t.match(resumed, { value: 'active', context: { max_cycles: 5 } })
   t.equal(
