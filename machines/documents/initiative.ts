@@ -143,12 +143,18 @@ export const ownerActionBody = Type.Object(
     action: stringEnum(OWNER_ACTIONS, {
       description:
         '`hold`: nothing is decided about the member (or, without one, about any) until it is lifted; `milestone`: ' +
-        'something was reached; `member_override`: the member takes part, or does not, whatever else is so.',
+        'something was reached; `member_override`: the member takes part past the holds of its owner, or does not at all.',
     }),
     member: Type.Optional(member),
     reason: spoken('What for, or what was reached.'),
     lifted: Type.Optional(Type.Boolean({ description: 'Of a hold: it ends.' })),
-    override: Type.Optional(stringEnum(OVERRIDES, { description: 'Of a `member_override`.' })),
+    override: Type.Optional(
+      stringEnum(OVERRIDES, {
+        description:
+          'Of a `member_override`. `exclude`: it does not advance, whatever else is so. `include`: that, and its own hold, ' +
+          'are over, and a hold of all leaves it in; what waits for an answer, is under way or has ended does not advance.',
+      }),
+    ),
   },
   { ...CLOSED, title: 'InitiativeOwnerAction' },
 )

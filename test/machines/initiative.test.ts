@@ -6,7 +6,8 @@ import {
   TRIGGERS_MAX,
 } from '../../machines/documents/initiative.ts'
 import type { Member } from '../../machines/documents/member.ts'
-import type { View } from '../../machines/initiative/context.ts'
+import type { InitiativeContext, View } from '../../machines/initiative/context.ts'
+import { standingOf } from '../../machines/initiative/members.ts'
 import { initiativeModule as module } from '../../machines/initiative.ts'
 import type { Message, SendParams } from '../../machines/machine.ts'
 import { compile } from '../../machines/schema.ts'
@@ -177,6 +178,33 @@ t.test('an owner’s hold lasts until it is lifted, whatever else is recorded me
   t.equal(free.context.owner_actions[0]?.lifted, true, 'what it lifted is forgotten before it is')
   t.end()
 })
+
+t.test(
+  'an override takes a member out whatever else is so, and puts it in past its owner’s holds and nothing else',
+  (t) => {
+    const { snapshot: asked } = step(module, deciding({ decision: 'ask', question: 'x', member: CAMPAIGN }), judge(6))
+    const whyNot = (before: { context: InitiativeContext }, ...words: readonly object[]): string | undefined => {
+      const said = words.map((word, n) =>
+        at(7, { type: 'record_owner_action', by: OWNER, action_id: `act_${n}`, reason: 'x', ...word }),
+      )
+      const { context } = said.reduce((last: any, message) => step(module, last, message).snapshot, before)
+      const standing = standingOf(context, VIEW.members[0]!, VIEW)
+      return standing.is === 'able' ? undefined : standing.why
+    }
+    const override = (word: string) => ({ action: 'member_override', member: CAMPAIGN, override: word })
+    const hold = { action: 'hold', member: CAMPAIGN }
+    const [include, exclude, holdAll] = [override('include'), override('exclude'), { action: 'hold' }]
+    const free = run(M.create)
+    t.equal(whyNot(free, exclude, { ...hold, lifted: true }), 'its owner excludes it')
+    t.equal(whyNot(free, exclude, include), undefined)
+    t.equal(whyNot(free, hold, include), undefined)
+    t.equal(whyNot(free, include, hold), 'its owner holds it')
+    t.equal(whyNot(free, holdAll, include), undefined)
+    t.equal(whyNot(free, include, holdAll), undefined)
+    t.match(whyNot(asked, include), /waits for an owner’s decision/)
+    t.end()
+  },
+)
 
 t.test('what is no steering decision fails, and is not asked for again', (t) => {
   for (const result of [
