@@ -14,6 +14,7 @@ import type { Scheduler } from '../runtime/scheduler/api.ts'
 import type { Steward } from '../runtime/steward/steward.ts'
 import type { Backups } from './backups.ts'
 import type { Exchange } from './exchange.ts'
+import type { LostPast } from './lost-past.ts'
 import type { Metrics } from './metrics.ts'
 import type { ProblemCode } from './problems.ts'
 import type { Turnstile } from './turnstile.ts'
@@ -156,6 +157,8 @@ export interface ServiceContext {
   readonly principals: Principals
   /** Idempotency keys whose create has no answer yet. */
   readonly keysInUse: Turnstile
+  /** Hears of cursors of what the home has lost. */
+  readonly lostPast: LostPast
   readonly log: Logger
   readonly metrics: Metrics
   /** True once the journal has failed: the process is about to end, and what it would say of its state may be wrong. */

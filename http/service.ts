@@ -24,6 +24,7 @@ import { Admission } from './admission.ts'
 import { Arrivals } from './arrivals.ts'
 import { backupsOf } from './backups.ts'
 import { BodyReader } from './body.ts'
+import { LostPast } from './lost-past.ts'
 import { createMetrics, type Metrics, measureRoutes, measureService } from './metrics.ts'
 import type { ServiceContext } from './route.ts'
 import { Router } from './router.ts'
@@ -140,6 +141,7 @@ async function listen(
     sessions,
     principals,
     keysInUse: new Turnstile(),
+    lostPast: new LostPast(log),
     log,
     metrics,
     hasFailed,

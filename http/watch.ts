@@ -10,6 +10,7 @@ import { type CursorPlace, placeOf } from '../runtime/stream/cursor.ts'
 import type { StreamEnd } from '../runtime/stream/event-stream.ts'
 import { FILTER_FIELDS, Filter, type FilterField, type FilterTerms } from '../runtime/stream/filter.ts'
 import { errorFrame, type Frame } from '../runtime/stream/frame.ts'
+import type { LostPast } from './lost-past.ts'
 import { problemSchema } from './problem-schema.ts'
 import { type ProblemCode, type ProblemExtra, problemDocument, problemTable } from './problems.ts'
 
@@ -85,19 +86,37 @@ function projectKey(name: string, runtime: Pick<Runtime, 'read'>): string {
   return typeof key === 'string' ? key : name
 }
 
+type CursorResult =
+  | { readonly ok: true; readonly sequence: number }
+  | { readonly ok: false; readonly fault: QueryFault }
+
 type StartResult = { readonly ok: true; readonly after: number } | { readonly ok: false; readonly fault: QueryFault }
 
 /** @param since a cursor, `latest` or `earliest`; absent: `latest` */
-export function startOf(since: string | undefined, journal: Runtime['journal']): StartResult {
+export function startOf(since: string | undefined, service: CursorReader): StartResult {
+  const { journal } = service.runtime
   if (since === undefined || since === 'latest') return { ok: true, after: journal.lastSequence }
   if (since === 'earliest') return { ok: true, after: journal.oldestSequence - 1 }
-  const place = placeOf(since, journal)
-  return place.ok ? { ok: true, after: place.sequence } : { ok: false, fault: cursorFault(place) }
+  const place = placeFor(since, service)
+  return place.ok ? { ok: true, after: place.sequence } : place
+}
+
+/** What reads a cursor of a client. */
+interface CursorReader {
+  readonly runtime: Pick<Runtime, 'journal'>
+  readonly lostPast: LostPast
+}
+
+/** Where a client's cursor points, or the problem that it is. A cursor of what the home has lost is told to its operator, too. */
+export function placeFor(cursor: string, { runtime, lostPast }: CursorReader): CursorResult {
+  const place = placeOf(cursor, runtime.journal)
+  if (place.ok) return place
+  if (place.isOfLostPast) lostPast.tell(cursor)
+  return { ok: false, fault: cursorFault(place) }
 }
 
 /** A cursor that cannot be used, as a problem; the oldest usable cursor rides along where there is one. */
-export function cursorFault(place: Extract<CursorPlace, { ok: false }>): QueryFault {
-  const { code, detail, oldest } = place
+function cursorFault({ code, detail, oldest }: Extract<CursorPlace, { ok: false }>): QueryFault {
   return oldest === undefined ? { code, detail } : { code, detail, extra: { members: { oldest } } }
 }
 

@@ -3,7 +3,7 @@ import { recordedEventSchema } from '../../machines/events/envelope.ts'
 import { closedObject, stringEnum, Type } from '../../machines/schema.ts'
 import type { Runtime } from '../../runtime/api.ts'
 import { readable } from '../../runtime/reader.ts'
-import { oldestCursor, placeOf, tooOld } from '../../runtime/stream/cursor.ts'
+import { oldestCursor, tooOld } from '../../runtime/stream/cursor.ts'
 import { Filter } from '../../runtime/stream/filter.ts'
 import {
   type EventQuery,
@@ -18,7 +18,7 @@ import type { Exchange } from '../exchange.ts'
 import { LINK_TOLD, LIST_LIMIT_DEFAULT, LIST_LIMIT_MAX, nextLink } from '../lists.ts'
 import { cursorAt, isServiceId, markCursor, notFound } from '../replies.ts'
 import type { Route, ServiceContext } from '../route.ts'
-import { cursorFault, cursorParameter, filterOf, filterParameters } from '../watch.ts'
+import { cursorParameter, filterOf, filterParameters, placeFor } from '../watch.ts'
 
 /**
  * Which history holds everything that the filter lets through. A run request has its trace to itself; one of others is looked for
@@ -46,12 +46,13 @@ function hintOf(filter: Filter, runtime: Pick<Runtime, 'read'>): HistoryHint | u
  * Where a list begins: behind its cursor, or at the end of the log that its order starts from. A cursor stands between two
  * events: a list that goes backwards begins with the one before it, with which a stream from there does not.
  */
-function placeToBegin(exchange: Exchange, journal: Runtime['journal']): number | undefined {
+function placeToBegin(service: ServiceContext, exchange: Exchange): number | undefined {
+  const { journal } = service.runtime
   const { cursor, order } = exchange.query
   if (cursor === undefined) return order === 'desc' ? journal.lastSequence + 1 : journal.oldestSequence - 1
-  const place = placeOf(cursor, journal)
+  const place = placeFor(cursor, service)
   if (place.ok) return order === 'desc' ? place.sequence + 1 : place.sequence
-  const { code, detail, extra } = cursorFault(place)
+  const { code, detail, extra } = place.fault
   exchange.problem(code, detail, extra)
   return undefined
 }
@@ -85,7 +86,7 @@ async function list(service: ServiceContext, exchange: Exchange): Promise<void> 
     return
   }
   const { filter } = filtered
-  const from = placeToBegin(exchange, runtime.journal)
+  const from = placeToBegin(service, exchange)
   if (from === undefined) return
   const hint = hintOf(filter, runtime)
   const { order = 'asc', limit = LIST_LIMIT_DEFAULT } = exchange.query

@@ -2,7 +2,6 @@
 import { RUN_REQUEST_STATES } from '../../machines/documents/run-request.ts'
 import { recordedEventSchema } from '../../machines/events/envelope.ts'
 import { closedObject, stringEnum, Type } from '../../machines/schema.ts'
-import { placeOf } from '../../runtime/stream/cursor.ts'
 import { Filter } from '../../runtime/stream/filter.ts'
 import { findEvents } from '../../runtime/stream/find-events.ts'
 import type { Exchange } from '../exchange.ts'
@@ -10,7 +9,7 @@ import { LINK_TOLD, LIST_LIMIT_MAX, nextLink } from '../lists.ts'
 import { cursorAt, markCursor, notFound } from '../replies.ts'
 import type { Route, ServiceContext } from '../route.ts'
 import { type RunOfTrace, runsOfTrace } from '../trace-runs.ts'
-import { cursorFault, cursorParameter } from '../watch.ts'
+import { cursorParameter, placeFor } from '../watch.ts'
 
 const traceDocument = Type.Object(
   {
@@ -56,9 +55,9 @@ async function read(service: ServiceContext, exchange: Exchange): Promise<void> 
   const { cursor, limit = LIST_LIMIT_MAX } = exchange.query
   const { projects } = exchange.principal
   const filter = new Filter({ trace_id: [traceId] }, projects === '*' ? undefined : projects)
-  const place = cursor === undefined ? undefined : placeOf(cursor, journal)
+  const place = cursor === undefined ? undefined : placeFor(cursor, service)
   if (place?.ok === false) {
-    const { code, detail, extra } = cursorFault(place)
+    const { code, detail, extra } = place.fault
     return exchange.problem(code, detail, extra)
   }
   const from = place?.sequence ?? journal.oldestSequence - 1

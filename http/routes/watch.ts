@@ -47,7 +47,7 @@ export function watchRoutes(service: ServiceContext): readonly Route[] {
     const filtered = filterOf(exchange.query, exchange.principal, runtime)
     if (!filtered.ok) return filtered
     // A browser's EventSource connects again with the same URL and tells in this header how far it came.
-    const start = startOf(exchange.header('last-event-id') || exchange.query.since, runtime.journal)
+    const start = startOf(exchange.header('last-event-id') || exchange.query.since, service)
     return start.ok ? { ok: true, filter: filtered.filter, after: start.after } : start
   }
 

@@ -16,7 +16,14 @@ type CursorFault = 'invalid_cursor' | 'cursor_of_another_log' | 'cursor_too_old'
 
 export type CursorPlace =
   | { readonly ok: true; readonly sequence: number }
-  | { readonly ok: false; readonly code: CursorFault; readonly detail: string; readonly oldest?: string }
+  | {
+      readonly ok: false
+      readonly code: CursorFault
+      readonly detail: string
+      readonly oldest?: string
+      /** The cursor is of this log, and of what it has lost: an older copy of the home was put back. */
+      readonly isOfLostPast?: true
+    }
 
 export interface Cursor {
   readonly epoch: string
@@ -74,6 +81,7 @@ export function placeOf(cursor: string, log: LogRange): CursorPlace {
       detail:
         'the cursor belongs to events that this log does not hold: an older copy of the home was put back. Begin with `earliest`, or list again and watch from there',
       oldest: oldestCursor(log),
+      isOfLostPast: true,
     }
   }
   if (sequence < log.oldestSequence - 1) {

@@ -229,3 +229,16 @@ t.test('wrong questions are answered by name', async (t) => {
   t.match(await get(harness, '/api/events', 'nobody'), { status: 401 })
   t.same((await get(harness, '/api/events')).ids, idsOf(6, 10), 'a list begins with the oldest event that there is')
 })
+
+t.test('a cursor of what an older copy of the home lacks is told to the operator, once', async (t) => {
+  const harness = await harnessFor(t)
+  harness.log.commit([noted('a')])
+  const lost = { status: 410, body: { code: 'cursor_of_another_log', detail: /older copy/ } }
+  t.match(await get(harness, '/api/events?cursor=ffff.1'), { status: 410 })
+  t.same(harness.told, [], 'a restored home is no older copy')
+  t.match(await get(harness, '/api/events?cursor=e0e0e0e0e0e0.2.i0i0i0'), lost)
+  t.match(await get(harness, '/api/events?cursor=e0e0e0e0e0e0.1.another'), lost)
+  await t.rejects(watchSocket(harness, '?since=e0e0e0e0e0e0.2.i0i0i0'), /refused/)
+  t.match(harness.told, [/^a cursor names events that this home does not hold/])
+  t.equal(harness.told.length, 1)
+})

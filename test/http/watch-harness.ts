@@ -10,6 +10,7 @@ import { AccessCheck } from '../../http/access.ts'
 import { Admission } from '../../http/admission.ts'
 import { Arrivals } from '../../http/arrivals.ts'
 import { BodyReader } from '../../http/body.ts'
+import { LostPast } from '../../http/lost-past.ts'
 import type { ServiceContext } from '../../http/route.ts'
 import { Router } from '../../http/router.ts'
 import { eventRoutes } from '../../http/routes/events.ts'
@@ -99,6 +100,8 @@ export interface Harness {
   readonly url: string
   /** What `runtime.read` answers, by `kind/id`. */
   readonly actors: Map<string, { readonly value: string; readonly context: Record<string, unknown> }>
+  /** Messages of the service's log. */
+  readonly told: readonly string[]
   /** As the service does at the start of a graceful stop. */
   stopStreams(): void
   close(): void
@@ -118,10 +121,13 @@ export async function startHarness(log = new FakeJournal()): Promise<Harness> {
     onCommit: (listener: CommitListener) => log.onCommit((events, commit) => listener([], events, commit)),
     read: (ref: ActorRef) => actors.get(`${ref.kind}/${ref.id}`) as SnapshotOf<any> | undefined,
   }
+  const told: string[] = []
+  const logger: Logger = pino({}, { write: (line: string) => told.push(JSON.parse(line).msg) })
   const service = {
     runtime,
     principals,
-    log: pino({ level: 'silent' }) as Logger,
+    log: logger,
+    lostPast: new LostPast(logger),
     metrics: { registry },
     onClosing: (callback: () => void) => closing.push(callback),
   } as unknown as ServiceContext
@@ -144,6 +150,7 @@ export async function startHarness(log = new FakeJournal()): Promise<Harness> {
     port,
     url: `http://127.0.0.1:${port}`,
     actors,
+    told,
     stopStreams: () => {
       for (const callback of closing) callback()
     },
