@@ -140,7 +140,11 @@ export const SETTINGS: readonly SettingSpec[] = [
   size('events_body_max', 'eventsBodyBytesMax', 'Largest body of a post of events.'),
   size('event_max', 'eventBytesMax', 'Largest single event.'),
   size('header_max', 'headerBytesMax', 'Largest sum of all headers of a request.', 4096),
-  size('bodies_in_flight_max', 'bodiesInFlightBytesMax', 'Sum of bodies being received at one moment.'),
+  size(
+    'bodies_in_flight_max',
+    'bodiesInFlightBytesMax',
+    'Sum of bodies being received at one moment; of uploads half of it.',
+  ),
   size('ingest_max', 'ingestBytesMax', 'Largest body of an ingest.'),
   size('disk_reserve', 'diskReserveBytes', 'Free disk space below which writes are refused.', 0),
   size('log_file_max', 'logFileBytesMax', 'Size at which a file of the event log is full.', 64 * 1024, 1024 ** 3),

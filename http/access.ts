@@ -46,6 +46,11 @@ export class AccessCheck {
     return principal
   }
 
+  /** Whether the principal may still act: its token may have been revoked, or have expired, while its body came. */
+  holds(principal: Principal): boolean {
+    return this.#principals.holds(principal)
+  }
+
   /**
    * The principal of a WebSocket's offered subprotocols: a browser cannot send `Authorization`, so that its token
    * comes as `bearer.<token>` among them.
@@ -59,6 +64,16 @@ export class AccessCheck {
     }
     return undefined
   }
+}
+
+/** Why the token lets nobody in any more, told to those who are in. */
+export function revocationFault({ name, revoked }: Principal): {
+  readonly code: 'token_revoked' | 'token_expired'
+  readonly detail: string
+} {
+  return revoked
+    ? { code: 'token_revoked', detail: `The token ${name} was revoked.` }
+    : { code: 'token_expired', detail: `The token ${name} has expired.` }
 }
 
 function tokenOf(header: string): string | undefined {

@@ -4,6 +4,7 @@
  * there is time for it in the turn (body-turns.ts).
  */
 import { canonical, NotJson } from '../machines/canonical.ts'
+import { BodyRoom, kindOf } from './body-room.ts'
 import { BodyTurns, SMALL_BODY_BYTES, type Waiting } from './body-turns.ts'
 import type { Exchange } from './exchange.ts'
 import { Gathered } from './gathered.ts'
@@ -27,16 +28,21 @@ export interface BodyBounds {
 /** Reads bodies for one server and holds the sum of those in flight. */
 export class BodyReader {
   readonly #bounds: BodyBounds
+  readonly #room: BodyRoom
   readonly #turns: BodyTurns
-  #bytesInFlight = 0
 
   constructor(bounds: BodyBounds, nature: ConstructorParameters<typeof BodyTurns>[0]) {
+    const { bodyBytesMax, eventsBodyBytesMax, bodiesInFlightBytesMax } = bounds
     this.#bounds = bounds
+    this.#room = new BodyRoom(bodiesInFlightBytesMax, {
+      large: Math.max(bodyBytesMax, eventsBodyBytesMax),
+      upload: UPLOAD_HELD_BYTES,
+    })
     this.#turns = new BodyTurns(nature)
   }
 
   get bytesInFlight(): number {
-    return this.#bytesInFlight
+    return this.#room.bytes
   }
 
   /**
@@ -52,8 +58,9 @@ export class BodyReader {
       exchange.problem('unsupported_media_type', typeDetail(contentType))
       return
     }
-    if (!this.#hasRoom(exchange, announced)) return
-    new Reception(this, exchange, bytesMax, announced, ready).start()
+    const reception = new Reception(this.#room, this.#turns, exchange, bytesMax, ready)
+    // A small one mostly comes with its head, and is never held.
+    if (kindOf(announced) === 'small' || reception.hold(announced)) reception.start()
   }
 
   /** Make `exchange.upload` of a body that the route takes as it comes; or answer 400, 413, 415 or 503 and say false. */
@@ -70,48 +77,31 @@ export class BodyReader {
       )
       return false
     }
-    if (!this.#hasRoom(exchange, UPLOAD_HELD_BYTES)) return false
-    this._take(UPLOAD_HELD_BYTES)
+    const sender = exchange.caller
+    const why = this.#room.whyNot(sender, UPLOAD_HELD_BYTES, 'upload')
+    if (why !== undefined) {
+      exchange.problem('bodies_in_flight', why)
+      return false
+    }
+    this.#room.take(sender, UPLOAD_HELD_BYTES)
     exchange.upload = new Upload(exchange, name, {
       bytesMax,
-      giveBack: () => this._give(UPLOAD_HELD_BYTES),
+      giveBack: () => this.#room.give(sender, UPLOAD_HELD_BYTES),
       stand: (reader) => this.#turns.stand(reader),
     })
     exchange.upload.watch()
     return true
   }
-
-  #hasRoom(exchange: Exchange, bytes: number): boolean {
-    if (this.#bytesInFlight + bytes <= this.#bounds.bodiesInFlightBytesMax) return true
-    exchange.problem('bodies_in_flight', `Bodies of ${this.#bytesInFlight} bytes are being received.`)
-    return false
-  }
-
-  /** Used by a reception alone. */
-  _take(bytes: number): boolean {
-    if (this.#bytesInFlight + bytes > this.#bounds.bodiesInFlightBytesMax) return false
-    this.#bytesInFlight += bytes
-    return true
-  }
-
-  /** Used by a reception alone. */
-  get _turns(): BodyTurns {
-    return this.#turns
-  }
-
-  /** Used by a reception alone. */
-  _give(bytes: number): void {
-    this.#bytesInFlight -= bytes
-  }
 }
 
 /** One body on its way in. */
 class Reception implements Waiting {
-  readonly #reader: BodyReader
+  readonly #room: BodyRoom
+  readonly #turns: BodyTurns
   readonly #exchange: Exchange
   readonly #bytesMax: number
   readonly #ready: (exchange: Exchange) => void
-  #held: number
+  #held = 0
   #received = 0
   /** One that came at once. */
   #whole: Buffer | undefined = undefined
@@ -119,22 +109,30 @@ class Reception implements Waiting {
   #gathered: Gathered | undefined = undefined
   #isOver = false
 
-  constructor(
-    reader: BodyReader,
-    exchange: Exchange,
-    bytesMax: number,
-    announced: number,
-    ready: (e: Exchange) => void,
-  ) {
-    this.#reader = reader
+  constructor(room: BodyRoom, turns: BodyTurns, exchange: Exchange, bytesMax: number, ready: (e: Exchange) => void) {
+    this.#room = room
+    this.#turns = turns
     this.#exchange = exchange
     this.#bytesMax = bytesMax
-    this.#held = announced
     this.#ready = ready
   }
 
+  /** Hold so many bytes of memory, with those held before. False: 503 was answered. */
+  hold(bytes: number): boolean {
+    const more = bytes - this.#held
+    if (more <= 0) return true
+    const { caller } = this.#exchange
+    const why = this.#room.whyNot(caller, more, kindOf(bytes))
+    if (why !== undefined) {
+      this.#exchange.problem('bodies_in_flight', why)
+      return false
+    }
+    this.#room.take(caller, more)
+    this.#held = bytes
+    return true
+  }
+
   start(): void {
-    this.#reader._take(this.#held)
     this.#exchange.onAborted(() => this.#finish())
     this.#exchange._attachAbort()
     this.#exchange._response.onData((chunk, isLast) => this.#data(chunk, isLast))
@@ -149,7 +147,7 @@ class Reception implements Waiting {
       tooLarge(this.#exchange, this.#bytesMax)
       return
     }
-    const { _turns: turns } = this.#reader
+    const turns = this.#turns
     const isWhole = isLast && this.#gathered === undefined
     const isAtOnce = isLast && this.#received <= SMALL_BODY_BYTES && turns.hasTimeForSmall
     if (isWhole && isAtOnce) {
@@ -164,10 +162,8 @@ class Reception implements Waiting {
       this.#gathered ??= new Gathered()
       this.#gathered.add(bytes)
     }
-    if (!this.#grow()) {
-      this.#finish()
-      this.#exchange.problem('bodies_in_flight', 'The sum of the bodies being received is at its bound.')
-    } else if (isAtOnce) turns.read(() => this.#parse(this.#take()))
+    if (!this.hold(this.#received)) this.#finish()
+    else if (isAtOnce) turns.read(() => this.#parse(this.#take()))
     else if (isLast) {
       turns.stand(this)
       if (isWhole && !this.#isOver) this.#whole = Buffer.from(bytes)
@@ -193,21 +189,12 @@ class Reception implements Waiting {
     return whole
   }
 
-  /** A chunked body says nothing of its length: hold what has come. */
-  #grow(): boolean {
-    const more = this.#received - this.#held
-    if (more <= 0) return true
-    if (!this.#reader._take(more)) return false
-    this.#held += more
-    return true
-  }
-
   #finish(): void {
     if (this.#isOver) return
     this.#isOver = true
     this.#whole = undefined
     this.#gathered = undefined
-    this.#reader._give(this.#held)
+    this.#room.give(this.#exchange.caller, this.#held)
   }
 
   #parse(bytes: Uint8Array): void {

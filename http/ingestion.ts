@@ -49,6 +49,8 @@ type How =
   /** The body as a whole cannot be read on. */
   | { readonly how: 'malformed'; readonly detail: string }
   | { readonly how: 'too_large' }
+  /** Who sends it may no longer do so. */
+  | { readonly how: 'unauthenticated' }
   /** The service does not take writes now. */
   | { readonly how: 'refused'; readonly refused: Refused }
   /** It cannot be gone on with, for a fault that is not the body's. */
@@ -67,6 +69,8 @@ export interface IngestionOptions {
   readonly elements: Elements
   /** Who is said to have recorded the events: marks their ids as not computed here. */
   readonly by: By
+  /** Whether who sends it may still do so: asked before each turn, since a trace may take hours to come. */
+  readonly mayGoOn: () => boolean
   readonly onEnd: (end: IngestEnd) => void
 }
 
@@ -141,7 +145,8 @@ export class Ingestion implements UploadSink, Waiting {
   takeTurn(): void {
     this.#stands = false
     try {
-      this.#pump(this.#door!)
+      if (this.#options.mayGoOn()) this.#pump(this.#door!)
+      else this.#over({ how: 'unauthenticated' })
     } catch (error) {
       this.#over({ how: 'failed', error })
     }

@@ -36,6 +36,12 @@ const GROUPS: Readonly<Record<string, { readonly codes: readonly ProblemCode[]; 
     ],
     of: ({ body, upload }) => body !== undefined || upload !== undefined,
   },
+  /** What takes time: the token may end meanwhile. */
+  Ended: {
+    codes: ['token_expired', 'token_revoked'],
+    of: ({ body, upload, query }) =>
+      body !== undefined || upload !== undefined || Object.hasOwn(parametersOf(query), 'wait'),
+  },
   /** An upload is read piece by piece, and each piece has its own faults. */
   Whole: { codes: ['body_too_deep', 'invalid_body'], of: ({ body }) => body !== undefined },
   Change: {
@@ -45,7 +51,7 @@ const GROUPS: Readonly<Record<string, { readonly codes: readonly ProblemCode[]; 
   Cursor: {
     codes: ['invalid_cursor'],
     of: ({ method, query }) => {
-      const asked = (query as Shape | undefined)?.properties ?? {}
+      const asked = parametersOf(query)
       return method === 'GET' && (Object.hasOwn(asked, 'cursor') || Object.hasOwn(asked, 'since'))
     },
   },
@@ -53,6 +59,10 @@ const GROUPS: Readonly<Record<string, { readonly codes: readonly ProblemCode[]; 
 
 interface Shape {
   readonly properties?: object
+}
+
+function parametersOf(query: Route['query']): object {
+  return (query as Shape | undefined)?.properties ?? {}
 }
 
 /** Every problem that the route may answer with. */

@@ -5,7 +5,7 @@
  */
 import type { Logger } from 'pino'
 import { type Check, compile } from '../machines/schema.ts'
-import { type AccessCheck, admit, runnerParamOf, SOCKET_TOKEN_PREFIX } from './access.ts'
+import { type AccessCheck, admit, revocationFault, runnerParamOf, SOCKET_TOKEN_PREFIX } from './access.ts'
 import { type Admission, projectParamOf, type Urgency, urgencyOf } from './admission.ts'
 import { type Arrivals, namedBy } from './arrivals.ts'
 import type { BodyReader } from './body.ts'
@@ -225,6 +225,12 @@ export class Router {
 
   #withBody(gate: Gate, exchange: Exchange): void {
     if (refusedAtEnd(this.#options, exchange)) return
+    const { caller } = exchange
+    if (caller !== undefined && !this.#options.access.holds(caller)) {
+      const { code, detail } = revocationFault(caller)
+      exchange.problem(code, `${detail} Nothing of the body, which came meanwhile, was taken.`)
+      return
+    }
     try {
       const faults = gate.check?.(exchange.body)
       if (faults !== undefined && faults.length > 0) {

@@ -7,9 +7,10 @@ import type { Principal, Principals } from '../runtime/principals.ts'
 import type { Delivery, EventStream, Sink, StreamEnd, Subscription } from '../runtime/stream/event-stream.ts'
 import type { Filter } from '../runtime/stream/filter.ts'
 import type { Frame } from '../runtime/stream/frame.ts'
+import { revocationFault } from './access.ts'
 import type { Exchange } from './exchange.ts'
 import type { Socket, SocketRoute } from './route.ts'
-import { closeCodeOf, endFault, problemFrame, type QueryFault, revocationFault } from './watch.ts'
+import { closeCodeOf, endFault, problemFrame, type QueryFault } from './watch.ts'
 
 /** The subprotocol that browsers offer beside `bearer.<token>`. */
 export const WATCH_PROTOCOL = 'intendant.watch.v1'

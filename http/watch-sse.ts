@@ -7,9 +7,10 @@ import type { Principals } from '../runtime/principals.ts'
 import type { Delivery, EventStream, Sink, StreamEnd, Subscription } from '../runtime/stream/event-stream.ts'
 import type { Filter } from '../runtime/stream/filter.ts'
 import type { Frame } from '../runtime/stream/frame.ts'
+import { revocationFault } from './access.ts'
 import type { Exchange } from './exchange.ts'
 import type { Stream } from './stream.ts'
-import { endFault, problemFrame, revocationFault } from './watch.ts'
+import { endFault, problemFrame } from './watch.ts'
 
 /** Milliseconds that a browser's EventSource waits before it connects again. */
 const RETRY_FIELD = 'retry: 1000\n\n'

@@ -130,13 +130,6 @@ export function closeCodeOf(code: ProblemCode): number {
   return 4_000 + problemTable[code].status
 }
 
-/** Why the token lets nobody in any more, told to those who are in. */
-export function revocationFault(principal: Principal): QueryFault {
-  return principal.revoked
-    ? { code: 'token_revoked', detail: `The token ${principal.name} was revoked.` }
-    : { code: 'token_expired', detail: `The token ${principal.name} has expired.` }
-}
-
 const STOPPING: QueryFault = {
   code: 'stopping',
   detail: 'The service is stopping: come back with the cursor of the last frame.',

@@ -5,7 +5,7 @@ import { closedObject, Type } from '../../machines/schema.ts'
 import type { MessageBody, SnapshotOf } from '../../runtime/api.ts'
 import { projectIdOf } from '../../runtime/identity.ts'
 import { readable } from '../../runtime/reader.ts'
-import { maySee } from '../access.ts'
+import { maySee, revocationFault } from '../access.ts'
 import { utcNow } from '../clock.ts'
 import { ArrayElements, type Elements, Lines } from '../elements.ts'
 import type { Exchange } from '../exchange.ts'
@@ -145,6 +145,7 @@ function ingest(service: ServiceContext, exchange: Exchange): void {
     upload,
     elements: elementsOf(upload.contentType, runtime.settings.eventBytesMax + ENVELOPE_BYTES_MAX),
     by: ingester(exchange.by),
+    mayGoOn: () => service.principals.holds(exchange.principal),
     onEnd: (end) => ended(service, exchange, traceId, end),
   })
   exchange.await(ownerOf(service, exchange, traceId), (owner) => {
@@ -216,7 +217,10 @@ function answer(service: ServiceContext, exchange: Exchange, traceId: string, en
   else if (end.how === 'malformed') exchange.problem('malformed_body', end.detail, { members })
   else if (end.how === 'too_large')
     exchange.problem('body_too_large', `The trace exceeds ${exchange.upload!.bytesMax} bytes.`, { members })
-  else if (end.how === 'refused') refuse(exchange, end.refused)
+  else if (end.how === 'unauthenticated') {
+    const { code, detail } = revocationFault(exchange.principal)
+    exchange.problem(code, `${detail} No more of the trace was taken.`, { members })
+  } else if (end.how === 'refused') refuse(exchange, end.refused)
   else if (end.how === 'failed') exchange.fault(end.error)
 }
 

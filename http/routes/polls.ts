@@ -7,6 +7,7 @@ import { executionRequestDocument } from '../../machines/documents/execution-req
 import { POLL_WAIT_SECONDS_MAX } from '../../machines/documents/run-request.ts'
 import { closedObject, Type } from '../../machines/schema.ts'
 import type { PollAnswer, PollRefusal } from '../../runtime/dispatch/runner.ts'
+import { revocationFault } from '../access.ts'
 import type { Exchange } from '../exchange.ts'
 import type { Route, ServiceContext } from '../route.ts'
 
@@ -49,7 +50,7 @@ export function pollRoutes(service: ServiceContext): readonly Route[] {
         },
       },
       answersOnce: true,
-      problems: ['too_many_polls', 'runner_removed', 'token_revoked', 'token_expired'],
+      problems: ['too_many_polls', 'runner_removed'],
       handle: (exchange) => poll(service, exchange, waits),
     },
   ]
@@ -69,8 +70,8 @@ function poll({ dispatcher, principals, runtime }: ServiceContext, exchange: Exc
   const { principal } = exchange
   forget = principals.onRevoked(principal, () => {
     handle.abort()
-    const code = principal.revoked ? 'token_revoked' : 'token_expired'
-    exchange.problem(code, 'The token of this poll is not valid any more.')
+    const { code, detail } = revocationFault(principal)
+    exchange.problem(code, detail)
   })
   exchange.onAborted(() => {
     forget?.()

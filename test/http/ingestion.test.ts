@@ -28,6 +28,7 @@ function turnsOf(elements: Elements, text: string): { turns: number; refused: nu
     upload,
     elements,
     by: { id: 'x', name: 'x' },
+    mayGoOn: () => true,
     onEnd: (end: IngestEnd) => ends.push(end),
   } as unknown as IngestionOptions)
   ingestion.begin(DOOR)

@@ -1,0 +1,61 @@
+/**
+ * What bodies that are on their way in may hold of memory, all together. Three kinds share it, and what comes later in this list never takes
+ * the last of it: small ones, which carry heartbeats, polls and reports; larger ones; and uploads, which stay the longest. And whoever holds
+ * some already gets no more than is left for others (the dynamic threshold of Choudhury and Hahne, 1998): one token that opens many and sends
+ * nothing has half at most, and another beside it a quarter.
+ */
+import { SMALL_BODY_BYTES } from './body-turns.ts'
+
+export type BodyKind = 'small' | 'large' | 'upload'
+
+/** Whose a body is: a principal, or undefined where nobody has to say. */
+type Sender = object | undefined
+
+export class BodyRoom {
+  readonly #bytesMax: Readonly<Record<BodyKind, number>>
+  readonly #bySender = new Map<Sender, number>()
+  #bytes = 0
+
+  /**
+   * @param bytesMax of all together
+   * @param largestBytes of one body of each kind: it is taken where it is alone, however small the room
+   */
+  constructor(bytesMax: number, largestBytes: { readonly large: number; readonly upload: number }) {
+    const atLeast = (share: number, largest: number): number => Math.max(share, Math.min(bytesMax, largest))
+    this.#bytesMax = {
+      small: bytesMax,
+      large: atLeast((bytesMax * 7) / 8, largestBytes.large),
+      upload: atLeast(bytesMax / 2, largestBytes.upload),
+    }
+  }
+
+  get bytes(): number {
+    return this.#bytes
+  }
+
+  /** Why so much more may not be held now; undefined: it may. */
+  whyNot(sender: Sender, bytes: number, kind: BodyKind): string | undefined {
+    const free = this.#bytesMax[kind] - this.#bytes
+    if (bytes > free) return `Bodies of ${this.#bytes} bytes are being received.`
+    const own = this.#bySender.get(sender) ?? 0
+    if (own === 0 || own + bytes <= free) return undefined
+    return `Of the bodies that are being received ${own} bytes are of this token: the rest is for others.`
+  }
+
+  take(sender: Sender, bytes: number): void {
+    this.#bytes += bytes
+    this.#bySender.set(sender, (this.#bySender.get(sender) ?? 0) + bytes)
+  }
+
+  give(sender: Sender, bytes: number): void {
+    this.#bytes -= bytes
+    const left = (this.#bySender.get(sender) ?? 0) - bytes
+    if (left > 0) this.#bySender.set(sender, left)
+    else this.#bySender.delete(sender)
+  }
+}
+
+/** Of a body that is read as a whole. */
+export function kindOf(bytes: number): BodyKind {
+  return bytes <= SMALL_BODY_BYTES ? 'small' : 'large'
+}
