@@ -17,6 +17,8 @@ export interface BriefOfRun {
   readonly repo: NonNullable<RunRequestCreate['repo']>
   /** Whose approval of the brief is also that of the run; undefined: it needs one of its own. */
   readonly approvedBy: By | undefined
+  /** The run names another repository or branch than the brief was approved for. */
+  readonly isElsewhere: boolean
 }
 
 export type BriefAnswer = { readonly ok: true; readonly brief: BriefOfRun } | Refused
@@ -45,10 +47,20 @@ export function briefOfRun(
     const detail = `The brief's digest is ${compiled.digest}; ${digest} was given.`
     return refused('brief_digest_mismatch', detail, '/brief/digest')
   }
-  return approvedBrief(runtime, brief.context, body)
+  return approvedBrief(runtime, { brief: brief.context, repository: project.context.repository }, body)
 }
 
-function approvedBrief(runtime: Runtime, context: FormationBriefContext, body: RunRequestCreate): BriefAnswer {
+interface BriefOfProject {
+  readonly brief: FormationBriefContext
+  /** Of the project: what a brief is for that names none. */
+  readonly repository: string | undefined
+}
+
+function approvedBrief(
+  runtime: Runtime,
+  { brief: context, repository }: BriefOfProject,
+  body: RunRequestCreate,
+): BriefAnswer {
   const { sections, compiled } = context
   const revision = body.repo?.revision ?? compiled!.revision
   const intent = intentDigest(sourcesOf(runtime, context))
@@ -61,10 +73,24 @@ function approvedBrief(runtime: Runtime, context: FormationBriefContext, body: R
   }
   const { throttle = 'dry_run', entry_event, retry } = body
   const full = standingApproval(context, revision, intent, 'full')
-  const asked = { throttle, entry_event, retries: retry !== undefined }
+  const isElsewhere = worksElsewhere(body.repo, {
+    path: sections.repo?.path ?? repository,
+    branch: sections.repo?.branch,
+  })
+  const asked = { throttle, entry_event, retries: retry !== undefined, elsewhere: isElsewhere }
   const approvedBy = throttle === 'full' && speaksFor(context, asked) ? full?.by : undefined
   const repo = { ...sections.repo, ...(revision === undefined ? {} : { revision }) }
-  return { ok: true, brief: { repo, approvedBy } }
+  return { ok: true, brief: { repo, approvedBy, isElsewhere } }
+}
+
+/** Whether a run names what was not agreed: what it leaves out it takes from the brief, and then from the project. */
+function worksElsewhere(
+  named: RunRequestCreate['repo'],
+  agreed: { path: string | undefined; branch: string | undefined },
+) {
+  if (named === undefined) return false
+  const { path = agreed.path, branch = agreed.branch } = named
+  return path !== agreed.path || branch !== agreed.branch
 }
 
 /** A run request that is refused; `pointer`: the member of its body that is at fault. */

@@ -133,6 +133,7 @@ export function runRequestMessage(
     parent_span_id: body.trace_id === undefined ? (traceParent?.spanId ?? null) : null,
     causation_id: undefined,
     gather_id: undefined,
+    elsewhere: brief?.isElsewhere === true ? true : undefined,
     limits: { grace_ms: graceMs, late_events_ms: lateEventsMs, idempotency_ms: idempotencyMs },
     events: undefined,
   }

@@ -107,6 +107,8 @@ export interface RunQueued extends MessageBody {
   readonly approved: boolean
   /** It asks to be run again by itself: that takes an approval of its own. */
   readonly retries: boolean
+  /** It is to work on another repository or branch than the brief is for: that takes one, too. */
+  readonly elsewhere?: true
   readonly reason?: string
 }
 

@@ -23,7 +23,7 @@ const telling = (news: (context: RunRequestContext, message: RunRequestMessage) 
   },
 })
 
-export const tellBriefQueued = telling(({ asked, throttle, created_at, internal, attempt }) => ({
+export const tellBriefQueued = telling(({ asked, throttle, created_at, internal, attempt, made }) => ({
   type: 'run_queued',
   requested_at: created_at,
   digest: asked.brief!.digest,
@@ -32,6 +32,7 @@ export const tellBriefQueued = telling(({ asked, throttle, created_at, internal,
   ...(asked.repo?.revision === undefined ? {} : { revision: asked.repo.revision }),
   approved: internal.approved,
   retries: asked.retry !== undefined,
+  ...(made.elsewhere === true ? { elsewhere: true } : {}),
   ...(attempt === 1 ? {} : { reason: `attempt ${attempt} waits` }),
 }))
 export const tellBriefAccepted = telling(() => ({ type: 'run_accepted' }))

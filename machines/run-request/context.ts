@@ -50,6 +50,8 @@ export interface Made {
   readonly causation_id: string | null
   readonly gather_id: string | null
   readonly limits: RunRequestLimits
+  /** An approval of its brief does not speak for the repository or the branch that it names. */
+  readonly elsewhere?: true | undefined
 }
 
 /** What the moves need to know and nobody is shown. */
@@ -167,6 +169,8 @@ export interface CreateRunRequest extends MessageBody, Omit<RunRequestCreate, 'i
   /** The same, by who approved its brief. */
   readonly approved_by?: By
   readonly limits?: RunRequestLimits
+  /** It names another repository or branch than its brief was approved for. */
+  readonly elsewhere?: true
 }
 
 interface RunnerPost extends MessageBody {

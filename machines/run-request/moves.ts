@@ -92,6 +92,7 @@ function madeOf(message: Of<'create'>): Made {
     causation_id: message.causation_id ?? null,
     gather_id: message.gather_id ?? null,
     limits: message.limits ?? DEFAULT_LIMITS,
+    elsewhere: message.elsewhere,
   }
 }
 

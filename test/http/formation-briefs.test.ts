@@ -256,6 +256,13 @@ t.test(
     const more = { throttle: 'full', payload: { n: 3 }, retry }
     const policy = (await s.expect(201, 'POST', REQUESTS, runOf(brief, more))).body
     t.equal(policy.approved_by, undefined, 'nobody has approved the retries')
+    for (const [n, repo] of [{ path: '/srv/other' }, { branch: 'release' }].entries()) {
+      const other = runOf(brief, { throttle: 'full', payload: { other: n }, repo })
+      const made = (await s.expect(201, 'POST', REQUESTS, other)).body
+      t.equal(made.approved_by, undefined, `nobody has approved ${JSON.stringify(repo)}`)
+      await s.expect(200, 'POST', `${brief.path}/approve`, { throttle: 'full' })
+      t.equal((await poll()).status, 204, 'nor does a later approval of the brief')
+    }
     t.equal((await poll()).status, 204)
     await s.expect(200, 'POST', `/api/run-requests/${policy.id}/approve`)
     t.equal((await s.expect(200, 'GET', '/api/runners/r1/run-requests/next?wait=5', undefined, { token })).status, 200)

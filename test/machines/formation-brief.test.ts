@@ -147,7 +147,12 @@ t.test('an approval of a waiting run lets it go, when it is that run that was ap
   t.equal(step(module, S.queued!, M['approve (by another)']).sends.length, 0, 'dry_run is not full')
   t.equal(step(module, S.queued!, at(9, { ...full, revision: 'r2' })).sends.length, 0, 'another revision')
   t.equal(step(module, S.accepted!, full).sends.length, 0, 'it does not wait any more')
-  for (const more of [{ approved: true }, { retries: true }, { entry_event: 'release_requested' }]) {
+  for (const more of [
+    { approved: true },
+    { retries: true },
+    { entry_event: 'release_requested' },
+    { elsewhere: true },
+  ]) {
     const queued = step(module, COMPILED, at(10, { ...M.run_queued, ...more })).snapshot
     t.equal(step(module, queued, full).sends.length, 0, JSON.stringify(more))
   }
