@@ -6,7 +6,7 @@ import { StringDecoder } from 'node:string_decoder'
 import { isObject } from './execution-request.ts'
 
 /** Longest line that is read as one, characters: an event of 512 KiB is the largest that the service takes. */
-const LINE_CHARS_MAX = 512 * 1024
+export const LINE_CHARS_MAX = 512 * 1024
 
 export interface Line {
   readonly text: string
@@ -118,9 +118,18 @@ export function readLine(line: string): Reading {
   }
   if (!isObject(value)) return { kind: 'text' }
   if (typeof value.event_type === 'string') return { kind: 'event', event: value as never }
-  const [, name = ''] = /^intendant\.([a-z_]+)\.v1(?:\.|$)/.exec(String(value.schema_version)) ?? []
-  const kind = Object.hasOwn(DOCUMENTS, name) ? DOCUMENTS[name] : undefined
+  const kind = documentOf(String(value.schema_version))
   return kind === undefined ? { kind: 'text' } : { kind, said: value }
+}
+
+function documentOf(schemaVersion: string): 'result' | 'trace_summary' | 'observation' | undefined {
+  const [, name = ''] = /^intendant\.([a-z_]+)\.v1(?:\.|$)/.exec(schemaVersion) ?? []
+  return Object.hasOwn(DOCUMENTS, name) ? DOCUMENTS[name] : undefined
+}
+
+/** Whether a `schema_version` is that of a Run Result. */
+export function isRunResult(schemaVersion: string): boolean {
+  return documentOf(schemaVersion) === 'result'
 }
 
 /** Largest text of one `run_output` event, UTF-8 bytes. */

@@ -4,14 +4,12 @@
  * the command is ended and nothing else is said.
  */
 import { type BriefFiles, BriefMismatch, briefFailure, fetchBrief } from './brief.ts'
-import type { Client } from './client.ts'
 import { occurredAt } from './clock.ts'
 import { type Command, type CommandEnd, commandEnvironment, startCommand } from './command.ts'
 import { describeError, describeRefusal, ServiceRefused } from './errors.ts'
 import { type ExecutionRequest, unfit } from './execution-request.ts'
 import { Findings } from './findings.ts'
 import { Heartbeat } from './heartbeat.ts'
-import type { Lease } from './lease.ts'
 import { LineReader } from './line-reader.ts'
 import { type Line, readLine } from './output.ts'
 import { OutputBatch, type OutputStream, outputEvent } from './output-batch.ts'
@@ -24,40 +22,12 @@ import {
   runResult,
   STDERR_TAIL_CHARS,
 } from './result.ts'
-import type { Backoff } from './retry.ts'
+import type { RunEnd, RunOptions } from './run-options.ts'
 import { type Cancel, concernsRun, RunPosts } from './run-posts.ts'
 import { Sessions } from './sessions.ts'
 import { type Stop, Untold } from './stop.ts'
 import { TASK_VERDICT, TaskVerdict } from './task-verdict.ts'
-
-interface RunOptions {
-  readonly client: Client
-  readonly runnerId: string
-  readonly command: string
-  readonly cwd?: string
-  readonly environment: NodeJS.ProcessEnv
-  readonly backoff: Backoff
-  readonly lease: Lease
-  /** Pause between heartbeats, milliseconds; jitter is taken off it. Absent: as the lease asks for. */
-  readonly heartbeatMs?: number
-  /** How long the answer to a post may take at first, milliseconds. */
-  readonly answerMs?: number
-  /** From SIGTERM to SIGKILL, milliseconds. */
-  readonly stopGraceMs: number
-  /** How long a stopped run waits for its last posts to be taken once its command is over, milliseconds. */
-  readonly lastPostsMs: number
-  /** The run could not begin here: a fault of this machine, which the next one would meet as well. */
-  readonly onNotBegun: () => void
-  /** One line for the runner's log. */
-  readonly log: (text: string) => void
-}
-
-/**
- * `released`: handed back before the command started. `abandoned`: the service refused (stale attempt, settled,
- * token), so that nothing more may be said about the run. `untold`: the runner was stopped, and the service did not take the last
- * word in time: it will call the run lost.
- */
-export type RunEnd = 'completed' | 'failed' | 'cancelled' | 'released' | 'abandoned' | 'untold'
+import { UnreadLines } from './unread-lines.ts'
 
 export class Run {
   readonly requestId: string
@@ -82,6 +52,7 @@ export class Run {
   #brief: BriefFiles | undefined
   #findings: Findings | undefined
   #said: Record<string, unknown> | undefined
+  readonly #unread: UnreadLines
   /** How many queues hold more than they should: while there is one, the command's output is not read. */
   #pressing = 0
   #lastPosts: NodeJS.Timeout | undefined
@@ -111,6 +82,13 @@ export class Run {
       onEnded: (error) => this.abandon(error),
     })
     this.#verdict = new TaskVerdict({ request, queue: this.#queue, log: (text) => this.#log(text) })
+    this.#unread = new UnreadLines({
+      onVerdict: (failure) => this.#verdict.unread(failure),
+      tell: (message) => {
+        this.#log(message)
+        this.#output.add('stderr', `intendant runner: ${message}`, true)
+      },
+    })
     this.#output = new OutputBatch((stream, text) => this.#queue.add(this.#printed(stream, text)))
     this.#heartbeat = new Heartbeat({
       posts: this.#posts,
@@ -260,7 +238,7 @@ export class Run {
       stderrTail: this.#stderrTail,
       at: occurredAt(),
     }
-    const failure = await this.#verdict.settle(failureOf(story), story)
+    const failure = await this.#verdict.settle(failureOf(story) ?? this.#unread.result, story)
     if (this.#stop !== undefined) return await this.#settleStopped(this.#stop)
     if (failure !== undefined) {
       return await this.#fail({ ...failure, ...(this.#said === undefined ? {} : { result: runResult(story) }) })
@@ -322,9 +300,12 @@ export class Run {
         // What was printed before an event stays before it.
         this.#output.flush()
         this.#queue.add(this.#statedEvent(reading.event, line.text))
-      } else if (reading.kind === 'result') this.#said = reading.said
-      else if (reading.kind === 'text' || this.#findings === undefined) {
+      } else if (reading.kind === 'result') {
+        this.#said = reading.said
+        this.#unread.result = undefined
+      } else if (reading.kind === 'text' || this.#findings === undefined) {
         this.#output.add('stdout', line.text, line.ended)
+        if (!line.whole) this.#unread.piece(line)
       } else if (reading.kind === 'trace_summary') this.#findings.summarize(reading.said, line.text)
       else this.#findings.observe(reading.said, line.text)
     }

@@ -8,7 +8,8 @@ import { describeRetry, ServiceRefused } from './errors.ts'
 import { type ExecutionRequest, identityOf } from './execution-request.ts'
 import { Lease } from './lease.ts'
 import { type Backoff, DEFAULT_BACKOFF, mayHelpInTime, pause, retrying } from './retry.ts'
-import { Run, type RunEnd } from './run.ts'
+import { Run } from './run.ts'
+import type { RunEnd } from './run-options.ts'
 
 /** How long a poll is parked at the service, seconds; under the 60 s after which proxies cut a silent connection. */
 const POLL_SECONDS = 50

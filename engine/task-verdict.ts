@@ -1,6 +1,6 @@
 /**
- * What settles a task: the `task_run_completed` that its command has stated, else the runner's own. A verdict that the service refused
- * is none: what the command meant by it is not known, so that the task is never `complete` for it.
+ * What settles a task: the `task_run_completed` that its command has stated, else the runner's own. A verdict that the service refused,
+ * or whose line was too long to be read, is none: what the command meant by it is not known, so that the task is never `complete` for it.
  */
 import { describeRefusal, type ServiceRefused } from './errors.ts'
 import type { ExecutionRequest } from './execution-request.ts'
@@ -18,8 +18,8 @@ interface TaskVerdictOptions {
 export class TaskVerdict {
   readonly #options: TaskVerdictOptions
   #isTaken = false
-  /** Why the last one was refused, if one was. */
-  #refused: string | undefined
+  /** Why the last one that was stated is none, if one was. */
+  #unheard: Failure | undefined
 
   constructor(options: TaskVerdictOptions) {
     this.#options = options
@@ -32,7 +32,13 @@ export class TaskVerdict {
 
   /** The service has refused one. */
   refused(refusal: ServiceRefused): void {
-    this.#refused = describeRefusal(refusal)
+    const message = `the service refused ${TASK_VERDICT}: ${describeRefusal(refusal)}`
+    this.#unheard = { class: 'execution', code: 'verdict_refused', message: message.slice(0, MESSAGE_CHARS_MAX) }
+  }
+
+  /** One may have been in a line that was too long. */
+  unread(failure: Failure): void {
+    this.#unheard = failure
   }
 
   /** States one for a command of which none was taken. Answers why the run has failed, if it has; never rejects. */
@@ -41,24 +47,18 @@ export class TaskVerdict {
     if (!isTask(request) || this.#isTaken) return failure
     queue.add(this.#own(failure, at, said))
     await queue.empty()
-    return failure ?? this.#failure()
+    return failure ?? this.#unheard
   }
 
   #own(failure: Failure | undefined, at: string, said: CommandStory['said']): OutgoingEvent {
     const { request, log } = this.#options
-    const payload = taskResult(request, failure ?? this.#failure(), said)
+    const payload = taskResult(request, failure ?? this.#unheard, said)
     const onRefused = (refusal: ServiceRefused): OutgoingEvent[] => {
       this.refused(refusal)
-      log(`the service refused the runner's ${TASK_VERDICT}: ${this.#refused}`)
+      log(`the service refused the runner's ${TASK_VERDICT}: ${describeRefusal(refusal)}`)
       // Once more without what the command has said of it.
       return said === undefined ? [] : [this.#own(failure, at, undefined)]
     }
     return outgoing({ event_type: TASK_VERDICT, occurred_at: at, payload }, { onRefused })
-  }
-
-  #failure(): Failure | undefined {
-    if (this.#refused === undefined) return undefined
-    const message = `the service refused ${TASK_VERDICT}: ${this.#refused}`
-    return { class: 'execution', code: 'verdict_refused', message: message.slice(0, MESSAGE_CHARS_MAX) }
   }
 }

@@ -1,6 +1,7 @@
 /** What a runner says last about a run whose command said something that the service cannot take. */
 import t, { type Test } from 'tap'
 import { jsonText } from '../../engine/json-text.ts'
+import { UnreadLines } from '../../engine/unread-lines.ts'
 import { hired } from './hired.ts'
 import { executionRequest, type StandIn } from './stand-in.ts'
 
@@ -72,6 +73,72 @@ t.test('a line too long to be held arrives as it was written, in pieces', async 
   const { service } = await ran(t, `cat > /dev/null; node -e 'process.stdout.write("y".repeat(1200000) + "\\nend\\n")'`)
   const text = service.events().map((event) => event.payload.text)
   t.equal(text.join(''), `${'y'.repeat(1_200_000)}\nend\n`)
+})
+
+const LONG = `head -c 600000 /dev/zero | tr '\\0' y`
+
+/** A command that prints one object, whose line is longer than what is read between the two parts. */
+function printsLong(head: object, tail: object): string {
+  const [open, close] = [JSON.stringify(head).slice(0, -1), JSON.stringify(tail).slice(1)]
+  return `cat > /dev/null; printf '%s' '${open},"log":"'; ${LONG}; printf '%s\\n' '",${close}'`
+}
+
+t.test('a verdict in a line that is too long to be read is not taken for complete', async (t) => {
+  const payload = { verdict: 'defect', diagnosis: 'it leaks' }
+  for (const [head, tail] of [
+    [{ event_type: 'task_run_completed' }, { payload }],
+    [{ payload }, { event_type: 'task_run_completed' }],
+  ] as const) {
+    const { ends, service, logs } = await ran(t, printsLong(head, tail), undefined, TASK)
+    t.same(ends, ['failed'])
+    const message = 'a line of more than 524288 characters is not read: it names task_run_completed'
+    const [told, ...more] = verdicts(service)
+    t.match(told, { success: false, landed: false, verdict: 'runner_error', detail: message })
+    t.same(more, [])
+    t.match(service.said('failed')[0]!.body, { class: 'execution', code: 'line_too_long', message })
+    t.match(logs.join('\n'), message)
+    const text = service.events().map((event) => event.payload.text ?? '')
+    t.match(text.join(''), /"diagnosis":"it leaks"/, 'what it said is kept')
+    t.match(text.join(''), `intendant runner: ${message}\n`)
+  }
+})
+
+t.test('nor is a failure in a Run Result that is too long, unless another follows', async (t) => {
+  const said = { schema_version: 'intendant.run_result.v1' }
+  const failing = printsLong({ failure: { class: 'semantic', message: 'no' } }, said)
+  const { ends, service } = await ran(t, failing)
+  t.same(ends, ['failed'])
+  t.match(service.said('failed')[0]!.body, { code: 'line_too_long', message: /names intendant.run_result.v1/ })
+  const read = await ran(t, `${failing}; echo '${JSON.stringify(said)}'`)
+  t.same(read.ends, ['completed'])
+})
+
+t.test('a long line that only quotes a verdict, or is no object, is text', async (t) => {
+  const quoted = JSON.stringify({ event_type: 'task_run_completed' })
+  const { ends } = await ran(t, printsLong({ output: quoted }, { more: quoted }), undefined, TASK)
+  t.same(ends, ['completed'])
+  const plain = `cat > /dev/null; printf '['; ${LONG}; printf '%s\\n' '${quoted}'`
+  t.same((await ran(t, plain, undefined, TASK)).ends, ['completed'])
+})
+
+t.test('what names a verdict is found where it is cut in two, once, and in its own line', (t) => {
+  const failures: unknown[] = []
+  const told: string[] = []
+  const unread = new UnreadLines({ onVerdict: (failure) => failures.push(failure), tell: (text) => told.push(text) })
+  const line = ' {"payload":{}, "event_type" : "task_run_completed"}'
+  for (let at = 1; at < line.length; at++) {
+    unread.piece({ text: line.slice(0, at), whole: false, ended: false })
+    unread.piece({ text: line.slice(at), whole: false, ended: true })
+  }
+  // Of an object whose first piece is blank nothing is known.
+  t.equal(failures.length, line.length - 2)
+  t.equal(told.length, failures.length)
+  unread.piece({ text: 'text ', whole: false, ended: false })
+  unread.piece({ text: line, whole: false, ended: true })
+  t.equal(told.length, failures.length, 'what does not begin as an object is text')
+  t.equal(failures.length, line.length - 2)
+  t.equal(unread.result, undefined)
+  t.end()
 })
 
 t.test('a verdict of the command that the service refuses is not taken for complete', async (t) => {

@@ -1,0 +1,33 @@
+/** What a run is given by its runner, and how it ends. */
+import type { Client } from './client.ts'
+import type { Lease } from './lease.ts'
+import type { Backoff } from './retry.ts'
+
+export interface RunOptions {
+  readonly client: Client
+  readonly runnerId: string
+  readonly command: string
+  readonly cwd?: string
+  readonly environment: NodeJS.ProcessEnv
+  readonly backoff: Backoff
+  readonly lease: Lease
+  /** Pause between heartbeats, milliseconds; jitter is taken off it. Absent: as the lease asks for. */
+  readonly heartbeatMs?: number
+  /** How long the answer to a post may take at first, milliseconds. */
+  readonly answerMs?: number
+  /** From SIGTERM to SIGKILL, milliseconds. */
+  readonly stopGraceMs: number
+  /** How long a stopped run waits for its last posts to be taken once its command is over, milliseconds. */
+  readonly lastPostsMs: number
+  /** The run could not begin here: a fault of this machine, which the next one would meet as well. */
+  readonly onNotBegun: () => void
+  /** One line for the runner's log. */
+  readonly log: (text: string) => void
+}
+
+/**
+ * `released`: handed back before the command started. `abandoned`: the service refused (stale attempt, settled,
+ * token), so that nothing more may be said about the run. `untold`: the runner was stopped, and the service did not take the last
+ * word in time: it will call the run lost.
+ */
+export type RunEnd = 'completed' | 'failed' | 'cancelled' | 'released' | 'abandoned' | 'untold'
