@@ -232,7 +232,7 @@ export interface Release extends RunnerPost {
 interface OfferAborted extends MessageBody {
   readonly type: 'offer_aborted'
   /** Absent: no poll was there to carry it. */
-  readonly why?: 'lane_paused' | 'project_archived' | undefined
+  readonly why?: 'lane_paused' | 'project_archived' | 'runner_changed' | undefined
   readonly runner_id: string
   readonly attempt: number
 }

@@ -140,6 +140,7 @@ function reasonOf(message: RunRequestMessage): string {
     case 'offer_aborted':
       if (message.why === 'project_archived') return 'its project was archived before it was accepted'
       if (message.why === 'lane_paused') return 'its lane was paused before it was accepted'
+      if (message.why === 'runner_changed') return 'its runner was no more to have it before it was accepted'
       return 'the poll ended before the offer reached its runner'
     case 'lease_expired':
       return 'nothing was heard of its runner for the length of the lease'

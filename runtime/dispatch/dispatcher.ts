@@ -88,7 +88,7 @@ class RunRequestDispatcher implements Dispatcher {
     const { queue, fleet, holdings, matching, stops, polls, holdBacks, changes } = this
     this.waiting = new Waiting(runtime, queue, { fleet, holdings, matching, stops }, guard)
     const known = { queue, fleet, holdings, polls, holdBacks, stops, changes, guard }
-    this.intake = new Intake(runtime, known)
+    this.intake = new Intake(runtime, known, ({ offer }) => offer === undefined || this.offers.reconsider(offer))
     const paused = () => this.pause(runtime.nature.monotonicMs())
     this.offers = new Offers(runtime, { ...known, settle: () => this.settle(), paused })
     runtime.onCommit((steps) => this.onCommit(steps))
@@ -230,13 +230,7 @@ class RunRequestDispatcher implements Dispatcher {
   /** Other lanes are paused, or other projects archived, than before. */
   private stopsChanged(): void {
     this.change(this.queue.allDemands())
-    for (const held of this.holdings.all()) {
-      const why = held.state === 'offered' ? this.stops.why(held) : undefined
-      if (why !== undefined) {
-        const ref = { kind: 'run_request', id: held.id } as const
-        this.guard.guarded(ref, () => this.offers.giveBack(held, why))
-      }
-    }
+    for (const held of this.holdings.all()) this.offers.reconsider(held)
   }
 
   /** Brings requests and runners together after a change. */

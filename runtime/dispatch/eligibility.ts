@@ -4,6 +4,8 @@
  * a runner costs the number of demands it may take, never the number of requests that wait.
  */
 import type { Throttle } from '../../machines/machine.ts'
+import type { RunRequestContext } from '../../machines/run-request/context.ts'
+import { requiredLabels } from '../../machines/run-request/demand.ts'
 import type { IndexHeap } from '../index-heap.ts'
 import type { Wanted } from './api.ts'
 import type { TurnLinks } from './turns.ts'
@@ -60,6 +62,13 @@ export type Asking = Pick<Demand, 'projectId' | 'throttle' | 'access' | 'labels'
   readonly project: Pick<ProjectTurn, 'key'>
 }
 
+/** What a run request asks of a runner, whether or not it waits. */
+export function askingOfRequest(context: RunRequestContext): Asking {
+  const { project: key, project_id: projectId, throttle, asked } = context
+  const { access, entry_event: entryEvent, runner_id: pin } = asked
+  return { project: { key }, projectId, throttle, access, labels: requiredLabels(context), pin, entryEvent }
+}
+
 export function askingOf({ project, ...wanted }: Wanted): Asking {
   return { ...wanted, project: { key: project } }
 }
@@ -86,7 +95,7 @@ export function carriesLabels(supply: Supply, demand: Asking): boolean {
 }
 
 /** Whether these runners may take these requests, with the runner of that id among them. */
-export function mayTake(supply: Supply, runnerId: string, demand: Demand): boolean {
+export function mayTake(supply: Supply, runnerId: string, demand: Asking): boolean {
   if (demand.pin !== undefined && demand.pin !== runnerId) return false
   return carriesLabels(supply, demand) && isAllowed(supply, demand)
 }

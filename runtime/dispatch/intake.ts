@@ -41,10 +41,13 @@ export interface Known {
 export class Intake {
   private readonly runtime: Runtime
   private readonly parts: Known
+  private readonly runnerChanged: (runner: Runner) => void
 
-  constructor(runtime: Runtime, parts: Known) {
+  /** `runnerChanged`: what it may take may be something else than before. */
+  constructor(runtime: Runtime, parts: Known, runnerChanged: (runner: Runner) => void) {
     this.runtime = runtime
     this.parts = parts
+    this.runnerChanged = runnerChanged
   }
 
   load(): void {
@@ -136,5 +139,6 @@ export class Intake {
     changes.runners.add(runner)
     if (value === 'removed') polls.endAll(runner, 'runner_removed')
     else if (runner.hasNews) changes.told.add(runner)
+    this.runnerChanged(runner)
   }
 }

@@ -6,7 +6,7 @@ import type { ExecutionRequest } from '../../machines/documents/execution-reques
 import type { RunRequestContext } from '../../machines/run-request/context.ts'
 import type { ActorRef, Answer, Refused, Runtime, SnapshotOf } from '../api.ts'
 import type { DispatchCounts } from './api.ts'
-import type { Demand } from './eligibility.ts'
+import { askingOfRequest, type Demand, mayTake } from './eligibility.ts'
 import { executionRequest } from './execution-request.ts'
 import type { Known } from './intake.ts'
 import { answerFor } from './polls.ts'
@@ -16,6 +16,9 @@ import type { Stopped } from './stops.ts'
 
 /** So many requests that cannot be offered, one behind the other, have met one mistake that is none of theirs. */
 export const mistakesPerSettleMax = 100
+
+/** Why an offer that its runner has not accepted is taken back: its kind starts nothing now, or it is no more for this runner. */
+type TakenBack = Stopped | 'runner_changed'
 
 interface OffersParts extends Known {
   /** Requests and runners are to be brought together anew. */
@@ -67,6 +70,11 @@ export class Offers {
     if (this.runtime.isBusy(refOf(offer.id))) return false
     const snapshot = readRequest(this.runtime, offer.id)
     if (snapshot === undefined || snapshot.value !== 'offered') return false
+    const why = this.whyTakenBack(offer, snapshot)
+    if (why !== undefined) {
+      this.giveBack(offer, why)
+      return false
+    }
     respond(answerFor(runner, this.document(snapshot)))
     return true
   }
@@ -91,8 +99,25 @@ export class Offers {
     }
   }
 
-  /** Every poll of the runner is gone, or nothing of its kind starts now: it goes back at once, and nobody is to blame. */
-  giveBack(held: Held, why?: Stopped): void {
+  /** Takes it back where it stands and should not any more. */
+  reconsider(held: Held): void {
+    if (held.state !== 'offered') return
+    const ref = refOf(held.id)
+    this.parts.guard.guarded(ref, () => {
+      const snapshot = readRequest(this.runtime, held.id)
+      const why = snapshot?.value === 'offered' ? this.whyTakenBack(held, snapshot) : undefined
+      if (why !== undefined) this.giveBack(held, why)
+    })
+  }
+
+  private whyTakenBack(held: Held, { context }: SnapshotOf<RunRequestContext>): TakenBack | undefined {
+    const { id, state, supply } = held.runner
+    const isItsOwn = state === 'registered' && supply !== undefined && mayTake(supply, id, askingOfRequest(context))
+    return this.parts.stops.why(held) ?? (isItsOwn ? undefined : 'runner_changed')
+  }
+
+  /** No poll of the runner is there to carry it, or it should not stand any more: it goes back at once, and nobody is to blame. */
+  private giveBack(held: Held, why?: TakenBack): void {
     if (held.isReturning) return
     const { holdings } = this.parts
     held.isDelivered = false
@@ -145,13 +170,13 @@ export class Offers {
   }
 
   private deliver(held: Held, snapshot: SnapshotOf<RunRequestContext>): void {
-    const { stops, polls, guard } = this.parts
+    const { polls, guard } = this.parts
     const { runner } = held
     this.offers++
     // Before the answer, which may bring the runner's next call at once.
     held.isDelivered = true
     held.callsAtDelivery = runner.calls
-    const why = stops.why(held)
+    const why = this.whyTakenBack(held, snapshot)
     if (why !== undefined || !polls.answerNewest(runner, this.document(snapshot))) this.giveBack(held, why)
     else if (!guard.isClear) guard.passed([refOf(held.id)])
   }

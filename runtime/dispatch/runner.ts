@@ -45,7 +45,7 @@ export interface Held {
   attempt: number
   /** A poll has carried the offer to its runner. */
   isDelivered: boolean
-  /** The offer found no poll, or its lane was paused or its project archived: it goes back. */
+  /** The offer found no poll, or should not stand any more (its lane was paused, its runner drains): it goes back. */
   isReturning: boolean
   /** The runner's calls when the offer was delivered. */
   callsAtDelivery: number

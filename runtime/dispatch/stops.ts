@@ -7,7 +7,7 @@ import type { Runtime, SnapshotOf } from '../api.ts'
 import type { Guard } from '../guard.ts'
 import type { Demand } from './eligibility.ts'
 
-/** Why an offer that is under way is taken back. */
+/** Why nothing of a kind starts. */
 export type Stopped = 'lane_paused' | 'project_archived'
 
 type Place = Pick<Demand, 'lane' | 'projectId'>

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { executionRequestDocument } from '../../../machines/documents/execution-request.ts'
 import { compile } from '../../../machines/schema.ts'
-import { offered, poll } from './fake.ts'
+import { offered, poll, type RunnerGiven } from './fake.ts'
 import { restarted, startedBy, world } from './world.ts'
 
 const EMPTY = { draining: false, cancel: [] }
@@ -170,6 +170,67 @@ t.test('a poll while an offer goes back is parked, and is not told the offer tha
   t.equal(next.answer, undefined)
   fake.run()
   t.match(next.answer, { offer: { attempt: 2 } })
+})
+
+t.test('an offer that its runner is no more to have goes back, uncounted, to one that is', async (t) => {
+  const now = { trusted: true, labels: ['gpu'], allowed_projects: ['greeter'] }
+  const changes: Record<string, RunnerGiven> = {
+    trust: { ...now, trusted: false },
+    labels: { ...now, labels: [] },
+    project: { ...now, allowed_projects: ['other'] },
+    draining: { ...now, state: 'draining' },
+    removed: { ...now, state: 'removed' },
+  }
+  const asked = { throttle: 'full', approved: true, labels: ['gpu'], project: 'greeter' } as const
+  for (const [name, given] of Object.entries(changes)) {
+    for (const isDelivered of [true, false]) {
+      const { fake, dispatcher } = world({ r1: now, r2: now })
+      const id = fake.create(asked)
+      fake.run()
+      const first = poll(dispatcher, 'r1')
+      if (isDelivered) fake.run()
+      fake.runner('r1', given)
+      fake.run()
+      const what = `${name}, ${isDelivered ? 'delivered' : 'on its way'}`
+      t.equal(fake.state(id), 'queued', what)
+      t.match(fake.request(id).context, { attempt: 2, internal: { unaccepted_offers: 0 } }, what)
+      if (!isDelivered) t.notOk((first.answer as any)?.offer, `${what}: the runner is not told of it`)
+      fake.report(id, 'accepted', { runner_id: 'r1', attempt: 1 })
+      fake.run()
+      t.equal(fake.state(id), 'queued', `${what}: it is too late to accept it`)
+      const next = poll(dispatcher, 'r2')
+      fake.run()
+      t.equal(offered(next), id, what)
+    }
+  }
+})
+
+t.test('an offer stands while its runner changes in what does not matter to it', async (t) => {
+  const { fake, dispatcher } = world({ r1: { capacity: 2 } })
+  const id = fake.create()
+  fake.run()
+  const first = poll(dispatcher, 'r1')
+  fake.run()
+  fake.runner('r1', { capacity: 1, labels: ['new'], trusted: true })
+  fake.run()
+  t.equal(fake.state(id), 'offered')
+  t.equal(offered(poll(dispatcher, 'r1')), offered(first))
+})
+
+t.test('an offer that should have gone back before the service ended goes back once it is there again', async (t) => {
+  const before = world({ r1: {} })
+  const id = before.fake.create()
+  before.fake.run()
+  poll(before.dispatcher, 'r1')
+  before.fake.run()
+  before.dispatcher.close()
+  before.fake.runner('r1', { state: 'draining' })
+  before.fake.nature.runOnce()
+  t.equal(before.fake.state(id), 'offered')
+  const { fake, dispatcher } = restarted(before)
+  dispatcher.setPausedLanes([])
+  fake.run()
+  t.equal(fake.state(id), 'queued')
 })
 
 t.test('an abort after the answer has no effect', async (t) => {
