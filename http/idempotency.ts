@@ -1,6 +1,6 @@
 /**
  * `Idempotency-Key`: the same create, sent again, is answered with the first one's outcome. A key is scoped to
- * who asks (by name, since tokens rotate) and to the path; the id of what is made derives from it, or, where a name is
+ * who asks (by name, since tokens rotate, and by the projects that a token is confined to) and to the path; the id of what is made derives from it, or, where a name is
  * the id, what it has made is written down.
  */
 import { secondCreate } from '../machines/creation.ts'
@@ -10,6 +10,7 @@ import type { MessageBody, Reply, Runtime, Taken } from '../runtime/api.ts'
 import { createOfKey, generationOf, idOfGeneration, type Keyed, reservationOf } from '../runtime/generations.ts'
 import { deriveId, digestOf, type IdPrefix } from '../runtime/identity.ts'
 import { keptKey, madeByKey } from '../runtime/kept-keys.ts'
+import type { Principal } from '../runtime/principals.ts'
 import type { Reservation } from '../storage/journal.ts'
 import type { Exchange } from './exchange.ts'
 import { TWO_KEYS } from './incoming.ts'
@@ -82,10 +83,15 @@ export interface NamedCreate extends Creation {
 const RESERVATION_SCOPE = 'create'
 const ID_DIGITS = 24
 
+/** Who asks, as far as keys go: a token of the same name that is confined to other projects is somebody else. */
+export function askerOf({ name, kind, projects }: Principal): string {
+  return kind === 'runner' || projects === '*' ? name : `${name}\0${[...projects].sort().join('\0')}`
+}
+
 /** The ids of a key, by generation: scoped to who asks and to the path. */
 function placeOf(exchange: Exchange, key: string, kind: ActorKind, prefix: IdPrefix): Keyed {
-  const { name } = exchange.principal
-  const idOf = (generation: number): string => deriveId(prefix, kind, name, exchange.path, key, String(generation))
+  const asker = askerOf(exchange.principal)
+  const idOf = (generation: number): string => deriveId(prefix, kind, asker, exchange.path, key, String(generation))
   return { kind, scope: RESERVATION_SCOPE, key: idOf(0), idOf }
 }
 
@@ -185,7 +191,7 @@ interface Under {
 }
 
 function underKey({ principal, path }: Exchange, key: string, kind: ActorKind, body: unknown): Under {
-  return { key, fingerprint: digestOf(body), place: digestOf([kind, principal.name, path, key]) }
+  return { key, fingerprint: digestOf(body), place: digestOf([kind, askerOf(principal), path, key]) }
 }
 
 /**
@@ -269,7 +275,7 @@ export function createNamed(
   keysInUse.enter(place, exchange, (leave) => {
     const before = keptAnswer(service, exchange, under, ref.kind)
     const ask: Ask = (message, taken) => {
-      const again = { fingerprint, ...keyed(runtime, `${exchange.principal.name}\0${key}`) }
+      const again = { fingerprint, ...keyed(runtime, `${askerOf(exchange.principal)}\0${key}`) }
       const reservation = keptKey(runtime, place, { id: ref.id, fingerprint })
       runtime.ask(ref, { ...message, ...again, reservation } as unknown as MessageBody, taken)
     }

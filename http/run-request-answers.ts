@@ -7,6 +7,7 @@ import type { Taken } from '../runtime/api.ts'
 import type { Principal } from '../runtime/principals.ts'
 import { maySee } from './access.ts'
 import type { Exchange } from './exchange.ts'
+import { withoutSteering } from './initiative-sight.ts'
 import { withoutOthers } from './others.ts'
 import { isServiceId, notFound } from './replies.ts'
 import type { ServiceContext } from './route.ts'
@@ -43,7 +44,7 @@ export function runAnswerOf(service: ServiceContext, exchange: Exchange, taken: 
   const { cancel } = snapshot.context
   const isStopAsked = cancel !== undefined && (snapshot.value === 'cancelling' || snapshot.value === 'cancelled')
   const leaseEnd = leaseEndOf(service, snapshot)
-  const request = exchange.prefersMinimal ? standingText(snapshot) : documentText(snapshot, leaseEnd)
+  const request = exchange.prefersMinimal ? standingText(snapshot) : shownText(service, exchange, snapshot, leaseEnd)
   let text = `{"run_request":${request},"cancel_requested":${isStopAsked}`
   if (isStopAsked) {
     const { requested_at, discard_work, reason } = cancel
@@ -52,6 +53,17 @@ export function runAnswerOf(service: ServiceContext, exchange: Exchange, taken: 
   if (leaseEnd !== undefined) text += `,"lease_expires_at":"${leaseEnd}"`
   if (taken.repeat === 'already_accepted' || taken.repeat === 'already_started') text += `,"${taken.repeat}":true`
   return more === undefined ? `${text}}` : `${text},${JSON.stringify(more).slice(1)}`
+}
+
+/** A runner is shown all of what it holds; who acts on its behalf what they may see. */
+function shownText(
+  service: ServiceContext,
+  { principal }: Exchange,
+  snapshot: RunRequestSnapshot,
+  leaseEnd: string | undefined,
+): string {
+  if (principal.runnerId !== undefined || principal.projects === '*') return documentText(snapshot, leaseEnd)
+  return JSON.stringify(withoutSteering(service, principal, runRequestDocumentOf(service, snapshot)))
 }
 
 /** The request that the path names, if it exists for the asker; else 404 is answered. */

@@ -137,8 +137,13 @@ function areOfProject({ runtime }: ServiceContext, exchange: Exchange, project: 
 
 function tell(service: ServiceContext, exchange: Exchange, message: MessageBody): void {
   withEngineRun(service, exchange, ({ identity: run }) => {
-    const { principal } = exchange
-    if (principal.runnerId !== undefined) service.dispatcher.touch(principal.runnerId)
+    const { runnerId } = exchange.principal
+    if (runnerId !== undefined) service.dispatcher.touch(runnerId)
+    // Who held the request in another attempt has no word in this one.
+    if (runnerId !== undefined && run.runner_id !== runnerId) {
+      exchange.problem('not_the_runner', `The engine run is of attempt ${run.attempt}, which another runner has.`)
+      return
+    }
     if (message.type === 'evidence' && !areOfProject(service, exchange, run.project)) return
     const ref = { kind: 'engine_run', id: run.id } as const
     askFor(service, exchange, ref, { ...message, run, by: exchange.by } as MessageBody, (answer) => {

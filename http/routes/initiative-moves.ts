@@ -21,7 +21,7 @@ import { deriveId, digestOf, type IdPrefix } from '../../runtime/identity.ts'
 import { keptKey, madeByKey } from '../../runtime/kept-keys.ts'
 import { viewOf } from '../../runtime/steward/sights.ts'
 import type { Exchange } from '../exchange.ts'
-import { IDEMPOTENCY_HEADER, readIdempotencyKey } from '../idempotency.ts'
+import { askerOf, IDEMPOTENCY_HEADER, readIdempotencyKey } from '../idempotency.ts'
 import { refuseInitiative, visibleInitiative } from '../initiatives.ts'
 import { type Move, type Moved, moveRoute } from '../moves.ts'
 import { asItStands, behind, whenTaken } from '../replies.ts'
@@ -202,7 +202,7 @@ function madeId(
   key: string | undefined,
 ): string {
   if (key === undefined) return `${prefix}_${runtime.nature.randomHex(ID_DIGITS)}`
-  return deriveId(prefix, context.name, context.created_at, principal.name, path, key)
+  return deriveId(prefix, context.name, context.created_at, askerOf(principal), path, key)
 }
 
 function ownerActionRoute(service: ServiceContext): Route {

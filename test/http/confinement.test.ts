@@ -105,6 +105,29 @@ t.test('a key that another asker used tells nothing of what it made', async (t) 
   t.equal(theirs.body.project, 'theirs', 'the key of a request is scoped to its project')
 })
 
+t.test('a key of a token with the same name tells nothing of other projects', async (t) => {
+  const s = await startTestService(t)
+  await shared(s)
+  const both = ['mine', 'theirs']
+  const [mine, same, more] = await Promise.all(
+    [['mine'], ['mine'], both].map((projects) => s.token('ci', { roles: ['admin'], projects })),
+  )
+  const headers = { 'idempotency-key': 'k' }
+  const make = async (token: string | undefined) =>
+    s.call('POST', '/api/runners', { id: 'r9', allowed_projects: ['mine'] }, { headers, token: token! })
+  t.equal((await make(more)).status, 201)
+  t.equal((await make(more)).status, 200)
+  t.equal((await make(mine)).status, 409, 'it is another asker’s')
+  const token = async (as: string | undefined) =>
+    (await s.call('POST', '/api/tokens', { name: 'x', roles: ['viewer'], projects: ['mine'] }, { headers, token: as! }))
+      .body
+  const first = await token(more)
+  const second = await token(mine)
+  t.not(second.id, first.id)
+  t.equal((await token(same)).id, second.id, 'as one that was rotated has them')
+  t.equal((await token(more)).id, first.id)
+})
+
 t.test("a token that reaches no project is its maker's to see and to revoke", async (t) => {
   const s = await startTestService(t)
   await s.project('mine')

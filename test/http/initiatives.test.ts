@@ -102,6 +102,12 @@ t.test(
       t.notMatch(theirs, 'the bank is not ready.*result', path)
     }
     t.notMatch(await shown(run, confined), 'the bank is not ready', 'nor what it answered')
+    await advance(w, 't2')
+    const offer = await take(s, w.runner)
+    const release = `/api/run-requests/${offer.request_id}/release`
+    const released = await s.expect(200, 'POST', release, {}, { token: confined })
+    t.match(released.body.run_request, { state: 'queued', payload: {} })
+    t.notMatch(JSON.stringify(released.body), 'project:bank', 'nor who gives it back for its runner')
   },
 )
 
