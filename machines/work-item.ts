@@ -29,6 +29,7 @@ const machineSetup = setup({
     hasReason: ({ event }) => (event as Of<'create'>).reason !== undefined,
     mayHandOut: ({ context }) => rules.mayHandOut(context),
     isTakenBack: ({ context, event }) => rules.isTakenBack(context, event),
+    landsTakenBack: ({ context, event }) => rules.landsTakenBack(context, event),
     handedOut: ({ context }) => rules.isHandedOut(context),
     blocked: ({ context, event }) => rules.isBlockedBy(context, event as Of<'block'>),
     neverStarted: ({ context }) => rules.neverStarted(context),
@@ -64,6 +65,7 @@ const machineSetup = setup({
     /** Stands before the move that it belongs to: it tells where the owner found the item. */
     operate: assign(({ context, event }, { state }: At) => moves.operate(context, event as Of<'hold'>, state)),
     hold: assign(({ context, event }) => moves.hold(context, event as Of<'hold'>)),
+    waitInQueue: assign(({ context, event }) => moves.waitInQueue(context, event as Of<'take_back'>)),
     takeBack: assign(({ context }) => moves.takeBack(context)),
     forgetTakenBack: assign(({ context }) => moves.forgetTakenBack(context)),
     release: assign(({ context, event }) => moves.release(context, event as Of<'release'>)),
@@ -160,6 +162,14 @@ const superseded = {
 const laterEnd = { guard: 'isResumption', actions: 'recordResumption' } as const
 /** The run that it was taken back from has ended. */
 const backFrom = { guard: 'isTakenBack', actions: 'forgetTakenBack' } as const
+/** That run had begun before it was to stop, and its work is on trunk. */
+const landsAfterAll = {
+  guard: 'landsTakenBack',
+  target: 'landed',
+  actions: ['settleByEvent', ...settled('landed')],
+} as const
+/** The same of an item that is over: where the work is stays known. */
+const landedAfterAll = { guard: 'landsTakenBack', actions: 'noteResult' } as const
 /** The run that it was handed out as has ended, and nothing had settled it. */
 const runEnded = [
   { guard: 'stoppedAsAsked', target: 'cancelled', actions: ['stopped', ...ended] },
@@ -199,10 +209,12 @@ export const workItemMachine = machineSetup.createMachine({
           target: 'needs_decision',
           actions: ['settle', ...settled('needs_decision')],
         },
+        take_back: { guard: 'handedOut', actions: [withdraw, 'waitInQueue'] },
         hold: { target: 'held', actions: [withdraw, operate('queued'), 'hold', 'emitHeld'] },
         cancel: stop('queued'),
         cancel_waiting: stop('queued'),
         run_started: { guard: 'ofRun', target: 'running', actions: ['begin', 'emitStarted'] },
+        run_event: landsAfterAll,
         run_ended: [backFrom, ...runEnded],
         superseded,
         settle,
@@ -211,6 +223,7 @@ export const workItemMachine = machineSetup.createMachine({
     held: {
       on: {
         release: { target: 'queued', actions: [operate('held'), 'release', 'emitReleased'] },
+        run_event: landsAfterAll,
         run_ended: backFrom,
         cancel: stop('held'),
         cancel_waiting: stop('held'),
@@ -256,33 +269,39 @@ export const workItemMachine = machineSetup.createMachine({
           target: 'queued',
           actions: [operate('needs_decision'), 'release', 'emitReleased'],
         },
+        run_event: landsAfterAll,
         run_ended: backFrom,
         close: close('needs_decision'),
         cancel: giveUp('needs_decision'),
       },
     },
-    failed: { on: { run_ended: backFrom, close: close('failed'), cancel: giveUp('failed') } },
+    failed: {
+      on: { run_event: landedAfterAll, run_ended: backFrom, close: close('failed'), cancel: giveUp('failed') },
+    },
     landed: { on: { run_ended: backFrom, resumption_settled: laterEnd } },
-    cancelled: { on: { run_ended: backFrom, resumption_settled: laterEnd } },
+    cancelled: { on: { run_event: landedAfterAll, run_ended: backFrom, resumption_settled: laterEnd } },
   },
 })
 
 export const workItemModule: MachineModule<WorkItemContext, WorkItemBody> = {
   kind: 'work_item',
-  version: 5,
+  version: 6,
   machine: workItemMachine,
   // Version 2 takes more messages and remembers more of a run, version 3 the run that it was taken back from, version 4
   // also when it has settled, and whether a stop throws work away, version 5 hears what became of a resumption after its
-  // own end: what was stored before is still right.
+  // own end, version 6 goes back to the queue, and hears that what it was taken back from has landed: what was stored before
+  // is still right.
   migrations: {
     1: (snapshot) => snapshot,
     2: (snapshot) => snapshot,
     3: (snapshot) => snapshot,
     4: (snapshot) => snapshot,
+    5: (snapshot) => snapshot,
   },
   internal: [
     'admit',
     'hand_out',
+    'take_back',
     'block',
     'run_started',
     'run_lost',

@@ -118,6 +118,13 @@ export interface HandOut extends MessageBody {
   readonly run_request: CreateRunRequest
 }
 
+/** From the scheduler: no runner can begin it as things stand. */
+interface TakeBack extends MessageBody {
+  readonly type: 'take_back'
+  /** The rule that holds it back, in words. */
+  readonly reason: string
+}
+
 /** From the scheduler: a dependency can never land. */
 interface Block extends MessageBody {
   readonly type: 'block'
@@ -234,6 +241,7 @@ export type WorkItemBody =
   | CreateWorkItem
   | Admit
   | HandOut
+  | TakeBack
   | Block
   | Hold
   | Release

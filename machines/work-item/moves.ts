@@ -129,7 +129,12 @@ export function hold(context: WorkItemContext, message: Of<'hold'>): Change {
   return { ...takeBack(context), reason: oneLine(`held by ${message.by?.name ?? 'an operator'}`), run: undefined }
 }
 
-/** Nothing is heard any more of the run that it is handed out as; whoever has that is at work until it has ended. */
+/** Nobody can begin it as things stand: it waits with the others, and holds nothing meanwhile. */
+export function waitInQueue(context: WorkItemContext, { reason }: Of<'take_back'>): Change {
+  return { ...takeBack(context), reason: oneLine(reason), run: undefined }
+}
+
+/** Nothing but a landing is heard any more of the run that it is handed out as; whoever has that is at work until it has ended. */
 export function takeBack({ run, internal }: WorkItemContext): Change {
   const isUnderWay = run !== undefined && run.reported !== true
   return isUnderWay ? { internal: { ...internal, taken_back: run.id } } : {}

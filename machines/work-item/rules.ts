@@ -26,6 +26,12 @@ export function isTakenBack({ internal }: WorkItemContext, message: WorkItemMess
   return message.type === 'run_ended' && message.run_request_id === internal.taken_back
 }
 
+/** Work that is on trunk has landed, whoever wanted it stopped: also where the run had begun before it heard of that. */
+export function landsTakenBack(context: WorkItemContext, message: WorkItemMessage): boolean {
+  if (message.type !== 'run_event' || message.run_request_id !== context.internal.taken_back) return false
+  return settlementBy(context, message)?.state === 'landed'
+}
+
 /** It comes from the run request that the item is handed out as now, and is not about an attempt that is over. */
 export function isOfRun({ run }: WorkItemContext, message: WorkItemMessage): boolean {
   const { run_request_id, attempt } = message as Of<'run_started'>
@@ -124,7 +130,7 @@ export function repeats({ value, context }: SnapshotOf<WorkItemContext>, message
 
 /** A run that is over or not this item's any more, and events that settle nothing. */
 function runRepeat(value: string, context: WorkItemContext, message: WorkItemMessage): string | undefined {
-  if (isTakenBack(context, message)) return undefined
+  if (isTakenBack(context, message) || (value !== 'landed' && landsTakenBack(context, message))) return undefined
   if (SETTLED.has(value)) return 'already_settled'
   if (!isOfRun(context, message)) return 'of_another_run'
   if (message.type === 'run_ended') return context.run?.reported === true ? 'already_reported' : undefined

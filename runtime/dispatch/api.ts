@@ -79,8 +79,10 @@ export interface Dispatcher {
   repositoryHolder(repository: string): string | undefined
   /** Slots of the runners that are there and take work. */
   onlineCapacity(): number
-  /** Whether a runner that is there may take such work, busy or not. */
-  hasTaker(wanted: Wanted): boolean
+  /** Whether a runner that is there may take such work, busy or not; `isFree`: one that has a slot left. */
+  hasTaker(wanted: Wanted, isFree?: boolean): boolean
+  /** Whether the run request uses a slot of a runner that is there and takes work; undefined: no runner has it. */
+  usesSlot(runRequestId: string): boolean | undefined
   /** The lanes that offer nothing, all of them. */
   setPausedLanes(lanes: Iterable<string>): void
   /** Asked of each pair of runner and request; undefined: every engine serves everything. */

@@ -146,8 +146,13 @@ class RunRequestDispatcher implements Dispatcher {
     return this.fleet.census().slots
   }
 
-  hasTaker(wanted: Wanted): boolean {
-    return this.matching.hasTaker(askingOf(wanted))
+  hasTaker(wanted: Wanted, isFree = false): boolean {
+    return this.matching.hasTaker(askingOf(wanted), isFree)
+  }
+
+  usesSlot(runRequestId: string): boolean | undefined {
+    const held = this.holdings.get(runRequestId)
+    return held === undefined ? undefined : held.runner.takesWork && held.runner.held.has(held)
   }
 
   setPausedLanes(lanes: Iterable<string>): void {

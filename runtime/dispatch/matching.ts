@@ -54,9 +54,9 @@ export class Matching {
     }
   }
 
-  /** Whether any runner that is there and takes work may take such work, busy or not. */
-  hasTaker(asking: Asking): boolean {
-    return this.isAny(asking, ({ isOnline, state }) => isOnline && state === 'registered')
+  /** Whether any runner that is there and takes work may take such work, busy or not; `isFree`: one that has a slot left. */
+  hasTaker(asking: Asking, isFree: boolean): boolean {
+    return this.isAny(asking, (runner) => runner.takesWork && !(isFree && runner.isFull))
   }
 
   /** Whether anybody who waits for this waits for ever as things stand: no registered runner may take it, there or not. */

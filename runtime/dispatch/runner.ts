@@ -89,9 +89,18 @@ export class Runner extends WheelEntry {
     this.checkPresence = checkPresence
   }
 
+  /** It is there, and takes what is new. */
+  get takesWork(): boolean {
+    return this.isOnline && this.state === 'registered'
+  }
+
+  get isFull(): boolean {
+    return this.held.size >= this.capacity
+  }
+
   /** Whether it could take an offer, given a poll to carry it. */
   get hasRoom(): boolean {
-    return this.state === 'registered' && this.offer === undefined && this.held.size < this.capacity
+    return this.state === 'registered' && this.offer === undefined && !this.isFull
   }
 
   /** An offer is on its way to one of its polls: none of them ends before it is known which. */

@@ -54,6 +54,8 @@ export class Ledger {
   readonly suspects = new Set<Entry>()
   /** Items that the scheduler has not looked at yet. */
   readonly submitted = new Set<Entry>()
+  /** Items that are handed out, and that no runner has begun. */
+  readonly handedOut = new Set<Entry>()
   readonly looks = new Looks()
 
   /** `readState`: the committed state of an item that is not in the ledger. */
@@ -202,6 +204,7 @@ export class Ledger {
   private takePlace(entry: Entry): void {
     if (entry.state === 'running' || entry.runId !== undefined) {
       this.active.set(entry.id, entry)
+      if (entry.state === 'queued') this.handedOut.add(entry)
       if (entry.repository !== undefined) this.holders.set(entry.repository, entry)
       return
     }
@@ -219,6 +222,7 @@ export class Ledger {
       const { repository } = entry
       if (repository !== undefined && this.holders.get(repository) === entry) this.holders.delete(repository)
     } else if (!this.outside.delete(entry)) this.lines.remove(entry)
+    this.handedOut.delete(entry)
     this.submitted.delete(entry)
     this.suspects.delete(entry)
   }

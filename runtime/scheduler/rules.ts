@@ -31,7 +31,9 @@ export interface Circumstances {
   holderOf(repository: string): string | undefined
   /** What looks for the same owner and has not ended: a run request, or an item on its way to become one. */
   lookBeside(item: WaitingItem): string | undefined
-  /** Items that run, are handed out or on their way there; and how many may. */
+  /** Whether it may run, as far as the number of those that do goes. */
+  hasPlace(item: WaitingItem): boolean
+  /** For the words: items that run, are handed out or on their way there; and how many may. */
   running(): number
   maxRunning(): number
   nowMs(): number
@@ -56,7 +58,7 @@ const CANNOT_LAND: ReadonlySet<string> = new Set(['preserved', 'needs_decision',
 export function firstRule(item: WaitingItem, now: Circumstances): Rule {
   const before = ruleBeforeCap(item, now)
   if (before !== undefined) return before
-  if (now.running() >= now.maxRunning()) return { code: 'running_cap' }
+  if (!now.hasPlace(item)) return { code: 'running_cap' }
   return ruleAfterCap(item, now) ?? (now.hasRunner(item) ? NEXT : { code: 'no_runner' })
 }
 
@@ -71,6 +73,13 @@ export function isLineHeld(item: WaitingItem, now: Circumstances): boolean {
 /** The same, runners aside. */
 function isLineStopped(item: WaitingItem, now: Circumstances): boolean {
   return now.isArchived(item) || busyRepository(item, now) !== undefined || now.isLanePaused(item.lane)
+}
+
+/** Why no runner can begin an item that is handed out; undefined: one can. */
+export function whyNotBegun(item: WaitingItem, now: Circumstances): Rule | undefined {
+  if (now.isArchived(item)) return { code: 'project_archived', subject: item.project }
+  if (now.isLanePaused(item.lane)) return { code: 'lane_paused', subject: item.lane }
+  return now.hasRunner(item) ? undefined : { code: 'no_runner' }
 }
 
 /** Whether its line waits for nothing but a runner, of which none that is there may take it. */

@@ -12,7 +12,7 @@ import type { WorkItemContext } from '../../machines/work-item/context.ts'
 import type { ActorRef, CommittedStep, MessageBody, Runtime } from '../api.ts'
 import { committed } from '../committed.ts'
 import { ControlLoop } from '../control-loop.ts'
-import type { Dispatcher, Visible, Wanted } from '../dispatch/api.ts'
+import type { Dispatcher, Visible } from '../dispatch/api.ts'
 import type { Health } from '../guard.ts'
 import type { Logger } from '../log.ts'
 import type { FindRows } from '../newest.ts'
@@ -20,6 +20,7 @@ import { readable } from '../reader.ts'
 import type { PacingView, Scheduler } from './api.ts'
 import { handOut } from './hand-out.ts'
 import { type Entry, LEDGER_STATES, Ledger } from './ledger.ts'
+import { Occupancy } from './occupancy.ts'
 import { Places } from './places.ts'
 import {
   type Circumstances,
@@ -31,6 +32,7 @@ import {
   unlandable,
   type WaitingItem,
   waitsForRunnerAlone,
+  whyNotBegun,
   wordsOf,
 } from './rules.ts'
 import { strandedItems } from './stranded.ts'
@@ -54,15 +56,14 @@ class ItemScheduler implements Scheduler, Circumstances {
   /** Items that a message of ours is about to hand out, and the repositories that this takes. */
   private readonly starting = new Set<string>()
   private readonly taken = new Map<string, string>()
-  private readonly takers = new Map<Wanted, boolean>()
+  private readonly occupancy: Occupancy
   /** Of these it could not be told whether their line is held. */
   private readonly unclear = new WeakSet<Entry>()
   /** Until it is known which are. */
   private paused: ReadonlySet<string> = new Set(LANES)
   private isUnreadable = false
-  /** What was counted since the last change; undefined: to be counted. */
-  private runningNow: number | undefined
-  private maxNow: number | undefined
+  /** Somebody has said which lanes are paused. */
+  private isPauseKnown = false
 
   constructor(runtime: Runtime, dispatcher: Dispatcher, log: Logger) {
     this.runtime = runtime
@@ -76,8 +77,12 @@ class ItemScheduler implements Scheduler, Circumstances {
       tickShare,
       tick: () => this.tick(),
       reread: (ref) => this.reread(ref),
-      rang: () => this.forgetFleet(),
+      rang: () => this.occupancy.fleetChanged(),
     })
+    const { ledger, starting, loop } = this
+    const { maxRunning } = runtime.settings
+    const guarded = <T>(entry: Entry, act: () => T): T | undefined => loop.guarded(refOf(entry), act)
+    this.occupancy = new Occupancy({ dispatcher, ledger, starting, maxRunning, guarded })
     for (const state of LEDGER_STATES)
       for (const { ref, snapshot } of runtime.scan('work_item', 'state', state)) this.load(ref, snapshot)
     for (const { ref, snapshot } of runtime.scan('work_item', 'taken_back', '')) this.load(ref, snapshot)
@@ -181,15 +186,16 @@ class ItemScheduler implements Scheduler, Circumstances {
     return this.ledger.looks.beside(looksFor, id) ?? [...this.starting].find(isBeside)
   }
 
-  /** Without a cap of its own the service counts what its runners have slots for: what none may take is not there. */
+  hasPlace(item: WaitingItem): boolean {
+    return this.occupancy.hasPlace(item as Entry)
+  }
+
   running(): number {
-    this.runningNow ??= this.countRunning()
-    return this.runningNow
+    return Math.min(this.occupancy.running(), this.occupancy.maxRunning())
   }
 
   maxRunning(): number {
-    this.maxNow ??= this.runtime.settings.maxRunning ?? this.dispatcher.onlineCapacity()
-    return this.maxNow
+    return this.occupancy.maxRunning()
   }
 
   nowMs(): number {
@@ -201,25 +207,7 @@ class ItemScheduler implements Scheduler, Circumstances {
   }
 
   hasRunner(item: WaitingItem): boolean {
-    const { wanted } = item as Entry
-    let known = this.takers.get(wanted)
-    if (known === undefined) {
-      known = this.dispatcher.hasTaker(wanted)
-      this.takers.set(wanted, known)
-    }
-    return known
-  }
-
-  private countRunning(): number {
-    const starting = this.starting.size
-    if (this.runtime.settings.maxRunning !== undefined) return this.ledger.runningCount + starting
-    let count = starting
-    for (const entry of this.ledger.running) {
-      // Of one that cannot be told it is not known that it holds no place.
-      const holdsPlace = entry.state === 'running' || this.loop.guarded(refOf(entry), () => this.hasRunner(entry))
-      if (holdsPlace !== false) count++
-    }
-    return count
+    return this.occupancy.hasRunner(item as Entry)
   }
 
   /** What keeps an item of the ledger from running: where it stands, or the first rule. */
@@ -244,6 +232,7 @@ class ItemScheduler implements Scheduler, Circumstances {
 
   private pause(state: PacingContext | 'unreadable' | undefined): void {
     this.isUnreadable = state === 'unreadable'
+    this.isPauseKnown = !this.isUnreadable
     this.paused = new Set(state === 'unreadable' ? LANES : (state?.paused ?? []).map(({ lane }) => lane))
     this.dispatcher.setPausedLanes(this.paused)
   }
@@ -267,7 +256,7 @@ class ItemScheduler implements Scheduler, Circumstances {
 
   /** Takes a step in; whether something may start because of it. */
   private note({ ref, before, after }: CommittedStep): boolean {
-    this.runningNow = undefined
+    this.occupancy.changed()
     switch (ref.kind) {
       case 'work_item':
         this.ledger.note(after)
@@ -277,8 +266,8 @@ class ItemScheduler implements Scheduler, Circumstances {
         return true
       case 'runner':
       case 'engine_capability':
-        this.forgetFleet()
-        return this.ledger.waitingCount > 0
+        this.occupancy.fleetChanged()
+        return this.ledger.waitingCount > 0 || this.ledger.handedOut.size > 0
       case 'project':
         return this.places.forget(ref.id)
       case 'run_request':
@@ -288,16 +277,10 @@ class ItemScheduler implements Scheduler, Circumstances {
     }
   }
 
-  /** Who is there, and what they may take, is to be asked again. */
-  private forgetFleet(): void {
-    this.takers.clear()
-    this.runningNow = undefined
-    this.maxNow = undefined
-  }
-
   private tick(): void {
     this.settleDead()
     this.admit()
+    this.takeBack()
     this.start()
     this.rest()
   }
@@ -327,9 +310,24 @@ class ItemScheduler implements Scheduler, Circumstances {
     }
   }
 
+  /** What nobody can begin as things stand waits with the others: it would keep a place, and its repository, from them. */
+  private takeBack(): void {
+    if (!this.isPauseKnown) return
+    for (const entry of this.ledger.handedOut) {
+      if (this.loop.leaves(entry.id)) continue
+      this.loop.guarded(refOf(entry), () => {
+        const rule = whyNotBegun(entry, this)
+        const run = rule === undefined ? undefined : committed(this.runtime, { kind: 'run_request', id: entry.runId! })
+        // What a runner was offered comes back first, and what it has accepted goes on.
+        if (rule === undefined || run?.value !== 'queued') return
+        this.send(entry, { type: 'take_back', reason: lastingReason(rule, entry, this) } as MessageBody)
+      })
+    }
+  }
+
   /** In their order, as long as there is room: what starts earlier in a tick counts for what comes later. */
   private start(): void {
-    const isOpen = (entry: Entry): boolean => this.running() < this.maxRunning() && !this.isLineLeft(entry)
+    const isOpen = (entry: Entry): boolean => this.hasPlace(entry) && !this.isLineLeft(entry)
     for (const entry of this.ledger.queued.open(isOpen)) {
       if (!this.loop.leaves(entry.id)) this.loop.guarded(refOf(entry), () => this.startIfNext(entry))
     }
@@ -363,13 +361,13 @@ class ItemScheduler implements Scheduler, Circumstances {
     // It is on its way: the answer comes in a later turn.
     if (repository !== undefined) this.taken.set(repository, entry.id)
     this.starting.add(entry.id)
-    this.runningNow = undefined
+    this.occupancy.changed()
   }
 
   private send(entry: Entry, message: MessageBody, answered?: () => void): void {
     this.loop.ask(entry.id, message, (isTaken) => {
-      this.runningNow = undefined
       answered?.()
+      this.occupancy.changed()
       // Somebody else was quicker, or nothing is written now: what is true then is in the next commit, or comes later.
       if (!isTaken) this.ledger.suspect(entry)
     })

@@ -11,6 +11,7 @@ absent:
   create (no reason)           -> submitted
   admit                        refused illegal_move
   hand_out                     refused illegal_move
+  take_back                    refused illegal_move
   block                        refused illegal_move
   block (not waited for)       refused illegal_move
   hold                         refused illegal_move
@@ -44,6 +45,7 @@ submitted:
   create (no reason)           refused already_exists
   admit                        -> queued; facts work_item_submitted
   hand_out                     refused illegal_move
+  take_back                    refused illegal_move
   block                        refused illegal_move
   block (not waited for)       refused illegal_move
   hold                         refused illegal_move
@@ -77,6 +79,7 @@ queued:
   create (no reason)           refused already_exists
   admit                        refused illegal_move
   hand_out                     stays; sends run_request.create
+  take_back                    refused illegal_move
   block                        -> needs_decision; facts work_item_settled
   block (not waited for)       refused illegal_move
   hold                         -> held; facts work_item_held
@@ -110,6 +113,7 @@ queued, handed out:
   create (no reason)           refused already_exists
   admit                        refused illegal_move
   hand_out                     refused illegal_move
+  take_back                    stays; sends run_request.cancel
   block                        refused illegal_move
   block (not waited for)       refused illegal_move
   hold                         -> held; facts work_item_held; sends run_request.cancel
@@ -143,6 +147,7 @@ held:
   create (no reason)           refused already_exists
   admit                        refused illegal_move
   hand_out                     refused illegal_move
+  take_back                    refused illegal_move
   block                        refused illegal_move
   block (not waited for)       refused illegal_move
   hold                         repeat already_held
@@ -176,6 +181,7 @@ held, taken back:
   create (no reason)           refused already_exists
   admit                        refused illegal_move
   hand_out                     refused illegal_move
+  take_back                    refused illegal_move
   block                        refused illegal_move
   block (not waited for)       refused illegal_move
   hold                         repeat already_held
@@ -188,7 +194,7 @@ held, taken back:
   run_started (another run)    repeat of_another_run
   run_lost                     repeat of_another_run
   run_requeued                 repeat of_another_run
-  run_event (complete)         repeat of_another_run
+  run_event (complete)         -> landed; facts work_item_settled
   run_event (not landed)       repeat of_another_run
   run_event (defect)           repeat of_another_run
   run_event (decision)         repeat of_another_run
@@ -209,6 +215,7 @@ queued, taken back:
   create (no reason)           refused already_exists
   admit                        refused illegal_move
   hand_out                     refused illegal_move
+  take_back                    refused illegal_move
   block                        refused illegal_move
   block (not waited for)       refused illegal_move
   hold                         -> held; facts work_item_held
@@ -221,7 +228,7 @@ queued, taken back:
   run_started (another run)    repeat of_another_run
   run_lost                     repeat of_another_run
   run_requeued                 repeat of_another_run
-  run_event (complete)         repeat of_another_run
+  run_event (complete)         -> landed; facts work_item_settled
   run_event (not landed)       repeat of_another_run
   run_event (defect)           repeat of_another_run
   run_event (decision)         repeat of_another_run
@@ -242,6 +249,7 @@ running:
   create (no reason)           refused already_exists
   admit                        refused illegal_move
   hand_out                     refused illegal_move
+  take_back                    refused illegal_move
   block                        refused illegal_move
   block (not waited for)       refused illegal_move
   hold                         refused illegal_move
@@ -275,6 +283,7 @@ running, stopping:
   create (no reason)           refused already_exists
   admit                        refused illegal_move
   hand_out                     refused illegal_move
+  take_back                    refused illegal_move
   block                        refused illegal_move
   block (not waited for)       refused illegal_move
   hold                         refused illegal_move
@@ -308,6 +317,7 @@ landed:
   create (no reason)           refused already_exists
   admit                        refused illegal_move
   hand_out                     refused illegal_move
+  take_back                    refused illegal_move
   block                        refused illegal_move
   block (not waited for)       refused illegal_move
   hold                         refused illegal_move
@@ -341,6 +351,7 @@ preserved:
   create (no reason)           refused already_exists
   admit                        refused illegal_move
   hand_out                     refused illegal_move
+  take_back                    refused illegal_move
   block                        refused illegal_move
   block (not waited for)       refused illegal_move
   hold                         refused illegal_move
@@ -374,6 +385,7 @@ preserved, resumed:
   create (no reason)           refused already_exists
   admit                        refused illegal_move
   hand_out                     refused illegal_move
+  take_back                    refused illegal_move
   block                        refused illegal_move
   block (not waited for)       refused illegal_move
   hold                         refused illegal_move
@@ -407,6 +419,7 @@ needs_decision:
   create (no reason)           refused already_exists
   admit                        refused illegal_move
   hand_out                     refused illegal_move
+  take_back                    refused illegal_move
   block                        refused illegal_move
   block (not waited for)       refused illegal_move
   hold                         refused illegal_move
@@ -440,6 +453,7 @@ needs_decision, never started:
   create (no reason)           refused already_exists
   admit                        refused illegal_move
   hand_out                     refused illegal_move
+  take_back                    refused illegal_move
   block                        refused illegal_move
   block (not waited for)       refused illegal_move
   hold                         refused illegal_move
@@ -473,6 +487,7 @@ failed:
   create (no reason)           refused already_exists
   admit                        refused illegal_move
   hand_out                     refused illegal_move
+  take_back                    refused illegal_move
   block                        refused illegal_move
   block (not waited for)       refused illegal_move
   hold                         refused illegal_move
@@ -506,6 +521,7 @@ cancelled:
   create (no reason)           refused already_exists
   admit                        refused illegal_move
   hand_out                     refused illegal_move
+  take_back                    refused illegal_move
   block                        refused illegal_move
   block (not waited for)       refused illegal_move
   hold                         refused illegal_move
@@ -539,6 +555,7 @@ cancelled, taken back:
   create (no reason)           refused already_exists
   admit                        refused illegal_move
   hand_out                     refused illegal_move
+  take_back                    refused illegal_move
   block                        refused illegal_move
   block (not waited for)       refused illegal_move
   hold                         refused illegal_move
@@ -551,7 +568,7 @@ cancelled, taken back:
   run_started (another run)    repeat already_settled
   run_lost                     repeat already_settled
   run_requeued                 repeat already_settled
-  run_event (complete)         repeat already_settled
+  run_event (complete)         stays
   run_event (not landed)       repeat already_settled
   run_event (defect)           repeat already_settled
   run_event (decision)         repeat already_settled
@@ -572,6 +589,7 @@ landed, taken back:
   create (no reason)           refused already_exists
   admit                        refused illegal_move
   hand_out                     refused illegal_move
+  take_back                    refused illegal_move
   block                        refused illegal_move
   block (not waited for)       refused illegal_move
   hold                         refused illegal_move
@@ -608,6 +626,7 @@ submitted:
   create (no reason)           refused already_exists
   admit                        -> queued; facts work_item_submitted
   hand_out                     refused illegal_move
+  take_back                    refused illegal_move
   block                        refused illegal_move
   block (not waited for)       refused illegal_move
   hold                         refused illegal_move
@@ -641,6 +660,7 @@ queued:
   create (no reason)           refused already_exists
   admit                        refused illegal_move
   hand_out                     stays; sends run_request.create
+  take_back                    refused illegal_move
   block                        -> needs_decision; facts work_item_settled; sends work_item.resumption_settled
   block (not waited for)       refused illegal_move
   hold                         -> held; facts work_item_held
@@ -674,6 +694,7 @@ queued, handed out:
   create (no reason)           refused already_exists
   admit                        refused illegal_move
   hand_out                     refused illegal_move
+  take_back                    stays; sends run_request.cancel
   block                        refused illegal_move
   block (not waited for)       refused illegal_move
   hold                         -> held; facts work_item_held; sends run_request.cancel
@@ -707,6 +728,7 @@ held:
   create (no reason)           refused already_exists
   admit                        refused illegal_move
   hand_out                     refused illegal_move
+  take_back                    refused illegal_move
   block                        refused illegal_move
   block (not waited for)       refused illegal_move
   hold                         repeat already_held
@@ -740,6 +762,7 @@ held, taken back:
   create (no reason)           refused already_exists
   admit                        refused illegal_move
   hand_out                     refused illegal_move
+  take_back                    refused illegal_move
   block                        refused illegal_move
   block (not waited for)       refused illegal_move
   hold                         repeat already_held
@@ -752,7 +775,7 @@ held, taken back:
   run_started (another run)    repeat of_another_run
   run_lost                     repeat of_another_run
   run_requeued                 repeat of_another_run
-  run_event (complete)         repeat of_another_run
+  run_event (complete)         -> landed; facts work_item_settled; sends work_item.resumption_settled
   run_event (not landed)       repeat of_another_run
   run_event (defect)           repeat of_another_run
   run_event (decision)         repeat of_another_run
@@ -773,6 +796,7 @@ queued, taken back:
   create (no reason)           refused already_exists
   admit                        refused illegal_move
   hand_out                     refused illegal_move
+  take_back                    refused illegal_move
   block                        refused illegal_move
   block (not waited for)       refused illegal_move
   hold                         -> held; facts work_item_held
@@ -785,7 +809,7 @@ queued, taken back:
   run_started (another run)    repeat of_another_run
   run_lost                     repeat of_another_run
   run_requeued                 repeat of_another_run
-  run_event (complete)         repeat of_another_run
+  run_event (complete)         -> landed; facts work_item_settled; sends work_item.resumption_settled
   run_event (not landed)       repeat of_another_run
   run_event (defect)           repeat of_another_run
   run_event (decision)         repeat of_another_run
@@ -806,6 +830,7 @@ running:
   create (no reason)           refused already_exists
   admit                        refused illegal_move
   hand_out                     refused illegal_move
+  take_back                    refused illegal_move
   block                        refused illegal_move
   block (not waited for)       refused illegal_move
   hold                         refused illegal_move
@@ -839,6 +864,7 @@ running, stopping:
   create (no reason)           refused already_exists
   admit                        refused illegal_move
   hand_out                     refused illegal_move
+  take_back                    refused illegal_move
   block                        refused illegal_move
   block (not waited for)       refused illegal_move
   hold                         refused illegal_move
@@ -872,6 +898,7 @@ landed:
   create (no reason)           refused already_exists
   admit                        refused illegal_move
   hand_out                     refused illegal_move
+  take_back                    refused illegal_move
   block                        refused illegal_move
   block (not waited for)       refused illegal_move
   hold                         refused illegal_move
@@ -905,6 +932,7 @@ preserved:
   create (no reason)           refused already_exists
   admit                        refused illegal_move
   hand_out                     refused illegal_move
+  take_back                    refused illegal_move
   block                        refused illegal_move
   block (not waited for)       refused illegal_move
   hold                         refused illegal_move
@@ -938,6 +966,7 @@ preserved, resumed:
   create (no reason)           refused already_exists
   admit                        refused illegal_move
   hand_out                     refused illegal_move
+  take_back                    refused illegal_move
   block                        refused illegal_move
   block (not waited for)       refused illegal_move
   hold                         refused illegal_move
@@ -971,6 +1000,7 @@ needs_decision:
   create (no reason)           refused already_exists
   admit                        refused illegal_move
   hand_out                     refused illegal_move
+  take_back                    refused illegal_move
   block                        refused illegal_move
   block (not waited for)       refused illegal_move
   hold                         refused illegal_move
@@ -1004,6 +1034,7 @@ needs_decision, never started:
   create (no reason)           refused already_exists
   admit                        refused illegal_move
   hand_out                     refused illegal_move
+  take_back                    refused illegal_move
   block                        refused illegal_move
   block (not waited for)       refused illegal_move
   hold                         refused illegal_move
@@ -1037,6 +1068,7 @@ failed:
   create (no reason)           refused already_exists
   admit                        refused illegal_move
   hand_out                     refused illegal_move
+  take_back                    refused illegal_move
   block                        refused illegal_move
   block (not waited for)       refused illegal_move
   hold                         refused illegal_move
@@ -1070,6 +1102,7 @@ cancelled:
   create (no reason)           refused already_exists
   admit                        refused illegal_move
   hand_out                     refused illegal_move
+  take_back                    refused illegal_move
   block                        refused illegal_move
   block (not waited for)       refused illegal_move
   hold                         refused illegal_move
@@ -1103,6 +1136,7 @@ cancelled, taken back:
   create (no reason)           refused already_exists
   admit                        refused illegal_move
   hand_out                     refused illegal_move
+  take_back                    refused illegal_move
   block                        refused illegal_move
   block (not waited for)       refused illegal_move
   hold                         refused illegal_move
@@ -1115,7 +1149,7 @@ cancelled, taken back:
   run_started (another run)    repeat already_settled
   run_lost                     repeat already_settled
   run_requeued                 repeat already_settled
-  run_event (complete)         repeat already_settled
+  run_event (complete)         stays
   run_event (not landed)       repeat already_settled
   run_event (defect)           repeat already_settled
   run_event (decision)         repeat already_settled
@@ -1136,6 +1170,7 @@ landed, taken back:
   create (no reason)           refused already_exists
   admit                        refused illegal_move
   hand_out                     refused illegal_move
+  take_back                    refused illegal_move
   block                        refused illegal_move
   block (not waited for)       refused illegal_move
   hold                         refused illegal_move

@@ -38,14 +38,17 @@ t.test('every run request obeys its lane, however it was made', async (t) => {
   t.equal((await parked).body.request_id, request.id, 'the resumed lane wakes the parked poll')
 })
 
-t.test('what was handed out and not begun is not begun in a paused lane', async (t) => {
+t.test('what was handed out and not begun is not begun in a paused lane: it waits with the others', async (t) => {
   const s = await startTestService(t)
   const runner = await fleet(s, 'shop')
   const item = await submit(s, {})
   await until(read(s, item.id), waits('handed_out'))
   await pause(s, 'interactive')
   t.equal((await s.call('GET', '/api/runners/r1/run-requests/next', undefined, runner)).status, 204)
-  t.match((await read(s, item.id)()).reason, /handed out: runreq_\w+ \(The lane interactive is paused/)
+  await until(read(s, item.id), waits('lane_paused'))
+  await resume(s, 'interactive')
+  const offer = await s.expect(200, 'GET', '/api/runners/r1/run-requests/next?wait=10', undefined, runner)
+  t.equal(offer.body.request_id, (await read(s, item.id)()).run_request_id)
 })
 
 t.test('pacing_paused and pacing_resumed say what SPEC 6.10 says, also when nothing changed', async (t) => {

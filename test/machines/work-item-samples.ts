@@ -69,6 +69,7 @@ export const MESSAGES = {
   'create (no reason)': at(0, { ...CREATE, reason: undefined }),
   admit: at(1, { type: 'admit', reason: 'next to start' }),
   hand_out: at(2, { type: 'hand_out', run_request: RUN_REQUEST }),
+  take_back: at(3, { type: 'take_back', reason: 'lane campaign is paused' }),
   block: at(2, { type: 'block', dependency: DEPENDENCY, reason: `its dependency ${DEPENDENCY} can never land` }),
   'block (not waited for)': at(2, { type: 'block', dependency: CHILD, reason: 'no matter' }),
   hold: at(3, { type: 'hold', ...owner }),

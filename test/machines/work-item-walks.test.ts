@@ -17,9 +17,9 @@ const SETTLED = new Set(['landed', 'cancelled', 'preserved', 'needs_decision', '
 
 type Move = { readonly type: string; readonly [member: string]: unknown }
 
-/** `of` tells which run the message speaks of: the one that holds, or one that is over. */
+/** `of` tells which run the message speaks of: the one that holds, the one that it was taken back from last, or one that is over. */
 const ofRun = (type: string, more: object = {}) =>
-  fc.constantFrom('now', 'now', 'now', 'now', 'before').map((of) => ({ type, of, attempt: 1, ...more }))
+  fc.constantFrom('now', 'now', 'now', 'now', 'taken', 'before').map((of) => ({ type, of, attempt: 1, ...more }))
 const verdict = fc.constantFrom(
   result('complete', { success: true, landed: true }),
   result('complete', { success: true, landed: true }),
@@ -33,6 +33,7 @@ const owner = (type: string, more: object = {}) => fc.constant({ type, by: BY, .
 
 const move: fc.Arbitrary<Move> = fc.oneof(
   { weight: 8, arbitrary: fc.constant({ type: 'hand_out' }) },
+  { weight: 2, arbitrary: fc.constant({ type: 'take_back', reason: 'its lane is paused' }) },
   { weight: 8, arbitrary: ofRun('run_started', { runner_id: 'r1' }) },
   { weight: 2, arbitrary: ofRun('run_lost', { reason: 'silent' }) },
   { weight: 2, arbitrary: ofRun('run_requeued', { reason: 'again' }) },
@@ -66,11 +67,17 @@ const move: fc.Arbitrary<Move> = fc.oneof(
 /** What the ledger promises, and nothing else. */
 class Oracle {
   run: string | undefined
+  takenBack: string | undefined
   handOuts = 0
   isStarted = false
   isAnnounced = false
 
   took(message: Message<any>, before: string, now: string, facts: readonly string[]): void {
+    if (message.of === 'taken') {
+      this.tookOfTaken(message, before, now)
+      this.facts(message, before, now, facts)
+      return
+    }
     assert.ok(!TERMINAL.has(before), 'landed and cancelled are the end')
     if (message.of !== undefined) {
       assert.equal(message.of, 'now', 'only the run that it is handed out as is heard')
@@ -80,12 +87,30 @@ class Oracle {
     if (message.type === 'hand_out') {
       assert.equal(before, 'queued')
       assert.equal(this.run, undefined, 'one run at a time')
+      assert.equal(this.takenBack, undefined, 'and none beside one that is being stopped')
       this.run = `runreq_${++this.handOuts}`
     }
     this.facts(message, before, now, facts)
-    if (now === 'held') this.run = undefined
+    const isTakenBack =
+      now === 'held' || message.type === 'take_back' || (message.type === 'cancel' && now === 'cancelled')
+    if (isTakenBack && this.run !== undefined) {
+      this.takenBack = this.run
+      this.run = undefined
+    }
     if (SETTLED.has(now) && before !== now) this.run = undefined
     if (now === 'running') assert.ok(this.isStarted, 'it runs because a runner began')
+  }
+
+  /** Of a run that was taken back its end is heard, and that its work is on trunk. */
+  private tookOfTaken({ type }: Message<any>, before: string, now: string): void {
+    assert.notEqual(this.takenBack, undefined)
+    if (type === 'run_ended') {
+      assert.equal(now, before)
+      this.takenBack = undefined
+      return
+    }
+    assert.equal(type, 'run_event')
+    assert.equal(now, before === 'cancelled' || before === 'failed' ? before : 'landed')
   }
 
   private facts(message: Message<any>, before: string, now: string, facts: readonly string[]): void {
@@ -138,10 +163,12 @@ t.test('no walk breaks a promise of the ledger', (t) => {
   t.end()
 })
 
-function addressed(move: Move, { run, handOuts }: Oracle): Move {
+function addressed(move: Move, { run, takenBack, handOuts }: Oracle): Move {
   if (move.type === 'hand_out') {
     const run_request = { ...MESSAGES.hand_out.run_request, id: `runreq_${handOuts + 1}` }
     return { ...MESSAGES.hand_out, run_request }
   }
-  return move.of === undefined ? move : { ...move, run_request_id: move.of === 'now' ? (run ?? 'none') : 'runreq_0' }
+  if (move.of === undefined) return move
+  const named = { now: run ?? 'none', taken: takenBack ?? 'none', before: 'runreq_0' }[move.of as 'now']
+  return { ...move, run_request_id: named }
 }

@@ -67,6 +67,45 @@ t.test('what was taken back is handed out again only once its run has ended', (t
   t.end()
 })
 
+t.test('what nobody can begin waits in the queue again, and is handed out once its run has ended', (t) => {
+  const { snapshot, facts, sends } = step(module, run(M.create, M.hand_out), M.take_back)
+  t.match(snapshot, { value: 'queued', context: { reason: 'lane campaign is paused', run: undefined } })
+  t.strictSame(facts, [])
+  t.match(sends, [{ to: { kind: 'run_request', id: RUN }, message: { type: 'cancel' } }])
+  t.equal(step(module, snapshot, M.hand_out).refused, 'illegal_move')
+  t.equal(step(module, step(module, snapshot, M['run_ended (cancelled)']).snapshot, M.hand_out).refused, undefined)
+  t.equal(step(module, run(M.create), M.take_back).refused, 'illegal_move', 'it is not handed out')
+  t.equal(step(module, run(...RUNNING), M.take_back).refused, 'illegal_move', 'it runs')
+  t.end()
+})
+
+t.test('what had begun before it heard that it was to stop, and is on trunk, has landed', (t) => {
+  const landed = M['run_event (complete)']
+  for (const back of [
+    [M.hold],
+    [M.hold, M.release],
+    [M.take_back],
+    [M.hold, { ...M.release, unlandable: [] }, M.block],
+  ]) {
+    const { snapshot, facts } = step(module, run(M.create, M.hand_out, ...back), landed)
+    t.equal(snapshot.value, 'landed')
+    t.match(facts, [{ type: 'work_item_settled', payload: { state: 'landed' } }])
+    t.equal(step(module, snapshot, landed).repeat, 'already_settled')
+    t.equal(step(module, snapshot, M['run_ended (completed)']).snapshot.context.internal.taken_back, undefined)
+    t.ok(
+      step(module, run(M.create, M.hand_out, ...back), M['run_event (defect)']).repeat,
+      'nothing else is heard of it',
+    )
+  }
+  for (const end of [M.cancel, M['settle (failed)']]) {
+    const { snapshot, facts } = step(module, run(M.create, M.hand_out, end), landed)
+    t.notSame(snapshot.value, 'landed', 'it is over')
+    t.match(snapshot.context.disposition, { verdict: 'complete', landed_commit: 'abc1234' })
+    t.strictSame(facts, [])
+  }
+  t.end()
+})
+
 t.test(
   'what was settled over the head of its run remembers that until it has ended, and is told of nothing else',
   (t) => {

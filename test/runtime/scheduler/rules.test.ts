@@ -25,6 +25,7 @@ const FREE: Circumstances = {
   repositoryOf: () => 'git@x:shop',
   holderOf: () => undefined,
   lookBeside: () => undefined,
+  hasPlace: () => true,
   running: () => 1,
   maxRunning: () => 2,
   nowMs: () => 1_000,
@@ -56,8 +57,11 @@ t.test('each rule holds an item back by itself, in words', (t) => {
     code: 'repository_busy',
     detail: 'repository git@x:shop is held by wi_9',
   })
-  t.same(held({ running: () => 2 }), { code: 'running_cap', detail: '2 of 2 are running' })
-  t.same(held({ running: () => 0, maxRunning: () => 0 }).detail, 'no runner that takes work is online')
+  t.same(held({ hasPlace: () => false, running: () => 2 }), { code: 'running_cap', detail: '2 of 2 are running' })
+  t.same(
+    held({ hasPlace: () => false, running: () => 0, maxRunning: () => 0 }).detail,
+    'no runner that takes work is online',
+  )
   t.same(held({ nowMs: () => 999 }), { code: 'not_before', detail: 'not before 1970-01-01T00:00:01.000Z' })
   for (const state of ['submitted', 'queued', 'held', 'running'])
     t.same(held({ stateOf: (id) => (id === 'wi_b' ? state : 'landed') }), {
@@ -88,7 +92,7 @@ t.test('of several rules that hold it back, the first in their order is named', 
     ['project_archived', { isArchived: () => true }],
     ['stopping', { lookBeside: () => 'runreq_1' }],
     ['repository_busy', { holderOf: () => 'wi_9' }],
-    ['running_cap', { running: () => 2 }],
+    ['running_cap', { hasPlace: () => false, running: () => 2 }],
     ['not_before', { nowMs: () => 0 }],
     ['dependency', { stateOf: () => 'running' }],
     ['lane_paused', { isLanePaused: () => true }],

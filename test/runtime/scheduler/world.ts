@@ -33,6 +33,10 @@ export class World {
   capacityOf: () => number = () => this.capacity
   holders = new Map<string, string>()
   canTake: (wanted: Wanted) => boolean = () => true
+  /** Whether one that may take it has a slot left. */
+  hasFree: (wanted: Wanted) => boolean = () => false
+  /** Whether the runner of the run is there, and takes work. */
+  isThere: (run: string) => boolean = () => true
   waitingBecause: () => undefined = () => undefined
   pausedLanes: readonly string[] = []
   setPausedLanes: (lanes: Iterable<string>) => void = (lanes) => {
@@ -72,7 +76,11 @@ export class World {
     const dispatcher = {
       repositoryHolder: (repository: string) => this.holders.get(repository),
       onlineCapacity: () => this.capacityOf(),
-      hasTaker: (wanted: Wanted) => this.canTake(wanted),
+      hasTaker: (wanted: Wanted, isFree = false) => this.canTake(wanted) && (!isFree || this.hasFree(wanted)),
+      usesSlot: (run: string) => {
+        const state = this.runtime.read({ kind: 'run_request', id: run })?.value ?? 'queued'
+        return state === 'queued' ? undefined : state !== 'lost' && this.isThere(run)
+      },
       setPausedLanes: (lanes: Iterable<string>) => this.setPausedLanes(lanes),
       waitingBecause: () => this.waitingBecause(),
     } as unknown as Dispatcher

@@ -80,14 +80,14 @@ export const faults: readonly Fault[] = [
   fault(
     'a runner takes one more than its capacity',
     'runtime/dispatch/runner.ts',
-    'this.held.size < this.capacity',
-    'this.held.size <= this.capacity',
+    'this.held.size >= this.capacity',
+    'this.held.size > this.capacity',
   ),
   fault(
     'a runner is offered a second request beside the first',
     'runtime/dispatch/runner.ts',
-    "this.state === 'registered' && this.offer === undefined && this.held.size",
-    "this.state === 'registered' && this.held.size",
+    "this.state === 'registered' && this.offer === undefined && !this.isFull",
+    "this.state === 'registered' && !this.isFull",
   ),
   fault(
     'the attempt is not raised when a request is queued again',

@@ -1,0 +1,106 @@
+/**
+ * Who takes a place, and for whom there is one. With a cap of its own the service counts all that is handed out or runs.
+ * Without one a place is a slot of a runner that is there and takes work: what runs elsewhere (its runner drains, or is
+ * gone) has none of them, and what waits for runners that are full keeps nobody from those that are not.
+ */
+import type { Dispatcher, Wanted } from '../dispatch/api.ts'
+import type { Entry, Ledger } from './ledger.ts'
+
+interface OccupancyParts {
+  readonly dispatcher: Pick<Dispatcher, 'hasTaker' | 'onlineCapacity' | 'usesSlot'>
+  readonly ledger: Pick<Ledger, 'running' | 'runningCount'>
+  /** The service's own cap. */
+  readonly maxRunning: number | undefined
+  /** Items that are about to be handed out. */
+  readonly starting: ReadonlySet<string>
+  /** Undefined: it could not be told. */
+  guarded<T>(entry: Entry, act: () => T): T | undefined
+}
+
+export class Occupancy {
+  private readonly parts: OccupancyParts
+  /** What was asked and counted since the last change. */
+  private readonly takers = new Map<Wanted, boolean>()
+  private readonly freeTakers = new Map<Wanted, boolean>()
+  private runningNow: number | undefined
+  private nearFreeNow: number | undefined
+  private maxNow: number | undefined
+
+  constructor(parts: OccupancyParts) {
+    this.parts = parts
+  }
+
+  /** Whether a runner that is there, and takes work, may take it. */
+  hasRunner({ wanted }: Pick<Entry, 'wanted'>): boolean {
+    return ask(this.takers, wanted, () => this.parts.dispatcher.hasTaker(wanted))
+  }
+
+  hasPlace(entry: Pick<Entry, 'wanted'>): boolean {
+    if (this.running() < this.maxRunning()) return true
+    // All that are too many may wait for runners that are full.
+    return this.parts.maxRunning === undefined && this.hasFreeRunner(entry) && this.nearFree() < this.maxRunning()
+  }
+
+  /** Items that run, are handed out or on their way there, as far as they take a place. */
+  running(): number {
+    this.runningNow ??= this.parts.maxRunning === undefined ? this.count(this.hasPlaceOrTaker) : this.countAll()
+    return this.runningNow
+  }
+
+  maxRunning(): number {
+    this.maxNow ??= this.parts.maxRunning ?? this.parts.dispatcher.onlineCapacity()
+    return this.maxNow
+  }
+
+  /** Something was committed, or sent. */
+  changed(): void {
+    this.runningNow = undefined
+    this.nearFreeNow = undefined
+    this.freeTakers.clear()
+  }
+
+  /** Who is there, and what they may take, is to be asked again. */
+  fleetChanged(): void {
+    this.changed()
+    this.takers.clear()
+    this.maxNow = undefined
+  }
+
+  /** The same, less what waits for runners that are full. */
+  private nearFree(): number {
+    this.nearFreeNow ??= this.count((entry) => this.usesSlot(entry) ?? this.hasFreeRunner(entry))
+    return this.nearFreeNow
+  }
+
+  private readonly hasPlaceOrTaker = (entry: Entry): boolean => this.usesSlot(entry) ?? this.hasRunner(entry)
+
+  /** Undefined: no runner has it. */
+  private usesSlot({ runId }: Entry): boolean | undefined {
+    return runId === undefined ? undefined : this.parts.dispatcher.usesSlot(runId)
+  }
+
+  private hasFreeRunner({ wanted }: Pick<Entry, 'wanted'>): boolean {
+    return ask(this.freeTakers, wanted, () => this.parts.dispatcher.hasTaker(wanted, true))
+  }
+
+  private countAll(): number {
+    return this.parts.ledger.runningCount + this.parts.starting.size
+  }
+
+  private count(takesPlace: (entry: Entry) => boolean): number {
+    const { ledger, starting, guarded } = this.parts
+    let count = starting.size
+    // Of one that cannot be told it is not known that it holds no place.
+    for (const entry of ledger.running) if (guarded(entry, () => takesPlace(entry)) !== false) count++
+    return count
+  }
+}
+
+function ask(known: Map<Wanted, boolean>, wanted: Wanted, question: () => boolean): boolean {
+  let answer = known.get(wanted)
+  if (answer === undefined) {
+    answer = question()
+    known.set(wanted, answer)
+  }
+  return answer
+}
