@@ -151,7 +151,7 @@ const runRequestFields = {
   timeout_seconds: Type.Optional(
     Type.Integer({ minimum: 1, maximum: TIMEOUT_SECONDS_MAX, description: 'Longest run, from `started`.' }),
   ),
-  expires_at: Type.Optional(time('Cancelled if it is still queued then.')),
+  expires_at: Type.Optional(time('Cancelled if it is still queued then; `retry` begins nothing anew that late.')),
   not_before: Type.Optional(time('Not offered before.')),
   retry: Type.Optional(retryPolicy),
   reporting: Type.Optional(reporting),
@@ -205,7 +205,7 @@ export const runRequestDocument = Type.Object(
     idempotency_key: Type.String({ description: 'The given key, or the derived one.' }),
     again: Type.Optional(Type.Boolean({ description: 'Asked for although a settled twin exists.' })),
     timeout_seconds: Type.Optional(Type.Integer({ description: 'Longest run, from `started`.' })),
-    expires_at: Type.Optional(time('Cancelled if it is still queued then.')),
+    expires_at: Type.Optional(time('Cancelled if it is still queued then; `retry` begins nothing anew that late.')),
     not_before: Type.Optional(time('Not offered before. A retry sets it to the end of its pause.')),
     retry: Type.Optional(retryPolicy),
     reporting: Type.Optional(reporting),

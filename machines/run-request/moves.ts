@@ -16,7 +16,7 @@ import {
   type RunRequestMessage,
   type Times,
 } from './context.ts'
-import { failureOf, timedOut } from './rules.ts'
+import { failureOf, retryMs, timedOut } from './rules.ts'
 import { firstEngineRunOf, heldEngineRun } from './view.ts'
 
 type Change = Partial<RunRequestContext>
@@ -276,15 +276,6 @@ export function fence({ attempt }: RunRequestContext): Change {
   return { attempt: attempt + RESTORED_ATTEMPTS }
 }
 
-/** A pause that is not longer by itself does not grow past this, milliseconds: an hour. */
-const GROWN_PAUSE_MS_MAX = 3_600_000
-
-/** Twice as long before each retry: what fails again is not mended by asking at the same pace. */
-function pauseMs({ asked, internal }: RunRequestContext): number {
-  const firstMs = Math.round((asked.retry?.backoff_seconds ?? 0) * 1000)
-  return Math.min(firstMs * 2 ** internal.retries, Math.max(firstMs, GROWN_PAUSE_MS_MAX))
-}
-
 /** Back to the queue after a failure, by the retry policy: not before its pause is over, counting from zero. */
 export function retry(context: RunRequestContext, message: RunRequestMessage): Change {
   const back = unheld(context)
@@ -292,7 +283,7 @@ export function retry(context: RunRequestContext, message: RunRequestMessage): C
   const said = message.type === 'failed' ? { last_post: lastPost(context, message) } : {}
   return {
     ...back,
-    not_before: new Date(message.atMs + pauseMs(context)).toISOString(),
+    not_before: new Date(retryMs(context, message)).toISOString(),
     internal: { ...back.internal, ...counted, ...said },
   }
 }

@@ -132,7 +132,16 @@ export function failureOf(context: RunRequestContext, message: RunRequestMessage
   return { class: 'execution', code: 'timeout', message: `ran longer than ${context.asked.timeout_seconds} seconds` }
 }
 
-/** The retry policy queues it again: attempts are left for this class, and nobody asked for a stop. */
+/** A pause that is not longer by itself does not grow past this, milliseconds: an hour. */
+const GROWN_PAUSE_MS_MAX = 3_600_000
+
+/** When the retry policy lets the next attempt begin: after twice as long a pause each time. What fails again is not mended by asking at the same pace. */
+export function retryMs({ asked, internal }: RunRequestContext, { atMs }: RunRequestMessage): number {
+  const firstMs = Math.round((asked.retry?.backoff_seconds ?? 0) * 1000)
+  return atMs + Math.min(firstMs * 2 ** internal.retries, Math.max(firstMs, GROWN_PAUSE_MS_MAX))
+}
+
+/** The retry policy queues it again: attempts and time are left for this class, and nobody asked for a stop. */
 export function retries(context: RunRequestContext, message: RunRequestMessage): boolean {
   const { asked, internal } = context
   const { retry } = asked
@@ -140,6 +149,8 @@ export function retries(context: RunRequestContext, message: RunRequestMessage):
   if (context.cancel !== undefined && !timedOut(context)) return false
   const { class: failed, code = '' } = failureOf(context, message)
   if (OUTAGE_CODES.has(code)) return false
+  // It would only be cancelled as expired, and nobody hear that it had failed.
+  if (asked.expires_at !== undefined && Date.parse(asked.expires_at) <= retryMs(context, message)) return false
   return retry.on.includes(failed) && internal.retries + 1 < retry.max_attempts
 }
 

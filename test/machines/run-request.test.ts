@@ -334,6 +334,20 @@ t.test('the retry policy queues a listed failure again, after its pause, and onl
   t.end()
 })
 
+t.test('a failure that could be tried again only after its expiry stays a failure', (t) => {
+  const outcome = (expires_at: string) => {
+    const retry = { max_attempts: 2, on: ['execution'] as const, backoff_seconds: 30 }
+    return step(module, run(at(0, { ...CREATE, retry, expires_at }), offer, M.accepted, M.started), M.failed).snapshot
+  }
+  t.equal(outcome(new Date(at(36, { type: '' }).atMs).toISOString()).value, 'failed')
+  t.match(outcome(new Date(at(5, { type: '' }).atMs).toISOString()), {
+    value: 'failed',
+    context: { failure: { class: M.failed.class } },
+  })
+  t.equal(outcome(new Date(at(37, { type: '' }).atMs).toISOString()).value, 'queued')
+  t.end()
+})
+
 t.test('an expiry that passed while somebody held it cancels it as soon as it is queued again', (t) => {
   const offered = run(at(0, { ...CREATE, expires_at: '2026-01-01T00:00:20Z' }), offer)
   const { scheduled } = step(module, offered, M.offer_expired)
