@@ -225,7 +225,7 @@ async function prompts(cli: Cli, [id]: readonly any[], options: any): Promise<vo
     throw new CliFailure(`There is no prompt for ${phase}: there are ${phases}.`)
   }
   if (json) return print.json(prompt)
-  print.line(textOf(prompt))
+  print.output(`${textOf(prompt)}\n`)
 }
 
 /** As it is, but for what would drive the reader’s terminal. */

@@ -1,5 +1,6 @@
 /**
- * What people read: aligned tables and fields, coloured only for a terminal that wants it. Every column but the
+ * What people read: aligned tables and fields, coloured only for a terminal that wants it. Invariant: whatever a text is,
+ * none of it drives the terminal, and no cell and no field ends its line. Every column but the
  * last is as wide as its widest cell; on a narrow terminal the last one is cut, or stands on a line of its own, where too
  * little of it would be seen.
  */
@@ -63,7 +64,7 @@ export class Printer {
   }
 
   line(text = ''): void {
-    this.#out.write(`${text}\n`)
+    this.#out.write(`${this.#coloured ? harmlessInColour(text) : harmless(text)}\n`)
   }
 
   /** What a command printed, in its own lines: as it is, but for a terminal, which it must not drive. */
@@ -90,7 +91,12 @@ export class Printer {
 
   /** One JSON document on lines of its own. */
   json(value: unknown): void {
-    this.line(JSON.stringify(value, null, 2))
+    this.line(jsonText(value, 2))
+  }
+
+  /** One JSON document on one line. */
+  jsonLine(value: unknown): void {
+    this.line(jsonText(value))
   }
 
   tint(text: string, tint: Tint | undefined): string {
@@ -130,7 +136,7 @@ export class Printer {
     rows: readonly (readonly string[])[],
     show: (line: string, indent: string) => void,
   ): void {
-    const all = [headings, ...rows]
+    const all = [headings, ...rows.map((row) => row.map(oneLine))]
     const widths = headings.map((_, column) => Math.max(...all.map((row) => plain(row[column] ?? '').length)))
     const last = widths.length - 1
     const before = widths.slice(0, last).reduce((sum, width) => sum + width + GAP.length, 0)
@@ -149,7 +155,8 @@ export class Printer {
 
   /** Names and values under each other, in full; what is undefined is left out. */
   fields(fields: readonly (readonly [string, string | undefined])[]): void {
-    const shown = fields.filter((field): field is [string, string] => field[1] !== undefined && field[1] !== '')
+    const said = fields.filter((field): field is [string, string] => field[1] !== undefined && field[1] !== '')
+    const shown = said.map(([name, value]) => [name, oneLine(value)] as const)
     const width = Math.max(...shown.map(([name]) => name.length))
     const indent = ' '.repeat(width + GAP.length)
     for (const [name, value] of shown) this.text(`${this.tint(name.padEnd(width), 'dim')}${GAP}${value}`, indent)
@@ -213,16 +220,40 @@ function pad(cell: string, width: number): string {
   return cell + ' '.repeat(Math.max(0, width - plain(cell).length))
 }
 
-/** The same text without colours, and without control characters but for tabs and the ends of lines. */
-function harmless(text: string): string {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it takes out
-  return plain(text).replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f]+/g, ' ')
+/**
+ * Control characters, by which a text drives a terminal; what else ends a line to some readers; and the marks that change the
+ * order in which it is read (UAX 9: embeddings, overrides, isolates).
+ */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it takes out
+const UNSEEN = /[\u0000-\u001f\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-\u2069]/
+const RUN_OF_UNSEEN = new RegExp(`${UNSEEN.source}+`, 'g')
+const UNSEEN_IN_TEXT = new RegExp(`(?:(?![\\t\\n])${UNSEEN.source})+`, 'g')
+const UNSEEN_IN_JSON = new RegExp(`(?!\\n)${UNSEEN.source}`, 'g')
+const LINE_ENDS = /[\n\v\f\r\u0085\u2028\u2029]+/g
+
+/** The same text without colours, and with nothing but tabs and the ends of lines of what is not to be seen. */
+export function harmless(text: string): string {
+  return plain(text).replace(UNSEEN_IN_TEXT, ' ')
 }
 
-/** What a stranger wrote, on one line and without control characters: it must not drive the reader's terminal. */
+function harmlessInColour(text: string): string {
+  const parts = text.split(COLOUR_PARTS)
+  return parts.map((part, n) => (n % 2 === 1 ? part : part.replace(UNSEEN_IN_TEXT, ' '))).join('')
+}
+
+function oneLine(text: string): string {
+  return text.replace(LINE_ENDS, ' ')
+}
+
+/** JSON that says the same with nothing in it that is not to be seen: of that `JSON.stringify` escapes only a part. */
+export function jsonText(value: unknown, indent?: number): string {
+  const escaped = (character: string): string => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`
+  return JSON.stringify(value, null, indent).replace(UNSEEN_IN_JSON, escaped)
+}
+
+/** What a stranger wrote, on one line and with nothing that is not to be seen: it must not drive the reader's terminal. */
 export function safe(text: string): string {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it takes out
-  return text.replace(/[\u0000-\u001f\u007f-\u009f]+/g, ' ').trim()
+  return text.replace(RUN_OF_UNSEEN, ' ').trim()
 }
 
 /** The same of what may not have been said. */

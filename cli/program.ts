@@ -20,6 +20,7 @@ import { withWholeIds, withWholeNames } from './ids.ts'
 import { addInitiatives } from './initiatives.ts'
 import { addIntents } from './intents.ts'
 import { addPacing } from './pacing.ts'
+import { harmless, jsonText } from './print.ts'
 import { addProjects } from './projects.ts'
 import { addQueue } from './queue.ts'
 import { addRunRequests } from './run-requests.ts'
@@ -91,8 +92,8 @@ export async function run(argv: readonly string[], world: World): Promise<number
   } catch (error) {
     if (error instanceof CommanderError && error.exitCode === 0) return EXIT.ok
     const { text, exitCode: code, problem } = explain(error, tokenFrom)
-    if (isJson) world.stderr.write(`${JSON.stringify({ ...problem, exit_code: code })}\n`)
-    else if (text !== '') world.stderr.write(`intendant: ${text}\n`)
+    if (isJson) world.stderr.write(`${jsonText({ ...problem, exit_code: code })}\n`)
+    else if (text !== '') world.stderr.write(`intendant: ${harmless(text)}\n`)
     return code
   }
 }

@@ -65,7 +65,7 @@ async function printPast(cli: Cli, id: string, cursor?: string): Promise<string 
 function printOutput({ json, print }: Cli, events: readonly Record<string, any>[]): void {
   for (const event of events) {
     if (event.event_type !== 'run_output') continue
-    if (json) print.line(JSON.stringify(event))
+    if (json) print.jsonLine(event)
     else print.output(String(event.payload.text))
   }
 }

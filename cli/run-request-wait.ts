@@ -1,6 +1,7 @@
 /** Following one run request to its end. */
 import { EXIT } from './exit.ts'
 import { type Followed, followTo } from './follow.ts'
+import { harmless } from './print.ts'
 import { because, failureText, nextStep } from './run-request-page.ts'
 import type { Cli } from './world.ts'
 
@@ -40,6 +41,6 @@ function settle({ json, print, world }: Cli, body: Record<string, any>): number 
   if (json) print.json(body)
   else print.line(`${body.id} ${print.state(body.state)}`)
   const failure = failureText(body.failure)
-  if (failure !== undefined && !json) world.stderr.write(`${failure}\n`)
+  if (failure !== undefined && !json) world.stderr.write(`${harmless(failure)}\n`)
   return outcomeOf(body)
 }

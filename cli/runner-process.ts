@@ -6,7 +6,7 @@ import type { Proxies } from '../engine/proxy.ts'
 import type { RunEnd } from '../engine/run-options.ts'
 import { type Runner, startRunner } from '../engine/runner.ts'
 import { CliFailure, EXIT } from './exit.ts'
-import { safe } from './print.ts'
+import { jsonText, safe } from './print.ts'
 import { runnerTokenFile } from './runner-token.ts'
 import { VERSION } from './version.ts'
 import { type Cli, type GlobalOptions, proxiesIn, serviceUrl, tokenFrom, tokenSource, type World } from './world.ts'
@@ -77,7 +77,7 @@ export function startRunnerProcess(
     stopGraceMs: options.stopGrace,
     log(text) {
       const at = new Date().toISOString()
-      world.stderr.write(`${options.json ? JSON.stringify({ note: text, at }) : `${at} runner: ${safe(text)}`}\n`)
+      world.stderr.write(`${options.json ? jsonText({ note: text, at }) : `${at} runner: ${safe(text)}`}\n`)
     },
   })
 }

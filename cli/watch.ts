@@ -66,7 +66,7 @@ async function watchEvents({ client, world, json, print, note }: Cli, _: readonl
     if (broken) note('connected again')
     broken = false
     for (const event of frame.type === 'events' ? frame.events.slice(0, left) : []) {
-      if (json) print.line(JSON.stringify(event))
+      if (json) print.jsonLine(event)
       else printEvents([event], print)
     }
     // One that is shown in part is shown again.

@@ -8,7 +8,7 @@ import { type Client, createClient } from '../engine/client.ts'
 import type { Proxies } from '../engine/proxy.ts'
 import { adminTokenPath } from '../storage/home-paths.ts'
 import { CliFailure } from './exit.ts'
-import { Printer } from './print.ts'
+import { harmless, jsonText, Printer } from './print.ts'
 import { defaultUrl, resolveHome } from './settings.ts'
 import { VERSION } from './version.ts'
 
@@ -70,7 +70,7 @@ export function openCli(world: World, options: GlobalOptions): Cli {
     globals: options,
     print,
     tokenFrom: tokenFrom(tokenFile, options.tokenFile !== undefined, world.env),
-    note: (text) => world.stderr.write(`${json ? JSON.stringify({ note: text }) : text}\n`),
+    note: (text) => world.stderr.write(`${json ? jsonText({ note: text }) : harmless(text)}\n`),
     get client() {
       client ??= createClient({
         url: serviceUrl(options, world.env, home),

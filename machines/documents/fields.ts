@@ -43,6 +43,14 @@ export function name(description: string) {
   return Type.String({ minLength: 1, maxLength: NAME_LENGTH_MAX, description })
 }
 
+/** One line of well-formed text: nothing in it drives a terminal, or ends a line of a log. */
+const ONE_LINE_PATTERN = '^[^\\p{Cc}\\p{Cs}\\u2028\\u2029]*$'
+
+/** A name that everybody sees it by: of a token, a project, a runner. */
+export function shownName(description: string) {
+  return Type.String({ minLength: 1, maxLength: NAME_LENGTH_MAX, pattern: ONE_LINE_PATTERN, description })
+}
+
 export function reference(description: string) {
   return Type.String({ minLength: 1, maxLength: REFERENCE_LENGTH_MAX, description })
 }
@@ -109,7 +117,7 @@ export const ORIGIN_LENGTH_MAX = 256
 
 /** Opaque, never parsed: one line of well-formed text. */
 export function originText(description: string) {
-  return Type.String({ minLength: 1, maxLength: ORIGIN_LENGTH_MAX, pattern: '^[^\\p{Cc}\\p{Cs}]*$', description })
+  return Type.String({ minLength: 1, maxLength: ORIGIN_LENGTH_MAX, pattern: ONE_LINE_PATTERN, description })
 }
 
 /** Who did something: the token's id and its name at that time, and where a person did it from. */

@@ -6,11 +6,11 @@ import { nullable, type Static, stringEnum, Type } from '../schema.ts'
 import {
   CLOSED,
   LONG_TEXT_LENGTH_MAX,
-  name,
   projectKey,
   REFERENCE_LENGTH_MAX,
   reference,
   serviceId,
+  shownName,
   time,
 } from './fields.ts'
 import { usageDocument } from './usage.ts'
@@ -41,7 +41,7 @@ export const projectCreateBody = Type.Object(
     key: Type.Optional(
       projectKey('Lower-case letters, digits, `_` and `-`; unique, never changes. Derived from `name` when absent.'),
     ),
-    name: name('What people call it.'),
+    name: shownName('What people call it.'),
     repository: Type.Optional(reference('Where its code lives: a URL or a path that its runners understand.')),
   },
   { ...CLOSED, title: 'ProjectCreate' },
@@ -50,7 +50,7 @@ export type ProjectCreate = Static<typeof projectCreateBody>
 
 export const projectPatchBody = Type.Object(
   {
-    name: Type.Optional(name('A new name.')),
+    name: Type.Optional(shownName('A new name.')),
     repository: Type.Optional(
       nullable(
         Type.String({

@@ -3,13 +3,13 @@
  * answer that made it, and is never part of the document.
  */
 import { type Static, stringEnum, Type } from '../schema.ts'
-import { CLOSED, labels, NAME_LENGTH_MAX, name, projects, runnerId, time } from './fields.ts'
+import { CLOSED, labels, NAME_LENGTH_MAX, projects, runnerId, shownName, time } from './fields.ts'
 
 /** Most run requests that one runner holds at once: its list of them is part of its document. */
 const CAPACITY_MAX = 1_000
 
 const settable = {
-  name: Type.Optional(name('What people call it.')),
+  name: Type.Optional(shownName('What people call it.')),
   allowed_projects: Type.Optional(
     projects('Keys of the projects whose work it may take. Empty: none; `["*"]`: all. Default: none.'),
   ),
@@ -42,8 +42,8 @@ export type RunnerPatch = Static<typeof runnerPatchBody>
 
 export const runnerSessionBody = Type.Object(
   {
-    instance: name('Identity of this process of the runner. A new one ends what the old one held.'),
-    version: name('The runner’s version.'),
+    instance: shownName('Identity of this process of the runner. A new one ends what the old one held.'),
+    version: shownName('The runner’s version.'),
   },
   { ...CLOSED, title: 'RunnerSession', description: 'Posted once by a runner that starts.' },
 )

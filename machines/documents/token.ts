@@ -1,6 +1,6 @@
 /** The documents of a person's or a system's token. The token itself is shown once, in the answer of its create. */
 import { type Static, stringEnum, Type } from '../schema.ts'
-import { by, CLOSED, name, projects, serviceId, time } from './fields.ts'
+import { by, CLOSED, projects, serviceId, shownName, time } from './fields.ts'
 
 /** What a token may do; each endpoint needs one of them. */
 export const RIGHTS = [
@@ -28,7 +28,7 @@ const role = stringEnum(ROLES, { description: 'A named set of rights.' })
 
 export const tokenCreateBody = Type.Object(
   {
-    name: name('Whose it is: shown in every event that it causes.'),
+    name: shownName('Whose it is: shown in every event that it causes.'),
     roles: Type.Optional(
       Type.Array(role, { maxItems: ROLES.length, uniqueItems: true, description: 'Roles it holds.' }),
     ),

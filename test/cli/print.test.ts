@@ -184,3 +184,25 @@ t.test('output of a command is shown line by line, other events with what they s
   const [told] = eventLines({ ...strange, event_type: 'seen', payload: { item_id: 'wi\u001b[2J' } }, printer)
   t.match(told, /seen\s+demo {2}wi \[2J$/, 'what it says that it is about drives no terminal')
 })
+
+t.test('whatever a text is, it drives no terminal, ends no line of a table, and is whole as JSON', async (t) => {
+  const strange = 'a\u001b[2J\u009b1m\u0007b\nc\u2028d\u202ee\tf'
+  const shown = (printer: Printer) => {
+    printer.table(['WHAT', 'STATE'], [[strange, printer.state('failed')]], '')
+    printer.fields([['what', strange]])
+    printer.line(strange)
+    printer.json({ strange, kept: 'é中😀' })
+    printer.jsonLine(strange)
+  }
+  for (const env of [{ NO_COLOR: '1' }, { FORCE_COLOR: '1' }]) {
+    const out = printed(env, {}, shown)
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what must not be there
+    t.notMatch(out.replace(COLOUR, ''), /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u2028\u202e]/)
+    const lines = out.split('\n')
+    t.match(lines[1], /^a \[2J 1m b c d e\tf\s+\S*failed/)
+    t.match(lines[2], /a \[2J 1m b c d e\tf$/, 'a field is one line')
+    t.same(lines.slice(3, 5), ['a [2J 1m b', 'c d e\tf'], 'a text keeps its own lines')
+    t.strictSame(JSON.parse(lines.slice(5, 9).join('\n')), { strange, kept: 'é中😀' })
+    t.strictSame(JSON.parse(lines[9]!), strange)
+  }
+})

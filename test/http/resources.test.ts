@@ -193,3 +193,17 @@ t.test('on LMDB: the admin token is made once, for its owner alone, and all is t
   const metrics = await (await fetch(`${second.url}/metrics`, { headers })).text()
   t.match(metrics, /intendant_http_answers_total\{method="GET",route="\/api\/projects\/:id",status="200"\} 1/)
 })
+
+t.test('a name that everybody sees is one line, and drives no terminal', async (t) => {
+  const s = await startTestService(t)
+  const bodies = (name: string): [string, object][] => [
+    ['/api/projects', { name, key: 'named' }],
+    ['/api/tokens', { name, roles: ['viewer'] }],
+    ['/api/runners', { id: 'r9', name }],
+  ]
+  for (const name of ['a\nb', 'a\u001b[2Jb', 'a\u009bb', 'a\u2028b']) {
+    for (const [path, body] of bodies(name))
+      t.match((await s.expect(422, 'POST', path, body)).body.errors, [{ pointer: '/name' }], path)
+  }
+  for (const [path, body] of bodies('Ångström 中文 💡')) await s.expect(201, 'POST', path, body)
+})
