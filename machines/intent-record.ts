@@ -86,11 +86,11 @@ function whyNotUpdate(context: Context, message: Of<'update'>): Refusal | undefi
 function whyNotClassify(context: Context, { classification }: Of<'classify'>): Refusal | undefined {
   const { drift } = context
   if (classification === 'none' && drift.classification === undefined) {
-    return { code: 'illegal_move', detail: 'nobody has classified its drift' }
+    return { code: 'illegal_move', detail: 'nobody has classified its drift', isOfContent: true }
   }
   if (classification !== 'allowed_exception' || speaksOfDrift(changes.subjectOf(context))) return undefined
   const why = PROBLEMS.has(drift.status!) ? 'only a person has said that it has' : `it is ${drift.status}`
-  return { code: 'illegal_move', detail: `nothing has drifted that could be allowed: ${why}` }
+  return { code: 'illegal_move', detail: `nothing has drifted that could be allowed: ${why}`, isOfContent: true }
 }
 
 const inState = (state: IntentState) => ({ state })
@@ -314,9 +314,10 @@ function whyNotRelate({ id, relationships }: Context, { to }: Of<'relate'>): Ref
 
 export const intentRecordModule: MachineModule<Context, IntentRecordBody> = {
   kind: 'intent_record',
-  version: 1,
+  version: 2,
   machine: intentRecordMachine,
-  migrations: {},
+  // Version 2 lists a record without paths under the whole of the repository: what was stored before is still right.
+  migrations: { 1: (snapshot) => snapshot },
   internal: ['make', 'take_place', 'peer_conflict', 'observe', 'repair_drafted'],
   repeats,
   refusal,

@@ -28,9 +28,14 @@ export function linesOf(text: string): string[] {
   return text.split(LINE_ENDS)
 }
 
+/** The whole text on one line: none can begin a line of the prompt. */
+export function onOneLine(text: string): string {
+  return linesOf(text).map(visible).join(' ')
+}
+
 /** One line, in quotes, short: for naming a source whose name is untrusted too. */
 export function quotedName(name: string, lengthMax = 200): string {
-  const whole = linesOf(name).map(visible).join(' ')
+  const whole = onOneLine(name)
   const shown = whole.length <= lengthMax ? whole : `${whole.slice(0, lengthMax).toWellFormed()}...`
   return JSON.stringify(shown)
 }

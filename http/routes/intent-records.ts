@@ -8,7 +8,7 @@ import {
   intentRecordPatchBody,
   SLUG_PATTERN,
 } from '../../machines/documents/intent-record.ts'
-import { document, normalPath } from '../../machines/intent-record/view.ts'
+import { document, normalPath, placesOf } from '../../machines/intent-record/view.ts'
 import { stringEnum, Type } from '../../machines/schema.ts'
 import type { MessageBody, Refused, Taken } from '../../runtime/api.ts'
 import { mayDo } from '../access.ts'
@@ -174,7 +174,7 @@ function placesAround(path: string): string[] {
 
 /** A record whose scope names several of the places is found once, under the nearest. */
 function nearest({ context }: RecordSnapshot, places: readonly string[]): string | undefined {
-  const named = new Set((context.content.scope?.paths ?? []).map(normalPath))
+  const named = placesOf(context.content)
   return places.find((place) => named.has(place))
 }
 

@@ -44,7 +44,7 @@ export function name(description: string) {
 }
 
 /** One line of well-formed text: nothing in it drives a terminal, or ends a line of a log. */
-const ONE_LINE_PATTERN = '^[^\\p{Cc}\\p{Cs}\\u2028\\u2029]*$'
+export const ONE_LINE_PATTERN = '^[^\\p{Cc}\\p{Cs}\\u2028\\u2029]*$'
 
 /** A name that everybody sees it by: of a token, a project, a runner. */
 export function shownName(description: string) {

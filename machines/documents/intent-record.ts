@@ -3,7 +3,17 @@
  * are a person's; what it quotes of a repository stands in `sources`, labelled as untrusted.
  */
 import { nullable, type Static, stringEnum, Type } from '../schema.ts'
-import { by, CLOSED, NAME_LENGTH_MAX, name, REFERENCE_LENGTH_MAX, serviceId, TEXT_LENGTH_MAX, time } from './fields.ts'
+import {
+  by,
+  CLOSED,
+  NAME_LENGTH_MAX,
+  name,
+  ONE_LINE_PATTERN,
+  REFERENCE_LENGTH_MAX,
+  serviceId,
+  TEXT_LENGTH_MAX,
+  time,
+} from './fields.ts'
 import { EVIDENCE_RESULTS, evidenceId } from './observation.ts'
 
 /** Longest title: one line. */
@@ -136,7 +146,12 @@ const optionalJudgement = {
   evidence_summary: Type.Optional(judgement.evidence_summary),
 }
 
-const title = line('What people call it, on one line.', TITLE_LENGTH_MAX)
+const title = Type.String({
+  minLength: 1,
+  maxLength: TITLE_LENGTH_MAX,
+  pattern: ONE_LINE_PATTERN,
+  description: 'What people call it, on one line.',
+})
 
 const writableFields = {
   ...optionalJudgement,

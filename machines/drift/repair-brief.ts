@@ -7,11 +7,13 @@ import type { Drift } from '../documents/drift.ts'
 import { NAME_LENGTH_MAX, TEXT_LENGTH_MAX } from '../documents/fields.ts'
 import type { FormationBriefCreate } from '../documents/formation-brief.ts'
 import type { IntentRecordContext } from '../intent-record/context.ts'
+import { onOneLine } from '../untrusted-text.ts'
 
 const REPAIR_ENTRY_EVENT = 'execution_requested'
 
 export function repairBrief({ id, content }: IntentRecordContext, drift: Drift): FormationBriefCreate {
-  const { title, capability, threat, expectation, strategy, tradeoff, scope, evidence } = content
+  const { capability, threat, expectation, strategy, tradeoff, scope, evidence } = content
+  const title = onOneLine(content.title)
   const { key } = drift.intent_record
   const shows = (required: boolean) =>
     evidence.filter((one) => one.required === required).map(({ description }) => description)

@@ -38,6 +38,8 @@ export type BriefCore = Omit<BriefSnapshot, 'prompt_pack'>
 
 const RECORD_ID = /^ir_[0-9a-f]{24}$/
 const SLUG = new RegExp(SLUG_PATTERN)
+/** The key of a record, of whatever project. */
+const RECORD_KEY = /^[a-z0-9][a-z0-9_-]*\.intent\.[a-z0-9][a-z0-9_-]*$/
 const REFERENCE_LISTS = ['product_intent_refs', 'design_intent_refs', 'engineering_intent_refs'] as const
 
 /** A brief as far as its references go. */
@@ -86,10 +88,14 @@ function externalOf(brief: BriefReferring): string[] {
   return [...new Set(names)].sort()
 }
 
+function isSaid(text: string): boolean {
+  return text.trim() !== ''
+}
+
 /** What a compile refuses the brief for, as far as its own text tells. */
 export function textFaults(brief: BriefReferring): readonly Fault[] {
   const { protected_capabilities = [], evidence_plan } = brief.sections
-  const evidence = [...(evidence_plan?.required ?? []), ...(evidence_plan?.suggested ?? [])]
+  const evidence = [...(evidence_plan?.required ?? []), ...(evidence_plan?.suggested ?? [])].filter(isSaid)
   const faults: Fault[] = []
   if (recordIdsOf(brief).length === 0) {
     faults.push({ pointer: '/mission', detail: 'names no intent record: a run needs the intent that it serves' })
@@ -97,8 +103,12 @@ export function textFaults(brief: BriefReferring): readonly Fault[] {
   if (protected_capabilities.length === 0) {
     faults.push({ pointer: '/protected_capabilities', detail: 'is missing: name what must still hold afterwards' })
   }
+  for (const { named, recordId, pointer } of references(brief)) {
+    if (recordId !== undefined || !RECORD_KEY.test(named)) continue
+    faults.push({ pointer, detail: `${named} is no record of ${brief.project}: a run is guided by its own project’s` })
+  }
   for (const [i, { id, name, statement = '' }] of protected_capabilities.entries()) {
-    if (id !== undefined || name !== undefined || statement.trim() !== '') continue
+    if (id !== undefined || name !== undefined || isSaid(statement)) continue
     faults.push({ pointer: `/protected_capabilities/${i}`, detail: 'names nothing: give its statement, name or id' })
   }
   if (evidence.length === 0) {

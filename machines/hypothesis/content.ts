@@ -2,6 +2,7 @@
 import { clipped } from '../clipped.ts'
 import { type IntentRecordEdit, TITLE_LENGTH_MAX } from '../documents/intent-record.ts'
 import type { ContentGiven } from '../intent-record/context.ts'
+import { linesOf, visible } from '../untrusted-text.ts'
 import type { HypothesisContext } from './context.ts'
 
 const QUOTE_CHARS_MAX = 1_000
@@ -31,8 +32,8 @@ function titleOf({ title, possible_intent, key }: HypothesisContext['says']): st
   const said = [title, capability, expectation, strategy, threat].find(
     (words) => words !== undefined && words.trim() !== '',
   )
-  const line = said?.trim().split(/[\r\n]/)[0] ?? `Hypothesis ${key}`
-  return clipped(line, TITLE_LENGTH_MAX)
+  const line = linesOf(said?.trim() ?? `Hypothesis ${key}`)[0]!
+  return clipped(visible(line), TITLE_LENGTH_MAX)
 }
 
 function sourceOf({ says, discovery_id, revision, files, created_at }: HypothesisContext) {

@@ -6,7 +6,7 @@ import { clipped } from '../clipped.ts'
 import type { Finding } from '../documents/finding.ts'
 import type { OwnerDecision, Question } from '../documents/initiative.ts'
 import { isSameMember, type Member, memberText } from '../documents/member.ts'
-import { fenced, linesOf, visible } from '../untrusted-text.ts'
+import { fenced, onOneLine } from '../untrusted-text.ts'
 import type { InitiativeContext, Trigger, View } from './context.ts'
 import { standingOf } from './members.ts'
 
@@ -94,10 +94,8 @@ function list(lines: readonly string[]): string | undefined {
   return lines.length === 0 ? undefined : lines.map((line) => `- ${line}`).join('\n')
 }
 
-/** Without a line end of any kind: none can begin a line of the prompt. */
 function oneLine(text: string): string {
-  const line = linesOf(text).map(visible).join(' ')
-  return clipped(line.replace(/\s+/g, ' ').trim(), TEXT_SHOWN_MAX)
+  return clipped(onOneLine(text).replace(/\s+/g, ' ').trim(), TEXT_SHOWN_MAX)
 }
 
 function memberLine(context: InitiativeContext, sight: View['members'][number], view: View): string {

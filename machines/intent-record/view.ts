@@ -19,13 +19,18 @@ const NEVER = '9999-12-31T23:59:59.999Z'
 export function terms(snapshot: Snapshot): readonly Term[] {
   const { value, context } = snapshot
   const { project, created_at: order, content } = context
-  const paths = new Set((content.scope?.paths ?? []).map(normalPath))
   return [
     { index: 'project', value: project, order },
     { index: 'state', value: `${project}/${value}`, order },
-    ...Array.from(paths, (path) => ({ index: 'path', value: `${project}/${path}`, order })),
+    ...Array.from(placesOf(content), (path) => ({ index: 'path', value: `${project}/${path}`, order })),
     ...driftTerms(snapshot),
   ]
+}
+
+/** Where it holds. Without paths that is the whole of the repository, `.`. */
+export function placesOf({ scope }: IntentRecordContext['content']): ReadonlySet<string> {
+  const paths = scope?.paths ?? []
+  return new Set(paths.length === 0 ? ['.'] : paths.map(normalPath))
 }
 
 /** Under its status: in the order in which it began, or in which the record becomes stale. */

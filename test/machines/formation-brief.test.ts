@@ -88,7 +88,13 @@ t.test('what cannot be compiled is not approved: from then on nobody could mend 
     '/mission': { mission: { objective: 'tidy up' }, protected_capabilities: [{ statement: 'x' }] },
     '/protected_capabilities': { protected_capabilities: [] },
     '/protected_capabilities/1': { protected_capabilities: [{ id: RECORD.id }, { severity: 'high', statement: ' ' }] },
-    '/evidence_plan': { evidence_plan: { required: [] } },
+    '/evidence_plan': { evidence_plan: { required: [' \n'], suggested: [''] } },
+    '/mission/product_intent_refs/0': {
+      mission: {
+        ...CREATE.sections.mission,
+        product_intent_refs: ['other.intent.receipts', 'PROD-12', 'https://x/y.intent.z'],
+      },
+    },
   }
   for (const [pointer, more] of Object.entries(incomplete)) {
     const created = at(0, { ...CREATE, sections: { ...CREATE.sections, ...more } })
