@@ -61,6 +61,9 @@ export const clockRecheckMs = 60_000
  */
 export const stoodStillMs = 1_000
 
+/** Until the presence of a runner whose poll is parked is said again, where it could not be written down (a full disk). */
+export const presenceRetryMs = 1_000
+
 /**
  * Turns of the event loop from the time at which something is due to the look at who has spoken by then: a new connection is taken in
  * one, and read in the next.

@@ -236,6 +236,9 @@ export class Retention {
       const snapshot = this.parts.reader.open(kind, id, record)
       const endedAt = snapshot === undefined ? undefined : retirement.at(snapshot)
       if (endedAt === undefined || endedAt >= before) continue
+      // A clock that was set back meanwhile lets it end before it was made: the event that made it is still there.
+      const madeAt = module.testimony.madeAt(snapshot!.context)
+      if (madeAt !== undefined && madeAt >= before) continue
       const ref = { kind, id }
       if (!this.needs.some((isNeeded) => isNeeded(ref))) retired.push({ ref, terms: module.terms(snapshot!) })
     }

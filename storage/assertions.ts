@@ -7,6 +7,7 @@
 import { EntityTable } from './entity-table.ts'
 import { ASPECTS_MAX, type Findings, type VerifyHooks } from './findings.ts'
 import { type ForgottenTimes, mayBeForgotten } from './forgotten-times.ts'
+import { overtakenRanges } from './time-order.ts'
 
 const CREATION = ASPECTS_MAX
 const VISITED = ASPECTS_MAX + 1
@@ -27,6 +28,9 @@ export class Assertions {
   readonly #of: AssertionsOf
   readonly #entities = new EntityTable(SLOTS)
   readonly #floorRecordedAt: string | undefined
+  #last = 0
+  /** Read once there is something to look up. */
+  #overtaken: ReturnType<typeof overtakenRanges> | undefined
 
   constructor(of: AssertionsOf) {
     this.#of = of
@@ -36,6 +40,7 @@ export class Assertions {
 
   /** The next event of the log. */
   event(sequence: number, text: string): void {
+    this.#last = sequence
     const assertion = this.#of.hooks.asserts?.(text)
     if (assertion === undefined) return
     const row = this.#entities.row(assertion.kind, assertion.id)
@@ -79,7 +84,7 @@ export class Assertions {
       if (text === undefined || assertion === undefined) continue
       // Retired with its creation, which is below the floor; what it stated later goes when its turn comes.
       if (creation === undefined && this.#of.floor > 1) continue
-      if (!this.#isRetained(recordedAt(text))) continue
+      if (!this.#isRetained(recordedAt(text)) || this.#isOvertaken(sequence!)) continue
       const { kind, id } = assertion
       this.#of.findings.add(
         'record_missing',
@@ -105,6 +110,16 @@ export class Assertions {
   #place(row: number, slot: number): number | undefined {
     const place = row < 0 ? 0 : this.#entities.get(row, slot)
     return place === 0 ? undefined : place + this.#of.floor - 1
+  }
+
+  /** Whether an event before it was recorded later: retention may have taken what it speaks of, and left it behind that one. */
+  #isOvertaken(sequence: number): boolean {
+    const { floor, text } = this.#of
+    this.#overtaken ??= overtakenRanges(floor, this.#last, (one) => {
+      const found = text(one)
+      return found === undefined ? undefined : recordedAt(found)
+    })
+    return this.#overtaken.some(([first, last]) => sequence >= first && sequence <= last)
   }
 
   /**

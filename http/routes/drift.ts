@@ -61,7 +61,7 @@ function listRoute(service: ServiceContext, path: string): Route {
       200: listAnswer(
         driftDocument,
         'The drift of each record.',
-        'In the order of the statuses; within one, the newest first.',
+        'In the order of the statuses. Of contradicted, drifted and threatened ones that which began last comes first, of unobserved and holding ones that which becomes stale last; the order of stale ones means nothing.',
       ),
     },
     problems: ['not_found'],

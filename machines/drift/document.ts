@@ -16,11 +16,11 @@ import { type Cause, exceededSince, PROBLEMS, type Subject, standing, withLapse 
 
 type Snapshot = SnapshotOf<IntentRecordContext>
 
-/** `high` when required evidence failed; undefined while it holds. */
+/** `high` when required evidence failed; undefined while it holds. A word of the past says nothing of what failed since. */
 export function severityOf(status: DriftStatus, { evidence, drift }: Subject): DriftSeverity | undefined {
   if (status === 'holding') return undefined
-  if (evidence.some(({ id, required }) => required && drift.latest[id]?.result === 'fail')) return 'high'
-  return PROBLEMS.has(status) ? 'medium' : 'low'
+  if (!PROBLEMS.has(status)) return 'low'
+  return evidence.some(({ id, required }) => required && drift.latest[id]?.result === 'fail') ? 'high' : 'medium'
 }
 
 const ACTIONS: Readonly<Record<DriftStatus, DriftAction>> = {
@@ -85,6 +85,7 @@ export function driftOf({ value, context }: Snapshot, now: string): Drift {
 function shown({
   was_observed: _,
   excused: __,
+  failing: ___,
   ...classification
 }: Classification): NonNullable<Drift['classification']> {
   return { ...classification, ...(classification.by === undefined ? {} : { by: { ...classification.by } }) }

@@ -31,6 +31,8 @@ export interface Classification {
   readonly at: string
   /** Whether observations spoke of a drift then: only such a one can be ended by observations. */
   readonly was_observed: boolean
+  /** Of a real drift: required evidence that failed when it was said. Absent where that was not written down: all. */
+  readonly failing?: readonly string[]
   /** Signs of what an exception excuses: what stood when it was given. Absent where that was not written down: all. */
   readonly excused?: readonly string[]
 }
@@ -46,6 +48,8 @@ export interface Conflict {
   readonly theirs: boolean
 }
 
+type Excusable = 'threat' | 'contradiction'
+
 export interface DriftState {
   readonly count: number
   readonly newest_at?: string
@@ -54,6 +58,8 @@ export interface DriftState {
   readonly latest: Readonly<Record<string, Noted>>
   readonly threats: readonly Noted[]
   readonly contradictions: readonly Noted[]
+  /** What a person has excused of either, until it is to be looked at again, or is seen not to be. */
+  readonly excuses?: Readonly<Partial<Record<Excusable, Noted>>>
   readonly recent: readonly string[]
   /** Other records that this one conflicts with, by id. */
   readonly conflicts: Readonly<Record<string, Conflict>>
@@ -144,10 +150,20 @@ function withThreat(state: DriftState, noted: Noted): DriftState {
   return { ...state, threats: opened(state.threats, noted) }
 }
 
-function withPass(state: DriftState, { result, about, seen_at }: Noted): DriftState {
+function withPass(state: DriftState, noted: Noted): DriftState {
+  const { result, about, seen_at } = noted
   if (result !== 'pass' && !(result === 'waived' && about === 'threat')) return state
   const threats = state.threats.filter((threat) => threat.seen_at > seen_at)
-  return { ...state, threats, newest_pass_at: later(state.newest_pass_at, seen_at) }
+  const { newest_pass_at: knownAt } = state
+  return { ...withExcuse(state, 'threat', noted, knownAt), threats, newest_pass_at: later(knownAt, seen_at) }
+}
+
+/** The newest word counts: a waiver excuses until its review, a pass needs no excuse. `knownAt`: when the newest before it was seen. */
+function withExcuse(state: DriftState, of: Excusable, noted: Noted, knownAt: string | undefined): DriftState {
+  if (knownAt !== undefined && knownAt > noted.seen_at) return state
+  const { [of]: _, ...others } = state.excuses ?? {}
+  if (noted.result === 'waived') return { ...state, excuses: { ...others, [of]: noted } }
+  return state.excuses?.[of] === undefined ? state : { ...state, excuses: others }
 }
 
 /** A contradiction stands until somebody says of it that it is none. */
@@ -160,7 +176,8 @@ function withContradiction(state: DriftState, noted: Noted): DriftState {
   }
   if (result === 'unknown') return state
   const contradictions = state.contradictions.filter((one) => one.seen_at > seen_at)
-  return { ...state, contradictions, contradiction_cleared_at: later(clearedAt, seen_at) }
+  const excused = withExcuse(state, 'contradiction', noted, clearedAt)
+  return { ...excused, contradictions, contradiction_cleared_at: later(clearedAt, seen_at) }
 }
 
 function opened(open: readonly Noted[], noted: Noted): readonly Noted[] {
@@ -183,7 +200,7 @@ export function withoutEvidence(state: DriftState, evidenceIds: ReadonlySet<stri
 /** A record that was out of date and is put right: what spoke against its old words speaks no more. */
 export function withoutComplaints(state: DriftState): DriftState {
   const latest = Object.fromEntries(Object.entries(state.latest).filter(([, { result }]) => result !== 'fail'))
-  return { ...state, latest, threats: [], contradictions: [] }
+  return { ...state, latest, threats: [], contradictions: [], excuses: {} }
 }
 
 /** One more line of the history. */

@@ -91,6 +91,11 @@ function problemsOf(subject: Subject): readonly Cause[] {
 const signOf = ({ code, evidence_id = '', intent_record_id = '' }: Cause): string =>
   `${code} ${evidence_id}${intent_record_id}`
 
+/** Ids of the required evidence whose newest observation is a failure. */
+export function failingOf(subject: Subject): readonly string[] {
+  return failuresOf(subject, true).map(({ evidence_id }) => evidence_id!)
+}
+
 /** Signs of what speaks against the record now: what an exception that is given now excuses. */
 export function excusable(subject: Subject): readonly string[] {
   return [...new Set(problemsOf(subject).map(signOf))]
@@ -151,16 +156,37 @@ function passesOf({ evidence, drift }: Subject): Cause[] {
 }
 
 /** What makes it stale, and when: the newest observation grows too old, or a waiver is to be looked at again. */
-function lapseOf({ evidence, drift }: Subject, newest: string): Cause {
+function lapseOf(subject: Subject, newest: string): Cause {
   const tooOldAt = new Date(Date.parse(newest) + STALE_AFTER_MS).toISOString()
-  let lapse = sign('not_observed_since', `nobody has looked since ${newest}`, tooOldAt)
-  for (const { id, required, description } of evidence) {
-    const noted = drift.latest[id]
-    const reviewAt = required ? reviewTimeOf(noted) : undefined
-    if (reviewAt === undefined || reviewAt >= lapse.since) continue
-    lapse = { ...causeOf('waiver_ended', noted!, `the waiver of it has ended: ${description}`, id), since: reviewAt }
-  }
-  return lapse
+  const lapses = [sign('not_observed_since', `nobody has looked since ${newest}`, tooOldAt), ...waiverEnds(subject)]
+  return lapses.reduce((first, lapse) => (lapse.since < first.since ? lapse : first))
+}
+
+function waiverEnds(subject: Subject): Cause[] {
+  const { threat, contradiction } = subject.drift.excuses ?? {}
+  return [
+    ...evidenceWaiverEnds(subject),
+    ...waiverEnd(threat, 'of a threat to it'),
+    ...waiverEnd(contradiction, 'of a contradiction to it'),
+  ]
+}
+
+/** Where no evidence is required anything shows that it holds, until the last of it has ended. */
+function evidenceWaiverEnds({ evidence, drift }: Subject): Cause[] {
+  const required = evidence.filter((one) => one.required)
+  const endsOf = ({ id, description }: { readonly id: string; readonly description: string }) =>
+    waiverEnd(drift.latest[id], `of it: ${description}`, id)
+  if (required.length > 0) return required.flatMap(endsOf)
+  const general = waiverEnd(drift.latest[NO_EVIDENCE], 'of the record as a whole')
+  const isShown = Object.values(drift.latest).some(({ result }) => result === 'pass')
+  const ends = isShown ? [] : [...evidence.flatMap(endsOf), ...general]
+  return ends.sort((a, b) => (a.since < b.since ? -1 : 1)).slice(-1)
+}
+
+function waiverEnd(noted: Noted | undefined, what: string, evidence_id?: string): Cause[] {
+  const reviewAt = reviewTimeOf(noted)
+  if (reviewAt === undefined) return []
+  return [{ ...causeOf('waiver_ended', noted!, `the waiver has ended ${what}`, evidence_id), since: reviewAt }]
 }
 
 function reviewTimeOf(noted: Noted | undefined): string | undefined {
@@ -194,7 +220,9 @@ export function restated(subject: Subject, occasion: Occasion): DriftState {
   const { status, causes, staleAt } = standing({ ...subject, drift }, utc(occasion.at)!)
   // While the word stays the same so does its beginning.
   const since = status === drift.status && drift.since !== undefined ? drift.since : sinceOf(status, causes)
-  const next = { ...drift, status, since, stale_at: staleAt }
+  // A brief repairs one drift: what drifts again is another.
+  const over = PROBLEMS.has(status) ? {} : { repair_brief_id: undefined }
+  const next = { ...drift, ...over, status, since, stale_at: staleAt }
   if (status === drift.status) return next
   const { at, by, cause, observation_id } = occasion
   const previous = lastStatusOf(drift)
@@ -259,9 +287,12 @@ function isEnded(classification: Classification, subject: Subject): boolean {
   if (!was_observed) return false
   const { evidence, drift } = subject
   const saidAt = utc(at)!
-  const required = evidence.filter((one) => one.required)
-  if (required.length === 0) return (drift.newest_pass_at ?? '') > saidAt
-  return required.every(({ id }) => {
+  const { failing = evidence.map(({ id }) => id) } = classification
+  const owed = evidence.filter(({ id, required }) => required && failing.includes(id))
+  // A threat or a contradiction showed it, or evidence that nobody requires any more.
+  if (owed.length === 0)
+    return [drift.newest_pass_at, drift.contradiction_cleared_at].some((time = '') => time > saidAt)
+  return owed.every(({ id }) => {
     const noted = drift.latest[id]
     return noted !== undefined && SHOWS.has(noted.result) && noted.seen_at > saidAt
   })

@@ -13,7 +13,16 @@ import {
   withoutComplaints,
   withoutEvidence,
 } from '../drift/state.ts'
-import { excusable, type Occasion, restated, type Subject, speaksOfDrift, withLapse } from '../drift/status.ts'
+import {
+  excusable,
+  failingOf,
+  type Occasion,
+  PROBLEMS,
+  restated,
+  type Subject,
+  speaksOfDrift,
+  withLapse,
+} from '../drift/status.ts'
 import type { Message } from '../machine.ts'
 import type { Fault } from '../schema.ts'
 import type {
@@ -224,6 +233,7 @@ export function classified(context: Context, message: Of<'classify'>): Change {
     at,
     was_observed: speaksOfDrift(subjectOf(context)),
     ...(word === 'allowed_exception' ? { excused: excusable(subjectOf(context)) } : {}),
+    ...(word === 'real' ? { failing: failingOf(subjectOf(context)) } : {}),
   }
   const change = { at, kind: 'classified' as const, status, classification: word, ...said }
   return kept(withChange({ ...drift, classification }, change))
@@ -239,7 +249,9 @@ export function repairDrafted(context: Context, { formation_brief_id, by, at }: 
     formation_brief_id,
     ...(by === undefined ? {} : { by }),
   }
-  return kept(withChange({ ...drift, repair_brief_id: formation_brief_id }, change))
+  // Of a drift that is over by now it is no more than a part of the past.
+  const repair = PROBLEMS.has(status) ? { repair_brief_id: formation_brief_id } : {}
+  return kept(withChange({ ...drift, ...repair }, change))
 }
 
 export function subjectOf(context: Context): Subject {

@@ -5,7 +5,7 @@
 import type { CameOnline, RunnerContext, WentOffline } from '../../machines/runner.ts'
 import type { Runtime } from '../api.ts'
 import { IndexHeap, type Positions } from '../index-heap.ts'
-import { stoodStillMs } from '../limits.ts'
+import { presenceRetryMs, stoodStillMs } from '../limits.ts'
 import type { RunnerSeen } from './api.ts'
 import { type Demand, pair, type Supply, unpairSupply } from './eligibility.ts'
 import { Runner, type RunnerState } from './runner.ts'
@@ -167,6 +167,10 @@ export class Fleet {
     const { presenceMs } = this.runtime.settings
     // A parked poll is a call that has not ended.
     if (runner.polls.length > 0) runner.lastSeenMs = nowMs
+    if (!runner.isOnline) {
+      if (runner.polls.length > 0) this.comeOnline(runner)
+      return
+    }
     const silentMs = nowMs - (runner.lastSeenMs ?? Number.NEGATIVE_INFINITY)
     // Whom nobody could hear is not silent: once, until it calls.
     const isSpared = nowMs - runner.dueMs > stoodStillMs && runner.callsAtSparing !== runner.calls
@@ -183,16 +187,22 @@ export class Fleet {
 
   private comeOnline(runner: Runner): void {
     runner.isOnline = true
+    this.wheel.remove(runner)
     this.wheel.add(runner, runner.lastSeenMs! + this.runtime.settings.presenceMs)
     this.announce(runner, { type: 'came_online' })
   }
 
-  /** If the step cannot be taken now, the runner counts as what it was, and the next call or check says it again. */
+  /**
+   * If the step cannot be taken now, the runner counts as what it was, and the next call or check says it again; of one whose poll is
+   * parked, which calls no more meanwhile, in a moment.
+   */
   private announce(runner: Runner, message: CameOnline | WentOffline): void {
     this.runtime.ask({ kind: 'runner', id: runner.id }, message, (answer) => {
       if (answer.ok || answer.retryAfterSeconds === undefined) return
-      if (message.type === 'came_online') this.forget(runner)
-      else if (!runner.isOnline) this.presumeOnline(runner)
+      if (message.type === 'came_online') {
+        this.forget(runner)
+        if (runner.polls.length > 0) this.wheel.add(runner, this.runtime.nature.monotonicMs() + presenceRetryMs)
+      } else if (!runner.isOnline) this.presumeOnline(runner)
     })
   }
 

@@ -283,8 +283,8 @@ t.test('the log tells every change of a word, with the observation behind it', a
     [
       change('unobserved', undefined, 'state', 'low'),
       change('holding', 'unobserved', 'observation', undefined, 1),
-      // Told when it is next looked at, with the severity of then.
-      change('stale', 'holding', 'time', 'high'),
+      // Told when it is next looked at, with the severity of a record that nobody has looked at.
+      change('stale', 'holding', 'time', 'low'),
       change('drifted', 'stale', 'observation', 'high', 3),
     ],
   )

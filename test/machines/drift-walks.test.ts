@@ -36,7 +36,7 @@ class Model {
   ]
   versionMs: number
   conflict = false
-  classified: { word: string; atMs: number; shown: boolean } | undefined
+  classified: { word: string; atMs: number; shown: boolean; failing: string[] } | undefined
 
   constructor(versionMs: number) {
     this.versionMs = versionMs
@@ -71,11 +71,33 @@ class Model {
     if (threat > held || optional.some((id) => this.latest(id)?.result === 'fail')) return 'threatened'
     const newest = last(() => true)
     if (this.observations.length === 0) return 'unobserved'
-    const waiverOver = this.required().some((one) => one?.result === 'waived' && one.reviewMs <= nowMs)
+    const waiverOver = this.waivers().some((one) => one?.result === 'waived' && one.reviewMs <= nowMs)
     if (newest < this.versionMs || newest + THIRTY_DAYS_MS <= nowMs || waiverOver) return 'stale'
     const needed = this.required()
     if (needed.length > 0) return needed.every(shows) ? 'holding' : 'unobserved'
     return optional.some((id) => shows(this.latest(id))) ? 'holding' : 'unobserved'
+  }
+
+  /** What must not be a waiver whose review is due. */
+  waivers(): (Remembered | undefined)[] {
+    const shows = ({ result }: Remembered) => result === 'pass' || result === 'waived'
+    const newest = (is: (one: Remembered) => boolean) =>
+      this.observations
+        .filter((one) => is(one) && shows(one))
+        .reduce<Remembered | undefined>((last, one) => (last && last.seenMs > one.seenMs ? last : one), undefined)
+    const threat = newest(({ about, result }) => about === 'threat' || (about !== 'contradiction' && result === 'pass'))
+    const contradiction = newest(({ about }) => about === 'contradiction')
+    const needed = this.required()
+    if (needed.length > 0) return [threat, contradiction, ...needed]
+    const any = [...this.evidence.map(({ id }) => id), undefined]
+      .map((id) => this.latest(id))
+      .filter((one) => one !== undefined && shows(one))
+    const excused = any.some((one) => one!.result === 'pass') ? [] : any
+    const last = excused.reduce(
+      (longest, one) => (longest && longest.reviewMs >= one!.reviewMs ? longest : one),
+      undefined,
+    )
+    return [threat, contradiction, last]
   }
 
   status(nowMs: number): string {
@@ -86,13 +108,14 @@ class Model {
   /** After each step: is what a person said over? */
   settle(nowMs: number): void {
     if (this.classified === undefined || PROBLEMS.includes(this.bare(nowMs))) return
-    const { word, atMs, shown } = this.classified
+    const { word, atMs, shown, failing } = this.classified
     const passed = this.observations.some(
       ({ about, result, seenMs }) =>
-        ((about !== 'contradiction' && result === 'pass') || (about === 'threat' && result === 'waived')) &&
-        seenMs > atMs,
+        (result === 'pass' || (about !== 'evidence' && about !== 'forgotten' && result === 'waived')) && seenMs > atMs,
     )
-    const needed = this.required()
+    const needed = this.evidence
+      .filter(({ id, required }) => required && failing.includes(id))
+      .map(({ id }) => this.latest(id))
     const anew = needed.every(
       (one) => one !== undefined && one.seenMs > atMs && ['pass', 'waived'].includes(one.result),
     )
@@ -105,7 +128,8 @@ class Model {
     const failing = [...this.evidence.map(({ id }) => id), undefined].filter((id) => this.latest(id)?.result === 'fail')
     this.observations = this.observations.map((one) => {
       const isOver = one.about === 'evidence' ? failing.includes(one.evidence) : one.result === 'fail'
-      return isOver ? { ...one, about: 'forgotten', result: 'unknown' } : one
+      const kept = one.about === 'evidence' ? one : { ...one, reviewMs: Number.POSITIVE_INFINITY }
+      return isOver ? { ...one, about: 'forgotten', result: 'unknown' } : kept
     })
     this.classified = undefined
   }
@@ -195,7 +219,12 @@ function tell(model: Model, message: any): void {
       model.classified =
         message.classification === 'none'
           ? undefined
-          : { word: message.classification, atMs, shown: PROBLEMS.includes(model.bare(atMs)) }
+          : {
+              word: message.classification,
+              atMs,
+              shown: PROBLEMS.includes(model.bare(atMs)),
+              failing: model.evidence.map(({ id }) => id).filter((id) => model.latest(id)?.result === 'fail'),
+            }
       break
     case 'update': {
       const { evidence } = message.patch

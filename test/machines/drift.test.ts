@@ -133,6 +133,32 @@ t.test('nobody has looked for 30 days, or since the version was made, or the wai
   t.end()
 })
 
+t.test('a waiver excuses until its review, whatever it is of, and is over when no excuse is needed', (t) => {
+  const waiver = { waived_by: 'ann', reason: 'known', review_at: '2026-01-02T00:00:00Z' }
+  const waived = { result: 'waived', waiver } as const
+  const bare = after(module, [at(0, { ...CREATE, content: { title: 'T' } }), M.accept])
+  const general = on(bare, seen(10, waived))
+  t.match(drift(general, DAY - 1), { status: 'holding' })
+  t.match(drift(general, DAY), { status: 'stale', because: [{ code: 'waiver_ended', observation: { waiver } }] })
+  t.equal(drift(on(general, seen(20, { evidence_id: E1 })), DAY).status, 'holding')
+  const passing = on(accepted, seen(5, { evidence_id: E1 }))
+  for (const about of ['threat', 'contradiction'] as const) {
+    const excused = on(passing, seen(10, { about, result: 'fail' }), seen(20, { about, ...waived }))
+    t.match(drift(excused, DAY - 1), { status: 'holding', stale_at: '2026-01-02T00:00:00.000Z' }, about)
+    t.match(drift(excused, DAY), { status: 'stale', because: [{ code: 'waiver_ended', observation: { waiver } }] })
+    t.equal(drift(on(excused, seen(30, { about })), DAY).status, 'holding', 'seen not to be')
+    t.equal(
+      drift(
+        on(passing, seen(30, { about }), seen(40, { about, ...waived, observed_at: at(20, { type: 'x' }).at })),
+        DAY,
+      ).status,
+      'holding',
+      'an excuse that came late',
+    )
+  }
+  t.end()
+})
+
 t.test('severity is high when required evidence failed, and says nothing while it holds', (t) => {
   const of = (...messages: Message<any>[]) => drift(on(accepted, ...messages), 60).severity
   t.equal(of(seen(10, { evidence_id: E1, result: 'fail' })), 'high')
@@ -201,6 +227,55 @@ t.test('what a person says of it decides what to do, and is ended by what it wai
     drift(on(failed, at(30, { type: 'update', patch: { title: 'Other' }, may_rewrite: true })), 60).status,
     'drifted',
   )
+  t.end()
+})
+
+t.test('a real drift is over once what showed it is, whatever else nobody has looked at since', (t) => {
+  const two = after(module, [
+    at(0, {
+      ...CREATE,
+      content: { title: 'T', evidence: ['first', 'second'].map((description) => ({ description, required: true })) },
+    }),
+    M.accept,
+    seen(5, { evidence_id: E1 }),
+    seen(6, { evidence_id: E2 }),
+  ])
+  const failed = on(two, seen(10, { evidence_id: E1, result: 'fail' }), classify(20, 'real'))
+  t.equal(drift(on(failed, seen(30, { evidence_id: E2 })), 60).status, 'drifted', 'another evidence')
+  t.match(drift(on(failed, seen(30, { evidence_id: E1 })), 60), { status: 'holding', classification: undefined })
+  const threatened = on(two, seen(10, { about: 'threat', result: 'fail' }), classify(20, 'real'))
+  t.match(drift(on(threatened, seen(30, { about: 'threat' })), 60), { status: 'holding', classification: undefined })
+  const odd = on(two, seen(10, { about: 'contradiction', result: 'fail' }), classify(20, 'real'))
+  t.match(drift(on(odd, seen(30, { about: 'contradiction' })), 60), { status: 'holding', classification: undefined })
+  const older = {
+    ...failed,
+    context: {
+      ...failed.context,
+      drift: {
+        ...failed.context.drift,
+        classification: { ...failed.context.drift.classification!, failing: undefined },
+      },
+    },
+  }
+  t.equal(
+    drift(on(older as never, seen(30, { evidence_id: E1 })), 60).status,
+    'drifted',
+    'of a build before: all of it',
+  )
+  t.end()
+})
+
+t.test('a brief repairs one drift: what drifts again has none yet', (t) => {
+  const failed = on(accepted, seen(10, { evidence_id: E1, result: 'fail' }))
+  const drafted = at(20, { type: 'repair_drafted', formation_brief_id: BRIEF, by: BY })
+  const repairing = on(failed, drafted)
+  t.equal(drift(repairing, 60).repair_brief_id, BRIEF)
+  t.equal(drift(on(repairing, seen(30, { evidence_id: E1, result: 'fail' })), 60).repair_brief_id, BRIEF)
+  const mended = on(repairing, seen(30, { evidence_id: E1 }))
+  t.equal(drift(mended, 60).repair_brief_id, undefined)
+  t.equal(drift(on(mended, seen(40, { evidence_id: E1, result: 'fail' })), 60).repair_brief_id, undefined)
+  const late = on(failed, seen(15, { evidence_id: E1 }), drafted, seen(40, { evidence_id: E1, result: 'fail' }))
+  t.equal(drift(late, 60).repair_brief_id, undefined, 'the record heard of it when that drift was over')
   t.end()
 })
 

@@ -25,6 +25,11 @@ const endings = new Map<string, string>()
 const mortal: MachineModule = {
   ...toyModule,
   retirement: { index: 'state', values: ['off'], at: ({ context }) => endings.get(context.id) ?? context.id },
+  terms: ({ value, context }) => [
+    { index: 'all', value: '', order: context.id },
+    { index: 'state', value, order: endings.get(context.id) ?? context.id },
+  ],
+  testimony: { ...toyModule.testimony, madeAt: ({ id }) => id },
 }
 const modules = Object.fromEntries(ACTOR_KINDS.map((kind) => [kind, { ...mortal, kind }])) as Record<
   ActorKind,
@@ -331,6 +336,31 @@ t.test('where events cannot be removed keys go all the same, and entities stay w
   t.ok(runtime.read({ kind: 'project', id: ended }))
   await runtime.close()
 })
+
+t.test(
+  'what ended before it was made, as a clock that was set back tells it, stays as long as what says that it was made',
+  async (t) => {
+    const { nature, runtime, journal, say, now, sweep } = open(t, {
+      retentionMs: HOUR_MS,
+      idempotencyMs: 1,
+      lateEventsMs: 1,
+    })
+    nature.advance(5_000)
+    const made = now()
+    endings.set(made, new Date(nature.wallMs() - 2 * HOUR_MS).toISOString())
+    say(made, 'create')
+    say(made, 'stop')
+    await sweep()
+    t.equal(journal.oldestSequence, 1)
+    t.ok(runtime.read({ kind: 'project', id: made }))
+    nature.advance(2 * HOUR_MS)
+    await sweep()
+    await sweep()
+    t.equal(runtime.read({ kind: 'project', id: made }), undefined)
+    endings.delete(made)
+    await runtime.close()
+  },
+)
 
 t.test('an entity never goes before the events that say it exists, however long a sweep takes', async (t) => {
   const { nature, journal, runtime, say, now, sweep } = open(t, {

@@ -1,5 +1,6 @@
 import t from 'tap'
 import type { Fleet } from '../../../runtime/dispatch/fleet.ts'
+import { presenceRetryMs } from '../../../runtime/limits.ts'
 import { poll } from './fake.ts'
 import { restarted, startedBy, world } from './world.ts'
 
@@ -92,6 +93,26 @@ t.test('a step of presence that was not taken is said again', async (t) => {
   fake.run()
   t.same(fake.asked, ['came_online r1', 'came_online r1'])
   t.equal(dispatcher.runnerSeen('r1').presence, 'online')
+})
+
+t.test('who came while nothing could be written, and waits in its poll, is there once something can', async (t) => {
+  const { fake, dispatcher } = world({ r1: {}, r2: {} })
+  for (const id of ['r1', 'r2'])
+    fake.refusals.set(id, { ok: false, refusal: { code: 'disk_reserve', detail: '' }, retryAfterSeconds: 1 })
+  const asked = poll(dispatcher, 'r1', presenceMs * 3)
+  dispatcher.touch('r2')
+  fake.nature.advance(presenceRetryMs + 100)
+  t.equal(dispatcher.runnerSeen('r1').presence, 'offline')
+  fake.refusals.clear()
+  fake.nature.advance(presenceRetryMs + 100)
+  t.equal(dispatcher.runnerSeen('r1').presence, 'online')
+  t.not(dispatcher.runnerSeen('r2').presence, 'online', 'who does not wait is asked no more')
+  t.equal(fake.asked.filter((step) => step === 'came_online r1').length, 3)
+  fake.nature.advance(presenceMs * 2)
+  t.equal(dispatcher.runnerSeen('r1').presence, 'online')
+  asked.handle.abort()
+  fake.nature.advance(presenceMs + 100)
+  t.equal(dispatcher.runnerSeen('r1').presence, 'offline', 'looked after as ever')
 })
 
 t.test('an unaccepted offer counts only if its runner was told and has called since', async (t) => {
