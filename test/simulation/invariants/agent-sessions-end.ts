@@ -79,10 +79,10 @@ function openOf({ runtime }: Process): Session[] {
     .filter((session) => session?.value === 'started') as Session[]
 }
 
-/** Those that no run reported. */
+/** Those that no run reported, each with the event that it began with: one that was forgotten may begin anew under its id. */
 function openHere(process: Process): string[] {
   const sessions = openOf(process).filter(({ context }) => context.run_request_id === undefined)
-  return sessions.map(({ context }) => context.session_id)
+  return sessions.map(({ context }) => `${context.session_id} of ${context.begin_event?.id}`)
 }
 
 function areOver(outlived: ReadonlySet<string>, process: Process): void {
