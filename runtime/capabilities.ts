@@ -1,11 +1,12 @@
 /**
  * What the engines of each project can do, as their newest manifests say: asked before a run is made, and by the
  * dispatcher for each runner. Memory only, derived from committed steps. Its invariant: where there is no manifest
- * there is no restriction, and a manifest whose runner is gone does not count. Nor does one of which no sense can be made, in place
+ * there is no restriction, and a manifest whose runner is gone, or may work for the project no more, does not count. Nor does one of which no sense can be made, in place
  * of which the one before it stands.
  */
 import type { EngineCapabilityContext } from '../machines/engine-capability.ts'
 import type { Throttle } from '../machines/machine.ts'
+import type { RunnerContext } from '../machines/runner.ts'
 import type { ActorRef, CommittedStep, Runtime, SnapshotOf } from './api.ts'
 import { committed } from './committed.ts'
 import type { Dispatcher } from './dispatch/api.ts'
@@ -16,6 +17,7 @@ import { SecondTries } from './second-tries.ts'
 
 /** Of a manifest, what is asked of it: whoever asks meets no mistake in it. */
 interface Served {
+  readonly runnerId: string | undefined
   readonly engine: string
   readonly events: ReadonlySet<string>
   readonly modes: ReadonlySet<string>
@@ -70,16 +72,30 @@ export class Capabilities {
     const work = `${entryEvent ?? 'work'} at throttle ${throttle}`
     if (runnerId !== undefined) {
       const own = manifests.get(keyOf({ runner_id: runnerId }))
-      if (own !== undefined && !serves(own, asked)) return `The manifest of runner ${runnerId} does not serve ${work}.`
+      if (own !== undefined && this.counts(own, asked.project) && !serves(own, asked))
+        return `The manifest of runner ${runnerId} does not serve ${work}.`
     }
-    for (const manifest of manifests.values()) if (serves(manifest, asked)) return undefined
-    const engines = [...new Set([...manifests.values()].map(({ engine }) => engine))].sort()
+    for (const manifest of manifests.values())
+      if (serves(manifest, asked) && this.counts(manifest, asked.project)) return undefined
+    const counting = [...manifests.values()].filter((manifest) => this.counts(manifest, asked.project))
+    if (counting.length === 0) return undefined
+    const engines = [...new Set(counting.map(({ engine }) => engine))].sort()
     return `No manifest of the project serves ${work}: there are those of ${engines.join(', ')}.`
   }
 
   /** Whether the manifest still counts. */
   isCurrent({ project, manifest }: EngineCapabilityContext): boolean {
-    return this.byProject.get(project)?.has(keyOf(manifest)) === true
+    const known = this.byProject.get(project)?.get(keyOf(manifest))
+    return known !== undefined && this.counts(known, project)
+  }
+
+  /** Whether its runner may still work for the project. Asked when it matters: what a runner may is changed, and changed back. */
+  private counts({ runnerId }: Served, project: string): boolean {
+    if (runnerId === undefined) return true
+    const runner = readable(() => this.runtime.read({ kind: 'runner', id: runnerId }))
+    if (runner === undefined) return true
+    const { allowed_projects } = runner.context as RunnerContext
+    return runner.value !== 'removed' && (allowed_projects.includes('*') || allowed_projects.includes(project))
   }
 
   private onCommit(steps: readonly CommittedStep[]): void {
@@ -146,11 +162,17 @@ export class Capabilities {
 }
 
 function servedBy({
+  runner_id: runnerId,
   engine,
   supported_entry_events,
   supported_throttle_modes,
 }: EngineCapabilityContext['manifest']): Served {
-  return { engine, events: new Set([...supported_entry_events]), modes: new Set([...supported_throttle_modes]) }
+  return {
+    runnerId,
+    engine,
+    events: new Set([...supported_entry_events]),
+    modes: new Set([...supported_throttle_modes]),
+  }
 }
 
 function serves({ events, modes }: Served, { entryEvent, throttle }: Omit<AskedOfEngine, 'project'>): boolean {

@@ -86,7 +86,7 @@ function cancelRoute(service: ServiceContext): Route {
     const { work } = campaign.context
     if (exchange.body.now !== true || work === undefined)
       return tellMoved(service, exchange, campaigns, campaign, message)
-    exchange.await(rootOfRun(service, work.trace_id), (event_id) => {
+    exchange.await(rootOfRun(service, campaign.context.project, work.trace_id), (event_id) => {
       const isAborting = event_id !== undefined && (work.role === 'cycle' || isBegun(service, work.item_id))
       const aborting = isAborting ? { aborting: { item_id: work.item_id, event_id } } : {}
       tellMoved(service, exchange, campaigns, campaign, { ...message, ...aborting })
@@ -101,10 +101,10 @@ function isBegun({ runtime }: ServiceContext, id: string): boolean {
   return item?.value === 'running' && item.context.run?.reported !== true
 }
 
-/** The event that made the run which the item of this trace was handed out as last; undefined: it never was. */
-async function rootOfRun({ runtime }: ServiceContext, traceId: string): Promise<string | undefined> {
+/** The event that made the run which the item of this trace was handed out as last; undefined: it never was. Others may use the trace, too. */
+async function rootOfRun({ runtime }: ServiceContext, project: string, traceId: string): Promise<string | undefined> {
   const { journal, nature } = runtime
-  const filter = new Filter({ trace_id: [traceId], event_type: ['run_request_created'] }, undefined)
+  const filter = new Filter({ trace_id: [traceId], event_type: ['run_request_created'], project: [project] }, undefined)
   const hint = { of: 'trace', ids: [traceId] } as const
   const query = { filter, order: 'desc', from: journal.lastSequence + 1, limit: 1, hint } as const
   const { texts } = await findEvents(journal, nature, query, () => true)

@@ -129,6 +129,21 @@ t.test('a manifest whose runner is removed does not count any more, also after a
   await s.expect(201, 'POST', REQUESTS, scan)
 })
 
+t.test('a manifest whose runner may work for the project no more does not count, until it may again', async (t) => {
+  const s = await start(t)
+  const token = await s.runner('r1', { allowed_projects: ['greeter'] })
+  await s.expect(201, 'POST', PATH, manifest, { token })
+  const state = async () => (await s.expect(200, 'GET', PATH)).body.items[0].state
+  const scan = { entry_event: 'scan_requested' }
+  t.equal((await s.expect(422, 'POST', REQUESTS, scan)).body.code, 'engine_incapable')
+  await s.expect(200, 'PATCH', '/api/runners/r1', { allowed_projects: [] })
+  t.equal(await state(), 'stale')
+  await s.expect(201, 'POST', REQUESTS, scan)
+  await s.expect(200, 'PATCH', '/api/runners/r1', { allowed_projects: ['greeter'] })
+  t.equal(await state(), 'current')
+  t.equal((await s.expect(422, 'POST', REQUESTS, { ...scan, again: true })).body.code, 'engine_incapable')
+})
+
 t.test('who may post and list: a keeper of runners, and a runner of the project for itself', async (t) => {
   const s = await start(t)
   await s.project('theirs')
