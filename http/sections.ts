@@ -11,7 +11,7 @@ import { readable } from '../runtime/reader.ts'
 import { utcNow } from './clock.ts'
 import type { Exchange } from './exchange.ts'
 import { inTurns } from './later-turns.ts'
-import { decodeListCursor, encodeListCursor, LIST_LIMIT_DEFAULT, nextLink } from './lists.ts'
+import { decodeListCursor, encodeListCursor, LIST_LIMIT_DEFAULT, lookingAhead, nextLink } from './lists.ts'
 import { markCursor } from './replies.ts'
 import type { ServiceContext } from './route.ts'
 
@@ -64,7 +64,7 @@ async function page(service: ServiceContext, exchange: Exchange, sectionsAt: Sec
   let sequence: number | undefined
   while (place !== undefined && items.length < limit) {
     const { section }: Place = place
-    const found: ListResult = await read(service, place, limit - items.length)
+    const found: ListResult = await read(service, exchange, place, limit - items.length)
     for (const snapshot of found.snapshots) items.push(section.document(snapshot))
     sequence ??= found.sequence
     if (found.next !== undefined) {
@@ -87,7 +87,12 @@ function first(sections: readonly Section[]): Place | undefined {
   return section === undefined ? undefined : { section }
 }
 
-async function read(service: ServiceContext, { section, after }: Place, limit: number): Promise<ListResult> {
+async function read(
+  service: ServiceContext,
+  exchange: Exchange,
+  { section, after }: Place,
+  limit: number,
+): Promise<ListResult> {
   if ('find' in section) return readRows(service, section, limit, after)
   const { kind, index, value, below, downTo, matches } = section
   const from = after ?? (below === undefined ? undefined : { order: below, id: '' })
@@ -99,6 +104,7 @@ async function read(service: ServiceContext, { section, after }: Place, limit: n
     ...(from === undefined ? {} : { after: from }),
     ...(downTo === undefined ? {} : { downTo }),
     ...(matches === undefined ? {} : { matches }),
+    ...lookingAhead(exchange),
   })
 }
 

@@ -84,6 +84,11 @@ export interface ListRequest {
   readonly downTo?: string
   /** Rows that do not match are skipped; at most a bounded number of rows is read for a page. */
   readonly matches?: (snapshot: SnapshotOf<any>) => boolean
+  /**
+   * `next` is there only if something that matches follows, as far as a page looks: it must not tell of rows that whoever asks may
+   * not know of.
+   */
+  readonly looksAhead?: true
   /** Never rejects with ViewBehind: for who has nobody waiting, as a service that starts on a machine that is busy with others. */
   readonly waits?: true
 }

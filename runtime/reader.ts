@@ -6,7 +6,7 @@ import type { ActorKind, ActorRef, SnapshotOf } from '../machines/machine.ts'
 import type { Journal } from '../storage/journal.ts'
 import { type Nature, turn } from '../storage/nature.ts'
 import type { ActorTable } from './actor.ts'
-import type { ListRequest, ListResult } from './api.ts'
+import type { ListRequest, ListResult, ListRow } from './api.ts'
 import { listCharsPerTurnMax, listCharsReadMax, listRowsPerTurnMax, listRowsReadMax } from './limits.ts'
 import type { Logger } from './log.ts'
 import { decodeRecord } from './record.ts'
@@ -54,9 +54,11 @@ export class Reader {
    * that moment are looked at, so that the place to go on from names none of them: whoever asks may not know what is there.
    */
   async list(request: ListRequest): Promise<ListResult> {
-    const { kind, index, value, limit, matches, downTo = '', waits } = request
+    const { kind, index, value, limit, matches, downTo = '', looksAhead, waits } = request
     const snapshots: SnapshotOf<any>[] = []
     let { after } = request
+    /** The last of a full page, while it is not known whether anything follows. */
+    let last: ListRow | undefined
     let sequence: number | undefined
     let charsRead = 0
     for (let rowsRead = 0; ; ) {
@@ -70,15 +72,20 @@ export class Reader {
         if (row.order < downTo) return { snapshots, sequence }
         const isEnough = rowsRead >= listRowsReadMax || charsRead >= listCharsReadMax
         if (isEnough && row.order !== after!.order) {
-          return { snapshots, next: { order: after!.order, id: '' }, sequence }
+          return { snapshots, next: last ?? { order: after!.order, id: '' }, sequence }
         }
         rowsRead++
         charsRead += row.record.length
         after = { order: row.order, id: row.id }
         const snapshot = this.open(kind, row.id, row.record)
         if (snapshot === undefined || matches?.(snapshot) === false) continue
+        if (last !== undefined) return { snapshots, next: last, sequence }
         snapshots.push(snapshot)
         if (snapshots.length < limit) continue
+        if (looksAhead) {
+          last = after
+          continue
+        }
         const isLast = !page.more && index === page.rows.length - 1
         return isLast ? { snapshots, sequence } : { snapshots, next: after, sequence }
       }
