@@ -58,7 +58,7 @@ initiative version 5: f0f4b55e18230f11
 `
 
 exports[`dist/test/machines/versions.test.js > TAP > a machine whose structure changes has a new version > intent_record 1`] = `
-intent_record version 1: 84162a0f76e0d326
+intent_record version 2: 84162a0f76e0d326
 `
 
 exports[`dist/test/machines/versions.test.js > TAP > a machine whose structure changes has a new version > maintenance_run 1`] = `
@@ -90,5 +90,5 @@ usage version 1: ade9d9d000420a4b
 `
 
 exports[`dist/test/machines/versions.test.js > TAP > a machine whose structure changes has a new version > work_item 1`] = `
-work_item version 5: 0d05a420ef6e0d5a
+work_item version 6: b91ce63603ed6cdb
 `

@@ -13,14 +13,20 @@ import t, { type Test } from 'tap'
 import { projectIdOf, runRequestIdOf } from '../../runtime/identity.ts'
 import { openEnvironments } from '../../storage/home-environments.ts'
 import { dataFilesOf } from '../../storage/home-paths.ts'
-import { command, type Served, serve } from './processes.ts'
+import { cli } from './in-process.ts'
+import { command as asProcess, type Served, serve } from './processes.ts'
 
 const REQUEST = ['run-request', 'create', '--project', 'demo', '--entry-event', 'scan_requested']
 
+/** A process of its own takes a second of the machine; what these commands do is the same in this one. */
+const command = (...argv: string[]) => cli({}, ...argv)
+
+const client = ({ env }: Served, ...argv: string[]) => cli(env as Record<string, string>, ...argv)
+
 async function demo(test: Test, home: string): Promise<Served> {
   const service = await serve(test, home)
-  await service.cli('project', 'add', '--name', 'Demo', '--key', 'demo')
-  await service.cli('runner', 'add', 'r1', '--project', 'demo', '--save-token')
+  await client(service, 'project', 'add', '--name', 'Demo', '--key', 'demo')
+  await client(service, 'runner', 'add', 'r1', '--project', 'demo', '--save-token')
   return service
 }
 
@@ -44,7 +50,7 @@ async function used(test: Test): Promise<Used> {
 async function make(home: string): Promise<Used> {
   const service = await demo(t, home)
   const runner = service.start('runner', '--id', 'r1', '--exec', 'echo hello', '--once')
-  t.equal((await service.cli(...REQUEST, '--wait')).code, 0)
+  t.equal((await client(service, ...REQUEST, '--wait')).code, 0)
   t.equal(await runner.ended, 0)
   const answer = await fetch(`${service.url}/api/projects`, {
     headers: { authorization: `Bearer ${readFileSync(`${home}/admin.token`, 'utf8').trim()}` },
@@ -66,7 +72,7 @@ t.test(
   'verify finds nothing wrong in what the service leaves behind, and something in a folder that is no home',
   async (t) => {
     const { home } = await used(t)
-    const { code, out } = await command('verify', '--home', home)
+    const { code, out } = await asProcess('verify', '--home', home)
     t.equal(code, 0, out)
     t.match(out, /nothing is wrong/)
     mkdirSync(`${t.testdirName}/empty`)
@@ -150,7 +156,7 @@ t.test('a home that a service runs on takes no import; its events can be taken o
 
 t.test('a backup of which the events were taken out is as good as before', async (t) => {
   const service = await demo(t, `${t.testdir()}/home`)
-  t.equal((await service.cli('backup', '--name', 'today')).code, 0)
+  t.equal((await client(service, 'backup', '--name', 'today')).code, 0)
   await service.end('SIGKILL')
   const backup = `${service.home}/backups/today`
   t.equal((await command('export', `${t.testdirName}/events`, '--home', backup)).code, 0)
@@ -179,7 +185,7 @@ t.test('events that cannot be read are named, and all others are taken out', asy
 t.test('a restore names the credentials that let somebody in again, and none whose time is over', async (t) => {
   const home = `${t.testdir()}/home`
   const service = await demo(t, home)
-  const token = (...more: string[]) => service.cli('token', 'create', '--role', 'viewer', '--name', ...more)
+  const token = (...more: string[]) => client(service, 'token', 'create', '--role', 'viewer', '--name', ...more)
   t.equal((await token('over', '--expires', '1s')).code, 0)
   t.equal((await token('later', '--expires', '1d')).code, 0)
   await service.end('SIGTERM')
@@ -203,14 +209,14 @@ t.test('a restored home has what the backup had, a new admin token, and refuses 
   t.match(out, /runner +r1/)
   t.equal(statSync(`${restored}/admin.token`).mode & 0o777, 0o600)
   const service = await serve(t, restored)
-  t.match((await service.cli('run-request', 'list')).out, /completed/)
-  const watched = await service.cli('watch', '--since', cursor)
+  t.match((await client(service, 'run-request', 'list')).out, /completed/)
+  const watched = await client(service, 'watch', '--since', cursor)
   t.equal(watched.code, 3)
   t.match(watched.err, /cursor_of_another_log/)
   const keyed = [...REQUEST, '--idempotency-key', 'k', '--json']
-  const { id } = JSON.parse((await service.cli(...keyed)).out)
+  const { id } = JSON.parse((await client(service, ...keyed)).out)
   t.not(id, runRequestIdOf(projectIdOf('demo'), 'k', 0), 'the service that was lost may have handed that out')
-  t.equal(JSON.parse((await service.cli(...keyed)).out).id, id, 'said again: the same')
+  t.equal(JSON.parse((await client(service, ...keyed)).out).id, id, 'said again: the same')
 })
 
 t.test('a restore raises the attempt of every unsettled run, and makes what had begun lost', async (t) => {
@@ -219,7 +225,7 @@ t.test('a restore raises the attempt of every unsettled run, and makes what had 
   const held = service.start('runner', '--id', 'r1', '--exec', 'echo up; sleep 20')
   const waiting = service.start(...REQUEST, '--wait')
   await waiting.until((out) => out.includes('| up'))
-  await service.cli(...REQUEST, '--payload', '{"name":"second"}')
+  await client(service, ...REQUEST, '--payload', '{"name":"second"}')
   await service.end('SIGKILL')
   held.child.kill('SIGKILL')
   const restored = `${t.testdirName}/restored`
@@ -227,7 +233,7 @@ t.test('a restore raises the attempt of every unsettled run, and makes what had 
   t.equal(code, 0, err)
   t.match(JSON.parse(out), { fenced: 2, lost: [/^runreq_/] })
   const again = await serve(t, restored)
-  const items = JSON.parse((await again.cli('run-request', 'list', '--json')).out)
+  const items = JSON.parse((await client(again, 'run-request', 'list', '--json')).out)
   t.same(items.map((item: any) => [item.state, item.attempt]).sort(), [
     ['lost', 1_001],
     ['queued', 1_001],

@@ -58,7 +58,8 @@ export const thingsHappenInTime: MakeInvariant = (world) => {
     }
     const seconds = world.snapshots.get(request.id)?.context.asked.timeout_seconds
     if (state !== 'started' || seconds === undefined) return { what: 'the end of its lease', atMs: leaseEndMs }
-    const timeoutMs = request.startedWallMs! + seconds * 1_000 - world.clock.offsetMs
+    // One that was lost is stopped once it is back, if its time has passed meanwhile.
+    const timeoutMs = Math.max(sinceMs, request.startedWallMs! + seconds * 1_000 - world.clock.offsetMs)
     return { what: 'its timeout or the end of its lease', atMs: Math.min(timeoutMs, leaseEndMs) }
   }
 
