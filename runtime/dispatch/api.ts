@@ -79,8 +79,10 @@ export interface Dispatcher {
   repositoryHolder(repository: string): string | undefined
   /** Slots of the runners that are there and take work. */
   onlineCapacity(): number
-  /** Whether a runner that is there may take such work, busy or not; `isFree`: one that has a slot left. */
-  hasTaker(wanted: Wanted, isFree?: boolean): boolean
+  /** Whether a runner that is there may take such work, busy or not. */
+  hasTaker(wanted: Wanted): boolean
+  /** The same of those that have a slot left as of now, who are looked for once. */
+  freeTakers(): (wanted: Wanted) => boolean
   /** Whether the run request uses a slot of a runner that is there and takes work; undefined: no runner has it. */
   usesSlot(runRequestId: string): boolean | undefined
   /** The lanes that offer nothing, all of them. */

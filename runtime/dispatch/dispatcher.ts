@@ -146,8 +146,13 @@ class RunRequestDispatcher implements Dispatcher {
     return this.fleet.census().slots
   }
 
-  hasTaker(wanted: Wanted, isFree = false): boolean {
-    return this.matching.hasTaker(askingOf(wanted), isFree)
+  hasTaker(wanted: Wanted): boolean {
+    return this.matching.hasTaker(askingOf(wanted))
+  }
+
+  freeTakers(): (wanted: Wanted) => boolean {
+    const hasTaker = this.matching.freeTakers()
+    return (wanted) => hasTaker(askingOf(wanted))
   }
 
   usesSlot(runRequestId: string): boolean | undefined {

@@ -54,9 +54,15 @@ export class Matching {
     }
   }
 
-  /** Whether any runner that is there and takes work may take such work, busy or not; `isFree`: one that has a slot left. */
-  hasTaker(asking: Asking, isFree: boolean): boolean {
-    return this.isAny(asking, (runner) => runner.takesWork && !(isFree && runner.isFull))
+  /** Whether any runner that is there and takes work may take such work, busy or not. */
+  hasTaker(asking: Asking): boolean {
+    return this.isAny(asking, (runner) => runner.takesWork)
+  }
+
+  /** The same of those that have a slot left now. In a large fleet that is busy these are few. */
+  freeTakers(): (asking: Asking) => boolean {
+    const free = [...this.fleet.all()].filter((runner) => runner.takesWork && !runner.isFull)
+    return (asking) => free.some((runner) => this.suits(runner, asking))
   }
 
   /** Whether anybody who waits for this waits for ever as things stand: no registered runner may take it, there or not. */
@@ -66,13 +72,14 @@ export class Matching {
   }
 
   private isAny(asking: Asking, isMeant: (runner: Runner) => boolean): boolean {
-    for (const runner of this.fleet.all()) {
-      const { supply } = runner
-      if (supply === undefined || !isMeant(runner)) continue
-      if (asking.pin !== undefined && asking.pin !== runner.id) continue
-      if (isAllowed(supply, asking) && carriesLabels(supply, asking) && this.isCapable(runner, asking)) return true
-    }
+    for (const runner of this.fleet.all()) if (isMeant(runner) && this.suits(runner, asking)) return true
     return false
+  }
+
+  private suits(runner: Runner, asking: Asking): boolean {
+    const { supply } = runner
+    if (supply === undefined || (asking.pin !== undefined && asking.pin !== runner.id)) return false
+    return isAllowed(supply, asking) && carriesLabels(supply, asking) && this.isCapable(runner, asking)
   }
 
   /** The demand whose first request the runner should take now; undefined when there is none for it. */

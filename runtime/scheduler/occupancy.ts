@@ -7,7 +7,7 @@ import type { Dispatcher, Wanted } from '../dispatch/api.ts'
 import type { Entry, Ledger } from './ledger.ts'
 
 interface OccupancyParts {
-  readonly dispatcher: Pick<Dispatcher, 'hasTaker' | 'onlineCapacity' | 'usesSlot'>
+  readonly dispatcher: Pick<Dispatcher, 'freeTakers' | 'hasTaker' | 'onlineCapacity' | 'usesSlot'>
   readonly ledger: Pick<Ledger, 'running' | 'runningCount'>
   /** The service's own cap. */
   readonly maxRunning: number | undefined
@@ -22,6 +22,7 @@ export class Occupancy {
   /** What was asked and counted since the last change. */
   private readonly takers = new Map<Wanted, boolean>()
   private readonly freeTakers = new Map<Wanted, boolean>()
+  private hasFreeTaker: ((wanted: Wanted) => boolean) | undefined
   private runningNow: number | undefined
   private nearFreeNow: number | undefined
   private maxNow: number | undefined
@@ -57,6 +58,13 @@ export class Occupancy {
     this.runningNow = undefined
     this.nearFreeNow = undefined
     this.freeTakers.clear()
+    this.hasFreeTaker = undefined
+  }
+
+  /** One more is about to be handed out: the runners know nothing of that yet. */
+  started(): void {
+    if (this.runningNow !== undefined) this.runningNow++
+    if (this.nearFreeNow !== undefined) this.nearFreeNow++
   }
 
   /** Who is there, and what they may take, is to be asked again. */
@@ -80,7 +88,10 @@ export class Occupancy {
   }
 
   private hasFreeRunner({ wanted }: Pick<Entry, 'wanted'>): boolean {
-    return ask(this.freeTakers, wanted, () => this.parts.dispatcher.hasTaker(wanted, true))
+    return ask(this.freeTakers, wanted, () => {
+      this.hasFreeTaker ??= this.parts.dispatcher.freeTakers()
+      return this.hasFreeTaker(wanted)
+    })
   }
 
   private countAll(): number {

@@ -361,7 +361,7 @@ class ItemScheduler implements Scheduler, Circumstances {
     // It is on its way: the answer comes in a later turn.
     if (repository !== undefined) this.taken.set(repository, entry.id)
     this.starting.add(entry.id)
-    this.occupancy.changed()
+    this.occupancy.started()
   }
 
   private send(entry: Entry, message: MessageBody, answered?: () => void): void {

@@ -231,23 +231,26 @@ t.test('why work waits tells nothing of runners that one may not see', async (t)
   t.same(await told(), allowed)
 })
 
-t.test('an item whose runner has gone waits with the others, and tells nothing of runners that its reader may not see', async (t) => {
-  const s = await startTestService(t)
-  for (const key of ['mine', 'theirs']) await s.project(key)
-  const token = await s.runner('r1', { allowed_projects: ['mine'], trusted: true })
-  await s.runner('secret', { allowed_projects: ['theirs'], trusted: true })
-  const as = { token: await s.token('confined', { roles: ['viewer'], projects: ['mine'] }) }
-  await s.call('GET', '/api/runners/r1/run-requests/next', undefined, { token })
-  const item = await submit(s, { project: 'mine' })
-  await until(reading(s, item.id), waits('handed_out'))
-  await s.expect(204, 'DELETE', '/api/runners/r1')
-  await until(reading(s, item.id), waits('running_cap'))
-  for (const path of [`/api/work-items/${item.id}`, '/api/work-items', '/api/pacing']) {
-    const text = JSON.stringify((await s.expect(200, 'GET', path, undefined, as)).body)
-    t.match(text, /no runner that takes work is online/, path)
-    t.notMatch(text, /secret|is allowed for/, path)
-  }
-})
+t.test(
+  'an item whose runner has gone waits with the others, and tells nothing of runners that its reader may not see',
+  async (t) => {
+    const s = await startTestService(t)
+    for (const key of ['mine', 'theirs']) await s.project(key)
+    const token = await s.runner('r1', { allowed_projects: ['mine'], trusted: true })
+    await s.runner('secret', { allowed_projects: ['theirs'], trusted: true })
+    const as = { token: await s.token('confined', { roles: ['viewer'], projects: ['mine'] }) }
+    await s.call('GET', '/api/runners/r1/run-requests/next', undefined, { token })
+    const item = await submit(s, { project: 'mine' })
+    await until(reading(s, item.id), waits('handed_out'))
+    await s.expect(204, 'DELETE', '/api/runners/r1')
+    await until(reading(s, item.id), waits('running_cap'))
+    for (const path of [`/api/work-items/${item.id}`, '/api/work-items', '/api/pacing']) {
+      const text = JSON.stringify((await s.expect(200, 'GET', path, undefined, as)).body)
+      t.match(text, /no runner that takes work is online/, path)
+      t.notMatch(text, /secret|is allowed for/, path)
+    }
+  },
+)
 
 t.test('what others do with the repository that an item waits for is not told with the item', async (t) => {
   const s = await startTestService(t)

@@ -76,7 +76,8 @@ export class World {
     const dispatcher = {
       repositoryHolder: (repository: string) => this.holders.get(repository),
       onlineCapacity: () => this.capacityOf(),
-      hasTaker: (wanted: Wanted, isFree = false) => this.canTake(wanted) && (!isFree || this.hasFree(wanted)),
+      hasTaker: (wanted: Wanted) => this.canTake(wanted),
+      freeTakers: () => (wanted: Wanted) => this.canTake(wanted) && this.hasFree(wanted),
       usesSlot: (run: string) => {
         const state = this.runtime.read({ kind: 'run_request', id: run })?.value ?? 'queued'
         return state === 'queued' ? undefined : state !== 'lost' && this.isThere(run)

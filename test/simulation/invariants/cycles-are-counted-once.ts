@@ -66,7 +66,8 @@ function isToldAgain({ type, payload }: Fact, before: Fact | undefined): boolean
   return JSON.stringify(told) === JSON.stringify(payload)
 }
 
-/** Nothing was done in it. */
+/** Nothing was done in it. What was taken back from a run that had begun and then landed its work was never told to have started. */
 function isFree({ started, ended }: OwnedItem): boolean {
-  return ended !== undefined && (!started || COULD_NOT_BEGIN.test(ended.reason) || ended.reason.endsWith(OUT_OF_REACH))
+  if (ended === undefined || ended.landed) return false
+  return !started || COULD_NOT_BEGIN.test(ended.reason) || ended.reason.endsWith(OUT_OF_REACH)
 }
