@@ -1,4 +1,5 @@
 /** What a service holds after it died, against what those around it were told. Every function gives the faults it found. */
+import { setTimeout as sleep } from 'node:timers/promises'
 import { verifyHooks } from '../../cli/verify-hooks.ts'
 import { verifyHome } from '../../storage/verify.ts'
 import { ask, follow } from './client.ts'
@@ -9,6 +10,9 @@ const PAGE = 500
 /** An answer comes a moment after the event that it speaks of was recorded. */
 const ANSWER_LAG_MS = 2_000
 const WATCH_MS = 20_000
+/** How often, and after how long, documents and log are read again that do not agree. */
+const LOOKS_AGAIN = 10
+const LOOK_PAUSE_MS = 200
 
 export interface Service {
   readonly url: string
@@ -105,7 +109,11 @@ export async function watchResumes(service: Service, memory: Memory, log: WholeL
 }
 
 /** Every run request is in the state that its last event says. */
-export async function documentsAgreeWith(service: Service, { facts }: WholeLog): Promise<string[]> {
+export function documentsAgreeWith(service: Service, log: WholeLog): Promise<string[]> {
+  return settledFaults(service, log, requestFaults)
+}
+
+async function requestFaults(service: Service, { facts }: WholeLog): Promise<string[]> {
   const said = new Map<string, Fact>()
   for (const fact of facts) if (fact.state !== undefined) said.set(fact.requestId!, fact)
   const faults: string[] = []
@@ -128,7 +136,11 @@ export async function documentsAgreeWith(service: Service, { facts }: WholeLog):
 }
 
 /** Every work item is in the state that its last event says. */
-export async function itemsAgreeWith(service: Service, { facts }: WholeLog): Promise<string[]> {
+export function itemsAgreeWith(service: Service, log: WholeLog): Promise<string[]> {
+  return settledFaults(service, log, itemFaults)
+}
+
+async function itemFaults(service: Service, { facts }: WholeLog): Promise<string[]> {
   const said = new Map<string, Fact>()
   for (const fact of facts) if (fact.itemId !== undefined) said.set(fact.itemId, fact)
   const faults: string[] = []
@@ -143,6 +155,23 @@ export async function itemsAgreeWith(service: Service, { facts }: WholeLog): Pro
     path = body.next_cursor === undefined ? undefined : `/api/work-items?limit=${PAGE}&cursor=${body.next_cursor}`
   }
   return faults.slice(0, SHOWN_MAX)
+}
+
+/**
+ * What a service does by itself as soon as it is there (it takes back what nobody can begin) may come between the log and the documents:
+ * only what they disagree in again and again is a fault.
+ */
+async function settledFaults(
+  service: Service,
+  log: WholeLog,
+  find: (service: Service, log: WholeLog) => Promise<string[]>,
+): Promise<string[]> {
+  let faults = await find(service, log)
+  for (let look = 0; faults.length > 0 && look < LOOKS_AGAIN; look++) {
+    await sleep(LOOK_PAUSE_MS)
+    faults = await find(service, await wholeLog(service))
+  }
+  return faults
 }
 
 /** What `intendant verify` finds. */
