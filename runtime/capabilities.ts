@@ -1,8 +1,8 @@
 /**
  * What the engines of each project can do, as their newest manifests say: asked before a run is made, and by the
  * dispatcher for each runner. Memory only, derived from committed steps. Its invariant: where there is no manifest
- * there is no restriction, and a manifest whose runner is gone, or may work for the project no more, does not count. Nor does one of which no sense can be made, in place
- * of which the one before it stands.
+ * there is no restriction, and a manifest whose runner is gone, or may work for the project no more, does not count. Nor
+ * does one of which no sense can be made, in place of which the one before it stands.
  */
 import type { EngineCapabilityContext } from '../machines/engine-capability.ts'
 import type { Throttle } from '../machines/machine.ts'
@@ -92,9 +92,9 @@ export class Capabilities {
   /** Whether its runner may still work for the project. Asked when it matters: what a runner may is changed, and changed back. */
   private counts({ runnerId }: Served, project: string): boolean {
     if (runnerId === undefined) return true
-    const runner = readable(() => this.runtime.read({ kind: 'runner', id: runnerId }))
+    const runner = this.runner(runnerId)
     if (runner === undefined) return true
-    const { allowed_projects } = runner.context as RunnerContext
+    const { allowed_projects } = runner.context
     return runner.value !== 'removed' && (allowed_projects.includes('*') || allowed_projects.includes(project))
   }
 
@@ -121,7 +121,7 @@ export class Capabilities {
 
   private put({ project, manifest }: EngineCapabilityContext): void {
     const served = servedBy(manifest)
-    if (manifest.runner_id !== undefined && this.isRemoved(manifest.runner_id)) return
+    if (manifest.runner_id !== undefined && this.runner(manifest.runner_id)?.value === 'removed') return
     let manifests = this.byProject.get(project)
     if (manifests === undefined) {
       manifests = new Map()
@@ -132,8 +132,8 @@ export class Capabilities {
     manifests.set(key, served)
   }
 
-  private isRemoved(runnerId: string): boolean {
-    return readable(() => this.runtime.read({ kind: 'runner', id: runnerId }))?.value === 'removed'
+  private runner(id: string): SnapshotOf<RunnerContext> | undefined {
+    return readable(() => this.runtime.read({ kind: 'runner', id }))
   }
 
   /** The runner is gone, and what was said of it with it. */

@@ -43,12 +43,16 @@ export function name(description: string) {
   return Type.String({ minLength: 1, maxLength: NAME_LENGTH_MAX, description })
 }
 
+const ONE_LINE_PATTERN = '^[^\\p{Cc}\\p{Cs}\\u2028\\u2029]*$'
+
 /** One line of well-formed text: nothing in it drives a terminal, or ends a line of a log. */
-export const ONE_LINE_PATTERN = '^[^\\p{Cc}\\p{Cs}\\u2028\\u2029]*$'
+export function oneLine(description: string, maxLength: number) {
+  return Type.String({ minLength: 1, maxLength, pattern: ONE_LINE_PATTERN, description })
+}
 
 /** A name that everybody sees it by: of a token, a project, a runner. */
 export function shownName(description: string) {
-  return Type.String({ minLength: 1, maxLength: NAME_LENGTH_MAX, pattern: ONE_LINE_PATTERN, description })
+  return oneLine(description, NAME_LENGTH_MAX)
 }
 
 export function reference(description: string) {
@@ -115,9 +119,9 @@ export const throttle = stringEnum(THROTTLES, { description: '`full` may change 
 /** Longest text of where a person's deed comes from: a host's name and a sentence. */
 export const ORIGIN_LENGTH_MAX = 256
 
-/** Opaque, never parsed: one line of well-formed text. */
+/** Opaque, never parsed. */
 export function originText(description: string) {
-  return Type.String({ minLength: 1, maxLength: ORIGIN_LENGTH_MAX, pattern: ONE_LINE_PATTERN, description })
+  return oneLine(description, ORIGIN_LENGTH_MAX)
 }
 
 /** Who did something: the token's id and its name at that time, and where a person did it from. */

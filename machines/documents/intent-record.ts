@@ -8,7 +8,7 @@ import {
   CLOSED,
   NAME_LENGTH_MAX,
   name,
-  ONE_LINE_PATTERN,
+  oneLine,
   REFERENCE_LENGTH_MAX,
   serviceId,
   TEXT_LENGTH_MAX,
@@ -146,12 +146,7 @@ const optionalJudgement = {
   evidence_summary: Type.Optional(judgement.evidence_summary),
 }
 
-const title = Type.String({
-  minLength: 1,
-  maxLength: TITLE_LENGTH_MAX,
-  pattern: ONE_LINE_PATTERN,
-  description: 'What people call it, on one line.',
-})
+const title = oneLine('What people call it, on one line.', TITLE_LENGTH_MAX)
 
 const writableFields = {
   ...optionalJudgement,

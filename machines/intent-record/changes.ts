@@ -226,14 +226,15 @@ export function classified(context: Context, message: Of<'classify'>): Change {
     const change = { at, kind: 'classification_ended' as const, status, classification: ended, ...said }
     return kept(withChange({ ...drift, classification: undefined }, change))
   }
+  const subject = subjectOf(context)
   const classification: Classification = {
     classification: word,
     ...said,
     ...(review_at === undefined ? {} : { review_at }),
     at,
-    was_observed: speaksOfDrift(subjectOf(context)),
-    ...(word === 'allowed_exception' ? { excused: excusable(subjectOf(context)) } : {}),
-    ...(word === 'real' ? { failing: failingOf(subjectOf(context)) } : {}),
+    was_observed: speaksOfDrift(subject),
+    ...(word === 'allowed_exception' ? { excused: excusable(subject) } : {}),
+    ...(word === 'real' ? { failing: failingOf(subject) } : {}),
   }
   const change = { at, kind: 'classified' as const, status, classification: word, ...said }
   return kept(withChange({ ...drift, classification }, change))

@@ -6,6 +6,8 @@
 import type { Dispatcher, Wanted } from '../dispatch/api.ts'
 import type { Entry, Ledger } from './ledger.ts'
 
+type Question = (wanted: Wanted) => boolean
+
 interface OccupancyParts {
   readonly dispatcher: Pick<Dispatcher, 'freeTakers' | 'hasTaker' | 'onlineCapacity' | 'usesSlot'>
   readonly ledger: Pick<Ledger, 'running' | 'runningCount'>
@@ -20,9 +22,8 @@ interface OccupancyParts {
 export class Occupancy {
   private readonly parts: OccupancyParts
   /** What was asked and counted since the last change. */
-  private readonly takers = new Map<Wanted, boolean>()
-  private readonly freeTakers = new Map<Wanted, boolean>()
-  private hasFreeTaker: ((wanted: Wanted) => boolean) | undefined
+  private hasTaker: Question | undefined
+  private hasFreeTaker: Question | undefined
   private runningNow: number | undefined
   private nearFreeNow: number | undefined
   private maxNow: number | undefined
@@ -33,7 +34,8 @@ export class Occupancy {
 
   /** Whether a runner that is there, and takes work, may take it. */
   hasRunner({ wanted }: Pick<Entry, 'wanted'>): boolean {
-    return ask(this.takers, wanted, () => this.parts.dispatcher.hasTaker(wanted))
+    this.hasTaker ??= answeredOnce((one) => this.parts.dispatcher.hasTaker(one))
+    return this.hasTaker(wanted)
   }
 
   hasPlace(entry: Pick<Entry, 'wanted'>): boolean {
@@ -57,7 +59,6 @@ export class Occupancy {
   changed(): void {
     this.runningNow = undefined
     this.nearFreeNow = undefined
-    this.freeTakers.clear()
     this.hasFreeTaker = undefined
   }
 
@@ -70,7 +71,7 @@ export class Occupancy {
   /** Who is there, and what they may take, is to be asked again. */
   fleetChanged(): void {
     this.changed()
-    this.takers.clear()
+    this.hasTaker = undefined
     this.maxNow = undefined
   }
 
@@ -88,10 +89,8 @@ export class Occupancy {
   }
 
   private hasFreeRunner({ wanted }: Pick<Entry, 'wanted'>): boolean {
-    return ask(this.freeTakers, wanted, () => {
-      this.hasFreeTaker ??= this.parts.dispatcher.freeTakers()
-      return this.hasFreeTaker(wanted)
-    })
+    this.hasFreeTaker ??= answeredOnce(this.parts.dispatcher.freeTakers())
+    return this.hasFreeTaker(wanted)
   }
 
   private countAll(): number {
@@ -107,11 +106,15 @@ export class Occupancy {
   }
 }
 
-function ask(known: Map<Wanted, boolean>, wanted: Wanted, question: () => boolean): boolean {
-  let answer = known.get(wanted)
-  if (answer === undefined) {
-    answer = question()
-    known.set(wanted, answer)
+/** The same question, which remembers its answers. */
+function answeredOnce(question: Question): Question {
+  const known = new Map<Wanted, boolean>()
+  return (wanted) => {
+    let answer = known.get(wanted)
+    if (answer === undefined) {
+      answer = question(wanted)
+      known.set(wanted, answer)
+    }
+    return answer
   }
-  return answer
 }

@@ -59,7 +59,7 @@ export function firstRule(item: WaitingItem, now: Circumstances): Rule {
   const before = ruleBeforeCap(item, now)
   if (before !== undefined) return before
   if (!now.hasPlace(item)) return { code: 'running_cap' }
-  return ruleAfterCap(item, now) ?? (now.hasRunner(item) ? NEXT : { code: 'no_runner' })
+  return ruleAfterCap(item, now) ?? noRunner(item, now) ?? NEXT
 }
 
 /**
@@ -77,8 +77,18 @@ function isLineStopped(item: WaitingItem, now: Circumstances): boolean {
 
 /** Why no runner can begin an item that is handed out; undefined: one can. */
 export function whyNotBegun(item: WaitingItem, now: Circumstances): Rule | undefined {
-  if (now.isArchived(item)) return { code: 'project_archived', subject: item.project }
-  if (now.isLanePaused(item.lane)) return { code: 'lane_paused', subject: item.lane }
+  return archived(item, now) ?? pausedLane(item, now) ?? noRunner(item, now)
+}
+
+function archived(item: WaitingItem, now: Circumstances): Rule | undefined {
+  return now.isArchived(item) ? { code: 'project_archived', subject: item.project } : undefined
+}
+
+function pausedLane({ lane }: WaitingItem, now: Circumstances): Rule | undefined {
+  return now.isLanePaused(lane) ? { code: 'lane_paused', subject: lane } : undefined
+}
+
+function noRunner(item: WaitingItem, now: Circumstances): Rule | undefined {
   return now.hasRunner(item) ? undefined : { code: 'no_runner' }
 }
 
@@ -93,9 +103,8 @@ export function waitsForRunnerAlone(item: WaitingItem, now: Circumstances): bool
 }
 
 function ruleBeforeCap(item: WaitingItem, now: Circumstances): Rule | undefined {
-  const dead = deadDependency(item.dependsOn, now)
-  if (dead !== undefined) return dead
-  if (now.isArchived(item)) return { code: 'project_archived', subject: item.project }
+  const first = deadDependency(item.dependsOn, now) ?? archived(item, now)
+  if (first !== undefined) return first
   if (item.takenBack !== undefined) return { code: 'stopping', subject: item.takenBack }
   const look = now.lookBeside(item)
   if (look !== undefined) return { code: 'stopping', subject: look, detail: item.looksFor! }
@@ -111,7 +120,7 @@ function busyRepository(item: WaitingItem, now: Circumstances): Rule | undefined
 function ruleAfterCap(item: WaitingItem, now: Circumstances): Rule | undefined {
   if (item.notBeforeMs !== undefined && now.nowMs() < item.notBeforeMs) return { code: 'not_before' }
   for (const id of item.dependsOn) if (now.stateOf(id) !== 'landed') return { code: 'dependency', subject: id }
-  return now.isLanePaused(item.lane) ? { code: 'lane_paused', subject: item.lane } : undefined
+  return pausedLane(item, now)
 }
 
 /** The first dependency that can never land: it settled as something else, or it is not there. */

@@ -27,6 +27,16 @@ interface Remembered {
   readonly reviewMs: number
 }
 
+const shows = (one: Remembered | undefined): boolean => one?.result === 'pass' || one?.result === 'waived'
+
+/** Of those that were seen at one time, the one that came last. */
+function newestOf(all: readonly Remembered[]): Remembered | undefined {
+  return all.reduce<Remembered | undefined>(
+    (newest, one) => (newest && newest.seenMs > one.seenMs ? newest : one),
+    undefined,
+  )
+}
+
 /** All that ever was, and the rules as they are written down. */
 class Model {
   observations: Remembered[] = []
@@ -43,11 +53,7 @@ class Model {
   }
 
   latest(evidence: string | undefined): Remembered | undefined {
-    const of = this.observations.filter((one) => one.about === 'evidence' && one.evidence === evidence)
-    return of.reduce<Remembered | undefined>(
-      (newest, one) => (newest && newest.seenMs > one.seenMs ? newest : one),
-      undefined,
-    )
+    return newestOf(this.observations.filter((one) => one.about === 'evidence' && one.evidence === evidence))
   }
 
   required(): (Remembered | undefined)[] {
@@ -57,7 +63,6 @@ class Model {
   bare(nowMs: number): string {
     const last = (is: (one: Remembered) => boolean) =>
       Math.max(Number.NEGATIVE_INFINITY, ...this.observations.filter(is).map(({ seenMs }) => seenMs))
-    const shows = (one: Remembered | undefined) => one?.result === 'pass' || one?.result === 'waived'
     const contradiction = last(({ about, result }) => about === 'contradiction' && result === 'fail')
     const cleared = last((one) => one.about === 'contradiction' && shows(one))
     if (contradiction > cleared || this.conflict) return 'contradicted'
@@ -80,18 +85,13 @@ class Model {
 
   /** What must not be a waiver whose review is due. */
   waivers(): (Remembered | undefined)[] {
-    const shows = ({ result }: Remembered) => result === 'pass' || result === 'waived'
     const newest = (is: (one: Remembered) => boolean) =>
-      this.observations
-        .filter((one) => is(one) && shows(one))
-        .reduce<Remembered | undefined>((last, one) => (last && last.seenMs > one.seenMs ? last : one), undefined)
+      newestOf(this.observations.filter((one) => is(one) && shows(one)))
     const threat = newest(({ about, result }) => about === 'threat' || (about !== 'contradiction' && result === 'pass'))
     const contradiction = newest(({ about }) => about === 'contradiction')
     const needed = this.required()
     if (needed.length > 0) return [threat, contradiction, ...needed]
-    const any = [...this.evidence.map(({ id }) => id), undefined]
-      .map((id) => this.latest(id))
-      .filter((one) => one !== undefined && shows(one))
+    const any = [...this.evidence.map(({ id }) => id), undefined].map((id) => this.latest(id)).filter(shows)
     const excused = any.some((one) => one!.result === 'pass') ? [] : any
     const last = excused.reduce(
       (longest, one) => (longest && longest.reviewMs >= one!.reviewMs ? longest : one),
@@ -116,9 +116,7 @@ class Model {
     const needed = this.evidence
       .filter(({ id, required }) => required && failing.includes(id))
       .map(({ id }) => this.latest(id))
-    const anew = needed.every(
-      (one) => one !== undefined && one.seenMs > atMs && ['pass', 'waived'].includes(one.result),
-    )
+    const anew = needed.every((one) => one !== undefined && one.seenMs > atMs && shows(one))
     const repaired = needed.length > 0 ? anew : passed
     if (word === 'allowed_exception' || (word === 'real' && shown && repaired)) this.classified = undefined
   }
