@@ -1,6 +1,6 @@
 /**
- * Runs test files, each as `node FILE` does, some at a time: a line for each that has passed, all that it printed for each that
- * has not, and the sum of all checks as the last line. tap's own runner loads hooks for coverage into every process, and
+ * Runs test files, each as `node FILE` does, some at a time: a line for each that has passed; for each that has not what it
+ * printed, but for the checks that passed, so that a log that is cut still has the one that did not; the sum of all checks as the last line. tap's own runner loads hooks for coverage into every process, and
  * by NODE_OPTIONS into every process that a test starts: half a second of CPU each, and a service that is not quite the one
  * that users start. `npx tap FILE` runs one with them, and shows a failure in the sources.
  *
@@ -26,6 +26,7 @@ const LONG = ['simulation', 'crash', 'hostile', 'cli', 'upgrade', 'storage']
 
 const SHIPPED = ['cli', 'engine', 'http', 'runtime', 'storage', 'machines']
 
+const PASSED = /^ *ok \d/
 const SUM = /^# \{ total: .*\}$/gm
 const COUNTS = ['total', 'pass', 'fail', 'skip', 'todo'] as const
 type Counts = Record<(typeof COUNTS)[number], number>
@@ -110,7 +111,8 @@ async function work(): Promise<void> {
     console.log(`${word} ${file} # ${counts.pass} of ${counts.total}, ${seconds.toFixed(1)} s`)
     if (hasPassed) continue
     failed.push(file)
-    console.log(output)
+    const lines = output.split('\n')
+    console.log(lines.filter((line) => !PASSED.test(line)).join('\n'))
   }
 }
 

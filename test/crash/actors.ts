@@ -31,8 +31,9 @@ export async function insist(load: Load, what: Omit<Ask, 'url' | 'token'>, path:
       const heard = await ask({ ...what, url: load.url() + path, token })
       if (heard.cursor !== undefined) load.memory.reach(heard.cursor)
       if (heard.status < 500 && heard.status !== 429) return heard
-    } catch {
+    } catch (error) {
       // The service is gone, or the connection broke: nobody knows what became of it. Say it again.
+      if (error instanceof SyntaxError) load.memory.faults.push(error.message)
     }
     if (load.stopping()) return undefined
     await sleep(AGAIN_MS)

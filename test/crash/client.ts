@@ -20,7 +20,7 @@ export interface Ask {
 const agent = new Agent({ keepAlive: true })
 const ANSWER_MS = 10_000
 
-/** Rejects when there was no whole answer: nobody knows then what became of the request. */
+/** Rejects when there was no whole answer: nobody knows then what became of the request; with a SyntaxError when it was not JSON. */
 export function ask(what: Ask): Promise<Heard> {
   return new Promise((resolve, reject) => {
     const opened = open(what, reject, (answer) => {
@@ -33,8 +33,12 @@ export function ask(what: Ask): Promise<Heard> {
       answer.on('aborted', () => reject(new Error('the answer was cut off')))
       answer.on('end', () => {
         const cursor = answer.headers['watch-cursor']
-        const body = text === '' ? undefined : JSON.parse(text)
-        resolve({ status: answer.statusCode!, body, cursor: typeof cursor === 'string' ? cursor : undefined })
+        try {
+          const body = text === '' ? undefined : JSON.parse(text)
+          resolve({ status: answer.statusCode!, body, cursor: typeof cursor === 'string' ? cursor : undefined })
+        } catch {
+          reject(new SyntaxError(`${what.method} ${what.url} was answered ${answer.statusCode} ${text}`))
+        }
       })
     })
     opened.setTimeout(what.timeoutMs ?? ANSWER_MS, () => opened.destroy(new Error('no answer in time')))

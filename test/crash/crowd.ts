@@ -56,7 +56,7 @@ export async function gather(load: Load, name: string, random: Random): Promise<
   const reviewed: Reviewed = { accepted: new Map(), superseded: new Map() }
   const formed: Formed[] = []
   const worked: string[] = []
-  const closed = Promise.all([
+  const closed = heard(load, [
     ...Array.from({ length: REQUESTERS }, (_, i) => requester(load, `${name}-${i}`)),
     ...Array.from({ length: SUBMITTERS }, (_, i) => submitter(load, `${name}-item-${i}`, random)),
     ...Array.from({ length: OPERATORS }, () => operator(load, random, ids)),
@@ -64,11 +64,17 @@ export async function gather(load: Load, name: string, random: Random): Promise<
     ...workers.map((_, i) => campaigner(missions, `${name}-campaign-${i}`, worked)),
     ...formers.map((one) => former({ ...load, project: FORMED_PROJECT }, one, formed)),
   ])
-  const gone = Promise.all([
+  const gone = heard(load, [
     closed,
     watcher(load),
     ...runners.map(({ id, token }) => runner(load, id, token)),
     ...workers.map(({ id, token }) => runner(missions, id, token)),
   ])
   return { reviewed, formed, worked, closed, gone }
+}
+
+/** One who breaks down is a fault that is told of with the others, not the end of whichever check runs then. */
+function heard(load: Load, all: readonly Promise<unknown>[]): Promise<unknown> {
+  const told = (error: Error) => load.memory.faults.push(`one of the load broke down: ${error.stack}`)
+  return Promise.all(all.map((one) => one.catch(told)))
 }

@@ -7,6 +7,9 @@ import { BINARY } from '../binary.ts'
 
 /** How long the service may take until it says where it listens. */
 const startTimeoutMs = 60_000
+/** Said by a service whose port somebody else took between the look at it and its start. */
+const PORT_TAKEN = /Cannot listen on/
+const PORTS_MAX = 3
 
 /** How a process ended. */
 export interface End {
@@ -37,9 +40,17 @@ export class ServiceProcess {
 
   /** Resolves when the service listens; rejects when it ends instead. Later starts take the port of the first. */
   async start(env: Record<string, string> = {}): Promise<void> {
-    const child = await this.spawn(env)
-    const line = await this.firstLine(child)
-    this.url = JSON.parse(line).listening
+    for (let ports = 1; ; ports++) {
+      const isFirst = this.url === ''
+      const child = await this.spawn(env)
+      try {
+        this.url = JSON.parse(await this.firstLine(child)).listening
+        return
+      } catch (error) {
+        if (!isFirst || ports === PORTS_MAX || !PORT_TAKEN.test(this.errors)) throw error
+        this.port = 0
+      }
+    }
   }
 
   /** Starts the service and does not wait for it. */
