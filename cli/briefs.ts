@@ -225,13 +225,7 @@ async function prompts(cli: Cli, [id]: readonly any[], options: any): Promise<vo
     throw new CliFailure(`There is no prompt for ${phase}: there are ${phases}.`)
   }
   if (json) return print.json(prompt)
-  print.output(`${textOf(prompt)}\n`)
-}
-
-/** As it is, but for what would drive the reader’s terminal. */
-function textOf({ prompt_text: text }: Document): string {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it takes out
-  return text.replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g, ' ').replace(/\n$/, '')
+  print.output(prompt.prompt_text.replace(/\n?$/, '\n'))
 }
 
 async function editPrompt({ client, json, print }: Cli, id: string, options: any): Promise<void> {

@@ -1,8 +1,8 @@
 /** What the routes of intent have in common: how a record is named, found and told. */
 import { recordIdOfSlug } from '../machines/derived-id.ts'
-import { SLUG_PATTERN } from '../machines/documents/intent-record.ts'
 import type { IntentRecordContext } from '../machines/intent-record/context.ts'
 import { document } from '../machines/intent-record/view.ts'
+import { isSlug, partsOfRecordKey } from '../machines/record-key.ts'
 import type { MessageBody, SnapshotOf, Taken } from '../runtime/api.ts'
 import { maySee } from './access.ts'
 import type { Exchange } from './exchange.ts'
@@ -12,19 +12,12 @@ import type { ServiceContext } from './route.ts'
 
 export type RecordSnapshot = SnapshotOf<IntentRecordContext>
 
-const SLUG = new RegExp(SLUG_PATTERN)
-const KEY_SEPARATOR = '.intent.'
-
-/** The id behind an id, a key (`<project>.intent.<slug>`) or, within a project, a slug. Undefined: it names nothing. */
 /** The id of the record that is named by id or key, or in a project by its slug; undefined: it is none of these. */
 export function recordIdOf(named: string, project_id?: string): string | undefined {
   if (isServiceId('ir', named)) return named
-  const at = named.indexOf(KEY_SEPARATOR)
-  if (at > 0) {
-    const slug = named.slice(at + KEY_SEPARATOR.length)
-    return SLUG.test(slug) ? recordIdOfSlug(projectId(named.slice(0, at)), slug) : undefined
-  }
-  return project_id !== undefined && SLUG.test(named) ? recordIdOfSlug(project_id, named) : undefined
+  const parts = partsOfRecordKey(named)
+  if (parts !== undefined) return recordIdOfSlug(projectId(parts.project), parts.slug)
+  return project_id !== undefined && isSlug(named) ? recordIdOfSlug(project_id, named) : undefined
 }
 
 /** The record of that name, where it exists and, if a project is given, belongs to it. */

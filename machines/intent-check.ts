@@ -4,10 +4,10 @@
  */
 import { recordIdOfSlug } from './derived-id.ts'
 import type { IntentCheckCode } from './documents/intent-check.ts'
-import { SLUG_PATTERN } from './documents/intent-record.ts'
 import type { HypothesisContext } from './hypothesis/context.ts'
 import type { IntentRecordContext, Relationship } from './intent-record/context.ts'
 import type { SnapshotOf } from './machine.ts'
+import { isSlug, recordKey } from './record-key.ts'
 
 /** Findings listed of each level; all are counted. */
 const LISTED_MAX = 500
@@ -24,8 +24,6 @@ interface Finding {
   readonly id?: string
   readonly key?: string
 }
-
-const SLUG = new RegExp(SLUG_PATTERN)
 
 export class IntentCheck {
   private readonly find: Find
@@ -81,7 +79,7 @@ export class IntentCheck {
   /** The id derives from the slug, so that a record under another id is a second one of its slug. */
   private slug({ context }: Record): void {
     const { id, slug, project_id } = context
-    if (!SLUG.test(slug)) this.about(context, 'error', 'malformed_slug', `The slug ${slug} is none.`)
+    if (!isSlug(slug)) this.about(context, 'error', 'malformed_slug', `The slug ${slug} is none.`)
     else if (recordIdOfSlug(project_id, slug) !== id) {
       this.about(context, 'error', 'duplicate_slug', `The slug ${slug} belongs to another record.`)
     }
@@ -94,7 +92,7 @@ export class IntentCheck {
       const detail = `It was superseded by ${superseded_by}, which does not say so.`
       this.about(context, 'error', 'dangling_supersession', detail)
     } else if (heir?.value === 'proposed') {
-      const key = `${heir.context.project}.intent.${heir.context.slug}`
+      const key = recordKey(heir.context.project, heir.context.slug)
       const detail = `Nothing guides runs in its place: ${key}, which superseded it, is only proposed.`
       this.about(context, 'warning', 'replacement_not_accepted', detail)
     }
@@ -152,7 +150,7 @@ export class IntentCheck {
     code: IntentCheckCode,
     detail: string,
   ): void {
-    this.add({ level, code, detail, id, key: `${project}.intent.${slug}` })
+    this.add({ level, code, detail, id, key: recordKey(project, slug) })
   }
 
   private add(finding: Finding): void {

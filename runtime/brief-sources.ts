@@ -3,8 +3,8 @@
 import type { SourceRecord } from '../machines/documents/compiled-brief.ts'
 import { type BriefReferring, recordIdsOf, type Sources } from '../machines/formation-brief/snapshot.ts'
 import type { IntentRecordContext } from '../machines/intent-record/context.ts'
-import { keyOf } from '../machines/intent-record/facts.ts'
 import { isGuiding } from '../machines/intent-record.ts'
+import { recordKey } from '../machines/record-key.ts'
 import type { Runtime, SnapshotOf } from './api.ts'
 
 /** What another project has is not there for the brief. */
@@ -23,5 +23,5 @@ export function sourcesOf(runtime: Pick<Runtime, 'read'>, brief: BriefReferring)
 
 /** What the record says, and nothing of what was observed of it or of where it stands. */
 function sourceOf({ id, project, slug, version, content }: IntentRecordContext): SourceRecord {
-  return { id, key: keyOf(project, slug), version, ...content }
+  return { id, key: recordKey(project, slug), version, ...content }
 }

@@ -9,6 +9,7 @@ import {
   SLUG_PATTERN,
 } from '../../machines/documents/intent-record.ts'
 import { document, normalPath, placesOf } from '../../machines/intent-record/view.ts'
+import { recordKey } from '../../machines/record-key.ts'
 import { stringEnum, Type } from '../../machines/schema.ts'
 import type { MessageBody, Refused, Taken } from '../../runtime/api.ts'
 import { mayDo } from '../access.ts'
@@ -103,7 +104,7 @@ function create(service: ServiceContext, exchange: Exchange): void {
   }
   const refused = (_: Exchange, answer: Refused): void => {
     if (answer.refusal.code !== 'already_exists') refuse(exchange, answer)
-    else exchange.problem('already_exists', `The record ${key}.intent.${slug} exists already: give another slug.`)
+    else exchange.problem('already_exists', `The record ${recordKey(key, slug)} exists already: give another slug.`)
   }
   createNamed(service, exchange, idempotency.key, named, whenHeard(exchange, made, refused))
 }

@@ -11,6 +11,7 @@ import type {
 import { subjectOf } from '../intent-record/changes.ts'
 import type { IntentRecordContext } from '../intent-record/context.ts'
 import type { SnapshotOf } from '../machine.ts'
+import { recordKey } from '../record-key.ts'
 import { type Classification, driftState, type Noted, utc } from './state.ts'
 import { type Cause, exceededSince, PROBLEMS, type Subject, standing, withLapse } from './status.ts'
 
@@ -64,7 +65,7 @@ export function driftOf({ value, context }: Snapshot, now: string): Drift {
     project,
     intent_record: {
       id,
-      key: `${project}.intent.${slug}`,
+      key: recordKey(project, slug),
       title: content.title,
       state: value as Drift['intent_record']['state'],
       version,

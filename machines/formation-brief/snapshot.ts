@@ -7,7 +7,7 @@ import { recordIdOfSlug } from '../derived-id.ts'
 import type { BriefSnapshot, SourceRecord } from '../documents/compiled-brief.ts'
 import { COMPILED_BRIEF_SCHEMA_VERSION } from '../documents/compiled-brief.ts'
 import type { FormationBriefCreate, SourceVersion } from '../documents/formation-brief.ts'
-import { SLUG_PATTERN } from '../documents/intent-record.ts'
+import { looksLikeRecordKey, partsOfRecordKey } from '../record-key.ts'
 import type { Fault } from '../schema.ts'
 
 /** Goes up whenever the same brief would be frozen differently: what was approved before is then approved anew. */
@@ -37,9 +37,6 @@ export interface Sources {
 export type BriefCore = Omit<BriefSnapshot, 'prompt_pack'>
 
 const RECORD_ID = /^ir_[0-9a-f]{24}$/
-const SLUG = new RegExp(SLUG_PATTERN)
-/** The key of a record, of whatever project. */
-const RECORD_KEY = /^[a-z0-9][a-z0-9_-]*\.intent\.[a-z0-9][a-z0-9_-]*$/
 const REFERENCE_LISTS = ['product_intent_refs', 'design_intent_refs', 'engineering_intent_refs'] as const
 
 /** A brief as far as its references go. */
@@ -55,9 +52,8 @@ interface Reference {
 /** An id, or the key of a record of the same project: `<project>.intent.<slug>`. */
 function recordIdOf(named: string, { project, project_id }: BriefReferring): string | undefined {
   if (RECORD_ID.test(named)) return named
-  const prefix = `${project}.intent.`
-  const slug = named.slice(prefix.length)
-  return named.startsWith(prefix) && SLUG.test(slug) ? recordIdOfSlug(project_id, slug) : undefined
+  const parts = partsOfRecordKey(named)
+  return parts?.project === project ? recordIdOfSlug(project_id, parts.slug) : undefined
 }
 
 /** Every place in which the sections refer to something. */
@@ -104,7 +100,7 @@ export function textFaults(brief: BriefReferring): readonly Fault[] {
     faults.push({ pointer: '/protected_capabilities', detail: 'is missing: name what must still hold afterwards' })
   }
   for (const { named, recordId, pointer } of references(brief)) {
-    if (recordId !== undefined || !RECORD_KEY.test(named)) continue
+    if (recordId !== undefined || !looksLikeRecordKey(named)) continue
     faults.push({ pointer, detail: `${named} is no record of ${brief.project}: a run is guided by its own project’s` })
   }
   for (const [i, { id, name, statement = '' }] of protected_capabilities.entries()) {

@@ -2,6 +2,7 @@
 import type { IntentState } from '../documents/intent-record.ts'
 import { severityOf } from '../drift/document.ts'
 import type { OwnFact } from '../machine.ts'
+import { recordKey } from '../record-key.ts'
 import { members, type Testimony } from '../testimony.ts'
 import { changedBy, subjectOf, updated as updatedContext, valuesOf } from './changes.ts'
 import type { IntentRecordContext, Of, Relationship } from './context.ts'
@@ -12,12 +13,7 @@ type Context = IntentRecordContext
 export type Reached = Exclude<IntentState, 'hypothesized' | 'proposed'>
 
 function identity({ id, project, slug, version }: Context, state: IntentState) {
-  return { intent_record_id: id, key: keyOf(project, slug), state, version }
-}
-
-/** `<project>.intent.<slug>`: how prose and other records name it. */
-export function keyOf(project: string, slug: string): string {
-  return `${project}.intent.${slug}`
+  return { intent_record_id: id, key: recordKey(project, slug), state, version }
 }
 
 export function created(context: Context, state: IntentState): OwnFact {
@@ -74,7 +70,7 @@ export function classified(context: Context, message: Of<'classify'>): OwnFact {
     type: 'drift_classified',
     payload: {
       intent_record_id: context.id,
-      key: keyOf(context.project, context.slug),
+      key: recordKey(context.project, context.slug),
       classification,
       drift_status: context.drift_history.at(-1)!.status,
       ...(reason === undefined ? {} : { reason }),

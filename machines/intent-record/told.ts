@@ -1,8 +1,9 @@
 /** What an intent record tells others: the hypothesis that wants its slug, and the records that it belongs together with. */
 import { enqueueActions, setup } from 'xstate'
 import { declaredActions, type Fact, type MessageBody, type SendParams } from '../machine.ts'
+import { recordKey } from '../record-key.ts'
 import type { IntentRecordContext, IntentRecordMessage, Of, Relationship } from './context.ts'
-import { driftChanged, keyOf } from './facts.ts'
+import { driftChanged } from './facts.ts'
 
 type Context = IntentRecordContext
 
@@ -27,7 +28,7 @@ function isGuiding({ drift }: Context): boolean {
 /** What the other side of a conflict is to know of this one. */
 function asPeer(context: Context) {
   const { id, project, slug } = context
-  return { type: 'peer_conflict', with: id, key: keyOf(project, slug), guiding: isGuiding(context) }
+  return { type: 'peer_conflict', with: id, key: recordKey(project, slug), guiding: isGuiding(context) }
 }
 
 export const told = setup({

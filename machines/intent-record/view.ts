@@ -4,8 +4,8 @@ import { INTENT_RECORD_SCHEMA_VERSION, type IntentRecord } from '../documents/in
 import { attentionSince } from '../drift/document.ts'
 import type { KeptDrift, Noted } from '../drift/state.ts'
 import type { FactEnvelope, SnapshotOf, Term } from '../machine.ts'
+import { recordKey } from '../record-key.ts'
 import type { IntentRecordContext, Source } from './context.ts'
-import { keyOf } from './facts.ts'
 
 type Snapshot = SnapshotOf<IntentRecordContext>
 
@@ -68,7 +68,7 @@ export function document({ value, context }: Snapshot): IntentRecord {
     project,
     project_id,
     slug,
-    key: keyOf(project, slug),
+    key: recordKey(project, slug),
     state: value as IntentRecord['state'],
     version,
     title,
