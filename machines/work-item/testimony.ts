@@ -22,7 +22,12 @@ export const workItemTestimony: Testimony<WorkItemContext> = {
     ...members(context, 'project', 'trace_id'),
     ...members(context.asked, ...ASKED),
     depends_on: context.depends_on.length === 0 ? undefined : context.depends_on,
-    disposition: SETTLED.has(value) ? context.disposition : undefined,
+    disposition: isAnnounced(value, context) ? context.disposition : undefined,
   }),
   madeAt: ({ announced_at }) => announced_at,
+}
+
+/** What was over before it ever began may hear later that the run it was taken back from has landed: no event of its own says so. */
+function isAnnounced(state: string, { started_at }: WorkItemContext): boolean {
+  return SETTLED.has(state) && (started_at !== undefined || state === 'landed')
 }

@@ -16,7 +16,7 @@ import type {
   SendParams,
   SnapshotOf,
 } from '../../machines/machine.ts'
-import { ASPECTS, differences, type StatedFact } from '../../machines/testimony.ts'
+import { type Aspect, differences, type StatedFact } from '../../machines/testimony.ts'
 import { encodeChange, encodeRecord } from '../../runtime/record.ts'
 import { type Outcome, Stepper } from '../../runtime/stepper.ts'
 import { changedRecord } from '../../storage/record-change.ts'
@@ -96,21 +96,29 @@ function assertFact(fact: Fact, where: string): void {
   deepStrictEqual(validatePayload(fact.type, payload), [], `${fact.type} of ${where}`)
 }
 
-/** What the step's own facts assert is what the snapshot has after it: the newest fact of each aspect holds. */
-function assertTestimony({ testimony, envelope, kind }: MachineModule, facts: readonly Fact[], after: SnapshotOf<any>) {
-  const held = testimony.held(after)
-  for (const aspect of ASPECTS) {
-    const told = facts.flatMap((fact) => ('recorded' in fact ? [] : [fact as Fact & { readonly payload: object }]))
-    const stated = told
-      .map(({ type, payload }) => ({ ...envelope(after.context), event_type: type, payload }) as StatedFact)
-      .findLast((fact) => testimony.types.has(fact.event_type) && testimony.aspects(fact).includes(aspect))
-    if (stated === undefined) continue
-    deepStrictEqual(differences(testimony.claims(aspect, stated), held), [], `${stated.event_type} of a ${kind}`)
-  }
+/** The newest fact of each aspect behind a snapshot that a step has led to. */
+const standing = new WeakMap<SnapshotOf<any>, ReadonlyMap<Aspect, StatedFact>>()
+
+/** What the facts assert, of this step or of one before it, is what the snapshot has after it. */
+function assertTestimony(
+  { testimony, envelope, kind }: MachineModule,
+  facts: readonly Fact[],
+  before: SnapshotOf<any>,
+  after: SnapshotOf<any>,
+) {
+  const newest = new Map(standing.get(before))
   for (const fact of facts) {
-    if ('recorded' in fact) continue
-    deepStrictEqual(testimony.types.has(fact.type), true, `${fact.type} asserts nothing`)
+    const stated = (
+      'recorded' in fact ? fact.recorded : { ...envelope(after.context), event_type: fact.type, payload: fact.payload }
+    ) as StatedFact
+    const asserts = testimony.types.has(stated.event_type)
+    deepStrictEqual(asserts || 'recorded' in fact, true, `${fact.type} asserts nothing`)
+    if (asserts) for (const aspect of testimony.aspects(stated)) newest.set(aspect, stated)
   }
+  const held = testimony.held(after)
+  for (const [aspect, stated] of newest)
+    deepStrictEqual(differences(testimony.claims(aspect, stated), held), [], `${stated.event_type} of a ${kind}`)
+  standing.set(after, newest)
 }
 
 /** One message, as the runtime takes it. */
@@ -142,7 +150,7 @@ export function step(module: MachineModule, snapshot: SnapshotOf<any>, message: 
   assertSameInTheTable(module, snapshot, message, { value: taken.value, context: taken.context, ...asked })
   assertSameFromTheChange(module, snapshot, taken)
   for (const fact of asked.facts) assertFact(fact, `${message.type} in ${snapshot.value}`)
-  assertTestimony(module, asked.facts, taken)
+  assertTestimony(module, asked.facts, snapshot, taken)
   return { snapshot: taken, ...asked }
 }
 
