@@ -112,13 +112,15 @@ function settlement({ print }: Cli, { payload }: Document): void {
   print.line(`${payload.item_id} ${print.state(payload.state)}: ${safe(payload.reason)}`)
 }
 
-/** Runs that a runner has, and items that run: an item whose run is lost runs until a person has decided. */
+/** Runs that a runner has, and items that run: one whose run is lost until a person has decided, and none whose run waits again. */
 async function stillRunning({ client }: Cli): Promise<Document[]> {
   const [pacing, ...pages] = await Promise.all([
     client.request('GET', '/api/pacing'),
     ...IN_FLIGHT.map((state) => list(client, '/api/run-requests', NAMED_MAX, { state })),
   ])
-  const items = pacing.body.running.filter(({ state }: Document) => state === 'running')
+  const items = pacing.body.running.filter(
+    ({ state, waiting_because }: Document) => state === 'running' && waiting_because === undefined,
+  )
   const ofItems = new Set(items.map(({ id }: Document) => id))
   const runs = pages.flatMap((page) => page.items).filter(({ work_item_id }) => !ofItems.has(work_item_id))
   return [...items, ...runs].map(({ id, project, state, reason }) => ({

@@ -33,7 +33,7 @@ function printWide(print: Printer, items: readonly Item[], since: (item: Item) =
     item.lane,
     age(since(item)),
     cut(whatOf(item), OBJECTIVE_COLUMNS),
-    safe(item.reason),
+    safe(whyOf(item)),
   ])
   print.table(['ID', 'STATE', 'PROJECT', 'LANE', 'FOR', 'WHAT', 'WHY'], rows, '')
 }
@@ -43,7 +43,7 @@ function printNarrow(print: Printer, items: readonly Item[], since: (item: Item)
   for (const item of items) {
     print.line(cut(`${print.state(item.state)} ${whatOf(item)}`, columns))
     print.line(cut(`${INDENT}${print.tint(`${item.id}  ${item.project}  ${age(since(item))}`, 'dim')}`, columns))
-    print.line(cut(`${INDENT}${safe(item.reason)}`, columns))
+    print.line(cut(`${INDENT}${safe(whyOf(item))}`, columns))
   }
 }
 
@@ -61,6 +61,7 @@ export function showItem(item: Item, print: Printer): void {
     ['id', item.id],
     ['state', print.state(item.state)],
     ['reason', safe(item.reason)],
+    ['waits because', said(item.state === 'running' ? item.waiting_because?.detail : undefined)],
     ['objective', safe(item.objective)],
     ['project', item.project],
     ['kind', `${item.kind}, lane ${item.lane}`],
@@ -86,6 +87,11 @@ export function showItem(item: Item, print: Printer): void {
   ])
   const advice = adviceFor(item)
   if (advice.length > 0) print.line(`\n${advice.join('\n')}`)
+}
+
+/** Why it is where it is: of what had begun and waits for a runner again, why it waits. */
+function whyOf({ state, reason, waiting_because: why }: Item): string {
+  return state === 'running' ? (why?.detail ?? reason) : reason
 }
 
 function deed({ at, by, origin, previous_state }: Item): string {

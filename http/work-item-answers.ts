@@ -51,7 +51,8 @@ export function waitingBecauseOf(
   reader: Principal,
   { value, context }: WorkItemSnapshot,
 ): ItemWaitingBecause | undefined {
-  if (value !== 'submitted' && value !== 'queued' && value !== 'held') return undefined
+  // What runs waits, too, where its run does again.
+  if (value !== 'submitted' && value !== 'queued' && value !== 'held' && value !== 'running') return undefined
   const why = service.scheduler.waitingBecause(context.id, reader.projects)
   return why === undefined ? undefined : withoutOthers(service, reader, why, HELD_BY_OTHERS)
 }

@@ -44,6 +44,8 @@ export interface ItemRun {
   /** The attempt and the runner that began last; absent until one has. */
   readonly attempt?: number
   readonly runner_id?: string
+  /** Begun before, and queued again: no runner has begun it since. */
+  readonly waits?: true | undefined
   /** It has ended, and the item's owner has been told: nothing more is heard of it. */
   readonly reported?: true
   /** Its engine could not reach the provider of its agent; in its words. */

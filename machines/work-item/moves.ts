@@ -183,13 +183,13 @@ export function begin(context: WorkItemContext, message: Of<'run_started'>): Cha
   return {
     ...(context.internal.stopping ? {} : { reason: `running on ${runner_id}${again}` }),
     started_at: context.started_at ?? at,
-    run: { ...context.run!, attempt, runner_id },
+    run: { ...context.run!, attempt, runner_id, waits: undefined },
   }
 }
 
-export function lose({ internal }: WorkItemContext, message: Of<'run_lost'>): Change {
-  if (internal.stopping) return {}
-  return { reason: oneLine(`its run is lost: ${message.reason}; requeue or fail ${message.run_request_id}`) }
+export function lose({ internal, run }: WorkItemContext, message: Of<'run_lost'>): Change {
+  const reason = oneLine(`its run is lost: ${message.reason}; requeue or fail ${message.run_request_id}`)
+  return { run: { ...run!, waits: undefined }, ...(internal.stopping ? {} : { reason }) }
 }
 
 export function waitAgain({ internal, run }: WorkItemContext, message: Of<'run_requeued'>): Change {
@@ -198,7 +198,7 @@ export function waitAgain({ internal, run }: WorkItemContext, message: Of<'run_r
   const failures = failure === undefined ? {} : { failures: [...(run!.failures ?? []), failure] }
   return {
     ...(internal.stopping ? {} : { reason: oneLine(`its run waits for a runner again (attempt ${attempt})${why}`) }),
-    run: { ...run!, attempt, ...failures },
+    run: { ...run!, attempt, waits: true, ...failures },
   }
 }
 

@@ -32,6 +32,10 @@ export interface Entry extends WaitingItem {
   runId: string | undefined
   /** What that run holds for itself. */
   repository: string | undefined
+  /** It had begun, and its run waits for a runner again. */
+  isWaitingAgain: boolean
+  /** And none can begin it as things stand: it takes no place, and keeps its repository from nobody. */
+  isAside: boolean
   /** When it came to where it stands (RFC 3339). */
   since: string
 }
@@ -41,7 +45,8 @@ export class Ledger {
   private readonly lines = new Lines<Entry>(inOrder)
   private readonly outside = new Set<Entry>()
   private readonly active = new Map<string, Entry>()
-  private readonly holders = new Map<string, Entry>()
+  private readonly holders = new Map<string, Set<Entry>>()
+  private asideCount = 0
   private readonly twins = new Map<string, Entry[]>()
   private readonly dependencies = new Map<string, { state: string | undefined; readonly dependants: Set<Entry> }>()
   /** Items that others on their way into the ledger are to wait for, and how many of these there are. */
@@ -56,6 +61,8 @@ export class Ledger {
   readonly submitted = new Set<Entry>()
   /** Items that are handed out, and that no runner has begun. */
   readonly handedOut = new Set<Entry>()
+  /** Items that run, and whose run waits for a runner again. */
+  readonly waitingAgain = new Set<Entry>()
   readonly looks = new Looks()
 
   /** `readState`: the committed state of an item that is not in the ledger. */
@@ -80,6 +87,11 @@ export class Ledger {
 
   get runningCount(): number {
     return this.active.size
+  }
+
+  /** Of these, those that take a place. */
+  get placedCount(): number {
+    return this.active.size - this.asideCount
   }
 
   get waitingCount(): number {
@@ -112,7 +124,14 @@ export class Ledger {
   }
 
   holderOf(repository: string): string | undefined {
-    return this.holders.get(repository)?.id
+    for (const { id, isAside } of this.holders.get(repository) ?? []) if (!isAside) return id
+    return undefined
+  }
+
+  /** Of an item that waits for a runner again: whether it keeps anything from others. */
+  setAside(entry: Entry, isAside: boolean): void {
+    if (entry.isAside !== isAside) this.asideCount += isAside ? 1 : -1
+    entry.isAside = isAside
   }
 
   /** The unsettled item of the project that says the same. */
@@ -145,6 +164,7 @@ export class Ledger {
     entry.runId = context.run?.id
     entry.takenBack = context.internal.taken_back
     entry.repository = context.run?.repository ?? undefined
+    entry.isWaitingAgain = value === 'running' && context.run?.waits === true
     if (entry.dependsOn !== context.depends_on) this.changeDependencies(entry, context.depends_on)
     this.takePlace(entry)
   }
@@ -177,6 +197,8 @@ export class Ledger {
       takenBack: undefined,
       runId: undefined,
       repository: undefined,
+      isWaitingAgain: false,
+      isAside: false,
       since: at,
     }
   }
@@ -205,7 +227,8 @@ export class Ledger {
     if (entry.state === 'running' || entry.runId !== undefined) {
       this.active.set(entry.id, entry)
       if (entry.state === 'queued') this.handedOut.add(entry)
-      if (entry.repository !== undefined) this.holders.set(entry.repository, entry)
+      if (entry.isWaitingAgain) this.waitingAgain.add(entry)
+      if (entry.repository !== undefined) this.hold(entry.repository, entry)
       return
     }
     if (entry.state === 'queued') {
@@ -219,12 +242,25 @@ export class Ledger {
 
   private leavePlace(entry: Entry): void {
     if (this.active.delete(entry.id)) {
-      const { repository } = entry
-      if (repository !== undefined && this.holders.get(repository) === entry) this.holders.delete(repository)
+      if (entry.repository !== undefined) this.letGo(entry.repository, entry)
+      this.setAside(entry, false)
     } else if (!this.outside.delete(entry)) this.lines.remove(entry)
     this.handedOut.delete(entry)
+    this.waitingAgain.delete(entry)
     this.submitted.delete(entry)
     this.suspects.delete(entry)
+  }
+
+  private hold(repository: string, entry: Entry): void {
+    const holders = this.holders.get(repository)
+    if (holders === undefined) this.holders.set(repository, new Set([entry]))
+    else holders.add(entry)
+  }
+
+  private letGo(repository: string, entry: Entry): void {
+    const holders = this.holders.get(repository)
+    holders?.delete(entry)
+    if (holders?.size === 0) this.holders.delete(repository)
   }
 
   private changeDependencies(entry: Entry, ids: readonly string[]): void {

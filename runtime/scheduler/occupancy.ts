@@ -10,7 +10,7 @@ type Question = (wanted: Wanted) => boolean
 
 interface OccupancyParts {
   readonly dispatcher: Pick<Dispatcher, 'freeTakers' | 'hasTaker' | 'onlineCapacity' | 'usesSlot'>
-  readonly ledger: Pick<Ledger, 'running' | 'runningCount'>
+  readonly ledger: Pick<Ledger, 'running' | 'placedCount'>
   /** The service's own cap. */
   readonly maxRunning: number | undefined
   /** Items that are about to be handed out. */
@@ -94,14 +94,14 @@ export class Occupancy {
   }
 
   private countAll(): number {
-    return this.parts.ledger.runningCount + this.parts.starting.size
+    return this.parts.ledger.placedCount + this.parts.starting.size
   }
 
   private count(takesPlace: (entry: Entry) => boolean): number {
     const { ledger, starting, guarded } = this.parts
     let count = starting.size
     // Of one that cannot be told it is not known that it holds no place.
-    for (const entry of ledger.running) if (guarded(entry, () => takesPlace(entry)) !== false) count++
+    for (const entry of ledger.running) if (!entry.isAside && guarded(entry, () => takesPlace(entry)) !== false) count++
     return count
   }
 }

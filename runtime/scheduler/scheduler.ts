@@ -32,9 +32,9 @@ import {
   unlandable,
   type WaitingItem,
   waitsForRunnerAlone,
-  whyNotBegun,
   wordsOf,
 } from './rules.ts'
+import { type StalledParts, standAside, takeBack } from './stalled.ts'
 import { strandedItems } from './stranded.ts'
 
 /** Whatever was missed is found after this long. */
@@ -57,6 +57,7 @@ class ItemScheduler implements Scheduler, Circumstances {
   private readonly starting = new Set<string>()
   private readonly taken = new Map<string, string>()
   private readonly occupancy: Occupancy
+  private readonly stalled: StalledParts
   /** Of these it could not be told whether their line is held. */
   private readonly unclear = new WeakSet<Entry>()
   /** Until it is known which are. */
@@ -83,6 +84,16 @@ class ItemScheduler implements Scheduler, Circumstances {
     const { maxRunning } = runtime.settings
     const guarded = <T>(entry: Entry, act: () => T): T | undefined => loop.guarded(refOf(entry), act)
     this.occupancy = new Occupancy({ dispatcher, ledger, starting, maxRunning, guarded })
+    this.stalled = {
+      ledger,
+      now: this,
+      runState: (id) => committed(runtime, { kind: 'run_request', id })?.value,
+      each: (entry, act) => {
+        if (!loop.leaves(entry.id)) guarded(entry, act)
+      },
+      send: (entry, message) => this.send(entry, message),
+      changed: () => this.occupancy.changed(),
+    }
     for (const state of LEDGER_STATES)
       for (const { ref, snapshot } of runtime.scan('work_item', 'state', state)) this.load(ref, snapshot)
     for (const { ref, snapshot } of runtime.scan('work_item', 'taken_back', '')) this.load(ref, snapshot)
@@ -94,7 +105,7 @@ class ItemScheduler implements Scheduler, Circumstances {
 
   waitingBecause(itemId: string, visible?: Visible): ItemWaitingBecause | undefined {
     const entry = this.ledger.find(itemId)
-    if (entry === undefined || entry.state === 'running') return undefined
+    if (entry === undefined || (entry.state === 'running' && !this.waitsAgain(entry))) return undefined
     const shown = () => wordsOf(this.standing(entry, visible), entry, this)
     return this.loop.shown(refOf(entry), shown) ?? wordsOf({ code: 'passed_over' }, entry, this)
   }
@@ -210,6 +221,11 @@ class ItemScheduler implements Scheduler, Circumstances {
     return this.occupancy.hasRunner(item as Entry)
   }
 
+  /** Its run has begun before, and has no runner now. */
+  private waitsAgain({ isWaitingAgain, runId }: Entry): boolean {
+    return isWaitingAgain && this.stalled.runState(runId!) === 'queued'
+  }
+
   /** What keeps an item of the ledger from running: where it stands, or the first rule. */
   private standing(entry: Entry, visible: Visible | undefined): Rule {
     if (entry.state === 'held') return { code: 'held' }
@@ -280,7 +296,10 @@ class ItemScheduler implements Scheduler, Circumstances {
   private tick(): void {
     this.settleDead()
     this.admit()
-    this.takeBack()
+    if (this.isPauseKnown) {
+      takeBack(this.stalled)
+      standAside(this.stalled)
+    }
     this.start()
     this.rest()
   }
@@ -306,21 +325,6 @@ class ItemScheduler implements Scheduler, Circumstances {
       this.loop.guarded(refOf(entry), () => {
         const reason = lastingReason(firstRule(entry, this), entry, this)
         this.send(entry, { type: 'admit', reason } as MessageBody)
-      })
-    }
-  }
-
-  /** What nobody can begin as things stand waits with the others: it would keep a place, and its repository, from them. */
-  private takeBack(): void {
-    if (!this.isPauseKnown) return
-    for (const entry of this.ledger.handedOut) {
-      if (this.loop.leaves(entry.id)) continue
-      this.loop.guarded(refOf(entry), () => {
-        const rule = whyNotBegun(entry, this)
-        const run = rule === undefined ? undefined : committed(this.runtime, { kind: 'run_request', id: entry.runId! })
-        // What a runner was offered comes back first, and what it has accepted goes on.
-        if (rule === undefined || run?.value !== 'queued') return
-        this.send(entry, { type: 'take_back', reason: lastingReason(rule, entry, this) } as MessageBody)
       })
     }
   }

@@ -1,5 +1,8 @@
 import { hostname } from 'node:os'
 import t from 'tap'
+import { fleet, reading, submit, take, waits } from '../http/ledger-harness.ts'
+import { startTestService } from '../http/service-harness.ts'
+import { until } from '../until.ts'
 import { cli, cliOn, service } from './in-process.ts'
 import { serve } from './processes.ts'
 
@@ -233,6 +236,24 @@ t.test('pacing pauses and resumes the lanes named, or all', async (t) => {
   t.same(asked.at(-1)!.body.lanes, ['campaign'])
   await cli(env, 'pacing', 'resume')
   t.same([asked.at(-1)!.url, asked.at(-1)!.body.lanes], ['/api/pacing/resume', undefined])
+})
+
+t.test('a drain is done where what had begun waits for a runner that cannot go on with it', async (t) => {
+  const s = await startTestService(t)
+  const run = (...argv: string[]) => cli({ ENGINE_URL: s.service.url, ENGINE_TOKEN: s.admin }, ...argv)
+  const runner = await fleet(s, 'shop')
+  const { id } = await submit(s, {})
+  const { request_id } = await take(s, runner)
+  await s.expect(200, 'POST', `/api/run-requests/${request_id}/started`, {}, runner)
+  t.match(await run('pacing', 'drain', '--timeout', '1s'), { code: 6, err: `${id} (shop, running)` })
+  await s.expect(200, 'POST', '/api/runners/r1/session', { instance: 'f'.repeat(16), version: '1' }, runner)
+  await until(reading(s, id), ({ reason }) => /its run is lost/.test(reason))
+  t.match(await run('pacing', 'drain', '--timeout', '1s'), { code: 6 }, 'what is lost waits for a person')
+  await s.expect(200, 'POST', `/api/run-requests/${request_id}/requeue`, {})
+  await until(reading(s, id), waits('handed_out'))
+  t.match(await run('pacing', 'drain', '--timeout', '10s'), { code: 0, out: /Nothing runs/ })
+  t.match((await run('queue')).out, /handed out: runreq_\w+ \(The lane interactive is paused/i)
+  t.match((await run('queue', 'show', id)).out, /waits because +handed out/)
 })
 
 t.test('a task goes through the bundled runner to its settlement; drain waits for what runs', async (t) => {

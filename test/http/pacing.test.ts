@@ -138,6 +138,42 @@ t.test(
   },
 )
 
+t.test(
+  'what runs, and whose run waits again behind a paused lane, says why and keeps nothing from others',
+  async (t) => {
+    const s = await startTestService(t)
+    const runner = await fleet(s, 'shop', 'till')
+    for (const key of ['shop', 'till'])
+      await s.expect(200, 'PATCH', `/api/projects/${key}`, { repository: 'git@x:shop' })
+    const first = await submit(s, { lane: 'campaign' })
+    const { body } = await s.expect(200, 'GET', '/api/runners/r1/run-requests/next?wait=5', undefined, runner)
+    await s.expect(200, 'POST', `/api/run-requests/${body.request_id}/started`, {}, runner)
+    const token = await s.token('eve', { roles: ['operator'], projects: ['till'] })
+    const other = (await s.expect(201, 'POST', '/api/work-items', { project: 'till', objective: 'x' }, { token })).body
+    await pause(s, 'campaign')
+    await s.expect(200, 'POST', '/api/runners/r1/session', { instance: 'f'.repeat(16), version: '1' }, runner)
+    await until(read(s, first.id), ({ reason }) => /its run is lost/.test(reason))
+    t.notOk('waiting_because' in (await read(s, first.id)()), 'what is lost waits for a person')
+    await s.expect(200, 'POST', `/api/run-requests/${body.request_id}/requeue`, {})
+    const again = await until(read(s, first.id), waits('handed_out'))
+    t.match(again, {
+      state: 'running',
+      reason: /waits for a runner again/,
+      waiting_because: { detail: /lane campaign/i },
+    })
+    t.match((await s.expect(200, 'GET', '/api/pacing')).body.running, [{ id: first.id, waiting_because: {} }])
+    await until(read(s, other.id), waits('handed_out'))
+    const next = await s.expect(200, 'GET', '/api/runners/r1/run-requests/next?wait=5', undefined, runner)
+    t.equal(next.body.engine.payload.item_id, other.id)
+    await s.expect(200, 'POST', '/api/pacing/resume', {})
+    t.match(
+      await read(s, first.id)(),
+      { waiting_because: { detail: /Repository/ } },
+      'its repository is taken meanwhile',
+    )
+  },
+)
+
 t.test('who holds the repository is not told to whom may not see it', async (t) => {
   const s = await startTestService(t)
   await fleet(s, 'shop', 'till')

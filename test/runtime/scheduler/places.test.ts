@@ -77,6 +77,36 @@ t.test('what a runner has been offered, has accepted or runs is not taken back',
   t.end()
 })
 
+t.test('what had begun and waits for a runner again keeps nothing from others while none can begin it', (t) => {
+  for (const [away, back] of [
+    [(w: World) => w.pause('campaign'), (w: World) => w.resume('campaign')],
+    [(w: World) => archive(w, 'a'), (w: World) => archive(w, 'a', 'unarchive')],
+  ] as const) {
+    const w = world({ maxRunning: 1 })
+    const first = w.submit('a', { lane: 'campaign' })
+    w.start(first)
+    w.requeue(first)
+    const same = w.submit('b')
+    const other = w.submit('c')
+    t.equal(w.scheduler.waitingBecause(same)?.code, 'repository_busy', 'a runner may go on with it')
+    t.match(w.scheduler.waitingBecause(first), { code: 'handed_out' })
+    away(w)
+    t.match(w.item(first), { value: 'running', context: { run: { attempt: 2 } } }, 'it stays with its run')
+    t.ok(w.isHandedOut(same))
+    t.equal(w.scheduler.waitingBecause(other)?.code, 'running_cap', 'and one has the place')
+    const later = w.restarted()
+    t.equal(later.scheduler.waitingBecause(other)?.code, 'running_cap', 'also to the next scheduler')
+    back(later)
+    later.end(same)
+    t.notOk(later.isHandedOut(other), 'it has its place again')
+    later.start(first)
+    t.equal(later.scheduler.waitingBecause(first), undefined)
+    later.end(first)
+    t.ok(later.isHandedOut(other))
+  }
+  t.end()
+})
+
 t.test('a pause state that cannot be read takes nothing back', (t) => {
   const w = world()
   const first = w.submit('a')

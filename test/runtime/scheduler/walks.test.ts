@@ -19,7 +19,7 @@ type Deed =
       readonly after: readonly number[]
       readonly inMs: number
     }
-  | { readonly do: 'hold' | 'release' | 'cancel' | 'land' | 'fail' | 'begin'; readonly which: number }
+  | { readonly do: 'hold' | 'release' | 'cancel' | 'land' | 'fail' | 'begin' | 'requeue'; readonly which: number }
   | { readonly do: 'pause' | 'resume'; readonly lane: Lane }
   | { readonly do: 'wait'; readonly ms: number }
   | { readonly do: 'restart' }
@@ -48,6 +48,7 @@ const deed: fc.Arbitrary<Deed> = fc.oneof(
         'fail',
         'begin',
         'begin',
+        'requeue',
       ) as fc.Arbitrary<'hold'>,
       which,
     }),
@@ -118,10 +119,14 @@ class Walk {
     if (id === undefined) return
     const { value, context } = this.world.item(id)
     const isActive = value === 'running' || this.world.isHandedOut(id)
+    const mayBegin = this.world.isHandedOut(id) || (this.waitsAgain(id) && this.isRoomFor(id))
     if (what === 'begin') {
-      if (this.world.isHandedOut(id)) this.world.start(id)
+      if (mayBegin) this.world.start(id)
     } else if (what === 'land' || what === 'fail') {
-      if (isActive && !context.internal.stopping) this.world[what === 'land' ? 'land' : 'end'](id)
+      if (isActive && (mayBegin || !this.waitsAgain(id)) && !context.internal.stopping)
+        this.world[what === 'land' ? 'land' : 'end'](id)
+    } else if (what === 'requeue') {
+      if (value === 'running' && !this.waitsAgain(id) && !context.internal.stopping) this.world.requeue(id)
     } else {
       const unlandable = this.world.scheduler.unlandable(context.depends_on)
       this.world.ask('work_item', id, { type: what, reason: 'as told', unlandable })
@@ -132,15 +137,30 @@ class Walk {
     return this.ids.includes(id) ? this.world.item(id).value : undefined
   }
 
+  /** Handed out, or running; one that waits for a runner again only while one may go on with it. */
   isActive(id: string): boolean {
+    if (this.waitsAgain(id)) return !this.paused.has(this.lanes.get(id)!)
     return this.state(id) === 'running' || this.world.isHandedOut(id)
+  }
+
+  private waitsAgain(id: string): boolean {
+    return this.state(id) === 'running' && this.world.run(id).value === 'queued'
+  }
+
+  /** What the dispatcher would ask, and the cap. */
+  private isRoomFor(id: string): boolean {
+    const others = this.ids.filter((other) => other !== id && this.isActive(other) && !this.waitsAgain(other))
+    const isFree = others.every((other) => this.repositories.get(other) !== this.repositories.get(id))
+    return isFree && others.length < this.#max && !this.paused.has(this.lanes.get(id)!)
   }
 
   /** What holds at every moment, and what must have happened by now. */
   check(): void {
     const active = this.ids.filter((id) => this.isActive(id))
-    assert.ok(active.length <= this.#max, 'no more than may run')
-    const taken = active.map((id) => this.repositories.get(id))
+    // What went on while nobody could go on with that is not stopped because of it.
+    const first = active.filter((id) => !this.waitsAgain(id))
+    assert.ok(first.length <= this.#max, 'no more than may run')
+    const taken = first.map((id) => this.repositories.get(id))
     assert.equal(new Set(taken).size, taken.length, 'one item a repository')
     for (const id of this.ids) {
       const { value, context } = this.world.item(id)

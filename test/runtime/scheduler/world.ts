@@ -143,17 +143,29 @@ export class World {
     return value === 'queued' && context.run !== undefined
   }
 
+  /** Who has its run, and the attempt, as a runner's posts name them. */
+  private holder(id: string): { readonly runner_id: string; readonly attempt: number } {
+    return { runner_id: 'r1', attempt: this.run(id).context.attempt }
+  }
+
   /** Its runner begins. */
   start(id: string): void {
     const run = this.item(id).context.run!.id
     this.ask('run_request', run, { type: 'offer', runner_id: 'r1' })
-    this.ask('run_request', run, { type: 'started', runner_id: 'r1' })
+    this.ask('run_request', run, { type: 'started', ...this.holder(id) })
+  }
+
+  /** Its runner is lost, and a person has the run queued again. */
+  requeue(id: string): void {
+    const { run } = this.item(id).context
+    this.ask('run_request', run!.id, { type: 'lease_expired', ...this.holder(id) })
+    this.ask('run_request', run!.id, { type: 'requeue' })
   }
 
   /** Its run ends without a result: the item fails. */
   end(id: string): void {
     this.start(id)
-    const completed = { type: 'completed', runner_id: 'r1', result: {}, digest: 'd' }
+    const completed = { type: 'completed', ...this.holder(id), result: {}, digest: 'd' }
     this.ask('run_request', this.item(id).context.run!.id, completed)
   }
 
@@ -162,8 +174,14 @@ export class World {
     this.start(id)
     const { run, trace_id } = this.item(id).context
     const event = { id: 'evt_1', event_type: 'task_run_completed', payload: { verdict: 'complete', landed: true } }
-    this.ask('work_item', id, { type: 'run_event', run_request_id: run!.id, attempt: 1, event, trace_id })
-    this.ask('run_request', run!.id, { type: 'completed', runner_id: 'r1', result: {}, digest: 'd' })
+    this.ask('work_item', id, {
+      type: 'run_event',
+      run_request_id: run!.id,
+      attempt: this.holder(id).attempt,
+      event,
+      trace_id,
+    })
+    this.ask('run_request', run!.id, { type: 'completed', ...this.holder(id), result: {}, digest: 'd' })
   }
 
   pause(...lanes: Lane[]): void {

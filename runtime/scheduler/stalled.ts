@@ -1,0 +1,46 @@
+/**
+ * What is handed out, and what no runner can begin as things stand: its lane is paused, its project archived, or nobody that is
+ * there may take it. It would keep a place, and its repository, from others.
+ */
+import type { MessageBody } from '../api.ts'
+import type { Entry, Ledger } from './ledger.ts'
+import { type Circumstances, lastingReason, whyNotBegun } from './rules.ts'
+
+export interface StalledParts {
+  readonly ledger: Ledger
+  readonly now: Circumstances
+  /** State of a run request; undefined: there is none. */
+  runState(id: string): string | undefined
+  /** Runs it unless the item is left alone for now. */
+  each(entry: Entry, act: () => void): void
+  send(entry: Entry, message: MessageBody): void
+  changed(): void
+}
+
+/** What nobody has begun goes back to the queue, and waits with the others. */
+export function takeBack(parts: StalledParts): void {
+  const { ledger, now, send } = parts
+  for (const entry of ledger.handedOut)
+    parts.each(entry, () => {
+      const rule = whyNotBegun(entry, now)
+      if (rule === undefined || !waitsForRunner(entry, parts)) return
+      send(entry, { type: 'take_back', reason: lastingReason(rule, entry, now) } as MessageBody)
+    })
+}
+
+/** What had begun, and waits for a runner again, stays with its run: it stands aside until somebody can go on with it. */
+export function standAside(parts: StalledParts): void {
+  const { ledger, now } = parts
+  for (const entry of ledger.waitingAgain)
+    parts.each(entry, () => {
+      const isAside = whyNotBegun(entry, now) !== undefined && waitsForRunner(entry, parts)
+      if (isAside === entry.isAside) return
+      ledger.setAside(entry, isAside)
+      parts.changed()
+    })
+}
+
+/** What a runner was offered comes back first, and what it has accepted goes on. */
+function waitsForRunner({ runId }: Entry, parts: StalledParts): boolean {
+  return parts.runState(runId!) === 'queued'
+}
