@@ -9,7 +9,7 @@ import { ServiceRefused } from '../engine/errors.ts'
 import type { Runner } from '../engine/runner.ts'
 import type { Settings } from '../runtime/settings.ts'
 import { adminTokenPath } from '../storage/home-paths.ts'
-import { integer, shellCommand, waitingTimeOption } from './arguments.ts'
+import { integer, shellCommand, waitingTime } from './arguments.ts'
 import { CliFailure, EXIT } from './exit.ts'
 import { finished, startRunnerProcess } from './runner-process.ts'
 import { runnerTokenFile, saveRunnerToken } from './runner-token.ts'
@@ -18,6 +18,8 @@ import { VERSION } from './version.ts'
 import { type Act, type Cli, originOf } from './world.ts'
 
 /** Below what systemd is told to wait (packaging/intendant.service). */
+const CAPACITY_DEFAULT = 1
+const DRAIN_MS_DEFAULT = 30_000
 const STOP_MS_MAX = 25_000
 
 const HELP = `
@@ -50,10 +52,8 @@ export function addServe(program: Command, act: Act): void {
   serve
     .option('--runner <id>', 'Also run a runner with this id.')
     .option('--exec <command>', "That runner's command.", shellCommand)
-    .option('--capacity <n>', 'How many runs it holds at once.', integer(1, 1000), 1)
-    .addOption(
-      waitingTimeOption('--drain <duration>', 'When asked to stop: how long its present runs may take.', 30_000),
-    )
+    .option('--capacity <n>', 'How many runs that runner holds at once (default: 1)', integer(1, 1000))
+    .option('--drain <duration>', 'When asked to stop: how long its present runs may take (default: 30s)', waitingTime)
     .addHelpText('after', HELP)
     .action(act(runService))
 }
@@ -63,6 +63,10 @@ async function runService(cli: Cli, _: readonly any[], options: any): Promise<nu
   const { runner: runnerId, exec } = options
   if ((runnerId === undefined) !== (exec === undefined)) {
     throw new CliFailure('--runner ID and --exec COMMAND go together.')
+  }
+  const { capacity = CAPACITY_DEFAULT, drain = DRAIN_MS_DEFAULT } = options
+  if (runnerId === undefined && (options.capacity ?? options.drain) !== undefined) {
+    throw new CliFailure('--capacity and --drain are of the runner that --runner ID and --exec COMMAND start.')
   }
   const flags = Object.fromEntries(SETTINGS.map((spec) => [spec.name, options[camel(spec.name)]]))
   const settings = loadSettings({ flags: { ...flags, home: cli.globals.home }, env: world.env })
@@ -91,9 +95,11 @@ async function runService(cli: Cli, _: readonly any[], options: any): Promise<nu
       return EXIT.ok
     }
     const place = placeOf(service.url, settings)
-    const token = await localRunnerToken(settings, place, runnerId, options.capacity)
+    const token = await localRunnerToken(settings, place, runnerId, capacity)
     runner = startRunnerProcess(world, runnerId, exec, {
       ...options,
+      capacity,
+      drain,
       stopGrace: 10_000,
       ...place,
       token: () => token,

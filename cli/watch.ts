@@ -1,11 +1,12 @@
 /** `intendant watch`: what happens, live. It takes itself up again by its cursor for as long as it is left running. */
 import type { Command } from 'commander'
-import type { QueryValue } from '../engine/client.ts'
+import type { Client, QueryValue } from '../engine/client.ts'
 import { describeRetry } from '../engine/errors.ts'
 import { watch } from '../engine/watch.ts'
 import { collect, integer } from './arguments.ts'
 import { printEvents } from './event-line.ts'
 import { IdOption, RUN_REQUEST, WORK_ITEM } from './ids.ts'
+import { list } from './lists.ts'
 import type { Act, Cli } from './world.ts'
 
 /** The filters of Watch and of the list of events, as options. */
@@ -65,15 +66,27 @@ async function watchEvents({ client, world, json, print, note }: Cli, _: readonl
   for await (const frame of frames) {
     if (broken) note('connected again')
     broken = false
-    for (const event of frame.type === 'events' ? frame.events.slice(0, left) : []) {
+    const events = frame.type === 'events' ? frame.events : []
+    for (const event of events.slice(0, left)) {
       if (json) print.jsonLine(event)
       else printEvents([event], print)
     }
-    // One that is shown in part is shown again.
-    if (frame.type !== 'events' || frame.events.length <= left) cursor = frame.cursor
-    left -= frame.type === 'events' ? frame.events.length : 0
+    cursor = events.length <= left ? frame.cursor : await behind(client, cursor, left, options)
+    left -= events.length
     if (left <= 0) break
     await print.room(stop.signal)
   }
   if (cursor !== undefined) note(`what follows: --since ${cursor}`)
+}
+
+/** Where to go on behind the first events of a frame, of which only the whole has a cursor: the list's pages end anywhere. */
+async function behind(
+  client: Client,
+  cursor: string | undefined,
+  count: number,
+  options: any,
+): Promise<string | undefined> {
+  const page = await list(client, '/api/events', count, { ...filtersOf(options), cursor }).catch(() => undefined)
+  // Nobody answers now: what was shown of it is shown again.
+  return page?.next ?? cursor
 }

@@ -4,7 +4,7 @@
  */
 import { readFileSync } from 'node:fs'
 import { hostname } from 'node:os'
-import { type Client, createClient } from '../engine/client.ts'
+import { type Client, createClient, isToken } from '../engine/client.ts'
 import type { Proxies } from '../engine/proxy.ts'
 import { adminTokenPath } from '../storage/home-paths.ts'
 import { CliFailure } from './exit.ts'
@@ -146,7 +146,10 @@ function given(env: NodeJS.ProcessEnv, name: string): string | undefined {
  */
 export function tokenSource(file: string, named: boolean, env: NodeJS.ProcessEnv): () => string {
   const given = nonEmpty(env.ENGINE_TOKEN)
-  if (!named && given !== undefined) return () => given
+  if (!named && given !== undefined) {
+    if (!isToken(given)) throw new CliFailure(`ENGINE_TOKEN ${MORE_THAN_TOKEN}.`)
+    return () => given
+  }
   let last: string | undefined
   return () => {
     const read = readToken(file)
@@ -159,6 +162,9 @@ export function tokenSource(file: string, named: boolean, env: NodeJS.ProcessEnv
   }
 }
 
+/** It is not told: it is a secret. */
+const MORE_THAN_TOKEN = 'holds more than a token: a space, a second line, or a character that no token has'
+
 interface TokenRead {
   readonly token?: string
   /** Why there is none, as the end of a sentence. */
@@ -169,7 +175,8 @@ interface TokenRead {
 function readToken(file: string): TokenRead {
   try {
     const token = readFileSync(file, 'utf8').trim()
-    return token === '' ? { fault: 'is empty' } : { token }
+    if (token === '') return { fault: 'is empty' }
+    return isToken(token) ? { token } : { fault: MORE_THAN_TOKEN }
   } catch (cause) {
     const code = (cause as NodeJS.ErrnoException).code
     const isAbsent = code === 'ENOENT' || code === 'ENOTDIR'

@@ -3,13 +3,21 @@
  * gives a 2xx answer or throws ServiceRefused or ServiceUnreachable; it never retries by itself (retry.ts does).
  */
 import { textOf } from './body.ts'
-import { AnswerTimeout, ForeignRefusal, type Problem, ServiceRefused, ServiceUnreachable } from './errors.ts'
+import {
+  AnswerTimeout,
+  ForeignRefusal,
+  type Problem,
+  ServiceRefused,
+  ServiceUnreachable,
+  TokenUnsendable,
+} from './errors.ts'
 import { type Fetch, fetchThrough, isProxied, type Proxies } from './proxy.ts'
 
 /** The version of the HTTP interface that this client was written for. */
 const API_VERSION = '1'
 /** How long an answer may take to begin unless told otherwise, milliseconds. */
 export const ANSWER_MS_DEFAULT = 30_000
+const DOTS_ALONE = /(^|\/)(\.|%2e){1,2}(\/|$)/i
 /** How long Node.js by itself waits for an answer to begin, milliseconds, whatever it is told. */
 const NODE_WAITS_MS = 300_000
 
@@ -66,7 +74,7 @@ export function createClient(options: ClientOptions): Client {
     token: string | undefined,
     signal: AbortSignal,
   ): Promise<Response> {
-    const url = new URL(base + path)
+    const url = urlOf(method, path)
     for (const [name, value] of Object.entries(request.query ?? {})) {
       if (value !== undefined) url.searchParams.set(name, String(value))
     }
@@ -77,7 +85,7 @@ export function createClient(options: ClientOptions): Client {
       accept: 'application/json, application/problem+json',
       ...request.headers,
     }
-    if (token !== undefined) headers.authorization = `Bearer ${token}`
+    if (token !== undefined) headers.authorization = `Bearer ${sendable(token)}`
     const init: RequestInit = { method, headers, signal, redirect: 'error' }
     if (isStreamed(body)) Object.assign(init, { body, duplex: 'half' })
     else if (body !== undefined) init.body = typeof body === 'string' ? body : JSON.stringify(body)
@@ -86,6 +94,12 @@ export function createClient(options: ClientOptions): Client {
     const response = await send(url, init)
     if (response.ok) return response
     throw refusal(method, path, response, await textOf(response, signal))
+  }
+
+  /** A part that is nothing but dots would lead elsewhere: no id is written so. */
+  function urlOf(method: string, path: string): URL {
+    if (!DOTS_ALONE.test(path)) return new URL(base + path)
+    throw new ServiceRefused(method, path, { status: 404, code: 'not_found', detail: `${path} names nothing.` })
   }
 
   /** A DELETE and an upload have it in the query, everything else in the body. */
@@ -115,7 +129,7 @@ export function createClient(options: ClientOptions): Client {
         const text = await textOf(response, limit.signal, () => timer.refresh())
         return { status: response.status, headers: response.headers, body: text === '' ? undefined : JSON.parse(text) }
       } catch (error) {
-        if (error instanceof ServiceRefused) throw error
+        if (error instanceof ServiceRefused || error instanceof TokenUnsendable) throw error
         if (request.signal?.aborted) throw request.signal.reason
         throw limit.signal.reason === tooLate ? new AnswerTimeout(base, tooLate) : new ServiceUnreachable(base, error)
       } finally {
@@ -129,7 +143,7 @@ export function createClient(options: ClientOptions): Client {
       try {
         return await send('GET', path, request, token, request.signal)
       } catch (error) {
-        if (error instanceof ServiceRefused) throw error
+        if (error instanceof ServiceRefused || error instanceof TokenUnsendable) throw error
         if (request.signal.aborted) throw request.signal.reason
         throw new ServiceUnreachable(base, error)
       }
@@ -154,6 +168,17 @@ function fetches(
     made.set(isLong, one)
     return one
   }
+}
+
+/** Throws TokenUnsendable: what Node.js says of such a header has the token in it. */
+function sendable(token: string): string {
+  if (isToken(token)) return token
+  throw new TokenUnsendable()
+}
+
+/** Whether a header can carry it (RFC 6750: `b64token`, and whatever else is seen and is no space). */
+export function isToken(text: string): boolean {
+  return /^[!-~]+$/.test(text)
 }
 
 function isStreamed(body: unknown): boolean {

@@ -57,6 +57,15 @@ export class ServiceUnreachable extends Error {
 /** No answer within the time that there was for it: the line may be too slow for what was sent, or nobody is there. */
 export class AnswerTimeout extends ServiceUnreachable {}
 
+/** The token has a space, a line break or a letter that no token has: nothing was sent. It is not told, since it is a secret. */
+export class TokenUnsendable extends Error {
+  override readonly name = 'TokenUnsendable'
+
+  constructor() {
+    super('the token holds more than a token: a space, a line break, or a character that no header carries')
+  }
+}
+
 /** The innermost reason of a failed fetch, whose own message is always `fetch failed`. */
 function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error)

@@ -15,6 +15,9 @@ const FAILURE_CLASSES = ['validation', 'dispatch', 'execution', 'safety', 'seman
 /** Bounds of a failure's fields at the service, characters. */
 export const MESSAGE_CHARS_MAX = 4_000
 const CODE_CHARS_MAX = 128
+const WORD_CHARS_MAX = 1_000
+/** The good ends. */
+const STATUSES = ['completed', 'completed_with_findings']
 
 export interface Failure {
   readonly class: string
@@ -34,14 +37,15 @@ export interface CommandStory {
 }
 
 /** The Run Result: what the command said, under the run's identity, which the command cannot change. */
-export function runResult(story: CommandStory): Record<string, unknown> {
+export function runResult(story: CommandStory, failure?: Failure): Record<string, unknown> {
   const { request, said, end } = story
-  const { failure: _, ...own } = said ?? {}
+  const { failure: _, status = STATUSES[0], ...own } = said ?? {}
   return {
     completed_at: story.at,
     ...own,
     schema_version: RUN_RESULT_SCHEMA,
-    status: own.status === 'completed_with_findings' ? 'completed_with_findings' : 'completed',
+    // Of a run that fails its failure says how.
+    ...(failure === undefined ? { status } : {}),
     run_request_id: request.request_id,
     ...(story.engineRunId === undefined ? {} : { engine_run_id: story.engineRunId }),
     project_id: request.project.id,
@@ -52,10 +56,11 @@ export function runResult(story: CommandStory): Record<string, unknown> {
   }
 }
 
-/** Why the command's run failed; undefined when it did not: exit code 0 and no `failure` in its Run Result. */
+/** Why the command's run failed; undefined when it did not: exit code 0, and a Run Result, if any, that says nothing else. */
 export function failureOf(story: CommandStory): Failure | undefined {
   const { end, said, stderrTail } = story
-  if (isObject(said?.failure)) return saidFailure(said.failure)
+  const failure = said?.failure ?? undefined
+  if (failure !== undefined) return saidFailure(isObject(failure) ? failure : { message: wordOf(failure) })
   if (end.error !== undefined) {
     return {
       class: 'execution',
@@ -63,7 +68,7 @@ export function failureOf(story: CommandStory): Failure | undefined {
       message: `the command could not be started: ${end.error.message}`,
     }
   }
-  if (end.code === 0) return undefined
+  if (end.code === 0) return statusFailure(said?.status)
   const how = end.signal === null ? `ended with exit code ${end.code}` : `was ended by ${end.signal}`
   const code = end.signal === null ? `exit_${end.code}` : `signal_${end.signal.slice(3).toLowerCase()}`
   const tail = stderrTail.trim()
@@ -71,12 +76,25 @@ export function failureOf(story: CommandStory): Failure | undefined {
 }
 
 function saidFailure(failure: Record<string, any>): Failure {
-  const said = typeof failure.message === 'string' ? failure.message.slice(0, MESSAGE_CHARS_MAX) : ''
+  const said = typeof failure.message === 'string' ? failure.message : ''
+  const isClass = FAILURE_CLASSES.includes(failure.class)
+  const other = isClass || failure.class === undefined ? '' : ` (of class ${wordOf(failure.class)}, which is none)`
   return {
-    class: FAILURE_CLASSES.includes(failure.class) ? failure.class : 'execution',
+    class: isClass ? failure.class : 'execution',
     ...(typeof failure.code === 'string' && failure.code !== '' ? { code: failure.code.slice(0, CODE_CHARS_MAX) } : {}),
-    message: said === '' ? 'the command reported a failure' : said,
+    message: `${said === '' ? 'the command reported a failure' : said}${other}`.slice(0, MESSAGE_CHARS_MAX),
   }
+}
+
+/** What a Run Result says that is neither of its two good ends is no good end, whatever was meant. */
+function statusFailure(status: unknown = 'completed'): Failure | undefined {
+  if (STATUSES.includes(status as string)) return undefined
+  const message = `the command’s Run Result has the status ${wordOf(status)}: a good end is ${STATUSES.join(' or ')}`
+  return { class: 'execution', code: 'run_result_status', message }
+}
+
+function wordOf(value: unknown): string {
+  return typeof value === 'string' ? value.slice(0, WORD_CHARS_MAX) : JSON.stringify(value).slice(0, WORD_CHARS_MAX)
 }
 
 /** Whether a request with this entry event is settled by `task_run_completed`. */

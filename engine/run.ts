@@ -241,7 +241,10 @@ export class Run {
     const failure = await this.#verdict.settle(failureOf(story) ?? this.#unread.result, story)
     if (this.#stop !== undefined) return await this.#settleStopped(this.#stop)
     if (failure !== undefined) {
-      return await this.#fail({ ...failure, ...(this.#said === undefined ? {} : { result: runResult(story) }) })
+      return await this.#fail({
+        ...failure,
+        ...(this.#said === undefined ? {} : { result: runResult(story, failure) }),
+      })
     }
     try {
       this.#isSettling = true

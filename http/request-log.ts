@@ -3,6 +3,7 @@
  * since those may hold secrets. While the level is off nothing is measured and nothing is called.
  */
 import type { Logger } from 'pino'
+import { TOKEN_PREFIX } from '../runtime/secrets.ts'
 import type { Exchange } from './exchange.ts'
 
 /** What the exchange calls for each answer (a stream's: when it begins); undefined where the level is off. */
@@ -13,7 +14,7 @@ export function requestLog(log: Logger): ((exchange: Exchange, status: number) =
     const line: Record<string, unknown> = {
       method,
       route: route.path,
-      path: path.slice(0, PATH_CHARACTERS_MAX),
+      path: withoutTokens(path.slice(0, PATH_CHARACTERS_MAX)),
       status,
       ms: Math.round((performance.now() - begunMs) * 1_000) / 1_000,
     }
@@ -24,5 +25,11 @@ export function requestLog(log: Logger): ((exchange: Exchange, status: number) =
   }
 }
 
+/** Whoever takes a token for an id puts it into the path. */
+function withoutTokens(path: string): string {
+  return path.replaceAll(TOKEN, `${TOKEN_PREFIX}...`)
+}
+
+const TOKEN = new RegExp(`${TOKEN_PREFIX}[A-Za-z0-9_%-]*`, 'g')
 /** A path may be as long as the headers allow. */
 const PATH_CHARACTERS_MAX = 200

@@ -5,7 +5,7 @@
 import { randomBytes } from 'node:crypto'
 import { hashOfToken } from './principals.ts'
 
-const TOKEN_PREFIX = 'itd_'
+export const TOKEN_PREFIX = 'itd_'
 const TOKEN_BYTES = 32
 
 export interface Secret {

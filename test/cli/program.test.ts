@@ -1,5 +1,6 @@
 import { hostname } from 'node:os'
 import t from 'tap'
+import { startTestService } from '../http/service-harness.ts'
 import { NOWHERE } from '../nowhere.ts'
 import { cli, service } from './in-process.ts'
 
@@ -147,6 +148,8 @@ t.test('a faulty command line is exit code 2, and says what is wrong', async (t)
     [['serve', '--runner', 'r1', '--exec', ''], /--exec.*A shell command is expected/],
     [['runner', 'edit', 'r1'], /nothing to change/],
     [['serve', '--runner', 'r1'], /go together/],
+    [['serve', '--port', '0', '--capacity', '3'], /--capacity and --drain are of the runner/],
+    [['serve', '--port', '0', '--drain', '1m'], /--capacity and --drain are of the runner/],
     [['serve', '--port', 'x'], /--port is "x"/],
     [['watch', '--url', 'ftp://x'], /not an http/],
   ]
@@ -239,6 +242,54 @@ t.test('a refusal is exit code 3, told with its fields, state and code', async (
     t.match(err, text)
 })
 
+t.test('who watches so many events at a time gets on', async (t) => {
+  const s = await startTestService(t)
+  for (const key of ['a', 'b', 'c', 'd']) await s.project(key)
+  const env = { ENGINE_URL: s.service.url, ENGINE_TOKEN: s.admin }
+  const seen: string[] = []
+  for (let since = 'earliest'; seen.length < 4; ) {
+    const argv = ['watch', '--event-type', 'project_created', '--since', since, '--count', '1', '--json']
+    const { out, err } = await cli(env, ...argv)
+    seen.push(JSON.parse(out).payload.key)
+    since = /--since (\S+)/.exec(JSON.parse(err).note)![1]!
+  }
+  t.same(seen, ['a', 'b', 'c', 'd'])
+})
+
+t.test('a token that no header can carry is not sent, and not told', async (t) => {
+  const { env, asked } = await service(t, () => [200, { items: [] }])
+  const token = `itd_${'s'.repeat(40)}`
+  const home = t.testdir({ 'two.token': `${token}\n${token}\n`, 'word.token': '# mine\n', 'one.token': `${token}\n` })
+  const bad = [
+    [{ ...env, ENGINE_TOKEN: `${token}\n${token}` }, ['queue'], /ENGINE_TOKEN holds more than a token/],
+    [{ ...env, ENGINE_TOKEN: 'itd_ü“' }, ['queue', '--json'], /ENGINE_TOKEN holds more than a token/],
+    [env, ['queue', '--token-file', `${home}/two.token`], /token file .*two.token holds more than a token/],
+    [env, ['runner', '--id', 'r1', '--exec', 'true', '--token-file', `${home}/word.token`], /holds more than a token/],
+  ] as const
+  for (const [given, argv, words] of bad) {
+    const { code, out, err } = await cli(given, ...argv)
+    t.match(err, words)
+    t.equal(code, 2, argv.join(' '))
+    t.notMatch(out + err, token)
+  }
+  t.same(asked, [])
+  t.equal((await cli(env, 'project', 'list', '--token-file', `${home}/one.token`)).code, 0)
+})
+
+t.test('an id of nothing but dots names nothing, and asks for nothing else', async (t) => {
+  const { env, asked } = await service(t, () => [200, { items: [] }])
+  for (const argv of [
+    ['run-request', 'cancel', '.', '--reason', 'x'],
+    ['project', 'show', '..'],
+    ['token', 'revoke', '..'],
+  ]) {
+    const { code, err } = await cli(env, ...argv)
+    t.equal(code, 3, argv.join(' '))
+    t.match(err, /names nothing/)
+  }
+  t.same(asked, [])
+})
+
 t.test('what was watched or listed says where to go on', async (t) => {
   const event = (n: number) => ({ event_type: `e${n}`, project: 'demo', occurred_at: RUN.created_at, payload: {} })
   const frames = [
@@ -249,17 +300,18 @@ t.test('what was watched or listed says where to go on', async (t) => {
   ]
   const { env } = await service(t, ({ url }) => {
     if (url.startsWith('/api/watch')) return [200, frames.map((one) => `data: ${JSON.stringify(one)}\n\n`).join('')]
-    const rest = url.includes('earliest') || url.includes('order=desc') ? {} : { next_cursor: 'e.7' }
+    const isPart = url.includes('cursor=e.3') && url.includes('limit=1')
+    const rest = url.includes('order=desc') ? {} : { next_cursor: isPart ? 'e.4' : 'e.7' }
     return [200, { items: [event(1)], ...rest }, { 'watch-cursor': 'e.9' }]
   })
   for (const [count, cursor] of [
     [2, 'e.2'],
-    [3, 'e.3'],
+    [3, 'e.4'],
     [4, 'e.5'],
   ] as const) {
     const { out, err } = await cli(env, 'watch', '--since', 'earliest', '--json', '--count', String(count))
     t.equal(out.trim().split('\n').length, count)
-    t.same(JSON.parse(err), { note: `what follows: --since ${cursor}` }, 'a frame that is shown in part comes again')
+    t.same(JSON.parse(err), { note: `what follows: --since ${cursor}` })
   }
   t.match((await cli(env, 'events', '--since', 'e.1', '--limit', '1')).err, 'what follows: --since e.7')
   t.equal((await cli(env, 'events', '--limit', '1')).err, '')

@@ -42,6 +42,34 @@ t.test('a failure is told without its Run Result when the service finds fault wi
   t.match(failed!.body, { attempt: 1, class: 'execution', code: 'exit_3', message: /refused the Run Result/ })
 })
 
+t.test('a Run Result that names no good end fails its run, in its words', async (t) => {
+  const word = { class: 'execution', code: 'run_result_status' }
+  for (const [said, told] of [
+    [{ status: 'failed' }, { ...word, message: /status failed: a good end is completed or/ }],
+    [{ status: 7 }, { ...word, message: /status 7/ }],
+    [{ failure: 'boom' }, { class: 'execution', message: 'boom' }],
+    [{ failure: { class: 'nope', message: 'm' } }, { class: 'execution', message: 'm (of class nope, which is none)' }],
+  ] as const) {
+    const { ends, service } = await ran(
+      t,
+      prints({ schema_version: 'intendant.run_result.v1', ...said }),
+      undefined,
+      TASK,
+    )
+    t.same(ends, ['failed'], JSON.stringify(said))
+    t.match(verdicts(service), [{ verdict: 'runner_error', success: false }])
+    const [failed] = service.said('failed')
+    t.match(failed!.body, told)
+    t.notOk('status' in failed!.body.result, 'a failed run has no good end beside it')
+  }
+  for (const status of [undefined, 'completed', 'completed_with_findings']) {
+    const line = { schema_version: 'intendant.run_result.v1', failure: null, status }
+    const { ends, service } = await ran(t, prints(line))
+    t.same(ends, ['completed'])
+    t.equal(service.said('completed')[0]!.body.result.status, status ?? 'completed')
+  }
+})
+
 t.test('a failure after which the run is tried again has been told: the attempt is over, not taken away', async (t) => {
   const { ends } = await ran(t, 'exit 3', (service) => {
     service.misbehave = (post) => {
