@@ -23,19 +23,23 @@ export function isMaintenanceEvent(eventType: string): boolean {
 
 /** The message for the run; undefined: the event says nothing that the run remembers. */
 export function maintenanceNews(event: PreparedEvent): SendParams | undefined {
-  const { trace_id, event_type, occurred_at, project, payload } = event
+  const { trace_id, event_type, occurred_at, project } = event
   if (trace_id === null) return undefined
   const to = { kind: 'maintenance_run', id: maintenanceRunIdOf(trace_id) } as const
   if (event_type === 'maintenance_run_started') {
     const { id, throttle, span_id, gather_id } = event
-    const name = typeof payload.project === 'string' && payload.project !== '' ? payload.project : project
     const begin = { id, occurred_at, throttle, trace_id, span_id, gather_id }
-    return { to, message: { type: 'begin', project, name, event: begin } }
+    return { to, message: { type: 'begin', project, name: coveredBy(event), event: begin } }
   }
   if (event_type === 'maintenance_run_completed') return { to, message: { type: 'complete', project } }
   const status = statusOf(event)
   if (status === undefined) return undefined
-  return { to, message: { type: 'project_ended', project, name: project, status, occurred_at } }
+  return { to, message: { type: 'project_ended', project, name: coveredBy(event), status, occurred_at } }
+}
+
+/** The project that the event is about, of those that the run covers: which need not be the one that it is told to (SPEC 6.5, 6.13). */
+function coveredBy({ project, payload }: PreparedEvent): string {
+  return typeof payload.project === 'string' && payload.project !== '' ? payload.project : project
 }
 
 /** What ends a project's part: the first step that goes wrong, or the last one. */

@@ -81,6 +81,18 @@ t.test('what ends a project is the first step that goes wrong, or the last one',
   t.end()
 })
 
+t.test('the end of a project is heard of the one that its beginning named, whatever project both were told to', (t) => {
+  const begun = at(1, said('maintenance_run_started', 'shop', { project: 'till' })!.message)
+  const over = (project: string, payload: object) =>
+    at(2, said('project_maintenance_completed', project, { success: true, ...payload }, 5)!.message)
+  const parts = (message: object) =>
+    (step(module, after(module, [begun]), message as never).snapshot.context as any).projects
+  t.match(parts(over('shop', { project: 'till' })), [{ name: 'till', status: 'succeeded', duration_secs: 5 }])
+  t.match(parts(over('till', {})), [{ name: 'till', status: 'succeeded' }], 'an event that names none is about its own')
+  t.notOk(parts(over('till', { project: 'shop' }))[0].status, 'of another project')
+  t.end()
+})
+
 t.test('no walk completes a run twice', (t) => {
   const words = Object.keys(M) as (keyof typeof M)[]
   fc.assert(
