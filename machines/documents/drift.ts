@@ -136,7 +136,9 @@ export const driftDocument = Type.Object(
     classification: Type.Optional(classification),
     repair_brief_id: Type.Optional(serviceId('brief', 'The brief that was drafted to repair it.')),
     observations: Type.Integer({ description: 'Observations of this record so far.' }),
-    last_observed_at: Type.Optional(time('When it was last observed.')),
+    last_observed_at: Type.Optional(
+      time('When it was last observed: what is seen of evidence that it names no more does not count.'),
+    ),
     stale_at: Type.Optional(time('When it becomes stale unless it is observed again.')),
   },
   { title: 'Drift' },

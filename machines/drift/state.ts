@@ -118,25 +118,27 @@ export function withObservation(state: DriftState, seen: Seen, evidenceIds: Read
   const came = utc(seen.recorded_at)!
   const said = utc(seen.observed_at) ?? came
   const noted: Noted = { ...seen, seen_at: said < came ? said : came }
-  const counted = {
-    ...state,
-    count: state.count + 1,
-    newest_at: later(state.newest_at, noted.seen_at),
-    recent: [...state.recent.slice(1 - RECENT_KEPT_MAX), seen.id],
-  }
+  const recent = [...state.recent.slice(1 - RECENT_KEPT_MAX), seen.id]
+  const heard = { ...state, count: state.count + 1, recent }
+  if (isOfFormerEvidence(seen, evidenceIds)) return heard
+  const counted = { ...heard, newest_at: later(state.newest_at, noted.seen_at) }
   switch (noted.about) {
     case 'threat':
       return withThreat(counted, noted)
     case 'contradiction':
       return withContradiction(counted, noted)
     default:
-      return withEvidence(counted, noted, evidenceIds)
+      return withEvidence(counted, noted)
   }
 }
 
-function withEvidence(state: DriftState, noted: Noted, evidenceIds: ReadonlySet<string>): DriftState {
-  const { evidence_id = NO_EVIDENCE } = noted
-  const key = evidenceIds.has(evidence_id) ? evidence_id : NO_EVIDENCE
+/** What was seen of evidence that the record names no more says nothing of its present version. */
+function isOfFormerEvidence({ about = 'evidence', evidence_id }: Seen, evidenceIds: ReadonlySet<string>): boolean {
+  return about === 'evidence' && evidence_id !== undefined && !evidenceIds.has(evidence_id)
+}
+
+function withEvidence(state: DriftState, noted: Noted): DriftState {
+  const { evidence_id: key = NO_EVIDENCE } = noted
   const before = state.latest[key]
   const isNewest = before === undefined || before.seen_at <= noted.seen_at
   const latest = isNewest ? { ...state.latest, [key]: noted } : state.latest

@@ -204,9 +204,11 @@ function tell(model: Model, message: any): void {
   switch (message.type) {
     case 'observe': {
       const { about = 'evidence', evidence_id, result, observed_at, waiver } = message.observation
+      const isOfEvidence = about === 'evidence' && evidence_id !== undefined
+      if (isOfEvidence && !model.evidence.some(({ id }) => id === evidence_id)) break
       model.observations.push({
         about,
-        evidence: about === 'evidence' && model.evidence.some(({ id }) => id === evidence_id) ? evidence_id : undefined,
+        evidence: about === 'evidence' ? evidence_id : undefined,
         result,
         seenMs: Math.min(Date.parse(observed_at), atMs),
         reviewMs: waiver === undefined ? 0 : Date.parse(waiver.review_at),

@@ -76,6 +76,41 @@ t.test('a record without evidence of its own holds once anything of it passes', 
   t.end()
 })
 
+t.test(
+  'what is seen of evidence that the record names no more is counted, and says nothing of its present version',
+  (t) => {
+    const failing = on(accepted, seen(10, { evidence_id: E1, result: 'fail' }))
+    const without = on(
+      failing,
+      at(20, { type: 'update', patch: { evidence: [{ id: E2, description: 'b' }] }, may_rewrite: true }),
+    )
+    const late = (more: object) => drift(on(without, seen(30, { evidence_id: E1, ...more })), 60)
+    for (const result of ['fail', 'pass', 'unknown'] as const)
+      t.match(
+        late({ result }),
+        { status: 'stale', because: [{ code: 'version_not_observed' }], observations: 2 },
+        result,
+      )
+    const holding = on(without, seen(40, { evidence_id: E2 }))
+    t.match(drift(on(holding, seen(50, { evidence_id: E1, result: 'fail' })), 60), {
+      status: 'holding',
+      observations: 3,
+      last_observed_at: drift(holding, 60).last_observed_at,
+    })
+    const threatened = on(without, seen(40, { evidence_id: E2 }), seen(41, { about: 'threat', result: 'fail' }))
+    t.equal(drift(on(threatened, seen(50, { evidence_id: E1 })), 60).status, 'threatened', 'its pass ends no threat')
+    t.equal(late({ about: 'threat', result: 'fail' }).status, 'threatened', 'a threat is to the record')
+    t.end()
+  },
+)
+
+t.test('optional evidence that failed is a threat until the same evidence passes', (t) => {
+  const failed = [seen(10, { evidence_id: E1 }), seen(11, { evidence_id: E2, result: 'fail' })]
+  t.equal(said(...failed, seen(12, { evidence_id: E1 }))[0], 'threatened', 'another one that passes says nothing of it')
+  t.equal(said(...failed, seen(12, { evidence_id: E2 }))[0], 'holding')
+  t.end()
+})
+
 t.test('what counts is when it was seen, never later than when it came', (t) => {
   const { at: early } = at(5, { type: 'x' })
   const late = seen(20, { evidence_id: E1, result: 'fail', observed_at: early })
@@ -140,7 +175,7 @@ t.test('a waiver excuses until its review, whatever it is of, and is over when n
   const general = on(bare, seen(10, waived))
   t.match(drift(general, DAY - 1), { status: 'holding' })
   t.match(drift(general, DAY), { status: 'stale', because: [{ code: 'waiver_ended', observation: { waiver } }] })
-  t.equal(drift(on(general, seen(20, { evidence_id: E1 })), DAY).status, 'holding')
+  t.equal(drift(on(general, seen(20)), DAY).status, 'holding')
   const passing = on(accepted, seen(5, { evidence_id: E1 }))
   for (const about of ['threat', 'contradiction'] as const) {
     const excused = on(passing, seen(10, { about, result: 'fail' }), seen(20, { about, ...waived }))
