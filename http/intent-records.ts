@@ -1,5 +1,6 @@
 /** What the routes of intent have in common: how a record is named, found and told. */
 import { recordIdOfSlug } from '../machines/derived-id.ts'
+import { utc } from '../machines/drift/state.ts'
 import type { IntentRecordContext } from '../machines/intent-record/context.ts'
 import { document } from '../machines/intent-record/view.ts'
 import { isSlug, partsOfRecordKey } from '../machines/record-key.ts'
@@ -34,6 +35,19 @@ export function visibleRecord(service: ServiceContext, exchange: Exchange): Reco
   if (record !== undefined && maySee(exchange.principal, record.context.project)) return record
   notFound(exchange, 'intent record', named)
   return undefined
+}
+
+/** Whatever is excused is looked at again, at a time to come as seen `from` then (UTC). False: a problem was answered. */
+export function reviewLiesAhead(
+  exchange: Exchange,
+  { what, review_at, pointer }: { readonly what: string; readonly review_at: string; readonly pointer: string },
+  from: string,
+): boolean {
+  if ((utc(review_at) ?? '') > from) return true
+  exchange.problem('invalid_body', `The review of ${what} lies ahead.`, {
+    errors: [{ pointer, detail: `must be a time to come, got ${review_at}` }],
+  })
+  return false
 }
 
 /** Tell the record, and answer with what it has become. `over` is called when it has heard, also when who asked has gone. */

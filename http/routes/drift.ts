@@ -14,7 +14,6 @@ import {
 import { formationBriefDocument } from '../../machines/documents/formation-brief.ts'
 import { driftHistoryOf, driftOf } from '../../machines/drift/document.ts'
 import { repairBrief } from '../../machines/drift/repair-brief.ts'
-import { utc } from '../../machines/drift/state.ts'
 import { PROBLEMS } from '../../machines/drift/status.ts'
 import { modules } from '../../machines/index.ts'
 import { isGuiding } from '../../machines/intent-record.ts'
@@ -23,7 +22,7 @@ import type { MessageBody, Reply, Taken } from '../../runtime/api.ts'
 import { utcNow } from '../clock.ts'
 import type { Exchange } from '../exchange.ts'
 import { createKeyed, IDEMPOTENCY_HEADER, readIdempotencyKey } from '../idempotency.ts'
-import { findRecord, type RecordSnapshot, tellRecord } from '../intent-records.ts'
+import { findRecord, type RecordSnapshot, reviewLiesAhead, tellRecord } from '../intent-records.ts'
 import { listAnswer, listQuery } from '../lists.ts'
 import { activeProject, located, markCreated, markCursor, notFound, visibleProject, whenHeard } from '../replies.ts'
 import type { Route, ServiceContext } from '../route.ts'
@@ -187,12 +186,8 @@ function classifyRoute(service: ServiceContext): Route {
       const record = guidingRecord(service, exchange)
       if (record === undefined) return
       const { review_at } = exchange.body
-      if (review_at !== undefined && (utc(review_at) ?? '') <= utcNow(service)) {
-        exchange.problem('invalid_body', 'The review of an exception lies ahead.', {
-          errors: [{ pointer: '/review_at', detail: `must be a time to come, got ${review_at}` }],
-        })
-        return
-      }
+      const review = { what: 'an exception', review_at, pointer: '/review_at' }
+      if (review_at !== undefined && !reviewLiesAhead(exchange, review, utcNow(service))) return
       tellRecord(service, exchange, record, { type: 'classify', ...exchange.body }, (taken) => {
         markCursor(service, exchange, taken.sequence)
         exchange.answer(200, driftOf(taken.snapshot, utcNow(service)))

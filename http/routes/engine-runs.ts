@@ -5,14 +5,18 @@ import {
   evidenceObservationsBody,
   traceSummaryBody,
 } from '../../machines/documents/engine-run.ts'
-import { intentRecordIdOf, namesTwoRecords } from '../../machines/documents/observation.ts'
+import { evidenceNumberOf, intentRecordIdOf, namesTwoRecords } from '../../machines/documents/observation.ts'
+import { utc } from '../../machines/drift/state.ts'
 import type { EngineRunIdentity } from '../../machines/engine-run.ts'
 import { modules } from '../../machines/index.ts'
+import type { IntentRecordContext } from '../../machines/intent-record/context.ts'
 import type { MessageBody } from '../../runtime/api.ts'
 import { engineRunAtHand, findEngineRun, type KnownEngineRun } from '../../runtime/engine-runs.ts'
 import { deriveId, digestOf } from '../../runtime/identity.ts'
 import { maySee } from '../access.ts'
+import { utcNow } from '../clock.ts'
 import type { Exchange } from '../exchange.ts'
+import { reviewLiesAhead } from '../intent-records.ts'
 import { askFor, isServiceId, markCursor, notFound } from '../replies.ts'
 import type { Route, ServiceContext } from '../route.ts'
 import { hasHeld } from '../run-request-answers.ts'
@@ -23,6 +27,9 @@ const one = { description: 'The engine run, with its summary and its evidence.',
 export function engineRunRoutes(service: ServiceContext): readonly Route[] {
   return [readRoute(service), traceSummaryRoute(service), evidenceRoute(service)]
 }
+
+/** An observation as posted, with its id. */
+type Identified = EvidenceObservationsBody['observations'][number] & { readonly id: string }
 
 /** Hand over the run that the path names, if it exists for the asker; else answer 404. */
 function withEngineRun(service: ServiceContext, exchange: Exchange, found: (run: KnownEngineRun) => void): void {
@@ -91,6 +98,9 @@ function evidenceRoute(service: ServiceContext): Route {
     area: AREA,
     summary:
       'Post what was observed: 1 to 100 observations, all or nothing. One already recorded is not recorded twice.',
+    description:
+      'Evidence is named that the record has or had; of what it names no more it is recorded, and says nothing of its present version. ' +
+      'The review of a waiver lies ahead of when it was seen.',
     access: { right: 'runner', runner: 'holder' },
     body: { schema: evidenceObservationsBody },
     answers: { 200: one },
@@ -103,7 +113,9 @@ function evidenceRoute(service: ServiceContext): Route {
         id: deriveId('obs', 'observation', exchange.params[0]!, digestOf(seen)),
         ...seen,
       }))
-      tell(service, exchange, { type: 'evidence', observations: identified } as MessageBody)
+      tell(service, exchange, { type: 'evidence', observations: identified } as MessageBody, (run) =>
+        areTakeable(service, exchange, run, identified),
+      )
     },
   }
 }
@@ -120,23 +132,79 @@ function nameOneRecordEach(exchange: Exchange, observations: EvidenceObservation
   return false
 }
 
-/** What was seen is of records of the run's project. False: a problem was answered. */
-function areOfProject({ runtime }: ServiceContext, exchange: Exchange, project: string): boolean {
-  const { observations = [] } = exchange.body as Partial<EvidenceObservationsBody>
-  for (const [i, seen] of observations.entries()) {
-    const id = intentRecordIdOf(seen)
-    if (id === undefined || runtime.read({ kind: 'intent_record', id })?.context.project === project) continue
+/**
+ * Each observation that is new to the run is of a record of the run's project, of evidence that the record has or had, and
+ * if it waives, until a time that was to come when it was seen. False: a problem was answered.
+ */
+function areTakeable(
+  service: ServiceContext,
+  exchange: Exchange,
+  { identity, document }: KnownEngineRun,
+  seen: readonly Identified[],
+): boolean {
+  const known = new Set(document.evidence.map(({ id }) => id))
+  return seen.every(
+    (one, i) =>
+      // What was taken is answered as it was: time has passed since, and the record has gone on.
+      known.has(one.id) ||
+      (isOfProject(service, exchange, one, `/observations/${i}`, identity.project) &&
+        waivesAhead(service, exchange, one, `/observations/${i}`)),
+  )
+}
+
+/** It names a record of the project, and no evidence that this never had. False: a problem was answered. */
+function isOfProject(
+  { runtime }: ServiceContext,
+  exchange: Exchange,
+  seen: Identified,
+  at: string,
+  project: string,
+): boolean {
+  const id = intentRecordIdOf(seen)
+  if (id === undefined) return true
+  const record: IntentRecordContext | undefined = runtime.read({ kind: 'intent_record', id })?.context
+  if (record?.project !== project) {
     const member = seen.intent_record_id === undefined ? 'evidence_id' : 'intent_record_id'
     exchange.problem('invalid_body', 'An observation names no intent record of the project.', {
-      errors: [{ pointer: `/observations/${i}/${member}`, detail: `must name an intent record of ${project}` }],
+      errors: [{ pointer: `${at}/${member}`, detail: `must name an intent record of ${project}` }],
     })
     return false
   }
-  return true
+  const { evidence_count } = record.internal
+  if ((evidenceNumberOf(seen) ?? 0) <= evidence_count) return true
+  exchange.problem('invalid_body', 'An observation names evidence that its intent record never had.', {
+    errors: [{ pointer: `${at}/evidence_id`, detail: expectedEvidence(id, evidence_count) }],
+  })
+  return false
 }
 
-function tell(service: ServiceContext, exchange: Exchange, message: MessageBody): void {
-  withEngineRun(service, exchange, ({ identity: run }) => {
+function expectedEvidence(recordId: string, count: number): string {
+  if (count === 0) return `must be left out: ${recordId} has no evidence of its own`
+  return count === 1 ? `must be ${recordId}.e1` : `must be one of ${recordId}.e1 to .e${count}`
+}
+
+/** Late news of a waiver is news: its review lies ahead of when it was seen. False: a problem was answered. */
+function waivesAhead(
+  service: ServiceContext,
+  exchange: Exchange,
+  { waiver, observed_at }: Identified,
+  at: string,
+): boolean {
+  if (waiver === undefined) return true
+  const now = utcNow(service)
+  const seenAt = utc(observed_at) ?? now
+  const review = { what: 'a waiver', review_at: waiver.review_at, pointer: `${at}/waiver/review_at` }
+  return reviewLiesAhead(exchange, review, seenAt < now ? seenAt : now)
+}
+
+function tell(
+  service: ServiceContext,
+  exchange: Exchange,
+  message: MessageBody,
+  isTakeable: (run: KnownEngineRun) => boolean = () => true,
+): void {
+  withEngineRun(service, exchange, (known) => {
+    const { identity: run } = known
     const { runnerId } = exchange.principal
     if (runnerId !== undefined) service.dispatcher.touch(runnerId)
     // Who held the request in another attempt has no word in this one.
@@ -144,7 +212,7 @@ function tell(service: ServiceContext, exchange: Exchange, message: MessageBody)
       exchange.problem('not_the_runner', `The engine run is of attempt ${run.attempt}, which another runner has.`)
       return
     }
-    if (message.type === 'evidence' && !areOfProject(service, exchange, run.project)) return
+    if (!isTakeable(known)) return
     const ref = { kind: 'engine_run', id: run.id } as const
     askFor(service, exchange, ref, { ...message, run, by: exchange.by } as MessageBody, (answer) => {
       exchange.answer(200, modules.engine_run.document(answer.snapshot))

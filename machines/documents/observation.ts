@@ -14,7 +14,7 @@ export const EVIDENCE_RESULTS = ['pass', 'fail', 'unknown', 'waived'] as const
 const ABOUT = ['evidence', 'threat', 'contradiction'] as const
 
 /** `<id of the record>.e<number>` */
-const EVIDENCE_ID = /^(ir_[0-9a-f]{24})\.e[1-9][0-9]{0,8}$/
+const EVIDENCE_ID = /^(ir_[0-9a-f]{24})\.e([1-9][0-9]{0,8})$/
 
 export function evidenceId(description: string) {
   return Type.String({ pattern: EVIDENCE_ID.source, description })
@@ -71,6 +71,12 @@ type Named = Pick<EvidenceObservationCreate, 'intent_record_id' | 'evidence_id'>
 /** The record that an observation speaks of; undefined: it belongs to the engine run only. */
 export function intentRecordIdOf({ intent_record_id, evidence_id }: Named): string | undefined {
   return intent_record_id ?? EVIDENCE_ID.exec(evidence_id ?? '')?.[1]
+}
+
+/** The number of the evidence in its record: they are given from 1 on, each once. */
+export function evidenceNumberOf({ evidence_id = '' }: Named): number | undefined {
+  const number = EVIDENCE_ID.exec(evidence_id)?.[2]
+  return number === undefined ? undefined : Number(number)
 }
 
 /** Whether both ids are given and name different records: such an observation is refused at the door. */

@@ -1,6 +1,9 @@
 /** Engine runs: whose word is taken about them. */
 import t from 'tap'
-import { startTestService } from './service-harness.ts'
+import { until } from '../until.ts'
+import { HurriedNature } from './hurried-nature.ts'
+import { type Intent, intentOf } from './intent-harness.ts'
+import { startTestService, type TestService } from './service-harness.ts'
 
 t.test('an engine run is told of by its own runner, not by the one of an earlier attempt', async (t) => {
   const s = await startTestService(t)
@@ -28,3 +31,89 @@ t.test('an engine run is told of by its own runner, not by the one of an earlier
     await s.expect(200, 'POST', `/api/engine-runs/${later}/${name}`, body, second)
   }
 })
+
+const EVIDENCE = [{ description: 'the restart test passes' }, { description: 'no map in memory', required: false }]
+const DAY = 86_400_000
+
+/** A run that is under way, an accepted record with two entries of evidence, and how observations are posted on the run. */
+async function observing(s: TestService) {
+  const intent = await intentOf(s)
+  const record = await intent.record({ slug: 'one', evidence: EVIDENCE }, 'accepted')
+  const as = { token: await s.runner('r1') }
+  const { id } = await s.request('shop')
+  await s.expect(200, 'GET', '/api/runners/r1/run-requests/next', undefined, as)
+  const started = await s.expect(200, 'POST', `/api/run-requests/${id}/started`, {}, as)
+  const path = `/api/engine-runs/${started.body.run_request.engine_run_id}/evidence-observations`
+  const seen = (more: object) => ({
+    result: 'pass',
+    observed_by: 'engine',
+    source_type: 'test_run',
+    observed_at: new Date(s.service.runtime.nature.wallMs()).toISOString(),
+    ...more,
+  })
+  const post = (status: number, ...observations: object[]) => s.expect(status, 'POST', path, { observations }, as)
+  return { intent, record, seen, post }
+}
+
+/** The drift of the only record, once so many observations have reached it. */
+const reached = (intent: Intent, count: number) =>
+  until(
+    async () => (await intent.drift())[0],
+    ({ observations }) => observations === count,
+  )
+
+t.test(
+  'evidence that its record never had is refused; what it had and names no more is recorded, and that is all',
+  async (t) => {
+    const s = await startTestService(t)
+    const { intent, record, seen, post } = await observing(s)
+    const first = seen({ evidence_id: `${record.id}.e1` })
+    const refused = await post(422, first, seen({ evidence_id: `${record.id}.e3`, result: 'fail' }))
+    t.match(refused.body, {
+      code: 'invalid_body',
+      errors: [{ pointer: '/observations/1/evidence_id', detail: `must be one of ${record.id}.e1 to .e2` }],
+    })
+    await post(200, first)
+    t.equal((await reached(intent, 1)).status, 'holding')
+
+    const patch = { evidence: [{ description: 'another' }] }
+    await s.expect(200, 'PATCH', `/api/intent-records/${record.id}`, patch, { headers: { 'if-match': '*' } })
+    await post(200, seen({ evidence_id: `${record.id}.e3` }))
+    t.equal((await reached(intent, 2)).status, 'holding')
+    const late = await post(200, seen({ evidence_id: `${record.id}.e2`, result: 'fail' }))
+    t.equal(late.body.evidence.length, 3)
+    t.equal((await reached(intent, 3)).status, 'holding')
+    const bare = await intent.record({ slug: 'two' })
+    const none = await post(422, seen({ evidence_id: `${bare.id}.e1` }))
+    t.match(none.body.errors, [{ detail: /must be left out/ }])
+  },
+)
+
+t.test(
+  'a waiver is to be looked at again after it was seen, and is taken when it comes late, or once more',
+  async (t) => {
+    const nature = new HurriedNature()
+    const s = await startTestService(t, {}, { nature })
+    const { intent, record, seen, post } = await observing(s)
+    const day = (days: number) => new Date(nature.wallMs() + days * DAY).toISOString()
+    const waived = (reviewDays: number, more: object = {}) =>
+      seen({
+        intent_record_id: record.id,
+        result: 'waived',
+        waiver: { waived_by: 'ann', reason: 'known', review_at: day(reviewDays) },
+        ...more,
+      })
+    const over = [waived(-1), waived(0), waived(-1, { observed_at: day(2) }), waived(-3, { observed_at: day(-2) })]
+    for (const observation of over) {
+      const { body } = await post(422, seen({}), observation)
+      t.match(body.errors, [{ pointer: '/observations/1/waiver/review_at', detail: /must be a time to come/ }])
+    }
+    await post(200, waived(-1, { observed_at: day(-2) }))
+    const ahead = waived(1, { observed_at: day(3) })
+    await post(200, ahead)
+    await reached(intent, 2)
+    nature.hurry(2 * DAY)
+    const again = await post(200, ahead)
+    t.equal(again.body.evidence.length, 2, 'taken while it lay ahead')
+  },
+)
