@@ -144,9 +144,24 @@ export function wordsOf(rule: Rule, item: WaitingItem, now: Circumstances): Item
   return { code: rule.code, detail: sentence(rule, item, now) }
 }
 
-/** The same for a reason that is written down, and read by all who may see the item: it names no work of others. */
+/**
+ * The same for a reason that is written down, and read by all who may see the item: of the work of others it names what the
+ * item itself names, its dependencies, and does not say how they stand.
+ */
 export function lastingReason(rule: Rule, item: WaitingItem, now: Circumstances): string {
-  return rule.code === 'repository_busy' ? `${named(rule.detail!)} is busy` : sentence(rule, item, now)
+  const { code, subject, detail } = rule
+  switch (code) {
+    case 'dependency_cannot_land':
+      return `its dependency ${subject} did not land`
+    case 'dependency':
+      return `waits for ${subject} to land`
+    case 'stopping':
+      return detail === undefined ? sentence(rule, item, now) : `other work that looks for ${detail} has not ended`
+    case 'repository_busy':
+      return `${named(detail!)} is busy`
+    default:
+      return sentence(rule, item, now)
+  }
 }
 
 /** A project without a repository of its own name has one all the same. */

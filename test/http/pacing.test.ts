@@ -187,6 +187,20 @@ t.test('who holds the repository is not told to whom may not see it', async (t) 
   t.equal(event.payload.reason, 'repository git@x:shop is busy')
 })
 
+t.test('how a dependency stands is not told to whom may not see it', async (t) => {
+  const s = await startTestService(t)
+  await fleet(s, 'shop', 'till')
+  const first = await submit(s, {})
+  const { id } = await submit(s, { project: 'till', depends_on: [first.id] })
+  await s.expect(200, 'POST', `/api/work-items/${first.id}/cancel`)
+  await until(read(s, id), ({ state }) => state === 'needs_decision')
+  const token = await s.token('eve', { roles: ['operator'], projects: ['till'] })
+  const item = (await s.expect(200, 'GET', `/api/work-items/${id}`, undefined, { token })).body
+  t.equal(item.reason, `its dependency ${first.id} did not land`)
+  const { items } = (await s.expect(200, 'GET', `/api/events?item_id=${id}`, undefined, { token })).body
+  for (const said of [item, ...items]) t.notMatch(JSON.stringify(said), /cancelled/)
+})
+
 t.test('a pause holds across a restart, and items that waited go on where they were', async (t) => {
   const home = t.testdir()
   const options = {

@@ -115,10 +115,24 @@ t.test('a release waits no more for what can never land, and only for that', (t)
   t.end()
 })
 
-t.test('a reason that is written down names no work of others', (t) => {
-  const rule = firstRule(ITEM, { ...FREE, holderOf: () => 'wi_9' })
-  t.equal(lastingReason(rule, ITEM, FREE), 'repository git@x:shop is busy')
-  const own = { ...FREE, repositoryOf: () => `proj_${'0'.repeat(24)}`, holderOf: () => 'wi_9' }
-  t.equal(lastingReason(firstRule(ITEM, own), ITEM, own), 'its project’s repository is busy')
-  t.end()
-})
+t.test(
+  'a reason that is written down names no work of others but its dependencies, and says of none how it stands',
+  (t) => {
+    const lasting = (now: Partial<Circumstances>, item = ITEM) => {
+      const whole = { ...FREE, ...now }
+      return lastingReason(firstRule(item, whole), item, whole)
+    }
+    for (const state of ['failed', 'cancelled', 'preserved', undefined])
+      t.equal(lasting({ stateOf: () => state }), 'its dependency wi_a did not land', String(state))
+    for (const state of ['running', 'held']) t.equal(lasting({ stateOf: () => state }), 'waits for wi_a to land', state)
+    t.equal(
+      lasting({ lookBeside: () => 'wi_9' }, { ...ITEM, looksFor: 'initiative one' }),
+      'other work that looks for initiative one has not ended',
+    )
+    const rule = firstRule(ITEM, { ...FREE, holderOf: () => 'wi_9' })
+    t.equal(lastingReason(rule, ITEM, FREE), 'repository git@x:shop is busy')
+    const own = { ...FREE, repositoryOf: () => `proj_${'0'.repeat(24)}`, holderOf: () => 'wi_9' }
+    t.equal(lastingReason(firstRule(ITEM, own), ITEM, own), 'its project’s repository is busy')
+    t.end()
+  },
+)
