@@ -1,5 +1,6 @@
 /** What is served of a run request: its document with what only the running service knows. */
 import type { RunRequest } from '../machines/documents/run-request.ts'
+import type { WaitingBecause } from '../machines/documents/waiting-because.ts'
 import type { SnapshotOf } from '../machines/machine.ts'
 import type { RunRequestContext } from '../machines/run-request/context.ts'
 import { document, documentText, standingText } from '../machines/run-request/view.ts'
@@ -17,7 +18,7 @@ type RunRequestSnapshot = SnapshotOf<RunRequestContext>
 /** Its repository may be held for a project that the reader may not see. */
 const HELD_BY_OTHERS = { repository_busy: 'Its repository is held by other work.' } as const
 
-/** The document, with the end of the lease or the offer; `waiting_because` only for who reads one request. */
+/** The document, with the end of the lease or the offer, and for a reader why it waits. */
 export function runRequestDocumentOf(
   service: ServiceContext,
   snapshot: RunRequestSnapshot,
@@ -26,16 +27,27 @@ export function runRequestDocumentOf(
   const shown = document(snapshot) as { -readonly [K in keyof RunRequest]: RunRequest[K] }
   const leaseEnd = leaseEndOf(service, snapshot)
   if (leaseEnd !== undefined) shown.lease_expires_at = leaseEnd
-  if (reader !== undefined && snapshot.value === 'queued') {
-    const why = service.dispatcher.waitingBecause(snapshot.context.id, reader.projects)
-    if (why !== undefined) shown.waiting_because = withoutOthers(service, reader, why, HELD_BY_OTHERS)
-  }
+  const why = reader === undefined ? undefined : waitingBecauseOf(service, reader, snapshot)
+  if (why !== undefined) shown.waiting_because = why
   return shown
 }
 
-/** The same as JSON text, for the answers that are given most; or as little of it as the caller prefers. */
+function waitingBecauseOf(
+  service: ServiceContext,
+  reader: Principal,
+  { value, context }: RunRequestSnapshot,
+): WaitingBecause | undefined {
+  if (value !== 'queued') return undefined
+  const why = service.dispatcher.waitingBecause(context.id, reader.projects)
+  return why === undefined ? undefined : withoutOthers(service, reader, why, HELD_BY_OTHERS)
+}
+
+/** The same as JSON text, for the answer that is given most; or as little of it as the caller prefers. */
 export function runRequestTextOf(service: ServiceContext, exchange: Exchange, snapshot: RunRequestSnapshot): string {
-  return exchange.prefersMinimal ? standingText(snapshot) : documentText(snapshot, leaseEndOf(service, snapshot))
+  if (exchange.prefersMinimal) return standingText(snapshot)
+  const text = documentText(snapshot, leaseEndOf(service, snapshot))
+  const why = waitingBecauseOf(service, exchange.principal, snapshot)
+  return why === undefined ? text : `${text.slice(0, -1)},"waiting_because":${JSON.stringify(why)}}`
 }
 
 /** The answer to a runner's post: the request, whether to stop, and until when to be heard of again. JSON text. */

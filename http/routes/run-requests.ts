@@ -103,7 +103,7 @@ function readRoutes(service: ServiceContext): readonly Route[] {
   const documentFor =
     ({ principal }: Exchange) =>
     (snapshot: SnapshotOf<any>): object =>
-      withoutSteering(service, principal, runRequestDocumentOf(service, snapshot))
+      withoutSteering(service, principal, runRequestDocumentOf(service, snapshot, principal))
   return [
     {
       method: 'GET',
@@ -242,8 +242,9 @@ function moveRoutes(service: ServiceContext): readonly Route[] {
       if (snapshot === undefined) return
       const message = { type: move.name, by: exchange.by, ...exchange.body } as MessageBody
       askFor(service, exchange, { kind: 'run_request', id: snapshot.context.id }, message, (answer) => {
-        const shown = runRequestDocumentOf(service, answer.snapshot)
-        exchange.answer(200, withoutSteering(service, exchange.principal, shown))
+        const { principal } = exchange
+        const shown = runRequestDocumentOf(service, answer.snapshot, principal)
+        exchange.answer(200, withoutSteering(service, principal, shown))
       })
     },
   }))

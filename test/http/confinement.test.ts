@@ -44,6 +44,12 @@ t.test('nothing that is answered to a confined token names what belongs to other
   t.match(read.body.waiting_because, { code: 'repository_busy', detail: new RegExp(theirs.id) })
   const confined = await s.expect(200, 'GET', `/api/run-requests/${mine.id}`, undefined, as)
   t.equal(confined.body.waiting_because.code, 'repository_busy')
+  const { items } = (await s.expect(200, 'GET', '/api/run-requests?state=queued', undefined, as)).body
+  t.same(items[0].waiting_because, confined.body.waiting_because)
+  const payload = { name: 'x' }
+  const body = { entry_event: 'greet_requested', payload, throttle: 'full', repo: { path: 'git@host:shared' } }
+  const made = await s.expect(201, 'POST', '/api/projects/mine/run-requests', body, as)
+  t.same(made.body.waiting_because, confined.body.waiting_because)
   const paths = [
     `/api/run-requests/${mine.id}`,
     '/api/run-requests',

@@ -333,7 +333,11 @@ t.test('a full request waits for its approval, and attention says so', async (t)
   const token = await s.runner('r1', { trusted: true })
   const made = await s.request('greeter', { throttle: 'full' })
   const waiting = await s.expect(200, 'GET', `/api/run-requests/${made.id}`)
-  t.equal(waiting.body.waiting_because.code, 'not_approved')
+  const { waiting_because } = waiting.body
+  t.equal(waiting_because.code, 'not_approved')
+  t.same(made.waiting_because, waiting_because, 'who asks for it is told')
+  for (const path of ['/api/run-requests', '/api/projects/greeter/run-requests'])
+    t.same((await s.expect(200, 'GET', path)).body.items[0].waiting_because, waiting_because, path)
   const attention = await s.expect(200, 'GET', '/api/attention')
   t.same(
     attention.body.items.map((item: any) => [item.reason, item.run_request.id]),
