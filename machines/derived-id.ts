@@ -46,7 +46,14 @@ export function projectIdOf(key: string): string {
   return deriveId('proj', 'project', key)
 }
 
-/** The maintenance run of a trace is one, whichever project tells of it. */
-export function maintenanceRunIdOf(traceId: string): string {
-  return deriveId('mrun', 'maintenance_run', traceId)
+/** Who states something, as far as it matters what they may see: everything, or the projects of these keys. */
+export type Sight = '*' | ReadonlySet<string>
+
+/**
+ * The maintenance run of a trace is one, whichever project it is told to, for all who see the same projects: whoever may not
+ * see a project of it can neither join nor end it, and has one of their own.
+ */
+export function maintenanceRunIdOf(traceId: string, sight: Sight): string {
+  const own = sight === '*' ? [] : ['of', ...[...sight].sort()]
+  return deriveId('mrun', 'maintenance_run', traceId, ...own)
 }

@@ -10,6 +10,7 @@ import type { SendParams } from '../../machines/machine.ts'
 import { isMaintenanceEvent, maintenanceNews } from '../../machines/maintenance-run/reports.ts'
 import { closedObject, Type } from '../../machines/schema.ts'
 import type { MessageBody, Runtime, SnapshotOf } from '../../runtime/api.ts'
+import type { Principal } from '../../runtime/principals.ts'
 import { commandPlace, runRequestMessage } from '../../runtime/run-requests.ts'
 import { NOTHING_TAKEN } from '../../runtime/traces-in-flight.ts'
 import { mayDo } from '../access.ts'
@@ -193,7 +194,7 @@ function commandOf(
 }
 
 /** What actors hear of events that are about them: agent sessions and maintenance runs of no runner. */
-function newsOf(runtime: Runtime, events: readonly PreparedEvent[]): SendParams[] {
+function newsOf(runtime: Runtime, events: readonly PreparedEvent[], { projects }: Principal): SendParams[] {
   const recorded_at = utcNow({ runtime })
   const begun = new Set<string>()
   const news: SendParams[] = []
@@ -201,7 +202,7 @@ function newsOf(runtime: Runtime, events: readonly PreparedEvent[]): SendParams[
     const { event_type, project } = event
     const isSession = isSessionEvent(event_type)
     if (!isSession && !isMaintenanceEvent(event_type)) continue
-    const told = isSession ? sessionNews(event, { project }, recorded_at) : maintenanceNews(event)
+    const told = isSession ? sessionNews(event, { project }, recorded_at) : maintenanceNews(event, projects)
     if (told === undefined) continue
     const { to, message } = told
     if (message.type === 'begin') begun.add(to.id)
@@ -219,7 +220,7 @@ function record(
   commands: readonly SendParams[],
   recorded: () => void,
 ): void {
-  const news = newsOf(service.runtime, events)
+  const news = newsOf(service.runtime, events, exchange.principal)
   const message = { type: 'record', by: exchange.by, events, commands, news } as MessageBody
   const answered = whenHeard(exchange, (answer) => {
     const ids = commands.filter(({ to }) => to.kind === 'run_request').map(({ to }) => to.id)

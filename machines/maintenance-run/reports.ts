@@ -2,7 +2,7 @@
  * What an event that an engine stated tells the maintenance run of its trace (SPEC 6.13): that it began for a project,
  * what came of a project, that it is over. A run without a trace cannot be told from others, and is a record only.
  */
-import { maintenanceRunIdOf } from '../derived-id.ts'
+import { maintenanceRunIdOf, type Sight } from '../derived-id.ts'
 import type { PreparedEvent } from '../events/envelope.ts'
 import type { SendParams } from '../machine.ts'
 
@@ -21,11 +21,11 @@ export function isMaintenanceEvent(eventType: string): boolean {
   return TYPES.has(eventType)
 }
 
-/** The message for the run; undefined: the event says nothing that the run remembers. */
-export function maintenanceNews(event: PreparedEvent): SendParams | undefined {
+/** The message for the run; undefined: the event says nothing that the run remembers. `sight`: of who states it. */
+export function maintenanceNews(event: PreparedEvent, sight: Sight): SendParams | undefined {
   const { trace_id, event_type, occurred_at, project } = event
   if (trace_id === null) return undefined
-  const to = { kind: 'maintenance_run', id: maintenanceRunIdOf(trace_id) } as const
+  const to = { kind: 'maintenance_run', id: maintenanceRunIdOf(trace_id, sight) } as const
   if (event_type === 'maintenance_run_started') {
     const { id, throttle, span_id, gather_id } = event
     const begin = { id, occurred_at, throttle, trace_id, span_id, gather_id }

@@ -306,3 +306,70 @@ t.test('a session that its run outlived, and that nobody ended, is not running f
   nature.hurry(601_000)
   t.match(await ended(again, forgotten), { status: 'interrupted', ended_at: completed_at })
 })
+
+t.test(
+  'who may not see the projects of a maintenance run can neither join nor end it, and has one of their own',
+  async (t) => {
+    const nature = new HurriedNature()
+    const home = t.testdir()
+    const before = await startTestService(t, { home }, onDisk(nature))
+    for (const key of ['shop', 'till']) await before.project(key)
+    const tokenOf = async (name: string, ...projects: string[]) => ({
+      token: await before.token(name, { roles: ['operator'], ...(projects.length === 0 ? {} : { projects }) }),
+    })
+    const [all, shop, till, successor] = await Promise.all([
+      tokenOf('all'),
+      tokenOf('engine', 'shop'),
+      tokenOf('engine', 'till'),
+      tokenOf('engine-2', 'shop'),
+    ])
+    const tell = (
+      event_type: string,
+      project: string,
+      n: number,
+      as?: { token: string },
+      payload: object = { project },
+    ) => {
+      const occurred_at = new Date(nature.wallMs()).toISOString()
+      const event = { event_type, project, throttle: 'full', occurred_at, payload, trace_id: String(n).repeat(32) }
+      return before.expect(200, 'POST', '/api/events', { events: [event] }, as)
+    }
+    const total = { total: 1, succeeded: 1, failed: 0, skipped: 0 }
+    const done = { ...total, projects: [{ name: 'till', status: 'succeeded', duration_secs: 1 }] }
+    // Begun by one who sees all, and told of by one who does not.
+    await tell('maintenance_run_started', 'shop', 1)
+    await tell('maintenance_run_started', 'till', 1, till)
+    await tell('maintenance_run_completed', 'till', 1, till, done)
+    // It spans projects for whoever sees them, under another name, too.
+    await tell('maintenance_run_started', 'shop', 2)
+    await tell('maintenance_run_started', 'till', 2, all)
+    await tell('project_maintenance_completed', 'till', 2, all, {
+      project: 'till',
+      workflow: 'maintain',
+      success: true,
+      summary: 's',
+    })
+    // Each has their own.
+    await tell('maintenance_run_started', 'till', 3, till)
+    await tell('maintenance_run_started', 'shop', 3, shop)
+    // A token is replaced by one of another name.
+    await tell('maintenance_run_started', 'shop', 4, shop)
+    await tell('maintenance_run_completed', 'shop', 4, successor, done)
+    const stated = async (s: TestService) =>
+      (await s.expect(200, 'GET', '/api/events?event_type=maintenance_run_completed&order=asc')).body.items
+    t.equal((await stated(before)).length, 2)
+    await before.service.close()
+
+    const after = await startTestService(t, { home }, onDisk(nature))
+    const told = (await stated(after)).slice(2).map(({ trace_id, project, payload }: any) => {
+      const parts = payload.projects.map(({ name, status }: any) => `${name} ${status}`)
+      return `${trace_id[0]} ${project}: ${parts.join(', ')}`
+    })
+    t.same(told.sort(), [
+      '1 shop: shop interrupted',
+      '2 shop: shop interrupted, till succeeded',
+      '3 shop: shop interrupted',
+      '3 till: till interrupted',
+    ])
+  },
+)

@@ -14,7 +14,7 @@ const TRACE = 'c'.repeat(32)
 const said = (event_type: string, project: string, payload: object, seconds = 0, more: Partial<EventFields> = {}) => {
   const occurred_at = `2026-01-01T02:00:${String(seconds).padStart(2, '0')}Z`
   const event = { event_type, project, occurred_at, throttle: 'full', payload, trace_id: TRACE, ...more } as EventFields
-  return maintenanceNews(prepareEvent(event))
+  return maintenanceNews(prepareEvent(event), '*')
 }
 const M = {
   begin: at(1, said('maintenance_run_started', 'shop', { project: 'shop' })!.message),
