@@ -119,7 +119,7 @@ export function withObservation(state: DriftState, seen: Seen, evidenceIds: Read
   const said = utc(seen.observed_at) ?? came
   const noted: Noted = { ...seen, seen_at: said < came ? said : came }
   const recent = [...state.recent.slice(1 - RECENT_KEPT_MAX), seen.id]
-  const heard = { ...state, count: state.count + 1, recent }
+  const heard = { ...state, latest: withoutStray(state.latest), count: state.count + 1, recent }
   if (isOfFormerEvidence(seen, evidenceIds)) return heard
   const counted = { ...heard, newest_at: later(state.newest_at, noted.seen_at) }
   switch (noted.about) {
@@ -130,6 +130,12 @@ export function withObservation(state: DriftState, seen: Seen, evidenceIds: Read
     default:
       return withEvidence(counted, noted)
   }
+}
+
+/** Earlier builds kept what was seen of evidence that the record does not name as seen of the record as a whole. */
+function withoutStray(latest: DriftState['latest']): DriftState['latest'] {
+  const { [NO_EVIDENCE]: general, ...others } = latest
+  return general?.evidence_id === undefined ? latest : others
 }
 
 /** What was seen of evidence that the record names no more says nothing of its present version. */

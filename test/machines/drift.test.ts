@@ -100,6 +100,14 @@ t.test(
     const threatened = on(without, seen(40, { evidence_id: E2 }), seen(41, { about: 'threat', result: 'fail' }))
     t.equal(drift(on(threatened, seen(50, { evidence_id: E1 })), 60).status, 'threatened', 'its pass ends no threat')
     t.equal(late({ about: 'threat', result: 'fail' }).status, 'threatened', 'a threat is to the record')
+    const { drift: kept } = holding.context
+    const stray = { ...kept.latest[E2], result: 'fail', evidence_id: `${E1}9` }
+    const older = {
+      ...holding,
+      context: { ...holding.context, drift: { ...kept, latest: { ...kept.latest, '': stray } } },
+    }
+    t.equal(drift(older as never, 60).status, 'threatened', 'as a build before kept it')
+    t.equal(drift(on(older as never, seen(50, { evidence_id: E2 })), 60).status, 'holding')
     t.end()
   },
 )
