@@ -45,8 +45,17 @@ function waitingBecauseOf(
 /** The same as JSON text, for the answer that is given most; or as little of it as the caller prefers. */
 export function runRequestTextOf(service: ServiceContext, exchange: Exchange, snapshot: RunRequestSnapshot): string {
   if (exchange.prefersMinimal) return standingText(snapshot)
-  const text = documentText(snapshot, leaseEndOf(service, snapshot))
-  const why = waitingBecauseOf(service, exchange.principal, snapshot)
+  return wholeText(service, exchange.principal, snapshot, leaseEndOf(service, snapshot))
+}
+
+function wholeText(
+  service: ServiceContext,
+  reader: Principal,
+  snapshot: RunRequestSnapshot,
+  leaseEnd: string | undefined,
+): string {
+  const text = documentText(snapshot, leaseEnd)
+  const why = waitingBecauseOf(service, reader, snapshot)
   return why === undefined ? text : `${text.slice(0, -1)},"waiting_because":${JSON.stringify(why)}}`
 }
 
@@ -74,8 +83,9 @@ function shownText(
   snapshot: RunRequestSnapshot,
   leaseEnd: string | undefined,
 ): string {
-  if (principal.runnerId !== undefined || principal.projects === '*') return documentText(snapshot, leaseEnd)
-  return JSON.stringify(withoutSteering(service, principal, runRequestDocumentOf(service, snapshot)))
+  if (principal.runnerId !== undefined) return documentText(snapshot, leaseEnd)
+  if (principal.projects === '*') return wholeText(service, principal, snapshot, leaseEnd)
+  return JSON.stringify(withoutSteering(service, principal, runRequestDocumentOf(service, snapshot, principal)))
 }
 
 /** The request that the path names, if it exists for the asker; else 404 is answered. */

@@ -27,7 +27,7 @@ export const waitingBecause = Type.Object(
   {
     title: 'WaitingBecause',
     description:
-      'Why a queued request waits. Told where requests are asked for, moved, read and listed; known while the service runs.',
+      'Why a queued request waits. Told where requests are asked for, moved, read and listed, to people and not to runners; known while the service runs.',
   },
 )
 export type WaitingBecause = Static<typeof waitingBecause>

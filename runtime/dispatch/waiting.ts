@@ -50,6 +50,9 @@ export class Waiting implements Stranding {
     const snapshot = readRequest(this.runtime, runRequestId)
     if (snapshot?.value !== 'queued') return undefined
     if (this.guard.passesOver(ref)) return PASSED_OVER
+    const held = this.now.holdings.get(runRequestId)
+    // Its offer is being committed: what is told to who has just asked for it, where a poll is parked.
+    if (held !== undefined) return { code: 'next', detail: `On its way to ${held.runner.id}.` }
     const demand = this.queue.demandOfRequest(runRequestId)
     if (demand === undefined) return undefined
     const because = () => waitingBecause(snapshot.context, demand, { ...this.now, visible })

@@ -347,6 +347,7 @@ t.test('a full request waits for its approval, and attention says so', async (t)
   const parked = s.expect(200, 'GET', '/api/runners/r1/run-requests/next?wait=5', undefined, { token })
   const approved = await s.expect(200, 'POST', `/api/run-requests/${made.id}/approve`)
   t.equal(approved.body.approved_by.name, 'admin')
+  t.equal(approved.body.waiting_because.code, 'next', 'the offer that it is on its way as keeps it from nobody')
   t.equal((await parked).body.request_id, made.id, 'the approval wakes the parked poll')
 })
 

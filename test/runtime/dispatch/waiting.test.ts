@@ -97,6 +97,22 @@ t.test('unknown and settled requests do not wait', async (t) => {
   t.equal(dispatcher.waitingBecause(id), undefined)
 })
 
+t.test('what a parked poll takes at once is on its way, and waits for no slot', async (t) => {
+  const { fake, dispatcher } = world({ r1: {} })
+  poll(dispatcher, 'r1', 5_000)
+  fake.run()
+  const id = fake.create()
+  const said = new Set<string>()
+  for (let turns = 0; turns < 5; turns++) {
+    fake.nature.runOnce()
+    const because = dispatcher.waitingBecause(id)
+    if (because !== undefined) said.add(`${because.code}: ${because.detail}`)
+  }
+  t.equal(fake.state(id), 'offered')
+  t.ok(said.has('next: On its way to r1.'))
+  for (const why of said) t.match(why, /^next/)
+})
+
 t.test('long lists of runners are cut to three names', async (t) => {
   const many: Record<string, RunnerGiven> = { a: {}, b: {}, c: {}, d: {}, e: {} }
   const { fake, dispatcher } = world(many)
