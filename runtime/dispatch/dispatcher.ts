@@ -233,6 +233,7 @@ class RunRequestDispatcher implements Dispatcher {
   }
 
   private onCommit(steps: readonly CommittedStep[]): void {
+    this.waiting.changed()
     this.intake.take(steps)
     this.settle()
   }

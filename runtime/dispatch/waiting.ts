@@ -36,6 +36,8 @@ export class Waiting implements Stranding {
   private readonly queue: Queue
   private readonly now: Omit<Circumstances, 'visible'>
   private readonly guard: Guard
+  /** Who comes furthest for a demand, as found in this turn: a page of a list, and a burst of creates, ask for the same. */
+  private readonly known = new Map<Demand, { readonly visible: Visible; readonly furthest: Furthest }>()
 
   constructor(runtime: Runtime, queue: Queue, now: Omit<Circumstances, 'visible'>, guard: Guard) {
     this.runtime = runtime
@@ -55,8 +57,23 @@ export class Waiting implements Stranding {
     if (held !== undefined) return { code: 'next', detail: `On its way to ${held.runner.id}.` }
     const demand = this.queue.demandOfRequest(runRequestId)
     if (demand === undefined) return undefined
-    const because = () => waitingBecause(snapshot.context, demand, { ...this.now, visible })
+    const because = () =>
+      beforeRunners(snapshot.context, demand, this.now) ?? withoutRunner(demand, this.furthestFor(demand, visible))
     return this.guard.shown(ref, because) ?? PASSED_OVER
+  }
+
+  /** Something was committed. */
+  changed(): void {
+    this.known.clear()
+  }
+
+  private furthestFor(demand: Demand, visible: Visible): Furthest {
+    const known = this.known.get(demand)
+    if (known !== undefined && known.visible === visible) return known.furthest
+    const furthest = furthestOf(demand, { ...this.now, visible })
+    if (this.known.size === 0) this.runtime.nature.nextTurn(() => this.changed())
+    this.known.set(demand, { visible, furthest })
+    return furthest
   }
 
   strandedBecause(wanted: Wanted, visible: Visible = '*'): WaitingBecause | undefined {
@@ -78,8 +95,15 @@ export class Waiting implements Stranding {
   }
 }
 
-/** `context` is that of a request in state `queued`; `demand` is the queue's for it. */
-function waitingBecause(context: RunRequestContext, demand: Demand, now: Circumstances): WaitingBecause {
+/**
+ * What keeps it from every runner; undefined: nothing does. `context` is that of a request in state `queued`; `demand` is the
+ * queue's for it.
+ */
+function beforeRunners(
+  context: RunRequestContext,
+  demand: Demand,
+  now: Omit<Circumstances, 'visible'>,
+): WaitingBecause | undefined {
   if (!context.internal.ready && context.not_before !== undefined) {
     return { code: 'not_before', detail: `Not to be offered before ${context.not_before}.` }
   }
@@ -93,7 +117,7 @@ function waitingBecause(context: RunRequestContext, demand: Demand, now: Circums
   if (!context.internal.approved) {
     return { code: 'not_approved', detail: 'Work with throttle full waits for an approval of its brief or of itself.' }
   }
-  return withoutRunner(demand, now)
+  return undefined
 }
 
 /** Runners that are named in a sentence. */
@@ -123,8 +147,7 @@ interface Furthest {
   readonly runners: readonly Runner[]
 }
 
-function withoutRunner(demand: Demand, now: Circumstances): WaitingBecause {
-  const furthest = furthestOf(demand, now)
+function withoutRunner(demand: Demand, furthest: Furthest): WaitingBecause {
   const who = names(furthest)
   switch (furthest.depth) {
     case DEPTH.capable:
