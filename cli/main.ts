@@ -6,6 +6,8 @@ import { run } from './program.ts'
 import type { World } from './world.ts'
 
 const LEFTOVERS_MS = 1_000
+/** For how long signals behind one are the same wish: a hand that means a second one has seen what became of the first. */
+const WISH_MS = 1_000
 
 /** Node.js puts terminals back as they were on its way out, and aborts where one is gone (`node::ResetStdio`). */
 const hasTerminal = [0, 1, 2].some((descriptor) => isatty(descriptor))
@@ -17,19 +19,38 @@ const stop = new Promise<void>((resolve) => {
   isAskedToStop = resolve
 })
 
+/**
+ * What is to hear each signal; the callback gets how many wishes to stop there were. One wish is often several signals: Ctrl-C in a
+ * terminal goes to the whole group of processes, and npm, which is one of them, sends it on to what it has started; so does many
+ * another that starts and watches processes. Counted one by one they would end at once what was asked to end in order.
+ */
+function counted(callback: (count: number) => void): () => void {
+  let count = 0
+  let isSameWish = false
+  const endWish = (): void => {
+    isSameWish = false
+  }
+  return () => {
+    if (isSameWish) return
+    isSameWish = true
+    // What came while the process stood still is heard before the wish is over.
+    setTimeout(() => setImmediate(endWish), WISH_MS).unref()
+    count += 1
+    callback(count)
+  }
+}
+
 const world: World = {
   env: process.env,
   stdout: process.stdout,
   stderr: process.stderr,
   onStopSignal(callback) {
-    let count = 0
-    const onSignal = (): void => {
-      count += 1
+    const onSignal = counted((count) => {
       isAskedToStop()
       callback(count)
-    }
+    })
     for (const signal of ['SIGINT', 'SIGQUIT', 'SIGTERM'] as const) process.on(signal, onSignal)
-    // A terminal that closes may tell so more than once: the kernel does, and the shell. That is nobody's second word.
+    // A terminal that closes may tell so more than once, and late: the kernel does, and the shell. That is nobody's second word.
     process.on('SIGHUP', () => {
       if (!isHungUp) onSignal()
       isHungUp = true

@@ -33,9 +33,10 @@ whatever that names and whoever has issued it, and no other.
 
 SIGTERM, SIGINT, SIGQUIT and SIGHUP stop it: nothing new is taken, parked polls are answered,
 streams are told to come back, and what was taken is finished, within 25 s. A second one ends it at
-once. With --runner those 25 s begin when the runner has ended, after --drain and 10 s for its
-commands to stop; the second signal ends the commands, and the third ends it. Nothing that was
-acknowledged is lost by any of them.
+once; what comes within a second of the one before is the same Ctrl-C, told twice. With --runner
+those 25 s begin when the runner has ended, after --drain and 10 s for its commands to stop; the
+second signal ends the commands, and the third ends it. Nothing that was acknowledged is lost by any
+of them.
 
 Examples:
   intendant serve

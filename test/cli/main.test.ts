@@ -13,12 +13,12 @@ import { service as answering } from './in-process.ts'
 import { ENV, type Running, start } from './processes.ts'
 
 /** A runner at work; its command has told of its process group, and would go on for minutes. */
-async function atWork(test: Test): Promise<{ service: StandIn; runner: Running; group: number }> {
+async function atWork(test: Test, drain = '100ms'): Promise<{ service: StandIn; runner: Running; group: number }> {
   const service = await standIn()
   test.teardown(() => service.stop())
   service.offer(executionRequest('runreq_1'))
   const env = { ...ENV, ENGINE_URL: service.client.url, ENGINE_TOKEN: 'secret' }
-  const runner = start(test, env, 'runner', '--id', 'r1', '--exec', 'echo $$; sleep 300', '--drain', '100ms')
+  const runner = start(test, env, 'runner', '--id', 'r1', '--exec', 'echo $$; sleep 300', '--drain', drain)
   await service.until((post) => post.verb === 'events')
   return { service, runner, group: Number(service.events()[0].payload.text) }
 }
@@ -223,3 +223,15 @@ for (const signal of ['SIGHUP', 'SIGQUIT'] as const)
     t.equal(await runner.ended, 0)
     await isLeftInOrder(t, service, group)
   })
+
+t.test('signals that come together are one wish: a run keeps its time to end until there is a second', async (t) => {
+  const { service, runner, group } = await atWork(t, '1m')
+  runner.child.kill('SIGINT')
+  setTimeout(() => runner.child.kill('SIGINT'), 20)
+  await pause(1_500)
+  t.ok(lives(-group), 'it is left to come to its end')
+  runner.child.kill('SIGINT')
+  setTimeout(() => runner.child.kill('SIGTERM'), 20)
+  t.equal(await runner.ended, 0)
+  await isLeftInOrder(t, service, group)
+})

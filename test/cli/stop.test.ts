@@ -8,6 +8,8 @@ import { type Served, serve } from './processes.ts'
 
 /** A stop that waits for nobody is over long before this. */
 const SOON_MS = 4_000
+/** A signal that comes so long after another is a wish of its own. */
+const NEXT_WISH_MS = 1_200
 
 interface Caller {
   readonly headers: Record<string, string>
@@ -147,11 +149,23 @@ t.test('a second signal ends it at once', async (t) => {
   const { service, admin } = await withProject(t, home)
   await unfinished(t, service, admin)
   service.child.kill('SIGTERM')
-  await new Promise((resolve) => setTimeout(resolve, 200))
+  await new Promise((resolve) => setTimeout(resolve, NEXT_WISH_MS))
   t.equal(service.child.exitCode, null, 'it waits')
   const begunMs = performance.now()
   t.equal(await service.end('SIGTERM'), 130)
   t.ok(performance.now() - begunMs < 1_000)
   const again = await serve(t, home)
   t.equal((await fetch(`${again.url}/api/projects/demo`, { headers: admin.headers })).status, 200)
+})
+
+t.test('one Ctrl-C that comes as several signals is one wish to stop', async (t) => {
+  const { service, admin } = await withProject(t, `${t.testdir()}/home`)
+  await unfinished(t, service, admin)
+  service.child.kill('SIGINT')
+  // Signals of one number that wait to be heard are one.
+  for (const laterMs of [20, 200]) setTimeout(() => service.child.kill('SIGINT'), laterMs)
+  const begunMs = performance.now()
+  t.equal(await service.end('SIGTERM'), 0)
+  t.ok(performance.now() - begunMs > 4_500, 'the request had its time')
+  t.match(service.log(), '"msg":"stopped"')
 })
