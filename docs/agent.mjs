@@ -14,7 +14,7 @@
  * Without LAND somebody else lands it. Transcripts, as the agent prints them, are kept in TRANSCRIPTS. Needs Node.js and git.
  * Start your own from it.
  */
-import { execFileSync, spawn } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import * as fs from 'node:fs'
 import { hostname, tmpdir, userInfo } from 'node:os'
@@ -38,7 +38,9 @@ const SIGNAL_MS = 250
 const STOP_MS = 5_000
 /** How long another run may have its turn: a fetch over a line that hangs. */
 const TURN_MS = 10 * 60_000
-const TURN_LOOK_MS = 50
+const LOOK_MS = 50
+/** How long what a command left running in the background may still hold a lock of the worktree. */
+const LOCK_MS = 1_000
 const GIT_OUTPUT_MAX = 256 * 1024 * 1024
 /** How often work is brought up to a trunk that moves on while it is landed. */
 const MERGES_MAX = 2
@@ -67,10 +69,21 @@ const tell = (event_type, said) => say({ event_type, payload: said })
 const now = () => new Date().toISOString()
 const endOf = (text, chars = TAIL) => text.slice(-chars).toWellFormed()
 
-/** What git prints. In a group of its own, so that a stop does not cut it off in the middle. */
+/** Git does not do what it was to do; in a line. */
+class GitFailed extends Error {}
+
+/** Git or the machine is at fault, and not what is written here. */
+const isOutside = (error) => error instanceof GitFailed || error.syscall !== undefined
+
+/** What git prints. In a group of its own, so that a stop does not cut it off in the middle. Throws GitFailed. */
 function git(cwd, args, input = '') {
-  const options = { input, encoding: 'utf8', stdio: ['pipe', 'pipe', 'inherit'], maxBuffer: GIT_OUTPUT_MAX, detached: true }
-  return execFileSync('git', ['-C', cwd, ...args], options).trim()
+  const options = { input, encoding: 'utf8', maxBuffer: GIT_OUTPUT_MAX, detached: true }
+  const { status, signal, stdout, stderr, error } = spawnSync('git', ['-C', cwd, ...args], options)
+  if (stderr) process.stderr.write(stderr)
+  if (error) throw error
+  if (status === 0) return stdout.trim()
+  const lines = stderr.split('\n').filter((line) => line.trim() !== '')
+  throw new GitFailed(lines.find((line) => /^(fatal|error): /.test(line)) ?? lines[0] ?? `git ended with ${status ?? signal}`)
 }
 
 /** Whether git says so: by its exit code. What it has to say against it is on standard error. */
@@ -92,7 +105,12 @@ async function inTurn(act) {
     return act()
   }
   const lock = resolve(REPOSITORY, folder, 'intendant.lock')
-  while (!isTaken(lock)) await pause(TURN_LOOK_MS)
+  try {
+    while (!isTaken(lock)) await pause(LOOK_MS)
+  } catch (error) {
+    // Who may not write there is told so by git, too.
+    console.error(error.message)
+  }
   try {
     return act()
   } finally {
@@ -156,6 +174,15 @@ function refuse(code, message) {
   process.exit(1)
 }
 
+/** What the run cannot begin without. */
+function needed(make) {
+  try {
+    return make()
+  } catch (error) {
+    return refuse('no_folder', error.message)
+  }
+}
+
 /** Keeps the end of what a stream prints. */
 function tailOf(stream) {
   const decoder = new TextDecoder()
@@ -180,6 +207,7 @@ function run(command, { cwd, input, transcript }) {
   if (transcript) log.on('error', (error) => console.error(`no transcript: ${error.message}`))
   child.stdout.pipe(log, { end: transcript !== undefined })
   child.stderr.pipe(process.stderr, { end: false })
+  child.on('error', (error) => console.error(error.message)) // Its folder is gone.
   child.stdin.on('error', () => {}) // It need not read its prompt.
   child.stdin.end(input)
   return new Promise((end) => {
@@ -203,6 +231,7 @@ function push(refspec) {
       endIt = undefined
       end(code === 0)
     })
+    child.on('error', () => end(false))
   })
 }
 
@@ -350,17 +379,27 @@ async function decideIn(worktree) {
   return isDone
 }
 
-/** Commits what there is to the branch of this run. Returns its newest commit; undefined: it holds nothing that is new. */
+/** Adds what there is, for the next commit. What git says against some of it; undefined: nothing. */
+function addIn(worktree) {
+  try {
+    git(worktree, ['add', '--all'])
+    return undefined
+  } catch (error) {
+    does(worktree, ['add', '--all', '--ignore-errors'])
+    return error
+  }
+}
+
+/** Commits what was added to the branch of this run. Returns its newest commit; undefined: it holds nothing that is new. */
 function commit(worktree, from) {
-  git(worktree, ['add', '--all'])
   const isMerge = does(worktree, ['rev-parse', '--quiet', '--verify', 'MERGE_HEAD'])
   if (isMerge || !does(worktree, ['diff', '--cached', '--quiet'])) {
     const message = `${task.split('\n')[0].slice(0, 72)}\n\nIntendant-Request: ${id}\n`
     git(worktree, [...committer(), 'commit', '--quiet', '--no-verify', '--file=-'], message)
   }
-  // Wherever the agent went: it may have made a branch of its own, or gone back from what it had committed.
+  // Wherever the agent went: it may have made a branch of its own, renamed this one, or gone back from what it had committed.
   const ref = `refs/heads/${branch}`
-  const [head, left] = [headOf(worktree), git(worktree, ['rev-parse', ref])]
+  const [head, left] = [headOf(worktree), commitOf(ref) ?? from]
   const trunk = trunkHere()
   const isOld = (commit) => isWithin(commit, from) || (trunk !== undefined && isWithin(commit, trunk))
   if (isOld(head)) {
@@ -370,7 +409,7 @@ function commit(worktree, from) {
   }
   if (!isWithin(left, head)) {
     git(worktree, ['update-ref', `${ref}-left`, left])
-    aside = ` (commits that are not in it: ${branch}-left in ${REPOSITORY})`
+    aside += ` (commits that are not in it: ${branch}-left in ${REPOSITORY})`
   }
   git(worktree, ['update-ref', ref, head])
   return head
@@ -453,9 +492,44 @@ function markedSince(since, head) {
 }
 
 /** What the agent has begun in git and not ended; undefined: nothing. */
-function begunIn(worktree) {
-  const folder = git(worktree, ['rev-parse', '--absolute-git-dir'])
-  return BEGUN[Object.keys(BEGUN).find((name) => existsSync(join(folder, name)))]
+function begunIn() {
+  return BEGUN[Object.keys(BEGUN).find((name) => existsSync(join(gitFolder, name)))]
+}
+
+/** The newest of what the agent has stashed and not taken back, as a commit. A clone has one stash for all its worktrees. */
+function stashedIn(worktree) {
+  const entries = git(worktree, ['stash', 'list', '--format=%H %gs']).split('\n')
+  return entries.find((entry) => /^\S+ (WIP on|On) (.*?): /.exec(entry)?.[2] === branch)?.split(' ')[0]
+}
+
+/** Takes back what the agent has stashed where it has left nothing else; whether that is so. Otherwise it is told of. */
+function isUnstashed(worktree, from) {
+  const stashed = stashedIn(worktree)
+  if (stashed === undefined) return false
+  const isAll = headOf(worktree) === from && git(worktree, ['status', '--porcelain']) === ''
+  if (isAll && does(worktree, ['stash', 'apply', '--quiet', stashed])) return true
+  aside += ` (stashed, and not in it: ${stashed} in ${REPOSITORY})`
+  return false
+}
+
+/** What is locked in the worktree, or its branch. */
+function locksLeft() {
+  const own = fs.readdirSync(gitFolder).filter((name) => name.endsWith('.lock'))
+  const ofBranch = resolve(gitFolder, '../../refs/heads', `${branch}.lock`)
+  return [...own.map((name) => join(gitFolder, name)), ofBranch].filter((lock) => existsSync(lock))
+}
+
+/**
+ * Behind a command that ran in the worktree: git can go on there. Locks that a git left that was killed are removed: the worktree
+ * and its branch are this run's alone, and its command is over; what that left in the background has LOCK_MS to let go. Throws
+ * GitFailed where it is no worktree any more: git would do its work in whatever repository there is above it.
+ */
+async function regain() {
+  if (contentOf(join(worktree, '.git')) !== link || !existsSync(gitFolder))
+    throw new GitFailed(`the worktree's .git was taken away`)
+  const since = Date.now()
+  while (locksLeft().length > 0 && Date.now() - since < LOCK_MS) await pause(LOOK_MS)
+  for (const lock of locksLeft()) rmSync(lock, { force: true })
 }
 
 /** Does what can be done without. */
@@ -488,11 +562,11 @@ const wanted = PUSH && named?.startsWith(`${PUSH}/`) ? named.slice(PUSH.length +
 if (PUSH) await fetchFrom(...new Set([LAND, wanted].filter(Boolean)))
 const trunk = trunkHere()
 const base = named === undefined ? trunk : ((PUSH && commitOf(`${PUSH}/${named}`)) ?? commitOf(named))
-if (base === undefined) refuse('unknown_base', `${REPOSITORY} has no commit ${named ?? LAND ?? 'HEAD'}`)
+if (base === undefined) refuse('unknown_base', `${REPOSITORY} has no commit ${named ?? (isLanding ? `${PUSH}/${LAND}` : 'HEAD')}`)
 // Of a shallow clone, where they come together is not here.
 if (PUSH && trunk && !does(REPOSITORY, ['merge-base', base, trunk]))
   await inTurn(() => does(REPOSITORY, ['fetch', '--quiet', '--unshallow', PUSH]))
-mkdirSync(TRANSCRIPTS, { recursive: true, mode: 0o700 })
+needed(() => mkdirSync(TRANSCRIPTS, { recursive: true, mode: 0o700 }))
 
 let isStopped = false
 /** Ends what runs now. */
@@ -507,7 +581,7 @@ for (const stream of [process.stdout, process.stderr])
   stream.on('error', () => {
     isStopped = true
   })
-const folder = mkdtempSync(join(tmpdir(), 'intendant-'))
+const folder = needed(() => mkdtempSync(join(tmpdir(), 'intendant-')))
 const worktree = join(folder, 'work')
 const as = isStep ? ['--detach'] : ['-b', branch]
 const add = ['worktree', 'add', '--quiet', '--no-checkout', ...as, worktree, base]
@@ -519,9 +593,14 @@ if (!isAdded || !does(worktree, ['checkout', '--quiet', '--force'])) {
   refuse('no_worktree', `${REPOSITORY} gives no worktree for ${branch}`)
 }
 
+/** What `.git` of the worktree says, and the folder of git's that it names. */
+const link = contentOf(join(worktree, '.git'))
+const gitFolder = git(worktree, ['rev-parse', '--absolute-git-dir'])
 /** Where the work is: undefined where nothing was changed. */
 let kept
-let mayGo = isStep
+/** Nothing is in the worktree that is nowhere else. */
+let mayGo = true
+let isBegun = false
 /** Where commits are that the agent left behind, to be told. */
 let aside = ''
 
@@ -585,10 +664,16 @@ function faultIn(head, unresolved, begun) {
   return { summary: 'repositories within the repository are no submodules of it', diagnosis }
 }
 
+/** Git has kept the rest. */
+function unaddedFault({ message }) {
+  return { summary: 'git does not keep all of it', diagnosis: `${message}; what is there stays in ${worktree}` }
+}
+
 /** What the gate says against the work as it stands; undefined: nothing. */
 async function gateFault() {
   if (!GATE) return undefined
   const { code, printed, complained } = await run(GATE, { cwd: worktree })
+  await regain()
   if (code === 0) return undefined
   return { summary: `the gate does not pass: ${GATE}`, diagnosis: endOf(`${printed}\n${complained}`.trim()) }
 }
@@ -616,6 +701,33 @@ function failureOf({ verdict, summary, diagnosis, land_blocked }) {
   return { class: 'semantic', code, message }
 }
 
+/** What came of the task; `from`: where it began. */
+function tellResult(from, outcome) {
+  tell('task_run_completed', {
+    project: project.key,
+    success: false,
+    landed: false,
+    ...(kept && { preservation_ref: kept }),
+    ...outcome,
+    summary: `${outcome.summary}${aside}`,
+    workspace_base: { commit: from, trunk: trunk ?? from },
+    ...(payload.campaign !== undefined && { campaign: payload.campaign, campaign_cycle: payload.campaign_cycle }),
+  })
+}
+
+/** Git does not go on. What was done stays where it is, and whoever asked is told where that is. */
+function giveUp({ message }) {
+  if (isStopped) return console.error(message)
+  const left = mayGo ? kept : worktree
+  const isThere = mayGo || existsSync(worktree)
+  const where = isThere ? left && `what was done is in ${left}` : `${worktree} is gone`
+  const detail = [message, where].filter(Boolean).join('; ')
+  const failure = { class: isBegun ? 'execution' : 'dispatch', code: 'git_failed', message: detail }
+  const told = { failure_class: failure.class, failure_code: failure.code }
+  if (!isStep) tellResult(base, { verdict: 'runner_error', summary: detail, detail, ...told, ...(!mayGo && { worktree }) })
+  return conclude({ failure })
+}
+
 /** Does the task, and tells what came of it. */
 async function taskIn(worktree) {
   const { conflicts } = isContinued && isLanding && mayChange ? merge(worktree, trunk) : { conflicts: new Map() }
@@ -623,25 +735,28 @@ async function taskIn(worktree) {
   const isWhole = isContinued && mayChange && conflicts.size === 0
   const said = isWhole ? (faultIn(from, []) ?? (await gateFault())) : undefined
   if (isWhole) sweep()
-  if (isStopped) {
-    mayGo = true
-    return false
-  }
+  if (isStopped) return false
+  mayGo = !mayChange
+  isBegun = true
   const agent = await agentIn(worktree, `${promptOf()}${continuedPrompt([...conflicts.keys()], said)}`)
   // It may have been told to nobody.
   await new Promise((heard) => setImmediate(heard))
-  let [head, fault] = []
+  let [head, fault, unadded] = []
   if (mayChange) {
-    const [unresolved, begun] = [unresolvedIn(worktree, conflicts), begunIn(worktree)]
+    await regain()
+    const isStashed = isUnstashed(worktree, from)
+    const [unresolved, begun] = [unresolvedIn(worktree, conflicts), isStashed ? 'stash' : begunIn()]
     // Committed as no merge, so that whoever goes on from it has the conflicts again.
     if (unresolved.length > 0) git(worktree, ['merge', '--quit'])
+    unadded = addIn(worktree)
     const made = commit(worktree, from)
-    fault = faultIn(made ?? from, unresolved, begun)
+    if (unadded && !made) throw unadded
+    fault = unadded ? unaddedFault(unadded) : faultIn(made ?? from, unresolved, begun)
     // What it goes on from is to land also where nothing had to be done about it.
     head = made ?? (isContinued ? from : undefined)
     if (!made && isContinued) git(worktree, ['update-ref', `refs/heads/${branch}`, from])
   }
-  mayGo = head === undefined || repositoriesIn(worktree, from, head, 'AMT').length === 0
+  mayGo = !unadded && (head === undefined || repositoriesIn(worktree, from, head, 'AMT').length === 0)
   const isPushed = head && PUSH && (await push(`${head}:refs/heads/${branch}`))
   kept = head && (isPushed ? `${PUSH}/${branch}` : branch)
   const outcome = agent.isDone
@@ -649,18 +764,7 @@ async function taskIn(worktree) {
     : { verdict: 'runner_error', summary: agent.how, detail: `${agent.how}: ${endOf(agent.text) || agent.complaint}` }
   const isTold = !isStopped || outcome.landed
   const failure = isTold ? failureOf(outcome) : undefined
-  if (isTold) {
-    tell('task_run_completed', {
-      project: project.key,
-      success: false,
-      landed: false,
-      ...(kept && { preservation_ref: kept }),
-      ...outcome,
-      summary: `${outcome.summary}${aside}`,
-      workspace_base: { commit: from, trunk: trunk ?? from },
-      ...(payload.campaign !== undefined && { campaign: payload.campaign, campaign_cycle: payload.campaign_cycle }),
-    })
-  }
+  if (isTold) tellResult(from, outcome)
   if (failure) conclude({ failure })
   // What has landed is on trunk.
   if (outcome.landed) await push(`:refs/heads/${branch}`)
@@ -669,7 +773,14 @@ async function taskIn(worktree) {
 
 try {
   process.exitCode = (await (isStep ? decideIn(worktree) : taskIn(worktree))) ? 0 : 1
+} catch (error) {
+  // What the agent has committed by itself.
+  const made = isBegun && !isStep ? commitOf(`refs/heads/${branch}`) : undefined
+  if (made && !isWithin(made, base)) kept ??= branch
+  if (!isOutside(error)) throw error
+  giveUp(error)
+  process.exitCode = 1
 } finally {
-  if (mayGo) await takeDown(kept !== branch)
+  if (mayGo || !existsSync(worktree)) await takeDown(kept !== branch)
   else console.error(`what was done is in ${worktree}`)
 }

@@ -1,0 +1,206 @@
+/** Git that is in a bad way under `docs/agent.mjs`: what was done is kept where git can keep it, and else is told of in a line. */
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import { assertTidy, BRANCH, type Done, git, landing, place, run, said, task, WHO } from './agent-place.ts'
+
+const who = WHO.join(' ')
+/** Locks of the worktree and of its branch, as a git that was killed leaves them. */
+const LOCKS = `touch "$(git rev-parse --git-dir)/index.lock" "$(git rev-parse --git-dir)/HEAD.lock"
+touch "$(git rev-parse --git-common-dir)/refs/heads/$(git branch --show-current).lock"`
+
+/** No more than lines that are meant for people: nothing that a program says that breaks down. */
+function isPlain(test: Test, { stderr }: Done): void {
+  test.notMatch(stderr, /^\s+at |node:internal|Error:/m)
+}
+
+/** The one result of a task that git did not go on with, and its run's failure. */
+function givenUp(test: Test, done: Done): Record<string, any> {
+  isPlain(test, done)
+  test.equal(done.code, 1)
+  const [completed, ...more] = said(test, done, 'task_run_completed')
+  test.same(more, [])
+  test.match(completed, { success: false, landed: false, verdict: 'runner_error', failure_code: 'git_failed' })
+  test.notMatch(completed!.detail, '\n')
+  const { class: failure_class, code: failure_code, message: detail } = done.lines.at(-1)!.failure
+  test.match(completed, { failure_class, failure_code, detail, summary: detail })
+  return completed!
+}
+
+t.test('locks that a git left that was killed are removed: the work is on the branch, and lands', (t) => {
+  const { at, remote, lands } = landing(t)
+  const done = run(at, task(), { ...lands, AGENT: `echo x > y\n${LOCKS}`, GATE: LOCKS })
+  isPlain(t, done)
+  t.match(said(t, done, 'task_run_completed'), [{ verdict: 'complete', landed: true }])
+  t.equal(git(remote, 'show', 'main:y'), 'x')
+  assertTidy(t, at)
+  const failed = run(at, { ...task(), attempt: 2 }, { AGENT: `echo x > z\n${LOCKS}\necho no credit; exit 9` })
+  isPlain(t, failed)
+  const ref = 'intendant/runreq_1-2'
+  t.match(said(t, failed, 'task_run_completed'), [
+    { verdict: 'runner_error', detail: /no credit/, preservation_ref: ref },
+  ])
+  t.equal(git(at.repository, 'show', `${ref}:z`), 'x')
+  assertTidy(t, at)
+  t.end()
+})
+
+t.test('a lock that the agent’s own git still holds in the background has its time', (t) => {
+  const at = place(t)
+  const lock = '"$(git rev-parse --git-dir)/index.lock"'
+  const AGENT = `echo x > y; touch ${lock}; { sleep 0.5; rm ${lock} && touch ${at.folder}/let-go; } > /dev/null 2>&1 &`
+  t.match(said(t, run(at, task(), { AGENT }), 'task_run_completed'), [
+    { verdict: 'complete', preservation_ref: BRANCH },
+  ])
+  t.ok(existsSync(join(at.folder, 'let-go')))
+  assertTidy(t, at)
+  t.end()
+})
+
+for (const [what, AGENT] of [
+  ['has removed its .git', 'echo x > y; rm .git'],
+  [
+    'has put a repository of its own in its place',
+    `echo x > y; rm .git; git init -q; git ${who} commit -qm s --allow-empty`,
+  ],
+  ['has removed what git knows of it', 'echo x > y; rm -r "$(git rev-parse --git-dir)"'],
+  ['left an index that cannot be read', 'echo x > y; echo no index > "$(git rev-parse --git-dir)/index"'],
+] as const)
+  t.test(`an agent that ${what}: a line says so and where the files are, and they stay there`, (t) => {
+    const at = place(t)
+    // Git that looks for a repository above the worktree finds this one, which is nobody's business.
+    git(at.folder, 'init', '--quiet', join(at.folder, 'tmp'))
+    const { detail, worktree, failure_class, ...rest } = givenUp(t, run(at, task(), { AGENT, GATE: 'true' }))
+    t.equal(failure_class, 'execution')
+    t.match(detail, `; what was done is in ${worktree}`)
+    t.equal(readFileSync(join(worktree, 'y'), 'utf8'), 'x\n')
+    t.notOk('preservation_ref' in rest)
+    t.equal(git(at.repository, 'rev-parse', BRANCH), at.base)
+    t.equal(git(join(at.folder, 'tmp'), 'status', '--porcelain', '--untracked-files=no'), '')
+    t.end()
+  })
+
+t.test('what git cannot keep stays where it is, beside the branch that has the rest', (t) => {
+  const { at, remote, lands, trunk } = landing(t)
+  const done = run(at, task(), { ...lands, AGENT: 'echo x > y; git init -q sub; echo in > sub/s', GATE: 'true' })
+  isPlain(t, done)
+  const [completed] = said(t, done, 'task_run_completed')
+  t.match(completed, {
+    verdict: 'defect',
+    preservation_ref: `origin/${BRANCH}`,
+    diagnosis: /sub\/' does not have a commit/,
+  })
+  const [, left] = /; what is there stays in (.*)$/.exec(completed!.diagnosis)!
+  t.equal(readFileSync(join(left!, 'sub', 's'), 'utf8'), 'in\n')
+  t.equal(git(remote, 'show', `${BRANCH}:y`), 'x')
+  t.equal(trunk(), at.base)
+  const all = givenUp(t, run(at, { ...task(), attempt: 2 }, { AGENT: 'git init -q sub; echo in > sub/s' }))
+  t.equal(readFileSync(join(all.worktree, 'sub', 's'), 'utf8'), 'in\n')
+  t.end()
+})
+
+t.test('a worktree that the agent has removed, and one that a gate has', (t) => {
+  const at = place(t)
+  const AGENT = `echo w > w; git add w; git ${who} commit -qm w; rm -rf "$PWD"`
+  const gone = givenUp(t, run(at, task(), { AGENT }))
+  t.match(gone, { preservation_ref: BRANCH, detail: `; ${gone.worktree} is gone` })
+  t.equal(git(at.repository, 'show', `${BRANCH}:w`), 'w', 'what it had committed is not')
+  assertTidy(t, at)
+  const gated = givenUp(t, run(at, { ...task(), attempt: 2 }, { AGENT: 'echo x > y', GATE: 'rm .git' }))
+  t.match(gated, { preservation_ref: 'intendant/runreq_1-2', detail: /; what was done is in intendant\/runreq_1-2$/ })
+  t.equal(git(at.repository, 'show', 'intendant/runreq_1-2:y'), 'x')
+  const again = { ...task({ base_ref: 'intendant/runreq_1-2' }), attempt: 3 }
+  const before = givenUp(t, run(at, again, { AGENT: `touch ${at.folder}/launched`, GATE: 'rm .git' }))
+  t.equal(before.failure_class, 'dispatch', 'it could not begin')
+  t.notOk(existsSync(join(at.folder, 'launched')))
+  t.end()
+})
+
+t.test('an agent that renames its branch, begins a history of its own, or amends what was there', (t) => {
+  const { at, remote, lands, trunk } = landing(t)
+  const tries = [
+    'git branch -m mine; echo x > y',
+    `git checkout -q --orphan mine2; echo x > y; git add y; git ${who} commit -qm mine`,
+    `echo x > y; git add y; git ${who} commit -q --amend -m mine`,
+  ]
+  for (const [i, AGENT] of tries.entries()) {
+    const done = run(at, { ...task(), attempt: i + 1 }, { PUSH: 'origin', AGENT })
+    isPlain(t, done)
+    t.match(said(t, done, 'task_run_completed'), [
+      { verdict: 'complete', preservation_ref: `origin/intendant/runreq_1-${i + 1}` },
+    ])
+    t.equal(git(remote, 'show', `intendant/runreq_1-${i + 1}:y`), 'x')
+  }
+  const amended = run(at, { ...task(), attempt: 4 }, { ...lands, AGENT: tries[2]! })
+  isPlain(t, amended)
+  t.match(said(t, amended, 'task_run_completed'), [{ verdict: 'complete', land_blocked: 'trunk_moved_conflict' }])
+  t.equal(trunk(), at.base)
+  assertTidy(t, at)
+  t.end()
+})
+
+t.test('what the agent has stashed and not taken back is on the branch, and does not land', (t) => {
+  const { at, remote, lands, trunk } = landing(t)
+  const stash = `git ${who} stash --quiet --include-untracked`
+  const all = run(at, task(), { ...lands, AGENT: `echo x > y; echo z > README; ${stash}` })
+  const diagnosis = 'the agent left a stash unfinished'
+  t.match(said(t, all, 'task_run_completed'), [{ verdict: 'defect', diagnosis, preservation_ref: `origin/${BRANCH}` }])
+  t.equal(git(remote, 'show', `${BRANCH}:y`), 'x')
+  t.equal(git(remote, 'show', `${BRANCH}:README`), 'z')
+  t.equal(trunk(), at.base)
+  const aside = run(at, { ...task(), attempt: 2 }, { ...lands, AGENT: `echo x > y; ${stash}; echo v > v; echo done` })
+  const stashed = git(at.repository, 'rev-parse', 'stash@{0}')
+  const summary = `done (stashed, and not in it: ${stashed} in ${at.repository})`
+  t.match(said(t, aside, 'task_run_completed'), [{ verdict: 'complete', landed: true, summary }])
+  const back = run(
+    at,
+    { ...task(), attempt: 3 },
+    { ...lands, AGENT: `echo x > y; ${stash}; git stash pop -q; echo done` },
+  )
+  t.match(said(t, back, 'task_run_completed'), [{ verdict: 'complete', landed: true, summary: 'done' }])
+  assertTidy(t, at)
+  t.end()
+})
+
+t.test('what is not there, or cannot be used, fails the run in a line before anything is done', (t) => {
+  const at = place(t)
+  writeFileSync(join(at.folder, 'file'), '')
+  mkdirSync(join(at.folder, 'empty'))
+  const failure = (environment: Record<string, string>, more: Record<string, unknown> = {}) => {
+    const done = run(at, task(more), { AGENT: 'true', ...environment })
+    isPlain(t, done)
+    t.match([done.code, done.lines.length], [1, 1])
+    t.match(done.lines[0], { failure: { class: 'dispatch', message: /^.+$/ } })
+    return done.lines[0]!.failure
+  }
+  t.match(failure({ REPOSITORY: '' }), { code: 'not_configured' })
+  t.match(failure({ AGENT: '' }), { code: 'not_configured' })
+  for (const name of ['nowhere', 'empty', 'file'])
+    t.match(failure({ REPOSITORY: join(at.folder, name) }), { code: 'no_repository', message: name })
+  t.match(failure({}, { base_ref: 'no..such' }), { code: 'unknown_base', message: 'no..such' })
+  t.match(failure({ PUSH: 'nowhere', LAND: 'main' }), { code: 'unknown_base', message: 'nowhere/main' })
+  t.match(failure({ TRANSCRIPTS: join(at.folder, 'file') }), { code: 'no_folder', message: /file/ })
+  t.match(failure({ TMPDIR: join(at.folder, 'nowhere') }), { code: 'no_folder', message: /nowhere/ })
+  assertTidy(t, at)
+  t.end()
+})
+
+/** For `--import`: a folder in which no link can be made, as where others alone may write. */
+const NO_LINKS = `
+import fs from 'node:fs'
+import { syncBuiltinESMExports } from 'node:module'
+fs.symlinkSync = (target, path) => fs.linkSync(target, path + '/nowhere')
+syncBuiltinESMExports()
+`
+
+t.test('where no turn can be taken in the clone git is asked all the same', (t) => {
+  const at = place(t)
+  const noLinks = join(at.folder, 'no-links.mjs')
+  writeFileSync(noLinks, NO_LINKS)
+  const done = run(at, task(), { AGENT: 'echo x > y', NODE_OPTIONS: `--import=file://${noLinks}` })
+  isPlain(t, done)
+  t.match(done.stderr, /^ENOENT: /)
+  t.match(said(t, done, 'task_run_completed'), [{ verdict: 'complete', preservation_ref: BRANCH }])
+  assertTidy(t, at)
+  t.end()
+})
