@@ -28,7 +28,7 @@ export interface World {
   readonly env: NodeJS.ProcessEnv
   readonly stdout: Sink
   readonly stderr: Sink
-  /** From now on SIGHUP, SIGINT, SIGQUIT and SIGTERM do not end the process but call this, with how many there were. */
+  /** From now on SIGHUP, SIGINT, SIGQUIT and SIGTERM do not end the process but call this, with how many wishes to stop there were: signals within a second are one. */
   onStopSignal(callback: (count: number) => void): void
   /** Ends the process at once: for a stop that was asked for again, or takes too long. */
   exit(code: number): void
