@@ -9,7 +9,7 @@ import { openItem, ownedIds } from '../work-item/owner.ts'
 import { shared } from './campaigns.ts'
 import type { Assessment, InitiativeContext } from './context.ts'
 import { findingRecorded } from './facts.ts'
-import { findingOf, withFinding } from './findings.ts'
+import { findingOf, untold, withFinding } from './findings.ts'
 import { findingsFor } from './prompt.ts'
 
 type Change = Partial<InitiativeContext>
@@ -121,11 +121,10 @@ function startWork(context: InitiativeContext, action: Action): Effects {
 function relay(context: InitiativeContext, action: Action, decision: Decision): Effects {
   const { action_id, steer_id, at } = action
   const finding_id = deriveId('find', 'finding', action_id)
-  const to = decision.to === undefined || decision.to.length === 0 ? context.members : decision.to.map(plain)
   const given = {
     finding_id,
     from: { kind: 'assessment', id: steer_id },
-    to: to as Member[],
+    to: untold(context, decision).map(plain) as Member[],
     kind: 'relay',
     text: decision.text!,
     refs: decision.refs ?? [],

@@ -3,6 +3,8 @@ import { clipped } from '../clipped.ts'
 import { deriveId } from '../derived-id.ts'
 import { TEXT_LENGTH_MAX } from '../documents/fields.ts'
 import { FINDINGS_MAX, type Finding } from '../documents/finding.ts'
+import type { Decision } from '../documents/initiative.ts'
+import { isSameMember, type Member } from '../documents/member.ts'
 import type { ItemSettled } from '../work-item/owner.ts'
 import type { InitiativeContext, Of, SeenBy } from './context.ts'
 
@@ -27,6 +29,13 @@ export function findingOf({ name }: Pick<InitiativeContext, 'name'>, given: NewF
 
 export function withFinding({ findings }: InitiativeContext, finding: Finding): readonly Finding[] {
   return [...findings, finding].slice(-FINDINGS_MAX)
+}
+
+/** Whom a relay tells: of the members that it names, or of all, those for whom no finding says the same. */
+export function untold({ members, findings }: InitiativeContext, { to = [], text }: Decision): readonly Member[] {
+  const hasIt = (member: Member): boolean =>
+    findings.some((one) => one.text === text && one.to.some((other) => isSameMember(other, member)))
+  return (to.length === 0 ? members : to).filter((member) => !hasIt(member))
 }
 
 /** What a reviewer's result has to tell the other members: its gaps, or its diagnosis. It names cycle and result. */

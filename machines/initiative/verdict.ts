@@ -8,6 +8,7 @@ import { isSameMember, type Member, memberText } from '../documents/member.ts'
 import type { RunResult } from '../documents/run-result.ts'
 import { compile } from '../schema.ts'
 import type { Assessment, InitiativeContext, View } from './context.ts'
+import { untold } from './findings.ts'
 import { fingerprint, isMember, sightOf, standingOf } from './members.ts'
 
 export interface Verdict {
@@ -146,9 +147,11 @@ function inForceBy(context: InitiativeContext, decision: Decision, view: View): 
         ? `${memberText(member!)} is ${sight.state}`
         : undefined
     case 'relay':
-      return context.findings.some(({ text }) => text === decision.text) ? 'it is recorded already' : undefined
+      return untold(context, decision).length === 0 ? 'it is recorded already' : undefined
     case 'ask':
-      return context.questions.some(({ text }) => text === decision.question) ? 'the question is open' : undefined
+      return context.questions.some((one) => one.text === decision.question && isSameMember(one.member, member))
+        ? 'the question is open'
+        : undefined
     case 'escalate':
       return context.questions.some((one) => one.kind === 'escalate' && isSameMember(one.member, member))
         ? 'the owner has been called already'

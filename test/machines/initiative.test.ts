@@ -162,6 +162,32 @@ t.test('a guard refuses what the decision must not do', (t) => {
   t.end()
 })
 
+t.test('what was asked about one member, or told to it, is not asked about another, or told to that', (t) => {
+  const again = (first: object, second: object, by: readonly Message<any>[] = []) => {
+    const asked = step(module, deciding(first), judge(6)).snapshot
+    const before = by.reduce((one, message) => step(module, one, message).snapshot, asked)
+    const { trigger_id } = before.context.waiting[0] ?? {}
+    const assessed = step(module, before, at(7, { type: 'assess', trigger_id, view: VIEW })).snapshot
+    const { item_id } = assessed.context.assessment
+    return step(module, step(module, assessed, answer(8, second, { item_id })).snapshot, judge(9, VIEW, item_id))
+  }
+  const outcomeOf = (stepped: ReturnType<typeof again>) => payloadOf(stepped, 'initiative_steered').outcome
+  const ask = (member?: Member) => ({ decision: 'ask', question: 'Which currency?', ...(member && { member }) })
+  t.equal(outcomeOf(again(ask(CAMPAIGN), ask(CAMPAIGN))), 'no_op')
+  const other = again(ask(CAMPAIGN), ask(ITEM))
+  t.equal(outcomeOf(other), 'applied')
+  t.match(other.snapshot.context.questions, [{ member: CAMPAIGN }, { member: ITEM }])
+  t.equal(outcomeOf(again(ask(CAMPAIGN), ask())), 'applied', 'a question about none of them is another one')
+  const relay = (...to: Member[]) => ({ decision: 'relay', text: 'The limit is 10', to })
+  t.equal(outcomeOf(again(relay(PROJECT), relay(PROJECT))), 'no_op')
+  const told = again(relay(PROJECT, ITEM), relay())
+  t.equal(outcomeOf(told), 'applied')
+  t.match(told.snapshot.context.findings.at(-1), { to: [CAMPAIGN] }, 'for those that have not been told')
+  t.match(told.sends.filter(({ message }) => message.type === 'share_finding').length, 1)
+  t.equal(outcomeOf(again(relay(), relay(ITEM))), 'no_op', 'all of them have been told')
+  t.end()
+})
+
 t.test('an owner’s hold lasts until it is lifted, whatever else is recorded meanwhile', (t) => {
   const record = (n: number, word: object) =>
     at(n, { type: 'record_owner_action', by: OWNER, action_id: `act_${n}`, reason: 'x', ...word })
