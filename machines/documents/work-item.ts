@@ -66,6 +66,7 @@ const WAITING_CODES = [
   'held',
   'dependency_cannot_land',
   'project_archived',
+  'campaign_paused',
   'stopping',
   'repository_busy',
   'running_cap',

@@ -85,6 +85,8 @@ export interface Dispatcher {
   freeTakers(): (wanted: Wanted) => boolean
   /** Whether the run request uses a slot of a runner that is there and takes work; undefined: no runner has it. */
   usesSlot(runRequestId: string): boolean | undefined
+  /** The request is about to be withdrawn: if it waits, it is not offered for a while. */
+  leaveOut(runRequestId: string): void
   /** The lanes that offer nothing, all of them. */
   setPausedLanes(lanes: Iterable<string>): void
   /** Asked of each pair of runner and request; undefined: every engine serves everything. */

@@ -160,6 +160,12 @@ class RunRequestDispatcher implements Dispatcher {
     return held === undefined ? undefined : held.runner.takesWork && held.runner.held.has(held)
   }
 
+  leaveOut(runRequestId: string): void {
+    if (this.queue.demandOfRequest(runRequestId) === undefined) return
+    this.queue.leaveOut(runRequestId)
+    this.holdBacks.hold(runRequestId)
+  }
+
   setPausedLanes(lanes: Iterable<string>): void {
     this.stops.pauseLanes(lanes)
     this.settle()

@@ -11,7 +11,7 @@ import type { Wanted } from '../dispatch/api.ts'
 import { MinHeap } from '../heap.ts'
 import { digestOf } from '../identity.ts'
 import { Lines } from './lines.ts'
-import { Looks, lookOf } from './looks.ts'
+import { cycleOf, Looks, lookOf } from './looks.ts'
 import type { WaitingItem } from './rules.ts'
 
 /** States of which the ledger keeps a summary. */
@@ -191,6 +191,7 @@ export class Ledger {
       twinKey: twinKeyOf(project_id, asked.objective),
       wanted: this.shared(wanted),
       looksFor: lookOf(asked),
+      cycleOf: cycleOf(asked),
       notBeforeMs: asked.not_before === undefined ? undefined : Date.parse(asked.not_before),
       state: 'queued',
       dependsOn: depends_on,

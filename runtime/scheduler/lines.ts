@@ -113,3 +113,13 @@ function countWhile<T>(line: readonly T[], holds: (entry: T) => boolean): number
   }
   return low
 }
+
+/** At most so many of what is walked over. */
+export function firstOf<T>(count: number, from: Iterable<T>): T[] {
+  const first: T[] = []
+  for (const one of from) {
+    if (first.length === count) break
+    first.push(one)
+  }
+  return first
+}

@@ -1,4 +1,4 @@
-/** What the rules ask of an item's project, read once until the project changes. */
+/** What the rules ask of an item's project, and of the campaign whose cycle it is: read once until that changes. */
 import type { Runtime } from '../api.ts'
 import { committed } from '../committed.ts'
 
@@ -10,6 +10,8 @@ interface Place {
 export class Places {
   private readonly runtime: Pick<Runtime, 'read'>
   private readonly known = new Map<string, Place>()
+  /** Campaigns by name: whether they are paused. */
+  private readonly campaigns = new Map<string, boolean>()
 
   constructor(runtime: Pick<Runtime, 'read'>) {
     this.runtime = runtime
@@ -22,6 +24,20 @@ export class Places {
       this.known.set(projectId, place)
     }
     return place
+  }
+
+  isCampaignPaused(campaign: string): boolean {
+    let isPaused = this.campaigns.get(campaign)
+    if (isPaused === undefined) {
+      isPaused = committed(this.runtime, { kind: 'campaign', id: campaign })?.value === 'paused'
+      this.campaigns.set(campaign, isPaused)
+    }
+    return isPaused
+  }
+
+  /** The same for a campaign. */
+  forgetCampaign(campaign: string): boolean {
+    return this.campaigns.delete(campaign)
   }
 
   /** The project has changed. Whether anybody had asked for it. */

@@ -13,6 +13,8 @@ export interface WaitingItem {
   readonly dependsOn: readonly string[]
   /** The campaign or initiative that it looks for, by kind and name; undefined: it does not only look. */
   readonly looksFor: string | undefined
+  /** The campaign whose cycle it is. */
+  readonly cycleOf: string | undefined
   /** Wall clock, milliseconds; undefined: at any time. */
   readonly notBeforeMs: number | undefined
   /** The run request that it was taken back from and that has not ended. */
@@ -25,6 +27,8 @@ export interface Circumstances {
   stateOf(id: string): string | undefined
   /** An archived project starts nothing. */
   isArchived(item: WaitingItem): boolean
+  /** Of a paused campaign nothing begins. */
+  isCampaignPaused(campaign: string): boolean
   /** What the item must have for itself; undefined: nothing. */
   repositoryOf(item: WaitingItem): string | undefined
   /** The item or run request that has the repository. */
@@ -80,6 +84,24 @@ export function whyNotBegun(item: WaitingItem, now: Circumstances): Rule | undef
   return archived(item, now) ?? pausedLane(item, now) ?? noRunner(item, now)
 }
 
+/** Why an item that is handed out, and that nobody has begun, goes back to the queue; undefined: it stays. */
+export function whyTakenBack(item: WaitingItem, now: Circumstances): Rule | undefined {
+  return pausedCampaign(item, now) ?? whyNotBegun(item, now)
+}
+
+/**
+ * Whether the rule takes it back from a run in that state. What a runner was offered comes back first, and what it has
+ * accepted goes on; but a pause of its campaign is as a person's hold: nobody begins it any more.
+ */
+export function takesBackFrom({ code }: Rule, runState: string | undefined): boolean {
+  return runState === 'queued' || (code === 'campaign_paused' && (runState === 'offered' || runState === 'accepted'))
+}
+
+function pausedCampaign({ cycleOf }: WaitingItem, now: Circumstances): Rule | undefined {
+  const isPaused = cycleOf !== undefined && now.isCampaignPaused(cycleOf)
+  return isPaused ? { code: 'campaign_paused', subject: cycleOf } : undefined
+}
+
 function archived(item: WaitingItem, now: Circumstances): Rule | undefined {
   return now.isArchived(item) ? { code: 'project_archived', subject: item.project } : undefined
 }
@@ -103,7 +125,7 @@ export function waitsForRunnerAlone(item: WaitingItem, now: Circumstances): bool
 }
 
 function ruleBeforeCap(item: WaitingItem, now: Circumstances): Rule | undefined {
-  const first = deadDependency(item.dependsOn, now) ?? archived(item, now)
+  const first = deadDependency(item.dependsOn, now) ?? archived(item, now) ?? pausedCampaign(item, now)
   if (first !== undefined) return first
   if (item.takenBack !== undefined) return { code: 'stopping', subject: item.takenBack }
   const look = now.lookBeside(item)
@@ -175,6 +197,8 @@ function sentence({ code, subject, detail }: Rule, item: WaitingItem, now: Circu
       return `its dependency ${subject} did not land: it is ${detail}`
     case 'project_archived':
       return `project ${subject} is archived`
+    case 'campaign_paused':
+      return `its campaign ${subject} is paused`
     case 'stopping':
       if (detail !== undefined) return `${subject}, which looks for ${detail}, has not ended`
       return `${subject}, which it was taken back from, is being stopped`

@@ -20,6 +20,7 @@ import { readable } from '../reader.ts'
 import type { PacingView, Scheduler } from './api.ts'
 import { handOut } from './hand-out.ts'
 import { type Entry, LEDGER_STATES, Ledger } from './ledger.ts'
+import { firstOf } from './lines.ts'
 import { Occupancy } from './occupancy.ts'
 import { Places } from './places.ts'
 import {
@@ -153,7 +154,7 @@ class ItemScheduler implements Scheduler, Circumstances {
       running: ledger.running,
       waitingCount: (sees) => ledger.queued.count(({ project }) => sees(project)),
       firstWaiting: (limit, sees) =>
-        take(
+        firstOf(
           limit,
           ledger.queued.open(({ project }) => sees(project)),
         ),
@@ -183,6 +184,10 @@ class ItemScheduler implements Scheduler, Circumstances {
 
   isArchived(item: WaitingItem): boolean {
     return this.places.of((item as Entry).projectId).isArchived
+  }
+
+  isCampaignPaused(campaign: string): boolean {
+    return this.places.isCampaignPaused(campaign)
   }
 
   holderOf(repository: string): string | undefined {
@@ -286,11 +291,20 @@ class ItemScheduler implements Scheduler, Circumstances {
         return this.ledger.waitingCount > 0 || this.ledger.handedOut.size > 0
       case 'project':
         return this.places.forget(ref.id)
+      case 'campaign':
+        if (after.value === 'paused') this.withhold(after.context.work?.item_id)
+        return this.places.forgetCampaign(ref.id)
       case 'run_request':
         return before !== undefined && after.value !== before.value && this.ledger.waitingCount > 0
       default:
         return false
     }
+  }
+
+  /** If nobody has begun it, it is about to be taken back: meanwhile no runner is offered it. */
+  private withhold(itemId = ''): void {
+    const entry = this.ledger.find(itemId)
+    if (entry?.state === 'queued' && entry.runId !== undefined) this.dispatcher.leaveOut(entry.runId)
   }
 
   private tick(): void {
@@ -385,16 +399,6 @@ class ItemScheduler implements Scheduler, Circumstances {
     this.loop.wakeAfter(Math.min(safetyIntervalMs, (dueMs ?? Number.POSITIVE_INFINITY) - nowMs))
   }
 }
-
-function take<T>(count: number, from: Iterable<T>): T[] {
-  const taken: T[] = []
-  for (const one of from) {
-    if (taken.length === count) break
-    taken.push(one)
-  }
-  return taken
-}
-
 function refOf({ id }: Entry): ActorRef {
   return { kind: 'work_item', id }
 }

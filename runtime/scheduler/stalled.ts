@@ -1,10 +1,10 @@
 /**
- * What is handed out, and what no runner can begin as things stand: its lane is paused, its project archived, or nobody that is
- * there may take it. It would keep a place, and its repository, from others.
+ * What is handed out, and what no runner can begin as things stand: its lane or its campaign is paused, its project archived, or
+ * nobody that is there may take it. It would keep a place, and its repository, from others.
  */
 import type { MessageBody } from '../api.ts'
 import type { Entry, Ledger } from './ledger.ts'
-import { type Circumstances, lastingReason, whyNotBegun } from './rules.ts'
+import { type Circumstances, lastingReason, takesBackFrom, whyNotBegun, whyTakenBack } from './rules.ts'
 
 export interface StalledParts {
   readonly ledger: Ledger
@@ -22,8 +22,8 @@ export function takeBack(parts: StalledParts): void {
   const { ledger, now, send } = parts
   for (const entry of ledger.handedOut)
     parts.each(entry, () => {
-      const rule = whyNotBegun(entry, now)
-      if (rule === undefined || !waitsForRunner(entry, parts)) return
+      const rule = whyTakenBack(entry, now)
+      if (rule === undefined || !takesBackFrom(rule, parts.runState(entry.runId!))) return
       send(entry, { type: 'take_back', reason: lastingReason(rule, entry, now) } as MessageBody)
     })
 }
@@ -33,14 +33,9 @@ export function standAside(parts: StalledParts): void {
   const { ledger, now } = parts
   for (const entry of ledger.waitingAgain)
     parts.each(entry, () => {
-      const isAside = whyNotBegun(entry, now) !== undefined && waitsForRunner(entry, parts)
+      const isAside = whyNotBegun(entry, now) !== undefined && parts.runState(entry.runId!) === 'queued'
       if (isAside === entry.isAside) return
       ledger.setAside(entry, isAside)
       parts.changed()
     })
-}
-
-/** What a runner was offered comes back first, and what it has accepted goes on. */
-function waitsForRunner({ runId }: Entry, parts: StalledParts): boolean {
-  return parts.runState(runId!) === 'queued'
 }

@@ -55,6 +55,19 @@ t.test('a repeated poll gets the unaccepted offer again, with the same attempt',
   t.equal(fake.asked.filter((what) => what.startsWith('offer ')).length, 1, 'no second offer was made')
 })
 
+t.test('a request that is about to be withdrawn is not offered meanwhile, and not for ever', async (t) => {
+  const { fake, dispatcher } = world({ r1: {} })
+  const id = fake.create()
+  fake.run()
+  dispatcher.leaveOut(id)
+  const asked = poll(dispatcher, 'r1', 5_000)
+  fake.run()
+  t.equal(fake.state(id), 'queued')
+  t.equal(asked.answer, undefined)
+  fake.nature.advance(1_050)
+  t.equal(offered(asked), id, 'it was not withdrawn')
+})
+
 t.test('an offer that its runner is just accepting is not told again', async (t) => {
   const { fake, dispatcher } = world({ r1: { capacity: 3 } })
   const id = fake.create()

@@ -17,11 +17,13 @@ const ITEM: WaitingItem = {
   notBeforeMs: 1_000,
   takenBack: undefined,
   looksFor: undefined,
+  cycleOf: 'pay',
 }
 
 const FREE: Circumstances = {
   stateOf: () => 'landed',
   isArchived: () => false,
+  isCampaignPaused: () => false,
   repositoryOf: () => 'git@x:shop',
   holderOf: () => undefined,
   lookBeside: () => undefined,
@@ -45,6 +47,11 @@ t.test('each rule holds an item back by itself, in words', (t) => {
     })
   t.equal(held({ stateOf: () => undefined }).detail, 'its dependency wi_a did not land: it is unknown')
   t.same(held({ isArchived: () => true }), { code: 'project_archived', detail: 'project shop is archived' })
+  t.same(held({ isCampaignPaused: (name) => name === 'pay' }), {
+    code: 'campaign_paused',
+    detail: 'its campaign pay is paused',
+  })
+  t.same(told({ ...ITEM, cycleOf: undefined }, { ...FREE, isCampaignPaused: () => true }).code, 'next')
   t.same(told({ ...ITEM, takenBack: 'runreq_1' }, FREE), {
     code: 'stopping',
     detail: 'runreq_1, which it was taken back from, is being stopped',
@@ -90,6 +97,7 @@ t.test('what needs nothing for itself waits for no repository', (t) => {
 t.test('of several rules that hold it back, the first in their order is named', (t) => {
   const breaks: readonly [string, Partial<Circumstances>][] = [
     ['project_archived', { isArchived: () => true }],
+    ['campaign_paused', { isCampaignPaused: () => true }],
     ['stopping', { lookBeside: () => 'runreq_1' }],
     ['repository_busy', { holderOf: () => 'wi_9' }],
     ['running_cap', { hasPlace: () => false, running: () => 2 }],

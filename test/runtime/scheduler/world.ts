@@ -82,6 +82,7 @@ export class World {
         const state = this.runtime.read({ kind: 'run_request', id: run })?.value ?? 'queued'
         return state === 'queued' ? undefined : state !== 'lost' && this.isThere(run)
       },
+      leaveOut: () => {},
       setPausedLanes: (lanes: Iterable<string>) => this.setPausedLanes(lanes),
       waitingBecause: () => this.waitingBecause(),
     } as unknown as Dispatcher
