@@ -73,6 +73,7 @@ export function showCampaign(campaign: Campaign, print: Printer): void {
     ['asks', question === undefined ? undefined : safe(question.finding)],
     ['answers', question === undefined ? undefined : question.options.map(safe).join(' | ')],
     ['starts from', said(campaign.base_ref)],
+    ['escalated', said(paused?.escalated)],
     ['goes on at', paused?.until],
     ['provider', said(campaign.agent_provider)],
     ['labels', campaign.labels?.join(', ')],
@@ -141,28 +142,27 @@ function heading(print: Printer, text: string): void {
   print.line(`\n${print.tint(text, 'strong')}`)
 }
 
-/** Whether it stands until its owner says something: one that an owner has paused is meant to. */
+/** Whether it stands until its owner says something: one that an owner has paused is meant to, unless it had asked before. */
 export function needsOwner({ status, paused }: Campaign): boolean {
+  if (paused?.escalated !== undefined) return true
   return status === 'escalated' || (status === 'paused' && paused?.by === 'provider' && paused.until === undefined)
 }
 
 /** What a person can do about one that needs somebody, as commands. */
 export function adviceFor({ name, status, stage, question, budget, paused }: Campaign): string[] {
   const resume = `intendant campaign resume ${name}${budget.remaining === 0 ? ' --add-cycles N' : ''}`
+  const decisions = [`intendant campaign decide ${name} --decision TEXT`]
   switch (status) {
     case 'staged':
     case 'active':
       return stage === 'idle' ? [`intendant campaign advance ${name}`] : []
     case 'paused':
+      if (paused?.escalated !== undefined) return [resume, ...decisions]
       return paused?.until === undefined ? [resume] : []
     case 'escalated':
       return question === undefined
-        ? [
-            `intendant campaign decide ${name} --decision TEXT`,
-            resume,
-            `intendant campaign complete ${name} --reason TEXT`,
-          ]
-        : [`intendant campaign decide ${name} --decision TEXT`]
+        ? [...decisions, resume, `intendant campaign complete ${name} --reason TEXT`]
+        : decisions
     default:
       return []
   }

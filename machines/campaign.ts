@@ -8,6 +8,7 @@ import type { CampaignBody, CampaignContext, CampaignMessage, Of } from './campa
 import { added } from './campaign/facts.ts'
 import { create, draftOf, type StepName } from './campaign/moves.ts'
 import * as rules from './campaign/rules.ts'
+import { toVersion7 } from './campaign/upgrade.ts'
 import { campaignTestimony, document, envelope, terms } from './campaign/view.ts'
 import { declaredActions, type Fact, type MachineModule } from './machine.ts'
 
@@ -24,6 +25,8 @@ const machineSetup = setup({
       rules.hasCycles(context, event as Of<'resume'>) && rules.outlook(context, event) === 'wait',
     hasCyclesAndMustAsk: ({ context, event }) =>
       rules.hasCycles(context, event as Of<'resume'>) && rules.outlook(context, event) === 'escalate',
+    isAskedStill: ({ context, event }) => rules.isAskedStill(context, event as Of<'resume'>),
+    wasCalledOff: ({ context }) => rules.wasCalledOff(context),
     joinsForming: ({ context, event }) => rules.joinsForming(context, event as Of<'advance'>),
     isEmitted: ({ event }) => rules.isEmitted(event as Of<'advance'>),
     takesStep: ({ context, event }) => rules.verdictIs(context, event as Of<'item_reported'>, 'advance'),
@@ -104,6 +107,7 @@ const members = {
   leave_initiative: { actions: take('leave') },
   share_finding: { actions: take('share') },
 } as const
+const noteBegun = { actions: take('noteBegun') } as const
 const noteOnly = { guard: 'isOfHistory', actions: take('note') } as const
 
 export const campaignMachine = machineSetup.createMachine({
@@ -113,12 +117,13 @@ export const campaignMachine = machineSetup.createMachine({
   states: {
     absent: { on: { create: { guard: 'isSound', target: 'staged', actions: ['create', 'emitAdded'] } } },
     staged: { on: { ...members, ...goesOn, ...stops, cancel } },
-    active: { on: { ...members, ...goesOn, ...stops, cancel: stopCycle('Active') } },
+    active: { on: { ...members, ...goesOn, ...stops, item_started: noteBegun, cancel: stopCycle('Active') } },
     paused: {
       on: {
         ...members,
         ...stops,
         resume: [
+          { guard: 'isAskedStill', target: 'escalated', actions: take('resumeEscalated') },
           { guard: 'hasCyclesToForm', target: 'active', actions: take('resumeForming') },
           { guard: 'hasCyclesAndWaits', target: 'active', actions: take('resumeWaiting') },
           { guard: 'hasCyclesAndMustAsk', target: 'escalated', actions: take('resumeEscalating') },
@@ -128,6 +133,7 @@ export const campaignMachine = machineSetup.createMachine({
           { guard: 'waits', target: 'active', actions: take('resumeWaiting') },
           { guard: 'mustAsk', target: 'escalated', actions: take('resumeEscalating') },
         ],
+        item_started: noteBegun,
         item_settled: [
           // Only an owner has paused it: its provider does so when nothing is under way any more.
           { guard: 'cyclePauses', actions: take('giveCycleBack') },
@@ -145,6 +151,7 @@ export const campaignMachine = machineSetup.createMachine({
       on: {
         ...members,
         ...stops,
+        pause: { target: 'paused', actions: take('pauseEscalated') },
         resume: { guard: 'hasCyclesToForm', target: 'active', actions: take('resumeForming') },
         decide: { target: 'active', actions: take('resumeForming') },
         item_settled: noteOnly,
@@ -155,6 +162,7 @@ export const campaignMachine = machineSetup.createMachine({
     cancelling: {
       on: {
         ...members,
+        item_started: noteBegun,
         item_settled: [{ guard: 'endsCycle', target: 'cancelled', actions: take('cancelStopped') }, noteOnly],
         cancel: discardCycle,
         advance: { guard: 'isEmitted', actions: take('answerBusy') },
@@ -163,6 +171,7 @@ export const campaignMachine = machineSetup.createMachine({
     completed: {
       on: {
         ...members,
+        item_started: { guard: 'wasCalledOff', actions: take('countAfterCompletion') },
         item_settled: [{ guard: 'endsCycle', actions: take('dropCompleted') }, noteOnly],
         advance: { guard: 'isEmitted', actions: take('standDownCompleted') },
       },
@@ -170,6 +179,7 @@ export const campaignMachine = machineSetup.createMachine({
     cancelled: {
       on: {
         ...members,
+        item_started: { guard: 'wasCalledOff', actions: take('countAfterCancel') },
         item_settled: [
           { guard: 'endsStoppedCycle', actions: take('dropStopped') },
           { guard: 'endsCycle', actions: take('dropCancelled') },
@@ -184,19 +194,28 @@ export const campaignMachine = machineSetup.createMachine({
 
 export const campaignModule: MachineModule<CampaignContext, CampaignBody> = {
   kind: 'campaign',
-  version: 6,
+  version: 7,
   machine: campaignMachine,
   // Version 2 takes part in initiatives, version 3 answers every emitted request, version 4 also those that come while it
   // forms, and hears a stronger stop, version 5 stays paused by its owner, version 6 knows what was given up: what was stored
-  // before is still right.
+  // before is still right. Version 7 hears that its cycle has begun, and keeps its question over a pause.
   migrations: {
     1: (snapshot) => snapshot,
     2: (snapshot) => snapshot,
     3: (snapshot) => snapshot,
     4: (snapshot) => snapshot,
     5: (snapshot) => snapshot,
+    6: toVersion7,
   },
-  internal: ['provider_back', 'item_reported', 'item_settled', 'join_initiative', 'leave_initiative', 'share_finding'],
+  internal: [
+    'provider_back',
+    'item_started',
+    'item_reported',
+    'item_settled',
+    'join_initiative',
+    'leave_initiative',
+    'share_finding',
+  ],
   repeats: rules.repeats,
   refusal: rules.refusal,
   envelope,

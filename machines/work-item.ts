@@ -9,7 +9,7 @@ import { declaredActions, type Fact, type MachineModule } from './machine.ts'
 import type { Of, WorkItemBody, WorkItemContext, WorkItemMessage } from './work-item/context.ts'
 import { itemFact } from './work-item/facts.ts'
 import * as moves from './work-item/moves.ts'
-import { isForOwner, tellOwner, tellReported } from './work-item/owner.ts'
+import { isForOwner, tellOwner, tellReported, tellStarted } from './work-item/owner.ts'
 import * as rules from './work-item/rules.ts'
 import { workItemTestimony } from './work-item/testimony.ts'
 import { document, envelope, retirement, terms } from './work-item/view.ts'
@@ -125,6 +125,7 @@ const tellWhoOpened = (state: SettledState) => ({
   type: 'send' as const,
   params: ({ context, event }: Step) => tellOwner(context, event, state),
 })
+const begun = { type: 'send' as const, params: ({ context }: Step) => tellStarted(context) }
 const reported = {
   type: 'send' as const,
   params: ({ context, event }: Step) => tellReported(context, event as Of<'run_ended'>),
@@ -213,7 +214,7 @@ export const workItemMachine = machineSetup.createMachine({
         hold: { target: 'held', actions: [withdraw, operate('queued'), 'hold', 'emitHeld'] },
         cancel: stop('queued'),
         cancel_waiting: stop('queued'),
-        run_started: { guard: 'ofRun', target: 'running', actions: ['begin', 'emitStarted'] },
+        run_started: { guard: 'ofRun', target: 'running', actions: ['begin', 'emitStarted', begun] },
         run_event: landsAfterAll,
         run_ended: [backFrom, ...runEnded],
         superseded,
@@ -285,18 +286,19 @@ export const workItemMachine = machineSetup.createMachine({
 
 export const workItemModule: MachineModule<WorkItemContext, WorkItemBody> = {
   kind: 'work_item',
-  version: 6,
+  version: 7,
   machine: workItemMachine,
   // Version 2 takes more messages and remembers more of a run, version 3 the run that it was taken back from, version 4
   // also when it has settled, and whether a stop throws work away, version 5 hears what became of a resumption after its
-  // own end, version 6 goes back to the queue, and hears that what it was taken back from has landed: what was stored before
-  // is still right.
+  // own end, version 6 goes back to the queue, and hears that what it was taken back from has landed, version 7 tells its
+  // campaign that it was begun: what was stored before is still right.
   migrations: {
     1: (snapshot) => snapshot,
     2: (snapshot) => snapshot,
     3: (snapshot) => snapshot,
     4: (snapshot) => snapshot,
     5: (snapshot) => snapshot,
+    6: (snapshot) => snapshot,
   },
   internal: [
     'admit',

@@ -101,7 +101,10 @@ const REASONS = {
     advice: 'requeue or fail it',
     since: ({ context }: SnapshotOf<RunRequestContext>) => context.times.lost_at!,
   },
-  escalated: { ...campaign, advice: 'decide, resume, complete or cancel it' },
+  escalated: {
+    ...campaign,
+    advice: 'decide, resume, complete or cancel it; one that was paused then is resumed before it is decided',
+  },
   paused: {
     ...campaign,
     advice: 'its provider could not be used, and has not said until when: resume or cancel it',
@@ -171,7 +174,9 @@ function isOfEscalated({ runtime }: ServiceContext, { context: { id, asked } }: 
   const { kind, ref, role } = asked.source
   if (kind !== 'campaign' || role !== 'advance') return false
   const owner = readable(() => runtime.read({ kind, id: ref }))
-  return owner?.value === 'escalated' && (owner.context as CampaignContext).internal.owing === id
+  const { paused, internal } = (owner?.context ?? {}) as Partial<CampaignContext>
+  const asks = owner?.value === 'escalated' || paused?.escalated !== undefined
+  return asks && internal?.owing === id
 }
 
 type SectionName = keyof typeof REASONS

@@ -41,13 +41,16 @@ const moves: readonly Move<Campaign>[] = [
   },
   {
     name: 'pause',
-    summary: 'Let nothing follow: what forms stands down, a task that is under way goes on and its result is kept.',
+    summary:
+      'Let nothing begin: what forms stands down, a task that nobody has begun waits, one that is under way goes on and its result is kept.',
+    description: 'What an escalated one asks stays open.',
     body: { schema: campaignPauseBody, optional: true },
   },
   {
     name: 'resume',
     summary: 'Go on with one that is paused or escalated.',
     description:
+      'One that was escalated when it was paused is `escalated` again: it waits for its answer. ' +
       'One whose budget is used up needs `add_cycles`. One that cannot find what its next task is to start from goes on with `from_trunk`.',
     body: { schema: campaignResumeBody, optional: true },
     makesWork: true,

@@ -2,7 +2,7 @@
 import type { CreateBody, CreationRecord } from '../creation.ts'
 import type { CycleOutcome, Evidence, ObjectiveEntry, OwnerDecision } from '../documents/campaign.ts'
 import type { By, Message, MessageBody } from '../machine.ts'
-import type { ItemReported, ItemSettled } from '../work-item/owner.ts'
+import type { ItemReported, ItemSettled, ItemStarted } from '../work-item/owner.ts'
 
 /** What was asked for: made once, never changed. */
 export interface AskedCampaign {
@@ -27,6 +27,10 @@ export interface Work {
   readonly since: string
   /** Of a cycle. */
   readonly cycle?: number
+  /** A runner has begun the cycle. */
+  readonly begun?: true
+  /** It was called off when nobody was known to have begun it, and is not charged: why the campaign ended. */
+  readonly called_off?: string
   readonly objective?: string
   /** The task result that it was formed from: the next formation starts from it anew if the cycle comes to nothing. */
   readonly formed_from?: TaskResult
@@ -57,6 +61,13 @@ export interface SharedFinding {
   readonly kind: string
   readonly text: string
   readonly refs: readonly string[]
+}
+
+interface Paused {
+  readonly by: 'owner' | 'provider'
+  readonly until?: string
+  /** Why it was escalated when its owner paused it: that is open still. */
+  readonly escalated?: string
 }
 
 /** A cancel that waits for the end of the cycle that it stops. */
@@ -91,7 +102,7 @@ export interface CampaignContext {
   readonly gate_results?: readonly object[] | undefined
   /** What the last cycle asks an owner. */
   readonly question?: { readonly finding: string; readonly options: readonly string[] } | undefined
-  readonly paused?: { readonly by: 'owner' | 'provider'; readonly until?: string } | undefined
+  readonly paused?: Paused | undefined
   readonly stopping?: Stopping | undefined
   readonly created_at: string
   readonly ended_at?: string | undefined
@@ -206,6 +217,7 @@ export type CampaignBody =
   | Complete
   | Cancel
   | ProviderBack
+  | ItemStarted
   | ItemReported
   | ItemSettled
   | JoinInitiative

@@ -1,5 +1,6 @@
 /** What the end of a cycle makes of its campaign, wherever that stands by then. */
 import { clipped } from '../clipped.ts'
+import type { OwnFact } from '../machine.ts'
 import {
   advanceAtOnce,
   escalate,
@@ -12,7 +13,7 @@ import {
 import { build, giveUp, noteLanding } from './chain.ts'
 import type { CampaignContext, CampaignMessage, Of, TaskResult } from './context.ts'
 import type { Draft } from './draft.ts'
-import { couldNotBegin, isBaseUnknown, outageIn, resultOf, stamp, take, takeBack } from './results.ts'
+import { couldNotBegin, isBaseUnknown, outageIn, remember, resultOf, stamp, take, takeBack } from './results.ts'
 
 /** How much of what a runner says goes into the reason, which is one bounded line and ends with the way out. */
 const WHY_CHARS_MAX = 160
@@ -73,11 +74,27 @@ function reasonUnbegun({ name, work, internal }: CampaignContext, message: Of<'i
 }
 
 /** The cycle is over; one that nobody began is not charged. */
-function endCycle(draft: Draft, message: Of<'item_settled'>): void {
+export function endCycle(draft: Draft, message: Of<'item_settled'>): void {
   const isBegun = (message.started || message.terminal !== undefined) && !couldNotBegin(message)
   if (isBegun) stamp(draft, message.item_id, { state: message.state })
   else takeBack(draft)
   draft.set({ work: undefined })
+}
+
+export const noteBegun: Step = (draft) => {
+  draft.set({ work: { ...draft.context.work!, begun: true } })
+}
+
+/** It had begun in the very moment in which it was called off: it counts, it goes on, and the end is told once more. */
+export const countAfterAll = (ended: (context: CampaignContext, reason: string) => OwnFact): Step => {
+  return (draft) => {
+    const { work, cycles_completed } = draft.context
+    const { called_off, ...begun } = work!
+    draft.set({ cycles_completed: cycles_completed + 1, work: { ...begun, begun: true } })
+    remember(draft, begun.cycle!, begun.objective!, begun.item_id)
+    draft.speakOn(undefined)
+    draft.facts.push(ended(draft.context, called_off!))
+  }
 }
 
 export const formAfterCycle: Step = (draft, message: Of<'item_settled'>) => {

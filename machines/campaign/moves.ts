@@ -5,15 +5,18 @@ import { answerBusy, form, joinForming, type Step, standDownRequest } from './ad
 import { askAboutEnd, askOwner, finish, pauseForming, takeStep } from './conclusions.ts'
 import type { CampaignContext, CampaignMessage, Of } from './context.ts'
 import {
+  countAfterAll,
   dropResult,
   escalateAtOnce,
   formAfterCycle,
   giveCycleBack,
   keepResult,
   note,
+  noteBegun,
   pauseAfterCycle,
 } from './cycles.ts'
 import { Draft } from './draft.ts'
+import * as facts from './facts.ts'
 import { join, leave, share, tellInitiatives } from './initiatives.ts'
 import {
   cancel,
@@ -22,6 +25,8 @@ import {
   discardCycle,
   dropStopped,
   pause,
+  pauseEscalated,
+  resumeEscalated,
   resumeEscalating,
   resumeForming,
   resumeWaiting,
@@ -76,6 +81,9 @@ export const STEPS = {
   form,
   joinForming,
   answerBusy,
+  noteBegun,
+  countAfterCompletion: countAfterAll(facts.completed),
+  countAfterCancel: countAfterAll(facts.cancelled),
   formAfterCycle,
   escalateAtOnce,
   pauseAfterCycle,
@@ -86,6 +94,8 @@ export const STEPS = {
   pauseForming,
   askAboutEnd,
   pause,
+  pauseEscalated,
+  resumeEscalated,
   resumeWaiting,
   resumeForming,
   resumeEscalating,

@@ -3,10 +3,10 @@ import { OWNER_DECISIONS_MAX } from '../documents/campaign.ts'
 import { form, type Step, speakOfStop, standDown } from './advance.ts'
 import { build, startFromTrunk } from './chain.ts'
 import type { CampaignContext, CampaignMessage, Of, Stopping } from './context.ts'
-import { dropResult, escalateAtOnce } from './cycles.ts'
+import { dropResult, endCycle, escalateAtOnce } from './cycles.ts'
 import type { Draft } from './draft.ts'
 import * as facts from './facts.ts'
-import { resultOf, stamp, take } from './results.ts'
+import { resultOf, stamp, take, takeBack } from './results.ts'
 
 export const pause: Step = (draft, message: Of<'pause'>) => {
   const words = `paused by ${message.by?.name ?? 'the service'}${message.reason === undefined ? '' : `: ${message.reason}`}`
@@ -16,6 +16,13 @@ export const pause: Step = (draft, message: Of<'pause'>) => {
   draft.stand(words, message.at)
   draft.facts.push(facts.ownerMove('owner_paused', draft.context, { status: 'paused', reason: words }))
   standDown(draft, 'paused')
+}
+
+/** What it asks its owner stays open: a pause is no answer. */
+export const pauseEscalated: Step = (draft, message: Of<'pause'>) => {
+  const { reason } = draft.context
+  pause(draft, message)
+  draft.set({ paused: { by: 'owner', escalated: reason } })
 }
 
 /** What still owes something is discharged by the owner's word about the whole. */
@@ -30,7 +37,6 @@ function discharge(draft: Draft, message: CampaignMessage, why: string): void {
 /** It goes on by an owner's word, or because its provider is back. What it does next is another step's to say. */
 function goOn(draft: Draft, message: Of<'resume'> | Of<'decide'> | Of<'provider_back'>): void {
   const { authorized_by, max_cycles } = draft.context
-  const who = message.by?.name ?? 'intendant'
   const added = message.type === 'resume' ? (message.add_cycles ?? 0) : 0
   const anew = message.type !== 'provider_back' && message.from_trunk === true
   draft.unpause()
@@ -44,7 +50,7 @@ function goOn(draft: Draft, message: Of<'resume'> | Of<'decide'> | Of<'provider_
     discharge(draft, message, `decided: ${message.decision}`)
   } else if (message.type === 'resume') discharge(draft, message, `the campaign ${draft.context.name} was resumed`)
   if (anew) startFromTrunk(draft, message)
-  const words = message.type === 'provider_back' ? 'its provider may be back' : `resumed by ${who}`
+  const words = message.type === 'provider_back' ? 'its provider may be back' : resumption(message)
   const base = anew ? ({ from_trunk: true } as const) : {}
   draft.stand(words, message.at)
   const fact =
@@ -52,10 +58,18 @@ function goOn(draft: Draft, message: Of<'resume'> | Of<'decide'> | Of<'provider_
       ? facts.ownerMove('decided', draft.context, { status: 'active', decision: message.decision, ...base })
       : facts.ownerMove('resumed', draft.context, {
           status: 'active',
-          reason: added === 0 ? words : `${words}, with ${added} more cycles`,
+          reason: withMore(words, added),
           ...base,
         })
   draft.facts.push(fact)
+}
+
+function resumption({ by }: CampaignMessage): string {
+  return `resumed by ${by?.name ?? 'intendant'}`
+}
+
+function withMore(words: string, cycles: number): string {
+  return cycles === 0 ? words : `${words}, with ${cycles} more cycles`
 }
 
 function addDecision(draft: Draft, decision: string, { by, at }: CampaignMessage): void {
@@ -78,6 +92,20 @@ export const resumeEscalating: Step = (draft, message: Of<'resume'>) => {
   escalateAtOnce(draft, message)
 }
 
+/** The pause is over, and what it had asked before is not answered: it stands where it stood. */
+export const resumeEscalated: Step = (draft, message: Of<'resume'>) => {
+  const { paused, max_cycles } = draft.context
+  const { add_cycles = 0, from_trunk, at } = message
+  draft.speakOn(undefined)
+  draft.unpause()
+  draft.set({ max_cycles: max_cycles + add_cycles })
+  if (from_trunk === true) startFromTrunk(draft, message)
+  draft.stand(paused!.escalated!, at)
+  const reason = withMore(resumption(message), add_cycles)
+  const base = from_trunk === true ? ({ from_trunk } as const) : {}
+  draft.facts.push(facts.ownerMove('resumed', draft.context, { status: 'escalated', reason, ...base }))
+}
+
 /** How an owner's word that it is complete stands among the decisions. */
 export function completion(reason: string): string {
   return `complete: ${reason}`
@@ -85,8 +113,10 @@ export function completion(reason: string): string {
 
 export const complete: Step = (draft, message: Of<'complete'>) => {
   const { reason, at } = message
+  const why = `its campaign is complete: ${reason}`
   speakOfStop(draft)
   draft.unpause()
+  callOff(draft, message, why)
   const { authorized_by } = draft.context
   draft.set({
     authorized_by: authorized_by ?? message.by?.name,
@@ -97,18 +127,22 @@ export const complete: Step = (draft, message: Of<'complete'>) => {
   addDecision(draft, completion(reason), message)
   draft.stand(`completed by ${message.by?.name ?? 'the service'}: ${reason}`, at)
   draft.facts.push(facts.completed(draft.context, reason))
-  const why = `its campaign is complete: ${reason}`
   discharge(draft, message, why)
   standDown(draft, 'completed')
-  callOff(draft, message, why)
 }
 
-/** A cycle that waits ends; one that runs finishes, and nothing follows. */
-function callOff(draft: Draft, { by }: CampaignMessage, reason: string): void {
+/**
+ * A cycle that waits ends, and is not charged; one that runs finishes, and nothing follows. Stands before what is told of
+ * the end, which says how many there were.
+ */
+function callOff(draft: Draft, { by, reason }: Of<'cancel'> | Of<'complete'>, why: string): void {
   const { work } = draft.context
   if (work?.role !== 'cycle') return
-  const message = { type: 'cancel_waiting', reason, ...(by && { by }) }
+  const message = { type: 'cancel_waiting', reason: why, ...(by && { by }) }
   draft.sends.push({ to: { kind: 'work_item', id: work.item_id }, message })
+  if (work.begun === true) return
+  takeBack(draft)
+  draft.set({ work: { ...work, called_off: reason } })
 }
 
 function cancelWords({ by, reason }: Pick<Of<'cancel'>, 'by' | 'reason'>): string {
@@ -126,15 +160,15 @@ function abortedForming({ work }: CampaignContext, { now, aborting }: Of<'cancel
 
 export const cancel: Step = (draft, message: Of<'cancel'>) => {
   const { reason, at } = message
+  const why = `its campaign was cancelled: ${reason}`
   speakOfStop(draft)
   draft.unpause()
+  callOff(draft, message, why)
   draft.set({ pending: undefined, question: undefined, ended_at: at })
   draft.stand(cancelWords(message), at)
   draft.facts.push(facts.cancelled(draft.context, reason, abortedForming(draft.context, message)))
-  const why = `its campaign was cancelled: ${reason}`
   discharge(draft, message, why)
   standDown(draft, 'cancelled')
-  callOff(draft, message, why)
 }
 
 /** What nobody had begun, or was done before the stop came, was not aborted. */
@@ -194,9 +228,9 @@ export const cancelStopped: Step = (draft, message: Of<'item_settled'>) => {
   const aborted = abortedOf(draft.context)
   const result = resultOf(draft.context, message)
   if (result !== undefined) take(draft, result)
-  stamp(draft, message.item_id, { state: message.state })
+  endCycle(draft, message)
   draft.speakOn(undefined)
-  draft.set({ work: undefined, stopping: undefined, pending: undefined, question: undefined, ended_at: message.at })
+  draft.set({ stopping: undefined, pending: undefined, question: undefined, ended_at: message.at })
   draft.stand(cancelWords(stopping!), message.at)
   draft.facts.push(facts.cancelled(draft.context, reason, isAborted(message) ? aborted : undefined))
   discharge(draft, message, `its campaign was cancelled: ${reason}`)

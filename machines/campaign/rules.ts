@@ -27,7 +27,8 @@ export function verdictIs(context: CampaignContext, message: Of<'item_reported'>
   return reports(context, message) && verdictOf(context, message).is === is
 }
 
-export function endsCycle({ work }: CampaignContext, { item_id }: Of<'item_settled'>): boolean {
+/** About the cycle that is under way. */
+export function endsCycle({ work }: CampaignContext, { item_id }: { readonly item_id: string }): boolean {
   return work?.role === 'cycle' && work.item_id === item_id
 }
 
@@ -103,6 +104,18 @@ export function endsStoppedCycle(context: CampaignContext, message: Of<'item_set
   return context.stopping !== undefined && endsCycle(context, message)
 }
 
+export function wasCalledOff({ work }: CampaignContext): boolean {
+  return work?.called_off !== undefined
+}
+
+/** It was escalated when it was paused, and what it is resumed with is no answer to that. */
+export function isAskedStill(context: CampaignContext, message: Of<'resume'>): boolean {
+  const { paused, question, cycles_completed, max_cycles } = context
+  if (paused?.escalated === undefined || addsTooMany(context, message)) return false
+  const lacksCycles = question === undefined && cycles_completed >= max_cycles
+  return !(lacksCycles && (message.add_cycles ?? 0) > 0)
+}
+
 /** Words for a message that says again what was taken before, or that speaks of what is over. */
 export function repeats({ value, context }: SnapshotOf<CampaignContext>, message: CampaignMessage): string | undefined {
   if (value === 'absent') return undefined
@@ -127,6 +140,8 @@ export function repeats({ value, context }: SnapshotOf<CampaignContext>, message
     case 'join_initiative':
     case 'share_finding':
       return isKnown(context, message) ? 'already_known' : undefined
+    case 'item_started':
+      return endsCycle(context, message) && context.work?.begun !== true ? undefined : 'not_under_way'
     case 'item_reported':
       return reports(context, message) ? undefined : 'not_under_way'
     case 'item_settled':
@@ -169,6 +184,7 @@ export function refusal(
         isOfContent: true,
       }
     case 'decide':
+      if (context.paused?.escalated !== undefined) return illegal('it is paused: resume it first, then decide')
       return illegal(`only what is escalated waits for a decision: it is ${value}`)
     case 'complete':
       return value === 'completed' ? decidedOtherwise(value, context.reason) : illegal(`it is ${value}`)

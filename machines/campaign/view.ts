@@ -15,13 +15,15 @@ export function envelope({ project, internal }: CampaignContext): FactEnvelope {
 }
 
 export function terms({ value, context }: Snapshot): readonly Term[] {
-  const { project, created_at, since } = context
+  const { project, created_at, since, paused } = context
   const rows: Term[] = [
     { index: 'all', value: '', order: created_at },
     { index: 'project', value: project, order: created_at },
     { index: 'state', value, order: since },
   ]
-  if (value === 'escalated') rows.push({ index: 'attention', value, order: since })
+  // Also where it is paused by now: what it asks is open.
+  const asks = value === 'escalated' || paused?.escalated !== undefined
+  if (asks) rows.push({ index: 'attention', value: 'escalated', order: since })
   return rows
 }
 
@@ -137,6 +139,8 @@ function needOf(value: string, c: CampaignContext): string | undefined {
     case 'active':
       return c.work === undefined ? 'advance it: nothing is under way' : undefined
     case 'paused':
+      if (c.paused?.escalated !== undefined)
+        return `resume it, then ${c.question === undefined ? 'it is escalated still' : 'decide what its last cycle asks'}`
       return c.paused?.until === undefined ? 'resume it when it may go on' : undefined
     case 'escalated':
       if (c.cycles_completed >= c.max_cycles) return 'resume it with more cycles, complete it or cancel it'

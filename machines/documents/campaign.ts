@@ -317,6 +317,9 @@ export const campaignDocument = Type.Object(
       Type.Object({
         by: stringEnum(['owner', 'provider'], { description: 'Who stopped it.' }),
         until: Type.Optional(time('It goes on by itself then.')),
+        escalated: Type.Optional(
+          Type.String({ description: 'Why it was escalated when it was paused: resumed, it is so again.' }),
+        ),
       }),
     ),
     usage: Type.Optional(usageDocument),

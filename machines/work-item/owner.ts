@@ -92,6 +92,12 @@ export function settleItem(item_id: string, state: 'landed' | 'cancelled' | 'fai
   return { to: { kind: 'work_item', id: item_id }, message: { type: 'settle', state, reason } }
 }
 
+/** To the campaign: a runner has begun its cycle, which counts from then on whatever becomes of it. */
+export interface ItemStarted extends MessageBody {
+  readonly type: 'item_started'
+  readonly item_id: string
+}
+
 /** To the owner: the run of an item that the owner decides has ended. The item waits for its `settle`. */
 export interface ItemReported extends MessageBody {
   readonly type: 'item_reported'
@@ -134,6 +140,13 @@ export function ownerOf({ source }: WorkItemContext['asked']): ActorRef | undefi
 /** The run has ended, and what came of it is for the owner to say. */
 export function isForOwner({ asked }: WorkItemContext): boolean {
   return isDecidedBySource(asked)
+}
+
+export function tellStarted({ id, asked }: WorkItemContext): SendParams | undefined {
+  const { kind, role } = asked.source
+  if (kind !== 'campaign' || role !== 'cycle') return undefined
+  const news: ItemStarted = { type: 'item_started', item_id: id }
+  return { to: ownerOf(asked)!, message: news as unknown as SendParams['message'] }
 }
 
 export function tellReported({ id, asked, run }: WorkItemContext, message: Of<'run_ended'>): SendParams {

@@ -71,7 +71,7 @@ export class Ledger {
   }
 
   /** In the queue, in lines; handed out ones are not among them. */
-  get queued(): Pick<Lines<Entry>, 'open' | 'back' | 'count'> {
+  get queued(): Pick<Lines<Entry>, 'open' | 'first' | 'back' | 'count'> {
     return this.lines
   }
 

@@ -68,6 +68,16 @@ export class Lines<T extends InLine> {
     }
   }
 
+  /** The first of these, at most so many. */
+  first(limit: number, isOpen: (entry: T) => boolean): T[] {
+    const first: T[] = []
+    for (const entry of this.open(isOpen)) {
+      if (first.length === limit) break
+      first.push(entry)
+    }
+    return first
+  }
+
   /**
    * What waits in the lines that `isIn` lets in, from the end of each, as one list in the order of `compare`, in which each line
    * stands from its end; of that list what `isBehind` says yes to, which is its latter part. What waits may not change during the walk.
@@ -112,14 +122,4 @@ function countWhile<T>(line: readonly T[], holds: (entry: T) => boolean): number
     else high = middle
   }
   return low
-}
-
-/** At most so many of what is walked over. */
-export function firstOf<T>(count: number, from: Iterable<T>): T[] {
-  const first: T[] = []
-  for (const one of from) {
-    if (first.length === count) break
-    first.push(one)
-  }
-  return first
 }

@@ -20,7 +20,6 @@ import { readable } from '../reader.ts'
 import type { PacingView, Scheduler } from './api.ts'
 import { handOut } from './hand-out.ts'
 import { type Entry, LEDGER_STATES, Ledger } from './ledger.ts'
-import { firstOf } from './lines.ts'
 import { Occupancy } from './occupancy.ts'
 import { Places } from './places.ts'
 import {
@@ -153,11 +152,7 @@ class ItemScheduler implements Scheduler, Circumstances {
       isUnreadable,
       running: ledger.running,
       waitingCount: (sees) => ledger.queued.count(({ project }) => sees(project)),
-      firstWaiting: (limit, sees) =>
-        firstOf(
-          limit,
-          ledger.queued.open(({ project }) => sees(project)),
-        ),
+      firstWaiting: (limit, sees) => ledger.queued.first(limit, ({ project }) => sees(project)),
       aside: ledger.aside,
       repositoryOf: (entry) => entry.repository ?? this.loop.shown(refOf(entry), () => this.repositoryOf(entry)),
     }

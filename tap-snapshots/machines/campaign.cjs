@@ -23,6 +23,7 @@ absent:
   cancel (now)                        refused illegal_move
   cancel (now, discard)               refused illegal_move
   provider_back                       refused illegal_move
+  item_started                        refused illegal_move
   item_reported (advance)             refused illegal_move
   item_reported (done)                refused illegal_move
   item_reported (done, red)           refused illegal_move
@@ -60,6 +61,7 @@ staged:
   cancel (now)                        -> cancelled; facts campaign_cancelled
   cancel (now, discard)               -> cancelled; facts campaign_cancelled
   provider_back                       repeat goes_on
+  item_started                        repeat not_under_way
   item_reported (advance)             repeat not_under_way
   item_reported (done)                repeat not_under_way
   item_reported (done, red)           repeat not_under_way
@@ -97,6 +99,7 @@ staged, authorized by nobody:
   cancel (now)                        -> cancelled; facts campaign_cancelled
   cancel (now, discard)               -> cancelled; facts campaign_cancelled
   provider_back                       repeat goes_on
+  item_started                        repeat not_under_way
   item_reported (advance)             repeat not_under_way
   item_reported (done)                repeat not_under_way
   item_reported (done, red)           repeat not_under_way
@@ -134,6 +137,7 @@ staged, forming:
   cancel (now)                        -> cancelled; facts campaign_cancelled, campaign_advance_completed; sends work_item.settle
   cancel (now, discard)               -> cancelled; facts campaign_cancelled, campaign_advance_completed; sends work_item.settle
   provider_back                       repeat goes_on
+  item_started                        repeat not_under_way
   item_reported (advance)             -> active; facts campaign_advance_completed; sends work_item.settle, work_item.create
   item_reported (done)                -> completed; facts campaign_advance_completed, campaign_completed; sends work_item.settle
   item_reported (done, red)           -> active; facts campaign_advance_completed; sends work_item.settle, work_item.create
@@ -171,6 +175,7 @@ staged, forming for two:
   cancel (now)                        -> cancelled; facts campaign_cancelled, campaign_advance_completed, campaign_advance_completed; sends work_item.settle
   cancel (now, discard)               -> cancelled; facts campaign_cancelled, campaign_advance_completed, campaign_advance_completed; sends work_item.settle
   provider_back                       repeat goes_on
+  item_started                        repeat not_under_way
   item_reported (advance)             -> active; facts campaign_advance_completed, campaign_advance_completed; sends work_item.settle, work_item.create
   item_reported (done)                -> completed; facts campaign_advance_completed, campaign_advance_completed, campaign_completed; sends work_item.settle
   item_reported (done, red)           -> active; facts campaign_advance_completed, campaign_advance_completed; sends work_item.settle, work_item.create
@@ -208,6 +213,45 @@ active, cycle:
   cancel (now)                        -> cancelling; sends work_item.cancel
   cancel (now, discard)               -> cancelling; sends work_item.cancel
   provider_back                       repeat goes_on
+  item_started                        stays
+  item_reported (advance)             repeat not_under_way
+  item_reported (done)                repeat not_under_way
+  item_reported (done, red)           repeat not_under_way
+  item_reported (done, unproven)      repeat not_under_way
+  item_reported (escalate)            repeat not_under_way
+  item_reported (malformed)           repeat not_under_way
+  item_reported (blank reason)        repeat not_under_way
+  item_reported (no decision)         repeat not_under_way
+  item_reported (failed)              repeat not_under_way
+  item_reported (no provider)         repeat not_under_way
+  item_reported (limit, for an hour)  repeat not_under_way
+  item_settled (landed)               stays; facts campaign_advance_requested; sends work_item.create
+  item_settled (defect)               stays; facts campaign_advance_requested; sends work_item.create
+  item_settled (decision)             -> escalated; facts campaign_advance_requested, campaign_advance_completed, campaign_escalated; sends work_item.create, work_item.settle
+  item_settled (runner error)         -> escalated; facts campaign_advance_requested, campaign_advance_completed, campaign_escalated; sends work_item.create, work_item.settle
+  item_settled (no provider)          -> paused; facts campaign_paused
+  item_settled (no result)            -> escalated; facts campaign_advance_requested, campaign_advance_completed, campaign_escalated; sends work_item.create, work_item.settle
+  item_settled (never begun)          -> escalated; facts campaign_advance_requested, campaign_advance_completed, campaign_escalated; sends work_item.create, work_item.settle
+  item_settled (stopped)              -> escalated; facts campaign_advance_requested, campaign_advance_completed, campaign_escalated; sends work_item.create, work_item.settle
+  item_settled (another)              repeat not_under_way
+active, cycle begun:
+  create                              refused already_exists
+  advance                             refused illegal_move
+  advance (emitted)                   stays; facts campaign_advance_completed; sends work_item.create, work_item.settle
+  pause                               -> paused; facts campaign_owner_paused
+  join_initiative                     stays
+  leave_initiative                    stays
+  share_finding                       stays
+  resume                              refused illegal_move
+  resume (more cycles)                refused illegal_move
+  decide                              refused illegal_move
+  complete                            -> completed; facts campaign_completed; sends work_item.cancel_waiting
+  complete (other reason)             -> completed; facts campaign_completed; sends work_item.cancel_waiting
+  cancel                              -> cancelled; facts campaign_cancelled; sends work_item.cancel_waiting
+  cancel (now)                        -> cancelling; sends work_item.cancel
+  cancel (now, discard)               -> cancelling; sends work_item.cancel
+  provider_back                       repeat goes_on
+  item_started                        repeat not_under_way
   item_reported (advance)             repeat not_under_way
   item_reported (done)                repeat not_under_way
   item_reported (done, red)           repeat not_under_way
@@ -245,6 +289,7 @@ active, forming:
   cancel (now)                        -> cancelled; facts campaign_cancelled, campaign_advance_completed; sends work_item.settle
   cancel (now, discard)               -> cancelled; facts campaign_cancelled, campaign_advance_completed; sends work_item.settle
   provider_back                       repeat goes_on
+  item_started                        repeat not_under_way
   item_reported (advance)             -> escalated; facts campaign_advance_completed, campaign_escalated; sends work_item.settle
   item_reported (done)                -> completed; facts campaign_advance_completed, campaign_completed; sends work_item.settle
   item_reported (done, red)           stays; facts campaign_advance_completed; sends work_item.settle, work_item.create
@@ -282,6 +327,7 @@ active, last cycle:
   cancel (now)                        -> cancelling; sends work_item.cancel
   cancel (now, discard)               -> cancelling; sends work_item.cancel
   provider_back                       repeat goes_on
+  item_started                        stays
   item_reported (advance)             repeat not_under_way
   item_reported (done)                repeat not_under_way
   item_reported (done, red)           repeat not_under_way
@@ -319,6 +365,7 @@ active, forming, no budget:
   cancel (now)                        -> cancelled; facts campaign_cancelled, campaign_advance_completed; sends work_item.settle
   cancel (now, discard)               -> cancelled; facts campaign_cancelled, campaign_advance_completed; sends work_item.settle
   provider_back                       repeat goes_on
+  item_started                        repeat not_under_way
   item_reported (advance)             -> escalated; facts campaign_advance_completed, campaign_escalated; sends work_item.settle
   item_reported (done)                -> completed; facts campaign_advance_completed, campaign_completed; sends work_item.settle
   item_reported (done, red)           -> escalated; facts campaign_advance_completed, campaign_escalated; sends work_item.settle
@@ -356,6 +403,7 @@ paused, idle:
   cancel (now)                        -> cancelled; facts campaign_cancelled
   cancel (now, discard)               -> cancelled; facts campaign_cancelled
   provider_back                       repeat goes_on
+  item_started                        repeat not_under_way
   item_reported (advance)             repeat not_under_way
   item_reported (done)                repeat not_under_way
   item_reported (done, red)           repeat not_under_way
@@ -393,6 +441,7 @@ paused, cycle:
   cancel (now)                        -> cancelling; sends work_item.cancel
   cancel (now, discard)               -> cancelling; sends work_item.cancel
   provider_back                       repeat goes_on
+  item_started                        stays
   item_reported (advance)             repeat not_under_way
   item_reported (done)                repeat not_under_way
   item_reported (done, red)           repeat not_under_way
@@ -430,6 +479,7 @@ paused, result kept:
   cancel (now)                        -> cancelled; facts campaign_cancelled
   cancel (now, discard)               -> cancelled; facts campaign_cancelled
   provider_back                       repeat goes_on
+  item_started                        repeat not_under_way
   item_reported (advance)             repeat not_under_way
   item_reported (done)                repeat not_under_way
   item_reported (done, red)           repeat not_under_way
@@ -467,6 +517,7 @@ paused, decision kept:
   cancel (now)                        -> cancelled; facts campaign_cancelled
   cancel (now, discard)               -> cancelled; facts campaign_cancelled
   provider_back                       repeat goes_on
+  item_started                        repeat not_under_way
   item_reported (advance)             repeat not_under_way
   item_reported (done)                repeat not_under_way
   item_reported (done, red)           repeat not_under_way
@@ -504,6 +555,7 @@ paused by its provider:
   cancel (now)                        -> cancelled; facts campaign_cancelled; clears provider_back
   cancel (now, discard)               -> cancelled; facts campaign_cancelled; clears provider_back
   provider_back                       -> active; facts campaign_resumed, campaign_advance_requested; sends work_item.create; clears provider_back
+  item_started                        repeat not_under_way
   item_reported (advance)             repeat not_under_way
   item_reported (done)                repeat not_under_way
   item_reported (done, red)           repeat not_under_way
@@ -541,6 +593,7 @@ escalated:
   cancel (now)                        -> cancelled; facts campaign_cancelled
   cancel (now, discard)               -> cancelled; facts campaign_cancelled
   provider_back                       repeat goes_on
+  item_started                        repeat not_under_way
   item_reported (advance)             repeat not_under_way
   item_reported (done)                repeat not_under_way
   item_reported (done, red)           repeat not_under_way
@@ -578,6 +631,7 @@ escalated, no budget:
   cancel (now)                        -> cancelled; facts campaign_cancelled
   cancel (now, discard)               -> cancelled; facts campaign_cancelled
   provider_back                       repeat goes_on
+  item_started                        repeat not_under_way
   item_reported (advance)             repeat not_under_way
   item_reported (done)                repeat not_under_way
   item_reported (done, red)           repeat not_under_way
@@ -615,6 +669,121 @@ escalated by a cycle:
   cancel (now)                        -> cancelled; facts campaign_cancelled; sends work_item.close
   cancel (now, discard)               -> cancelled; facts campaign_cancelled; sends work_item.close
   provider_back                       repeat goes_on
+  item_started                        repeat not_under_way
+  item_reported (advance)             repeat not_under_way
+  item_reported (done)                repeat not_under_way
+  item_reported (done, red)           repeat not_under_way
+  item_reported (done, unproven)      repeat not_under_way
+  item_reported (escalate)            repeat not_under_way
+  item_reported (malformed)           repeat not_under_way
+  item_reported (blank reason)        repeat not_under_way
+  item_reported (no decision)         repeat not_under_way
+  item_reported (failed)              repeat not_under_way
+  item_reported (no provider)         repeat not_under_way
+  item_reported (limit, for an hour)  repeat not_under_way
+  item_settled (landed)               repeat not_under_way
+  item_settled (defect)               repeat not_under_way
+  item_settled (decision)             repeat not_under_way
+  item_settled (runner error)         repeat not_under_way
+  item_settled (no provider)          repeat not_under_way
+  item_settled (no result)            repeat not_under_way
+  item_settled (never begun)          repeat not_under_way
+  item_settled (stopped)              repeat not_under_way
+  item_settled (another)              repeat not_under_way
+escalated, then paused:
+  create                              refused already_exists
+  advance                             refused illegal_move
+  advance (emitted)                   stays; facts campaign_advance_completed; sends work_item.create, work_item.settle
+  pause                               repeat already_paused
+  join_initiative                     stays
+  leave_initiative                    stays
+  share_finding                       stays
+  resume                              -> escalated; facts campaign_resumed
+  resume (more cycles)                -> escalated; facts campaign_resumed
+  decide                              refused illegal_move
+  complete                            -> completed; facts campaign_completed
+  complete (other reason)             -> completed; facts campaign_completed
+  cancel                              -> cancelled; facts campaign_cancelled
+  cancel (now)                        -> cancelled; facts campaign_cancelled
+  cancel (now, discard)               -> cancelled; facts campaign_cancelled
+  provider_back                       repeat goes_on
+  item_started                        repeat not_under_way
+  item_reported (advance)             repeat not_under_way
+  item_reported (done)                repeat not_under_way
+  item_reported (done, red)           repeat not_under_way
+  item_reported (done, unproven)      repeat not_under_way
+  item_reported (escalate)            repeat not_under_way
+  item_reported (malformed)           repeat not_under_way
+  item_reported (blank reason)        repeat not_under_way
+  item_reported (no decision)         repeat not_under_way
+  item_reported (failed)              repeat not_under_way
+  item_reported (no provider)         repeat not_under_way
+  item_reported (limit, for an hour)  repeat not_under_way
+  item_settled (landed)               repeat not_under_way
+  item_settled (defect)               repeat not_under_way
+  item_settled (decision)             repeat not_under_way
+  item_settled (runner error)         repeat not_under_way
+  item_settled (no provider)          repeat not_under_way
+  item_settled (no result)            repeat not_under_way
+  item_settled (never begun)          repeat not_under_way
+  item_settled (stopped)              repeat not_under_way
+  item_settled (another)              repeat not_under_way
+escalated, no budget, then paused:
+  create                              refused already_exists
+  advance                             refused illegal_move
+  advance (emitted)                   stays; facts campaign_advance_completed; sends work_item.create, work_item.settle
+  pause                               repeat already_paused
+  join_initiative                     stays
+  leave_initiative                    stays
+  share_finding                       stays
+  resume                              -> escalated; facts campaign_resumed
+  resume (more cycles)                -> active; facts campaign_resumed, campaign_advance_requested; sends work_item.create
+  decide                              refused illegal_move
+  complete                            -> completed; facts campaign_completed
+  complete (other reason)             -> completed; facts campaign_completed
+  cancel                              -> cancelled; facts campaign_cancelled
+  cancel (now)                        -> cancelled; facts campaign_cancelled
+  cancel (now, discard)               -> cancelled; facts campaign_cancelled
+  provider_back                       repeat goes_on
+  item_started                        repeat not_under_way
+  item_reported (advance)             repeat not_under_way
+  item_reported (done)                repeat not_under_way
+  item_reported (done, red)           repeat not_under_way
+  item_reported (done, unproven)      repeat not_under_way
+  item_reported (escalate)            repeat not_under_way
+  item_reported (malformed)           repeat not_under_way
+  item_reported (blank reason)        repeat not_under_way
+  item_reported (no decision)         repeat not_under_way
+  item_reported (failed)              repeat not_under_way
+  item_reported (no provider)         repeat not_under_way
+  item_reported (limit, for an hour)  repeat not_under_way
+  item_settled (landed)               repeat not_under_way
+  item_settled (defect)               repeat not_under_way
+  item_settled (decision)             repeat not_under_way
+  item_settled (runner error)         repeat not_under_way
+  item_settled (no provider)          repeat not_under_way
+  item_settled (no result)            repeat not_under_way
+  item_settled (never begun)          repeat not_under_way
+  item_settled (stopped)              repeat not_under_way
+  item_settled (another)              repeat not_under_way
+escalated by a cycle, then paused:
+  create                              refused already_exists
+  advance                             refused illegal_move
+  advance (emitted)                   stays; facts campaign_advance_completed; sends work_item.create, work_item.settle
+  pause                               repeat already_paused
+  join_initiative                     stays
+  leave_initiative                    stays
+  share_finding                       stays
+  resume                              -> escalated; facts campaign_resumed
+  resume (more cycles)                -> escalated; facts campaign_resumed
+  decide                              refused illegal_move
+  complete                            -> completed; facts campaign_completed; sends work_item.close
+  complete (other reason)             -> completed; facts campaign_completed; sends work_item.close
+  cancel                              -> cancelled; facts campaign_cancelled; sends work_item.close
+  cancel (now)                        -> cancelled; facts campaign_cancelled; sends work_item.close
+  cancel (now, discard)               -> cancelled; facts campaign_cancelled; sends work_item.close
+  provider_back                       repeat goes_on
+  item_started                        repeat not_under_way
   item_reported (advance)             repeat not_under_way
   item_reported (done)                repeat not_under_way
   item_reported (done, red)           repeat not_under_way
@@ -652,6 +821,7 @@ cancelling:
   cancel (now)                        repeat already_cancelling
   cancel (now, discard)               stays; sends work_item.cancel
   provider_back                       repeat goes_on
+  item_started                        stays
   item_reported (advance)             repeat not_under_way
   item_reported (done)                repeat not_under_way
   item_reported (done, red)           repeat not_under_way
@@ -689,6 +859,7 @@ cancelling, work thrown away:
   cancel (now)                        repeat already_cancelling
   cancel (now, discard)               repeat already_cancelling
   provider_back                       repeat goes_on
+  item_started                        stays
   item_reported (advance)             repeat not_under_way
   item_reported (done)                repeat not_under_way
   item_reported (done, red)           repeat not_under_way
@@ -726,6 +897,7 @@ cancelling, was paused:
   cancel (now)                        repeat already_cancelling
   cancel (now, discard)               stays; sends work_item.cancel
   provider_back                       repeat goes_on
+  item_started                        stays
   item_reported (advance)             repeat not_under_way
   item_reported (done)                repeat not_under_way
   item_reported (done, red)           repeat not_under_way
@@ -763,6 +935,7 @@ completed:
   cancel (now)                        refused illegal_move
   cancel (now, discard)               refused illegal_move
   provider_back                       repeat goes_on
+  item_started                        repeat not_under_way
   item_reported (advance)             repeat not_under_way
   item_reported (done)                repeat not_under_way
   item_reported (done, red)           repeat not_under_way
@@ -800,6 +973,45 @@ completed, cycle:
   cancel (now)                        refused illegal_move
   cancel (now, discard)               refused illegal_move
   provider_back                       repeat goes_on
+  item_started                        stays; facts campaign_completed
+  item_reported (advance)             repeat not_under_way
+  item_reported (done)                repeat not_under_way
+  item_reported (done, red)           repeat not_under_way
+  item_reported (done, unproven)      repeat not_under_way
+  item_reported (escalate)            repeat not_under_way
+  item_reported (malformed)           repeat not_under_way
+  item_reported (blank reason)        repeat not_under_way
+  item_reported (no decision)         repeat not_under_way
+  item_reported (failed)              repeat not_under_way
+  item_reported (no provider)         repeat not_under_way
+  item_reported (limit, for an hour)  repeat not_under_way
+  item_settled (landed)               stays; facts campaign_advance_requested, campaign_advance_completed; sends work_item.create, work_item.settle
+  item_settled (defect)               stays; facts campaign_advance_requested, campaign_advance_completed; sends work_item.create, work_item.settle
+  item_settled (decision)             stays; facts campaign_advance_requested, campaign_advance_completed; sends work_item.create, work_item.settle
+  item_settled (runner error)         stays; facts campaign_advance_requested, campaign_advance_completed; sends work_item.create, work_item.settle
+  item_settled (no provider)          stays
+  item_settled (no result)            stays
+  item_settled (never begun)          stays
+  item_settled (stopped)              stays
+  item_settled (another)              repeat not_under_way
+completed, cycle begun:
+  create                              refused already_exists
+  advance                             refused illegal_move
+  advance (emitted)                   stays; facts campaign_advance_completed; sends work_item.create, work_item.settle
+  pause                               refused illegal_move
+  join_initiative                     stays
+  leave_initiative                    stays
+  share_finding                       stays
+  resume                              refused illegal_move
+  resume (more cycles)                refused illegal_move
+  decide                              refused illegal_move
+  complete                            repeat already_completed
+  complete (other reason)             refused illegal_move
+  cancel                              refused illegal_move
+  cancel (now)                        refused illegal_move
+  cancel (now, discard)               refused illegal_move
+  provider_back                       repeat goes_on
+  item_started                        repeat not_under_way
   item_reported (advance)             repeat not_under_way
   item_reported (done)                repeat not_under_way
   item_reported (done, red)           repeat not_under_way
@@ -837,6 +1049,7 @@ cancelled:
   cancel (now)                        repeat already_cancelled
   cancel (now, discard)               repeat already_cancelled
   provider_back                       repeat goes_on
+  item_started                        repeat not_under_way
   item_reported (advance)             repeat not_under_way
   item_reported (done)                repeat not_under_way
   item_reported (done, red)           repeat not_under_way
@@ -874,6 +1087,45 @@ cancelled, cycle:
   cancel (now)                        stays; sends work_item.cancel
   cancel (now, discard)               stays; sends work_item.cancel
   provider_back                       repeat goes_on
+  item_started                        stays; facts campaign_cancelled
+  item_reported (advance)             repeat not_under_way
+  item_reported (done)                repeat not_under_way
+  item_reported (done, red)           repeat not_under_way
+  item_reported (done, unproven)      repeat not_under_way
+  item_reported (escalate)            repeat not_under_way
+  item_reported (malformed)           repeat not_under_way
+  item_reported (blank reason)        repeat not_under_way
+  item_reported (no decision)         repeat not_under_way
+  item_reported (failed)              repeat not_under_way
+  item_reported (no provider)         repeat not_under_way
+  item_reported (limit, for an hour)  repeat not_under_way
+  item_settled (landed)               stays; facts campaign_advance_requested, campaign_advance_completed; sends work_item.create, work_item.settle
+  item_settled (defect)               stays; facts campaign_advance_requested, campaign_advance_completed; sends work_item.create, work_item.settle
+  item_settled (decision)             stays; facts campaign_advance_requested, campaign_advance_completed; sends work_item.create, work_item.settle
+  item_settled (runner error)         stays; facts campaign_advance_requested, campaign_advance_completed; sends work_item.create, work_item.settle
+  item_settled (no provider)          stays
+  item_settled (no result)            stays
+  item_settled (never begun)          stays
+  item_settled (stopped)              stays
+  item_settled (another)              repeat not_under_way
+cancelled, cycle begun:
+  create                              refused already_exists
+  advance                             refused illegal_move
+  advance (emitted)                   stays; facts campaign_advance_completed; sends work_item.create, work_item.settle
+  pause                               refused illegal_move
+  join_initiative                     stays
+  leave_initiative                    stays
+  share_finding                       stays
+  resume                              refused illegal_move
+  resume (more cycles)                refused illegal_move
+  decide                              refused illegal_move
+  complete                            refused illegal_move
+  complete (other reason)             refused illegal_move
+  cancel                              repeat already_cancelled
+  cancel (now)                        stays; sends work_item.cancel
+  cancel (now, discard)               stays; sends work_item.cancel
+  provider_back                       repeat goes_on
+  item_started                        repeat not_under_way
   item_reported (advance)             repeat not_under_way
   item_reported (done)                repeat not_under_way
   item_reported (done, red)           repeat not_under_way
@@ -911,6 +1163,7 @@ cancelled, cycle being stopped:
   cancel (now)                        repeat already_cancelled
   cancel (now, discard)               stays; sends work_item.cancel
   provider_back                       repeat goes_on
+  item_started                        stays; facts campaign_cancelled
   item_reported (advance)             repeat not_under_way
   item_reported (done)                repeat not_under_way
   item_reported (done, red)           repeat not_under_way

@@ -26,7 +26,7 @@ agent_session version 1: 1888aa24cedb84dc
 `
 
 exports[`dist/test/machines/versions.test.js > TAP > a machine whose structure changes has a new version > campaign 1`] = `
-campaign version 6: 96e67099aaab3cae
+campaign version 7: 3490b90eb88b94ae
 `
 
 exports[`dist/test/machines/versions.test.js > TAP > a machine whose structure changes has a new version > compiled_brief 1`] = `
@@ -90,5 +90,5 @@ usage version 1: ade9d9d000420a4b
 `
 
 exports[`dist/test/machines/versions.test.js > TAP > a machine whose structure changes has a new version > work_item 1`] = `
-work_item version 6: b91ce63603ed6cdb
+work_item version 7: da51b4d375f7e82c
 `

@@ -217,9 +217,11 @@ t.test('a formation that came to nothing is told of once in what needs a person,
   await comesTo(s, 'escalated')
   await inState(s, work.item_id, 'failed')
   t.same(await told(), ['campaign escalated'])
-  // Ended beside its item, it has nothing to say of that any more.
   await move(s, 'pause')
-  t.same(await told(), ['work_item failed'])
+  t.same(await told(), ['campaign escalated'], 'a pause answers nothing')
+  await move(s, 'resume')
+  await move(s, 'resume')
+  t.same(await told(), [], 'an owner’s word to the campaign closes its item')
 })
 
 t.test('learned 9: a session that could not reach its provider ends in a pause, whatever the run says', async (t) => {

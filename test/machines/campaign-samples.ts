@@ -88,6 +88,7 @@ export function messagesFor(snapshot: SnapshotOf<CampaignContext>): Readonly<Rec
     'cancel (now)': at(50, { type: 'cancel', ...owner, reason: 'not wanted', now: true }),
     'cancel (now, discard)': at(50, { type: 'cancel', ...owner, reason: 'it leaks', now: true, discard_work: true }),
     provider_back: at(50, { type: 'provider_back' }),
+    item_started: at(50, { type: 'item_started', item_id: workOf(snapshot) }),
     'item_reported (advance)': report(advanced),
     'item_reported (done)': report({ result: { decision: 'done', reason: 'all holds', gate_results: GREEN } }),
     'item_reported (done, red)': report({ result: { decision: 'done', reason: 'all holds', gate_results: RED } }),
@@ -140,7 +141,12 @@ export const ends =
   (snapshot: SnapshotOf<CampaignContext>) =>
     settled(snapshot, 30, { terminal: { event_id: `evt_${workOf(snapshot)}`, payload }, ...more })
 
+/** A runner begins the cycle. */
+export const begins = (snapshot: SnapshotOf<CampaignContext>) =>
+  at(25, { type: 'item_started', item_id: workOf(snapshot) })
+
 const toCycle = [says('advance'), answers(advanced)] as const
+const asked = ends(taskResult('blocked_on_decision'), { state: 'needs_decision' })
 
 /** One snapshot of every status, and of those that the status alone does not tell apart. */
 export function states(): Readonly<Record<string, SnapshotOf<CampaignContext>>> {
@@ -152,6 +158,7 @@ export function states(): Readonly<Record<string, SnapshotOf<CampaignContext>>> 
     'staged, forming': walk(says('advance')),
     'staged, forming for two': walk(says('advance'), says('advance', { event_id: 'evt_8' })),
     'active, cycle': walk(...toCycle),
+    'active, cycle begun': walk(...toCycle, begins),
     'active, forming': walk(...toCycle, ends(LANDED)),
     'active, last cycle': walk(...toCycle, ends(LANDED), answers(other)),
     'active, forming, no budget': walk(...toCycle, ends(LANDED), answers(other), ends(LANDED)),
@@ -162,7 +169,13 @@ export function states(): Readonly<Record<string, SnapshotOf<CampaignContext>>> 
     'paused by its provider': walk(says('advance'), answers(failed('usage_limit', { result: { retry_after: 3600 } }))),
     escalated: walk(says('advance'), answers(escalate)),
     'escalated, no budget': walk(...toCycle, ends(LANDED), answers(other), ends(LANDED), answers(escalate)),
-    'escalated by a cycle': walk(...toCycle, ends(taskResult('blocked_on_decision'), { state: 'needs_decision' })),
+    'escalated by a cycle': walk(...toCycle, asked),
+    'escalated, then paused': walk(says('advance'), answers(escalate), says('pause')),
+    'escalated, no budget, then paused': walk(
+      ...[...toCycle, ends(LANDED), answers(other), ends(LANDED), answers(escalate)],
+      says('pause'),
+    ),
+    'escalated by a cycle, then paused': walk(...toCycle, asked, says('pause')),
     cancelling: walk(...toCycle, says('cancel', { reason: 'not wanted', now: true })),
     'cancelling, work thrown away': walk(
       ...toCycle,
@@ -172,8 +185,10 @@ export function states(): Readonly<Record<string, SnapshotOf<CampaignContext>>> 
     'cancelling, was paused': walk(...toCycle, says('pause'), says('cancel', { reason: 'not wanted', now: true })),
     completed: walk(says('complete', { reason: 'done by hand' })),
     'completed, cycle': walk(...toCycle, says('complete', { reason: 'done by hand' })),
+    'completed, cycle begun': walk(...toCycle, begins, says('complete', { reason: 'done by hand' })),
     cancelled: walk(says('cancel', { reason: 'not wanted' })),
     'cancelled, cycle': walk(...toCycle, says('cancel', { reason: 'not wanted' })),
+    'cancelled, cycle begun': walk(...toCycle, begins, says('cancel', { reason: 'not wanted' })),
     'cancelled, cycle being stopped': walk(
       ...toCycle,
       says('cancel', { reason: 'not wanted' }),

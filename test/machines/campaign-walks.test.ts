@@ -19,6 +19,7 @@ const LABELS = Object.keys(messagesFor(run(at(0, CREATE))))
 const OFTEN = [
   'advance',
   'item_reported (advance)',
+  'item_started',
   'item_settled (landed)',
   'item_settled (defect)',
   'resume (more cycles)',
@@ -38,6 +39,12 @@ class Oracle {
   cycles = 0
   results = new Set<string>()
   landed = 0
+  /** The cycle that is under way, if a runner has begun it. */
+  begun: string | undefined
+  /** The cycle that was called off before anybody was known to have begun it. */
+  calledOff: string | undefined
+  /** It was escalated, and no owner has answered that. */
+  isAsked = false
   opened = 0
   ended = 0
   /** Requests that came while what is under way was formed already. */
@@ -60,6 +67,9 @@ class Oracle {
     if (message.type === 'resume') this.budget += message.add_cycles ?? 0
     this.isOwnersPause = value === 'paused' && (this.isOwnersPause || message.type === 'pause')
     if (this.isOwnersPause) assert.equal(context.paused?.by, 'owner', 'a pause by an owner is an owner’s to lift')
+    if (message.type === 'item_started') this.started(message.item_id, value)
+    if (OVER.has(value) && (message.type === 'complete' || message.type === 'cancel')) this.callsOff()
+    this.asks(message, value, before)
     if (message.type === 'item_settled') this.settled(message, before, value)
     const created = sends.filter(({ message }) => message.type === 'create')
     const settledNow = new Set(sends.filter(({ message }) => message.type === 'settle').map(({ to }) => to.id))
@@ -95,12 +105,38 @@ class Oracle {
     }
   }
 
+  /** It counts from then on, also where it was called off in that moment. */
+  private started(item_id: string, now: string): void {
+    this.begun = item_id
+    if (this.calledOff !== item_id || !OVER.has(now)) return
+    this.calledOff = undefined
+    this.cycles++
+  }
+
+  private callsOff(): void {
+    const [cycle] = [...this.open].find(([, role]) => role === 'cycle') ?? []
+    if (cycle === undefined || cycle === this.begun || cycle === this.calledOff) return
+    this.calledOff = cycle
+    this.cycles--
+  }
+
+  /** What is escalated stays so over a pause, until an owner says more than that the pause is over. */
+  private asks({ type, add_cycles }: Message<any>, now: string, before: string): void {
+    if (now === 'escalated') this.isAsked = true
+    else if (before === 'escalated' && type !== 'pause') this.isAsked = false
+    if (!this.isAsked || OVER.has(now)) return
+    if (now === 'active') assert.ok(add_cycles > 0, 'a pause is no answer')
+    if (now === 'active') this.isAsked = false
+    else assert.ok(now === 'paused' || now === 'escalated')
+  }
+
   private settled({ item_id, started, terminal, failure, outage }: Message<any>, before: string, now: string): void {
     const role = this.open.get(item_id)
     if (!this.open.delete(item_id) || role !== 'cycle') return
     const isOutage = failure?.code === 'provider_unavailable' || outage !== undefined
     const isForgotten = OVER.has(before)
-    if (terminal === undefined && (!started || isOutage) && !isForgotten && now !== 'cancelled') this.cycles--
+    const isFree = !started || (isOutage && now !== 'cancelled')
+    if (terminal === undefined && isFree && !isForgotten) this.cycles--
     if (terminal === undefined || isForgotten) return
     this.kept = terminal
     if (now !== 'paused') this.count()
@@ -126,6 +162,8 @@ class Oracle {
 
   private entered(now: string, facts: readonly Fact[]): void {
     const types = facts.map(({ type }) => type)
+    // It is told once, also where it was paused meanwhile.
+    if (now === 'escalated' && types.includes('campaign_resumed')) return
     if (now === 'completed' || now === 'cancelled' || now === 'escalated')
       assert.ok(types.includes(`campaign_${now}`), now)
     if (now === 'paused') assert.ok(types.includes('campaign_paused') || types.includes('campaign_owner_paused'))

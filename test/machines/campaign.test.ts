@@ -7,6 +7,7 @@ import { compile } from '../../machines/schema.ts'
 import {
   advanced,
   answers,
+  begins,
   CREATE,
   ends,
   GREEN,
@@ -353,5 +354,91 @@ t.test('a later landing of preserved work is noted, and is not built upon any mo
   t.match(snapshot.context.history[0]!.outcome, { state: 'landed', landed: true })
   t.equal(snapshot.context.internal.base_ref, undefined)
   t.equal(snapshot.context.cycles_landed, 0, 'only its own task’s result is counted')
+  t.end()
+})
+
+t.test('a cycle that nobody had begun is not charged when its campaign ends, and what is told of that says so', (t) => {
+  for (const [type, more] of [
+    ['complete', {}],
+    ['cancel', {}],
+    ['cancel', { now: true }],
+  ] as const) {
+    const says_ = says(type, { reason: 'enough', ...more })
+    const told_ = (before: Snapshot) => {
+      const over = told(before, says_)
+      const end = { item_id: before.context.work!.item_id, state: 'cancelled', started: before.context.work!.begun }
+      const after = step(module, over.snapshot, settled(before, 60, end))
+      const events = payloads([...over.facts, ...after.facts]).map(({ cycles_completed }) => cycles_completed)
+      return { events, left: after.snapshot.context }
+    }
+    const waiting = told_(walk(...toCycle))
+    t.strictSame(waiting.events, [0], `${type} ${JSON.stringify(more)}`)
+    t.match(waiting.left, { cycles_completed: 0, history: [], work: undefined, pending: undefined })
+    const running = told_(walk(...toCycle, begins))
+    t.strictSame(running.events, [1])
+    t.match(running.left, { cycles_completed: 1, history: [{ outcome: { state: 'cancelled' } }], work: undefined })
+  }
+  t.end()
+})
+
+t.test('one that a runner began in that very moment counts, and that is told', (t) => {
+  for (const [type, event] of [
+    ['complete', 'campaign_completed'],
+    ['cancel', 'campaign_cancelled'],
+  ] as const) {
+    const over = walk(...toCycle, says(type, { reason: 'enough' }))
+    const { snapshot, facts } = told(over, begins)
+    t.equal(snapshot.value, over.value)
+    t.match(facts, [{ type: event, payload: { reason: 'enough', cycles_completed: 1 } }])
+    t.match(snapshot.context, { cycles_completed: 1, history: [{ cycle: 1, objective: 'Add invoices' }] })
+    t.equal(told(snapshot, begins).repeat, 'not_under_way')
+    t.match(told(snapshot, ends(LANDED)).snapshot.context.history, [{ outcome: { state: 'landed' } }])
+  }
+  t.end()
+})
+
+t.test('a pause is no answer: what an escalated one asks stays open, and it is escalated when it is resumed', (t) => {
+  for (const name of ['escalated', 'escalated by a cycle']) {
+    const before = states()[name]!
+    const paused = told(before, says('pause', { reason: 'a fair' })).snapshot
+    t.match(module.document(paused), { status: 'paused', paused: { escalated: before.context.reason } })
+    t.match(module.terms(paused), [{}, {}, {}, { index: 'attention', value: 'escalated' }], 'somebody is called still')
+    t.match(module.refusal(paused, says('decide', { decision: 'net' })() as Of<'decide'>), {
+      detail: /resume it first/,
+    })
+    const { snapshot, facts, sends } = told(paused, says('resume'))
+    const { reason, question, internal } = before.context
+    t.match(snapshot, { value: 'escalated', context: { reason, question, internal: { owing: internal.owing } } })
+    t.notOk(snapshot.context.paused)
+    t.strictSame(sends, [], 'nothing is closed, and nothing is formed')
+    t.match(facts, [{ type: 'campaign_resumed', payload: { status: 'escalated', reason: /^resumed by/ } }])
+    t.equal(told(snapshot, says('decide', { decision: 'net' })).snapshot.value, 'active')
+  }
+  t.end()
+})
+
+t.test('more cycles are the answer of one that has none left, also while it is paused', (t) => {
+  const paused = states()['escalated, no budget, then paused']!
+  t.equal(told(paused, says('resume')).snapshot.value, 'escalated')
+  t.match(told(paused, says('resume', { add_cycles: 2 })).snapshot, { value: 'active', context: { max_cycles: 4 } })
+  const asked = states()['escalated by a cycle, then paused']!
+  const more = told(asked, says('resume', { add_cycles: 2, from_trunk: true }))
+  t.match(more.snapshot, { value: 'escalated', context: { max_cycles: 4 } }, 'and no answer of one that asks')
+  t.match(more.facts, [{ payload: { reason: /, with 2 more cycles$/, from_trunk: true, budget: { max_cycles: 4 } } }])
+  t.equal(told(asked, says('resume', { add_cycles: 10_000 })).refused, 'invalid_body')
+  t.end()
+})
+
+t.test('what an earlier version has stored keeps its question, and its cycle counts', (t) => {
+  const stored = (name: string, drop: (context: any) => void): any => {
+    const { value, context } = JSON.parse(JSON.stringify(states()[name]))
+    drop(context)
+    return module.migrations[6]!({ value, context })
+  }
+  const asked = stored('escalated by a cycle, then paused', ({ paused }) => delete paused.escalated)
+  t.match(asked.context.paused, { by: 'owner', escalated: /^its task needs a decision: Net or gross/ })
+  t.notOk(stored('paused, cycle', () => {}).context.paused.escalated)
+  t.equal(stored('active, cycle', () => {}).context.work.begun, true)
+  t.strictSame(stored('staged', () => {}).context, JSON.parse(JSON.stringify(states().staged!.context)))
   t.end()
 })

@@ -72,6 +72,20 @@ t.test('an item that its owner decides waits, once its run has ended, for the ow
   t.end()
 })
 
+t.test('a campaign hears that a runner has begun its cycle, once, and nobody else does', (t) => {
+  const toldBy = (create: ReturnType<typeof created>) =>
+    step(module, after(module, [create, M.hand_out]), M.run_started).sends
+  t.match(toldBy(created('cycle')), [
+    { to: { kind: 'campaign', id: 'pay' }, message: { type: 'item_started', item_id: ITEM } },
+  ])
+  t.strictSame(toldBy(created('advance')), [])
+  const source = { kind: 'initiative', ref: 'checkout', role: 'cycle' } as const
+  t.strictSame(toldBy({ ...created('cycle'), source } as never), [])
+  const running = after(module, [created('cycle'), M.hand_out, M.run_started])
+  t.strictSame(step(module, running, { ...M.run_started, attempt: 2 } as never).sends, [])
+  t.end()
+})
+
 t.test('an item of a cycle settles by its result, and its owner hears of that with the whole result', (t) => {
   t.matchSnapshot(table(module, statesOf('cycle'), MESSAGES), 'a cycle')
   const running = after(module, [created('cycle'), M.hand_out, M.run_started])

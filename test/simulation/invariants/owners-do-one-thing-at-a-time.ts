@@ -27,9 +27,11 @@ export const ownersDoOneThingAtATime: MakeInvariant = (world) => {
       throw new Violation(NAME, `${item.role} ${item.id} of ${told(item)}, beside ${other.role} ${other.id}`)
   }
 
-  /** A task of one that is paused goes on; what was stopped, or is of what is over, has had its time to be taken back. */
+  /** What was stopped, or is of what is over or paused, has had its time to be taken back. */
   const startsLate = (item: OwnedItem): void => {
-    const stoppedMs = overMs.get(item) ?? (OVER.has(item.owner.status) ? item.owner.sinceMs : Number.POSITIVE_INFINITY)
+    const { status, sinceMs } = item.owner
+    const isStopped = OVER.has(status) || status === 'paused'
+    const stoppedMs = overMs.get(item) ?? (isStopped ? sinceMs : Number.POSITIVE_INFINITY)
     const lateMs = world.timeline.nowMs - Math.max(stoppedMs, world.quietSinceMs)
     // Its tasks go on when an initiative is completed.
     const isLeftAlone = item.owner.kind === 'initiative' && item.role === 'cycle'

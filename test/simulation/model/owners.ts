@@ -117,10 +117,13 @@ export class Owners {
     if (type === 'campaign_added' || type === 'initiative_added') this.become(owner, payload.status, nowMs)
     const move = MOVES[type]
     if (move !== undefined) {
-      // Cancelled gracefully, then now: that its cycle was aborted is told as well.
-      const isAbort = type === 'campaign_cancelled' && owner.status === 'cancelled' && payload.terminated_now === true
-      if (!move.from.includes(owner.status) && !isAbort) throw wrong(owner, `states ${type}`)
-      this.become(owner, move.to, nowMs)
+      // Cancelled gracefully, then now: that its cycle was aborted is told as well. So is one that began as it was called off.
+      const isAbort = payload.terminated_now === true || owner.items.some(isAtWork)
+      const isToldAgain = type.startsWith('campaign_') && OVER.has(move.to) && owner.status === move.to && isAbort
+      if (!move.from.includes(owner.status) && !isToldAgain) throw wrong(owner, `states ${type}`)
+      const asksStill = type === 'campaign_resumed' && payload.status === 'escalated'
+      if (asksStill && owner.status !== 'paused') throw wrong(owner, 'is resumed, and asks still')
+      this.become(owner, asksStill ? 'escalated' : move.to, nowMs)
     }
     if (type !== 'campaign_advance_completed' && type !== 'initiative_steered') return
     if (type === 'campaign_advance_completed') this.takeDecision(owner, payload, nowMs)
@@ -169,6 +172,10 @@ export class Owners {
     owner.items.push(item)
     return item
   }
+}
+
+function isAtWork({ role, started, ended }: OwnedItem): boolean {
+  return role === 'cycle' && started && ended === undefined
 }
 
 function factOf({ traceId, text }: Step['events'][number]): Fact {
