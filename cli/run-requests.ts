@@ -77,7 +77,10 @@ function addCreate(group: Command, act: Act): void {
     .option('--not-before <time>', 'Do not start before this time, or this duration from now.', moment)
     .option('--expires <time>', 'Cancel it if it still waits then: a time, or a duration from now.', moment)
     .option(...keyOption('Asking twice with one key makes one run.'))
-    .option('--again', 'Run once more although the same has been done.')
+    .option(
+      '--again',
+      'Run once more although the same has been done; while it is under way only an --idempotency-key of its own makes another.',
+    )
     .option('--wait', 'Follow it, and end with its outcome.')
     .option(...WAIT_LIMIT)
     .option(...ORIGIN)

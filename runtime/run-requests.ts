@@ -166,8 +166,16 @@ function freshTrace(runtime: Runtime, project: string, parent: TraceParent | und
   return newTraceId(runtime.nature)
 }
 
+/** What makes two requests without a given key the same: what is to be done, where, by whom and under which rules. */
 function factsOf(project: string, body: RunRequestCreate, by: By) {
+  const { repo: { revision: _, ...place } = {}, labels = [], runner_id, access = 'full', lane = 'interactive' } = body
   return {
+    // Of these only what is not as in most requests.
+    ...(Object.keys(place).length === 0 ? {} : { repo: place }),
+    ...(labels.length === 0 ? {} : { labels: labels.toSorted() }),
+    ...(runner_id === undefined ? {} : { runner_id }),
+    ...(access === 'full' ? {} : { access }),
+    ...(lane === 'interactive' ? {} : { lane }),
     project,
     repo_revision: body.repo?.revision ?? null,
     brief_digest: body.brief?.digest ?? null,

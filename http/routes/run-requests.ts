@@ -50,7 +50,9 @@ function createRoute(service: ServiceContext): Route {
     description:
       'With throttle `full` it waits for an approval. A given idempotency key (header or field) is scoped to the ' +
       'project and kept after settlement as long as the service keeps keys (24 h unless it is set otherwise); ' +
-      'without one, a key derived from what is asked for stops a twin.',
+      'without one, a key derived from the project, repository and revision, brief, entry event, payload, throttle, access, ' +
+      'lane, labels, runner and who asks stops a twin: what is under way is answered (200), and so is work at throttle ' +
+      '`full` that has settled, unless `again`.',
     access: { right: 'work.submit' },
     body: { schema: runRequestCreateBody },
     headers: [IDEMPOTENCY_HEADER, 'traceparent', PREFER_HEADER],

@@ -113,7 +113,7 @@ export const giveCycleBack: Step = (draft, message: Of<'item_settled'>) => {
 export const pauseAfterCycle: Step = (draft, message: Of<'item_settled'>) => {
   draft.speakOn(draft.context.work)
   giveCycleBack(draft, message)
-  const retryAfter = message.terminal?.payload.retry_after
+  const retryAfter = message.terminal?.payload.retry_after ?? message.retry_after
   pauseForProvider(draft, message, outageIn(message)!, retryAfter)
 }
 

@@ -127,6 +127,8 @@ export interface ItemSettled extends MessageBody {
   readonly terminal?: { readonly event_id: string; readonly payload: Readonly<Record<string, unknown>> }
   readonly failure?: Failure
   readonly outage?: string
+  /** From when on its provider may be used again, as its Run Result says: seconds, or a time. */
+  readonly retry_after?: unknown
   /** Its work was preserved, and a person has closed or cancelled it: nobody is to go on from that. */
   readonly given_up?: true
 }
@@ -172,7 +174,7 @@ export function tellOwner(context: WorkItemContext, message: WorkItemMessage, st
   const { id, asked, reason, started_at, disposition, run } = context
   const { role } = asked.source
   const { event } = message as Partial<Of<'run_event'>>
-  const { failure } = message as Partial<Of<'run_ended'>>
+  const { failure, result } = message as Partial<Of<'run_ended'>>
   const isGivenUp = state === 'cancelled' && context.operator_actions.at(-1)?.previous_state === 'preserved'
   const news: ItemSettled = {
     type: 'item_settled',
@@ -186,6 +188,7 @@ export function tellOwner(context: WorkItemContext, message: WorkItemMessage, st
     ...(event === undefined ? {} : { terminal: { event_id: event.id, payload: event.payload } }),
     ...(failure === undefined ? {} : { failure }),
     ...(run?.outage === undefined ? {} : { outage: run.outage }),
+    ...(result?.retry_after === undefined ? {} : { retry_after: result.retry_after }),
     ...(isGivenUp ? { given_up: true } : {}),
   }
   return { to, message: news as unknown as SendParams['message'] } satisfies SendParams

@@ -110,6 +110,16 @@ t.test('learned 7: a temporary limit of a provider expires by itself', async (t)
   t.match((await events(s, 'campaign_resumed'))[0], { by: { name: 'intendant' }, payload: { status: 'active' } })
 })
 
+t.test('learned 7: so does one that a task met, whose runner says so in its Run Result alone', async (t) => {
+  const s = await startTestService(t)
+  const runner = await advanced(s)
+  await form(s, runner, step('Add invoices'))
+  await comesTo(s, 'active', 'cycle')
+  const { request_id } = await begin(s, runner)
+  await fail(s, runner, request_id, { code: 'usage_limit', message: 'a minute', result: { retry_after: 60 } })
+  t.match(await comesTo(s, 'paused'), { cycles_completed: 0, paused: { by: 'provider', until: /^2/ } })
+})
+
 t.test('learned 7: a usage limit expires by itself, and another campaign does not suffer from it', async (t) => {
   const nature = new HurriedNature()
   const s = await startTestService(t, {}, { nature })

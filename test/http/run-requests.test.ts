@@ -252,6 +252,18 @@ t.test('one key is one request: repeats, races, other bodies, derived keys, agai
   const third = await s.expect(200, 'POST', path, { ...body, payload: { name: 'other' } })
   t.equal(third.body.id, second.body.id, 'the walk finds the newest generation')
 
+  const others = [{ repo: { branch: 'next' } }, { runner_id: 'r1' }, { labels: ['gpu'] }, { access: 'read_only' }]
+  const asked = [{}, ...others, { lane: 'maintenance' }].map((one) => ({ ...body, payload: { name: 'other' }, ...one }))
+  const ids = []
+  for (const one of asked) ids.push((await s.call('POST', path, one)).body.id)
+  t.equal(new Set(ids).size, asked.length, 'other work, or for another, is no twin')
+  const usual = { access: 'full', lane: 'interactive', labels: [], priority: -1 }
+  t.equal(
+    (await s.expect(200, 'POST', path, { ...asked[0], ...usual })).body.id,
+    ids[0],
+    'what is said as it is anyway',
+  )
+
   const full = { ...body, throttle: 'full' }
   const made = await s.expect(201, 'POST', path, full)
   await s.expect(200, 'POST', `/api/run-requests/${made.body.id}/cancel`)
