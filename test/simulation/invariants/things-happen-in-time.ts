@@ -66,7 +66,8 @@ export const thingsHappenInTime: MakeInvariant = (world) => {
   const dueInQueue = (request: RequestModel): { readonly what: string; readonly atMs: number } | undefined => {
     const context = world.snapshots.get(request.id)?.context
     if (context === undefined) return undefined
-    const atOf = (time: string): number => Date.parse(time) - world.clock.offsetMs
+    // What was lost may be queued again when its time has passed.
+    const atOf = (time: string): number => Math.max(request.sinceMs, Date.parse(time) - world.clock.offsetMs)
     if (!context.internal.ready) return { what: 'not_before', atMs: atOf(context.not_before!) }
     if (context.asked.expires_at !== undefined) return { what: 'expires_at', atMs: atOf(context.asked.expires_at) }
     return undefined
