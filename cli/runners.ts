@@ -53,7 +53,11 @@ export function addRunners(program: Command, act: Act): void {
     .command('add')
     .description('Register a runner. Its token is shown once.')
     .argument('<id>', 'Letters, digits, . _ and -.')
-    .option('--project <key>', 'A project whose work it may take; * for all. May be repeated. Default: none.', collect)
+    .option(
+      '--project <key>',
+      'A project whose work it may take; * for all. May be repeated. Default: none; a token confined to projects names one.',
+      collect,
+    )
     .option('--label <label>', 'What it offers. May be repeated.', collect)
     .option(...CAPACITY)
     .option(...TRUSTED)

@@ -106,7 +106,7 @@ function createRoute(service: ServiceContext): Route {
 
 function create(service: ServiceContext, exchange: Exchange): void {
   const body = exchange.body as RunnerCreate
-  if (!mayGrant(service, exchange, body)) return
+  if (!mayGrant(service, exchange, body) || isLost(exchange, body.allowed_projects ?? [])) return
   const key = readIdempotencyKey(exchange)
   if (!key.ok) return
   const { token, hash } = newSecret()
@@ -156,6 +156,15 @@ function mayGrant(service: ServiceContext, exchange: Exchange, grants: RunnerPat
   if (errors.length === 0) return true
   exchange.problem('unknown_project', 'Projects named in allowed_projects do not exist.', { errors })
   return false
+}
+
+/** Who is confined sees a runner by its projects: without one it would be gone for them. True: a problem was answered. */
+function isLost(exchange: Exchange, allowed: readonly string[]): boolean {
+  if (exchange.principal.projects === '*' || allowed.length > 0) return false
+  exchange.problem('invalid_body', 'The token is confined to projects, and would not see a runner of none of them.', {
+    errors: [{ pointer: '/allowed_projects', detail: 'must name at least one project that the token reaches' }],
+  })
+  return true
 }
 
 function readRoutes(service: ServiceContext): readonly Route[] {
@@ -212,6 +221,7 @@ function changeRoutes(service: ServiceContext): readonly Route[] {
         if (runner === undefined || !mayManage(exchange, runner)) return
         const patch = exchange.body as RunnerPatch
         if (!mayGrant(service, exchange, patch)) return
+        if (isLost(exchange, patch.allowed_projects ?? runner.context.allowed_projects)) return
         if (widens(patch, runner) && !mayTrust(exchange, runner)) return
         tell(service, exchange, runner, { type: 'update', ...exchange.body } as MessageBody, 200)
       },

@@ -11,7 +11,9 @@ const CAPACITY_MAX = 1_000
 const settable = {
   name: Type.Optional(shownName('What people call it.')),
   allowed_projects: Type.Optional(
-    projects('Keys of the projects whose work it may take. Empty: none; `["*"]`: all. Default: none.'),
+    projects(
+      'Keys of the projects whose work it may take. Empty: none; `["*"]`: all. Default: none, which a token that is confined to projects may not leave it at.',
+    ),
   ),
   labels: Type.Optional(labels('What it offers; a request is eligible when the runner carries all of its labels.')),
   capacity: Type.Optional(

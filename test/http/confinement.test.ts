@@ -195,6 +195,23 @@ t.test('a runner that one may not see keeps its id, and where it stands is not t
   }
 })
 
+t.test('a confined token makes no runner that it would not see, and makes none of its own such a one', async (t) => {
+  const s = await startTestService(t)
+  await s.project('mine')
+  const as = { token: await s.token('confined', { roles: ['operator'], projects: ['mine'] }) }
+  const pointed = [{ pointer: '/allowed_projects', detail: 'must name at least one project that the token reaches' }]
+  for (const body of [{ id: 'n' }, { id: 'n', allowed_projects: [] }]) {
+    t.match((await s.expect(422, 'POST', '/api/runners', body, as)).body, { code: 'invalid_body', errors: pointed })
+  }
+  await s.expect(201, 'POST', '/api/runners', { id: 'n', allowed_projects: ['mine'] }, as)
+  const emptied = await s.expect(422, 'PATCH', '/api/runners/n', { allowed_projects: [] }, as)
+  t.match(emptied.body, { code: 'invalid_body', errors: pointed })
+  t.same((await s.expect(200, 'PATCH', '/api/runners/n', { capacity: 2 }, as)).body.allowed_projects, ['mine'])
+  await s.expect(204, 'DELETE', '/api/runners/n', undefined, as)
+  await s.expect(201, 'POST', '/api/runners', { id: 'none' })
+  await s.expect(200, 'PATCH', '/api/runners/none', { allowed_projects: [] })
+})
+
 t.test('why work waits tells nothing of runners that one may not see', async (t) => {
   const s = await startTestService(t)
   for (const key of ['mine', 'also-mine', 'theirs']) await s.project(key)
