@@ -288,8 +288,14 @@ t.test('a real drift is over once what showed it is, whatever else nobody has lo
   t.match(drift(on(failed, seen(30, { evidence_id: E1 })), 60), { status: 'holding', classification: undefined })
   const threatened = on(two, seen(10, { about: 'threat', result: 'fail' }), classify(20, 'real'))
   t.match(drift(on(threatened, seen(30, { about: 'threat' })), 60), { status: 'holding', classification: undefined })
+  t.match(
+    drift(on(threatened, seen(30, { evidence_id: E2 })), 60),
+    { status: 'holding', classification: undefined },
+    'what ends a threat ends what was said of it',
+  )
   const odd = on(two, seen(10, { about: 'contradiction', result: 'fail' }), classify(20, 'real'))
   t.match(drift(on(odd, seen(30, { about: 'contradiction' })), 60), { status: 'holding', classification: undefined })
+  t.equal(drift(on(odd, seen(30, { evidence_id: E2 })), 60).status, 'contradicted', 'no pass ends a contradiction')
   const older = {
     ...failed,
     context: {
