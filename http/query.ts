@@ -19,6 +19,7 @@ const FAULTS_MAX = 50
 export class QueryParser {
   readonly #types: ReadonlyMap<string, string>
   readonly #check: Check
+  readonly #unknown: string
   readonly #cache = new Map<string, QueryResult>()
 
   /** @param schema a closed object whose properties are strings, integers or booleans. */
@@ -26,6 +27,8 @@ export class QueryParser {
     const { properties } = schema as unknown as { properties: Record<string, { type: string }> }
     this.#types = new Map(Object.entries(properties).map(([name, property]) => [name, property.type]))
     this.#check = compile(schema)
+    const known = [...this.#types.keys()].join(', ')
+    this.#unknown = known === '' ? 'unknown; the path takes no parameters' : `unknown; known are ${known}`
   }
 
   /** @param text the query without `?`, undecoded. */
@@ -55,8 +58,7 @@ export class QueryParser {
       }
       const type = this.#types.get(name)
       const pointer = `/${escaped(name)}`
-      if (type === undefined)
-        errors.push({ pointer, detail: `unknown; known are ${[...this.#types.keys()].join(', ')}` })
+      if (type === undefined) errors.push({ pointer, detail: this.#unknown })
       else if (Object.hasOwn(query, name))
         errors.push({ pointer, detail: 'given twice; lists are separated by commas' })
       else query[name] = typed(type, value)
