@@ -10,7 +10,7 @@ export function addEmit(program: Command, act: Act): void {
     .description('State an event of a project. A *_requested is a command: it asks for a run.')
     .argument('<type>', 'The event type, such as greet_requested.')
     .requiredOption('--project <key>', 'Key of the project.')
-    .option('--payload <json>', 'A JSON object, or @FILE.', jsonObject)
+    .option('--payload <json>', 'Its payload: a JSON object, or @FILE. Default: {}.', jsonObject)
     .option('--throttle <throttle>', 'full may change things, dry_run (the default) only simulates.')
     .option('--trace-id <id>', 'The trace that it belongs to.')
     .option('--wait', 'Follow the run that a command makes, and end with its outcome.')
@@ -24,7 +24,7 @@ export function addEmit(program: Command, act: Act): void {
 }
 
 async function emit(cli: Cli, [type]: readonly any[], options: any): Promise<number | undefined> {
-  const { project, payload, throttle, traceId, wait, waitLimit } = options
+  const { project, payload = {}, throttle, traceId, wait, waitLimit } = options
   const event = {
     event_type: type,
     project,

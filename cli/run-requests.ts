@@ -61,7 +61,7 @@ function addCreate(group: Command, act: Act): void {
     .description('Ask for a run.')
     .requiredOption('--project <key>', 'Key or id of the project.')
     .requiredOption('--entry-event <type>', 'The event that starts the work, such as execution_requested.')
-    .option('--payload <json>', 'Its payload: a JSON object, or @FILE.', jsonObject)
+    .option('--payload <json>', 'Its payload: a JSON object, or @FILE. Default: {}.', jsonObject)
     .option('--throttle <throttle>', 'full may change things, dry_run (the default) only simulates.')
     .option('--access <access>', 'full (the default) or read_only.')
     .option('--lane <lane>', 'interactive (the default), campaign or maintenance.')

@@ -397,6 +397,13 @@ t.test('what strangers wrote cannot drive the terminal', async (t) => {
   t.match(out, /a \[2Jb c/)
 })
 
+t.test('an event that is emitted without a payload has an empty one', async (t) => {
+  const { env, asked } = await service(t, () => [200, { events: ['evt_1'], duplicates: 0, run_requests: [] }])
+  t.match(await cli(env, 'emit', 'noted', '--project', 'demo'), { code: 0, out: /Event evt_1/ })
+  t.match(asked[0]!.body, { events: [{ event_type: 'noted', payload: {} }] })
+  t.match((await cli(env, 'emit', '--help')).out, /--payload <json> +Its payload[^-]+Default: {}\./)
+})
+
 t.test('a create sends what was given and nothing else', async (t) => {
   const { env, asked } = await service(t, () => [201, RUN])
   const argv =
