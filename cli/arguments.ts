@@ -103,6 +103,9 @@ function origin(text: string): string {
   return text
 }
 
+/** Of moves that are meant for what was read. */
+export const IF_VERSION = ['--if-version <n>', 'Only if this is still its version.', integer(1, 1_000_000_000)] as const
+
 /** The limit of every list. */
 const LIMIT_MAX = 100_000
 export const LIMIT = ['--limit <n>', 'Show at most so many.', integer(1, LIMIT_MAX), 50] as const

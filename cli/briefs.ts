@@ -1,7 +1,7 @@
 /** `intendant brief`: formation briefs, from the first word to the frozen text that a run follows. */
 import { readFileSync } from 'node:fs'
 import type { Command } from 'commander'
-import { integer, LIMIT, ORIGIN } from './arguments.ts'
+import { IF_VERSION, LIMIT, ORIGIN } from './arguments.ts'
 import { briefOptions, sectionsOf } from './brief-content.ts'
 import { nextStep, recordIdsOf, showBrief } from './brief-page.ts'
 import { CliFailure, EXIT } from './exit.ts'
@@ -9,7 +9,7 @@ import { isReplay, keyHeaders, keyOption } from './idempotency-key.ts'
 import { BRIEF, IdArgument } from './ids.ts'
 import { knownKeys } from './intents.ts'
 import { list } from './lists.ts'
-import { movesOf } from './moves.ts'
+import { movesOf, versionHeaders } from './moves.ts'
 import { age, safe } from './print.ts'
 import type { Act, Cli } from './world.ts'
 
@@ -94,11 +94,13 @@ function addReads(group: Command, act: Act): void {
 
 function addMoves(group: Command, act: Act): void {
   const move = movesOf(group, operand)
-  move('submit', 'Give a draft to review.').action(act((cli, [id]) => tell(cli, id, 'submit', {})))
+  move('submit', 'Give a draft to review.')
+    .option(...IF_VERSION)
+    .action(act((cli, [id], options) => tell(cli, id, 'submit', {}, versionHeaders(options))))
   move('approve', 'Approve a brief as it stands, with the intent behind it as it stands.')
     .requiredOption('--throttle <throttle>', 'dry_run or full: each is a right of its own.')
     .option('--revision <revision>', 'Of the repository. Default: the brief’s own; with neither, any.')
-    .option('--if-version <n>', 'Only if this is still its version.', integer(1, 1_000_000_000))
+    .option(...IF_VERSION)
     .action(act(approve))
   move('compile', 'Freeze an approved brief with the intent behind it, and make its prompts.')
     .option('--revision <revision>', 'The revision to pin. Default: that of the approval.')
@@ -167,8 +169,8 @@ async function show({ client, json, print }: Cli, [id]: readonly any[]): Promise
   if (next !== '') print.line(`\n${next}`)
 }
 
-async function tell({ client, json, print }: Cli, id: string, move: string, body: object): Promise<void> {
-  const answer = await client.request('POST', briefPath(id, `/${move}`), { body })
+async function tell({ client, json, print }: Cli, id: string, move: string, body: object, headers = {}): Promise<void> {
+  const answer = await client.request('POST', briefPath(id, `/${move}`), { body, headers })
   if (json) return print.json(answer.body)
   print.line(`Brief ${id} is ${print.state(answer.body.state)}.`)
   printNext(answer.body, print)
@@ -181,10 +183,10 @@ function printNext(brief: Document, print: Cli['print']): void {
 }
 
 async function approve({ client, json, print }: Cli, [id]: readonly any[], options: any): Promise<void> {
-  const { throttle, revision, ifVersion } = options
+  const { throttle, revision } = options
   const { body } = await client.request('POST', briefPath(id, '/approve'), {
     body: { throttle, revision },
-    headers: ifVersion === undefined ? {} : { 'if-match': `"${ifVersion}"` },
+    headers: versionHeaders(options),
   })
   if (json) return print.json(body)
   print.line(`Brief ${id} is approved for ${throttle}: ${body.approvals.at(-1).digest}`)

@@ -1,13 +1,13 @@
 /** `intendant intent`: what a project means to keep, written, reviewed and found. */
 import type { Command } from 'commander'
-import { LIMIT, ORIGIN } from './arguments.ts'
+import { IF_VERSION, LIMIT, ORIGIN } from './arguments.ts'
 import { CliFailure, EXIT } from './exit.ts'
 import { isReplay, keyHeaders, keyOption } from './idempotency-key.ts'
 import { IdArgument, INTENT_RECORD } from './ids.ts'
 import { contentOf, contentOptions } from './intent-content.ts'
 import { namedBy, showRecord } from './intent-page.ts'
 import { list } from './lists.ts'
-import { type Move, movesOf } from './moves.ts'
+import { type Move, movesOf, versionHeaders } from './moves.ts'
 import { age, safe } from './print.ts'
 import { counted } from './units.ts'
 import type { Act, Cli } from './world.ts'
@@ -89,7 +89,10 @@ function addReads(group: Command, act: Act): void {
 
 function addMoves(group: Command, act: Act): void {
   const named = movesOf(group, recordOperand)
-  const move: Move = (name, description) => named(name, description).option('--reason <text>', 'Why.')
+  const move: Move = (name, description) =>
+    named(name, description)
+      .option('--reason <text>', 'Why.')
+      .option(...IF_VERSION)
   const moves = {
     accept: 'Accept a record: from now on it guides runs.',
     activate: 'Make an accepted record active.',
@@ -97,7 +100,7 @@ function addMoves(group: Command, act: Act): void {
     contradict: 'Say that a record is not so. It cannot be taken back.',
   }
   for (const [name, description] of Object.entries(moves)) {
-    move(name, description).action(act((cli, [record], { reason }) => tell(cli, record, name, { reason })))
+    move(name, description).action(act((cli, [record], options) => tell(cli, record, name, options)))
   }
   move('supersede', 'Let another record, or none, take the place of this one. It cannot be taken back.')
     .option('--by <record>', 'The record that takes its place: its id, its key, or its slug.')
@@ -211,16 +214,19 @@ function withKnownEvidence(body: Record<string, any>, record: Record<string, any
   return { evidence }
 }
 
-async function tell({ client, json, print }: Cli, record: string, move: string, body: object): Promise<void> {
-  const answer = await client.request('POST', recordPath(record, `/${move}`), { body })
+async function tell({ client, json, print }: Cli, record: string, move: string, options: any): Promise<void> {
+  const { by: replacement, reason } = options
+  const body = { replacement, reason }
+  const headers = versionHeaders(options)
+  const answer = await client.request('POST', recordPath(record, `/${move}`), { body, headers })
   if (json) return print.json(answer.body)
   print.line(`${answer.body.key} is ${print.state(answer.body.state)}.`)
 }
 
-async function supersede(cli: Cli, [record]: readonly any[], { by, reason }: any): Promise<void> {
+async function supersede(cli: Cli, [record]: readonly any[], options: any): Promise<void> {
   const { client, json, print } = cli
-  await tell(cli, record, 'supersede', { replacement: by, reason })
-  if (by === undefined || json) return
+  await tell(cli, record, 'supersede', options)
+  if (options.by === undefined || json) return
   const { body: old } = await client.request('GET', recordPath(record))
   const { key, state } = (await client.request('GET', recordPath(old.superseded_by))).body
   if (state === 'accepted' || state === 'active') return

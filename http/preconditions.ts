@@ -29,6 +29,14 @@ export function readIfMatch(exchange: Exchange): VersionResult {
   return { ok: false }
 }
 
+/** The version that `If-Match` names, for the message; empty without one. Undefined: a problem was answered. */
+export function readVersion(exchange: Exchange): { readonly if_version?: number } | undefined {
+  if (exchange.header(IF_MATCH_HEADER).trim() === '') return {}
+  const read = readIfMatch(exchange)
+  if (!read.ok) return undefined
+  return read.version === undefined ? {} : { if_version: read.version }
+}
+
 /** The header that a later `If-Match` repeats. */
 export function setEntityTag(exchange: Exchange, version: number): Exchange {
   return exchange.setHeader('ETag', `"${version}"`)

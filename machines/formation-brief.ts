@@ -38,6 +38,7 @@ function runChanged(context: FormationBriefContext, state: string): Fact {
 const machineSetup = setup({
   types: { context: {} as FormationBriefContext, events: {} as FormationBriefMessage, emitted: {} as Fact },
   guards: {
+    isVersionRead: ({ context, event }) => rules.isVersionRead(context, event as Of<'submit'>),
     changes: ({ context, event }) => rules.changes(context, event as Of<'update'>),
     approvable: ({ context, event }) => rules.approveRefusal(context, event as Of<'approve'>) === undefined,
     compilable: ({ context, event }) => rules.compileRefusal(context, event as Of<'compile'>) === undefined,
@@ -173,7 +174,7 @@ export const formationBriefMachine = machineSetup.createMachine({
     draft: {
       on: {
         update: update('draft'),
-        submit: { target: 'reviewable', actions: ['submit', 'emitSubmitted'] },
+        submit: { guard: 'isVersionRead', target: 'reviewable', actions: ['submit', 'emitSubmitted'] },
         archive,
       },
     },
@@ -287,10 +288,10 @@ const testimony: Testimony<FormationBriefContext> = {
 
 export const formationBriefModule: MachineModule<FormationBriefContext, FormationBriefBody> = {
   kind: 'formation_brief',
-  // Version 3 refuses more approvals: what was stored before is still right.
-  version: 3,
+  // Version 3 refuses more approvals, version 4 more that is given to review: what was stored before is still right.
+  version: 4,
   machine: formationBriefMachine,
-  migrations: { 1: fromDigestedDraft, 2: (snapshot) => snapshot },
+  migrations: { 1: fromDigestedDraft, 2: (snapshot) => snapshot, 3: (snapshot) => snapshot },
   internal: ['run_queued', 'run_accepted', 'run_started', 'run_completed', 'run_stopped', 'run_observed'],
   repeats: rules.repeats,
   refusal: rules.refusal,

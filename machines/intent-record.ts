@@ -9,10 +9,11 @@ import { creationRefusal, creationRepeat } from './creation.ts'
 import { decidedOtherwise, isOtherReason } from './decided.ts'
 import { type IntentState, RELATIONSHIPS_MAX } from './documents/intent-record.ts'
 import { isKnown } from './drift/state.ts'
-import { exceededSince, PROBLEMS, speaksOfDrift } from './drift/status.ts'
+import { exceededSince } from './drift/status.ts'
 import * as changes from './intent-record/changes.ts'
-import type { IntentRecordBody, IntentRecordContext, IntentRecordMessage, Of } from './intent-record/context.ts'
+import type { IntentRecordBody, IntentRecordContext, IntentRecordMessage, Moves, Of } from './intent-record/context.ts'
 import * as facts from './intent-record/facts.ts'
+import * as rules from './intent-record/rules.ts'
 import { relationshipOf, told } from './intent-record/told.ts'
 import { document, envelope, terms } from './intent-record/view.ts'
 import type { MachineModule, Refusal, SnapshotOf } from './machine.ts'
@@ -22,15 +23,17 @@ type Context = IntentRecordContext
 const machineSetup = told.extend({
   guards: {
     isGuess: ({ event }) => (event as Of<'create'>).state === 'hypothesized',
-    mayUpdate: ({ context, event }) => whyNotUpdate(context, event as Of<'update'>) === undefined,
+    isVersionRead: ({ context, event }) => rules.isVersionRead(context, event as Of<Moves>),
+    mayUpdate: ({ context, event }) => rules.whyNotUpdate(context, event as Of<'update'>) === undefined,
     mayRewrite: ({ context, event }) =>
-      (event as Of<'update'>).may_rewrite && whyNotUpdate(context, event as Of<'update'>) === undefined,
-    isOther: ({ context, event }) => (event as Of<'supersede'>).replacement !== context.id,
+      (event as Of<'update'>).may_rewrite && rules.whyNotUpdate(context, event as Of<'update'>) === undefined,
+    maySupersede: ({ context, event }) =>
+      (event as Of<'supersede'>).replacement !== context.id && rules.isVersionRead(context, event as Of<'supersede'>),
     mayRelate: ({ context, event }) =>
       (event as Of<'relate'>).to !== context.id && context.relationships.length < RELATIONSHIPS_MAX,
     isRelated: ({ context, event }) => relationshipOf(context, event as Of<'unrelate'>) !== undefined,
     ofItsProject: ({ context, event }) => (event as Of<'observe'>).project === context.project,
-    mayClassify: ({ context, event }) => whyNotClassify(context, event as Of<'classify'>) === undefined,
+    mayClassify: ({ context, event }) => rules.whyNotClassify(context, event as Of<'classify'>) === undefined,
   },
   actions: {
     create: assign(({ event }) => changes.created(event as Of<'create'>)),
@@ -72,26 +75,6 @@ const machineSetup = told.extend({
 })
 
 const UNCHANGED = {}
-
-function whyNotUpdate(context: Context, message: Of<'update'>): Refusal | undefined {
-  const { if_version } = message
-  if (if_version !== undefined && if_version !== context.version) {
-    return { code: 'precondition_failed', detail: `its version is ${context.version}, not ${if_version}` }
-  }
-  const errors = changes.evidenceFaults(context, message)
-  if (errors.length === 0) return undefined
-  return { code: 'invalid_body', detail: 'the fields named in `errors` are wrong', errors }
-}
-
-function whyNotClassify(context: Context, { classification }: Of<'classify'>): Refusal | undefined {
-  const { drift } = context
-  if (classification === 'none' && drift.classification === undefined) {
-    return { code: 'illegal_move', detail: 'nobody has classified its drift', isOfContent: true }
-  }
-  if (classification !== 'allowed_exception' || speaksOfDrift(changes.subjectOf(context))) return undefined
-  const why = PROBLEMS.has(drift.status!) ? 'only a person has said that it has' : `it is ${drift.status}`
-  return { code: 'illegal_move', detail: `nothing has drifted that could be allowed: ${why}`, isOfContent: true }
-}
 
 const inState = (state: IntentState) => ({ state })
 
@@ -145,9 +128,13 @@ function guidingOnly(state: IntentState) {
 function endings(state: IntentState) {
   const leave = isGuiding(state) ? (['retire', 'tellPeers'] as const) : ([] as const)
   return {
-    contradict: { target: 'contradicted', actions: ['move', ...leave, emitMoved('contradicted')] },
+    contradict: {
+      guard: 'isVersionRead',
+      target: 'contradicted',
+      actions: ['move', ...leave, emitMoved('contradicted')],
+    },
     supersede: {
-      guard: 'isOther',
+      guard: 'maySupersede',
       target: 'superseded',
       actions: ['supersede', ...leave, emitMoved('superseded'), 'tellReplacement'],
     },
@@ -155,11 +142,13 @@ function endings(state: IntentState) {
 }
 
 const leaveForDeprecated = {
+  guard: 'isVersionRead',
   target: 'deprecated',
   actions: ['move', 'retire', 'tellPeers', emitMoved('deprecated')],
 } as const
 
 const accept = {
+  guard: 'isVersionRead',
   target: 'accepted',
   actions: ['move', emitMoved('accepted'), ...driftOf('accepted'), 'tellPeers'],
 } as const
@@ -204,7 +193,7 @@ export const intentRecordMachine = machineSetup.createMachine({
       on: {
         ...open('accepted'),
         ...guidingOnly('accepted'),
-        activate: { target: 'active', actions: ['move', emitMoved('active')] },
+        activate: { guard: 'isVersionRead', target: 'active', actions: ['move', emitMoved('active')] },
         deprecate: leaveForDeprecated,
         ...endings('accepted'),
       },
@@ -232,6 +221,11 @@ function hasReached(
   return REACHED[message.type] === value
 }
 
+/** What was decided was decided so, and of this version. */
+function isSaidAgain(context: Context, message: Of<Moves>): boolean {
+  return !isOtherReason(context.reason, message) && rules.isVersionRead(context, message)
+}
+
 /** Said again: nothing would change. */
 function repeats({ value, context }: SnapshotOf<Context>, message: IntentRecordMessage): string | undefined {
   if (value === 'absent') return undefined
@@ -246,7 +240,7 @@ function repeats({ value, context }: SnapshotOf<Context>, message: IntentRecordM
         : undefined
     case 'supersede':
       if (value !== 'superseded' || message.replacement !== context.superseded_by) return undefined
-      return isOtherReason(context.reason, message) ? undefined : 'already_superseded'
+      return isSaidAgain(context, message) ? 'already_superseded' : undefined
     case 'take_place':
       return context.supersedes.includes(message.of) ? 'already_taken' : undefined
     case 'observe':
@@ -270,7 +264,7 @@ function repeats({ value, context }: SnapshotOf<Context>, message: IntentRecordM
     case 'repair_drafted':
       return context.drift.repair_brief_id === message.formation_brief_id ? 'already_recorded' : undefined
     default:
-      return hasReached(value, message) && !isOtherReason(context.reason, message) ? `already_${value}` : undefined
+      return hasReached(value, message) && isSaidAgain(context, message) ? `already_${value}` : undefined
   }
 }
 
@@ -285,25 +279,35 @@ function refusal({ value, context }: SnapshotOf<Context>, message: IntentRecordM
       const needsRight = isGuiding(value) && !message.may_rewrite
       return needsRight
         ? { code: 'forbidden', detail: `the record is ${value}: changing it needs the right intent.accept too` }
-        : whyNotUpdate(context, message)
+        : rules.whyNotUpdate(context, message)
     }
     case 'classify':
-      return isGuiding(value) ? whyNotClassify(context, message) : undefined
+      return isGuiding(value) ? rules.whyNotClassify(context, message) : undefined
     case 'supersede':
       return message.replacement === context.id
         ? { code: 'invalid_body', detail: 'a record cannot take its own place', pointer: '/replacement' }
-        : value === 'superseded' && message.replacement === context.superseded_by
-          ? decidedOtherwise(value, context.reason)
-          : undefined
+        : whyNotMove(value, context, message, value === 'superseded' && message.replacement === context.superseded_by)
     case 'relate':
       return whyNotRelate(context, message)
     case 'unrelate':
       return relationshipOf(context, message) === undefined
         ? { code: 'not_found', detail: `the record has no relationship ${shown(message.relationship_id)}` }
         : undefined
+    case 'accept':
+    case 'activate':
+    case 'deprecate':
+    case 'contradict':
+      return whyNotMove(value, context, message, hasReached(value, message))
     default:
-      return hasReached(value, message) ? decidedOtherwise(value, context.reason) : undefined
+      return undefined
   }
+}
+
+/** A state that does not take the move says so before the version counts (RFC 9110 section 13.2.1). */
+function whyNotMove(value: string, context: Context, message: Of<Moves>, isReached: boolean): Refusal | undefined {
+  if (isReached && isOtherReason(context.reason, message)) return decidedOtherwise(value, context.reason)
+  const takesIt = intentRecordMachine.states[value]!.transitions.has(message.type)
+  return (isReached || takesIt) && !rules.isVersionRead(context, message) ? rules.notRead(context, message) : undefined
 }
 
 function whyNotRelate({ id, relationships }: Context, { to }: Of<'relate'>): Refusal | undefined {
@@ -314,10 +318,11 @@ function whyNotRelate({ id, relationships }: Context, { to }: Of<'relate'>): Ref
 
 export const intentRecordModule: MachineModule<Context, IntentRecordBody> = {
   kind: 'intent_record',
-  version: 2,
+  version: 3,
   machine: intentRecordMachine,
-  // Version 2 lists a record without paths under the whole of the repository: what was stored before is still right.
-  migrations: { 1: (snapshot) => snapshot },
+  // Version 2 lists a record without paths under the whole of the repository, and version 3 refuses more: what was
+  // stored before is still right.
+  migrations: { 1: (snapshot) => snapshot, 2: (snapshot) => snapshot },
   internal: ['make', 'take_place', 'peer_conflict', 'observe', 'repair_drafted'],
   repeats,
   refusal,

@@ -25,10 +25,9 @@ import {
   withCompiled,
   withReadableBrief,
 } from '../formation-briefs.ts'
-import { IF_MATCH_HEADER } from '../preconditions.ts'
+import { IF_MATCH_HEADER, readVersion } from '../preconditions.ts'
 import { notFound } from '../replies.ts'
 import type { Route, ServiceContext } from '../route.ts'
-import { readVersion } from './formation-briefs.ts'
 
 const AREA = 'formation briefs'
 const one = { description: 'The brief.', schema: formationBriefDocument, headers: { ETag: 'Its version.' } }
@@ -52,12 +51,15 @@ function submitRoute(service: ServiceContext): Route {
     operation: 'submitFormationBrief',
     area: AREA,
     summary: 'Give a draft to review.',
+    description: 'With `If-Match`, what was read is given to review, or nothing.',
     access: { right: 'intent.write' },
+    headers: [IF_MATCH_HEADER],
     answers: { 200: one },
-    problems: ['not_found', 'illegal_move'],
+    problems: ['not_found', 'illegal_move', 'precondition_failed'],
     handle: (exchange) => {
-      const brief = visibleBrief(service, exchange)
-      if (brief !== undefined) tellBrief(service, exchange, brief, { type: 'submit' })
+      const read = readVersion(exchange)
+      const brief = read === undefined ? undefined : visibleBrief(service, exchange)
+      if (brief !== undefined) tellBrief(service, exchange, brief, { type: 'submit', ...read })
     },
   }
 }

@@ -15,7 +15,7 @@ import type { Exchange } from '../exchange.ts'
 import { answerBrief, tellBrief, visibleBrief, withReadableBrief } from '../formation-briefs.ts'
 import { createKeyed, IDEMPOTENCY_HEADER, readIdempotencyKey } from '../idempotency.ts'
 import { answerList, listAnswer, listQuery } from '../lists.ts'
-import { IF_MATCH_HEADER, readIfMatch } from '../preconditions.ts'
+import { IF_MATCH_HEADER, readVersion } from '../preconditions.ts'
 import { located, markCreated, takesWork, visibleProject, whenHeard } from '../replies.ts'
 import type { Route, ServiceContext } from '../route.ts'
 
@@ -148,12 +148,4 @@ function patchRoute(service: ServiceContext): Route {
       tellBrief(service, exchange, brief, { type: 'update', ...read, sections: exchange.body as FormationBriefPatch })
     },
   }
-}
-
-/** The version that `If-Match` names, for the message; empty without one. Undefined: a problem was answered. */
-export function readVersion(exchange: Exchange): { readonly if_version?: number } | undefined {
-  if (exchange.header(IF_MATCH_HEADER).trim() === '') return {}
-  const read = readIfMatch(exchange)
-  if (!read.ok) return undefined
-  return read.version === undefined ? {} : { if_version: read.version }
 }

@@ -10,6 +10,7 @@ import type { Taken } from '../../runtime/api.ts'
 import type { Exchange } from '../exchange.ts'
 import { answerRecord, findRecord, type RecordSnapshot, tellRecord, visibleRecord } from '../intent-records.ts'
 import { inLaterTurns } from '../later-turns.ts'
+import { IF_MATCH_HEADER, readVersion } from '../preconditions.ts'
 import type { Route, ServiceContext } from '../route.ts'
 import { INTENT_AREA, oneRecord } from './intent-records.ts'
 
@@ -40,13 +41,16 @@ function moveRoute(service: ServiceContext, move: string, summary: string): Rout
     operation: `${move}IntentRecord`,
     area: INTENT_AREA,
     summary,
+    description: 'With `If-Match` (the ETag that was read) it is what was read that moves, or nothing.',
     access: { right: 'intent.accept' },
     body: { schema: intentMoveBody, optional: true },
+    headers: [IF_MATCH_HEADER],
     answers: { 200: oneRecord },
-    problems: ['not_found', 'illegal_move'],
+    problems: ['not_found', 'illegal_move', 'precondition_failed'],
     handle: (exchange) => {
-      const record = visibleRecord(service, exchange)
-      if (record !== undefined) tellRecord(service, exchange, record, { type: move, ...exchange.body })
+      const read = readVersion(exchange)
+      const record = read === undefined ? undefined : visibleRecord(service, exchange)
+      if (record !== undefined) tellRecord(service, exchange, record, { type: move, ...exchange.body, ...read })
     },
   }
 }
@@ -58,16 +62,20 @@ function supersedeRoute(service: ServiceContext): Route {
     operation: 'supersedeIntentRecord',
     area: INTENT_AREA,
     summary: 'Let another record, or none, take the place of this one. Terminal.',
-    description: 'Decided in one step of this record; the other one names it in `supersedes` from its next turn on.',
+    description:
+      'Decided in one step of this record; the other one names it in `supersedes` from its next turn on. With `If-Match` ' +
+      '(the ETag that was read) it is what was read that is superseded, or nothing.',
     access: { right: 'intent.accept' },
     body: { schema: supersedeBody, optional: true },
+    headers: [IF_MATCH_HEADER],
     answers: { 200: oneRecord },
-    problems: ['not_found', 'unknown_record', 'illegal_move'],
+    problems: ['not_found', 'unknown_record', 'illegal_move', 'precondition_failed'],
     handle: (exchange) => {
-      const record = visibleRecord(service, exchange)
+      const read = readVersion(exchange)
+      const record = read === undefined ? undefined : visibleRecord(service, exchange)
       if (record === undefined) return
       const { replacement: named, reason } = exchange.body as { replacement?: string; reason?: string }
-      const said = reason === undefined ? {} : { reason }
+      const said = { ...read, ...(reason === undefined ? {} : { reason }) }
       if (named === undefined) return tellRecord(service, exchange, record, { type: 'supersede', ...said })
       const replacement = otherRecord(service, exchange, record, named, '/replacement')
       if (replacement === undefined) return

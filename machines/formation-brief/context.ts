@@ -57,6 +57,8 @@ interface UpdateFormationBrief extends MessageBody {
 
 interface SubmitFormationBrief extends MessageBody {
   readonly type: 'submit'
+  /** The version that was read; absent: any. */
+  readonly if_version?: number
 }
 
 export interface ApproveFormationBrief extends MessageBody {

@@ -20,7 +20,7 @@ const RUN_MESSAGES = new Set([
 
 type RunMessage = Of<'run_queued' | 'run_accepted' | 'run_started' | 'run_completed' | 'run_stopped' | 'run_observed'>
 
-type Versioned = Of<'update' | 'approve' | 'edit_prompt'>
+type Versioned = Of<'update' | 'submit' | 'approve' | 'edit_prompt'>
 
 export function isVersionRead({ version }: FormationBriefContext, { if_version }: Versioned): boolean {
   return if_version === undefined || if_version === version
@@ -115,7 +115,7 @@ export function repeats(
       if (value !== 'draft' && value !== 'reviewable') return undefined
       return isVersionRead(context, message) && !changes(context, message) ? 'unchanged' : undefined
     case 'submit':
-      return value === 'reviewable' ? 'already_reviewable' : undefined
+      return value === 'reviewable' && isVersionRead(context, message) ? 'already_reviewable' : undefined
     case 'approve': {
       if (!APPROVABLE.has(value) || context.approvals.length === 0) return undefined
       const approval = approvalOf(context, message)
@@ -155,6 +155,7 @@ export function refusal(
     case 'create':
       return creationRefusal(context.internal.creation, message, { what: 'formation brief', isIdFromKey: true })
     case 'update':
+    case 'submit':
       return value === 'draft' || value === 'reviewable' ? notRead(context) : undefined
     case 'approve':
       return APPROVABLE.has(value) ? approveRefusal(context, message) : undefined

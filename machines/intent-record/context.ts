@@ -101,6 +101,8 @@ interface UpdateIntentRecord extends MessageBody {
 interface MoveIntentRecord extends MessageBody {
   readonly type: 'accept' | 'activate' | 'deprecate' | 'contradict'
   readonly reason?: string
+  /** The version that the caller has read; absent: any. */
+  readonly if_version?: number
 }
 
 interface SupersedeIntentRecord extends MessageBody {
@@ -108,6 +110,8 @@ interface SupersedeIntentRecord extends MessageBody {
   /** Id of the record that takes its place. */
   readonly replacement?: string
   readonly reason?: string
+  /** The version that the caller has read; absent: any. */
+  readonly if_version?: number
 }
 
 /** From the record whose place this one takes. */
@@ -169,4 +173,6 @@ export type IntentRecordBody =
   | RepairDrafted
 export type IntentRecordMessage = Message<IntentRecordBody>
 export type Of<T extends IntentRecordBody['type']> = Message<Extract<IntentRecordBody, { type: T }>>
+/** The messages that move its state. */
+export type Moves = (MoveIntentRecord | SupersedeIntentRecord)['type']
 export type Change = Partial<IntentRecordContext>

@@ -13,6 +13,7 @@ absent:
   update (nothing new)               refused illegal_move
   update (of an older version)       refused illegal_move
   submit                             refused illegal_move
+  submit (of an older version)       refused illegal_move
   approve                            refused illegal_move
   approve (by another)               refused illegal_move
   approve (full)                     refused illegal_move
@@ -49,6 +50,7 @@ draft:
   update (nothing new)               repeat unchanged
   update (of an older version)       refused precondition_failed
   submit                             -> reviewable; facts formation_brief_submitted
+  submit (of an older version)       refused precondition_failed
   approve                            refused illegal_move
   approve (by another)               refused illegal_move
   approve (full)                     refused illegal_move
@@ -85,6 +87,7 @@ reviewable:
   update (nothing new)               repeat unchanged
   update (of an older version)       refused precondition_failed
   submit                             repeat already_reviewable
+  submit (of an older version)       refused precondition_failed
   approve                            -> approved; facts formation_brief_approved
   approve (by another)               -> approved; facts formation_brief_approved
   approve (full)                     -> approved; facts formation_brief_approved
@@ -121,6 +124,7 @@ approved:
   update (nothing new)               refused illegal_move
   update (of an older version)       refused illegal_move
   submit                             refused illegal_move
+  submit (of an older version)       refused illegal_move
   approve                            repeat already_approved
   approve (by another)               stays; facts formation_brief_approved
   approve (full)                     stays; facts formation_brief_approved
@@ -157,6 +161,7 @@ compiled:
   update (nothing new)               refused illegal_move
   update (of an older version)       refused illegal_move
   submit                             refused illegal_move
+  submit (of an older version)       refused illegal_move
   approve                            repeat already_approved
   approve (by another)               stays; facts formation_brief_approved
   approve (full)                     stays; facts formation_brief_approved
@@ -193,6 +198,7 @@ queued:
   update (nothing new)               refused illegal_move
   update (of an older version)       refused illegal_move
   submit                             refused illegal_move
+  submit (of an older version)       refused illegal_move
   approve                            repeat already_approved
   approve (by another)               stays; facts formation_brief_approved
   approve (full)                     stays; facts formation_brief_approved; sends run_request.approve
@@ -229,6 +235,7 @@ accepted:
   update (nothing new)               refused illegal_move
   update (of an older version)       refused illegal_move
   submit                             refused illegal_move
+  submit (of an older version)       refused illegal_move
   approve                            repeat already_approved
   approve (by another)               stays; facts formation_brief_approved
   approve (full)                     stays; facts formation_brief_approved
@@ -265,6 +272,7 @@ executing:
   update (nothing new)               refused illegal_move
   update (of an older version)       refused illegal_move
   submit                             refused illegal_move
+  submit (of an older version)       refused illegal_move
   approve                            repeat already_approved
   approve (by another)               stays; facts formation_brief_approved
   approve (full)                     stays; facts formation_brief_approved
@@ -301,6 +309,7 @@ completed:
   update (nothing new)               refused illegal_move
   update (of an older version)       refused illegal_move
   submit                             refused illegal_move
+  submit (of an older version)       refused illegal_move
   approve                            repeat already_approved
   approve (by another)               stays; facts formation_brief_approved
   approve (full)                     stays; facts formation_brief_approved
@@ -337,6 +346,7 @@ analyzed:
   update (nothing new)               refused illegal_move
   update (of an older version)       refused illegal_move
   submit                             refused illegal_move
+  submit (of an older version)       refused illegal_move
   approve                            repeat already_approved
   approve (by another)               stays; facts formation_brief_approved
   approve (full)                     stays; facts formation_brief_approved
@@ -373,6 +383,7 @@ archived:
   update (nothing new)               refused illegal_move
   update (of an older version)       refused illegal_move
   submit                             refused illegal_move
+  submit (of an older version)       refused illegal_move
   approve                            refused illegal_move
   approve (by another)               refused illegal_move
   approve (full)                     refused illegal_move

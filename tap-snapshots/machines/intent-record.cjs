@@ -18,11 +18,13 @@ absent:
   update (may not rewrite)        refused illegal_move
   update (unknown evidence)       refused illegal_move
   accept                          refused illegal_move
+  accept (old version)            refused illegal_move
   activate                        refused illegal_move
   deprecate                       refused illegal_move
   deprecate (other reason)        refused illegal_move
   contradict                      refused illegal_move
   supersede                       refused illegal_move
+  supersede (old version)         refused illegal_move
   supersede (by nothing)          refused illegal_move
   supersede (by itself)           refused illegal_move
   take_place                      refused illegal_move
@@ -51,11 +53,13 @@ hypothesized:
   update (may not rewrite)        stays; facts intent_record_updated
   update (unknown evidence)       refused invalid_body
   accept                          -> accepted; facts intent_record_accepted, intent_record_drift_changed
+  accept (old version)            refused precondition_failed
   activate                        refused illegal_move
   deprecate                       refused illegal_move
   deprecate (other reason)        refused illegal_move
   contradict                      -> contradicted; facts intent_record_contradicted
   supersede                       -> superseded; facts intent_record_superseded; sends intent_record.take_place
+  supersede (old version)         refused precondition_failed
   supersede (by nothing)          -> superseded; facts intent_record_superseded
   supersede (by itself)           refused invalid_body
   take_place                      stays; facts intent_record_related
@@ -84,11 +88,13 @@ proposed:
   update (may not rewrite)        stays; facts intent_record_updated
   update (unknown evidence)       refused invalid_body
   accept                          -> accepted; facts intent_record_accepted, intent_record_drift_changed
+  accept (old version)            refused precondition_failed
   activate                        refused illegal_move
   deprecate                       refused illegal_move
   deprecate (other reason)        refused illegal_move
   contradict                      -> contradicted; facts intent_record_contradicted
   supersede                       -> superseded; facts intent_record_superseded; sends intent_record.take_place
+  supersede (old version)         refused precondition_failed
   supersede (by nothing)          -> superseded; facts intent_record_superseded
   supersede (by itself)           refused invalid_body
   take_place                      stays; facts intent_record_related
@@ -117,11 +123,13 @@ accepted:
   update (may not rewrite)        refused forbidden
   update (unknown evidence)       refused invalid_body
   accept                          repeat already_accepted
+  accept (old version)            refused precondition_failed
   activate                        -> active; facts intent_record_activated
   deprecate                       -> deprecated; facts intent_record_deprecated
   deprecate (other reason)        -> deprecated; facts intent_record_deprecated
   contradict                      -> contradicted; facts intent_record_contradicted
   supersede                       -> superseded; facts intent_record_superseded; sends intent_record.take_place
+  supersede (old version)         refused precondition_failed
   supersede (by nothing)          -> superseded; facts intent_record_superseded
   supersede (by itself)           refused invalid_body
   take_place                      stays; facts intent_record_related
@@ -150,11 +158,13 @@ accepted (of a hypothesis):
   update (may not rewrite)        refused forbidden
   update (unknown evidence)       refused invalid_body
   accept                          refused illegal_move
+  accept (old version)            refused illegal_move
   activate                        -> active; facts intent_record_activated
   deprecate                       -> deprecated; facts intent_record_deprecated
   deprecate (other reason)        -> deprecated; facts intent_record_deprecated
   contradict                      -> contradicted; facts intent_record_contradicted
   supersede                       -> superseded; facts intent_record_superseded; sends intent_record.take_place
+  supersede (old version)         refused precondition_failed
   supersede (by nothing)          -> superseded; facts intent_record_superseded
   supersede (by itself)           refused invalid_body
   take_place                      stays; facts intent_record_related
@@ -183,11 +193,13 @@ accepted (drifted):
   update (may not rewrite)        refused forbidden
   update (unknown evidence)       refused invalid_body
   accept                          repeat already_accepted
+  accept (old version)            refused precondition_failed
   activate                        -> active; facts intent_record_activated
   deprecate                       -> deprecated; facts intent_record_deprecated
   deprecate (other reason)        -> deprecated; facts intent_record_deprecated
   contradict                      -> contradicted; facts intent_record_contradicted
   supersede                       -> superseded; facts intent_record_superseded; sends intent_record.take_place
+  supersede (old version)         refused precondition_failed
   supersede (by nothing)          -> superseded; facts intent_record_superseded
   supersede (by itself)           refused invalid_body
   take_place                      stays; facts intent_record_related
@@ -216,11 +228,13 @@ active:
   update (may not rewrite)        refused forbidden
   update (unknown evidence)       refused invalid_body
   accept                          refused illegal_move
+  accept (old version)            refused illegal_move
   activate                        repeat already_active
   deprecate                       -> deprecated; facts intent_record_deprecated
   deprecate (other reason)        -> deprecated; facts intent_record_deprecated
   contradict                      -> contradicted; facts intent_record_contradicted
   supersede                       -> superseded; facts intent_record_superseded; sends intent_record.take_place
+  supersede (old version)         refused precondition_failed
   supersede (by nothing)          -> superseded; facts intent_record_superseded
   supersede (by itself)           refused invalid_body
   take_place                      stays; facts intent_record_related
@@ -249,11 +263,13 @@ deprecated:
   update (may not rewrite)        refused illegal_move
   update (unknown evidence)       refused illegal_move
   accept                          refused illegal_move
+  accept (old version)            refused illegal_move
   activate                        refused illegal_move
   deprecate                       repeat already_deprecated
   deprecate (other reason)        refused illegal_move
   contradict                      -> contradicted; facts intent_record_contradicted
   supersede                       -> superseded; facts intent_record_superseded; sends intent_record.take_place
+  supersede (old version)         refused precondition_failed
   supersede (by nothing)          -> superseded; facts intent_record_superseded
   supersede (by itself)           refused invalid_body
   take_place                      stays; facts intent_record_related
@@ -282,11 +298,13 @@ contradicted:
   update (may not rewrite)        refused illegal_move
   update (unknown evidence)       refused illegal_move
   accept                          refused illegal_move
+  accept (old version)            refused illegal_move
   activate                        refused illegal_move
   deprecate                       refused illegal_move
   deprecate (other reason)        refused illegal_move
   contradict                      repeat already_contradicted
   supersede                       refused illegal_move
+  supersede (old version)         refused illegal_move
   supersede (by nothing)          refused illegal_move
   supersede (by itself)           refused invalid_body
   take_place                      stays; facts intent_record_related
@@ -315,11 +333,13 @@ superseded:
   update (may not rewrite)        refused illegal_move
   update (unknown evidence)       refused illegal_move
   accept                          refused illegal_move
+  accept (old version)            refused illegal_move
   activate                        refused illegal_move
   deprecate                       refused illegal_move
   deprecate (other reason)        refused illegal_move
   contradict                      refused illegal_move
   supersede                       repeat already_superseded
+  supersede (old version)         refused precondition_failed
   supersede (by nothing)          refused illegal_move
   supersede (by itself)           refused invalid_body
   take_place                      stays; facts intent_record_related

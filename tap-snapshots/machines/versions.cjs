@@ -46,7 +46,7 @@ engine_run version 2: 0949d360463ac66b
 `
 
 exports[`dist/test/machines/versions.test.js > TAP > a machine whose structure changes has a new version > formation_brief 1`] = `
-formation_brief version 3: 63ae2ce8191527d2
+formation_brief version 4: 594155fed14c4b1e
 `
 
 exports[`dist/test/machines/versions.test.js > TAP > a machine whose structure changes has a new version > hypothesis 1`] = `
@@ -58,7 +58,7 @@ initiative version 5: f0f4b55e18230f11
 `
 
 exports[`dist/test/machines/versions.test.js > TAP > a machine whose structure changes has a new version > intent_record 1`] = `
-intent_record version 2: 84162a0f76e0d326
+intent_record version 3: 6aa20579475579d4
 `
 
 exports[`dist/test/machines/versions.test.js > TAP > a machine whose structure changes has a new version > maintenance_run 1`] = `

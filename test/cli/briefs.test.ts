@@ -65,6 +65,7 @@ t.test('a brief from the first word to the command that runs it', async (t) => {
   t.equal(stale.code, 3)
   t.match(stale.err, 'precondition_failed')
 
+  t.match((await run('brief', 'submit', id, '--if-version', '1')).err, 'precondition_failed')
   t.match(await say('brief', 'submit', id), `intendant brief approve ${id} --throttle dry_run`)
   t.match(await say('attention'), `intendant brief show ${id}`)
   t.equal((await run('brief', 'approve', id)).code, 2, 'what is approved is said, not guessed')

@@ -366,6 +366,20 @@ t.test('a prompt that a person writes is another artifact: it does not run until
   })
 })
 
+t.test('a draft that was rewritten since it was read is not given to review', async (t) => {
+  const { s, sections } = await start(t)
+  const { path } = await briefIn(s, 'draft', 'shop', sections)
+  const submit = (status: number, tag: string) =>
+    s.expect(status, 'POST', `${path}/submit`, undefined, { headers: { 'if-match': tag } })
+  await s.expect(200, 'PATCH', path, { title: 'Another' })
+  t.equal((await submit(412, '"1"')).body.code, 'precondition_failed')
+  t.equal((await submit(400, '2')).body.code, 'invalid_header')
+  t.equal((await s.expect(200, 'GET', path)).body.state, 'draft')
+  await submit(200, '"2"')
+  await submit(200, '"2"')
+  await submit(412, '"1"')
+})
+
 t.test('who approves or edits the prompts that they have read does not meet what somebody wrote since', async (t) => {
   const { s, sections } = await start(t)
   const { id, path } = await briefIn(s, 'approved', 'shop', sections)

@@ -144,6 +144,37 @@ t.test('what was accepted is rewritten only by who may accept', async (t) => {
   t.equal((await s.expect(200, 'PATCH', path, { title: 'Again' }, both)).body.version, 3)
 })
 
+t.test('a move counts for the version that was read, where it is named', async (t) => {
+  const s = await startTestService(t)
+  const intent = await intentOf(s)
+  const { id } = await intent.record({})
+  const other = await intent.record({ slug: 'other' }, 'accepted')
+  const path = `/api/intent-records/${id}`
+  const move = (status: number, name: string, tag: string, body: object = {}) =>
+    s.expect(status, 'POST', `${path}/${name}`, body, { headers: { 'if-match': tag } })
+  await s.expect(200, 'PATCH', path, { title: 'Rewritten' }, { headers: { 'if-match': '"1"' } })
+  t.match((await move(412, 'accept', '"1"')).body, { code: 'precondition_failed', detail: /version is 2, not 1/ })
+  t.equal((await move(412, 'accept', 'W/"2"')).body.code, 'precondition_failed')
+  t.equal((await move(400, 'accept', '2')).body.code, 'invalid_header')
+  t.equal((await move(409, 'activate', '"1"')).body.state, 'proposed', 'what the state does not allow is said first')
+  for (const name of ['supersede', 'contradict']) await move(412, name, '"1"')
+  t.equal((await s.expect(200, 'GET', path)).body.state, 'proposed', 'nothing has changed')
+  t.match((await move(200, 'accept', '"2"', { reason: 'agreed' })).body, { state: 'accepted', version: 2 })
+  await move(200, 'accept', '"2"')
+  await move(412, 'accept', '"1"')
+  await move(409, 'accept', '"2"', { reason: 'for another' })
+  await Promise.all([
+    s.expect(200, 'PATCH', path, { title: 'Once more' }, { headers: { 'if-match': '"2"' } }),
+    move(412, 'activate', '"2"'),
+  ])
+  await move(200, 'activate', '*')
+  await move(412, 'deprecate', '"2"')
+  await move(412, 'supersede', '"2"', { replacement: 'other' })
+  t.match((await move(200, 'supersede', '"3"', { replacement: 'other' })).body, { superseded_by: other.id })
+  await move(200, 'supersede', '"3"', { replacement: 'other' })
+  await move(412, 'supersede', '"2"', { replacement: 'other' })
+})
+
 t.test('superseding: the old one is decided, the new one names it, whoever races', async (t) => {
   const s = await startTestService(t)
   const intent = await intentOf(s)

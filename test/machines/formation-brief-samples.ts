@@ -104,6 +104,7 @@ export const MESSAGES = {
   'update (nothing new)': at(1, { type: 'update', by: BY, sections: { title: SECTIONS.title } }),
   'update (of an older version)': at(1, { type: 'update', by: BY, sections: { title: 'Another' }, if_version: 7 }),
   submit,
+  'submit (of an older version)': at(2, { ...submit, if_version: 7 }),
   approve,
   'approve (by another)': at(5, { ...approve, by: OTHER }),
   'approve (full)': at(5, { ...approve, throttle: 'full' }),

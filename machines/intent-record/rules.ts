@@ -1,0 +1,33 @@
+/** What keeps an intent record from a change: pure functions, asked by its guards and for the reason of a refusal. */
+import { PROBLEMS, speaksOfDrift } from '../drift/status.ts'
+import type { Refusal } from '../machine.ts'
+import { evidenceFaults, subjectOf } from './changes.ts'
+import type { IntentRecordContext, Moves, Of } from './context.ts'
+
+type Context = IntentRecordContext
+
+/** The record is at the version that the caller has read, or the caller named none. */
+export function isVersionRead({ version }: Context, { if_version }: Of<'update' | Moves>): boolean {
+  return if_version === undefined || if_version === version
+}
+
+export function notRead({ version }: Context, { if_version }: Of<'update' | Moves>): Refusal {
+  return { code: 'precondition_failed', detail: `its version is ${version}, not ${if_version}` }
+}
+
+export function whyNotUpdate(context: Context, message: Of<'update'>): Refusal | undefined {
+  if (!isVersionRead(context, message)) return notRead(context, message)
+  const errors = evidenceFaults(context, message)
+  if (errors.length === 0) return undefined
+  return { code: 'invalid_body', detail: 'the fields named in `errors` are wrong', errors }
+}
+
+export function whyNotClassify(context: Context, { classification }: Of<'classify'>): Refusal | undefined {
+  const { drift } = context
+  if (classification === 'none' && drift.classification === undefined) {
+    return { code: 'illegal_move', detail: 'nobody has classified its drift', isOfContent: true }
+  }
+  if (classification !== 'allowed_exception' || speaksOfDrift(subjectOf(context))) return undefined
+  const why = PROBLEMS.has(drift.status!) ? 'only a person has said that it has' : `it is ${drift.status}`
+  return { code: 'illegal_move', detail: `nothing has drifted that could be allowed: ${why}`, isOfContent: true }
+}
