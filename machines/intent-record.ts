@@ -4,10 +4,9 @@
  * two records is decided in one step of one of them, which tells the other by message.
  */
 import { assign, emit } from 'xstate'
-import { shown } from './clipped.ts'
 import { creationRefusal, creationRepeat } from './creation.ts'
 import { decidedOtherwise, isOtherReason } from './decided.ts'
-import { type IntentState, RELATIONSHIPS_MAX } from './documents/intent-record.ts'
+import type { IntentState } from './documents/intent-record.ts'
 import { isKnown } from './drift/state.ts'
 import { exceededSince } from './drift/status.ts'
 import * as changes from './intent-record/changes.ts'
@@ -29,9 +28,8 @@ const machineSetup = told.extend({
       (event as Of<'update'>).may_rewrite && rules.whyNotUpdate(context, event as Of<'update'>) === undefined,
     maySupersede: ({ context, event }) =>
       (event as Of<'supersede'>).replacement !== context.id && rules.isVersionRead(context, event as Of<'supersede'>),
-    mayRelate: ({ context, event }) =>
-      (event as Of<'relate'>).to !== context.id && context.relationships.length < RELATIONSHIPS_MAX,
-    isRelated: ({ context, event }) => relationshipOf(context, event as Of<'unrelate'>) !== undefined,
+    mayRelate: ({ context, event }) => rules.whyNotRelate(context, event as Of<'relate'>) === undefined,
+    mayUnrelate: ({ context, event }) => rules.whyNotUnrelate(context, event as Of<'unrelate'>) === undefined,
     ofItsProject: ({ context, event }) => (event as Of<'observe'>).project === context.project,
     mayClassify: ({ context, event }) => rules.whyNotClassify(context, event as Of<'classify'>) === undefined,
   },
@@ -110,7 +108,7 @@ function open(state: IntentState) {
       actions: ['relate', { type: 'emitRelated', params: inState(state) }, ...drift, 'declareConflict'],
     },
     unrelate: {
-      guard: 'isRelated',
+      guard: 'mayUnrelate',
       actions: [{ type: 'emitUnrelated', params: inState(state) }, 'withdrawConflict', 'unrelate', ...drift],
     },
   } as const
@@ -288,11 +286,9 @@ function refusal({ value, context }: SnapshotOf<Context>, message: IntentRecordM
         ? { code: 'invalid_body', detail: 'a record cannot take its own place', pointer: '/replacement' }
         : whyNotMove(value, context, message, value === 'superseded' && message.replacement === context.superseded_by)
     case 'relate':
-      return whyNotRelate(context, message)
+      return rules.whyNotRelate(context, message)
     case 'unrelate':
-      return relationshipOf(context, message) === undefined
-        ? { code: 'not_found', detail: `the record has no relationship ${shown(message.relationship_id)}` }
-        : undefined
+      return rules.whyNotUnrelate(context, message)
     case 'accept':
     case 'activate':
     case 'deprecate':
@@ -308,12 +304,6 @@ function whyNotMove(value: string, context: Context, message: Of<Moves>, isReach
   if (isReached && isOtherReason(context.reason, message)) return decidedOtherwise(value, context.reason)
   const takesIt = intentRecordMachine.states[value]!.transitions.has(message.type)
   return (isReached || takesIt) && !rules.isVersionRead(context, message) ? rules.notRead(context, message) : undefined
-}
-
-function whyNotRelate({ id, relationships }: Context, { to }: Of<'relate'>): Refusal | undefined {
-  if (to === id) return { code: 'invalid_body', detail: 'a record has no relationship with itself', pointer: '/to' }
-  if (relationships.length < RELATIONSHIPS_MAX) return undefined
-  return { code: 'illegal_move', detail: `a record states at most ${RELATIONSHIPS_MAX} relationships` }
 }
 
 export const intentRecordModule: MachineModule<Context, IntentRecordBody> = {

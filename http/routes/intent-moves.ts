@@ -6,7 +6,9 @@ import {
   supersedeBody,
 } from '../../machines/documents/intent-record.ts'
 import type { IntentRecordContext } from '../../machines/intent-record/context.ts'
+import { isGuiding } from '../../machines/intent-record/told.ts'
 import type { Taken } from '../../runtime/api.ts'
+import { mayDo } from '../access.ts'
 import type { Exchange } from '../exchange.ts'
 import { answerRecord, findRecord, type RecordSnapshot, tellRecord, visibleRecord } from '../intent-records.ts'
 import { inLaterTurns } from '../later-turns.ts'
@@ -115,7 +117,9 @@ function relateRoute(service: ServiceContext): Route {
     operation: 'relateIntentRecord',
     area: INTENT_AREA,
     summary: 'State how a record belongs together with another one of its project.',
-    description: 'Said again it is the same. A record that took the place of another is told by `supersede`.',
+    description:
+      'Said again it is the same. A record that took the place of another is told by `supersede`. `conflicts_with` needs ' +
+      '`intent.accept` too where one of the two guides runs.',
     access: { right: 'intent.write' },
     body: { schema: relationshipBody },
     answers: { 200: oneRecord },
@@ -131,7 +135,8 @@ function relateRoute(service: ServiceContext): Route {
       if (relation === 'conflicts_with' && isNew && Object.keys(drift.conflicts).length >= CONFLICTS_MAX) {
         return exchange.problem('illegal_move', `The record ${named} is in ${CONFLICTS_MAX} conflicts already.`)
       }
-      const message = { type: 'relate', relation, to, ...(notes === undefined ? {} : { notes }) }
+      const rights = { to_guides: isGuiding(other.context), may_rewrite: mayDo(exchange.principal, 'intent.accept') }
+      const message = { type: 'relate', relation, to, ...(notes === undefined ? {} : { notes }), ...rights }
       if (relation !== 'conflicts_with') {
         tellRecord(service, exchange, record, message)
         return
@@ -166,13 +171,16 @@ function unrelateRoute(service: ServiceContext): Route {
     operation: 'unrelateIntentRecord',
     area: INTENT_AREA,
     summary: 'Take a relationship back.',
+    description: 'A conflict of which one side guides runs needs `intent.accept` too.',
     access: { right: 'intent.write' },
     answers: { 200: oneRecord },
     problems: ['not_found', 'illegal_move'],
     handle: (exchange) => {
       const record = visibleRecord(service, exchange)
       const relationship_id = exchange.params[1]!
-      if (record !== undefined) tellRecord(service, exchange, record, { type: 'unrelate', relationship_id })
+      const may_rewrite = mayDo(exchange.principal, 'intent.accept')
+      if (record !== undefined)
+        tellRecord(service, exchange, record, { type: 'unrelate', relationship_id, may_rewrite })
     },
   }
 }

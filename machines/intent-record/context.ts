@@ -125,11 +125,17 @@ interface RelateIntentRecord extends MessageBody {
   readonly relation: RelationshipBody['type']
   readonly to: string
   readonly notes?: string
+  /** Whether the other record guides runs, as it was read. */
+  readonly to_guides: boolean
+  /** Whether the caller may change how what has been accepted stands. */
+  readonly may_rewrite: boolean
 }
 
 interface UnrelateIntentRecord extends MessageBody {
   readonly type: 'unrelate'
   readonly relationship_id: string
+  /** Whether the caller may change how what has been accepted stands. */
+  readonly may_rewrite: boolean
 }
 
 /**

@@ -1,8 +1,11 @@
 /** What keeps an intent record from a change: pure functions, asked by its guards and for the reason of a refusal. */
+import { shown } from '../clipped.ts'
+import { RELATIONSHIPS_MAX } from '../documents/intent-record.ts'
 import { PROBLEMS, speaksOfDrift } from '../drift/status.ts'
 import type { Refusal } from '../machine.ts'
 import { evidenceFaults, subjectOf } from './changes.ts'
 import type { IntentRecordContext, Moves, Of } from './context.ts'
+import { isGuiding, relationshipOf } from './told.ts'
 
 type Context = IntentRecordContext
 
@@ -30,4 +33,28 @@ export function whyNotClassify(context: Context, { classification }: Of<'classif
   if (classification !== 'allowed_exception' || speaksOfDrift(subjectOf(context))) return undefined
   const why = PROBLEMS.has(drift.status!) ? 'only a person has said that it has' : `it is ${drift.status}`
   return { code: 'illegal_move', detail: `nothing has drifted that could be allowed: ${why}`, isOfContent: true }
+}
+
+export function whyNotRelate(context: Context, message: Of<'relate'>): Refusal | undefined {
+  const { id, relationships } = context
+  const { relation, to, to_guides, may_rewrite } = message
+  if (to === id) return { code: 'invalid_body', detail: 'a record has no relationship with itself', pointer: '/to' }
+  if (relation === 'conflicts_with' && !may_rewrite && (to_guides || isGuiding(context))) return CONFLICT_FORBIDDEN
+  if (relationships.length < RELATIONSHIPS_MAX) return undefined
+  return { code: 'illegal_move', detail: `a record states at most ${RELATIONSHIPS_MAX} relationships` }
+}
+
+export function whyNotUnrelate(context: Context, message: Of<'unrelate'>): Refusal | undefined {
+  const gone = relationshipOf(context, message)
+  if (gone === undefined) {
+    return { code: 'not_found', detail: `the record has no relationship ${shown(message.relationship_id)}` }
+  }
+  if (gone.type !== 'conflicts_with' || message.may_rewrite) return undefined
+  return isGuiding(context) || context.drift.conflicts[gone.to]?.guiding ? CONFLICT_FORBIDDEN : undefined
+}
+
+/** A conflict opens, or ends, a contradiction in what was accepted. */
+const CONFLICT_FORBIDDEN: Refusal = {
+  code: 'forbidden',
+  detail: 'one of the two records guides runs: a conflict with it is changed with the right intent.accept too',
 }

@@ -21,7 +21,7 @@ export function relationshipOf(
 }
 
 /** A record has a drift as long as it guides runs. */
-function isGuiding({ drift }: Context): boolean {
+export function isGuiding({ drift }: Context): boolean {
   return drift.status !== undefined
 }
 

@@ -30,6 +30,8 @@ absent:
   take_place                      refused illegal_move
   relate                          refused illegal_move
   relate (conflict)               refused illegal_move
+  relate (conflict, no right)     refused illegal_move
+  relate (conflict with a guide)  refused illegal_move
   relate (itself)                 refused illegal_move
   unrelate                        refused illegal_move
   peer_conflict (declared)        refused illegal_move
@@ -65,6 +67,8 @@ hypothesized:
   take_place                      stays; facts intent_record_related
   relate                          stays; facts intent_record_related
   relate (conflict)               stays; facts intent_record_related; sends intent_record.peer_conflict
+  relate (conflict, no right)     stays; facts intent_record_related; sends intent_record.peer_conflict
+  relate (conflict with a guide)  refused forbidden
   relate (itself)                 refused invalid_body
   unrelate                        refused not_found
   peer_conflict (declared)        stays; sends intent_record.peer_conflict
@@ -100,6 +104,8 @@ proposed:
   take_place                      stays; facts intent_record_related
   relate                          stays; facts intent_record_related
   relate (conflict)               stays; facts intent_record_related; sends intent_record.peer_conflict
+  relate (conflict, no right)     stays; facts intent_record_related; sends intent_record.peer_conflict
+  relate (conflict with a guide)  refused forbidden
   relate (itself)                 refused invalid_body
   unrelate                        refused not_found
   peer_conflict (declared)        stays; sends intent_record.peer_conflict
@@ -135,6 +141,8 @@ accepted:
   take_place                      stays; facts intent_record_related
   relate                          stays; facts intent_record_related
   relate (conflict)               stays; facts intent_record_related; sends intent_record.peer_conflict
+  relate (conflict, no right)     refused forbidden
+  relate (conflict with a guide)  refused forbidden
   relate (itself)                 refused invalid_body
   unrelate                        refused not_found
   peer_conflict (declared)        stays; facts intent_record_drift_changed; sends intent_record.peer_conflict
@@ -170,6 +178,8 @@ accepted (of a hypothesis):
   take_place                      stays; facts intent_record_related
   relate                          stays; facts intent_record_related
   relate (conflict)               stays; facts intent_record_related; sends intent_record.peer_conflict
+  relate (conflict, no right)     refused forbidden
+  relate (conflict with a guide)  refused forbidden
   relate (itself)                 refused invalid_body
   unrelate                        refused not_found
   peer_conflict (declared)        stays; facts intent_record_drift_changed; sends intent_record.peer_conflict
@@ -205,6 +215,8 @@ accepted (drifted):
   take_place                      stays; facts intent_record_related
   relate                          stays; facts intent_record_related
   relate (conflict)               stays; facts intent_record_related; sends intent_record.peer_conflict
+  relate (conflict, no right)     refused forbidden
+  relate (conflict with a guide)  refused forbidden
   relate (itself)                 refused invalid_body
   unrelate                        refused not_found
   peer_conflict (declared)        stays; facts intent_record_drift_changed; sends intent_record.peer_conflict
@@ -240,6 +252,8 @@ active:
   take_place                      stays; facts intent_record_related
   relate                          stays; facts intent_record_related
   relate (conflict)               stays; facts intent_record_related; sends intent_record.peer_conflict
+  relate (conflict, no right)     refused forbidden
+  relate (conflict with a guide)  refused forbidden
   relate (itself)                 refused invalid_body
   unrelate                        refused not_found
   peer_conflict (declared)        stays; facts intent_record_drift_changed; sends intent_record.peer_conflict
@@ -275,6 +289,8 @@ deprecated:
   take_place                      stays; facts intent_record_related
   relate                          refused illegal_move
   relate (conflict)               refused illegal_move
+  relate (conflict, no right)     refused illegal_move
+  relate (conflict with a guide)  refused forbidden
   relate (itself)                 refused invalid_body
   unrelate                        refused not_found
   peer_conflict (declared)        stays; sends intent_record.peer_conflict
@@ -310,6 +326,8 @@ contradicted:
   take_place                      stays; facts intent_record_related
   relate                          refused illegal_move
   relate (conflict)               refused illegal_move
+  relate (conflict, no right)     refused illegal_move
+  relate (conflict with a guide)  refused forbidden
   relate (itself)                 refused invalid_body
   unrelate                        refused not_found
   peer_conflict (declared)        stays; sends intent_record.peer_conflict
@@ -345,6 +363,8 @@ superseded:
   take_place                      stays; facts intent_record_related
   relate                          refused illegal_move
   relate (conflict)               refused illegal_move
+  relate (conflict, no right)     refused illegal_move
+  relate (conflict with a guide)  refused forbidden
   relate (itself)                 refused invalid_body
   unrelate                        refused not_found
   peer_conflict (declared)        stays; sends intent_record.peer_conflict

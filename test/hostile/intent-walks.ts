@@ -29,7 +29,7 @@ function moved(stage: Stage, id: string, move: string, body: Record<string, unkn
 export function* aRecord(stage: Stage): Walk {
   const [first, second] = [yield* acceptedRecord(stage), yield* acceptedRecord(stage)]
   if (first === undefined || second === undefined) return
-  const writer = stage.person('intent.write')
+  const writer = stage.person('intent.accept')
   const relationships = 'POST /api/intent-records/{id}/relationships'
   for (const type of ['conflicts_with', 'supports']) {
     const body = { type, to: second.id }
@@ -172,7 +172,7 @@ function* compiledBrief(stage: Stage, recordId: string): Told {
   const edited = yield {
     operation: 'PUT /api/formation-briefs/{id}/prompts/{phase}',
     caller: stage.person('brief.compile'),
-    params: [id, random.pick(['execution', 'review'])],
+    params: [id, random.pick(['execution', 'retry'])],
     body: { prompt_text: stage.text() },
     exact: true,
   }

@@ -175,6 +175,45 @@ t.test('a move counts for the version that was read, where it is named', async (
   await move(412, 'supersede', '"2"', { replacement: 'other' })
 })
 
+t.test('a conflict with what guides runs is stated, and taken back, only by who may accept', async (t) => {
+  const s = await startTestService(t)
+  const intent = await intentOf(s)
+  const author = { token: await s.token('author', { roles: ['author'] }) }
+  const both = { token: await s.token('both', { rights: ['view', 'intent.write', 'intent.accept'] }) }
+  const [a, b, guide] = await Promise.all([
+    intent.record({ slug: 'a' }),
+    intent.record({ slug: 'b' }),
+    intent.record({ slug: 'guide' }, 'accepted'),
+  ])
+  const path = (id: string, more = '') => `/api/intent-records/${id}/relationships${more}`
+  const conflict = (status: number, from: string, to: string, who: object) =>
+    s.expect(status, 'POST', path(from), { type: 'conflicts_with', to }, who)
+  const takeBack = (status: number, from: string, n: number, who: object) =>
+    s.expect(status, 'DELETE', path(from, `/${from}.r${n}`), undefined, who)
+  await conflict(200, a.id, 'b', author)
+  await takeBack(200, a.id, 1, author)
+  for (const [from, to] of [
+    [guide.id, 'a'],
+    [a.id, 'guide'],
+  ] as const) {
+    t.match((await conflict(403, from, to, author)).body, { code: 'forbidden', detail: /intent\.accept/ })
+    await s.expect(200, 'POST', path(from), { type: 'refines', to }, author)
+  }
+  await conflict(200, a.id, 'b', author)
+  await conflict(200, a.id, 'guide', both)
+  await conflict(200, a.id, 'guide', author)
+  t.match((await takeBack(403, a.id, 4, author)).body, { code: 'forbidden', detail: /intent\.accept/ })
+  await takeBack(200, a.id, 2, author)
+  await intent.move(b.id, 'accept')
+  await takeBack(403, a.id, 3, author)
+  await takeBack(200, a.id, 3, both)
+  await takeBack(200, a.id, 4, both)
+  await conflict(200, guide.id, 'b', both)
+  await takeBack(403, guide.id, 2, author)
+  for (const id of [b.id, guide.id]) await intent.move(id, 'deprecate')
+  await conflict(200, a.id, 'guide', author)
+})
+
 t.test('superseding: the old one is decided, the new one names it, whoever races', async (t) => {
   const s = await startTestService(t)
   const intent = await intentOf(s)

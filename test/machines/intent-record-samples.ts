@@ -66,6 +66,9 @@ const move = (type: string, seconds: number, more: object = {}) => at(seconds, {
 const update = (patch: object, more: object = {}) =>
   at(20, { type: 'update', by: BY, patch, may_rewrite: true, if_version: 1, ...more })
 
+const RIGHTS = { to_guides: false, may_rewrite: true }
+const NO_RIGHTS = { to_guides: false, may_rewrite: false }
+
 export const MESSAGES = {
   create: at(0, CREATE),
   'create (a guess)': at(0, { ...CREATE, state: 'hypothesized' }),
@@ -88,10 +91,17 @@ export const MESSAGES = {
   'supersede (by nothing)': move('supersede', 4),
   'supersede (by itself)': move('supersede', 4, { replacement: RECORD }),
   take_place: move('take_place', 5, { of: OTHER }),
-  relate: move('relate', 5, { relation: 'supports', to: OTHER }),
-  'relate (conflict)': move('relate', 5, { relation: 'conflicts_with', to: OTHER }),
-  'relate (itself)': move('relate', 5, { relation: 'supports', to: RECORD }),
-  unrelate: move('unrelate', 6, { relationship_id: `${RECORD}.r1` }),
+  relate: move('relate', 5, { relation: 'supports', to: OTHER, ...RIGHTS }),
+  'relate (conflict)': move('relate', 5, { relation: 'conflicts_with', to: OTHER, ...RIGHTS }),
+  'relate (conflict, no right)': move('relate', 5, { relation: 'conflicts_with', to: OTHER, ...NO_RIGHTS }),
+  'relate (conflict with a guide)': move('relate', 5, {
+    relation: 'conflicts_with',
+    to: OTHER,
+    ...NO_RIGHTS,
+    to_guides: true,
+  }),
+  'relate (itself)': move('relate', 5, { relation: 'supports', to: RECORD, ...RIGHTS }),
+  unrelate: move('unrelate', 6, { relationship_id: `${RECORD}.r1`, may_rewrite: true }),
   'peer_conflict (declared)': at(7, {
     type: 'peer_conflict',
     with: OTHER,
