@@ -42,8 +42,7 @@ const machineSetup = setup({
     changes: ({ context, event }) => rules.changes(context, event as Of<'update'>),
     approvable: ({ context, event }) => rules.approveRefusal(context, event as Of<'approve'>) === undefined,
     compilable: ({ context, event }) => rules.compileRefusal(context, event as Of<'compile'>) === undefined,
-    editable: ({ context, event }) =>
-      rules.isCurrent(context, event as Of<'edit_prompt'>) && rules.editTakesRoom(event as Of<'edit_prompt'>),
+    editable: ({ context, event }) => rules.mayEdit(context, event as Of<'edit_prompt'>),
     latest: ({ context, event }) => rules.isLatest(context, event as Of<'run_queued'>),
     ofLatestRun: ({ context, event }) => rules.ofLatestRun(context, event as Of<'run_started'>),
     ofObservedRun: ({ context, event }) =>

@@ -174,6 +174,7 @@ function promptRoute(service: ServiceContext): Route {
     area: AREA,
     summary: 'Write a prompt anew: another artifact, with another digest, which needs an approval of its own.',
     description:
+      'It takes the place of the prompt of a phase that the pack has: a phase that it does not have is 404. ' +
       'The brief has another version then. With `If-Match` (the ETag of the brief that was read) it is changed only if ' +
       'nobody else has changed it since.',
     access: { right: 'brief.compile' },

@@ -78,20 +78,12 @@ export function packOf(core: BriefCore): PromptPack {
   })
 }
 
-/** Another pack, with one text replaced or added. */
+/** Another pack, with the text of one of its phases replaced. */
 export function editedPack(pack: PromptPack, promptText: string, edit: Omit<HumanEdit, 'previous_digest'>): PromptPack {
   const { digest, ...rest } = pack
-  const before = pack.prompts.find(({ phase }) => phase === edit.phase)
-  const edited: Prompt = {
-    context_refs: [],
-    access_level: CHANGING.has(edit.phase) ? 'full' : 'read_only',
-    ...before,
-    phase: edit.phase,
-    prompt_text: promptText,
-    edited: true,
-  }
-  const others = pack.prompts.filter(({ phase }) => phase !== edit.phase)
-  const prompts = [...others, edited].sort((a, b) => PROMPT_PHASES.indexOf(a.phase) - PROMPT_PHASES.indexOf(b.phase))
+  const prompts = pack.prompts.map((one) =>
+    one.phase === edit.phase ? { ...one, prompt_text: promptText, edited: true } : one,
+  )
   return digested({ ...rest, prompts, human_edits: [...pack.human_edits, { ...edit, previous_digest: digest }] })
 }
 

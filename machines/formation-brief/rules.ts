@@ -73,7 +73,7 @@ export function ofLatestRun({ run }: FormationBriefContext, message: { readonly 
 }
 
 /** The editor has read what the brief is compiled to now. */
-export function isCurrent(context: FormationBriefContext, message: Of<'edit_prompt'>): boolean {
+function isCurrent(context: FormationBriefContext, message: Of<'edit_prompt'>): boolean {
   const { compiled } = context
   return compiled !== undefined && compiled.digest === message.artifact?.digest && isVersionRead(context, message)
 }
@@ -82,7 +82,15 @@ function sameText({ artifact, phase, prompt_text }: Of<'edit_prompt'>): boolean 
   return artifact!.prompt_pack.prompts.some((one) => one.phase === phase && one.prompt_text === prompt_text)
 }
 
-export function editTakesRoom({ artifact, phase, prompt_text, at }: Of<'edit_prompt'>): boolean {
+function isOfPack({ artifact, phase }: Of<'edit_prompt'>): boolean {
+  return artifact!.prompt_pack.prompts.some((one) => one.phase === phase)
+}
+
+export function mayEdit(context: FormationBriefContext, message: Of<'edit_prompt'>): boolean {
+  return isCurrent(context, message) && isOfPack(message) && editTakesRoom(message)
+}
+
+function editTakesRoom({ artifact, phase, prompt_text, at }: Of<'edit_prompt'>): boolean {
   return !isTooLarge(editArtifact(artifact!, prompt_text, { phase, by: { id: '', name: '' }, at }))
 }
 
@@ -176,6 +184,10 @@ function editRefusal(context: FormationBriefContext, message: Of<'edit_prompt'>)
   if (!isVersionRead(context, message)) return notRead(context)
   if (!isCurrent(context, message)) {
     return { code: 'precondition_failed', detail: 'the prompts were changed by somebody else meanwhile' }
+  }
+  if (!isOfPack(message)) {
+    const phases = message.artifact!.prompt_pack.prompts.map(({ phase }) => phase).join(', ')
+    return { code: 'not_found', detail: `the prompts of the brief have no phase ${message.phase}: there are ${phases}` }
   }
   if (editTakesRoom(message)) return undefined
   return { code: 'brief_incomplete', detail: 'the brief with its prompts would be too large: shorten the text' }

@@ -29,6 +29,7 @@ absent:
   edit_prompt (same text)            refused illegal_move
   edit_prompt (of an older pack)     refused illegal_move
   edit_prompt (of an older version)  refused illegal_move
+  edit_prompt (no such phase)        refused illegal_move
   edit_prompt (not compiled)         refused illegal_move
   archive                            refused illegal_move
   run_queued                         refused illegal_move
@@ -66,6 +67,7 @@ draft:
   edit_prompt (same text)            refused illegal_move
   edit_prompt (of an older pack)     refused illegal_move
   edit_prompt (of an older version)  refused illegal_move
+  edit_prompt (no such phase)        refused illegal_move
   edit_prompt (not compiled)         refused illegal_move
   archive                            -> archived; facts formation_brief_archived
   run_queued                         repeat no_news
@@ -103,6 +105,7 @@ reviewable:
   edit_prompt (same text)            refused illegal_move
   edit_prompt (of an older pack)     refused illegal_move
   edit_prompt (of an older version)  refused illegal_move
+  edit_prompt (no such phase)        refused illegal_move
   edit_prompt (not compiled)         refused illegal_move
   archive                            -> archived; facts formation_brief_archived
   run_queued                         repeat no_news
@@ -140,6 +143,7 @@ approved:
   edit_prompt (same text)            refused illegal_move
   edit_prompt (of an older pack)     refused illegal_move
   edit_prompt (of an older version)  refused illegal_move
+  edit_prompt (no such phase)        refused illegal_move
   edit_prompt (not compiled)         refused illegal_move
   archive                            -> archived; facts formation_brief_archived
   run_queued                         repeat no_news
@@ -177,6 +181,7 @@ compiled:
   edit_prompt (same text)            repeat unchanged
   edit_prompt (of an older pack)     refused precondition_failed
   edit_prompt (of an older version)  refused precondition_failed
+  edit_prompt (no such phase)        refused not_found
   edit_prompt (not compiled)         refused precondition_failed
   archive                            -> archived; facts formation_brief_archived
   run_queued                         -> queued; facts formation_brief_run_changed
@@ -214,6 +219,7 @@ queued:
   edit_prompt (same text)            repeat unchanged
   edit_prompt (of an older pack)     refused illegal_move
   edit_prompt (of an older version)  refused illegal_move
+  edit_prompt (no such phase)        refused illegal_move
   edit_prompt (not compiled)         refused illegal_move
   archive                            refused illegal_move
   run_queued                         repeat no_news
@@ -251,6 +257,7 @@ accepted:
   edit_prompt (same text)            repeat unchanged
   edit_prompt (of an older pack)     refused illegal_move
   edit_prompt (of an older version)  refused illegal_move
+  edit_prompt (no such phase)        refused illegal_move
   edit_prompt (not compiled)         refused illegal_move
   archive                            refused illegal_move
   run_queued                         -> queued; facts formation_brief_run_changed
@@ -288,6 +295,7 @@ executing:
   edit_prompt (same text)            repeat unchanged
   edit_prompt (of an older pack)     refused illegal_move
   edit_prompt (of an older version)  refused illegal_move
+  edit_prompt (no such phase)        refused illegal_move
   edit_prompt (not compiled)         refused illegal_move
   archive                            refused illegal_move
   run_queued                         -> queued; facts formation_brief_run_changed
@@ -325,6 +333,7 @@ completed:
   edit_prompt (same text)            repeat unchanged
   edit_prompt (of an older pack)     refused precondition_failed
   edit_prompt (of an older version)  refused precondition_failed
+  edit_prompt (no such phase)        refused not_found
   edit_prompt (not compiled)         refused precondition_failed
   archive                            -> archived; facts formation_brief_archived
   run_queued                         -> queued; facts formation_brief_run_changed
@@ -362,6 +371,7 @@ analyzed:
   edit_prompt (same text)            repeat unchanged
   edit_prompt (of an older pack)     refused precondition_failed
   edit_prompt (of an older version)  refused precondition_failed
+  edit_prompt (no such phase)        refused not_found
   edit_prompt (not compiled)         refused precondition_failed
   archive                            -> archived; facts formation_brief_archived
   run_queued                         -> queued; facts formation_brief_run_changed
@@ -399,6 +409,7 @@ archived:
   edit_prompt (same text)            refused illegal_move
   edit_prompt (of an older pack)     refused illegal_move
   edit_prompt (of an older version)  refused illegal_move
+  edit_prompt (no such phase)        refused illegal_move
   edit_prompt (not compiled)         refused illegal_move
   archive                            repeat already_archived
   run_queued                         repeat no_news

@@ -15,6 +15,8 @@ function inState(s: TestService, path: string, state: string): Promise<any> {
   )
 }
 
+const phasesOf = ({ prompt_pack }: any): string[] => prompt_pack.prompts.map(({ phase }: any) => phase)
+
 async function start(t: Parameters<typeof startTestService>[0]) {
   const s = await startTestService(t)
   const project = await s.project('shop')
@@ -329,7 +331,8 @@ t.test('the brief follows its run from queued to analyzed, and back when it fail
 
 t.test('a prompt that a person writes is another artifact: it does not run until it is approved', async (t) => {
   const { s, sections } = await start(t)
-  const brief = await briefIn(s, 'compiled', 'shop', sections)
+  const reviewed = { ...sections, agent_formation: { roles: [{ name: 'reviewer' }] } }
+  const brief = await briefIn(s, 'compiled', 'shop', reviewed)
   const before = (await s.expect(200, 'GET', `${brief.path}/compiled`)).body
   const put = (phase: string, body: object, status = 200) =>
     s.expect(status, 'PUT', `${brief.path}/prompts/${phase}`, body)
@@ -341,7 +344,7 @@ t.test('a prompt that a person writes is another artifact: it does not run until
   ])
   t.same((await put('execution', { prompt_text: 'One step.' })).body, edited, 'the same text again is no edit')
   const added = (await put('review', { prompt_text: 'Look closely.' })).body
-  t.same(added.prompt_pack.prompts.map(({ phase }: any) => phase).slice(-2), ['summarization', 'review'])
+  t.same(phasesOf(added), phasesOf(before), 'each stays where it was')
   const now = { id: brief.id, digest: added.digest }
   t.equal((await s.expect(409, 'POST', REQUESTS, runOf(now))).body.code, 'reapproval_required')
   t.equal((await s.expect(422, 'POST', REQUESTS, runOf(brief))).body.code, 'brief_digest_mismatch')
@@ -364,6 +367,15 @@ t.test('a prompt that a person writes is another artifact: it does not run until
     phase: 'execution',
     previous_digest: before.prompt_pack.digest,
   })
+})
+
+t.test('a prompt is written in the place of one: a phase that the pack does not have is not added', async (t) => {
+  const { s, sections } = await start(t)
+  const { path } = await briefIn(s, 'compiled', 'shop', sections)
+  const before = (await s.expect(200, 'GET', `${path}/compiled`)).body
+  const refused = await s.expect(404, 'PUT', `${path}/prompts/review`, { prompt_text: 'Look closely.' })
+  t.match(refused.body, { code: 'not_found', detail: /no phase review: there are assessment, .*, summarization\.$/ })
+  t.same((await s.expect(200, 'GET', `${path}/compiled`)).body, before)
 })
 
 t.test('a draft that was rewritten since it was read is not given to review', async (t) => {

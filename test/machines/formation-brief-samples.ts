@@ -94,6 +94,8 @@ const run_queued = at(10, {
   retries: false,
 })
 const of = { run_request_id: RUN }
+const PACK = ARTIFACT.prompt_pack
+const UNREVIEWED = { ...ARTIFACT, prompt_pack: { ...PACK, prompts: PACK.prompts.slice(0, 6) } }
 const edit = { type: 'edit_prompt', by: BY, phase: 'execution', prompt_text: 'Do it well.', artifact: ARTIFACT }
 
 /** One of each; the labels name what is special. */
@@ -120,6 +122,7 @@ export const MESSAGES = {
   'edit_prompt (same text)': at(7, { ...edit, prompt_text: ARTIFACT.prompt_pack.prompts[3]!.prompt_text }),
   'edit_prompt (of an older pack)': at(7, { ...edit, artifact: { ...ARTIFACT, digest: 'sha256:old' } }),
   'edit_prompt (of an older version)': at(7, { ...edit, if_version: 7 }),
+  'edit_prompt (no such phase)': at(7, { ...edit, phase: 'review', artifact: UNREVIEWED }),
   'edit_prompt (not compiled)': at(7, { ...edit, artifact: undefined }),
   archive: at(8, { type: 'archive', by: BY, reason: 'done' }),
   run_queued,
