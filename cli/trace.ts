@@ -52,7 +52,9 @@ async function trace({ client, json, print }: Cli, [id]: readonly any[], { flat,
     ['runs', runs],
     [
       'complete',
-      body.complete ? 'yes' : print.tint('no: a run is open, or ended without the last word of its runner', 'warn'),
+      body.complete
+        ? 'yes'
+        : print.tint('no: a run is open, was stopped, or ended without the last word of its runner', 'warn'),
     ],
   ])
   print.line()

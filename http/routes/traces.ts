@@ -1,7 +1,6 @@
 /** A trace: everything that was recorded under one trace id, also of runs that never came to their end. */
 import { RUN_REQUEST_STATES } from '../../machines/documents/run-request.ts'
 import { recordedEventSchema } from '../../machines/events/envelope.ts'
-import { isWhole } from '../../machines/run-request/last-word.ts'
 import { closedObject, stringEnum, Type } from '../../machines/schema.ts'
 import { Filter } from '../../runtime/stream/filter.ts'
 import { findEvents } from '../../runtime/stream/find-events.ts'
@@ -16,7 +15,7 @@ const traceDocument = Type.Object(
   {
     trace_id: Type.String(),
     complete: Type.Boolean({
-      description: 'Every run of the trace ended by the word of its runner, or before a runner began it.',
+      description: 'Every run of the trace has ended, by the word of its runner and not by a stop.',
     }),
     run_requests: Type.Array(Type.Object({ id: Type.String(), state: stringEnum(RUN_REQUEST_STATES) })),
     events: Type.Array(recordedEventSchema, { description: 'Oldest first.' }),
@@ -30,6 +29,12 @@ interface RunsShown {
   readonly run_requests: readonly { readonly id: string; readonly state: string }[]
 }
 
+/** What a run leaves behind is whole only when its runner had the last word about it. */
+function isWhole(state: string, failure: { readonly class?: string; readonly code?: string } | undefined): boolean {
+  if (state === 'completed') return true
+  return state === 'failed' && failure?.class !== 'dispatch' && failure?.code !== 'timeout'
+}
+
 /** What the reader may see of the runs whose trace this is. One that cannot be read may be open. */
 async function runsOf(runs: AsyncIterable<RunOfTrace>, filter: Filter): Promise<RunsShown> {
   const run_requests: { id: string; state: string }[] = []
@@ -37,8 +42,9 @@ async function runsOf(runs: AsyncIterable<RunOfTrace>, filter: Filter): Promise<
   for await (const { id, snapshot } of runs) {
     if (snapshot === 'unreadable') complete = false
     else if (filter.sees(snapshot.context.project)) {
-      run_requests.push({ id, state: snapshot.value })
-      complete &&= isWhole(snapshot)
+      const { value, context } = snapshot
+      run_requests.push({ id, state: value })
+      complete &&= isWhole(value, context.failure)
     }
   }
   return { complete, run_requests }
@@ -86,9 +92,8 @@ export function traceRoutes(service: ServiceContext): readonly Route[] {
       area: 'events',
       summary: 'Read a trace: its events in order, and the run requests that it belongs to.',
       description:
-        '`complete` is false while a run of the trace is open, and when one ended without the last word of its ' +
-        'runner (lost, given up by a person, silent about a stop or a timeout): then the events are what there was of ' +
-        'it. A run that ended before any runner began it leaves nothing out.',
+        '`complete` is false while a run of the trace is open, and when one was stopped or ended without the last ' +
+        'word of its runner (cancelled, lost, timed out, never handed out): then the events are what there was of it.',
       access: { right: 'view' },
       query: closedObject({
         limit: Type.Optional(

@@ -269,7 +269,7 @@ export function requeue(context: RunRequestContext, message: RunRequestMessage):
 }
 
 /** More attempts than a request can have had between a backup and its restore. */
-export const RESTORED_ATTEMPTS = 1_000
+const RESTORED_ATTEMPTS = 1_000
 
 /** Nobody who held the request in the log that is gone names an attempt of this one. */
 export function fence({ attempt }: RunRequestContext): Change {

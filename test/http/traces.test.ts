@@ -1,9 +1,5 @@
 /** Traces over HTTP: their events, and whether a run left a whole one. */
 import t from 'tap'
-import type { Message } from '../../machines/machine.ts'
-import { runRequestModule as module } from '../../machines/run-request.ts'
-import { CREATE, MESSAGES as M, RUNNER } from '../machines/run-request-samples.ts'
-import { after, at } from '../machines/step.ts'
 import { type Harness, startHarness } from './watch-harness.ts'
 
 const request = (digit: string): string => `runreq_${digit.repeat(24)}`
@@ -21,8 +17,7 @@ async function get(harness: Harness, path: string, token = 'all') {
 
 t.test('a trace has its events in order, and the run requests that are its own', async (t) => {
   const harness = await harnessFor(t)
-  const { value, context } = after(module, [M.create, M.offer, M.completed])
-  harness.actors.set(`run_request/${request('1')}`, { value, context: { ...context, trace_id: 't1', project: 'a' } })
+  harness.actors.set(`run_request/${request('1')}`, { value: 'completed', context: { trace_id: 't1', project: 'a' } })
   harness.actors.set(`run_request/${request('2')}`, { value: 'queued', context: { trace_id: 't2', project: 'a' } })
   harness.log.commit([
     { event_type: 'run_request_created', project: 'a', trace_id: 't1', run_request_id: request('1') },
@@ -40,50 +35,23 @@ t.test('a trace has its events in order, and the run requests that are its own',
   t.equal(cursor, 'e0e0e0e0e0e0.3.i0i0i0')
 })
 
-t.test('a trace is complete once of each run its runner has spoken last, or no runner has begun it', async (t) => {
+t.test('a run that is open, or ended without the word of its runner, leaves an incomplete trace', async (t) => {
   const harness = await harnessFor(t)
-  const begun = [M.create, M.offer, M.started]
-  const stopping = [...begun, M.cancel]
-  const limited = [at(0, { ...CREATE, timeout_seconds: 30 }), M.offer, M.started, M.timeout_reached]
-  const retried = at(0, { ...CREATE, retry: { max_attempts: 3, backoff_seconds: 1, on: ['execution'] } })
-  const again = (type: 'offer' | 'started') => at(10, { type, runner_id: RUNNER, attempt: 2 })
-  const cancel = { ...M.cancel, reason: 'again' }
-  const cases: readonly [string, readonly Message<any>[], boolean][] = [
-    ['completed', [...begun, M.completed], true],
-    ['failed by its runner', [...begun, M.failed], true],
-    ['started', begun, false],
-    ['lost', [...begun, M.lease_expired], false],
-    ['lost, and failed by a person', [...begun, M.lease_expired, M.fail], false],
-    ['lost, and cancelled', [...begun, M.lease_expired, M.cancel], false],
-    ['being stopped', stopping, false],
-    ['cancelled, and its runner said so', [...stopping, M['failed (cancelled)']], true],
-    ['cancelled, without a word', [...stopping, M.grace_ended], false],
-    ['accepted, and cancelled without a word', [M.create, M.offer, M.accepted, M.cancel, M.grace_ended], false],
-    ['timed out, and its runner said so', [...limited, M['failed (cancelled)']], true],
-    ['timed out, without a word', [...limited, M.grace_ended], false],
-    ['queued', [M.create], false],
-    ['cancelled in the queue', [M.create, M.cancel], true],
-    ['cancelled while offered', [M.create, M.offer, M.cancel], true],
-    ['cancelled behind an offer', [M.create, M.offer, M.offer_expired, cancel], true],
-    ['cancelled behind a lost run', [...begun, M.lease_expired, M.requeue, cancel], false],
-    ['cancelled behind a run that failed', [retried, M.offer, M.started, M.failed, cancel], true],
-    [
-      'cancelled behind a run that failed and one that was lost',
-      [
-        ...[retried, M.offer, M.started, M.failed, M.not_before_reached, again('offer'), again('started')],
-        ...[at(70, { type: 'lease_expired', attempt: 2 }), M.requeue, cancel],
-      ],
-      false,
-    ],
-    ['cancelled behind a restore', [M.create, M.restored, cancel], false],
+  const cases: readonly [string, object | undefined, boolean][] = [
+    ['completed', undefined, true],
+    ['failed', { class: 'execution', message: 'exit 1' }, true],
+    ['failed', { class: 'execution', code: 'timeout', message: 'too long' }, false],
+    ['failed', { class: 'dispatch', message: 'nobody took it' }, false],
+    ['cancelled', undefined, false],
+    ['lost', undefined, false],
+    ['started', undefined, false],
   ]
-  for (const [index, [name, messages, complete]] of cases.entries()) {
-    const id = `runreq_${String(index).padStart(24, '0')}`
-    const { value, context } = after(module, messages)
-    harness.actors.set(`run_request/${id}`, { value, context: { ...context, trace_id: `t${index}`, project: 'a' } })
+  for (const [index, [value, failure, complete]] of cases.entries()) {
+    const id = request(String(index))
+    harness.actors.set(`run_request/${id}`, { value, context: { trace_id: `t${index}`, project: 'a', failure } })
     harness.log.commit([{ event_type: 'noted', project: 'a', trace_id: `t${index}`, run_request_id: id }])
     const { body } = await get(harness, `/api/traces/t${index}`)
-    t.equal(body.complete, complete, `${name}: ${value}`)
+    t.equal(body.complete, complete, `${value} ${JSON.stringify(failure)}`)
     t.equal(body.events.length, 1, 'its events are shown all the same')
   }
 })
