@@ -5,6 +5,7 @@
 import { readFileSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { type Client, createClient, isToken } from '../engine/client.ts'
+import { MORE_THAN_TOKEN } from '../engine/errors.ts'
 import type { Proxies } from '../engine/proxy.ts'
 import { adminTokenPath } from '../storage/home-paths.ts'
 import { CliFailure } from './exit.ts'
@@ -161,9 +162,6 @@ export function tokenSource(file: string, named: boolean, env: NodeJS.ProcessEnv
     throw new CliFailure(message, undefined, read.cause)
   }
 }
-
-/** It is not told: it is a secret. */
-const MORE_THAN_TOKEN = 'holds more than a token: a space, a second line, or a character that no token has'
 
 interface TokenRead {
   readonly token?: string

@@ -57,7 +57,7 @@ export interface Answer {
 
 export interface Client {
   readonly url: string
-  /** Throws ServiceRefused, ServiceUnreachable (AnswerTimeout), or the reason of `signal` when that ended it. */
+  /** Throws TokenUnsendable, ServiceRefused, ServiceUnreachable (AnswerTimeout), or the reason of `signal` when that ended it. */
   request(method: string, path: string, options?: RequestOptions): Promise<Answer>
   /** The same, but hands over the body as it arrives; the caller reads it to its end or aborts `signal`. */
   stream(path: string, options: RequestOptions & { readonly signal: AbortSignal }): Promise<Response>
@@ -85,7 +85,7 @@ export function createClient(options: ClientOptions): Client {
       accept: 'application/json, application/problem+json',
       ...request.headers,
     }
-    if (token !== undefined) headers.authorization = `Bearer ${sendable(token)}`
+    if (token !== undefined) headers.authorization = `Bearer ${token}`
     const init: RequestInit = { method, headers, signal, redirect: 'error' }
     if (isStreamed(body)) Object.assign(init, { body, duplex: 'half' })
     else if (body !== undefined) init.body = typeof body === 'string' ? body : JSON.stringify(body)
@@ -115,7 +115,7 @@ export function createClient(options: ClientOptions): Client {
     url: base,
 
     async request(method, path, request = {}) {
-      const token = options.token()
+      const token = sendable(options.token())
       const limit = new AbortController()
       const tooLate = new Error('the answer took too long')
       const timer = setTimeout(() => limit.abort(tooLate), request.answerMs ?? ANSWER_MS_DEFAULT)
@@ -129,7 +129,7 @@ export function createClient(options: ClientOptions): Client {
         const text = await textOf(response, limit.signal, () => timer.refresh())
         return { status: response.status, headers: response.headers, body: text === '' ? undefined : JSON.parse(text) }
       } catch (error) {
-        if (error instanceof ServiceRefused || error instanceof TokenUnsendable) throw error
+        if (error instanceof ServiceRefused) throw error
         if (request.signal?.aborted) throw request.signal.reason
         throw limit.signal.reason === tooLate ? new AnswerTimeout(base, tooLate) : new ServiceUnreachable(base, error)
       } finally {
@@ -139,11 +139,11 @@ export function createClient(options: ClientOptions): Client {
     },
 
     async stream(path, request) {
-      const token = options.token()
+      const token = sendable(options.token())
       try {
         return await send('GET', path, request, token, request.signal)
       } catch (error) {
-        if (error instanceof ServiceRefused || error instanceof TokenUnsendable) throw error
+        if (error instanceof ServiceRefused) throw error
         if (request.signal.aborted) throw request.signal.reason
         throw new ServiceUnreachable(base, error)
       }
@@ -171,8 +171,8 @@ function fetches(
 }
 
 /** Throws TokenUnsendable: what Node.js says of such a header has the token in it. */
-function sendable(token: string): string {
-  if (isToken(token)) return token
+function sendable(token: string | undefined): string | undefined {
+  if (token === undefined || isToken(token)) return token
   throw new TokenUnsendable()
 }
 

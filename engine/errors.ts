@@ -57,12 +57,15 @@ export class ServiceUnreachable extends Error {
 /** No answer within the time that there was for it: the line may be too slow for what was sent, or nobody is there. */
 export class AnswerTimeout extends ServiceUnreachable {}
 
-/** The token has a space, a line break or a letter that no token has: nothing was sent. It is not told, since it is a secret. */
+/** What is wrong with what was given as a token, as the end of a sentence: it is not told itself, since it is a secret. */
+export const MORE_THAN_TOKEN = 'holds more than a token: a space, a second line, or a character that no token has'
+
+/** Nothing was sent. */
 export class TokenUnsendable extends Error {
   override readonly name = 'TokenUnsendable'
 
   constructor() {
-    super('the token holds more than a token: a space, a line break, or a character that no header carries')
+    super(`the token ${MORE_THAN_TOKEN}`)
   }
 }
 

@@ -5,6 +5,7 @@ import type { CampaignContext } from '../machines/campaign/context.ts'
 import type { ItemWaitingBecause, WorkItem } from '../machines/documents/work-item.ts'
 import type { SnapshotOf } from '../machines/machine.ts'
 import type { WorkItemContext } from '../machines/work-item/context.ts'
+import { cycleOf } from '../machines/work-item/owner.ts'
 import { document } from '../machines/work-item/view.ts'
 import type { Principal } from '../runtime/principals.ts'
 import { readable } from '../runtime/reader.ts'
@@ -40,10 +41,12 @@ export function workItemDocumentOf(service: ServiceContext, reader: Principal, s
 
 /** The campaign that goes on from the preserved work of its own cycle, as far as that can be read. */
 export function builtUponBy({ runtime }: ServiceContext, { value, context }: WorkItemSnapshot): string | undefined {
-  const { kind, ref, role } = context.asked.source
-  if (value !== 'preserved' || kind !== 'campaign' || role !== 'cycle') return undefined
-  const owner: SnapshotOf<CampaignContext> | undefined = readable(() => runtime.read({ kind, id: ref }))
-  return owner !== undefined && isBuiltUpon(owner, context.id) ? ref : undefined
+  const campaign = value === 'preserved' ? cycleOf(context.asked) : undefined
+  if (campaign === undefined) return undefined
+  const owner: SnapshotOf<CampaignContext> | undefined = readable(() =>
+    runtime.read({ kind: 'campaign', id: campaign }),
+  )
+  return owner !== undefined && isBuiltUpon(owner, context.id) ? campaign : undefined
 }
 
 export function waitingBecauseOf(

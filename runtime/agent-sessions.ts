@@ -14,6 +14,7 @@ import { clockRecheckMs } from './limits.ts'
 import type { Logger } from './log.ts'
 import { readable } from './reader.ts'
 import { SecondTries } from './second-tries.ts'
+import { addTo, removeFrom } from './sets.ts'
 
 /** How far back interrupted sessions and maintenance runs are looked for at a start (SPEC 8). */
 const LOOKBACK_MS = 7 * 24 * 3_600_000
@@ -245,8 +246,8 @@ export class AgentSessions {
       beganAt: context.begin_event!.occurred_at,
     }
     this.#open.set(open.id, open)
-    put(this.#byRun, open.runId, open)
-    put(this.#byRunner, open.runnerId, open)
+    if (open.runId !== undefined) addTo(this.#byRun, open.runId, open)
+    if (open.runnerId !== undefined) addTo(this.#byRunner, open.runnerId, open)
     // Its run may have gone while the news of it was under way.
     if (open.runId !== undefined) this.#judge(open)
   }
@@ -254,8 +255,8 @@ export class AgentSessions {
   #forget(open: Open): void {
     this.#open.delete(open.id)
     this.#runtime.nature.clearTimer(open.timer)
-    take(this.#byRun, open.runId, open)
-    take(this.#byRunner, open.runnerId, open)
+    if (open.runId !== undefined) removeFrom(this.#byRun, open.runId, open)
+    if (open.runnerId !== undefined) removeFrom(this.#byRunner, open.runnerId, open)
   }
 
   /** Ends it if the process that ran it is gone, or when that is certain. */
@@ -334,16 +335,4 @@ function leftByRun({ value, context }: SnapshotOf<RunRequestContext>, nowMs: num
   if (at === undefined) return undefined
   const isWordOfRunner = value !== 'lost' && internal.last_post?.attempt === attempt
   return { at, inMs: isWordOfRunner ? Math.max(0, Date.parse(at) + made.limits.late_events_ms - nowMs) : 0 }
-}
-
-function put(map: Map<string, Set<Open>>, key: string | undefined, open: Open): void {
-  if (key === undefined) return
-  const known = map.get(key)
-  if (known === undefined) map.set(key, new Set([open]))
-  else known.add(open)
-}
-
-function take(map: Map<string, Set<Open>>, key: string | undefined, open: Open): void {
-  const known = key === undefined ? undefined : map.get(key)
-  if (known?.delete(open) && known.size === 0) map.delete(key!)
 }

@@ -144,9 +144,13 @@ export function isForOwner({ asked }: WorkItemContext): boolean {
   return isDecidedBySource(asked)
 }
 
+/** The campaign whose cycle the item is; undefined: it is none. */
+export function cycleOf({ source }: WorkItemContext['asked']): string | undefined {
+  return source.kind === 'campaign' && source.role === 'cycle' ? source.ref : undefined
+}
+
 export function tellStarted({ id, asked }: WorkItemContext): SendParams | undefined {
-  const { kind, role } = asked.source
-  if (kind !== 'campaign' || role !== 'cycle') return undefined
+  if (cycleOf(asked) === undefined) return undefined
   const news: ItemStarted = { type: 'item_started', item_id: id }
   return { to: ownerOf(asked)!, message: news as unknown as SendParams['message'] }
 }

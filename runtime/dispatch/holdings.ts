@@ -5,6 +5,7 @@
 
 import type { RunRequestContext } from '../../machines/run-request/context.ts'
 import { exclusiveRepository } from '../../machines/run-request/demand.ts'
+import { addTo } from '../sets.ts'
 import type { Demand } from './eligibility.ts'
 import type { Fleet } from './fleet.ts'
 import type { Held, Runner } from './runner.ts'
@@ -109,11 +110,7 @@ export class Holdings {
 
   private add(held: Held): Held {
     this.byId.set(held.id, held)
-    if (held.repository !== undefined) {
-      const holders = this.holders.get(held.repository)
-      if (holders === undefined) this.holders.set(held.repository, new Set([held]))
-      else holders.add(held)
-    }
+    if (held.repository !== undefined) addTo(this.holders, held.repository, held)
     this.change(held, held.state)
     return held
   }

@@ -7,6 +7,7 @@ import { demandSignature, exclusiveRepository, isReady, requiredLabels } from '.
 import type { ListRow, Nature } from '../api.ts'
 import { IndexHeap, type Positions } from '../index-heap.ts'
 import { type FoundRows, firstOf } from '../newest.ts'
+import { addTo, removeFrom } from '../sets.ts'
 import { type Demand, type ProjectTurn, pair, type Supply, unpairDemand } from './eligibility.ts'
 import { IdTable, isRequestId } from './id-table.ts'
 import { microsOf } from './micros.ts'
@@ -378,15 +379,4 @@ function readiness(context: RunRequestContext): number {
 function wider<A extends { set(from: A): void }>(from: A, to: A): A {
   to.set(from)
   return to
-}
-
-function addTo<K, V>(sets: Map<K, Set<V>>, key: K, value: V): void {
-  const set = sets.get(key)
-  if (set === undefined) sets.set(key, new Set([value]))
-  else set.add(value)
-}
-
-function removeFrom<K, V>(sets: Map<K, Set<V>>, key: K, value: V): void {
-  const set = sets.get(key)
-  if (set?.delete(value) && set.size === 0) sets.delete(key)
 }

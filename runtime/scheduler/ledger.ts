@@ -7,11 +7,13 @@ import type { Lane } from '../../machines/documents/run-request.ts'
 import type { SnapshotOf } from '../../machines/machine.ts'
 import type { WorkItemContext } from '../../machines/work-item/context.ts'
 import { entryOf } from '../../machines/work-item/entry.ts'
+import { cycleOf } from '../../machines/work-item/owner.ts'
 import type { Wanted } from '../dispatch/api.ts'
 import { MinHeap } from '../heap.ts'
 import { digestOf } from '../identity.ts'
+import { addTo, removeFrom } from '../sets.ts'
 import { Lines } from './lines.ts'
-import { cycleOf, Looks, lookOf } from './looks.ts'
+import { Looks, lookOf } from './looks.ts'
 import type { WaitingItem } from './rules.ts'
 
 /** States of which the ledger keeps a summary. */
@@ -46,7 +48,6 @@ export class Ledger {
   private readonly outside = new Set<Entry>()
   private readonly active = new Map<string, Entry>()
   private readonly holders = new Map<string, Set<Entry>>()
-  private asideCount = 0
   private readonly twins = new Map<string, Entry[]>()
   private readonly dependencies = new Map<string, { state: string | undefined; readonly dependants: Set<Entry> }>()
   /** Items that others on their way into the ledger are to wait for, and how many of these there are. */
@@ -91,7 +92,9 @@ export class Ledger {
 
   /** Of these, those that take a place. */
   get placedCount(): number {
-    return this.active.size - this.asideCount
+    let count = this.active.size
+    for (const { isAside } of this.waitingAgain) if (isAside) count--
+    return count
   }
 
   get waitingCount(): number {
@@ -126,12 +129,6 @@ export class Ledger {
   holderOf(repository: string): string | undefined {
     for (const { id, isAside } of this.holders.get(repository) ?? []) if (!isAside) return id
     return undefined
-  }
-
-  /** Of an item that waits for a runner again: whether it keeps anything from others. */
-  setAside(entry: Entry, isAside: boolean): void {
-    if (entry.isAside !== isAside) this.asideCount += isAside ? 1 : -1
-    entry.isAside = isAside
   }
 
   /** The unsettled item of the project that says the same. */
@@ -229,7 +226,7 @@ export class Ledger {
       this.active.set(entry.id, entry)
       if (entry.state === 'queued') this.handedOut.add(entry)
       if (entry.isWaitingAgain) this.waitingAgain.add(entry)
-      if (entry.repository !== undefined) this.hold(entry.repository, entry)
+      if (entry.repository !== undefined) addTo(this.holders, entry.repository, entry)
       return
     }
     if (entry.state === 'queued') {
@@ -243,25 +240,13 @@ export class Ledger {
 
   private leavePlace(entry: Entry): void {
     if (this.active.delete(entry.id)) {
-      if (entry.repository !== undefined) this.letGo(entry.repository, entry)
-      this.setAside(entry, false)
+      if (entry.repository !== undefined) removeFrom(this.holders, entry.repository, entry)
+      entry.isAside = false
     } else if (!this.outside.delete(entry)) this.lines.remove(entry)
     this.handedOut.delete(entry)
     this.waitingAgain.delete(entry)
     this.submitted.delete(entry)
     this.suspects.delete(entry)
-  }
-
-  private hold(repository: string, entry: Entry): void {
-    const holders = this.holders.get(repository)
-    if (holders === undefined) this.holders.set(repository, new Set([entry]))
-    else holders.add(entry)
-  }
-
-  private letGo(repository: string, entry: Entry): void {
-    const holders = this.holders.get(repository)
-    holders?.delete(entry)
-    if (holders?.size === 0) this.holders.delete(repository)
   }
 
   private changeDependencies(entry: Entry, ids: readonly string[]): void {

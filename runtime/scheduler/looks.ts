@@ -16,11 +16,6 @@ export function lookOf(asked: AskedItem): string | undefined {
   return isDecidedBySource(asked) ? `${kind} ${ref}` : undefined
 }
 
-/** The campaign whose cycle the item is; undefined: it is none. */
-export function cycleOf({ source }: AskedItem): string | undefined {
-  return source.kind === 'campaign' && source.role === 'cycle' ? source.ref : undefined
-}
-
 export class Looks {
   /** By owner and item: the run that has not ended. */
   private readonly runs = new Map<string, Map<string, string>>()

@@ -35,7 +35,7 @@ export function standAside(parts: StalledParts): void {
     parts.each(entry, () => {
       const isAside = whyNotBegun(entry, now) !== undefined && parts.runState(entry.runId!) === 'queued'
       if (isAside === entry.isAside) return
-      ledger.setAside(entry, isAside)
+      entry.isAside = isAside
       parts.changed()
     })
 }
