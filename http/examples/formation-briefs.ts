@@ -1,3 +1,5 @@
+import { TEMPLATE_VERSION } from '../../machines/formation-brief/prompt-phases.ts'
+import { COMPILER_VERSION } from '../../machines/formation-brief/snapshot.ts'
 import { AT, BRIEF_ID, BY, DIGEST, PROJECT_ID, REQUEST_ID } from './constants.ts'
 
 const RECORD_ID = 'ir_5a6b7c8d9e0f112233445566'
@@ -73,7 +75,7 @@ const compiled = {
   digest: DIGEST,
   snapshot: {
     schema_version: 'intendant.compiled_brief.v1',
-    compiler_version: '1',
+    compiler_version: COMPILER_VERSION,
     formation_brief_id: BRIEF_ID,
     brief_version: 1,
     project: 'greeter',
@@ -82,15 +84,15 @@ const compiled = {
     throttle: 'dry_run',
     source_intent: [{ id: RECORD_ID, key: 'greeter.intent.never-fails', version: 3, title: 'A greeting never fails' }],
     external_references: [],
-    prompt_pack: { digest: PACK_DIGEST, template_version: '1' },
+    prompt_pack: { digest: PACK_DIGEST, template_version: TEMPLATE_VERSION },
   },
   prompt_pack: {
     digest: PACK_DIGEST,
     schema_version: 'intendant.prompt_pack.v1',
     formation_brief_id: BRIEF_ID,
     brief_version: 1,
-    compiler_version: '1',
-    template_version: '1',
+    compiler_version: COMPILER_VERSION,
+    template_version: TEMPLATE_VERSION,
     source_intent: [{ id: RECORD_ID, version: 3 }],
     external_references: [],
     prompts: [prompt],
