@@ -187,7 +187,6 @@ export class Fleet {
 
   private comeOnline(runner: Runner): void {
     runner.isOnline = true
-    this.wheel.remove(runner)
     this.wheel.add(runner, runner.lastSeenMs! + this.runtime.settings.presenceMs)
     this.announce(runner, { type: 'came_online' })
   }

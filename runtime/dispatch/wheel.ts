@@ -81,8 +81,10 @@ export class TimerWheel {
     return this.count
   }
 
+  /** Has the entry fire at `dueMs` (monotonic); one that waits already moves there: linked twice, it would knot two buckets. */
   add(entry: WheelEntry, dueMs: number): void {
     if (this.isClosed) return
+    this.remove(entry)
     entry.dueMs = dueMs
     if (this.count === 0) this.doneTick = Math.floor(this.nature.monotonicMs() / wheelTickMs)
     this.count++

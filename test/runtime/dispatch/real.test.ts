@@ -1,6 +1,7 @@
 import t from 'tap'
 import { modules } from '../../../machines/index.ts'
 import { createDispatcher } from '../../../runtime/dispatch/dispatcher.ts'
+import type { TimerWheel } from '../../../runtime/dispatch/wheel.ts'
 import { silentLogger } from '../../../runtime/log.ts'
 import { createRuntime } from '../../../runtime/runtime.ts'
 import { defaultSettings } from '../../../runtime/settings.ts'
@@ -54,4 +55,49 @@ t.test('on the real actor system: create, poll, accept; and after a restart the 
   second.nature.advance(30_100)
   t.equal(second.runtime.read({ kind: 'run_request', id: ids[1]! })?.value, 'queued', 'the offer ended in its time')
   second.dispatcher.close()
+})
+
+/** Its view is behind until a test gives room. */
+class SlowJournal extends MemoryJournal {
+  giveRoom: (() => void) | undefined
+  hasRoom = true
+
+  override waitForRoom(resume: () => void): boolean {
+    this.giveRoom = resume
+    return !this.hasRoom
+  }
+}
+
+t.test('both words about a runner are refused, one after the other: it is looked after once', async (t) => {
+  const journal = new SlowJournal()
+  const { nature, runtime, dispatcher } = open(journal)
+  const { wheel } = dispatcher as unknown as { wheel: TimerWheel }
+  const { presenceMs } = runtime.settings
+  for (const id of ['silent', 'r2'])
+    runtime.ask({ kind: 'runner', id }, { ...(runner as object), id } as never, (answer) => t.ok(answer.ok))
+  nature.run()
+  for (const id of ['silent', 'r2']) poll(dispatcher, id, 0)
+  nature.advance(presenceMs - 1_000)
+  poll(dispatcher, 'r2', presenceMs * 3)
+  journal.hasRoom = false
+  nature.advance(1_100)
+  t.equal(dispatcher.runnerSeen('silent').presence, 'offline', 'which is said, and waits for room')
+  journal.refuse('disk_reserve')
+  const asked = poll(dispatcher, 'silent', presenceMs * 3)
+  nature.run()
+  journal.hasRoom = true
+  journal.giveRoom!()
+  nature.run()
+  // The presence and the parked poll of each; what is knotted is gone round for ever.
+  if (!t.equal(wheel.size, 4)) return
+  journal.refuse(undefined)
+  nature.advance(presenceMs * 2)
+  t.match(
+    ['silent', 'r2'].map((id) => dispatcher.runnerSeen(id).presence),
+    ['online', 'online'],
+  )
+  asked.handle.abort()
+  nature.advance(presenceMs + 100)
+  t.equal(dispatcher.runnerSeen('silent').presence, 'offline', 'looked after as ever')
+  dispatcher.close()
 })

@@ -62,6 +62,28 @@ t.test('an entry may be added again, and others removed, while it fires', async 
   t.equal(wheel.size, 0)
 })
 
+t.test('an entry that is added again moves, and fires once', async (t) => {
+  const nature = new FakeNature()
+  const wheel = new TimerWheel(nature, rethrow)
+  const fired: string[] = []
+  const [moved, before, behind] = ['moved', 'before', 'behind'].map((name) => new Later(() => fired.push(name)))
+  wheel.add(moved!, nature.nowMs + 100)
+  wheel.add(before!, nature.nowMs + 100)
+  wheel.add(moved!, nature.nowMs + 300)
+  wheel.add(behind!, nature.nowMs + 300)
+  // What is knotted is gone round for ever.
+  if (!t.equal(wheel.size, 3)) return
+  nature.advance(200)
+  t.same(fired, ['before'])
+  nature.advance(200)
+  t.same(fired, ['before', 'moved', 'behind'])
+  wheel.add(moved!, nature.nowMs + 300)
+  wheel.add(moved!, nature.nowMs + 100)
+  nature.advance(200)
+  t.equal(fired.length, 4, 'also to an earlier time')
+  t.same([wheel.size, nature.timersSet], [0, 0])
+})
+
 t.test('one timer serves ten thousand entries, and an idle wheel has none', async (t) => {
   const nature = new FakeNature()
   const wheel = new TimerWheel(nature, rethrow)
