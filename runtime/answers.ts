@@ -4,18 +4,35 @@
  */
 import type { ActorRef } from '../machines/machine.ts'
 import type { Mail } from './actor.ts'
-import type { Answer, Refused, Reply } from './api.ts'
+import type { Answer, Nature, Refused, Reply } from './api.ts'
 import type { Settled } from './batch.ts'
 import type { Load } from './load.ts'
 import type { Logger } from './log.ts'
 
 export class Answers {
+  private readonly nature: Pick<Nature, 'nextTurn'>
   private readonly log: Logger
   private readonly load: Load
+  private refused: { readonly reply: Reply; readonly answer: Refused }[] = []
 
-  constructor(log: Logger, load: Load) {
+  constructor(nature: Pick<Nature, 'nextTurn'>, log: Logger, load: Load) {
+    this.nature = nature
     this.log = log
     this.load = load
+  }
+
+  /**
+   * What was not taken is answered a turn later, so that the reply never comes before `ask` returned, and in a turn of its own:
+   * no step stands behind it, and it waits for none, nor for what steps wait for.
+   */
+  refuse(reply: Reply, answer: Refused): void {
+    if (this.refused.push({ reply, answer }) === 1) this.nature.nextTurn(() => this.giveRefusals())
+  }
+
+  giveRefusals(): void {
+    const { refused } = this
+    this.refused = []
+    for (const { reply, answer } of refused) this.give(reply, answer)
   }
 
   /** What each message of a batch came to. `baseSequence`: the log's last event before the batch. */

@@ -60,8 +60,6 @@ class ActorRuntime implements Runtime {
   private readonly listeners: CommitListener[] = []
   private readonly ready = new Ready()
   private readonly alone: Alone
-  /** Answers that need no step, given in the next turn so that a reply never comes before `ask` returned. */
-  private refusals: { reply: Reply; answer: Answer }[] = []
   private turnPending = false
   readonly load: Load
   private readonly reader: Reader
@@ -80,7 +78,7 @@ class ActorRuntime implements Runtime {
     const steppers = {} as Record<ActorKind, Stepper>
     for (const kind of ACTOR_KINDS) steppers[kind] = stepperOf(options.modules[kind])
     this.actors = new ActorTable(journal, steppers)
-    this.answers = new Answers(options.log, this.load)
+    this.answers = new Answers(options.nature, options.log, this.load)
     this.reader = new Reader(journal, this.actors, this.nature, options.log)
     const { log, modules } = options
     const { nature, actors, answers, reader } = this
@@ -101,7 +99,7 @@ class ActorRuntime implements Runtime {
     const actor = this.actors.get(ref)
     const refused = this.whyNotNow() ?? (this.load.admits(actor) ? undefined : OVERLOADED)
     if (refused !== undefined) {
-      this.refuse(reply, refused)
+      this.answers.refuse(reply, refused)
       return
     }
     this.post(actor, { body, source: { from: 'outside', reply } })
@@ -180,11 +178,6 @@ class ActorRuntime implements Runtime {
     return unavailable(reason, `The service takes no writes now: ${reason.replaceAll('_', ' ')}.`)
   }
 
-  private refuse(reply: Reply, answer: Refused): void {
-    this.refusals.push({ reply, answer })
-    this.scheduleTurn()
-  }
-
   private post(actor: Actor, mail: Mail): void {
     actor.put(mail)
     this.standUp(actor)
@@ -217,9 +210,7 @@ class ActorRuntime implements Runtime {
 
   private turn(): void {
     this.turnPending = false
-    const refusals = this.refusals
-    this.refusals = []
-    for (const { reply, answer } of refusals) this.answers.give(reply, answer)
+    this.answers.giveRefusals()
     if (this.state === 'failed' || this.state === 'closed') return
     if (!this.ready.isEmpty && this.journal.waitForRoom(() => this.resume())) {
       // The view is a little behind: this turn's work waits for it, so that the backlog stays bounded in time.

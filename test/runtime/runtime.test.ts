@@ -715,6 +715,44 @@ t.test('a stop finishes what was taken and refuses what comes', async (t) => {
   t.match(answers[1], { ok: true, version: 1 })
 })
 
+t.test('who is refused hears so at once, also while the work of a turn waits for the view', async (t) => {
+  const inner = new MemoryJournal()
+  let giveRoom: (() => void) | undefined
+  let hasRoom = true
+  const journal = journalWith(inner, {
+    waitForRoom: (resume: () => void) => {
+      giveRoom = resume
+      return !hasRoom
+    },
+  })
+  const { runtime, nature, say } = open({ journal })
+  say('a', create('a'))
+  hasRoom = false
+  const heard: string[] = []
+  const ask = (name: string) =>
+    runtime.ask({ kind: 'project', id: 'a' }, { type: 'bump' }, (one) =>
+      heard.push(`${name} ${one.ok ? one.version : one.refusal.code}`),
+    )
+  ask('taken')
+  nature.run()
+  t.same(heard, [])
+  inner.refuse('disk_reserve')
+  for (const name of ['second', 'third']) ask(name)
+  t.same(heard, [], 'not before it has asked')
+  nature.run()
+  t.same(heard, ['second disk_reserve', 'third disk_reserve'])
+  const closed = runtime.close()
+  ask('last')
+  nature.run()
+  t.same(heard.slice(2), ['last stopping'])
+  inner.refuse(undefined)
+  hasRoom = true
+  giveRoom!()
+  nature.run()
+  await closed
+  t.same(heard.slice(3), ['taken 2'], 'once it is durable, and before the end')
+})
+
 t.test('where a page is cut short the next one begins at a moment, and no row is skipped or named', async (t) => {
   const terms: MachineModule['terms'] = ({ context }) => [{ index: 'all', value: '', order: context.id.slice(0, 1) }]
   const { runtime, say, nature } = open({ modules: { ...modules, project: { ...modules.project, terms } } })
