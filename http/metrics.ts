@@ -304,18 +304,19 @@ function measureDispatch({ registry }: Metrics, { dispatcher }: ServiceContext):
     registers: [registry],
     collect() {
       this.reset()
-      for (const { project, count } of dispatcher.counts().queued) this.set({ project }, count)
+      ages.reset()
+      // Both of one look, which is a walk over all that waits.
+      for (const { project, count, oldestAgeMs } of dispatcher.backlog()) {
+        this.set({ project }, count)
+        ages.set({ project }, oldestAgeMs / 1_000)
+      }
     },
   })
-  new Gauge({
+  const ages = new Gauge({
     name: 'intendant_backlog_oldest_age_seconds',
     help: 'Age of the oldest queued run request, by project.',
     labelNames,
     registers: [registry],
-    collect() {
-      this.reset()
-      for (const { project, oldestAgeMs } of dispatcher.counts().queued) this.set({ project }, oldestAgeMs / 1_000)
-    },
   })
 }
 

@@ -40,7 +40,6 @@ export interface DispatchCounts {
   readonly offers: number
   readonly offersRefused: number
   readonly offersReturned: number
-  readonly queued: readonly QueuedOfProject[]
   readonly runners: { readonly online: number; readonly registered: number }
 }
 
@@ -92,6 +91,8 @@ export interface Dispatcher {
   /** Asked of each pair of runner and request; undefined: every engine serves everything. */
   setCapable(capable: Capable | undefined): void
   counts(): DispatchCounts
+  /** What waits, by project. A walk over the queue. */
+  backlog(): readonly QueuedOfProject[]
   /** Every parked poll ends, and later ones are refused. */
   close(): void
 }

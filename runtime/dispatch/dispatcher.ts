@@ -19,7 +19,7 @@ import { type Changes, Intake } from './intake.ts'
 import { type Capable, Matching } from './matching.ts'
 import { Offers } from './offers.ts'
 import { ANSWERED, answerFor, type PollHandle, Polls } from './polls.ts'
-import { Queue } from './queue.ts'
+import { Queue, type QueuedOfProject } from './queue.ts'
 import type { PollAnswer, PollRefusal, Respond, Runner } from './runner.ts'
 import { Stops } from './stops.ts'
 import { Waiting } from './waiting.ts'
@@ -180,8 +180,11 @@ class RunRequestDispatcher implements Dispatcher {
   counts(): DispatchCounts {
     const { wakeups, offers } = this
     const { online, registered } = this.fleet.census()
-    const parts = { queued: this.queue.byProject(), runners: { online, registered } }
-    return { parkedPolls: this.polls.size, wakeups, ...offers.counts, ...parts }
+    return { parkedPolls: this.polls.size, wakeups, ...offers.counts, runners: { online, registered } }
+  }
+
+  backlog(): readonly QueuedOfProject[] {
+    return this.queue.byProject()
   }
 
   close(): void {

@@ -193,7 +193,7 @@ export class Queue {
     return slot < 0 ? undefined : this.demandOfSlot(slot)
   }
 
-  /** Counts and ages by project: one walk over the queue, for the metrics. */
+  /** Counts and ages by project: one walk over the queue, for each scrape of the metrics. */
   byProject(): QueuedOfProject[] {
     const nowMicros = this.nature.wallMs() * 1000
     const totals = new Map<string, { count: number; oldest: number }>()

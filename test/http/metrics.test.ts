@@ -4,6 +4,7 @@ import { pino } from 'pino'
 import t from 'tap'
 import { createMetrics } from '../../http/metrics.ts'
 import { startService } from '../../http/service.ts'
+import { Queue } from '../../runtime/dispatch/queue.ts'
 import { defaultSettings } from '../../runtime/settings.ts'
 import { CERTIFICATE, KEY } from '../cli/forward-proxy.ts'
 import { MemoryJournal } from '../storage/memory.ts'
@@ -49,6 +50,31 @@ t.test('metrics tell the commits, the backlog by project, the waits and the refu
   ]) {
     t.match(body, line)
   }
+})
+
+t.test('a scrape goes round the queue once', async (t) => {
+  const s = await startTestService(t)
+  for (const key of ['one', 'two']) {
+    await s.project(key)
+    await s.request(key)
+  }
+  await s.request('two', { idempotency_key: 'second' })
+  const { byProject } = Queue.prototype
+  let walks = 0
+  t.teardown(() => {
+    Queue.prototype.byProject = byProject
+  })
+  Queue.prototype.byProject = function (this: Queue) {
+    walks++
+    return byProject.call(this)
+  }
+  const read = await reader(s)
+  t.same(
+    ['one', 'two'].map((project) => read(`intendant_backlog_count{project="${project}"}`)),
+    [1, 2],
+  )
+  for (const project of ['one', 'two']) t.ok(read(`intendant_backlog_oldest_age_seconds{project="${project}"}`)! > 0)
+  t.equal(walks, 1)
 })
 
 t.test('metrics tell flushes, what waits, leases and offers that ended, and the files', async (t) => {

@@ -191,9 +191,9 @@ t.test('counts tell what waits, by project, and how long', async (t) => {
   fake.create({ project: 'alpha', throttle: 'full' })
   fake.run()
   fake.nature.advance(1_000)
-  const { queued, runners, parkedPolls } = dispatcher.counts()
+  const { runners, parkedPolls } = dispatcher.counts()
   t.same(
-    queued.map(({ project, count, oldestAgeMs }) => [project, count, Math.round(oldestAgeMs / 1000)]),
+    dispatcher.backlog().map(({ project, count, oldestAgeMs }) => [project, count, Math.round(oldestAgeMs / 1000)]),
     [
       ['alpha', 2, 6],
       ['beta', 1, 1],
