@@ -348,7 +348,7 @@ class ActorRuntime implements Runtime {
   }
 
   private settle(batch: Batch, baseSequence: number): void {
-    this.setAside.passed(batch.settled)
+    this.setAside.passed(batch)
     this.due.settled(batch.settled)
     this.answers.tell(batch.settled, baseSequence)
   }

@@ -9,6 +9,7 @@ import type { Actor, ActorTable, Mail } from './actor.ts'
 import { Alarm } from './alarm.ts'
 import type { Answer, Nature } from './api.ts'
 import { pauseMs } from './backoff.ts'
+import type { Batch } from './batch.ts'
 import { setAsideRetryMsMax } from './limits.ts'
 import type { Logger } from './log.ts'
 
@@ -78,10 +79,11 @@ export class SetAside {
     return undefined
   }
 
-  /** The actors took these messages, and it is stored. */
-  passed(settled: readonly { readonly actor: Actor }[]): void {
+  /** The actors took these messages, and it is stored, or found that they are of no concern any more. */
+  passed({ settled, late }: Pick<Batch, 'settled' | 'late'>): void {
     if (this.entries.size === 0) return
-    for (const { actor } of settled) if (this.entries.get(actor.key)?.mail.length === 0) this.entries.delete(actor.key)
+    for (const { actor } of [...settled, ...late])
+      if (this.entries.get(actor.key)?.mail.length === 0) this.entries.delete(actor.key)
   }
 
   stop(): void {

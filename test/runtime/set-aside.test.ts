@@ -139,6 +139,18 @@ t.test('a timer whose step throws stays, unless it is set anew', async (t) => {
   t.equal(w.runtime.setAside.count, 0)
 })
 
+t.test('a timer that was cancelled meanwhile is not kept, and what fails next begins anew', async (t) => {
+  const w = peopled()
+  w.say('b', { type: 'later', afterMs: 5_000, text: 'poison' })
+  w.nature.advance(5_000)
+  w.say('b', { type: 'never' })
+  w.nature.advance(setAsideRetryMs)
+  t.equal(w.told.length, 1, 'it was found late')
+  t.equal(w.runtime.setAside.count, 0)
+  w.tell('a', 'poison')
+  t.match(w.told.at(-1), { message: 'hear', failures: 1 })
+})
+
 t.test('a sender from outside hears of it at once, and nothing is kept', async (t) => {
   const w = peopled()
   t.match(w.say('b', { type: 'hear', text: 'poison' }), { ok: false, refusal: { code: 'internal_error' } })
