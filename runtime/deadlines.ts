@@ -4,8 +4,7 @@
  * begins again in full length, so that downtime is nobody's fault.
  */
 import type { ActorRef, Deadline } from '../machines/machine.ts'
-import { MinHeap } from './heap.ts'
-import { endedDeadlinesMin } from './limits.ts'
+import { SweptHeap } from './swept-heap.ts'
 
 interface Armed {
   readonly ref: ActorRef
@@ -33,10 +32,8 @@ export interface Unheard {
 const NONE: readonly Armed[] = []
 
 export class Deadlines {
-  private readonly heap = new MinHeap<Armed>()
+  private readonly heap = new SweptHeap<Armed>()
   private readonly byActor = new Map<string, readonly Armed[]>()
-  /** Heap entries of deadlines that have ended: they wait for their time unless they become too many. */
-  private ended = 0
 
   /** Monotonic time of the earliest heap entry: never later than the earliest deadline. */
   nextMs(): number | undefined {
@@ -65,7 +62,7 @@ export class Deadlines {
         next.push(known)
       }
     }
-    for (const one of armed) if (!next.includes(one)) this.end(one)
+    for (const one of armed) if (!next.includes(one)) this.heap.end(one)
     if (next.length > 0) this.byActor.set(key, next)
     else this.byActor.delete(key)
   }
@@ -93,13 +90,8 @@ export class Deadlines {
     due: (ref: ActorRef, deadline: Deadline, isDue: () => boolean) => void,
   ): void {
     for (let taken = 0; taken < limit; ) {
-      const key = this.heap.peekKey()
-      if (key === undefined || key > nowMs) return
-      const one = this.heap.pop()!
-      if (!one.live) {
-        this.ended--
-        continue
-      }
+      const one = this.heap.takeUpTo(nowMs)
+      if (one === undefined) return
       spare(one, unheard)
       if (one.dueMs > nowMs) {
         this.heap.push(one.dueMs, one)
@@ -113,15 +105,6 @@ export class Deadlines {
       const { restarts } = one
       due(one.ref, one.deadline, () => one.live && one.restarts === restarts)
     }
-  }
-
-  private end(armed: Armed): void {
-    armed.live = false
-    this.ended++
-    // Every run leaves an offer and a lease behind: swept when they are the most, so that a sweep costs O(1) each.
-    if (this.ended < endedDeadlinesMin || this.ended * 2 < this.heap.size) return
-    this.heap.keep((one) => one.live)
-    this.ended = 0
   }
 
   private arm(ref: ActorRef, deadline: Deadline, nowMs: number): Armed {

@@ -12,6 +12,11 @@ export class MinHeap<T> {
     return this.keys[0]
   }
 
+  /** The item of the smallest key, or undefined when empty. */
+  peek(): T | undefined {
+    return this.items[0]
+  }
+
   push(key: number, item: T): void {
     const { keys, items } = this
     let at = keys.length

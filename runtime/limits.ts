@@ -49,8 +49,8 @@ export const residentActorsMax = 20_000
 /** Timers further away than this stay rows of the view and are read when their window comes. */
 export const timerWindowMs = 600_000
 
-/** Ended deadlines that may stay in memory until their time; past it they are swept once they are the majority. */
-export const endedDeadlinesMin = 1_024
+/** Ended deadlines, and timers, that may stay in memory until their time; past it they are swept once they are the majority. */
+export const endedEntriesMin = 1_024
 
 /** The longest wait without a look at the wall clock, which may be set or have stood still while the machine slept. */
 export const clockRecheckMs = 60_000

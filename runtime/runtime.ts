@@ -351,6 +351,7 @@ class ActorRuntime implements Runtime {
     this.setAside.passed(batch)
     this.due.settled(batch.settled)
     this.answers.tell(batch.settled, baseSequence)
+    for (const { actor } of batch.late) this.actors.forgetEnded(actor, actor.committed!)
   }
 
   private fail(batch: Batch, failure: JournalFailure): void {

@@ -1,12 +1,13 @@
 /**
- * Durable timers: rows of the view with an absolute due time, of which the near ones wait in memory. A timer
- * fires with its generation; its actor drops it when the generation is no longer the one it set.
+ * Durable timers: rows of the view with an absolute due time, of which the near ones wait in memory. A timer that was cancelled
+ * or set anew does not fire, and brings nobody back into memory. One fires with its generation: its actor drops it when that is
+ * no longer the one it set, as of a timer that had left already.
  */
 import type { ActorRef, MessageBody } from '../machines/machine.ts'
 import type { Journal, TimerRow } from '../storage/journal.ts'
-import { MinHeap } from './heap.ts'
 import { timersPerReadMax, timersStuckMs, timerWindowMs } from './limits.ts'
 import type { ActorRecord } from './record.ts'
+import { type Entry, SweptHeap } from './swept-heap.ts'
 
 type KnownTimers = ActorRecord['timers']
 type ReadRow = ReturnType<Journal['timers']>[number]
@@ -18,10 +19,14 @@ export interface FiredTimer {
   readonly message: MessageBody
 }
 
+type Waiting = FiredTimer & Entry
+
 export class Timers {
   private readonly journal: Pick<Journal, 'timers'>
   private readonly readMax: number
-  private readonly heap = new MinHeap<FiredTimer>()
+  private readonly heap = new SweptHeap<Waiting>()
+  /** What of the heap is to fire, by actor and name. */
+  private readonly waiting = new Map<string, Waiting>()
   /** Everything due before this time is in memory. Wall clock, milliseconds. */
   private windowEndMs = 0
   /**
@@ -37,6 +42,7 @@ export class Timers {
     this.readMax = readMax
   }
 
+  /** Timers in memory, cancelled ones that wait for their time among them. */
   get size(): number {
     return this.heap.size
   }
@@ -50,10 +56,12 @@ export class Timers {
 
   /** A step was committed that had these timers, and has those: the others are used up, cancelled, or set anew. */
   committed({ kind, id }: ActorRef, before: KnownTimers, after: KnownTimers): void {
-    if (this.taken.size === 0 || before === after) return
-    for (const [name, { dueMs, generation }] of Object.entries(before)) {
-      const isGone = dueMs === this.windowEndMs && after[name]?.generation !== generation
-      if (isGone) this.taken.delete(keyOf(kind, id, name))
+    // Of most steps, which have no timers, they are the same object.
+    if (before === after) return
+    for (const [name, known] of Object.entries(before)) {
+      const isGone = after[name]?.generation !== known.generation
+      // Of those behind the window nothing is in memory.
+      if (isGone && known.dueMs <= this.windowEndMs) this.end(keyOf(kind, id, name), known)
     }
   }
 
@@ -70,10 +78,20 @@ export class Timers {
         if (!this.isUsedUp && nowMs < this.stuckAtMs) return
         this.readWindow(nowMs)
       }
-      const key = this.heap.peekKey()
-      if (key === undefined || key > nowMs) return
-      due(this.heap.pop()!)
+      const timer = this.heap.takeUpTo(nowMs)
+      if (timer === undefined) return
+      this.waiting.delete(keyOf(timer.ref.kind, timer.ref.id, timer.name))
+      due(timer)
     }
+  }
+
+  private end(key: string, { dueMs, generation }: KnownTimers[string]): void {
+    if (dueMs === this.windowEndMs) this.taken.delete(key)
+    const timer = this.waiting.get(key)
+    // Otherwise it has left already.
+    if (timer?.generation !== generation) return
+    this.waiting.delete(key)
+    this.heap.end(timer)
   }
 
   /** Most of what was read of the last millisecond is used up. */
@@ -100,7 +118,10 @@ export class Timers {
   }
 
   private push(ref: ActorRef, row: TimerRow): void {
-    this.heap.push(row.dueMs, { ref, name: row.name, generation: row.generation, message: row.message as MessageBody })
+    const { name, generation } = row
+    const timer = { ref, name, generation, message: row.message as MessageBody, live: true }
+    this.heap.push(row.dueMs, timer)
+    this.waiting.set(keyOf(ref.kind, ref.id, name), timer)
   }
 }
 

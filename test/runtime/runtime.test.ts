@@ -2,6 +2,7 @@ import { setImmediate as untilNext } from 'node:timers/promises'
 import t from 'tap'
 import { prepareEvent } from '../../machines/events/envelope.ts'
 import { ACTOR_KINDS, type ActorKind, type MachineModule } from '../../machines/machine.ts'
+import type { ActorTable } from '../../runtime/actor.ts'
 import type {
   Answer,
   CommittedEvent,
@@ -358,6 +359,56 @@ t.test('a timer that was set again or cancelled does not fire its old time', asy
   say('a', { type: 'never' })
   nature.advance(5_000)
   t.same(runtime.read({ kind: 'project', id: 'a' })!.context.heard, ['new'])
+})
+
+/** Toys that have ended once they are off. */
+const mortal = {
+  ...modules,
+  project: {
+    ...modules.project,
+    retirement: {
+      index: 'state',
+      values: ['off'],
+      at: ({ value }: SnapshotOf<any>) => (value === 'off' ? 'then' : undefined),
+    },
+  },
+} as typeof modules
+const inMemory = (runtime: Runtime): number => (runtime as unknown as { actors: ActorTable }).actors.size
+
+t.test('who has ended is not brought back into memory by a timer that was cancelled', async (t) => {
+  const inner = new MemoryJournal()
+  const reads: string[] = []
+  const journal = journalWith(inner, {
+    actor: (kind: string, id: string) => {
+      reads.push(id)
+      return inner.actor(kind, id)
+    },
+  })
+  const { say, nature, runtime } = open({ journal, modules: mortal })
+  nature.advance(10)
+  say('a', create('a'))
+  say('a', { type: 'later', afterMs: 1_000 })
+  say('a', { type: 'never' })
+  say('a', { type: 'stop' })
+  t.equal(inMemory(runtime), 0)
+  reads.length = 0
+  nature.advance(5_000)
+  t.same([inMemory(runtime), reads], [0, []])
+})
+
+t.test('who has ended does not stay in memory for what came late', async (t) => {
+  const { say, nature, runtime } = open({ modules: mortal })
+  const ref = { kind: 'project', id: 'a' } as const
+  runtime.beforeDeadline((_, message) => {
+    for (const type of ['wake', 'stop']) runtime.ask(ref, { type }, ({ ok }) => t.ok(ok))
+    return message
+  })
+  say('a', create('a'))
+  say('a', { type: 'sleep' })
+  nature.advance(60_000)
+  t.equal(runtime.read(ref)!.value, 'off')
+  t.equal(runtime.deadlinesPassed('lease'), 0)
+  t.equal(inMemory(runtime), 0)
 })
 
 t.test('a timer that the step of its firing sets again fires again', async (t) => {

@@ -56,7 +56,11 @@ class World {
   turn(nowMs: number, limit = timersPerTurnMax): number {
     this.reads = []
     const before = this.fired.length
-    this.timers.takeDue(nowMs, limit, (timer) => this.fired.push(timer))
+    this.timers.takeDue(nowMs, limit, (timer) => {
+      // Its actor is not to be brought back into memory for nothing.
+      if (this.rows.get(timer.ref.id)?.generation !== timer.generation) throw new Error(`${timer.ref.id} fired late`)
+      this.fired.push(timer)
+    })
     return this.fired.length - before
   }
 
@@ -140,6 +144,36 @@ t.test(
       w.fired.slice(4).map(({ ref }) => ref.id),
       ['a', 'e'],
     )
+  },
+)
+
+t.test(
+  'a timer that was cancelled or set anew does not fire, and does not stay in memory until its time',
+  async (t) => {
+    const w = new World()
+    w.turn(1)
+    for (const id of ['set anew', 'cancelled', 'kept']) w.set(id, 100)
+    w.set('set anew', 200)
+    w.clear('cancelled')
+    t.equal(w.timers.nextMs(), 100)
+    w.turn(150)
+    t.same(
+      w.fired.map(({ ref }) => ref.id),
+      ['kept'],
+    )
+    w.clear('kept')
+    for (let n = 0; n < 20_000; n++) {
+      w.set(idOf(n), 100_000)
+      w.clear(idOf(n))
+    }
+    t.ok(w.timers.size < 3_000, `${w.timers.size} entries`)
+    w.turn(250)
+    t.same(
+      w.fired.map(({ ref }) => ref.id),
+      ['kept', 'set anew'],
+    )
+    w.turn(200_000)
+    t.equal(w.fired.length, 2)
   },
 )
 
