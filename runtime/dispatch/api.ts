@@ -13,9 +13,8 @@ import type { Respond } from './runner.ts'
 
 /** What work asks of a runner, before there is a run request for it. */
 export interface Wanted {
-  /** Key and id of the project. */
+  /** Key of the project. */
   readonly project: string
-  readonly projectId: string
   readonly throttle: Throttle
   readonly access: 'full' | 'read_only'
   readonly entryEvent: string

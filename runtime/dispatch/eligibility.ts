@@ -46,7 +46,7 @@ export interface Demand {
 /** Runners that may take the same requests. */
 export interface Supply {
   readonly signature: string
-  /** Keys or ids of projects; undefined: all. */
+  /** Keys of projects; undefined: all. */
   readonly projects: ReadonlySet<string> | undefined
   readonly labels: ReadonlySet<string>
   readonly isTrusted: boolean
@@ -58,15 +58,15 @@ export interface Supply {
 }
 
 /** What of a demand decides who may take it. */
-export type Asking = Pick<Demand, 'projectId' | 'throttle' | 'access' | 'labels' | 'pin' | 'entryEvent'> & {
+export type Asking = Pick<Demand, 'throttle' | 'access' | 'labels' | 'pin' | 'entryEvent'> & {
   readonly project: Pick<ProjectTurn, 'key'>
 }
 
 /** What a run request asks of a runner, whether or not it waits. */
 export function askingOfRequest(context: RunRequestContext): Asking {
-  const { project: key, project_id: projectId, throttle, asked } = context
+  const { project: key, throttle, asked } = context
   const { access, entry_event: entryEvent, runner_id: pin } = asked
-  return { project: { key }, projectId, throttle, access, labels: requiredLabels(context), pin, entryEvent }
+  return { project: { key }, throttle, access, labels: requiredLabels(context), pin, entryEvent }
 }
 
 export function askingOf({ project, ...wanted }: Wanted): Asking {
@@ -78,8 +78,8 @@ export function isAllowed(supply: Supply, demand: Asking): boolean {
   return isGranted(supply, demand) && (supply.isTrusted || !needsTrust(demand))
 }
 
-export function isGranted({ projects }: Supply, { project, projectId }: Asking): boolean {
-  return projects === undefined || projects.has(project.key) || projects.has(projectId)
+export function isGranted({ projects }: Supply, { project }: Asking): boolean {
+  return projects === undefined || projects.has(project.key)
 }
 
 /** Only such work can change something for good. */

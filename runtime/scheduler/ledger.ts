@@ -172,7 +172,6 @@ export class Ledger {
     const { entry_event, access } = entryOf(context)
     const wanted = {
       project,
-      projectId: project_id,
       throttle: 'full',
       access,
       entryEvent: entry_event,

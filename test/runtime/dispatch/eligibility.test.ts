@@ -7,7 +7,7 @@ const full: RequestGiven = { throttle: 'full', approved: true }
 const table: readonly [string, RunnerGiven, RequestGiven, boolean][] = [
   ['any project is granted by *', { allowed_projects: ['*'] }, {}, true],
   ['a project is granted by its key', { allowed_projects: ['beta', 'alpha'] }, {}, true],
-  ['a project is granted by its id', { allowed_projects: [projectId('alpha')] }, {}, true],
+  ['its id grants nothing', { allowed_projects: [projectId('alpha')] }, {}, false],
   ['another project is not granted', { allowed_projects: ['beta'] }, {}, false],
   ['an empty list grants nothing', { allowed_projects: [] }, {}, false],
   ['a runner with every label takes it', { labels: ['gpu', 'linux', 'eu'] }, { labels: ['linux', 'gpu'] }, true],
