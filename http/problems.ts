@@ -80,6 +80,11 @@ const table = {
     'Look at it as it stands now, and approve it again.',
   ),
   brief_archived: problem(409, 'The brief is archived', 'Make another brief.'),
+  brief_busy: problem(
+    409,
+    'Too many runs of the brief have not ended',
+    'Let some end, or cancel them; then ask again.',
+  ),
   // 410
   cursor_too_old: problem(410, 'The log no longer holds that point', 'Resume from the oldest cursor named.'),
   cursor_of_another_log: problem(410, 'The cursor is of another log', 'Start anew from `earliest` or `latest`.'),

@@ -1,6 +1,7 @@
 /**
  * The formation brief: the boundary between what a project means and what an engine runs. Its invariants: what is
- * compiled was approved to the letter; what a digest names never changes; from `queued` on it follows its latest run.
+ * compiled was approved to the letter; what a digest names never changes; from `queued` on it follows the latest of its
+ * runs that has not ended.
  */
 import { assign, emit, enqueueActions, setup } from 'xstate'
 import { projectEnvelope } from './creation.ts'
@@ -9,6 +10,7 @@ import type { Artifact } from './formation-brief/compiler.ts'
 import type { FormationBriefBody, FormationBriefContext, FormationBriefMessage, Of } from './formation-brief/context.ts'
 import * as moves from './formation-brief/moves.ts'
 import * as rules from './formation-brief/rules.ts'
+import { isFollowed, openRun } from './formation-brief/runs.ts'
 import { textFaults } from './formation-brief/snapshot.ts'
 import {
   declaredActions,
@@ -43,17 +45,31 @@ const machineSetup = setup({
     approvable: ({ context, event }) => rules.approveRefusal(context, event as Of<'approve'>) === undefined,
     compilable: ({ context, event }) => rules.compileRefusal(context, event as Of<'compile'>) === undefined,
     editable: ({ context, event }) => rules.mayEdit(context, event as Of<'edit_prompt'>),
-    latest: ({ context, event }) => rules.isLatest(context, event as Of<'run_queued'>),
-    ofLatestRun: ({ context, event }) => rules.ofLatestRun(context, event as Of<'run_started'>),
-    ofObservedRun: ({ context, event }) =>
-      rules.ofLatestRun(context, event as Of<'run_started'>) && (context.run?.observations ?? 0) > 0,
+    takesTheLead: ({ context, event }) => rules.takesTheLead(context, event as Of<'run_started'>),
+    isOpen: ({ context, event }) => openRun(context, event as Of<'run_started'>) !== undefined,
+    isAnother: ({ context, event }) =>
+      openRun(context, event as Of<'run_stopped'>) !== undefined && !isFollowed(context, event as Of<'run_stopped'>),
+    isFollowed: ({ context, event }) => rules.isFollowedAndOpen(context, event as Of<'run_stopped'>),
+    isFollowedAndObserved: ({ context, event }) =>
+      rules.isFollowedAndOpen(context, event as Of<'run_completed'>) && context.run!.observations > 0,
+    isOfFollowed: ({ context, event }) => isFollowed(context, event as Of<'run_observed'>),
+    leavesForQueued: ({ context, event }) => rules.leavesFor(context, event as Of<'run_stopped'>, 'queued'),
+    leavesForAccepted: ({ context, event }) => rules.leavesFor(context, event as Of<'run_stopped'>, 'accepted'),
+    leavesForStarted: ({ context, event }) => rules.leavesFor(context, event as Of<'run_stopped'>, 'started'),
   },
   actions: {
     ...declaredActions,
-    /** The newest approval is also that of a run which waits for exactly this. */
-    sendApproval: enqueueActions(({ context, enqueue }) => {
-      const params = moves.approvalOfRun(context)
-      if (params !== undefined) enqueue({ type: 'send', params })
+    /** The newest approval is also that of each run which waits for exactly this. */
+    sendApprovals: enqueueActions(({ context, enqueue }) => {
+      const { sends, change } = moves.approvalOfRuns(context)
+      for (const params of sends) enqueue({ type: 'send', params })
+      enqueue.assign(change)
+    }),
+    /** Word of a run came behind the approval that it waits for. */
+    sendLateApproval: enqueueActions(({ context, event, enqueue }) => {
+      const { sends, change } = moves.approvalOfLateRun(context, event as Of<'run_queued'>)
+      for (const params of sends) enqueue({ type: 'send', params })
+      enqueue.assign(change)
     }),
     compile: enqueueActions(({ context, event, enqueue }) => {
       const artifact = moves.artifactOf(context, event as Of<'compile'>)
@@ -76,10 +92,10 @@ const machineSetup = setup({
       enqueue.emit(compiledFact(next))
       enqueue({ type: 'send', params: moves.keepArtifact(next, artifact) })
     }),
-    /** The result was read against the intent before it was there. */
-    emitCompletedAndAnalyzed: enqueueActions(({ context, enqueue }) => {
+    /** With what it has left, the result was read against the intent before it was there. */
+    emitCompleted: enqueueActions(({ context, enqueue }) => {
       enqueue.emit(runChanged(context, 'completed'))
-      enqueue.emit(runChanged(context, 'analyzed'))
+      if (context.run!.observations > 0) enqueue.emit(runChanged(context, 'analyzed'))
     }),
   },
 }).extend({
@@ -91,7 +107,9 @@ const machineSetup = setup({
     archive: assign(({ event }) => ({ archived_at: event.at, reason: (event as Of<'archive'>).reason })),
     runQueued: assign(({ context, event }) => moves.runQueued(context, event as Of<'run_queued'>)),
     runMoved: assign(({ context, event }) => moves.runMoved(context, event as Of<'run_started'>)),
+    runCompleted: assign(({ context, event }) => moves.runCompleted(context, event as Of<'run_completed'>)),
     runStopped: assign(({ context, event }) => moves.runStopped(context, event as Of<'run_stopped'>)),
+    followOther: assign(({ context, event }) => moves.followOther(context, event as Of<'run_stopped'>)),
     runObserved: assign(({ context, event }) => moves.runObserved(context, event as Of<'run_observed'>)),
 
     emitCreated: emit(({ context }) => ({
@@ -137,29 +155,50 @@ const update = (state: string) =>
 const approve = (state: string) =>
   ({
     guard: 'approvable',
-    actions: ['approve', { type: 'emitApproved', params: { state } }, 'sendApproval'],
+    actions: ['approve', { type: 'emitApproved', params: { state } }, 'sendApprovals'],
   }) as const
 const emitRun = (state: string) => ({ type: 'emitRun' as const, params: { state } })
 const archive = { target: 'archived', actions: ['archive', 'emitArchived'] } as const
 const edit_prompt = { guard: 'editable', target: 'compiled', actions: 'editPrompt' } as const
 
-const run_queued = { guard: 'latest', target: 'queued', actions: ['runQueued', emitRun('queued')] } as const
-const run_observed = { guard: 'ofLatestRun', actions: 'runObserved' } as const
-const run_accepted = {
-  guard: 'ofLatestRun',
-  target: 'accepted',
-  actions: ['runMoved', emitRun('accepted')],
-} as const
-/** What a run does from whatever it was before: a later word of its runner implies the earlier ones. */
+const run_observed = [
+  { guard: 'isOfFollowed', actions: 'runObserved' },
+  { guard: 'isOpen', actions: 'runObserved' },
+] as const
+const wasCompleted = ['runCompleted', 'emitCompleted'] as const
+const wasStopped = ['runStopped', emitRun('compiled')] as const
+
+/** A run has ended or was lost: another one than the brief follows, or that, and another one is under way. */
+const goOn = <End extends typeof wasCompleted | typeof wasStopped>(end: End) =>
+  [
+    { guard: 'isAnother', actions: end[0] },
+    { guard: 'leavesForQueued', target: 'queued', actions: [...end, 'followOther', emitRun('queued')] },
+    { guard: 'leavesForAccepted', target: 'accepted', actions: [...end, 'followOther', emitRun('accepted')] },
+    { guard: 'leavesForStarted', target: 'executing', actions: [...end, 'followOther', emitRun('executing')] },
+  ] as const
+
+/** Of every run: it follows the latest that is under way, and keeps in mind what becomes of the others. */
 const running = {
-  run_queued,
-  run_observed,
-  run_started: { guard: 'ofLatestRun', target: 'executing', actions: ['runMoved', emitRun('executing')] },
-  run_completed: [
-    { guard: 'ofObservedRun', target: 'analyzed', actions: ['runMoved', 'emitCompletedAndAnalyzed'] },
-    { guard: 'ofLatestRun', target: 'completed', actions: ['runMoved', emitRun('completed')] },
+  run_queued: [
+    { guard: 'takesTheLead', target: 'queued', actions: ['runQueued', emitRun('queued'), 'sendLateApproval'] },
+    { actions: ['runQueued', 'sendLateApproval'] },
   ],
-  run_stopped: { guard: 'ofLatestRun', target: 'compiled', actions: ['runStopped', emitRun('compiled')] },
+  run_accepted: [
+    { guard: 'takesTheLead', target: 'accepted', actions: ['runMoved', emitRun('accepted')] },
+    { guard: 'isOpen', actions: 'runMoved' },
+  ],
+  // A later word of its runner implies the earlier ones, and a run that was lost may speak up again.
+  run_started: [
+    { guard: 'takesTheLead', target: 'executing', actions: ['runMoved', emitRun('executing')] },
+    { guard: 'isOpen', actions: 'runMoved' },
+  ],
+  run_completed: [
+    ...goOn(wasCompleted),
+    { guard: 'isFollowedAndObserved', target: 'analyzed', actions: wasCompleted },
+    { guard: 'isFollowed', target: 'completed', actions: wasCompleted },
+  ],
+  run_stopped: [...goOn(wasStopped), { guard: 'isFollowed', target: 'compiled', actions: wasStopped }],
+  run_observed,
 } as const
 
 export const formationBriefMachine = machineSetup.createMachine({
@@ -191,9 +230,8 @@ export const formationBriefMachine = machineSetup.createMachine({
         archive,
       },
     },
-    // A run that was lost may speak up again.
     compiled: { on: { approve: approve('compiled'), edit_prompt, archive, ...running } },
-    queued: { on: { approve: approve('queued'), run_accepted, ...running } },
+    queued: { on: { approve: approve('queued'), ...running } },
     accepted: { on: { approve: approve('accepted'), ...running } },
     executing: { on: { approve: approve('executing'), ...running } },
     completed: {
@@ -201,11 +239,14 @@ export const formationBriefMachine = machineSetup.createMachine({
         approve: approve('completed'),
         edit_prompt,
         archive,
-        run_queued,
-        run_observed: { guard: 'ofLatestRun', target: 'analyzed', actions: ['runObserved', emitRun('analyzed')] },
+        ...running,
+        run_observed: [
+          { guard: 'isOfFollowed', target: 'analyzed', actions: ['runObserved', emitRun('analyzed')] },
+          ...run_observed,
+        ],
       },
     },
-    analyzed: { on: { approve: approve('analyzed'), edit_prompt, archive, run_queued, run_observed } },
+    analyzed: { on: { approve: approve('analyzed'), edit_prompt, archive, ...running } },
     archived: {},
   },
 })
@@ -221,6 +262,8 @@ function terms({ value, context }: SnapshotOf<FormationBriefContext>): readonly 
 }
 
 const UNCOMPILED = new Set(['draft', 'reviewable', 'approved'])
+/** A run of it is under way. */
+const WITH_RUN = new Set(['queued', 'accepted', 'executing'])
 
 function document({ value, context }: SnapshotOf<FormationBriefContext>): FormationBrief {
   const { internal: _, sections, compiled, approvals, reason, created_by, ...shown } = context
@@ -242,6 +285,15 @@ function document({ value, context }: SnapshotOf<FormationBriefContext>): Format
 function fromDigestedDraft(persisted: any): unknown {
   const { digest: _, ...context } = persisted.context
   return { ...persisted, context: { ...context, approvals: [] } }
+}
+
+/** Up to the fourth version it knew of its latest run alone, and whether that one waited for an approval. */
+function fromOneRun(persisted: any): unknown {
+  const { value, context } = persisted
+  const { waiting, ...internal } = context.internal
+  const isOpen = WITH_RUN.has(value) || (value !== 'archived' && context.run?.state === 'lost')
+  const runs = isOpen ? [waiting === undefined ? context.run : { ...context.run, waiting }] : []
+  return { ...persisted, context: { ...context, internal: { ...internal, runs } } }
 }
 
 const testimony: Testimony<FormationBriefContext> = {
@@ -288,9 +340,10 @@ const testimony: Testimony<FormationBriefContext> = {
 export const formationBriefModule: MachineModule<FormationBriefContext, FormationBriefBody> = {
   kind: 'formation_brief',
   // Version 3 refuses more approvals, version 4 more that is given to review: what was stored before is still right.
-  version: 4,
+  // Version 5 remembers all of its runs that have not ended.
+  version: 5,
   machine: formationBriefMachine,
-  migrations: { 1: fromDigestedDraft, 2: (snapshot) => snapshot, 3: (snapshot) => snapshot },
+  migrations: { 1: fromDigestedDraft, 2: (snapshot) => snapshot, 3: (snapshot) => snapshot, 4: fromOneRun },
   internal: ['run_queued', 'run_accepted', 'run_started', 'run_completed', 'run_stopped', 'run_observed'],
   repeats: rules.repeats,
   refusal: rules.refusal,

@@ -7,6 +7,7 @@ import type { RunRequestCreate } from '../machines/documents/run-request.ts'
 import { speaksFor, standingApproval } from '../machines/formation-brief/approvals.ts'
 import { intentDigest } from '../machines/formation-brief/compiler.ts'
 import type { FormationBriefContext } from '../machines/formation-brief/context.ts'
+import { OPEN_RUNS_MAX } from '../machines/formation-brief/runs.ts'
 import type { By } from '../machines/machine.ts'
 import type { Refused, Runtime, SnapshotOf } from './api.ts'
 import { sourcesOf } from './brief-sources.ts'
@@ -46,6 +47,9 @@ export function briefOfRun(
   if (compiled.digest !== digest) {
     const detail = `The brief's digest is ${compiled.digest}; ${digest} was given.`
     return refused('brief_digest_mismatch', detail, '/brief/digest')
+  }
+  if (brief.context.internal.runs.length >= OPEN_RUNS_MAX) {
+    return refused('brief_busy', `${OPEN_RUNS_MAX} runs of the brief have not ended: let some end, or cancel them.`)
   }
   return approvedBrief(runtime, { brief: brief.context, repository: project.context.repository }, body)
 }

@@ -39,7 +39,7 @@ const RESERVATION_SCOPE = 'run_request'
 /**
  * Make the request, or find the one that has its key (`repeat` of the answer is `replay`). Refusals beyond the
  * machine's: `project_archived`, `unknown_brief`, `brief_digest_mismatch`, `brief_not_compiled`, `brief_archived`,
- * `reapproval_required`, `engine_incapable`, `trace_in_use`, `invalid_body`.
+ * `brief_busy`, `reapproval_required`, `engine_incapable`, `trace_in_use`, `invalid_body`.
  */
 export function createRunRequest(runtime: Runtime, order: RunRequestOrder, reply: RunRequestReply): void {
   const fault = whyNotTimes(order.body)

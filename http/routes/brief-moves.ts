@@ -73,7 +73,7 @@ function approveRoute(service: ServiceContext): Route {
     summary: 'Approve a brief for one throttle, as it stands, with the intent behind it as it stands.',
     description:
       'Of a brief that is not compiled yet, the approval names the digest that it will have. Throttle `dry_run` needs the ' +
-      'right `approve.dry_run`, `full` needs `approve.full`. A waiting run with throttle `full` that this covers goes ahead. ' +
+      'right `approve.dry_run`, `full` needs `approve.full`. Each waiting run with throttle `full` that this covers goes ahead. ' +
       'With `If-Match`, what was read is approved, or nothing. What cannot be compiled as it stands is not approved: from ' +
       'then on nobody can change it.',
     access: { right: 'approve.dry_run', orRight: 'approve.full' },

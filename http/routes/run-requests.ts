@@ -74,6 +74,7 @@ function createRoute(service: ServiceContext): Route {
       'brief_digest_mismatch',
       'brief_not_compiled',
       'brief_archived',
+      'brief_busy',
       'reapproval_required',
       'engine_incapable',
       'trace_in_use',

@@ -121,7 +121,7 @@ const briefRun = Type.Object(
     observations: Type.Integer({ description: 'Evidence about the records behind the brief that it left.' }),
     changed_at: time('When it was last heard of.'),
   },
-  { title: 'BriefRun', description: 'The latest run of the brief.' },
+  { title: 'BriefRun', description: 'The latest run that is under way; when none is, the one that was followed last.' },
 )
 export type BriefRun = Static<typeof briefRun>
 
@@ -142,7 +142,7 @@ export const formationBriefDocument = Type.Object(
     state: stringEnum(FORMATION_BRIEF_STATES, {
       description:
         'Where it stands. From `compiled` on it is frozen; `queued` to `analyzed` follow its latest run, and a run that failed, ' +
-        'was cancelled or got lost leads back to `compiled`.',
+        'was cancelled or got lost leads back to `compiled`. Of several runs the latest that is under way counts.',
     }),
     version: Type.Integer({ description: 'Goes up with every change of its sections or of a prompt.' }),
     digest: Type.Optional(digest('What a run request names: the digest of the compiled snapshot. Absent before.')),

@@ -14,6 +14,7 @@ import type {
 } from '../documents/formation-brief.ts'
 import type { By, Message, MessageBody, Throttle } from '../machine.ts'
 import type { Artifact } from './compiler.ts'
+import type { OpenRun } from './runs.ts'
 import type { BriefSections, Sources } from './snapshot.ts'
 
 export interface FormationBriefContext {
@@ -27,6 +28,7 @@ export interface FormationBriefContext {
   /** Oldest first. */
   readonly approvals: readonly Approval[]
   readonly compiled?: CompiledReference
+  /** The run that it follows. */
   readonly run?: BriefRun
   readonly reason?: string | undefined
   readonly created_by?: By
@@ -36,8 +38,8 @@ export interface FormationBriefContext {
   readonly archived_at?: string
   readonly internal: {
     readonly creation: CreationRecord
-    /** The latest run waits for an approval, and one of the brief will do. */
-    readonly waiting?: { readonly revision?: string } | undefined
+    /** Those that have not ended, oldest first. */
+    readonly runs: readonly OpenRun[]
   }
 }
 

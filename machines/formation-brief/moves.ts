@@ -4,10 +4,22 @@ import { changed, creationRecord } from '../creation.ts'
 import { APPROVALS_MAX, type Approval, type BriefRun, type FormationBriefPatch } from '../documents/formation-brief.ts'
 import type { By, SendParams } from '../machine.ts'
 import { SERVICE_BY } from '../machine.ts'
-import { covers, speaksFor } from './approvals.ts'
 import { compiledBriefId } from './compiled.ts'
 import { type Artifact, compileBrief, editArtifact, intentDigest } from './compiler.ts'
 import type { FormationBriefContext, Of } from './context.ts'
+import {
+  approvedMeanwhile,
+  isFollowed,
+  latestUnderWay,
+  type OpenRun,
+  openRun,
+  otherUnderWay,
+  queuedRun,
+  shown,
+  waitsFor,
+  withoutRun,
+  withRun,
+} from './runs.ts'
 import type { BriefSections } from './snapshot.ts'
 
 type Change = Partial<FormationBriefContext>
@@ -23,7 +35,7 @@ export function created(message: Of<'create'>): FormationBriefContext {
     approvals: [],
     ...(by === undefined ? {} : { created_by: by }),
     created_at: at,
-    internal: { creation: creationRecord(message) },
+    internal: { creation: creationRecord(message), runs: [] },
   }
 }
 
@@ -68,12 +80,34 @@ export function approved(context: FormationBriefContext, message: Of<'approve'>)
   return { approvals: [...context.approvals, approvalOf(context, message)].slice(-APPROVALS_MAX) }
 }
 
-/** The newest approval goes on to a run that waits for exactly this one. */
-export function approvalOfRun({ run, internal, approvals }: FormationBriefContext): SendParams | undefined {
-  const approval = approvals.at(-1)!
-  if (run === undefined || internal.waiting === undefined || approval.throttle !== 'full') return undefined
-  if (!covers(approval, run.digest, internal.waiting.revision)) return undefined
-  return { to: { kind: 'run_request', id: run.run_request_id }, message: { type: 'approve', by: approval.by } }
+/** Messages that let runs go, and the brief that has sent them. */
+interface Releases {
+  readonly sends: readonly SendParams[]
+  readonly change: Change
+}
+
+function releases({ internal }: FormationBriefContext, approvalFor: (run: OpenRun) => Approval | undefined): Releases {
+  const sends: SendParams[] = []
+  const runs = internal.runs.map((run) => {
+    const approval = approvalFor(run)
+    if (approval === undefined) return run
+    sends.push({ to: { kind: 'run_request', id: run.run_request_id }, message: { type: 'approve', by: approval.by } })
+    return shown(run)
+  })
+  return { sends, change: sends.length === 0 ? {} : { internal: { ...internal, runs } } }
+}
+
+/** The newest approval goes on to each run that waits for exactly this one, the oldest first. */
+export function approvalOfRuns(context: FormationBriefContext): Releases {
+  const approval = context.approvals.at(-1)!
+  return releases(context, (run) => (waitsFor(run, approval) ? approval : undefined))
+}
+
+/** A run of which the brief has just heard has the approval that was given since it was asked for. */
+export function approvalOfLateRun(context: FormationBriefContext, { run_request_id }: Of<'run_queued'>): Releases {
+  return releases(context, (run) =>
+    run.run_request_id === run_request_id ? approvedMeanwhile(context, run) : undefined,
+  )
 }
 
 export function compiled(artifact: Artifact, at: string, by: By | undefined): Change {
@@ -109,40 +143,56 @@ export function edited({ phase, prompt_text, reason, artifact, at, by = SERVICE_
   return editArtifact(artifact!, prompt_text, { phase, by, at, ...(reason === undefined ? {} : { reason }) })
 }
 
+/** The brief with these runs that have not ended: it follows the latest that is under way. */
+function following({ run, internal, reason }: FormationBriefContext, runs: readonly OpenRun[]): Change {
+  const latest = latestUnderWay(runs)
+  const next = latest === undefined ? run : shown(latest)
+  return { run: next!, reason: latest === undefined ? reason : undefined, internal: { ...internal, runs } }
+}
+
 export function runQueued(context: FormationBriefContext, message: Of<'run_queued'>): Change {
-  const { run_request_id, requested_at, digest, throttle, revision, approved: isApproved, reason, at } = message
-  const known = context.run?.run_request_id === run_request_id ? context.run : undefined
-  const run: BriefRun = {
-    run_request_id,
-    requested_at,
-    digest,
-    throttle,
-    state: 'queued',
-    ...(reason === undefined ? {} : { reason }),
-    observations: known?.observations ?? 0,
-    changed_at: at,
-  }
-  const mayApprove = !isApproved && speaksFor(context, message)
-  const waiting = mayApprove ? { ...(revision === undefined ? {} : { revision }) } : undefined
-  return { run, reason: undefined, internal: { ...context.internal, waiting } }
+  return following(context, withRun(context.internal.runs, queuedRun(context, message), message.at))
 }
 
-const RUN_STATES = { run_accepted: 'accepted', run_started: 'started', run_completed: 'completed' } as const
+const RUN_STATES = { run_accepted: 'accepted', run_started: 'started' } as const
 
-export function runMoved(
-  { run, internal }: FormationBriefContext,
-  { type, at }: Of<'run_accepted' | 'run_started' | 'run_completed'>,
+export function runMoved(context: FormationBriefContext, message: Of<'run_accepted' | 'run_started'>): Change {
+  const { reason: _, ...same } = shown(openRun(context, message)!)
+  const run = { ...same, state: RUN_STATES[message.type], changed_at: message.at }
+  return following(context, withRun(context.internal.runs, run, message.at))
+}
+
+/** The run as its last word leaves it, and the brief with it where it follows this one. */
+function stopped(
+  context: FormationBriefContext,
+  { run, runs, reason }: { readonly run: BriefRun; readonly runs: readonly OpenRun[]; readonly reason?: string },
 ): Change {
-  const { reason: _, ...same } = run!
-  const next = { ...same, state: RUN_STATES[type], changed_at: at }
-  return { run: next, reason: undefined, internal: { ...internal, waiting: undefined } }
+  const internal = { ...context.internal, runs }
+  return isFollowed(context, run) ? { run, reason, internal } : { internal }
 }
 
-export function runStopped({ run, internal }: FormationBriefContext, message: Of<'run_stopped'>): Change {
+export function runCompleted(context: FormationBriefContext, message: Of<'run_completed'>): Change {
+  const { reason: _, ...same } = shown(openRun(context, message)!)
+  const run = { ...same, state: 'completed', changed_at: message.at }
+  return stopped(context, { run, runs: withoutRun(context.internal.runs, message) })
+}
+
+/** A lost run has not ended: it may speak up again. */
+export function runStopped(context: FormationBriefContext, message: Of<'run_stopped'>): Change {
   const { outcome, at } = message
+  const { runs } = context.internal
   const reason = `the run ${outcome === 'lost' ? 'was lost' : outcome === 'failed' ? 'failed' : 'was cancelled'}: ${message.reason}`
-  const next = { ...run!, state: outcome, reason: message.reason, changed_at: at }
-  return { run: next, reason, internal: { ...internal, waiting: undefined } }
+  const run = { ...shown(openRun(context, message)!), state: outcome, reason: message.reason, changed_at: at }
+  return stopped(context, {
+    run,
+    runs: outcome === 'lost' ? withRun(runs, run, at) : withoutRun(runs, message),
+    reason,
+  })
+}
+
+/** The run that it followed has stopped: it goes on to another one that is under way. */
+export function followOther(context: FormationBriefContext, message: Of<'run_completed' | 'run_stopped'>): Change {
+  return { run: shown(otherUnderWay(context, message)!), reason: undefined }
 }
 
 /** How many of the observations are about records that the brief stands on. */
@@ -152,7 +202,11 @@ export function observationsOf({ compiled: reference }: FormationBriefContext, m
 }
 
 export function runObserved(context: FormationBriefContext, message: Of<'run_observed'>): Change {
-  const run = context.run!
-  const observations = run.observations + observationsOf(context, message)
-  return { run: { ...run, observations, changed_at: message.at } }
+  const { run, internal } = context
+  const seen = observationsOf(context, message)
+  const observed = <Run extends BriefRun>(one: Run): Run =>
+    one.run_request_id === message.run_request_id
+      ? { ...one, observations: one.observations + seen, changed_at: message.at }
+      : one
+  return { run: observed(run!), internal: { ...internal, runs: internal.runs.map(observed) } }
 }

@@ -6,7 +6,8 @@ import type { Refusal, SnapshotOf } from '../machine.ts'
 import { covers } from './approvals.ts'
 import { type Artifact, editArtifact, isTooLarge } from './compiler.ts'
 import type { FormationBriefContext, FormationBriefMessage, Of } from './context.ts'
-import { approvalOf, artifactOf, changedSections, observationsOf } from './moves.ts'
+import { approvalOf, artifactOf, changedSections, observationsOf, runMoved, runQueued } from './moves.ts'
+import { isFollowed, openRun, otherUnderWay } from './runs.ts'
 import { faultsOf } from './snapshot.ts'
 
 const RUN_MESSAGES = new Set([
@@ -62,14 +63,31 @@ export function compileRefusal(context: FormationBriefContext, message: Of<'comp
   }
 }
 
-/** The run is the one that the brief follows, or a later one: any other where that one is of a time to come, by a clock that was set back since. */
-export function isLatest({ run }: FormationBriefContext, message: Of<'run_queued'>): boolean {
-  if (run === undefined || run.run_request_id === message.run_request_id) return true
-  return message.requested_at >= run.requested_at || message.at < run.requested_at
+/** With this word of it, the run is the latest that is under way: the brief follows it. */
+export function takesTheLead(
+  context: FormationBriefContext,
+  message: Of<'run_queued' | 'run_accepted' | 'run_started'>,
+): boolean {
+  if (message.type !== 'run_queued' && openRun(context, message) === undefined) return false
+  const { run } = message.type === 'run_queued' ? runQueued(context, message) : runMoved(context, message)
+  return run?.run_request_id === message.run_request_id
 }
 
-export function ofLatestRun({ run }: FormationBriefContext, message: { readonly run_request_id: string }): boolean {
-  return run?.run_request_id === message.run_request_id
+/** It is the run that the brief follows, and that has not ended. */
+export function isFollowedAndOpen(
+  context: FormationBriefContext,
+  message: Of<'run_completed' | 'run_stopped'>,
+): boolean {
+  return isFollowed(context, message) && openRun(context, message) !== undefined
+}
+
+/** The brief follows this run, which stops, and another one in this state is under way: it goes on to that. */
+export function leavesFor(
+  context: FormationBriefContext,
+  message: Of<'run_completed' | 'run_stopped'>,
+  state: string,
+): boolean {
+  return isFollowedAndOpen(context, message) && otherUnderWay(context, message)?.state === state
 }
 
 /** The editor has read what the brief is compiled to now. */
@@ -140,17 +158,15 @@ export function repeats(
   }
 }
 
-/** A brief hears of its latest run only, and of none once it is archived. */
+/** A brief hears of its runs that have not ended, and of what the one that it follows has left; of none once it is archived. */
 function noNews(value: string, context: FormationBriefContext, message: RunMessage): string | undefined {
   if (UNCOMPILED.has(value) || value === 'archived') return 'no_news'
-  if (message.type === 'run_queued') return isNewsOfQueue(value, context, message) ? undefined : 'no_news'
-  if (!ofLatestRun(context, message)) return 'no_news'
-  return message.type === 'run_observed' && observationsOf(context, message) === 0 ? 'no_news' : undefined
-}
-
-/** A run that waits again, having been offered only, is where it was. */
-function isNewsOfQueue(value: string, context: FormationBriefContext, message: Of<'run_queued'>): boolean {
-  return isLatest(context, message) && !(value === 'queued' && ofLatestRun(context, message))
+  const known = openRun(context, message)
+  // One that waits again, having been offered only, is where it was.
+  if (message.type === 'run_queued') return known?.state === 'queued' ? 'no_news' : undefined
+  if (message.type !== 'run_observed') return known === undefined ? 'no_news' : undefined
+  const isHeardOf = known !== undefined || isFollowed(context, message)
+  return isHeardOf && observationsOf(context, message) > 0 ? undefined : 'no_news'
 }
 
 /** Why a message was not taken, where more can be said than that the state does not allow it. */

@@ -224,7 +224,7 @@ queued:
   archive                            refused illegal_move
   run_queued                         repeat no_news
   run_queued (later run)             stays; facts formation_brief_run_changed
-  run_queued (earlier run)           repeat no_news
+  run_queued (earlier run)           stays
   run_queued (clock set back)        stays; facts formation_brief_run_changed
   run_accepted                       -> accepted; facts formation_brief_run_changed
   run_accepted (other run)           repeat no_news
@@ -262,9 +262,9 @@ accepted:
   archive                            refused illegal_move
   run_queued                         -> queued; facts formation_brief_run_changed
   run_queued (later run)             -> queued; facts formation_brief_run_changed
-  run_queued (earlier run)           repeat no_news
+  run_queued (earlier run)           stays
   run_queued (clock set back)        -> queued; facts formation_brief_run_changed
-  run_accepted                       refused illegal_move
+  run_accepted                       stays; facts formation_brief_run_changed
   run_accepted (other run)           repeat no_news
   run_started                        -> executing; facts formation_brief_run_changed
   run_completed                      -> completed; facts formation_brief_run_changed
@@ -300,9 +300,9 @@ executing:
   archive                            refused illegal_move
   run_queued                         -> queued; facts formation_brief_run_changed
   run_queued (later run)             -> queued; facts formation_brief_run_changed
-  run_queued (earlier run)           repeat no_news
+  run_queued (earlier run)           stays
   run_queued (clock set back)        -> queued; facts formation_brief_run_changed
-  run_accepted                       refused illegal_move
+  run_accepted                       -> accepted; facts formation_brief_run_changed
   run_accepted (other run)           repeat no_news
   run_started                        stays; facts formation_brief_run_changed
   run_completed                      -> completed; facts formation_brief_run_changed
@@ -338,14 +338,14 @@ completed:
   archive                            -> archived; facts formation_brief_archived
   run_queued                         -> queued; facts formation_brief_run_changed
   run_queued (later run)             -> queued; facts formation_brief_run_changed
-  run_queued (earlier run)           repeat no_news
+  run_queued (earlier run)           -> queued; facts formation_brief_run_changed
   run_queued (clock set back)        -> queued; facts formation_brief_run_changed
-  run_accepted                       refused illegal_move
+  run_accepted                       repeat no_news
   run_accepted (other run)           repeat no_news
-  run_started                        refused illegal_move
-  run_completed                      refused illegal_move
-  run_stopped (failed)               refused illegal_move
-  run_stopped (lost)                 refused illegal_move
+  run_started                        repeat no_news
+  run_completed                      repeat no_news
+  run_stopped (failed)               repeat no_news
+  run_stopped (lost)                 repeat no_news
   run_observed                       -> analyzed; facts formation_brief_run_changed
   run_observed (of another record)   repeat no_news
 analyzed:
@@ -376,14 +376,14 @@ analyzed:
   archive                            -> archived; facts formation_brief_archived
   run_queued                         -> queued; facts formation_brief_run_changed
   run_queued (later run)             -> queued; facts formation_brief_run_changed
-  run_queued (earlier run)           repeat no_news
+  run_queued (earlier run)           -> queued; facts formation_brief_run_changed
   run_queued (clock set back)        -> queued; facts formation_brief_run_changed
-  run_accepted                       refused illegal_move
+  run_accepted                       repeat no_news
   run_accepted (other run)           repeat no_news
-  run_started                        refused illegal_move
-  run_completed                      refused illegal_move
-  run_stopped (failed)               refused illegal_move
-  run_stopped (lost)                 refused illegal_move
+  run_started                        repeat no_news
+  run_completed                      repeat no_news
+  run_stopped (failed)               repeat no_news
+  run_stopped (lost)                 repeat no_news
   run_observed                       stays
   run_observed (of another record)   repeat no_news
 archived:

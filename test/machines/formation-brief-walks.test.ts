@@ -16,6 +16,8 @@ const SEED = Number(process.env.SEED ?? 1)
 const STEPS_MAX = 60
 const RUNS = [1, 2, 3].map((n) => `runreq_${String(n).repeat(24)}`)
 
+const REVISION = 'r1'
+
 type Move = { readonly type: string; readonly [member: string]: unknown }
 
 const sources = fc.constantFrom(SOURCES, SOURCES, SOURCES, MOVED, GONE)
@@ -58,19 +60,45 @@ const move: fc.Arbitrary<Move> = fc.oneof(
   { weight: 5, arbitrary: runMove('run_started') },
   { weight: 8, arbitrary: runMove('run_completed') },
   { weight: 3, arbitrary: runMove('run_stopped', { outcome: 'failed', reason: 'no' }) },
+  { weight: 1, arbitrary: runMove('run_stopped', { outcome: 'lost', reason: 'silent' }) },
   { weight: 9, arbitrary: runMove('run_observed', { intent_record_ids: [RECORD_ID] }) },
 )
 
+/** What leads to a brief that runs can name: some walks begin with it. */
+const COMPILE: readonly Move[] = [
+  { type: 'submit', by: BY },
+  { type: 'approve', by: BY, throttle: 'dry_run', sources: SOURCES },
+  { type: 'compile', by: BY, sources: SOURCES },
+]
+const walk = fc
+  .record({ isCompiled: fc.boolean(), moves: fc.array(move, { maxLength: STEPS_MAX, size: 'max' }) })
+  .map(({ isCompiled, moves }) => (isCompiled ? [...COMPILE, ...moves] : moves))
+
 /** What a person who approves has to have read. */
 const VERSIONED = new Set(['update', 'edit_prompt'])
+
+/** Where the brief stands with a run in this state. */
+const WHERE = { queued: 'queued', accepted: 'accepted', started: 'executing' } as const
+type RunState = keyof typeof WHERE | 'lost'
+
+/** A run that has not ended. */
+interface Run {
+  readonly state: RunState
+  readonly digest: string
+  /** An approval of the brief would do, and it has none yet. */
+  readonly waits: boolean
+}
 
 /** What is promised of a brief, and nothing else. */
 class Oracle {
   /** Every digest that a person has approved, and every artifact that was made. */
   readonly approved = new Set<string>()
   readonly artifacts = new Map<string, Artifact>()
+  readonly runs = new Map<string, Run>()
   digest: string | undefined
   followed: string | undefined
+  /** The approvals of full that were given of each digest. */
+  readonly full: { readonly digest: string; readonly revision?: string | undefined }[] = []
 
   took(message: Message<any>, before: SnapshotOf<FormationBriefContext>, now: SnapshotOf<FormationBriefContext>): void {
     assert.notEqual(before.value, 'archived', 'what is archived stays so')
@@ -83,33 +111,73 @@ class Oracle {
     if (message.type !== 'compile' && message.type !== 'edit_prompt') assert.equal(compiled?.digest, this.digest)
     if (message.type === 'edit_prompt') assert.ok(!this.artifacts.has(compiled!.digest), 'an edit is another artifact')
     this.digest = compiled?.digest
-    if (message.type === 'run_queued') this.followed = message.run_request_id
-    assert.equal(run?.run_request_id, this.followed, 'it follows the latest run')
-    if (message.type.startsWith('run_')) assert.equal(message.run_request_id, this.followed, 'and hears of no other')
+    if (message.type.startsWith('run_')) this.heard(message, now)
+    assert.equal(run?.run_request_id, this.followed, 'it follows the latest run that is under way')
     assert.equal(
       compiled === undefined,
       ['draft', 'reviewable', 'approved'].includes(now.value) || this.digest === undefined,
     )
   }
 
-  sent({ to, message }: SendParams, context: FormationBriefContext, said: Message<any>): void {
-    if (to.kind === 'compiled_brief') {
+  private heard(message: Message<any>, { value, context }: SnapshotOf<FormationBriefContext>): void {
+    const { type, run_request_id: id, digest } = message
+    const was = this.runs.get(id)
+    if (type === 'run_queued') {
+      this.runs.set(id, { state: 'queued', digest, waits: !message.approved && !message.retries })
+    } else if (type === 'run_completed' || message.outcome === 'failed') this.runs.delete(id)
+    else if (type !== 'run_observed') {
+      const state = type === 'run_accepted' ? 'accepted' : type === 'run_started' ? 'started' : 'lost'
+      assert.ok(was, 'of a run that has ended nothing is heard')
+      this.runs.set(id, { state, digest: was.digest, waits: false })
+    }
+    const latest = RUNS.findLast((one) => (this.runs.get(one)?.state ?? 'lost') !== 'lost')
+    if (latest !== undefined) assert.equal(value, WHERE[this.runs.get(latest)!.state as keyof typeof WHERE])
+    else if (type === 'run_stopped' && this.followed === id) assert.equal(value, 'compiled')
+    else if (type === 'run_completed' && this.followed === id) {
+      assert.equal(value, context.run!.observations > 0 ? 'analyzed' : 'completed')
+    }
+    this.followed = latest ?? this.followed
+  }
+
+  /** The runs that an approval is owed to by this message. */
+  private owed(said: Message<any>, { approvals }: FormationBriefContext): string[] {
+    if (said.type === 'approve' && said.throttle === 'full') {
+      const approval = approvals.at(-1)!
+      this.full.push(approval)
+      return RUNS.filter((id) => this.isCovered(id, approval))
+    }
+    if (said.type !== 'run_queued') return []
+    return this.full.some((approval) => this.isCovered(said.run_request_id, approval)) ? [said.run_request_id] : []
+  }
+
+  private isCovered(id: string, approval: { digest: string; revision?: string | undefined }): boolean {
+    const run = this.runs.get(id)
+    return run?.waits === true && run.digest === approval.digest && (approval.revision ?? REVISION) === REVISION
+  }
+
+  sent(sends: readonly SendParams[], context: FormationBriefContext, said: Message<any>): void {
+    const kept = sends.filter(({ to }) => to.kind === 'compiled_brief')
+    for (const { message } of kept) {
       const { digest, snapshot, prompt_pack } = message as unknown as Artifact
       assert.equal(digest, context.compiled!.digest)
       this.artifacts.set(digest, { digest, snapshot, prompt_pack })
-      return
     }
-    assert.equal(to.id, context.run!.run_request_id, 'only the latest run is approved')
-    assert.equal(said.throttle, 'full')
-    assert.equal(context.approvals.at(-1)!.digest, context.run!.digest, 'for exactly what it runs')
+    const released = sends.filter(({ to }) => to.kind === 'run_request').map(({ to }) => to.id)
+    assert.deepEqual(
+      released,
+      this.owed(said, context),
+      'an approval goes to each run that waits for it, and to no other',
+    )
+    for (const id of released) this.runs.set(id, { ...this.runs.get(id)!, waits: false })
   }
 }
 
 t.test('no walk breaks a promise of the brief', (t) => {
   const visits = new Map<string, number>()
   let approvals = 0
+  let together = 0
   fc.assert(
-    fc.property(fc.array(move, { maxLength: STEPS_MAX, size: 'max' }), (moves) => {
+    fc.property(walk, (moves) => {
       const oracle = new Oracle()
       let snapshot = after(module, [at(0, { ...CREATE, sections: SECTIONS })])
       moves.forEach((move, index) => {
@@ -119,10 +187,10 @@ t.test('no walk breaks a promise of the brief', (t) => {
         const now = stepped.snapshot
         visits.set(now.value, (visits.get(now.value) ?? 0) + 1)
         oracle.took(message, snapshot, now)
-        for (const sent of stepped.sends) {
-          if (sent.to.kind === 'run_request') approvals += 1
-          oracle.sent(sent, now.context, message)
-        }
+        const released = stepped.sends.filter(({ to }) => to.kind === 'run_request').length
+        approvals += released
+        together += released > 1 ? 1 : 0
+        oracle.sent(stepped.sends, now.context, message)
         const { state } = (stepped.facts.at(-1) as { payload?: { state?: string } } | undefined)?.payload ?? {}
         if (state !== undefined) assert.equal(state, now.value, 'the last fact says where it stands')
         if (snapshot.value !== now.value) assert.ok(stepped.facts.length > 0, 'every move is told of')
@@ -134,6 +202,7 @@ t.test('no walk breaks a promise of the brief', (t) => {
   const states = Object.keys(module.machine.states).filter((state) => state !== 'absent')
   for (const state of states) t.ok((visits.get(state) ?? 0) >= 10, `the walks come through ${state}`)
   t.ok(approvals > 0, 'and approve waiting runs')
+  t.ok(together > 0, 'several with one approval')
   t.comment(JSON.stringify(Object.fromEntries(visits)))
   t.end()
 })
@@ -144,13 +213,13 @@ function addressed(move: Move, { compiled }: FormationBriefContext, { artifacts 
     return { ...move, by: BY, phase: 'planning', artifact: artifacts.get(compiled?.digest ?? '') }
   }
   if (move.type !== 'run_queued') return move
-  const requested_at = `2026-01-01T00:00:0${RUNS.indexOf(move.run_request_id as string)}.000000Z`
+  const requested_at = `2025-12-31T23:59:0${RUNS.indexOf(move.run_request_id as string)}.000000Z`
   return {
     ...move,
     requested_at,
     digest: compiled?.digest,
     throttle: 'full',
     entry_event: 'execution_requested',
-    revision: 'r1',
+    revision: REVISION,
   }
 }

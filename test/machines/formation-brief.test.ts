@@ -13,6 +13,7 @@ import {
   CREATE,
   MESSAGES as M,
   MOVED,
+  OTHER,
   OTHER_RUN,
   RECORD,
   RUN,
@@ -174,8 +175,99 @@ t.test('a brief follows its latest run, and tells why it is back', (t) => {
   const next = step(module, failed, M['run_queued (later run)']).snapshot
   t.match(module.document(next), { state: 'queued', run: { run_request_id: OTHER_RUN } })
   t.notOk('reason' in module.document(next))
-  t.equal(step(module, next, M.run_started).repeat, 'no_news', 'the older run is not heard any more')
-  t.equal(step(module, next, { ...M.run_queued, at: M['run_queued (later run)'].at }).repeat, 'no_news')
+  t.equal(step(module, next, M.run_started).repeat, 'no_news', 'the older run, which has ended, is not heard any more')
+  t.end()
+})
+
+const later = (message: Message<any>, n = OTHER_RUN) => ({ ...message, run_request_id: n })
+
+t.test('an approval lets go each run that waits for it', (t) => {
+  const full = M['approve (full)']
+  const both = step(module, S.queued!, M['run_queued (later run)']).snapshot
+  const { sends, snapshot } = step(module, both, full)
+  t.strictSame(
+    sends.map(({ to, message }) => [to.id, message.type]),
+    [
+      [RUN, 'approve'],
+      [OTHER_RUN, 'approve'],
+    ],
+  )
+  t.equal(step(module, snapshot, at(9, { ...full, by: OTHER })).sends.length, 0, 'and waits no more')
+  const dry = step(module, S.queued!, at(30, { ...M['run_queued (later run)'], throttle: 'dry_run', approved: true }))
+  t.match(step(module, dry.snapshot, full).sends, [{ to: { id: RUN } }], 'also behind one that does not wait')
+  const cancelled = step(module, both, later(M['run_stopped (failed)'])).snapshot
+  t.match(step(module, cancelled, full).sends, [{ to: { id: RUN } }], 'and when that has ended')
+  t.end()
+})
+
+t.test(
+  'a run of which the brief hears behind its approval is let go, when that was given since it was asked for',
+  (t) => {
+    const approved = step(module, COMPILED, at(20, { ...M['approve (full)'], at: undefined })).snapshot
+    t.match(step(module, approved, M.run_queued).sends, [{ to: { kind: 'run_request', id: RUN } }])
+    t.equal(step(module, approved, M['run_queued (later run)']).sends.length, 0, 'what came before asked for its own')
+    t.end()
+  },
+)
+
+t.test('a brief follows the latest of its runs that is under way', (t) => {
+  const both = step(module, S.executing!, M['run_queued (later run)']).snapshot
+  t.match(module.document(both), { state: 'queued', run: { run_request_id: OTHER_RUN } })
+  t.equal(step(module, both, M.run_started).snapshot.value, 'queued', 'whatever becomes of the earlier one meanwhile')
+
+  const { snapshot: back, facts } = step(module, both, later(M['run_stopped (failed)']))
+  t.match(module.document(back), { state: 'executing', run: { run_request_id: RUN, state: 'started' } })
+  t.notOk('reason' in module.document(back))
+  t.match(facts, [
+    { payload: { state: 'compiled', run_request_id: OTHER_RUN, reason: /tests failed/ } },
+    { payload: { state: 'executing', run_request_id: RUN } },
+  ])
+  t.equal(step(module, back, M.archive).refused, 'illegal_move')
+  t.equal(step(module, back, M.run_observed).snapshot.context.run.observations, 1)
+  t.match(module.document(step(module, back, M.run_completed).snapshot), {
+    state: 'completed',
+    run: { run_request_id: RUN },
+  })
+
+  const completed = step(module, both, later(M.run_completed))
+  t.equal(completed.snapshot.value, 'executing')
+  t.match(completed.facts, [{ payload: { state: 'completed' } }, { payload: { state: 'executing' } }])
+  const over = step(module, both, M['run_stopped (failed)'])
+  t.strictSame([over.snapshot.value, over.facts.length], ['queued', 0], 'an earlier one that fails moves nothing')
+  t.equal(step(module, over.snapshot, later(M['run_stopped (failed)'])).snapshot.value, 'compiled')
+  t.end()
+})
+
+t.test('a lost run is followed again when it speaks up, or is queued again', (t) => {
+  const lost = step(module, S.executing!, M['run_stopped (lost)']).snapshot
+  const done = step(module, step(module, lost, M['run_queued (later run)']).snapshot, later(M.run_completed)).snapshot
+  t.match(module.document(done), { state: 'completed', run: { run_request_id: OTHER_RUN } })
+  t.equal(step(module, done, M.run_started).snapshot.value, 'executing')
+  const again = step(module, done, at(40, { ...M.run_queued, reason: 'attempt 2 waits', at: undefined })).snapshot
+  t.match(module.document(again), { state: 'queued', run: { run_request_id: RUN, reason: 'attempt 2 waits' } })
+  const failed = step(module, done, M['run_stopped (failed)'])
+  t.strictSame([failed.snapshot.value, failed.facts.length], ['completed', 0], 'one that is given up is not')
+  t.end()
+})
+
+t.test('a brief of the fourth version goes on with the one run that it knew', (t) => {
+  const older = ({ value, context }: SnapshotOf<any>, waiting?: object) => {
+    const { runs: _, ...internal } = context.internal
+    return { status: 'active', value, context: { ...context, internal: { ...internal, waiting } } }
+  }
+  const migrated = (was: object) =>
+    module.machine.resolveState(
+      module.migrations[4]!(JSON.parse(JSON.stringify(was))) as any,
+    ) as unknown as SnapshotOf<any>
+  const waits = migrated(older(S.queued!, { revision: 'r1' }))
+  t.match(step(module, waits, M['approve (full)']).sends, [{ to: { id: RUN }, message: { type: 'approve' } }])
+  t.equal(step(module, waits, M.run_started).snapshot.value, 'executing')
+  t.equal(step(module, migrated(older(S.queued!)), M['approve (full)']).sends.length, 0, 'it did not wait')
+  t.equal(step(module, migrated(older(S.executing!)), M.run_completed).snapshot.value, 'completed')
+  const lost = step(module, S.executing!, M['run_stopped (lost)']).snapshot
+  t.equal(step(module, migrated(older(lost)), M.run_started).snapshot.value, 'executing')
+  t.equal(step(module, migrated(older(S.completed!)), M.run_observed).snapshot.value, 'analyzed')
+  t.strictSame(migrated(older(S.draft!)).context.internal.runs, [])
   t.end()
 })
 

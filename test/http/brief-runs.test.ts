@@ -1,0 +1,79 @@
+/** A brief with several runs that have not ended: an approval is for all that it covers, and the latest is followed. */
+import t from 'tap'
+import { OPEN_RUNS_MAX } from '../../machines/formation-brief/runs.ts'
+import type { MessageBody } from '../../runtime/api.ts'
+import { until } from '../until.ts'
+import { acceptedRecord, briefIn, runOf, sectionsFor } from './briefs.ts'
+import { startTestService } from './service-harness.ts'
+
+const REQUESTS = '/api/projects/shop/run-requests'
+
+async function start(t: Parameters<typeof startTestService>[0]) {
+  const s = await startTestService(t)
+  const record = await acceptedRecord(s, await s.project('shop'), 'one-order')
+  const brief = await briefIn(s, 'compiled', 'shop', sectionsFor(record))
+  const ask = async (n: number, throttle: string): Promise<string> =>
+    (await s.expect(201, 'POST', REQUESTS, runOf(brief, { throttle, payload: { n } }))).body.id
+  const run = async (id: string) => (await s.expect(200, 'GET', `/api/run-requests/${id}`)).body
+  const come = (state: string) =>
+    until(
+      async () => (await s.expect(200, 'GET', brief.path)).body,
+      (brief) => brief.state === state,
+    )
+  const token = await s.runner('r1', { capacity: 9, trusted: true })
+  const post = (id: string, name: string, body: object = {}) =>
+    s.expect(200, 'POST', `/api/run-requests/${id}/${name}`, body, { token })
+  const poll = () => s.expect(200, 'GET', '/api/runners/r1/run-requests/next?wait=5', undefined, { token })
+  return { s, brief, ask, run, come, post, poll }
+}
+
+t.test('approving a brief for full lets go every run that waits for it, not the latest alone', async (t) => {
+  const { s, brief, ask, run } = await start(t)
+  const waiting = [await ask(1, 'full'), await ask(2, 'full')]
+  const retry = { max_attempts: 2, on: ['execution'], backoff_seconds: 0 }
+  const own = (await s.expect(201, 'POST', REQUESTS, runOf(brief, { throttle: 'full', retry }))).body.id
+  await ask(3, 'dry_run')
+  for (const id of [...waiting, own]) t.equal((await run(id)).waiting_because.code, 'not_approved')
+  await s.expect(200, 'POST', `${brief.path}/approve`, { throttle: 'full' })
+  for (const id of waiting) {
+    const { approved_by } = await until(
+      () => run(id),
+      (one) => one.approved_by !== undefined,
+    )
+    t.equal(approved_by.name, 'admin')
+  }
+  t.notOk((await run(own)).approved_by, 'but not one with a retry policy, which the brief says nothing of')
+})
+
+t.test('a brief goes on to an earlier run that is at work when the later one is cancelled', async (t) => {
+  const { s, brief, ask, come, post, poll } = await start(t)
+  const first = await ask(1, 'dry_run')
+  await poll()
+  await post(first, 'started')
+  await come('executing')
+  const second = await ask(2, 'dry_run')
+  t.match(await come('queued'), { run: { run_request_id: second } })
+  await s.expect(200, 'POST', `/api/run-requests/${second}/cancel`, {})
+  t.match(await come('executing'), { run: { run_request_id: first } })
+  const edit = { prompt_text: 'Something else.' }
+  t.equal((await s.expect(409, 'PUT', `${brief.path}/prompts/execution`, edit)).body.code, 'illegal_move')
+  await post(first, 'completed', { result: { status: 'completed' } })
+  t.match(await come('completed'), { run: { run_request_id: first } })
+})
+
+t.test('a brief of which too many runs have not ended takes no further one, until one has', async (t) => {
+  const { s, brief } = await start(t)
+  const tell = async (type: string, n: number, more: object = {}) => {
+    const run_request_id = `runreq_${String(n).padStart(24, '0')}`
+    const message = { type, run_request_id, ...more } as MessageBody
+    const answer = await s.service.runtime.askAsync({ kind: 'formation_brief', id: brief.id }, message)
+    if (!answer.ok) throw new Error(JSON.stringify(answer))
+  }
+  const asked = { digest: brief.digest, throttle: 'full', entry_event: 'execution_requested', retries: false }
+  for (let n = 1; n <= OPEN_RUNS_MAX; n++) {
+    await tell('run_queued', n, { ...asked, approved: false, requested_at: '2026-01-01T00:00:00.000000Z' })
+  }
+  t.equal((await s.expect(409, 'POST', REQUESTS, runOf(brief))).body.code, 'brief_busy')
+  await tell('run_stopped', 7, { outcome: 'cancelled', reason: 'too many' })
+  await s.expect(201, 'POST', REQUESTS, runOf(brief))
+})
