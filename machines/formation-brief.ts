@@ -37,6 +37,8 @@ function runChanged(context: FormationBriefContext, state: string): Fact {
   }
 }
 
+const UNCHANGED = {}
+
 const machineSetup = setup({
   types: { context: {} as FormationBriefContext, events: {} as FormationBriefMessage, emitted: {} as Fact },
   guards: {
@@ -45,6 +47,7 @@ const machineSetup = setup({
     approvable: ({ context, event }) => rules.approveRefusal(context, event as Of<'approve'>) === undefined,
     compilable: ({ context, event }) => rules.compileRefusal(context, event as Of<'compile'>) === undefined,
     editable: ({ context, event }) => rules.mayEdit(context, event as Of<'edit_prompt'>),
+    hasNoRun: ({ context }) => context.internal.runs.length === 0,
     takesTheLead: ({ context, event }) => rules.takesTheLead(context, event as Of<'run_started'>),
     isOpen: ({ context, event }) => openRun(context, event as Of<'run_started'>) !== undefined,
     isAnother: ({ context, event }) =>
@@ -71,6 +74,11 @@ const machineSetup = setup({
       for (const params of sends) enqueue({ type: 'send', params })
       enqueue.assign(change)
     }),
+    cancelRun: enqueueActions(({ event, enqueue }) => {
+      enqueue({ type: 'send', params: moves.cancelOfRun(event as Of<'run_queued'>) })
+    }),
+    /** Nothing of the brief changes, but the step counts: without it XState hands back the same snapshot. */
+    touch: assign(() => UNCHANGED),
     compile: enqueueActions(({ context, event, enqueue }) => {
       const artifact = moves.artifactOf(context, event as Of<'compile'>)
       const change = moves.compiled(artifact, event.at, event.by)
@@ -158,7 +166,7 @@ const approve = (state: string) =>
     actions: ['approve', { type: 'emitApproved', params: { state } }, 'sendApprovals'],
   }) as const
 const emitRun = (state: string) => ({ type: 'emitRun' as const, params: { state } })
-const archive = { target: 'archived', actions: ['archive', 'emitArchived'] } as const
+const archive = { guard: 'hasNoRun', target: 'archived', actions: ['archive', 'emitArchived'] } as const
 const edit_prompt = { guard: 'editable', target: 'compiled', actions: 'editPrompt' } as const
 
 const run_observed = [
@@ -247,7 +255,8 @@ export const formationBriefMachine = machineSetup.createMachine({
       },
     },
     analyzed: { on: { approve: approve('analyzed'), edit_prompt, archive, ...running } },
-    archived: {},
+    // Asked for in the same moment in which the brief was archived.
+    archived: { on: { run_queued: { actions: ['touch', 'cancelRun'] } } },
   },
 })
 

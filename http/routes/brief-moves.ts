@@ -175,6 +175,7 @@ function promptRoute(service: ServiceContext): Route {
     summary: 'Write a prompt anew: another artifact, with another digest, which needs an approval of its own.',
     description:
       'It takes the place of the prompt of a phase that the pack has: a phase that it does not have is 404. ' +
+      'While a run of the brief waits or is under way its prompts stay as they are. ' +
       'The brief has another version then. With `If-Match` (the ETag of the brief that was read) it is changed only if ' +
       'nobody else has changed it since.',
     access: { right: 'brief.compile' },
@@ -218,7 +219,10 @@ function archiveRoute(service: ServiceContext): Route {
     path: '/api/formation-briefs/:id/archive',
     operation: 'archiveFormationBrief',
     area: AREA,
-    summary: 'Keep a brief for audit only. One whose run is under way is not archived.',
+    summary: 'Keep a brief for audit only.',
+    description:
+      'One of which a run has not ended (it waits, is under way, or was lost) is not archived: cancel the run, or wait ' +
+      'until it has ended.',
     access: { right: 'intent.write' },
     body: { schema: formationBriefArchiveBody, optional: true },
     answers: { 200: one },

@@ -110,6 +110,14 @@ export function approvalOfLateRun(context: FormationBriefContext, { run_request_
   )
 }
 
+/** What is archived runs no more. */
+export function cancelOfRun({ run_request_id: id }: Of<'run_queued'>): SendParams {
+  return {
+    to: { kind: 'run_request', id },
+    message: { type: 'cancel', by: SERVICE_BY, reason: 'its brief is archived' },
+  }
+}
+
 export function compiled(artifact: Artifact, at: string, by: By | undefined): Change {
   const { digest, snapshot, prompt_pack } = artifact
   const { revision } = snapshot.repo ?? {}

@@ -158,9 +158,10 @@ export function repeats(
   }
 }
 
-/** A brief hears of its runs that have not ended, and of what the one that it follows has left; of none once it is archived. */
+/** A brief hears of its runs that have not ended, and of what the one that it follows has left. An archived one runs no more. */
 function noNews(value: string, context: FormationBriefContext, message: RunMessage): string | undefined {
-  if (UNCOMPILED.has(value) || value === 'archived') return 'no_news'
+  if (UNCOMPILED.has(value)) return 'no_news'
+  if (value === 'archived') return message.type === 'run_queued' ? undefined : 'no_news'
   const known = openRun(context, message)
   // One that waits again, having been offered only, is where it was.
   if (message.type === 'run_queued') return known?.state === 'queued' ? 'no_news' : undefined
@@ -186,10 +187,26 @@ export function refusal(
     case 'compile':
       return value === 'approved' ? compileRefusal(context, message) : undefined
     case 'edit_prompt':
-      return EDITABLE.has(value) ? editRefusal(context, message) : undefined
+      return EDITABLE.has(value) ? editRefusal(context, message) : untilRunsEnd(context, 'its prompts are written anew')
+    case 'archive':
+      return untilRunsEnd(context, 'it is archived')
     default:
       return undefined
   }
+}
+
+/** Runs that are named to whoever has to wait for them. */
+const RUNS_NAMED_MAX = 5
+
+/** What is not done while a run of the brief has not ended, and the way on. */
+function untilRunsEnd({ internal: { runs } }: FormationBriefContext, what: string): Refusal | undefined {
+  if (runs.length === 0) return undefined
+  const named = runs.slice(0, RUNS_NAMED_MAX).map(({ run_request_id, state, waiting }) => {
+    return `${run_request_id} ${waiting === undefined ? `is ${state}` : 'waits for an approval'}`
+  })
+  const more = runs.length > RUNS_NAMED_MAX ? `, and ${runs.length - RUNS_NAMED_MAX} more` : ''
+  const detail = `the brief has runs that have not ended (${named.join(', ')}${more}): ${what} once they have, so cancel them or wait`
+  return { code: 'illegal_move', detail }
 }
 
 function notRead({ version }: FormationBriefContext): Refusal {

@@ -412,10 +412,10 @@ archived:
   edit_prompt (no such phase)        refused illegal_move
   edit_prompt (not compiled)         refused illegal_move
   archive                            repeat already_archived
-  run_queued                         repeat no_news
-  run_queued (later run)             repeat no_news
-  run_queued (earlier run)           repeat no_news
-  run_queued (clock set back)        repeat no_news
+  run_queued                         stays; sends run_request.cancel
+  run_queued (later run)             stays; sends run_request.cancel
+  run_queued (earlier run)           stays; sends run_request.cancel
+  run_queued (clock set back)        stays; sends run_request.cancel
   run_accepted                       repeat no_news
   run_accepted (other run)           repeat no_news
   run_started                        repeat no_news

@@ -2,6 +2,7 @@
 import t from 'tap'
 import { OPEN_RUNS_MAX } from '../../machines/formation-brief/runs.ts'
 import type { MessageBody } from '../../runtime/api.ts'
+import { CREATE } from '../machines/run-request-samples.ts'
 import { until } from '../until.ts'
 import { acceptedRecord, briefIn, runOf, sectionsFor } from './briefs.ts'
 import { startTestService } from './service-harness.ts'
@@ -59,6 +60,36 @@ t.test('a brief goes on to an earlier run that is at work when the later one is 
   t.equal((await s.expect(409, 'PUT', `${brief.path}/prompts/execution`, edit)).body.code, 'illegal_move')
   await post(first, 'completed', { result: { status: 'completed' } })
   t.match(await come('completed'), { run: { run_request_id: first } })
+})
+
+t.test('a brief is archived once each of its runs has ended', async (t) => {
+  const { s, brief, ask, come, post, poll } = await start(t)
+  const first = await ask(1, 'dry_run')
+  const second = await ask(2, 'dry_run')
+  await s.expect(200, 'POST', `/api/run-requests/${second}/cancel`, {})
+  await come('queued')
+  const refused = (await s.expect(409, 'POST', `${brief.path}/archive`)).body
+  t.match(refused, { code: 'illegal_move', state: 'queued', detail: `${first} is queued` })
+  t.notOk(refused.allowed.includes('archive'))
+  t.equal((await poll()).body.request_id, first)
+  await post(first, 'completed', { result: { status: 'completed' } })
+  await come('completed')
+  await s.expect(200, 'POST', `${brief.path}/archive`)
+})
+
+t.test('a run of which its brief hears once it is archived does not run', async (t) => {
+  const { s, brief, run } = await start(t)
+  await s.expect(200, 'POST', `${brief.path}/archive`)
+  // As when it was asked for in the same moment: its door had seen the brief before.
+  const { id, digest } = brief
+  const asked = { ...CREATE, project: 'shop', project_id: brief.body.project_id, brief: { id, digest } }
+  const made = await s.service.runtime.askAsync({ kind: 'run_request', id: CREATE.id }, asked as MessageBody)
+  t.ok(made.ok)
+  const { cancel } = await until(
+    () => run(CREATE.id),
+    (one) => one.state === 'cancelled',
+  )
+  t.match(cancel, { reason: 'its brief is archived', requested_by: { name: 'intendant' } })
 })
 
 t.test('a brief of which too many runs have not ended takes no further one, until one has', async (t) => {

@@ -250,6 +250,39 @@ t.test('a lost run is followed again when it speaks up, or is queued again', (t)
   t.end()
 })
 
+t.test(
+  'a brief is not archived before each of its runs has ended, and its prompts stay while one is under way',
+  (t) => {
+    const both = step(module, S.executing!, M['run_queued (later run)']).snapshot
+    t.match(whyNot(both, M.archive), {
+      code: 'illegal_move',
+      detail: `(${RUN} is started, ${OTHER_RUN} waits for an approval): it is archived once they have`,
+    })
+    t.match(whyNot(both, M.edit_prompt)?.detail, /: its prompts are written anew once they have/)
+    const one = step(module, both, later(M['run_stopped (failed)'])).snapshot
+    t.equal(step(module, one, M.archive).refused, 'illegal_move')
+    t.equal(step(module, one, M.edit_prompt).refused, 'illegal_move')
+    const lost = step(module, one, M['run_stopped (lost)']).snapshot
+    t.equal(lost.value, 'compiled')
+    t.equal(step(module, lost, M.archive).refused, 'illegal_move', 'a lost one may speak up again')
+    t.equal(step(module, lost, M.edit_prompt).snapshot.value, 'compiled', 'but may be run again with other words')
+    const over = step(module, lost, M['run_stopped (failed)']).snapshot
+    t.equal(step(module, over, M.archive).snapshot.value, 'archived')
+    t.end()
+  },
+)
+
+t.test('a run that is asked for in the moment in which its brief is archived is cancelled', (t) => {
+  const archived = step(module, COMPILED, M.archive).snapshot
+  const { snapshot, sends } = step(module, archived, M.run_queued)
+  t.equal(snapshot.value, 'archived')
+  t.match(sends, [
+    { to: { kind: 'run_request', id: RUN }, message: { type: 'cancel', reason: 'its brief is archived' } },
+  ])
+  t.equal(step(module, archived, M.run_started).repeat, 'no_news')
+  t.end()
+})
+
 t.test('a brief of the fourth version goes on with the one run that it knew', (t) => {
   const older = ({ value, context }: SnapshotOf<any>, waiting?: object) => {
     const { runs: _, ...internal } = context.internal
