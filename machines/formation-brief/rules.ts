@@ -143,7 +143,7 @@ export function repeats(
     case 'submit':
       return value === 'reviewable' && isVersionRead(context, message) ? 'already_reviewable' : undefined
     case 'approve': {
-      if (!APPROVABLE.has(value) || context.approvals.length === 0) return undefined
+      if (!APPROVABLE.has(value) || context.approvals.length === 0 || !isVersionRead(context, message)) return undefined
       const approval = approvalOf(context, message)
       return context.approvals.some((one) => sameApproval(one, approval)) ? 'already_approved' : undefined
     }

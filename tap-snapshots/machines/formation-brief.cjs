@@ -133,7 +133,7 @@ approved:
   approve (full)                     stays; facts formation_brief_approved
   approve (other revision)           stays; facts formation_brief_approved
   approve (moved intent)             stays; facts formation_brief_approved
-  approve (of an older version)      repeat already_approved
+  approve (of an older version)      refused precondition_failed
   compile                            -> compiled; facts formation_brief_compiled, prompt_pack_compiled; sends compiled_brief.create
   compile (moved intent)             refused reapproval_required
   compile (other revision)           refused reapproval_required
@@ -171,7 +171,7 @@ compiled:
   approve (full)                     stays; facts formation_brief_approved
   approve (other revision)           stays; facts formation_brief_approved
   approve (moved intent)             stays; facts formation_brief_approved
-  approve (of an older version)      repeat already_approved
+  approve (of an older version)      refused precondition_failed
   compile                            repeat already_compiled
   compile (moved intent)             repeat already_compiled
   compile (other revision)           repeat already_compiled
@@ -209,7 +209,7 @@ queued:
   approve (full)                     stays; facts formation_brief_approved; sends run_request.approve
   approve (other revision)           stays; facts formation_brief_approved
   approve (moved intent)             stays; facts formation_brief_approved
-  approve (of an older version)      repeat already_approved
+  approve (of an older version)      refused precondition_failed
   compile                            repeat already_compiled
   compile (moved intent)             repeat already_compiled
   compile (other revision)           repeat already_compiled
@@ -247,7 +247,7 @@ accepted:
   approve (full)                     stays; facts formation_brief_approved
   approve (other revision)           stays; facts formation_brief_approved
   approve (moved intent)             stays; facts formation_brief_approved
-  approve (of an older version)      repeat already_approved
+  approve (of an older version)      refused precondition_failed
   compile                            repeat already_compiled
   compile (moved intent)             repeat already_compiled
   compile (other revision)           repeat already_compiled
@@ -285,7 +285,7 @@ executing:
   approve (full)                     stays; facts formation_brief_approved
   approve (other revision)           stays; facts formation_brief_approved
   approve (moved intent)             stays; facts formation_brief_approved
-  approve (of an older version)      repeat already_approved
+  approve (of an older version)      refused precondition_failed
   compile                            repeat already_compiled
   compile (moved intent)             repeat already_compiled
   compile (other revision)           repeat already_compiled
@@ -323,7 +323,7 @@ completed:
   approve (full)                     stays; facts formation_brief_approved
   approve (other revision)           stays; facts formation_brief_approved
   approve (moved intent)             stays; facts formation_brief_approved
-  approve (of an older version)      repeat already_approved
+  approve (of an older version)      refused precondition_failed
   compile                            repeat already_compiled
   compile (moved intent)             repeat already_compiled
   compile (other revision)           repeat already_compiled
@@ -361,7 +361,7 @@ analyzed:
   approve (full)                     stays; facts formation_brief_approved
   approve (other revision)           stays; facts formation_brief_approved
   approve (moved intent)             stays; facts formation_brief_approved
-  approve (of an older version)      repeat already_approved
+  approve (of an older version)      refused precondition_failed
   compile                            repeat already_compiled
   compile (moved intent)             repeat already_compiled
   compile (other revision)           repeat already_compiled

@@ -89,7 +89,11 @@ t.test('nobody overwrites what they have not read, and nobody approves it', asyn
   const approve = { throttle: 'dry_run' }
   t.equal((await s.expect(412, 'POST', `${path}/approve`, approve, first)).body.code, 'precondition_failed')
   t.equal((await s.expect(200, 'GET', path)).body.state, 'reviewable')
-  await s.expect(200, 'POST', `${path}/approve`, approve, { headers: { 'if-match': '"2"' } })
+  const second = { headers: { 'if-match': '"2"' } }
+  await s.expect(200, 'POST', `${path}/approve`, approve, second)
+  await s.expect(200, 'POST', `${path}/approve`, approve, second)
+  const again = await s.expect(412, 'POST', `${path}/approve`, approve, first)
+  t.equal(again.body.code, 'precondition_failed', 'said again, of what was read before')
   t.equal((await s.expect(409, 'PATCH', path, { title: 'Late' })).body.code, 'illegal_move')
   t.equal(
     (await s.expect(400, 'PATCH', path, { title: 'x' }, { headers: { 'if-match': 'yes' } })).body.code,
