@@ -13,6 +13,7 @@ import {
   type PromptPhase,
 } from '../documents/compiled-brief.ts'
 import { PHASE_VIEWS, TEMPLATE_VERSION } from './prompt-phases.ts'
+import { isMentioned } from './prompt-records.ts'
 import type { BriefCore } from './snapshot.ts'
 import { versionsOf } from './snapshot.ts'
 
@@ -53,11 +54,13 @@ function roleOf({ agent_formation }: BriefCore, phase: PromptPhase) {
 function promptOf(core: BriefCore, phase: PromptPhase): Prompt {
   const role = roleOf(core, phase)
   const text = PHASE_VIEWS[phase](core)
-  const mayRefer = [...core.source_intent.map(({ id }) => id), ...core.external_references]
   return {
     phase,
     prompt_text: text,
-    context_refs: mayRefer.filter((reference) => !reference.startsWith('ir_') || text.includes(reference)),
+    context_refs: [
+      ...core.source_intent.filter((record) => isMentioned(text, record)).map(({ id }) => id),
+      ...core.external_references,
+    ],
     ...(role?.model_preference === undefined ? {} : { model_hint: role.model_preference }),
     access_level: CHANGING.has(phase) ? (role?.access ?? 'full') : 'read_only',
     edited: false,

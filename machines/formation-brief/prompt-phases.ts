@@ -3,13 +3,14 @@
  * service's; what people wrote stands in lists below headings, and what nobody vouches for stands behind a fence.
  */
 
-import type { PromptPhase, SourceRecord } from '../documents/compiled-brief.ts'
+import type { PromptPhase } from '../documents/compiled-brief.ts'
 import { fenced } from '../untrusted-text.ts'
+import { named, protectedWith, recordTexts } from './prompt-records.ts'
 import { bullets, document, objectsOf, paragraphs, section, textOf, textsOf } from './prompt-text.ts'
 import type { BriefCore } from './snapshot.ts'
 
 /** Goes up whenever the same brief would be put into other words. */
-export const TEMPLATE_VERSION = '2'
+export const TEMPLATE_VERSION = '3'
 
 type View = (core: BriefCore) => string
 
@@ -76,7 +77,7 @@ export const PHASE_VIEWS: Readonly<Record<PromptPhase, View>> = {
       objective(core),
       done(core),
       scope(core, 'Scope'),
-      section('Boundaries to protect', protectedOnes(core), recordTexts(core, 'capability')),
+      section('Boundaries to protect', protectedWith(core, 'capability')),
       section('Not to be done', bullets(core.forbidden_moves ?? [])),
       section(
         'Not to be weakened',
@@ -95,6 +96,7 @@ export const PHASE_VIEWS: Readonly<Record<PromptPhase, View>> = {
     document(
       '# Retry',
       'A gate has failed after the execution. Its output, and what was tried, stand in the failure context that comes with this prompt. Say first which gate failed and which evidence is missing; then repair that, and nothing else.',
+      throttled(core),
       section(
         'Limits of this attempt',
         bullets([
@@ -105,7 +107,7 @@ export const PHASE_VIEWS: Readonly<Record<PromptPhase, View>> = {
         ]),
       ),
       objective(core),
-      section('Boundaries to protect', protectedOnes(core)),
+      section('Boundaries to protect', protectedWith(core)),
       evidence(core, 'Evidence that is still owed'),
       gates(core),
       section('Not to be done', bullets(core.forbidden_moves ?? [])),
@@ -141,7 +143,7 @@ export const PHASE_VIEWS: Readonly<Record<PromptPhase, View>> = {
       'Review what was done, as somebody who did not do it and does not believe it. You change nothing. Look for harm to what is protected, for evidence that does not show what it claims, and for changes that no record asked for.',
       objective(core),
       done(core),
-      section('What must still hold', protectedOnes(core), recordTexts(core, 'expectation')),
+      section('What must still hold', protectedWith(core, 'expectation')),
       threats(core),
       section('Must not have been done', bullets(core.forbidden_moves ?? [])),
       evidence(core, 'Evidence that must be there'),
@@ -159,18 +161,15 @@ export const PHASE_VIEWS: Readonly<Record<PromptPhase, View>> = {
     ),
 }
 
+/** Either throttle may run the same artifact: the run's own tells which it is. */
 function throttled({ throttle }: BriefCore): string {
   return throttle === 'full'
-    ? 'Changes are made for real.'
+    ? 'The brief was written for changes that are made for real: where the run is a dry run, every change is only simulated and described.'
     : 'The brief was written for a dry run: where the run is one, every change is only simulated and described.'
 }
 
 function objective({ mission }: BriefCore): string {
   return section('Objective', paragraphs(mission.objective))
-}
-
-function named({ id, title }: SourceRecord): string {
-  return `[${id}] ${title}`
 }
 
 /** Each record that says something under one of these heads, with what it says. */
@@ -185,28 +184,8 @@ function records(core: BriefCore, title: string, members: readonly string[]): st
   return section(title, bullets(items))
 }
 
-/** What the records say under one head, a line each. */
-function recordTexts(core: BriefCore, member: string): string {
-  const items = core.source_intent.flatMap((record) => {
-    const text = textOf((record as Record<string, unknown>)[member])
-    return text === '' ? [] : [`${named(record)}: ${text}`]
-  })
-  return bullets(items)
-}
-
-function protectedOnes(core: BriefCore): string {
-  const items = (core.protected_capabilities ?? []).map((one) => {
-    const title = [one.name, one.statement].filter((text) => text !== undefined && text !== '').join(': ')
-    const marks = [one.severity ?? one.priority, one.scope].filter((text) => text !== undefined && text !== '')
-    const id = one.id === undefined ? '' : `[${one.id}] `
-    const evidenceAsked = (one.evidence_required ?? []).map((text) => `evidence: ${text}`)
-    return [`${id}${title}${marks.length === 0 ? '' : ` (${marks.join('; ')})`}`, ...evidenceAsked].join('\n')
-  })
-  return bullets(items)
-}
-
 function capabilities(core: BriefCore): string {
-  return section('Capabilities that must hold', protectedOnes(core), recordTexts(core, 'capability'))
+  return section('Capabilities that must hold', protectedWith(core, 'capability'))
 }
 
 function threats(core: BriefCore): string {

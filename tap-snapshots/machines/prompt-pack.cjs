@@ -170,6 +170,8 @@ exports[`dist/test/machines/prompt-pack.test.js > TAP > each phase is told what 
 
 A gate has failed after the execution. Its output, and what was tried, stand in the failure context that comes with this prompt. Say first which gate failed and which evidence is missing; then repair that, and nothing else.
 
+The brief was written for a dry run: where the run is one, every change is only simulated and described.
+
 ## Limits of this attempt
 
 - the scope does not grow: no file that the plan did not name

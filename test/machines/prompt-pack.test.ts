@@ -72,7 +72,7 @@ t.test('a prompt says where it comes from, what it may touch and which model wou
     formation_brief_id: id,
     brief_version: 1,
     compiler_version: '1',
-    template_version: '2',
+    template_version: '3',
     source_intent: [{ id: RECORD_ID, version: 3 }],
     external_references: ['docs/adr/0007.md'],
     human_edits: [],
@@ -87,6 +87,63 @@ t.test('a prompt says where it comes from, what it may touch and which model wou
       pack.prompts.find((one) => one.phase === phase)!.prompt_text.includes(RECORD_ID),
     )
   }
+  t.end()
+})
+
+t.test('what an execution says of its throttle is right for a run of either', (t) => {
+  for (const throttle of ['full', 'dry_run'] as const) {
+    const { execution, retry } = prompts({ throttle })
+    for (const text of [execution, retry]) {
+      t.match(text, /where the run is (a dry run|one), every change is only simulated and described/, throttle)
+      t.notMatch(text, /Changes are made for real\./, throttle)
+    }
+  }
+  t.end()
+})
+
+const PAGES_KEY = 'acme.intent.pages'
+
+t.test('a record that is protected by its key is told by title and words, once, and is referred to', (t) => {
+  const bare: SourceRecord = { ...RECORD, evidence: [], scope: {} }
+  const pages: SourceRecord = {
+    ...bare,
+    id: `ir_${'3'.repeat(24)}`,
+    key: PAGES_KEY,
+    title: 'Pages',
+    capability: '',
+    expectation: 'A page loads in a second.',
+  }
+  const mission = { objective: 'Do this.', engineering_intent_refs: [RECORD_ID, PAGES_KEY] }
+  const protected_capabilities = [
+    { id: 'acme.intent.one-order' },
+    { id: RECORD_ID },
+    { id: PAGES_KEY, severity: 'high' },
+  ]
+  const { prompts: all } = compiled({ mission, protected_capabilities }, [bare, pages]).prompt_pack
+  for (const phase of ['assessment', 'execution', 'retry', 'review'] as const) {
+    const { prompt_text: text, context_refs } = all.find((one) => one.phase === phase)!
+    const lines = linesOf(text)
+    const ofRecord = lines.filter((line) => line.includes('An order is paid once.'))
+    t.strictSame(ofRecord, [`- [${RECORD_ID}] One order: An order is paid once.`], phase)
+    const ofPages = lines.filter((line) => line.includes('A page loads in a second.'))
+    t.ok(ofPages.includes(`- [${pages.id}] Pages: A page loads in a second. (high)`), phase)
+    t.equal(ofPages.length, 1, phase)
+    t.notMatch(text, /acme\.intent/, phase)
+    t.strictSame(context_refs, [RECORD_ID, pages.id], phase)
+  }
+  t.end()
+})
+
+t.test('a key in what people wrote is a mention of its record', (t) => {
+  const silent: SourceRecord = { ...RECORD, capability: '', threat: '', evidence: [], sources: [], scope: {} }
+  const refsOf = (objective: string) => {
+    const mission = { objective, engineering_intent_refs: [RECORD_ID] }
+    const { prompts: all } = compiled({ mission, protected_capabilities: [{ statement: 'x' }] }, [silent]).prompt_pack
+    return all.find(({ phase }) => phase === 'execution')!.context_refs
+  }
+  t.strictSame(refsOf('Mend what acme.intent.one-order says.'), [RECORD_ID])
+  t.strictSame(refsOf('Mend acme.intent.one-order.'), [RECORD_ID])
+  t.strictSame(refsOf('Mend what acme.intent.one-order-a-day says.'), [], 'that is another record')
   t.end()
 })
 
