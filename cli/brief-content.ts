@@ -1,17 +1,21 @@
 /** The options by which a person says what a formation brief says: its usual parts, and `--body` for all others. */
 import type { Command } from 'commander'
+import { looksLikeRecordKey } from '../machines/record-key.ts'
 import { each, jsonObject } from './arguments.ts'
+import { IdOption, INTENT_RECORD } from './ids.ts'
 
 type Document = Record<string, any>
+
+const RECORD = '<record>'
 
 /** Options that may be repeated: each occurrence is an entry of the list. */
 const LISTS = [
   ['done', '<text>', 'What is true when it is done.', 'mission', 'definition_of_done'],
   ['stop', '<text>', 'What ends the work early.', 'mission', 'stop_conditions'],
-  ['product-intent', '<record>', 'A record of product intent that it serves.', 'mission', 'product_intent_refs'],
-  ['design-intent', '<record>', 'A record of design intent that it serves.', 'mission', 'design_intent_refs'],
+  ['product-intent', RECORD, 'A record of product intent that it serves.', 'mission', 'product_intent_refs'],
+  ['design-intent', RECORD, 'A record of design intent that it serves.', 'mission', 'design_intent_refs'],
   [
-    ...(['engineering-intent', '<record>', 'A record of engineering intent that it serves.'] as const),
+    ...(['engineering-intent', RECORD, 'A record of engineering intent that it serves.'] as const),
     ...(['mission', 'engineering_intent_refs'] as const),
   ],
   ['watch-for', '<text>', 'A pattern that signals drift.', 'threats_to_watch'],
@@ -31,11 +35,27 @@ const TEXTS = [
   ['throttle', '<throttle>', 'full may change things, dry_run (the default) only simulates.', 'throttle'],
 ] as const
 
+/** A record by its key, its id, or the beginning of that. */
+function recordOption(flags: string, help: string): IdOption {
+  return new IdOption(flags, help, INTENT_RECORD).argParser(each) as IdOption
+}
+
+/** The text names a record, and says nothing else: a brief refers to others as they are. */
+export function isRecord(text: string): boolean {
+  return /^ir_\S*$/.test(text) || looksLikeRecordKey(text)
+}
+
 export function briefOptions(command: Command): Command {
   for (const [name, value, help] of TEXTS) command.option(`--${name} ${value}`, help)
-  for (const [name, value, help] of LISTS) command.option(`--${name} ${value}`, `${help} May be repeated.`, each)
+  for (const [name, value, help] of LISTS) {
+    const words = [`--${name} ${value}`, `${help} May be repeated.`] as const
+    if (value === RECORD) command.addOption(recordOption(...words))
+    else command.option(...words, each)
+  }
   return command
-    .option('--protect <text>', 'What must still hold afterwards. May be repeated.', each)
+    .addOption(
+      recordOption('--protect <text>', 'What must still hold afterwards, or the record that says it. May be repeated.'),
+    )
     .option('--body <json>', 'More of the brief as the API takes it: a JSON object, or @FILE.', jsonObject)
 }
 
@@ -44,7 +64,7 @@ export function sectionsOf(options: any, there: Document = {}): Document {
   const sections: Document = { ...options.body }
   if (options.title !== undefined) sections.title = options.title
   for (const [name, , , ...path] of [...TEXTS, ...LISTS]) set(sections, there, path, options[camel(name)])
-  const kept = options.protect?.map((statement: string) => ({ statement }))
+  const kept = options.protect?.map((said: string) => (isRecord(said) ? { id: said } : { statement: said }))
   set(sections, there, ['protected_capabilities'], kept)
   return sections
 }

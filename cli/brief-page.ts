@@ -1,4 +1,5 @@
 /** One formation brief for people: where it stands, what it says, who has approved it, and what its run came to. */
+import { isRecord } from './brief-content.ts'
 import { type Printer, safe, said } from './print.ts'
 import { repositoryText } from './run-request-page.ts'
 import { counted } from './units.ts'
@@ -31,11 +32,18 @@ export function showBrief(brief: Document, print: Printer, keys: ReadonlyMap<str
     ['archived', brief.archived_at],
   ])
   section(print, 'Done when', mission.definition_of_done)
-  section(print, 'Intent', intentOf(mission, keys))
+  section(print, 'Intent', intentOf(mission, isRecord, keys))
+  section(
+    print,
+    'Refers to',
+    intentOf(mission, (ref) => !isRecord(ref), keys),
+  )
   section(
     print,
     'Protects',
-    brief.protected_capabilities?.map(({ statement, name, id }: Document) => statement ?? name ?? id ?? ''),
+    brief.protected_capabilities?.map(
+      ({ statement, name, id }: Document) => statement ?? name ?? keys.get(id) ?? id ?? '',
+    ),
   )
   section(print, 'Forbids', brief.forbidden_moves)
   section(print, 'Must show', brief.evidence_plan?.required)
@@ -82,15 +90,17 @@ function section(print: Printer, heading: string, lines: readonly string[] = [])
   for (const line of lines) print.text(`${INDENT}${safe(line)}`, INDENT + INDENT)
 }
 
-function intentOf(mission: Document, keys: ReadonlyMap<string, string>): string[] {
+/** Records, or what else it refers to: their words are in no prompt. */
+function intentOf(mission: Document, isOne: (ref: string) => boolean, keys: ReadonlyMap<string, string>): string[] {
   return INTENT_KINDS.flatMap((kind) =>
-    (mission[`${kind}_intent_refs`] ?? []).map((ref: string) => `${kind}: ${keys.get(ref) ?? ref}`),
+    (mission[`${kind}_intent_refs`] ?? []).filter(isOne).map((ref: string) => `${kind}: ${keys.get(ref) ?? ref}`),
   )
 }
 
-/** The ids of records by which it names the intent that it serves. */
-export function recordIdsOf({ mission }: Document): readonly string[] {
+/** The ids of records by which it names the intent that it serves, and what it protects. */
+export function recordIdsOf({ mission, protected_capabilities: kept = [] }: Document): readonly string[] {
   const refs: string[] = INTENT_KINDS.flatMap((kind) => mission[`${kind}_intent_refs`] ?? [])
+  for (const { id = '' } of kept) refs.push(id)
   return [...new Set(refs)].filter((ref) => ref.startsWith('ir_'))
 }
 

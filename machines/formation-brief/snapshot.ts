@@ -37,6 +37,7 @@ export interface Sources {
 export type BriefCore = Omit<BriefSnapshot, 'prompt_pack'>
 
 const RECORD_ID = /^ir_[0-9a-f]{24}$/
+const RECORD_ID_PREFIX = 'ir_'
 const REFERENCE_LISTS = ['product_intent_refs', 'design_intent_refs', 'engineering_intent_refs'] as const
 
 /** A brief as far as its references go. */
@@ -56,6 +57,11 @@ function recordIdOf(named: string, { project, project_id }: BriefReferring): str
   return parts?.project === project ? recordIdOfSlug(project_id, parts.slug) : undefined
 }
 
+/** It was meant to be a record, whether it leads to one or not: never anything else. */
+function namesRecord({ named, recordId }: Pick<Reference, 'named' | 'recordId'>): boolean {
+  return recordId !== undefined || named.startsWith(RECORD_ID_PREFIX) || looksLikeRecordKey(named)
+}
+
 /** Every place in which the sections refer to something. */
 function references(brief: BriefReferring): Reference[] {
   const { mission, protected_capabilities = [] } = brief.sections
@@ -69,7 +75,7 @@ function references(brief: BriefReferring): Reference[] {
   )
   const protectedOnes = protected_capabilities
     .map(({ id = '' }, i) => refer(id, `/protected_capabilities/${i}/id`))
-    .filter(({ recordId }) => recordId !== undefined)
+    .filter(namesRecord)
   return [...listed, ...protectedOnes]
 }
 
@@ -80,8 +86,8 @@ export function recordIdsOf(brief: BriefReferring): readonly string[] {
 }
 
 function externalOf(brief: BriefReferring): string[] {
-  const names = references(brief).flatMap(({ named, recordId }) => (recordId === undefined ? [named] : []))
-  return [...new Set(names)].sort()
+  const names = references(brief).filter((reference) => !namesRecord(reference))
+  return [...new Set(names.map(({ named }) => named))].sort()
 }
 
 function isSaid(text: string): boolean {
@@ -99,9 +105,13 @@ export function textFaults(brief: BriefReferring): readonly Fault[] {
   if (protected_capabilities.length === 0) {
     faults.push({ pointer: '/protected_capabilities', detail: 'is missing: name what must still hold afterwards' })
   }
-  for (const { named, recordId, pointer } of references(brief)) {
-    if (recordId !== undefined || !looksLikeRecordKey(named)) continue
-    faults.push({ pointer, detail: `${named} is no record of ${brief.project}: a run is guided by its own project’s` })
+  for (const reference of references(brief)) {
+    if (reference.recordId !== undefined || !namesRecord(reference)) continue
+    const { named, pointer } = reference
+    const why = named.startsWith(RECORD_ID_PREFIX)
+      ? `the id of one is ${RECORD_ID_PREFIX} with 24 digits of 0-9 and a-f behind it`
+      : 'a run is guided by its own project’s'
+    faults.push({ pointer, detail: `${named} is no record of ${brief.project}: ${why}` })
   }
   for (const [i, { id, name, statement = '' }] of protected_capabilities.entries()) {
     if (id !== undefined || name !== undefined || isSaid(statement)) continue

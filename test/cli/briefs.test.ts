@@ -91,6 +91,33 @@ t.test('a brief from the first word to the command that runs it', async (t) => {
   t.equal((await run('brief', 'archive', id)).code, 3, 'its run is not over')
 })
 
+t.test(
+  'a brief that names a record by the beginning of its id stands on it, and shows what else it refers to',
+  async (t) => {
+    const setting = await shop(t)
+    const { say } = setting
+    const key = await record(setting)
+    const { id: recordId } = JSON.parse(await say('intent', 'show', key, '--json'))
+    const short = recordId.slice(0, 11)
+    const created = await say(
+      ...['brief', 'create', '--project', 'shop', '--objective', 'Move sessions.', '--evidence', 'the test'],
+      ...['--engineering-intent', short, '--design-intent', 'other', '--protect', short, '--protect', 'It is fast.'],
+    )
+    const id = /brief_[0-9a-f]{24}/.exec(created)![0]
+    const page = await say('brief', 'show', id)
+    t.match(page, new RegExp(`Intent\\n {2}engineering: ${key}\\n\\nRefers to\\n {2}design: other\\n`))
+    t.match(page, new RegExp(`Protects\\n {2}${key}\\n {2}It is fast.`))
+    await say('brief', 'submit', id)
+    await say('brief', 'approve', id, '--throttle', 'dry_run')
+    await say('brief', 'compile', id)
+    t.match(await say('brief', 'prompts', id, '--phase', 'execution'), 'Signed in, always.')
+
+    const mistyped = ['--engineering-intent', key, '--design-intent', `${recordId}0`, '--protect', 'It is fast.']
+    const other = await say('brief', 'create', '--project', 'shop', '--objective', 'x', '--evidence', 'y', ...mistyped)
+    t.match(other, `still missing: /mission/design_intent_refs/0 ${recordId}0 is no record of shop`)
+  },
+)
+
 t.test('a brief that was approved for real is run for real', async (t) => {
   const setting = await shop(t)
   const { say } = setting

@@ -41,7 +41,7 @@ const THERE = [
   'checkout-flow',
 ]
 
-const CREATES = ['/api/work-items', '/api/projects/shop/run-requests']
+const CREATES = ['/api/work-items', '/api/projects/shop/run-requests', '/api/projects/shop/formation-briefs']
 
 async function world(test: Parameters<typeof service>[0]) {
   const { env, asked } = await service(test, ({ method, url }) => {
@@ -113,6 +113,13 @@ t.test('so does the beginning of an id in an option', async (t) => {
   const create = 'run-request create --project shop --entry-event x --brief-digest d --brief brief_123456'
   await run(...create.split(' '))
   t.equal(asked.at(-1)!.body.brief.id, BRIEF)
+  const refs = ['engineering', 'design', 'product'].map((kind) => `--${kind}-intent ir_aaaaaa`).join(' ')
+  await run(...`brief create --project shop --objective x ${refs} --design-intent other --protect ir_aaaaaa`.split(' '))
+  const { mission, protected_capabilities } = asked.at(-1)!.body
+  t.same(mission.engineering_intent_refs, [RECORD])
+  t.same(mission.design_intent_refs, [RECORD, 'other'])
+  t.same(mission.product_intent_refs, [RECORD])
+  t.same(protected_capabilities, [{ id: RECORD }])
 })
 
 t.test('a beginning of several ids is refused with some of them, and nothing is done', async (t) => {

@@ -89,6 +89,14 @@ t.test('what cannot be compiled is not approved: from then on nobody could mend 
     '/mission': { mission: { objective: 'tidy up' }, protected_capabilities: [{ statement: 'x' }] },
     '/protected_capabilities': { protected_capabilities: [] },
     '/protected_capabilities/1': { protected_capabilities: [{ id: RECORD.id }, { severity: 'high', statement: ' ' }] },
+    '/mission/design_intent_refs/0': {
+      mission: { ...CREATE.sections.mission, design_intent_refs: ['ir_44b39828', 'other', 'irrelevant'] },
+    },
+    '/mission/design_intent_refs/1': {
+      mission: { ...CREATE.sections.mission, design_intent_refs: ['other', `${RECORD.id}0`, `ir_${'A'.repeat(24)}`] },
+    },
+    '/protected_capabilities/0/id': { protected_capabilities: [{ id: 'ir_44b39828', statement: 'x' }] },
+    '/protected_capabilities/1/id': { protected_capabilities: [{ id: RECORD.id }, { id: 'other.intent.receipts' }] },
     '/evidence_plan': { evidence_plan: { required: [' \n'], suggested: [''] } },
     '/mission/product_intent_refs/0': {
       mission: {
