@@ -12,6 +12,7 @@ import { isServiceId, markCursor, notFound, projectId, whenHeard } from './repli
 import type { ServiceContext } from './route.ts'
 
 export type RecordSnapshot = SnapshotOf<IntentRecordContext>
+export type RecordMessage = MessageBody & Record<string, unknown>
 
 /** The id of the record that is named by id or key, or in a project by its slug; undefined: it is none of these. */
 export function recordIdOf(named: string, project_id?: string): string | undefined {
@@ -55,7 +56,7 @@ export function tellRecord(
   service: ServiceContext,
   exchange: Exchange,
   { context }: RecordSnapshot,
-  message: MessageBody & Record<string, unknown>,
+  message: RecordMessage,
   answered: (taken: Taken) => void = (taken) => answerRecord(service, exchange, 200, taken),
   over: () => void = () => {},
 ): void {

@@ -27,7 +27,8 @@ const machineSetup = told.extend({
     mayRewrite: ({ context, event }) =>
       (event as Of<'update'>).may_rewrite && rules.whyNotUpdate(context, event as Of<'update'>) === undefined,
     maySupersede: ({ context, event }) =>
-      (event as Of<'supersede'>).replacement !== context.id && rules.isVersionRead(context, event as Of<'supersede'>),
+      rules.whyNotReplacedBy(context, event as Of<'supersede'>) === undefined &&
+      rules.isVersionRead(context, event as Of<'supersede'>),
     mayRelate: ({ context, event }) => rules.whyNotRelate(context, event as Of<'relate'>) === undefined,
     mayUnrelate: ({ context, event }) => rules.whyNotUnrelate(context, event as Of<'unrelate'>) === undefined,
     ofItsProject: ({ context, event }) => (event as Of<'observe'>).project === context.project,
@@ -281,10 +282,12 @@ function refusal({ value, context }: SnapshotOf<Context>, message: IntentRecordM
     }
     case 'classify':
       return isGuiding(value) ? rules.whyNotClassify(context, message) : undefined
-    case 'supersede':
-      return message.replacement === context.id
-        ? { code: 'invalid_body', detail: 'a record cannot take its own place', pointer: '/replacement' }
-        : whyNotMove(value, context, message, value === 'superseded' && message.replacement === context.superseded_by)
+    case 'supersede': {
+      const isItself = message.replacement === context.id
+      const why = isItself || takes(value, message) ? rules.whyNotReplacedBy(context, message) : undefined
+      const isReached = value === 'superseded' && message.replacement === context.superseded_by
+      return why ?? whyNotMove(value, context, message, isReached)
+    }
     case 'relate':
       return rules.whyNotRelate(context, message)
     case 'unrelate':
@@ -299,11 +302,16 @@ function refusal({ value, context }: SnapshotOf<Context>, message: IntentRecordM
   }
 }
 
+function takes(value: string, { type }: Of<Moves>): boolean {
+  return intentRecordMachine.states[value]!.transitions.has(type)
+}
+
 /** A state that does not take the move says so before the version counts (RFC 9110 section 13.2.1). */
 function whyNotMove(value: string, context: Context, message: Of<Moves>, isReached: boolean): Refusal | undefined {
   if (isReached && isOtherReason(context.reason, message)) return decidedOtherwise(value, context.reason)
-  const takesIt = intentRecordMachine.states[value]!.transitions.has(message.type)
-  return (isReached || takesIt) && !rules.isVersionRead(context, message) ? rules.notRead(context, message) : undefined
+  return (isReached || takes(value, message)) && !rules.isVersionRead(context, message)
+    ? rules.notRead(context, message)
+    : undefined
 }
 
 export const intentRecordModule: MachineModule<Context, IntentRecordBody> = {

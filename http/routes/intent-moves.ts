@@ -7,13 +7,22 @@ import {
 } from '../../machines/documents/intent-record.ts'
 import type { IntentRecordContext } from '../../machines/intent-record/context.ts'
 import { isGuiding } from '../../machines/intent-record/told.ts'
+import { recordKey } from '../../machines/record-key.ts'
 import type { Taken } from '../../runtime/api.ts'
 import { mayDo } from '../access.ts'
 import type { Exchange } from '../exchange.ts'
-import { answerRecord, findRecord, type RecordSnapshot, tellRecord, visibleRecord } from '../intent-records.ts'
+import {
+  answerRecord,
+  findRecord,
+  type RecordMessage,
+  type RecordSnapshot,
+  tellRecord,
+  visibleRecord,
+} from '../intent-records.ts'
 import { inLaterTurns } from '../later-turns.ts'
 import { IF_MATCH_HEADER, readVersion } from '../preconditions.ts'
 import type { Route, ServiceContext } from '../route.ts'
+import { Turnstile } from '../turnstile.ts'
 import { INTENT_AREA, oneRecord } from './intent-records.ts'
 
 const MOVES = {
@@ -25,18 +34,45 @@ const MOVES = {
 
 /** Conflicts of one record, its own and those that others state of it: each move of it is told to all of them. */
 const CONFLICTS_MAX = 64
-const GONE: ReadonlySet<string> = new Set(['contradicted', 'superseded'])
 
 export function intentMoveRoutes(service: ServiceContext): readonly Route[] {
+  const endings = new Endings(service)
   return [
-    ...Object.entries(MOVES).map(([move, summary]) => moveRoute(service, move, summary)),
-    supersedeRoute(service),
+    ...Object.entries(MOVES).map(([move, summary]) => moveRoute(service, endings, move, summary)),
+    supersedeRoute(service, endings),
     relateRoute(service),
     unrelateRoute(service),
   ]
 }
 
-function moveRoute(service: ServiceContext, move: string, summary: string): Route {
+/**
+ * The moves that end records of one project, one at a time, each told when the one before is on disk: of a record that is to
+ * take another's place no other move is under way that would end it. So no two take each other's, and what is gone takes none.
+ */
+class Endings {
+  readonly #service: ServiceContext
+  readonly #underWay = new Turnstile()
+
+  constructor(service: ServiceContext) {
+    this.#service = service
+  }
+
+  /** Tells the record what `messageOf` says once its turn has come; undefined: a problem was answered. */
+  tell(
+    exchange: Exchange,
+    record: RecordSnapshot,
+    messageOf: () => RecordMessage | undefined,
+    answered?: (taken: Taken) => void,
+  ): void {
+    this.#underWay.enter(record.context.project_id, exchange, (leave) => {
+      const message = messageOf()
+      if (message === undefined) leave()
+      else tellRecord(this.#service, exchange, record, message, answered, leave)
+    })
+  }
+}
+
+function moveRoute(service: ServiceContext, endings: Endings, move: string, summary: string): Route {
   return {
     method: 'POST',
     path: `/api/intent-records/:id/${move}`,
@@ -52,12 +88,15 @@ function moveRoute(service: ServiceContext, move: string, summary: string): Rout
     handle: (exchange) => {
       const read = readVersion(exchange)
       const record = read === undefined ? undefined : visibleRecord(service, exchange)
-      if (record !== undefined) tellRecord(service, exchange, record, { type: move, ...exchange.body, ...read })
+      if (record === undefined) return
+      const message = { type: move, ...exchange.body, ...read }
+      if (move === 'contradict') endings.tell(exchange, record, () => message)
+      else tellRecord(service, exchange, record, message)
     },
   }
 }
 
-function supersedeRoute(service: ServiceContext): Route {
+function supersedeRoute(service: ServiceContext, endings: Endings): Route {
   return {
     method: 'POST',
     path: '/api/intent-records/:id/supersede',
@@ -65,8 +104,9 @@ function supersedeRoute(service: ServiceContext): Route {
     area: INTENT_AREA,
     summary: 'Let another record, or none, take the place of this one. Terminal.',
     description:
-      'Decided in one step of this record; the other one names it in `supersedes` from its next turn on. With `If-Match` ' +
-      '(the ETag that was read) it is what was read that is superseded, or nothing.',
+      'Decided in one step of this record; the other one names it in `supersedes` from its next turn on. One that is ' +
+      'contradicted or superseded itself takes no place. With `If-Match` (the ETag that was read) it is what was read that ' +
+      'is superseded, or nothing.',
     access: { right: 'intent.accept' },
     body: { schema: supersedeBody, optional: true },
     headers: [IF_MATCH_HEADER],
@@ -77,21 +117,24 @@ function supersedeRoute(service: ServiceContext): Route {
       const record = read === undefined ? undefined : visibleRecord(service, exchange)
       if (record === undefined) return
       const { replacement: named, reason } = exchange.body as { replacement?: string; reason?: string }
-      const said = { ...read, ...(reason === undefined ? {} : { reason }) }
-      if (named === undefined) return tellRecord(service, exchange, record, { type: 'supersede', ...said })
-      const replacement = otherRecord(service, exchange, record, named, '/replacement')
-      if (replacement === undefined) return
-      if (GONE.has(replacement.value)) {
-        return exchange.problem('illegal_move', `The record ${named} is ${replacement.value}: it takes no place.`)
+      const said = { type: 'supersede', ...read, ...(reason === undefined ? {} : { reason }) }
+      if (named === undefined) return endings.tell(exchange, record, () => said)
+      const superseding = () => {
+        const other = otherRecord(service, exchange, record, named, '/replacement')
+        return other === undefined ? undefined : { ...said, ...asReplacement(other) }
       }
-      const { id } = replacement.context
-      const message = { type: 'supersede', replacement: id, ...said }
-      tellRecord(service, exchange, record, message, (taken) => {
-        const namesIt = ({ supersedes }: IntentRecordContext): boolean => supersedes.includes(record.context.id)
-        answerWhenHeard(service, exchange, taken, id, namesIt)
+      endings.tell(exchange, record, superseding, (taken) => {
+        const { id, superseded_by } = taken.snapshot.context
+        const namesIt = ({ supersedes }: IntentRecordContext): boolean => supersedes.includes(id)
+        answerWhenHeard(service, exchange, taken, superseded_by, namesIt)
       })
     },
   }
+}
+
+function asReplacement({ value, context }: RecordSnapshot) {
+  const { id, project, slug } = context
+  return { replacement: id, replacement_key: recordKey(project, slug), replacement_state: value }
 }
 
 /** The record of the same project that the body names; else 422 is answered. */

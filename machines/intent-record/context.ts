@@ -107,8 +107,10 @@ interface MoveIntentRecord extends MessageBody {
 
 interface SupersedeIntentRecord extends MessageBody {
   readonly type: 'supersede'
-  /** Id of the record that takes its place. */
+  /** Id of the record that takes its place, and its key and state as it was read when nobody else could end it. */
   readonly replacement?: string
+  readonly replacement_key?: string
+  readonly replacement_state?: string
   readonly reason?: string
   /** The version that the caller has read; absent: any. */
   readonly if_version?: number

@@ -18,6 +18,19 @@ export function notRead({ version }: Context, { if_version }: Of<'update' | Move
   return { code: 'precondition_failed', detail: `its version is ${version}, not ${if_version}` }
 }
 
+/** What is gone takes no place: nothing would guide runs, and two could be replaced by each other. */
+const GONE: ReadonlySet<string> = new Set(['contradicted', 'superseded'])
+
+/** What its words alone have against it: with another replacement it is taken. */
+export function whyNotReplacedBy({ id }: Context, message: Of<'supersede'>): Refusal | undefined {
+  const { replacement, replacement_key: key = replacement, replacement_state: state } = message
+  if (replacement === id) {
+    return { code: 'invalid_body', detail: 'a record cannot take its own place', pointer: '/replacement' }
+  }
+  if (state === undefined || !GONE.has(state)) return undefined
+  return { code: 'illegal_move', detail: `the record ${key} is ${state}: it takes no place`, isOfContent: true }
+}
+
 export function whyNotUpdate(context: Context, message: Of<'update'>): Refusal | undefined {
   if (!isVersionRead(context, message)) return notRead(context, message)
   const errors = evidenceFaults(context, message)

@@ -25,6 +25,7 @@ absent:
   contradict                      refused illegal_move
   supersede                       refused illegal_move
   supersede (old version)         refused illegal_move
+  supersede (by what is gone)     refused illegal_move
   supersede (by nothing)          refused illegal_move
   supersede (by itself)           refused illegal_move
   take_place                      refused illegal_move
@@ -62,6 +63,7 @@ hypothesized:
   contradict                      -> contradicted; facts intent_record_contradicted
   supersede                       -> superseded; facts intent_record_superseded; sends intent_record.take_place
   supersede (old version)         refused precondition_failed
+  supersede (by what is gone)     refused illegal_move
   supersede (by nothing)          -> superseded; facts intent_record_superseded
   supersede (by itself)           refused invalid_body
   take_place                      stays; facts intent_record_related
@@ -99,6 +101,7 @@ proposed:
   contradict                      -> contradicted; facts intent_record_contradicted
   supersede                       -> superseded; facts intent_record_superseded; sends intent_record.take_place
   supersede (old version)         refused precondition_failed
+  supersede (by what is gone)     refused illegal_move
   supersede (by nothing)          -> superseded; facts intent_record_superseded
   supersede (by itself)           refused invalid_body
   take_place                      stays; facts intent_record_related
@@ -136,6 +139,7 @@ accepted:
   contradict                      -> contradicted; facts intent_record_contradicted
   supersede                       -> superseded; facts intent_record_superseded; sends intent_record.take_place
   supersede (old version)         refused precondition_failed
+  supersede (by what is gone)     refused illegal_move
   supersede (by nothing)          -> superseded; facts intent_record_superseded
   supersede (by itself)           refused invalid_body
   take_place                      stays; facts intent_record_related
@@ -173,6 +177,7 @@ accepted (of a hypothesis):
   contradict                      -> contradicted; facts intent_record_contradicted
   supersede                       -> superseded; facts intent_record_superseded; sends intent_record.take_place
   supersede (old version)         refused precondition_failed
+  supersede (by what is gone)     refused illegal_move
   supersede (by nothing)          -> superseded; facts intent_record_superseded
   supersede (by itself)           refused invalid_body
   take_place                      stays; facts intent_record_related
@@ -210,6 +215,7 @@ accepted (drifted):
   contradict                      -> contradicted; facts intent_record_contradicted
   supersede                       -> superseded; facts intent_record_superseded; sends intent_record.take_place
   supersede (old version)         refused precondition_failed
+  supersede (by what is gone)     refused illegal_move
   supersede (by nothing)          -> superseded; facts intent_record_superseded
   supersede (by itself)           refused invalid_body
   take_place                      stays; facts intent_record_related
@@ -247,6 +253,7 @@ active:
   contradict                      -> contradicted; facts intent_record_contradicted
   supersede                       -> superseded; facts intent_record_superseded; sends intent_record.take_place
   supersede (old version)         refused precondition_failed
+  supersede (by what is gone)     refused illegal_move
   supersede (by nothing)          -> superseded; facts intent_record_superseded
   supersede (by itself)           refused invalid_body
   take_place                      stays; facts intent_record_related
@@ -284,6 +291,7 @@ deprecated:
   contradict                      -> contradicted; facts intent_record_contradicted
   supersede                       -> superseded; facts intent_record_superseded; sends intent_record.take_place
   supersede (old version)         refused precondition_failed
+  supersede (by what is gone)     refused illegal_move
   supersede (by nothing)          -> superseded; facts intent_record_superseded
   supersede (by itself)           refused invalid_body
   take_place                      stays; facts intent_record_related
@@ -321,6 +329,7 @@ contradicted:
   contradict                      repeat already_contradicted
   supersede                       refused illegal_move
   supersede (old version)         refused illegal_move
+  supersede (by what is gone)     refused illegal_move
   supersede (by nothing)          refused illegal_move
   supersede (by itself)           refused invalid_body
   take_place                      stays; facts intent_record_related
@@ -358,6 +367,7 @@ superseded:
   contradict                      refused illegal_move
   supersede                       repeat already_superseded
   supersede (old version)         refused precondition_failed
+  supersede (by what is gone)     repeat already_superseded
   supersede (by nothing)          refused illegal_move
   supersede (by itself)           refused invalid_body
   take_place                      stays; facts intent_record_related

@@ -1,9 +1,13 @@
 /** Intent records over HTTP: written, found, changed, moved, and what the log says of it. */
 import t from 'tap'
+import { until } from '../until.ts'
+import { HeldNature } from './held-nature.ts'
 import { events, Intent, intentOf } from './intent-harness.ts'
 import { startTestService } from './service-harness.ts'
 
 const LIST = '/projects/shop/intent-records'
+/** Moves that race so often in a round. */
+const RACES = 6
 
 t.test('a record is written once under its slug, by either path, and read by its id and by its key', async (t) => {
   const s = await startTestService(t)
@@ -254,6 +258,107 @@ t.test('superseding: the old one is decided, the new one names it, whoever races
     body: { code: 'unknown_record' },
   })
 })
+
+t.test('of records that are to take each other’s place at once, one stays', async (t) => {
+  const s = await startTestService(t)
+  const intent = await intentOf(s)
+  for (const length of [2, 3]) {
+    for (let round = 0; round < RACES; round++) {
+      const slugs = Array.from({ length }, (_, n) => `of-${length}-${round}-${n}`)
+      await Promise.all(slugs.map((slug) => intent.record({ slug }, 'accepted')))
+      const said = await Promise.all(
+        slugs.map((slug, n) =>
+          s.call('POST', `/api/intent-records/shop.intent.${slug}/supersede`, {
+            replacement: slugs[(n + 1) % length]!,
+          }),
+        ),
+      )
+      const refused = said.filter(({ status }) => status !== 200)
+      t.not(refused.length, 0, `${length} records, round ${round}`)
+      for (const { status, body } of refused)
+        t.match({ status, body }, { status: 409, body: { code: 'illegal_move', detail: /takes no place/ } })
+    }
+  }
+  const { findings } = (await s.expect(200, 'GET', '/api/projects/shop/intent-check')).body
+  t.notOk(findings.some(({ level }: any) => level === 'error'))
+})
+
+t.test('a record is replaced by none that has ended before', async (t) => {
+  const s = await startTestService(t)
+  const intent = await intentOf(s)
+  for (let round = 0; round < RACES; round++) {
+    const [old, heir] = [`old-${round}`, `heir-${round}`]
+    await Promise.all([old, heir].map((slug) => intent.record({ slug })))
+    const path = (slug: string, move: string) => `/api/intent-records/shop.intent.${slug}/${move}`
+    const moves = [
+      () => s.call('POST', path(old, 'supersede'), { replacement: heir }),
+      () => s.call('POST', path(heir, 'contradict')),
+    ]
+    await Promise.all((round % 2 === 0 ? moves : moves.toReversed()).map((move) => move()))
+  }
+  const told = await events(s, 'intent_record_')
+  const ended = new Set<string>()
+  for (const { event_type, payload } of told) {
+    if (event_type === 'intent_record_contradicted') ended.add(payload.intent_record_id)
+    if (event_type === 'intent_record_superseded') t.notOk(ended.has(payload.superseded_by), payload.key)
+  }
+  t.equal(ended.size, RACES)
+})
+
+t.test('who has superseded a record and has gone keeps nobody waiting', async (t) => {
+  const nature = new HeldNature()
+  const s = await startTestService(t, {}, { nature })
+  const intent = await intentOf(s)
+  for (const slug of ['a', 'b', 'c', 'd']) await intent.record({ slug }, 'accepted')
+  const supersede = (slug: string, replacement: string, signal?: AbortSignal) =>
+    s.call(
+      'POST',
+      `/api/intent-records/shop.intent.${slug}/supersede`,
+      { replacement },
+      signal === undefined ? {} : { signal },
+    )
+  nature.hold()
+  const gone = new AbortController()
+  const left = [supersede('a', 'b', gone.signal), supersede('b', 'c', gone.signal)].map((one) =>
+    one.catch(() => 'gone'),
+  )
+  await until(
+    async () => nature.held,
+    (held) => held > 0,
+  )
+  const last = supersede('c', 'd')
+  gone.abort()
+  t.same(await Promise.all(left), ['gone', 'gone'])
+  nature.letGo()
+  t.equal((await last).status, 200)
+  t.equal((await supersede('d', 'b')).status, 200, 'the second has left before its turn')
+})
+
+t.test(
+  'superseding said again is answered alike, whatever became of the replacement; what is refused names the state',
+  async (t) => {
+    const s = await startTestService(t)
+    const intent = await intentOf(s)
+    const [a, b] = [await intent.record({ slug: 'a' }, 'accepted'), await intent.record({ slug: 'b' }, 'accepted')]
+    await intent.record({ slug: 'c' })
+    const said = { replacement: 'b', reason: 'said better' }
+    const decided = await intent.move(a.id, 'supersede', said)
+    await intent.move(b.id, 'contradict')
+    t.same(await intent.move(a.id, 'supersede', said), decided)
+    const supersede = (slug: string, body: object) =>
+      s.expect(409, 'POST', `/api/intent-records/shop.intent.${slug}/supersede`, body)
+    const another = await supersede('a', { ...said, reason: 'another' })
+    t.match(another.body, { state: 'superseded', detail: /^It is superseded already, .*said better/ })
+    t.match((await supersede('a', { replacement: 'c' })).body, { state: 'superseded', allowed: [] })
+    const refused = (await supersede('c', said)).body
+    t.match(refused, {
+      code: 'illegal_move',
+      state: 'proposed',
+      detail: /shop\.intent\.b is contradicted: it takes no place/,
+    })
+    t.ok(refused.allowed.includes('supersede'), 'by another it is')
+  },
+)
 
 t.test('records are related, and related no more', async (t) => {
   const s = await startTestService(t)

@@ -88,6 +88,12 @@ export const MESSAGES = {
   contradict: move('contradict', 4, { reason: 'it is not so' }),
   supersede: move('supersede', 4, { replacement: OTHER, reason: 'said better' }),
   'supersede (old version)': move('supersede', 4, { replacement: OTHER, reason: 'said better', if_version: 7 }),
+  'supersede (by what is gone)': move('supersede', 4, {
+    replacement: OTHER,
+    replacement_key: 'acme.intent.other',
+    replacement_state: 'contradicted',
+    reason: 'said better',
+  }),
   'supersede (by nothing)': move('supersede', 4),
   'supersede (by itself)': move('supersede', 4, { replacement: RECORD }),
   take_place: move('take_place', 5, { of: OTHER }),

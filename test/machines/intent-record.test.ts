@@ -125,6 +125,10 @@ t.test('superseding is decided by the old record, which tells the new one; said 
   t.match(old.facts, [{ type: 'intent_record_superseded', payload: { superseded_by: OTHER, reason: 'said better' } }])
   t.match(old.sends, [{ to: { kind: 'intent_record', id: OTHER }, message: { type: 'take_place', of: RECORD } }])
   t.equal(step(module, old.snapshot, M.supersede).repeat, 'already_superseded')
+  t.equal(step(module, old.snapshot, M['supersede (by what is gone)']).repeat, 'already_superseded', 'it was not, then')
+  for (const replacement_state of ['contradicted', 'superseded'])
+    t.equal(step(module, run(M.create), { ...M.supersede, replacement_state }).refused, 'illegal_move')
+  t.equal(step(module, run(M.create), { ...M.supersede, replacement_state: 'deprecated' }).snapshot.value, 'superseded')
   const other = { ...M.supersede, replacement: `ir_${'e'.repeat(24)}` }
   t.equal(step(module, old.snapshot, other).refused, 'illegal_move')
   const heir = step(module, run(M.create), M.take_place)
