@@ -101,7 +101,13 @@ function making(context: Context): MakeIntentRecord & Record<string, unknown> {
   }
 }
 
-function fact(type: string, context: Context, state: Hypothesis['state']): OwnFact {
+/** @param discovery_id the one that led to it, whose words it says; of a sighting the one that saw it again. */
+function fact(
+  type: string,
+  context: Context,
+  state: Hypothesis['state'],
+  discovery_id: string = context.discovery_id,
+): OwnFact {
   const { id, says, intent_record_id, reason } = context
   return {
     type: `hypothesis_${type}`,
@@ -109,7 +115,7 @@ function fact(type: string, context: Context, state: Hypothesis['state']): OwnFa
       hypothesis_id: id,
       key: says.key,
       state,
-      discovery_id: context.last_seen?.discovery_id ?? context.discovery_id,
+      discovery_id,
       ...(intent_record_id === undefined ? {} : { intent_record_id }),
       ...(reason === undefined ? {} : { reason }),
     },
@@ -144,7 +150,9 @@ const machineSetup = setup({
       return { reason, decided_by: by, decided_at: at }
     }),
     emitOpened: emit(({ context }) => fact('opened', context, 'open')),
-    emitSeenAgain: emit(({ context }, { state }: { state: Hypothesis['state'] }) => fact('seen_again', context, state)),
+    emitSeenAgain: emit(({ context }, { state }: { state: Hypothesis['state'] }) =>
+      fact('seen_again', context, state, context.last_seen!.discovery_id),
+    ),
     emitAccepted: emit(({ context }) => fact('accepted', context, 'accepted')),
     emitRelinked: emit(({ context }) => fact('relinked', context, 'accepted')),
     emitRejected: emit(({ context }) => fact('rejected', context, 'rejected')),

@@ -44,7 +44,9 @@ const hypothesis = openObject({
   hypothesis_id: Type.String(),
   key: text,
   state: stringEnum(HYPOTHESIS_STATES),
-  discovery_id: text,
+  discovery_id: Type.Optional(
+    Type.String({ description: 'the discovery that opened it; in `hypothesis_seen_again` the one that saw it again' }),
+  ),
   intent_record_id: text,
   reason: text,
 })

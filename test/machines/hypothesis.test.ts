@@ -8,7 +8,7 @@ import { hypothesisMachine, hypothesisModule as module, slugOfTry } from '../../
 import { intentRecordModule } from '../../machines/intent-record.ts'
 import type { ActorRef, MessageBody, SnapshotOf } from '../../machines/machine.ts'
 import { compile } from '../../machines/schema.ts'
-import { HYPOTHESIS, MESSAGES as M } from './hypothesis-samples.ts'
+import { DISCOVERY, HYPOTHESIS, MESSAGES as M } from './hypothesis-samples.ts'
 import { CREATE } from './intent-record-samples.ts'
 import { BY } from './run-request-samples.ts'
 import { absent, after, at, reopened, snapshotFile, step, table } from './step.ts'
@@ -56,6 +56,21 @@ t.test('what waits for a person is in the list of what does', (t) => {
   t.ok(isListed(open))
   t.notOk(isListed(accepted))
   t.notOk(isListed(rejected))
+  t.end()
+})
+
+t.test('what is decided names the discovery whose words it has, also when another has drawn it since', (t) => {
+  const seenAgain = step(module, open, M['open (other discovery)'])
+  const { discovery_id } = M['open (other discovery)']
+  t.match(seenAgain.facts, [{ type: 'hypothesis_seen_again', payload: { discovery_id } }])
+  const decided = step(module, seenAgain.snapshot, M.accept)
+  for (const { facts } of [
+    decided,
+    step(module, decided.snapshot, M.slug_taken),
+    step(module, seenAgain.snapshot, M.reject),
+  ])
+    t.match(facts, [{ payload: { discovery_id: DISCOVERY } }], facts[0]!.type)
+  t.match(module.document(decided.snapshot), { discovery_id: DISCOVERY, last_seen: { discovery_id } })
   t.end()
 })
 
