@@ -25,6 +25,18 @@ interface Finding {
   readonly key?: string
 }
 
+const NOT_ACCEPTED: Readonly<globalThis.Record<string, string>> = {
+  hypothesized: 'is only hypothesized',
+  proposed: 'is only proposed',
+  contradicted: 'was contradicted before anybody had accepted it',
+  superseded: 'was itself superseded, by no other, before anybody had accepted it',
+}
+
+/** A record has a drift from its acceptance on, and the history of that is kept. */
+function wasAccepted({ drift_history }: IntentRecordContext): boolean {
+  return drift_history.length > 0
+}
+
 export class IntentCheck {
   private readonly find: Find
   private readonly project: string
@@ -91,11 +103,7 @@ export class IntentCheck {
     if (superseded_by !== undefined && heir?.context.supersedes.includes(id) !== true) {
       const detail = `It was superseded by ${superseded_by}, which does not say so.`
       this.about(context, 'error', 'dangling_supersession', detail)
-    } else if (heir?.value === 'proposed') {
-      const key = recordKey(heir.context.project, heir.context.slug)
-      const detail = `Nothing guides runs in its place: ${key}, which superseded it, is only proposed.`
-      this.about(context, 'warning', 'replacement_not_accepted', detail)
-    }
+    } else if (heir !== undefined) this.replacement(context, heir)
     for (const one of supersedes) {
       if (this.find(one)?.context.superseded_by === id) continue
       this.about(context, 'error', 'dangling_supersession', `It supersedes ${one}, which does not say so.`)
@@ -103,6 +111,15 @@ export class IntentCheck {
     if (value === 'superseded' && this.isInCycle(context)) {
       this.about(context, 'error', 'supersession_cycle', 'Its replacements lead back to it: none of them guides runs.')
     }
+  }
+
+  /** Where that was superseded itself, by one that nobody has accepted, it is said of that. */
+  private replacement(context: IntentRecordContext, { value, context: heir }: Record): void {
+    const why = wasAccepted(heir) ? undefined : NOT_ACCEPTED[value]
+    if (why === undefined || (value === 'superseded' && heir.superseded_by !== undefined)) return
+    const key = recordKey(heir.project, heir.slug)
+    const detail = `Nothing guides runs in its place: ${key}, which superseded it, ${why}.`
+    this.about(context, 'warning', 'replacement_not_accepted', detail)
   }
 
   private isInCycle({ id, superseded_by }: IntentRecordContext): boolean {

@@ -499,14 +499,26 @@ t.test('the check finds what was left undone, and nothing else in a sound projec
   await intent.record({ slug: 'b' }, 'accepted')
   await intent.record({ slug: 'c', evidence: [{ description: 'x' }] }, 'active')
   await s.expect(200, 'POST', '/api/intent-records/shop.intent.b/relationships', { type: 'conflicts_with', to: 'c' })
-  await intent.record({ slug: 'd', state: 'hypothesized' })
-  await intent.move('shop.intent.d', 'supersede', { replacement: 'a' })
-  const { body } = await s.expect(200, 'GET', '/api/projects/shop/intent-check')
-  t.match(body, { records: 4, errors: 0, warnings: 4 })
-  t.same(body.findings.map(({ code, key }: any) => `${key.slice('shop.intent.'.length)} ${code}`).sort(), [
+  t.match((await check()).findings.map(({ code, key }: any) => `${key.slice('shop.intent.'.length)} ${code}`).sort(), [
     'a left_hypothesized',
     'b no_required_evidence',
     'b records_in_conflict',
     'c records_in_conflict',
+  ])
+  await intent.record({ slug: 'd', state: 'hypothesized' })
+  await intent.move('shop.intent.d', 'supersede', { replacement: 'a' })
+  await intent.record({ slug: 'e' })
+  await intent.record({ slug: 'f' })
+  await intent.move('shop.intent.e', 'supersede', { replacement: 'f' })
+  await intent.move('shop.intent.f', 'contradict')
+  await intent.record({ slug: 'g' })
+  await intent.move('shop.intent.g', 'supersede', { replacement: 'b' })
+  await intent.move('shop.intent.b', 'contradict')
+  const { body } = await s.expect(200, 'GET', '/api/projects/shop/intent-check')
+  t.match(body, { records: 7, errors: 0, warnings: 3 })
+  t.same(body.findings.map(({ code, key }: any) => `${key.slice('shop.intent.'.length)} ${code}`).sort(), [
+    'a left_hypothesized',
+    'd replacement_not_accepted',
+    'e replacement_not_accepted',
   ])
 })

@@ -19,6 +19,7 @@ function record(slug: string, state = 'proposed', more: object = {}): SnapshotOf
     relationships: [],
     supersedes: [],
     drift: { conflicts: {} },
+    drift_history: [],
     ...more,
   }
   return { status: 'active', value: state, context }
@@ -129,6 +130,27 @@ t.test('what is left undone is a warning', (t) => {
   const charted = check()
   charted.charter({ mission: 'sell anvils' })
   t.equal(charted.result().warnings, 0)
+  t.end()
+})
+
+t.test('a replacement that nobody has accepted is told of, whatever has become of it', (t) => {
+  const said = (state: string, more: object = {}) => {
+    const a = record('a', 'superseded', { superseded_by: idOf('b') })
+    const found = check(a, record('b', state, { supersedes: [idOf('a')], ...more }))
+    found.record(a)
+    return found.result().findings.map(({ code, detail }) => `${code} ${detail}`)
+  }
+  const told = (how: string) => [
+    `replacement_not_accepted Nothing guides runs in its place: acme.intent.b, which superseded it, ${how}.`,
+  ]
+  t.strictSame(said('hypothesized'), told('is only hypothesized'))
+  t.strictSame(said('proposed'), told('is only proposed'))
+  t.strictSame(said('contradicted'), told('was contradicted before anybody had accepted it'))
+  t.strictSame(said('superseded'), told('was itself superseded, by no other, before anybody had accepted it'))
+  t.strictSame(said('superseded', { superseded_by: idOf('c') }), [], 'it is said of that one')
+  const wasAccepted = { drift_history: [{ kind: 'status', status: 'unobserved' }] }
+  for (const state of ['accepted', 'active', 'deprecated', 'contradicted', 'superseded'])
+    t.strictSame(said(state, wasAccepted), [], state)
   t.end()
 })
 
