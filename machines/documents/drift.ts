@@ -127,7 +127,10 @@ export const driftDocument = Type.Object(
     project: Type.String({ description: 'Key of the project.' }),
     intent_record: record,
     status: stringEnum(DRIFT_STATUSES, { description: 'The first of these words that holds.' }),
-    since: time('Since when.'),
+    since: time(
+      'Since when: a problem since the first sign of it that stands; the rest since the last, and never before what was ' +
+        'said before was over.',
+    ),
     severity: Type.Optional(
       stringEnum(DRIFT_SEVERITIES, { description: '`high` when required evidence failed; absent while it holds.' }),
     ),

@@ -19,7 +19,7 @@ export const HISTORY_KEPT_MAX = 100
 export const NO_EVIDENCE = ''
 
 export interface Noted extends Seen {
-  /** When it was seen, for order and age: UTC, never later than when it came. */
+  /** As {@link seenAt} says. */
   readonly seen_at: string
 }
 
@@ -113,11 +113,16 @@ export function isKnown({ recent }: KeptDrift['drift'], { id }: Seen): boolean {
   return recent.includes(id)
 }
 
+/** When it was seen, for order and age: UTC, never later than when it came. */
+export function seenAt({ recorded_at, observed_at }: Seen): string {
+  const came = utc(recorded_at)!
+  const said = utc(observed_at) ?? came
+  return said < came ? said : came
+}
+
 /** The state with one more observation; `evidenceIds` are those that the record names now. */
 export function withObservation(state: DriftState, seen: Seen, evidenceIds: ReadonlySet<string>): DriftState {
-  const came = utc(seen.recorded_at)!
-  const said = utc(seen.observed_at) ?? came
-  const noted: Noted = { ...seen, seen_at: said < came ? said : came }
+  const noted: Noted = { ...seen, seen_at: seenAt(seen) }
   const recent = [...state.recent.slice(1 - RECENT_KEPT_MAX), seen.id]
   const heard = { ...state, latest: withoutStray(state.latest), count: state.count + 1, recent }
   if (isOfFormerEvidence(seen, evidenceIds)) return heard

@@ -207,6 +207,8 @@ export interface Occasion {
   readonly at: string
   readonly by?: By | undefined
   readonly observation_id?: string | undefined
+  /** Of an observation: when that was seen (UTC). */
+  readonly seen_at?: string | undefined
 }
 
 /** Whether observations alone speak of a drift, whatever a person says of it. */
@@ -219,7 +221,8 @@ export function restated(subject: Subject, occasion: Occasion): DriftState {
   const drift = withoutEndedClassification(withLapse(subject.drift, occasion.at), subject, occasion)
   const { status, causes, staleAt } = standing({ ...subject, drift }, utc(occasion.at)!)
   // While the word stays the same so does its beginning.
-  const since = status === drift.status && drift.since !== undefined ? drift.since : sinceOf(status, causes)
+  const isSame = status === drift.status && drift.since !== undefined
+  const since = isSame ? drift.since : sinceOf(status, causes, endOf(drift, occasion))
   // A brief repairs one drift: what drifts again is another.
   const over = PROBLEMS.has(status) ? {} : { repair_brief_id: undefined }
   const next = { ...drift, ...over, status, since, stale_at: staleAt }
@@ -243,9 +246,14 @@ function lastStatusOf({ history }: DriftState): DriftStatus | undefined {
 }
 
 /** Problems began with the first sign of them that still stands, rest with the last. */
-function sinceOf(status: DriftStatus, causes: readonly Cause[]): string {
-  const times = causes.map(({ since }) => since).sort()
-  return PROBLEMS.has(status) ? times[0]! : times.at(-1)!
+function sinceOf(status: DriftStatus, causes: readonly Cause[], ended: string): string {
+  const times = causes.map(({ since }) => since)
+  return PROBLEMS.has(status) ? times.sort()[0]! : [...times, ended].sort().at(-1)!
+}
+
+/** When the word before was over: as what ended it was seen, or happened. Before the first word there was none. */
+function endOf({ status }: DriftState, { at, seen_at }: Occasion): string {
+  return status === undefined ? '' : (seen_at ?? utc(at)!)
 }
 
 /** Time has passed: what a reader was told meanwhile goes into the history. */

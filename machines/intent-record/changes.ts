@@ -8,6 +8,7 @@ import {
   driftState,
   kept,
   NOTHING_OBSERVED,
+  seenAt,
   withChange,
   withObservation,
   withoutComplaints,
@@ -275,7 +276,9 @@ export function driftRestated(context: Context, message: IntentRecordMessage): C
     cause: CAUSES[message.type] ?? 'state',
     at: message.at,
     by: message.by,
-    observation_id: message.type === 'observe' ? message.observation.id : undefined,
+    ...(message.type === 'observe'
+      ? { observation_id: message.observation.id, seen_at: seenAt(message.observation) }
+      : {}),
   }
   return kept(restated(subjectOf(context), occasion))
 }

@@ -231,6 +231,34 @@ t.test('since when: problems since their first sign, rest since the last; it sta
   t.end()
 })
 
+t.test('since when: what rests rests since the end of what was before, in document, history and event', (t) => {
+  const time = (seconds: number) => new Date(at(seconds, { type: 'x' }).atMs).toISOString()
+  const holding = on(accepted, seen(10, { evidence_id: E1 }))
+  const conflict = (seconds: number, said: 'declared' | 'withdrawn') =>
+    at(seconds, { type: 'peer_conflict', with: OTHER, key: 'acme.intent.other', guiding: true, said })
+  const ends: readonly (readonly [word: string, until: number, ...Message<any>[]])[] = [
+    ['threatened', 30, seen(20, { about: 'threat', result: 'fail' }), seen(30)],
+    ['threatened', 25, seen(20, { about: 'threat', result: 'fail' }), seen(30, { observed_at: time(25) })],
+    ['threatened', 30, seen(20, { evidence_id: E2, result: 'fail' }), seen(30, { evidence_id: E2 })],
+    ['contradicted', 30, seen(20, { about: 'contradiction', result: 'fail' }), seen(30, { about: 'contradiction' })],
+    ['contradicted', 30, conflict(20, 'declared'), conflict(30, 'withdrawn')],
+    ['drifted', 30, classify(20, 'real'), classify(30, 'none')],
+    ['stale', 31 * DAY + 20, seen(31 * DAY + 20)],
+  ]
+  for (const [word, until, ...messages] of ends) {
+    const last = messages.at(-1)!
+    const before = on(holding, ...messages.slice(0, -1))
+    const lastSeconds = (last.atMs - at(0, { type: 'x' }).atMs) / 1_000
+    t.equal(drift(before, lastSeconds).status, word)
+    const { snapshot, facts } = step(module, before, last)
+    t.match(drift(snapshot, lastSeconds + 1), { status: 'holding', since: time(until) }, word)
+    t.match(driftHistoryOf(snapshot, last.at)[0], { status: 'holding', since: time(until) })
+    const payload = { drift_status: 'holding', since: time(until) }
+    t.match(facts.at(-1), { type: 'intent_record_drift_changed', payload })
+  }
+  t.end()
+})
+
 t.test('what a person says of it decides what to do, and is ended by what it waited for', (t) => {
   const failed = on(accepted, seen(10, { evidence_id: E1, result: 'fail' }))
   t.equal(drift(failed, 60).action, 'repair')
