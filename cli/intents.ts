@@ -1,5 +1,6 @@
 /** `intendant intent`: what a project means to keep, written, reviewed and found. */
 import type { Command } from 'commander'
+import { partsOfRecordKey, recordKey } from '../machines/record-key.ts'
 import { IF_VERSION, LIMIT, ORIGIN } from './arguments.ts'
 import { CliFailure, EXIT } from './exit.ts'
 import { isReplay, keyHeaders, keyOption } from './idempotency-key.ts'
@@ -237,9 +238,10 @@ async function relate({ client, json, print }: Cli, [record]: readonly any[], op
   const { type, to, notes } = options
   const { body } = await client.request('POST', recordPath(record, '/relationships'), { body: { type, to, notes } })
   if (json) return print.json(body)
-  const stated = body.relationships.findLast((one: any) => one.type === type)
-  const keys = await keysOf(client, [stated.to])
-  print.line(`${body.key} ${type.replaceAll('_', ' ')} ${keys.get(stated.to)}.`)
+  const isId = body.relationships.some((one: any) => one.to === to)
+  const named = isId ? to : recordKey(body.project, partsOfRecordKey(to)?.slug ?? to)
+  const { body: other } = await client.request('GET', recordPath(named))
+  print.line(`${body.key} ${type.replaceAll('_', ' ')} ${other.key}.`)
 }
 
 async function unrelate({ client, json, print }: Cli, [record, name]: readonly any[]): Promise<void> {
