@@ -54,14 +54,38 @@ function evidenceOf({ evidence, optionalEvidence }: any, read: Record<string, an
   if (evidence === undefined && optionalEvidence === undefined) return undefined
   const entries: Record<string, any>[] = (read.evidence ?? []).map(({ latest: _, ...entry }: any) => entry)
   const named = new Set([...(evidence ?? []), ...(optionalEvidence ?? [])])
+  const entryOf = sameEntries(entries)
   const those = (said: readonly string[] | undefined, required: boolean): object[] =>
     said === undefined
       ? entries.filter((one) => one.required === required && !named.has(one.description))
-      : said.map((description) => ({ ...entryOf(entries, description), required }))
+      : said.map((description) => ({ description, ...entryOf(description, required), required }))
   return [...those(evidence, true), ...those(optionalEvidence, false)]
 }
 
-/** Entries that say the same are the same: they keep their ids, their gates, and what was observed of them. */
-function entryOf(entries: readonly Record<string, any>[], description: string): object {
-  return entries.find((one) => one.description === description) ?? { description }
+/**
+ * Entries that say the same are the same: they keep their ids, their gates, and what was observed of them. Each is given
+ * once, those that are required (or are not) alike first.
+ */
+export function sameEntries(
+  entries: readonly Record<string, any>[],
+): (description: string, required: boolean) => Record<string, any> | undefined {
+  const left = new Set(entries)
+  return (description, required) => {
+    const same = [...left].filter((one) => one.description === description)
+    const found = same.find((one) => one.required === required) ?? same[0]
+    if (found !== undefined) left.delete(found)
+    return found
+  }
+}
+
+const OPTIONS: Readonly<Record<string, readonly string[]>> = {
+  scope: ['path'],
+  evidence: ['evidence', 'optional-evidence'],
+}
+
+/** The option by which that member of the content was said. */
+export function optionOf(member: string, options: any): string {
+  const names = OPTIONS[member] ?? [member.replaceAll('_', '-')]
+  const isGiven = (name: string): boolean => options[name.replaceAll(/-(.)/g, (_, c) => c.toUpperCase())] !== undefined
+  return `--${names.find(isGiven) ?? 'body'}`
 }

@@ -5,7 +5,7 @@ import { IF_VERSION, LIMIT, ORIGIN } from './arguments.ts'
 import { CliFailure, EXIT } from './exit.ts'
 import { isReplay, keyHeaders, keyOption } from './idempotency-key.ts'
 import { IdArgument, INTENT_RECORD } from './ids.ts'
-import { contentOf, contentOptions } from './intent-content.ts'
+import { contentOf, contentOptions, optionOf, sameEntries } from './intent-content.ts'
 import { namedBy, showRecord } from './intent-page.ts'
 import { list } from './lists.ts'
 import { type Move, movesOf, versionHeaders } from './moves.ts'
@@ -191,8 +191,14 @@ export async function knownKeys(client: Cli['client'], ids: readonly string[]): 
 
 async function edit({ client, json, print }: Cli, [record]: readonly any[], options: any): Promise<void> {
   const cleared = Object.fromEntries((options.clear ?? []).map((member: string) => [member.replaceAll('-', '_'), null]))
-  if (Object.keys({ ...contentOf(options), ...cleared }).length === 0)
+  const said = contentOf(options)
+  if (Object.keys({ ...said, ...cleared }).length === 0)
     throw new CliFailure('Nothing to change was named: see --help.')
+  const both = Object.keys(cleared).find((member) => (said[member] ?? null) !== null)
+  if (both !== undefined) {
+    const clear = `--clear ${both.replaceAll('_', '-')}`
+    throw new CliFailure(`${optionOf(both, options)} says what ${clear} takes away: name one of them.`)
+  }
   const read = await client.request('GET', recordPath(record))
   const body = { ...contentOf(options, read.body), ...cleared }
   const tag = `"${options.ifVersion ?? read.body.version}"`
@@ -208,10 +214,12 @@ async function edit({ client, json, print }: Cli, [record]: readonly any[], opti
 /** Entries that say the same are the same: they keep their ids, and what was observed of them. */
 function withKnownEvidence(body: Record<string, any>, record: Record<string, any>): object {
   if (!Array.isArray(body.evidence)) return {}
-  const known = new Map(record.evidence.map((one: any) => [one.description, one.id]))
-  const evidence = body.evidence.map((one: any) =>
-    one.id === undefined && known.has(one.description) ? { id: known.get(one.description), ...one } : one,
-  )
+  const named = new Set(body.evidence.map(({ id }: any) => id))
+  const entryOf = sameEntries(record.evidence.filter(({ id }: any) => !named.has(id)))
+  const evidence = body.evidence.map((one: any) => {
+    const same = one.id === undefined ? entryOf(one.description, one.required ?? true) : undefined
+    return same === undefined ? one : { id: same.id, ...one }
+  })
   return { evidence }
 }
 

@@ -93,6 +93,34 @@ t.test('a record from the first word to the one that takes its place', async (t)
   t.match(nothing.err, 'Nothing to change was named')
 })
 
+t.test('what an edit names twice is taken as often, and what it names and takes away is refused', async (t) => {
+  const { run, say } = await shop(t)
+  await say('intent', 'add', '--project', 'shop', '--title', 'One', '--threat', 'old words')
+  const edit = ['intent', 'edit', 'shop.intent.one']
+  const ids = async (...options: string[]) =>
+    JSON.parse(await say(...edit, ...options, '--json')).evidence.map(({ id }: any) => id.split('.')[1])
+  const twice = ['--evidence', 'dup', '--evidence', 'dup']
+  t.same(await ids(...twice), ['e1', 'e2'])
+  t.match(await say(...edit, ...twice), 'says that already.')
+  t.same(await ids(...twice, '--evidence', 'dup'), ['e1', 'e2', 'e3'])
+  t.same(await ids('--evidence', 'dup', '--optional-evidence', 'dup'), ['e1', 'e2'])
+  t.same(await ids('--optional-evidence', 'dup', '--evidence', 'dup'), ['e1', 'e2'], 'each stays what it was')
+  const body = [{ description: 'dup' }, { description: 'dup', required: false }, { description: 'dup' }]
+  t.same(await ids('--body', JSON.stringify({ evidence: body })), ['e1', 'e2', 'e4'])
+  for (const [said, member] of [
+    [['--threat', 'new words'], 'threat'],
+    [['--evidence-summary', 'x'], 'evidence-summary'],
+    [['--path', 'src'], 'scope'],
+    [['--optional-evidence', 'x'], 'evidence'],
+    [['--body', '{"strategy": "x"}'], 'strategy'],
+  ] as const) {
+    const { code, err } = await run(...edit, ...said, '--clear', member)
+    t.equal(code, 2, member)
+    t.match(err, `${said[0]} says what --clear ${member} takes away`)
+  }
+  t.equal(JSON.parse(await say('intent', 'show', 'shop.intent.one', '--json')).threat, 'old words')
+})
+
 t.test('an inspection from a file or from standard input, its hypotheses reviewed', async (t) => {
   const { service, run, say } = await shop(t)
   const file = `${service.home}/inspection.json`
