@@ -1,7 +1,8 @@
 /** What the routes of intent have in common: how a record is named, found and told. */
 import { recordIdOfSlug } from '../machines/derived-id.ts'
 import { utc } from '../machines/drift/state.ts'
-import type { IntentRecordContext } from '../machines/intent-record/context.ts'
+import type { IntentRecordContext, RecordContent } from '../machines/intent-record/context.ts'
+import { pathFaults } from '../machines/intent-record/places.ts'
 import { document } from '../machines/intent-record/view.ts'
 import { isSlug, partsOfRecordKey } from '../machines/record-key.ts'
 import type { MessageBody, SnapshotOf, Taken } from '../runtime/api.ts'
@@ -36,6 +37,13 @@ export function visibleRecord(service: ServiceContext, exchange: Exchange): Reco
   if (record !== undefined && maySee(exchange.principal, record.context.project)) return record
   notFound(exchange, 'intent record', named)
   return undefined
+}
+
+/** A scope is of the repository. False: it leads out of that, and the problem was answered. */
+export function staysWithin(exchange: Exchange, scope: RecordContent['scope'], pointer: string): boolean {
+  const errors = pathFaults(scope, pointer)
+  if (errors.length > 0) exchange.problem('invalid_body', 'The fields named in `errors` are wrong.', { errors })
+  return errors.length === 0
 }
 
 /** Whatever is excused is looked at again, at a time to come as seen `from` then (UTC). False: a problem was answered. */

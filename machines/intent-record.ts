@@ -316,11 +316,11 @@ function whyNotMove(value: string, context: Context, message: Of<Moves>, isReach
 
 export const intentRecordModule: MachineModule<Context, IntentRecordBody> = {
   kind: 'intent_record',
-  version: 3,
+  version: 4,
   machine: intentRecordMachine,
-  // Version 2 lists a record without paths under the whole of the repository, and version 3 refuses more: what was
-  // stored before is still right.
-  migrations: { 1: (snapshot) => snapshot, 2: (snapshot) => snapshot },
+  // Version 2 lists a record without paths under the whole of the repository, version 3 refuses more, and version 4 lists
+  // under what a path with `..` comes to: what was stored before is still right.
+  migrations: { 1: (snapshot) => snapshot, 2: (snapshot) => snapshot, 3: (snapshot) => snapshot },
   internal: ['make', 'take_place', 'peer_conflict', 'observe', 'repair_drafted'],
   repeats,
   refusal,

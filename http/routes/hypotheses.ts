@@ -18,7 +18,7 @@ import type { MessageBody, SnapshotOf, Taken } from '../../runtime/api.ts'
 import { digestOf } from '../../runtime/identity.ts'
 import { maySee } from '../access.ts'
 import type { Exchange } from '../exchange.ts'
-import { findRecord } from '../intent-records.ts'
+import { findRecord, staysWithin } from '../intent-records.ts'
 import { inLaterTurns } from '../later-turns.ts'
 import { answerList, listAnswer, listQuery } from '../lists.ts'
 import { isServiceId, markCursor, notFound, visibleProject, whenHeard } from '../replies.ts'
@@ -145,6 +145,7 @@ function accept(service: ServiceContext, exchange: Exchange): void {
   }
   const body = exchange.body as HypothesisAccept
   const { slug: wanted, ...edits } = body.record ?? {}
+  if (hypothesis.value === 'open' && !staysWithin(exchange, edits.scope, '/record/scope')) return
   const content = contentOfHypothesis(hypothesis.context, edits)
   const slug = wanted ?? freeSlug(service, hypothesis.context, content.title)
   if (wanted !== undefined && hypothesis.value === 'open' && isTaken(service, hypothesis.context, wanted)) {

@@ -8,14 +8,15 @@ import {
   intentRecordPatchBody,
   SLUG_PATTERN,
 } from '../../machines/documents/intent-record.ts'
-import { document, normalPath, placesOf } from '../../machines/intent-record/view.ts'
+import { LEADS_OUT, placeOf, placesAround, placesOf } from '../../machines/intent-record/places.ts'
+import { document } from '../../machines/intent-record/view.ts'
 import { recordKey } from '../../machines/record-key.ts'
 import { stringEnum, Type } from '../../machines/schema.ts'
 import type { MessageBody, Refused, Taken } from '../../runtime/api.ts'
 import { mayDo } from '../access.ts'
 import type { Exchange } from '../exchange.ts'
 import { createNamed, IDEMPOTENCY_HEADER, readIdempotencyKey } from '../idempotency.ts'
-import { answerRecord, type RecordSnapshot, tellRecord, visibleRecord } from '../intent-records.ts'
+import { answerRecord, type RecordSnapshot, staysWithin, tellRecord, visibleRecord } from '../intent-records.ts'
 import { listAnswer, listQuery } from '../lists.ts'
 import { IF_MATCH_HEADER, readIfMatch, setEntityTag } from '../preconditions.ts'
 import { located, markCreated, markCursor, refuse, takesWork, visibleProject, whenHeard } from '../replies.ts'
@@ -96,7 +97,8 @@ function create(service: ServiceContext, exchange: Exchange): void {
     content,
     ...(state === undefined ? {} : { state }),
   } as MessageBody
-  const make = () => (takesWork(exchange, project) ? message : undefined)
+  const make = () =>
+    takesWork(exchange, project) && staysWithin(exchange, content.scope, '/scope') ? message : undefined
   const named = { ref: { kind: 'intent_record', id }, body, make } as const
   const made = (taken: Taken): void => {
     const status = markCreated(exchange, taken.repeat, `/api/intent-records/${taken.snapshot.context.id}`)
@@ -118,7 +120,8 @@ function listRoute(service: ServiceContext, path: string): Route {
     summary: 'List the intent records of a project.',
     description:
       'With `path`, those first whose scope names that very place, then those of the folders around it, `.` last. ' +
-      'State and path are indexed; a filter by words may answer a short page with a cursor to go on.',
+      'State and path are indexed; a filter by words, each of which is to be found, in whatever order, may answer a short ' +
+      'page with a cursor to go on.',
     access: { right: 'view' },
     query: listQuery({
       state: Type.Optional(stringEnum(INTENT_STATES, { description: 'Only those in this state.' })),
@@ -126,7 +129,7 @@ function listRoute(service: ServiceContext, path: string): Route {
         Type.String({
           minLength: 1,
           maxLength: PATH_CHARS_MAX,
-          description: 'Only those whose scope covers this path.',
+          description: 'Only those whose scope covers this path, which may not lead out of the repository.',
         }),
       ),
       title: words('Only those whose title contains these words.'),
@@ -138,23 +141,29 @@ function listRoute(service: ServiceContext, path: string): Route {
     problems: ['not_found'],
     handle: (exchange) => {
       const project = visibleProject(service, exchange, exchange.params[0]!)
-      if (project !== undefined)
-        answerSections(service, exchange, () => sectionsOf(project.context.key, exchange.query))
+      if (project === undefined) return
+      const { path } = exchange.query
+      const place = path === undefined ? undefined : placeOf(path)
+      if (path !== undefined && place === undefined) {
+        const errors = [{ pointer: '/path', detail: LEADS_OUT }]
+        return exchange.problem('invalid_query', 'The query parameters named in `errors` are wrong.', { errors })
+      }
+      answerSections(service, exchange, () => sectionsOf(project.context.key, exchange.query, place))
     },
   }
 }
 
 type Filters = Readonly<Record<string, string | undefined>>
 
-function sectionsOf(project: string, query: Filters): readonly Section[] {
-  const { state, path } = query
+function sectionsOf(project: string, query: Filters, asked: string | undefined): readonly Section[] {
+  const { state } = query
   const list = { kind: 'intent_record', document } as const
   const says = saysWhatIsAsked(query)
-  if (path === undefined) {
+  if (asked === undefined) {
     const value = state === undefined ? project : `${project}/${state}`
     return [{ ...list, name: 'all', index: state === undefined ? 'project' : 'state', value, matches: says }]
   }
-  const places = placesAround(path)
+  const places = placesAround(asked)
   return places.map((place, index) => ({
     ...list,
     name: `place ${index}`,
@@ -165,14 +174,6 @@ function sectionsOf(project: string, query: Filters): readonly Section[] {
   }))
 }
 
-/** The path itself and every folder above it, the root last. */
-function placesAround(path: string): string[] {
-  const normal = normalPath(path)
-  if (normal === '.') return ['.']
-  const parts = normal.split('/')
-  return [...parts.map((_, index) => parts.slice(0, parts.length - index).join('/')), '.']
-}
-
 /** A record whose scope names several of the places is found once, under the nearest. */
 function nearest({ context }: RecordSnapshot, places: readonly string[]): string | undefined {
   const named = placesOf(context.content)
@@ -181,11 +182,14 @@ function nearest({ context }: RecordSnapshot, places: readonly string[]): string
 
 function saysWhatIsAsked(query: Filters): (snapshot: RecordSnapshot) => boolean {
   const asked = (['title', 'capability', 'threat', 'strategy'] as const).flatMap((member) => {
-    const text = query[member]?.toLowerCase()
-    return text === undefined ? [] : [{ member, text }]
+    const text = query[member]
+    return text === undefined ? [] : [{ member, words: text.toLowerCase().split(/\s+/) }]
   })
   return ({ context }) =>
-    asked.every(({ member, text }) => context.content[member]?.toLowerCase().includes(text) === true)
+    asked.every(({ member, words }) => {
+      const text = context.content[member]?.toLowerCase()
+      return text !== undefined && words.every((word) => text.includes(word))
+    })
 }
 
 function readRoute(service: ServiceContext): Route {

@@ -71,7 +71,7 @@ const statement = (description: string) => line(description, TEXT_LENGTH_MAX)
 
 export const slug = (description: string) => Type.String({ pattern: SLUG_PATTERN, description })
 
-/** Written with `/`, from the root of the repository; `.` is the whole of it. */
+/** Written with `/`, from the root of the repository; `.` is the whole of it, and `..` the folder above (intent-record/places.ts). */
 export const scopePath = (description: string) =>
   Type.String({
     minLength: 1,
@@ -86,7 +86,8 @@ export const scope = Type.Object(
       Type.Array(scopePath('A file or a folder.'), {
         maxItems: PATHS_MAX,
         uniqueItems: true,
-        description: 'Files and folders that it covers, from the root of the repository; `.` is the whole of it.',
+        description:
+          'Files and folders that it covers, from the root of the repository; `.` is the whole of it, and none may lead out of it.',
       }),
     ),
     module: Type.Optional(name('The module.')),

@@ -5,6 +5,7 @@ import { PROBLEMS, speaksOfDrift } from '../drift/status.ts'
 import type { Refusal } from '../machine.ts'
 import { evidenceFaults, subjectOf } from './changes.ts'
 import type { IntentRecordContext, Moves, Of } from './context.ts'
+import { pathFaults } from './places.ts'
 import { isGuiding, relationshipOf } from './told.ts'
 
 type Context = IntentRecordContext
@@ -33,7 +34,7 @@ export function whyNotReplacedBy({ id }: Context, message: Of<'supersede'>): Ref
 
 export function whyNotUpdate(context: Context, message: Of<'update'>): Refusal | undefined {
   if (!isVersionRead(context, message)) return notRead(context, message)
-  const errors = evidenceFaults(context, message)
+  const errors = [...evidenceFaults(context, message), ...pathFaults(message.patch.scope, '/scope')]
   if (errors.length === 0) return undefined
   return { code: 'invalid_body', detail: 'the fields named in `errors` are wrong', errors }
 }

@@ -6,6 +6,7 @@ import type { KeptDrift, Noted } from '../drift/state.ts'
 import type { FactEnvelope, SnapshotOf, Term } from '../machine.ts'
 import { recordKey } from '../record-key.ts'
 import type { IntentRecordContext, Source } from './context.ts'
+import { placesOf } from './places.ts'
 
 type Snapshot = SnapshotOf<IntentRecordContext>
 
@@ -27,12 +28,6 @@ export function terms(snapshot: Snapshot): readonly Term[] {
   ]
 }
 
-/** Where it holds. Without paths that is the whole of the repository, `.`. */
-export function placesOf({ scope }: IntentRecordContext['content']): ReadonlySet<string> {
-  const paths = scope?.paths ?? []
-  return new Set(paths.length === 0 ? ['.'] : paths.map(normalPath))
-}
-
 /** Under its status: in the order in which it began, or in which the record becomes stale. */
 function driftTerms(snapshot: Snapshot): readonly Term[] {
   const { project, drift } = snapshot.context
@@ -45,12 +40,6 @@ function driftTerms(snapshot: Snapshot): readonly Term[] {
 
 function driftOrder({ status, since, stale_at }: KeptDrift['drift']): string {
   return status === 'holding' || status === 'unobserved' ? (stale_at ?? NEVER) : since!
-}
-
-/** `./src//auth/` and `src/auth` are one place. */
-export function normalPath(path: string): string {
-  const parts = path.split('/').filter((part) => part !== '' && part !== '.')
-  return parts.length === 0 ? '.' : parts.join('/')
 }
 
 /** The words of a person are a person's; all else may quote what a repository or a machine says. */

@@ -58,7 +58,7 @@ initiative version 5: f0f4b55e18230f11
 `
 
 exports[`dist/test/machines/versions.test.js > TAP > a machine whose structure changes has a new version > intent_record 1`] = `
-intent_record version 3: e62778c5a0fc9ac7
+intent_record version 4: e62778c5a0fc9ac7
 `
 
 exports[`dist/test/machines/versions.test.js > TAP > a machine whose structure changes has a new version > maintenance_run 1`] = `

@@ -2,7 +2,7 @@
 import t from 'tap'
 import { until } from '../until.ts'
 import { HeldNature } from './held-nature.ts'
-import { events, Intent, intentOf } from './intent-harness.ts'
+import { DISCOVERY, events, Intent, intentOf } from './intent-harness.ts'
 import { startTestService } from './service-harness.ts'
 
 const LIST = '/projects/shop/intent-records'
@@ -402,6 +402,14 @@ t.test('lists are filtered by state, words and place, in pages that follow each 
   t.same(await slugs('path=src/auth/login.ts&state=accepted&capability=signed'), ['auth'])
   t.same(await slugs('path=.'), ['anywhere', 'all'], 'what names no path holds in all of it')
   t.same(await slugs('path=docs'), ['anywhere', 'all'])
+  t.same(await slugs('path=src/../docs'), ['anywhere', 'all'])
+  t.same(await slugs('path=docs/../src/./auth'), ['auth', 'anywhere', 'all'])
+  t.same(await slugs('title=all%20receipts'), ['shop'], 'each word, in any order')
+  t.same(await slugs('title=receipts%20nobody'), [])
+  for (const path of ['..', 'src/../..', './../src']) {
+    const { body } = await s.expect(400, 'GET', `${LIST}?path=${path}`)
+    t.match(body, { code: 'invalid_query', errors: [{ pointer: '/path', detail: /leads out/ }] }, path)
+  }
   for (const query of ['', 'path=src/auth/login.ts', 'state=accepted']) {
     const all = await slugs(query)
     const paged: string[] = []
@@ -415,6 +423,24 @@ t.test('lists are filtered by state, words and place, in pages that follow each 
   }
   for (const query of ['state=done', 'mood=good', 'path=', 'limit=0'])
     t.equal((await s.expect(400, 'GET', `${LIST}?${query}`)).body.code, 'invalid_query', query)
+})
+
+t.test('a scope is found where its paths lead, and leads nowhere out of the repository', async (t) => {
+  const s = await startTestService(t)
+  const intent = await intentOf(s)
+  const { id } = await intent.record({ slug: 'etc', scope: { paths: ['lib/../etc'] } })
+  const slugs = async (path: string) =>
+    (await s.expect(200, 'GET', `${LIST}?path=${path}`)).body.items.map(({ slug }: any) => slug)
+  t.same([await slugs('etc/passwd'), await slugs('lib')], [['etc'], []])
+  const scope = { paths: ['src', 'src/../../x'] }
+  const refused = (pointer: string) => ({ code: 'invalid_body', errors: [{ pointer, detail: /leads out/ }] })
+  t.match((await s.expect(422, 'POST', LIST, { title: 'Out', scope })).body, refused('/scope/paths/1'))
+  const patched = await s.expect(422, 'PATCH', `/api/intent-records/${id}`, { scope }, { headers: { 'if-match': '*' } })
+  t.match(patched.body, refused('/scope/paths/1'))
+  const { hypotheses } = (await s.expect(201, 'POST', '/projects/shop/discoveries', DISCOVERY)).body
+  const path = `/hypotheses/${hypotheses[0].hypothesis_id}/accept`
+  t.match((await s.expect(422, 'POST', path, { record: { scope } })).body, refused('/record/scope/paths/1'))
+  await s.expect(200, 'POST', path, { record: { scope: { paths: ['src/./..'] } } })
 })
 
 t.test('the log tells each step, and what every version said', async (t) => {

@@ -104,6 +104,8 @@ t.test('a change makes a new version, says what changed, and gives no id of evid
     may_rewrite: false,
   })
   t.equal(step(module, emptied.snapshot, again).snapshot.context.content.evidence[0].id, `${RECORD}.e4`)
+  const out = { scope: { paths: ['src', 'a/../..'] } }
+  t.equal(step(module, before, at(20, { type: 'update', patch: out, may_rewrite: true })).refused, 'invalid_body')
   const twice = { evidence: [E1, E1].map((id) => ({ id, description: 'x' })) }
   t.equal(step(module, before, at(20, { type: 'update', patch: twice, may_rewrite: true })).refused, 'invalid_body')
   t.end()
@@ -180,5 +182,14 @@ t.test('it is listed by project, state and each place of its scope once', (t) =>
   t.strictSame(of(run(M.create, M.accept, M.deprecate), 'drift'), [])
   const doubled = { ...M.create, content: { ...CONTENT, scope: { paths: ['src/auth/', './src/auth', '.'] } } }
   t.strictSame(of(run(doubled), 'path'), ['acme/src/auth', 'acme/.'])
+  const above = {
+    ...M.create,
+    content: { ...CONTENT, scope: { paths: ['lib/../etc', 'etc', 'a/..', '../x', 'a/../../x'] } },
+  }
+  t.strictSame(
+    of(run(above), 'path'),
+    ['acme/etc', 'acme/.'],
+    'an older record may lead out of the repository: to no place',
+  )
   t.end()
 })
