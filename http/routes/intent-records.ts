@@ -18,7 +18,7 @@ import type { Exchange } from '../exchange.ts'
 import { createNamed, IDEMPOTENCY_HEADER, readIdempotencyKey } from '../idempotency.ts'
 import { answerRecord, type RecordSnapshot, staysWithin, tellRecord, visibleRecord } from '../intent-records.ts'
 import { listAnswer, listQuery } from '../lists.ts'
-import { IF_MATCH_HEADER, readIfMatch, setEntityTag } from '../preconditions.ts'
+import { IF_MATCH_HEADER, requireVersion, setEntityTag } from '../preconditions.ts'
 import { located, markCreated, markCursor, refuse, takesWork, visibleProject, whenHeard } from '../replies.ts'
 import type { Route, ServiceContext } from '../route.ts'
 import { answerSections, type Section } from '../sections.ts'
@@ -229,14 +229,10 @@ function patchRoute(service: ServiceContext): Route {
     handle: (exchange) => {
       const record = visibleRecord(service, exchange)
       if (record === undefined) return
-      const read = readIfMatch(exchange)
-      if (!read.ok) return
-      tellRecord(service, exchange, record, {
-        type: 'update',
-        patch: exchange.body,
-        ...(read.version === undefined ? {} : { if_version: read.version }),
-        may_rewrite: mayDo(exchange.principal, 'intent.accept'),
-      })
+      const read = requireVersion(exchange)
+      if (read === undefined) return
+      const may_rewrite = mayDo(exchange.principal, 'intent.accept')
+      tellRecord(service, exchange, record, { type: 'update', patch: exchange.body, ...read, may_rewrite })
     },
   }
 }

@@ -16,7 +16,8 @@ export function isVersionRead({ version }: Context, { if_version }: Of<'update' 
 }
 
 export function notRead({ version }: Context, { if_version }: Of<'update' | Moves>): Refusal {
-  return { code: 'precondition_failed', detail: `its version is ${version}, not ${if_version}` }
+  const not = if_version === 0 ? 'and If-Match names none' : `not ${if_version}`
+  return { code: 'precondition_failed', detail: `its version is ${version}, ${not}` }
 }
 
 /** What is gone takes no place: nothing would guide runs, and two could be replaced by each other. */

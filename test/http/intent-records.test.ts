@@ -73,8 +73,10 @@ t.test('a change needs the version that was read, and nobody overwrites what the
   t.equal((await patch(412, { title: 'x' }, '"2"')).body.code, 'precondition_failed')
   for (const broken of ['"2", "3"', '1', '"1', '1"', 'W/1', 'w/"1"', '""1"'])
     t.equal((await patch(400, { title: 'x' }, broken)).body.code, 'invalid_header', broken)
-  for (const strange of ['W/"1"', '"01"', '"abc"', '""'])
+  for (const strange of ['W/"1"', '"01"', '"abc"', '""', '"0"']) {
     t.equal((await patch(412, { title: 'x' }, strange)).body.code, 'precondition_failed', strange)
+    t.equal((await patch(200, { threat: 'memory' }, strange)).body.version, 1, 'it is there already')
+  }
   const changed = await patch(200, { title: 'Other', threat: null }, '"1"')
   t.match(changed.body, { version: 2, title: 'Other' })
   t.notOk('threat' in changed.body)
@@ -160,7 +162,8 @@ t.test('a move counts for the version that was read, where it is named', async (
   t.match((await move(412, 'accept', '"1"')).body, { code: 'precondition_failed', detail: /version is 2, not 1/ })
   t.equal((await move(412, 'accept', 'W/"2"')).body.code, 'precondition_failed')
   t.equal((await move(400, 'accept', '2')).body.code, 'invalid_header')
-  t.equal((await move(409, 'activate', '"1"')).body.state, 'proposed', 'what the state does not allow is said first')
+  for (const tag of ['"1"', 'W/"1"', '"0"'])
+    t.equal((await move(409, 'activate', tag)).body.state, 'proposed', 'what the state does not allow is said first')
   for (const name of ['supersede', 'contradict']) await move(412, name, '"1"')
   t.equal((await s.expect(200, 'GET', path)).body.state, 'proposed', 'nothing has changed')
   t.match((await move(200, 'accept', '"2"', { reason: 'agreed' })).body, { state: 'accepted', version: 2 })
