@@ -6,7 +6,7 @@ import {
   supersedeBody,
 } from '../../machines/documents/intent-record.ts'
 import type { IntentRecordContext } from '../../machines/intent-record/context.ts'
-import { isGuiding } from '../../machines/intent-record/told.ts'
+import { isGuiding } from '../../machines/intent-record.ts'
 import { recordKey } from '../../machines/record-key.ts'
 import type { Taken } from '../../runtime/api.ts'
 import { mayDo } from '../access.ts'
@@ -178,7 +178,7 @@ function relateRoute(service: ServiceContext): Route {
       if (relation === 'conflicts_with' && isNew && Object.keys(drift.conflicts).length >= CONFLICTS_MAX) {
         return exchange.problem('illegal_move', `The record ${named} is in ${CONFLICTS_MAX} conflicts already.`)
       }
-      const rights = { to_guides: isGuiding(other.context), may_rewrite: mayDo(exchange.principal, 'intent.accept') }
+      const rights = { to_guides: isGuiding(other.value), may_rewrite: mayDo(exchange.principal, 'intent.accept') }
       const message = { type: 'relate', relation, to, ...(notes === undefined ? {} : { notes }), ...rights }
       if (relation !== 'conflicts_with') {
         tellRecord(service, exchange, record, message)

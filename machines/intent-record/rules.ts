@@ -6,7 +6,7 @@ import type { Refusal } from '../machine.ts'
 import { evidenceFaults, subjectOf } from './changes.ts'
 import type { IntentRecordContext, Moves, Of } from './context.ts'
 import { pathFaults } from './places.ts'
-import { isGuiding, relationshipOf } from './told.ts'
+import { hasDrift, relationshipOf } from './told.ts'
 
 type Context = IntentRecordContext
 
@@ -54,7 +54,7 @@ export function whyNotRelate(context: Context, message: Of<'relate'>): Refusal |
   const { id, relationships } = context
   const { relation, to, to_guides, may_rewrite } = message
   if (to === id) return { code: 'invalid_body', detail: 'a record has no relationship with itself', pointer: '/to' }
-  if (relation === 'conflicts_with' && !may_rewrite && (to_guides || isGuiding(context))) return CONFLICT_FORBIDDEN
+  if (relation === 'conflicts_with' && !may_rewrite && (to_guides || hasDrift(context))) return CONFLICT_FORBIDDEN
   if (relationships.length < RELATIONSHIPS_MAX) return undefined
   return { code: 'illegal_move', detail: `a record states at most ${RELATIONSHIPS_MAX} relationships` }
 }
@@ -65,7 +65,7 @@ export function whyNotUnrelate(context: Context, message: Of<'unrelate'>): Refus
     return { code: 'not_found', detail: `the record has no relationship ${shown(message.relationship_id)}` }
   }
   if (gone.type !== 'conflicts_with' || message.may_rewrite) return undefined
-  return isGuiding(context) || context.drift.conflicts[gone.to]?.guiding ? CONFLICT_FORBIDDEN : undefined
+  return hasDrift(context) || context.drift.conflicts[gone.to]?.guiding ? CONFLICT_FORBIDDEN : undefined
 }
 
 /** A conflict opens, or ends, a contradiction in what was accepted. */

@@ -21,14 +21,14 @@ export function relationshipOf(
 }
 
 /** A record has a drift as long as it guides runs. */
-export function isGuiding({ drift }: Context): boolean {
+export function hasDrift({ drift }: Context): boolean {
   return drift.status !== undefined
 }
 
 /** What the other side of a conflict is to know of this one. */
 function asPeer(context: Context) {
   const { id, project, slug } = context
-  return { type: 'peer_conflict', with: id, key: recordKey(project, slug), guiding: isGuiding(context) }
+  return { type: 'peer_conflict', with: id, key: recordKey(project, slug), guiding: hasDrift(context) }
 }
 
 export const told = setup({
