@@ -8,7 +8,7 @@ import type { CampaignBody, CampaignContext, CampaignMessage, Of } from './campa
 import { added } from './campaign/facts.ts'
 import { create, draftOf, type StepName } from './campaign/moves.ts'
 import * as rules from './campaign/rules.ts'
-import { toVersion7 } from './campaign/upgrade.ts'
+import { toVersion7, toVersion8 } from './campaign/upgrade.ts'
 import { campaignTestimony, document, envelope, terms } from './campaign/view.ts'
 import { declaredActions, type Fact, type MachineModule } from './machine.ts'
 
@@ -194,11 +194,12 @@ export const campaignMachine = machineSetup.createMachine({
 
 export const campaignModule: MachineModule<CampaignContext, CampaignBody> = {
   kind: 'campaign',
-  version: 7,
+  version: 8,
   machine: campaignMachine,
   // Version 2 takes part in initiatives, version 3 answers every emitted request, version 4 also those that come while it
   // forms, and hears a stronger stop, version 5 stays paused by its owner, version 6 knows what was given up: what was stored
-  // before is still right. Version 7 hears that its cycle has begun, and keeps its question over a pause.
+  // before is still right. Version 7 hears that its cycle has begun, and keeps its question over a pause, version 8 knows
+  // what each cycle was begun upon.
   migrations: {
     1: (snapshot) => snapshot,
     2: (snapshot) => snapshot,
@@ -206,6 +207,7 @@ export const campaignModule: MachineModule<CampaignContext, CampaignBody> = {
     4: (snapshot) => snapshot,
     5: (snapshot) => snapshot,
     6: toVersion7,
+    7: toVersion8,
   },
   internal: [
     'provider_back',

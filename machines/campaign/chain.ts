@@ -1,90 +1,156 @@
 /**
- * Work of a campaign's cycles that is kept and has not landed: what the next cycle starts from, and what lands with it.
- * Its invariant: what a person has given up, and what was begun upon that, is not built upon.
+ * Work of a campaign's cycles that is kept and has not landed: what each was begun upon, what the next cycle starts from,
+ * and what lands with it. Its invariants: what lands takes along all that it was begun upon, wherever its campaign stands;
+ * what a person has given up, and what was begun upon that, is not built upon.
  */
 import type { SnapshotOf } from '../machine.ts'
-import type { CampaignContext, CampaignMessage, Of, TaskResult } from './context.ts'
+import type { CampaignContext, CampaignMessage, KeptWork, Of } from './context.ts'
 import type { Draft } from './draft.ts'
 
-/** A result that came while the campaign was stopped, and that no formation has been given yet. */
-export function unlookedAt({ pending, last_run_event_id }: CampaignContext): TaskResult | undefined {
-  return pending?.event_id === last_run_event_id ? undefined : pending
-}
-
-/** What landed takes along what it was built upon; what did not is what the next cycle builds upon. */
-export function build(draft: Draft, { item_id, payload }: TaskResult): void {
-  const { chain, base_ref, astray } = draft.context.internal
-  const ref = refOf(payload)
-  if (payload.landed !== true) {
-    if (ref !== undefined && astray !== item_id) draft.keep({ base_ref: ref, chain: [...chain, item_id] })
-    return
+/** What is begun upon this one stands upon all of these: it, what it was begun upon itself, and so on down to trunk. */
+function downFrom(kept: readonly KeptWork[], upon: string | undefined): readonly KeptWork[] {
+  const found: KeptWork[] = []
+  let next = upon
+  // What a cycle is begun upon was kept before it.
+  for (const one of kept.toReversed()) {
+    if (one.item_id !== next) continue
+    found.push(one)
+    next = one.upon
   }
-  if (ref !== undefined) {
-    for (const id of chain)
-      draft.sends.push({ to: { kind: 'work_item', id }, message: { type: 'superseded', commit: ref } })
+  return found
+}
+
+function isUpon(kept: readonly KeptWork[], upon: string | undefined, item_id: string): boolean {
+  return downFrom(kept, upon).some((one) => one.item_id === item_id)
+}
+
+/** The ref that the next cycle starts from; undefined: trunk. */
+export function nextBaseRef({ internal: { kept, base } }: CampaignContext): string | undefined {
+  return kept.find(({ item_id }) => item_id === base)?.ref
+}
+
+/** The cycle under way has ended: what it was begun upon lands with it, or what it has kept is there for the next. */
+export function build(draft: Draft, { item_id, terminal }: Of<'item_settled'>): void {
+  if (terminal === undefined) return
+  const { work, internal } = draft.context
+  const { upon, astray } = work!
+  const { landed, preservation_ref } = terminal.payload
+  const ref = typeof preservation_ref === 'string' ? preservation_ref : undefined
+  if (landed === true) land(draft, upon, ref)
+  else if (ref !== undefined) {
+    const kept = [...internal.kept, { item_id, ref, ...(upon === undefined ? {} : { upon }) }]
+    draft.keep({ kept, ...(astray === true ? {} : { base: item_id }) })
   }
-  if (base_ref !== undefined || chain.length > 0) draft.keep({ base_ref: undefined, chain: [] })
 }
 
-function refOf({ preservation_ref: ref }: TaskResult['payload']): string | undefined {
-  return typeof ref === 'string' ? ref : undefined
+/** This one is on trunk, and all that it was begun upon. */
+function land(draft: Draft, upon: string | undefined, commit: string | undefined): void {
+  const landed = downFrom(draft.context.internal.kept, upon)
+  for (const { item_id, given_up } of landed) if (given_up !== true) draft.sends.push(superseded(item_id, commit))
+  forget(draft, new Set(landed.map(({ item_id }) => item_id)))
 }
 
-/** The newest of the kept work has landed by another way, and with it what it was built upon. */
-export function noteLanding(draft: Draft, { item_id }: Of<'item_settled'>): void {
-  const kept = unlookedAt(draft.context)?.item_id
-  if ((kept ?? draft.context.internal.chain.at(-1)) !== item_id) return
-  draft.keep({ base_ref: undefined, chain: [] })
-  if (kept === item_id) draft.keep({ astray: item_id })
+function superseded(id: string, commit: string | undefined) {
+  const message = { type: 'superseded', ...(commit === undefined ? {} : { commit }) }
+  return { to: { kind: 'work_item', id }, message } as const
+}
+
+/** What has landed under an earlier version, which told nobody while its campaign was stopped. */
+export function tellLandedBefore(draft: Draft): void {
+  const { untold } = draft.context.internal
+  if (untold === undefined) return
+  for (const id of untold.items) draft.sends.push(superseded(id, untold.commit))
+  draft.keep({ untold: undefined })
+}
+
+/** These are open no more. What was begun upon them stands upon what is left of what they were begun upon. */
+function forget(draft: Draft, gone: ReadonlySet<string>): void {
+  if (gone.size === 0) return
+  const { work, internal } = draft.context
+  const { kept, base } = internal
+  const left = (upon: string | undefined) => downFrom(kept, upon).find(({ item_id }) => !gone.has(item_id))?.item_id
+  const settled = <T extends { readonly upon?: string | undefined }>(one: T): T =>
+    one.upon !== undefined && gone.has(one.upon) ? { ...one, upon: left(one.upon) } : one
+  draft.keep({ kept: kept.filter(({ item_id }) => !gone.has(item_id)).map(settled) })
+  if (base !== undefined && gone.has(base)) draft.keep({ base: undefined })
+  if (work !== undefined) draft.set({ work: settled(work) })
+}
+
+/**
+ * Kept work has landed by another way, and with it what it was begun upon. Where nobody says as what, it is for who owns
+ * that to say whether it is on trunk.
+ */
+export function noteLanding(draft: Draft, { item_id, disposition }: Of<'item_settled'>): void {
+  const one = draft.context.internal.kept.find((it) => it.item_id === item_id)
+  if (one === undefined) return
+  const commit = disposition?.landed_commit
+  if (commit !== undefined) land(draft, one.upon, commit)
+  forget(draft, new Set([item_id]))
 }
 
 /** A person wants the kept work of this item no more: what was kept before it is built upon again, at last trunk. */
 export function giveUp(draft: Draft, message: Of<'item_settled'>): void {
   const { item_id } = message
-  const { chain } = draft.context.internal
-  const place = chain.indexOf(item_id)
-  if (place >= 0) returnTo(draft, message, chain.slice(0, place), `${item_id}, which was given up`)
-  else if (unlookedAt(draft.context)?.item_id === item_id) draft.keep({ astray: item_id })
+  const { work, internal } = draft.context
+  const { kept, base } = internal
+  const one = kept.find((it) => it.item_id === item_id)
+  if (one === undefined) return
+  draft.keep({ kept: kept.map((it) => (it === one ? { ...it, given_up: true } : it)) })
+  // Of an earlier version it may have no ref.
+  const before = kept.find((it) => it.item_id === one.upon && it.ref !== undefined)?.item_id
+  if (isUpon(kept, base, item_id)) draft.keep({ base: before })
+  if (isUpon(kept, work?.upon, item_id)) callOff(draft, message, `${item_id}, which was given up`)
+  sweep(draft)
+}
+
+/** What was given up is forgotten when nothing stands upon it any more. */
+function sweep(draft: Draft): void {
+  const { work, internal } = draft.context
+  const named = new Set([work?.upon])
+  const kept = internal.kept.toReversed().filter(({ item_id, given_up, upon }) => {
+    const stays = given_up !== true || named.has(item_id)
+    if (stays) named.add(upon)
+    return stays
+  })
+  draft.keep({ kept: kept.reverse() })
 }
 
 /** A person wants the next cycle to start from trunk: what is kept is left to its items. */
 export function startFromTrunk(draft: Draft, message: CampaignMessage): void {
-  returnTo(draft, message, [], 'kept work that was given up')
+  const { work } = draft.context
+  draft.keep({ base: undefined })
+  if (work?.upon !== undefined) callOff(draft, message, 'kept work that was given up')
+  // One that starts from trunk is the next one, unless it has begun.
+  else if (work?.role === 'cycle' && work.begun === true) draft.set({ work: { ...work, astray: true } })
 }
 
-/** Nothing is built upon any more but `chain`. A cycle that was to start from more is formed anew, if nobody has begun it. */
-function returnTo(draft: Draft, { by, at }: CampaignMessage, chain: readonly string[], what: string): void {
-  const { history, work, paused, stopping, ended_at } = draft.context
-  const last = history.find(({ outcome }) => outcome.item_id === chain.at(-1))?.outcome
-  const base_ref = last?.state === 'landed' ? undefined : last?.preservation_ref
-  const cycle = work?.role === 'cycle' ? work : undefined
-  draft.keep({
-    base_ref,
-    chain: base_ref === undefined ? [] : chain,
-    astray: cycle?.item_id ?? unlookedAt(draft.context)?.item_id,
-  })
-  if (cycle === undefined) return
+/** Nothing is built upon what the cycle will keep. It is formed anew, if nobody has begun it. */
+function callOff(draft: Draft, { by, at }: CampaignMessage, what: string): void {
+  const { paused, stopping, ended_at } = draft.context
+  const work = draft.context.work!
+  draft.set({ work: { ...work, astray: true } })
   const reason = `it was to start from ${what}`
   const message = { type: 'cancel_waiting', reason, ...(by && { by }) }
-  draft.sends.push({ to: { kind: 'work_item', id: cycle.item_id }, message })
+  draft.sends.push({ to: { kind: 'work_item', id: work.item_id }, message })
   if (paused !== undefined || stopping !== undefined || ended_at !== undefined) return
-  const words = `cycle ${cycle.cycle} was to start from ${what}`
-  draft.stand(`${words}: it is formed anew, unless it has begun (intendant queue cancel ${cycle.item_id})`, at)
+  const words = `cycle ${work.cycle} was to start from ${what}`
+  draft.stand(`${words}: it is formed anew, unless it has begun (intendant queue cancel ${work.item_id})`, at)
 }
 
 /** The cycle was stopped before anybody began it, since what it was to start from was given up. */
-export function isCalledOff({ internal }: CampaignContext, message: Of<'item_settled'>): boolean {
+export function isCalledOff({ work }: CampaignContext, message: Of<'item_settled'>): boolean {
   const { item_id, state, started, terminal } = message
-  return internal.astray === item_id && state === 'cancelled' && !started && terminal === undefined
+  const isAstray = work?.item_id === item_id && work.astray === true
+  return isAstray && state === 'cancelled' && !started && terminal === undefined
 }
 
 const OVER: ReadonlySet<string> = new Set(['completed', 'cancelled'])
 
 /** A cycle goes on from what the item has kept, or will: whoever resumed the item would do that work twice. */
 export function isBuiltUpon({ value, context }: SnapshotOf<CampaignContext>, item_id: string): boolean {
-  const { internal, work } = context
-  if (OVER.has(value) && work?.role !== 'cycle') return false
-  const kept = unlookedAt(context)
-  const isKept = kept?.item_id === item_id && internal.astray !== item_id && refOf(kept.payload) !== undefined
-  return isKept || internal.chain.includes(item_id)
+  const { work, internal } = context
+  const { kept, base } = internal
+  if (!OVER.has(value) && isUpon(kept, base, item_id)) return true
+  const mayGoOn = work?.astray !== true || work.begun === true
+  return mayGoOn && isUpon(kept, work?.upon, item_id)
 }

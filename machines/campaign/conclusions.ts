@@ -1,5 +1,6 @@
 /** What a formation's end makes of its campaign: the steps behind each verdict. */
 import { escalate, pauseForProvider, type Step, standsDown } from './advance.ts'
+import { nextBaseRef } from './chain.ts'
 import type { Of } from './context.ts'
 import type { Draft } from './draft.ts'
 import * as facts from './facts.ts'
@@ -29,17 +30,18 @@ export const takeStep: Step = (draft, message: Of<'item_reported'>) => {
   const { objective, reason } = verdict
   const { asked, pending, internal, cycles_completed } = draft.context
   const cycle = cycles_completed + 1
+  const base_ref = nextBaseRef(draft.context)
   draft.set({ cycles_completed: cycle, pending: undefined, question: undefined })
   draft.settle(message.item_id, 'landed', `advance: ${reason}`)
   const opened = draft.open('cycle', {
     objective,
     cycle,
     context: { mission: asked.mission, reason, ...toldOf(internal) },
-    ...(internal.base_ref === undefined ? {} : { base_ref: internal.base_ref }),
+    ...(base_ref === undefined ? {} : { base_ref }),
   })
-  if (internal.astray !== undefined) draft.keep({ astray: undefined })
   const from = pending === undefined ? {} : { formed_from: pending }
-  draft.set({ work: { ...opened, since: message.at, cycle, objective, ...from } })
+  const upon = internal.base === undefined ? {} : { upon: internal.base }
+  draft.set({ work: { ...opened, since: message.at, cycle, objective, ...from, ...upon } })
   remember(draft, cycle, objective, opened.item_id)
   handOn(draft, opened.item_id)
   const decided = { success: true, decision: 'advance', objective, reason, ...saidOf(verdict) } as const

@@ -31,6 +31,10 @@ export interface Work {
   readonly begun?: true
   /** It was called off when nobody was known to have begun it, and is not charged: why the campaign ended. */
   readonly called_off?: string
+  /** The kept work that the cycle was begun upon; absent: it starts from trunk. */
+  readonly upon?: string | undefined
+  /** What it was begun upon was given up, and nothing is to be built upon what it keeps. */
+  readonly astray?: true
   readonly objective?: string
   /** The task result that it was formed from: the next formation starts from it anew if the cycle comes to nothing. */
   readonly formed_from?: TaskResult
@@ -45,6 +49,17 @@ export interface TaskResult {
   readonly payload: Readonly<Record<string, unknown>>
   /** Its engine could not reach the provider of its agent. */
   readonly outage?: string
+}
+
+/** Work of a cycle that is not on trunk, and that its item owes. */
+export interface KeptWork {
+  readonly item_id: string
+  /** Where it is. Absent: an earlier version has not kept that. */
+  readonly ref?: string
+  /** The kept work that its cycle was begun upon; absent: trunk. */
+  readonly upon?: string | undefined
+  /** A person wants it no more: it is here for what was begun upon it. */
+  readonly given_up?: true
 }
 
 /** Where events of a step belong. */
@@ -119,12 +134,12 @@ export interface CampaignContext {
     readonly requests: readonly string[]
     /** Emitted requests that wait for the end of what is being formed; null: it was begun without one. */
     readonly askers?: readonly (string | null)[] | undefined
-    /** The ref that the next cycle builds upon: work that has not landed. */
-    readonly base_ref?: string | undefined
-    /** The preserved items whose work that is: they have landed when what builds upon it has. */
-    readonly chain: readonly string[]
-    /** The cycle that is under way or whose result is kept, where nothing is to be built upon it: what it started from was given up, or it itself. */
-    readonly astray?: string | undefined
+    /** What its cycles have kept and has not landed, each behind what it was begun upon. */
+    readonly kept: readonly KeptWork[]
+    /** The item whose kept work the next cycle is begun upon; absent: trunk. */
+    readonly base?: string | undefined
+    /** Landed under an earlier version, and its items are told with the next step. */
+    readonly untold?: { readonly items: readonly string[]; readonly commit?: string } | undefined
     /** An item that still owes what an owner's word to the campaign discharges. */
     readonly owing?: string | undefined
     /** Initiatives that it is a member of, and what they have found. */

@@ -10,7 +10,7 @@ import {
   type StoppedStatus,
   standDownAtOnce,
 } from './advance.ts'
-import { build, giveUp, noteLanding } from './chain.ts'
+import { build, giveUp, nextBaseRef, noteLanding } from './chain.ts'
 import type { CampaignContext, CampaignMessage, Of, TaskResult } from './context.ts'
 import type { Draft } from './draft.ts'
 import { couldNotBegin, isBaseUnknown, outageIn, remember, resultOf, stamp, take, takeBack } from './results.ts'
@@ -63,21 +63,24 @@ function reasonWithoutAgent(
 }
 
 /** Why, and the way out: the next cycle would fail at the same. */
-function reasonUnbegun({ name, work, internal }: CampaignContext, message: Of<'item_settled'>): string {
+function reasonUnbegun(context: CampaignContext, message: Of<'item_settled'>): string {
+  const { name, work } = context
   const { detail, summary } = message.terminal?.payload ?? {}
   const why = clipped(String(detail ?? summary ?? message.reason), WHY_CHARS_MAX)
   const words = `cycle ${work?.cycle} could not begin, and is not charged: ${why}`
-  const { base_ref } = internal
+  const base_ref = nextBaseRef(context)
   if (!isBaseUnknown(message) || base_ref === undefined) return `${words}; see to its runner, and resume it`
   const way = `bring ${clipped(base_ref, REF_CHARS_MAX)} back and resume it, or let it start from trunk`
   return `${words}; ${way}: intendant campaign resume ${name} --from-trunk`
 }
 
-/** The cycle is over; one that nobody began is not charged. */
+/** The cycle is over; one that nobody began is not charged, and leaves nothing. */
 export function endCycle(draft: Draft, message: Of<'item_settled'>): void {
   const isBegun = (message.started || message.terminal !== undefined) && !couldNotBegin(message)
-  if (isBegun) stamp(draft, message.item_id, { state: message.state })
-  else takeBack(draft)
+  if (isBegun) {
+    stamp(draft, message.item_id, { state: message.state })
+    build(draft, message)
+  } else takeBack(draft)
   draft.set({ work: undefined })
 }
 
@@ -117,11 +120,11 @@ export const pauseAfterCycle: Step = (draft, message: Of<'item_settled'>) => {
   pauseForProvider(draft, message, outageIn(message)!, retryAfter)
 }
 
-/** A result that came while it was stopped waits for it to go on: nothing is counted, and nothing follows. */
+/** A result that came while it was stopped waits for it to go on: nothing is counted, and nothing follows. What has landed has. */
 export const keepResult: Step = (draft, message: Of<'item_settled'>) => {
   const result = resultOf(draft.context, message)!
-  draft.set({ work: undefined, pending: result })
-  stamp(draft, message.item_id, { state: message.state })
+  endCycle(draft, message)
+  draft.set({ pending: result })
   standDownAtOnce(draft, message, 'paused', result)
 }
 
@@ -129,9 +132,9 @@ export const keepResult: Step = (draft, message: Of<'item_settled'>) => {
 export const dropResult = (status: StoppedStatus): Step => {
   return (draft, message: Of<'item_settled'>) => {
     stamp(draft, message.item_id, { state: message.state })
+    build(draft, message)
     draft.set({ work: undefined })
     const result = resultOf(draft.context, message)
-    if (result !== undefined) build(draft, result)
     if (message.terminal !== undefined) standDownAtOnce(draft, message, status, result)
   }
 }

@@ -2,6 +2,7 @@
 import { creationRecord } from '../creation.ts'
 import { ownedIds } from '../work-item/owner.ts'
 import { answerBusy, form, joinForming, type Step, standDownRequest } from './advance.ts'
+import { tellLandedBefore } from './chain.ts'
 import { askAboutEnd, askOwner, finish, pauseForming, takeStep } from './conclusions.ts'
 import type { CampaignContext, CampaignMessage, Of } from './context.ts'
 import {
@@ -56,7 +57,7 @@ export function create(message: Of<'create'>): CampaignContext {
       place: { ...place, causation_id: null },
       items: 0,
       requests: [],
-      chain: [],
+      kept: [],
     },
   }
 }
@@ -124,6 +125,7 @@ export type StepName = keyof typeof STEPS
 export function draftOf(name: StepName, context: CampaignContext, message: CampaignMessage): Draft {
   const draft = new Draft(context, message.at)
   STEPS[name](draft, message)
+  tellLandedBefore(draft)
   tellInitiatives(draft, message)
   return draft
 }

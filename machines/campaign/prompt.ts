@@ -4,6 +4,7 @@
  */
 import { clipped } from '../clipped.ts'
 import { fenced } from '../untrusted-text.ts'
+import { nextBaseRef } from './chain.ts'
 import type { CampaignContext, ObjectiveEntry, SharedFinding, TaskResult } from './context.ts'
 import { evidenceName } from './evidence.ts'
 
@@ -106,8 +107,9 @@ function lastTask({ history }: CampaignContext, result: TaskResult | undefined):
   return `${head}${rejected}\n\n${fenced(clipped(said, RESULT_CHARS_MAX), 'the last task')}`
 }
 
-function preserved({ internal }: CampaignContext): string {
-  return internal.base_ref === undefined ? '' : `${internal.base_ref}: the next task starts from it.`
+function preserved(context: CampaignContext): string {
+  const ref = nextBaseRef(context)
+  return ref === undefined ? '' : `${ref}: the next task starts from it.`
 }
 
 function historyLine({ cycle, objective, outcome }: ObjectiveEntry): string {

@@ -1,7 +1,6 @@
-/** What the end of a cycle means to its campaign: counted once, remembered, and what it leaves for the next to build upon. */
+/** What the end of a cycle means to its campaign: counted once, and remembered. */
 import { clipped } from '../clipped.ts'
 import { HISTORY_MAX } from '../documents/campaign.ts'
-import { build, unlookedAt } from './chain.ts'
 import type { CampaignContext, CampaignMessage, CycleOutcome, Of, TaskResult } from './context.ts'
 import type { Draft } from './draft.ts'
 import { outageOf } from './formation.ts'
@@ -9,6 +8,11 @@ import { outageOf } from './formation.ts'
 const SUMMARY_CHARS_MAX = 500
 /** What a runner says that has no commit to start from (docs/agent.mjs). */
 const UNKNOWN_BASE = 'unknown_base'
+
+/** A result that came while the campaign was stopped, and that no formation has been given yet. */
+function unlookedAt({ pending, last_run_event_id }: CampaignContext): TaskResult | undefined {
+  return pending?.event_id === last_run_event_id ? undefined : pending
+}
 
 /** The typed result that a step starts from: the one that has just come, or one that was kept and not looked at yet. */
 export function resultOf(context: CampaignContext, message: CampaignMessage): TaskResult | undefined {
@@ -56,7 +60,6 @@ export function take(draft: Draft, result: TaskResult): void {
     cycles_landed: cycles_landed + (landed ? 1 : 0),
   })
   stamp(draft, result.item_id, outcomeOf(result))
-  build(draft, result)
 }
 
 function outcomeOf({ payload }: TaskResult): Omit<CycleOutcome, 'item_id'> {

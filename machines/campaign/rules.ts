@@ -41,11 +41,11 @@ export function hasResult(context: CampaignContext, message: Of<'item_settled'>)
   return endsCycle(context, message) && message.terminal !== undefined && !couldNotBegin(message)
 }
 
-/** Of a cycle that is remembered, or whose work is still built upon. */
+/** Of a cycle that is remembered, or whose work is kept. */
 export function isOfHistory({ history, internal }: CampaignContext, message: Of<'item_settled'>): boolean {
   const { item_id, state, given_up } = message
   const isNews = history.some(({ outcome }) => outcome.item_id === item_id && outcome.state !== state)
-  return isNews || ((given_up === true || state === 'landed') && internal.chain.includes(item_id))
+  return isNews || ((given_up === true || state === 'landed') && internal.kept.some((one) => one.item_id === item_id))
 }
 
 /** Where it goes when it goes on: with the result that has come, or with the one that was kept. */

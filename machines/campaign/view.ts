@@ -2,6 +2,7 @@
 import type { CampaignDocument, CampaignStatus } from '../documents/campaign.ts'
 import type { FactEnvelope, SnapshotOf, Term } from '../machine.ts'
 import { members, type Testimony } from '../testimony.ts'
+import { nextBaseRef } from './chain.ts'
 import type { CampaignContext } from './context.ts'
 import { evidenceName } from './evidence.ts'
 
@@ -86,6 +87,7 @@ const SHOWN = ['last_run_event_id', 'question', 'paused', 'authorized_by', 'ende
 export function document({ value, context: c }: Snapshot): CampaignDocument {
   const { done_evidence, added_by, mission, ...asked } = c.asked
   const needs = needOf(value, c)
+  const baseRef = nextBaseRef(c)
   return {
     name: c.name,
     project: c.project,
@@ -103,7 +105,7 @@ export function document({ value, context: c }: Snapshot): CampaignDocument {
     cycles_completed: c.cycles_completed,
     cycles_landed: c.cycles_landed,
     ...Object.fromEntries(SHOWN.flatMap((name) => (c[name] === undefined ? [] : [[name, c[name]]]))),
-    ...(c.internal.base_ref === undefined ? {} : { base_ref: c.internal.base_ref }),
+    ...(baseRef === undefined ? {} : { base_ref: baseRef }),
     ...(c.owner_decisions.length === 0 ? {} : { owner_decisions: [...c.owner_decisions] }),
     ...(c.history.length === 0 ? {} : { objective_history: [...c.history] }),
     ...(c.gate_results === undefined || c.gate_results.length === 0 ? {} : { gate_results: [...c.gate_results] }),

@@ -229,7 +229,8 @@ interface ResumptionSettled extends MessageBody {
  */
 interface Superseded extends MessageBody {
   readonly type: 'superseded'
-  readonly commit: string
+  /** Absent: nobody has said as what. */
+  readonly commit?: string
 }
 
 /** From the campaign or the initiative whose item it is: what came of it. */

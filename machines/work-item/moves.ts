@@ -286,21 +286,26 @@ export function landByResumption(context: WorkItemContext, message: Of<'resumpti
 
 export function landBySupersession({ disposition }: WorkItemContext, { commit, at }: Of<'superseded'>): Change {
   return {
-    reason: oneLine(`its work is on trunk as ${commit}`),
+    reason: oneLine(`its work is on trunk${as(commit)}`),
     settled_at: at,
-    disposition: { ...disposition, landed_commit: commit },
+    disposition: { ...disposition, ...(commit === undefined ? {} : { landed_commit: commit }) },
   }
+}
+
+function as(commit: string | undefined): string {
+  return commit === undefined ? '' : ` as ${commit}`
 }
 
 /** The item that was to go on with work that is on trunk by another way. One that has begun goes on. */
 export function passOn(context: WorkItemContext, { commit }: Of<'superseded'>): SendParams | undefined {
   const id = openResumption(context)
-  return id === undefined ? undefined : { to: { kind: 'work_item', id }, message: { type: 'superseded', commit } }
+  const message = { type: 'superseded', ...(commit === undefined ? {} : { commit }) }
+  return id === undefined ? undefined : { to: { kind: 'work_item', id }, message }
 }
 
 /** It was to go on with work that is on trunk by another way. */
 export function supersede({ commit, at }: Of<'superseded'>): Change {
-  return { reason: oneLine(`not begun: the work that it was to go on with is on trunk as ${commit}`), settled_at: at }
+  return { reason: oneLine(`not begun: the work that it was to go on with is on trunk${as(commit)}`), settled_at: at }
 }
 
 export function openResumption({ resumptions }: WorkItemContext): string | undefined {

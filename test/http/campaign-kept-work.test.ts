@@ -2,7 +2,7 @@
 import t from 'tap'
 import { until } from '../until.ts'
 import { comesTo, fail, form, inFirstCycle, move, reading, step, verdict, work } from './campaign-harness.ts'
-import { AT, begin, inState, type Runner } from './ledger-harness.ts'
+import { AT, begin, finish, inState, type Runner } from './ledger-harness.ts'
 import { startTestService, type TestService } from './service-harness.ts'
 
 const kept = (preservation_ref: string) => verdict('defect', { diagnosis: 'it breaks', preservation_ref })
@@ -90,4 +90,46 @@ t.test('what a campaign goes on from is not resumed beside it', async (t) => {
   await comesTo(s, 'cancelled', 'idle')
   t.match(await attention(s), [{ work_item: { id, built_upon_by: undefined } }])
   await s.expect(201, 'POST', `/api/work-items/${id}/resume`, {})
+})
+
+/** What landed of the cycles that it has had, oldest first. */
+const landings = async (s: TestService) => {
+  const { objective_history } = await reading(s)()
+  const items = objective_history.map(({ outcome }: any) => s.expect(200, 'GET', `/api/work-items/${outcome.item_id}`))
+  return (await Promise.all(items)).map(({ body }: any) => [body.state, body.disposition.landed_commit])
+}
+
+t.test('kept work has landed with the cycle that was built upon it, though its campaign was paused', async (t) => {
+  const s = await startTestService(t)
+  const { runner, id } = await withKeptWork(s)
+  await form(s, runner, step('Mend it'))
+  await runningCycle(s)
+  const { request_id } = await begin(s, runner)
+  await move(s, 'pause')
+  await finish(s, runner, request_id)
+  await inState(s, id, 'landed')
+  t.strictSame(await attention(s), [])
+  await move(s, 'complete', { reason: 'good enough' })
+  t.notOk('base_ref' in (await comesTo(s, 'completed')))
+  t.strictSame(await landings(s), [
+    ['landed', 'abc1234'],
+    ['landed', 'abc1234'],
+  ])
+})
+
+t.test('kept work has landed with what was built upon it, also where a person goes on with that', async (t) => {
+  const s = await startTestService(t)
+  const { runner, id } = await withKeptWork(s)
+  await form(s, runner, step('Mend it'))
+  const { work: second } = await runningCycle(s)
+  await work(s, runner, kept('origin/intendant/run-2'))
+  await inState(s, second.item_id, 'preserved')
+  await move(s, 'complete', { reason: 'the rest by hand' })
+  await s.expect(201, 'POST', `/api/work-items/${second.item_id}/resume`, {})
+  await finish(s, runner, (await begin(s, runner)).request_id)
+  await inState(s, id, 'landed')
+  t.strictSame(await landings(s), [
+    ['landed', 'abc1234'],
+    ['landed', 'abc1234'],
+  ])
 })

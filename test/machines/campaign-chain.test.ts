@@ -3,7 +3,7 @@ import { isBuiltUpon } from '../../machines/campaign/chain.ts'
 import type { CampaignContext } from '../../machines/campaign/context.ts'
 import { campaignModule as module } from '../../machines/campaign.ts'
 import type { Message, OwnFact, SnapshotOf } from '../../machines/machine.ts'
-import { advanced, answers, ends, LANDED, owner, says, settled, taskResult, walk } from './campaign-samples.ts'
+import { advanced, answers, begins, ends, LANDED, owner, says, settled, taskResult, walk } from './campaign-samples.ts'
 import { at, step } from './step.ts'
 
 type Snapshot = SnapshotOf<CampaignContext>
@@ -45,6 +45,20 @@ const calledOff: Move = (snapshot) => settled(snapshot, 70, { state: 'cancelled'
 const baseOf = ({ sends }: Sends) =>
   sends.map(({ message }) => message).find(({ source }) => source?.role === 'cycle')!.base_ref
 const sent = ({ sends }: Sends, type: string) => sends.filter(({ message }) => message.type === type)
+
+/** The cycles whose items hear, in the course of the moves, that their work is on trunk; and as what. */
+function landedWith(snapshot: Snapshot, ...moves: readonly Move[]): readonly string[] {
+  const all: string[] = []
+  let now = snapshot
+  const { history } = snapshot.context
+  const cycleOf = (id: string) => history.find(({ outcome }) => outcome.item_id === id)!.cycle
+  for (const move of moves) {
+    const stepped = went(now, move)
+    for (const { to, message } of sent(stepped, 'superseded') as any) all.push(`${cycleOf(to.id)} ${message.commit}`)
+    now = stepped.snapshot
+  }
+  return all.sort()
+}
 
 t.test('what a person closes is not built upon, wherever its campaign stands', (t) => {
   const forming = walk(...toCycle, keeps('task/1'))
@@ -111,7 +125,7 @@ t.test('what a cycle has kept that began upon closed work is not built upon', (t
   t.equal(baseOf(went(running, closes(1), says('pause'), keeps('task/2'), ...more)), undefined)
   t.equal(baseOf(went(running, says('pause'), keeps('task/2'), closes(1), ...more)), undefined)
   const after = went(running, closes(1), keeps('task/2'), says('pause'), ...more, keeps('task/3'))
-  t.equal(after.snapshot.context.internal.base_ref, 'task/3', 'what is kept after that is')
+  t.match(module.document(after.snapshot), { base_ref: 'task/3' }, 'what is kept after that is')
   t.end()
 })
 
@@ -149,6 +163,115 @@ t.test('work is built upon until it has landed, was given up, or the campaign is
   t.equal(is(says('cancel', { reason: 'x' })), false)
   t.equal(is(next, says('cancel', { reason: 'x' })), true, 'its last cycle may land it')
   t.equal(isBuiltUpon(walk(...toCycle, says('pause'), keeps('task/1')), item_id), true)
+  t.end()
+})
+
+t.test('what is built upon preserved work lands it, wherever its campaign stands by then', (t) => {
+  const second = walk(...toCycle, keeps('task/1'), next)
+  const ways: Record<string, readonly Move[]> = {
+    'it goes on': [lands],
+    'it is paused': [says('pause'), lands],
+    'paused, then complete': [says('pause'), lands, says('complete', { reason: 'enough' })],
+    'paused, then cancelled': [says('pause'), lands, says('cancel', { reason: 'enough' })],
+    'paused, then cancelled now': [says('pause'), lands, says('cancel', { reason: 'enough', now: true })],
+    'paused, then resumed': [says('pause'), lands, says('resume', { add_cycles: 3 })],
+    'complete, and its cycle goes on': [says('complete', { reason: 'enough' }), lands],
+    'cancelled, and its cycle goes on': [says('cancel', { reason: 'enough' }), lands],
+    'being stopped': [says('cancel', { reason: 'enough', now: true }), lands],
+    'to start from trunk next': [begins, says('pause'), says('resume', { add_cycles: 1, from_trunk: true }), lands],
+  }
+  for (const [way, moves] of Object.entries(ways)) t.strictSame(landedWith(second, ...moves), ['1 abc1234'], way)
+  const over = went(second, says('pause'), lands, says('complete', { reason: 'enough' })).snapshot
+  t.notOk('base_ref' in module.document(over))
+  t.equal(over.context.cycles_landed, 0, 'what is over counts nothing')
+  const unnamed = ends(taskResult('complete', { landed: true }))
+  t.strictSame(landedWith(second, unnamed), ['1 undefined'], 'also where its runner does not say as what')
+  t.end()
+})
+
+t.test('a cycle lands exactly what it was begun upon, whatever was given up meanwhile', (t) => {
+  const third_ = walk(...toCycle, keeps('task/1'), next, keeps('task/2'), says('pause'), ...more)
+  t.strictSame(landedWith(third_, lands), ['1 abc1234', '2 abc1234'])
+  t.strictSame(landedWith(third_, begins, closes(1), lands), ['2 abc1234'], 'not what is closed; what stood upon it')
+  t.strictSame(landedWith(third_, begins, closes(2), lands), ['1 abc1234'])
+  const anew = [says('pause'), says('resume', { from_trunk: true }), keeps('task/3')]
+  const fourth = went(third_, begins, ...anew, step_('From trunk')).snapshot
+  t.strictSame(landedWith(fourth, lands), [], 'what starts from trunk lands only itself')
+  t.end()
+})
+
+t.test('kept work that lands by another way takes along what it was built upon', (t) => {
+  const commit = 'fff9999'
+  const byHand = { state: 'landed', given_up: undefined, reason: 'as told', disposition: { landed_commit: commit } }
+  const both = walk(...toCycle, keeps('task/1'), next, keeps('task/2'))
+  t.strictSame(landedWith(both, closes(2, byHand)), [`1 ${commit}`])
+  t.strictSame(landedWith(both, says('complete', { reason: 'enough' }), closes(2, byHand)), [`1 ${commit}`])
+  t.strictSame(
+    landedWith(both, says('pause'), says('resume', { add_cycles: 2, from_trunk: true }), closes(2, byHand)),
+    [`1 ${commit}`],
+  )
+  t.strictSame(landedWith(both, closes(1, byHand)), [], 'not what was built upon it')
+  const gone = went(both, says('pause'), closes(1, byHand), says('resume', { add_cycles: 2 }), third)
+  t.equal(baseOf(gone), 'task/2', 'which is built upon still')
+  t.strictSame(landedWith(gone.snapshot, lands), ['2 abc1234'])
+  const kept = walk(...toCycle, keeps('task/1'), next, says('pause'), keeps('task/2'))
+  t.strictSame(landedWith(kept, closes(2, byHand)), [`1 ${commit}`], 'also where nobody has looked at it yet')
+  const unnamed = went(both, closes(2, { ...byHand, disposition: undefined }), says('pause'), ...more)
+  t.equal(baseOf(unnamed), undefined, 'without a commit it is trunk, and what is below it is its owner’s to judge')
+  t.end()
+})
+
+t.test('what an owner resumes from trunk lets a cycle be that starts from there', (t) => {
+  const waiting = walk(...toCycle, says('pause'))
+  const resumed = went(waiting, says('resume', { from_trunk: true }))
+  t.strictSame(sent(resumed, 'cancel_waiting'), [])
+  t.equal(baseOf(went(resumed.snapshot, keeps('task/1'), next)), 'task/1')
+  const begun = went(walk(...toCycle, begins, says('pause')), says('resume', { from_trunk: true }))
+  t.equal(baseOf(went(begun.snapshot, keeps('task/1'), next)), undefined, 'the next one does')
+  t.end()
+})
+
+t.test('a cycle that has begun upon kept work may land it, also where the next starts from trunk', (t) => {
+  const begun = walk(...toCycle, keeps('task/1'), next, begins, says('pause'))
+  const { item_id } = begun.context.history[0]!.outcome
+  const resumed = went(begun, says('resume', { add_cycles: 1, from_trunk: true })).snapshot
+  t.equal(isBuiltUpon(resumed, item_id), true)
+  t.equal(isBuiltUpon(went(resumed, keeps('task/2')).snapshot, item_id), false)
+  t.end()
+})
+
+t.test('what an earlier version has stored is built upon, and lands, as what this one stores', (t) => {
+  /** As version 7 kept it: one chain, and a result that was kept while it was paused not built upon yet. */
+  const stored = (snapshot: Snapshot, internal: object): Snapshot => {
+    const { value, context }: any = JSON.parse(JSON.stringify(snapshot))
+    const { kept: _, base: __, ...others } = context.internal as object & { kept?: unknown; base?: unknown }
+    if (context.work !== undefined) delete context.work.upon
+    const old = { value, context: { ...context, internal: { ...others, ...internal } } }
+    return { ...snapshot, ...(module.migrations[7]!(old as never) as Snapshot) }
+  }
+  const itemOf = ({ context }: Snapshot, cycle: number) => context.history[cycle - 1]!.outcome.item_id
+  const second = walk(...toCycle, keeps('task/1'), next)
+  const one = itemOf(second, 1)
+  const old = stored(second, { chain: [one], base_ref: 'task/1' })
+  t.strictSame(landedWith(old, lands), ['1 abc1234'])
+  t.match(module.document(old), { base_ref: 'task/1' })
+  t.equal(baseOf(went(old, keeps('task/2'), says('pause'), ...more)), 'task/2')
+  const both = walk(...toCycle, keeps('task/1'), next, keeps('task/2'), says('pause'))
+  const chained = stored(both, { chain: [one, itemOf(both, 2)], base_ref: 'task/2' })
+  t.equal(baseOf(went(chained, closes(2), ...more)), 'task/1')
+  const astray = stored(second, { chain: [], astray: second.context.work!.item_id })
+  t.equal(baseOf(went(astray, keeps('task/2'), says('pause'), ...more)), undefined)
+  t.equal(went(astray, calledOff).snapshot.value, 'active')
+  const kept = walk(...toCycle, keeps('task/1'), next, says('pause'), keeps('task/2'))
+  t.equal(baseOf(went(stored(kept, { chain: [one], base_ref: 'task/1' }), ...more)), 'task/2')
+  const landed = stored(walk(...toCycle, keeps('task/1'), next, says('pause'), lands), {
+    chain: [one],
+    base_ref: 'task/1',
+  })
+  t.strictSame(landedWith(landed, says('complete', { reason: 'enough' })), ['1 abc1234'], 'told with its next step')
+  t.strictSame(landedWith(landed, says('resume', { add_cycles: 1 }), says('pause')), ['1 abc1234'], 'once')
+  t.notOk('base_ref' in module.document(landed))
+  t.strictSame(stored(walk(), { chain: [] }).context, JSON.parse(JSON.stringify(walk().context)))
   t.end()
 })
 

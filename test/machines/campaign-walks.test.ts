@@ -24,6 +24,9 @@ const OFTEN = [
   'item_settled (defect)',
   'resume (more cycles)',
 ]
+const CYCLE = ['advance', 'item_reported (advance)']
+/** Nothing, a first cycle, and a second one that is built upon what the first has kept. */
+const BEGINNINGS = [[], CYCLE, [...CYCLE, 'item_settled (defect)', 'item_reported (advance)']]
 const SELDOM = ['create', 'complete', 'cancel']
 const label = fc.oneof(
   { weight: 12, arbitrary: fc.constantFrom(...OFTEN) },
@@ -51,6 +54,8 @@ class Oracle {
   joined = 0
   /** An owner paused it, and no owner's word has lifted that yet. */
   isOwnersPause = false
+  /** The kept work that the cycle under way starts from. */
+  base: string | undefined
   /** What is under way, and what it is. */
   open = new Map<string, string>()
   budget = CREATE.max_cycles
@@ -70,6 +75,7 @@ class Oracle {
     if (message.type === 'item_started') this.started(message.item_id, value)
     if (OVER.has(value) && (message.type === 'complete' || message.type === 'cancel')) this.callsOff()
     this.asks(message, value, before)
+    if (message.type === 'item_settled') this.lands(message, sends)
     if (message.type === 'item_settled') this.settled(message, before, value)
     const created = sends.filter(({ message }) => message.type === 'create')
     const settledNow = new Set(sends.filter(({ message }) => message.type === 'settle').map(({ to }) => to.id))
@@ -81,6 +87,7 @@ class Oracle {
         this.cycles++
         assert.ok(this.cycles <= this.budget, 'the budget is kept')
         assert.equal(item.source.cycle, this.cycles, 'a cycle is counted once')
+        this.base = item.base_ref
       }
       if (!settledNow.has(to.id)) this.open.set(to.id, item.source.role)
     }
@@ -130,6 +137,12 @@ class Oracle {
     else assert.ok(now === 'paused' || now === 'escalated')
   }
 
+  private lands({ item_id, terminal }: Message<any>, sends: readonly Sent[]): void {
+    if (this.open.get(item_id) !== 'cycle' || terminal?.payload.landed !== true) return
+    const isTold = sends.some(({ message }) => message.type === 'superseded')
+    assert.equal(isTold, this.base !== undefined, 'what it was built upon lands with it, in the same step')
+  }
+
   private settled({ item_id, started, terminal, failure, outage }: Message<any>, before: string, now: string): void {
     const role = this.open.get(item_id)
     if (!this.open.delete(item_id) || role !== 'cycle') return
@@ -173,22 +186,26 @@ class Oracle {
 t.test('no walk breaks a promise of campaigns', (t) => {
   const visits = new Map<string, number>()
   fc.assert(
-    fc.property(fc.boolean(), fc.array(label, { maxLength: STEPS_MAX, size: 'max' }), (isBegun, tried) => {
-      const labels = [...(isBegun ? ['advance', 'item_reported (advance)'] : []), ...tried]
-      const oracle = new Oracle()
-      let snapshot = run(at(0, CREATE)) as SnapshotOf<CampaignContext>
-      labels.forEach((name, index) => {
-        const message = fresh(messagesFor(snapshot)[name]!, index)
-        const stepped = step(module, snapshot, message)
-        if (stepped.repeat !== undefined || stepped.refused !== undefined) return
-        const next = stepped.snapshot as SnapshotOf<CampaignContext>
-        visits.set(next.value, (visits.get(next.value) ?? 0) + 1)
-        if (message.type === 'resume' || message.type === 'provider_back') oracle.goesOn()
-        if (message.type === 'complete' || message.type === 'cancel') oracle.forgets()
-        oracle.took(message, snapshot.value, next, stepped.facts as readonly Fact[], stepped.sends as never)
-        snapshot = index % 5 === 0 ? reopened(module, next) : next
-      })
-    }),
+    fc.property(
+      fc.constantFrom(...BEGINNINGS),
+      fc.array(label, { maxLength: STEPS_MAX, size: 'max' }),
+      (begun, tried) => {
+        const labels = [...begun, ...tried]
+        const oracle = new Oracle()
+        let snapshot = run(at(0, CREATE)) as SnapshotOf<CampaignContext>
+        labels.forEach((name, index) => {
+          const message = fresh(messagesFor(snapshot)[name]!, index)
+          const stepped = step(module, snapshot, message)
+          if (stepped.repeat !== undefined || stepped.refused !== undefined) return
+          const next = stepped.snapshot as SnapshotOf<CampaignContext>
+          visits.set(next.value, (visits.get(next.value) ?? 0) + 1)
+          if (message.type === 'resume' || message.type === 'provider_back') oracle.goesOn()
+          if (message.type === 'complete' || message.type === 'cancel') oracle.forgets()
+          oracle.took(message, snapshot.value, next, stepped.facts as readonly Fact[], stepped.sends as never)
+          snapshot = index % 5 === 0 ? reopened(module, next) : next
+        })
+      },
+    ),
     { numRuns: WALKS },
   )
   for (const state of Object.keys(module.machine.states).filter((one) => one !== 'absent'))

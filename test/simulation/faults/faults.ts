@@ -338,11 +338,11 @@ export const faults: readonly Fault[] = [
   ),
   fault(
     'a result that was kept is counted again each time the campaign goes on',
-    'machines/campaign/chain.ts',
+    'machines/campaign/results.ts',
     'return pending?.event_id === last_run_event_id ? undefined : pending',
     'return pending',
   ),
-  fault('a cycle that nobody began is charged', 'machines/campaign/cycles.ts', '  else takeBack(draft)\n', ''),
+  fault('a cycle that nobody began is charged', 'machines/campaign/cycles.ts', '  } else takeBack(draft)\n', '  }\n'),
   fault(
     'what looks does not wait for the end of an earlier look that was stopped',
     'runtime/scheduler/looks.ts',
