@@ -217,7 +217,9 @@ function stop(draft: Draft, stopping: Stopping, at: string): void {
   const { by, reason, discard_work } = stopping
   draft.set({ stopping })
   draft.stand(`its cycle is being stopped: ${reason}`, at)
-  const message = { type: 'cancel', reason: `its campaign was cancelled: ${reason}`, discard_work, ...(by && { by }) }
+  const why = `its campaign was cancelled: ${reason}`
+  // What it has kept in that moment is not thrown away by it: a person gives that up.
+  const message = { type: 'cancel', stop_only: true, reason: why, discard_work, ...(by && { by }) }
   draft.sends.push({ to: { kind: 'work_item', id: draft.context.work!.item_id }, message })
 }
 

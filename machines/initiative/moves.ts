@@ -230,16 +230,14 @@ export function cancel(context: InitiativeContext, message: Of<'cancel'>): Concl
   const said = { reason, ...(by === undefined ? {} : { by }) }
   const stop = { type: 'cancel', with_initiative: context.name, ...said } as const
   const members = context.members.filter(({ kind }) => kind !== 'project')
-  const refs = [
-    ...members.map(({ kind, ref }) => ({ kind, id: ref }) as SendParams['to']),
-    ...items.map((id) => ({ kind: 'work_item', id }) as const),
-  ]
+  const itemOf = (id: string) => ({ kind: 'work_item', id }) as const
   // Of these, what was started since the items were read waits, and is stopped; the others have ended, and are let be.
   const others = Object.keys(context.internal.cycles).filter((id) => !items.includes(id))
-  const started = others.map((id) => ({ kind: 'work_item', id }) as const)
   return stopSteering(context, 'cancelled', message, [
-    ...refs.map((to) => ({ to, message: stop })),
-    ...started.map((to) => ({ to, message: { type: 'cancel_waiting', ...said } })),
+    ...members.map(({ kind, ref }) => ({ to: { kind, id: ref } as SendParams['to'], message: stop })),
+    // What its own work has kept meanwhile is for a person to give up.
+    ...items.map((id) => ({ to: itemOf(id), message: { ...stop, stop_only: true } })),
+    ...others.map((id) => ({ to: itemOf(id), message: { type: 'cancel_waiting', ...said } })),
     ...left(context.name, context.members),
   ])
 }
@@ -263,7 +261,7 @@ function stopSteering(
   }
   const withdrawal = {
     to: { kind: 'work_item', id: assessment.item_id } as const,
-    message: { type: 'cancel', reason: `its initiative is ${status}`, ...(by === undefined ? {} : { by }) },
+    message: { type: 'cancel', stop_only: true, reason: `its initiative is ${status}`, ...(by && { by }) },
   }
   return { context: own(stopped), facts, sends: [...told, withdrawal] }
 }

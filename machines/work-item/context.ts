@@ -153,8 +153,10 @@ interface Close extends MessageBody {
 
 interface Cancel extends MessageBody {
   readonly type: 'cancel'
-  /** It stops as a member, with the initiative of that name: what has ended already is let be. */
+  /** It stops as a member, with the initiative of that name: what has landed is let be. */
   readonly with_initiative?: string
+  /** From its owner: what goes on is stopped, and what has settled is let be. A person's gives up what it still owes. */
+  readonly stop_only?: true
   readonly reason?: string
   readonly discard_work?: boolean
 }

@@ -110,6 +110,7 @@ export function repeats({ value, context }: SnapshotOf<WorkItemContext>, message
         : undefined
     case 'cancel':
       if (value === 'cancelled') return 'already_cancelled'
+      if (message.stop_only === true && SETTLED.has(value)) return 'already_settled'
       if (value === 'landed' && message.with_initiative !== undefined) return 'already_settled'
       return value === 'running' && !asksForMore(context, message) ? 'already_stopping' : undefined
     case 'cancel_waiting':

@@ -1,7 +1,19 @@
 import t from 'tap'
+import { campaignModule as campaigns } from '../../machines/campaign.ts'
+import { initiativeModule as initiatives } from '../../machines/initiative.ts'
 import type { CreateWorkItem } from '../../machines/work-item/context.ts'
 import { type OwnedOrder, openItem, ownedIds, settleItem } from '../../machines/work-item/owner.ts'
 import { workItemModule as module } from '../../machines/work-item.ts'
+import { states as campaignStates } from './campaign-samples.ts'
+import {
+  deciding,
+  FIRST_ITEM,
+  MESSAGES as INITIATIVE,
+  run as initiative,
+  judge,
+  ITEM as MEMBER,
+  PROJECT,
+} from './initiative-samples.ts'
 import { BY } from './run-request-samples.ts'
 import { after, at, snapshotFile, step, table } from './step.ts'
 import { CREATE, ITEM, MESSAGES as M, RUN, result, runEvent } from './work-item-samples.ts'
@@ -149,5 +161,48 @@ t.test('an item is opened once for each seed, on a trace of its own', (t) => {
     t.not(other.item_id, ids.item_id)
     t.not(other.trace_id, ids.trace_id)
   }
+  t.end()
+})
+
+t.test('an owner’s stop lets be what has settled in that moment, which only a person gives up', (t) => {
+  const campaign = campaignStates()['active, cycle begun']!
+  const now = at(50, { type: 'cancel', by: BY, reason: 'not wanted', now: true })
+  const stopping = step(campaigns, campaign, now)
+  const discarding = step(campaigns, stopping.snapshot, { ...now, discard_work: true })
+  const dispatched = step(initiatives, deciding({ decision: 'dispatch', member: PROJECT, objective: 'x' }), judge(6))
+  const started = dispatched.snapshot.context.actions[0].item_id
+  const assessing = initiative(INITIATIVE.create, INITIATIVE['advance (t1)'], INITIATIVE['assess (t1)'])
+  const stops = {
+    'a campaign’s': [stopping, campaign.context.work!.item_id],
+    'and discards': [discarding, campaign.context.work!.item_id],
+    'an initiative’s, of its work': [
+      step(initiatives, dispatched.snapshot, { ...INITIATIVE.cancel, items: [started] }),
+      started,
+    ],
+    'and of its assessment': [step(initiatives, assessing, INITIATIVE.complete), FIRST_ITEM],
+  } as const
+  const running = [created('cycle'), M.hand_out, M.run_started]
+  const ends = [
+    'run_event (complete)',
+    'run_event (defect)',
+    'run_event (decision)',
+    'run_event (runner error)',
+  ] as const
+  for (const [whose, [{ sends }, id]] of Object.entries(stops)) {
+    const { message } = sends.find(({ to, message: { type } }) => to.id === id && type === 'cancel')!
+    for (const end of ends)
+      t.equal(
+        step(module, after(module, [...running, M[end]]), at(60, message)).repeat,
+        'already_settled',
+        `${whose}: ${end}`,
+      )
+    t.match(step(module, after(module, running), at(60, message)).snapshot.context, { reason: 'stopping' })
+    t.equal(step(module, after(module, running.slice(0, 2)), at(60, message)).snapshot.value, 'cancelled')
+  }
+  const preserved = after(module, [...running, M['run_event (defect)']])
+  t.equal(step(module, preserved, M.cancel).snapshot.value, 'cancelled', 'a person’s is one that gives up')
+  const cancelled = step(initiatives, assessing, INITIATIVE.cancel)
+  const member = cancelled.sends.find(({ to }) => to.kind === 'work_item' && to.id === MEMBER.ref)!
+  t.equal(step(module, preserved, at(60, member.message)).snapshot.value, 'cancelled', 'and so is that of a member')
   t.end()
 })
