@@ -9,6 +9,7 @@ import {
 } from '../../machines/documents/work-item.ts'
 import type { MessageBody, SnapshotOf } from '../../machines/machine.ts'
 import type { WorkItemContext } from '../../machines/work-item/context.ts'
+import { lastingOf } from '../../machines/work-item/moves.ts'
 import type { Taken } from '../../runtime/api.ts'
 import { digestOf, newSpanId, newTraceId } from '../../runtime/identity.ts'
 import type { Exchange } from '../exchange.ts'
@@ -160,6 +161,7 @@ function childOf(
   const { by } = exchange
   const base_ref = disposition?.preservation_ref
   const wanted = {
+    ...lastingOf(asked),
     objective,
     kind: 'task',
     lane: 'interactive',
@@ -169,9 +171,6 @@ function childOf(
     submitted_by: by,
     ...(base_ref === undefined ? {} : { base_ref }),
     ...(not_before === undefined ? {} : { not_before }),
-    ...(asked.context === undefined ? {} : { context: asked.context }),
-    ...(asked.labels === undefined ? {} : { labels: asked.labels }),
-    ...(asked.timeout_seconds === undefined ? {} : { timeout_seconds: asked.timeout_seconds }),
   } as WorkItemContext['asked']
   return {
     type: 'create',

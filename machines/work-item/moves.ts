@@ -49,24 +49,22 @@ export function create(message: Of<'create'>): WorkItemContext {
   }
 }
 
-const OPTIONAL = [
-  'not_before',
-  'base_ref',
-  'context',
-  'payload',
-  'labels',
-  'runner_id',
-  'timeout_seconds',
-  'resumes',
-  'submitted_trace_id',
-] as const
+/** What is asked again of the item that goes on with the work. */
+const LASTING = ['context', 'labels', 'runner_id', 'timeout_seconds'] as const
+const OPTIONAL = [...LASTING, 'not_before', 'base_ref', 'payload', 'resumes', 'submitted_trace_id'] as const
 
 function askedOf(message: Of<'create'>): AskedItem {
   const { objective, kind, lane, origin, source, submitted_by } = message
-  const given = Object.fromEntries(
-    OPTIONAL.flatMap((name) => (message[name] === undefined ? [] : [[name, message[name]]])),
-  )
-  return { objective, kind, lane, origin, source, submitted_by, ...given }
+  return { objective, kind, lane, origin, source, submitted_by, ...givenOf(message, OPTIONAL) }
+}
+
+function givenOf(asked: Partial<AskedItem>, names: readonly (keyof AskedItem)[]): Partial<AskedItem> {
+  return Object.fromEntries(names.flatMap((name) => (asked[name] === undefined ? [] : [[name, asked[name]]])))
+}
+
+/** Of what was asked, all that does not speak of this one item: its work may be nowhere but with the runner that it was for. */
+export function lastingOf(asked: AskedItem): Partial<AskedItem> {
+  return givenOf(asked, LASTING)
 }
 
 /** The scheduler's own words for why it waits. */

@@ -322,6 +322,23 @@ t.test('preserved work is resumed once, as a child from its ref; the child landi
   t.match(landed, { disposition: { landed_commit: 'abc1234' }, resumptions: [{ item_id: child.id, state: 'landed' }] })
 })
 
+t.test('what goes on with preserved work is asked of the same runners, with the same context', async (t) => {
+  const s = await startTestService(t)
+  const runner = await fleet(s, 'shop')
+  await s.expect(200, 'PATCH', '/api/runners/r1', { labels: ['linux'] })
+  const asked = { runner_id: 'r1', labels: ['linux'], timeout_seconds: 60, context: { branch: 'local' } }
+  const item = await submit(s, { ...asked, not_before: '2020-01-01T00:00:00Z', base_ref: 'older' })
+  const blocked = { ...COMPLETE, success: false, landed: false, land_blocked: 'git_failed', preservation_ref: 'task/x' }
+  await land(s, runner, (await take(s, runner)).request_id, blocked)
+  await inState(s, item.id, 'preserved')
+  const child = (await s.expect(201, 'POST', `/api/work-items/${item.id}/resume`)).body
+  t.match(child, { ...asked, base_ref: 'task/x', resumes: item.id })
+  t.notOk('not_before' in child, 'what a resumption says itself is not taken over')
+  t.match(await take(s, runner), {
+    engine: { payload: { context: asked.context, base_ref: 'task/x' } },
+  })
+})
+
 t.test('a running item is stopped through its run, and is cancelled when that has ended', async (t) => {
   const s = await startTestService(t)
   const runner = await fleet(s, 'shop')
