@@ -19,7 +19,7 @@ export function attentionSince({ questions, close_proposals, created_at }: Initi
   return questions[0]?.at ?? close_proposals[0]?.at ?? created_at
 }
 
-/** `work`: what the steward looks after, found again when the service starts. */
+/** `status` with `active`: what the steward looks after, found again when the service starts. */
 export function terms(snapshot: SnapshotOf<InitiativeContext>): readonly Term[] {
   const { value, context } = snapshot
   const order = context.created_at
