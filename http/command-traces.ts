@@ -8,14 +8,13 @@ import type { Runtime } from '../runtime/api.ts'
 import { commandPlace } from '../runtime/run-requests.ts'
 import { takeTrace } from '../runtime/traces-in-flight.ts'
 import type { StatedEvent } from './events-in.ts'
+import { holding, type Until } from './replies.ts'
 
 export interface CommandTraces {
   /** Places of the commands that cannot continue the caller's trace: they begin their own. */
   readonly others: ReadonlySet<number>
   /** Place of the first command that states a trace which is in use. */
   readonly inUse: number | undefined
-  /** To be called once the commands are in the log, or refused. */
-  readonly giveBack: () => void
 }
 
 /**
@@ -33,31 +32,34 @@ export function commandWithoutTrace(prepared: readonly PreparedEvent[]): number 
   return prepared.findIndex(({ event_type, trace_id }) => isCommand(event_type) && !TRACE_ID.test(trace_id ?? ''))
 }
 
-/** Take the traces of a post's commands. A command that was recorded before keeps the trace that it has. */
-export function takeTraces(
+/**
+ * Takes the traces of a post's commands for as long as `run` asks: they are given back once the commands are in the log, or
+ * refused. A command that was recorded before keeps the trace that it has.
+ */
+export function holdingTraces(
   runtime: Runtime,
   project: { readonly id: string; readonly key: string },
   stated: readonly StatedEvent[],
   prepared: readonly PreparedEvent[],
-): CommandTraces {
-  const others = new Set<number>()
+  run: (traces: CommandTraces, until: Until) => void,
+): void {
   const taken = new Map<string, () => void>()
-  let inUse: number | undefined
-  for (const [i, event] of prepared.entries()) {
-    const { id, trace_id, event_type } = event
-    if (trace_id === null || !isCommand(event_type) || taken.has(id) || isRecorded(runtime, project, event)) continue
-    const giveBack = takeTrace(runtime, project.key, trace_id)
-    if (giveBack !== undefined) taken.set(id, giveBack)
-    else if (stated[i]!.trace_id === undefined) others.add(i)
-    else inUse ??= i
+  const giveBack = (): void => {
+    for (const giveOneBack of taken.values()) giveOneBack()
   }
-  return {
-    others,
-    inUse,
-    giveBack: () => {
-      for (const giveBack of taken.values()) giveBack()
-    },
-  }
+  holding(giveBack, (until) => {
+    const others = new Set<number>()
+    let inUse: number | undefined
+    for (const [i, event] of prepared.entries()) {
+      const { id, trace_id, event_type } = event
+      if (trace_id === null || !isCommand(event_type) || taken.has(id) || isRecorded(runtime, project, event)) continue
+      const giveOneBack = takeTrace(runtime, project.key, trace_id)
+      if (giveOneBack !== undefined) taken.set(id, giveOneBack)
+      else if (stated[i]!.trace_id === undefined) others.add(i)
+      else inUse ??= i
+    }
+    run({ others, inUse }, until)
+  })
 }
 
 function isRecorded(runtime: Runtime, project: { readonly id: string; readonly key: string }, event: PreparedEvent) {

@@ -14,7 +14,7 @@ import type { Principal } from '../runtime/principals.ts'
 import type { Reservation } from '../storage/journal.ts'
 import type { Exchange } from './exchange.ts'
 import { TWO_KEYS } from './incoming.ts'
-import { asItStands, behind } from './replies.ts'
+import { asItStands, holding } from './replies.ts'
 import type { ServiceContext } from './route.ts'
 
 export const IDEMPOTENCY_HEADER = 'idempotency-key'
@@ -148,13 +148,16 @@ export function createKeyed(
     const ask: Ask = (message, taken) => makeKeyed(service, exchange, under, { ...create, message }, taken)
     answerOnce(exchange, before, create.make, ask, leave, reply)
   }
-  if (under === undefined) withoutKey(pass, over)
+  if (under === undefined) pass(over)
   else service.keysInUse.enter(under.place, exchange, pass, over)
 }
 
 type Ask = (message: MessageBody, taken: Reply) => void
 
-/** Answers what was answered before, else what comes of the message that is made now; a problem may have been answered, too. */
+/**
+ * Answers what was answered before, else what comes of the message that is made now; a problem may have been answered, too. Leaves
+ * whatever is thrown.
+ */
 function answerOnce(
   exchange: Exchange,
   before: Taken | undefined,
@@ -163,23 +166,11 @@ function answerOnce(
   leave: () => void,
   reply: Reply,
 ): void {
-  const message = before !== undefined || exchange.done ? undefined : make()
-  if (message !== undefined) {
-    ask(message, behind(reply, leave))
-    return
-  }
-  if (before !== undefined) reply(before)
-  leave()
-}
-
-/** As with a key: whatever is thrown, it is over. */
-function withoutKey(pass: (leave: () => void) => void, over: () => void): void {
-  try {
-    pass(over)
-  } catch (error) {
-    over()
-    throw error
-  }
+  holding(leave, (until) => {
+    const message = before !== undefined || exchange.done ? undefined : make()
+    if (message !== undefined) ask(message, until(reply))
+    else if (before !== undefined) reply(before)
+  })
 }
 
 /** A key as it was given with a body. */

@@ -9,7 +9,7 @@ import type { MessageBody, SnapshotOf, Taken } from '../runtime/api.ts'
 import { maySee } from './access.ts'
 import type { Exchange } from './exchange.ts'
 import { setEntityTag } from './preconditions.ts'
-import { isServiceId, markCursor, notFound, projectId, whenHeard } from './replies.ts'
+import { isServiceId, markCursor, notFound, projectId, type Until, untilNothing, whenHeard } from './replies.ts'
 import type { ServiceContext } from './route.ts'
 
 export type RecordSnapshot = SnapshotOf<IntentRecordContext>
@@ -59,21 +59,17 @@ export function reviewLiesAhead(
   return false
 }
 
-/** Tell the record, and answer with what it has become. `over` is called when it has heard, also when who asked has gone. */
+/** Tell the record, and answer with what it has become. What `until` holds is held until it has heard, also when who asked has gone. */
 export function tellRecord(
   service: ServiceContext,
   exchange: Exchange,
   { context }: RecordSnapshot,
   message: RecordMessage,
   answered: (taken: Taken) => void = (taken) => answerRecord(service, exchange, 200, taken),
-  over: () => void = () => {},
+  until: Until = untilNothing,
 ): void {
   const ref = { kind: 'intent_record', id: context.id } as const
-  const heard = whenHeard(exchange, answered)
-  service.runtime.ask(ref, { ...message, by: exchange.by }, (answer) => {
-    over()
-    heard(answer)
-  })
+  service.runtime.ask(ref, { ...message, by: exchange.by }, until(whenHeard(exchange, answered)))
 }
 
 export function answerRecord(service: ServiceContext, exchange: Exchange, status: number, taken: Taken): void {

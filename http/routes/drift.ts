@@ -24,7 +24,17 @@ import type { Exchange } from '../exchange.ts'
 import { createKeyed, IDEMPOTENCY_HEADER, readIdempotencyKey } from '../idempotency.ts'
 import { findRecord, type RecordSnapshot, reviewLiesAhead, tellRecord } from '../intent-records.ts'
 import { listAnswer, listQuery } from '../lists.ts'
-import { activeProject, located, markCreated, markCursor, notFound, visibleProject, whenHeard } from '../replies.ts'
+import {
+  activeProject,
+  holding,
+  located,
+  markCreated,
+  markCursor,
+  notFound,
+  type Until,
+  visibleProject,
+  whenHeard,
+} from '../replies.ts'
 import type { Route, ServiceContext } from '../route.ts'
 import { answerSections, type IndexSection } from '../sections.ts'
 import { Turnstile } from '../turnstile.ts'
@@ -223,25 +233,23 @@ function repair(service: ServiceContext, exchange: Exchange, underWay: Turnstile
   const idempotency = readIdempotencyKey(exchange)
   if (record === undefined || !idempotency.ok) return
   underWay.enter(record.context.id, exchange, (leave) => {
-    const now = namedRecord(service, exchange)
-    if (now === undefined) leave()
-    else draftRepair(service, exchange, now, idempotency.key, leave)
+    holding(leave, (until) => {
+      const now = namedRecord(service, exchange)
+      if (now !== undefined) draftRepair(service, exchange, now, idempotency.key, until)
+    })
   })
 }
 
-/** Leaves when the record has heard of its brief, or will not: whoever comes before that would draft another. */
+/** Holds until the record has heard of its brief, or will not: whoever comes before that would draft another. */
 function draftRepair(
   service: ServiceContext,
   exchange: Exchange,
   record: RecordSnapshot,
   given: string | undefined,
-  leave: () => void,
+  until: Until,
 ): void {
   let draft = given === undefined ? draftOf(service, exchange, record) : undefined
-  if (given === undefined && draft === undefined) {
-    leave()
-    return
-  }
+  if (given === undefined && draft === undefined) return
   const make = (): MessageBody | undefined => {
     draft ??= draftOf(service, exchange, record)
     return draft?.message
@@ -250,15 +258,12 @@ function draftRepair(
   const key = given ?? (draft?.twin === undefined ? draft?.key : undefined)
   const create = { kind: 'formation_brief', prefix: 'brief', body: {}, make, twin: () => draft?.twin } as const
   const refused = whenHeard(exchange, () => {})
-  let isNoted = false
   const reply: Reply = (answer) => {
-    if (!answer.ok) return refused(answer)
-    noteRepair(service, exchange, record, answer, leave)
-    isNoted = true
+    if (answer.ok) noteRepair(service, exchange, record, answer, until)
+    else refused(answer)
   }
-  createKeyed(service, exchange, key, create, reply, () => {
-    if (!isNoted) leave()
-  })
+  const over = until(() => {})
+  createKeyed(service, exchange, key, create, reply, over)
 }
 
 interface Draft {
@@ -294,14 +299,13 @@ function draftOf(service: ServiceContext, exchange: Exchange, record: RecordSnap
 /**
  * The record hears which brief repairs it, also when who asked has gone. One that was answered before is told of only where
  * that can have been lost with a crash: not when it was given up, or belongs to a drift that is over.
- * @param over called once, when the record has heard of it or will not; not where this throws
  */
 function noteRepair(
   service: ServiceContext,
   exchange: Exchange,
   record: RecordSnapshot,
   taken: Taken,
-  over: () => void,
+  until: Until,
 ): void {
   const { snapshot, repeat } = taken
   const { id: formation_brief_id, created_at } = snapshot.context as {
@@ -315,8 +319,6 @@ function noteRepair(
   }
   const isOver =
     snapshot.value === 'archived' || !isGuiding(record.value) || created_at < driftOf(record, utcNow(service)).since
-  if (repeat !== undefined && isOver) {
-    exchange.later(answered)()
-    over()
-  } else tellRecord(service, exchange, record, { type: 'repair_drafted', formation_brief_id }, answered, over)
+  if (repeat !== undefined && isOver) exchange.later(answered)()
+  else tellRecord(service, exchange, record, { type: 'repair_drafted', formation_brief_id }, answered, until)
 }

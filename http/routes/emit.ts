@@ -12,15 +12,14 @@ import { closedObject, Type } from '../../machines/schema.ts'
 import type { MessageBody, Runtime, SnapshotOf } from '../../runtime/api.ts'
 import type { Principal } from '../../runtime/principals.ts'
 import { commandPlace, runRequestMessage } from '../../runtime/run-requests.ts'
-import { NOTHING_TAKEN } from '../../runtime/traces-in-flight.ts'
 import { mayDo } from '../access.ts'
 import { advancesOf } from '../advance-requests.ts'
 import { utcNow } from '../clock.ts'
-import { type CommandTraces, commandKey, commandWithoutTrace, takeTraces } from '../command-traces.ts'
+import { type CommandTraces, commandKey, commandWithoutTrace, holdingTraces } from '../command-traces.ts'
 import { admitEvents, type StatedEvent } from '../events-in.ts'
 import type { Exchange } from '../exchange.ts'
 import { inLaterTurns } from '../later-turns.ts'
-import { cursorAt, markCursor, visibleProject, whenHeard } from '../replies.ts'
+import { cursorAt, markCursor, type Until, untilNothing, visibleProject, whenHeard } from '../replies.ts'
 import type { Route, ServiceContext } from '../route.ts'
 import { parseTraceparent } from '../traceparent.ts'
 
@@ -108,7 +107,7 @@ function emit(service: ServiceContext, exchange: Exchange): void {
   if (advances === undefined) return
   const command = admitted.find((event) => isCommand(event.event_type))
   if (command === undefined) {
-    record(service, exchange, project, admitted, advances, NOTHING_TAKEN)
+    record(service, exchange, project, admitted, advances, untilNothing)
     return
   }
   if (!mayDo(exchange.principal, 'work.submit')) {
@@ -123,23 +122,21 @@ function emit(service: ServiceContext, exchange: Exchange): void {
     })
     return
   }
-  const traces = takeTraces(service.runtime, project.context, events, admitted)
-  const prepared = traces.others.size === 0 ? admitted : admitEvents(exchange, ownTraces(events, traces), door)
-  if (traces.inUse !== undefined) {
-    const { trace_id } = admitted[traces.inUse]!
-    exchange.problem('trace_in_use', `The trace ${trace_id} is in use in project ${key}.`, {
-      errors: [
-        { pointer: `/events/${traces.inUse}/trace_id`, detail: 'must be unused in the project, or be left out' },
-      ],
-    })
-  }
-  if (exchange.done || prepared === undefined) {
-    traces.giveBack()
-    return
-  }
-  const commanding = prepared.filter((event) => isCommand(event.event_type))
-  const commands = commanding.map((event) => commandOf(service, exchange, project, event))
-  record(service, exchange, project, prepared, [...advances, ...commands], traces.giveBack)
+  holdingTraces(service.runtime, project.context, events, admitted, (traces, until) => {
+    const prepared = traces.others.size === 0 ? admitted : admitEvents(exchange, ownTraces(events, traces), door)
+    if (traces.inUse !== undefined) {
+      const { trace_id } = admitted[traces.inUse]!
+      exchange.problem('trace_in_use', `The trace ${trace_id} is in use in project ${key}.`, {
+        errors: [
+          { pointer: `/events/${traces.inUse}/trace_id`, detail: 'must be unused in the project, or be left out' },
+        ],
+      })
+    }
+    if (exchange.done || prepared === undefined) return
+    const commanding = prepared.filter((event) => isCommand(event.event_type))
+    const commands = commanding.map((event) => commandOf(service, exchange, project, event))
+    record(service, exchange, project, prepared, [...advances, ...commands], until)
+  })
 }
 
 /** Whether an engine of the project can do what the commands ask for, but for those made before. False: a problem was answered. */
@@ -218,7 +215,7 @@ function record(
   project: SnapshotOf<any>,
   events: readonly PreparedEvent[],
   commands: readonly SendParams[],
-  recorded: () => void,
+  until: Until,
 ): void {
   const news = newsOf(service.runtime, events, exchange.principal)
   const message = { type: 'record', by: exchange.by, events, commands, news } as MessageBody
@@ -238,8 +235,5 @@ function record(
       })
     })
   })
-  service.runtime.ask({ kind: 'project', id: project.context.id }, message, (answer) => {
-    recorded()
-    answered(answer)
-  })
+  service.runtime.ask({ kind: 'project', id: project.context.id }, message, until(answered))
 }

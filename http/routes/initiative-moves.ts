@@ -24,7 +24,7 @@ import type { Exchange } from '../exchange.ts'
 import { askerOf, IDEMPOTENCY_HEADER, readIdempotencyKey } from '../idempotency.ts'
 import { refuseInitiative, visibleInitiative } from '../initiatives.ts'
 import { type Move, type Moved, moveRoute } from '../moves.ts'
-import { asItStands, behind, whenTaken } from '../replies.ts'
+import { asItStands, holding, whenTaken } from '../replies.ts'
 import type { Route, ServiceContext } from '../route.ts'
 
 const AREA = 'initiatives'
@@ -101,15 +101,14 @@ function ask(
   // The name of an initiative may come back: what was asked of the one before is none of this one's.
   const place = digestOf([ref.kind, context.name, context.created_at, name.name])
   keysInUse.enter(place, exchange, (leave) => {
-    const before = madeByKey(runtime, place)
-    if (before === undefined) {
-      const reservation = keptKey(runtime, place, { id: context.name, fingerprint })
-      runtime.ask(ref, { ...message, fingerprint, reservation } as MessageBody, behind(reply, leave))
-      return
-    }
-    if (before.fingerprint === fingerprint) reply(asItStands(service, runtime.read(ref)!, 'replay'))
-    else exchange.problem('idempotency_key_reused', `This idempotency key was used for another ${what}.`)
-    leave()
+    holding(leave, (until) => {
+      const before = madeByKey(runtime, place)
+      if (before === undefined) {
+        const reservation = keptKey(runtime, place, { id: context.name, fingerprint })
+        runtime.ask(ref, { ...message, fingerprint, reservation } as MessageBody, until(reply))
+      } else if (before.fingerprint === fingerprint) reply(asItStands(service, runtime.read(ref)!, 'replay'))
+      else exchange.problem('idempotency_key_reused', `This idempotency key was used for another ${what}.`)
+    })
   })
 }
 

@@ -21,6 +21,7 @@ import {
 } from '../intent-records.ts'
 import { inLaterTurns } from '../later-turns.ts'
 import { IF_MATCH_HEADER, readVersion } from '../preconditions.ts'
+import { holding } from '../replies.ts'
 import type { Route, ServiceContext } from '../route.ts'
 import { Turnstile } from '../turnstile.ts'
 import { INTENT_AREA, oneRecord } from './intent-records.ts'
@@ -65,9 +66,10 @@ class Endings {
     answered?: (taken: Taken) => void,
   ): void {
     this.#underWay.enter(record.context.project_id, exchange, (leave) => {
-      const message = messageOf()
-      if (message === undefined) leave()
-      else tellRecord(this.#service, exchange, record, message, answered, leave)
+      holding(leave, (until) => {
+        const message = messageOf()
+        if (message !== undefined) tellRecord(this.#service, exchange, record, message, answered, until)
+      })
     })
   }
 }

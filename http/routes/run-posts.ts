@@ -23,7 +23,7 @@ import { digestOf } from '../../runtime/identity.ts'
 import { admitEvents, type StatedEvent } from '../events-in.ts'
 import { type Exchange, PREFER_HEADER } from '../exchange.ts'
 import type { ProblemCode } from '../problems.ts'
-import { asItStands, behind, cursorAt, markCursor, whenTaken } from '../replies.ts'
+import { asItStands, cursorAt, holding, markCursor, type Until, untilNothing, whenTaken } from '../replies.ts'
 import type { Route, RouteBody, ServiceContext } from '../route.ts'
 import { runAnswerOf, visibleRunRequest } from '../run-request-answers.ts'
 
@@ -161,16 +161,16 @@ function endOf(exchange: Exchange, type: 'completed' | 'failed'): PostMessage {
   return message
 }
 
-/** Put the post into the actor's mailbox and answer what came of it. False: it was not put there, and a problem was answered. */
+/** Put the post into the actor's mailbox and answer what came of it. */
 function tell(
   service: ServiceContext,
   exchange: Exchange,
   message: PostMessage,
   more?: (taken: Taken) => object,
-  over?: () => void,
-): boolean {
+  until: Until = untilNothing,
+): void {
   const snapshot = visibleRunRequest(service, exchange)
-  if (snapshot === undefined) return false
+  if (snapshot === undefined) return
   const { context } = snapshot
   const { principal } = exchange
   if (principal.runnerId !== undefined) service.dispatcher.touch(principal.runnerId)
@@ -185,8 +185,7 @@ function tell(
     if (!isRenewed && holds(answer.snapshot.context, message as HeldPost)) service.runtime.renew(ref)
     exchange.answer(200, runAnswerOf(service, exchange, answer, more?.(answer)))
   })
-  service.runtime.ask(ref, message, over === undefined ? reply : behind(reply, over))
-  return true
+  service.runtime.ask(ref, message, until(reply))
 }
 
 /**
@@ -200,7 +199,10 @@ function tellUnlessTaken(service: ServiceContext, exchange: Exchange, message: P
     return
   }
   service.keysInUse.enter(`engine_run ${id}`, exchange, (leave) => {
-    exchange.await(tellNamed(service, exchange, message, id, leave))
+    holding(leave, (until) => {
+      const told = tellNamed(service, exchange, message, id, until)
+      exchange.await(told.finally(until(() => {})))
+    })
   })
 }
 
@@ -209,17 +211,12 @@ async function tellNamed(
   exchange: Exchange,
   message: PostMessage,
   id: string,
-  leave: () => void,
+  until: Until,
 ): Promise<void> {
-  let isTold = false
-  try {
-    const isTaken = await isEngineRunOfAnother(service.runtime, id, exchange.params[0]!)
-    if (exchange.done) return
-    if (isTaken) exchange.problem('engine_run_taken', `The engine run ${id} belongs to another run request.`)
-    else isTold = tell(service, exchange, message, undefined, leave)
-  } finally {
-    if (!isTold) leave()
-  }
+  const isTaken = await isEngineRunOfAnother(service.runtime, id, exchange.params[0]!)
+  if (exchange.done) return
+  if (isTaken) exchange.problem('engine_run_taken', `The engine run ${id} belongs to another run request.`)
+  else tell(service, exchange, message, undefined, until)
 }
 
 function heartbeat(service: ServiceContext, exchange: Exchange): void {

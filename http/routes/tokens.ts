@@ -16,7 +16,7 @@ import { maySee } from '../access.ts'
 import type { Exchange } from '../exchange.ts'
 import { createKeyed, IDEMPOTENCY_HEADER, readIdempotencyKey } from '../idempotency.ts'
 import { answerList, listAnswer, listQuery } from '../lists.ts'
-import { isServiceId, notFound, projectId, UNCACHED, whenTaken } from '../replies.ts'
+import { holding, isServiceId, notFound, projectId, UNCACHED, whenTaken } from '../replies.ts'
 import type { Route, ServiceContext } from '../route.ts'
 import { Turnstile } from '../turnstile.ts'
 
@@ -186,17 +186,13 @@ function revokeRoute(service: ServiceContext): Route {
 
 /** Leaves when it is known which tokens are let in from now on. */
 function revoke(service: ServiceContext, exchange: Exchange, leave: () => void): void {
-  const token = revocable(service, exchange)
-  if (token === undefined) {
-    leave()
-    return
-  }
-  const revoked = whenTaken(service, exchange, () => {
-    exchange.answer(204)
-  })
-  service.runtime.ask({ kind: 'token', id: token.context.id }, { type: 'revoke', by: exchange.by }, (answer) => {
-    leave()
-    revoked(answer)
+  holding(leave, (until) => {
+    const token = revocable(service, exchange)
+    if (token === undefined) return
+    const revoked = whenTaken(service, exchange, () => {
+      exchange.answer(204)
+    })
+    service.runtime.ask({ kind: 'token', id: token.context.id }, { type: 'revoke', by: exchange.by }, until(revoked))
   })
 }
 

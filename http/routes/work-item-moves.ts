@@ -15,7 +15,7 @@ import { digestOf, newSpanId, newTraceId } from '../../runtime/identity.ts'
 import type { Exchange } from '../exchange.ts'
 import { IDEMPOTENCY_HEADER, keyed, keyedPlace, readIdempotencyKey } from '../idempotency.ts'
 import { type Move, type Moved, moveRoute } from '../moves.ts'
-import { activeProject, located, markCursor, whenHeard } from '../replies.ts'
+import { activeProject, holding, located, markCursor, whenHeard } from '../replies.ts'
 import type { Route, ServiceContext } from '../route.ts'
 import { builtUponBy, visibleWorkItem, workItemDocumentOf } from '../work-item-answers.ts'
 import { dependenciesExist } from './work-items.ts'
@@ -103,20 +103,15 @@ function resume(service: ServiceContext, exchange: Exchange): void {
   if (!isMade && !mayGoOn(service, exchange, item)) return
   const child = { ...childOf(service, exchange, item.context, id), ...kept }
   const message = { type: 'resume', by: exchange.by, child } as MessageBody
-  const arrived = scheduler.expect((exchange.body as ResumeItem).depends_on ?? [])
-  const resumed = whenHeard(exchange, ({ repeat }) => {
-    const made = whenHeard(exchange, (taken) => {
-      if (repeat === undefined) answerResumed(service, exchange, taken)
-      else answerReplay(service, exchange, taken.snapshot)
+  holding(scheduler.expect((exchange.body as ResumeItem).depends_on ?? []), (until) => {
+    const resumed = whenHeard(exchange, ({ repeat }) => {
+      const made = whenHeard(exchange, (taken) => {
+        if (repeat === undefined) answerResumed(service, exchange, taken)
+        else answerReplay(service, exchange, taken.snapshot)
+      })
+      runtime.ask({ kind: 'work_item', id }, { ...child }, until(made))
     })
-    runtime.ask({ kind: 'work_item', id }, { ...child }, (answer) => {
-      arrived()
-      made(answer)
-    })
-  })
-  runtime.ask({ kind: 'work_item', id: item.context.id }, message, (answer) => {
-    if (!answer.ok || exchange.done) arrived()
-    resumed(answer)
+    runtime.ask({ kind: 'work_item', id: item.context.id }, message, until(resumed))
   })
 }
 

@@ -125,3 +125,29 @@ t.test('a mistake while a trace is read ends that trace, and its connection goes
   t.equal(failed.body.code, 'internal_error')
   await s.expect(200, 'GET', '/api/runners')
 })
+
+t.test('a trace is free again for whoever asks next when a mistake ends the post that took it', async (t) => {
+  const s = await startTestService(t)
+  await s.project('shop')
+  const event = (event_type: string, digit: string, payload: object) => ({
+    project: 'shop',
+    event_type,
+    occurred_at: '2026-01-31T12:00:00Z',
+    trace_id: digit.repeat(32),
+    payload,
+  })
+  const emit = (status: number, ...events: object[]) => s.expect(status, 'POST', '/api/events', { events })
+  const known = event('greet_requested', 'a', { name: 'moon' })
+  const [id] = (await emit(200, known)).body.run_requests
+  fails(s, (ref) => ref.id === id, new Quarantined('It cannot be read.'))
+  fails(s, ({ kind }) => kind === 'maintenance_run', MISTAKE)
+
+  const first = event('greet_requested', 'b', { name: 'world' })
+  t.equal((await emit(503, first, known)).body.code, 'quarantined', 'while traces are taken')
+  await emit(200, first)
+
+  const second = event('greet_requested', 'c', { name: 'world' })
+  const over = event('maintenance_run_completed', 'd', { total: 0, succeeded: 0, failed: 0, skipped: 0, projects: [] })
+  t.equal((await emit(500, second, over)).body.code, 'internal_error', 'when they are')
+  await emit(200, second)
+})
