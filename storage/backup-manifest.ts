@@ -30,8 +30,8 @@ export function writeManifest(directory: string): number {
   return manifest.log_bytes + manifest.view_bytes
 }
 
-/** Whether it says how it was made: a home does not, and may be in service. */
-function hasManifest(directory: string): boolean {
+/** Whether it says how it was made: a home does not, and may be in service, nor does a copy that never became whole. */
+export function hasManifest(directory: string): boolean {
   return existsSync(join(directory, MANIFEST))
 }
 

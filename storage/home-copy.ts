@@ -4,7 +4,7 @@
  */
 import { renameSync, rmSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { writeManifest } from './backup-manifest.ts'
+import { hasManifest, writeManifest } from './backup-manifest.ts'
 import { freeBytesOf } from './disk-reserve.ts'
 import type { Copy } from './environments.ts'
 import { flushFile, flushNamesUpTo } from './flush.ts'
@@ -18,7 +18,11 @@ import { copyView } from './view-copy.ts'
 
 const DIRECTORY_MODE = 0o700
 
-const unfinishedPath = (parent: string, epoch: string): string => join(parent, `unfinished-${epoch}`)
+/** No backup that somebody asks for has such a name: those begin with a letter or a digit. */
+const unfinishedPath = (parent: string, epoch: string): string => join(parent, `.unfinished-${epoch}`)
+
+/** As it was named by earlier builds, and as a backup may be. */
+const formerPath = (parent: string, epoch: string): string => join(parent, `unfinished-${epoch}`)
 
 /**
  * Removes what a process that was killed over a backup of this log has left in the home, and a restore that had come to its end but for
@@ -30,6 +34,8 @@ export function removeUnfinished(home: string, epoch: string | undefined): void 
     rmSync(restoringPath(home), { recursive: true, force: true })
     rmSync(readingPath(environmentPaths(home).view), { recursive: true, force: true })
     rmSync(unfinishedPath(backupsPath(home), epoch), { recursive: true, force: true })
+    const former = formerPath(backupsPath(home), epoch)
+    if (!hasManifest(former)) rmSync(former, { recursive: true, force: true })
   } catch {
     // The next backup says why it cannot be removed; it keeps nobody from serving.
   }

@@ -121,3 +121,14 @@ t.test('a backup of a log that is damaged is made, and answered as a problem tha
   t.match(refused.body, { code: 'backup_failed', detail: `${path} does not begin as a file of the log does` })
   t.notOk(existsSync(join(home, 'backups/no-more')))
 })
+
+t.test('a backup that is named as drafts of backups were stays when another is made, and over a start', async (t) => {
+  const home = t.testdir()
+  const s = await startOnDisk(t, home)
+  const { path } = (await s.expect(201, 'POST', PATH, { name: `unfinished-${s.service.runtime.journal.epoch}` })).body
+  await s.expect(201, 'POST', PATH, { name: 'other' })
+  t.ok(existsSync(join(path, 'backup.json')), 'when another is made')
+  await s.service.close()
+  await startOnDisk(t, home)
+  t.ok(existsSync(join(path, 'backup.json')), 'over a start')
+})

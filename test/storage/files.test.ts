@@ -204,8 +204,10 @@ t.test(
       return journal
     })
     const backups = join(home, 'backups')
-    const left = join(backups, `unfinished-${epoch}`)
-    for (const folder of [left, join(backups, 'unfinished-other'), join(backups, 'whole')]) {
+    const left = join(backups, `.unfinished-${epoch}`)
+    // As builds before this one named it.
+    const former = join(backups, `unfinished-${epoch}`)
+    for (const folder of [left, former, join(backups, 'unfinished-other'), join(backups, 'whole')]) {
       mkdirSync(join(folder, 'view'), { recursive: true })
       writeFileSync(join(folder, 'view', 'data.mdb'), 'half')
     }
@@ -219,7 +221,7 @@ t.test('a backup has its name only when it is whole; what a killed one left goes
   const root = t.testdir()
   const journal = await openIn(t, join(root, 'home'))
   await appendEvents(journal, event('1'))
-  const left = join(root, `unfinished-${journal.epoch}`)
+  const left = join(root, `.unfinished-${journal.epoch}`)
   mkdirSync(join(left, 'log'), { recursive: true })
   writeFileSync(join(left, 'log', '0000000001.segment'), 'half')
   onCopy(journal, (copy) => {
