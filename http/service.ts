@@ -30,7 +30,7 @@ import type { ServiceContext } from './route.ts'
 import { Router } from './router.ts'
 import { allRoutes } from './routes.ts'
 import { Turnstile } from './turnstile.ts'
-import { createServer } from './uws.ts'
+import { createServer, type Server } from './uws.ts'
 
 export interface ServiceOptions {
   /** Shown by `/api/version`. */
@@ -94,21 +94,27 @@ export async function startService(settings: Settings, options: ServiceOptions):
     // A failed commit reaches the runtime, which tells the senders first; a failed view reaches nobody else.
     nature.nextTurn(() => onFatal(failure))
   })
+  const made: Made = { closing: [] }
   try {
     await upgradeIndexes(journal, modules, log)
+    const { residentActorsMax } = options
+    const bound = residentActorsMax === undefined ? {} : { residentActorsMax }
+    made.runtime = createRuntime(journal, settings, { nature, log, modules, onFatal, ...bound })
+    return await listen(made.runtime, log, options, () => hasFailed, made)
   } catch (error) {
-    await journal.close()
+    for (const callback of made.closing) callback()
+    made.server?.close()
+    await (made.runtime ?? journal).close()
     throw error
   }
-  const { residentActorsMax } = options
-  const bound = residentActorsMax === undefined ? {} : { residentActorsMax }
-  const runtime = createRuntime(journal, settings, { nature, log, modules, onFatal, ...bound })
-  try {
-    return await listen(runtime, log, options, () => hasFailed)
-  } catch (error) {
-    await runtime.close()
-    throw error
-  }
+}
+
+/** What a start has made so far: where it fails, nothing of it may go on by itself. */
+interface Made {
+  runtime?: Runtime
+  server?: Server
+  /** Called first when the service stops, too: parked polls are answered, watchers told, and no part asks for more. */
+  readonly closing: (() => void)[]
 }
 
 async function listen(
@@ -116,20 +122,24 @@ async function listen(
   log: Logger,
   options: ServiceOptions,
   hasFailed: () => boolean,
+  made: Made,
 ): Promise<Service> {
   const { settings } = runtime
-  const dispatcher = createDispatcher(runtime, log)
-  const capabilities = new Capabilities(runtime, dispatcher, log)
-  const scheduler = createScheduler(runtime, dispatcher, log)
-  const sessions = new AgentSessions(runtime, log)
-  const steward = createSteward(runtime, log)
+  const { closing } = made
+  /** What was made last is closed first. */
+  const toClose = <Part extends { close(): void }>(part: Part): Part => {
+    closing.unshift(() => part.close())
+    return part
+  }
+  const dispatcher = toClose(createDispatcher(runtime, log))
+  const capabilities = toClose(new Capabilities(runtime, dispatcher, log))
+  const scheduler = toClose(createScheduler(runtime, dispatcher, log))
+  const sessions = toClose(new AgentSessions(runtime, log))
+  const steward = toClose(createSteward(runtime, log))
   const principals = await createPrincipals(runtime)
   await ensureAdminToken(runtime, log, options.saveAdminToken)
   await sessions.recover()
   const metrics = options.metrics ?? createMetrics()
-  const closing: (() => void)[] = [sessions, steward, scheduler, capabilities, dispatcher].map(
-    (part) => () => part.close(),
-  )
   let isClosing = false
   const backups = backupsOf(runtime, log)
   const context: ServiceContext = {
@@ -154,6 +164,7 @@ async function listen(
   const { headerBytesMax, tls } = settings
   const listenOn = options.createServer ?? createServer
   const server = listenOn(tls === undefined ? { headerBytesMax } : { headerBytesMax, tls })
+  made.server = server
   const bodies = new BodyReader(settings, runtime.nature)
   const access = new AccessCheck(principals)
   const admission = new Admission(runtime.load)
@@ -162,16 +173,12 @@ async function listen(
   const router = new Router({ routes, server, access, bodies, admission, arrivals, headerBytesMax, log, ...ending })
   measureRoutes(metrics, router.entries, bodies, admission)
   measureService(metrics, context)
-  port = await server.listen(settings.host, settings.port).catch((error: unknown) => {
-    for (const callback of closing) callback()
-    server.close()
-    throw error
-  })
+  port = await server.listen(settings.host, settings.port)
   const stopNoting = noteUses(runtime, principals)
   const url = `${tls === undefined ? 'http' : 'https'}://${settings.host.includes(':') ? `[${settings.host}]` : settings.host}:${port}`
   log.info({ url, home: settings.home, lastSequence: runtime.journal.lastSequence }, 'listening')
   const stopTelling = tellOfRefusals(runtime, log, hasFailed)
-  let closed: Promise<void> | undefined
+  let stopped: Promise<void> | undefined
   const close = async (): Promise<void> => {
     log.info('stopping')
     isClosing = true
@@ -194,8 +201,8 @@ async function listen(
     port,
     runtime,
     close: () => {
-      closed ??= close()
-      return closed
+      stopped ??= close()
+      return stopped
     },
   }
 }

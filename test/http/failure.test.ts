@@ -1,4 +1,8 @@
 /** What happens when the ground gives way: the log, the native library. */
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import t from 'tap'
 import { createServer, notLoaded } from '../../http/uws.ts'
 import { type Journal, JournalFailure, ViewBehind } from '../../storage/journal.ts'
@@ -136,4 +140,26 @@ t.test('files that TLS cannot be had with are named with their setting and the c
   t.throws(made(file, `${dir}/none.pem`), { name, message: /^tls_key cannot be read: ENOENT.*none\.pem/ })
   t.throws(made(file, file), { name, message: /^tls_cert \(.*no\.pem\) and tls_key .* cannot be used: / })
   t.end()
+})
+
+t.test('of a start that fails nothing goes on: the process ends by itself', async (t) => {
+  const child = fileURLToPath(new URL('./failed-start-child.js', import.meta.url))
+  for (const [how, why] of [
+    ['token', /cannot be kept/],
+    ['tls', /^tls_cert .* cannot be used/],
+    ['address', /^Cannot listen on 203\.0\.113\.1/],
+  ] as const) {
+    const started = spawn(process.execPath, [child, join(t.testdir(), how), how], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    })
+    const late = setTimeout(() => started.kill('SIGKILL'), 20_000)
+    let told = ''
+    started.stdout.on('data', (chunk) => {
+      told += chunk
+    })
+    const [code, signal] = await once(started, 'close')
+    clearTimeout(late)
+    t.match(told, why)
+    t.same([code, signal], [0, null], how)
+  }
 })
