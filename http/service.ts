@@ -84,7 +84,7 @@ export async function startService(settings: Settings, options: ServiceOptions):
   const onFatal = once(options.onFatal ?? ((failure: Error) => endProcess(log, failure)))
   const onRepeat = (err: Error) => log.warn({ err }, 'a commit that LMDB gave up for nothing is made again')
   const onThreadEnd = (err: Error) =>
-    log.warn({ err }, 'the thread that writes the view is not there: it is written without')
+    log.warn({ err }, 'the thread that writes the view is not there: what it had not begun is written without it')
   const told = { onRepeat, onThreadEnd }
   const open = options.openJournal ?? ((onFailure) => openDiskJournal({ ...settings, onFailure, ...told }))
   let hasFailed = false

@@ -1,12 +1,14 @@
 /**
  * Carries batches from the log into the view, behind the answers. One fold takes in what is appended while the one
  * before it is written; reads by key ask both before the view. All writes of the view go through here, one at a
- * time. A fold that cannot be written is a failed commit: the journal ends.
+ * time. A fold that cannot be written is a failed commit: the journal ends. One that a thread was to write which has ended before is
+ * written without it.
  */
 import type { Marker } from './environments.ts'
 import { Fold } from './fold.ts'
 import { ViewBehind } from './journal.ts'
 import type { Nature } from './nature.ts'
+import { NotBegun } from './recorded-tables.ts'
 import type { Batch } from './redo.ts'
 import type { View } from './view.ts'
 
@@ -218,7 +220,11 @@ export class Applier {
     this.#writing = fold
     this.#pending = new Fold()
     const startedMs = this.#nature.monotonicMs()
-    const marker = await this.#view.write(fold, this.applied.epoch, () => this.#waiters.length > 0)
+    const write = () => this.#view.write(fold, this.applied.epoch, () => this.#waiters.length > 0)
+    const marker = await write().catch((error: unknown) => {
+      if (!(error instanceof NotBegun)) throw error
+      return write()
+    })
     this.#writing = undefined
     this.applied = marker
     if (fold.weight >= MEASURED_WEIGHT_MIN) {

@@ -13,8 +13,11 @@ import type { LeavingEvent, View } from './view.ts'
 export interface Forgetter {
   /** Finds the oldest events that may go, at most TRIM_EVENTS_MAX, and keeps in mind what their removal takes. */
   look(at: Look): Promise<Oldest>
-  /** Takes the ids and the histories of the events of the last look out of the view. Resolves when that is on disk. */
-  removeEvents(): Promise<void>
+  /**
+   * Takes the ids and the histories of the events that a look found before `next` out of the view. Resolves to true when that is on
+   * disk, to false where it knows nothing of that look: another thread has looked, which has ended.
+   */
+  removeEvents(next: number): Promise<boolean>
   /** Takes entities out of the view. Resolves to how many there were. */
   removeEntities(entities: readonly RemovedEntity[]): Promise<number>
   /** Resolves when nothing of the home is in use any more. */
@@ -80,7 +83,8 @@ export class RowForgetter implements Forgetter {
   readonly #events: EventRows
   readonly #view: View
   #leaving: readonly LeavingEvent[] = []
-  #next = 0
+  /** Where the last look ended; undefined: there was none, or what it found is removed. */
+  #next: number | undefined
 
   constructor(log: Pick<LogTables, 'events'>, view: View) {
     this.#events = new EventRows(log.events)
@@ -104,9 +108,12 @@ export class RowForgetter implements Forgetter {
     return { count, lost: count - events.length, next, areLeft, more, times }
   }
 
-  async removeEvents(): Promise<void> {
-    await this.#view.removeEvents(this.#leaving, this.#next)
+  async removeEvents(next: number): Promise<boolean> {
+    if (this.#next !== next) return false
+    await this.#view.removeEvents(this.#leaving, next)
     this.#leaving = []
+    this.#next = undefined
+    return true
   }
 
   removeEntities(entities: readonly RemovedEntity[]): Promise<number> {

@@ -29,6 +29,11 @@ export class JobGate {
     Atomics.notify(this.#state, 0)
   }
 
+  /** A job is under way, or was when the thread ended. */
+  get isBusy(): boolean {
+    return Atomics.load(this.#state, 0) === BUSY
+  }
+
   /** Stops the thread that calls until no job is under way, and lets none begin. False: not within that time. */
   shut(withinMs: number): boolean {
     const untilMs = performance.now() + withinMs

@@ -48,10 +48,18 @@ export function putRows(rows: PackedRows, tables: Omit<ViewTables, 'env'>): void
   }
 }
 
+/**
+ * The thread has ended between two jobs: what it was asked for is not begun, or done and not told of, and may be asked for again. Of
+ * one that ends in the midst of a job that cannot be said: it may hold LMDB's lock, for which whoever writes next would wait for ever.
+ */
+export class NotBegun extends Error {
+  override readonly name = 'NotBegun'
+}
+
 /** Rows on their way to where they are written, some at a time. */
 export interface Sending {
   send(rows: PackedRows): void
-  /** Resolves when all that was sent is on disk. */
+  /** Resolves when all that was sent is on disk. Rejects with NotBegun where it may be written in another way. */
   commit(): Promise<void>
   /** Nothing of it is to be written. */
   drop(): void

@@ -1,7 +1,7 @@
 /**
  * Retention removes a prefix of the log: first the floor moves, and the events are gone for every reader; then go
  * their ids and histories, flushed, and last their rows, with the floor of the next step or at the end. Killed in between,
- * the next process finds rows below the floor and begins with them.
+ * the next process finds rows below the floor and begins with them; and so does the next step where who has looked is there no more.
  */
 import type { Applier } from './applier.ts'
 import type { EventLog } from './event-log.ts'
@@ -43,7 +43,9 @@ export async function trimOldest(
   try {
     // In one turn: what is recorded from now on is written behind the removal.
     if (!areLeft) log.raiseFloor(next, times)
-    await applier.exclusive(() => forgetter.removeEvents())
+    if (!(await applier.exclusive(() => forgetter.removeEvents(next)))) {
+      return { removed: areLeft ? 0 : count, more: true, ...(lost > 0 && { lost }) }
+    }
     log.cleared(next)
     if (areLeft || !more) log.removeCleared()
   } catch (error) {

@@ -8,7 +8,7 @@ import { Worker } from 'node:worker_threads'
 import type { Forgetter, Look, Oldest } from './forgetter.ts'
 import { JobGate } from './job-gate.ts'
 import type { RemovedEntity } from './journal.ts'
-import type { PackedRows, Sending } from './recorded-tables.ts'
+import { NotBegun, type PackedRows, type Sending } from './recorded-tables.ts'
 import type { OnRepeat } from './repeated-commit.ts'
 
 /** For who ends the process while a job is under way: it takes some 50 ms, a large fold on a slow disk longer, and the thread a second to begin. */
@@ -62,7 +62,10 @@ interface Waiting {
 /** Told of what went wrong and was made good. */
 export interface TellsOfView {
   readonly onRepeat: OnRepeat
-  /** The thread could not be started, or has ended by itself: what it would have written is written without it. */
+  /**
+   * The thread could not be started, or has ended by itself: what it had not begun is written without it. What it was at cannot be
+   * told from what is written, and is the end of the journal.
+   */
   readonly onThreadEnd: (failure: Error) => void
 }
 
@@ -91,9 +94,10 @@ export class ViewThread implements Forgetter {
     return this.#ask('look', at)
   }
 
-  async removeEvents(): Promise<void> {
-    await this.#ask('removeEvents')
+  async removeEvents(next: number): Promise<boolean> {
+    const isRemoved = await this.#ask<boolean>('removeEvents', next)
     this.#onWritten()
+    return isRemoved
   }
 
   async removeEntities(entities: readonly RemovedEntity[]): Promise<number> {
@@ -117,8 +121,8 @@ export class ViewThread implements Forgetter {
       drop: () => post(null),
       commit: async () => {
         // Another one knows nothing of what was sent.
-        if (this.#worker !== worker) throw new Error(ENDED)
-        await this.#ask('commit', commit)
+        if (this.#worker !== worker) throw new NotBegun(ENDED)
+        await this.#tell('commit', commit)
         this.#onWritten()
       },
     }
@@ -134,7 +138,17 @@ export class ViewThread implements Forgetter {
     await ended
   }
 
-  async #ask<Result>(job: Job, argument?: unknown): Promise<Result> {
+  /** Asks the next thread, once, where one has ended before it began: none needs to know what the one before was asked. */
+  async #ask<Result>(job: Job, argument: unknown): Promise<Result> {
+    try {
+      return await this.#tell<Result>(job, argument)
+    } catch (error) {
+      if (!(error instanceof NotBegun)) throw error
+      return this.#tell<Result>(job, argument)
+    }
+  }
+
+  async #tell<Result>(job: Job, argument: unknown): Promise<Result> {
     this.#worker ??= this.#start()
     const worker = this.#worker
     const id = ++this.#lastId
@@ -188,7 +202,9 @@ export class ViewThread implements Forgetter {
       process.off('exit', shut)
       this.#worker = undefined
       this.#hasBegun = false
-      for (const { reject } of this.#waiting.values()) reject(failure)
+      const mayBeAskedAgain = !gate.isBusy && !this.#isClosing
+      const ended = mayBeAskedAgain ? new NotBegun(failure.message, { cause: failure }) : failure
+      for (const { reject } of this.#waiting.values()) reject(ended)
       this.#waiting.clear()
       if (!this.#isClosing) this.#rest(failure)
     })

@@ -53,8 +53,9 @@ async function carryOut({ id, job, argument }: Asked): Promise<Told> {
 async function hear(asked: Asked | 'close'): Promise<void> {
   // The process is ending: what was asked for is not begun, and nobody hears of it.
   if (!gate.enter()) return
+  let told: Told | undefined
   try {
-    if (asked !== 'close') tell(await carryOut(asked))
+    if (asked !== 'close') told = await carryOut(asked)
     else {
       await log.close()
       await view.root.close()
@@ -63,6 +64,8 @@ async function hear(asked: Asked | 'close'): Promise<void> {
   } finally {
     gate.leave()
   }
+  // Behind the gate: who hears of it knows that no job is under way.
+  if (told !== undefined) tell(told)
 }
 
 let last = Promise.resolve()

@@ -60,7 +60,7 @@ t.test('a thread that cannot begin fails what was asked of it, and the next is a
   writeFileSync(file, '')
   const thread = new ViewThread(file, SILENT, () => t.fail('nothing was written'))
   for (let n = 0; n < 2; n += 1) {
-    await t.rejects(Promise.all([thread.look(LOOK), thread.removeEvents()]), { message: /ENOTDIR|not a directory/i })
+    await t.rejects(Promise.all([thread.look(LOOK), thread.removeEvents(2)]), { message: /ENOTDIR|not a directory/i })
   }
   t.equal(await thread.removeEntities([]), 0, 'nothing needs no thread')
   await thread.close()
@@ -138,4 +138,71 @@ t.test('what the thread has removed is gone for the reads that come at once', as
     }
     await removed
   }
+})
+
+/** The threads that are asked for something from now on, in this order; `end` may end one in place of what it is asked. */
+function threadsAsked(t: Test, end: (job: unknown) => boolean = () => false): Worker[] {
+  const asked: Worker[] = []
+  const { postMessage } = Worker.prototype
+  Worker.prototype.postMessage = function (this: Worker, ...message: Parameters<typeof postMessage>) {
+    if (asked.at(-1) !== this) asked.push(this)
+    if (end((message[0] as { job?: unknown }).job)) void this.terminate()
+    else postMessage.apply(this, message)
+  }
+  t.teardown(() => {
+    Worker.prototype.postMessage = postMessage
+  })
+  return asked
+}
+
+t.test('what a thread has found to go, and then ended, goes with the next step', async (t) => {
+  const journal = await openIn(t, newHome(t), { onFailure: ({ message }) => t.fail(message) })
+  const { forgetter, view } = journal.environments
+  for (const id of ['1', '2', '3', '4']) await appendEvents(journal, event(id, { traceId: `t${id}` }))
+  await journal.settled()
+  const threads = threadsAsked(t)
+  const look = forgetter.look.bind(forgetter)
+  forgetter.look = async (at) => {
+    const found = await look(at)
+    if (threads.length === 1) await threads[0]!.terminate()
+    return found
+  }
+  t.match(await journal.trim({ beforeSequence: 3 }), { removed: 2, more: true }, 'gone for every reader')
+  t.equal(threads.length, 2, 'another was asked to remove them')
+  await journal.trim({ beforeSequence: 3 })
+  t.same(
+    [view.eventIds, view.histories].map((table) => table.getKeysCount()),
+    [2, 2],
+    'their ids and histories are gone',
+  )
+  t.same((await verify(journal.environments)).findings, [])
+})
+
+t.test('what a thread had not begun when it ended is done by another, or without one', async (t) => {
+  const ends: string[] = []
+  const journal = await openIn(t, newHome(t), { onFailure: ({ message }) => t.fail(message) })
+  const { forgetter } = journal.environments
+  const terms = [state('completed')]
+  let toEnd: unknown
+  const threads = threadsAsked(t, (job) => {
+    const isToEnd = job !== undefined && job === toEnd
+    if (isToEnd) {
+      ends.push(String(job))
+      toEnd = undefined
+    }
+    return isToEnd
+  })
+  await forgetter.look(LOOK)
+  toEnd = 'commit'
+  const ids = Array.from({ length: 600 }, (_, n) => `a${n}`)
+  await append(journal, ...ids.map((id) => step(id, 1, { termsAdded: terms })))
+  await journal.settled()
+  t.equal(journal.count('run_request', 'state', 'completed'), 600)
+  await forgetter.look(LOOK)
+  toEnd = 'removeEntities'
+  t.equal(await journal.removeEntities([{ kind: 'run_request', id: 'a0', terms }]), 1)
+  t.equal(journal.count('run_request', 'state', 'completed'), 599)
+  t.same(ends, ['commit', 'removeEntities'])
+  t.ok(threads.length >= 2)
+  t.same((await verify(journal.environments)).findings, [])
 })
