@@ -10,15 +10,47 @@ import { isServiceId } from './replies.ts'
 const eventsSearchedMax = 10_000
 /** Nor more text than this: with large events their number alone is no bound. */
 const charsSearchedMax = 64 * 1024 * 1024
+/** Traces of which it is remembered what was found, so that each page of one, and each look at one that grows, reads on. */
+const tracesRememberedMax = 100
+/** Most have one run, and what names more than so many is searched anew. */
+const runsRememberedMax = 256
 
 export interface RunOfTrace {
   readonly id: string
   readonly snapshot: SnapshotOf<RunRequestContext> | 'unreadable'
 }
 
+/** How far a trace was searched. */
+interface Searched {
+  /** Requests that its events are of. */
+  readonly ids: ReadonlySet<string>
+  readonly upTo: number
+  readonly events: number
+  readonly chars: number
+}
+
+const UNSEARCHED: Searched = { ids: new Set(), upTo: 0, events: 0, chars: 0 }
+const searches = new WeakMap<Runtime['journal'], Map<string, Searched>>()
+
+function searchesOf(journal: Runtime['journal']): Map<string, Searched> {
+  const known = searches.get(journal) ?? new Map<string, Searched>()
+  searches.set(journal, known)
+  return known
+}
+
+/** What was looked at last is forgotten last. */
+function remember(known: Map<string, Searched>, traceId: string, searched: Searched): void {
+  known.delete(traceId)
+  if (searched.ids.size <= runsRememberedMax) known.set(traceId, searched)
+  for (const oldest of known.keys()) {
+    if (known.size <= tracesRememberedMax) return
+    known.delete(oldest)
+  }
+}
+
 /**
  * The run requests whose trace this is, in turns that others share. An event may be of a request with another trace: the
- * request itself is asked.
+ * request itself is asked, each time. Which requests its events are of is remembered for a while, and only what has come since is read.
  * @param isWanted asked between turns; once false the search ends with what it has
  */
 export async function* runsOfTrace(
@@ -27,19 +59,36 @@ export async function* runsOfTrace(
   isWanted: () => boolean,
 ): AsyncGenerator<RunOfTrace> {
   const { journal, nature } = runtime
-  const seen = new Set<string>()
-  let chars = 0
+  const known = searchesOf(journal)
+  let searched = known.get(traceId) ?? UNSEARCHED
+  yield* runsAmong(runtime, traceId, searched.ids)
+  if (searched.chars >= charsSearchedMax) return
   const trace = { of: 'trace', id: traceId } as const
-  for await (const { texts } of pagesOfHistory(journal, nature, trace, eventsSearchedMax, isWanted)) {
-    for (const text of texts) {
-      chars += text.length
-      const { run_request_id: id } = envelopeOfText(text)
-      if (id === undefined || seen.has(id) || !isServiceId('runreq', id)) continue
-      seen.add(id)
-      const ref = { kind: 'run_request', id } as const
-      const snapshot: RunOfTrace['snapshot'] | undefined = readable(() => runtime.read(ref), 'unreadable' as const)
-      if (snapshot === 'unreadable' || snapshot?.context.trace_id === traceId) yield { id, snapshot }
-    }
+  const left = eventsSearchedMax - searched.events
+  for await (const { texts, upTo } of pagesOfHistory(journal, nature, trace, left, isWanted, searched.upTo)) {
+    const { ids } = searched
+    const more = new Set(texts.flatMap(requestOf).filter((id) => !ids.has(id)))
+    const chars = texts.reduce((sum, text) => sum + text.length, searched.chars)
+    searched = { ids: new Set([...ids, ...more]), upTo, events: searched.events + texts.length, chars }
+    remember(known, traceId, searched)
+    yield* runsAmong(runtime, traceId, more)
     if (chars >= charsSearchedMax) return
+  }
+}
+
+function requestOf(text: string): readonly string[] {
+  const { run_request_id: id } = envelopeOfText(text)
+  return id !== undefined && isServiceId('runreq', id) ? [id] : []
+}
+
+function* runsAmong(
+  runtime: Pick<Runtime, 'read'>,
+  traceId: string,
+  ids: ReadonlySet<string>,
+): Generator<RunOfTrace, void> {
+  for (const id of ids) {
+    const ref = { kind: 'run_request', id } as const
+    const snapshot: RunOfTrace['snapshot'] | undefined = readable(() => runtime.read(ref), 'unreadable' as const)
+    if (snapshot === 'unreadable' || snapshot?.context.trace_id === traceId) yield { id, snapshot }
   }
 }

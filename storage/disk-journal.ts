@@ -30,7 +30,15 @@ import type {
 import { JournalFailure, LIST_WAIT_MS } from './journal.ts'
 import { assertStep } from './keys.ts'
 import type { Nature } from './nature.ts'
-import { countAcross, historyAcross, indexAcross, listAcross, outboxAcross, timersAcross } from './overlay.ts'
+import {
+  countAcross,
+  historyAcross,
+  historyBackAcross,
+  indexAcross,
+  listAcross,
+  outboxAcross,
+  timersAcross,
+} from './overlay.ts'
 import { applyRedo } from './recovery.ts'
 import { sweepReservations } from './removals.ts'
 import { trimOldest } from './retention.ts'
@@ -182,6 +190,12 @@ export class DiskJournal implements Journal {
   history(of: 'trace' | 'item', id: string, afterSequence: number, limit: number): readonly number[] {
     const after = Math.max(afterSequence, this.oldestSequence - 1)
     return historyAcross(this.#view.history(of, id, after, limit), this.#applier.foldsUnseen(), of, id, after, limit)
+  }
+
+  historyBackward(of: 'trace' | 'item', id: string, beforeSequence: number, limit: number): readonly number[] {
+    const held = this.#view.historyBackward(of, id, beforeSequence, limit)
+    const across = historyBackAcross(held, this.#applier.foldsUnseen(), of, id, beforeSequence, limit)
+    return across.filter((sequence) => sequence >= this.oldestSequence)
   }
 
   async list(query: ListQuery): Promise<ListPage> {

@@ -201,6 +201,8 @@ export interface Journal extends LogIdentity {
   eventsBackward(beforeSequence: number, limit: number, bytesMax: number): EventPage
   /** Sequences of the events of a trace or of a work item, ascending, after `afterSequence`. */
   history(of: 'trace' | 'item', id: string, afterSequence: number, limit: number): readonly number[]
+  /** The same before `beforeSequence`, descending. */
+  historyBackward(of: 'trace' | 'item', id: string, beforeSequence: number, limit: number): readonly number[]
   event(sequence: number): string | undefined
 
   /**

@@ -25,6 +25,24 @@ export function historyAcross(
   return applied
 }
 
+/** The same against the order: `applied` are the view's sequences before `beforeSequence`, descending. */
+export function historyBackAcross(
+  applied: readonly number[],
+  folds: readonly Fold[],
+  of: 'trace' | 'item',
+  id: string,
+  beforeSequence: number,
+  limit: number,
+): readonly number[] {
+  const found: number[] = []
+  for (const fold of folds) {
+    const sequences = fold.history(of, id) ?? []
+    for (let i = sequences.length - 1; i >= 0 && found.length < limit; i -= 1)
+      if (sequences[i]! < beforeSequence) found.push(sequences[i]!)
+  }
+  return found.length === 0 ? applied : found.concat(applied.slice(0, limit - found.length))
+}
+
 /** `applied`: what the view counts. */
 export function countAcross(
   applied: number,

@@ -7,7 +7,7 @@ import assert from 'node:assert/strict'
 import type { Term } from '../machines/machine.ts'
 import { type Key, LAST_PART, MARKER, type Marker, type ViewTables } from './environments.ts'
 import type { Fold } from './fold.ts'
-import { CHUNK_SEQUENCES_MAX, packChunk, unpackChunk } from './history-chunk.ts'
+import { CHUNK_SEQUENCES_MAX, packChunk, sequencesAfter, sequencesBefore, unpackChunk } from './history-chunk.ts'
 import { damaged } from './home-checks.ts'
 import type { EventIdentity } from './identity.ts'
 import type {
@@ -205,20 +205,12 @@ export class View {
 
   /** Sequences after `afterSequence`, ascending, at most `limit`. */
   history(of: 'trace' | 'item', id: string, afterSequence: number, limit: number): number[] {
-    const prefix: Key = [of, keyPart(id)]
-    // The row that holds the next sequence may begin at or before `afterSequence`.
-    let start: Key = prefix
-    const before = { start: [...prefix, afterSequence], end: prefix, reverse: true, limit: 1 }
-    for (const key of this.#tables.histories.getKeys(before)) start = key
-    const sequences: number[] = []
-    for (const { key, value } of this.#tables.histories.getRange({ start, end: [...prefix, LAST_PART] })) {
-      for (const sequence of unpackChunk(key[2] as number, value)) {
-        if (sequence <= afterSequence) continue
-        if (sequences.length >= limit) return sequences
-        sequences.push(sequence)
-      }
-    }
-    return sequences
+    return sequencesAfter(this.#tables.histories, [of, keyPart(id)], afterSequence, limit)
+  }
+
+  /** The same before `beforeSequence`, descending. */
+  historyBackward(of: 'trace' | 'item', id: string, beforeSequence: number, limit: number): number[] {
+    return sequencesBefore(this.#tables.histories, [of, keyPart(id)], beforeSequence, limit)
   }
 
   /** A page of an index; rows and marker are of one read transaction. */

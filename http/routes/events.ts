@@ -10,9 +10,9 @@ import {
   type EventsFound,
   findEvents,
   findInTrace,
-  type HistoryHint,
   LeftTheLog,
 } from '../../runtime/stream/find-events.ts'
+import type { Histories } from '../../runtime/stream/history-walk.ts'
 import { NewestEvents } from '../../runtime/stream/newest-events.ts'
 import type { Exchange } from '../exchange.ts'
 import { LINK_TOLD, LIST_LIMIT_DEFAULT, LIST_LIMIT_MAX, nextLink } from '../lists.ts'
@@ -24,7 +24,7 @@ import { cursorParameter, filterOf, filterParameters, placeFor } from '../watch.
  * Which history holds everything that the filter lets through. A run request has its trace to itself; one of others is looked for
  * as one that is not there.
  */
-function hintOf(filter: Filter, runtime: Pick<Runtime, 'read'>): HistoryHint | undefined {
+function hintOf(filter: Filter, runtime: Pick<Runtime, 'read'>): Histories | undefined {
   const traces = filter.values('trace_id')
   if (traces !== undefined) return { of: 'trace', ids: [...traces] }
   const items = filter.values('item_id')

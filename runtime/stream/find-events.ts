@@ -11,6 +11,7 @@ import { readFault } from '../../storage/read-fault.ts'
 import type { Nature } from '../api.ts'
 import { envelopeOfText } from './fields.ts'
 import { Filter } from './filter.ts'
+import { type Histories, HistoryWalk } from './history-walk.ts'
 import { charsPerTurnMax, lookUpRowsMax, rowsPerTurnMax } from './limits.ts'
 
 /** Rows read for one answer, matching or not: a page is short rather than slow (some 50 ms). */
@@ -26,27 +27,25 @@ export const pageMsMax = 1_000
 /** Text in one answer (a single event always fits). */
 const answerCharsMax = 8 * 1024 * 1024
 
-/**
- * Sequences taken from an index for one answer; beyond it the log is scanned. Also how far along the log one page looks for
- * what a confined reader may see of an item: 0.25 s of reading where all of it is the item's.
- */
+/** How far along the log one page looks for what a confined reader may see of an item: 0.25 s of reading where all of it is the item's. */
 export const historyRowsMax = 100_000
-const historyPageRows = 10_000
 
 type Log = Pick<
   Journal,
-  'events' | 'eventsBackward' | 'history' | 'event' | 'eventSequence' | 'hasTrace' | 'lastSequence' | 'oldestSequence'
+  | 'events'
+  | 'eventsBackward'
+  | 'history'
+  | 'historyBackward'
+  | 'event'
+  | 'eventSequence'
+  | 'hasTrace'
+  | 'lastSequence'
+  | 'oldestSequence'
 >
-
-/** An index that holds every event of the filter: the histories of these traces or items. */
-export interface HistoryHint {
-  readonly of: History['of']
-  readonly ids: readonly string[]
-}
 
 /** What is indexed of one trace or item. */
 interface History {
-  readonly of: 'trace' | 'item'
+  readonly of: Histories['of']
   readonly id: string
 }
 
@@ -56,7 +55,8 @@ export interface EventQuery {
   /** Ascending: only events after this sequence; descending: only events before it. */
   readonly from: number
   readonly limit: number
-  readonly hint?: HistoryHint
+  /** An index that holds every event of the filter. */
+  readonly hint?: Histories
 }
 
 export interface EventsFound {
@@ -106,7 +106,8 @@ export async function findEvents(
   const hint = query.hint === undefined ? undefined : await seen(log, nature, query.hint, query.filter, isWanted)
   const lastSequence = log.lastSequence
   const border = hint?.isSure === false ? borderOf(log, query) : undefined
-  const sequences = hint === undefined ? undefined : historyOf(log, query, hint, border)
+  const to = border ?? (query.order === 'asc' ? lastSequence : 0)
+  const walk = hint === undefined ? undefined : new HistoryWalk(log, hint, { ...query, to })
   const chosen = new Chosen(query)
   const found = (next: number | undefined): EventsFound =>
     next === undefined ? { texts: chosen.texts, lastSequence } : { texts: chosen.texts, next, lastSequence }
@@ -120,15 +121,15 @@ export async function findEvents(
   for (let rows = 0; ; pageRows = rowsPerTurnMax) {
     let page: Rows
     try {
-      page = sequences === undefined ? scanned(log, query, from, pageRows) : indexed(log, sequences, rows, pageRows)
+      page = walk === undefined ? scanned(log, query, from, pageRows) : indexed(log, walk, pageRows)
     } catch (error) {
       // What comes before it is answered, and the next page tells of it.
       if (from === query.from || readFault(error) === undefined) throw error
       return found(from)
     }
-    for (const { sequence, text } of page.events) {
+    for (const [i, { sequence, text }] of page.events.entries()) {
       from = sequence
-      if (!chosen.offer(text)) return found(isEnd(log, query, sequences, from) ? border : from)
+      if (!chosen.offer(text)) return found(page.isLast && i === page.events.length - 1 ? border : from)
     }
     rows += page.taken
     if (page.isLast) return found(border)
@@ -155,29 +156,26 @@ function scanned(log: Log, query: EventQuery, from: number, limit: number): Rows
   return { events: page.events, taken: page.events.length, isLast: last >= page.lastSequence }
 }
 
-function indexed(log: Pick<Log, 'event'>, sequences: readonly number[], start: number, limit: number): Rows {
+function indexed(log: Pick<Log, 'event'>, walk: HistoryWalk, limit: number): Rows {
   const events: { sequence: number; text: string }[] = []
-  const end = Math.min(start + limit, sequences.length)
-  let at = start
-  for (let chars = 0; at < end && chars < charsPerTurnMax; at++) {
-    const sequence = sequences[at]!
+  let taken = 0
+  let next = walk.next
+  for (let chars = 0; next !== undefined && taken < limit && chars < charsPerTurnMax; taken++) {
     let text: string | undefined
     try {
-      text = log.event(sequence)
+      text = log.event(next)
     } catch (error) {
       if (events.length === 0) throw error
       break
     }
-    if (text === undefined) continue
-    events.push({ sequence, text })
-    chars += text.length
+    if (text !== undefined) {
+      events.push({ sequence: next, text })
+      chars += text.length
+    }
+    walk.pass(next)
+    next = walk.next
   }
-  return { events, taken: at - start, isLast: at >= sequences.length }
-}
-
-function isEnd(log: Log, query: EventQuery, sequences: readonly number[] | undefined, at: number): boolean {
-  if (sequences !== undefined) return at === sequences.at(-1)
-  return query.order === 'asc' ? at >= log.lastSequence : at <= log.oldestSequence
+  return { events, taken, isLast: next === undefined }
 }
 
 /** Where a page ends that looks along the log, whatever it finds; undefined: it comes to the end. */
@@ -187,31 +185,8 @@ function borderOf(log: Log, { order, from }: EventQuery): number | undefined {
   return isWithin ? border : undefined
 }
 
-/** Sequences in the order of the query; undefined when there are too many, and scanning does no worse. */
-function historyOf(
-  log: Log,
-  { order, from }: EventQuery,
-  { of, ids }: HistoryHint,
-  border: number | undefined,
-): readonly number[] | undefined {
-  const all = new Set<number>()
-  const [floor, last] =
-    order === 'asc' ? [from, border ?? Number.POSITIVE_INFINITY] : [border === undefined ? 0 : border - 1, from - 1]
-  for (const id of ids) {
-    for (let after = floor; after < last; ) {
-      const page = log.history(of, id, after, historyPageRows)
-      for (const sequence of page) if (sequence <= last) all.add(sequence)
-      if (all.size > historyRowsMax) return undefined
-      if (page.length < historyPageRows) break
-      after = page.at(-1)!
-    }
-  }
-  const sequences = [...all].sort((a, b) => a - b)
-  return order === 'asc' ? sequences : sequences.reverse()
-}
-
 /** A hint without what is known to hold nothing for the reader. */
-interface SeenHint extends HistoryHint {
+interface SeenHint extends Histories {
   /** All of it is known to hold something. */
   readonly isSure: boolean
 }
@@ -223,7 +198,7 @@ interface SeenHint extends HistoryHint {
 async function seen(
   log: Log,
   nature: Nature,
-  { of, ids }: HistoryHint,
+  { of, ids }: Histories,
   { projects }: Filter,
   isWanted: () => boolean,
 ): Promise<SeenHint> {
@@ -309,6 +284,8 @@ export async function findInTrace(
 
 interface HistoryPage {
   readonly texts: readonly string[]
+  /** Sequence up to which it has been read. */
+  readonly upTo: number
   /** There was nothing more of it when it was read. */
   readonly isLast: boolean
 }
@@ -317,23 +294,24 @@ interface HistoryPage {
  * The texts of the events of a trace or an item, oldest first, in turns that others share.
  * @param rowsMax no page is begun behind so many events
  * @param isWanted asked between turns; once false nothing more is read
+ * @param after only events after this sequence
  */
 export async function* pagesOfHistory(
-  log: Pick<Log, 'event' | 'history'>,
+  log: Pick<Log, 'event' | 'history' | 'historyBackward'>,
   nature: Pick<Nature, 'nextTurn'>,
   { of, id }: History,
   rowsMax: number,
   isWanted: () => boolean,
+  after = 0,
 ): AsyncGenerator<HistoryPage> {
-  let after = 0
+  const walk = new HistoryWalk(log, { of, ids: [id] }, { order: 'asc', from: after, to: Number.POSITIVE_INFINITY })
+  let upTo = after
   for (let rows = 0; rows < rowsMax; ) {
-    const sequences = log.history(of, id, after, rowsPerTurnMax)
-    const { events, taken, isLast: isReadUp } = indexed(log, sequences, 0, rowsPerTurnMax)
-    const isLast = isReadUp && sequences.length < rowsPerTurnMax
-    yield { texts: events.map(({ text }) => text), isLast }
+    const { events, taken, isLast } = indexed(log, walk, rowsPerTurnMax)
+    upTo = events.at(-1)?.sequence ?? upTo
+    yield { texts: events.map(({ text }) => text), upTo, isLast }
     if (isLast) return
     rows += taken
-    after = sequences[taken - 1]!
     await turn(nature)
     if (!isWanted()) return
   }

@@ -102,3 +102,28 @@ t.test('what one may see of a trace is found behind any number of events of othe
   t.notOk(second.body.next_cursor)
   t.match(await get(harness, '/api/traces/t2', 'confined'), { status: 404, body: { code: 'not_found' } })
 })
+
+t.test('the runs of a trace are looked for once, and then among what has come since', async (t) => {
+  const harness = await harnessFor(t)
+  const run = (digit: string, value: string) =>
+    harness.actors.set(`run_request/${request(digit)}`, { value, context: { trace_id: 't1', project: 'a' } })
+  const noted = { event_type: 'noted', project: 'a', trace_id: 't1' }
+  run('1', 'started')
+  harness.log.commit([{ ...noted, run_request_id: request('1') }, ...Array.from({ length: 3_000 }, () => noted)])
+  const first = await get(harness, '/api/traces/t1?limit=1')
+  t.match(first.body, { complete: false, run_requests: [{ id: request('1'), state: 'started' }] })
+  run('1', 'completed')
+  run('2', 'queued')
+  harness.log.commit([{ ...noted, run_request_id: request('2') }])
+  const readsBefore = harness.log.eventReads
+  const second = await get(harness, `/api/traces/t1?limit=1&cursor=${first.body.next_cursor}`)
+  t.match(second.body, {
+    complete: false,
+    run_requests: [
+      { id: request('1'), state: 'completed' },
+      { id: request('2'), state: 'queued' },
+    ],
+  })
+  const reads = harness.log.eventReads - readsBefore
+  t.ok(reads <= 10, `${reads} events read for the second page`)
+})

@@ -172,6 +172,12 @@ function readsByKey(t: Test, make: Make): void {
         const rest = expected.filter((sequence) => sequence > after).slice(0, 20)
         t.same(journal.history(of, id, after, 20), rest, `after ${after}`)
       }
+      const backward = expected.toReversed()
+      t.same(journal.historyBackward(of, id, 1e9, 1_000), backward)
+      for (const before of [5_000, 700, 699, 698, 500, 4, 3, 1, 0]) {
+        const rest = backward.filter((sequence) => sequence < before).slice(0, 20)
+        t.same(journal.historyBackward(of, id, before, 20), rest, `before ${before}`)
+      }
     }
     t.same(journal.history('trace', 'unknown', 0, 10), [])
   })
@@ -371,6 +377,7 @@ function retention(t: Test, make: Make): void {
     t.equal(journal.hasTrace('demo', 'odd2801'), true)
     t.same(journal.history('trace', 'odd1', 0, 10), [])
     t.same(journal.history('trace', 'even', 0, 2), [2_401, 2_403])
+    t.same(journal.historyBackward('trace', 'even', 2_405, 10), [2_403, 2_401])
     t.same(journal.history('item', 'wi_1', 0, 2), [2_401, 2_402])
     t.same(await journal.trim({ beforeSequence: 2_500 }), { removed: 99, more: false })
     t.same(await journal.trim({ beforeSequence: 1e9 }), { removed: 501, more: false })

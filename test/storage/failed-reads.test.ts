@@ -94,6 +94,7 @@ let scopes = 0
 const reads: Readonly<Record<string, (journal: DiskJournal) => unknown>> = {
   'a record': (journal) => journal.actor('run_request', 'a'),
   'a history': (journal) => journal.history('trace', 't', 0, 10),
+  'a history backward': (journal) => journal.historyBackward('trace', 't', 9, 10),
   'a scan': (journal) => [...journal.scan('run_request', 'state', 'queued')],
   'an index': (journal) => [...journal.scanIndex('run_request', 'state')],
   'a trace': (journal) => journal.hasTrace('demo', 't'),

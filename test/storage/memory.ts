@@ -144,6 +144,11 @@ export class MemoryJournal implements Journal {
     return (this.#histories.get(name(of, id)) ?? []).filter((sequence) => sequence > after).slice(0, limit)
   }
 
+  historyBackward(of: 'trace' | 'item', id: string, beforeSequence: number, limit: number): readonly number[] {
+    const isHeld = (sequence: number): boolean => sequence < beforeSequence && sequence >= this.oldestSequence
+    return (this.#histories.get(name(of, id)) ?? []).filter(isHeld).reverse().slice(0, limit)
+  }
+
   async list(query: ListQuery): Promise<ListPage> {
     if (this.#failure !== undefined) throw this.#failure
     let entries = this.#under(query.kind, query.index, query.value)

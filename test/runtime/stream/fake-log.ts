@@ -105,6 +105,14 @@ export class FakeJournal extends FakeLog {
       .map((event) => event.sequence)
   }
 
+  historyBackward(of: 'trace' | 'item', id: string, before: number, limit: number): readonly number[] {
+    const all = this.history(of, id, 0, Number.POSITIVE_INFINITY)
+    return all
+      .filter((sequence) => sequence < before)
+      .reverse()
+      .slice(0, limit)
+  }
+
   event(sequence: number): string | undefined {
     this.eventReads += 1
     return sequence < this.oldestSequence ? undefined : this.all()[sequence - 1]?.text

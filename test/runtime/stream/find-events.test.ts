@@ -156,6 +156,8 @@ function logOfOthers(count: number, own: readonly number[]) {
     lastSequence: count,
     history: (_: string, id: string, after: number, limit: number) =>
       Array.from({ length: id === 'long' ? Math.min(limit, count - after) : 0 }, (_, n) => after + n + 1),
+    historyBackward: (_: string, id: string, before: number, limit: number) =>
+      Array.from({ length: id === 'long' ? Math.min(limit, before - 1) : 0 }, (_, n) => before - n - 1),
     hasTrace: (project: string, id: string) =>
       id === 'long' && (project === 'p' || (project === 'o' && own.length > 0)),
     event: (sequence: number) => {
@@ -239,7 +241,7 @@ t.test('a long trace of the service itself is looked through for what is for all
   const nature = Object.assign(new FakeNature(), { nextTurn: (callback: () => void) => void setImmediate(callback) })
   const scanned = Object.assign(system, { events: () => ({ events: [], oldestSequence: 1, lastSequence: 150_000 }) })
   await findEvents(scanned, nature, { ...query, hint: { of: 'trace', ids: ['long'] } }, () => true)
-  t.ok(counted.reads <= 100_001, `${counted.reads} read`)
+  t.ok(counted.reads <= 100_001 + 20_500, `${counted.reads} read`)
 })
 
 t.test('a page of which everything matches reads no more than it answers', async (t) => {
@@ -276,4 +278,67 @@ t.test('a list of large events backwards is read some at a time, and ends with t
   t.equal(texts.length, 7)
   t.equal(next, undefined)
   t.equal(pages, 4)
+})
+
+t.test(
+  'a page takes of a long history what it needs, in either order, and looks at a bounded part of it',
+  async (t) => {
+    const { long } = logOfOthers(100_000, [])
+    const read = { sequences: 0 }
+    const counting = (name: 'history' | 'historyBackward'): FakeJournal['history'] => {
+      const history = long[name] as FakeJournal['history']
+      return (...asked) => {
+        const sequences = history(...asked)
+        read.sequences += sequences.length
+        return sequences
+      }
+    }
+    Object.assign(long, { history: counting('history'), historyBackward: counting('historyBackward') })
+    const nature = Object.assign(new FakeNature(), { nextTurn: (callback: () => void) => void setImmediate(callback) })
+    const hint = { of: 'trace', ids: ['long', 'nowhere'] } as const
+    for (const order of ['asc', 'desc'] as const) {
+      const from = order === 'asc' ? 40_000 : 60_000
+      const query = { filter: ALL, order, from, limit: 1, hint } as const
+      read.sequences = 0
+      const one = await findEvents(long, nature, query, () => true)
+      t.equal(one.texts.length, 1)
+      t.equal(one.next, order === 'asc' ? 40_001 : 59_999)
+      t.ok(read.sequences <= 500, `${read.sequences} sequences read for one event, ${order}`)
+      read.sequences = 0
+      const none = await findEvents(
+        long,
+        nature,
+        { ...query, filter: new Filter({ event_type: ['rare'] }) },
+        () => true,
+      )
+      t.equal(none.texts.length, 0)
+      t.ok(Math.abs(none.next! - from) >= 20_000)
+      t.ok(read.sequences <= 20_500, `${read.sequences} sequences read in vain, ${order}`)
+    }
+  },
+)
+
+t.test('events of several histories come once, in order, some of each at a time', async (t) => {
+  const log = new FakeJournal()
+  const traces = ['a', 'b', 'c', 'd']
+  const commits = Array.from({ length: 900 }, (_, n) => ({
+    event_type: 'one',
+    project: 'p',
+    trace_id: traces[(n * n) % 4]!,
+  }))
+  log.commit(commits)
+  const filter = new Filter({ trace_id: ['b', 'a', 'b'] })
+  const nature = Object.assign(new FakeNature(), { nextTurn: (callback: () => void) => void setImmediate(callback) })
+  const all = log.all().flatMap(({ sequence, text }) => (filter.matchesText(text) ? [{ sequence, text }] : []))
+  for (const order of ['asc', 'desc'] as const) {
+    const texts: string[] = []
+    for (let from: number | undefined = order === 'asc' ? 0 : 901; from !== undefined; ) {
+      const query = { filter, order, from, limit: 170, hint: { of: 'trace', ids: ['b', 'a', 'b'] } } as const
+      const page: EventsFound = await findEvents(log, nature, query, () => true)
+      texts.push(...page.texts)
+      from = page.next
+    }
+    const expected = all.map(({ text }) => text)
+    t.same(texts, order === 'asc' ? expected : expected.reverse(), order)
+  }
 })
