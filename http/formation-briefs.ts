@@ -87,19 +87,19 @@ export function answerBrief(
   setEntityTag(exchange, brief.context.version).answer(status, modules.formation_brief.document(brief))
 }
 
-/** The artifact that the digest names; undefined: the brief has no such one. It may still be on its way to its actor. */
+/** Goes on with the artifact that the digest names, which may still be on its way to its actor; 404 is answered where the brief has no such one. */
 export function withCompiled(
   service: ServiceContext,
   exchange: Exchange,
   { context }: BriefSnapshot,
   digest: string,
-  found: (compiled: SnapshotOf<any> | undefined) => void,
+  found: (compiled: SnapshotOf<any>) => void,
 ): void {
   const ref = { kind: 'compiled_brief', id: compiledBriefId(digest) } as const
-  const take = (compiled: SnapshotOf<any> | undefined): void =>
-    found(
-      compiled?.context.formation_brief_id === context.id && compiled.context.digest === digest ? compiled : undefined,
-    )
+  const take = (compiled: SnapshotOf<any> | undefined): void => {
+    if (compiled?.context.formation_brief_id === context.id && compiled.context.digest === digest) found(compiled)
+    else notFound(exchange, 'compiled brief', digest)
+  }
   const known = service.runtime.read(ref)
   if (known !== undefined) {
     take(known)
@@ -121,10 +121,6 @@ export function answerCompiled(
   { digest, sequence }: { readonly digest: string; readonly sequence?: number },
 ): void {
   withCompiled(service, exchange, brief, digest, (compiled) => {
-    if (compiled === undefined) {
-      notFound(exchange, 'compiled brief', digest)
-      return
-    }
     markCursor(service, exchange, sequence)
     exchange.answer(200, modules.compiled_brief.document(compiled))
   })

@@ -203,7 +203,7 @@ function editPrompt(service: ServiceContext, exchange: Exchange): void {
     return
   }
   withCompiled(service, exchange, brief, compiled.digest, (known) => {
-    const { digest, snapshot, prompt_pack } = known!.context
+    const { digest, snapshot, prompt_pack } = known.context
     tellBrief(service, exchange, brief, { ...message, artifact: { digest, snapshot, prompt_pack } }, (taken) =>
       answerCompiled(service, exchange, brief, {
         digest: taken.snapshot.context.compiled.digest,

@@ -382,6 +382,20 @@ t.test('a prompt is written in the place of one: a phase that the pack does not 
   t.same((await s.expect(200, 'GET', `${path}/compiled`)).body, before)
 })
 
+t.test('a prompt of an artifact that is not there is 404, as the artifact is', async (t) => {
+  const { s, sections } = await start(t)
+  const { path } = await briefIn(s, 'compiled', 'shop', sections)
+  const { runtime } = s.service
+  const read = runtime.read.bind(runtime)
+  runtime.read = (ref) => {
+    const found = read(ref)
+    if (ref.kind !== 'compiled_brief' || found === undefined) return found
+    return { ...found, context: { ...found.context, formation_brief_id: 'of another' } }
+  }
+  t.equal((await s.expect(404, 'GET', `${path}/compiled`)).body.code, 'not_found')
+  t.equal((await s.expect(404, 'PUT', `${path}/prompts/retry`, { prompt_text: 'x' })).body.code, 'not_found')
+})
+
 t.test('a draft that was rewritten since it was read is not given to review', async (t) => {
   const { s, sections } = await start(t)
   const { path } = await briefIn(s, 'draft', 'shop', sections)
