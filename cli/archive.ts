@@ -21,7 +21,7 @@ export function addArchive(program: Command, act: Act): void {
     .argument('[home]', 'The folder. Default: the home folder.')
     .addHelpText(
       'after',
-      '\nThe log is read row by row, its indexes are held against it both ways, and what the events say of\neach entity is held against its record. Exit code 1: something is wrong. Of a home that a service\nruns on, look at a backup.\n\nExample:\n  intendant backup --name today && intendant verify ~/.engine/backups/today',
+      '\nThe log is read row by row, its indexes are held against it both ways, and what the events say of\neach entity is held against its record. Exit code 1: something is wrong, or a newer version has\nwritten it, which is told as an error. Of a home that a service runs on, look at a backup.\n\nExample:\n  intendant backup --name today && intendant verify ~/.engine/backups/today',
     )
     .action(act(verify))
   program

@@ -19,7 +19,7 @@ export async function upgradeIndexes(
   if (!(journal instanceof DiskJournal)) return
   const indexes = new Indexes(journal.environments.view)
   const noted = indexes.versions()
-  const behind = Object.values(modules).filter(({ kind, version }) => noted[kind] !== version)
+  const behind = Object.values(modules).filter(({ kind, version }) => (noted[kind] ?? 0) < version)
   if (behind.length === 0) return
   if (journal.refuses() !== undefined) {
     // Steps would write and remove rows as this version lists them, beside those that lack.

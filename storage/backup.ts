@@ -9,7 +9,6 @@ import { assertManifest, heldStill } from './backup-manifest.ts'
 import { copyFile } from './copy-file.ts'
 import type { DiskJournal } from './disk-journal.ts'
 import { type Copy, type Environments, HEAD_EPOCH, MARKER, type Marker } from './environments.ts'
-import { assertSchema } from './event-log.ts'
 import { flushFile, flushNamesUpTo } from './flush.ts'
 import { assertEmpty, assertWhole, damaged } from './home-checks.ts'
 import { openEnvironments } from './home-environments.ts'
@@ -19,6 +18,7 @@ import { type InstanceLock, lockInstance, type Standstill } from './instance-loc
 import { mintEpoch } from './log-identity.ts'
 import { makeFolder } from './make-folder.ts'
 import { type Nature, realNature } from './nature.ts'
+import { assertSchema } from './written-by.ts'
 
 const BOUNDS_CHECK_MS = 100
 const DIRECTORY_MODE = 0o700

@@ -197,6 +197,8 @@ export const HEAD_LAST = 'last'
 export const HEAD_FLOOR = 'floor'
 /** JSON: `Incarnations` of the log. Absent: no start has written since this is kept. */
 export const HEAD_INCARNATIONS = 'incarnations'
+/** JSON: `MachineVersions` of the newest program that writes it. Absent: written under schema 3 or before. */
+export const HEAD_MACHINES = 'machines'
 /** JSON: `ForgottenTimes` of what is below the floor. */
 export const HEAD_FORGOTTEN = 'forgotten'
 export const MARKER = 'marker'

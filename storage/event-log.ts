@@ -10,6 +10,7 @@ import {
   HEAD_FORGOTTEN,
   HEAD_INCARNATIONS,
   HEAD_LAST,
+  HEAD_MACHINES,
   HEAD_SCHEMA,
   type LogTables,
 } from './environments.ts'
@@ -29,32 +30,7 @@ import {
 import type { Nature } from './nature.ts'
 import { ChangeMisplaced } from './record-change.ts'
 import { type Batch, BETWEEN_STEPS, decodeBatch, type RedoSources, stepTexts } from './redo.ts'
-
-/** The shape of both environments. A change of it needs a new number. */
-export const SCHEMA_VERSION = 3
-/**
- * What was written from here on is read: of schema 1 a row holds one event, and redo whole records; of both 1 and 2 the log is an
- * environment of LMDB (storage/lmdb-log.ts).
- */
-const OLDEST_SCHEMA = 1
-
-/**
- * Refuses a log that this program cannot read; a log without a schema is new. An older one is read as it is, and becomes
- * one of this version by the first write. Throws HomeRefused.
- */
-export function assertSchema(head: LogTables['head'], home: string): void {
-  const text = head.get(HEAD_SCHEMA)
-  const schema = Number(text)
-  if (text === undefined || (schema >= OLDEST_SCHEMA && schema <= SCHEMA_VERSION)) return
-  const advice =
-    schema > SCHEMA_VERSION
-      ? 'it was written by a newer version of Intendant: start that one'
-      : 'it was written by an older version: export its events with that one and import them into a new home'
-  throw new HomeRefused(
-    'schema_version',
-    `${home} has schema ${text}, this program reads ${OLDEST_SCHEMA} to ${SCHEMA_VERSION}: ${advice}`,
-  )
-}
+import { machineVersions, SCHEMA_VERSION } from './written-by.ts'
 
 export class EventLog implements LogIdentity {
   readonly epoch: string
@@ -154,14 +130,14 @@ export class EventLog implements LogIdentity {
 
   /**
    * One flushed write: what an earlier process left visible and perhaps unflushed is on disk after it. The first makes
-   * an older log one of this version, which older programs refuse.
+   * an older log one of this version, which older programs refuse, and is there before any record of its machines.
    */
   flush(): void {
     const redoTo = this.#redoTo()
     this.#tables.env.transactionSync(() => {
       this.#tables.head.put(HEAD_INCARNATIONS, JSON.stringify(this.#incarnations))
       this.#tables.head.put(HEAD_LAST, this.#last)
-      this.#tables.head.put(HEAD_SCHEMA, String(SCHEMA_VERSION))
+      this.#signHead()
       this.#trimRedo(redoTo)
     })
     this.#redoTrimmed = redoTo
@@ -290,10 +266,16 @@ export class EventLog implements LogIdentity {
   #create(epoch: string): void {
     this.#tables.env.transactionSync(() => {
       const { head } = this.#tables
-      head.put(HEAD_SCHEMA, String(SCHEMA_VERSION))
+      this.#signHead()
       head.put(HEAD_EPOCH, epoch)
       head.put(HEAD_LAST, '0 0')
       head.put(HEAD_FLOOR, '1')
     })
+  }
+
+  /** Within a transaction: whoever is older refuses the log from then on. */
+  #signHead(): void {
+    this.#tables.head.put(HEAD_SCHEMA, String(SCHEMA_VERSION))
+    this.#tables.head.put(HEAD_MACHINES, JSON.stringify(machineVersions()))
   }
 }

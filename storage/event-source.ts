@@ -6,7 +6,6 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { HEAD_EPOCH, HEAD_FLOOR, HEAD_INCARNATIONS, HEAD_LAST, type LogTables } from './environments.ts'
-import { assertSchema } from './event-log.ts'
 import { type EventRow, EventRows } from './event-rows.ts'
 import { assertLogWhole } from './home-checks.ts'
 import { DATA_FILE, environmentPaths } from './home-paths.ts'
@@ -15,6 +14,7 @@ import { openLog } from './log-files.ts'
 import { identityIn, type LogIdentity } from './log-identity.ts'
 import { readFault } from './read-fault.ts'
 import { Salvage, type UnreadFile } from './segments/salvage.ts'
+import { assertSchema } from './written-by.ts'
 
 /** Its epoch is empty where nothing of the log can be read, or there is none. */
 export interface EventSource extends LogIdentity {
@@ -39,7 +39,7 @@ export async function openEvents(home: string): Promise<EventSource> {
     if (!maySalvage(error, folder)) throw error
   }
   const head = salvage.head()
-  assertSchema({ get: (name) => head[name], put: () => {} }, home)
+  assertSchema({ get: (name) => head[name] }, home)
   const ends = endsOf(head)
   return {
     ...ends,

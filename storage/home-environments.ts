@@ -2,15 +2,17 @@
 import { apartElsewhere } from './apart.ts'
 import { beginCreation, type Creation, isNewHome } from './creation.ts'
 import { freeBytesOf } from './disk-reserve.ts'
-import { type Environments, HEAD_EPOCH, type LogTables, type Medium } from './environments.ts'
+import { type Environments, HEAD_EPOCH, type LogTables, type Medium, type ViewTables } from './environments.ts'
 import { assertWhole } from './home-checks.ts'
 import { HomeCopy, removeUnfinished } from './home-copy.ts'
 import { environmentPaths } from './home-paths.ts'
+import { Indexes } from './indexes.ts'
 import { lockInstance } from './instance-lock.ts'
 import { type OpenView, openView } from './lmdb-view.ts'
 import { openLog } from './log-files.ts'
 import type { OnRepeat } from './repeated-commit.ts'
 import { ViewThread } from './view-thread.ts'
+import { assertMachines } from './written-by.ts'
 
 export interface EnvironmentOptions {
   /** Nothing is made or written. What is read of the view is kept by nobody: where a service goes on meanwhile it may be no view at all. */
@@ -71,23 +73,44 @@ export async function openEnvironments(
     apart?.remove()
     throw error
   }
+  const close = async (): Promise<void> => {
+    try {
+      await thread.close()
+      await log.tables.env.close()
+      await view.root.close()
+    } finally {
+      apart?.remove()
+    }
+  }
+  try {
+    assertNote(view.tables, home)
+  } catch (error) {
+    await close()
+    throw error
+  }
   const environments: Environments = {
     log: log.tables,
     view: view.tables,
     forgetter: thread,
     copyTo: (directory) =>
       new HomeCopy({ log: log.files!, logPath: paths.log, view }, directory, log.tables.head.get(HEAD_EPOCH)!),
-    async close() {
-      try {
-        await thread.close()
-        await log.tables.env.close()
-        await view.root.close()
-      } finally {
-        apart?.remove()
-      }
-    },
+    close,
   }
   // The log first: a view without its log is refused, and a log without its view makes it.
   for (const creation of creations) creation.finish()
   return environments
+}
+
+/**
+ * Programs of schema 3 and before say nowhere else of which versions their records are; those that came after them state it in the log.
+ * What cannot be read says nothing: whoever needs it will say so. Throws HomeRefused `schema_version`.
+ */
+function assertNote(view: ViewTables, home: string): void {
+  let noted = {}
+  try {
+    noted = new Indexes(view).versions()
+  } catch {
+    return
+  }
+  assertMachines(noted, home)
 }

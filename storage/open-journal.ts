@@ -2,13 +2,14 @@
 import { DiskJournal, type DiskJournalOptions } from './disk-journal.ts'
 import { DiskReserve } from './disk-reserve.ts'
 import type { Environments } from './environments.ts'
-import { assertSchema, EventLog } from './event-log.ts'
+import { EventLog } from './event-log.ts'
 import { withFailedReads } from './failed-reads.ts'
 import { assertMarker, damaged } from './home-checks.ts'
 import { folderMedium } from './home-environments.ts'
 import { HomeRefused } from './home-refused.ts'
 import { realNature } from './nature.ts'
 import { View } from './view.ts'
+import { assertSchema } from './written-by.ts'
 
 /**
  * Opens the home, or makes it. The instance lock comes first, then the schema; a view ahead of its log is refused;

@@ -11,7 +11,6 @@ import {
   type Marker,
   type ReadTransaction,
 } from './environments.ts'
-import { assertSchema } from './event-log.ts'
 import { EventRows } from './event-rows.ts'
 import { Findings, reportOf, type VerifyHooks, type VerifyReport } from './findings.ts'
 import { Fingerprint } from './fingerprint.ts'
@@ -27,8 +26,12 @@ import { keyPart } from './keys.ts'
 import { ListCheck } from './list-check.ts'
 import { paced } from './paced.ts'
 import { eventIdKey } from './view.ts'
+import { assertSchema } from './written-by.ts'
 
-/** Verifies a backup, or a home that is not in service and is not taken into it meanwhile. Never throws. */
+/**
+ * Verifies a backup, or a home that is not in service and is not taken into it meanwhile. What keeps it from being looked at is told as
+ * a finding, but for what is no fault of the home: rejects with HomeRefused `schema_version`.
+ */
 export async function verifyHome(home: string, hooks: VerifyHooks = {}): Promise<VerifyReport> {
   try {
     const standstill = await heldStill(home)
@@ -42,6 +45,7 @@ export async function verifyHome(home: string, hooks: VerifyHooks = {}): Promise
       await standstill?.release()
     }
   } catch (error) {
+    if (error instanceof HomeRefused && error.code === 'schema_version') throw error
     const isLocked = error instanceof HomeRefused && error.code === 'locked'
     return reportOf({ code: isLocked ? 'locked' : 'unreadable', where: home, detail: (error as Error).message })
   }

@@ -1,6 +1,13 @@
 /** Changes the log of a home that nobody has open, behind the journal's back. */
 import { closeSync, openSync, readFileSync, readSync, rmSync, writeSync } from 'node:fs'
-import { HEAD_EPOCH, HEAD_FLOOR, HEAD_FORGOTTEN, HEAD_LAST, HEAD_SCHEMA } from '../../storage/environments.ts'
+import {
+  HEAD_EPOCH,
+  HEAD_FLOOR,
+  HEAD_FORGOTTEN,
+  HEAD_LAST,
+  HEAD_MACHINES,
+  HEAD_SCHEMA,
+} from '../../storage/environments.ts'
 import { environmentPaths, segmentPath, segmentsIn } from '../../storage/home-paths.ts'
 import { KIND } from '../../storage/segments/frame.ts'
 import { SegmentedLog } from '../../storage/segments/segmented-log.ts'
@@ -20,7 +27,7 @@ export function rewriteLog(home: string, change: (content: LogContent) => void):
   const { events, redo, head } = tablesOf(old)
   const rowsOf = (table: typeof events) => new Map([...table.getRange()].map(({ key, value }) => [key, value]))
   const content: LogContent = { events: rowsOf(events), redo: rowsOf(redo), head: {} }
-  for (const name of [HEAD_EPOCH, HEAD_FLOOR, HEAD_LAST, HEAD_SCHEMA, HEAD_FORGOTTEN]) {
+  for (const name of [HEAD_EPOCH, HEAD_FLOOR, HEAD_LAST, HEAD_SCHEMA, HEAD_MACHINES, HEAD_FORGOTTEN]) {
     const text = head.get(name)
     if (text !== undefined) content.head[name] = text
   }

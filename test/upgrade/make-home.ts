@@ -119,6 +119,49 @@ async function live(call: Call): Promise<Made> {
   }
 }
 
+/** What nobody takes up: a later version finds it as it was left. Answers where it is served. */
+async function atRest(call: Call): Promise<string[]> {
+  const inProject = '/api/projects/rest'
+  await call('POST', '/api/projects', { key: 'rest', name: 'At rest', repository: 'git@example.com:rest.git' })
+  const evidence = [{ evidence_type: 'automated_test', description: 'It opens.', gate_name: 'upgrade' }]
+  const intent = { title: 'Kept', capability: 'A later version opens it.', threat: 'It does not.', evidence }
+  const record = await call('POST', `${inProject}/intent-records`, intent)
+  await call('POST', `/api/intent-records/${record.id}/accept`, {})
+  await call('POST', `/api/intent-records/${record.id}/activate`, {})
+  const discovery = await call('POST', `${inProject}/discoveries`, {
+    source: { tool: 'make-home' },
+    repository: { path: '/rest', revision: 'abc' },
+    observations: [{ ref: 'o1', summary: 'It was opened.', files: ['a.ts'] }],
+    hypotheses: [
+      { key: 'h1', title: 'It opens', confidence: 0.7, based_on: ['o1'], possible_intent: { capability: 'It' } },
+    ],
+  })
+  const { items: hypotheses } = await call('GET', `${inProject}/hypotheses`)
+  const engine = { engine: 'factory', engine_version: '1', supported_entry_events: ['*'] }
+  await call('POST', `${inProject}/engine-capabilities`, { ...engine, supported_throttle_modes: ['dry_run', 'full'] })
+  const brief = await call('POST', `${inProject}/formation-briefs`, {
+    mission: { objective: 'Be compiled.', product_intent_refs: [record.id] },
+    protected_capabilities: [{ statement: 'It stays.' }],
+    evidence_plan: { required: ['the test'] },
+    engine_controls: { entry_event: 'execution_requested', throttle: 'dry_run' },
+    repo: { path: '/rest', revision: 'abc' },
+  })
+  await call('POST', `/api/formation-briefs/${brief.id}/submit`, {})
+  await call('POST', `/api/formation-briefs/${brief.id}/approve`, { throttle: 'dry_run', revision: 'abc' })
+  await call('POST', `/api/formation-briefs/${brief.id}/compile-prompts`, {})
+  const item = await call('POST', '/api/work-items', { project: 'rest', objective: 'Wait.' })
+  const done = [{ kind: 'review', statement: 'It is opened.' }]
+  const campaign = { name: 'rest', project: 'rest', mission: 'Wait.', done_evidence: done, budget: { max_cycles: 2 } }
+  await call('POST', '/api/campaigns', campaign)
+  const members = [{ kind: 'project', ref: 'rest' }]
+  await call('POST', '/api/initiatives', { name: 'rest', outcome: 'All waits.', members })
+  return [
+    ...['projects/rest', `intent-records/${record.id}`, `discoveries/${discovery.id}`, `formation-briefs/${brief.id}`],
+    ...[`formation-briefs/${brief.id}/compiled`, `work-items/${item.id}`, 'campaigns/rest', 'initiatives/rest'],
+    ...hypotheses.map(({ id }: { id: string }) => `hypotheses/${id}`),
+  ].map((path) => `/api/${path}`)
+}
+
 /** What the view never gets to hold. */
 async function more(call: Call, { paths, requests, runner }: Made): Promise<void> {
   await call('POST', `/api/run-requests/${requests.accepted}/started`, {}, runner)
@@ -146,6 +189,7 @@ export async function makeHome(target: string): Promise<void> {
   const admin = readFileSync(join(home, 'admin.token'), 'utf8').trim()
   const call = caller(service.url, admin)
   const made = await live(call)
+  made.paths.push(...(await atRest(call)))
   await journal!.settled()
   let letGo = (): void => {}
   const held = journal!.holdView(

@@ -1,55 +1,20 @@
-/** Homes of earlier versions, opened by this one: what they held is served, goes on, and is refused to older programs. */
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { join, resolve } from 'node:path'
-import { gunzipSync } from 'node:zlib'
+/** Homes of earlier versions, opened by this one: what they held is served, and goes on. */
+import { existsSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { verifyHooks } from '../../cli/verify-hooks.ts'
 import { modules } from '../../machines/index.ts'
-import { SCHEMA_VERSION } from '../../storage/event-log.ts'
 import { exportEvents } from '../../storage/export.ts'
 import { openEnvironments } from '../../storage/home-environments.ts'
 import { verifyHome } from '../../storage/verify.ts'
+import { SCHEMA_VERSION } from '../../storage/written-by.ts'
 import { command } from '../cli/processes.ts'
 import { startOnDisk, type TestService } from '../http/service-harness.ts'
 import { makeHome } from './make-home.ts'
-
-const HOMES = resolve('test/upgrade/homes')
-const folders = readdirSync(HOMES, { withFileTypes: true }).flatMap((entry) =>
-  entry.isDirectory() ? [entry.name] : [],
-)
-
-interface Expected {
-  readonly lastSequence: number
-  readonly admin: string
-  readonly runner: string
-  readonly requests: Readonly<Record<string, string>>
-  readonly documents: Readonly<Record<string, Readonly<Record<string, unknown>>>>
-}
-
-function unpack(folder: string, home: string): Expected {
-  return unpackFrom(join(HOMES, folder), home)
-}
-
-function unpackFrom(folder: string, home: string): Expected {
-  for (const part of ['log', 'view']) {
-    mkdirSync(join(home, part), { recursive: true })
-    for (const name of readdirSync(join(folder, part)))
-      writeFileSync(join(home, part, name.replace(/\.gz$/, '')), gunzipSync(readFileSync(join(folder, part, name))))
-  }
-  const expected = JSON.parse(readFileSync(join(folder, 'expected.json'), 'utf8')) as Expected
-  writeFileSync(join(home, 'admin.token'), `${expected.admin}\n`)
-  return expected
-}
+import { type Expected, folders, schemaOf, unpack, unpackFrom } from './unpack.ts'
 
 /** What is of the running service, and not of the home. */
 const OF_THE_MOMENT = ['lease_expires_at', 'waiting_because', 'last_seen_at', 'presence', 'in_flight']
-
-async function schemaOf(home: string): Promise<string | undefined> {
-  const { log, close } = await openEnvironments(home, () => {}, { readOnly: true })
-  const schema = log.head.get('schema')
-  await close()
-  return schema
-}
 
 async function machineVersions(home: string): Promise<Record<string, number>> {
   const { view, close } = await openEnvironments(home, () => {}, { readOnly: true })
@@ -103,6 +68,9 @@ async function goesOn(t: Test, s: TestService, { requests, runner, documents }: 
   t.equal((await s.expect(200, 'POST', path, { observations: [seen] }, as)).body.evidence.length, 2)
 }
 
+/** What these kept of a stop is when its grace ends; later ones keep how long it is. */
+const STOPPED_AT_ONCE = ['schema-1', 'schema-2']
+
 let haveOlderMachines = false
 
 for (const folder of folders) {
@@ -117,15 +85,19 @@ for (const folder of folders) {
     t.same([events, lastSequence, unreadable], [expected.lastSequence, expected.lastSequence, 0])
     t.not(await schemaOf(home), String(SCHEMA_VERSION), 'and looking at it changed nothing')
 
-    // As a start leaves it that was killed while it carried the log over.
-    for (const file of ['0000000001', '0000000003']) writeFileSync(join(home, 'log', `${file}.segment`), 'cut short')
-    t.same(await findings(home), [])
+    if (existsSync(join(home, 'log', 'data.mdb'))) {
+      // As a start leaves it that was killed while it carried the log over.
+      for (const file of ['0000000001', '0000000003']) writeFileSync(join(home, 'log', `${file}.segment`), 'cut short')
+      t.same(await findings(home), [])
+    }
     const s = await startOnDisk(t, home)
     t.ok(s.service.runtime.journal.lastSequence >= expected.lastSequence)
     t.same(s.service.runtime.quarantined(), [])
     const cancelling = `/api/run-requests/${expected.requests.cancelling}`
-    // Its grace ended long ago: the first turns of the service stop it.
-    while ((await s.call('GET', cancelling)).body.state !== 'cancelled') await new Promise(setImmediate)
+    if (STOPPED_AT_ONCE.includes(folder)) {
+      // Its grace ended long ago: the first turns of the service stop it.
+      while ((await s.call('GET', cancelling)).body.state !== 'cancelled') await new Promise(setImmediate)
+    } else t.equal((await s.call('GET', cancelling)).body.state, 'cancelling', 'its grace begins anew')
     await servedAlike(t, s, expected)
     const listed = (await s.expect(200, 'GET', '/api/run-requests?limit=100')).body.items.map(({ id }: any) => id)
     const { token, ...requests } = expected.requests
@@ -173,27 +145,4 @@ t.test('there is a home of an older version to try', (t) => {
   t.ok(folders.length > 0)
   t.ok(haveOlderMachines, 'and of older machines')
   t.end()
-})
-
-t.test('a home of a newer version is refused with words by whatever opens it', async (t) => {
-  const home = `${t.testdir()}/home`
-  unpack(folders[0]!, home)
-  const { log, close } = await openEnvironments(home, () => {})
-  log.env.transactionSync(() => {
-    log.head.put('schema', String(SCHEMA_VERSION + 1))
-  })
-  await close()
-  const words = /was written by a newer version of Intendant: start that one/
-  for (const argv of [
-    ['serve', '--home', home, '--port', '0'],
-    ['export', `${t.testdirName}/out`, '--home', home],
-    ['restore', home, '--home', `${t.testdirName}/other`],
-  ]) {
-    const { code, err } = await command(...argv)
-    t.equal(code, 1, argv.join(' '))
-    t.match(err, words, argv.join(' '))
-  }
-  const { code, out } = await command('verify', home)
-  t.equal(code, 1)
-  t.match(out, words)
 })
