@@ -143,7 +143,7 @@ export const SETTINGS: readonly SettingSpec[] = [
   size(
     'bodies_in_flight_max',
     'bodiesInFlightBytesMax',
-    'Sum of bodies being received at one moment; of uploads half of it.',
+    'Sum of bodies being received at one moment; of uploads half of it. No less than body_max and events_body_max; where it is not set it grows with them.',
   ),
   size('ingest_max', 'ingestBytesMax', 'Largest body of an ingest.'),
   size('disk_reserve', 'diskReserveBytes', 'Free disk space below which writes are refused.', 0),
@@ -163,19 +163,40 @@ export function loadSettings(sources: SettingSources): Settings {
   const home = resolveHome(sources.flags.home, sources.env)
   const config = readConfig(home, sources.readFile ?? readIfThere)
   const values: Record<string, unknown> = { ...defaultSettings }
+  /** By field: where it was given. */
+  const from: Record<string, string> = {}
   for (const spec of SETTINGS) {
     const given = lookUp(spec, sources, config, home)
     if (given === undefined) continue
     const value = spec.read(given.text)
     if (value === undefined) throw new CliFailure(`${given.where} is "${given.text}": ${spec.expected} is expected.`)
     values[spec.field] = value
+    from[spec.field] = given.where
   }
+  values.bodiesInFlightBytesMax = roomForBodies(values as unknown as Settings, from)
   const { certFile, keyFile, ...rest } = values
   if ((certFile === undefined) !== (keyFile === undefined)) {
     const [there, missing] = certFile === undefined ? ['tls_key', 'tls_cert'] : ['tls_cert', 'tls_key']
     throw new CliFailure(`${there} is set and ${missing} is not: TLS needs both.`)
   }
   return { ...rest, home, ...(certFile === undefined ? {} : { tls: { certFile, keyFile } }) } as Settings
+}
+
+/** Of what may be held of bodies this part is for small ones: the largest leaves it to them (http/body-room.ts). */
+const SMALL_BODIES_PART = 1 / 8
+
+/** A body that is longer than all that may be held would be refused as one too many, again and again. @throws CliFailure */
+function roomForBodies(values: Settings, from: Readonly<Record<string, string>>): number {
+  const { bodiesInFlightBytesMax: room, bodyBytesMax, eventsBodyBytesMax } = values
+  const field = bodyBytesMax >= eventsBodyBytesMax ? 'bodyBytesMax' : 'eventsBodyBytesMax'
+  const largest = values[field]
+  const where = from.bodiesInFlightBytesMax
+  if (where === undefined) return Math.max(room, Math.ceil(largest / (1 - SMALL_BODIES_PART)))
+  if (room >= largest) return room
+  const ofBody = from[field] ?? `the default of ${SETTINGS.find((spec) => spec.field === field)!.name}`
+  throw new CliFailure(
+    `${where} is ${showSize(room)}, less than ${ofBody}, which is ${showSize(largest)}: no such body could ever be taken. Set it to as much at least, or leave it out.`,
+  )
 }
 
 /** `--home`, then ENGINE_HOME, then `~/.engine`. Absolute. */

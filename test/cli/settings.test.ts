@@ -42,6 +42,24 @@ t.test('a faulty value is refused by the name it was given under, with what is e
   t.throws(() => load({}, {}, '{'), /config.json is not JSON/)
 })
 
+t.test('what may be held of bodies is no less than the largest of them, or it is refused by both names', async (t) => {
+  const MIB = 1024 ** 2
+  const roomOf = (flags: Record<string, string>) => load(flags, {}).bodiesInFlightBytesMax / MIB
+  t.equal(roomOf({ body_max: '64MiB' }), 256)
+  t.equal(roomOf({ body_max: '700MiB' }), 800, 'it grows with them, and small ones keep their part')
+  t.equal(roomOf({ events_body_max: '700MiB' }), 800)
+  t.equal(roomOf({ body_max: '300MiB', bodies_in_flight_max: '300MiB' }), 300)
+  t.throws(() => load({ body_max: '1GiB', bodies_in_flight_max: '256MiB' }, {}), {
+    exitCode: 2,
+    message: /^--bodies-in-flight-max is 256MiB, less than --body-max, which is 1GiB: no such body could ever be taken/,
+  })
+  t.throws(() => load({}, { ENGINE_BODIES_IN_FLIGHT_MAX: '4MiB' }, { events_body_max: '5MiB' }), {
+    message:
+      /^ENGINE_BODIES_IN_FLIGHT_MAX is 4MiB, less than "events_body_max" in \/srv\/x\/config.json, which is 5MiB/,
+  })
+  t.throws(() => load({ bodies_in_flight_max: '1MiB' }, {}), /less than the default of events_body_max, which is 2MiB/)
+})
+
 t.test('TLS takes both files or none', async (t) => {
   t.throws(() => load({ tls_cert: 'c.pem' }, {}), /tls_cert is set and tls_key is not/)
   t.throws(() => load({}, { ENGINE_TLS_KEY: 'k.pem' }), /tls_key is set and tls_cert is not/)
