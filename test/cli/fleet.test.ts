@@ -34,6 +34,18 @@ async function sh(test: Test, folder: string, service: Served, token: string, sc
   return said
 }
 
+t.test('who has the token of the page makes projects and the runner of them as the page says', async (t) => {
+  const folder = t.testdir({ home: {} })
+  const service = await serve(t, `${folder}/home`)
+  const [, create = ''] = /# intendant (token create .*)$/m.exec(page)!
+  const made = JSON.parse((await service.cli(...create.split(' '), '--json')).out)
+  const [script = ''] = block(/for part in/).split(/^REPOSITORY=/m)
+  t.match(await sh(t, folder, service, made.token, script), /shop-web/)
+  const projects = JSON.parse((await service.cli('project', 'list', '--json')).out)
+  t.match(JSON.stringify(projects), /shop-docs/)
+  t.match((await service.cli('runner', 'list')).out, /desk/)
+})
+
 t.test('runners are enrolled, work with the token that they are sent, and are drained as the page says', async (t) => {
   const folder = t.testdir({ home: {} })
   const service = await serve(t, `${folder}/home`)
