@@ -86,6 +86,7 @@ export function explain(error: unknown, tokenFrom?: string): Failure {
     const hint = 'Is the service running there (intendant serve)? Set ENGINE_URL or --url if it is elsewhere.'
     return found(`${error.message}\n${hint}`, EXIT.unreachable)
   }
+  if (error instanceof Error && error.name === 'TemporaryFolderFailed') return found(error.message, EXIT.usage)
   const isSentence = error instanceof Error && (OWN_SENTENCES.has(error.name) || hasCode(error))
   if (isSentence) return found(error.message, EXIT.failed)
   const text = error instanceof Error ? (error.stack ?? error.message) : String(error)

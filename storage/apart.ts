@@ -10,6 +10,7 @@ import { mkdirSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { DATA_FILE } from './home-paths.ts'
+import { makeLockFile } from './lmdb-view.ts'
 
 export interface Apart {
   readonly folder: string
@@ -23,9 +24,29 @@ export function apartIn(folder: string, environment: string): Apart {
   return linked(folder, environment)
 }
 
-/** In a folder among the system's temporary ones: where it is read nothing may be written. Throws what the file system throws. */
-export const apartElsewhere = (environment: string): Apart =>
-  linked(mkdtempSync(join(tmpdir(), 'intendant-')), environment)
+/** Where things are put for the moment nothing can be: no fault of what was to be looked at. */
+export class TemporaryFolderFailed extends Error {
+  override readonly name = 'TemporaryFolderFailed'
+}
+
+/**
+ * In a folder among the system's temporary ones, with its lock file: where it is read nothing may be written. Throws
+ * TemporaryFolderFailed.
+ */
+export function apartElsewhere(environment: string): Apart {
+  let apart: Apart | undefined
+  try {
+    apart = linked(mkdtempSync(join(tmpdir(), 'intendant-')), environment)
+    makeLockFile(apart.folder)
+    return apart
+  } catch (error) {
+    apart?.remove()
+    throw new TemporaryFolderFailed(
+      `the view is read by way of a temporary folder, and none can be made in ${tmpdir()} (${(error as Error).message}): set TMPDIR to a folder that can be written, with some room`,
+      { cause: error },
+    )
+  }
+}
 
 function linked(folder: string, environment: string): Apart {
   const remove = (): void => rmSync(folder, { recursive: true, force: true })

@@ -110,7 +110,7 @@ export const openToCopy = (path: string): RootDatabase => open({ path, ...DURABL
  * LMDB makes its lock file as long as it needs it and writes to it through memory: on a full disk, or where it may not be opened, that
  * is an end by a signal, without a word. So it is there before, on blocks of its own, and what keeps it from being so is thrown.
  */
-function makeLockFile(environment: string): void {
+export function makeLockFile(environment: string): void {
   const file = openSync(join(environment, LOCK_FILE), constants.O_RDWR | constants.O_CREAT, LOCK_FILE_MODE)
   try {
     const { size } = fstatSync(file)

@@ -1,3 +1,4 @@
+import { TemporaryFolderFailed } from './apart.ts'
 import { Assertions } from './assertions.ts'
 import { assertManifest, heldStill } from './backup-manifest.ts'
 import { CorruptRow } from './checked-text.ts'
@@ -30,7 +31,7 @@ import { assertSchema } from './written-by.ts'
 
 /**
  * Verifies a backup, or a home that is not in service and is not taken into it meanwhile. What keeps it from being looked at is told as
- * a finding, but for what is no fault of the home: rejects with HomeRefused `schema_version`.
+ * a finding, but for what is no fault of the home: rejects with HomeRefused `schema_version`, and with TemporaryFolderFailed.
  */
 export async function verifyHome(home: string, hooks: VerifyHooks = {}): Promise<VerifyReport> {
   try {
@@ -45,6 +46,7 @@ export async function verifyHome(home: string, hooks: VerifyHooks = {}): Promise
       await standstill?.release()
     }
   } catch (error) {
+    if (error instanceof TemporaryFolderFailed) throw error
     if (error instanceof HomeRefused && error.code === 'schema_version') throw error
     const isLocked = error instanceof HomeRefused && error.code === 'locked'
     return reportOf({ code: isLocked ? 'locked' : 'unreadable', where: home, detail: (error as Error).message })

@@ -13,8 +13,9 @@ import t, { type Test } from 'tap'
 import { projectIdOf, runRequestIdOf } from '../../runtime/identity.ts'
 import { openEnvironments } from '../../storage/home-environments.ts'
 import { dataFilesOf } from '../../storage/home-paths.ts'
+import { NOWHERE } from '../nowhere.ts'
 import { cli } from './in-process.ts'
-import { command as asProcess, type Served, serve } from './processes.ts'
+import { command as asProcess, ENV, runCommand, type Served, serve } from './processes.ts'
 
 const REQUEST = ['run-request', 'create', '--project', 'demo', '--entry-event', 'scan_requested']
 
@@ -299,6 +300,23 @@ t.test('a folder that is no home is not made one by export or import', async (t)
     t.match(err, /mistyped is no home/)
     t.notOk(existsSync(home))
   }
+})
+
+t.test('where no temporary folder can be made, that is said, and nothing of the home', async (t) => {
+  const { home } = await used(t)
+  const restored = `${t.testdirName}/restored`
+  const env = { ...ENV, TMPDIR: NOWHERE }
+  for (const argv of [
+    ['verify', home],
+    ['verify', home, '--json'],
+    ['restore', home, '--home', restored],
+  ]) {
+    const { code, out, err } = await runCommand(argv, env)
+    t.same([code, out], [2, ''], argv.join(' '))
+    t.match(err, /none can be made in \/dev\/null\/nowhere \(.*\): set TMPDIR to a folder that can be written/)
+  }
+  t.notOk(existsSync(restored))
+  t.match(await runCommand(['verify', home], ENV), { code: 0, out: /nothing is wrong/ })
 })
 
 t.test('a home that a service runs on is not looked at', async (t) => {
