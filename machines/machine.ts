@@ -56,6 +56,14 @@ export interface MessageBody {
   readonly events?: readonly PreparedEvent[]
 }
 
+/**
+ * What the runtime adds where it has left some of the events out: all of them, each once. What the log holds may have come
+ * by a door that drives nothing: it is not recorded again, and who is to hear of it knows what was heard before.
+ */
+export interface Hearing {
+  readonly heard?: readonly PreparedEvent[]
+}
+
 /** What the runtime adds when the message is taken from the mailbox: one reading of the clock. */
 export interface Stamp {
   /** RFC 3339, UTC, microseconds. Never repeats within a process. */

@@ -114,10 +114,12 @@ const machineSetup = setup({
     emitRetried: emit(({ context, event }) => facts.retried(context, event)),
     emitReleased: emit(({ context, event }) => facts.released(context, event)),
     emitRecorded: enqueueActions(({ context, event, enqueue }) => {
-      for (const fact of recorded(event as Of<'events'>)) {
-        enqueue.emit(fact)
-        if (concernsItem(context, fact.recorded)) enqueue({ type: 'send', params: itemEvent(context, fact.recorded) })
-        if (isSessionEvent(fact.type)) enqueue({ type: 'send', params: sessionOfRun(context, event, fact.recorded) })
+      const { events, heard = events } = event as Of<'events'>
+      for (const prepared of events) enqueue.emit(recorded(prepared))
+      for (const prepared of heard) {
+        if (concernsItem(context, prepared)) enqueue({ type: 'send', params: itemEvent(context, prepared) })
+        const isOfSession = isSessionEvent(prepared.event_type)
+        if (isOfSession) enqueue({ type: 'send', params: sessionOfRun(context, event, prepared) })
       }
     }),
 

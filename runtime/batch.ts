@@ -6,6 +6,7 @@
 import { eventText, type PreparedEvent } from '../machines/events/envelope.ts'
 import {
   type By,
+  type Hearing,
   type Message,
   type MessageBody,
   type OwnFact,
@@ -42,6 +43,11 @@ export interface BatchedStep {
   readonly outbox: readonly OutboxRow[]
   /** Type of the message, if somebody outside sent it. */
   readonly posted: string | undefined
+}
+
+/** Of the events that a message states. */
+interface News extends Hearing {
+  readonly events: readonly PreparedEvent[]
 }
 
 const NO_TERMS: readonly Term[] = []
@@ -95,12 +101,12 @@ export class Batch {
     }
     const { module } = actor.stepper
     const stated = mail.body.events
-    const events = stated === undefined ? undefined : this.withoutKnownEvents(stated)
-    const duplicates = stated === undefined ? 0 : stated.length - events!.length
+    const news = stated === undefined ? undefined : this.newsOf(stated)
+    const duplicates = stated === undefined ? 0 : stated.length - news!.events.length
     // What comes from outside is stamped as it is: a copy of an object of any shape costs more than a step. What is sent
     // again, should this fail, stays as it is kept.
     const isCopied = mail.source.from !== 'outside' || duplicates > 0
-    const message = this.stamped(isCopied ? { ...mail.body, ...(events && { events }) } : mail.body)
+    const message = this.stamped(isCopied ? { ...mail.body, ...news } : mail.body)
 
     const alreadyApplied = mail.source.from === 'outbox' && isApplied(before, mail.source.row)
     const repeat = alreadyApplied ? 'replay' : module.repeats(before.snapshot, message)
@@ -150,18 +156,25 @@ export class Batch {
     return message
   }
 
-  /** Those that the log does not hold yet; the same array if these are all. */
-  private withoutKnownEvents(events: readonly PreparedEvent[]): readonly PreparedEvent[] {
-    const fresh: PreparedEvent[] = []
+  /** What is new in them, and the same array if that is all; where the log holds some already, all of them beside it. */
+  private newsOf(stated: readonly PreparedEvent[]): News {
+    const events: PreparedEvent[] = []
+    let heard: PreparedEvent[] | undefined
     const seenHere = new Set<string>()
-    for (const event of events) {
+    for (const event of stated) {
       const identity = identityOf(event)
-      if (seenHere.has(identity) || this.recorded.has(identity)) continue
-      if (this.journal.eventSequence(event.project, event.trace_id, event.id) !== undefined) continue
+      if (seenHere.has(identity)) continue
       seenHere.add(identity)
-      fresh.push(event)
+      if (this.isKnown(event, identity)) heard ??= [...events]
+      else events.push(event)
+      heard?.push(event)
     }
-    return fresh.length === events.length ? events : fresh
+    if (heard !== undefined) return { events, heard }
+    return { events: events.length === stated.length ? stated : events }
+  }
+
+  private isKnown({ project, trace_id, id }: PreparedEvent, identity: string): boolean {
+    return this.recorded.has(identity) || this.journal.eventSequence(project, trace_id, id) !== undefined
   }
 
   private refuse(actor: Actor, mail: Mail, message: Message): void {

@@ -383,7 +383,9 @@ export const runEventsAnswer = Type.Object(
   {
     ...answerFields,
     accepted: Type.Integer({ description: 'Events recorded now.' }),
-    duplicates: Type.Integer({ description: 'Events that the log already held.' }),
+    duplicates: Type.Integer({
+      description: 'Events that the log already held: not recorded again, and heard by the run all the same.',
+    }),
     cursor: Type.String({ description: 'Watch from here to see what comes after them.' }),
   },
   { title: 'RunEventsAnswer' },

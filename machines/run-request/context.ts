@@ -5,7 +5,7 @@
 import type { FailureClass, RunRequest, RunRequestCreate } from '../documents/run-request.ts'
 import type { RunResult } from '../documents/run-result.ts'
 import type { PreparedEvent } from '../events/envelope.ts'
-import type { By, Message, MessageBody } from '../machine.ts'
+import type { By, Hearing, Message, MessageBody } from '../machine.ts'
 
 /** Offers that nobody accepts, and accepts after which nobody starts, before it fails with class `dispatch`. */
 export const UNACCEPTED_OFFERS_MAX = 5
@@ -203,7 +203,7 @@ export interface Heartbeat extends RunnerPost {
   readonly type: 'heartbeat'
 }
 
-export interface RunEvents extends RunnerPost {
+export interface RunEvents extends RunnerPost, Hearing {
   readonly type: 'events'
   readonly events: readonly PreparedEvent[]
 }

@@ -3,6 +3,7 @@
  * the payload or the result, which may be larger than an event. Members stand in alphabetical order where the
  * path is hot, so that their canonical text needs no sorting.
  */
+import type { PreparedEvent } from '../events/envelope.ts'
 import type { OwnFact, RecordedFact } from '../machine.ts'
 import type { Of, RunRequestContext, RunRequestMessage } from './context.ts'
 import { lossOf } from './item.ts'
@@ -151,7 +152,7 @@ function reasonOf(message: RunRequestMessage): string {
   }
 }
 
-/** The events that a runner stated, as they are. */
-export function recorded(message: Of<'events'>): RecordedFact[] {
-  return message.events.map((prepared) => ({ type: prepared.event_type, recorded: prepared }))
+/** An event that a runner stated, as it is. */
+export function recorded(prepared: PreparedEvent): RecordedFact {
+  return { type: prepared.event_type, recorded: prepared }
 }

@@ -102,6 +102,26 @@ t.test('learned 5: a session is seen while it runs: a long silence is no hang; w
   t.equal((await sessionOf(s, first)).bytes_written, 2048)
 })
 
+t.test('a session of which a trace told before is known when its run posts it, and counted once', async (t) => {
+  const s = await startTestService(t)
+  const runner = await fleet(s, 'shop')
+  const item = await submit(s)
+  const { request_id, trace } = await begin(s, runner)
+  const id = newId()
+  const told = [startedEvent(id), endedEvent(id, { usage: { 'model-a': { input: 10, output: 2 } } })]
+  const whole = told.map((event) => ({ ...event, project: 'shop', throttle: 'full', trace_id: trace.trace_id }))
+  await s.expect(200, 'POST', `/engine/traces/${trace.trace_id}/ingest`, whole, runner)
+  await s.expect(404, 'GET', `/api/agent-sessions/${id}`)
+  for (const _ of [1, 2]) t.match((await report(s, runner, request_id, ...told)).body, { accepted: 0, duplicates: 2 })
+  t.match(await ended(s, id), { status: 'ok', work_item_id: item.id, run_request_id: request_id, started_at: AT })
+  const { usage } = await until(
+    async () => (await s.expect(200, 'GET', '/api/projects/shop')).body,
+    (body) => body.usage !== undefined,
+  )
+  t.match(usage, { sessions: 1, tokens: { 'model-a': { input: 10, output: 2 } } })
+  t.equal((await endsOf(s, id)).length, 1)
+})
+
 t.test('an agent that could not be reached ends its session, beside what its item hears of it', async (t) => {
   const s = await startTestService(t)
   const runner = await fleet(s, 'shop')

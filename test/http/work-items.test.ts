@@ -2,6 +2,7 @@ import t from 'tap'
 import { until } from '../until.ts'
 import {
   AT,
+  begin,
   COMPLETE,
   finish,
   fleet,
@@ -41,6 +42,33 @@ t.test('a task is submitted, handed out, started and landed by its result', asyn
     ['work_item_submitted', 'work_item_started', 'work_item_settled'],
   )
 })
+
+t.test(
+  'a result that came in with a trace settles nothing, and the item all the same when its run posts it',
+  async (t) => {
+    const s = await startTestService(t)
+    const runner = await fleet(s, 'shop', 'till')
+    const { id } = await submit(s)
+    const { request_id, trace } = await begin(s, runner)
+    const stated = { event_type: 'task_run_completed', occurred_at: AT, payload: COMPLETE }
+    const whole = { ...stated, project: 'shop', throttle: 'full', trace_id: trace.trace_id }
+    await s.expect(200, 'POST', `/engine/traces/${trace.trace_id}/ingest`, [whole], runner)
+    t.match(await inState(s, id, 'running'), { state: 'running' })
+    const post = (events: object[]) =>
+      s.expect(200, 'POST', `/api/run-requests/${request_id}/events`, { events }, runner)
+    const output = { event_type: 'run_output', occurred_at: AT, payload: { stream: 'stdout', text: 'x' } }
+    t.match((await post([output, stated, stated])).body, { accepted: 1, duplicates: 2 })
+    t.match(await inState(s, id, 'landed'), { disposition: { landed_commit: 'abc1234' } })
+    t.match((await post([stated])).body, { accepted: 0, duplicates: 1 })
+    await s.expect(200, 'POST', `/api/run-requests/${request_id}/completed`, { result: {} }, runner)
+    t.same(
+      (await history(s, id)).map(({ event_type }) => event_type),
+      ['work_item_submitted', 'work_item_started', 'work_item_settled'],
+    )
+    const recorded = (await s.expect(200, 'GET', '/api/events?event_type=task_run_completed')).body.items
+    t.equal(recorded.length, 1, 'it is recorded once')
+  },
+)
 
 t.test('one item a repository: two projects of one repository share it, a third does not wait', async (t) => {
   const s = await startTestService(t)

@@ -235,6 +235,30 @@ t.test('an event already in the log is not recorded again, wherever it is said',
   t.equal(texts(journal).filter((one) => one.id === event.id).length, 1)
 })
 
+t.test('what the log holds already is heard by the chart beside what is new, in the order of the post', async (t) => {
+  const heard: any[] = []
+  const repeats: typeof toyModule.repeats = (snapshot, message: any) => {
+    heard.push([message.events, message.heard].map((events) => events?.map(({ payload }: any) => payload.greeting)))
+    return toyModule.repeats(snapshot, message)
+  }
+  const { say } = open({ modules: { ...modules, project: { ...toyModule, kind: 'project', repeats } } })
+  const event = (greeting: string, more: object = {}) => {
+    const fields = { event_type: 'greeting_composed', occurred_at: '2026-01-01T00:00:00Z', throttle: 'full' } as const
+    return prepareEvent({ ...fields, project: 'a', payload: { greeting }, ...NO_TRACE, ...more }, `evt_${greeting}`)
+  }
+  say('a', create('a'))
+  say('a', { type: 'record', events: ['known', 'ofAnotherTrace'].map((id) => event(id)) })
+  heard.length = 0
+  say('a', { type: 'record', events: ['new', 'known', 'new', 'known'].map((id) => event(id)) })
+  say('a', { type: 'record', events: [event('known')] })
+  say('a', { type: 'record', events: [event('ofAnotherTrace', { trace_id: 'a'.repeat(32) })] })
+  t.strictSame(heard, [
+    [['new'], ['new', 'known']],
+    [[], ['known']],
+    [['ofAnotherTrace'], undefined],
+  ])
+})
+
 t.test('listeners hear of steps and events in the order of the log', async (t) => {
   const { runtime, say } = open()
   const steps: CommittedStep[] = []
