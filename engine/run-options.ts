@@ -19,7 +19,7 @@ export interface RunOptions {
   readonly stopGraceMs: number
   /** How long a stopped run waits for its last posts to be taken once its command is over, milliseconds. */
   readonly lastPostsMs: number
-  /** The run could not begin here: a fault of this machine, which the next one would meet as well. */
+  /** The run could not begin here: the next one would meet the same fault of this machine, of this runner or of its command. */
   readonly onNotBegun: () => void
   /** One line for the runner's log. */
   readonly log: (text: string) => void

@@ -3,6 +3,7 @@
  * event goes out before the run's end does, and once the service says that the attempt is not ours any more,
  * the command is ended and nothing else is said.
  */
+import { saysNotBegun } from '../machines/run-request/not-begun.ts'
 import { type BriefFiles, BriefMismatch, briefFailure, fetchBrief } from './brief.ts'
 import { occurredAt } from './clock.ts'
 import { type Command, type CommandEnd, commandEnvironment, startCommand } from './command.ts'
@@ -164,7 +165,10 @@ export class Run {
 
   async #live(begin: () => void): Promise<RunEnd> {
     const fault = unfit(this.#request as unknown as Record<string, unknown>)
-    if (fault !== undefined) return await this.#fail({ class: 'dispatch', ...fault })
+    if (fault !== undefined) {
+      this.#options.onNotBegun()
+      return await this.#fail({ class: 'dispatch', ...fault })
+    }
     await this.#posts.move('accepted', {})
     this.#heartbeat.start()
     const unread = await this.#layDownBrief()
@@ -241,6 +245,8 @@ export class Run {
     const failure = await this.#verdict.settle(failureOf(story) ?? this.#unread.result, story)
     if (this.#stop !== undefined) return await this.#settleStopped(this.#stop)
     if (failure !== undefined) {
+      // Its command has not found what it needs: the next one would find it no more.
+      if (saysNotBegun(failure.class)) this.#options.onNotBegun()
       return await this.#fail({
         ...failure,
         ...(this.#said === undefined ? {} : { result: runResult(story, failure) }),

@@ -17,7 +17,7 @@ const POLL_SECONDS = 50
 const POLL_SLACK_MS = 15_000
 /** A poll answered empty sooner than this, milliseconds, was not parked: the next one waits a little. */
 const PARKED_MS_MIN = 1_000
-/** After a run that this machine could not begin nothing is taken for so long, milliseconds: it would fail the whole queue. */
+/** After a run that could not begin here nothing is taken for so long, milliseconds: it would fail the whole queue. */
 const REST_MS = 1_000
 /** The longest that this becomes, doubling from one such run to the next. Below what makes a runner offline. */
 const REST_MS_MAX = 60_000
@@ -83,7 +83,7 @@ class Loop {
   #fatal: unknown
   #drained = false
   #emptyAnswers = 0
-  /** Runs, one after the other, that this machine could not begin. */
+  /** Runs, one after the other, that could not begin here. */
   #notBegun = 0
   #restsUntilMs = 0
 

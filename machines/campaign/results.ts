@@ -1,6 +1,7 @@
 /** What the end of a cycle means to its campaign: counted once, and remembered. */
 import { clipped } from '../clipped.ts'
 import { HISTORY_MAX } from '../documents/campaign.ts'
+import { saysNotBegun } from '../run-request/not-begun.ts'
 import type { CampaignContext, CampaignMessage, CycleOutcome, Of, TaskResult } from './context.ts'
 import type { Draft } from './draft.ts'
 import { outageOf } from './formation.ts'
@@ -40,9 +41,9 @@ export function outageIn(message: Of<'item_settled'>): string | undefined {
 
 /** Its run could not begin: no agent did anything, and what is to be done is not for the next cycle to do. */
 export function couldNotBegin({ terminal, failure }: Of<'item_settled'>): boolean {
-  if (terminal === undefined) return failure?.class === 'dispatch'
+  if (terminal === undefined) return saysNotBegun(failure?.class)
   const { verdict, failure_class } = terminal.payload
-  return verdict === 'runner_error' && (failure_class === 'dispatch' || isBaseUnknown({ terminal }))
+  return verdict === 'runner_error' && (saysNotBegun(failure_class) || isBaseUnknown({ terminal }))
 }
 
 /** There was no commit of the name that it was to start from. */

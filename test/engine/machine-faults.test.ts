@@ -63,6 +63,28 @@ t.test('a machine that cannot begin its runs takes them ever more slowly, until 
   t.same(rests, ['1', '1', '2', '2', '1', '1'])
 })
 
+t.test(
+  'a command that says that it could not begin, and offers that are not understood, take no queue down',
+  async (t) => {
+    const says = `echo '{"schema_version":"intendant.run_result.v1","failure":{"class":"dispatch","code":"not_configured"}}'`
+    const newer = { schema_version: 'intendant.execution_request.v2' }
+    for (const [command, offer, code] of [
+      [`${says}; exit 1`, {}, 'not_configured'],
+      ['echo never', newer, 'unsupported_schema_version'],
+      ['echo never', { project: {} }, 'malformed_execution_request'],
+    ] as const) {
+      const { service, runner, logs } = await hired(t, command, { once: false, capacity: 1 })
+      for (let n = 0; n < 25; n++) service.offer(executionRequest(`runreq_${n}`, offer))
+      await service.until(({ path, verb }) => path.includes('runreq_1/') && verb === 'failed')
+      runner.drain()
+      t.same(await runner.finished, ['failed', 'failed'], code)
+      t.match(service.said('failed')[1]!.body, { class: 'dispatch', code })
+      const rests = logs.flatMap((line) => /could not begin (\d) run.* for (\d) s/.exec(line)?.slice(1) ?? [])
+      t.same(rests, ['1', '1', '2', '2'], code)
+    }
+  },
+)
+
 t.test('a brief that cannot be laid down fails its run with the cause', async (t) => {
   laidDownIn(t, join(t.testdir(), 'none'))
   const { service, runner } = await hired(t, 'echo never')
