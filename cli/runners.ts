@@ -1,11 +1,12 @@
 /** `intendant runner`: the fleet, and the bundled runner itself. */
 import type { Command } from 'commander'
+import type { Answer } from '../engine/client.ts'
 import { collect, integer, LIMIT, ORIGIN, shellCommand, waitingTimeOption } from './arguments.ts'
 import { CliFailure } from './exit.ts'
 import { list } from './lists.ts'
 import { age, said } from './print.ts'
 import { runRunner } from './runner-process.ts'
-import { saveRunnerToken } from './runner-token.ts'
+import { askAndSave } from './runner-token.ts'
 import type { Act, Cli } from './world.ts'
 
 const RUN_HELP = `
@@ -124,11 +125,11 @@ function grants({ project, label, capacity, trusted, name }: any): Record<string
 }
 
 async function add(cli: Cli, [id]: readonly any[], options: any): Promise<void> {
-  const { client, json, print, home } = cli
+  const { client, json, print } = cli
   const { project, saveToken } = options
-  const { body } = await client.request('POST', '/api/runners', { body: { id, ...grants(options) } })
+  const ask = () => client.request('POST', '/api/runners', { body: { id, ...grants(options) } })
+  const { body, file } = await asked(cli, id, saveToken, `runner ${id} has a token`, ask)
   const { token, ...document } = body
-  const file = saveToken && typeof token === 'string' ? saveRunnerToken(home, id, token) : undefined
   if (json) return print.json(file === undefined ? body : { ...document, token_file: file })
   print.line(`Runner ${id} registered${project === undefined ? ', for no project yet (--project)' : ''}.`)
   showToken(cli, token, file)
@@ -144,12 +145,17 @@ async function edit(cli: Cli, [id]: readonly any[], options: any): Promise<void>
 }
 
 async function rotate(cli: Cli, [id]: readonly any[], { saveToken }: any): Promise<void> {
-  const { body } = await cli.client.request('POST', path(id, '/token'))
+  const ask = () => cli.client.request('POST', path(id, '/token'))
+  const { body, file } = await asked(cli, id, saveToken, `runner ${id} has a new token`, ask)
   const { token, ...document } = body
-  const file = saveToken ? saveRunnerToken(cli.home, id, token) : undefined
   if (cli.json) return cli.print.json(file === undefined ? body : { ...document, token_file: file })
   cli.print.line(`Runner ${id} has a new token; the old one is taken until ${body.previous_expires_at}.`)
   showToken(cli, token, file)
+}
+
+/** What the service answers to who asks it for a token, and where that was written if it was to be. */
+async function asked(cli: Cli, id: string, saveToken: boolean | undefined, done: string, ask: () => Promise<Answer>) {
+  return saveToken ? await askAndSave({ home: cli.home, id, done }, ask) : { ...(await ask()), file: undefined }
 }
 
 function showToken({ print }: Cli, token: unknown, file: string | undefined): void {

@@ -4,7 +4,7 @@
  */
 import { readFileSync } from 'node:fs'
 import { type Command, Option } from 'commander'
-import { createClient } from '../engine/client.ts'
+import { type Answer, createClient } from '../engine/client.ts'
 import { ServiceRefused } from '../engine/errors.ts'
 import type { Runner } from '../engine/runner.ts'
 import type { Settings } from '../runtime/settings.ts'
@@ -12,7 +12,7 @@ import { adminTokenPath } from '../storage/home-paths.ts'
 import { integer, shellCommand, waitingTime } from './arguments.ts'
 import { CliFailure, EXIT } from './exit.ts'
 import { finished, startRunnerProcess } from './runner-process.ts'
-import { runnerTokenFile, saveRunnerToken } from './runner-token.ts'
+import { askAndSave, runnerTokenFile } from './runner-token.ts'
 import { envOf, flagOf, loadSettings, SETTINGS } from './settings.ts'
 import { VERSION } from './version.ts'
 import { type Act, type Cli, originOf } from './world.ts'
@@ -146,21 +146,19 @@ async function localRunnerToken(settings: Settings, place: Place, id: string, ca
   const admin = createClient({ ...place, token: () => adminToken, userAgent, origin: originOf('intendant serve') })
   const path = `/api/runners/${encodeURIComponent(id)}`
   const grants = { allowed_projects: ['*'], capacity, trusted: true }
-  const save = (token: string): string => {
-    saveRunnerToken(settings.home, id, token)
-    return token
+  const saved = async (what: string, ask: () => Promise<Answer>): Promise<string> => {
+    const done = `runner ${id} has a ${what}`
+    return (await askAndSave({ home: settings.home, id, done }, ask)).body.token
   }
   try {
-    const created = await admin.request('POST', '/api/runners', { body: { id, ...grants } })
-    if (typeof created.body.token === 'string') return save(created.body.token)
+    return await saved('token', () => admin.request('POST', '/api/runners', { body: { id, ...grants } }))
   } catch (error) {
     if (!(error instanceof ServiceRefused) || error.problem.code !== 'already_exists') throw error
   }
   await admin.request('PATCH', path, { body: grants })
   const kept = readToken(runnerTokenFile(settings.home, id))
   if (kept !== undefined && (await isTaken(place, kept))) return kept
-  const rotated = await admin.request('POST', `${path}/token`)
-  return save(rotated.body.token)
+  return await saved('new token', () => admin.request('POST', `${path}/token`))
 }
 
 async function isTaken(place: Place, token: string): Promise<boolean> {

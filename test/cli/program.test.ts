@@ -607,6 +607,40 @@ t.test('runner add keeps the token in a file that only its owner reads', async (
   })
 })
 
+t.test(
+  'a token that cannot be written down is not asked for, and one that was asked for is told how to be had anew',
+  async (t) => {
+    const { existsSync, mkdirSync, rmSync } = await import('node:fs')
+    const home = t.testdir({ file: '' })
+    const file = `${home}/runner-r1.token`
+    let answer = (): readonly [number, object] => [200, { id: 'r1', token: 'tok' }]
+    const { env, asked } = await service(t, () => answer())
+    for (const verb of ['add', 'token']) {
+      const { code, err } = await cli({ ...env, ENGINE_HOME: `${home}/file` }, 'runner', verb, 'r1', '--save-token')
+      t.equal(code, 1)
+      t.match(err, /cannot be written to .*\/file\/runner-r1\.token \(.+\): the service was not asked for one/)
+      t.equal(asked.length, 0)
+
+      answer = () => [409, { status: 409, code: 'already_exists', detail: 'd' }]
+      t.equal((await cli({ ...env, ENGINE_HOME: home }, 'runner', verb, 'r1', '--save-token')).code, 3)
+      t.notOk(existsSync(file), 'nothing is left of what was refused')
+
+      answer = () => {
+        rmSync(file)
+        mkdirSync(file)
+        return [200, { id: 'r1', token: 'tok' }]
+      }
+      const late = await cli({ ...env, ENGINE_HOME: home }, 'runner', verb, 'r1', '--save-token')
+      t.equal(late.code, 1)
+      t.match(late.err, /runner r1 has a (new )?token, and it could not be written to .*EISDIR/)
+      t.match(late.err, /intendant runner token r1 --save-token\n/)
+      t.notMatch(late.err, 'tok\n')
+      rmSync(file, { recursive: true })
+      asked.length = 0
+    }
+  },
+)
+
 t.test('a state that the sentence of a refusal names is not told again', async (t) => {
   const problem = { status: 409, code: 'illegal_move', detail: 'It is completed.', state: 'completed' }
   const { env } = await service(t, ({ body }) => [

@@ -2,7 +2,7 @@ import { spawn, spawnSync } from 'node:child_process'
 import { readFileSync, statSync, writeFileSync } from 'node:fs'
 import t, { type Test } from 'tap'
 import { documentedScript } from '../documented-script.ts'
-import { type Served, serve } from './processes.ts'
+import { ENV, type Served, serve, start } from './processes.ts'
 
 const GREET = `cat > /dev/null; echo hello; echo '{"event_type":"greeting_composed","payload":{"greeting":"Hello, Ada"}}'`
 
@@ -139,6 +139,15 @@ t.test('kill -9 of the service: the runner, the watcher and the waiting command 
     .map((event) => event.payload.text)
     .join('')
   t.equal(output, [1, 2, 3, 4, 5, 6, 7, 8, 9].map((n) => `line ${n}\n`).join(''))
+})
+
+t.test('serve --runner that cannot keep the token of its runner registers none', async (t) => {
+  const home = t.testdir({ 'runner-local.token': {} })
+  const once = start(t, ENV, 'serve', '--home', home, '--port', '0', '--runner', 'local', '--exec', 'true')
+  t.equal(await once.ended, 1)
+  t.match(once.err(), /the token of runner local cannot be written to .*runner-local\.token/)
+  const service = await serve(t, home)
+  t.match((await service.cli('runner', 'list')).out, /No runners yet/)
 })
 
 t.test('serve --runner is service and runner in one, also the second time', async (t) => {
