@@ -73,6 +73,8 @@ export function nextStep(request: Record<string, any>): string | undefined {
     )
   }
   if (why?.code === 'not_approved') return `Approve it with: intendant run-request approve ${id}`
+  if (why?.code === 'runner_removed')
+    return `Cancel it, and ask anew without --runner, or with another: intendant run-request cancel ${id}`
   const taker = takerFor(request, why)
   return taker === undefined ? undefined : `${taker.does} with: ${taker.command}`
 }

@@ -117,6 +117,7 @@ export function adviceFor(item: Item): string[] {
     case 'held':
       return [`intendant queue release ${id}`]
     case 'queued':
+      if (why?.code === 'runner_removed') return [`intendant queue cancel ${id}`]
       // One that is drained, or off, is as good as none: the list tells.
       return /^no runner/.test(why?.detail)
         ? ['intendant runner list', takerFor(item, { code: 'no_runner_registered' })!.command]

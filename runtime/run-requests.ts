@@ -9,9 +9,11 @@ import type { CreateRunRequest } from '../machines/run-request/context.ts'
 import type { Answer, Refused, Runtime } from './api.ts'
 import { type BriefOfRun, briefOfRun, refused } from './brief-runs.ts'
 import type { Capabilities } from './capabilities.ts'
+import type { Visible } from './dispatch/api.ts'
 import { createOfKey, generationOf, idOfGeneration, type Keyed, reservationOf } from './generations.ts'
 import { derivedKeyOf, digestOf, newSpanId, newTraceId, runRequestIdOf } from './identity.ts'
 import { readable } from './reader.ts'
+import { isRemovedRunner, removedForGood } from './removed-runners.ts'
 import { NOTHING_TAKEN, takeTrace } from './traces-in-flight.ts'
 
 /** W3C trace context of the caller: the trace, and the span that is to be the parent. */
@@ -30,6 +32,8 @@ export interface RunRequestOrder {
   readonly by: By
   readonly traceParent: TraceParent | undefined
   readonly capabilities: Pick<Capabilities, 'incapable'>
+  /** Keys of the projects that whoever asks may see, or all. */
+  readonly visible: Visible
 }
 
 export type RunRequestReply = (answer: Answer, id: string) => void
@@ -51,7 +55,8 @@ export function createRunRequest(runtime: Runtime, order: RunRequestOrder, reply
   const message = runRequestMessage(runtime, order, followed?.ok === true ? followed.brief : undefined)
   // Stands against a new request; one that was made under a given key before is answered all the same.
   const unfollowed = followed?.ok === false ? followed : undefined
-  const whyNotNew = whyNotTaken(order) ?? unfollowed ?? whyNotPayload(order.body) ?? whyNotServed(order)
+  const whyNotNew =
+    whyNotTaken(order) ?? unfollowed ?? whyNotPayload(order.body) ?? whyNotPinned(runtime, order) ?? whyNotServed(order)
   const { project, project_id, idempotency_key, key_given, trace_id } = message
   const isTraceGiven = order.body.trace_id !== undefined
   const isTraceTaken = isTraceGiven || trace_id === order.traceParent?.traceId
@@ -89,7 +94,7 @@ export function commandPlace(runtime: Runtime, projectId: string, key: string) {
  */
 export function runRequestMessage(
   runtime: Runtime,
-  order: Omit<RunRequestOrder, 'capabilities'>,
+  order: Omit<RunRequestOrder, 'capabilities' | 'visible'>,
   brief?: BriefOfRun,
 ): RunRequestMessage {
   const { project, body, by, traceParent } = order
@@ -198,6 +203,12 @@ function whyNotPayload({ entry_event, payload = {} }: RunRequestCreate): Refused
   const errors = faults.map(({ pointer, detail }) => ({ pointer: `/payload${pointer}`, detail }))
   const detail = `The payload is none of ${entry_event}: the fields named in \`errors\` are wrong.`
   return { ok: false, refusal: { code: 'invalid_body', detail, errors } }
+}
+
+/** Nor does what would wait for ever for the one runner that it names. */
+function whyNotPinned(runtime: Runtime, { body: { runner_id: pin }, visible }: RunRequestOrder): Refused | undefined {
+  if (pin === undefined || !isRemovedRunner(runtime, pin, visible)) return undefined
+  return refused('invalid_body', `The field runner_id is wrong: ${removedForGood(pin)}.`, '/runner_id')
 }
 
 /** What no engine of the project can do is refused, not left waiting. */

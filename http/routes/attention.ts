@@ -91,7 +91,8 @@ const initiative = {
 
 const noRunner = {
   reason: 'no_runner',
-  advice: 'register a runner, or let one take it, as `because` says; or cancel it',
+  advice:
+    'register a runner, or let one take it, as `because` says; or cancel it (the only way out with `runner_removed`)',
 } as const
 
 /** Most pressing first. */

@@ -14,6 +14,7 @@ import { campaignDocumentOf, findCampaign, visibleCampaign } from '../campaign-a
 import type { Exchange } from '../exchange.ts'
 import { createNamed, IDEMPOTENCY_HEADER, readIdempotencyKey } from '../idempotency.ts'
 import { answerList, listAnswer, listQuery } from '../lists.ts'
+import { mayBePinned } from '../pins.ts'
 import { located, markCursor, refuse, refuseUnseen, takesWork, visibleProject, whenCreated } from '../replies.ts'
 import type { Route, ServiceContext } from '../route.ts'
 
@@ -68,7 +69,7 @@ function create(service: ServiceContext, exchange: Exchange): void {
     ...(repository === undefined ? {} : { repository }),
     ...(authorized_by === null ? {} : { authorized_by }),
   } as MessageBody
-  const make = () => (takesWork(exchange, project) ? message : undefined)
+  const make = () => (takesWork(exchange, project) && mayBePinned(service, exchange) ? message : undefined)
   const named = { ref: { kind: 'campaign', id: body.name }, body, make } as const
   createNamed(service, exchange, key.key, named, whenMade(service, exchange))
 }

@@ -96,7 +96,8 @@ function create(service: ServiceContext, exchange: Exchange): void {
   if (!key.ok) return
   const traceParent = parseTraceparent(exchange.header('traceparent'))
   const { capabilities } = service
-  const order = { project, body, idempotencyKey: key.key, by: exchange.by, traceParent, capabilities }
+  const visible = principal.projects
+  const order = { project, body, idempotencyKey: key.key, by: exchange.by, traceParent, capabilities, visible }
   const pathOf = ({ context }: SnapshotOf<any>): string => `/api/run-requests/${context.id}`
   const textOf = (snapshot: SnapshotOf<any>): string => runRequestTextOf(service, exchange, snapshot)
   createRunRequest(service.runtime, order, whenCreated(service, exchange, pathOf, textOf))

@@ -23,6 +23,7 @@ import { maySee } from '../access.ts'
 import type { Exchange } from '../exchange.ts'
 import { createKeyed, IDEMPOTENCY_HEADER, readIdempotencyKey } from '../idempotency.ts'
 import { answerList, listAnswer, listQuery } from '../lists.ts'
+import { mayBePinned } from '../pins.ts'
 import { located, markCursor, takesWork, visibleProject, whenCreated } from '../replies.ts'
 import type { Route, ServiceContext } from '../route.ts'
 import { parseTraceparent } from '../traceparent.ts'
@@ -112,7 +113,7 @@ function whenMade(service: ServiceContext, exchange: Exchange): Reply {
 /** What a schema cannot say: dependencies exist for the asker, times are times, an entry event has its payload. */
 function isSound(service: ServiceContext, exchange: Exchange): boolean {
   const { payload = {}, kind = 'task' } = exchange.body as WorkItemCreate
-  if (!dependenciesExist(service, exchange)) return false
+  if (!dependenciesExist(service, exchange) || !mayBePinned(service, exchange)) return false
   if (kind !== 'release' && kind !== 'remediation' && exchange.body.payload !== undefined) {
     return invalid(exchange, '/payload', 'only a release or a remediation carries one: use context')
   }

@@ -9,6 +9,7 @@ const WAITING_CODES = [
   'lane_paused',
   'repository_busy',
   'not_approved',
+  'runner_removed',
   'no_runner_registered',
   'no_runner_allowed',
   'no_runner_with_labels',

@@ -74,6 +74,7 @@ const WAITING_CODES = [
   'dependency',
   'lane_paused',
   'no_runner',
+  'runner_removed',
   'next',
   'handed_out',
   'passed_over',

@@ -7,6 +7,7 @@ import type { RunRequestContext } from '../../machines/run-request/context.ts'
 import type { ActorRef, Runtime } from '../api.ts'
 import type { Guard } from '../guard.ts'
 import type { FindRows } from '../newest.ts'
+import { isRemovedRunner } from '../removed-runners.ts'
 import type { Stranding, Visible, Wanted } from './api.ts'
 import { type Asking, askingOf, carriesLabels, type Demand, isAllowed, isGranted, type Supply } from './eligibility.ts'
 import type { Fleet } from './fleet.ts'
@@ -57,14 +58,24 @@ export class Waiting implements Stranding {
     if (held !== undefined) return { code: 'next', detail: `On its way to ${held.runner.id}.` }
     const demand = this.queue.demandOfRequest(runRequestId)
     if (demand === undefined) return undefined
-    const because = () =>
-      beforeRunners(snapshot.context, demand, this.now) ?? withoutRunner(demand, this.furthestFor(demand, visible))
+    const because = () => beforeRunners(snapshot.context, demand, this.now) ?? this.afterRunners(demand, visible)
     return this.guard.shown(ref, because) ?? PASSED_OVER
   }
 
   /** Something was committed. */
   changed(): void {
     this.known.clear()
+  }
+
+  private afterRunners(demand: Demand, visible: Visible): WaitingBecause {
+    const furthest = this.furthestFor(demand, visible)
+    return this.removed(demand, furthest, visible) ?? withoutRunner(demand, furthest)
+  }
+
+  /** The runner that it names will never be there again. */
+  private removed({ pin }: Asking, { depth }: Furthest, visible: Visible): WaitingBecause | undefined {
+    if (pin === undefined || depth !== DEPTH.nowhere || !isRemovedRunner(this.runtime, pin, visible)) return undefined
+    return { code: 'runner_removed', detail: `Runner ${pin}, which it names, was removed for good.` }
   }
 
   private furthestFor(demand: Demand, visible: Visible): Furthest {
@@ -79,7 +90,8 @@ export class Waiting implements Stranding {
   strandedBecause(wanted: Wanted, visible: Visible = '*'): WaitingBecause | undefined {
     const asking = askingOf(wanted)
     const furthest = furthestOf(asking, { ...this.now, visible })
-    return furthest.depth < DEPTH.capable ? withoutTaker(asking, furthest) : undefined
+    if (furthest.depth >= DEPTH.capable) return undefined
+    return this.removed(asking, furthest, visible) ?? withoutTaker(asking, furthest)
   }
 
   /** Those of which `because` answers what `strandedBecause` does. */

@@ -2,6 +2,7 @@
  * The pacing rules, in the order in which they are reported: the one place that says whether an item may start,
  * and which rule is the first to hold it back. Pure; asked by the tick, by release and by every view.
  */
+import type { WaitingBecause } from '../../machines/documents/waiting-because.ts'
 import type { ItemWaitingBecause, ItemWaitingCode } from '../../machines/documents/work-item.ts'
 
 /** What the rules know of an item that waits in the queue. */
@@ -114,6 +115,20 @@ function noRunner(item: WaitingItem, now: Circumstances): Rule | undefined {
   return now.hasRunner(item) ? undefined : { code: 'no_runner' }
 }
 
+interface Pinned {
+  /** The only runner that may take it. */
+  readonly pin: string | undefined
+}
+
+/**
+ * The rule, or why it will never be another where the runner that the item names was removed for good. `stranded`: why no registered
+ * runner may take it (dispatch/waiting.ts).
+ */
+export function orRemoved(rule: Rule, { pin }: Pinned, stranded: () => WaitingBecause | undefined): Rule {
+  if (pin === undefined || (rule.code !== 'no_runner' && rule.code !== 'running_cap')) return rule
+  return stranded()?.code === 'runner_removed' ? { code: 'runner_removed', subject: pin } : rule
+}
+
 /** Whether its line waits for nothing but a runner, of which none that is there may take it. */
 export function isLineWithoutRunner(item: WaitingItem, now: Circumstances): boolean {
   return !isLineStopped(item, now) && !now.hasRunner(item)
@@ -216,6 +231,8 @@ function sentence({ code, subject, detail }: Rule, item: WaitingItem, now: Circu
       return `lane ${subject} is paused`
     case 'no_runner':
       return 'no runner that is online may take it'
+    case 'runner_removed':
+      return `runner ${subject}, which it names, was removed for good`
     case 'held':
       return 'an operator holds it'
     case 'submitted':

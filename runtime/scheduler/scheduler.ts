@@ -28,6 +28,7 @@ import {
   isLineHeld,
   isLineWithoutRunner,
   lastingReason,
+  orRemoved,
   type Rule,
   unlandable,
   type WaitingItem,
@@ -229,10 +230,10 @@ class ItemScheduler implements Scheduler, Circumstances {
   /** What keeps an item of the ledger from running: where it stands, or the first rule. */
   private standing(entry: Entry, visible: Visible | undefined): Rule {
     if (entry.state === 'held') return { code: 'held' }
-    const { id, state, runId } = entry
+    const { id, state, runId, wanted } = entry
     if (runId === undefined && this.loop.passesOver(id)) return { code: 'passed_over' }
     if (state === 'submitted') return { code: 'submitted' }
-    if (runId === undefined) return firstRule(entry, this)
+    if (runId === undefined) return orRemoved(firstRule(entry, this), wanted, () => this.strandedBecause(id, visible))
     const why = this.dispatcher.waitingBecause(runId, visible)?.detail
     return { code: 'handed_out', subject: runId, ...(why === undefined ? {} : { detail: why }) }
   }

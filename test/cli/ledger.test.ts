@@ -324,6 +324,25 @@ t.test('a task that no runner may take says which would, and what registers one'
   )
 })
 
+t.test('what waits for a runner that was removed is cancelled, and asked for anew without it', async (t) => {
+  const detail = 'runner r9, which it names, was removed for good'
+  const waits = {
+    ...ITEM,
+    state: 'queued',
+    runner_id: 'r9',
+    reason: detail,
+    waiting_because: { code: 'runner_removed', detail },
+  }
+  const { env } = await service(t, ({ method, url }) => {
+    if (method === 'POST') return [201, waits, { 'watch-cursor': 'e.1' }]
+    return url.startsWith('/api/watch') ? [200, ''] : [200, waits]
+  })
+  const { code, err } = await cli(env, 'task', 'shop', 'x', '--runner', 'r9', '--wait-limit', '300ms')
+  t.equal(code, 6)
+  t.match(err, new RegExp(`queued: .*${detail}\\n {2}intendant queue cancel ${ITEM.id}`))
+  t.notMatch(err, /runner add/)
+})
+
 t.test('attention says why no runner may take work, what lets one, and how it is given up', async (t) => {
   const run = { id: `runreq_${'1'.repeat(24)}`, project: 'shop', throttle: 'dry_run', access: 'full', labels: ['gpu'] }
   const told = (kind: string, code: string, document: object) => ({
@@ -339,6 +358,8 @@ t.test('attention says why no runner may take work, what lets one, and how it is
     told('run_request', 'no_runner_allowed', { ...run, throttle: 'full', runner_id: 'r2' }),
     told('run_request', 'no_capable_engine', { ...run, work_item_id: ITEM.id }),
     told('work_item', 'no_runner_registered', ITEM),
+    told('run_request', 'runner_removed', { ...run, runner_id: 'r9' }),
+    told('work_item', 'runner_removed', { ...ITEM, runner_id: 'r9' }),
   ]
   const { env } = await service(t, () => [200, { items }])
   const lines = (await cli(env, 'attention')).out.split('\n').slice(1)
@@ -347,6 +368,8 @@ t.test('attention says why no runner may take work, what lets one, and how it is
     `Told by no_runner_allowed. intendant runner edit r2 --trusted --project shop and each that it has, or intendant run-request cancel ${run.id}`,
     `Told by no_capable_engine. intendant engine list --project shop, or intendant queue cancel ${ITEM.id}`,
     `Told by no_runner_registered. intendant runner add ID --project shop --trusted --save-token, or intendant queue cancel ${ITEM.id}`,
+    `Told by runner_removed. intendant run-request cancel ${run.id}`,
+    `Told by runner_removed. intendant queue cancel ${ITEM.id}`,
   ]
   for (const [n, text] of expected.entries()) t.ok(lines[n]!.startsWith('no_runner ') && lines[n]!.endsWith(text), text)
 })

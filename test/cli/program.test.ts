@@ -549,6 +549,14 @@ t.test('show says why a request waits and what a person can do about it', async 
   t.match(out, /intendant run-request approve runreq_1/)
 })
 
+t.test('show of what waits for a runner that was removed names no command that is refused', async (t) => {
+  const why = { code: 'runner_removed', detail: 'Runner r9, which it names, was removed for good.' }
+  const { env } = await service(t, () => [200, { ...RUN, runner_id: 'r9', waiting_because: why }])
+  const { out } = await cli(env, 'run-request', 'show', 'runreq_1')
+  t.match(out, /was removed for good[\s\S]*ask anew without --runner[\s\S]*intendant run-request cancel runreq_1/)
+  t.notMatch(out, /runner add/)
+})
+
 t.test('a person-owned token is no token for a runner, and the runner says what to do', async (t) => {
   const { env } = await service(t, () => [403, { status: 403, code: 'not_the_runner', detail: 'd' }])
   const { code, err } = await cli(env, 'runner', '--id', 'r1', '--exec', 'true')

@@ -77,9 +77,9 @@ t.test('a run request that no registered runner may take needs a person, until o
   const path = '/api/projects/shop/engine-capabilities'
   await s.expect(201, 'POST', path, { ...manifest, engine_version: '1', registered_blocks: [] })
   t.same(await stranded(s), [`${id} no_capable_engine`])
+  const pinned = await s.request('shop', { runner_id: 'r1', idempotency_key: 'pinned', entry_event: 'x' })
   await s.expect(204, 'DELETE', '/api/runners/r1')
-  const pinned = await s.request('shop', { runner_id: 'r1', idempotency_key: 'pinned' })
-  t.same(await stranded(s), [`${pinned.id} no_runner_registered`, `${id} no_runner_registered`])
+  t.same(await stranded(s), [`${pinned.id} runner_removed`, `${id} no_runner_registered`])
   t.same(await stranded(s, { token: await s.token('else', { roles: ['viewer'], projects: ['till'] }) }), [])
 })
 

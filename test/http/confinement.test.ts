@@ -252,6 +252,15 @@ t.test('why work waits tells nothing of runners that one may not see', async (t)
   const some = await told(as)
   t.same([some[0], some[1]], [allowed[0], none[1]], 'a runner that one sees is told of')
   t.same(await told(), allowed)
+  await s.expect(204, 'DELETE', '/api/runners/secret')
+  t.same(await told(as), some, 'nor does its removal')
+  t.equal((await told())[1], 'Runner secret, which it names, was removed for good.')
+  const again = { entry_event: 'greet_requested', payload: { name: 'Ada' }, runner_id: 'secret' }
+  const path = '/api/projects/mine/run-requests'
+  await s.expect(201, 'POST', path, again, {
+    token: await s.token('asks', { roles: ['operator'], projects: ['mine'] }),
+  })
+  await s.expect(422, 'POST', path, again)
 })
 
 t.test(

@@ -1,5 +1,6 @@
 import t from 'tap'
 import { until } from '../until.ts'
+import { GATE } from './campaign-harness.ts'
 import {
   AT,
   begin,
@@ -89,6 +90,45 @@ t.test('one item a repository: two projects of one repository share it, a third 
   taken.push(await take(s, runner))
   t.same(taken.map(({ engine }) => engine.payload.item_id).sort(), [second.id, third.id].sort())
 })
+
+t.test(
+  'what names a runner that was removed for good waits for it in vain, says so, and is not taken anew',
+  async (t) => {
+    const s = await startTestService(t)
+    await fleet(s, 'shop')
+    await s.runner('r9', { trusted: true })
+    const pinned = { runner_id: 'r9' }
+    const item = await submit(s, { ...pinned, objective: 'First' })
+    const greet = { entry_event: 'greet_requested', payload: { name: 'Ada' }, ...pinned }
+    const run = await s.request('shop', { ...greet, idempotency_key: 'k' })
+    await s.expect(204, 'DELETE', '/api/runners/r9')
+    const code = 'runner_removed'
+    t.match(await until(reading(s, item.id), waits(code)), {
+      reason: 'runner r9, which it names, was removed for good',
+    })
+    t.match((await s.expect(200, 'GET', `/api/run-requests/${run.id}`)).body.waiting_because, { code })
+    const { items } = (await s.expect(200, 'GET', '/api/attention?reason=no_runner')).body
+    t.same(
+      items.map(({ because }: any) => because.code),
+      [code, code],
+    )
+    const campaign = { name: 'c', project: 'shop', mission: 'M', done_evidence: [GATE] }
+    for (const [path, body] of [
+      ['/api/projects/shop/run-requests', greet],
+      ['/api/work-items', { project: 'shop', objective: 'Second', ...pinned }],
+      ['/api/campaigns', { ...campaign, ...pinned }],
+    ] as const) {
+      const refused = await s.expect(422, 'POST', path, body)
+      t.match(
+        refused.body,
+        { code: 'invalid_body', errors: [{ pointer: '/runner_id', detail: /removed for good/ }] },
+        path,
+      )
+    }
+    await s.expect(200, 'POST', '/api/projects/shop/run-requests', { ...greet, idempotency_key: 'k' })
+    await s.expect(201, 'POST', '/api/work-items', { project: 'shop', objective: 'Third', runner_id: 'never-was' })
+  },
+)
 
 t.test('a plain run request that holds the repository holds items back, too', async (t) => {
   const s = await startTestService(t)

@@ -74,9 +74,10 @@ t.test('every reason is named in the order in which a person would have to remov
 })
 
 t.test('a request that names its runner speaks of that runner', async (t) => {
-  const { fake, dispatcher } = world({ r1: {}, r2: { allowed_projects: [] } })
+  const { fake, dispatcher } = world({ r1: {}, r2: { allowed_projects: [] }, r3: { state: 'removed' } })
   const runners: [string, string][] = [
     ['r9', 'no_runner_registered: Runner r9, which it names, is not registered.'],
+    ['r3', 'runner_removed: Runner r3, which it names, was removed for good.'],
     ['r2', 'no_runner_allowed: No runner named r2 is allowed for alpha.'],
     ['r1', 'no_runner_online: Offline: r1.'],
   ]
