@@ -8,6 +8,9 @@ import type { Act, Cli } from './world.ts'
 
 type Document = Record<string, any>
 
+/** What lies deeper stands no further to the right: its line needs room. */
+const DEPTH_SHOWN_MAX = 20
+
 const operand = (): IdArgument =>
   new IdArgument('<id>', 'A trace id; or a work item or a run request, whose trace is meant.', WORK_ITEM, RUN_REQUEST)
 
@@ -58,9 +61,9 @@ async function trace({ client, json, print }: Cli, [id]: readonly any[], { flat,
     ],
   ])
   print.line()
-  const depths = depthsOf(events)
+  const depths = flat ? undefined : depthsOf(events)
   for (const event of events) {
-    const indent = flat ? '' : '  '.repeat(depths.get(event) ?? 0)
+    const indent = '  '.repeat(Math.min(depths?.get(event.span_id) ?? 0, DEPTH_SHOWN_MAX))
     printEvents([event], print, indent)
     if (verbose)
       for (const line of JSON.stringify(event.payload, null, 2).split('\n')) print.line(`${indent}    ${line}`)
@@ -74,15 +77,21 @@ async function traceOf({ client }: Pick<Cli, 'client'>, id: string): Promise<str
   return (await client.request('GET', `/api/run-requests/${encodeURIComponent(id)}`)).body.trace_id
 }
 
-/** How deep each event's span lies below the trace's first ones. */
-function depthsOf(events: readonly Document[]): Map<Document, number> {
+/** How deep each span lies below the trace's first ones. Each is looked at once, however deep; who goes round in a circle ends where it began. */
+function depthsOf(events: readonly Document[]): ReadonlyMap<string, number> {
   const parents = new Map<string, string | null>()
   for (const { span_id, parent_span_id } of events) if (span_id !== null) parents.set(span_id, parent_span_id)
-  const depthOf = (span: string | null, seen: number): number => {
-    const parent = span === null ? undefined : parents.get(span)
-    return parent === undefined || parent === null || !parents.has(parent) || seen > parents.size
-      ? 0
-      : 1 + depthOf(parent, seen + 1)
+  const depths = new Map<string, number>()
+  for (const span of parents.keys()) {
+    const path: string[] = []
+    let at: string | null | undefined = span
+    while (typeof at === 'string' && parents.has(at) && !depths.has(at)) {
+      path.push(at)
+      depths.set(at, 0)
+      at = parents.get(at)
+    }
+    let depth = typeof at === 'string' ? (depths.get(at) ?? -1) : -1
+    for (const one of path.reverse()) depths.set(one, ++depth)
   }
-  return new Map(events.map((event) => [event, depthOf(event.span_id, 0)]))
+  return depths
 }
