@@ -94,6 +94,7 @@ const machineSetup = setup({
     requeue: assign(({ context, event }) => moves.requeue(context, event)),
     retry: assign(({ context, event }) => moves.retry(context, event)),
     fence: assign(({ context }) => moves.fence(context)),
+    revive: assign(({ context, event }) => moves.revive(context, event)),
     noteReported: assign(({ context }) => moves.noteReported(context)),
     /** Nothing of the request changes, but the step counts: without it XState hands back the same snapshot. */
     touch: assign(() => UNCHANGED),
@@ -169,7 +170,7 @@ const endCancelled = [...stopped, 'endReportedRun'] as const
 const takeUp = ['start', 'emitAccepted', 'emitStarted', ...told.begun, 'emitRunOpened'] as const
 const begin = ['start', 'emitStarted', ...told.begun] as const
 const lose = ['lose', 'emitLost', ...told.lost] as const
-const revive = ['touch', 'emitRevived', ...told.begun, 'armTimeout'] as const
+const revive = ['revive', 'emitRevived', ...told.begun, 'armTimeout'] as const
 
 const settled = {
   on: {

@@ -252,6 +252,8 @@ export class Batch {
         }
         case 'schedule': {
           const { timer, dueMs, message: due } = outcome.schedule
+          // What is no time would be read back as one that is over, and nothing is due in order beside it.
+          if (!Number.isFinite(dueMs)) throw new Error(`the timer ${timer} of a ${actor.ref.kind} is set to no time`)
           clearTimer(parts, timer)
           const generation = actor.record!.version + 1
           parts.timers = { ...parts.timers, [timer]: { dueMs, generation } }

@@ -154,6 +154,11 @@ export function start(context: RunRequestContext, message: RunRequestMessage): C
   return { engine_run_id: engineRunOf(context, message), times: begun(context.times, message.at) }
 }
 
+/** A post of whom nobody had heard: it has begun, also where the log that knew of that is gone. */
+export function revive({ times }: RunRequestContext, { at }: RunRequestMessage): Change {
+  return { times: begun(times, at) }
+}
+
 function begun(times: Times, at: string): Times {
   return { ...times, accepted_at: times.accepted_at ?? at, started_at: times.started_at ?? at }
 }

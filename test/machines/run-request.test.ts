@@ -70,6 +70,25 @@ t.test('a restored log fences every attempt that it cannot know of, and hands ou
   t.end()
 })
 
+t.test(
+  'what a restored log knew as accepted has begun when its runner is heard again, and its timeout counts from there',
+  (t) => {
+    const accepted = states({ timeout_seconds: 60 } as never).accepted!
+    const restored = step(module, accepted, M.restored).snapshot
+    for (const type of ['accepted', 'started', 'heartbeat', 'events'] as const) {
+      const { runner_id } = M[type]
+      const { snapshot, scheduled } = step(module, restored, at(40, { ...M[type], runner_id, attempt: 1_001 } as never))
+      t.equal(snapshot.value, 'started', type)
+      t.equal(snapshot.context.times.started_at, at(40, M.started).at)
+      t.equal(snapshot.context.engine_run_id, accepted.context.engine_run_id)
+      t.match(scheduled, [{ timer: 'timeout', dueMs: at(100, M.started).atMs }])
+    }
+    const { times } = step(module, states().lost!, M.heartbeat).snapshot.context
+    t.equal(times.started_at, M.started.at, 'one that had begun began when it did')
+    t.end()
+  },
+)
+
 t.test('only the holder of the current attempt is heard, and must name it from the second on', (t) => {
   const second = run(M.create, offer, M.offer_expired, offer)
   t.equal(second.context.attempt, 2)

@@ -259,6 +259,15 @@ t.test('what the log holds already is heard by the chart beside what is new, in 
   ])
 })
 
+t.test('a timer that is set to no time is a mistake that is told, and takes nothing with it', async (t) => {
+  const { nature, say, runtime } = open()
+  say('a', create('a'))
+  t.match(say('a', { type: 'later', afterMs: Number.NaN }), { ok: false, refusal: { code: 'internal_error' } })
+  say('a', { type: 'later', afterMs: 1_000 })
+  nature.advance(2_000)
+  t.same(runtime.read({ kind: 'project', id: 'a' })?.context.heard, ['timer'])
+})
+
 t.test('listeners hear of steps and events in the order of the log', async (t) => {
   const { runtime, say } = open()
   const steps: CommittedStep[] = []
