@@ -1,6 +1,7 @@
 /** Readers of option values. Each refuses what it cannot read with a sentence; commander names the option. */
 import { readFileSync } from 'node:fs'
 import { InvalidArgumentError, Option } from 'commander'
+import { utcOf } from '../machines/instant.ts'
 import { DURATION_MS_MAX, readDuration, readInteger, showDuration, TIMER_MS_MAX } from './units.ts'
 
 /** A whole number within the range. */
@@ -53,7 +54,7 @@ export function moment(text: string): string {
       'A time such as 2030-01-31T08:00:00Z, or a duration from now such as 2h, is expected.',
     )
   }
-  return new Date(at).toISOString()
+  return utcOf(at)
 }
 
 /** A JSON object: given as it is, or `@FILE` to read it from a file. */

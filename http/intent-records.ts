@@ -1,6 +1,6 @@
 /** What the routes of intent have in common: how a record is named, found and told. */
 import { recordIdOfSlug } from '../machines/derived-id.ts'
-import { utc } from '../machines/drift/state.ts'
+import { utc } from '../machines/instant.ts'
 import type { IntentRecordContext, RecordContent } from '../machines/intent-record/context.ts'
 import { pathFaults } from '../machines/intent-record/places.ts'
 import { document } from '../machines/intent-record/view.ts'

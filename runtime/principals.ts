@@ -5,6 +5,7 @@
  */
 import { createHash } from 'node:crypto'
 import { RIGHTS } from '../machines/documents/token.ts'
+import { instantMs } from '../machines/instant.ts'
 import type { ActorRef, By, SnapshotOf } from '../machines/machine.ts'
 import { allOfKind } from './all-of-kind.ts'
 import type { CommittedStep, Nature, Runtime } from './api.ts'
@@ -272,7 +273,7 @@ function isOver(expiresAtMs: number | undefined, nowMs: number): boolean {
 /** An expiry that no clock shows (a leap second) is over: what cannot be compared must not let in for ever. */
 function expiryOf({ expires_at }: { readonly expires_at?: string }): number | undefined {
   if (expires_at === undefined) return undefined
-  const atMs = Date.parse(expires_at)
+  const atMs = instantMs(expires_at)
   return Number.isNaN(atMs) ? 0 : atMs
 }
 

@@ -4,6 +4,7 @@
  */
 import type { RunRequestCreate } from '../machines/documents/run-request.ts'
 import { validatePayload } from '../machines/events/index.ts'
+import { instantMs } from '../machines/instant.ts'
 import type { By, SnapshotOf } from '../machines/machine.ts'
 import type { CreateRunRequest } from '../machines/run-request/context.ts'
 import type { Answer, Refused, Runtime } from './api.ts'
@@ -221,11 +222,11 @@ function whyNotServed({ project, body, capabilities }: RunRequestOrder): Refused
 function whyNotTimes({ not_before, expires_at }: RunRequestCreate): Refused | undefined {
   for (const [name, time] of Object.entries({ not_before, expires_at })) {
     // RFC 3339 allows a leap second, and a timer cannot be set to one.
-    if (time === undefined || !Number.isNaN(Date.parse(time))) continue
+    if (time === undefined || !Number.isNaN(instantMs(time))) continue
     return refused('invalid_body', `The field ${name} is in a leap second: give a second beside it.`, `/${name}`)
   }
   if (not_before === undefined || expires_at === undefined) return undefined
-  if (Date.parse(not_before) < Date.parse(expires_at)) return undefined
+  if (instantMs(not_before) < instantMs(expires_at)) return undefined
   const detail = 'It would expire before it may be offered: expires_at must be after not_before.'
   return refused('invalid_body', detail, '/expires_at')
 }

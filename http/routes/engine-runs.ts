@@ -6,9 +6,9 @@ import {
   traceSummaryBody,
 } from '../../machines/documents/engine-run.ts'
 import { evidenceNumberOf, intentRecordIdOf, namesTwoRecords } from '../../machines/documents/observation.ts'
-import { utc } from '../../machines/drift/state.ts'
 import type { EngineRunIdentity } from '../../machines/engine-run.ts'
 import { modules } from '../../machines/index.ts'
+import { utc } from '../../machines/instant.ts'
 import type { IntentRecordContext } from '../../machines/intent-record/context.ts'
 import type { MessageBody } from '../../runtime/api.ts'
 import { engineRunAtHand, findEngineRun, type KnownEngineRun } from '../../runtime/engine-runs.ts'

@@ -11,6 +11,7 @@ import {
   workItemDocument,
 } from '../../machines/documents/work-item.ts'
 import { validatePayload } from '../../machines/events/index.ts'
+import { instantMs } from '../../machines/instant.ts'
 import type { MessageBody } from '../../machines/machine.ts'
 import { stringEnum, Type } from '../../machines/schema.ts'
 import type { WorkItemContext } from '../../machines/work-item/context.ts'
@@ -144,7 +145,7 @@ export function dependenciesExist(service: ServiceContext, exchange: Exchange): 
     return false
   }
   // RFC 3339 allows a leap second, which no clock here shows.
-  if (not_before === undefined || !Number.isNaN(Date.parse(not_before))) return true
+  if (not_before === undefined || !Number.isNaN(instantMs(not_before))) return true
   return invalid(exchange, '/not_before', 'is in a leap second: give the second before or behind it')
 }
 

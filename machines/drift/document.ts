@@ -8,11 +8,12 @@ import type {
   DriftSeverity,
   DriftStatus,
 } from '../documents/drift.ts'
+import { utc } from '../instant.ts'
 import { subjectOf } from '../intent-record/changes.ts'
 import type { IntentRecordContext } from '../intent-record/context.ts'
 import type { SnapshotOf } from '../machine.ts'
 import { recordKey } from '../record-key.ts'
-import { type Classification, driftState, type Noted, utc } from './state.ts'
+import { type Classification, driftState, type Noted } from './state.ts'
 import { type Cause, exceededSince, PROBLEMS, type Subject, standing, withLapse } from './status.ts'
 
 type Snapshot = SnapshotOf<IntentRecordContext>

@@ -6,6 +6,7 @@
  */
 import type { ClassificationWord, DriftChange, DriftStatus } from '../documents/drift.ts'
 import type { Seen } from '../documents/observation.ts'
+import { utc } from '../instant.ts'
 import type { By } from '../machine.ts'
 
 /** Open threats and contradictions remembered of each: past it the one that was seen first is forgotten. */
@@ -98,15 +99,6 @@ export const NOTHING_OBSERVED: DriftState = {
   recent: [],
   conflicts: {},
   history: [],
-}
-
-/** Behind the last second of 9999, which is "never" where it is written with an offset west of UTC, texts do not compare as times do. */
-const LAST_MS = Date.parse('9999-12-31T23:59:59.999Z')
-
-/** UTC with milliseconds: texts that compare as times do. A leap second, which no clock here can be set to, gives undefined. */
-export function utc(time: string): string | undefined {
-  const ms = Date.parse(time)
-  return Number.isNaN(ms) ? undefined : new Date(Math.min(ms, LAST_MS)).toISOString()
 }
 
 export function isKnown({ recent }: KeptDrift['drift'], { id }: Seen): boolean {

@@ -4,8 +4,9 @@
  * record stale that nobody looks at, and no timer is needed for that.
  */
 import { type DriftChange, type DriftReason, type DriftStatus, STALE_AFTER_MS } from '../documents/drift.ts'
+import { utc } from '../instant.ts'
 import type { By } from '../machine.ts'
-import { type Classification, type DriftState, NO_EVIDENCE, type Noted, utc, withChange } from './state.ts'
+import { type Classification, type DriftState, NO_EVIDENCE, type Noted, withChange } from './state.ts'
 
 /** What of a record its drift depends on. */
 export interface Subject {

@@ -3,6 +3,7 @@
  * only the members that differ; the attempt changes in `requeue` and `retry` alone, and only upwards.
  */
 import type { Cancellation } from '../documents/run-request.ts'
+import { instantMs } from '../instant.ts'
 import type { ScheduleParams, SendParams } from '../machine.ts'
 import {
   type Asked,
@@ -103,7 +104,7 @@ function isApproved({ approved, approved_by }: Of<'create'>): boolean {
 function internalOf(message: Of<'create'>, approved: boolean): RunRequestInternal {
   return {
     approved,
-    ready: message.not_before === undefined || Date.parse(message.not_before) <= message.atMs,
+    ready: message.not_before === undefined || instantMs(message.not_before) <= message.atMs,
     held_by: [],
     unaccepted_offers: 0,
     lost_accepts: 0,
@@ -310,11 +311,11 @@ export function endEngineRun(context: RunRequestContext, outcome: string): SendP
 }
 
 export function notBefore(c: RunRequestContext): ScheduleParams {
-  return { timer: 'not_before', dueMs: Date.parse(c.not_before!), message: { type: 'not_before_reached' } }
+  return { timer: 'not_before', dueMs: instantMs(c.not_before!), message: { type: 'not_before_reached' } }
 }
 
 export function expiry(c: RunRequestContext): ScheduleParams {
-  return { timer: 'expires_at', dueMs: Date.parse(c.asked.expires_at!), message: { type: 'expires_at_reached' } }
+  return { timer: 'expires_at', dueMs: instantMs(c.asked.expires_at!), message: { type: 'expires_at_reached' } }
 }
 
 /** Counted from `started`, also when the run was lost and came back in between. */

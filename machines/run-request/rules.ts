@@ -3,6 +3,7 @@
  * The invariant of the whole hand-out is here: only the holder of the current attempt is heard.
  */
 import type { Failure } from '../documents/run-request.ts'
+import { instantMs } from '../instant.ts'
 import type { Refusal, SnapshotOf } from '../machine.ts'
 import {
   LOST_ACCEPTS_MAX,
@@ -47,7 +48,7 @@ export function offerable(context: RunRequestContext, { runner_id, atMs }: Of<'o
   const { approved, ready } = context.internal
   const { runner_id: named, expires_at } = context.asked
   // Back in the queue after its time, it is for its timer to end it, which comes a moment later than the dispatcher.
-  if (expires_at !== undefined && Date.parse(expires_at) <= atMs) return false
+  if (expires_at !== undefined && instantMs(expires_at) <= atMs) return false
   return approved && ready && (named === undefined || named === runner_id)
 }
 
@@ -150,7 +151,7 @@ export function retries(context: RunRequestContext, message: RunRequestMessage):
   const { class: failed, code = '' } = failureOf(context, message)
   if (OUTAGE_CODES.has(code)) return false
   // It would only be cancelled as expired, and nobody hear that it had failed.
-  if (asked.expires_at !== undefined && Date.parse(asked.expires_at) <= retryMs(context, message)) return false
+  if (asked.expires_at !== undefined && instantMs(asked.expires_at) <= retryMs(context, message)) return false
   return retry.on.includes(failed) && internal.retries + 1 < retry.max_attempts
 }
 

@@ -4,6 +4,7 @@
  * them remembers its state.
  */
 import type { Lane } from '../../machines/documents/run-request.ts'
+import { instantMs } from '../../machines/instant.ts'
 import type { SnapshotOf } from '../../machines/machine.ts'
 import type { WorkItemContext } from '../../machines/work-item/context.ts'
 import { entryOf } from '../../machines/work-item/entry.ts'
@@ -188,7 +189,7 @@ export class Ledger {
       wanted: this.shared(wanted),
       looksFor: lookOf(asked),
       cycleOf: cycleOf(asked),
-      notBeforeMs: asked.not_before === undefined ? undefined : Date.parse(asked.not_before),
+      notBeforeMs: asked.not_before === undefined ? undefined : instantMs(asked.not_before),
       state: 'queued',
       dependsOn: depends_on,
       takenBack: undefined,

@@ -516,6 +516,8 @@ t.test('a time is one of RFC 3339 or a duration from now, and nothing that only 
     t.equal((await cli(env, ...create, time)).code, 0)
     t.equal(asked.at(-1)!.body.not_before, '2030-01-31T08:00:00.000Z')
   }
+  t.equal((await cli(env, ...create, '9999-12-31T23:59:59-23:59')).code, 0)
+  t.equal(asked.at(-1)!.body.not_before, '9999-12-31T23:59:59.999Z')
 })
 
 t.test('create --wait-limit ends with exit code 6 when the time is over', async (t) => {

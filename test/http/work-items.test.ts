@@ -130,6 +130,14 @@ t.test(
   },
 )
 
+t.test('a time that its offset leads behind the year 9999 is shown as one that can be read', async (t) => {
+  const s = await startTestService(t)
+  await fleet(s, 'shop')
+  const { id } = await submit(s, { not_before: '9999-12-31T23:59:59-23:59' })
+  const { waiting_because } = await until(reading(s, id), waits('not_before'))
+  t.equal(waiting_because.detail, 'not before 9999-12-31T23:59:59.999Z')
+})
+
 t.test('a plain run request that holds the repository holds items back, too', async (t) => {
   const s = await startTestService(t)
   const runner = await fleet(s, 'shop')
