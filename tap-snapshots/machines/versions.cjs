@@ -6,19 +6,19 @@
  */
 'use strict'
 exports[`dist/test/machines/versions.test.js > TAP > a demand whose value is made otherwise needs a new version: rows would be left behind > demand 0 1`] = `
-run_request version 5: b57196b457cad06b81d39f60b2e1e200
+run_request version 6: b57196b457cad06b81d39f60b2e1e200
 `
 
 exports[`dist/test/machines/versions.test.js > TAP > a demand whose value is made otherwise needs a new version: rows would be left behind > demand 1 1`] = `
-run_request version 5: 656fc4ef05a6d56a3230baef066df8fc
+run_request version 6: 656fc4ef05a6d56a3230baef066df8fc
 `
 
 exports[`dist/test/machines/versions.test.js > TAP > a demand whose value is made otherwise needs a new version: rows would be left behind > demand 2 1`] = `
-run_request version 5: 5736f5cb563e43212851238b1da61363
+run_request version 6: 5736f5cb563e43212851238b1da61363
 `
 
 exports[`dist/test/machines/versions.test.js > TAP > a demand whose value is made otherwise needs a new version: rows would be left behind > demand 3 1`] = `
-run_request version 5: not_ready
+run_request version 6: not_ready
 `
 
 exports[`dist/test/machines/versions.test.js > TAP > a machine whose structure changes has a new version > agent_session 1`] = `
@@ -74,7 +74,7 @@ project version 1: 9339858c2e28e717
 `
 
 exports[`dist/test/machines/versions.test.js > TAP > a machine whose structure changes has a new version > run_request 1`] = `
-run_request version 5: 782b0fc2d201d6c7
+run_request version 6: 76967d99e8caa0a3
 `
 
 exports[`dist/test/machines/versions.test.js > TAP > a machine whose structure changes has a new version > runner 1`] = `

@@ -28,7 +28,9 @@ async function served(t: Test) {
     await s.expect(status, 'POST', '/api/backups', { name: 'today' })
     return join(home, 'backups/today')
   }
-  return { log: dataFilesOf(join(home, 'log')), backUp, to: join(home, 'restored') }
+  // Its last flush may begin a file of the log: while there is a folder for it.
+  const stop = () => s.service.close()
+  return { log: dataFilesOf(join(home, 'log')), backUp, stop, to: join(home, 'restored') }
 }
 
 for (const [what, hurt] of [
@@ -36,11 +38,12 @@ for (const [what, hurt] of [
   ['an event', (path: string) => flip(path, readFileSync(path).indexOf('"project_created"') + 1)],
 ] as const) {
   t.test(`a backup of a damaged log (${what}) is refused with the way out, which is one`, async (t) => {
-    const { log, backUp, to } = await served(t)
+    const { log, backUp, stop, to } = await served(t)
     const path = log.find((one) => readFileSync(one).includes('"project_created"'))!
     t.ok(log.indexOf(path) < log.length - 1, 'it is full')
     hurt(path)
     const from = await backUp(500)
+    await stop()
     const { code, out, err } = await cli({}, 'restore', from, '--home', to)
     t.equal(code, 1)
     t.match(out, /is damaged \(the frame at byte/)
@@ -55,8 +58,9 @@ for (const [what, hurt] of [
 }
 
 t.test('the token of a restored home is there before the home is', async (t) => {
-  const { backUp, to } = await served(t)
+  const { backUp, stop, to } = await served(t)
   const from = await backUp(201)
+  await stop()
   let token: string | undefined
   failing(t, 'renameSync', (_path, target: string) => {
     if (target === join(to, 'log')) token = readFileSync(join(to, 'admin.token'), 'utf8')

@@ -4,7 +4,13 @@ import type { RequestGiven, RunnerGiven } from './fake.ts'
 import { world } from './world.ts'
 
 /** Why a request waits for which no registered runner will do. */
-const STRANDED = ['no_runner_registered', 'no_runner_allowed', 'no_runner_with_labels', 'no_capable_engine']
+const STRANDED = [
+  'runner_removed',
+  'no_runner_registered',
+  'no_runner_allowed',
+  'no_runner_with_labels',
+  'no_capable_engine',
+]
 
 const labels = fc.subarray(['gpu', 'linux'])
 const request: fc.Arbitrary<RequestGiven> = fc.record(

@@ -273,7 +273,7 @@ export const faults: readonly Fault[] = [
   fault(
     'a request that has expired is offered',
     'machines/run-request/rules.ts',
-    'if (expires_at !== undefined && Date.parse(expires_at) <= atMs) return false\n',
+    'if (expires_at !== undefined && instantMs(expires_at) <= atMs) return false\n',
     '',
   ),
   fault(
