@@ -5,12 +5,28 @@
 import { closedObject, type TSchema, Type } from '../machines/schema.ts'
 import type { ListRequest, ListRow, SnapshotOf } from '../runtime/api.ts'
 import type { Exchange } from './exchange.ts'
-import { markCursor } from './replies.ts'
+import { markCursor, visibleProject } from './replies.ts'
 import type { RouteAnswer, ServiceContext } from './route.ts'
 
 export const LIST_LIMIT_MAX = 500
 export const LIST_LIMIT_DEFAULT = 50
 const CURSOR_LENGTH_MAX = 512
+
+/** The filter of a list by project. */
+export const projectFilter = Type.Optional(
+  Type.String({ minLength: 1, maxLength: 128, description: 'Only those of this project (key or id).' }),
+)
+
+/** The key of the project that such a filter names, where it names one. Undefined: there is none for the asker, and 404 was answered. */
+export function namedProject(
+  service: ServiceContext,
+  exchange: Exchange,
+  named: string | undefined,
+): { readonly key: string | undefined } | undefined {
+  if (named === undefined) return { key: undefined }
+  const project = visibleProject(service, exchange, named)
+  return project === undefined ? undefined : { key: project.context.key }
+}
 
 /** The query of a list with the given filters. */
 export function listQuery(filters: Record<string, TSchema> = {}): TSchema {

@@ -9,14 +9,14 @@ import {
   type AgentSession,
   agentSessionDocument,
 } from '../../machines/documents/agent-session.ts'
-import { NAME_LENGTH_MAX, name, runnerId, serviceId } from '../../machines/documents/fields.ts'
+import { name, runnerId, serviceId } from '../../machines/documents/fields.ts'
 import { itemId } from '../../machines/documents/work-item.ts'
 import { stringEnum, Type } from '../../machines/schema.ts'
 import type { ListRequest, SnapshotOf } from '../../runtime/api.ts'
 import { maySee } from '../access.ts'
 import type { Exchange } from '../exchange.ts'
-import { answerList, listAnswer, listQuery } from '../lists.ts'
-import { markCursor, notFound, visibleProject } from '../replies.ts'
+import { answerList, listAnswer, listQuery, namedProject, projectFilter } from '../lists.ts'
+import { markCursor, notFound } from '../replies.ts'
 import type { Route, ServiceContext } from '../route.ts'
 
 const AREA = 'agent sessions'
@@ -42,13 +42,7 @@ function listRoute(service: ServiceContext): Route {
     description: 'In the order in which the service heard of them, newest first.',
     access: { right: 'view' },
     query: listQuery({
-      project: Type.Optional(
-        Type.String({
-          minLength: 1,
-          maxLength: NAME_LENGTH_MAX,
-          description: 'Only those of this project (key or id).',
-        }),
-      ),
+      project: projectFilter,
       state: Type.Optional(stringEnum(AGENT_SESSION_STATES, { description: 'Only those in this state.' })),
       status: Type.Optional(stringEnum(AGENT_SESSION_STATUSES, { description: 'Only those that ended so.' })),
       work_item: Type.Optional(itemId('Only those that work for this item.')),
@@ -69,9 +63,9 @@ function listRoute(service: ServiceContext): Route {
 /** The narrowest index that the query names, and a predicate for the rest. Undefined: 404 was answered. */
 function filterOf(service: ServiceContext, exchange: Exchange): Omit<ListRequest, 'limit' | 'after'> | undefined {
   const { project, state, status, work_item, run_request, runner, campaign, trace_id } = exchange.query
-  const named = project === undefined ? undefined : visibleProject(service, exchange, project)
-  if (project !== undefined && named === undefined) return undefined
-  const key: string | undefined = named?.context.key
+  const named = namedProject(service, exchange, project)
+  if (named === undefined) return undefined
+  const { key } = named
   const indexes = [
     ['run_request', run_request],
     ['work_item', work_item],

@@ -13,7 +13,7 @@ import { maySee } from '../access.ts'
 import { campaignDocumentOf, findCampaign, visibleCampaign } from '../campaign-answers.ts'
 import type { Exchange } from '../exchange.ts'
 import { createNamed, IDEMPOTENCY_HEADER, readIdempotencyKey } from '../idempotency.ts'
-import { answerList, listAnswer, listQuery } from '../lists.ts'
+import { answerList, listAnswer, listQuery, namedProject, projectFilter } from '../lists.ts'
 import { mayBePinned } from '../pins.ts'
 import { located, markCursor, refuse, refuseUnseen, takesWork, visibleProject, whenCreated } from '../replies.ts'
 import type { Route, ServiceContext } from '../route.ts'
@@ -97,9 +97,7 @@ function listRoute(service: ServiceContext): Route {
     description: 'With `status`, in the order in which they came to where they stand; else as they were added.',
     access: { right: 'view' },
     query: listQuery({
-      project: Type.Optional(
-        Type.String({ minLength: 1, maxLength: 128, description: 'Only those of this project (key or id).' }),
-      ),
+      project: projectFilter,
       status: Type.Optional(stringEnum(CAMPAIGN_STATUSES, { description: 'Only those that stand there.' })),
     }),
     answers: { 200: listAnswer(campaignDocument, 'Campaigns, newest first.') },
@@ -115,9 +113,9 @@ function listRoute(service: ServiceContext): Route {
 /** The narrowest index that the query names, and a predicate for the rest. Undefined: 404 was answered. */
 function filterOf(service: ServiceContext, exchange: Exchange): Omit<ListRequest, 'limit' | 'after'> | undefined {
   const { project, status } = exchange.query
-  const named = project === undefined ? undefined : visibleProject(service, exchange, project)
-  if (project !== undefined && named === undefined) return undefined
-  const key: string | undefined = named?.context.key
+  const named = namedProject(service, exchange, project)
+  if (named === undefined) return undefined
+  const { key } = named
   const [index, value] = status !== undefined ? ['state', status] : key !== undefined ? ['project', key] : ['all', '']
   return {
     kind: 'campaign',

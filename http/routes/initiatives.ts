@@ -17,8 +17,8 @@ import type { Exchange } from '../exchange.ts'
 import { createNamed, IDEMPOTENCY_HEADER, readIdempotencyKey } from '../idempotency.ts'
 import { findInitiative, maySeeInitiative } from '../initiative-sight.ts'
 import { homeOf, refuseInitiative, visibleInitiative } from '../initiatives.ts'
-import { answerList, listAnswer, listQuery } from '../lists.ts'
-import { located, markCursor, refuseUnseen, visibleProject, whenCreated } from '../replies.ts'
+import { answerList, listAnswer, listQuery, namedProject, projectFilter } from '../lists.ts'
+import { located, markCursor, refuseUnseen, whenCreated } from '../replies.ts'
 import type { Route, ServiceContext } from '../route.ts'
 
 const AREA = 'initiatives'
@@ -150,18 +150,17 @@ function listRoute(service: ServiceContext): Route {
     access: { right: 'view' },
     query: listQuery({
       status: Type.Optional(stringEnum(INITIATIVE_STATUSES, { description: 'Only those of this status.' })),
-      project: Type.Optional(
-        Type.String({ minLength: 1, maxLength: 128, description: 'Only those of this project (key or id).' }),
-      ),
+      project: projectFilter,
     }),
     answers: { 200: listAnswer(initiativeDocument, 'Initiatives, newest first.') },
     problems: ['not_found'],
     handle: (exchange) => {
       const { status, project } = exchange.query
-      const named = project === undefined ? undefined : visibleProject(service, exchange, project)
-      if (project !== undefined && named === undefined) return
+      const named = namedProject(service, exchange, project)
+      if (named === undefined) return
+      const { key } = named
       const [index, value] =
-        named !== undefined ? ['project', named.context.key] : status !== undefined ? ['status', status] : ['all', '']
+        key !== undefined ? ['project', key] : status !== undefined ? ['status', status] : ['all', '']
       const request = {
         kind: 'initiative',
         index,

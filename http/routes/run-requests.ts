@@ -19,7 +19,7 @@ import { mayDo, maySee } from '../access.ts'
 import { type Exchange, PREFER_HEADER } from '../exchange.ts'
 import { IDEMPOTENCY_HEADER, readIdempotencyKey } from '../idempotency.ts'
 import { withoutSteering } from '../initiative-sight.ts'
-import { answerList, listAnswer, listQuery } from '../lists.ts'
+import { answerList, listAnswer, listQuery, namedProject, projectFilter } from '../lists.ts'
 import type { ProblemCode } from '../problems.ts'
 import { askFor, located, markCursor, visibleProject, whenCreated } from '../replies.ts'
 import type { Route, ServiceContext } from '../route.ts'
@@ -28,7 +28,6 @@ import { parseTraceparent } from '../traceparent.ts'
 
 const state = Type.Optional(stringEnum(RUN_REQUEST_STATES, { description: 'Only those in this state.' }))
 const name = (description: string) => Type.Optional(Type.String({ minLength: 1, maxLength: 128, description }))
-const projectFilter = name('Only those of this project (key or id).')
 const runnerFilter = name('Only those whose current attempt this runner holds or held.')
 const labelFilter = name('Only those that ask for this label.')
 
@@ -172,12 +171,9 @@ function filterOf(
   exchange: Exchange,
   filter: Filter,
 ): Omit<ListRequest, 'limit' | 'after'> | undefined {
-  let projectKey: string | undefined
-  if (filter.project !== undefined) {
-    const project = visibleProject(service, exchange, filter.project)
-    if (project === undefined) return undefined
-    projectKey = project.context.key
-  }
+  const named = namedProject(service, exchange, filter.project)
+  if (named === undefined) return undefined
+  const { key: projectKey } = named
   const { principal } = exchange
   const [index, value] = narrowest({ ...filter, ...(projectKey === undefined ? {} : { project: projectKey }) })
   return {

@@ -23,7 +23,7 @@ import { usageOf } from '../../runtime/usage.ts'
 import { maySee } from '../access.ts'
 import type { Exchange } from '../exchange.ts'
 import { createKeyed, IDEMPOTENCY_HEADER, readIdempotencyKey } from '../idempotency.ts'
-import { answerList, listAnswer, listQuery } from '../lists.ts'
+import { answerList, listAnswer, listQuery, namedProject, projectFilter } from '../lists.ts'
 import { mayBePinned } from '../pins.ts'
 import { located, markCursor, takesWork, visibleProject, whenCreated } from '../replies.ts'
 import type { Route, ServiceContext } from '../route.ts'
@@ -207,9 +207,7 @@ function listRoute(service: ServiceContext): Route {
       'first; else by submission.',
     access: { right: 'view' },
     query: listQuery({
-      project: Type.Optional(
-        Type.String({ minLength: 1, maxLength: 128, description: 'Only those of this project (key or id).' }),
-      ),
+      project: projectFilter,
       state: Type.Optional(stringEnum(WORK_ITEM_STATES, { description: 'Only those in this state.' })),
       kind: Type.Optional(stringEnum(WORK_ITEM_KINDS, { description: 'Only this kind.' })),
       lane: Type.Optional(stringEnum(LANES, { description: 'Only this lane.' })),
@@ -234,9 +232,9 @@ function listRoute(service: ServiceContext): Route {
 /** The narrowest index that the query names, and a predicate for the rest. Undefined: 404 was answered. */
 function filterOf(service: ServiceContext, exchange: Exchange): Omit<ListRequest, 'limit' | 'after'> | undefined {
   const { project, state, kind, lane, source } = exchange.query
-  const named = project === undefined ? undefined : visibleProject(service, exchange, project)
-  if (project !== undefined && named === undefined) return undefined
-  const key: string | undefined = named?.context.key
+  const named = namedProject(service, exchange, project)
+  if (named === undefined) return undefined
+  const { key } = named
   const [index, value] =
     source !== undefined
       ? ['source', source]
