@@ -1,5 +1,6 @@
 /** `intendant queue`: the ledger. What runs, what waits and why, what needs a person; and what owners do about it. */
 import type { Command } from 'commander'
+import { TERMINAL_STATES, WAITING_STATES } from '../machines/documents/work-item.ts'
 import { DISCARD_WORK, integer, moment } from './arguments.ts'
 import { needsOwner, printCampaigns } from './campaign-page.ts'
 import { printEvents } from './event-line.ts'
@@ -20,9 +21,7 @@ const HISTORY_SHOWN = 100
 
 /** In the order in which they are read. */
 const RUNNING = ['running']
-const WAITING = ['submitted', 'queued', 'held']
 const OPEN = ['needs_decision', 'preserved', 'failed']
-const TERMINAL = ['landed', 'cancelled']
 /** Of campaigns: those that are over are not told of here. */
 const UNFINISHED = ['escalated', 'active', 'cancelling', 'paused', 'staged']
 
@@ -119,9 +118,9 @@ async function overview(cli: Cli, _: readonly any[], options: any): Promise<void
   const terminalMax = json ? ALL : done
   const [running, waiting, open, terminal, campaigns, pacing] = await Promise.all([
     inStates(cli, RUNNING, query, ALL),
-    inStates(cli, WAITING, query, ALL),
+    inStates(cli, WAITING_STATES, query, ALL),
     inStates(cli, OPEN, query, ALL),
-    terminalMax === 0 ? [] : inStates(cli, TERMINAL, query, terminalMax),
+    terminalMax === 0 ? [] : inStates(cli, TERMINAL_STATES, query, terminalMax),
     unfinished(cli, project, source),
     client.request('GET', '/api/pacing'),
   ])

@@ -3,6 +3,7 @@
  * log knows nothing of, so every unsettled request is fenced with a higher attempt, and whoever was revoked
  * since then is a principal again.
  */
+import { SETTLED_RUN_STATES } from '../machines/documents/run-request.ts'
 import type { By } from '../machines/machine.ts'
 import { allOfKind } from '../runtime/all-of-kind.ts'
 import type { MessageBody, Runtime } from '../runtime/api.ts'
@@ -12,7 +13,7 @@ import { restoredMark } from '../runtime/restored-log.ts'
 import { newSecret } from '../runtime/secrets.ts'
 import { turn } from '../storage/nature.ts'
 
-const SETTLED: readonly string[] = ['completed', 'failed', 'cancelled']
+const SETTLED: readonly string[] = SETTLED_RUN_STATES
 
 /** Who restores. */
 export function restorer(origin: string): By {

@@ -1,4 +1,5 @@
 /** Following one work item to its settlement: what its run says, and what came of it. */
+import { WAITING_STATES } from '../machines/documents/work-item.ts'
 import { EXIT } from './exit.ts'
 import { followTo } from './follow.ts'
 import { safe } from './print.ts'
@@ -7,7 +8,7 @@ import type { Cli } from './world.ts'
 
 type Item = Record<string, any>
 
-const WAITING = ['submitted', 'queued', 'held']
+const WAITING: readonly string[] = WAITING_STATES
 const SETTLED: Readonly<Record<string, number>> = {
   landed: EXIT.ok,
   preserved: EXIT.failed,

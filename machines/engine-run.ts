@@ -2,7 +2,7 @@
  * The engine run: what one attempt of a run request did inside the engine, with its trace summary and the
  * evidence it left. Observations speak of the past, so both are taken in every state, also after the end.
  *
- * Most runs report neither: what there is to know of them stands in their run request (`run-request-view.ts`). So a run
+ * Most runs report neither: what there is to know of them stands in their run request (`run-request/view.ts`). So a run
  * is an actor of its own from its first report on, or from the moment that its request leaves it for another.
  */
 import { assign, emit, enqueueActions, setup } from 'xstate'

@@ -53,6 +53,8 @@ export const RUN_REQUEST_STATES = [
   'cancelled',
   'lost',
 ] as const
+/** From which no request comes back. */
+export const SETTLED_RUN_STATES = ['completed', 'failed', 'cancelled'] as const
 
 const failureClass = stringEnum(FAILURE_CLASSES, {
   description:

@@ -1,6 +1,6 @@
 /**
  * What each move of a run request changes and asks for: pure functions of (context, message). A change names
- * only the members that differ; the attempt changes in `requeue` and `retry` alone, and only upwards.
+ * only the members that differ; the attempt changes in `requeue`, `retry` and `fence` alone, and only upwards.
  */
 import type { Cancellation } from '../documents/run-request.ts'
 import { instantMs } from '../instant.ts'
@@ -132,7 +132,7 @@ export function offer({ times, internal }: RunRequestContext, { at, runner_id }:
 
 /**
  * A holder that names no engine run gets one of its own attempt: the request's digits in the first, so that a look-up
- * needs no index (`run-request-view.ts`); later, the last ones are the attempt.
+ * needs no index (`view.ts`); later, the last ones are the attempt.
  */
 function engineRunOf(context: RunRequestContext, message: RunRequestMessage): string {
   const given = (message as Partial<Of<'started'>>).engine_run_id ?? context.engine_run_id

@@ -2,7 +2,7 @@
  * Who may move a run request: the fence around an attempt, the guards, and what is a repeat or a refusal.
  * The invariant of the whole hand-out is here: only the holder of the current attempt is heard.
  */
-import type { Failure } from '../documents/run-request.ts'
+import { type Failure, SETTLED_RUN_STATES } from '../documents/run-request.ts'
 import { instantMs } from '../instant.ts'
 import type { Refusal, SnapshotOf } from '../machine.ts'
 import {
@@ -18,7 +18,7 @@ const RUNNER_POSTS = new Set(['accepted', 'started', 'heartbeat', 'events', 'com
 const ACCEPTED = new Set(['accepted', 'started', 'cancelling'])
 /** As who has handed it out again wants it. */
 const UNDER_WAY = new Set(['queued', 'offered', 'accepted', 'started'])
-const SETTLED = new Set(['completed', 'failed', 'cancelled'])
+const SETTLED: ReadonlySet<string> = new Set(SETTLED_RUN_STATES)
 
 interface Post {
   readonly runner_id: string

@@ -4,7 +4,7 @@
  */
 import { quoted } from '../canonical.ts'
 import type { EngineRun } from '../documents/engine-run.ts'
-import type { RunRequest } from '../documents/run-request.ts'
+import { type RunRequest, SETTLED_RUN_STATES } from '../documents/run-request.ts'
 import type { EngineRunIdentity } from '../engine-run.ts'
 import { lastingText } from '../lasting-text.ts'
 import type { Deadline, DeadlineLengths, FactEnvelope, Retirement, SnapshotOf, Term } from '../machine.ts'
@@ -82,7 +82,7 @@ export function unreportedEngineRun({
 /** A settled request's life ended with its last move. */
 export const retirement: Retirement = {
   index: 'state',
-  values: ['completed', 'failed', 'cancelled'],
+  values: SETTLED_RUN_STATES,
   at: ({ context: { times } }: SnapshotOf<RunRequestContext>) =>
     times.completed_at ?? times.failed_at ?? times.cancelled_at,
 }

@@ -3,7 +3,7 @@
  * and which rule is the first to hold it back. Pure; asked by the tick, by release and by every view.
  */
 import type { WaitingBecause } from '../../machines/documents/waiting-because.ts'
-import type { ItemWaitingBecause, ItemWaitingCode } from '../../machines/documents/work-item.ts'
+import { type ItemWaitingBecause, type ItemWaitingCode, SETTLED_STATES } from '../../machines/documents/work-item.ts'
 
 /** What the rules know of an item that waits in the queue. */
 export interface WaitingItem {
@@ -58,7 +58,7 @@ export interface Rule {
 const NEXT: Rule = { code: 'next' }
 
 /** States from which a dependency cannot land any more by itself. */
-const CANNOT_LAND: ReadonlySet<string> = new Set(['preserved', 'needs_decision', 'failed', 'cancelled'])
+const CANNOT_LAND: ReadonlySet<string> = new Set(SETTLED_STATES.filter((state) => state !== 'landed'))
 
 export function firstRule(item: WaitingItem, now: Circumstances): Rule {
   const before = ruleBeforeCap(item, now)
