@@ -113,7 +113,10 @@ t.test("what a token may not see does not exist for it: another project's token"
   const runId = started.body.run_request.engine_run_id
   const token = await s.token('confined', { roles: ['admin'], projects: ['mine'] })
   const as = { token }
+  const both = { name: 'both', roles: ['viewer'], projects: ['mine', 'theirs'] }
+  const wider = (await s.expect(201, 'POST', '/api/tokens', both)).body
   const hidden: [string, string, unknown?][] = [
+    ['DELETE', `/api/tokens/${wider.id}`],
     ['GET', '/api/projects/theirs'],
     ['GET', `/api/projects/${theirs.id}`],
     ['PATCH', '/api/projects/theirs', { name: 'x' }],
@@ -180,8 +183,22 @@ t.test('no one grants more than they hold', async (t) => {
   await s.expect(201, 'POST', '/api/tokens', { name: 'y', roles: ['viewer'], projects: ['mine'] }, keeper)
   await s.expect(201, 'POST', '/api/runners', { id: 'y', allowed_projects: ['mine'] }, keeper)
   t.equal((await s.expect(403, 'PATCH', '/api/runners/y', { trusted: true }, keeper)).body.code, 'grants_too_much')
+  const more = { name: 'more', rights: ['view', 'work.submit'], projects: ['mine'] }
+  const path = `/api/tokens/${(await s.expect(201, 'POST', '/api/tokens', more)).body.id}`
+  const kept = (await s.expect(403, 'DELETE', path, undefined, keeper)).body
+  t.match(kept, { code: 'grants_too_much', detail: /work\.submit/ }, 'nor revokes what holds more')
+  await s.expect(204, 'DELETE', path)
   await s.runner('wide')
-  t.equal((await s.expect(403, 'PATCH', '/api/runners/wide', { capacity: 2 }, keeper)).body.code, 'forbidden')
+  await s.expect(201, 'POST', '/api/runners', { id: 'shared', allowed_projects: ['mine', 'theirs'] })
+  for (const id of ['wide', 'shared']) {
+    for (const [method, path, body] of [
+      ['PATCH', `/api/runners/${id}`, { capacity: 2 }],
+      ['POST', `/api/runners/${id}/token`, {}],
+      ['DELETE', `/api/runners/${id}`, undefined],
+    ] as const)
+      t.equal((await s.expect(403, method, path, body, keeper)).body.code, 'forbidden', `${method} ${path}`)
+    t.same((await s.expect(200, 'GET', `/api/runners/${id}`)).body.removed_at, undefined, 'it works on for the others')
+  }
   t.equal(
     (await s.expect(422, 'POST', '/api/tokens', { name: 'z', roles: ['viewer'], projects: ['nowhere'] })).body.code,
     'unknown_project',
@@ -262,8 +279,13 @@ t.test('a rotated runner token and its predecessor both let in; the secret is ne
   for (const one of [token, rotated.body.token]) {
     await s.expect(204, 'GET', '/api/runners/r1/run-requests/next', undefined, { token: one })
   }
+  const once = await s.expect(201, 'POST', '/api/runners/r1/token', {}, { token: rotated.body.token })
+  t.ok(once.body.previous_expires_at > rotated.body.previous_expires_at, 'of the one that it replaces')
   const headers = { 'idempotency-key': 'k' }
   const first = await s.expect(201, 'POST', '/api/runners', { id: 'r2' }, { headers })
+  const made = await s.expect(201, 'POST', '/api/tokens', { name: 'x', roles: ['viewer'] })
+  for (const secret of [rotated, once, first, made])
+    t.equal(secret.headers.get('cache-control'), 'no-store', 'nothing on the way keeps it')
   const replay = await s.expect(200, 'POST', '/api/runners', { id: 'r2' }, { headers })
   t.ok(first.body.token)
   t.notOk(replay.body.token)
@@ -294,6 +316,9 @@ t.test('a trusted runner is handed on only by who may trust', async (t) => {
   await s.expect(201, 'POST', '/api/runners/plain/token', {}, operator)
   await s.expect(200, 'PATCH', '/api/runners/trusted', { allowed_projects: ['more'], trusted: false }, operator)
   await s.expect(201, 'POST', '/api/runners/trusted/token', {}, operator)
+  await s.runner('everywhere', { allowed_projects: ['*'], trusted: true })
+  const narrowed = await s.expect(200, 'PATCH', '/api/runners/everywhere', { allowed_projects: ['mine'] }, operator)
+  t.match(narrowed.body, { allowed_projects: ['mine'], trusted: true }, 'fewer projects hand it on to nobody')
 })
 
 t.test('a repeat that comes while the first is under way gets its answer', async (t) => {

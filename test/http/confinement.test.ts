@@ -72,6 +72,9 @@ t.test('nothing that is answered to a confined token names what belongs to other
     for (const secret of ['theirs', theirs.id, theirs.trace_id, engineRun])
       t.notOk(text.includes(secret), `${path}: ${secret}`)
   }
+  const { body: lines } = await s.expect(200, 'GET', '/metrics', undefined, as)
+  t.match(lines, /^intendant_backlog_count\{project="mine"\} [1-9]/m, 'of the metrics the lines of its own projects')
+  t.match(lines, /^intendant_commits_total \d+$/m, 'and those that name none')
   const event = (await s.expect(200, 'GET', `/api/events?run_request_id=${theirs.id}`)).body.items[0]
   for (const path of [
     `/api/traces/${theirs.trace_id}`,

@@ -59,6 +59,12 @@ t.test('a traceparent is continued by one command; the others begin their own, a
     traces.push((await s.expect(200, 'GET', `/api/run-requests/${id}`)).body.trace_id)
   t.equal(traces[0], '12'.repeat(16))
   t.not(traces[1], traces[0])
+  const gathered = command({ payload: { name: 'mars' }, gather_id: 'planets', span_id: '56'.repeat(8) })
+  const [id] = (await s.expect(200, 'POST', '/api/events', { events: [gathered] })).body.run_requests
+  const { trace_id } = (await s.expect(200, 'GET', `/api/run-requests/${id}`)).body
+  const [cause, created] = (await s.expect(200, 'GET', `/api/traces/${trace_id}`)).body.events
+  const caused = { causation_id: cause.id, gather_id: 'planets', parent_span_id: '56'.repeat(8) }
+  t.match(created, { event_type: 'run_request_created', ...caused }, 'what it causes names it')
 })
 
 t.test('a command is work: its right, its approval, and a project that takes work', async (t) => {

@@ -86,6 +86,18 @@ t.test(
     const bare = await intent.record({ slug: 'two' })
     const none = await post(422, seen({ evidence_id: `${bare.id}.e1` }))
     t.match(none.body.errors, [{ detail: /must be left out/ }])
+
+    const stranger = await post(422, seen({ intent_record_id: `ir_${'0'.repeat(24)}` }))
+    const expected = { pointer: '/observations/0/intent_record_id', detail: 'must name an intent record of shop' }
+    t.match(stranger.body.errors, [expected])
+    await s.project('bank')
+    const theirs = (await s.expect(201, 'POST', '/api/projects/bank/intent-records', { title: 'x' })).body
+    t.match((await post(422, seen({ intent_record_id: theirs.id }))).body.errors, [expected])
+    t.match((await post(422, seen({ evidence_id: `${theirs.id}.e1` }))).body.errors, [
+      { pointer: '/observations/0/evidence_id', detail: 'must name an intent record of shop' },
+    ])
+    const two = await post(422, seen({ intent_record_id: bare.id, evidence_id: `${record.id}.e1` }))
+    t.match(two.body.errors, [{ pointer: '/observations/0/evidence_id', detail: /must be of the record/ }])
   },
 )
 

@@ -173,6 +173,10 @@ t.test('a slug that is taken: refused where a person asked for it, numbered wher
   const refused = await s.expect(409, 'POST', `/hypotheses/${docs}/accept`, { record: { slug: 'docs' } })
   t.equal(refused.body.code, 'already_exists')
   t.equal((await s.expect(200, 'GET', `/api/hypotheses/${docs}`)).body.state, 'open', 'nothing was decided')
+  const asked = { record: { slug: 'docs-follow-code' } }
+  const decided = await s.expect(200, 'POST', `/hypotheses/${docs}/accept`, asked)
+  const again = await s.expect(200, 'POST', `/hypotheses/${docs}/accept`, asked)
+  t.same(again.body, decided.body, 'the same again: it is its own record that has the slug by now')
   const { body } = await s.expect(200, 'POST', `/hypotheses/${sessions}/accept`)
   t.equal(body.intent_record.slug, 'people-stay-signed-in-while-we-deploy-2')
 })
@@ -231,6 +235,9 @@ t.test('runners post discoveries for their projects, and decide nothing', async 
       'forbidden',
       path,
     )
+  await s.expect(200, 'PATCH', '/api/runners/r1', { allowed_projects: ['other'] })
+  await s.expect(404, 'POST', PATH, { ...DISCOVERY, source: { tool: 'late' } }, { token })
+  await s.expect(201, 'POST', '/projects/other/discoveries', DISCOVERY, { token })
 })
 
 t.test('the log tells each decision, and no words of a repository but those that a person accepted', async (t) => {

@@ -108,6 +108,22 @@ t.test(
     const released = await s.expect(200, 'POST', release, {}, { token: confined })
     t.match(released.body.run_request, { state: 'queued', payload: {} })
     t.notMatch(JSON.stringify(released.body), 'project:bank', 'nor who gives it back for its runner')
+    const stop = `/api/run-requests/${offer.request_id}/cancel`
+    const stopped = await s.expect(200, 'POST', stop, {}, { token: confined })
+    t.match(stopped.body, { state: 'cancelled', payload: {} })
+    t.notMatch(JSON.stringify(stopped.body), 'project:bank', 'nor who stops it')
+    await advance(w, 't3')
+    const begun = await begin(s, w.runner)
+    await s.expect(200, 'POST', '/api/runners/r1/session', { version: '1', instance: 'anew' }, w.runner)
+    const called = async (token: string) => JSON.parse(await shown('/api/attention?reason=lost', token)).items
+    const [lost] = await until(
+      () => called(s.admin),
+      ({ length }) => length === 1,
+    )
+    t.match(lost, { run_request: { id: begun.request_id, payload: { initiative: NAME } } })
+    const [seen] = await called(confined)
+    t.match(seen, { run_request: { id: begun.request_id, state: 'lost' } })
+    t.same(seen.run_request.payload, {}, 'nor whom it needs, lost as it is')
   },
 )
 
@@ -139,6 +155,15 @@ t.test('a refusal names the status that everybody is told of, also while it is a
   const { body } = await post(w, 'owner-actions', { action: 'hold', reason: 'x', member: stranger })
   t.match(body, { status: 409, code: 'illegal_move', state: 'active', detail: 'It has no member campaign:nobody.' })
   t.ok(body.allowed.includes('record_owner_action'), 'of a member it is taken')
+  for (const [pointer, more] of [
+    ['/member', { action: 'member_override', override: 'exclude' }],
+    ['/override', { action: 'member_override', member: SHOP }],
+    ['/override', { action: 'hold', member: SHOP, override: 'exclude' }],
+    ['/lifted', { action: 'milestone', lifted: true }],
+  ] as const) {
+    const odd = await post(w, 'owner-actions', { reason: 'x', ...more })
+    t.match(odd, { status: 422, body: { code: 'invalid_body', errors: [{ pointer }] } }, JSON.stringify(more))
+  }
   await post(w, 'complete', { reason: 'paid' })
   const late = await post(w, 'owner-actions', { action: 'hold', reason: 'x', member: stranger })
   t.same(late.body.allowed, [], 'of one that has ended, of nobody')

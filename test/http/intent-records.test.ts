@@ -221,6 +221,21 @@ t.test('a conflict with what guides runs is stated, and taken back, only by who 
   await conflict(200, a.id, 'guide', author)
 })
 
+t.test('a record is in so many conflicts, and one that is stated again is none more', async (t) => {
+  const s = await startTestService(t)
+  const intent = await intentOf(s)
+  await intent.record({ slug: 'center' })
+  const paths = []
+  for (let n = 0; n < 65; n++)
+    paths.push(`/api/intent-records/${(await intent.record({ slug: `r${n}` })).id}/relationships`)
+  const conflict = { type: 'conflicts_with', to: 'center' }
+  for (const path of paths.slice(0, 64)) await s.expect(200, 'POST', path, conflict)
+  const refused = await s.expect(409, 'POST', paths[64]!, conflict)
+  t.match(refused.body, { code: 'illegal_move', detail: /64 conflicts/ })
+  await s.expect(200, 'POST', paths[0]!, conflict)
+  await s.expect(200, 'POST', paths[64]!, { type: 'refines', to: 'center' })
+})
+
 t.test('superseding: the old one is decided, the new one names it, whoever races', async (t) => {
   const s = await startTestService(t)
   const intent = await intentOf(s)

@@ -31,6 +31,17 @@ t.test('projects: made once, read by id or key, changed, archived, brought back,
   t.same((await s.expect(200, 'PUT', '/api/projects/the-greeter/charter', blank)).body, { out_of_scope: 'Farewells.' })
   t.equal((await s.expect(200, 'PATCH', '/api/projects/the-greeter', { archived: true })).body.state, 'archived')
   t.equal((await s.expect(409, 'PATCH', '/api/projects/the-greeter', { name: 'x' })).body.code, 'project_archived')
+  await s.project('lasting')
+  for (const [state, key] of [
+    ['archived', 'the-greeter'],
+    ['active', 'lasting'],
+  ]) {
+    const { items } = (await s.expect(200, 'GET', `/api/projects?state=${state}`)).body
+    t.same(
+      items.map((item: any) => item.key),
+      [key],
+    )
+  }
   t.equal((await s.expect(200, 'PATCH', '/api/projects/the-greeter', { archived: false })).body.state, 'active')
   const headers = { 'idempotency-key': 'k' }
   const body = { key: 'other', name: 'Other' }

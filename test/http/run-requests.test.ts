@@ -1,4 +1,5 @@
 import t from 'tap'
+import { until } from '../until.ts'
 import { startTestService } from './service-harness.ts'
 
 const AT = '2026-01-31T12:00:00Z'
@@ -420,6 +421,35 @@ t.test('many are cancelled by filter, and only those that match every filter', a
   t.equal(left.body.items.length, 2)
 })
 
+t.test('a cancel by filter reaches what is lost, too, and its answer is true for the log with all of it', async (t) => {
+  const s = await startTestService(t)
+  await s.project('greeter')
+  const token = await s.runner('r1')
+  const { id } = await s.request('greeter')
+  await s.expect(200, 'GET', '/api/runners/r1/run-requests/next', undefined, { token })
+  await s.expect(200, 'POST', `/api/run-requests/${id}/started`, {}, { token })
+  await s.expect(200, 'POST', '/api/runners/r1/session', { version: '1', instance: 'anew' }, { token })
+  await until(
+    async () => (await s.expect(200, 'GET', `/api/run-requests/${id}`)).body,
+    ({ state }) => state === 'lost',
+  )
+  const { headers, body } = await s.expect(200, 'POST', '/api/run-requests/cancel', { state: 'lost' })
+  t.same(body, { cancelled: [id], refused: [], more: false })
+  const behind = await s.expect(200, 'GET', `/api/events?cursor=${headers.get('watch-cursor')}`)
+  t.same(behind.body.items, [], 'what it has changed is not behind it')
+})
+
+t.test('a cancel by filter stops so many at once, and says that there are more', async (t) => {
+  const s = await startTestService(t)
+  await s.project('greeter')
+  const ids = []
+  for (let n = 0; n < 501; n++) ids.push((await s.request('greeter', { idempotency_key: String(n) })).id)
+  const cancel = async () => (await s.expect(200, 'POST', '/api/run-requests/cancel', { project: 'greeter' })).body
+  const first = await cancel()
+  t.match([first.cancelled.length, first.more], [500, true])
+  t.same(await cancel(), { cancelled: ids.filter((id) => !first.cancelled.includes(id)), refused: [], more: false })
+})
+
 t.test('a cancel by filter that throws work away reaches what is being stopped already, once', async (t) => {
   const s = await startTestService(t)
   await s.project('greeter')
@@ -434,6 +464,46 @@ t.test('a cancel by filter that throws work away reaches what is being stopped a
   t.same(await cancel({ discard_work: true }), [id])
   t.match((await s.expect(200, 'GET', `/api/run-requests/${id}`)).body.cancel, { discard_work: true })
   t.same(await cancel({ discard_work: true }), [])
+})
+
+t.test('requests are listed by project, state, runner and label, and by all of these together', async (t) => {
+  const s = await startTestService(t)
+  await s.project('greeter')
+  await s.project('other')
+  const token = await s.runner('r1', { capacity: 2 })
+  const held = await s.request('greeter', { labels: [] })
+  await s.expect(200, 'GET', '/api/runners/r1/run-requests/next', undefined, { token })
+  await s.expect(200, 'POST', `/api/run-requests/${held.id}/started`, {}, { token })
+  const gpu = await s.request('greeter', { labels: ['gpu', 'big'] })
+  const theirs = await s.request('other', { labels: ['gpu'] })
+  const gone = await s.request('greeter', { labels: ['tpu'] })
+  await s.expect(200, 'POST', `/api/run-requests/${gone.id}/cancel`)
+  for (const [query, expected] of [
+    ['run-requests?project=greeter', [gone, gpu, held]],
+    ['run-requests?project=other', [theirs]],
+    ['run-requests?state=started', [held]],
+    ['run-requests?state=queued&project=greeter', [gpu]],
+    ['run-requests?state=cancelled', [gone]],
+    ['run-requests?state=cancelled&project=other', []],
+    ['run-requests?state=cancelled&label=gpu', []],
+    ['run-requests?runner=r1', [held]],
+    ['run-requests?runner=r1&state=queued', []],
+    ['run-requests?runner=r1&project=other', []],
+    ['run-requests?label=gpu', [theirs, gpu]],
+    ['run-requests?label=gpu&project=greeter', [gpu]],
+    ['run-requests?label=gpu&state=started', []],
+    ['run-requests?label=big&state=queued&project=greeter', [gpu]],
+    ['projects/greeter/run-requests?state=cancelled', [gone]],
+    ['projects/greeter/run-requests?label=gpu', [gpu]],
+    ['projects/greeter/run-requests?runner=r1', [held]],
+  ] as const) {
+    const { items } = (await s.expect(200, 'GET', `/api/${query}`)).body
+    t.same(
+      items.map(({ id }: any) => id),
+      expected.map(({ id }) => id),
+      query,
+    )
+  }
 })
 
 t.test('lists page through everything once, newest first, with a Link and a Watch-Cursor', async (t) => {
@@ -510,6 +580,20 @@ t.test('events in: the strict door', async (t) => {
   const traced = { ...good, payload: { greeting: 'Null is no trace' } }
   t.equal((await post(200, [{ ...traced, trace_id: null }])).body.accepted, 1, 'as if left out')
   t.equal((await post(200, [traced])).body.duplicates, 1)
+})
+
+t.test('to go before others needs the right to operate', async (t) => {
+  const s = await startTestService(t)
+  await s.project('greeter')
+  const asked = (priority: number) => ({ entry_event: 'greet_requested', payload: { name: `n${priority}` }, priority })
+  const author = { token: await s.token('author', { roles: ['author'] }) }
+  const operator = { token: await s.token('operator', { roles: ['operator'] }) }
+  const refused = await s.expect(403, 'POST', '/api/projects/greeter/run-requests', asked(1), author)
+  t.match(refused.body, { code: 'forbidden', detail: /work\.operate/ })
+  for (const priority of [0, -1])
+    await s.expect(201, 'POST', '/api/projects/greeter/run-requests', asked(priority), author)
+  const made = await s.expect(201, 'POST', '/api/projects/greeter/run-requests', asked(1), operator)
+  t.equal(made.body.priority, 1)
 })
 
 t.test('an emitted command makes one run request, however often it is sent', async (t) => {

@@ -374,6 +374,79 @@ t.test('two submits that say the same are one item, unless asked for; a settled 
   t.equal(reused.body.code, 'idempotency_key_reused')
 })
 
+t.test('items are listed by project, state, kind, lane and source, and upkeep has a lane of its own', async (t) => {
+  const s = await startTestService(t)
+  await s.project('shop')
+  await s.project('bank')
+  const task = await submit(s)
+  const upkeep = await submit(s, { objective: 'Look after it', kind: 'maintenance' })
+  const upgrade = await submit(s, { objective: 'Node 30', kind: 'major_upgrade' })
+  const nightly = await submit(s, { objective: 'Look for dead links', sentinel: 'nightly' })
+  const theirs = await submit(s, { project: 'bank', lane: 'maintenance' })
+  await s.expect(200, 'POST', `/api/work-items/${upgrade.id}/hold`)
+  t.same(
+    [task, upkeep, upgrade, nightly, theirs].map(({ lane }) => lane),
+    ['interactive', 'maintenance', 'maintenance', 'interactive', 'maintenance'],
+  )
+  for (const [query, expected] of [
+    ['project=shop', [nightly, upgrade, upkeep, task]],
+    ['project=bank', [theirs]],
+    ['state=held', [upgrade]],
+    ['kind=task', [theirs, nightly, task]],
+    ['lane=maintenance', [theirs, upgrade, upkeep]],
+    ['source=sentinel:nightly', [nightly]],
+    ['source=sentinel:nightly&project=bank', []],
+    ['source=sentinel:nightly&state=held', []],
+    ['state=held&kind=maintenance', []],
+    ['project=shop&lane=maintenance&kind=major_upgrade&state=held', [upgrade]],
+  ] as const) {
+    const { items } = (await s.expect(200, 'GET', `/api/work-items?${query}`)).body
+    t.same(
+      items.map(({ id }: any) => id),
+      expected.map(({ id }) => id),
+      query,
+    )
+  }
+  t.equal((await s.expect(404, 'GET', '/api/work-items?project=nowhere')).body.code, 'not_found')
+})
+
+t.test('what only an entry event carries is refused elsewhere, and a caller’s trace is kept as a link', async (t) => {
+  const s = await startTestService(t)
+  await s.project('shop')
+  const refused = async (body: object) =>
+    (await s.expect(422, 'POST', '/api/work-items', { project: 'shop', objective: 'x', ...body })).body.errors
+  t.match(await refused({ payload: { name: 'x' } }), [{ pointer: '/payload', detail: /use context/ }])
+  t.match(await refused({ kind: 'remediation', payload: { project: 7 } }), [{ pointer: /^\/payload\/./ }])
+  const headers = { traceparent: `00-${'12'.repeat(16)}-${'34'.repeat(8)}-01` }
+  const body = { project: 'shop', objective: 'Tidy up' }
+  const made = (await s.expect(201, 'POST', '/api/work-items', body, { headers })).body
+  t.equal(made.submitted_trace_id, '12'.repeat(16))
+  t.not(made.trace_id, made.submitted_trace_id, 'it has one of its own')
+})
+
+t.test('who goes on from preserved work is told what was told before, and may say what is left', async (t) => {
+  const s = await startTestService(t)
+  const runner = await fleet(s, 'shop')
+  await s.expect(200, 'PATCH', '/api/runners/r1', { labels: ['gpu'] })
+  const told = { labels: ['gpu'], context: { ticket: 7 }, timeout_seconds: 600 }
+  const preserved = async (objective: string) => {
+    const { id } = await submit(s, { objective, ...told })
+    const blocked = { ...COMPLETE, success: false, landed: false, land_blocked: 'git_failed', preservation_ref: 'x' }
+    await land(s, runner, (await take(s, runner)).request_id, blocked)
+    await until(reading(s, id), ({ state }) => state === 'preserved')
+    return `/api/work-items/${id}/resume`
+  }
+  const first = (await s.expect(201, 'POST', await preserved('Tidy up'))).body
+  t.match(first, { ...told, objective: 'Tidy up' })
+  await land(s, runner, (await take(s, runner)).request_id)
+  const left = { objective: 'Tidy up the rest', not_before: '2126-01-31T12:00:00.000Z', depends_on: [first.id] }
+  const second = (await s.expect(201, 'POST', await preserved('Tidy up all'), left)).body
+  t.match(second, { ...told, ...left })
+  const path = await preserved('Tidy up once more')
+  const unknown = { depends_on: [`wi_${'0'.repeat(24)}`] }
+  t.equal((await s.expect(422, 'POST', path, unknown)).body.code, 'unknown_work_item')
+})
+
 t.test('preserved work is resumed once, as a child from its ref; the child landing lands it', async (t) => {
   const s = await startTestService(t)
   const runner = await fleet(s, 'shop')

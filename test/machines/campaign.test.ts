@@ -268,6 +268,22 @@ t.test('the exact prompt is kept with the decision: what the run says that it wa
   t.end()
 })
 
+t.test('a formation sees the newest sixteen of what was found for its campaign', (t) => {
+  const found = (n: number) => () =>
+    at(1, {
+      type: 'share_finding',
+      finding: { finding_id: `find_${n}`, initiative: 'checkout', kind: 'note', text: `fact ${n}.`, refs: [] },
+    })
+  const shared = Array.from({ length: 17 }, (_, n) => found(n))
+  const { work } = walk(...shared, says('advance')).context
+  const shown = [...work!.prompt!.matchAll(/fact (\d+)\./g)].map(([, n]) => Number(n))
+  t.strictSame(
+    shown.sort((a, b) => a - b),
+    Array.from({ length: 16 }, (_, n) => n + 1),
+  )
+  t.end()
+})
+
 t.test('a provider that is back goes on by itself; one that an owner paused meanwhile does not', (t) => {
   const limit = { outcome: 'failed', failure: { class: 'execution', code: 'usage_limit', message: 'x' } }
   const forming = walk(says('advance'))
@@ -285,8 +301,22 @@ t.test('a provider that is back goes on by itself; one that an owner paused mean
   t.equal(step(module, owned.snapshot, at(18_020, { type: 'provider_back' })).repeat, 'goes_on')
   const [soonest] = told(forming, answers({ ...limit, result: { retry_after: 0 } })).scheduled
   t.equal(soonest?.dueMs, at(20, { type: 'x' }).atMs + 30_000, 'not at once: it would fail again at once')
+  const EIGHT_DAYS = 8 * 86_400
+  const [latest] = told(forming, answers({ ...limit, result: { retry_after: EIGHT_DAYS } })).scheduled
+  t.equal(latest?.dueMs, at(20, { type: 'x' }).atMs + EIGHT_DAYS * 1_000)
   const textless = { toString: 1, valueOf: 1 }
-  for (const retry_after of [undefined, null, 'soon', -5, Number.NaN, 1e12, '1999-01-01T00:00:00Z', [60], textless]) {
+  for (const retry_after of [
+    EIGHT_DAYS + 1,
+    undefined,
+    null,
+    'soon',
+    -5,
+    Number.NaN,
+    1e12,
+    '1999-01-01T00:00:00Z',
+    [60],
+    textless,
+  ]) {
     const said = told(forming, answers({ ...limit, result: { retry_after } }))
     t.strictSame(said.scheduled, [], `not believed: ${JSON.stringify(retry_after)}`)
     t.equal(said.snapshot.value, 'paused')

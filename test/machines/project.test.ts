@@ -44,7 +44,10 @@ t.test('a change tells what changed, and the document shows it', (t) => {
   const cleared = step(module, named.snapshot, at(3, { type: 'update', repository: null, archived: true }))
   t.match(cleared.facts, [{ payload: { changed: ['repository', 'archived'], state: 'archived' } }])
   t.notOk('repository' in module.document(cleared.snapshot))
-  for (const snapshot of [active, archived, named.snapshot, cleared.snapshot]) {
+  const back = step(module, cleared.snapshot, at(4, { type: 'update', name: 'Acme & Sons', archived: false }))
+  const renamed = { name: 'Acme & Sons', changed: ['name', 'archived'], state: 'active' }
+  t.match(back.facts, [{ type: 'project_updated', payload: renamed }])
+  for (const snapshot of [active, archived, named.snapshot, cleared.snapshot, back.snapshot]) {
     t.strictSame(compile(projectDocument)(module.document(reopened(module, snapshot))), [])
   }
   t.end()
