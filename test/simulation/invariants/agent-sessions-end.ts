@@ -62,6 +62,10 @@ export const agentSessionsEnd: MakeInvariant = (world) => {
         if (request.state === 'lost' && nowMs - request.sinceMs >= LOST_SLACK_MS) haveEndedWith(request, world.process!)
       }
     },
+    // One that started without taking writes ends them when it takes writes again, a second later at the latest.
+    owed() {
+      return begunMs.size === 0 ? undefined : outlivedIn(outlived, world.process!)
+    },
     async finally(process) {
       await process.journal!.settled()
       areOver(outlived, process)
@@ -85,9 +89,14 @@ function openHere(process: Process): string[] {
   return sessions.map(({ context }) => `${context.session_id} of ${context.begin_event?.id}`)
 }
 
-function areOver(outlived: ReadonlySet<string>, process: Process): void {
+function outlivedIn(outlived: ReadonlySet<string>, process: Process): string | undefined {
   const open = openHere(process).filter((id) => outlived.has(id))
-  if (open.length > 0) throw new Violation(NAME, `${open} outlived the service that it ran in`)
+  return open.length > 0 ? `${open} outlived the service that it ran in` : undefined
+}
+
+function areOver(outlived: ReadonlySet<string>, process: Process): void {
+  const detail = outlivedIn(outlived, process)
+  if (detail !== undefined) throw new Violation(NAME, detail)
 }
 
 function mayBeOpen(world: World, { runtime }: Process, { context }: Session): void {
