@@ -9,7 +9,7 @@ import type { AnyStateMachine } from 'xstate'
 import type { PreparedEvent } from './events/envelope.ts'
 import type { Testimony } from './testimony.ts'
 
-/** Every kind of actor there is; one file of `machines/` each. */
+/** Every kind of actor there is, each with one module (machines/index.ts) and one row of the table in ARCHITECTURE.md. */
 export const ACTOR_KINDS = [
   'project',
   'runner',
