@@ -1,6 +1,8 @@
 import t from 'tap'
+import { JOINED_MAX } from '../../machines/campaign/advance.ts'
 import type { CampaignContext, Of } from '../../machines/campaign/context.ts'
 import { promptOf } from '../../machines/campaign/prompt.ts'
+import { whyNotAdvanced } from '../../machines/campaign/rules.ts'
 import { campaignModule as module } from '../../machines/campaign.ts'
 import { campaignDocument } from '../../machines/documents/campaign.ts'
 import type { Message, OwnFact, SnapshotOf } from '../../machines/machine.ts'
@@ -163,6 +165,29 @@ t.test('a request that was emitted while a step is formed ends as that ends, und
     t.equal(snapshot.context.internal.askers, undefined)
     t.equal(step(module, snapshot, at(60, { type: 'advance', event_id: 'evt_8' })).repeat, 'already_heard')
   }
+  t.end()
+})
+
+t.test('no more requests join a forming than are bounded: who comes later hears so, and who waits still waits', (t) => {
+  const emitted = (n: number) => at(40, { type: 'advance', event_id: `evt_${n}`, ...owner })
+  const forming = walk(says('advance', { event_id: 'evt_0' }))
+  const joined = Array.from({ length: JOINED_MAX }, (_, n) => emitted(n + 1))
+  t.equal(whyNotAdvanced(forming, { event_id: 'evt_1' }), undefined)
+  t.match(whyNotAdvanced(forming, { event_id: 'evt_1' }, JOINED_MAX), /^32 requests wait already/)
+  const full = joined.reduce((before, message) => step(module, before, message).snapshot, forming)
+  t.match(whyNotAdvanced(full, { event_id: 'evt_99' }), /^32 requests wait already/)
+  t.equal(whyNotAdvanced(full, { event_id: 'evt_1' }), undefined, 'one that was heard is answered as before')
+  const { snapshot, facts, sends } = step(module, full, emitted(99))
+  t.strictSame(snapshot.context.internal.askers, full.context.internal.askers)
+  t.strictSame(snapshot.context.work, full.context.work)
+  t.match(facts, [
+    { type: 'campaign_advance_completed', payload: { success: false, reason: /32 requests wait already/ } },
+  ])
+  t.equal(module.envelope(snapshot.context).causation_id, 'evt_99')
+  t.equal(sends.length, 2, 'an item of its own, which has ended')
+  t.equal(step(module, snapshot, emitted(99)).repeat, 'already_heard')
+  const ends = told(snapshot, answers(advanced)).facts.filter(({ type }) => type === 'campaign_advance_completed')
+  t.equal(ends.length, JOINED_MAX + 1)
   t.end()
 })
 
