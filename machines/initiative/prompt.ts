@@ -12,7 +12,7 @@ import { standingOf } from './members.ts'
 /** Newest findings that are shown, and how much of each: a prompt has to be read. */
 export const FINDINGS_SHOWN_MAX = 32
 const TEXT_SHOWN_MAX = 1_000
-const ASSESSMENTS_SHOWN_MAX = 8
+const ASSESSMENTS_TOLD_MAX = 8
 
 /** The newest findings that are for one of the members. */
 export function findingsFor({ findings }: InitiativeContext, ...members: readonly Member[]): readonly Finding[] {
@@ -74,7 +74,7 @@ export function promptOf(whole: InitiativeContext, trigger: Trigger, all: View):
     section('Findings', told(findingsFor(context, ...context.members).map(findingLine), 'findings')),
     section(
       'Assessments before this one',
-      told(context.assessments.slice(-ASSESSMENTS_SHOWN_MAX).map(assessedLine), 'assessments'),
+      told(context.assessments.slice(-ASSESSMENTS_TOLD_MAX).map(assessedLine), 'assessments'),
     ),
     ANSWER,
   )
