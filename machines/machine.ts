@@ -48,6 +48,11 @@ export interface By {
 /** Who caused what no person and no runner asked for: a deadline, a timer, the hand-out itself. */
 export const SERVICE_BY: By = { id: 'service', name: 'intendant' }
 
+/** Whom a sentence names as who did it: the service itself, where nobody else is named. */
+export function nameOf(by: By | undefined): string {
+  return (by ?? SERVICE_BY).name
+}
+
 /** What a sender writes. Plain JSON; without `by` it is the service's own doing. */
 export interface MessageBody {
   readonly type: string

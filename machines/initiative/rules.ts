@@ -5,7 +5,7 @@ import { creationRefusal, creationRepeat } from '../creation.ts'
 import { decidedOtherwise, isOtherReason } from '../decided.ts'
 import { type OwnerDecision, TRIGGERS_MAX } from '../documents/initiative.ts'
 import { memberText } from '../documents/member.ts'
-import type { Refusal, SnapshotOf } from '../machine.ts'
+import { nameOf, type Refusal, type SnapshotOf } from '../machine.ts'
 import { bodyBefore } from './bodies.ts'
 import type { InitiativeContext, InitiativeMessage, Of } from './context.ts'
 import { consumed, reviewersFinding } from './findings.ts'
@@ -110,8 +110,7 @@ function isSaidAgain(
 function questionClosed(context: InitiativeContext, message: Of<'decide'>): Refusal {
   const before = answerBefore(context, message)
   if (before === undefined) return illegalSo(`no question ${shown(message.question_id!)} is open`)
-  const who = before.by?.name ?? 'somebody'
-  return illegalSo(`it was answered by ${who} at ${before.at}: ${shown(before.decision)}`)
+  return illegalSo(`it was answered by ${nameOf(before.by)} at ${before.at}: ${shown(before.decision)}`)
 }
 
 function strangerIn(context: InitiativeContext, message: InitiativeMessage) {

@@ -5,7 +5,7 @@ import { promptOf } from '../../machines/campaign/prompt.ts'
 import { whyNotAdvanced } from '../../machines/campaign/rules.ts'
 import { campaignModule as module } from '../../machines/campaign.ts'
 import { campaignDocument } from '../../machines/documents/campaign.ts'
-import type { Message, OwnFact, SnapshotOf } from '../../machines/machine.ts'
+import { type Message, type OwnFact, SERVICE_BY, type SnapshotOf } from '../../machines/machine.ts'
 import { compile } from '../../machines/schema.ts'
 import {
   advanced,
@@ -188,6 +188,19 @@ t.test('no more requests join a forming than are bounded: who comes later hears 
   t.equal(step(module, snapshot, emitted(99)).repeat, 'already_heard')
   const ends = told(snapshot, answers(advanced)).facts.filter(({ type }) => type === 'campaign_advance_completed')
   t.equal(ends.length, JOINED_MAX + 1)
+  t.end()
+})
+
+t.test('where nobody is named, it is the service that has acted, by its one name', (t) => {
+  const { by: _, ...create } = CREATE
+  const alone = run(at(0, create))
+  t.match(module.document(alone), { reason: 'added by intendant', added_by: SERVICE_BY })
+  const after = (message: object) => step(module, alone, at(5, message as { type: string })).snapshot
+  t.equal(after({ type: 'pause' }).context.reason, 'paused by intendant')
+  t.equal(after({ type: 'cancel', reason: 'x' }).context.reason, 'cancelled by intendant: x')
+  const { context } = after({ type: 'complete', reason: 'x' })
+  t.equal(context.reason, 'completed by intendant: x')
+  t.equal(context.owner_decisions[0]!.authorized_by, 'intendant')
   t.end()
 })
 
