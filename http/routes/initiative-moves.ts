@@ -24,7 +24,7 @@ import type { Exchange } from '../exchange.ts'
 import { askerOf, IDEMPOTENCY_HEADER, readIdempotencyKey } from '../idempotency.ts'
 import { refuseInitiative, visibleInitiative } from '../initiatives.ts'
 import { type Move, type Moved, moveRoute } from '../moves.ts'
-import { asItStands, holding, whenTaken } from '../replies.ts'
+import { asItStands, holding, visibleProject, whenTaken } from '../replies.ts'
 import type { Route, ServiceContext } from '../route.ts'
 
 const AREA = 'initiatives'
@@ -253,6 +253,7 @@ function findingRoute(service: ServiceContext): Route {
     problems: ['not_found', 'illegal_move', 'idempotency_key_reused'],
     handle: (exchange) => {
       const { kind = 'note', text, from, to, refs = [], audit } = exchange.body as FindingBody
+      if (audit !== undefined && visibleProject(service, exchange, audit.project) === undefined) return
       record(service, exchange, 'find', (id, { context }) => ({
         type: 'record_finding',
         finding_id: id,
