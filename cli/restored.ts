@@ -3,8 +3,9 @@
  * log knows nothing of, so every unsettled request is fenced with a higher attempt, and whoever was revoked
  * since then is a principal again.
  */
-import { SETTLED_RUN_STATES } from '../machines/documents/run-request.ts'
+
 import type { By } from '../machines/machine.ts'
+import { SETTLED_RUN_STATES } from '../machines/run-request/states.ts'
 import { allOfKind } from '../runtime/all-of-kind.ts'
 import type { MessageBody, Runtime } from '../runtime/api.ts'
 import { deriveId } from '../runtime/identity.ts'

@@ -3,6 +3,7 @@ import type { RunRequest } from '../machines/documents/run-request.ts'
 import type { WaitingBecause } from '../machines/documents/waiting-because.ts'
 import type { SnapshotOf } from '../machines/machine.ts'
 import type { RunRequestContext } from '../machines/run-request/context.ts'
+import { isLeased } from '../machines/run-request/states.ts'
 import { document, documentText, standingText } from '../machines/run-request/view.ts'
 import type { Taken } from '../runtime/api.ts'
 import type { Principal } from '../runtime/principals.ts'
@@ -108,8 +109,8 @@ export function hasHeld(context: RunRequestContext, runnerId: string): boolean {
 }
 
 function leaseEndOf({ runtime }: ServiceContext, { value, context }: RunRequestSnapshot): string | undefined {
-  if (value !== 'accepted' && value !== 'started' && value !== 'cancelling' && value !== 'offered') return undefined
-  const name = value === 'offered' ? 'offer' : 'lease'
+  const name = isLeased(value) ? 'lease' : value === 'offered' ? 'offer' : undefined
+  if (name === undefined) return undefined
   const endMs = runtime.deadlineMs({ kind: 'run_request', id: context.id }, name)
   return endMs === undefined ? undefined : new Date(endMs).toISOString()
 }

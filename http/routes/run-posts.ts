@@ -16,6 +16,7 @@ import {
 } from '../../machines/documents/run-request.ts'
 import type { By } from '../../machines/machine.ts'
 import { holds } from '../../machines/run-request/rules.ts'
+import { isLeased } from '../../machines/run-request/states.ts'
 import type { TSchema } from '../../machines/schema.ts'
 import type { MessageBody, Taken } from '../../runtime/api.ts'
 import { isEngineRunOfAnother } from '../../runtime/engine-runs.ts'
@@ -26,9 +27,6 @@ import type { ProblemCode } from '../problems.ts'
 import { asItStands, cursorAt, holding, markCursor, type Until, untilNothing, whenTaken } from '../replies.ts'
 import type { Route, RouteBody, ServiceContext } from '../route.ts'
 import { runAnswerOf, visibleRunRequest } from '../run-request-answers.ts'
-
-/** States in which a heartbeat of the holder only prolongs the lease: nothing is written. */
-const RENEWING_STATES: ReadonlySet<string> = new Set(['accepted', 'started', 'cancelling'])
 
 const POST_PROBLEMS = [
   'not_found',
@@ -226,7 +224,7 @@ function heartbeat(service: ServiceContext, exchange: Exchange): void {
   const { runnerId } = exchange.principal
   const { attempt, sessions } = exchange.body as HeartbeatBody
   const isHolder = runnerId === context.offered_to && (attempt ?? 1) === context.attempt
-  if (!isHolder || !RENEWING_STATES.has(value)) {
+  if (!isHolder || !isLeased(value)) {
     tell(service, exchange, attempt === undefined ? { type: 'heartbeat' } : { type: 'heartbeat', attempt })
     return
   }

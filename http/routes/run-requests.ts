@@ -3,14 +3,14 @@ import {
   cancelBody,
   cancelManyBody,
   operatorFailBody,
-  RUN_REQUEST_STATES,
   type RunRequestCreate,
   runRequestCreateBody,
   runRequestDocument,
   runRequestShown,
 } from '../../machines/documents/run-request.ts'
 import type { RunRequestContext } from '../../machines/run-request/context.ts'
-import { asksForMore } from '../../machines/run-request/rules.ts'
+import { isCancellable } from '../../machines/run-request/rules.ts'
+import { RUN_REQUEST_STATES } from '../../machines/run-request/states.ts'
 import { stringEnum, Type } from '../../machines/schema.ts'
 import type { ListRequest, ListResult, MessageBody, SnapshotOf, Taken } from '../../runtime/api.ts'
 import { createRunRequest } from '../../runtime/run-requests.ts'
@@ -284,8 +284,6 @@ function cancelManyRoute(service: ServiceContext): Route {
   }
 }
 
-const CANCELLABLE: ReadonlySet<string> = new Set(['queued', 'offered', 'accepted', 'started', 'lost'])
-
 /** The first page that has something: one may pass over nothing but settled requests, and others have their turns. */
 async function firstOf({ runtime }: ServiceContext, exchange: Exchange, request: ListRequest): Promise<ListResult> {
   let page = await runtime.list(request)
@@ -311,9 +309,7 @@ async function cancelMany(service: ServiceContext, exchange: Exchange): Promise<
     ...(discard_work === undefined ? {} : { discard_work }),
   }
   const message = { type: 'cancel', by, ...details } as const
-  const matches = (snapshot: SnapshotOf<any>): boolean =>
-    (CANCELLABLE.has(snapshot.value) || (snapshot.value === 'cancelling' && asksForMore(snapshot.context, message))) &&
-    request.matches!(snapshot)
+  const matches = (snapshot: SnapshotOf<any>): boolean => isCancellable(snapshot, message) && request.matches!(snapshot)
   const found = await firstOf(service, exchange, { ...request, matches, limit: CANCEL_PER_POST_MAX })
   const answers = await Promise.all(
     found.snapshots.map(async ({ context }) => ({

@@ -3,6 +3,7 @@
  * Request bodies are closed; a runner's posts carry the fencing token.
  */
 import { postedEventSchema } from '../events/envelope.ts'
+import { RUN_REQUEST_STATES } from '../run-request/states.ts'
 import { anyObject, type Static, stringEnum, Type } from '../schema.ts'
 import {
   by,
@@ -42,19 +43,6 @@ const ACCESSES = ['full', 'read_only'] as const
 export type Access = (typeof ACCESSES)[number]
 export const LANES = ['interactive', 'campaign', 'maintenance'] as const
 export type Lane = (typeof LANES)[number]
-export const RUN_REQUEST_STATES = [
-  'queued',
-  'offered',
-  'accepted',
-  'started',
-  'cancelling',
-  'completed',
-  'failed',
-  'cancelled',
-  'lost',
-] as const
-/** From which no request comes back. */
-export const SETTLED_RUN_STATES = ['completed', 'failed', 'cancelled'] as const
 
 const failureClass = stringEnum(FAILURE_CLASSES, {
   description:

@@ -2,7 +2,7 @@
  * Who may move a run request: the fence around an attempt, the guards, and what is a repeat or a refusal.
  * The invariant of the whole hand-out is here: only the holder of the current attempt is heard.
  */
-import { type Failure, SETTLED_RUN_STATES } from '../documents/run-request.ts'
+import type { Failure } from '../documents/run-request.ts'
 import { instantMs } from '../instant.ts'
 import type { Refusal, SnapshotOf } from '../machine.ts'
 import {
@@ -13,9 +13,9 @@ import {
   UNACCEPTED_OFFERS_MAX,
 } from './context.ts'
 import { OUTAGE_CODES } from './failure.ts'
+import { isLeased, SETTLED_RUN_STATES } from './states.ts'
 
 const RUNNER_POSTS = new Set(['accepted', 'started', 'heartbeat', 'events', 'completed', 'failed', 'release'])
-const ACCEPTED = new Set(['accepted', 'started', 'cancelling'])
 /** As who has handed it out again wants it. */
 const UNDER_WAY = new Set(['queued', 'offered', 'accepted', 'started'])
 const SETTLED: ReadonlySet<string> = new Set(SETTLED_RUN_STATES)
@@ -105,6 +105,14 @@ export function asksForMore(
   return timedOut(context) || (discard_work && context.cancel?.discard_work !== true)
 }
 
+/** A cancel would change it. */
+export function isCancellable(
+  { value, context }: SnapshotOf<RunRequestContext>,
+  cancel: { readonly discard_work?: boolean },
+): boolean {
+  return value === 'cancelling' ? asksForMore(context, cancel) : value !== 'absent' && !SETTLED.has(value)
+}
+
 function isLastToRequeue({ internal }: RunRequestContext, { by }: Of<'requeue'>): boolean {
   return internal.requeued_by !== undefined && internal.requeued_by === by?.name
 }
@@ -165,11 +173,11 @@ export function repeats(
       return value !== 'absent' && twin(value, context, message) === 'replay' ? 'replay' : undefined
     case 'accepted':
       if (value === 'accepted' && namesAnotherRun(context, message)) return undefined
-      return ACCEPTED.has(value) && holds(context, message) ? 'already_accepted' : undefined
+      return isLeased(value) && holds(context, message) ? 'already_accepted' : undefined
     case 'started':
       if (value === 'started' && namesAnotherRun(context, message)) return undefined
       if (value === 'accepted' || context.times?.started_at === undefined) return undefined
-      return ACCEPTED.has(value) && holds(context, message) ? 'already_started' : undefined
+      return isLeased(value) && holds(context, message) ? 'already_started' : undefined
     case 'heartbeat':
       if (value === 'lost' || value === 'queued' || SETTLED.has(value)) return undefined
       return holds(context, message) ? 'renewed' : undefined
