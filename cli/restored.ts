@@ -5,7 +5,7 @@
  */
 
 import type { By } from '../machines/machine.ts'
-import { SETTLED_RUN_STATES } from '../machines/run-request/states.ts'
+import { isSettledRun } from '../machines/run-request/states.ts'
 import { allOfKind } from '../runtime/all-of-kind.ts'
 import type { MessageBody, Runtime } from '../runtime/api.ts'
 import { deriveId } from '../runtime/identity.ts'
@@ -13,8 +13,6 @@ import { isExpired } from '../runtime/principals.ts'
 import { restoredMark } from '../runtime/restored-log.ts'
 import { newSecret } from '../runtime/secrets.ts'
 import { turn } from '../storage/nature.ts'
-
-const SETTLED: readonly string[] = SETTLED_RUN_STATES
 
 /** Who restores. */
 export function restorer(origin: string): By {
@@ -53,7 +51,7 @@ export async function fenceRestored(runtime: Runtime, by: By): Promise<Restored>
     for (const [at, answer] of answers.entries()) {
       const id = some[at]!
       // A timer that was due long ago may have settled it meanwhile.
-      if (!answer.ok && SETTLED.includes(runtime.read({ kind: 'run_request', id })?.value ?? '')) continue
+      if (!answer.ok && isSettledRun(runtime.read({ kind: 'run_request', id })?.value ?? '')) continue
       if (!answer.ok) unfenced.push({ id, reason: answer.refusal.detail })
       else {
         fenced += 1
@@ -87,7 +85,7 @@ export async function makeAdminToken(runtime: Runtime, by: By): Promise<string> 
 async function unsettled(runtime: Runtime): Promise<string[]> {
   const ids: string[] = []
   for await (const { context, value } of allOfKind(runtime, 'run_request'))
-    if (!SETTLED.includes(value)) ids.push(context.id)
+    if (!isSettledRun(value)) ids.push(context.id)
   return ids
 }
 

@@ -10,7 +10,7 @@ import {
 } from '../../machines/documents/run-request.ts'
 import type { RunRequestContext } from '../../machines/run-request/context.ts'
 import { isCancellable } from '../../machines/run-request/rules.ts'
-import { RUN_REQUEST_STATES } from '../../machines/run-request/states.ts'
+import { isSettledRun, RUN_REQUEST_STATES } from '../../machines/run-request/states.ts'
 import { stringEnum, Type } from '../../machines/schema.ts'
 import type { ListRequest, ListResult, MessageBody, SnapshotOf, Taken } from '../../runtime/api.ts'
 import { createRunRequest } from '../../runtime/run-requests.ts'
@@ -192,7 +192,7 @@ function filterOf(
 function narrowest({ project, state: at, runner, label }: Filter): readonly [index: string, value: string] {
   if (runner !== undefined) return ['runner', runner]
   // Settled requests pile up; the others are few.
-  if (at !== undefined && at !== 'completed' && at !== 'failed' && at !== 'cancelled') return ['state', at]
+  if (at !== undefined && !isSettledRun(at)) return ['state', at]
   if (label !== undefined) return ['label', label]
   if (project !== undefined) return ['project', project]
   return at === undefined ? ['all', ''] : ['state', at]

@@ -43,6 +43,12 @@ export const TERMINAL_STATES = ['landed', 'cancelled'] as const
 export const SETTLED_STATES = [...TERMINAL_STATES, ...OPEN_STATES] as const
 export type SettledState = (typeof SETTLED_STATES)[number]
 
+const SETTLED: ReadonlySet<string> = new Set(SETTLED_STATES)
+
+export function isSettledItem(state: string): boolean {
+  return SETTLED.has(state)
+}
+
 export const WORK_ITEM_KINDS = [
   'task',
   'campaign_cycle',

@@ -13,12 +13,11 @@ import {
   UNACCEPTED_OFFERS_MAX,
 } from './context.ts'
 import { OUTAGE_CODES } from './failure.ts'
-import { isLeased, SETTLED_RUN_STATES } from './states.ts'
+import { isLeased, isSettledRun } from './states.ts'
 
 const RUNNER_POSTS = new Set(['accepted', 'started', 'heartbeat', 'events', 'completed', 'failed', 'release'])
 /** As who has handed it out again wants it. */
 const UNDER_WAY = new Set(['queued', 'offered', 'accepted', 'started'])
-const SETTLED: ReadonlySet<string> = new Set(SETTLED_RUN_STATES)
 
 interface Post {
   readonly runner_id: string
@@ -110,7 +109,7 @@ export function isCancellable(
   { value, context }: SnapshotOf<RunRequestContext>,
   cancel: { readonly discard_work?: boolean },
 ): boolean {
-  return value === 'cancelling' ? asksForMore(context, cancel) : value !== 'absent' && !SETTLED.has(value)
+  return value === 'cancelling' ? asksForMore(context, cancel) : value !== 'absent' && !isSettledRun(value)
 }
 
 function isLastToRequeue({ internal }: RunRequestContext, { by }: Of<'requeue'>): boolean {
@@ -179,7 +178,7 @@ export function repeats(
       if (value === 'accepted' || context.times?.started_at === undefined) return undefined
       return isLeased(value) && holds(context, message) ? 'already_started' : undefined
     case 'heartbeat':
-      if (value === 'lost' || value === 'queued' || SETTLED.has(value)) return undefined
+      if (value === 'lost' || value === 'queued' || isSettledRun(value)) return undefined
       return holds(context, message) ? 'renewed' : undefined
     case 'completed':
     case 'failed':
@@ -194,7 +193,7 @@ export function repeats(
         ? 'already_failed'
         : undefined
     case 'approve':
-      return value !== 'absent' && !SETTLED.has(value) && context.internal.approved ? 'already_approved' : undefined
+      return value !== 'absent' && !isSettledRun(value) && context.internal.approved ? 'already_approved' : undefined
     case 'run_reported':
       // Of an attempt that is over: that run was told of its end then.
       return value === 'absent' || !ofItsEngineRun(context, message) ? 'already_known' : undefined
@@ -218,7 +217,7 @@ function twin(state: string, context: RunRequestContext, message: Of<'create'>):
     if (settledMs !== undefined && message.atMs >= settledMs + limits.idempotency_ms) return 'settled'
     return message.fingerprint === fingerprint ? 'replay' : 'reused'
   }
-  if (!SETTLED.has(state)) return 'replay'
+  if (!isSettledRun(state)) return 'replay'
   return context.throttle === 'full' && message.again !== true ? 'replay' : 'settled'
 }
 
@@ -233,7 +232,7 @@ export function refusal(
       ? { code: 'idempotency_key_reused', detail: 'this idempotency key was used for another request' }
       : { code: 'settled_twin', detail: 'the request of this key has settled: a new one takes its place' }
   }
-  if (message.type === 'requeue' && SETTLED.has(value)) {
+  if (message.type === 'requeue' && isSettledRun(value)) {
     return { code: 'illegal_move', detail: 'a settled request is not queued again: make a new request' }
   }
   return RUNNER_POSTS.has(message.type) ? fenced(context, message as Of<'accepted'>, message.type) : undefined

@@ -20,8 +20,13 @@ export const AWAITED_RUN_STATES = ['offered', ...LEASED_RUN_STATES] as const
 export const HELD_RUN_STATES = [...AWAITED_RUN_STATES, 'lost'] as const
 export type HeldRunState = (typeof HELD_RUN_STATES)[number]
 
+const SETTLED: ReadonlySet<string> = new Set(SETTLED_RUN_STATES)
 const LEASED: ReadonlySet<string> = new Set(LEASED_RUN_STATES)
 const HELD: ReadonlySet<string> = new Set(HELD_RUN_STATES)
+
+export function isSettledRun(state: string): boolean {
+  return SETTLED.has(state)
+}
 
 /** A heartbeat of its holder only prolongs the lease: nothing is written. */
 export function isLeased(state: string): boolean {

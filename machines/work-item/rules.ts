@@ -3,14 +3,13 @@
  * settled only through the run request that it was handed out as, and once.
  */
 import { creationRefusal, creationRepeat } from '../creation.ts'
-import { SETTLED_STATES, type SettledState } from '../documents/work-item.ts'
+import { isSettledItem, type SettledState } from '../documents/work-item.ts'
 import type { Refusal, SnapshotOf } from '../machine.ts'
 import type { Of, WorkItemContext, WorkItemMessage } from './context.ts'
 import { closed, openResumption, settlementBy } from './moves.ts'
 import { ownerOf } from './owner.ts'
 
 const RUN_MESSAGES: ReadonlySet<string> = new Set(['run_started', 'run_lost', 'run_requeued', 'run_event', 'run_ended'])
-const SETTLED: ReadonlySet<string> = new Set(SETTLED_STATES)
 
 export function isHandedOut({ run }: WorkItemContext): boolean {
   return run !== undefined
@@ -110,20 +109,20 @@ export function repeats({ value, context }: SnapshotOf<WorkItemContext>, message
         : undefined
     case 'cancel':
       if (value === 'cancelled') return 'already_cancelled'
-      if (message.stop_only === true && SETTLED.has(value)) return 'already_settled'
+      if (message.stop_only === true && isSettledItem(value)) return 'already_settled'
       if (value === 'landed' && message.with_initiative !== undefined) return 'already_settled'
       return value === 'running' && !asksForMore(context, message) ? 'already_stopping' : undefined
     case 'cancel_waiting':
-      return value === 'running' ? 'runs_on' : SETTLED.has(value) ? 'already_settled' : undefined
+      return value === 'running' ? 'runs_on' : isSettledItem(value) ? 'already_settled' : undefined
     case 'resume':
       return context.resumptions.some((one) => one.item_id === message.child.id) ? 'replay' : undefined
     case 'resumption_settled':
       return value === 'preserved' || isNews(context, message) ? undefined : 'already_settled'
     case 'superseded':
       if (value === 'running') return 'runs_on'
-      return SETTLED.has(value) && value !== 'preserved' ? 'already_settled' : undefined
+      return isSettledItem(value) && value !== 'preserved' ? 'already_settled' : undefined
     case 'settle':
-      return SETTLED.has(value) && value !== 'preserved' ? 'already_settled' : undefined
+      return isSettledItem(value) && value !== 'preserved' ? 'already_settled' : undefined
     default:
       return RUN_MESSAGES.has(message.type) ? runRepeat(value, context, message) : undefined
   }
@@ -132,7 +131,7 @@ export function repeats({ value, context }: SnapshotOf<WorkItemContext>, message
 /** A run that is over or not this item's any more, and events that settle nothing. */
 function runRepeat(value: string, context: WorkItemContext, message: WorkItemMessage): string | undefined {
   if (isTakenBack(context, message) || (value !== 'landed' && landsTakenBack(context, message))) return undefined
-  if (SETTLED.has(value)) return 'already_settled'
+  if (isSettledItem(value)) return 'already_settled'
   if (!isOfRun(context, message)) return 'of_another_run'
   if (message.type === 'run_ended') return context.run?.reported === true ? 'already_reported' : undefined
   if (message.type === 'run_event' && settlementBy(context, message) === undefined)
