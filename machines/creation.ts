@@ -52,6 +52,11 @@ export function creationRepeat(record: CreationRecord, message: Message<CreateBo
   return secondCreate(record, message) === 'replay' ? 'replay' : undefined
 }
 
+/** The key stands for something else of this kind. */
+export function reusedKey(what: string): Refusal {
+  return { code: 'idempotency_key_reused', detail: `this idempotency key was used for another ${what}` }
+}
+
 /** `settled_twin` for an id that derives from the key: the caller takes the key's next generation. */
 export function creationRefusal(
   record: CreationRecord,
@@ -59,9 +64,7 @@ export function creationRefusal(
   { what, isIdFromKey }: { readonly what: string; readonly isIdFromKey: boolean },
 ): Refusal {
   const meaning = secondCreate(record, message)
-  if (meaning === 'reused') {
-    return { code: 'idempotency_key_reused', detail: `this idempotency key was used for another ${what}` }
-  }
+  if (meaning === 'reused') return reusedKey(what)
   if (meaning === 'expired' && isIdFromKey) {
     return { code: 'settled_twin', detail: `this idempotency key is free again: a new ${what} takes its place` }
   }

@@ -10,6 +10,7 @@ import {
   creationRefusal,
   creationRepeat,
   projectEnvelope,
+  secondCreate,
 } from './creation.ts'
 import type { EngineCapability, EngineCapabilityBody } from './documents/engine-capability.ts'
 import {
@@ -56,7 +57,7 @@ function asCreate(message: EngineCapabilityMessage): Message<CreateBody> {
 }
 
 function reusesKey({ internal }: EngineCapabilityContext, message: EngineCapabilityMessage): boolean {
-  return refusalOf(internal.creation, message).code === 'idempotency_key_reused'
+  return secondCreate(internal.creation, asCreate(message)) === 'reused'
 }
 
 function refusalOf(creation: CreationRecord, message: EngineCapabilityMessage): Refusal {

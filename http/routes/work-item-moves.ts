@@ -13,7 +13,7 @@ import { lastingOf } from '../../machines/work-item/moves.ts'
 import type { Taken } from '../../runtime/api.ts'
 import { digestOf, newSpanId, newTraceId } from '../../runtime/identity.ts'
 import type { Exchange } from '../exchange.ts'
-import { IDEMPOTENCY_HEADER, keyed, keyedPlace, readIdempotencyKey } from '../idempotency.ts'
+import { IDEMPOTENCY_HEADER, keyedPlace, readIdempotencyKey } from '../idempotency.ts'
 import { type Move, type Moved, moveRoute } from '../moves.ts'
 import { activeProject, holding, located, markCursor, whenHeard } from '../replies.ts'
 import type { Route, ServiceContext } from '../route.ts'
@@ -178,7 +178,6 @@ function childOf(
     reason: scheduler.reasonFor({ id, project, project_id, asked: wanted, depends_on }),
     trace_id: newTraceId(runtime.nature),
     span_id: newSpanId(runtime.nature),
-    ...keyed(runtime, id),
     fingerprint: digestOf(exchange.body),
   } as MessageBody
 }

@@ -1,7 +1,7 @@
 /** Which messages an initiative takes, and what is a repeat or a refusal: one assessment at a time, an action once. */
 import { canonical } from '../canonical.ts'
 import { shown } from '../clipped.ts'
-import { creationRefusal, creationRepeat } from '../creation.ts'
+import { creationRefusal, creationRepeat, reusedKey } from '../creation.ts'
 import { decidedOtherwise, isOtherReason } from '../decided.ts'
 import { type OwnerDecision, TRIGGERS_MAX } from '../documents/initiative.ts'
 import { memberText } from '../documents/member.ts'
@@ -202,7 +202,7 @@ export function refusal({ value, context }: Snapshot, message: InitiativeMessage
     case 'decide':
     case 'record_owner_action':
     case 'record_finding':
-      if (bodyBefore(context, message) === 'other') return reused(WHAT[message.type])
+      if (bodyBefore(context, message) === 'other') return reusedKey(WHAT[message.type])
   }
   const stranger = strangerIn(context, message)
   if (stranger !== undefined) return illegalSo(`it has no member ${memberText(stranger)}`)
@@ -223,10 +223,6 @@ const WHAT = {
   record_owner_action: 'owner action',
   record_finding: 'finding',
 } as const
-
-function reused(what: string): Refusal {
-  return { code: 'idempotency_key_reused', detail: `this idempotency key was used for another ${what}` }
-}
 
 function illegal(detail: string): Refusal {
   return { code: 'illegal_move', detail }

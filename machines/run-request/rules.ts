@@ -2,6 +2,7 @@
  * Who may move a run request: the fence around an attempt, the guards, and what is a repeat or a refusal.
  * The invariant of the whole hand-out is here: only the holder of the current attempt is heard.
  */
+import { reusedKey } from '../creation.ts'
 import type { Failure } from '../documents/run-request.ts'
 import { instantMs } from '../instant.ts'
 import type { Refusal, SnapshotOf } from '../machine.ts'
@@ -229,7 +230,7 @@ export function refusal(
   if (value === 'absent') return undefined
   if (message.type === 'create') {
     return twin(value, context, message) === 'reused'
-      ? { code: 'idempotency_key_reused', detail: 'this idempotency key was used for another request' }
+      ? reusedKey('request')
       : { code: 'settled_twin', detail: 'the request of this key has settled: a new one takes its place' }
   }
   if (message.type === 'requeue' && isSettledRun(value)) {
