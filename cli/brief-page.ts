@@ -1,4 +1,5 @@
 /** One formation brief for people: where it stands, what it says, who has approved it, and what its run came to. */
+import { isId } from '../machines/ids.ts'
 import { isRecord } from './brief-content.ts'
 import { type Printer, safe, said } from './print.ts'
 import { repositoryText } from './run-request-page.ts'
@@ -101,7 +102,7 @@ function intentOf(mission: Document, isOne: (ref: string) => boolean, keys: Read
 export function recordIdsOf({ mission, protected_capabilities: kept = [] }: Document): readonly string[] {
   const refs: string[] = INTENT_KINDS.flatMap((kind) => mission[`${kind}_intent_refs`] ?? [])
   for (const { id = '' } of kept) refs.push(id)
-  return [...new Set(refs)].filter((ref) => ref.startsWith('ir_'))
+  return [...new Set(refs)].filter((ref) => isId('ir', ref))
 }
 
 function approval({ throttle, digest, revision, by, at }: Document): string {

@@ -4,6 +4,7 @@
  */
 import { SYSTEM_PROJECT } from '../machines/creation.ts'
 import { ingestedEventSchema, type PreparedEvent, prepareEvent } from '../machines/events/envelope.ts'
+import { isId } from '../machines/ids.ts'
 import type { By } from '../machines/machine.ts'
 import { compile } from '../machines/schema.ts'
 import type { MessageBody, Runtime } from '../runtime/api.ts'
@@ -17,9 +18,6 @@ const IMPORTER = { id: 'import', name: 'intendant import' }
 export function isImported({ by }: { readonly by?: { readonly id: string; readonly name: string } }): boolean {
   return by?.id === IMPORTER.id && by.name === IMPORTER.name
 }
-
-/** What the event of a run request carries of it besides its payload; no part of its identity. */
-const RUN_REQUEST_ID = /^runreq_[0-9a-f]{24}$/
 
 const BATCH_EVENTS = 1_000
 const BATCH_CHARS = 4 * 1024 * 1024
@@ -91,8 +89,9 @@ async function importFile(runtime: Runtime, file: string, by: By, report: Import
       event as unknown as Parameters<typeof prepareEvent>[0],
       event.id as string | undefined,
     )
+    // What the event of a run request carries of it besides its payload: no part of its identity.
     const { run_request_id } = event
-    const isOfRequest = typeof run_request_id === 'string' && RUN_REQUEST_ID.test(run_request_id)
+    const isOfRequest = typeof run_request_id === 'string' && isId('runreq', run_request_id)
     const entries = waiting.get(prepared.project) ?? []
     waiting.set(prepared.project, entries)
     entries.push({ event: isOfRequest ? { ...prepared, run_request_id } : prepared, line, offset })

@@ -5,6 +5,7 @@
  */
 import { reusedKey, secondCreate } from '../machines/creation.ts'
 import { HEADER_KEY, IDEMPOTENCY_KEY_LENGTH_MAX } from '../machines/documents/fields.ts'
+import { ID_DIGITS } from '../machines/ids.ts'
 import type { ActorKind, ActorRef } from '../machines/machine.ts'
 import type { MessageBody, Reply, Runtime, Taken } from '../runtime/api.ts'
 import {
@@ -88,7 +89,6 @@ export interface NamedCreate extends Creation {
 
 /** Of the reservations that lead a key to its newest generation. */
 const RESERVATION_SCOPE = 'create'
-const ID_DIGITS = 24
 
 /** Who asks, as far as keys go: a token of the same name that is confined to other projects is somebody else. */
 export function askerOf({ name, kind, projects }: Principal): string {

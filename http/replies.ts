@@ -3,6 +3,7 @@
  * asker, and the cursor that an answer is true for.
  */
 import { shown } from '../machines/clipped.ts'
+import { isId } from '../machines/ids.ts'
 import type { ActorRef, MessageBody } from '../machines/machine.ts'
 import type { Refused, Reply, SnapshotOf, Taken } from '../runtime/api.ts'
 import { projectIdOf } from '../runtime/identity.ts'
@@ -161,7 +162,7 @@ export function cursorAt(service: ServiceContext, sequence: number): string {
 
 /** The actor id of a project named by its id or by its key. */
 export function projectId(idOrKey: string): string {
-  return /^proj_[0-9a-f]{24}$/.test(idOrKey) ? idOrKey : projectIdOf(idOrKey)
+  return isId('proj', idOrKey) ? idOrKey : projectIdOf(idOrKey)
 }
 
 /** The project that the path names by id or key, if it exists for the asker; else 404 is answered. */
@@ -191,15 +192,6 @@ export function takesWork(exchange: Exchange, { value, context }: SnapshotOf<any
   if (value === 'active') return true
   exchange.problem('project_archived', `The project ${context.key} is archived and takes no new work.`)
   return false
-}
-
-/** Pattern of ids that the service makes; other texts in a path name nothing. */
-export function isServiceId(prefix: string, id: string): boolean {
-  return (
-    id.length === prefix.length + 25 &&
-    id.startsWith(`${prefix}_`) &&
-    /^[0-9a-f]{24}$/.test(id.slice(prefix.length + 1))
-  )
 }
 
 function sentence(detail: string): string {

@@ -6,9 +6,9 @@
 import { assign, emit, enqueueActions, setup } from 'xstate'
 import { projectEnvelope } from './creation.ts'
 import { decidedOtherwise, isOtherReason } from './decided.ts'
-import { recordIdOfSlug } from './derived-id.ts'
 import { HYPOTHESIS_SCHEMA_VERSION, type Hypothesis } from './documents/hypothesis.ts'
 import type { HypothesisBody, HypothesisContext, HypothesisMessage, Of, RecordAsked } from './hypothesis/context.ts'
+import { recordIdOfSlug } from './ids.ts'
 import type { MakeIntentRecord } from './intent-record/context.ts'
 import {
   declaredActions,

@@ -1,10 +1,11 @@
 /** Ids and keys of what the service makes, derived from the names that must be unique and from what was asked for. */
-import { deriveId } from '../machines/derived-id.ts'
+
 import { digestOf } from '../machines/digest.ts'
+import { deriveId } from '../machines/ids.ts'
 import type { Nature } from './api.ts'
 
-export { deriveId, type IdPrefix, projectIdOf } from '../machines/derived-id.ts'
 export { digestOf } from '../machines/digest.ts'
+export { deriveId, type IdPrefix, projectIdOf } from '../machines/ids.ts'
 
 /** `generation` goes up when an earlier holder of the key is settled and its key has run out. */
 export function runRequestIdOf(projectId: string, idempotencyKey: string, generation: number): string {

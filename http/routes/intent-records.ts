@@ -1,5 +1,5 @@
 /** Intent records: what a project means to keep. Written, found, changed; their moves are in intent-moves.ts. */
-import { recordIdOfSlug } from '../../machines/derived-id.ts'
+
 import {
   INTENT_STATES,
   type IntentRecordCreate,
@@ -8,6 +8,7 @@ import {
   intentRecordPatchBody,
   SLUG_PATTERN,
 } from '../../machines/documents/intent-record.ts'
+import { recordIdOfSlug } from '../../machines/ids.ts'
 import { LEADS_OUT, placeOf, placesAround, placesOf } from '../../machines/intent-record/places.ts'
 import { document } from '../../machines/intent-record/view.ts'
 import { recordKey } from '../../machines/record-key.ts'

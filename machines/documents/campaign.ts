@@ -45,7 +45,7 @@ export const CAMPAIGN_STATUSES = [
 export type CampaignStatus = (typeof CAMPAIGN_STATUSES)[number]
 
 /** The name is the actor's id, stands in paths and index keys, and is given once. */
-const CAMPAIGN_NAME_PATTERN = '^[a-z0-9][a-z0-9_-]{0,62}$'
+export const CAMPAIGN_NAME_PATTERN = '^[a-z0-9][a-z0-9_-]{0,62}$'
 /** Part of every formation prompt, whole. */
 const MISSION_LENGTH_MAX = 8_000
 /** One task's objective; what a work item takes is longer. */

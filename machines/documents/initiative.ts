@@ -59,7 +59,7 @@ export const QUESTIONS_MAX = 64
 const OPTIONS_MAX = 16
 
 /** The name is its id: it stands in paths, in index keys and in every event about it. */
-const INITIATIVE_NAME_PATTERN = '^[a-z0-9][a-z0-9_-]{0,62}$'
+export const INITIATIVE_NAME_PATTERN = '^[a-z0-9][a-z0-9_-]{0,62}$'
 
 const spoken = (description: string, maxLength: number = TEXT_LENGTH_MAX) =>
   Type.String({ minLength: 1, maxLength, pattern: '\\S', description })

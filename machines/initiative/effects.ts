@@ -1,7 +1,8 @@
 /** What an applied decision does: the action that is kept, what changes of the initiative, and whom it sends for. */
-import { deriveId, projectIdOf } from '../derived-id.ts'
+
 import type { Action, Decision, Question } from '../documents/initiative.ts'
 import type { Member } from '../documents/member.ts'
+import { deriveId, projectIdOf } from '../ids.ts'
 import type { By, OwnFact, SendParams } from '../machine.ts'
 import { SERVICE_BY } from '../machine.ts'
 import type { WorkItemContext } from '../work-item/context.ts'

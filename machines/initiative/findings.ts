@@ -1,10 +1,10 @@
 /** Findings of an initiative: how one is made, what a reviewer's result makes one of, and how it is consumed. */
 import { clipped } from '../clipped.ts'
-import { deriveId } from '../derived-id.ts'
 import { TEXT_LENGTH_MAX } from '../documents/fields.ts'
 import { FINDINGS_MAX, type Finding } from '../documents/finding.ts'
 import type { Decision } from '../documents/initiative.ts'
 import { isSameMember, type Member } from '../documents/member.ts'
+import { deriveId } from '../ids.ts'
 import type { ItemSettled } from '../work-item/owner.ts'
 import type { InitiativeContext, Of, SeenBy } from './context.ts'
 

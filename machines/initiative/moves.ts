@@ -1,8 +1,8 @@
 /** What each move of an initiative changes, states and sends: pure functions of (context, message). */
 import { creationRecord, SYSTEM_ENVELOPE } from '../creation.ts'
-import { deriveId, projectIdOf } from '../derived-id.ts'
 import { type InitiativeStatus, OWNER_WORDS_MAX, type OwnerAction, type Question } from '../documents/initiative.ts'
 import { isSameMember, memberText } from '../documents/member.ts'
+import { deriveId, projectIdOf } from '../ids.ts'
 import { type Fact, SERVICE_BY, type SendParams } from '../machine.ts'
 import { saysNotBegun } from '../run-request/failure.ts'
 import { openItem } from '../work-item/owner.ts'

@@ -3,6 +3,7 @@
  * only the members that differ; the attempt changes in `requeue`, `retry` and `fence` alone, and only upwards.
  */
 import type { Cancellation } from '../documents/run-request.ts'
+import { ID_DIGITS } from '../ids.ts'
 import { instantMs } from '../instant.ts'
 import type { ScheduleParams, SendParams } from '../machine.ts'
 import {
@@ -139,7 +140,7 @@ function engineRunOf(context: RunRequestContext, message: RunRequestMessage): st
   if (given !== undefined) return given
   if (context.attempt === 1) return firstEngineRunOf(context.id)
   const attempt = context.attempt.toString(16).padStart(4, '0')
-  return `run_${context.id.slice(-24, -attempt.length)}${attempt}`
+  return `run_${context.id.slice(-ID_DIGITS, -attempt.length)}${attempt}`
 }
 
 export function accept(context: RunRequestContext, message: RunRequestMessage): Change {

@@ -4,10 +4,10 @@
  * settled. Both are messages on disk: one that crashes between them goes on where it stood.
  */
 import { hash } from 'node:crypto'
-import { deriveId } from '../derived-id.ts'
 import type { Failure } from '../documents/run-request.ts'
 import type { RunResult } from '../documents/run-result.ts'
 import type { Disposition, SettledState, SourceRole, WorkItemKind } from '../documents/work-item.ts'
+import { deriveId } from '../ids.ts'
 import type { ActorRef, By, MessageBody, SendParams } from '../machine.ts'
 import type { CreateWorkItem, Of, WorkItemContext, WorkItemMessage } from './context.ts'
 import { isDecidedBySource } from './results.ts'

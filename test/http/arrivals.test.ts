@@ -1,7 +1,7 @@
 import t from 'tap'
 import { Arrivals, namedBy } from '../../http/arrivals.ts'
 import { LOOK_AGAIN_MS } from '../../http/later-turns.ts'
-import { recordIdOfSlug } from '../../machines/derived-id.ts'
+import { recordIdOfSlug } from '../../machines/ids.ts'
 import { projectIdOf, runRequestIdOf } from '../../runtime/identity.ts'
 import { until } from '../until.ts'
 import { HeldNature } from './held-nature.ts'
