@@ -5,10 +5,9 @@
  */
 import { randomBytes } from 'node:crypto'
 import type { Seen } from '../machines/documents/observation.ts'
-import { recordIdOfSlug } from '../machines/ids.ts'
+import { projectIdOf, recordIdOfSlug } from '../machines/ids.ts'
 import { intentRecordModule } from '../machines/intent-record.ts'
 import type { SnapshotOf } from '../machines/machine.ts'
-import { projectIdOf } from '../runtime/identity.ts'
 import { encodeRecord } from '../runtime/record.ts'
 import { Stepper } from '../runtime/stepper.ts'
 import type { Journal, NewEvent, Step } from '../storage/journal.ts'

@@ -4,11 +4,11 @@
  * since then is a principal again.
  */
 
+import { deriveId } from '../machines/ids.ts'
 import type { By } from '../machines/machine.ts'
 import { isSettledRun } from '../machines/run-request/states.ts'
 import { allOfKind } from '../runtime/all-of-kind.ts'
 import type { MessageBody, Runtime } from '../runtime/api.ts'
-import { deriveId } from '../runtime/identity.ts'
 import { isExpired } from '../runtime/principals.ts'
 import { restoredMark } from '../runtime/restored-log.ts'
 import { newSecret } from '../runtime/secrets.ts'

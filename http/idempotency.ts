@@ -4,8 +4,9 @@
  * the id, what it has made is written down.
  */
 import { reusedKey, secondCreate } from '../machines/creation.ts'
+import { digestOf } from '../machines/digest.ts'
 import { HEADER_KEY, IDEMPOTENCY_KEY_LENGTH_MAX } from '../machines/documents/fields.ts'
-import { ID_DIGITS } from '../machines/ids.ts'
+import { deriveId, ID_DIGITS, type IdPrefix } from '../machines/ids.ts'
 import type { ActorKind, ActorRef } from '../machines/machine.ts'
 import type { MessageBody, Reply, Runtime, Taken } from '../runtime/api.ts'
 import {
@@ -16,7 +17,6 @@ import {
   type Keyed,
   reservationOf,
 } from '../runtime/generations.ts'
-import { deriveId, digestOf, type IdPrefix } from '../runtime/identity.ts'
 import { keptKey, madeByKey } from '../runtime/kept-keys.ts'
 import type { Principal } from '../runtime/principals.ts'
 import type { Reservation } from '../storage/journal.ts'

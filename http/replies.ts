@@ -3,10 +3,9 @@
  * asker, and the cursor that an answer is true for.
  */
 import { shown } from '../machines/clipped.ts'
-import { isId } from '../machines/ids.ts'
+import { isId, projectIdOf } from '../machines/ids.ts'
 import type { ActorRef, MessageBody } from '../machines/machine.ts'
 import type { Refused, Reply, SnapshotOf, Taken } from '../runtime/api.ts'
-import { projectIdOf } from '../runtime/identity.ts'
 import { encodeCursor } from '../runtime/stream/cursor.ts'
 import { maySee } from './access.ts'
 import type { Exchange } from './exchange.ts'

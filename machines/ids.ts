@@ -45,6 +45,11 @@ export function isId(prefix: IdPrefix, text: string): boolean {
   return text.startsWith(prefix) && BEHIND_PREFIX.test(text)
 }
 
+/** `generation` goes up when an earlier holder of the key is settled and its key has run out. */
+export function runRequestIdOf(projectId: string, idempotencyKey: string, generation: number): string {
+  return deriveId('runreq', 'run_request', projectId, idempotencyKey, String(generation))
+}
+
 /** A slug is given once in a project. */
 export function recordIdOfSlug(projectId: string, slug: string): string {
   return deriveId('ir', 'intent_record', projectId, slug)

@@ -1,5 +1,6 @@
 /** Discoveries: inspections of repositories, posted whole by people and by runners of the project. */
 
+import { digestOf } from '../../machines/digest.ts'
 import { discoverySummary } from '../../machines/discovery.ts'
 import {
   type DiscoveryCreate,
@@ -8,10 +9,9 @@ import {
   discoverySummaryDocument,
   type HypothesisDrawn,
 } from '../../machines/documents/discovery.ts'
-import { hypothesisIdOf, isId } from '../../machines/ids.ts'
+import { deriveId, hypothesisIdOf, isId } from '../../machines/ids.ts'
 import { modules } from '../../machines/index.ts'
 import type { MessageBody, Taken } from '../../runtime/api.ts'
-import { deriveId, digestOf } from '../../runtime/identity.ts'
 import { maySee } from '../access.ts'
 import type { Exchange } from '../exchange.ts'
 import { createKeyed, IDEMPOTENCY_HEADER, readIdempotencyKey } from '../idempotency.ts'

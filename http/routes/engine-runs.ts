@@ -1,5 +1,6 @@
 /** Engine runs: what one attempt did inside the engine. Summaries and evidence are taken in every state. */
 
+import { digestOf } from '../../machines/digest.ts'
 import {
   type EvidenceObservationsBody,
   engineRunDocument,
@@ -8,13 +9,12 @@ import {
 } from '../../machines/documents/engine-run.ts'
 import { evidenceNumberOf, intentRecordIdOf, namesTwoRecords } from '../../machines/documents/observation.ts'
 import type { EngineRunIdentity } from '../../machines/engine-run.ts'
-import { isId } from '../../machines/ids.ts'
+import { deriveId, isId } from '../../machines/ids.ts'
 import { modules } from '../../machines/index.ts'
 import { utc } from '../../machines/instant.ts'
 import type { IntentRecordContext } from '../../machines/intent-record/context.ts'
 import type { MessageBody } from '../../runtime/api.ts'
 import { engineRunAtHand, findEngineRun, type KnownEngineRun } from '../../runtime/engine-runs.ts'
-import { deriveId, digestOf } from '../../runtime/identity.ts'
 import { maySee } from '../access.ts'
 import { utcNow } from '../clock.ts'
 import type { Exchange } from '../exchange.ts'

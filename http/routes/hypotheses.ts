@@ -1,5 +1,6 @@
 /** Hypotheses: what inspections believe that a project means, until a person has decided. */
 
+import { digestOf } from '../../machines/digest.ts'
 import {
   HYPOTHESIS_STATES,
   type HypothesisAccept,
@@ -17,7 +18,6 @@ import { modules } from '../../machines/index.ts'
 import { document as recordDocument } from '../../machines/intent-record/view.ts'
 import { stringEnum, Type } from '../../machines/schema.ts'
 import type { MessageBody, SnapshotOf, Taken } from '../../runtime/api.ts'
-import { digestOf } from '../../runtime/identity.ts'
 import { maySee } from '../access.ts'
 import type { Exchange } from '../exchange.ts'
 import { findRecord, staysWithin } from '../intent-records.ts'

@@ -1,9 +1,9 @@
 /** Ingest: a whole trace of an engine into the log, streamed. It drives nothing; it is what happened. */
 import { ingestedTraceEventSchema, ingester, type PreparedEvent, prepareEvent } from '../../machines/events/envelope.ts'
+import { projectIdOf } from '../../machines/ids.ts'
 import type { RunRequestContext } from '../../machines/run-request/context.ts'
 import { closedObject, Type } from '../../machines/schema.ts'
 import type { MessageBody, SnapshotOf } from '../../runtime/api.ts'
-import { projectIdOf } from '../../runtime/identity.ts'
 import { readable } from '../../runtime/reader.ts'
 import { maySee, revocationFault } from '../access.ts'
 import { utcNow } from '../clock.ts'

@@ -2,6 +2,8 @@
  * What owners do about an initiative: ask for an assessment, decide, record what they did and what was found, end it.
  * Each is one message to the initiative.
  */
+
+import { digestOf } from '../../machines/digest.ts'
 import { type FindingBody, finding, findingBody } from '../../machines/documents/finding.ts'
 import {
   advanceBody,
@@ -13,11 +15,11 @@ import {
   ownerActionBody,
   shownOwnerAction,
 } from '../../machines/documents/initiative.ts'
+import { deriveId, type IdPrefix } from '../../machines/ids.ts'
 import type { InitiativeContext } from '../../machines/initiative/context.ts'
 import { document } from '../../machines/initiative/view.ts'
 import type { MessageBody, SnapshotOf } from '../../machines/machine.ts'
 import type { Taken } from '../../runtime/api.ts'
-import { deriveId, digestOf, type IdPrefix } from '../../runtime/identity.ts'
 import { viewOf } from '../../runtime/steward/sights.ts'
 import type { Exchange } from '../exchange.ts'
 import { askerOf, askNamed, IDEMPOTENCY_HEADER, randomId, readIdempotencyKey } from '../idempotency.ts'

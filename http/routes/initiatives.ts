@@ -7,11 +7,11 @@ import {
   initiativeDocument,
 } from '../../machines/documents/initiative.ts'
 import { memberText } from '../../machines/documents/member.ts'
+import { projectIdOf } from '../../machines/ids.ts'
 import { document } from '../../machines/initiative/view.ts'
 import type { MessageBody } from '../../machines/machine.ts'
 import { stringEnum, Type } from '../../machines/schema.ts'
 import type { Refused, Reply } from '../../runtime/api.ts'
-import { projectIdOf } from '../../runtime/identity.ts'
 import { maySee } from '../access.ts'
 import type { Exchange } from '../exchange.ts'
 import { createNamed, IDEMPOTENCY_HEADER, readIdempotencyKey } from '../idempotency.ts'

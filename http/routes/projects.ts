@@ -10,10 +10,10 @@ import {
   projectDocument,
   projectPatchBody,
 } from '../../machines/documents/project.ts'
+import { projectIdOf } from '../../machines/ids.ts'
 import { modules } from '../../machines/index.ts'
 import { stringEnum, Type } from '../../machines/schema.ts'
 import type { MessageBody, SnapshotOf } from '../../runtime/api.ts'
-import { projectIdOf } from '../../runtime/identity.ts'
 import { usageOf } from '../../runtime/usage.ts'
 import { maySee } from '../access.ts'
 import type { Exchange } from '../exchange.ts'

@@ -2,6 +2,8 @@
  * What a runner posts about a run request that it holds. Each post goes to the request's actor, which alone
  * decides whether the attempt is still the runner's; a heartbeat reaches it only when it would change something.
  */
+
+import { digestOf } from '../../machines/digest.ts'
 import {
   acceptedBody,
   completedBody,
@@ -20,7 +22,6 @@ import { isLeased } from '../../machines/run-request/states.ts'
 import type { TSchema } from '../../machines/schema.ts'
 import type { MessageBody, Taken } from '../../runtime/api.ts'
 import { isEngineRunOfAnother } from '../../runtime/engine-runs.ts'
-import { digestOf } from '../../runtime/identity.ts'
 import { admitEvents, type StatedEvent } from '../events-in.ts'
 import { type Exchange, PREFER_HEADER } from '../exchange.ts'
 import type { ProblemCode } from '../problems.ts'

@@ -1,4 +1,6 @@
 /** What owners do about a work item: hold, release, close, cancel, resume. Each is one message to the item. */
+
+import { digestOf } from '../../machines/digest.ts'
 import {
   cancelItemBody,
   closeItemBody,
@@ -11,7 +13,7 @@ import type { MessageBody, SnapshotOf } from '../../machines/machine.ts'
 import type { WorkItemContext } from '../../machines/work-item/context.ts'
 import { lastingOf } from '../../machines/work-item/moves.ts'
 import type { Taken } from '../../runtime/api.ts'
-import { digestOf, newSpanId, newTraceId } from '../../runtime/identity.ts'
+import { newSpanId, newTraceId } from '../../runtime/trace-ids.ts'
 import type { Exchange } from '../exchange.ts'
 import { IDEMPOTENCY_HEADER, keyedPlace, readIdempotencyKey } from '../idempotency.ts'
 import { type Move, type Moved, moveRoute } from '../moves.ts'
