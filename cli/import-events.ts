@@ -2,7 +2,7 @@
  * Events from files into the log, as history: a valid envelope is enough, the given id is kept, nothing is driven
  * and no entity is restored. Committed in batches; repeating an import completes it.
  */
-import { SYSTEM_PROJECT } from '../machines/creation.ts'
+import { SYSTEM_PROJECT } from '../machines/envelope.ts'
 import { ingestedEventSchema, type PreparedEvent, prepareEvent } from '../machines/events/envelope.ts'
 import { isId, projectIdOf } from '../machines/ids.ts'
 import type { By } from '../machines/machine.ts'

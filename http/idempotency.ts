@@ -3,11 +3,12 @@
  * who asks (by name, since tokens rotate, and by the projects that a token is confined to) and to the path; the id of what is made derives from it, or, where a name is
  * the id, what it has made is written down.
  */
-import { reusedKey, secondCreate } from '../machines/creation.ts'
+
 import { digestOf } from '../machines/digest.ts'
 import { HEADER_KEY, IDEMPOTENCY_KEY_LENGTH_MAX } from '../machines/documents/fields.ts'
 import { deriveId, ID_DIGITS, type IdPrefix } from '../machines/ids.ts'
 import type { ActorKind, ActorRef } from '../machines/machine.ts'
+import { reusedKey, secondCreate } from '../machines/second-create.ts'
 import type { MessageBody, Reply, Runtime, Taken } from '../runtime/api.ts'
 import {
   createOfKey,

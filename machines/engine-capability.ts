@@ -3,16 +3,8 @@
  * Older ones stand in the log.
  */
 import { assign, emit, setup } from 'xstate'
-import {
-  type CreateBody,
-  type CreationRecord,
-  creationRecord,
-  creationRefusal,
-  creationRepeat,
-  projectEnvelope,
-  secondCreate,
-} from './creation.ts'
 import type { EngineCapability, EngineCapabilityBody } from './documents/engine-capability.ts'
+import { projectEnvelope } from './envelope.ts'
 import {
   type By,
   declaredActions,
@@ -24,6 +16,14 @@ import {
   type SnapshotOf,
   type Term,
 } from './machine.ts'
+import {
+  type CreateBody,
+  type CreationRecord,
+  creationRecord,
+  creationRefusal,
+  creationRepeat,
+  secondCreate,
+} from './second-create.ts'
 import type { Testimony } from './testimony.ts'
 
 export interface EngineCapabilityContext {

@@ -4,8 +4,8 @@
  * runs that has not ended.
  */
 import { assign, emit, enqueueActions, setup } from 'xstate'
-import { projectEnvelope } from './creation.ts'
 import { FORMATION_BRIEF_SCHEMA_VERSION, type FormationBrief } from './documents/formation-brief.ts'
+import { projectEnvelope } from './envelope.ts'
 import type { Artifact } from './formation-brief/compiler.ts'
 import type { FormationBriefBody, FormationBriefContext, FormationBriefMessage, Of } from './formation-brief/context.ts'
 import * as moves from './formation-brief/moves.ts'

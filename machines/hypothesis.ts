@@ -4,9 +4,9 @@
  * other. Should the record's slug have been given meanwhile, the record that has it says so and the next one is tried.
  */
 import { assign, emit, enqueueActions, setup } from 'xstate'
-import { projectEnvelope } from './creation.ts'
 import { decidedOtherwise, isOtherReason } from './decided.ts'
 import { HYPOTHESIS_SCHEMA_VERSION, type Hypothesis } from './documents/hypothesis.ts'
+import { projectEnvelope } from './envelope.ts'
 import type { HypothesisBody, HypothesisContext, HypothesisMessage, Of, RecordAsked } from './hypothesis/context.ts'
 import { recordIdOfSlug } from './ids.ts'
 import type { MakeIntentRecord } from './intent-record/context.ts'

@@ -4,7 +4,6 @@
  * two records is decided in one step of one of them, which tells the other by message.
  */
 import { assign, emit } from 'xstate'
-import { creationRefusal, creationRepeat } from './creation.ts'
 import { decidedOtherwise, isOtherReason } from './decided.ts'
 import type { IntentState } from './documents/intent-record.ts'
 import { isKnown } from './drift/state.ts'
@@ -16,6 +15,7 @@ import * as rules from './intent-record/rules.ts'
 import { relationshipOf, told } from './intent-record/told.ts'
 import { document, envelope, terms } from './intent-record/view.ts'
 import type { MachineModule, Refusal, SnapshotOf } from './machine.ts'
+import { creationRefusal, creationRepeat } from './second-create.ts'
 
 type Context = IntentRecordContext
 

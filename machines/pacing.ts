@@ -3,9 +3,9 @@
  * mailbox; the state is durable before anybody hears of it.
  */
 import { assign, emit, setup } from 'xstate'
-import { SYSTEM_ENVELOPE } from './creation.ts'
 import type { Pacing } from './documents/pacing.ts'
 import { LANES, type Lane } from './documents/run-request.ts'
+import { SYSTEM_ENVELOPE } from './envelope.ts'
 import {
   type ActorRef,
   type By,

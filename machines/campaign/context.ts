@@ -1,7 +1,8 @@
 /** What a campaign remembers, and every message that it takes. */
-import type { CreateBody, CreationRecord } from '../creation.ts'
+
 import type { CycleOutcome, Evidence, ObjectiveEntry, OwnerDecision } from '../documents/campaign.ts'
 import type { By, Message, MessageBody } from '../machine.ts'
+import type { CreateBody, CreationRecord } from '../second-create.ts'
 import type { ItemReported, ItemSettled, ItemStarted } from '../work-item/owner.ts'
 
 /** What was asked for: made once, never changed. */

@@ -3,7 +3,6 @@
  * own (`compiled.ts`): it is large, it never changes, and the brief moves on with every run.
  */
 
-import type { CreateBody, CreationRecord } from '../creation.ts'
 import type { PromptPhase } from '../documents/compiled-brief.ts'
 import type {
   Approval,
@@ -13,6 +12,7 @@ import type {
   FormationBriefPatch,
 } from '../documents/formation-brief.ts'
 import type { By, Message, MessageBody, Throttle } from '../machine.ts'
+import type { CreateBody, CreationRecord } from '../second-create.ts'
 import type { Artifact } from './compiler.ts'
 import type { OpenRun } from './runs.ts'
 import type { BriefSections, Sources } from './snapshot.ts'

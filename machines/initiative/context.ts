@@ -2,7 +2,7 @@
  * What an initiative remembers and what it can be told. The context is the served document's own fields, and
  * `internal`: what the moves need and nobody is shown.
  */
-import type { CreateBody, CreationRecord } from '../creation.ts'
+
 import type { Finding } from '../documents/finding.ts'
 import type {
   Action,
@@ -17,6 +17,7 @@ import type {
 import type { Member } from '../documents/member.ts'
 import type { RunResult } from '../documents/run-result.ts'
 import type { By, FactEnvelope, Message, MessageBody } from '../machine.ts'
+import type { CreateBody, CreationRecord } from '../second-create.ts'
 import type { ItemReported, ItemSettled } from '../work-item/owner.ts'
 
 /** One request for an assessment: from a person, or from an assessment before it. */

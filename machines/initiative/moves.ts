@@ -1,10 +1,12 @@
 /** What each move of an initiative changes, states and sends: pure functions of (context, message). */
-import { creationRecord, SYSTEM_ENVELOPE } from '../creation.ts'
+
 import { type InitiativeStatus, OWNER_WORDS_MAX, type OwnerAction, type Question } from '../documents/initiative.ts'
 import { isSameMember, memberText } from '../documents/member.ts'
+import { SYSTEM_ENVELOPE } from '../envelope.ts'
 import { deriveId, projectIdOf } from '../ids.ts'
 import { type Fact, SERVICE_BY, type SendParams } from '../machine.ts'
 import { saysNotBegun } from '../run-request/failure.ts'
+import { creationRecord } from '../second-create.ts'
 import { openItem } from '../work-item/owner.ts'
 import { bodyBefore, withBody } from './bodies.ts'
 import { joined, left, shared } from './campaigns.ts'

@@ -1,11 +1,11 @@
 /** Which messages an initiative takes, and what is a repeat or a refusal: one assessment at a time, an action once. */
 import { canonical } from '../canonical.ts'
 import { shown } from '../clipped.ts'
-import { creationRefusal, creationRepeat, reusedKey } from '../creation.ts'
 import { decidedOtherwise, isOtherReason } from '../decided.ts'
 import { type OwnerDecision, TRIGGERS_MAX } from '../documents/initiative.ts'
 import { memberText } from '../documents/member.ts'
 import { nameOf, type Refusal, type SnapshotOf } from '../machine.ts'
+import { creationRefusal, creationRepeat, reusedKey } from '../second-create.ts'
 import { bodyBefore } from './bodies.ts'
 import type { InitiativeContext, InitiativeMessage, Of } from './context.ts'
 import { consumed, reviewersFinding } from './findings.ts'

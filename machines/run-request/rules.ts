@@ -2,10 +2,11 @@
  * Who may move a run request: the fence around an attempt, the guards, and what is a repeat or a refusal.
  * The invariant of the whole hand-out is here: only the holder of the current attempt is heard.
  */
-import { reusedKey } from '../creation.ts'
+
 import type { Failure } from '../documents/run-request.ts'
 import { instantMs } from '../instant.ts'
 import type { Refusal, SnapshotOf } from '../machine.ts'
+import { reusedKey } from '../second-create.ts'
 import {
   LOST_ACCEPTS_MAX,
   type Of,

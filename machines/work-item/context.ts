@@ -2,7 +2,7 @@
  * What a work item remembers and what it can be told. The context is the served document's own fields in groups,
  * and `internal`: what the moves need and nobody is shown.
  */
-import type { CreateBody, CreationRecord } from '../creation.ts'
+
 import type { Failure, Lane } from '../documents/run-request.ts'
 import type { RunResult } from '../documents/run-result.ts'
 import type {
@@ -15,6 +15,7 @@ import type {
 } from '../documents/work-item.ts'
 import type { By, Message, MessageBody } from '../machine.ts'
 import type { CreateRunRequest } from '../run-request/context.ts'
+import type { CreateBody, CreationRecord } from '../second-create.ts'
 
 /** What was asked for: made once, never changed. */
 export interface AskedItem {

@@ -1,6 +1,5 @@
 /** What each move of a work item changes and asks for: pure functions of (context, message). */
 import { clipped } from '../clipped.ts'
-import { creationRecord } from '../creation.ts'
 import {
   OPERATOR_ACTIONS_MAX,
   type OperatorCommand,
@@ -8,6 +7,7 @@ import {
   type SettledState,
 } from '../documents/work-item.ts'
 import type { By, SendParams } from '../machine.ts'
+import { creationRecord } from '../second-create.ts'
 import type { AskedItem, Of, WorkItemContext, WorkItemMessage } from './context.ts'
 import { type Settlement, settlementOf, withoutResult } from './results.ts'
 

@@ -2,9 +2,10 @@
  * Who may move a work item, and what is a repeat or a refusal. The invariant of the ledger is here: an item is
  * settled only through the run request that it was handed out as, and once.
  */
-import { creationRefusal, creationRepeat } from '../creation.ts'
+
 import { isSettledItem, type SettledState } from '../documents/work-item.ts'
 import type { Refusal, SnapshotOf } from '../machine.ts'
+import { creationRefusal, creationRepeat } from '../second-create.ts'
 import type { Of, WorkItemContext, WorkItemMessage } from './context.ts'
 import { closed, openResumption, settlementBy } from './moves.ts'
 import { ownerOf } from './owner.ts'

@@ -2,7 +2,7 @@
  * What a second create of the same entity means. An Idempotency-Key is scoped by the edge (who asks, and the
  * path); the same key with the same body is a replay, with another body a mistake, and after its time it is free.
  */
-import type { FactEnvelope, Message, MessageBody, Refusal } from './machine.ts'
+import type { Message, MessageBody, Refusal } from './machine.ts'
 
 /** How long an idempotency key is kept for an entity that never settles. Milliseconds: 24 hours. */
 const IDEMPOTENCY_MS = 86_400_000
@@ -69,31 +69,4 @@ export function creationRefusal(
     return { code: 'settled_twin', detail: `this idempotency key is free again: a new ${what} takes its place` }
   }
   return { code: 'already_exists', detail: `this ${what} exists already` }
-}
-
-/** The project of the service's own events, which belong to none. */
-export const SYSTEM_PROJECT = 'system'
-
-/** Facts about the service's own resources belong to no project. */
-export const SYSTEM_ENVELOPE = {
-  project: SYSTEM_PROJECT,
-  throttle: 'full',
-  trace_id: null,
-  span_id: null,
-  parent_span_id: null,
-  causation_id: null,
-  gather_id: null,
-} as const
-
-/** Facts about what belongs to a project, and is nobody's run: they are on no trace. */
-export function projectEnvelope(project: string): FactEnvelope {
-  return { ...SYSTEM_ENVELOPE, project }
-}
-
-/** Members of `next` that differ from `before`, by name. */
-export function changed<T extends object>(before: T, next: Partial<T>): string[] {
-  return Object.keys(next).filter((member) => {
-    const key = member as keyof T
-    return JSON.stringify(before[key]) !== JSON.stringify(next[key])
-  })
 }
