@@ -4,8 +4,11 @@
  */
 import type { Message, MessageBody, Refusal } from './machine.ts'
 
-/** How long an idempotency key is kept for an entity that never settles. Milliseconds: 24 hours. */
-const IDEMPOTENCY_MS = 86_400_000
+/**
+ * How long the key is kept of what a machine makes by message, such as the item of a campaign's cycle: a machine knows no
+ * settings, and says nothing of it. Milliseconds: 24 hours.
+ */
+const MADE_BY_MESSAGE_MS = 86_400_000
 
 /** Members that every create may carry. */
 export interface CreateBody extends MessageBody {
@@ -14,7 +17,7 @@ export interface CreateBody extends MessageBody {
   readonly idempotency_key?: string
   /** Hash of the request body; given with every key. */
   readonly fingerprint?: string
-  /** How long the key is kept. Default 24 hours. */
+  /** How long the key is kept, by the settings. Absent where a machine makes it: 24 hours. */
   readonly idempotency_ms?: number
   /** The edge knows that this key and body have made it, whatever has become of it since. */
   readonly is_made?: true
@@ -29,7 +32,7 @@ export interface CreationRecord {
 }
 
 export function creationRecord(message: Message<CreateBody>): CreationRecord {
-  const { idempotency_key: key, fingerprint, idempotency_ms = IDEMPOTENCY_MS, atMs } = message
+  const { idempotency_key: key, fingerprint, idempotency_ms = MADE_BY_MESSAGE_MS, atMs } = message
   if (key === undefined) return {}
   return { key, key_until_ms: atMs + idempotency_ms, ...(fingerprint === undefined ? {} : { fingerprint }) }
 }

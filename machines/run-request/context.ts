@@ -23,12 +23,6 @@ interface RunRequestLimits {
   readonly idempotency_ms: number
 }
 
-export const DEFAULT_LIMITS: RunRequestLimits = {
-  grace_ms: 60_000,
-  late_events_ms: 600_000,
-  idempotency_ms: 86_400_000,
-}
-
 /** The runner's last `completed` or `failed`, so that the same post again gets the same answer. */
 export interface LastPost {
   readonly type: 'completed' | 'failed'
@@ -168,7 +162,7 @@ export interface CreateRunRequest extends MessageBody, Omit<RunRequestCreate, 'i
   readonly approved?: boolean
   /** The same, by who approved its brief. */
   readonly approved_by?: By
-  readonly limits?: RunRequestLimits
+  readonly limits: RunRequestLimits
   /** It names another repository or branch than its brief was approved for. */
   readonly elsewhere?: true
 }

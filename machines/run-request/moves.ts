@@ -8,7 +8,6 @@ import { instantMs } from '../instant.ts'
 import type { ScheduleParams, SendParams } from '../machine.ts'
 import {
   type Asked,
-  DEFAULT_LIMITS,
   HELD_BY_MAX,
   type LastPost,
   type Made,
@@ -93,7 +92,7 @@ function madeOf(message: Of<'create'>): Made {
     parent_span_id: message.parent_span_id ?? null,
     causation_id: message.causation_id ?? null,
     gather_id: message.gather_id ?? null,
-    limits: message.limits ?? DEFAULT_LIMITS,
+    limits: message.limits,
     elsewhere: message.elsewhere,
   }
 }
