@@ -1,12 +1,12 @@
 /** The options by which a person says what a campaign is: a file of JSON, and options laid over it. */
 import { readFileSync } from 'node:fs'
 import { type Command, InvalidArgumentError } from 'commander'
+import { CYCLES_MAX, DEFAULT_MAX_CYCLES } from '../machines/bounds.ts'
 import { collect, each, integer } from './arguments.ts'
 
 type Document = Record<string, any>
 
 const STANDARD_INPUT = 0
-const CYCLES_MAX = 1_000
 
 export function campaignOptions(command: Command): Command {
   return command
@@ -16,7 +16,7 @@ export function campaignOptions(command: Command): Command {
     .option('--mission <text>', 'What is to be reached.')
     .option('--gate <command>', 'A command that must succeed on trunk. May be repeated.', each)
     .option('--review <statement>', 'What must be so, for formation to judge. May be repeated.', each)
-    .option('--max-cycles <n>', 'Tasks that it may dispatch. Default: 20.', integer(1, CYCLES_MAX))
+    .option('--max-cycles <n>', `Tasks that it may dispatch. Default: ${DEFAULT_MAX_CYCLES}.`, integer(1, CYCLES_MAX))
     .option('--escalate-when <text>', 'A condition in which an owner is asked. May be repeated.', each)
     .option('--context <path>', 'A file that formation reads. May be repeated.', collect)
     .option('--provider <name>', 'The provider whose agents are to work for it.')

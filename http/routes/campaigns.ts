@@ -1,10 +1,10 @@
 /** Campaigns as people and programs see them: added, listed, read. What owners say of them: campaign-moves. */
+import { DEFAULT_MAX_CYCLES } from '../../machines/bounds.ts'
 import {
   CAMPAIGN_STATUSES,
   type CampaignCreate,
   campaignCreateBody,
   campaignDocument,
-  DEFAULT_MAX_CYCLES,
 } from '../../machines/documents/campaign.ts'
 import { stringEnum, Type } from '../../machines/schema.ts'
 import type { ListRequest, MessageBody, Reply, SnapshotOf } from '../../runtime/api.ts'

@@ -1,4 +1,5 @@
 /** How a campaign is seen from outside: the envelope of its facts, its index rows, what its events assert, its document. */
+
 import type { CampaignDocument, CampaignStatus } from '../documents/campaign.ts'
 import type { FactEnvelope, SnapshotOf, Term } from '../machine.ts'
 import { members, type Testimony } from '../testimony.ts'
@@ -6,6 +7,7 @@ import { nextBaseRef } from './chain.ts'
 import type { CampaignContext } from './context.ts'
 import { evidenceName } from './evidence.ts'
 import { calledFor, needIn, wordsOf } from './needs.ts'
+import { OWN_TYPES } from './own-types.ts'
 
 type Snapshot = SnapshotOf<CampaignContext>
 
@@ -28,19 +30,6 @@ export function terms(snapshot: Snapshot): readonly Term[] {
   if (calledFor(needIn(snapshot)) === 'escalated') rows.push({ index: 'attention', value: 'escalated', order: since })
   return rows
 }
-
-const OWN_TYPES = [
-  'added',
-  'advance_requested',
-  'advance_completed',
-  'paused',
-  'escalated',
-  'completed',
-  'cancelled',
-  'owner_paused',
-  'resumed',
-  'decided',
-].map((name) => `campaign_${name}`)
 
 /** What a decision leaves the campaign as. */
 const STATUS_OF_DECISION: Readonly<Record<string, CampaignStatus>> = {

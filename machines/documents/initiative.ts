@@ -3,6 +3,7 @@
  * everybody reads. Request bodies are closed; what an engine decides is open.
  */
 import { closedObject, exactlyWith, onlyWith, requiredWith, type Static, stringEnum, Type } from '../schema.ts'
+import { BUDGET_MAX } from '../bounds.ts'
 import {
   by,
   CLOSED,
@@ -42,8 +43,6 @@ const OVERRIDES = ['include', 'exclude'] as const
 
 /** Most projects: whoever reads it must be let see each of them. */
 const PROJECTS_MAX = 64
-/** Most assessments and actions that a budget may allow: what they leave behind is kept in one record. */
-const BUDGET_MAX = 1_000
 export const DEFAULT_BUDGET = { max_assessments: 40, max_actions: 20 } as const
 /** Requests that wait behind the one that is being assessed. */
 export const TRIGGERS_MAX = 32
