@@ -2,8 +2,9 @@
  * The initiative's documents (SPEC 3.4, 6.18): what an owner adds and says, what an assessment decides, and what
  * everybody reads. Request bodies are closed; what an engine decides is open.
  */
-import { closedObject, exactlyWith, onlyWith, requiredWith, type Static, stringEnum, Type } from '../schema.ts'
+
 import { BUDGET_MAX } from '../bounds.ts'
+import { closedObject, exactlyWith, onlyWith, requiredWith, type Static, stringEnum, Type } from '../schema.ts'
 import {
   by,
   CLOSED,
