@@ -49,8 +49,8 @@ export interface ItemRun {
   readonly waits?: true | undefined
   /** It has ended, and the item's owner has been told: nothing more is heard of it. */
   readonly reported?: true
-  /** Its engine could not reach the provider of its agent; in its words. */
-  readonly outage?: string
+  /** Of one whose source decides: the last agent of this attempt could not be reached; in its engine's words. */
+  readonly outage?: string | undefined
   /** What its earlier attempts failed with. */
   readonly failures?: readonly Failure[]
 }

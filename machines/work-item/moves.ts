@@ -196,7 +196,8 @@ export function waitAgain({ internal, run }: WorkItemContext, message: Of<'run_r
   const failures = failure === undefined ? {} : { failures: [...(run!.failures ?? []), failure] }
   return {
     ...(internal.stopping ? {} : { reason: oneLine(`its run waits for a runner again (attempt ${attempt})${why}`) }),
-    run: { ...run!, attempt, waits: true, ...failures },
+    // The next attempt may find the provider back.
+    run: { ...run!, attempt, waits: true, outage: undefined, ...failures },
   }
 }
 
@@ -221,9 +222,11 @@ export function report({ asked, run }: WorkItemContext): Change {
   return { reason: `its run has ended: its ${asked.source.kind} decides`, run: { ...run!, reported: true } }
 }
 
-export function noteOutage({ run }: WorkItemContext, { event }: Of<'run_event'>): Change {
-  const { error } = event.payload
-  return { run: { ...run!, outage: oneLine(typeof error === 'string' ? error : '') } }
+/** The last of its sessions counts: an agent that has worked behind an outage has ended that. */
+export function noteProvider({ run }: WorkItemContext, { event }: Of<'run_event'>): Change {
+  const { status, error } = event.payload
+  const outage = status === 'ok' ? undefined : oneLine(typeof error === 'string' ? error : '')
+  return { run: { ...run!, outage } }
 }
 
 /** The run has ended and nothing had settled the item. */

@@ -126,7 +126,6 @@ export interface ItemSettled extends MessageBody {
   /** The terminal event that settled it. */
   readonly terminal?: { readonly event_id: string; readonly payload: Readonly<Record<string, unknown>> }
   readonly failure?: Failure
-  readonly outage?: string
   /** From when on its provider may be used again, as its Run Result says: seconds, or a time. */
   readonly retry_after?: unknown
   /** Its work was preserved, and a person has closed or cancelled it: nobody is to go on from that. */
@@ -175,7 +174,7 @@ export function tellReported({ id, asked, run }: WorkItemContext, message: Of<'r
 export function tellOwner(context: WorkItemContext, message: WorkItemMessage, state: SettledState) {
   const to = ownerOf(context.asked)
   if (to === undefined || message.type === 'settle') return undefined
-  const { id, asked, reason, started_at, disposition, run } = context
+  const { id, asked, reason, started_at, disposition } = context
   const { role } = asked.source
   const { event } = message as Partial<Of<'run_event'>>
   const { failure, result } = message as Partial<Of<'run_ended'>>
@@ -191,7 +190,6 @@ export function tellOwner(context: WorkItemContext, message: WorkItemMessage, st
     ...(disposition === undefined ? {} : { disposition }),
     ...(event === undefined ? {} : { terminal: { event_id: event.id, payload: event.payload } }),
     ...(failure === undefined ? {} : { failure }),
-    ...(run?.outage === undefined ? {} : { outage: run.outage }),
     ...(result?.retry_after === undefined ? {} : { retry_after: result.retry_after }),
     ...(isGivenUp ? { given_up: true } : {}),
   }

@@ -8,7 +8,7 @@ import type { Refusal, SnapshotOf } from '../machine.ts'
 import { creationRefusal, creationRepeat } from '../second-create.ts'
 import type { Of, WorkItemContext, WorkItemMessage } from './context.ts'
 import { closed, openResumption, settlementBy } from './moves.ts'
-import { ownerOf } from './owner.ts'
+import { isDecidedBySource } from './results.ts'
 
 const RUN_MESSAGES: ReadonlySet<string> = new Set(['run_started', 'run_lost', 'run_requeued', 'run_event', 'run_ended'])
 
@@ -42,11 +42,15 @@ export function settlesAs(context: WorkItemContext, message: WorkItemMessage, st
   return isOfRun(context, message) && settlementBy(context, message as Of<'run_event'>)?.state === state
 }
 
-/** An agent session of the run ended because its provider could not be reached, which an owner wants to know. */
-export function isOutage(context: WorkItemContext, message: Of<'run_event'>): boolean {
+/**
+ * An agent session of the run ended because its provider could not be reached, which who decides wants to know; or one has
+ * worked behind that. Of a task only its result, or its run, says what it failed with.
+ */
+export function tellsOfProvider(context: WorkItemContext, message: Of<'run_event'>): boolean {
   const { event_type, payload } = message.event
-  const isOne = event_type === 'agent_session_ended' && payload.status === 'unavailable'
-  return isOne && isOfRun(context, message) && ownerOf(context.asked) !== undefined
+  if (event_type !== 'agent_session_ended' || !isDecidedBySource(context.asked)) return false
+  const isNews = payload.status === 'unavailable' || (payload.status === 'ok' && context.run?.outage !== undefined)
+  return isNews && isOfRun(context, message)
 }
 
 /** The run's terminal event for an item of this kind. */
@@ -136,7 +140,7 @@ function runRepeat(value: string, context: WorkItemContext, message: WorkItemMes
   if (!isOfRun(context, message)) return 'of_another_run'
   if (message.type === 'run_ended') return context.run?.reported === true ? 'already_reported' : undefined
   if (message.type === 'run_event' && settlementBy(context, message) === undefined)
-    return isOutage(context, message) ? undefined : 'settles_nothing'
+    return tellsOfProvider(context, message) ? undefined : 'settles_nothing'
   // Lost or queued again before it began: the item waits as before.
   return value !== 'running' && (message.type === 'run_lost' || message.type === 'run_requeued') ? 'waits' : undefined
 }
