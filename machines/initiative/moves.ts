@@ -21,7 +21,7 @@ import {
   requestedFact,
   statedFor,
 } from './facts.ts'
-import { consumed, findingOf, reviewersFinding, withFinding } from './findings.ts'
+import { consumed, findingOf, hasLanded, reviewersFinding, withFinding } from './findings.ts'
 import { eligibleMembers, fingerprint, isMember, keptActions, whyNone } from './members.ts'
 import { promptOf } from './prompt.ts'
 import { verdictOf } from './verdict.ts'
@@ -389,10 +389,10 @@ function hear(context: InitiativeContext, message: OfCycle, seen: SeenBy): Concl
   return consume(first, message, seen)
 }
 
-function consume(before: Conclusion, { item_id, state, at }: OfCycle, seen: SeenBy): Conclusion {
-  if (state !== 'landed') return before
-  const { findings, now } = consumed(before.context, item_id, seen, at)
-  const facts = now.map((one) => findingConsumed(one, seen.member, item_id))
+function consume(before: Conclusion, message: OfCycle, seen: SeenBy): Conclusion {
+  if (!hasLanded(message)) return before
+  const { findings, now } = consumed(before.context, message.item_id, seen, message.at)
+  const facts = now.map((one) => findingConsumed(one, seen.member, message.item_id))
   return { ...before, context: { ...before.context, findings }, facts: [...before.facts, ...facts] }
 }
 

@@ -8,7 +8,7 @@ import { nameOf, type Refusal, type SnapshotOf } from '../machine.ts'
 import { creationRefusal, creationRepeat, reusedKey } from '../second-create.ts'
 import { bodyBefore } from './bodies.ts'
 import type { InitiativeContext, InitiativeMessage, Of } from './context.ts'
-import { consumed, reviewersFinding } from './findings.ts'
+import { consumed, hasLanded, reviewersFinding } from './findings.ts'
 import { isMember } from './members.ts'
 import { isAnswered, skipReason } from './moves.ts'
 
@@ -183,11 +183,11 @@ function isKnownFinding({ findings }: InitiativeContext, { finding_id, fingerpri
 
 /** It has nothing to tell that is not recorded. */
 function isHeard(value: string, context: InitiativeContext, message: Of<'member_cycle_settled'>): boolean {
-  const { item_id, member, finding_ids, state, terminal } = message
+  const { item_id, member, finding_ids, terminal } = message
   const mayFind = statusOf(value) === 'active' && terminal !== undefined
   const said = mayFind ? reviewersFinding(context, item_id, terminal) : undefined
   if (said !== undefined && !context.findings.some(({ finding_id }) => finding_id === said.finding_id)) return false
-  return state !== 'landed' || consumed(context, item_id, { member, finding_ids }, '').now.length === 0
+  return !hasLanded(message) || consumed(context, item_id, { member, finding_ids }, '').now.length === 0
 }
 
 /** Why a message was not taken, where more can be said than that the state does not allow it. */

@@ -542,7 +542,7 @@ t.test('an initiative that has ended finds nothing more, and what was seen befor
   const decided = run(...before, answer(4, { decision: 'dispatch', member: PROJECT, objective: 'x' }))
   const dispatched = step(module, decided, judge(6)).snapshot
   const { item_id } = dispatched.context.actions[0]
-  const gaps = { terminal: { event_id: 'evt_8', payload: { verdict: 'remainder', gaps: ['no VAT'] } } }
+  const gaps = { terminal: { event_id: 'evt_8', payload: { verdict: 'remainder', gaps: ['no VAT'], landed: true } } }
   for (const end of [M.complete, M.cancel]) {
     const ended = step(module, dispatched, end).snapshot
     t.equal(step(module, ended, M['member_cycle_settled (defect)']).repeat, 'already_heard')
@@ -579,5 +579,19 @@ t.test('consumption follows a landing of a cycle whose forming saw the finding, 
   t.equal(step(module, landed.snapshot, settled(item_id, 'landed')).repeat, 'already_heard')
   const cancelled = step(module, dispatched, settled(item_id, 'cancelled'))
   t.strictSame(cancelled.facts, [])
+  const saying = (payload: object) => ({
+    terminal: { event_id: 'evt_7', payload: { verdict: 'complete', ...payload } },
+  })
+  const idle = step(module, dispatched, settled(item_id, 'landed', saying({ landed: false })))
+  t.strictSame(idle.facts, [], 'it is complete, and nothing had to land')
+  t.strictSame(idle.snapshot.context.internal.cycles, {}, 'nor will it')
+  t.match(
+    payloadOf(step(module, dispatched, settled(item_id, 'landed', saying({ landed: true }))), 'finding_consumed'),
+    {
+      finding_id: 'find_1',
+    },
+  )
+  const member = { ...M['member_cycle_settled (landed)'], ...saying({ landed: false }) }
+  t.equal(step(module, run(M.create, M.record_finding), member).repeat, 'already_heard')
   t.end()
 })
