@@ -40,9 +40,14 @@ function openAdvance(draft: Draft, prompt: string, result: TaskResult | undefine
       ...(result === undefined ? {} : { run_event_id: result.event_id, run_result: result.payload }),
       gates: gatesOf(asked.done_evidence),
       ...(asked.context_paths === undefined ? {} : { context_paths: asked.context_paths }),
-      ...(asked.agent_provider === undefined ? {} : { agent_provider: asked.agent_provider }),
+      ...providerFor(draft.context),
     },
   })
+}
+
+/** Whose agents are to do the work, for its runner to heed. */
+export function providerFor({ asked: { agent_provider } }: CampaignContext): { readonly agent_provider?: string } {
+  return agent_provider === undefined ? {} : { agent_provider }
 }
 
 function formingOf(name: string): string {

@@ -110,6 +110,17 @@ t.test('a campaign works its mission off: formed, worked on, formed again, done,
   )
 })
 
+t.test('whose agents are to work for a campaign is told to its formations and to its tasks', async (t) => {
+  const s = await startTestService(t)
+  const runner = await fleet(s, 'shop')
+  await addCampaign(s, { agent_provider: 'acme-ai' })
+  await move(s, 'advance')
+  t.equal((await form(s, runner, step('Add invoices'))).engine.payload.agent_provider, 'acme-ai')
+  await comesTo(s, 'active', 'cycle')
+  const { context } = (await work(s, runner)).engine.payload
+  t.match(context, { agent_provider: 'acme-ai', mission: 'Let customers pay by invoice' })
+})
+
 t.test('a provider that cannot be used pauses the campaign, and no cycle is used', async (t) => {
   const s = await startTestService(t)
   const runner = await advanced(s)
