@@ -150,16 +150,17 @@ export const initiativeMachine = machineSetup.createMachine({
 
 export const initiativeModule: MachineModule<InitiativeContext, InitiativeBody> = {
   kind: 'initiative',
-  version: 5,
+  version: 6,
   machine: initiativeMachine,
   // Version 2 hears of the cycles of member campaigns, version 3 ends what was asked for too late or what others were
   // quicker with, version 4 finds nothing more when it has ended, version 5 remembers of a decision which question it
-  // named: what was stored before is still right.
+  // named, version 6 which requests have no name: what was stored before is still right.
   migrations: {
     1: (snapshot) => snapshot,
     2: (snapshot) => snapshot,
     3: (snapshot) => snapshot,
     4: (snapshot) => snapshot,
+    5: (snapshot) => snapshot,
   },
   internal: ['assess', 'judge', 'item_reported', 'item_settled', 'member_cycle_settled'],
   repeats: rules.repeats,

@@ -111,7 +111,8 @@ function advanceRoute(service: ServiceContext): Route {
     summary: 'Ask for one read-only assessment, of one member or of all.',
     description:
       'Assessments are paced on the campaign lane, one at a time: a request that comes during one waits. The same ' +
-      '`trigger_id` (by default the Idempotency-Key) is assessed once.',
+      '`trigger_id` (by default the Idempotency-Key) is assessed once. Without either, one that waits stands for those ' +
+      'that ask for the same after it.',
     access: { right: 'work.operate' },
     body: { schema: advanceBody, optional: true },
     headers: [IDEMPOTENCY_HEADER],
@@ -127,7 +128,8 @@ function advanceRoute(service: ServiceContext): Route {
       const isNamed = asked.isKeyed || exchange.body.trigger_id !== undefined
       const fingerprint = digestOf(about)
       const name = isNamed ? { name: `advance ${trigger_id}`, what: 'assessment', fingerprint } : undefined
-      askOnce(service, exchange, asked.initiative, { type: 'advance', trigger_id, ...about }, name)
+      const said = { type: 'advance', trigger_id, ...(isNamed ? {} : { unnamed: true }), ...about }
+      askOnce(service, exchange, asked.initiative, said, name)
     },
   }
 }

@@ -23,6 +23,8 @@ import type { ItemReported, ItemSettled } from '../work-item/owner.ts'
 /** One request for an assessment: from a person, or from an assessment before it. */
 export interface Trigger {
   readonly trigger_id: string
+  /** Nobody has named it: the id is the service's own. */
+  readonly unnamed?: true
   readonly member?: Member
   readonly follow_up_of?: FollowUp
   readonly requested_at: string
@@ -143,6 +145,8 @@ export interface CreateInitiative extends CreateBody {
 interface Advance extends MessageBody {
   readonly type: 'advance'
   readonly trigger_id: string
+  /** Whoever asks has no name for it: one that waits for the same may stand for it. */
+  readonly unnamed?: true
   readonly member?: Member
   /** Where somebody emitted the request: it is in the log already. */
   readonly event_id?: string

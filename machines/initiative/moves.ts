@@ -72,13 +72,14 @@ function own(context: InitiativeContext): InitiativeContext {
 
 /** Asked for: it waits until nothing is being assessed. An emitted request is in the log already. */
 export function request(context: InitiativeContext, message: Of<'advance'>): Conclusion {
-  const { trigger_id, member, event_id, at, by = SERVICE_BY } = message
+  const { trigger_id, unnamed, member, event_id, at, by = SERVICE_BY } = message
   const seed = seedOf(context)
   const asked = { trigger_id, member, seed, at, origin: by.origin ?? by.name, causation_id: null }
   const fact = event_id === undefined ? requestedFact(context, asked) : undefined
   const trigger: Trigger = {
     trigger_id,
-    ...(member === undefined ? {} : { member }),
+    ...(unnamed && { unnamed }),
+    ...(member && { member }),
     requested_at: at,
     by,
     seed,

@@ -3,7 +3,7 @@ import { canonical } from '../canonical.ts'
 import { shown } from '../clipped.ts'
 import { decidedOtherwise, isOtherReason } from '../decided.ts'
 import { type OwnerDecision, TRIGGERS_MAX } from '../documents/initiative.ts'
-import { memberText } from '../documents/member.ts'
+import { isSameMember, memberText } from '../documents/member.ts'
 import { nameOf, type Refusal, type SnapshotOf } from '../machine.ts'
 import { creationRefusal, creationRepeat, reusedKey } from '../second-create.ts'
 import { bodyBefore } from './bodies.ts'
@@ -132,6 +132,7 @@ export function repeats({ value, context }: Snapshot, message: InitiativeMessage
     case 'create':
       return creationRepeat(context.internal.creation, message)
     case 'advance':
+      if (joinsWaiting(context, message)) return 'already_requested'
       return isKnownRequest(context, message.trigger_id) && !asksOtherwise(context, message)
         ? 'already_requested'
         : undefined
@@ -169,6 +170,11 @@ export function isKnownRequest({ waiting, assessment, internal }: InitiativeCont
     waiting.some((one) => one.trigger_id === trigger_id) ||
     internal.over.includes(trigger_id)
   )
+}
+
+/** Without names two requests for the same are one, as long as nobody looks yet: who looks then sees what both want seen. */
+function joinsWaiting({ waiting }: InitiativeContext, { unnamed, member }: Of<'advance'>): boolean {
+  return unnamed === true && waiting.some((one) => one.unnamed === true && isSameMember(one.member, member))
 }
 
 /** About another member than before. */

@@ -232,6 +232,28 @@ t.test(
   },
 )
 
+t.test('a request without a name joins one that waits for the same; a named one is a request of its own', (t) => {
+  const ask = (trigger_id: string, more: object = {}) =>
+    at(5, { type: 'advance', by: OWNER, trigger_id, unnamed: true, ...more })
+  const named = (trigger_id: string) => at(5, { type: 'advance', by: OWNER, trigger_id })
+  const pinned = { member: PROJECT }
+  const assessing = run(M.create, M['advance (t1)'], M['assess (t1)'])
+  const said = (snapshot: ReturnType<typeof run>, message: any) => step(module, snapshot, message).repeat
+  const waiting = step(module, assessing, ask('a')).snapshot
+  t.equal(waiting.context.waiting.length, 1, 'what is being assessed was asked before')
+  t.equal(said(waiting, ask('b')), 'already_requested')
+  t.equal(said(waiting, ask('b', pinned)), undefined, 'about a member')
+  t.equal(said(waiting, named('c')), undefined)
+  const both = step(module, waiting, ask('b', pinned)).snapshot
+  t.equal(said(both, ask('d', pinned)), 'already_requested')
+  t.equal(said(both, ask('d', { member: CAMPAIGN })), undefined)
+  t.equal(said(step(module, assessing, named('c')).snapshot, ask('d')), undefined, 'none joins a named one')
+  t.equal(said(waiting, at(6, { type: 'complete', by: OWNER, reason: 'x' })), undefined)
+  const over = step(module, waiting, M.complete).snapshot
+  t.equal(step(module, over, ask('e')).refused, 'illegal_move')
+  t.end()
+})
+
 t.test('what is no steering decision fails, and is not asked for again', (t) => {
   for (const result of [
     { decision: undefined },
