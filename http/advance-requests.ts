@@ -58,13 +58,15 @@ function toInitiative(
   }
   const { project, throttle, payload } = event
   if (throttle !== 'full') return invalid('/throttle', 'must be full: nothing is steered in a dry run')
-  const { initiative: name, member, trigger_id } = payload as PayloadOf<typeof INITIATIVE>
+  const { initiative: name, member, trigger_id, follow_up_of } = payload as PayloadOf<typeof INITIATIVE>
   const initiative: SnapshotOf<InitiativeContext> | undefined = findInitiative(service, exchange.principal, name)
   if (initiative === undefined) return invalid('/payload/initiative', `There is no initiative ${name.slice(0, 140)}.`)
   const { projects, members } = initiative.context
   if (!projects.includes(project)) return invalid('/project', `${project} is no project of the initiative ${name}.`)
   if (member !== undefined && !members.some((one) => isSameMember(one, member)))
     return invalid('/payload/member', `It is no member of the initiative ${name}.`)
+  if (follow_up_of !== undefined)
+    return invalid('/payload/follow_up_of', 'Only the service follows up: what is asked for is a request of its own.')
   const message = advanceOf(exchange, event)
   const ofIt = before.filter(({ to }) => to.kind === 'initiative' && to.id === name)
   const isOther = ({ message: one }: SendParams): boolean =>

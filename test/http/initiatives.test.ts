@@ -488,6 +488,8 @@ t.test('an emitted request goes to its initiative, which names the event as its 
     t.equal(problem.errors?.[0].pointer, pointer)
   }
   await refused({ initiative: 'moon' }, 'shop', '/events/0/payload/initiative')
+  const follow_up_of = { steer_id: 'steer_none', step: 'relay' }
+  await refused({ trigger_id: 'after', follow_up_of }, 'shop', '/events/0/payload/follow_up_of')
   await refused({ member: { kind: 'project', ref: 'till' } }, 'shop', '/events/0/payload/member')
   await s.project('till')
   await refused({}, 'till', '/events/0/project')
