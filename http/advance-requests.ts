@@ -97,7 +97,7 @@ function toCampaign(
   place: number,
   before: readonly SendParams[],
 ): SendParams | undefined {
-  const { campaign: name } = payload as PayloadOf<typeof CAMPAIGN>
+  const { campaign: name, run_event_id, run_result } = payload as PayloadOf<typeof CAMPAIGN>
   const invalid = (member: string, detail: string): undefined => {
     exchange.problem('invalid_event', 'The event asks for what is not there to be asked.', {
       errors: [{ pointer: `/events/${place}/${member}`, detail }],
@@ -115,5 +115,6 @@ function toCampaign(
     exchange.problem('illegal_move', `Campaign ${name} is not advanced: ${why}.`)
     return undefined
   }
-  return { to: { kind: 'campaign', id: name }, message: { type: 'advance', by: exchange.by, event_id: id } }
+  const from = { ...(run_event_id !== undefined && { run_event_id }), ...(run_result && { run_result }) }
+  return { to: { kind: 'campaign', id: name }, message: { type: 'advance', by: exchange.by, event_id: id, ...from } }
 }

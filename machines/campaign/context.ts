@@ -52,6 +52,13 @@ export interface TaskResult {
   readonly outage?: string
 }
 
+/** What a formation is told to start from; of a result that an emitted request names, as much as that says. */
+export interface Start {
+  readonly event_id?: string | undefined
+  readonly item_id?: string
+  readonly payload?: TaskResult['payload'] | undefined
+}
+
 /** Work of a cycle that is not on trunk, and that its item owes. */
 export interface KeptWork {
   readonly item_id: string
@@ -167,6 +174,9 @@ interface Advance extends MessageBody {
   readonly type: 'advance'
   /** The event that asks for it, which the log holds already. */
   readonly event_id?: string
+  /** The task result that made its sender ask (SPEC 6.8), as that event names it: no result of the campaign's own. */
+  readonly run_event_id?: string
+  readonly run_result?: TaskResult['payload']
 }
 
 interface Pause extends MessageBody {

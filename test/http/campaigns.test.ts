@@ -545,6 +545,38 @@ t.test('an emitted campaign_advance_requested asks its campaign, once, and alway
   )
 })
 
+t.test('a step that is asked for with a task result is formed from that, and it is counted nowhere', async (t) => {
+  const s = await startTestService(t)
+  const runner = await fleet(s, 'shop')
+  await addCampaign(s)
+  const run_event_id = `evt_${'a'.repeat(32)}`
+  const emit = (more: object) => {
+    const payload = { campaign: 'pay', run_event_id, ...more }
+    const event = {
+      event_type: 'campaign_advance_requested',
+      project: 'shop',
+      occurred_at: AT,
+      throttle: 'full',
+      payload,
+    }
+    return s.call('POST', '/api/events', { events: [event] })
+  }
+  t.match((await emit({ run_result: { verdict: 'superb' } })).body.errors, [
+    { pointer: /^\/events\/0\/payload\/run_result/ },
+  ])
+  t.equal((await emit({ run_result: COMPLETE })).status, 200)
+  await until(reading(s), ({ stage }) => stage === 'forming')
+  const { engine } = await form(s, runner, step('Add invoices'))
+  t.match(engine.payload, { run_event_id, run_result: COMPLETE, prompt: /Verdict complete, landed\./ })
+  const active = await comesTo(s, 'active', 'cycle')
+  t.match(active, { cycles_landed: 0, last_run_event_id: undefined, pending_run_result: undefined })
+  await work(s, runner)
+  await until(reading(s), ({ stage }) => stage === 'forming')
+  const next = await form(s, runner, done)
+  t.not(next.engine.payload.run_event_id, run_event_id)
+  t.match(await comesTo(s, 'completed'), { cycles_landed: 1 })
+})
+
 t.test('a campaign of an archived project is not asked for new work; it can be given up', async (t) => {
   const s = await startTestService(t)
   await fleet(s, 'shop')
