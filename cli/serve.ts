@@ -17,9 +17,9 @@ import { envOf, flagOf, loadSettings, SETTINGS } from './settings.ts'
 import { VERSION } from './version.ts'
 import { type Act, type Cli, originOf } from './world.ts'
 
-/** Below what systemd is told to wait (packaging/intendant.service). */
 const CAPACITY_DEFAULT = 1
 const DRAIN_MS_DEFAULT = 30_000
+/** Below what systemd is told to wait (packaging/intendant.service). */
 const STOP_MS_MAX = 25_000
 
 const HELP = `

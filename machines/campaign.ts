@@ -196,17 +196,20 @@ export const campaignModule: MachineModule<CampaignContext, CampaignBody> = {
   kind: 'campaign',
   version: 8,
   machine: campaignMachine,
-  // Version 2 takes part in initiatives, version 3 answers every emitted request, version 4 also those that come while it
-  // forms, and hears a stronger stop, version 5 stays paused by its owner, version 6 knows what was given up: what was stored
-  // before is still right. Version 7 hears that its cycle has begun, and keeps its question over a pause, version 8 knows
-  // what each cycle was begun upon.
   migrations: {
+    // 2: takes part in initiatives.
     1: (snapshot) => snapshot,
+    // 3: answers every emitted request.
     2: (snapshot) => snapshot,
+    // 4: also those that come while it forms; hears a stronger stop.
     3: (snapshot) => snapshot,
+    // 5: stays paused by its owner.
     4: (snapshot) => snapshot,
+    // 6: knows what was given up.
     5: (snapshot) => snapshot,
+    // 7: hears that its cycle has begun; keeps its question over a pause.
     6: toVersion7,
+    // 8: knows what each cycle was begun upon.
     7: toVersion8,
   },
   internal: [

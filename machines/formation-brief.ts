@@ -348,11 +348,18 @@ const testimony: Testimony<FormationBriefContext> = {
 
 export const formationBriefModule: MachineModule<FormationBriefContext, FormationBriefBody> = {
   kind: 'formation_brief',
-  // Version 3 refuses more approvals, version 4 more that is given to review: what was stored before is still right.
-  // Version 5 remembers all of its runs that have not ended.
   version: 5,
   machine: formationBriefMachine,
-  migrations: { 1: fromDigestedDraft, 2: (snapshot) => snapshot, 3: (snapshot) => snapshot, 4: fromOneRun },
+  migrations: {
+    // 2: knows more than drafts.
+    1: fromDigestedDraft,
+    // 3: refuses more approvals.
+    2: (snapshot) => snapshot,
+    // 4: refuses more that is given to review.
+    3: (snapshot) => snapshot,
+    // 5: remembers all of its runs that have not ended.
+    4: fromOneRun,
+  },
   internal: ['run_queued', 'run_accepted', 'run_started', 'run_completed', 'run_stopped', 'run_observed'],
   repeats: rules.repeats,
   refusal: rules.refusal,

@@ -152,13 +152,14 @@ export const initiativeModule: MachineModule<InitiativeContext, InitiativeBody> 
   kind: 'initiative',
   version: 5,
   machine: initiativeMachine,
-  // Version 2 hears of the cycles of member campaigns, version 3 ends what was asked for too late or what others were
-  // quicker with, version 4 finds nothing more when it has ended, version 5 remembers of a decision which question it
-  // named: what was stored before is still right.
   migrations: {
+    // 2: hears of the cycles of member campaigns.
     1: (snapshot) => snapshot,
+    // 3: ends what was asked for too late, or what others were quicker with.
     2: (snapshot) => snapshot,
+    // 4: finds nothing more when it has ended.
     3: (snapshot) => snapshot,
+    // 5: remembers of a decision which question it named.
     4: (snapshot) => snapshot,
   },
   internal: ['assess', 'judge', 'item_reported', 'item_settled', 'member_cycle_settled'],

@@ -318,9 +318,14 @@ export const intentRecordModule: MachineModule<Context, IntentRecordBody> = {
   kind: 'intent_record',
   version: 4,
   machine: intentRecordMachine,
-  // Version 2 lists a record without paths under the whole of the repository, version 3 refuses more, and version 4 lists
-  // under what a path with `..` comes to: what was stored before is still right.
-  migrations: { 1: (snapshot) => snapshot, 2: (snapshot) => snapshot, 3: (snapshot) => snapshot },
+  migrations: {
+    // 2: lists a record without paths under the whole of the repository.
+    1: (snapshot) => snapshot,
+    // 3: refuses more.
+    2: (snapshot) => snapshot,
+    // 4: lists under what a path with `..` comes to.
+    3: (snapshot) => snapshot,
+  },
   internal: ['make', 'take_place', 'peer_conflict', 'observe', 'repair_drafted'],
   repeats,
   refusal,
