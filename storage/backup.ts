@@ -17,11 +17,12 @@ import { HomeRefused } from './home-refused.ts'
 import { type InstanceLock, lockInstance, type Standstill } from './instance-lock.ts'
 import { mintEpoch } from './log-identity.ts'
 import { makeFolder } from './make-folder.ts'
+import { FOLDER_MODE } from './modes.ts'
 import { type Nature, realNature } from './nature.ts'
 import { assertSchema } from './written-by.ts'
 
 const BOUNDS_CHECK_MS = 100
-const DIRECTORY_MODE = 0o700
+
 /** It would take, or took, what others need: space, the log's growth, the time of a stop; what was copied is removed. */
 export class BackupAborted extends Error {
   override readonly name = 'BackupAborted'
@@ -201,7 +202,7 @@ async function restoreStanding(
     lock = await lockInstance(toHome)
     removeLeftIn(toHome)
     const made = environmentPaths(draft)
-    for (const path of [made.log, made.view]) makeFolder(path, DIRECTORY_MODE)
+    for (const path of [made.log, made.view]) makeFolder(path, FOLDER_MODE)
     for (const part of ['view', 'log'] as const) {
       for (const file of dataFilesOf(source[part]))
         copyFile(file, join(made[part], basename(file)), (error) => damaged(file, error))

@@ -11,7 +11,8 @@ import { crc32 } from 'node:zlib'
 
 export const HEAD_BYTES = 32
 const DIRECTORY_ROW_BYTES = 24
-const ALIGNMENT = 8
+/** Frames begin at multiples of it, and so do their directories. */
+export const ALIGNMENT = 8
 /** Bytes that begin no UTF-8 character. */
 export const MAGIC = Buffer.of(0xf5, 0x49, 0x4e, 0xf6)
 const HEAD = { checksum: 4, number: 8, bytes: 16, rows: 20, ordinal: 24 } as const
