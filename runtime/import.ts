@@ -6,9 +6,9 @@ import { SYSTEM_PROJECT } from '../machines/creation.ts'
 import { ingestedEventSchema, type PreparedEvent, prepareEvent } from '../machines/events/envelope.ts'
 import type { By } from '../machines/machine.ts'
 import { compile } from '../machines/schema.ts'
-import type { MessageBody, Runtime } from '../runtime/api.ts'
-import { projectIdOf } from '../runtime/identity.ts'
 import { readEvents } from '../storage/import.ts'
+import type { MessageBody, Runtime } from './api.ts'
+import { projectIdOf } from './identity.ts'
 
 /** Who recorded an imported event. No token has this id, and a runner of this id has another name. */
 const IMPORTER = { id: 'import', name: 'intendant import' }

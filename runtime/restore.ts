@@ -1,17 +1,17 @@
 /**
- * What a restored log means. The world went on after the backup was taken: runners may hold attempts that this
- * log knows nothing of, so every unsettled request is fenced with a higher attempt, and whoever was revoked
- * since then is a principal again.
+ * What is done with a log once it is restored; what that means ever after: restored-log.ts. The world went on after the backup was
+ * taken: runners may hold attempts that this log knows nothing of, so every unsettled request is fenced with a higher attempt, and
+ * whoever was revoked since then is a principal again.
  */
 import { SETTLED_RUN_STATES } from '../machines/documents/run-request.ts'
 import type { By } from '../machines/machine.ts'
-import { allOfKind } from '../runtime/all-of-kind.ts'
-import type { MessageBody, Runtime } from '../runtime/api.ts'
-import { deriveId } from '../runtime/identity.ts'
-import { isExpired } from '../runtime/principals.ts'
-import { restoredMark } from '../runtime/restored-log.ts'
-import { newSecret } from '../runtime/secrets.ts'
 import { turn } from '../storage/nature.ts'
+import { allOfKind } from './all-of-kind.ts'
+import type { MessageBody, Runtime } from './api.ts'
+import { deriveId } from './identity.ts'
+import { isExpired } from './principals.ts'
+import { restoredMark } from './restored-log.ts'
+import { newSecret } from './secrets.ts'
 
 const SETTLED: readonly string[] = SETTLED_RUN_STATES
 
