@@ -8,8 +8,9 @@ import type { CampaignBody, CampaignContext, CampaignMessage, Of } from './campa
 import { added } from './campaign/facts.ts'
 import { create, draftOf, type StepName } from './campaign/moves.ts'
 import * as rules from './campaign/rules.ts'
+import { campaignTestimony } from './campaign/testimony.ts'
 import { toVersion7, toVersion8 } from './campaign/upgrade.ts'
-import { campaignTestimony, document, envelope, terms } from './campaign/view.ts'
+import { document, envelope, terms } from './campaign/view.ts'
 import { declaredActions, type Fact, type MachineModule } from './machine.ts'
 
 const machineSetup = setup({

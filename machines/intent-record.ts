@@ -13,6 +13,7 @@ import * as changes from './intent-record/changes.ts'
 import type { IntentRecordBody, IntentRecordContext, IntentRecordMessage, Moves, Of } from './intent-record/context.ts'
 import * as facts from './intent-record/facts.ts'
 import * as rules from './intent-record/rules.ts'
+import { intentRecordTestimony } from './intent-record/testimony.ts'
 import { relationshipOf, told } from './intent-record/told.ts'
 import { document, envelope, terms } from './intent-record/view.ts'
 import type { MachineModule, Refusal, SnapshotOf } from './machine.ts'
@@ -333,6 +334,6 @@ export const intentRecordModule: MachineModule<Context, IntentRecordBody> = {
   terms,
   deadlineStates: [],
   deadlines: () => [],
-  testimony: facts.testimony,
+  testimony: intentRecordTestimony,
   document,
 }
