@@ -15,6 +15,7 @@ import { openEnvironments } from './home-environments.ts'
 import { adminTokenPath, dataFilesOf, environmentPaths, restoringPath } from './home-paths.ts'
 import { HomeRefused } from './home-refused.ts'
 import { type InstanceLock, lockInstance, type Standstill } from './instance-lock.ts'
+import type { BackupBounds, BackupReport } from './journal.ts'
 import { mintEpoch } from './log-identity.ts'
 import { makeFolder } from './make-folder.ts'
 import { FOLDER_MODE } from './modes.ts'
@@ -26,22 +27,6 @@ const BOUNDS_CHECK_MS = 100
 /** It would take, or took, what others need: space, the log's growth, the time of a stop; what was copied is removed. */
 export class BackupAborted extends Error {
   override readonly name = 'BackupAborted'
-}
-
-export interface BackupBounds {
-  /** How much longer the log may get meanwhile. */
-  readonly growthBytesMax: number
-  /** What stays free where the copy is. */
-  readonly reserveBytes: number
-}
-
-export interface BackupReport {
-  readonly directory: string
-  readonly bytes: number
-  /** Last event sequence that the backup is sure to hold. */
-  readonly sequence: number
-  /** Files of the log that are damaged, a sentence each: a restore takes the backup only where it is not verified. */
-  readonly faults: readonly string[]
 }
 
 /**

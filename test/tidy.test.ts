@@ -31,6 +31,21 @@ const confined: Record<string, RegExp> = {
 for (const peer of ['bullmq', 'ioredis', 'pg', 'pg-boss', 'graphile-worker', '@nats-io', 'jackd', 'amqplib'])
   confined[peer] = /^bench\/peers\/drivers\/.*$/
 
+/** What storage shows to the folders above it besides the journal, and to whom there: all else goes through the `Journal`. */
+const doors: Record<string, RegExp> = {
+  'storage/journal.ts': /^(http|runtime)\//,
+  'storage/log-identity.ts': /^runtime\/stream\//,
+  'storage/nature.ts': /^(http|runtime)\//,
+  'storage/read-fault.ts': /^(http\/faults|runtime\/stream\/(event-stream|find-events))\.ts$/,
+  'storage/open-journal.ts': /^(http\/service|runtime\/offline)\.ts$/,
+  'storage/home-paths.ts': /^http\/(admin-token|backups|metrics)\.ts$/,
+  'storage/flush.ts': /^http\/admin-token\.ts$/,
+  'storage/backup.ts': /^http\/backups\.ts$/,
+  'storage/home-refused.ts': /^http\/backups\.ts$/,
+  'storage/findings.ts': /^runtime\/verify-hooks\.ts$/,
+  'storage/import.ts': /^runtime\/import\.ts$/,
+}
+
 /** The longest a source file of the product may be, so that it can be read in a sitting. */
 const fileLinesMax = 400
 
@@ -92,6 +107,15 @@ t.test('a folder imports only from folders below it', async (t) => {
     for (const { file: target } of local)
       if (layers.indexOf(folderOf(target)) < from) wrong.push(`${file} -> ${target}`)
   }
+  t.same(wrong, [])
+})
+
+t.test('the service knows storage only through the journal, and a few doors beside it', async (t) => {
+  const wrong: string[] = []
+  for (const [file, { local }] of graph)
+    if (['http', 'runtime'].includes(folderOf(file)))
+      for (const { file: target } of local)
+        if (folderOf(target) === 'storage' && doors[target]?.test(file) !== true) wrong.push(`${file} -> ${target}`)
   t.same(wrong, [])
 })
 
