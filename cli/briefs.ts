@@ -110,7 +110,7 @@ function addMoves(group: Command, act: Act): void {
     .action(act((cli, [id], { reason }) => tell(cli, id, 'archive', { reason })))
 }
 
-export function briefPath(id: string, more = ''): string {
+function briefPath(id: string, more = ''): string {
   return `/api/formation-briefs/${encodeURIComponent(id)}${more}`
 }
 

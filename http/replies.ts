@@ -79,7 +79,7 @@ export function whenCreated(
 }
 
 /** What is made under a name that the asker has chosen. */
-export interface Named {
+interface Named {
   readonly kind: ActorKind
   /** Where it is read. */
   readonly path: string

@@ -12,7 +12,7 @@ export function runRequestIdOf(projectId: string, idempotencyKey: string, genera
 }
 
 /** What makes two run requests the same work, where the caller gives no key of its own. */
-export interface RunRequestFacts {
+interface RunRequestFacts {
   readonly project: string
   readonly repo_revision: string | null
   readonly brief_digest: string | null

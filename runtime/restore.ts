@@ -20,7 +20,7 @@ export function restorer(origin: string): By {
   return { id: 'restore', name: 'intendant restore', origin }
 }
 
-export interface Restored {
+interface Restored {
   /** Unsettled requests whose attempt was raised. */
   readonly fenced: number
   /** Ids of those that are `lost` now: a person must say what became of the work. */

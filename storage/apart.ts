@@ -13,7 +13,7 @@ import { DATA_FILE } from './home-paths.ts'
 import { makeLockFile } from './lmdb-view.ts'
 import { FOLDER_MODE } from './modes.ts'
 
-export interface Apart {
+interface Apart {
   readonly folder: string
   remove(): void
 }

@@ -140,7 +140,7 @@ function watching(nature: Nature, look: () => unknown): () => void {
 }
 
 /** What is done with the copy before it is a home. Each gets it as a home of its own, in a folder of the home that no service looks at. */
-export interface RestoreSteps {
+interface RestoreSteps {
   /** Throws where what its files hold is wrong: that LMDB can read its own was looked at. It is still as it came. */
   check?(draft: string): Promise<void>
   /**
@@ -291,7 +291,7 @@ async function giveFreshEpochIn(home: string): Promise<{ epoch: string; previous
 }
 
 /** Makes a copy another log than the one it is of. Throws HomeRefused; `home` is its name in that. */
-export async function giveFreshEpoch(
+async function giveFreshEpoch(
   { log, view }: Environments,
   home: string,
   nature: Nature,

@@ -5,7 +5,7 @@ import type { By, Message, MessageBody } from '../machine.ts'
 import type { ItemReported, ItemSettled, ItemStarted } from '../work-item/owner.ts'
 
 /** What was asked for: made once, never changed. */
-export interface AskedCampaign {
+interface AskedCampaign {
   readonly mission: string
   readonly done_evidence: readonly Evidence[]
   readonly intent_refs?: readonly string[]
@@ -240,4 +240,4 @@ export type CampaignBody =
   | ShareFinding
 export type CampaignMessage = Message<CampaignBody>
 export type Of<T extends CampaignBody['type']> = Message<Extract<CampaignBody, { type: T }>>
-export type { CycleOutcome, Evidence, ObjectiveEntry, OwnerDecision }
+export type { CycleOutcome, Evidence, ObjectiveEntry }

@@ -36,7 +36,7 @@ const RETRY_ATTEMPTS_MAX = 20
 /** Longest wait of a poll, seconds. */
 export const POLL_WAIT_SECONDS_MAX = 60
 
-export const FAILURE_CLASSES = ['validation', 'dispatch', 'execution', 'safety', 'semantic', 'cancelled'] as const
+const FAILURE_CLASSES = ['validation', 'dispatch', 'execution', 'safety', 'semantic', 'cancelled'] as const
 export type FailureClass = (typeof FAILURE_CLASSES)[number]
 const ACCESSES = ['full', 'read_only'] as const
 export type Access = (typeof ACCESSES)[number]
@@ -173,7 +173,7 @@ export const failure = Type.Object(
 )
 export type Failure = Static<typeof failure>
 
-export const cancellation = Type.Object(
+const cancellation = Type.Object(
   {
     requested_at: time('When the stop was asked for.'),
     requested_by: Type.Optional(by),
@@ -342,7 +342,7 @@ export const operatorFailBody = Type.Object(
 )
 
 /** What a runner cannot do without: for who asks with `Prefer: return=minimal`. */
-export const runRequestStandingDocument = Type.Object(
+const runRequestStandingDocument = Type.Object(
   {
     id: runRequestDocument.properties.id,
     state: runRequestDocument.properties.state,
@@ -379,7 +379,6 @@ const answerFields = {
 
 /** Answer to every post of a runner about a run request. */
 export const runAnswer = Type.Object(answerFields, { title: 'RunAnswer' })
-export type RunAnswer = Static<typeof runAnswer>
 
 export const runEventsAnswer = Type.Object(
   {
@@ -392,6 +391,5 @@ export const runEventsAnswer = Type.Object(
   },
   { title: 'RunEventsAnswer' },
 )
-export type RunEventsAnswer = Static<typeof runEventsAnswer>
 
 export { access, briefReference, eventTypeName, lane, repoReference }

@@ -16,7 +16,7 @@ export function bullets(items: readonly string[]): string {
 }
 
 /** The value with its further lines indented, blank ones left out. */
-export function indented(value: string): string {
+function indented(value: string): string {
   const [first = '', ...rest] = linesOf(value).map((line) => visible(line).trimEnd())
   return [first, ...rest.filter((line) => line !== '').map((line) => `  ${line}`)].join('\n')
 }

@@ -32,7 +32,7 @@ const FOLLOWED: readonly SteeringDecision[] = ['hold', 'relay', 'ask', 'escalate
 /** Longest prompt that is retained as the run tells it, characters; a longer one is told as it was sent. */
 const PROMPT_LENGTH_MAX = 65_536
 
-export interface Ending {
+interface Ending {
   readonly outcome: SteeringOutcome
   readonly detail: string
   readonly decision?: Decision | undefined

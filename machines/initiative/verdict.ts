@@ -24,7 +24,7 @@ const checkDecision = compile(decisionSchema)
 type Given = { readonly decision: Decision } | { readonly fault: string }
 
 /** The decision that a Run Result carries, or what is wrong with it. */
-export function decisionOf(result: RunResult): Given {
+function decisionOf(result: RunResult): Given {
   const { decision } = result
   if (decision === undefined) return { fault: 'the run’s result carries no decision' }
   // An object; one that is a word has its reason and the rest beside it.

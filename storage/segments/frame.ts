@@ -26,7 +26,7 @@ const SCRATCH_KEPT_BYTES_MAX = 32 * 1024 * 1024
 
 /** What a row is of. `index`: where the rows of its file are; the last frame of a file that is full. */
 export const KIND = { events: 1, redo: 2, head: 3, index: 4 } as const
-export type Kind = (typeof KIND)[keyof typeof KIND]
+type Kind = (typeof KIND)[keyof typeof KIND]
 
 export interface FrameRow {
   readonly kind: Kind
