@@ -7,7 +7,7 @@ import type { Scratch } from './scratch.ts'
 
 /** A number that the design sets: a ratio to the limit, or an absolute bound in the finding's unit. */
 export interface Bar {
-  /** Row of the table in ARCHITECTURE.md, section "Speed". */
+  /** Row of the table in BENCHMARKS.md, section "Floors and goals". */
   readonly row: number
   readonly floor: number
   readonly goal: number

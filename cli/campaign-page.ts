@@ -1,4 +1,5 @@
 /** Campaigns for people: one in full, and many under each other, on wide terminals and on narrow ones. */
+import { calledFor, type Need, needOf } from '../machines/campaign/needs.ts'
 import { age, INDENT, type Printer, safe, said } from './print.ts'
 import { usageFields } from './usage-fields.ts'
 
@@ -132,26 +133,31 @@ function showHistory({ objective_history = [], owner_decisions = [] }: Campaign,
 }
 
 /** Whether it stands until its owner says something: one that an owner has paused is meant to, unless it had asked before. */
-export function needsOwner({ status, paused }: Campaign): boolean {
-  if (paused?.escalated !== undefined) return true
-  return status === 'escalated' || (status === 'paused' && paused?.by === 'provider' && paused.until === undefined)
+export function needsOwner(campaign: Campaign): boolean {
+  return calledFor(needFor(campaign)) !== undefined
+}
+
+function needFor({ status, stage, question, paused, budget }: Campaign): Need | undefined {
+  return needOf({ status, isIdle: stage === 'idle', cyclesLeft: budget.remaining, question, paused })
 }
 
 /** What a person can do about one that needs somebody, as commands. */
-export function adviceFor({ name, status, stage, question, budget, paused }: Campaign): string[] {
-  const resume = `intendant campaign resume ${name}${budget.remaining === 0 ? ' --add-cycles N' : ''}`
-  const decisions = [`intendant campaign decide ${name} --decision TEXT`]
-  switch (status) {
-    case 'staged':
-    case 'active':
-      return stage === 'idle' ? [`intendant campaign advance ${name}`] : []
-    case 'paused':
-      if (paused?.escalated !== undefined) return [resume, ...decisions]
-      return paused?.until === undefined ? [resume] : []
+export function adviceFor(campaign: Campaign): string[] {
+  const { name } = campaign
+  const resume = `intendant campaign resume ${name}`
+  const resumeWithMore = `${resume} --add-cycles N`
+  const decide = `intendant campaign decide ${name} --decision TEXT`
+  const complete = `intendant campaign complete ${name} --reason TEXT`
+  const need = needFor(campaign)
+  switch (need?.is) {
+    case 'advance':
+      return [`intendant campaign advance ${name}`]
+    case 'resume':
+      return [need.lacksCycles ? resumeWithMore : resume]
     case 'escalated':
-      return question === undefined
-        ? [...decisions, resume, `intendant campaign complete ${name} --reason TEXT`]
-        : decisions
+      if (need.asks === 'cycles') return [resumeWithMore, complete]
+      if (need.isPaused) return [resume, decide]
+      return need.asks === 'answer' ? [decide] : [decide, resume, complete]
     default:
       return []
   }

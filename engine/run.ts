@@ -3,7 +3,7 @@
  * event goes out before the run's end does, and once the service says that the attempt is not ours any more,
  * the command is ended and nothing else is said.
  */
-import { saysNotBegun } from '../machines/run-request/not-begun.ts'
+import { saysNotBegun } from '../machines/run-request/failure.ts'
 import { type BriefFiles, BriefMismatch, briefFailure, fetchBrief } from './brief.ts'
 import { occurredAt } from './clock.ts'
 import { type Command, type CommandEnd, commandEnvironment, startCommand } from './command.ts'

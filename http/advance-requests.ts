@@ -3,12 +3,12 @@
  * delivered after the event is recorded. The event's id is what the actor's own facts name as their cause.
  */
 import type { CampaignContext } from '../machines/campaign/context.ts'
-import { TRIGGERS_MAX } from '../machines/documents/initiative.ts'
+import { whyNotAdvanced } from '../machines/campaign/rules.ts'
 import { isSameMember } from '../machines/documents/member.ts'
 import type { PreparedEvent } from '../machines/events/envelope.ts'
 import type { PayloadOf } from '../machines/events/index.ts'
 import type { InitiativeContext, Of } from '../machines/initiative/context.ts'
-import { asksOtherwise, isKnownRequest, statusOf } from '../machines/initiative/rules.ts'
+import { asksOtherwise, whyNotAssessed } from '../machines/initiative/rules.ts'
 import type { SendParams, SnapshotOf } from '../machines/machine.ts'
 import { digestOf } from '../runtime/identity.ts'
 import { mayDo } from './access.ts'
@@ -19,8 +19,6 @@ import type { ServiceContext } from './route.ts'
 
 const INITIATIVE = 'initiative_advance_requested'
 const CAMPAIGN = 'campaign_advance_requested'
-/** Requests that may join what is being formed: each is told of it by an event of its own. */
-const ASKERS_MAX = 32
 
 /** The messages of the requests among the events. Undefined: a problem was answered. */
 export function advancesOf(
@@ -76,9 +74,9 @@ function toInitiative(
       '/payload/trigger_id',
       'This trigger was used for another member: a request has a trigger of its own.',
     )
-  const why = whyNotAssessed(initiative, trigger_id, ofIt.length)
+  const why = whyNotAssessed(initiative, { trigger_id }, ofIt.length)
   if (why === undefined) return { to: { kind: 'initiative', id: name }, message }
-  exchange.problem('illegal_move', why)
+  exchange.problem('illegal_move', `Initiative ${name} is not assessed: ${why}.`)
   return undefined
 }
 
@@ -87,21 +85,6 @@ function advanceOf({ by }: Exchange, { id, payload }: PreparedEvent) {
   const { member, trigger_id } = payload as PayloadOf<typeof INITIATIVE>
   const about = member === undefined ? {} : { member: { kind: member.kind, ref: member.ref } }
   return { type: 'advance', by, trigger_id, event_id: id, ...about, fingerprint: digestOf(about) } as const
-}
-
-/** Undefined: the initiative takes it, or has taken it. `ahead`: others of the same post. */
-function whyNotAssessed(
-  { value, context }: SnapshotOf<InitiativeContext>,
-  trigger_id: string,
-  ahead: number,
-): string | undefined {
-  const { name, waiting } = context
-  if (isKnownRequest(context, trigger_id)) return undefined
-  const status = statusOf(value)
-  if (status !== 'active') return `Initiative ${name} is ${status}: nothing is steered any more.`
-  return waiting.length + ahead >= TRIGGERS_MAX
-    ? `${waiting.length + ahead} requests wait already for an assessment of initiative ${name}.`
-    : undefined
 }
 
 /** Refused before it is recorded where the campaign would not take it. Undefined: a problem was answered. */
@@ -125,21 +108,10 @@ function toCampaign(
     return invalid('payload/campaign', `must name a campaign of project ${project}`)
   }
   const ahead = before.filter(({ to }) => to.kind === 'campaign' && to.id === name).length
-  const why = whyNotTaken(campaign, id, ahead)
+  const why = whyNotAdvanced(campaign, { event_id: id }, ahead)
   if (why !== undefined) {
-    exchange.problem('illegal_move', why)
+    exchange.problem('illegal_move', `Campaign ${name} is not advanced: ${why}.`)
     return undefined
   }
   return { to: { kind: 'campaign', id: name }, message: { type: 'advance', by: exchange.by, event_id: id } }
-}
-
-/** Undefined: the campaign takes it, or has taken it; what is stopped answers it, too. `ahead`: others of the same post. */
-function whyNotTaken({ value, context }: SnapshotOf<CampaignContext>, id: string, ahead: number): string | undefined {
-  const { name, work, internal } = context
-  const waiting = (internal.askers?.length ?? 1) - 1 + ahead
-  if (internal.requests.includes(id)) return undefined
-  if (waiting >= ASKERS_MAX) return `${waiting} requests wait already for the next step of campaign ${name}.`
-  if (value === 'cancelling') return `Campaign ${name} is being cancelled: nothing follows.`
-  if (value !== 'active' || work?.role !== 'cycle') return undefined
-  return `Cycle ${work.cycle} of campaign ${name} is under way: its result advances it.`
 }

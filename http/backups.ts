@@ -34,6 +34,8 @@ export interface BackupDocument {
 
 export interface Backup {
   document: BackupDocument
+  /** Who asked for it with which `Idempotency-Key`. */
+  readonly key: string | undefined
   /** Resolves when it is not running any more. */
   readonly ended: Promise<void>
 }
@@ -60,13 +62,21 @@ export class Backups {
     return this.#running?.document.name === name ? this.#running.document : this.#ended.get(name)?.document
   }
 
+  /** What the key has begun and has not failed, as long as it is told of. */
+  findByKey(key: string): Backup | undefined {
+    const isOf = (one: Backup): boolean => one.key === key && one.document.state !== 'failed'
+    if (this.#running !== undefined && isOf(this.#running)) return this.#running
+    return [...this.#ended.values()].findLast(isOf)
+  }
+
   /** Begins a backup. Call only while none is running. */
-  begin(name: string): Backup {
+  begin(name: string, key?: string): Backup {
     const path = join(backupsPath(this.#runtime.settings.home), name)
     const document = { name, state: 'running', path, begun_at: this.#now() } as const
     let end = (): void => {}
     const begun: Backup = {
       document,
+      key,
       ended: new Promise((resolve) => {
         end = resolve
       }),

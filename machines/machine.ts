@@ -9,7 +9,7 @@ import type { AnyStateMachine } from 'xstate'
 import type { PreparedEvent } from './events/envelope.ts'
 import type { Testimony } from './testimony.ts'
 
-/** Every kind of actor there is; one file of `machines/` each. */
+/** Every kind of actor there is, each with one module (machines/index.ts) and one row of the table in ARCHITECTURE.md. */
 export const ACTOR_KINDS = [
   'project',
   'runner',
@@ -47,6 +47,11 @@ export interface By {
 
 /** Who caused what no person and no runner asked for: a deadline, a timer, the hand-out itself. */
 export const SERVICE_BY: By = { id: 'service', name: 'intendant' }
+
+/** Whom a sentence names as who did it: the service itself, where nobody else is named. */
+export function nameOf(by: By | undefined): string {
+  return (by ?? SERVICE_BY).name
+}
 
 /** What a sender writes. Plain JSON; without `by` it is the service's own doing. */
 export interface MessageBody {

@@ -75,13 +75,13 @@ function approvedBrief(
       `${moved}: approve it again${revision === undefined ? '' : ` at ${revision}`}.`,
     )
   }
-  const { throttle = 'dry_run', entry_event, retry } = body
+  const { throttle = 'dry_run', entry_event, retry, again = false } = body
   const full = standingApproval(context, revision, intent, 'full')
   const isElsewhere = worksElsewhere(body.repo, {
     path: sections.repo?.path ?? repository,
     branch: sections.repo?.branch,
   })
-  const asked = { throttle, entry_event, retries: retry !== undefined, elsewhere: isElsewhere }
+  const asked = { throttle, entry_event, retries: retry !== undefined, again, elsewhere: isElsewhere }
   const approvedBy = throttle === 'full' && speaksFor(context, asked) ? full?.by : undefined
   const repo = { ...sections.repo, ...(revision === undefined ? {} : { revision }) }
   return { ok: true, brief: { repo, approvedBy, isElsewhere } }

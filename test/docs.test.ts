@@ -6,12 +6,15 @@ import { promisify } from 'node:util'
 import t from 'tap'
 import { envOf, flagOf, SETTINGS } from '../cli/settings.ts'
 import { PROBLEM_CODES, problemDocument, problemTable } from '../http/problems.ts'
+import { modules } from '../machines/index.ts'
+import { ACTOR_KINDS, type ActorKind } from '../machines/machine.ts'
 import { cli } from './cli/in-process.ts'
 import { startTestService } from './http/service-harness.ts'
 
 const run = promisify(execFile)
 const page = (name: string): string => readFileSync(name, 'utf8')
-const PAGES = ['.', 'docs'].flatMap((folder) =>
+const DECISIONS = 'docs/decisions'
+const PAGES = ['.', 'docs', DECISIONS].flatMap((folder) =>
   readdirSync(folder)
     .filter((name) => name.endsWith('.md'))
     .map((name) => join(folder, name)),
@@ -153,6 +156,85 @@ t.test('every link of a page leads to a file that is there, and to a heading tha
   t.end()
 })
 
+/** The rows of the table of actors in ARCHITECTURE.md: the kind, its file, who creates it, what it sends, when it is forgotten. */
+function actorRows(): string[][] {
+  const [, section = ''] = page('ARCHITECTURE.md').split('\n## The actors\n')
+  const rows = section.split('\n## ')[0]!.match(/^\| `.*$/gm) ?? []
+  return rows.map((row) =>
+    row
+      .slice(1, -1)
+      .split('|')
+      .map((cell) => cell.trim()),
+  )
+}
+
+/** What stands in backticks, but for whole blocks. */
+const quoted = (text: string): string[] =>
+  [...text.replaceAll(/^```[\s\S]*?^```$/gm, '').matchAll(/`([^`]+)`/g)].map(([, word]) => word!)
+
+t.test('ARCHITECTURE.md has every kind of actor, in its file, and says rightly whether it is forgotten', (t) => {
+  const rows = actorRows()
+  t.same(rows.flatMap(([kind = '']) => quoted(kind)).sort(), [...ACTOR_KINDS].sort())
+  for (const [kind = '', file = '', , , forgotten] of rows) {
+    const [name, path] = [...quoted(kind), ...quoted(file)] as [ActorKind, string]
+    t.match(page(join('machines', path)), `  kind: '${name}',\n`, `${name} is in ${path}`)
+    t.equal(forgotten === 'never', modules[name].retirement === undefined, `${name} is forgotten: ${forgotten}`)
+  }
+  t.end()
+})
+
+t.test('what it says that actors send is what those that get it take', (t) => {
+  let count = 0
+  for (const [kind = '', , , sends = ''] of actorRows()) {
+    if (sends === 'nothing') continue
+    for (const part of sends.split('; ')) {
+      const [to = '', messages = ''] = part.split(': ')
+      for (const receiver of quoted(to)) {
+        const { events } = modules[receiver as ActorKind].machine
+        for (const message of quoted(messages)) t.ok(events.includes(message), `${kind} to ${receiver}: ${message}`)
+        count += quoted(messages).length
+      }
+    }
+  }
+  t.ok(count > 50, `${count} messages`)
+  t.end()
+})
+
+t.test('every decision is in the list of decisions, and says what was chosen', (t) => {
+  const list = page(join(DECISIONS, 'README.md'))
+  const names = readdirSync(DECISIONS).filter((name) => name !== 'README.md')
+  for (const name of names) {
+    for (const part of page(join(DECISIONS, name)).split('\n## ').slice(1)) {
+      const [heading = ''] = part.split('\n')
+      t.ok(list.includes(`](${name}#${anchorOf(heading)})`), `${name}: ${heading}`)
+      t.match(part, /\n(\*\*Choice\.\*\* |- )/, `${name}: ${heading}`)
+    }
+  }
+  t.end()
+})
+
+t.test('ARCHITECTURE.md and the decisions can be read: short lines, and one page in a sitting', (t) => {
+  for (const name of ['ARCHITECTURE.md', ...readdirSync(DECISIONS).map((name) => join(DECISIONS, name))]) {
+    const lines = page(name).split('\n')
+    // What cannot be wrapped: rows of tables, and the links of a list.
+    const long = lines.filter((line) => line.length > 120 && !line.startsWith('|') && !line.startsWith('- ['))
+    t.same(long, [], name)
+    if (name === 'ARCHITECTURE.md') t.ok(lines.length <= 185, `${lines.length} lines`)
+  }
+  t.end()
+})
+
+t.test('every source that ARCHITECTURE.md and the decisions name is there', (t) => {
+  for (const name of PAGES.filter((name) => name === 'ARCHITECTURE.md' || name.startsWith(DECISIONS))) {
+    const paths = quoted(page(name)).filter((word) =>
+      /^(bench|cli|engine|http|machines|runtime|storage|test)\//.test(word),
+    )
+    t.ok(name.endsWith('README.md') || paths.length > 5, name)
+    for (const path of paths) if (!/KINDS?\b|\*/.test(path)) t.ok(existsSync(path), `${name}: ${path}`)
+  }
+  t.end()
+})
+
 t.test('tests and files that the pages name are there', (t) => {
   for (const name of [
     'OPERATIONS.md',
@@ -169,9 +251,10 @@ t.test('tests and files that the pages name are there', (t) => {
 })
 
 t.test('what OPERATIONS.md says is answered or refused is what the program answers or refuses with', (t) => {
-  const [, failures = ''] = page('OPERATIONS.md').split('## What can go wrong')
+  const [, behind = ''] = page('OPERATIONS.md').split('\n## What can go wrong\n')
+  const [failures = ''] = behind.split('\n## ')
   const sources = ['storage/home-refused.ts', 'http/uws.ts'].map(page).join('\n')
-  const named = [...failures.matchAll(/^\| (.*?) \|/gm)].flatMap(([, cell]) => [...cell!.matchAll(/`([a-z_]+)`/g)])
+  const named = [...failures.matchAll(/^#### (.*)$/gm)].flatMap(([, seen]) => [...seen!.matchAll(/`([a-z_]+)`/g)])
   const codes = named.map(([, code]) => code!).filter((code) => code !== 'lost')
   t.ok(codes.length > 15)
   for (const code of codes)

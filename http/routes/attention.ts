@@ -1,5 +1,6 @@
 /** What needs a person: lost and unapproved run requests, work that no runner may take, open items, escalated campaigns and such as their provider has paused for good, questions of initiatives, briefs to review, drift, hypotheses. */
 import type { CampaignContext } from '../../machines/campaign/context.ts'
+import { calledFor, needIn } from '../../machines/campaign/needs.ts'
 import { campaignDocument } from '../../machines/documents/campaign.ts'
 import { driftDocument } from '../../machines/documents/drift.ts'
 import { formationBriefDocument } from '../../machines/documents/formation-brief.ts'
@@ -109,8 +110,7 @@ const REASONS = {
   paused: {
     ...campaign,
     advice: 'its provider could not be used, and has not said until when: resume or cancel it',
-    isOf: ({ context: { paused } }: SnapshotOf<CampaignContext>) =>
-      paused?.by === 'provider' && paused.until === undefined,
+    isOf: (snapshot: SnapshotOf<CampaignContext>) => calledFor(needIn(snapshot)) === 'paused',
   },
   needs_decision: {
     ...openItem,
@@ -174,10 +174,8 @@ const REASONS = {
 function isOfEscalated({ runtime }: ServiceContext, { context: { id, asked } }: SnapshotOf<WorkItemContext>): boolean {
   const { kind, ref, role } = asked.source
   if (kind !== 'campaign' || role !== 'advance') return false
-  const owner = readable(() => runtime.read({ kind, id: ref }))
-  const { paused, internal } = (owner?.context ?? {}) as Partial<CampaignContext>
-  const asks = owner?.value === 'escalated' || paused?.escalated !== undefined
-  return asks && internal?.owing === id
+  const owner: SnapshotOf<CampaignContext> | undefined = readable(() => runtime.read({ kind, id: ref }))
+  return owner !== undefined && calledFor(needIn(owner)) === 'escalated' && owner.context.internal.owing === id
 }
 
 type SectionName = keyof typeof REASONS

@@ -1,8 +1,10 @@
 /** Backups of the whole service: asked for, and followed to their end. */
+import { digestOf } from '../../machines/digest.ts'
 import { closedObject, stringEnum, Type } from '../../machines/schema.ts'
 import type { Backup, BackupDocument, Backups } from '../backups.ts'
 import { utcNow } from '../clock.ts'
 import type { Exchange } from '../exchange.ts'
+import { askerOf, IDEMPOTENCY_HEADER, readIdempotencyKey } from '../idempotency.ts'
 import { located, notFound } from '../replies.ts'
 import type { Route, ServiceContext } from '../route.ts'
 
@@ -70,11 +72,29 @@ export function backupRoutes(service: ServiceContext): readonly Route[] {
       access: { right: 'token.manage' },
       query: waitQuery,
       body: { schema: backupBody, optional: true },
+      headers: [IDEMPOTENCY_HEADER],
       answers: {
+        200: located({
+          description: 'The key has made it before, and it is whole. A key is known as long as its backup is told of.',
+          schema: backupDocument,
+          headers: { 'Idempotent-Replay': '`true`' },
+        }),
         201: located({ description: 'The backup, which is whole.', schema: backupDocument }),
-        202: located({ description: 'It is being made.', schema: backupDocument }),
+        202: located({
+          description: 'It is being made.',
+          schema: backupDocument,
+          headers: { 'Idempotent-Replay': '`true` where the key had begun it before.' },
+        }),
       },
-      problems: ['forbidden', 'already_exists', 'backup_running', 'backup_failed', 'backup_damaged', 'stopping'],
+      problems: [
+        'forbidden',
+        'already_exists',
+        'idempotency_key_reused',
+        'backup_running',
+        'backup_failed',
+        'backup_damaged',
+        'stopping',
+      ],
       handle: (exchange) => begin(service, exchange),
     },
     {
@@ -93,7 +113,21 @@ export function backupRoutes(service: ServiceContext): readonly Route[] {
 
 function begin(service: ServiceContext, exchange: Exchange): void {
   const backups = backupsFor(service, exchange)
-  if (backups === undefined) return
+  const read = readIdempotencyKey(exchange)
+  if (backups === undefined || !read.ok) return
+  const key = read.key === undefined ? undefined : digestOf([askerOf(exchange.principal), read.key])
+  const { wait = WAIT_DEFAULT } = exchange.query
+  const before = key === undefined ? undefined : backups.findByKey(key)
+  if (before !== undefined) {
+    const { name } = before.document
+    if (exchange.body.name !== undefined && exchange.body.name !== name) {
+      exchange.problem('idempotency_key_reused', `This idempotency key was used for the backup ${name}.`)
+      return
+    }
+    exchange.setHeader('Idempotent-Replay', 'true')
+    exchange.await(endOr(before, wait * 1000, service), () => answer(exchange, before.document, 200))
+    return
+  }
   const { running } = backups
   if (running !== undefined) {
     const detail = `The backup ${running.name} has been under way since ${running.begun_at}.`
@@ -101,8 +135,7 @@ function begin(service: ServiceContext, exchange: Exchange): void {
     return
   }
   const name: string = exchange.body.name ?? utcNow(service).replaceAll(/[:.]/g, '-')
-  const backup = backups.begin(name)
-  const { wait = WAIT_DEFAULT } = exchange.query
+  const backup = backups.begin(name, key)
   exchange.await(endOr(backup, wait * 1000, service), () => answer(exchange, backup.document))
 }
 
@@ -116,11 +149,12 @@ async function endOr({ ended }: Backup, ms: number, { runtime: { nature } }: Ser
   nature.clearTimer(timer)
 }
 
-function answer(exchange: Exchange, backup: BackupDocument): void {
+/** `whole`: the status of one that is. */
+function answer(exchange: Exchange, backup: BackupDocument, whole: 200 | 201 = 201): void {
   const { state, name, failure } = backup
   if (failure !== undefined)
     exchange.problem(failure.code, failure.message, state === 'damaged' ? { members: { backup: name } } : {})
-  else exchange.setHeader('Location', `/api/backups/${name}`).answer(state === 'running' ? 202 : 201, backup)
+  else exchange.setHeader('Location', `/api/backups/${name}`).answer(state === 'running' ? 202 : whole, backup)
 }
 
 function show(service: ServiceContext, exchange: Exchange): void {

@@ -25,6 +25,7 @@ import { holding } from '../holding.ts'
 import { askerOf, IDEMPOTENCY_HEADER, readIdempotencyKey } from '../idempotency.ts'
 import { refuseInitiative, visibleInitiative } from '../initiatives.ts'
 import { type Move, type Moved, moveRoute } from '../moves.ts'
+import { visibleProject } from '../projects.ts'
 import { asItStands, whenTaken } from '../replies.ts'
 import type { Route, ServiceContext } from '../route.ts'
 
@@ -227,30 +228,9 @@ function ownerActionRoute(service: ServiceContext): Route {
     problems: ['not_found', 'illegal_move', 'idempotency_key_reused'],
     handle: (exchange) => {
       const body = exchange.body as OwnerActionBody
-      if (!isSound(exchange, body)) return
       record(service, exchange, 'act', (id) => ({ type: 'record_owner_action', action_id: id, ...body }))
     },
   }
-}
-
-/** What goes with which action. False: the problem was answered. */
-function isSound(exchange: Exchange, { action, member, override, lifted }: OwnerActionBody): boolean {
-  const isOverride = action === 'member_override'
-  const fault =
-    isOverride && member === undefined
-      ? ['/member', 'is missing: a member_override is about one']
-      : isOverride && override === undefined
-        ? ['/override', 'is missing: include or exclude']
-        : !isOverride && override !== undefined
-          ? ['/override', 'goes with a member_override only']
-          : action !== 'hold' && lifted !== undefined
-            ? ['/lifted', 'goes with a hold only']
-            : undefined
-  if (fault === undefined) return true
-  exchange.problem('invalid_body', 'The fields named in `errors` are wrong; nothing was taken.', {
-    errors: [{ pointer: fault[0]!, detail: fault[1]! }],
-  })
-  return false
 }
 
 function findingRoute(service: ServiceContext): Route {
@@ -275,6 +255,7 @@ function findingRoute(service: ServiceContext): Route {
     problems: ['not_found', 'illegal_move', 'idempotency_key_reused'],
     handle: (exchange) => {
       const { kind = 'note', text, from, to, refs = [], audit } = exchange.body as FindingBody
+      if (audit !== undefined && visibleProject(service, exchange, audit.project) === undefined) return
       record(service, exchange, 'find', (id, { context }) => ({
         type: 'record_finding',
         finding_id: id,

@@ -18,7 +18,7 @@ import type { WorkItemContext } from '../../machines/work-item/context.ts'
 import { entryOf } from '../../machines/work-item/entry.ts'
 import type { ListRequest, Reply, SnapshotOf } from '../../runtime/api.ts'
 import { newSpanId, newTraceId } from '../../runtime/identity.ts'
-import { twinKeyOf } from '../../runtime/scheduler/ledger.ts'
+import { type Twin, twinKeyOf } from '../../runtime/scheduler/ledger.ts'
 import { usageOf } from '../../runtime/usage.ts'
 import { maySee } from '../access.ts'
 import type { Exchange } from '../exchange.ts'
@@ -49,7 +49,7 @@ function createRoute(service: ServiceContext): Route {
     summary: 'Submit work: an item that the scheduler starts when the pacing rules let it.',
     description:
       'Submitting is its approval: items run with throttle `full`. While an unsettled item of the project has the ' +
-      'same objective, that one is answered (200), unless `allow_duplicate`.',
+      'same (objective, kind, payload and base), that one is answered (200), unless `allow_duplicate`.',
     access: { right: 'work.submit' },
     body: { schema: workItemCreateBody },
     headers: [IDEMPOTENCY_HEADER, 'traceparent'],
@@ -57,7 +57,7 @@ function createRoute(service: ServiceContext): Route {
       201: located({ ...one, description: 'In the ledger.' }),
       200: {
         ...one,
-        description: 'The item that has the key, or that says the same.',
+        description: 'The item that has the key, or that asks for the same.',
         headers: { 'Idempotent-Replay': '`true`' },
       },
     },
@@ -76,18 +76,18 @@ class Admission {
   }
 
   submit(exchange: Exchange): void {
-    const { objective, allow_duplicate, project: named } = exchange.body as WorkItemCreate
+    const { allow_duplicate, project: named } = exchange.body as WorkItemCreate
     const project = visibleProject(this.#service, exchange, named)
     const key = readIdempotencyKey(exchange)
     if (project === undefined || !key.ok) return
     const admit = (leave: () => void): void => this.#create(exchange, project, key.key, leave)
     if (allow_duplicate === true) admit(() => {})
-    else this.#objectives.enter(twinKeyOf(project.context.id, objective), exchange, admit)
+    else this.#objectives.enter(twinKeyOf(project.context.id, askedFor(exchange)), exchange, admit)
   }
 
   #create(exchange: Exchange, project: SnapshotOf<any>, key: string | undefined, leave: () => void): void {
     const service = this.#service
-    const { objective, allow_duplicate, depends_on = [] } = exchange.body as WorkItemCreate
+    const { allow_duplicate, depends_on = [] } = exchange.body as WorkItemCreate
     let arrived = (): void => {}
     const make = (): MessageBody | undefined => {
       if (!takesWork(exchange, project) || !isSound(service, exchange) || !isServed(service, exchange, project))
@@ -97,7 +97,7 @@ class Admission {
       return message
     }
     const twin = (): string | undefined =>
-      allow_duplicate === true ? undefined : service.scheduler.twinOf(project.context.id, objective)
+      allow_duplicate === true ? undefined : service.scheduler.twinOf(project.context.id, askedFor(exchange))
     const over = (): void => {
       arrived()
       leave()
@@ -105,6 +105,12 @@ class Admission {
     const keyed = { kind: 'work_item', prefix: 'wi', body: exchange.body, make, twin } as const
     createKeyed(service, exchange, key, keyed, whenMade(service, exchange), over)
   }
+}
+
+/** What the body asks for, as the ledger tells one work from another. */
+function askedFor(exchange: Exchange): Twin {
+  const { objective, kind = 'task', payload, base_ref } = exchange.body as WorkItemCreate
+  return { objective, kind, payload, base_ref }
 }
 
 function whenMade(service: ServiceContext, exchange: Exchange): Reply {

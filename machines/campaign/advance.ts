@@ -1,5 +1,5 @@
 /** Opening an advance, ending one that no agent is asked for, and standing it down: what every other step is made of. */
-import type { CampaignMessage, Of, TaskResult, Work } from './context.ts'
+import type { CampaignContext, CampaignMessage, Of, TaskResult, Work } from './context.ts'
 import { type Draft, PROVIDER_TIMER } from './draft.ts'
 import { gatesOf } from './evidence.ts'
 import * as facts from './facts.ts'
@@ -7,6 +7,8 @@ import { seenNow } from './initiatives.ts'
 import { promptOf } from './prompt.ts'
 import { resultOf, take } from './results.ts'
 
+/** Emitted requests that may join what is being formed: each is told of its end by an event of its own. */
+export const JOINED_MAX = 32
 /** Emitted requests that are remembered: more than may wait for one formation. */
 const REQUESTS_MAX = 64
 
@@ -31,7 +33,7 @@ export const form: Step = (draft, message: CampaignMessage) => {
 function openAdvance(draft: Draft, prompt: string, result: TaskResult | undefined) {
   const { name, asked } = draft.context
   return draft.open('advance', {
-    objective: `Form the next step of campaign ${name}`,
+    objective: formingOf(name),
     payload: {
       campaign: name,
       prompt,
@@ -41,6 +43,10 @@ function openAdvance(draft: Draft, prompt: string, result: TaskResult | undefine
       ...(asked.agent_provider === undefined ? {} : { agent_provider: asked.agent_provider }),
     },
   })
+}
+
+function formingOf(name: string): string {
+  return `Form the next step of campaign ${name}`
 }
 
 /** The request is told of, unless an emitted one is what asked. */
@@ -63,6 +69,11 @@ function hear(draft: Draft, event_id: string): void {
   draft.keep({ requests: [...draft.context.internal.requests, event_id].slice(-REQUESTS_MAX) })
 }
 
+/** Emitted requests that have joined what is being formed, beside the one that it was begun with. */
+export function joinedCount({ internal }: CampaignContext): number {
+  return (internal.askers?.length ?? 1) - 1
+}
+
 /** Asked for by an emitted request while the next step is being formed: the end of that is its end, too. */
 export const joinForming: Step = (draft, { event_id }: Of<'advance'>) => {
   draft.keep({ askers: [...(draft.context.internal.askers ?? [null]), event_id!] })
@@ -76,7 +87,7 @@ export function advanceAtOnce(
   result: TaskResult | undefined,
   reason: string,
 ): void {
-  const opened = draft.open('advance', { objective: `Form the next step of campaign ${draft.context.name}`, reason })
+  const opened = draft.open('advance', { objective: formingOf(draft.context.name), reason })
   requested(draft, message, opened, result)
   draft.settle(opened.item_id, 'landed', reason)
 }
@@ -123,19 +134,27 @@ export const standDownRequest = (status: StoppedStatus): Step => {
 }
 
 /**
- * One that was let in before the cycle was there that is under way, or before that was to be stopped: nothing else
- * follows before it has ended, and who asked hears so.
+ * One that was let in before the cycle was there that is under way, before that was to be stopped, or beside so many
+ * others that no more may wait: nothing comes of it, and who asked hears so. Who waits for what is under way still does.
  */
 export const answerBusy: Step = (draft, message: Of<'advance'>) => {
-  const { work, stopping } = draft.context
-  const { cycle, objective = '', item_id } = work!
-  const way = stopping === undefined ? 'under way' : 'being stopped'
-  const after = stopping === undefined ? 'its result advances the campaign' : 'the campaign is cancelled with it'
-  const reason = `nothing was decided: cycle ${cycle} is ${way} as ${item_id}, and ${after}`
+  const { name, work, stopping, internal } = draft.context
+  const { objective = formingOf(name) } = work!
+  const reason = `nothing was decided: ${whyBusy(draft.context)}`
+  draft.keep({ askers: undefined })
   advanceAtOnce(draft, message, undefined, reason)
   const undecided = { success: false, decision: 'advance', objective, reason } as const
   if (stopping?.from === 'paused') standsDown(draft, 'paused', reason)
   else draft.endAdvance(undecided)
+  draft.keep({ askers: internal.askers })
+}
+
+function whyBusy(context: CampaignContext): string {
+  const { role, cycle, item_id } = context.work!
+  if (role === 'advance') return `${joinedCount(context)} requests wait already for what is formed as ${item_id}`
+  return context.stopping === undefined
+    ? `cycle ${cycle} is under way as ${item_id}, and its result advances the campaign`
+    : `cycle ${cycle} is being stopped as ${item_id}, and the campaign is cancelled with it`
 }
 
 export function escalate(draft: Draft, message: CampaignMessage, reason: string): void {

@@ -2,13 +2,13 @@
  * What comes of a formation's answer. The answer is advice of an agent: every guard that stands between it and the next
  * task is here, and nowhere else.
  */
-import { clipped } from '../clipped.ts'
+import { decisionIn, promptIn, providerIn } from '../advice.ts'
 import { OBJECTIVE_LENGTH_MAX } from '../documents/campaign.ts'
 import { LIST_MAX, TEXT_LENGTH_MAX } from '../documents/fields.ts'
 import type { Failure } from '../documents/run-request.ts'
 import type { RunResult } from '../documents/run-result.ts'
 import { gateResult } from '../events/gates.ts'
-import { OUTAGE_CODES } from '../run-request/outages.ts'
+import { OUTAGE_CODES } from '../run-request/failure.ts'
 import { compile, openObject, requiredWith, stringEnum, Type } from '../schema.ts'
 import type { CampaignContext, Of } from './context.ts'
 import { type Gate, gatesOf } from './evidence.ts'
@@ -53,9 +53,6 @@ const checkAnswer = compile(
 )
 const checkGates = compile(Type.Array(gateResult, { maxItems: LIST_MAX }))
 
-/** Longer ones are no prompts: the prompt that was handed out is told instead. */
-const PROMPT_CHARS_MAX = 262_144
-const PROVIDER_LENGTH_MAX = 128
 /** How much of a failing gate's output goes into the objective that is to restore it. */
 const RED_OUTPUT_CHARS_MAX = 512
 
@@ -75,27 +72,20 @@ export function verdictOf(context: CampaignContext, message: Of<'item_reported'>
   if (outcome !== 'completed') return { ...told, is: 'fault', reason: faultOf(message) }
   const [wrong] = checkGates(result.gate_results ?? [])
   if (wrong !== undefined) return malformed(told, `gate_results${wrong.pointer} ${wrong.detail}`)
-  const given = answerOf(result)
+  const given = decisionIn(result)
   if (given === undefined) return malformed(told, 'it carries no decision')
   const [fault] = checkAnswer(given)
   if (fault !== undefined) return malformed(told, `${fault.pointer === '' ? 'it' : fault.pointer} ${fault.detail}`)
   return { ...told, ...guarded(context, given as Answer, told.gate_results) }
 }
 
-/** The decision is an object; one that is a word has its reason and its objective beside it, as in the event. */
-function answerOf({ decision, reason, objective }: RunResult): unknown {
-  if (typeof decision !== 'string') return decision
-  return { decision, ...(reason === undefined ? {} : { reason }), ...(objective === undefined ? {} : { objective }) }
-}
-
-function toldBy({ work }: CampaignContext, { prompt, agent_provider, gate_results }: RunResult): Told {
-  const isPrompt = typeof prompt === 'string' && prompt !== '' && prompt.length <= PROMPT_CHARS_MAX
-  const shown = isPrompt ? prompt : work?.prompt
-  const isProvider = typeof agent_provider === 'string' && agent_provider !== ''
-  const gates = gate_results ?? []
+function toldBy({ work }: CampaignContext, result: RunResult): Told {
+  const prompt = promptIn(result, work?.prompt)
+  const agent_provider = providerIn(result)
+  const gates = result.gate_results ?? []
   return {
-    ...(shown === undefined ? {} : { prompt: shown }),
-    ...(isProvider ? { agent_provider: clipped(agent_provider, PROVIDER_LENGTH_MAX) } : {}),
+    ...(prompt === undefined ? {} : { prompt }),
+    ...(agent_provider === undefined ? {} : { agent_provider }),
     gate_results: checkGates(gates).length === 0 ? (gates as readonly GateResult[]) : [],
   }
 }

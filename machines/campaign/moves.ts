@@ -1,5 +1,6 @@
 /** The one list of a campaign's steps, by the name that the chart calls them by; and its beginning. */
 import { creationRecord } from '../creation.ts'
+import { nameOf, SERVICE_BY } from '../machine.ts'
 import { ownedIds } from '../work-item/owner.ts'
 import { answerBusy, form, joinForming, type Step, standDownRequest } from './advance.ts'
 import { tellLandedBefore } from './chain.ts'
@@ -46,7 +47,7 @@ export function create(message: Of<'create'>): CampaignContext {
     ...(authorized_by === undefined ? {} : { authorized_by }),
     cycles_completed: 0,
     cycles_landed: 0,
-    reason: `added by ${by?.name ?? 'the service'}`,
+    reason: `added by ${nameOf(by)}`,
     since: at,
     owner_decisions: [],
     history: [],
@@ -73,7 +74,7 @@ const OPTIONAL = [
 ] as const
 
 function askedOf(message: Of<'create'>): CampaignContext['asked'] {
-  const { mission, done_evidence, by = { id: 'service', name: 'intendant' } } = message
+  const { mission, done_evidence, by = SERVICE_BY } = message
   const given = OPTIONAL.flatMap((name) => (message[name] === undefined ? [] : [[name, message[name]]]))
   return { mission, done_evidence, added_by: by, ...Object.fromEntries(given) }
 }

@@ -1,5 +1,6 @@
 /** What owners say of a campaign: pause, resume, decide, complete, cancel. */
 import { OWNER_DECISIONS_MAX } from '../documents/campaign.ts'
+import { nameOf } from '../machine.ts'
 import { form, type Step, speakOfStop, standDown } from './advance.ts'
 import { build, startFromTrunk } from './chain.ts'
 import type { CampaignContext, CampaignMessage, Of, Stopping } from './context.ts'
@@ -9,7 +10,7 @@ import * as facts from './facts.ts'
 import { resultOf, stamp, take, takeBack } from './results.ts'
 
 export const pause: Step = (draft, message: Of<'pause'>) => {
-  const words = `paused by ${message.by?.name ?? 'the service'}${message.reason === undefined ? '' : `: ${message.reason}`}`
+  const words = `paused by ${nameOf(message.by)}${message.reason === undefined ? '' : `: ${message.reason}`}`
   speakOfStop(draft)
   draft.unpause()
   draft.set({ paused: { by: 'owner' } })
@@ -65,7 +66,7 @@ function goOn(draft: Draft, message: Of<'resume'> | Of<'decide'> | Of<'provider_
 }
 
 function resumption({ by }: CampaignMessage): string {
-  return `resumed by ${by?.name ?? 'intendant'}`
+  return `resumed by ${nameOf(by)}`
 }
 
 function withMore(words: string, cycles: number): string {
@@ -73,7 +74,7 @@ function withMore(words: string, cycles: number): string {
 }
 
 function addDecision(draft: Draft, decision: string, { by, at }: CampaignMessage): void {
-  const made = { decision, authorized_by: by?.name ?? 'intendant', decided_at: at }
+  const made = { decision, authorized_by: nameOf(by), decided_at: at }
   draft.set({ owner_decisions: [...draft.context.owner_decisions, made].slice(-OWNER_DECISIONS_MAX) })
 }
 
@@ -125,7 +126,7 @@ export const complete: Step = (draft, message: Of<'complete'>) => {
     ended_at: at,
   })
   addDecision(draft, completion(reason), message)
-  draft.stand(`completed by ${message.by?.name ?? 'the service'}: ${reason}`, at)
+  draft.stand(`completed by ${nameOf(message.by)}: ${reason}`, at)
   draft.facts.push(facts.completed(draft.context, reason))
   discharge(draft, message, why)
   standDown(draft, 'completed')
@@ -146,7 +147,7 @@ function callOff(draft: Draft, { by, reason }: Of<'cancel'> | Of<'complete'>, wh
 }
 
 function cancelWords({ by, reason }: Pick<Of<'cancel'>, 'by' | 'reason'>): string {
-  return `cancelled by ${by?.name ?? 'the service'}: ${reason}`
+  return `cancelled by ${nameOf(by)}: ${reason}`
 }
 
 /**

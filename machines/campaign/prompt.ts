@@ -1,9 +1,11 @@
 /**
  * The prompt of a formation: what a read-only agent is told when it is asked for the next step. Pure, and bounded: what
- * is left out when it grows too long is said. Words of runs and repositories are fenced: they are data.
+ * is left out when it grows too long is said. Words of runs and repositories are fenced, and what they call a thing is
+ * in quotes: they are data.
  */
 import { clipped } from '../clipped.ts'
-import { fenced } from '../untrusted-text.ts'
+import { bullets, document, lineOf, paragraphs, section, told } from '../prompt-text.ts'
+import { fenced, quotedName } from '../untrusted-text.ts'
 import { nextBaseRef } from './chain.ts'
 import type { CampaignContext, ObjectiveEntry, SharedFinding, TaskResult } from './context.ts'
 import { evidenceName } from './evidence.ts'
@@ -12,6 +14,8 @@ import { evidenceName } from './evidence.ts'
 const PROMPT_BYTES_MAX = 49_152
 const RESULT_CHARS_MAX = 4_000
 const OBJECTIVE_CHARS_MAX = 500
+const REASON_CHARS_MAX = 500
+const REF_CHARS_MAX = 500
 const DECISIONS_TOLD_MAX = 16
 /** Of a failing gate, and of all of them. */
 const GATE_OUTPUT_CHARS_MAX = 512
@@ -35,19 +39,19 @@ export function promptOf(context: CampaignContext, result: TaskResult | undefine
   const { asked } = context
   const sections = [
     TASK,
-    section('Mission', asked.mission),
+    section('Mission', paragraphs(asked.mission)),
     section('Done-evidence', evidenceLines(context)),
     ANSWER,
     section('Budget', budgetLine(context)),
-    section('Conditions in which you escalate', bullets(asked.escalation)),
+    section('Conditions in which you escalate', bullets(asked.escalation ?? [])),
     section('Decisions of the owners: they bind you', bullets(decisions(context))),
     section('The last task', lastTask(context, result)),
     section('Work that is preserved and has not landed', preserved(context)),
-    section('Objectives so far', bullets(context.history.map(historyLine))),
+    section('Objectives so far', told(context.history.map(historyLine), 'the objectives so far')),
     section('Gates that failed when it was looked last', gates(context)),
     section('Findings of others who serve the same outcome', findings(context)),
-    section('Files to read first', bullets(asked.context_paths)),
-    section('The intent behind it', bullets(asked.intent_refs)),
+    section('Files to read first', bullets(asked.context_paths ?? [])),
+    section('The intent behind it', bullets(asked.intent_refs ?? [])),
   ]
   return fitted(sections.filter((text) => text !== ''))
 }
@@ -65,15 +69,7 @@ function fitted(sections: readonly string[]): string {
     kept.push(text)
     left -= bytes
   }
-  return `${kept.join('\n\n')}\n`
-}
-
-function section(title: string, text: string): string {
-  return text === '' ? '' : `## ${title}\n\n${text}`
-}
-
-function bullets(lines: readonly string[] = []): string {
-  return lines.map((line) => `- ${line}`).join('\n')
+  return document(...kept)
 }
 
 function evidenceLines({ asked }: CampaignContext): string {
@@ -103,39 +99,39 @@ function lastTask({ history }: CampaignContext, result: TaskResult | undefined):
   const blocked = land_blocked === undefined ? '' : `, blocked: ${land_blocked}`
   const head = `Verdict ${verdict}, ${landed === true ? 'landed' : `not landed${blocked}`}.`
   const rejected =
-    given_up === undefined ? '' : ` Its owner gave that work up, and nothing is built upon it: ${given_up}`
+    given_up === undefined
+      ? ''
+      : ` Its owner gave that work up, and nothing is built upon it: ${lineOf(given_up, REASON_CHARS_MAX)}`
   return `${head}${rejected}\n\n${fenced(clipped(said, RESULT_CHARS_MAX), 'the last task')}`
 }
 
 function preserved(context: CampaignContext): string {
   const ref = nextBaseRef(context)
-  return ref === undefined ? '' : `${ref}: the next task starts from it.`
+  return ref === undefined ? '' : `${quotedName(ref, REF_CHARS_MAX)}: the next task starts from it.`
 }
 
 function historyLine({ cycle, objective, outcome }: ObjectiveEntry): string {
   const { state, verdict, landed, given_up } = outcome
   const came =
     state === undefined ? 'nothing yet' : `${verdict ?? state}${landed === true ? ', landed' : ', not landed'}`
-  const why = given_up === undefined ? '' : `, given up by its owner: ${given_up}`
-  return `cycle ${cycle} (${came}${why}): ${clipped(objective.replace(/\s+/g, ' '), OBJECTIVE_CHARS_MAX)}`
+  const why = given_up === undefined ? '' : `, given up by its owner: ${lineOf(given_up, REASON_CHARS_MAX)}`
+  return `cycle ${cycle} (${came}${why}): ${lineOf(objective, OBJECTIVE_CHARS_MAX)}`
 }
 
 function findings({ internal }: CampaignContext): string {
-  const { findings: found = [] } = internal
-  if (found.length === 0) return ''
   const line = ({ finding_id, kind, text }: SharedFinding): string =>
-    `${finding_id} (${kind}): ${clipped(text.replace(/\s+/g, ' '), OBJECTIVE_CHARS_MAX)}`
-  return fenced(found.map(line).join('\n'), 'findings')
+    `${finding_id} (${kind}): ${lineOf(text, OBJECTIVE_CHARS_MAX)}`
+  return told((internal.findings ?? []).map(line), 'findings')
 }
 
 function gates({ gate_results = [] }: CampaignContext): string {
   let left = GATES_CHARS_MAX
-  const told: string[] = []
+  const failed: string[] = []
   for (const { name = 'a gate', passed, output = '' } of gate_results as readonly Record<string, any>[]) {
     if (passed !== false || left <= 0) continue
     const end = String(output).slice(-Math.min(left, GATE_OUTPUT_CHARS_MAX)).toWellFormed()
     left -= end.length
-    told.push(fenced(end, name))
+    failed.push(fenced(end, name))
   }
-  return told.join('\n')
+  return failed.join('\n')
 }

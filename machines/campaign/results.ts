@@ -1,7 +1,7 @@
 /** What the end of a cycle means to its campaign: counted once, and remembered. */
 import { clipped } from '../clipped.ts'
 import { HISTORY_MAX } from '../documents/campaign.ts'
-import { saysNotBegun } from '../run-request/not-begun.ts'
+import { saysNotBegun } from '../run-request/failure.ts'
 import type { CampaignContext, CampaignMessage, CycleOutcome, Of, TaskResult } from './context.ts'
 import type { Draft } from './draft.ts'
 import { outageOf } from './formation.ts'

@@ -3,6 +3,7 @@ import { creationRefusal, creationRepeat } from '../creation.ts'
 import { decidedOtherwise } from '../decided.ts'
 import { CYCLES_IN_ALL_MAX } from '../documents/campaign.ts'
 import type { Refusal, SnapshotOf } from '../machine.ts'
+import { JOINED_MAX, joinedCount } from './advance.ts'
 import { isCalledOff } from './chain.ts'
 import type { CampaignContext, CampaignMessage, Of } from './context.ts'
 import { definitionFaults } from './evidence.ts'
@@ -67,8 +68,8 @@ export function isEmitted({ event_id }: Of<'advance'>): boolean {
   return event_id !== undefined
 }
 
-export function joinsForming({ work }: CampaignContext, message: Of<'advance'>): boolean {
-  return isEmitted(message) && work?.role === 'advance'
+export function joinsForming(context: CampaignContext, message: Of<'advance'>): boolean {
+  return isEmitted(message) && context.work?.role === 'advance' && joinedCount(context) < JOINED_MAX
 }
 
 /** A spent budget is not gone on with, and none grows without end. */
@@ -124,7 +125,7 @@ export function repeats({ value, context }: SnapshotOf<CampaignContext>, message
       return creationRepeat(context.internal.creation, message)
     case 'advance':
       if (message.event_id !== undefined && context.internal.requests.includes(message.event_id)) return 'already_heard'
-      if (joinsForming(context, message)) return undefined
+      if (isEmitted(message)) return undefined
       return RUNNING.has(value) && context.work?.role === 'advance' ? 'already_advancing' : undefined
     case 'pause':
       return value === 'paused' && context.paused?.by === 'owner' ? 'already_paused' : undefined
@@ -174,7 +175,7 @@ export function refusal(
   if (value === 'absent') return undefined
   switch (message.type) {
     case 'advance':
-      return illegal(whyNotAdvance(value, context))
+      return illegalWhere(whyNotAdvanced({ value, context }, message))
     case 'resume':
       if (value !== 'paused' && value !== 'escalated')
         return illegal(`only what is paused or escalated is resumed: it is ${value}`)
@@ -193,10 +194,30 @@ export function refusal(
   }
 }
 
-function whyNotAdvance(value: string, { work }: CampaignContext): string {
-  const isStopped = OVER.has(value) || value === 'cancelling'
-  if (!RUNNING.has(value)) return `it is ${value}: ${isStopped ? 'nothing follows' : 'resume it'}`
-  return `cycle ${work?.cycle} is under way as ${work?.item_id}: its result advances the campaign`
+/**
+ * Why a request to advance is not taken. Undefined: it is, or it was before; or it was emitted, and what is stopped has an
+ * answer for it. `ahead`: requests that are to come before it.
+ */
+export function whyNotAdvanced(
+  { value, context }: Pick<SnapshotOf<CampaignContext>, 'value' | 'context'>,
+  { event_id }: Pick<Of<'advance'>, 'event_id'>,
+  ahead = 0,
+): string | undefined {
+  const { work, internal } = context
+  if (event_id !== undefined) {
+    if (internal.requests.includes(event_id)) return undefined
+    const waiting = joinedCount(context) + ahead
+    if (waiting >= JOINED_MAX) return `${waiting} requests wait already for its next step`
+    if (!RUNNING.has(value) && value !== 'cancelling') return undefined
+  }
+  const isOver = OVER.has(value) || value === 'cancelling'
+  if (!RUNNING.has(value)) return `it is ${value}: ${isOver ? 'nothing follows' : 'resume it'}`
+  if (work?.role !== 'cycle') return undefined
+  return `cycle ${work.cycle} is under way as ${work.item_id}: its result advances the campaign`
+}
+
+function illegalWhere(detail: string | undefined): Refusal | undefined {
+  return detail === undefined ? undefined : illegal(detail)
 }
 
 function illegal(detail: string): Refusal {

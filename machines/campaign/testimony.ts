@@ -32,9 +32,9 @@ const STATUS_OF_TYPE: Readonly<Record<string, CampaignStatus>> = {
 export const campaignTestimony: Testimony<CampaignContext> = {
   idMember: 'campaign',
   types: new Set(OWN_TYPES),
-  // A request asserts nothing: others may state it, too.
-  aspects: ({ event_type }) =>
-    event_type === 'campaign_advance_requested'
+  // A request asserts nothing: others may state it, too. Nor does the end of one of which nothing has come.
+  aspects: ({ event_type, payload: { success, decision } }) =>
+    event_type === 'campaign_advance_requested' || (success === false && decision === 'advance')
       ? []
       : event_type === 'campaign_added'
         ? ['creation', 'state']

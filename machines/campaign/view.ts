@@ -4,6 +4,7 @@ import type { FactEnvelope, SnapshotOf, Term } from '../machine.ts'
 import { nextBaseRef } from './chain.ts'
 import type { CampaignContext } from './context.ts'
 import { evidenceName } from './evidence.ts'
+import { calledFor, needIn, wordsOf } from './needs.ts'
 
 type Snapshot = SnapshotOf<CampaignContext>
 
@@ -14,25 +15,26 @@ export function envelope({ project, internal }: CampaignContext): FactEnvelope {
   return { project, throttle: 'full', ...place, parent_span_id, gather_id: null }
 }
 
-export function terms({ value, context }: Snapshot): readonly Term[] {
-  const { project, created_at, since, paused } = context
+export function terms(snapshot: Snapshot): readonly Term[] {
+  const { value, context } = snapshot
+  const { project, created_at, since } = context
   const rows: Term[] = [
     { index: 'all', value: '', order: created_at },
     { index: 'project', value: project, order: created_at },
     { index: 'state', value, order: since },
   ]
   // Also where it is paused by now: what it asks is open.
-  const asks = value === 'escalated' || paused?.escalated !== undefined
-  if (asks) rows.push({ index: 'attention', value: 'escalated', order: since })
+  if (calledFor(needIn(snapshot)) === 'escalated') rows.push({ index: 'attention', value: 'escalated', order: since })
   return rows
 }
 
 const SHOWN = ['last_run_event_id', 'question', 'paused', 'authorized_by', 'ended_at'] as const
 
 /** What is under way is completed by who serves it, from the work item. */
-export function document({ value, context: c }: Snapshot): CampaignDocument {
+export function document(snapshot: Snapshot): CampaignDocument {
+  const { value, context: c } = snapshot
   const { done_evidence, added_by, mission, ...asked } = c.asked
-  const needs = needOf(value, c)
+  const need = needIn(snapshot)
   const baseRef = nextBaseRef(c)
   return {
     name: c.name,
@@ -43,7 +45,7 @@ export function document({ value, context: c }: Snapshot): CampaignDocument {
     since: c.since,
     stage: stageOf(value, c),
     ...(c.work === undefined ? {} : { work: workOf(c.work) }),
-    ...(needs === undefined ? {} : { needs }),
+    ...(need === undefined ? {} : { needs: wordsOf(need) }),
     mission,
     done_evidence: done_evidence.map((evidence, index) => ({ name: evidenceName(index), ...evidence })),
     ...(asked as Partial<CampaignDocument>),
@@ -76,26 +78,5 @@ function workOf({ role, item_id, trace_id, since, cycle, objective }: NonNullabl
     since,
     ...(cycle === undefined ? {} : { cycle }),
     ...(objective === undefined ? {} : { objective }),
-  }
-}
-
-/** What a person has to do for it to go on. */
-function needOf(value: string, c: CampaignContext): string | undefined {
-  switch (value) {
-    case 'staged':
-      return c.work === undefined ? 'advance it: it has not begun' : undefined
-    case 'active':
-      return c.work === undefined ? 'advance it: nothing is under way' : undefined
-    case 'paused':
-      if (c.paused?.escalated !== undefined)
-        return `resume it, then ${c.question === undefined ? 'it is escalated still' : 'decide what its last cycle asks'}`
-      return c.paused?.until === undefined ? 'resume it when it may go on' : undefined
-    case 'escalated':
-      if (c.cycles_completed >= c.max_cycles) return 'resume it with more cycles, complete it or cancel it'
-      return c.question === undefined
-        ? 'decide, resume it, complete it or cancel it'
-        : 'decide what its last cycle asks'
-    default:
-      return undefined
   }
 }

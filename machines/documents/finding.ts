@@ -1,5 +1,5 @@
 /** Findings (SPEC 6.18): what one member learned and others may use, and who used it. */
-import { type Static, stringEnum, Type } from '../schema.ts'
+import { closedObject, exactlyWith, type Static, stringEnum, Type } from '../schema.ts'
 import { CLOSED, LIST_MAX, name, reference, TEXT_LENGTH_MAX, time } from './fields.ts'
 import { MEMBERS_MAX, memberSchema, shownMember } from './member.ts'
 
@@ -10,19 +10,18 @@ const FINDING_KINDS = ['gap', 'defect', 'relay', 'audit', 'note'] as const
 /** Reviewer's gaps and diagnoses, and what steering relays, are recorded by the service itself. */
 const STATED_KINDS = ['note', 'gap', 'defect', 'audit'] as const
 
+/** What an audit keeps (SPEC 6.18). */
 const audit = {
-  intent_ref: Type.Optional(reference('The intent that was looked at.')),
-  classification: Type.Optional(name('What the audit calls it.')),
-  project: Type.Optional(name('The registered project.')),
-  checked_paths: Type.Optional(
-    Type.Array(reference('A path.'), { maxItems: LIST_MAX, description: 'What was looked at.' }),
-  ),
-  explanation: Type.Optional(Type.String({ maxLength: TEXT_LENGTH_MAX, description: 'Why it is so.' })),
+  intent_ref: reference('The intent that was looked at.'),
+  classification: name('What the audit calls it.'),
+  project: name('The registered project.'),
+  checked_paths: Type.Array(reference('A path.'), { maxItems: LIST_MAX, description: 'What was looked at.' }),
+  explanation: Type.String({ maxLength: TEXT_LENGTH_MAX, description: 'Why it is so.' }),
 }
 
 const text = Type.String({ minLength: 1, maxLength: TEXT_LENGTH_MAX, pattern: '\\S', description: 'What was found.' })
 
-export const findingBody = Type.Object(
+export const findingBody = closedObject(
   {
     kind: Type.Optional(stringEnum(STATED_KINDS, { description: 'Default `note`.' })),
     text,
@@ -41,9 +40,9 @@ export const findingBody = Type.Object(
     refs: Type.Optional(
       Type.Array(reference('A reference.'), { maxItems: LIST_MAX, description: 'Where it can be looked up.' }),
     ),
-    audit: Type.Optional(Type.Object(audit, { ...CLOSED, description: 'Of an audit: what it looked at.' })),
+    audit: Type.Optional(closedObject(audit, { description: 'Of an audit, which needs it: what it looked at.' })),
   },
-  { ...CLOSED, title: 'FindingRecord' },
+  { title: 'FindingRecord', rules: [exactlyWith('kind', ['audit'], 'audit')] },
 )
 export type FindingBody = Static<typeof findingBody>
 
@@ -73,7 +72,18 @@ export const finding = Type.Object(
       }),
       { description: 'Cycles that landed after their formation saw it.' },
     ),
-    audit: Type.Optional(Type.Object(audit, { description: 'What the audit looked at.' })),
+    audit: Type.Optional(
+      Type.Object(
+        {
+          intent_ref: Type.Optional(audit.intent_ref),
+          classification: Type.Optional(audit.classification),
+          project: Type.Optional(audit.project),
+          checked_paths: Type.Optional(audit.checked_paths),
+          explanation: Type.Optional(audit.explanation),
+        },
+        { description: 'What the audit looked at. One that was recorded by an earlier version may lack members.' },
+      ),
+    ),
     recorded_at: time('When it was recorded.'),
   },
   { title: 'Finding' },

@@ -2,7 +2,7 @@
  * The initiative's documents (SPEC 3.4, 6.18): what an owner adds and says, what an assessment decides, and what
  * everybody reads. Request bodies are closed; what an engine decides is open.
  */
-import { type Static, stringEnum, Type } from '../schema.ts'
+import { closedObject, exactlyWith, onlyWith, requiredWith, type Static, stringEnum, Type } from '../schema.ts'
 import {
   by,
   CLOSED,
@@ -138,7 +138,7 @@ const reasonBody = (title: string, description: string) =>
 export const completeBody = reasonBody('InitiativeComplete', 'What shows that the outcome is reached.')
 export const cancelBody = reasonBody('InitiativeCancel', 'Why it is given up.')
 
-export const ownerActionBody = Type.Object(
+export const ownerActionBody = closedObject(
   {
     action: stringEnum(OWNER_ACTIONS, {
       description:
@@ -156,7 +156,14 @@ export const ownerActionBody = Type.Object(
       }),
     ),
   },
-  { ...CLOSED, title: 'InitiativeOwnerAction' },
+  {
+    title: 'InitiativeOwnerAction',
+    rules: [
+      requiredWith('action', ['member_override'], 'member'),
+      exactlyWith('action', ['member_override'], 'override'),
+      onlyWith('action', ['hold'], 'lifted'),
+    ],
+  },
 )
 export type OwnerActionBody = Static<typeof ownerActionBody>
 

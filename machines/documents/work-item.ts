@@ -126,7 +126,7 @@ export const workItemCreateBody = Type.Object(
     ),
     sentinel: Type.Optional(name('The cron trigger that submits it; kept as its source.')),
     allow_duplicate: Type.Optional(
-      Type.Boolean({ description: 'Take it although an unsettled item of the project says the same.' }),
+      Type.Boolean({ description: 'Take it although an unsettled item of the project asks for the same.' }),
     ),
   },
   { ...CLOSED, title: 'WorkItemCreate' },

@@ -5,6 +5,9 @@
 import { anyObject, count, openObject, stringEnum, Type, timestamp } from '../schema.ts'
 import { engineEvent, serviceEvent } from './event-type.ts'
 
+/** Longest text of one `run_output`, characters: 64 KiB of output have no more. */
+const OUTPUT_LENGTH_MAX = 65_536
+
 const state = stringEnum([
   'queued',
   'offered',
@@ -74,6 +77,9 @@ export const runRequestEvents = {
   run_output: engineEvent(
     'own',
     'plain output lines of the command a runner ran, batched',
-    openObject({ stream: stringEnum(['stdout', 'stderr']), text: Type.String() }),
+    openObject({
+      stream: stringEnum(['stdout', 'stderr']),
+      text: Type.String({ maxLength: OUTPUT_LENGTH_MAX, description: 'Lines as they were written, 64 KiB at most.' }),
+    }),
   ),
 }

@@ -13,6 +13,8 @@ interface AskedRun {
   readonly revision?: string | undefined
   /** It asks to be run again by itself after a failure. */
   readonly retries: boolean
+  /** It repeats what was done already. Known where it is asked for: an approval that comes behind that has seen it. */
+  readonly again?: boolean
   /** It names another repository or branch than the brief does; one that names none is for its project's. */
   readonly elsewhere?: boolean
 }
@@ -40,12 +42,12 @@ export function standingApproval(
 
 /**
  * Whether an approval of the brief can be the approval of such a run: an approver of a brief has seen which event
- * it starts and where it works, and has not seen a policy that runs it again.
+ * it starts and where it works, and has not seen a policy that runs it again, nor that it would be done once more.
  */
 export function speaksFor(
   { sections }: FormationBriefContext,
-  { entry_event, retries, elsewhere = false }: AskedRun,
+  { entry_event, retries, again = false, elsewhere = false }: AskedRun,
 ): boolean {
   const agreed = sections.engine_controls?.entry_event
-  return !retries && !elsewhere && (agreed === undefined || agreed === entry_event)
+  return !retries && !again && !elsewhere && (agreed === undefined || agreed === entry_event)
 }

@@ -1,6 +1,6 @@
 /**
  * What a formation brief remembers and what it can be told. The artifact that it was compiled to is an actor of its
- * own (`compiled-brief.ts`): it is large, it never changes, and the brief moves on with every run.
+ * own (`compiled.ts`): it is large, it never changes, and the brief moves on with every run.
  */
 
 import type { CreateBody, CreationRecord } from '../creation.ts'

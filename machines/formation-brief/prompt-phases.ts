@@ -4,9 +4,10 @@
  */
 
 import type { PromptPhase } from '../documents/compiled-brief.ts'
+import { bullets, document, paragraphs, section } from '../prompt-text.ts'
 import { fenced } from '../untrusted-text.ts'
+import { objectsOf, textOf, textsOf } from './open-members.ts'
 import { named, protectedWith, recordTexts } from './prompt-records.ts'
-import { bullets, document, objectsOf, paragraphs, section, textOf, textsOf } from './prompt-text.ts'
 import type { BriefCore } from './snapshot.ts'
 
 /** Goes up whenever the same brief would be put into other words. */

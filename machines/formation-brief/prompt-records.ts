@@ -3,7 +3,8 @@
  * it is told by its id and title, once a list, and counts as mentioned.
  */
 import type { SourceRecord } from '../documents/compiled-brief.ts'
-import { bullets, textOf } from './prompt-text.ts'
+import { bullets } from '../prompt-text.ts'
+import { textOf } from './open-members.ts'
 import type { BriefCore } from './snapshot.ts'
 
 /** The heads of a record that say what is protected, the first that has words first. */

@@ -2,6 +2,7 @@
  * The end of an assessment: its outcome as facts, as the settlement of its work item (SPEC 3.4), as what changes and
  * what is asked for next. All of it is one step, so that an action is on disk before anything is dispatched.
  */
+import { promptIn, providerIn } from '../advice.ts'
 import {
   ASSESSMENTS_SHOWN_MAX,
   type Decision,
@@ -18,7 +19,7 @@ import type { Assessment, InitiativeContext, Trigger, View } from './context.ts'
 import { effectsOf } from './effects.ts'
 import { actionPayload, requestedFact, steeredFact, steeringEnvelope } from './facts.ts'
 import { eligibleMembers } from './members.ts'
-import { providerOf, type Verdict } from './verdict.ts'
+import type { Verdict } from './verdict.ts'
 
 /** What a step changes, states and sends. */
 export interface Conclusion {
@@ -29,8 +30,6 @@ export interface Conclusion {
 
 /** Decisions after which there may be more to decide at once (SPEC 6.18, rule 4). */
 const FOLLOWED: readonly SteeringDecision[] = ['hold', 'relay', 'ask', 'escalate', 'stage']
-/** Longest prompt that is retained as the run tells it, characters; a longer one is told as it was sent. */
-const PROMPT_LENGTH_MAX = 65_536
 
 interface Ending {
   readonly outcome: SteeringOutcome
@@ -108,8 +107,8 @@ export function seedOf({ created_at, internal }: InitiativeContext): string {
 /** The assessment is over: stated, settled, remembered. */
 export function end(context: InitiativeContext, assessment: Assessment, ending: Ending): Conclusion {
   const { outcome, detail, decision, begun, at } = ending
-  const { result, item_id, steer_id, trigger_id } = assessment
-  const provider = result === undefined ? undefined : providerOf(result).provider
+  const { result = {}, item_id, steer_id, trigger_id } = assessment
+  const provider = providerIn(result)
   const applied =
     outcome === 'applied' ? effectsOf(context, assessment, { decision: decision!, provider, at }) : undefined
   const envelope = steeringEnvelope(context, assessment)
@@ -118,7 +117,7 @@ export function end(context: InitiativeContext, assessment: Assessment, ending: 
     outcome,
     decision: decision?.decision,
     provider,
-    prompt: outcome === 'skipped' ? '' : promptShown(assessment),
+    prompt: outcome === 'skipped' ? '' : promptIn(result, assessment.prompt),
     ...wordsOf(outcome, detail),
     action,
   })
@@ -162,11 +161,6 @@ export function end(context: InitiativeContext, assessment: Assessment, ending: 
 function wordsOf(outcome: SteeringOutcome, detail: string): { reason?: string; error?: string } {
   if (outcome === 'applied') return {}
   return outcome === 'rejected' || outcome === 'stale' || outcome === 'failed' ? { error: detail } : { reason: detail }
-}
-
-function promptShown({ prompt, result }: Assessment): string {
-  const told = result?.prompt
-  return typeof told === 'string' && told !== '' && told.length <= PROMPT_LENGTH_MAX ? told : prompt
 }
 
 /** SPEC 3.4. */

@@ -4,6 +4,7 @@ import { deriveId, projectIdOf } from '../derived-id.ts'
 import { type InitiativeStatus, OWNER_WORDS_MAX, type OwnerAction, type Question } from '../documents/initiative.ts'
 import { isSameMember, memberText } from '../documents/member.ts'
 import { type Fact, SERVICE_BY, type SendParams } from '../machine.ts'
+import { saysNotBegun } from '../run-request/failure.ts'
 import { openItem } from '../work-item/owner.ts'
 import { bodyBefore, withBody } from './bodies.ts'
 import { joined, left, shared } from './campaigns.ts'
@@ -165,7 +166,7 @@ export function fail(context: InitiativeContext, message: Of<'item_reported'>): 
   const { outcome, failure, at } = message
   const code = failure?.code === undefined ? '' : `, ${failure.code}`
   const words = failure === undefined ? `its run was ${outcome}` : `${failure.message} (${failure.class}${code})`
-  const begun = failure?.class !== 'dispatch'
+  const begun = !saysNotBegun(failure?.class)
   return end(context, context.assessment!, { outcome: 'failed', detail: words, begun, at })
 }
 

@@ -2,18 +2,17 @@
  * The prompt of an assessment: what is sought, where everything stands, what owners decided, and the shape of the
  * answer. Pure, so that what the agent saw can be told again. What others wrote stands behind a fence.
  */
-import { clipped } from '../clipped.ts'
 import type { Finding } from '../documents/finding.ts'
 import type { OwnerDecision, Question } from '../documents/initiative.ts'
 import { isSameMember, type Member, memberText } from '../documents/member.ts'
-import { fenced, onOneLine } from '../untrusted-text.ts'
+import { bullets, document, lineOf, paragraphs, section, told } from '../prompt-text.ts'
 import type { InitiativeContext, Trigger, View } from './context.ts'
 import { standingOf } from './members.ts'
 
 /** Newest findings that are shown, and how much of each: a prompt has to be read. */
 const FINDINGS_SHOWN_MAX = 32
 const TEXT_SHOWN_MAX = 1_000
-const ASSESSMENTS_SHOWN_MAX = 8
+const ASSESSMENTS_TOLD_MAX = 8
 
 /** The newest findings that are for one of the members. */
 export function findingsFor({ findings }: InitiativeContext, ...members: readonly Member[]): readonly Finding[] {
@@ -50,30 +49,35 @@ function scopeOf(context: InitiativeContext, { member }: Trigger, view: View) {
 export function promptOf(whole: InitiativeContext, trigger: Trigger, all: View): string {
   const { context, view } = scopeOf(whole, trigger, all)
   const { name, outcome, budget, assessments_made, actions_applied } = context
-  const parts = [
+  return document(
     `You steer the initiative ${name}. Look, and decide exactly one next step. Change nothing: this run is read-only.`,
-    section('Outcome that is sought', outcome),
+    section('Outcome that is sought', paragraphs(outcome)),
     `Budget: assessment ${assessments_made + 1} of ${budget.max_assessments}; ${actions_applied} of ${budget.max_actions} actions are spent.`,
-    trigger.member === undefined ? undefined : `Decide about ${memberText(trigger.member)} alone.`,
+    trigger.member === undefined ? '' : `Decide about ${memberText(trigger.member)} alone.`,
     trigger.follow_up_of === undefined
-      ? undefined
+      ? ''
       : `This follows a ${trigger.follow_up_of.step} (${trigger.follow_up_of.steer_id}): is there more to do now?`,
-    section('Members', fenced(view.members.map((sight) => memberLine(context, sight, view)).join('\n'), 'the members')),
+    section(
+      'Members',
+      told(
+        view.members.map((sight) => memberLine(context, sight, view)),
+        'the members',
+      ),
+    ),
     section('Work that this initiative has started', told(view.items.map(itemLine), 'work items')),
     section(
       'Decisions of the owner: they bind you',
-      list(context.owner_decisions.map((one) => decisionLine(context, one))),
+      bullets(context.owner_decisions.map((one) => decisionLine(context, one))),
     ),
-    section('What the owner did', list(context.owner_actions.map(ownerLine))),
+    section('What the owner did', bullets(context.owner_actions.map(ownerLine))),
     section('Open questions', told(context.questions.map(questionLine), 'assessments')),
     section('Findings', told(findingsFor(context, ...context.members).map(findingLine), 'findings')),
     section(
       'Assessments before this one',
-      told(context.assessments.slice(-ASSESSMENTS_SHOWN_MAX).map(assessedLine), 'assessments'),
+      told(context.assessments.slice(-ASSESSMENTS_TOLD_MAX).map(assessedLine), 'assessments'),
     ),
     ANSWER,
-  ]
-  return parts.filter((part) => part !== undefined).join('\n\n')
+  )
 }
 
 const ANSWER = `Answer in the run's result, as {"decision": {...}, "agent_provider": "who you are"}. Members of the decision:
@@ -86,16 +90,8 @@ const ANSWER = `Answer in the run's result, as {"decision": {...}, "agent_provid
 - member {kind, ref}: for advance, dispatch, stage, hold; where it is about one, for ask and escalate
 - objective: for dispatch and stage; question, options[]: for ask; text, to[], refs[]: for relay`
 
-function section(title: string, body: string | undefined): string | undefined {
-  return body === undefined ? undefined : `## ${title}\n${body}`
-}
-
-function list(lines: readonly string[]): string | undefined {
-  return lines.length === 0 ? undefined : lines.map((line) => `- ${line}`).join('\n')
-}
-
 function oneLine(text: string): string {
-  return clipped(onOneLine(text).replace(/\s+/g, ' ').trim(), TEXT_SHOWN_MAX)
+  return lineOf(text, TEXT_SHOWN_MAX)
 }
 
 function memberLine(context: InitiativeContext, sight: View['members'][number], view: View): string {
@@ -134,9 +130,4 @@ function assessedLine({ outcome, decision, detail }: InitiativeContext['assessme
 
 function findingLine({ finding_id, kind, text }: Finding): string {
   return `${finding_id} (${kind}): ${oneLine(text)}`
-}
-
-/** Written by runs and by tools: data, whatever it says. */
-function told(lines: readonly string[], origin: string): string | undefined {
-  return lines.length === 0 ? undefined : fenced(lines.join('\n'), origin)
 }

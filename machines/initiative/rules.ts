@@ -5,7 +5,7 @@ import { creationRefusal, creationRepeat } from '../creation.ts'
 import { decidedOtherwise, isOtherReason } from '../decided.ts'
 import { type OwnerDecision, TRIGGERS_MAX } from '../documents/initiative.ts'
 import { memberText } from '../documents/member.ts'
-import type { Refusal, SnapshotOf } from '../machine.ts'
+import { nameOf, type Refusal, type SnapshotOf } from '../machine.ts'
 import { bodyBefore } from './bodies.ts'
 import type { InitiativeContext, InitiativeMessage, Of } from './context.ts'
 import { consumed, reviewersFinding } from './findings.ts'
@@ -17,7 +17,26 @@ type Snapshot = SnapshotOf<InitiativeContext>
 /** A member of it, or none; asked for the first time; and there is room to wait. */
 export function mayAsk(context: InitiativeContext, { member, trigger_id }: Of<'advance'>): boolean {
   const isAboutIt = member === undefined || isMember(context, member)
-  return isAboutIt && context.waiting.length < TRIGGERS_MAX && !isKnownRequest(context, trigger_id)
+  return isAboutIt && !isKnownRequest(context, trigger_id) && crowdOf(context, 0) === undefined
+}
+
+/**
+ * Why a request for an assessment is not taken, whomever it is about. Undefined: it is, or it was before. `ahead`: requests
+ * that are to come before it.
+ */
+export function whyNotAssessed(
+  { value, context }: Pick<Snapshot, 'value' | 'context'>,
+  { trigger_id }: Pick<Of<'advance'>, 'trigger_id'>,
+  ahead = 0,
+): string | undefined {
+  if (isKnownRequest(context, trigger_id)) return undefined
+  const status = statusOf(value)
+  return status === 'active' ? crowdOf(context, ahead) : `it is ${status}: nothing is steered any more`
+}
+
+function crowdOf({ waiting }: InitiativeContext, ahead: number): string | undefined {
+  const count = waiting.length + ahead
+  return count >= TRIGGERS_MAX ? `${count} requests wait already` : undefined
 }
 
 export function isNextRequest({ waiting }: InitiativeContext, { trigger_id }: Of<'assess'>): boolean {
@@ -91,8 +110,7 @@ function isSaidAgain(
 function questionClosed(context: InitiativeContext, message: Of<'decide'>): Refusal {
   const before = answerBefore(context, message)
   if (before === undefined) return illegalSo(`no question ${shown(message.question_id!)} is open`)
-  const who = before.by?.name ?? 'somebody'
-  return illegalSo(`it was answered by ${who} at ${before.at}: ${shown(before.decision)}`)
+  return illegalSo(`it was answered by ${nameOf(before.by)} at ${before.at}: ${shown(before.decision)}`)
 }
 
 function strangerIn(context: InitiativeContext, message: InitiativeMessage) {
@@ -145,7 +163,7 @@ export function repeats({ value, context }: Snapshot, message: InitiativeMessage
 }
 
 /** Every request is assessed once: one that waits, that is being assessed, or that is over. */
-export function isKnownRequest({ waiting, assessment, internal }: InitiativeContext, trigger_id: string): boolean {
+function isKnownRequest({ waiting, assessment, internal }: InitiativeContext, trigger_id: string): boolean {
   return (
     assessment?.trigger_id === trigger_id ||
     waiting.some((one) => one.trigger_id === trigger_id) ||
@@ -190,8 +208,8 @@ export function refusal({ value, context }: Snapshot, message: InitiativeMessage
   if (stranger !== undefined) return illegalSo(`it has no member ${memberText(stranger)}`)
   if (message.type === 'decide' && statusOf(value) === 'active') return questionClosed(context, message)
   if (message.type !== 'advance') return illegal(`it is ${statusOf(value)}`)
-  if (context.waiting.length >= TRIGGERS_MAX) return illegal(`${context.waiting.length} requests wait already`)
-  return illegal(`it is ${statusOf(value)}: nothing is steered any more`)
+  const why = whyNotAssessed({ value, context }, message)
+  return why === undefined ? undefined : illegal(why)
 }
 
 export function statusOf(value: string): 'active' | 'completed' | 'cancelled' {

@@ -2,7 +2,7 @@
  * What comes of an assessment's answer: one of the seven outcomes (SPEC 3.4). The guards stand here, and nowhere
  * else: an answer is advice until they have let it through.
  */
-import { clipped } from '../clipped.ts'
+import { decisionIn } from '../advice.ts'
 import { type Decision, decisionSchema, QUESTIONS_MAX, type SteeringOutcome } from '../documents/initiative.ts'
 import { isSameMember, type Member, memberText } from '../documents/member.ts'
 import type { RunResult } from '../documents/run-result.ts'
@@ -25,21 +25,11 @@ type Given = { readonly decision: Decision } | { readonly fault: string }
 
 /** The decision that a Run Result carries, or what is wrong with it. */
 function decisionOf(result: RunResult): Given {
-  const { decision } = result
-  if (decision === undefined) return { fault: 'the run’s result carries no decision' }
-  // An object; one that is a word has its reason and the rest beside it.
-  const given = typeof decision === 'string' ? result : decision
+  const given = decisionIn(result)
+  if (given === undefined) return { fault: 'the run’s result carries no decision' }
   const [fault] = checkDecision(given)
   if (fault === undefined) return { decision: given as Decision }
   return { fault: `the run’s result carries no steering decision: ${fault.pointer} ${fault.detail}` }
-}
-
-/** Longest name of a provider. */
-const PROVIDER_LENGTH_MAX = 128
-
-export function providerOf({ agent_provider }: RunResult): { provider?: string } {
-  if (typeof agent_provider !== 'string' || agent_provider === '') return {}
-  return { provider: clipped(agent_provider, PROVIDER_LENGTH_MAX) }
 }
 
 /** `status` is the initiative's when the answer is looked at. */

@@ -12,7 +12,7 @@ import {
   type RunRequestMessage,
   UNACCEPTED_OFFERS_MAX,
 } from './context.ts'
-import { OUTAGE_CODES } from './outages.ts'
+import { OUTAGE_CODES } from './failure.ts'
 
 const RUNNER_POSTS = new Set(['accepted', 'started', 'heartbeat', 'events', 'completed', 'failed', 'release'])
 const ACCEPTED = new Set(['accepted', 'started', 'cancelling'])

@@ -4,6 +4,7 @@
  * them remembers its state.
  */
 import type { Lane } from '../../machines/documents/run-request.ts'
+import type { WorkItemKind } from '../../machines/documents/work-item.ts'
 import { instantMs } from '../../machines/instant.ts'
 import type { SnapshotOf } from '../../machines/machine.ts'
 import type { WorkItemContext } from '../../machines/work-item/context.ts'
@@ -132,9 +133,9 @@ export class Ledger {
     return undefined
   }
 
-  /** The unsettled item of the project that says the same. */
-  twinOf(projectId: string, objective: string): string | undefined {
-    return this.twins.get(twinKeyOf(projectId, objective))?.[0]?.id
+  /** The unsettled item of the project that asks for the same. */
+  twinOf(projectId: string, asked: Twin): string | undefined {
+    return this.twins.get(twinKeyOf(projectId, asked))?.[0]?.id
   }
 
   /** Wall-clock time of the next `not_before` that has not come yet. */
@@ -185,7 +186,7 @@ export class Ledger {
       projectId: project_id,
       lane: asked.lane,
       submittedAt: at,
-      twinKey: twinKeyOf(project_id, asked.objective),
+      twinKey: twinKeyOf(project_id, asked),
       wanted: this.shared(wanted),
       looksFor: lookOf(asked),
       cycleOf: cycleOf(asked),
@@ -298,9 +299,18 @@ function inOrder(a: Entry, b: Entry): number {
   return a.id < b.id ? -1 : a.id === b.id ? 0 : 1
 }
 
-/** What an item says: the same for another one of the project that differs in white space only. */
-export function twinKeyOf(projectId: string, objective: string): string {
-  return digestOf([projectId, objective.replace(/\s+/g, ' ').trim()])
+/** What makes work the same work. */
+export interface Twin {
+  readonly objective: string
+  readonly kind: WorkItemKind
+  /** Of a release or a remediation: what it is about. */
+  readonly payload?: unknown
+  readonly base_ref?: string | undefined
+}
+
+/** What an item asks for: the same for another one of the project whose objective differs in white space only. */
+export function twinKeyOf(projectId: string, { objective, kind, payload, base_ref }: Twin): string {
+  return digestOf([projectId, objective.replace(/\s+/g, ' ').trim(), kind, payload ?? null, base_ref ?? null])
 }
 
 function sinceOf(state: string, { submitted_at, started_at, operator_actions, run }: WorkItemContext): string {

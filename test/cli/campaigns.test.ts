@@ -58,6 +58,29 @@ t.test('a campaign that has had more tasks than it remembers shows that these ar
   t.match((await cli(all.env, 'campaign', 'show', 'pay')).out, '\nObjectives\n')
 })
 
+t.test('what is advised is what the campaign says that it needs', async (t) => {
+  const adviceOf = async (more: object) => {
+    const campaign = { ...ESCALATED, ...more }
+    const { env } = await service(t, ({ url }) => [200, url.startsWith('/api/events') ? { items: [] } : campaign])
+    const { out } = await cli(env, 'campaign', 'show', 'till')
+    return out.split('\n').filter((line) => line.startsWith('intendant campaign '))
+  }
+  const of = (move: string) => `intendant campaign ${move}`
+  const [decide, resume, more] = ['decide till --decision TEXT', 'resume till', 'resume till --add-cycles N'].map(of)
+  const complete = of('complete till --reason TEXT')
+  const question = { finding: 'Net or gross?', options: ['net', 'gross'] }
+  const spent = { budget: { max_cycles: 10, remaining: 0 } }
+  const paused = { status: 'paused', paused: { by: 'owner', escalated: 'the price' } }
+  t.same(await adviceOf({}), [decide, resume, complete])
+  t.same(await adviceOf({ question, ...spent }), [decide])
+  t.same(await adviceOf(spent), [more, complete])
+  t.same(await adviceOf({ ...paused, question, ...spent }), [resume, decide])
+  t.same(await adviceOf({ ...paused, ...spent }), [more, complete])
+  t.same(await adviceOf({ status: 'paused', paused: { by: 'owner' }, ...spent }), [more])
+  t.same(await adviceOf({ status: 'paused', paused: { by: 'provider', until: '2031-01-01T00:00:00Z' } }), [])
+  t.same(await adviceOf({ status: 'staged' }), [of('advance till')])
+})
+
 t.test('campaigns are listed with what each does now, on wide terminals and on narrow ones', async (t) => {
   const { env } = await service(t, () => [200, { items: [CAMPAIGN, ESCALATED] }])
   const { out } = await cli(env, 'campaign')

@@ -134,3 +134,27 @@ t.test('a backup that is named as drafts of backups were stays when another is m
   await startOnDisk(t, home)
   t.ok(existsSync(join(path, 'backup.json')), 'over a start')
 })
+
+t.test(
+  'a backup that is asked for again under its key is not made twice: not while it runs, nor when it is whole',
+  async (t) => {
+    const s = await startOnDisk(t, t.testdir())
+    const release = held(s)
+    t.teardown(release)
+    const headers = { 'idempotency-key': 'nightly' }
+    const begun = await s.expect(202, 'POST', `${PATH}?wait=0`, undefined, { headers })
+    t.equal(begun.headers.get('idempotent-replay'), null)
+    const again = await s.expect(202, 'POST', `${PATH}?wait=0`, undefined, { headers })
+    t.equal(again.headers.get('idempotent-replay'), 'true')
+    t.same(again.body, begun.body)
+    release()
+    const whole = await ended(s, begun.body.name)
+    const replay = await s.expect(200, 'POST', PATH, { name: whole.name }, { headers })
+    t.same([replay.body, replay.headers.get('idempotent-replay')], [whole, 'true'])
+    const other = await s.expect(422, 'POST', PATH, { name: 'other' }, { headers })
+    t.equal(other.body.code, 'idempotency_key_reused')
+    const token = await s.token('other', { roles: ['admin'] })
+    const theirs = await s.expect(201, 'POST', PATH, { name: 'theirs' }, { headers, token })
+    t.equal(theirs.headers.get('idempotent-replay'), null, 'a key is of who asks')
+  },
+)

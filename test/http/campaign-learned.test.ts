@@ -306,7 +306,7 @@ t.test('learned 11: an objective is not cut again, and preserved work is what th
   const first = await work(s, runner, verdict('defect', { diagnosis: 'it breaks', preservation_ref: 'task/1' }))
   await until(reading(s), ({ stage }) => stage === 'forming')
   const forming = await form(s, runner, step('Mend invoices'))
-  t.match(forming.engine.payload.prompt, /task\/1: the next task starts from it/)
+  t.match(forming.engine.payload.prompt, /"task\/1": the next task starts from it/)
   await comesTo(s, 'active', 'cycle')
   const second = await work(s, runner)
   t.equal(second.engine.payload.base_ref, 'task/1')

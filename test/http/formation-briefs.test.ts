@@ -258,6 +258,12 @@ t.test(
       { result: { status: 'completed' } },
       { token },
     )
+    const once = runOf(brief, { throttle: 'full', payload: { n: 2 } })
+    t.equal((await s.expect(200, 'POST', REQUESTS, once)).body.id, approved.id, 'what is done is not done again')
+    const repeated = (await s.expect(201, 'POST', REQUESTS, { ...once, again: true })).body
+    t.equal(repeated.approved_by, undefined, 'nobody has approved that it is done once more')
+    t.equal((await poll()).status, 204)
+    await s.expect(200, 'POST', `/api/run-requests/${repeated.id}/cancel`)
     const retry = { max_attempts: 3, on: ['execution'], backoff_seconds: 0 }
     const more = { throttle: 'full', payload: { n: 3 }, retry }
     const policy = (await s.expect(201, 'POST', REQUESTS, runOf(brief, more))).body

@@ -74,6 +74,19 @@ t.test(
     }
     const said = { kind: 'audit', text: 'VAT', from: { kind: 'audit', id: 'a-7' }, audit }
     t.equal((await post(w, 'findings', said)).status, 201)
+    const { audit: _, ...without } = said
+    t.match(await post(w, 'findings', without), { status: 422, body: { errors: [{ pointer: '/audit' }] } })
+    t.match(await post(w, 'findings', { ...said, kind: 'note' }), {
+      status: 422,
+      body: { errors: [{ pointer: '/audit' }] },
+    })
+    for (const name of Object.keys(audit)) {
+      const { [name as 'project']: _left, ...rest } = audit
+      const refused = await post(w, 'findings', { ...said, audit: rest })
+      t.match(refused, { status: 422, body: { errors: [{ pointer: `/audit/${name}` }] } }, `${name} is kept`)
+    }
+    const elsewhere = { ...said, audit: { ...audit, project: 'nowhere' } }
+    t.match(await post(w, 'findings', elsewhere), { status: 404, body: { detail: /nowhere/ } })
     t.match((await events(w, 'finding_recorded'))[1].payload, { from: { kind: 'audit', id: 'a-7' }, audit })
   },
 )

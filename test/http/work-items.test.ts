@@ -347,6 +347,29 @@ t.test('learned 2: a result without the exact trace and run settles nothing', as
   t.equal((await reading(s, item.id)()).state, 'running')
 })
 
+t.test('work of another kind, about something else, or on another base is no twin', async (t) => {
+  const s = await startTestService(t)
+  await s.project('shop')
+  const body = {
+    project: 'shop',
+    objective: 'Mend it',
+    kind: 'remediation',
+    payload: { cve: 'CVE-1', dirty: true },
+  }
+  const { id } = (await s.expect(201, 'POST', '/api/work-items', body)).body
+  const others = [
+    { payload: { cve: 'CVE-2', dirty: true } },
+    { kind: 'task', payload: undefined },
+    { base_ref: 'release' },
+  ]
+  for (const other of others) {
+    const made = await s.expect(201, 'POST', '/api/work-items', { ...body, ...other })
+    t.not(made.body.id, id)
+    t.equal((await s.expect(200, 'POST', '/api/work-items', { ...body, ...other })).body.id, made.body.id)
+  }
+  t.equal((await s.expect(200, 'POST', '/api/work-items', body)).body.id, id)
+})
+
 t.test('two submits that say the same are one item, unless asked for; a settled one is no twin', async (t) => {
   const s = await startTestService(t)
   await s.project('shop')

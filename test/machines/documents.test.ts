@@ -7,6 +7,7 @@ import * as engineRun from '../../machines/documents/engine-run.ts'
 import * as executionRequest from '../../machines/documents/execution-request.ts'
 import * as formationBrief from '../../machines/documents/formation-brief.ts'
 import * as hypothesis from '../../machines/documents/hypothesis.ts'
+import { ownerActionBody } from '../../machines/documents/initiative.ts'
 import * as intentRecord from '../../machines/documents/intent-record.ts'
 import * as observation from '../../machines/documents/observation.ts'
 import * as project from '../../machines/documents/project.ts'
@@ -111,5 +112,17 @@ t.test('a Run Result is open, with a closed status', (t) => {
   t.strictSame(check({ result: { anything: { at: 'all' }, status: 'completed_with_findings' } }), [])
   t.equal(check({ result: { status: 'fine' } })[0]?.pointer, '/result/status')
   t.equal(check({})[0]?.pointer, '/result')
+  t.end()
+})
+
+t.test('an owner action says in its schema what goes with which action', (t) => {
+  const member = { kind: 'project', ref: 'shop' }
+  const pointers = (more: object) => compile(ownerActionBody)({ reason: 'x', ...more }).map(({ pointer }) => pointer)
+  t.strictSame(pointers({ action: 'member_override', member, override: 'exclude' }), [])
+  t.strictSame(pointers({ action: 'member_override' }).sort(), ['/member', '/override'])
+  t.strictSame(pointers({ action: 'hold', member, lifted: true }), [])
+  t.strictSame(pointers({ action: 'hold', override: 'exclude' }), ['/override'])
+  t.strictSame(pointers({ action: 'milestone', lifted: false }), ['/lifted'])
+  t.strictSame(pointers({ action: 'member_override', member, override: 'include', lifted: true }), ['/lifted'])
   t.end()
 })

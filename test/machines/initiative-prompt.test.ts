@@ -23,7 +23,7 @@ function promptOf(snapshot: Snapshot, more: { readonly member?: typeof PROJECT }
 
 /** The lines under a heading of the prompt. */
 function sectionOf(prompt: string, title: string): readonly string[] {
-  const [, body = ''] = prompt.split(`## ${title}\n`)
+  const [, body = ''] = prompt.split(`## ${title}\n\n`)
   return body.split('\n\n')[0]!.split('\n')
 }
 

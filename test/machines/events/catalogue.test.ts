@@ -210,4 +210,6 @@ t.test("the service's own types demand identity and state, and no more", async (
 t.test("a runner's plain output says of which stream it is", async (t) => {
   t.strictSame(validatePayload('run_output', { stream: 'stderr', text: 'a\n', truncated: true }), [])
   t.equal(validatePayload('run_output', { stream: 'stdin', text: 7 }).length, 2)
+  t.strictSame(validatePayload('run_output', { stream: 'stdout', text: 'a'.repeat(65_536) }), [])
+  t.match(validatePayload('run_output', { stream: 'stdout', text: 'a'.repeat(65_537) }), [{ pointer: '/text' }])
 })

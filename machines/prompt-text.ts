@@ -1,8 +1,10 @@
 /**
  * How prompts are written: sections, lists and references as plain Markdown. A value may have many lines; those
- * behind its first are indented, so that no value can pass for a heading or for another item.
+ * behind its first are indented, so that no value can pass for a heading or for another item. What nobody vouches for
+ * stands behind a fence besides (`untrusted-text.ts`).
  */
-import { linesOf, visible } from '../untrusted-text.ts'
+import { clipped } from './clipped.ts'
+import { fenced, linesOf, onOneLine, visible } from './untrusted-text.ts'
 
 /** A heading and what stands below it; nothing at all where there is nothing to say. */
 export function section(title: string, ...parts: readonly string[]): string {
@@ -21,6 +23,16 @@ function indented(value: string): string {
   return [first, ...rest.filter((line) => line !== '').map((line) => `  ${line}`)].join('\n')
 }
 
+/** The text on one line, single spaces between its words, and at most so much of it. */
+export function lineOf(value: string, charsMax: number): string {
+  return clipped(onOneLine(value).replace(/\s+/g, ' ').trim(), charsMax)
+}
+
+/** Lines that nobody vouches for, behind one fence: data, whatever they say. */
+export function told(lines: readonly string[], origin: string): string {
+  return lines.length === 0 ? '' : fenced(lines.join('\n'), origin)
+}
+
 /** A text of several paragraphs that somebody wrote for people. */
 export function paragraphs(value: string): string {
   return linesOf(value).map(visible).join('\n')
@@ -32,24 +44,4 @@ export function document(...parts: readonly string[]): string {
     .filter((part) => part !== '')
     .map((part) => part.trimEnd())
     .join('\n\n')}\n`
-}
-
-/** A member that should be a text. */
-export function textOf(value: unknown): string {
-  return typeof value === 'string' ? value : ''
-}
-
-/** A member that should be a list of texts; other things in it are shown as JSON. */
-export function textsOf(value: unknown): string[] {
-  if (!Array.isArray(value)) return value === undefined || value === null || value === '' ? [] : [shown(value)]
-  return value.map(shown).filter((text) => text !== '')
-}
-
-/** A member that should be a list of objects. */
-export function objectsOf(value: unknown): Readonly<Record<string, unknown>>[] {
-  return Array.isArray(value) ? value.filter((one) => typeof one === 'object' && one !== null) : []
-}
-
-function shown(value: unknown): string {
-  return typeof value === 'string' ? value : JSON.stringify(value)
 }
