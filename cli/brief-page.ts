@@ -7,7 +7,6 @@ import { counted } from './units.ts'
 
 type Document = Record<string, any>
 
-const INDENT = '  '
 const INTENT_KINDS = ['product', 'design', 'engineering']
 const DIGEST_SHOWN = 'sha256:'.length + 12
 
@@ -84,11 +83,8 @@ function runStep({ id, project, digest, engine_controls: controls, throttle, app
   )
 }
 
-function section(print: Printer, heading: string, lines: readonly string[] = []): void {
-  if (lines.length === 0) return
-  print.line()
-  print.line(print.tint(heading, 'strong'))
-  for (const line of lines) print.text(`${INDENT}${safe(line)}`, INDENT + INDENT)
+function section(print: Printer, title: string, lines: readonly string[] = []): void {
+  print.section(title, lines.map(safe))
 }
 
 /** Records, or what else it refers to: their words are in no prompt. */

@@ -131,6 +131,6 @@ async function show({ client, json, print }: Cli, [name]: readonly any[]): Promi
   if (json) return print.json({ ...body, events })
   showCampaign(body, print)
   if (events.length === 0) return
-  print.line(`\n${print.tint('History', 'strong')}`)
+  print.heading('History')
   printEvents(events, print)
 }

@@ -194,6 +194,6 @@ async function show({ client, json, print }: Cli, [id]: readonly any[]): Promise
   if (json) return print.json({ ...body, events })
   showItem(body, print)
   if (events.length === 0) return
-  print.line(`\n${print.tint('History', 'strong')}`)
+  print.heading('History')
   printEvents(events, print)
 }

@@ -9,7 +9,7 @@ import type { Runtime } from '../runtime/api.ts'
 import { commandPlace } from '../runtime/run-requests.ts'
 import { takeTrace } from '../runtime/traces-in-flight.ts'
 import type { StatedEvent } from './events-in.ts'
-import { holding, type Until } from './replies.ts'
+import { holding, type Until } from './holding.ts'
 
 export interface CommandTraces {
   /** Places of the commands that cannot continue the caller's trace: they begin their own. */

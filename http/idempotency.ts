@@ -22,13 +22,14 @@ import { keptKey, madeByKey } from '../runtime/kept-keys.ts'
 import type { Principal } from '../runtime/principals.ts'
 import type { Reservation } from '../storage/journal.ts'
 import type { Exchange } from './exchange.ts'
+import { holding } from './holding.ts'
 import { TWO_KEYS } from './incoming.ts'
-import { asItStands, holding, refuse } from './replies.ts'
+import { asItStands, refuse } from './replies.ts'
 import type { ServiceContext } from './route.ts'
 
 export const IDEMPOTENCY_HEADER = 'idempotency-key'
 
-export type KeyResult = { readonly ok: true; readonly key: string | undefined } | { readonly ok: false }
+type KeyResult = { readonly ok: true; readonly key: string | undefined } | { readonly ok: false }
 
 /** The key of the header, or of the body's field; where both are given they must agree. Not ok: a problem was answered. */
 export function readIdempotencyKey(exchange: Exchange, field?: string): KeyResult {
@@ -73,7 +74,7 @@ interface Creation {
   readonly make: () => MessageBody | undefined
 }
 
-export interface KeyedCreate extends Creation {
+interface KeyedCreate extends Creation {
   readonly kind: ActorKind
   readonly prefix: IdPrefix
   /**
@@ -83,7 +84,7 @@ export interface KeyedCreate extends Creation {
   readonly twin?: () => string | undefined
 }
 
-export interface NamedCreate extends Creation {
+interface NamedCreate extends Creation {
   /** Its name is its id, whichever key asks for it. */
   readonly ref: ActorRef
 }

@@ -8,8 +8,10 @@ import { isSlug, recordIdOf } from '../machines/record-key.ts'
 import type { MessageBody, SnapshotOf, Taken } from '../runtime/api.ts'
 import { maySee } from './access.ts'
 import type { Exchange } from './exchange.ts'
+import { type Until, untilNothing } from './holding.ts'
 import { setEntityTag } from './preconditions.ts'
-import { markCursor, notFound, projectId, type Until, untilNothing, whenHeard } from './replies.ts'
+import { projectId } from './projects.ts'
+import { markCursor, notFound, whenHeard } from './replies.ts'
 import type { ServiceContext } from './route.ts'
 
 export type RecordSnapshot = SnapshotOf<IntentRecordContext>

@@ -96,7 +96,7 @@ const resumes = [
 ] as const
 const changes = { pause: pauses, resume: resumes } as const
 
-export const pacingMachine = machineSetup.createMachine({
+const pacingMachine = machineSetup.createMachine({
   id: 'pacing',
   initial: 'absent',
   context: {} as PacingContext,

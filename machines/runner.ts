@@ -371,7 +371,7 @@ export const runnerModule: MachineModule<RunnerContext, RunnerBody> = {
   kind: 'runner',
   version: 2,
   machine: runnerMachine,
-  // A runner may be draining from the first: what was made before is as it was.
+  // 2: a runner may be draining from the first; what was made before is as it was.
   migrations: { 1: (snapshot) => snapshot },
   internal: ['came_online', 'went_offline'],
   repeats,

@@ -25,7 +25,7 @@ import {
 } from './second-create.ts'
 import { members, type Testimony } from './testimony.ts'
 
-export interface TokenContext {
+interface TokenContext {
   readonly id: string
   readonly name: string
   /** Lower-case hex of the token's SHA-256. */

@@ -289,18 +289,20 @@ export const workItemModule: MachineModule<WorkItemContext, WorkItemBody> = {
   kind: 'work_item',
   version: 8,
   machine: workItemMachine,
-  // Version 2 takes more messages and remembers more of a run, version 3 the run that it was taken back from, version 4
-  // also when it has settled, and whether a stop throws work away, version 5 hears what became of a resumption after its
-  // own end, version 6 goes back to the queue, and hears that what it was taken back from has landed, version 7 tells its
-  // campaign that it was begun: what was stored before is still right. Version 8 hears of outages only where its source
-  // decides, and of their end.
   migrations: {
+    // 2: takes more messages, and remembers more of a run.
     1: (snapshot) => snapshot,
+    // 3: remembers the run that it was taken back from.
     2: (snapshot) => snapshot,
+    // 4: also when it has settled, and whether a stop throws work away.
     3: (snapshot) => snapshot,
+    // 5: hears what became of a resumption after its own end.
     4: (snapshot) => snapshot,
+    // 6: goes back to the queue, and hears that what it was taken back from has landed.
     5: (snapshot) => snapshot,
+    // 7: tells its campaign that it was begun.
     6: (snapshot) => snapshot,
+    // 8: hears of outages only where its source decides, and of their end.
     7: toVersion8,
   },
   internal: [

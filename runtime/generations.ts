@@ -21,7 +21,7 @@ export interface Keyed {
   readonly isFenced?: true
 }
 
-export interface KeyedCreate extends Keyed {
+interface KeyedCreate extends Keyed {
   /** The create message but for its id, and this caller's alone: it is given its id as it is. */
   readonly message: object
   /** Asked before each generation's create: a refusal, or what is to be called once it is answered. */

@@ -26,7 +26,7 @@ export interface TraceParent {
   readonly spanId: string
 }
 
-export interface RunRequestOrder {
+interface RunRequestOrder {
   /** The committed snapshot of the project that it is for. */
   readonly project: SnapshotOf<any>
   /** As validated by the create body's schema. */
@@ -40,7 +40,7 @@ export interface RunRequestOrder {
   readonly visible: Visible
 }
 
-export type RunRequestReply = (answer: Answer, id: string) => void
+type RunRequestReply = (answer: Answer, id: string) => void
 
 const RESERVATION_SCOPE = 'run_request'
 

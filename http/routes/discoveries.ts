@@ -18,7 +18,8 @@ import { createKeyed, IDEMPOTENCY_HEADER, readIdempotencyKey } from '../idempote
 import { inLaterTurns } from '../later-turns.ts'
 import { answerList, listAnswer, listQuery } from '../lists.ts'
 import type { FieldProblem } from '../problems.ts'
-import { located, markCreated, markCursor, notFound, takesWork, visibleProject, whenHeard } from '../replies.ts'
+import { takesWork, visibleProject } from '../projects.ts'
+import { located, markCreated, markCursor, notFound, whenHeard } from '../replies.ts'
 import type { Route, ServiceContext } from '../route.ts'
 import { both } from './intent-records.ts'
 

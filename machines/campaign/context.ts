@@ -6,7 +6,7 @@ import type { CreateBody, CreationRecord } from '../second-create.ts'
 import type { ItemReported, ItemSettled, ItemStarted } from '../work-item/owner.ts'
 
 /** What was asked for: made once, never changed. */
-export interface AskedCampaign {
+interface AskedCampaign {
   readonly mission: string
   readonly done_evidence: readonly Evidence[]
   readonly intent_refs?: readonly string[]
@@ -251,4 +251,4 @@ export type CampaignBody =
   | ShareFinding
 export type CampaignMessage = Message<CampaignBody>
 export type Of<T extends CampaignBody['type']> = Message<Extract<CampaignBody, { type: T }>>
-export type { CycleOutcome, Evidence, ObjectiveEntry, OwnerDecision }
+export type { CycleOutcome, Evidence, ObjectiveEntry }

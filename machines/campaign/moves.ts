@@ -79,7 +79,7 @@ function askedOf(message: Of<'create'>): CampaignContext['asked'] {
   return { mission, done_evidence, added_by: by, ...Object.fromEntries(given) }
 }
 
-export const STEPS = {
+const STEPS = {
   form,
   joinForming,
   answerBusy,

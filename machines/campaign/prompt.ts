@@ -11,7 +11,7 @@ import type { CampaignContext, ObjectiveEntry, SharedFinding, Start } from './co
 import { evidenceName } from './evidence.ts'
 
 /** UTF-8. A prompt that does not fit an argument list is given by standard input; it is bounded all the same. */
-export const PROMPT_BYTES_MAX = 49_152
+const PROMPT_BYTES_MAX = 49_152
 const RESULT_CHARS_MAX = 4_000
 const OBJECTIVE_CHARS_MAX = 500
 const REASON_CHARS_MAX = 500

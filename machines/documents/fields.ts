@@ -120,7 +120,7 @@ export function byDefault<const S extends TSchema>(schema: S, value: string): S 
 export const throttle = stringEnum(THROTTLES, { description: '`full` may change things; `dry_run` only simulates.' })
 
 /** Longest text of where a person's deed comes from: a host's name and a sentence. */
-export const ORIGIN_LENGTH_MAX = 256
+const ORIGIN_LENGTH_MAX = 256
 
 /** Opaque, never parsed. */
 export function originText(description: string) {

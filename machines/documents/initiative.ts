@@ -199,7 +199,7 @@ const shownBudget = Type.Object(
 )
 export type Budget = Static<typeof shownBudget>
 
-export const followUp = Type.Object(
+const followUp = Type.Object(
   {
     steer_id: Type.String({ description: 'The assessment that it follows.' }),
     step: stringEnum(STEERING_DECISIONS, { description: 'What that decided.' }),

@@ -58,7 +58,7 @@ export const evidenceObservation = Type.Object(observationFields, {
   title: 'EvidenceObservationCreate',
   allOf: [exactlyWith('result', ['waived'], 'waiver')],
 })
-export type EvidenceObservationCreate = Static<typeof evidenceObservation>
+type EvidenceObservationCreate = Static<typeof evidenceObservation>
 
 /** As kept by the engine run and served. */
 export const evidenceObservationDocument = Type.Object(

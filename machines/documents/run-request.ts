@@ -161,7 +161,7 @@ export const failure = Type.Object(
 )
 export type Failure = Static<typeof failure>
 
-export const cancellation = Type.Object(
+const cancellation = Type.Object(
   {
     requested_at: time('When the stop was asked for.'),
     requested_by: Type.Optional(by),
@@ -330,7 +330,7 @@ export const operatorFailBody = Type.Object(
 )
 
 /** What a runner cannot do without: for who asks with `Prefer: return=minimal`. */
-export const runRequestStandingDocument = Type.Object(
+const runRequestStandingDocument = Type.Object(
   {
     id: runRequestDocument.properties.id,
     state: runRequestDocument.properties.state,
@@ -367,7 +367,6 @@ const answerFields = {
 
 /** Answer to every post of a runner about a run request. */
 export const runAnswer = Type.Object(answerFields, { title: 'RunAnswer' })
-export type RunAnswer = Static<typeof runAnswer>
 
 export const runEventsAnswer = Type.Object(
   {
@@ -380,6 +379,5 @@ export const runEventsAnswer = Type.Object(
   },
   { title: 'RunEventsAnswer' },
 )
-export type RunEventsAnswer = Static<typeof runEventsAnswer>
 
 export { access, briefReference, eventTypeName, lane, repoReference }

@@ -169,7 +169,7 @@ export const resumeItemBody = Type.Object(
 )
 export type ResumeItem = Static<typeof resumeItemBody>
 
-export const source = Type.Object(
+const source = Type.Object(
   {
     kind: stringEnum(SOURCE_KINDS, { description: 'What kind of thing submitted it.' }),
     ref: Type.String({ description: 'Which one.' }),

@@ -41,7 +41,7 @@ export function created(message: Of<'create'>): FormationBriefContext {
 }
 
 /** The sections after a patch: null takes one away. */
-export function patched(sections: BriefSections, patch: FormationBriefPatch): BriefSections {
+function patched(sections: BriefSections, patch: FormationBriefPatch): BriefSections {
   const next = Object.entries({ ...sections, ...patch }).filter(([, value]) => value !== null)
   return Object.fromEntries(next) as unknown as BriefSections
 }

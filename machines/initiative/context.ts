@@ -204,7 +204,7 @@ interface RecordFinding extends MessageBody, Pick<Finding, 'finding_id' | 'from'
 }
 
 /** From a member campaign: a cycle of it has settled, and which of our findings its formation had seen. */
-export interface MemberCycleSettled extends MessageBody, SeenBy {
+interface MemberCycleSettled extends MessageBody, SeenBy {
   readonly type: 'member_cycle_settled'
   readonly item_id: string
   readonly state: ItemSettled['state']

@@ -15,7 +15,7 @@ import { findingsFor } from './prompt.ts'
 
 type Change = Partial<InitiativeContext>
 
-export interface Effects {
+interface Effects {
   readonly action: Action
   readonly change: Change
   readonly facts: readonly OwnFact[]
@@ -30,12 +30,12 @@ interface Applied {
 }
 
 /** The service does it, in the initiative's name. */
-export function initiativeBy({ name }: Pick<InitiativeContext, 'name'>): By {
+function initiativeBy({ name }: Pick<InitiativeContext, 'name'>): By {
   return { ...SERVICE_BY, origin: `initiative ${name}` }
 }
 
 /** Derives from the assessment: the same answer, heard again, is the same action. */
-export function actionIdOf(steer_id: string): string {
+function actionIdOf(steer_id: string): string {
   return deriveId('act', 'action', steer_id)
 }
 

@@ -164,7 +164,7 @@ export function repeats({ value, context }: Snapshot, message: InitiativeMessage
 }
 
 /** Every request is assessed once: one that waits, that is being assessed, or that is over. */
-export function isKnownRequest({ waiting, assessment, internal }: InitiativeContext, trigger_id: string): boolean {
+function isKnownRequest({ waiting, assessment, internal }: InitiativeContext, trigger_id: string): boolean {
   return (
     assessment?.trigger_id === trigger_id ||
     waiting.some((one) => one.trigger_id === trigger_id) ||

@@ -173,7 +173,7 @@ interface RunnerPost extends MessageBody {
   readonly attempt?: number
 }
 
-export interface Approve extends MessageBody {
+interface Approve extends MessageBody {
   readonly type: 'approve'
 }
 
@@ -183,21 +183,21 @@ interface Offer extends MessageBody {
   readonly runner_id: string
 }
 
-export interface Accepted extends RunnerPost {
+interface Accepted extends RunnerPost {
   readonly type: 'accepted'
   readonly engine_run_id?: string
 }
 
-export interface Started extends RunnerPost {
+interface Started extends RunnerPost {
   readonly type: 'started'
   readonly engine_run_id?: string
 }
 
-export interface Heartbeat extends RunnerPost {
+interface Heartbeat extends RunnerPost {
   readonly type: 'heartbeat'
 }
 
-export interface RunEvents extends RunnerPost, Hearing {
+interface RunEvents extends RunnerPost, Hearing {
   readonly type: 'events'
   readonly events: readonly PreparedEvent[]
 }
@@ -218,7 +218,7 @@ interface Failed extends RunnerPost {
   readonly digest: string
 }
 
-export interface Release extends RunnerPost {
+interface Release extends RunnerPost {
   readonly type: 'release'
 }
 
@@ -231,7 +231,7 @@ interface OfferAborted extends MessageBody {
   readonly attempt: number
 }
 
-export interface Cancel extends MessageBody {
+interface Cancel extends MessageBody {
   readonly type: 'cancel'
   readonly reason?: string
   readonly code?: string
@@ -243,7 +243,7 @@ interface Requeue extends MessageBody {
 }
 
 /** The log was restored from a backup: runners may hold attempts that it knows nothing of. */
-export interface Restored extends MessageBody {
+interface Restored extends MessageBody {
   readonly type: 'restored'
 }
 

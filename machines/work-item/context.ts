@@ -37,7 +37,7 @@ export interface AskedItem {
 }
 
 /** The run request that the item was handed out as: the only one through which it can be settled. */
-export interface ItemRun {
+interface ItemRun {
   readonly id: string
   /** What of its repository the run holds for itself; null: nothing. */
   readonly repository: string | null
@@ -116,7 +116,7 @@ interface Admit extends MessageBody {
 }
 
 /** From the scheduler: every rule passes. The run request is made by this step. */
-export interface HandOut extends MessageBody {
+interface HandOut extends MessageBody {
   readonly type: 'hand_out'
   readonly run_request: CreateRunRequest
 }

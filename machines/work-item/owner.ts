@@ -16,7 +16,7 @@ const OWNER_KINDS = ['campaign', 'initiative'] as const
 type OwnerKind = (typeof OWNER_KINDS)[number]
 
 /** Who opened an item, and what it is to them. `ref` is the owner's name, which is its actor's id. */
-export interface Owner {
+interface Owner {
   readonly kind: OwnerKind
   readonly ref: string
   readonly role: SourceRole

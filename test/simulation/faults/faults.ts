@@ -358,7 +358,7 @@ export const faults: readonly Fault[] = [
   ),
   fault(
     'a finding is consumed by a cycle that did not land',
-    'machines/initiative/moves.ts',
+    'machines/initiative/cycles.ts',
     '  if (!hasLanded(message)) return before\n',
     "  if (message.state === 'cancelled') return before\n",
   ),

@@ -1,25 +1,25 @@
 /**
- * What a restored log means. The world went on after the backup was taken: runners may hold attempts that this
- * log knows nothing of, so every unsettled request is fenced with a higher attempt, and whoever was revoked
- * since then is a principal again.
+ * What is done with a log once it is restored; what that means ever after: restored-log.ts. The world went on after the backup was
+ * taken: runners may hold attempts that this log knows nothing of, so every unsettled request is fenced with a higher attempt, and
+ * whoever was revoked since then is a principal again.
  */
 
 import { deriveId } from '../machines/ids.ts'
 import type { By } from '../machines/machine.ts'
 import { isSettledRun } from '../machines/run-request/states.ts'
-import { allOfKind } from '../runtime/all-of-kind.ts'
-import type { MessageBody, Runtime } from '../runtime/api.ts'
-import { isExpired } from '../runtime/principals.ts'
-import { restoredMark } from '../runtime/restored-log.ts'
-import { newSecret } from '../runtime/secrets.ts'
 import { turn } from '../storage/nature.ts'
+import { allOfKind } from './all-of-kind.ts'
+import type { MessageBody, Runtime } from './api.ts'
+import { isExpired } from './principals.ts'
+import { restoredMark } from './restored-log.ts'
+import { newSecret } from './secrets.ts'
 
 /** Who restores. */
 export function restorer(origin: string): By {
   return { id: 'restore', name: 'intendant restore', origin }
 }
 
-export interface Restored {
+interface Restored {
   /** Unsettled requests whose attempt was raised. */
   readonly fenced: number
   /** Ids of those that are `lost` now: a person must say what became of the work. */

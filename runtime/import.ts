@@ -7,8 +7,8 @@ import { ingestedEventSchema, type PreparedEvent, prepareEvent } from '../machin
 import { isId, projectIdOf } from '../machines/ids.ts'
 import type { By } from '../machines/machine.ts'
 import { compile } from '../machines/schema.ts'
-import type { MessageBody, Runtime } from '../runtime/api.ts'
 import { readEvents } from '../storage/import.ts'
+import type { MessageBody, Runtime } from './api.ts'
 
 /** Who recorded an imported event. No token has this id, and a runner of this id has another name. */
 const IMPORTER = { id: 'import', name: 'intendant import' }
