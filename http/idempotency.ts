@@ -294,7 +294,7 @@ export function createNamed(
 }
 
 /** Something that is asked under a name that stands for it, such as a key. */
-export interface NamedAsk {
+interface NamedAsk {
   readonly ref: ActorRef
   /** Tells the names of others apart. */
   readonly place: string

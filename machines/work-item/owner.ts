@@ -133,7 +133,7 @@ export interface ItemSettled extends MessageBody {
 }
 
 /** The actor that the item belongs to; undefined: nobody waits for it but who submitted it. */
-export function ownerOf({ source }: WorkItemContext['asked']): ActorRef | undefined {
+function ownerOf({ source }: WorkItemContext['asked']): ActorRef | undefined {
   const isOwned = (OWNER_KINDS as readonly string[]).includes(source.kind)
   return isOwned ? ({ kind: source.kind, id: source.ref } as ActorRef) : undefined
 }
