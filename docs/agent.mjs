@@ -18,7 +18,7 @@ import { spawn, spawnSync } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import * as fs from 'node:fs'
 import { hostname, tmpdir, userInfo } from 'node:os'
-import { join, resolve } from 'node:path'
+import { basename, join, resolve } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 
 const { createWriteStream, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } = fs
@@ -28,7 +28,11 @@ const { INTENDANT_BRIEF_FILE: briefFile, INTENDANT_PROMPTS_DIR: prompts } = proc
 const { TRANSCRIPTS = join(tmpdir(), `intendant-transcripts-${userInfo().uid}`) } = process.env
 /** How much of what a command printed last is quoted, characters. */
 const TAIL = 4_000
-const GATE_TAIL = 1_000
+/** The same of the gates of a campaign, each and all together: the Run Result is one line, and has it twice. */
+const GATE_TAIL = 16_000
+const GATES_TAIL = 96_000
+/** Lines of each of a gate's two streams (SPEC 6.11). */
+const GATE_LINES = 200
 /** Where in an answer a decision is looked for. */
 const ANSWER_TAIL = 64_000
 /** How long the output of a command that has ended may still come. */
@@ -61,6 +65,8 @@ const SELF = `${hostname()}:${process.pid}`
 const isStep = ['campaign_advance_requested', 'initiative_advance_requested'].includes(engine.entry_event)
 const mayChange = !isStep && engine.throttle === 'full' && engine.access !== 'read_only'
 const branch = `intendant/${id}-${attempt}`
+/** The program that AGENT runs. No other word of it is told: secrets may stand behind it, and before (`KEY=... agent`). */
+const agentName = nameOf(AGENT ?? '')
 /** In the words of whoever asked for it, or of the brief that the run follows. */
 const task = String(payload.objective ?? (briefFile ? objectiveOf(briefFile) : '')).trim()
 
@@ -68,6 +74,12 @@ const say = (line) => console.log(JSON.stringify(line))
 const tell = (event_type, said) => say({ event_type, payload: said })
 const now = () => new Date().toISOString()
 const endOf = (text, chars = TAIL) => text.slice(-chars).toWellFormed()
+
+function nameOf(command) {
+  const settings = /^(?:\s*[A-Za-z_]\w*=(?:'[^']*'|"(?:\\.|[^"\\])*"|\$\([^)]*\)|\\.|[^\s'"\\])*(?=\s))*/
+  const [word] = command.replace(settings, '').trim().split(/\s/)
+  return (word.includes('=') ? '' : basename(word).replace(/[^\w.+@-]/g, '')) || 'agent'
+}
 
 /** Git does not do what it was to do; in a line. */
 class GitFailed extends Error {}
@@ -193,6 +205,10 @@ function tailOf(stream) {
   return () => text.trim()
 }
 
+/** A stream that takes no more (its disk is full, who reads it is gone) pauses for good what is piped into it. */
+const goOn = (source) => source.resume()
+process.stderr.on('unpipe', goOn)
+
 /** Runs a shell command; resolves to its exit code (null: by a signal) and the end of what it printed. */
 function run(command, { cwd, input, transcript }) {
   const child = spawn('/bin/sh', ['-c', command], { cwd, stdio: ['pipe', 'pipe', 'pipe'] })
@@ -204,7 +220,10 @@ function run(command, { cwd, input, transcript }) {
     bytes += chunk.length
   })
   const log = transcript ? createWriteStream(transcript, { mode: 0o600 }) : process.stderr
-  if (transcript) log.on('error', (error) => console.error(`no transcript: ${error.message}`))
+  if (transcript) {
+    log.on('error', (error) => console.error(`no transcript: ${error.message}`))
+    log.on('unpipe', goOn)
+  }
   child.stdout.pipe(log, { end: transcript !== undefined })
   child.stderr.pipe(process.stderr, { end: false })
   child.on('error', (error) => console.error(error.message)) // Its folder is gone.
@@ -276,7 +295,7 @@ async function agentIn(worktree, prompt) {
   const transcript = resolve(TRANSCRIPTS, `${session_id}.jsonl`)
   tell('agent_session_started', {
     session_id,
-    agent_type: AGENT.split(' ')[0],
+    agent_type: agentName,
     project: project.key,
     working_dir: worktree,
     source_log_path: transcript,
@@ -293,21 +312,31 @@ async function agentIn(worktree, prompt) {
     status: code === 0 ? 'ok' : isThere ? 'agent_failed' : 'unavailable',
     ended_at: now(),
     bytes_written: bytes,
-    ...(isThere ? code !== null && { exit_code: code } : { error: `${AGENT} could not be run` }),
+    ...(isThere ? code !== null && { exit_code: code } : { error: `${agentName} could not be run` }),
     ...(cost !== undefined && { cost: { USD: cost, basis: 'as the agent says' } }),
   })
   const how = code === null ? 'was stopped' : `ended with exit code ${code}`
   return { isDone: code === 0, isThere, text, how: `the agent ${how}`, complaint: endOf(complained) }
 }
 
+/** The end of what a gate printed, of both streams: neither pushes the other out. */
+function outputOf({ printed, complained }, chars) {
+  const [out, err] = [printed, complained].map((text) => text.split('\n').slice(-GATE_LINES).join('\n'))
+  const half = Math.ceil(chars / 2)
+  const ends = [endOf(out, Math.max(half, chars - err.length)), endOf(err, Math.max(half, chars - out.length))]
+  return err === '' ? ends[0] : `${out === '' ? '' : `${ends[0]}\n`}--- stderr ---\n${ends[1]}`
+}
+
 /** Each gate of a campaign as it stands on trunk. A file that it should have left and did not makes it red. */
 async function gatesIn(worktree) {
   const results = []
-  for (const { name, command, required, artifacts = [] } of payload.gates ?? []) {
+  const gates = payload.gates ?? []
+  const chars = Math.min(GATE_TAIL, Math.floor(GATES_TAIL / gates.length))
+  for (const { name, command, required, artifacts = [] } of gates) {
     if (isStopped) break
-    const { code, printed, complained } = await run(command, { cwd: worktree })
+    const { code, ...said } = await run(command, { cwd: worktree })
     const missing = artifacts.filter((path) => !existsSync(join(worktree, path))).map((path) => `${path} is not there`)
-    const output = endOf([printed, complained, ...missing].filter((text) => text !== '').join('\n'), GATE_TAIL)
+    const output = [outputOf(said, chars), ...missing].filter((text) => text !== '').join('\n')
     const passed = code === 0 && missing.length === 0
     results.push({ name, command, required, passed, output, ...(code !== null && { exit_code: code }) })
   }
@@ -363,6 +392,9 @@ function questionIn(answer) {
   return { finding: question, options: Array.isArray(options) ? options.filter((one) => typeof one === 'string') : [] }
 }
 
+/** Nothing was done, and the next task would find no agent either: the runner takes nothing for a while. */
+const NOT_THERE = { class: 'dispatch', code: 'provider_unavailable' }
+
 /** The agent's advice. One that decides nothing is told as it is: the service hands that to its owner. */
 async function decideIn(worktree) {
   const gate_results = await gatesIn(worktree)
@@ -371,10 +403,10 @@ async function decideIn(worktree) {
   const { isDone, isThere, text, how, complaint } = await agentIn(worktree, prompt)
   if (isStopped) return false
   const message = endOf(`${how}: ${text || complaint}`)
-  const code = isThere ? 'agent_failed' : 'provider_unavailable'
+  const failure = isThere ? { class: 'execution', code: 'agent_failed', message } : { ...NOT_THERE, message }
   const decision = decisionIn(endOf(text, ANSWER_TAIL))
-  const advice = { decision, gate_results, agent_provider: AGENT.split(' ')[0], prompt }
-  if (!isDone) conclude({ failure: { class: 'execution', code, message } })
+  const advice = { decision, gate_results, agent_provider: agentName, prompt }
+  if (!isDone) conclude({ failure })
   else conclude(decision ? advice : { ...advice, errors: [message] })
   return isDone
 }
@@ -672,10 +704,10 @@ function unaddedFault({ message }) {
 /** What the gate says against the work as it stands; undefined: nothing. */
 async function gateFault() {
   if (!GATE) return undefined
-  const { code, printed, complained } = await run(GATE, { cwd: worktree })
+  const { code, ...said } = await run(GATE, { cwd: worktree })
   await regain()
   if (code === 0) return undefined
-  return { summary: `the gate does not pass: ${GATE}`, diagnosis: endOf(`${printed}\n${complained}`.trim()) }
+  return { summary: `the gate does not pass: ${GATE}`, diagnosis: outputOf(said, TAIL) }
 }
 
 /** What became of the work of an agent that has done its part: members of `task_run_completed`. */
@@ -693,15 +725,16 @@ async function verdictOf(head, isPushed, text, fault) {
   return { verdict: 'complete', success: landed, summary, ...outcome, ...(landed && { preservation_ref: last }) }
 }
 
-/** The same of an agent that has not done its part. */
-function errorOf({ isThere, how, text, complaint }) {
+/** The same of one that has not; `changed`: what it did before. */
+function failedBy({ isThere, how, text, complaint }, changed) {
   const said = { verdict: 'runner_error', summary: how, detail: `${how}: ${endOf(text) || complaint}` }
-  return isThere ? said : { ...said, failure_class: 'execution', failure_code: 'provider_unavailable' }
+  if (isThere || changed) return said
+  return { ...said, failure_class: NOT_THERE.class, failure_code: NOT_THERE.code }
 }
 
-/** What its run fails with: where its agent was not there, and of work that is no item's where it did not come off. */
-function failureOf({ verdict, summary, diagnosis, land_blocked, failure_class, failure_code, detail }) {
-  if (failure_code !== undefined) return { class: failure_class, code: failure_code, message: detail }
+/** Of work that is no item's, whose run has to tell that it did not come off; and of an agent that is not there. */
+function failureOf({ verdict, summary, diagnosis, detail, failure_code, land_blocked }) {
+  if (failure_code === NOT_THERE.code) return { ...NOT_THERE, message: endOf(detail) }
   const code = verdict === 'complete' ? isLanding && land_blocked : verdict
   if (payload.item_id !== undefined || !code || verdict === 'runner_error') return undefined
   const message = endOf([summary, diagnosis, kept && `what was done is in ${kept}`].filter(Boolean).join('\n'))
@@ -748,7 +781,7 @@ async function taskIn(worktree) {
   const agent = await agentIn(worktree, `${promptOf()}${continuedPrompt([...conflicts.keys()], said)}`)
   // It may have been told to nobody.
   await new Promise((heard) => setImmediate(heard))
-  let [head, fault, unadded] = []
+  let [made, head, fault, unadded] = []
   if (mayChange) {
     await regain()
     const isStashed = isUnstashed(worktree, from)
@@ -756,7 +789,7 @@ async function taskIn(worktree) {
     // Committed as no merge, so that whoever goes on from it has the conflicts again.
     if (unresolved.length > 0) git(worktree, ['merge', '--quit'])
     unadded = addIn(worktree)
-    const made = commit(worktree, from)
+    made = commit(worktree, from)
     if (unadded && !made) throw unadded
     fault = unadded ? unaddedFault(unadded) : faultIn(made ?? from, unresolved, begun)
     // What it goes on from is to land also where nothing had to be done about it.
@@ -766,7 +799,7 @@ async function taskIn(worktree) {
   mayGo = !unadded && (head === undefined || repositoriesIn(worktree, from, head, 'AMT').length === 0)
   const isPushed = head && PUSH && (await push(`${head}:refs/heads/${branch}`))
   kept = head && (isPushed ? `${PUSH}/${branch}` : branch)
-  const outcome = agent.isDone ? await verdictOf(head, isPushed, agent.text, fault) : errorOf(agent)
+  const outcome = agent.isDone ? await verdictOf(head, isPushed, agent.text, fault) : failedBy(agent, made ?? unadded)
   const isTold = !isStopped || outcome.landed
   const failure = isTold ? failureOf(outcome) : undefined
   if (isTold) tellResult(from, outcome)

@@ -95,8 +95,41 @@ t.test('an agent that fails or is not there: nothing that it did is lost', async
   const absent = run(at, { ...task(), attempt: 2 }, { AGENT: 'no-such-agent' })
   t.equal(absent.code, 1)
   t.match(said(t, absent, 'agent_session_ended'), [{ status: 'unavailable', error: /no-such-agent/ }])
+  // The next task would find it no more: the runner takes nothing for a while.
+  const failure = { class: 'dispatch', code: 'provider_unavailable', message: /no-such-agent/ }
+  t.match(absent.lines.at(-1), { failure })
+  t.match(said(t, absent, 'task_run_completed'), [
+    { verdict: 'runner_error', failure_class: 'dispatch', failure_code: 'provider_unavailable' },
+  ])
+  const within = run(at, { ...task(), attempt: 3 }, { AGENT: 'echo x > y; no-such-tool' })
+  const [changed] = said(t, within, 'task_run_completed')
+  t.match(changed, { verdict: 'runner_error', preservation_ref: 'intendant/runreq_1-3' })
+  t.notOk('failure_class' in changed!, 'it was there, and did something')
+  git(at.repository, 'branch', '-D', 'intendant/runreq_1-3')
   t.equal(git(at.repository, 'branch', '--list', 'intendant/*').trim(), BRANCH, 'nothing was changed, nothing is kept')
   assertTidy(t, at)
+})
+
+t.test('of the words of AGENT no more is told than the name of its program', async (t) => {
+  const at = place(t)
+  const bin = join(at.folder, 'bin dir')
+  const absent = 'claudex -p --token t0ps3cret'
+  const names: [command: string, name: string][] = [
+    [`KEY=s3cret ${absent}`, 'claudex'],
+    [`KEY='s3 cret' OTHER="s3 \\" cret" THIRD=$(echo s3cret) ${absent}`, 'claudex'],
+    [`/opt/agents/${absent}`, 'claudex'],
+    [`env KEY=s3cret ${absent}`, 'env'],
+    [`(KEY=s3cret ${absent})`, 'agent'],
+    [`'${bin}/${absent}'`, 'bin'],
+  ]
+  for (const [i, [AGENT, agent_type]] of names.entries()) {
+    const done = run(at, { ...task(), attempt: i + 1 }, { AGENT })
+    t.match(said(t, done, 'agent_session_started'), [{ agent_type }], AGENT)
+    t.match(said(t, done, 'agent_session_ended'), [{ error: `${agent_type} could not be run` }])
+    if (i < 5) t.notMatch(JSON.stringify(done.lines), /s3.?cret|t0ps3cret/)
+  }
+  const step = run(at, formation, { AGENT: `KEY=s3cret echo '{"decision":"wait"}'` })
+  t.equal(concluded(t, step).agent_provider, 'echo')
 })
 
 t.test('a dry run changes nothing that stays', async (t) => {
@@ -646,6 +679,31 @@ t.test('the next step of a campaign: its gates on trunk, and the decision that t
   assertTidy(t, at)
 })
 
+t.test('of what a gate says its two streams have their ends, each of 200 lines at most', async (t) => {
+  const at = place(t)
+  const lines = (what: string, n: number) => `i=0; while [ $i -lt ${n} ]; do i=$((i+1)); echo ${what} $i; done`
+  const gate = (command: string) => ({ name: 'campaign_done_1', command, required: true })
+  const outputs = (...commands: string[]) => {
+    const asked = step('campaign_advance_requested', { campaign: 'pay', prompt: 'Decide.', gates: commands.map(gate) })
+    const { gate_results } = concluded(t, run(at, asked, { AGENT: `echo '{"decision":"wait"}'` }))
+    return gate_results.map(({ output }: { output: string }) => output)
+  }
+  const [chatty, quiet, silent] = outputs(`${lines('out', 300)}; { ${lines('err', 300)}; } >&2`, 'echo err >&2', 'true')
+  const [out, err] = chatty.split('\n--- stderr ---\n').map((text: string) => text.split('\n'))
+  for (const [said, what] of [
+    [out, 'out'],
+    [err, 'err'],
+  ])
+    t.match([said.length, said[0], said.at(-1)], [200, `${what} 101`, `${what} 300`])
+  t.same([quiet, silent], ['--- stderr ---\nerr', ''])
+  const wide = 'head -c 30000 /dev/zero | tr "\\0" x'
+  const [long, short] = outputs(`echo failed here; ${wide} >&2`, `${wide}; ${wide} >&2`)
+  t.match(long, /^failed here\n--- stderr ---\nx{15989}$/)
+  t.match(short, /^x{8000}\n--- stderr ---\nx{8000}$/)
+  const denied = run(at, task(), { AGENT: 'true', GATE: `echo 1 test failed; ${wide} >&2; false` })
+  t.match(said(t, denied, 'task_run_completed'), [{ diagnosis: /^1 test failed\n--- stderr ---\nx+$/ }])
+})
+
 t.test(
   'the next step of an initiative: the answer as the service asks for it, or in the form of a coding agent',
   async (t) => {
@@ -684,7 +742,9 @@ t.test('an agent that decides nothing is told as it is; one that fails or is not
   t.match(concluded(t, failed), { failure: { class: 'execution', code: 'agent_failed', message: /9: out of credit/ } })
   const absent = run(at, formation, { AGENT: 'no-such-agent' })
   t.equal(absent.code, 1)
-  t.match(concluded(t, absent), { failure: { code: 'provider_unavailable', message: /no-such-agent/ } })
+  t.match(concluded(t, absent), {
+    failure: { class: 'dispatch', code: 'provider_unavailable', message: /no-such-agent/ },
+  })
   assertTidy(t, at)
 })
 
