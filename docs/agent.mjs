@@ -40,11 +40,20 @@ const OUTPUT_MS = 2_000
 const SIGNAL_MS = 250
 /** How long what runs may go on after a stop. The runner waits for longer (`--stop-grace`): the work is committed then. */
 const STOP_MS = 5_000
-/** How long another run may have its turn: a fetch over a line that hangs. */
+/** How long git may take for what is on this machine, and over a line, which may hang. */
+const GIT_MS = 10 * 60_000
+const LINE_MS = 8 * 60_000
+/** The latter behind a stop: an agent that does not heed it has had STOP_MS by then. */
+const LAST_LINE_MS = 3_000
+/** How long what git has been asked to leave may go on before it is killed. */
+const LEAVE_MS = 1_000
+/** How long another run may have its turn: more than LINE_MS. */
 const TURN_MS = 10 * 60_000
 const LOOK_MS = 50
 /** How long what a command left running in the background may still hold a lock of the worktree. */
 const LOCK_MS = 1_000
+/** How much of what git has against something is told, characters. It begins with the cause. */
+const COMPLAINT_HEAD = 1_000
 const GIT_OUTPUT_MAX = 256 * 1024 * 1024
 /** How often work is brought up to a trunk that moves on while it is landed. */
 const MERGES_MAX = 2
@@ -87,15 +96,65 @@ class GitFailed extends Error {}
 /** Git or the machine is at fault, and not what is written here. */
 const isOutside = (error) => error instanceof GitFailed || error.syscall !== undefined
 
+/** Its messages are read here. */
+const environment = { ...process.env, LANGUAGE: 'en' }
+/** Hooks are the business of whoever works in a checkout: the gate is what checks here. Not in a push: LFS needs its own. */
+const NO_HOOKS = ['-c', 'core.hooksPath=/dev/null']
+
 /** What git prints. In a group of its own, so that a stop does not cut it off in the middle. Throws GitFailed. */
 function git(cwd, args, input = '') {
-  const options = { input, encoding: 'utf8', maxBuffer: GIT_OUTPUT_MAX, detached: true }
-  const { status, signal, stdout, stderr, error } = spawnSync('git', ['-C', cwd, ...args], options)
+  const bounds = { maxBuffer: GIT_OUTPUT_MAX, timeout: GIT_MS, killSignal: 'SIGKILL' }
+  const options = { input, encoding: 'utf8', env: environment, detached: true, ...bounds }
+  const { pid, status, stdout, stderr, error } = spawnSync('git', ['-C', cwd, ...NO_HOOKS, ...args], options)
   if (stderr) process.stderr.write(stderr)
+  if (error?.code === 'ETIMEDOUT') {
+    quietly(() => process.kill(-pid, 'SIGKILL'))
+    throw new GitFailed(`git ${commandOf(args)} did not end in ${GIT_MS / 60_000} min`)
+  }
   if (error) throw error
-  if (status === 0) return stdout.trim()
-  const lines = stderr.split('\n').filter((line) => line.trim() !== '')
-  throw new GitFailed(lines.find((line) => /^(fatal|error): /.test(line)) ?? lines[0] ?? `git ended with ${status ?? signal}`)
+  // What ends with NUL may begin with a space.
+  if (status === 0) return stdout.replace(/\n$/, '')
+  const lines = linesOf(stderr)
+  throw new GitFailed(lines.find((line) => /^(fatal|error): /.test(line)) ?? lines.at(-1) ?? `git ended with ${status}`)
+}
+
+const commandOf = (args) => args.find((arg) => /^[a-z][a-z-]*$/.test(arg))
+const linesOf = (text) => text.split('\n').filter((line) => line.trim() !== '')
+
+/**
+ * Runs git where that goes over a line, which may hang; resolves to what it has against it (GitFailed), undefined: nothing.
+ * In a group of its own, too, but a stop is heard meanwhile.
+ */
+function gitOver(cwd, args) {
+  const options = { stdio: ['ignore', 'ignore', 'pipe'], env: environment, detached: true }
+  const child = spawn('git', ['-C', cwd, ...args], options)
+  const complained = tailOf(child.stderr)
+  child.stderr.pipe(process.stderr, { end: false })
+  const limitMs = stoppedAt === undefined ? LINE_MS : LAST_LINE_MS
+  let ending
+  const end = (why) => {
+    const signal = (name) => quietly(() => process.kill(-child.pid, name))
+    signal('SIGTERM')
+    ending = { why, timer: setTimeout(() => signal('SIGKILL'), LEAVE_MS) }
+  }
+  const limit = setTimeout(() => end(`did not end in ${limitMs / 1_000} s`), limitMs)
+  endIt = () => end('was stopped')
+  return new Promise((resolve) => {
+    const settle = (fault) => {
+      clearTimeout(limit)
+      clearTimeout(ending?.timer)
+      endIt = undefined
+      resolve(fault && new GitFailed(`git ${commandOf(args)} ${fault}`))
+    }
+    child.on('error', ({ message }) => settle(message))
+    child.on('close', (code) => {
+      const lines = linesOf(complained()).map((line) => line.trim())
+      const said = lines.join('; ').slice(0, COMPLAINT_HEAD).toWellFormed()
+      settle(code === 0 ? undefined : (ending?.why ?? `failed: ${said || `it ended with ${code}`}`))
+    })
+    // What it left running in the background (a shared connection of ssh's) may keep its output open.
+    child.on('exit', () => setTimeout(() => child.stderr.destroy(), OUTPUT_MS).unref())
+  })
 }
 
 /** Whether git says so: by its exit code. What it has to say against it is on standard error. */
@@ -105,6 +164,17 @@ function does(cwd, args) {
     return true
   } catch {
     return false
+  }
+}
+
+/** What git has against it, as in `gitOver`. */
+function faultOf(act) {
+  try {
+    act()
+    return undefined
+  } catch (error) {
+    if (error instanceof GitFailed) return error
+    throw error
   }
 }
 
@@ -118,13 +188,13 @@ async function inTurn(act) {
   }
   const lock = resolve(REPOSITORY, folder, 'intendant.lock')
   try {
-    while (!isTaken(lock)) await pause(LOOK_MS)
+    while (!isTaken(lock) && !(Date.now() - stoppedAt > STOP_MS)) await pause(LOOK_MS)
   } catch (error) {
     // Who may not write there is told so by git, too.
     console.error(error.message)
   }
   try {
-    return act()
+    return await act()
   } finally {
     if (holderOf(lock) === SELF) rmSync(lock, { force: true })
   }
@@ -240,19 +310,8 @@ function run(command, { cwd, input, transcript }) {
   })
 }
 
-/** Pushes; resolves to whether the remote has it. In a group of its own, too, but a stop is heard meanwhile. */
-function push(refspec) {
-  const args = ['-C', worktree, 'push', '--quiet', PUSH, refspec]
-  const child = spawn('git', args, { stdio: ['ignore', 2, 2], detached: true })
-  endIt = () => quietly(() => process.kill(-child.pid, 'SIGTERM'))
-  return new Promise((end) => {
-    child.on('exit', (code) => {
-      endIt = undefined
-      end(code === 0)
-    })
-    child.on('error', () => end(false))
-  })
-}
+/** Pushes; resolves to what git has against it. */
+const push = (...args) => gitOver(worktree, ['push', '--quiet', ...args])
 
 function objectiveOf(file) {
   return JSON.parse(readFileSync(file, 'utf8')).snapshot.mission.objective
@@ -427,7 +486,7 @@ function commit(worktree, from) {
   const isMerge = does(worktree, ['rev-parse', '--quiet', '--verify', 'MERGE_HEAD'])
   if (isMerge || !does(worktree, ['diff', '--cached', '--quiet'])) {
     const message = `${task.split('\n')[0].slice(0, 72)}\n\nIntendant-Request: ${id}\n`
-    git(worktree, [...committer(), 'commit', '--quiet', '--no-verify', '--file=-'], message)
+    git(worktree, [...committer(), 'commit', '--quiet', '--file=-'], message)
   }
   // Wherever the agent went: it may have made a branch of its own, renamed this one, or gone back from what it had committed.
   const ref = `refs/heads/${branch}`
@@ -460,14 +519,57 @@ function repositoriesIn(worktree, since, head, changes) {
   return lines.filter((line) => /^:\d+ 160000 /.test(line)).map((line) => line.split('\t')[1])
 }
 
-/** Fetches. A clone of one branch (`--single-branch`, `--depth 1`) does not by itself fetch others that are named. */
-async function fetchFrom(...names) {
-  const fetch = (...refs) => does(REPOSITORY, ['fetch', '--quiet', PUSH, ...refs])
-  await inTurn(() => {
-    fetch()
-    if (does(REPOSITORY, ['config', '--get', `remote.${PUSH}.fetch`, 'refs/heads/[*]:'])) return
-    for (const name of names) fetch(`+refs/heads/${name}:refs/remotes/${PUSH}/${name}`)
-  })
+/** Fetches, in its turn; resolves to what git has against it. */
+const fetchRefs = (...refs) => inTurn(() => gitOver(REPOSITORY, ['fetch', '--quiet', ...refs]))
+
+/** By its name: a clone of one branch (`--single-branch`, `--depth 1`) does not fetch others by itself. */
+const fetchBranch = (name) => fetchRefs(PUSH, `+refs/heads/${name}:refs/remotes/${PUSH}/${name}`)
+
+/** The same of trunk, which is not there any more where the remote has none. */
+async function fetchTrunk() {
+  const fault = await fetchBranch(LAND)
+  if (!/couldn't find remote ref/.test(fault?.message ?? '')) return fault
+  await inTurn(() => does(REPOSITORY, ['update-ref', '-d', `refs/remotes/${PUSH}/${LAND}`]))
+  return undefined
+}
+
+/** What the run is to begin with. Where trunk cannot be asked for it does not begin. */
+async function fetchFirst() {
+  const fault = LAND && (await fetchTrunk())
+  if (isStopped) process.exit(1)
+  if (fault) refuse('fetch_failed', fault.message)
+  await fetchRefs(PUSH)
+  const isAll = does(REPOSITORY, ['config', '--get', `remote.${PUSH}.fetch`, 'refs/heads/[*]:'])
+  if (wanted !== undefined && wanted !== LAND && !isAll && isName(wanted)) await fetchBranch(wanted)
+}
+
+/** Git takes it for the name of something, and for nothing else. */
+const isName = (name) => does(REPOSITORY, ['check-ref-format', '--allow-onelevel', name])
+
+/** The commit to begin at, as it is known here; undefined: it is not. */
+function baseHere() {
+  if (named === undefined) return trunkHere()
+  return (PUSH && commitOf(`${PUSH}/${named}`)) || commitOf(named)
+}
+
+/** The same from the remote: a tag, a commit of no branch, one behind the end of a shallow clone. */
+async function fetchBase() {
+  if (isName(wanted)) {
+    const found = await inTurn(async () => {
+      const fault = await gitOver(REPOSITORY, ['fetch', '--quiet', '--end-of-options', PUSH, wanted])
+      return fault ? undefined : commitOf('FETCH_HEAD')
+    })
+    if (found !== undefined) return found
+  }
+  if (git(REPOSITORY, ['rev-parse', '--is-shallow-repository']) === 'true') await fetchRefs('--unshallow', PUSH)
+  return baseHere()
+}
+
+/** Tries to sign where commits are: whoever has no key here would hear of it when the work is done. */
+async function trySigning() {
+  if (git(REPOSITORY, ['config', '--type=bool', '--default=false', '--get', 'commit.gpgsign']) !== 'true') return
+  const fault = await gitOver(REPOSITORY, [...committer(), 'commit-tree', '-S', '-m', 'signed', `${base}^{tree}`])
+  if (fault && !isStopped) refuse('no_signature', `commits are signed in ${REPOSITORY} (commit.gpgsign), but ${fault.message}`)
 }
 
 /** The newest commit of trunk, as it was fetched last. */
@@ -488,7 +590,7 @@ const isWithin = (commit, other) => does(REPOSITORY, ['merge-base', '--is-ancest
 /** Merges a commit into what is checked out. `conflicts`: as git leaves them, content by file. */
 function merge(worktree, commit) {
   const said = ['-m', `Merge ${LAND}`, '-m', `Intendant-Request: ${id}`]
-  const isMerged = does(worktree, [...committer(), 'merge', '--quiet', '--no-verify', ...said, commit])
+  const isMerged = does(worktree, ['-c', 'merge.ff=true', ...committer(), 'merge', '--quiet', ...said, commit])
   const files = isMerged ? [] : unmergedIn(worktree)
   return { isMerged, conflicts: new Map(files.map((file) => [file, contentOf(join(worktree, file))])) }
 }
@@ -591,21 +693,16 @@ if (!does(REPOSITORY, ['rev-parse', '--git-dir']))
 const isLanding = Boolean(PUSH && LAND)
 const named = payload.base_ref ?? repo?.revision ?? repo?.branch
 const wanted = PUSH && named?.startsWith(`${PUSH}/`) ? named.slice(PUSH.length + 1) : named
-if (PUSH) await fetchFrom(...new Set([LAND, wanted].filter(Boolean)))
-const trunk = trunkHere()
-const base = named === undefined ? trunk : ((PUSH && commitOf(`${PUSH}/${named}`)) ?? commitOf(named))
-if (base === undefined) refuse('unknown_base', `${REPOSITORY} has no commit ${named ?? (isLanding ? `${PUSH}/${LAND}` : 'HEAD')}`)
-// Of a shallow clone, where they come together is not here.
-if (PUSH && trunk && !does(REPOSITORY, ['merge-base', base, trunk]))
-  await inTurn(() => does(REPOSITORY, ['fetch', '--quiet', '--unshallow', PUSH]))
-needed(() => mkdirSync(TRANSCRIPTS, { recursive: true, mode: 0o700 }))
 
 let isStopped = false
+/** Undefined also where nobody hears us any more: an orphan has its time. */
+let stoppedAt
 /** Ends what runs now. */
 let endIt
 // The agent hears it, too; what it leaves is still kept, also where it does not heed it.
 process.on('SIGTERM', () => {
   isStopped = true
+  stoppedAt ??= Date.now()
   setTimeout(() => endIt?.(), STOP_MS).unref()
 })
 // Nobody hears any more what became of it.
@@ -613,16 +710,30 @@ for (const stream of [process.stdout, process.stderr])
   stream.on('error', () => {
     isStopped = true
   })
+
+if (PUSH) await fetchFirst()
+const trunk = trunkHere()
+const base = baseHere() ?? (PUSH && named !== undefined ? await fetchBase() : undefined)
+if (isStopped) process.exit(1)
+if (base === undefined && named === undefined && isLanding) refuse('unknown_base', `${PUSH} has no branch ${LAND}`)
+if (base === undefined) refuse('unknown_base', `${REPOSITORY} has no commit ${named ?? 'HEAD'}`)
+// Of a shallow clone, where they come together is not here.
+if (PUSH && trunk && !does(REPOSITORY, ['merge-base', base, trunk])) await fetchRefs('--unshallow', PUSH)
+if (mayChange) await trySigning()
+if (isStopped) process.exit(1)
+needed(() => mkdirSync(TRANSCRIPTS, { recursive: true, mode: 0o700 }))
 const folder = needed(() => mkdtempSync(join(tmpdir(), 'intendant-')))
 const worktree = join(folder, 'work')
 const as = isStep ? ['--detach'] : ['-b', branch]
 const add = ['worktree', 'add', '--quiet', '--no-checkout', ...as, worktree, base]
 // Who looks at all worktrees of a clone fails at one that is half made. Files take longer, and are nobody else's.
-const isAdded = await inTurn(() => does(REPOSITORY, add))
-if (!isAdded || !does(worktree, ['checkout', '--quiet', '--force'])) {
-  if (isAdded) await takeDown(true)
-  else rmSync(folder, { recursive: true })
-  refuse('no_worktree', `${REPOSITORY} gives no worktree for ${branch}`)
+const notAdded = await inTurn(() => faultOf(() => git(REPOSITORY, add)))
+// A filter (LFS) may fetch them.
+const unmade = notAdded ?? (await gitOver(worktree, [...NO_HOOKS, 'checkout', '--quiet', '--force']))
+if (unmade) {
+  if (notAdded) rmSync(folder, { recursive: true })
+  else await takeDown(true)
+  refuse('no_worktree', `${REPOSITORY} gives no worktree for ${branch}: ${unmade.message}`)
 }
 
 /** What `.git` of the worktree says, and the folder of git's that it names. */
@@ -649,30 +760,59 @@ function sweep() {
 
 /** Lands the commit, and merges trunk in where that has moved on. What became of it: `landed`, or why it did not land. */
 async function land(commit) {
-  let [head, arrivals] = [commit]
+  let [head, arrivals, seen, refused] = [commit, undefined, trunk, undefined]
   const end = (said) => ({ head, ...(arrivals && { trunk_arrivals: arrivals }), ...said })
+  const isOver = () => isStopped || process.ppid !== parent
   // What began at a branch of somebody's is brought to trunk by whoever knows what for.
   if (!isContinued && !(trunk !== undefined && isWithin(base, trunk))) return end({ land_blocked: 'checkout_not_ready' })
-  for (let merges = 0; ; merges += 1) {
-    if (isStopped || process.ppid !== parent) return end({})
-    if (await push(`${head}:refs/heads/${LAND}`)) return end({ landed: true })
-    if (isStopped) {
-      console.error(`stopped in the push to ${LAND}, which may have taken it: ${head}`)
-      return end({})
-    }
-    await fetchFrom(LAND)
+  for (let merges = 0; ; ) {
+    if (isOver()) return end({})
+    const unfetched = await fetchTrunk()
+    if (isOver()) return end({})
+    if (unfetched) return end(blockedBy('git_failed', unfetched.message))
     const moved = trunkHere()
-    // The remote has taken it, and its word for that was lost.
-    if (moved !== undefined && isWithin(head, moved)) return end({ landed: true })
-    if (moved === undefined || isWithin(moved, head)) return end({ land_blocked: 'git_failed' })
+    // It was renamed, or something was taken out of it, which would be back on it.
+    if (moved === undefined) return end(blockedBy('checkout_not_ready', `${LAND} is gone from ${PUSH}`))
+    if (!isWithin(seen, moved))
+      return end(blockedBy('checkout_not_ready', `${LAND} was rewritten, and no longer holds what this began at`))
+    // Also where the remote has taken it, and its word for that was lost.
+    if (isWithin(head, moved)) return end({ landed: true })
+    if (isWithin(moved, head)) {
+      if (moved === refused?.at) return end(blockedBy('git_failed', refused.message))
+      const fault = await pushToTrunk(head, moved)
+      if (fault === undefined) return end({ landed: true })
+      if (isStopped) {
+        console.error(`stopped in the push to ${LAND}, which may have taken it: ${head}`)
+        return end({})
+      }
+      refused = { at: moved, message: fault.message }
+      continue
+    }
     arrivals ??= arrivalsOf(commit, moved)
     if (merges === MERGES_MAX) return end({ land_blocked: 'trunk_moved_repeatedly' })
+    merges += 1
     git(worktree, ['checkout', '--quiet', '--force', '--detach', head])
     sweep()
     if (!merge(worktree, moved).isMerged) return end({ land_blocked: 'trunk_moved_conflict' })
     if (await gateFault()) return end({ land_blocked: 'trunk_moved_gates_failed' })
     head = headOf(worktree)
+    seen = moved
   }
+}
+
+/** What the event has no word for stands in the summary. */
+function blockedBy(land_blocked, why) {
+  aside += ` (${why})`
+  return { land_blocked }
+}
+
+/**
+ * The lease demands more than that trunk is within `head`: that it still is where it was seen, so that one that was renamed
+ * meanwhile is not made anew.
+ */
+function pushToTrunk(head, seen) {
+  const ref = `refs/heads/${LAND}`
+  return push(`--force-with-lease=${ref}:${seen}`, PUSH, `${head}:${ref}`)
 }
 
 /** Commits of trunk that the work does not have, oldest first. */
@@ -711,7 +851,7 @@ async function gateFault() {
 }
 
 /** What became of the work of an agent that has done its part: members of `task_run_completed`. */
-async function verdictOf(head, isPushed, text, fault) {
+async function verdictOf(head, unpushed, text, fault) {
   if (isStopped) return {}
   const question = questionIn(endOf(text, ANSWER_TAIL))
   if (question) return { verdict: 'blocked_on_decision', summary: question.finding, ...question }
@@ -719,10 +859,12 @@ async function verdictOf(head, isPushed, text, fault) {
   if (against) return { verdict: 'defect', ...against }
   const summary = endOf(text) || (head ? 'changed without a word' : 'nothing was changed')
   if (!head) return { verdict: 'complete', success: true, summary }
-  if (!isPushed || !isLanding) return { verdict: 'complete', summary, land_blocked: 'checkout_not_ready' }
+  const complete = { verdict: 'complete', summary }
+  if (!isLanding) return { ...complete, land_blocked: 'checkout_not_ready' }
+  if (unpushed) return { ...complete, ...blockedBy('git_failed', unpushed.message) }
   const { head: last, ...outcome } = await land(head)
   const { landed = false } = outcome
-  return { verdict: 'complete', success: landed, summary, ...outcome, ...(landed && { preservation_ref: last }) }
+  return { ...complete, success: landed, ...outcome, ...(landed && { preservation_ref: last }) }
 }
 
 /** The same of one that has not; `changed`: what it did before. */
@@ -797,15 +939,15 @@ async function taskIn(worktree) {
     if (!made && isContinued) git(worktree, ['update-ref', `refs/heads/${branch}`, from])
   }
   mayGo = !unadded && (head === undefined || repositoriesIn(worktree, from, head, 'AMT').length === 0)
-  const isPushed = head && PUSH && (await push(`${head}:refs/heads/${branch}`))
-  kept = head && (isPushed ? `${PUSH}/${branch}` : branch)
-  const outcome = agent.isDone ? await verdictOf(head, isPushed, agent.text, fault) : failedBy(agent, made ?? unadded)
+  const unpushed = head && PUSH && (await push(PUSH, `${head}:refs/heads/${branch}`))
+  kept = head && (PUSH && !unpushed ? `${PUSH}/${branch}` : branch)
+  const outcome = agent.isDone ? await verdictOf(head, unpushed, agent.text, fault) : failedBy(agent, made ?? unadded)
   const isTold = !isStopped || outcome.landed
   const failure = isTold ? failureOf(outcome) : undefined
   if (isTold) tellResult(from, outcome)
   if (failure) conclude({ failure })
   // What has landed is on trunk.
-  if (outcome.landed) await push(`:refs/heads/${branch}`)
+  if (outcome.landed) await push(PUSH, `:refs/heads/${branch}`)
   return agent.isDone && !isStopped && failure === undefined
 }
 

@@ -2,7 +2,20 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { assertTidy, BRANCH, type Done, git, landing, place, run, said, task, WHO } from './agent-place.ts'
+import {
+  assertTidy,
+  BRANCH,
+  type Done,
+  elsewhere,
+  git,
+  landing,
+  place,
+  remoteOf,
+  run,
+  said,
+  task,
+  WHO,
+} from './agent-place.ts'
 
 const who = WHO.join(' ')
 /** Locks of the worktree and of its branch, as a git that was killed leaves them. */
@@ -178,9 +191,71 @@ t.test('what is not there, or cannot be used, fails the run in a line before any
   for (const name of ['nowhere', 'empty', 'file'])
     t.match(failure({ REPOSITORY: join(at.folder, name) }), { code: 'no_repository', message: name })
   t.match(failure({}, { base_ref: 'no..such' }), { code: 'unknown_base', message: 'no..such' })
-  t.match(failure({ PUSH: 'nowhere', LAND: 'main' }), { code: 'unknown_base', message: 'nowhere/main' })
+  t.match(failure({ PUSH: 'nowhere', LAND: 'main' }), { code: 'fetch_failed', message: 'nowhere' })
+  remoteOf(at)
+  t.match(failure({ PUSH: 'origin', LAND: 'main' }), { code: 'unknown_base', message: 'origin has no branch main' })
   t.match(failure({ TRANSCRIPTS: join(at.folder, 'file') }), { code: 'no_folder', message: /file/ })
   t.match(failure({ TMPDIR: join(at.folder, 'nowhere') }), { code: 'no_folder', message: /nowhere/ })
+  assertTidy(t, at)
+  t.end()
+})
+
+const HOOK = '#!/bin/sh\necho this hook fails >&2; exit 1\n'
+const HOOKS = ['pre-commit', 'commit-msg', 'prepare-commit-msg', 'post-checkout', 'pre-merge-commit', 'post-commit']
+
+t.test('hooks of the clone, and how it merges, are nothing to the command’s own commits', (t) => {
+  const { at, remote, lands } = landing(t)
+  git(at.repository, 'config', 'merge.ff', 'only')
+  for (const name of HOOKS) writeFileSync(join(at.repository, '.git/hooks', name), HOOK, { mode: 0o755 })
+  const done = run(at, task(), { ...lands, AGENT: `echo x > y; ${elsewhere(at, remote, 'echo o > o')}` })
+  isPlain(t, done)
+  t.match(said(t, done, 'task_run_completed'), [{ verdict: 'complete', landed: true }])
+  t.equal(git(remote, 'ls-tree', '--name-only', 'main'), 'README\no\ny')
+  assertTidy(t, at)
+  const hooked = run(at, { ...task(), attempt: 2 }, { AGENT: `echo x > z; git add z; git ${who} commit -qm z; true` })
+  t.match(hooked.stderr, /this hook fails/, 'the agent’s own have them')
+  // Git LFS uploads what is large in this one.
+  writeFileSync(join(at.repository, '.git/hooks/pre-push'), HOOK, { mode: 0o755 })
+  const barred = run(at, { ...task(), attempt: 3 }, { ...lands, AGENT: 'echo x > v' })
+  t.match(said(t, barred, 'task_run_completed'), [{ land_blocked: 'git_failed', summary: /this hook fails/ }])
+  t.end()
+})
+
+t.test('where commits are signed, and cannot be, no agent is launched', (t) => {
+  const at = place(t)
+  const signer = join(at.folder, 'signer')
+  writeFileSync(signer, '#!/bin/sh\necho no secret key >&2; exit 2\n', { mode: 0o755 })
+  git(at.repository, 'config', 'commit.gpgsign', 'yes')
+  git(at.repository, 'config', 'gpg.program', signer)
+  const AGENT = `touch ${at.folder}/launched; echo x > y`
+  const done = run(at, task(), { AGENT })
+  isPlain(t, done)
+  t.match(done.lines, [
+    { failure: { class: 'dispatch', code: 'no_signature', message: /commit\.gpgsign.*gpg failed to sign/ } },
+  ])
+  t.notOk(existsSync(join(at.folder, 'launched')))
+  const looks = run(at, task({}, { throttle: 'dry_run' }), { AGENT })
+  t.match(said(t, looks, 'task_run_completed'), [{ verdict: 'complete' }], 'who commits nothing signs nothing')
+  writeFileSync(signer, '#!/bin/sh\ncat > /dev/null; printf "\\n[GNUPG:] SIG_CREATED \\n" >&2; echo signed\n')
+  t.match(said(t, run(at, task(), { AGENT }), 'task_run_completed'), [{ preservation_ref: BRANCH }])
+  t.match(git(at.repository, 'cat-file', 'commit', BRANCH), /^gpgsig signed$/m)
+  assertTidy(t, at)
+  t.end()
+})
+
+t.test('what git says against a worktree is told', (t) => {
+  const at = place(t)
+  git(at.repository, 'config', 'filter.broken.smudge', 'false')
+  git(at.repository, 'config', 'filter.broken.clean', 'cat')
+  git(at.repository, 'config', 'filter.broken.required', 'true')
+  writeFileSync(join(at.repository, '.gitattributes'), 'big filter=broken\n')
+  writeFileSync(join(at.repository, 'big'), 'big\n')
+  git(at.repository, 'add', '--all')
+  git(at.repository, ...WHO, 'commit', '--quiet', '-m', 'big')
+  const done = run(at, task(), { AGENT: 'true' })
+  t.match(done.lines, [
+    { failure: { class: 'dispatch', code: 'no_worktree', message: /big: smudge filter broken failed/ } },
+  ])
   assertTidy(t, at)
   t.end()
 })

@@ -35,6 +35,30 @@ t.test('trunk is fetched where the clone is one of another branch alone', async 
   t.match(said(t, done, 'task_run_completed'), [{ landed: true }], done.stderr)
 })
 
+t.test('a revision, a tag and a commit behind the end of a shallow clone are fetched', async (t) => {
+  const { at, remote, lands } = landing(t)
+  for (const n of [1, 2, 3]) execFileSync('/bin/sh', ['-c', elsewhere(at, remote, `echo ${n} > f${n}`)])
+  git(remote, 'tag', 'v1', 'main~1')
+  git(remote, 'branch', 'side', 'main~1')
+  const old = git(remote, 'rev-parse', 'main~2')
+  const bases: [request: Record<string, any>, revision: string][] = [
+    [{ ...task(), repo: { revision: old } }, 'main~2'],
+    [{ ...task(), repo: { revision: old.slice(0, 12) } }, 'main~2'],
+    [task({ base_ref: 'v1' }), 'v1'],
+    [task({ base_ref: 'origin/main~2' }), 'main~2'],
+  ]
+  for (const [request, revision] of bases) {
+    const other = cloned(at, remote, '--depth=1')
+    const done = run(other, request, { ...lands, AGENT: 'true' })
+    const commit = git(remote, 'rev-parse', revision)
+    t.match(said(t, done, 'task_run_completed'), [{ verdict: 'complete', workspace_base: { commit } }], done.stderr)
+  }
+  const other = cloned(at, remote, '--depth=1')
+  for (const base_ref of ['nowhere', '+refs/heads/side:refs/heads/made', '--all'])
+    t.match(run(other, task({ base_ref }), { ...lands, AGENT: 'true' }).lines, [{ failure: { code: 'unknown_base' } }])
+  t.equal(git(other.repository, 'branch', '--list'), '* main')
+})
+
 t.test('a path that is no repository is called that', async (t) => {
   const { at, lands } = landing(t)
   const none = { ...at, environment: { ...at.environment, REPOSITORY: join(at.folder, 'tmp') } }

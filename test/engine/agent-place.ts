@@ -1,5 +1,5 @@
 /** A repository for `docs/agent.mjs` to work in, agents that are shell words, and what it says of them. */
-import { execFileSync, spawnSync } from 'node:child_process'
+import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import type { Test } from 'tap'
@@ -64,11 +64,16 @@ export interface Done {
   readonly stderr: string
 }
 
+/** Longer than any run takes that does not hang, milliseconds. */
+const RUN_MS = 120_000
+
 export function run({ environment }: Place, request: object, more: Record<string, string>): Done {
   const { status, stdout, stderr } = spawnSync(process.execPath, [script], {
     encoding: 'utf8',
     input: JSON.stringify(request),
     env: { ...environment, ...more },
+    timeout: RUN_MS,
+    killSignal: 'SIGKILL',
   })
   const lines = stdout
     .trim()
@@ -76,6 +81,30 @@ export function run({ environment }: Place, request: object, more: Record<string
     .filter((line) => line !== '')
     .map((line) => JSON.parse(line))
   return { code: status, lines, stderr }
+}
+
+/** A run that is under way, and what it has printed so far. */
+export function begin({ environment }: Place, request: object, more: Record<string, string>) {
+  const child: ChildProcess = spawn(process.execPath, [script], { env: { ...environment, ...more }, stdio: 'pipe' })
+  const printed = { out: '', err: '' }
+  child.stdout!.setEncoding('utf8').on('data', (text: string) => {
+    printed.out += text
+  })
+  child.stderr!.setEncoding('utf8').on('data', (text: string) => {
+    printed.err += text
+  })
+  child.stdin!.end(JSON.stringify(request))
+  const ended = new Promise<number | null>((resolve) => child.on('close', resolve))
+  return { child, printed, ended }
+}
+
+/** A `git` that does these shell words where it is to do one thing. Returns the PATH that has it. */
+export function gitThat({ folder }: Place, what: string, does: string): string {
+  const bin = join(folder, 'bin')
+  mkdirSync(bin, { recursive: true })
+  const shim = `#!/bin/sh\ncase "$*" in *' ${what} '*) ${does};; esac\nPATH='${process.env.PATH}' exec git "$@"\n`
+  writeFileSync(join(bin, 'git'), shim, { mode: 0o755 })
+  return `${bin}:${process.env.PATH}`
 }
 
 /** The payloads of these events, each as the catalogue wants it. */

@@ -1,27 +1,11 @@
 /** A stop of `docs/agent.mjs`: nothing is begun behind it, what was done is kept, and what has landed is told. */
-import { type ChildProcess, spawn } from 'node:child_process'
 import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { until } from '../until.ts'
-import { assertTidy, BRANCH, git, landing, type Place, place, run, script, task } from './agent-place.ts'
+import { assertTidy, BRANCH, begin, git, landing, place, run, script, task } from './agent-place.ts'
 import { hired } from './hired.ts'
-
-/** A run that is under way, and what it has printed so far. */
-function begin({ environment }: Place, request: object, more: Record<string, string>) {
-  const child: ChildProcess = spawn(process.execPath, [script], { env: { ...environment, ...more }, stdio: 'pipe' })
-  const printed = { out: '', err: '' }
-  child.stdout!.setEncoding('utf8').on('data', (text: string) => {
-    printed.out += text
-  })
-  child.stderr!.setEncoding('utf8').on('data', (text: string) => {
-    printed.err += text
-  })
-  child.stdin!.end(JSON.stringify(request))
-  const ended = new Promise<number | null>((resolve) => child.on('close', resolve))
-  return { child, printed, ended }
-}
 
 /** A remote that waits in the push to trunk. */
 function slowRemote(t: Test, seconds: number) {

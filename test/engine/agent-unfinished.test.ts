@@ -48,6 +48,24 @@ t.test('a conflict in what is no text is left where the agent does nothing, also
   assertTidy(t, at)
 })
 
+t.test('a conflict is seen whatever the name of its file', async (t) => {
+  const [name, other] = [' notes', 'bücher\n']
+  const { at, remote, lands } = landingWith(t, ({ repository }) => {
+    for (const file of [name, other]) writeFileSync(join(repository, file), 'a\n')
+  })
+  for (const [i, file] of [name, other].entries()) {
+    const first = { ...task(), attempt: 2 * i + 1 }
+    const AGENT = `echo mine > '${file}'; ${elsewhere(at, remote, `echo theirs > '${file}'`)}`
+    t.match(said(t, run(at, first, { ...lands, AGENT }), 'task_run_completed'), [
+      { land_blocked: 'trunk_moved_conflict' },
+    ])
+    const idle = run(at, again(2 * i + 2), { ...lands, AGENT: 'true' })
+    t.match(said(t, idle, 'task_run_completed'), [{ verdict: 'defect', diagnosis: `conflicts are left in ${file}` }])
+    t.equal(git(remote, 'show', `main:${file}`), 'theirs')
+  }
+  assertTidy(t, at)
+})
+
 t.test('a file that trunk has deleted is not back on it where the agent does nothing about that', async (t) => {
   const { at, remote, lands } = landingWith(t, ({ repository }) => writeFileSync(join(repository, 'f'), '1\n'))
   const AGENT = `echo 2 >> f; ${elsewhere(at, remote, 'rm f')}`
