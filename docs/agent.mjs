@@ -312,6 +312,9 @@ function run(command, { cwd, input, transcript }) {
 
 /** Pushes; resolves to what git has against it. */
 const push = (...args) => gitOver(worktree, ['push', '--quiet', ...args])
+/** Git looks whether what new commits name of submodules is on a remote of theirs. */
+const CHECKED = '--recurse-submodules=check'
+const isOfSubmodules = ({ message }) => message.includes('not be found on any remote')
 
 function objectiveOf(file) {
   return JSON.parse(readFileSync(file, 'utf8')).snapshot.mission.objective
@@ -481,10 +484,17 @@ function addIn(worktree) {
   }
 }
 
+/** What no commit of the worktree can hold, as git's fault: changes within a submodule; undefined: nothing. */
+function unheldIn(worktree) {
+  const entries = git(worktree, ['status', '--porcelain=v2', '-z', '--no-renames', '--ignore-submodules=none']).split('\0')
+  const paths = entries.map((entry) => /^[1u] \S\S S.*? 160000 (?:[0-9a-f]{40,} )+(.*)$/s.exec(entry)?.[1]).filter(Boolean)
+  return paths.length === 0 ? undefined : new GitFailed(`changes in ${paths.join(', ')} are not committed there`)
+}
+
 /** Commits what was added to the branch of this run. Returns its newest commit; undefined: it holds nothing that is new. */
 function commit(worktree, from) {
   const isMerge = does(worktree, ['rev-parse', '--quiet', '--verify', 'MERGE_HEAD'])
-  if (isMerge || !does(worktree, ['diff', '--cached', '--quiet'])) {
+  if (isMerge || !does(worktree, ['diff', '--cached', '--quiet', '--ignore-submodules=none'])) {
     const message = `${task.split('\n')[0].slice(0, 72)}\n\nIntendant-Request: ${id}\n`
     git(worktree, [...committer(), 'commit', '--quiet', '--file=-'], message)
   }
@@ -513,10 +523,36 @@ function committer() {
   return ['-c', 'user.name=intendant', '-c', 'user.email=intendant@localhost']
 }
 
-/** Paths of repositories within the worktree, which a commit only names; `changes` as `--diff-filter` has them. */
+/** Repositories within the worktree, of which a commit holds no more than a commit of theirs; `changes`: a `--diff-filter`. */
 function repositoriesIn(worktree, since, head, changes) {
-  const lines = git(worktree, ['diff', '--raw', '--no-renames', `--diff-filter=${changes}`, since, head]).split('\n')
-  return lines.filter((line) => /^:\d+ 160000 /.test(line)).map((line) => line.split('\t')[1])
+  const shown = ['--raw', '-z', '--no-renames', '--no-abbrev', '--ignore-submodules=none', `--diff-filter=${changes}`]
+  const found = git(worktree, ['diff', ...shown, since, head]).matchAll(/(?<=^|\0):\d+ 160000 \S+ (\S+) \w\0([^\0]+)/g)
+  return [...found].map(([, commit, path]) => ({ commit, path }))
+}
+
+/** Paths of all that the worktree has, as its index names them. */
+function allRepositoriesIn(worktree) {
+  const entries = filesIn(worktree, ['ls-files', '--stage', '-z'])
+  return entries.filter((entry) => entry.startsWith('160000 ')).map((entry) => entry.slice(entry.indexOf('\t') + 1))
+}
+
+const isPopulated = (path) => existsSync(join(worktree, path, '.git'))
+
+/** Whether a remote of that repository has what is named, so far as is known here; `but`: what need not be asked for. */
+function isElsewhere(path, commits, but = []) {
+  try {
+    return git(join(worktree, path), ['rev-list', '--max-count=1', ...commits, '--not', '--remotes', ...but]) === ''
+  } catch {
+    return false
+  }
+}
+
+/** Whether a repository within the worktree holds commits that would be gone with it; `from`: where the run began. */
+function isOnlyHere(path, from) {
+  if (!isPopulated(path)) return false
+  const [, , pinned] = git(worktree, ['ls-tree', '-z', from, '--', path]).split(/[ \t]/)
+  const isKnown = pinned && does(join(worktree, path), ['cat-file', '-e', `${pinned}^{commit}`])
+  return !isElsewhere(path, ['HEAD', '--branches'], isKnown ? [pinned] : [])
 }
 
 /** Fetches, in its turn; resolves to what git has against it. */
@@ -785,6 +821,7 @@ async function land(commit) {
         console.error(`stopped in the push to ${LAND}, which may have taken it: ${head}`)
         return end({})
       }
+      if (isOfSubmodules(fault)) return end(lostFault(fault.message))
       refused = { at: moved, message: fault.message }
       continue
     }
@@ -808,11 +845,11 @@ function blockedBy(land_blocked, why) {
 
 /**
  * The lease demands more than that trunk is within `head`: that it still is where it was seen, so that one that was renamed
- * meanwhile is not made anew.
+ * meanwhile is not made anew. A submodule's commit that nobody else could check out is refused.
  */
 function pushToTrunk(head, seen) {
   const ref = `refs/heads/${LAND}`
-  return push(`--force-with-lease=${ref}:${seen}`, PUSH, `${head}:${ref}`)
+  return push(CHECKED, `--force-with-lease=${ref}:${seen}`, PUSH, `${head}:${ref}`)
 }
 
 /** Commits of trunk that the work does not have, oldest first. */
@@ -822,7 +859,7 @@ function arrivalsOf(head, moved) {
 }
 
 /** What is wrong with the work as it stands, but for its gate; `unresolved`, `begun`: what the agent left. */
-function faultIn(head, unresolved, begun) {
+async function faultIn(head, unresolved, begun) {
   if (isContinued && !isWithin(base, headOf(worktree)))
     return { summary: 'the work that it goes on from is gone', diagnosis: `${payload.base_ref} is no longer part of it` }
   const files = [...unresolved, ...markedSince(since, head)].join(', ')
@@ -830,10 +867,38 @@ function faultIn(head, unresolved, begun) {
     return { summary: `conflicts with ${LAND ?? 'others'} are left`, diagnosis: `conflicts are left in ${files}` }
   if (begun) return { summary: `a ${begun} is unfinished`, diagnosis: `the agent left a ${begun} unfinished${aside}` }
   const isDeclared = (path) => does(worktree, ['submodule', '--quiet', 'status', '--', path])
-  const bare = repositoriesIn(worktree, since, head, 'AT').filter((path) => !isDeclared(path))
-  if (bare.length === 0) return undefined
-  const diagnosis = `of ${bare.join(', ')} a commit holds no more than the name; what is there stays in ${worktree}`
-  return { summary: 'repositories within the repository are no submodules of it', diagnosis }
+  const bare = repositoriesIn(worktree, since, head, 'AT').filter(({ path }) => !isDeclared(path))
+  if (bare.length > 0) {
+    mayGo &&= !isBegun
+    const names = bare.map(({ path }) => path).join(', ')
+    const diagnosis = `of ${names} a commit holds no more than the name; what is there stays in ${worktree}`
+    return { summary: 'repositories within the repository are no submodules of it', diagnosis }
+  }
+  for (const { path, commit } of repositoriesIn(worktree, since, head, 'AMT')) {
+    if (isPopulated(path) && !isElsewhere(path, [commit])) return lostFault(`no remote of ${path} has ${commit}`)
+    // The run that made it may have had it to itself.
+    const fault = isContinued && !isPopulated(path) ? await populate(path) : undefined
+    if (fault) return { summary: UNPUSHED, diagnosis: fault.message }
+  }
+  return undefined
+}
+
+/** Has the submodule checked out; resolves to what git has against it, and leaves nothing half made. */
+async function populate(path) {
+  const fault = await gitOver(worktree, ['submodule', '--quiet', 'update', '--init', '--', path])
+  if (fault === undefined) return undefined
+  const within = join(worktree, path)
+  quietly(() => rmSync(within, { recursive: true, force: true }))
+  quietly(() => mkdirSync(within, { recursive: true }))
+  return fault
+}
+
+const UNPUSHED = 'a submodule is at a commit that was not pushed'
+
+/** Only in the worktree is there a commit of a submodule that the work names. */
+function lostFault(why) {
+  mayGo &&= !isBegun
+  return { verdict: 'defect', summary: UNPUSHED, diagnosis: `${why}; what is there stays in ${worktree}` }
 }
 
 /** Git has kept the rest. */
@@ -915,7 +980,7 @@ async function taskIn(worktree) {
   const { conflicts } = isContinued && isLanding && mayChange ? merge(worktree, trunk) : { conflicts: new Map() }
   const from = headOf(worktree)
   const isWhole = isContinued && mayChange && conflicts.size === 0
-  const said = isWhole ? (faultIn(from, []) ?? (await gateFault())) : undefined
+  const said = isWhole ? ((await faultIn(from, [])) ?? (await gateFault())) : undefined
   if (isWhole) sweep()
   if (isStopped) return false
   mayGo = !mayChange
@@ -933,13 +998,18 @@ async function taskIn(worktree) {
     unadded = addIn(worktree)
     made = commit(worktree, from)
     if (unadded && !made) throw unadded
-    fault = unadded ? unaddedFault(unadded) : faultIn(made ?? from, unresolved, begun)
+    unadded ??= unheldIn(worktree)
+    mayGo = !unadded && !allRepositoriesIn(worktree).some((path) => isOnlyHere(path, from))
+    fault = unadded ? unaddedFault(unadded) : await faultIn(made ?? from, unresolved, begun)
     // What it goes on from is to land also where nothing had to be done about it.
     head = made ?? (isContinued ? from : undefined)
     if (!made && isContinued) git(worktree, ['update-ref', `refs/heads/${branch}`, from])
   }
-  mayGo = !unadded && (head === undefined || repositoriesIn(worktree, from, head, 'AMT').length === 0)
-  const unpushed = head && PUSH && (await push(PUSH, `${head}:refs/heads/${branch}`))
+  let unpushed = head && PUSH && (await push(CHECKED, PUSH, `${head}:refs/heads/${branch}`))
+  if (unpushed && isOfSubmodules(unpushed)) {
+    fault ??= lostFault(unpushed.message)
+    unpushed = await push('--recurse-submodules=no', PUSH, `${head}:refs/heads/${branch}`)
+  }
   kept = head && (PUSH && !unpushed ? `${PUSH}/${branch}` : branch)
   const outcome = agent.isDone ? await verdictOf(head, unpushed, agent.text, fault) : failedBy(agent, made ?? unadded)
   const isTold = !isStopped || outcome.landed

@@ -1,0 +1,113 @@
+/** Submodules under `docs/agent.mjs`: a commit names a commit of theirs, and what it names has to be where others find it. */
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import { assertTidy, BRANCH, git, landing, run, said, task, WHO } from './agent-place.ts'
+
+const who = WHO.join(' ')
+/** Remotes are folders here. */
+const FILES = { GIT_CONFIG_COUNT: '1', GIT_CONFIG_KEY_0: 'protocol.file.allow', GIT_CONFIG_VALUE_0: 'always' }
+
+/** Trunk that has a submodule, with a remote of its own. */
+function landingWithLibrary(t: Test, name = 'vendor') {
+  const all = landing(t)
+  const { repository, folder } = all.at
+  const [library, remoteLibrary] = [join(folder, 'library'), join(folder, 'library.git')]
+  git(folder, 'init', '--quiet', '--initial-branch=main', library)
+  writeFileSync(join(library, 'l'), 'l\n')
+  git(library, 'add', '--all')
+  git(library, ...WHO, 'commit', '--quiet', '-m', 'library')
+  git(folder, 'clone', '--quiet', '--bare', library, remoteLibrary)
+  git(repository, '-c', 'protocol.file.allow=always', 'submodule', '--quiet', 'add', remoteLibrary, name)
+  git(repository, ...WHO, 'commit', '--quiet', '-m', 'submodule')
+  git(repository, 'push', '--quiet', 'origin', 'main')
+  const base = git(repository, 'rev-parse', 'HEAD')
+  return { ...all, at: { ...all.at, base }, remoteLibrary, lands: { ...all.lands, ...FILES } }
+}
+
+const UPDATE = 'git submodule --quiet update --init'
+const COMMIT = `echo fixed >> l; git ${who} commit -qam fixed`
+
+for (const [what, more] of [
+  ['alone', ''],
+  ['beside others', 'echo use > use; '],
+])
+  t.test(`what an agent changes within a submodule and does not commit there, ${what}, stays where it is`, (t) => {
+    const { at, lands, trunk } = landingWithLibrary(t)
+    const AGENT = `${UPDATE}; echo fixed >> vendor/l; ${more}echo fixed it`
+    const done = run(at, task(), { ...lands, AGENT, GATE: 'grep -q fixed vendor/l' })
+    const [completed] = said(t, done, 'task_run_completed')
+    t.match(completed, { verdict: 'defect', landed: false, diagnosis: /changes in vendor are not committed there/ })
+    const [, left] = /what is there stays in (.*)$/.exec(completed!.diagnosis)!
+    t.equal(readFileSync(join(left!, 'vendor', 'l'), 'utf8'), 'l\nfixed\n')
+    t.equal(trunk(), at.base)
+    t.end()
+  })
+
+t.test('a submodule’s commit that was not pushed does not land, nor is it gone', (t) => {
+  const { at, remote, remoteLibrary, lands, trunk } = landingWithLibrary(t)
+  const done = run(at, task(), { ...lands, AGENT: `${UPDATE}; cd vendor; ${COMMIT}`, GATE: 'grep -q fixed vendor/l' })
+  const [completed] = said(t, done, 'task_run_completed')
+  t.match(completed, {
+    verdict: 'defect',
+    summary: /not pushed/,
+    diagnosis: /^no remote of vendor has [0-9a-f]{40}; /,
+    preservation_ref: `origin/${BRANCH}`,
+  })
+  const [, left] = /what is there stays in (.*)$/.exec(completed!.diagnosis)!
+  t.equal(git(join(left!, 'vendor'), 'log', '-1', '--format=%s'), 'fixed')
+  t.equal(trunk(), at.base)
+  // On another machine its commit is not there at all.
+  const again = { ...task({ base_ref: `origin/${BRANCH}` }), attempt: 2 }
+  const resumed = run(at, again, { ...lands, AGENT: `cat > ${at.folder}/asked` })
+  t.match(said(t, resumed, 'task_run_completed'), [{ verdict: 'defect', summary: /not pushed/ }])
+  t.match(readFileSync(join(at.folder, 'asked'), 'utf8'), /As it stands a submodule is at a commit that was not pushed/)
+  t.equal(trunk(), at.base)
+  git(join(left!, 'vendor'), 'push', '--quiet', remoteLibrary, 'HEAD:main')
+  const pushed = run(at, { ...again, attempt: 3 }, { ...lands, AGENT: 'true' })
+  t.match(said(t, pushed, 'task_run_completed'), [{ verdict: 'complete', landed: true }])
+  t.match(git(remote, 'ls-tree', 'main', 'vendor'), git(remoteLibrary, 'rev-parse', 'main'))
+  t.end()
+})
+
+t.test('nor does work one of whose commits names such a one', (t) => {
+  const { at, lands, trunk } = landingWithLibrary(t)
+  const back = `git ${who} commit -qam bump; git -C vendor checkout -q --detach HEAD~1; git ${who} commit -qam back; echo w > w`
+  const done = run(at, task(), { ...lands, AGENT: `${UPDATE}; (cd vendor; git checkout -qb mine; ${COMMIT}); ${back}` })
+  const [completed] = said(t, done, 'task_run_completed')
+  t.match(completed, { verdict: 'defect', success: false, diagnosis: /not be found on any remote/ })
+  const [, left] = /what is there stays in (.*)$/.exec(completed!.diagnosis)!
+  t.ok(existsSync(join(left!, 'vendor', '.git')))
+  t.equal(trunk(), at.base)
+  t.end()
+})
+
+t.test('a submodule that is bumped to what was pushed, or added, lands and leaves nothing behind', (t) => {
+  const { at, remote, remoteLibrary, lands } = landingWithLibrary(t, 'vendor lib')
+  const bump = `${UPDATE}; cd 'vendor lib'; ${COMMIT}; git push -q origin HEAD:main`
+  t.match(said(t, run(at, task(), { ...lands, AGENT: bump }), 'task_run_completed'), [{ landed: true }])
+  t.match(git(remote, 'ls-tree', 'main', 'vendor lib'), git(remoteLibrary, 'rev-parse', 'main'))
+  assertTidy(t, at)
+  const AGENT = `git submodule --quiet add ${remoteLibrary} bücher`
+  const added = run(at, { ...task(), attempt: 2 }, { ...lands, AGENT })
+  t.match(said(t, added, 'task_run_completed'), [{ verdict: 'complete', landed: true }])
+  t.match(git(remote, 'ls-tree', '-z', 'main', 'bücher'), /^160000 commit/)
+  assertTidy(t, at)
+  t.end()
+})
+
+t.test('a clone that the agent has made within the worktree, and that is no submodule, stays there', (t) => {
+  const { at, remoteLibrary, lands, trunk } = landingWithLibrary(t)
+  const done = run(at, task(), { ...lands, AGENT: `git clone -q ${remoteLibrary} dep; echo x > dep/x` })
+  const [completed] = said(t, done, 'task_run_completed')
+  t.match(completed, { verdict: 'defect', diagnosis: /dep/ })
+  const clean = run(at, { ...task(), attempt: 2 }, { ...lands, AGENT: `git clone -q ${remoteLibrary} dep` })
+  const [{ diagnosis }] = said(t, clean, 'task_run_completed') as [Record<string, any>]
+  t.match(diagnosis, /^of dep a commit holds no more than the name/)
+  for (const told of [completed!.diagnosis, diagnosis]) {
+    const [, left] = /what is there stays in (.*)$/.exec(told)!
+    t.ok(existsSync(join(left!, 'dep', 'l')))
+  }
+  t.equal(trunk(), at.base)
+  t.end()
+})
