@@ -165,3 +165,22 @@ t.test('a fetch that hangs has its time, and no more', async (t) => {
   assertEnded(t, pid)
   assertTidy(t, at)
 })
+
+/** What is waited for, is waited for half a second. */
+const HASTIER = `
+import processes from 'node:child_process'
+import { syncBuiltinESMExports } from 'node:module'
+const spawnSync = processes.spawnSync
+processes.spawnSync = (name, args, options) => spawnSync(name, args, { ...options, ...(options.timeout && { timeout: 500 }) })
+syncBuiltinESMExports()
+`
+
+t.test('git that hangs over no line has its time, too, and does not outlive it', async (t) => {
+  const { at, lands } = landing(t)
+  const { hang, PATH, pid } = hanging(t, at, 'worktree add')
+  writeFileSync(hang, '')
+  const done = run(at, task(), { ...lands, PATH, ...preload(at, HASTIER), AGENT: 'true' })
+  t.match(done.lines, [{ failure: { code: 'no_worktree', message: /: git worktree did not end in 10 min$/ } }])
+  assertEnded(t, pid)
+  assertTidy(t, at)
+})
