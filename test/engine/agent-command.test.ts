@@ -752,9 +752,9 @@ t.test('a task whose agent is not there says so in its result, as a step does, a
   const at = place(t)
   const absent = run(at, task(), { AGENT: 'no-such-agent' })
   t.equal(absent.code, 1)
-  const failed = { failure_class: 'execution', failure_code: 'provider_unavailable', detail: /no-such-agent/ }
+  const failed = { failure_class: 'dispatch', failure_code: 'provider_unavailable', detail: /no-such-agent/ }
   t.match(said(t, absent, 'task_run_completed'), [{ verdict: 'runner_error', ...failed }])
-  t.match(absent.lines.at(-1), { failure: { class: 'execution', code: 'provider_unavailable' } })
+  t.match(absent.lines.at(-1), { failure: { class: 'dispatch', code: 'provider_unavailable' } })
   const broken = run(at, task(), { AGENT: 'exit 9' })
   t.match(said(t, broken, 'task_run_completed'), [{ verdict: 'runner_error', failure_code: undefined }])
 })
