@@ -3,6 +3,7 @@
  * or set anew does not fire, and brings nobody back into memory. One fires with its generation: its actor drops it when that is
  * no longer the one it set, as of a timer that had left already.
  */
+import { FIRST_INSTANT_MS } from '../machines/instant.ts'
 import type { ActorRef, MessageBody } from '../machines/machine.ts'
 import type { Journal, TimerRow } from '../storage/journal.ts'
 import { timersPerReadMax, timersStuckMs, timerWindowMs } from './limits.ts'
@@ -27,8 +28,8 @@ export class Timers {
   private readonly heap = new SweptHeap<Waiting>()
   /** What of the heap is to fire, by actor and name. */
   private readonly waiting = new Map<string, Waiting>()
-  /** Everything due before this time is in memory. Wall clock, milliseconds. */
-  private windowEndMs = 0
+  /** Everything due before this time is in memory. Wall clock, milliseconds. It begins with the first time that can be told: one of before 1970 is due, too. */
+  private windowEndMs = FIRST_INSTANT_MS
   /**
    * Timers of the millisecond at which the window ends that are in memory already, or fired and not used up: a read that was cut at
    * its limit ends within a millisecond, and the next one, from the same place, passes over these.

@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
+import { instantMs } from '../../machines/instant.ts'
 import { timersPerReadMax, timersPerTurnMax, timersStuckMs } from '../../runtime/limits.ts'
 import { type FiredTimer, Timers } from '../../runtime/timers.ts'
 
@@ -35,7 +36,18 @@ class World {
 
   /** A step sets it, anew where there is one. */
   set(id: string, dueMs: number): void {
-    const row: Row = {
+    const row = this.#rowOf(id, dueMs)
+    this.#commit(id, row)
+    this.timers.add({ kind: 'work_item', id }, row)
+  }
+
+  /** The view has it from before. */
+  restored(id: string, dueMs: number): void {
+    this.rows.set(id, this.#rowOf(id, dueMs))
+  }
+
+  #rowOf(id: string, dueMs: number): Row {
+    return {
       kind: 'work_item',
       id,
       name: 'n',
@@ -43,8 +55,6 @@ class World {
       generation: ++this.#generation,
       message: { type: 'due' },
     }
-    this.#commit(id, row)
-    this.timers.add({ kind: 'work_item', id }, row)
   }
 
   /** A step uses it up, or cancels it. */
@@ -105,6 +115,20 @@ t.test('timers of one millisecond are read in parts, each once, and what is due 
   )
   t.equal(w.fired[0]!.ref.id, 'before')
   t.equal(w.fired.at(-1)!.ref.id, 'after')
+})
+
+t.test('a timer that was due before 1970, or in the first year that can be told, fires after a restart', async (t) => {
+  const w = new World()
+  const times = ['0000-01-01T00:00:00+23:59', '1960-01-01T00:00:00Z', '1980-01-01T00:00:00Z']
+  // Committed by the process before: this one is told of none of them.
+  for (const [n, time] of times.entries()) w.restored(idOf(n), instantMs(time))
+  const nowMs = Date.parse('2026-01-01T00:00:00Z')
+  t.ok(w.timers.nextMs() <= nowMs)
+  w.turn(nowMs)
+  t.same(
+    w.fired.map(({ ref }) => ref.id),
+    times.map((_, n) => idOf(n)),
+  )
 })
 
 t.test('while what was fired is not used up no more of its millisecond is read, but after a while', async (t) => {

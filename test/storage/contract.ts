@@ -5,6 +5,7 @@
 
 import fc from 'fast-check'
 import type { Test } from 'tap'
+import { instantMs } from '../../machines/instant.ts'
 import type { Journal, ListQuery } from '../../storage/journal.ts'
 import { AT, append, appendEvents, event, state, step } from './steps.ts'
 
@@ -276,6 +277,19 @@ function lists(t: Test, make: Make): void {
 }
 
 function timersAndMessages(t: Test, make: Make): void {
+  t.test('timers that were due before 1970 come before all others', async (t) => {
+    const journal = await make(t)
+    const dueMs = [5, -5, instantMs('0000-01-01T00:00:00Z'), -5_000_000_000]
+    const timersSet = dueMs.map((ms) => ({ name: `${ms}`, dueMs: ms, generation: 1, message: { type: 'due' } }))
+    await append(journal, step('a', 1, { timersSet }))
+    for (const due of await twice(journal, () => journal.timers(instantMs('0000-01-01T00:00:00Z'), 100, 10))) {
+      t.same(
+        due.map((timer) => timer.dueMs),
+        [...dueMs].sort((a, b) => a - b),
+      )
+    }
+  })
+
   t.test('timers due in a window come earliest first; cleared and replaced ones do not', async (t) => {
     const journal = await make(t)
     const timer = (name: string, dueMs: number, generation = 1) => ({
