@@ -68,12 +68,15 @@ export function frameEnd(events: readonly LogEvent[], start: number, limits: Str
   return end
 }
 
+/** In the place of an event that is not kept any more, and is never read from there. */
+const LET_GO: CommittedEvent = { sequence: 0, text: '', event_type: '', project: '', trace_id: null }
+
 export class LogWindow {
   readonly #source: EventSource
   readonly #limits: StreamLimits
   /** Newest first. */
   #chunks: Chunk[] = []
-  /** Contiguous; the oldest kept event is at `#tailStart`. */
+  /** Contiguous from `#tailStart` on; before it stand places of events that were let go. */
   #tail: CommittedEvent[] = []
   #tailStart = 0
   #tailChars = 0
@@ -107,7 +110,7 @@ export class LogWindow {
     if (at === undefined) return undefined
     const end = at + through - after
     if (end > this.#tail.length) return undefined
-    return at === 0 && end === this.#tail.length ? this.#tail.slice() : this.#tail.slice(at, end)
+    return this.#tail.slice(at, end)
   }
 
   /**
@@ -153,6 +156,8 @@ export class LogWindow {
     const { tailEventsMax, tailCharsMax } = this.#limits
     while (tail.length - this.#tailStart > tailEventsMax || this.#tailChars > tailCharsMax) {
       this.#tailChars -= tail[this.#tailStart]!.text.length
+      // At once: until the places go, thousands of large events would be held, which is more than the heap.
+      tail[this.#tailStart] = LET_GO
       this.#tailStart += 1
     }
     if (this.#tailStart < tailEventsMax && this.#tailStart < tail.length) return
