@@ -1,8 +1,7 @@
 /**
  * Carries batches from the log into the view, behind the answers. One fold takes in what is appended while the one
  * before it is written; reads by key ask both before the view. All writes of the view go through here, one at a
- * time. A fold that cannot be written is a failed commit: the journal ends. One that a thread was to write which has ended before is
- * written without it.
+ * time. A fold that cannot be written is a failed commit: the journal ends.
  */
 import type { Marker } from './environments.ts'
 import { Fold } from './fold.ts'
@@ -128,7 +127,10 @@ export class Applier {
     })
   }
 
-  /** Writes the view between two folds. Rejects with the failure of the journal, which is told first. */
+  /**
+   * Writes the view between two folds. Rejects with NotBegun where that is no failure: nothing is half done, and who asks again is
+   * served; else with the failure of the journal, which is told first.
+   */
   exclusive<V>(write: () => Promise<V>): Promise<V> {
     if (this.#failure !== undefined) return Promise.reject(this.#failure)
     return new Promise((resolve, reject) => {
@@ -136,6 +138,7 @@ export class Applier {
         try {
           resolve(await write())
         } catch (error) {
+          if (error instanceof NotBegun) return reject(error)
           const failure = this.#onFailure(error)
           reject(failure)
           throw failure
@@ -220,11 +223,7 @@ export class Applier {
     this.#writing = fold
     this.#pending = new Fold()
     const startedMs = this.#nature.monotonicMs()
-    const write = () => this.#view.write(fold, this.applied.epoch, () => this.#waiters.length > 0)
-    const marker = await write().catch((error: unknown) => {
-      if (!(error instanceof NotBegun)) throw error
-      return write()
-    })
+    const marker = await this.#view.write(fold, this.applied.epoch, () => this.#waiters.length > 0)
     this.#writing = undefined
     this.applied = marker
     if (fold.weight >= MEASURED_WEIGHT_MIN) {

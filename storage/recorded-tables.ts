@@ -59,7 +59,7 @@ export class NotBegun extends Error {
 /** Rows on their way to where they are written, some at a time. */
 export interface Sending {
   send(rows: PackedRows): void
-  /** Resolves when all that was sent is on disk. Rejects with NotBegun where it may be written in another way. */
+  /** Resolves when all that was sent is on disk. Rejects with NotBegun where the same may be put in another way. */
   commit(): Promise<void>
   /** Nothing of it is to be written. */
   drop(): void
@@ -154,15 +154,18 @@ export function recordedTables(
     const pauses = pausesOf(put)
     let taken: PackedRows = []
     let sending: Sending | undefined
+    const sent: PackedRows[] = []
+    const send = (to: Sending): void => {
+      to.send(taken)
+      sent.push(taken)
+      taken = []
+    }
     try {
       for (;;) {
         const mayOthers = takeDown(pauses, taken)
         if (mayOthers === undefined) break
         sending ??= begin?.()
-        if (sending !== undefined) {
-          sending.send(taken)
-          taken = []
-        }
+        if (sending !== undefined) send(sending)
         if (mayOthers && begin !== undefined) await turn()
       }
     } catch (error) {
@@ -174,8 +177,16 @@ export function recordedTables(
       await commit(() => putRows(taken, tables))
       return
     }
-    sending.send(taken)
-    await sending.commit()
+    send(sending)
+    try {
+      await sending.commit()
+    } catch (error) {
+      if (!(error instanceof NotBegun)) throw error
+      // The very same rows, so that it is nothing to them if they were put before.
+      await commit(() => {
+        for (const rows of sent) putRows(rows, tables)
+      })
+    }
   }
 
   const recorded = Object.fromEntries(

@@ -8,6 +8,7 @@ import type { EventLog } from './event-log.ts'
 import type { Forgetter } from './forgetter.ts'
 import type { TrimCut, TrimStep } from './journal.ts'
 import type { Nature } from './nature.ts'
+import { NotBegun } from './recorded-tables.ts'
 
 interface Journal {
   readonly nature: Pick<Nature, 'wallMs'>
@@ -49,6 +50,8 @@ export async function trimOldest(
     log.cleared(next)
     if (areLeft || !more) log.removeCleared()
   } catch (error) {
+    // Their ids and histories go with the next step.
+    if (error instanceof NotBegun) return { removed: areLeft ? 0 : count, more: false, ...(lost > 0 && { lost }) }
     throw onFailure(error)
   }
   return { removed: count, more, ...(lost > 0 && { lost }) }

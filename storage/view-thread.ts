@@ -63,8 +63,8 @@ interface Waiting {
 interface TellsOfView {
   readonly onRepeat: OnRepeat
   /**
-   * The thread could not be started, or has ended by itself: what it had not begun is written without it. What it was at cannot be
-   * told from what is written, and is the end of the journal.
+   * The thread could not be started, or has ended by itself: what it had not begun to write is written without it, and what else it was
+   * asked for is asked again. What it was at cannot be told from what is written, and is the end of the journal.
    */
   readonly onThreadEnd: (failure: Error) => void
 }
@@ -149,14 +149,23 @@ export class ViewThread implements Forgetter {
   }
 
   async #tell<Result>(job: Job, argument: unknown): Promise<Result> {
-    this.#worker ??= this.#start()
-    const worker = this.#worker
+    const worker = this.#started()
     const id = ++this.#lastId
     return new Promise<Result>((resolve, reject) => {
       this.#waiting.set(id, { resolve, reject })
       worker.ref()
       worker.postMessage({ id, job, argument } satisfies Asked)
     })
+  }
+
+  /** Throws NotBegun where the system gives none. */
+  #started(): Worker {
+    try {
+      this.#worker ??= this.#start()
+    } catch (error) {
+      throw new NotBegun((error as Error).message, { cause: error })
+    }
+    return this.#worker
   }
 
   #startedInTime(): Worker | undefined {
@@ -201,8 +210,9 @@ export class ViewThread implements Forgetter {
     worker.once('exit', () => {
       process.off('exit', shut)
       this.#worker = undefined
+      // One that could not even open what it works on was at no job, though its gate is as it was made.
+      const mayBeAskedAgain = (!gate.isBusy || !this.#hasBegun) && !this.#isClosing
       this.#hasBegun = false
-      const mayBeAskedAgain = !gate.isBusy && !this.#isClosing
       const ended = mayBeAskedAgain ? new NotBegun(failure.message, { cause: failure }) : failure
       for (const { reject } of this.#waiting.values()) reject(ended)
       this.#waiting.clear()

@@ -2,9 +2,10 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
+import { syncBuiltinESMExports } from 'node:module'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { Worker } from 'node:worker_threads'
+import workerThreads, { Worker } from 'node:worker_threads'
 import t, { type Test } from 'tap'
 import { JobGate } from '../../storage/job-gate.ts'
 import { verify } from '../../storage/verify.ts'
@@ -140,6 +141,57 @@ t.test('what the thread has removed is gone for the reads that come at once', as
   }
 })
 
+t.test('where no thread can be started what was asked of one is not done, and no end of the journal', async (t) => {
+  const { Worker: Given } = workerThreads
+  const replace = (by: unknown): void => {
+    workerThreads.Worker = by as never
+    syncBuiltinESMExports()
+  }
+  t.teardown(() => replace(Given))
+  const file = join(t.testdir(), 'file')
+  writeFileSync(file, '')
+  const ways = {
+    'the system gives none': class {
+      constructor() {
+        throw new Error('ERR_WORKER_INIT_FAILED')
+      }
+    },
+    'it ends while it begins': class extends Given {
+      constructor(...[script, options]: ConstructorParameters<typeof Given>) {
+        super(script, { ...options, workerData: { ...options!.workerData, home: file } })
+      }
+    },
+  }
+  for (const [how, without] of Object.entries(ways)) {
+    const journal = await openIn(t, newHome(t), { onFailure: ({ message }) => t.fail(message), onThreadEnd: IGNORE })
+    const { forgetter, view } = journal.environments
+    const entity = { kind: 'run_request', id: 'a0', terms: [state('completed')] }
+    await append(journal, step('a0', 1, { termsAdded: entity.terms }))
+    await appendEvents(journal, event('1'), event('2'))
+    await journal.settled()
+    replace(without)
+    await t.rejects(journal.removeEntities([entity]), { name: 'NotBegun' }, how)
+    await t.rejects(journal.trim({ beforeSequence: 2 }), { name: 'NotBegun' })
+    const look = forgetter.look.bind(forgetter)
+    forgetter.look = async (at) => {
+      replace(Given)
+      const threads = threadsAsked(t)
+      const found = await look(at)
+      await threads[0]!.terminate()
+      replace(without)
+      return found
+    }
+    t.same(await journal.trim({ beforeSequence: 2 }), { removed: 1, more: false }, 'and it is not asked at once')
+    forgetter.look = look
+    replace(Given)
+    t.equal(await journal.removeEntities([entity]), 1)
+    t.match(await journal.trim({ beforeSequence: 3 }), { removed: 1 })
+    t.equal(view.eventIds.getKeysCount(), 0)
+    await append(journal, step('a1', 1))
+    await journal.close()
+  }
+})
+
 /** The threads that are asked for something from now on, in this order; `end` may end one in place of what it is asked. */
 function threadsAsked(t: Test, end: (job: unknown) => boolean = () => false): Worker[] {
   const asked: Worker[] = []
@@ -202,7 +254,19 @@ t.test('what a thread had not begun when it ended is done by another, or without
   toEnd = 'removeEntities'
   t.equal(await journal.removeEntities([{ kind: 'run_request', id: 'a0', terms }]), 1)
   t.equal(journal.count('run_request', 'state', 'completed'), 599)
-  t.same(ends, ['commit', 'removeEntities'])
+  toEnd = 'commit'
+  const keys = Array.from({ length: 250 }, (_, n) => `k${n}`)
+  await append(
+    journal,
+    ...keys.map((key, n) => step(`b${n}`, 1, { reservation: { scope: 'made', key, value: 'over' } })),
+  )
+  await journal.settled()
+  await forgetter.look(LOOK)
+  toEnd = 'commit'
+  const sweep = { scope: 'made', after: undefined, limit: 250, isOver: () => true }
+  t.match(await journal.sweepReservations(sweep), { removed: 250 }, 'keys that are swept')
+  t.same(ends, ['commit', 'removeEntities', 'commit', 'commit'])
+  t.equal(journal.environments.view.reservations.getKeysCount(), 0)
   t.ok(threads.length >= 2)
   t.same((await verify(journal.environments)).findings, [])
 })
