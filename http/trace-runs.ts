@@ -54,18 +54,18 @@ function remember(known: Map<string, Searched>, traceId: string, searched: Searc
  * @param isWanted asked between turns; once false the search ends with what it has
  */
 export async function* runsOfTrace(
-  runtime: Pick<Runtime, 'journal' | 'nature' | 'read'>,
+  runtime: Pick<Runtime, 'journal' | 'readTurns' | 'read'>,
   traceId: string,
   isWanted: () => boolean,
 ): AsyncGenerator<RunOfTrace> {
-  const { journal, nature } = runtime
+  const { journal, readTurns } = runtime
   const known = searchesOf(journal)
   let searched = known.get(traceId) ?? UNSEARCHED
   yield* runsAmong(runtime, traceId, searched.ids)
   if (searched.chars >= charsSearchedMax) return
   const trace = { of: 'trace', id: traceId } as const
   const left = eventsSearchedMax - searched.events
-  for await (const { texts, upTo } of pagesOfHistory(journal, nature, trace, left, isWanted, searched.upTo)) {
+  for await (const { texts, upTo } of pagesOfHistory(journal, readTurns, trace, left, isWanted, searched.upTo)) {
     const { ids } = searched
     const more = new Set(texts.flatMap(requestOf).filter((id) => !ids.has(id)))
     const chars = texts.reduce((sum, text) => sum + text.length, searched.chars)

@@ -8,6 +8,7 @@ import type { ActorKind, ActorRef, By, Message, MessageBody, Refusal, SnapshotOf
 import type { Commit, Journal } from '../storage/journal.ts'
 import type { Nature } from '../storage/nature.ts'
 import type { Settings } from './settings.ts'
+import type { ReadTurns } from './stream/read-turns.ts'
 
 /** The message was taken (or is a repeat of one that was), and its step is on disk. */
 export interface Taken {
@@ -104,6 +105,8 @@ export interface Runtime {
   readonly settings: Settings
   readonly journal: Journal
   readonly nature: Nature
+  /** Searches in the log and replays take turns by it. */
+  readonly readTurns: ReadTurns
 
   /**
    * Put a message from outside into an actor's mailbox. `reply` is called once, always after this call returned. The

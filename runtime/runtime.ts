@@ -28,6 +28,7 @@ import { type Retention, retentionOf } from './retention.ts'
 import { SetAside } from './set-aside.ts'
 import type { Settings } from './settings.ts'
 import { type Stepper, stepperOf } from './stepper.ts'
+import { ReadTurns } from './stream/read-turns.ts'
 
 interface RuntimeOptions {
   readonly nature: Nature
@@ -52,6 +53,7 @@ class ActorRuntime implements Runtime {
   readonly settings: Settings
   readonly journal: Journal
   readonly nature: Nature
+  readonly readTurns: ReadTurns
   private readonly options: RuntimeOptions
   private readonly clock: Clock
   private readonly actors: ActorTable
@@ -73,6 +75,7 @@ class ActorRuntime implements Runtime {
     this.settings = settings
     this.options = options
     this.nature = options.nature
+    this.readTurns = new ReadTurns(options.nature)
     this.load = new Load(options.nature)
     this.clock = serviceClock(journal, options.nature, options.log)
     const steppers = {} as Record<ActorKind, Stepper>

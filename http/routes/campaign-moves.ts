@@ -106,10 +106,10 @@ function isBegun({ runtime }: ServiceContext, id: string): boolean {
 
 /** The event that made the run which the item of this trace was handed out as last; undefined: it never was. Others may use the trace, too. */
 async function rootOfRun({ runtime }: ServiceContext, project: string, traceId: string): Promise<string | undefined> {
-  const { journal, nature } = runtime
+  const { journal, readTurns } = runtime
   const filter = new Filter({ trace_id: [traceId], event_type: ['run_request_created'], project: [project] }, undefined)
   const hint = { of: 'trace', ids: [traceId] } as const
   const query = { filter, order: 'desc', from: journal.lastSequence + 1, limit: 1, hint } as const
-  const { texts } = await findEvents(journal, nature, query, () => true)
+  const { texts } = await findEvents(journal, readTurns, query, () => true)
   return texts[0] === undefined ? undefined : (JSON.parse(texts[0]) as { id: string }).id
 }

@@ -93,11 +93,11 @@ async function list(service: ServiceContext, exchange: Exchange): Promise<void> 
   const hint = hintOf(filter, runtime)
   const { order = 'asc', limit = LIST_LIMIT_DEFAULT } = exchange.query
   const query: EventQuery = { filter, order, from, limit, ...(hint === undefined ? {} : { hint }) }
-  answerPage(service, exchange, await findEvents(runtime.journal, runtime.nature, query, () => !exchange.aborted))
+  answerPage(service, exchange, await findEvents(runtime.journal, runtime.readTurns, query, () => !exchange.aborted))
 }
 
 async function one(service: ServiceContext, newest: NewestEvents, exchange: Exchange): Promise<void> {
-  const { journal, nature } = service.runtime
+  const { journal, readTurns } = service.runtime
   const [id = ''] = exchange.params
   const traceId: string | undefined = exchange.query.trace_id
   if (!/^evt_[0-9a-f]{1,128}$/.test(id)) return notFound(exchange, 'event', id)
@@ -107,7 +107,7 @@ async function one(service: ServiceContext, newest: NewestEvents, exchange: Exch
   const visible = new Filter({}, projects === '*' ? undefined : projects)
   const { text, isWhole } = await (traceId === undefined
     ? newest.find(id, visible, isWanted)
-    : findInTrace(journal, nature, traceId, id, visible, isWanted))
+    : findInTrace(journal, readTurns, traceId, id, visible, isWanted))
   if (text === undefined) {
     const where = traceId === undefined ? 'the newest events of the log' : 'that trace'
     const advice = isWhole ? '' : '; name its `trace_id` to look further back'
@@ -118,7 +118,7 @@ async function one(service: ServiceContext, newest: NewestEvents, exchange: Exch
 }
 
 export function eventRoutes(service: ServiceContext): readonly Route[] {
-  const newest = new NewestEvents(service.runtime.journal, service.runtime.nature)
+  const newest = new NewestEvents(service.runtime.journal, service.runtime.readTurns)
   return [
     {
       method: 'GET',

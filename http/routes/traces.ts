@@ -53,7 +53,7 @@ async function runsOf(runs: AsyncIterable<RunOfTrace>, filter: Filter): Promise<
 
 async function read(service: ServiceContext, exchange: Exchange): Promise<void> {
   const { runtime } = service
-  const { journal, nature } = runtime
+  const { journal, readTurns } = runtime
   const [traceId = ''] = exchange.params
   const { cursor, limit = LIST_LIMIT_MAX } = exchange.query
   const { projects } = exchange.principal
@@ -66,7 +66,7 @@ async function read(service: ServiceContext, exchange: Exchange): Promise<void> 
   const from = place?.sequence ?? journal.oldestSequence - 1
   const hint = { of: 'trace', ids: [traceId] } as const
   const isWanted = (): boolean => !exchange.aborted
-  const found = await findEvents(journal, nature, { filter, order: 'asc', from, limit, hint }, isWanted)
+  const found = await findEvents(journal, readTurns, { filter, order: 'asc', from, limit, hint }, isWanted)
   if (!isWanted()) return
   // What is there for the reader may stand behind much that is not: only the end of the trace says that there is nothing.
   const isNone = found.texts.length === 0 && found.next === undefined

@@ -15,7 +15,7 @@ const watchersMax = 10_000
 /** The route, and the stream behind it, which listens to commits from now on. */
 export function watchRoutes(service: ServiceContext): readonly Route[] {
   const { runtime, principals, log } = service
-  const stream = new EventStream(runtime.journal, runtime.nature, streamLimits, log)
+  const stream = new EventStream(runtime.journal, runtime.readTurns, streamLimits, log)
   runtime.onCommit((_steps, events, commit) => stream.committed(events, commit))
   service.onClosing(() => stream.close())
   new Gauge({

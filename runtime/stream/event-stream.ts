@@ -14,6 +14,7 @@ import { bookmarkFrame, type Frame, helloFrame } from './frame.ts'
 import { Groups } from './groups.ts'
 import { type StreamLimits, streamLimits } from './limits.ts'
 import { type Chunk, type EventSource, frameEnd, frameOf, LogWindow } from './log-window.ts'
+import type { ReadTurns } from './read-turns.ts'
 import { Unreadable } from './unreadable.ts'
 
 /** What became of a frame: gone out or buffered by the kernel; taken, but nothing more until drained; nobody there. */
@@ -60,6 +61,8 @@ interface Subscriber {
   told: number
   toldMs: number
   parkedMs: number
+  /** Stands in the line of those who read, as long as the state says so. */
+  readonly readOn: () => void
 }
 
 /** Watchers by what they are doing, for the metrics. */
@@ -71,25 +74,26 @@ interface StreamCounts {
 
 export class EventStream {
   readonly #source: EventSource
+  readonly #turns: ReadTurns
   readonly #nature: Nature
   readonly #limits: StreamLimits
   readonly #window: LogWindow
   readonly #unreadable: Unreadable
   readonly #groups = new Groups<Subscriber>()
   readonly #subscribers = new Set<Subscriber>()
-  #readers: Subscriber[] = []
   /** What live subscribers have been shown; the log may be further. */
   #published: number
   #flushTimer: unknown
   #isFlushScheduled = false
   #flushNotBeforeMs = 0
-  #isReadScheduled = false
   #tickTimer: unknown
   #isClosed = false
 
   /** Made before the first commit is told, so that none is missed. */
-  constructor(source: EventSource, nature: Nature, limits: StreamLimits = streamLimits, log: Logger = silentLogger) {
+  constructor(source: EventSource, turns: ReadTurns, limits: StreamLimits = streamLimits, log: Logger = silentLogger) {
+    const { nature } = turns
     this.#source = source
+    this.#turns = turns
     this.#nature = nature
     this.#limits = limits
     this.#window = new LogWindow(source, limits)
@@ -127,6 +131,7 @@ export class EventStream {
       told: after,
       toldMs: nowMs,
       parkedMs: nowMs,
+      readOn: () => this.#readOn(subscriber),
     }
     if (this.#isClosed) {
       sink.end({ code: 'stopping' })
@@ -219,7 +224,6 @@ export class EventStream {
         this.#fanOut(group.members, chosen)
       }
     }
-    if (this.#readers.length > 0) this.#scheduleRead()
   }
 
   #fanOut(members: readonly Subscriber[], events: readonly CommittedEvent[]): void {
@@ -245,8 +249,7 @@ export class EventStream {
   #demote(subscriber: Subscriber, cursor: number): void {
     this.#groups.leave(subscriber)
     subscriber.cursor = cursor
-    subscriber.state = 'reading'
-    this.#readers.push(subscriber)
+    this.#read(subscriber)
   }
 
   // -- from the log -------------------------------------------------------------------------------------------
@@ -257,9 +260,7 @@ export class EventStream {
       this.#join(subscriber)
       return
     }
-    subscriber.state = 'reading'
-    this.#readers.push(subscriber)
-    this.#scheduleRead()
+    this.#read(subscriber)
   }
 
   #join(subscriber: Subscriber): void {
@@ -270,30 +271,16 @@ export class EventStream {
     this.#groups.join(subscriber, nowMs)
   }
 
-  #scheduleRead(): void {
-    if (this.#isReadScheduled || this.#isClosed) return
-    this.#isReadScheduled = true
-    this.#nature.nextTurn(() => {
-      this.#isReadScheduled = false
-      this.#readTurn()
-    })
+  #read(subscriber: Subscriber): void {
+    subscriber.state = 'reading'
+    this.#turns.enter(subscriber.readOn)
   }
 
-  /** Each reader in turn takes one page, until the time is over. */
-  #readTurn(): void {
-    if (this.#isClosed) return
-    const untilMs = this.#nature.monotonicMs() + this.#limits.readTurnMs
-    const readers = this.#readers
-    let taken = 0
-    while (taken < readers.length) {
-      const subscriber = readers[taken++]!
-      if (subscriber.state !== 'reading') continue
-      this.#readPage(subscriber)
-      if (subscriber.state === 'reading') readers.push(subscriber)
-      if (this.#nature.monotonicMs() >= untilMs) break
-    }
-    this.#readers = readers.slice(taken)
-    if (this.#readers.length > 0) this.#scheduleRead()
+  /** One page; then others who read have theirs. */
+  #readOn(subscriber: Subscriber): void {
+    if (this.#isClosed || subscriber.state !== 'reading') return
+    this.#readPage(subscriber)
+    if (subscriber.state === 'reading') this.#turns.enter(subscriber.readOn)
   }
 
   #readPage(subscriber: Subscriber): void {

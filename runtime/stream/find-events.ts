@@ -6,13 +6,12 @@
 import { SYSTEM_PROJECT } from '../../machines/envelope.ts'
 import { idOfText } from '../../machines/events/event-text.ts'
 import type { Journal } from '../../storage/journal.ts'
-import { turn } from '../../storage/nature.ts'
 import { readFault } from '../../storage/read-fault.ts'
-import type { Nature } from '../api.ts'
 import { envelopeOfText } from './fields.ts'
 import { Filter } from './filter.ts'
 import { type Histories, HistoryWalk } from './history-walk.ts'
-import { charsPerTurnMax, lookUpRowsMax, rowsPerTurnMax } from './limits.ts'
+import { charsPerLook, charsPerTurnMax, lookUpRowsMax, rowsPerTurnMax } from './limits.ts'
+import type { ReadTurns } from './read-turns.ts'
 
 /** Rows read for one answer, matching or not: a page is short rather than slow (some 50 ms). */
 const rowsReadMax = 20_000
@@ -99,11 +98,12 @@ class Chosen {
  */
 export async function findEvents(
   log: Log,
-  nature: Nature,
+  turns: ReadTurns,
   query: EventQuery,
   isWanted: () => boolean,
 ): Promise<EventsFound> {
-  const hint = query.hint === undefined ? undefined : await seen(log, nature, query.hint, query.filter, isWanted)
+  const { nature } = turns
+  const hint = query.hint === undefined ? undefined : await seen(log, turns, query.hint, query.filter, isWanted)
   const lastSequence = log.lastSequence
   const border = hint?.isSure === false ? borderOf(log, query) : undefined
   const to = border ?? (query.order === 'asc' ? lastSequence : 0)
@@ -118,24 +118,38 @@ export async function findEvents(
   const isEnough = (rows: number): boolean => (rows >= rowsReadMax || nature.monotonicMs() >= endMs) && !isAmongOthers()
   // Most events that are looked at match: a first page of as many as are asked for is often enough.
   let pageRows = Math.min(query.limit, rowsPerTurnMax)
-  for (let rows = 0; ; pageRows = rowsPerTurnMax) {
-    let page: Rows
+  let rows = 0
+  let page: Rows | undefined
+  /** How many of the page have been offered. */
+  let offered = 0
+  const read = (): EventsFound | undefined => {
     try {
-      page = walk === undefined ? scanned(log, query, from, pageRows) : indexed(log, walk, pageRows)
+      page ??= walk === undefined ? scanned(log, query, from, pageRows) : indexed(log, walk, pageRows, turns)
     } catch (error) {
       // What comes before it is answered, and the next page tells of it.
       if (from === query.from || readFault(error) === undefined) throw error
       return found(from)
     }
-    for (const [i, { sequence, text }] of page.events.entries()) {
+    const { events, taken, isLast } = page
+    for (let chars = 0; offered < events.length && (chars < charsPerLook || !turns.isOver); ) {
+      if (chars >= charsPerLook) chars = 0
+      const { sequence, text } = events[offered++]!
       from = sequence
-      if (!chosen.offer(text)) return found(page.isLast && i === page.events.length - 1 ? border : from)
+      chars += text.length
+      if (!chosen.offer(text)) return found(isLast && offered === events.length ? border : from)
     }
-    rows += page.taken
-    if (page.isLast) return found(border)
-    if (!isWanted() || isEnough(rows)) return found(from)
-    await turn(nature)
+    if (offered === events.length) {
+      rows += taken
+      pageRows = rows < rowsReadMax ? Math.min(rowsPerTurnMax, rowsReadMax - rows) : rowsPerTurnMax
+      page = undefined
+      offered = 0
+      if (isLast) return found(border)
+    }
+    return isWanted() && !isEnough(rows) ? undefined : found(from)
   }
+  let answer = await turns.first(read)
+  while (answer === undefined) answer = await turns.next(() => (isWanted() ? read() : found(from)))
+  return answer
 }
 
 interface Rows {
@@ -156,7 +170,8 @@ function scanned(log: Log, query: EventQuery, from: number, limit: number): Rows
   return { events: page.events, taken: page.events.length, isLast: last >= page.lastSequence }
 }
 
-function indexed(log: Pick<Log, 'event'>, walk: HistoryWalk, limit: number): Rows {
+/** Ends with the turn's time, too: rows that are far apart are in files of which the places have to be read first, some 10 ms each. */
+function indexed(log: Pick<Log, 'event'>, walk: HistoryWalk, limit: number, turns: ReadTurns): Rows {
   const events: { sequence: number; text: string }[] = []
   let taken = 0
   let next = walk.next
@@ -174,6 +189,10 @@ function indexed(log: Pick<Log, 'event'>, walk: HistoryWalk, limit: number): Row
     }
     walk.pass(next)
     next = walk.next
+    if (turns.isOver) {
+      taken += 1
+      break
+    }
   }
   return { events, taken, isLast: next === undefined }
 }
@@ -197,7 +216,7 @@ interface SeenHint extends Histories {
  */
 async function seen(
   log: Log,
-  nature: Nature,
+  turns: ReadTurns,
   { of, ids }: Histories,
   { projects }: Filter,
   isWanted: () => boolean,
@@ -206,14 +225,9 @@ async function seen(
   const visible = new Filter({}, projects)
   const kept: string[] = []
   let isSure = true
-  let looks = 0
   for (const id of ids) {
-    if (of === 'item') isSure &&= isFirstVisible(log, { of, id }, visible)
-    if (of === 'item' || (await isAnyInTrace(log, nature, id, visible, isWanted))) kept.push(id)
-    looks += projects.size
-    if (looks < rowsPerTurnMax) continue
-    looks = 0
-    await turn(nature)
+    if (of === 'item') isSure &&= await turns.first(() => isFirstVisible(log, { of, id }, visible))
+    if (of === 'item' || (await isAnyInTrace(log, turns, id, visible, isWanted))) kept.push(id)
   }
   return { of, ids: kept, isSure }
 }
@@ -224,16 +238,19 @@ async function seen(
  */
 async function isAnyInTrace(
   log: Log,
-  nature: Nature,
+  turns: ReadTurns,
   id: string,
   visible: Filter,
   isWanted: () => boolean,
 ): Promise<boolean> {
-  for (const project of visible.projects!) if (log.hasTrace(project, id)) return true
-  if (!log.hasTrace(SYSTEM_PROJECT, id)) return false
   const trace = { of: 'trace', id } as const
-  if (isFirstVisible(log, trace, visible)) return true
-  for await (const { texts, isLast } of pagesOfHistory(log, nature, trace, lookUpRowsMax, isWanted)) {
+  const known = await turns.first(() => {
+    for (const project of visible.projects!) if (log.hasTrace(project, id)) return true
+    if (!log.hasTrace(SYSTEM_PROJECT, id)) return false
+    return isFirstVisible(log, trace, visible) || undefined
+  })
+  if (known !== undefined) return known
+  for await (const { texts, isLast } of pagesOfHistory(log, turns, trace, lookUpRowsMax, isWanted)) {
     if (texts.some((text) => visible.matchesText(text))) return true
     if (isLast) return false
   }
@@ -263,18 +280,18 @@ export interface EventFound {
  */
 export async function findInTrace(
   log: Log,
-  nature: Nature,
+  turns: ReadTurns,
   traceId: string,
   id: string,
   visible: Filter,
   isWanted: () => boolean,
 ): Promise<EventFound> {
-  const known = indexedEvent(log, id, traceId, visible)
+  const known = await turns.first(() => indexedEvent(log, id, traceId, visible))
   if (known !== undefined) return { text: known, isWhole: true }
-  if (visible.projects !== undefined && !(await isAnyInTrace(log, nature, traceId, visible, isWanted)))
+  if (visible.projects !== undefined && !(await isAnyInTrace(log, turns, traceId, visible, isWanted)))
     return { isWhole: true }
   const trace = { of: 'trace', id: traceId } as const
-  for await (const { texts, isLast } of pagesOfHistory(log, nature, trace, lookUpRowsMax, isWanted)) {
+  for await (const { texts, isLast } of pagesOfHistory(log, turns, trace, lookUpRowsMax, isWanted)) {
     const text = texts.find((one) => idOfText(one) === id && visible.matchesText(one))
     if (text !== undefined) return { text, isWhole: true }
     if (isLast) return { isWhole: true }
@@ -298,7 +315,7 @@ interface HistoryPage {
  */
 export async function* pagesOfHistory(
   log: Pick<Log, 'event' | 'history' | 'historyBackward'>,
-  nature: Pick<Nature, 'nextTurn'>,
+  turns: ReadTurns,
   { of, id }: History,
   rowsMax: number,
   isWanted: () => boolean,
@@ -306,14 +323,18 @@ export async function* pagesOfHistory(
 ): AsyncGenerator<HistoryPage> {
   const walk = new HistoryWalk(log, { of, ids: [id] }, { order: 'asc', from: after, to: Number.POSITIVE_INFINITY })
   let upTo = after
-  for (let rows = 0; rows < rowsMax; ) {
-    const { events, taken, isLast } = indexed(log, walk, rowsPerTurnMax)
+  let rows = 0
+  const read = (): Rows => indexed(log, walk, Math.min(rowsPerTurnMax, rowsMax - rows), turns)
+  let isFirst = true
+  while (rows < rowsMax) {
+    const page = await (isFirst ? turns.first(read) : turns.next(() => (isWanted() ? read() : undefined)))
+    if (page === undefined) return
+    isFirst = false
+    const { events, taken, isLast } = page
     upTo = events.at(-1)?.sequence ?? upTo
     yield { texts: events.map(({ text }) => text), upTo, isLast }
     if (isLast) return
     rows += taken
-    await turn(nature)
-    if (!isWanted()) return
   }
 }
 

@@ -1,9 +1,15 @@
 /** Every bound of the event stream and of searches in the log, by name, units last, each with its reason. */
 
-/** Rows of the log that a search reads in one turn, which others share: some 1 ms. */
+/** What all searches and replays may take of one turn of the event loop, together; then commits and polls have theirs. */
+export const readTurnMs = 2
+
+/** Rows of the log that a search reads at once: some 1 ms. */
 export const rowsPerTurnMax = 500
 /** Text in them (a single event always fits): with large events the rows alone are no bound. */
 export const charsPerTurnMax = 1024 * 1024
+
+/** A search looks at the clock after so much text: to parse it takes some 0.3 ms, and to pass over it next to nothing. */
+export const charsPerLook = 32 * 1024
 
 /** Newest events that a look-up by id alone looks at: 0.2 s of reading for the first one, 1.4 MB kept for those after. */
 export const lookUpRowsMax = 100_000
@@ -25,7 +31,6 @@ export interface StreamLimits {
   readonly readerBookmarkMs: number
   readonly tickMs: number
   readonly stalledMs: number
-  readonly readTurnMs: number
   readonly flushPauseShare: number
   readonly flushPauseMsMax: number
 }
@@ -52,8 +57,6 @@ export const streamLimits: StreamLimits = {
   tickMs: 1_000,
   /** A connection that took nothing for this long, though pings were answered, is closed. */
   stalledMs: 60_000,
-  /** Replays get this much of a turn; then commits and polls have theirs. */
-  readTurnMs: 2,
   /**
    * After a fan-out the next one waits for this share of the time that it took, so that commits and polls keep
    * their part of a busy service, and what they commit meanwhile shares a frame.

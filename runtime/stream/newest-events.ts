@@ -6,11 +6,11 @@
  */
 import { idOfText } from '../../machines/events/event-text.ts'
 import type { Journal } from '../../storage/journal.ts'
-import type { Nature } from '../api.ts'
 import type { Filter } from './filter.ts'
 import type { EventFound } from './find-events.ts'
 import { IdHash, IdHashes } from './id-hashes.ts'
 import { charsPerTurnMax, lookUpRowsMax, rowsPerTurnMax } from './limits.ts'
+import type { ReadTurns } from './read-turns.ts'
 
 type Log = Pick<Journal, 'eventsBackward' | 'event' | 'lastSequence' | 'oldestSequence'>
 
@@ -29,16 +29,16 @@ type Failure = { readonly error: unknown } | undefined
 
 export class NewestEvents {
   readonly #log: Log
-  readonly #nature: Nature
+  readonly #turns: ReadTurns
   readonly #rowsMax: number
   /** From the first look-up on. */
   #index: Index | undefined
   #turn: Promise<Failure> | undefined
 
   /** @param rowsMax how many of the newest events are looked at */
-  constructor(log: Log, nature: Nature, rowsMax = lookUpRowsMax) {
+  constructor(log: Log, turns: ReadTurns, rowsMax = lookUpRowsMax) {
     this.#log = log
-    this.#nature = nature
+    this.#turns = turns
     this.#rowsMax = rowsMax
   }
 
@@ -49,7 +49,7 @@ export class NewestEvents {
    * @throws CorruptRow when it may be in a row that cannot be read, and what else the log throws
    */
   async find(id: string, visible: Filter, isWanted: () => boolean): Promise<EventFound> {
-    this.#index ??= new Index(this.#log, new IdHash((digits) => this.#nature.randomHex(digits)), this.#rowsMax)
+    this.#index ??= new Index(this.#log, new IdHash((digits) => this.#turns.nature.randomHex(digits)), this.#rowsMax)
     const index = this.#index
     const through = this.#log.lastSequence
     const asked: Asked = { id, visible, passed: new Set(), isCut: false }
@@ -65,11 +65,9 @@ export class NewestEvents {
 
   /** All that wait share a turn; nobody waits, and nothing is read. */
   #nextTurn(index: Index): Promise<Failure> {
-    this.#turn ??= new Promise((resolve) => {
-      this.#nature.nextTurn(() => {
-        this.#turn = undefined
-        resolve(index.readOn())
-      })
+    this.#turn ??= this.#turns.next(() => {
+      this.#turn = undefined
+      return index.readOn()
     })
     return this.#turn
   }

@@ -2,6 +2,7 @@
  * A real server on a real port with the routes that read events, over a log in memory: commits, retention and
  * revocations happen when the test says so. Sockets, gates and frames are the service's own.
  */
+
 import { connect, type Socket as TcpSocket } from 'node:net'
 import { type Logger, pino } from 'pino'
 import { Registry } from 'prom-client'
@@ -22,6 +23,7 @@ import type { CommitListener } from '../../runtime/api.ts'
 import type { Principal, Principals } from '../../runtime/principals.ts'
 import { rightsOf } from '../../runtime/rights.ts'
 import { defaultSettings } from '../../runtime/settings.ts'
+import { ReadTurns } from '../../runtime/stream/read-turns.ts'
 import { realNature } from '../../storage/nature.ts'
 import { FakeJournal } from '../runtime/stream/fake-log.ts'
 
@@ -117,6 +119,7 @@ export async function startHarness(log = new FakeJournal()): Promise<Harness> {
   const runtime = {
     journal: log,
     nature: realNature,
+    readTurns: new ReadTurns(realNature),
     settings: { ...defaultSettings, home: '/nowhere' },
     onCommit: (listener: CommitListener) => log.onCommit((events, commit) => listener([], events, commit)),
     read: (ref: ActorRef) => actors.get(`${ref.kind}/${ref.id}`) as SnapshotOf<any> | undefined,

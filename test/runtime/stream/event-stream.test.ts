@@ -9,17 +9,18 @@ import {
   unreadableFaultsMax,
   unreadableQuietMs,
 } from '../../../runtime/stream/limits.ts'
+import { ReadTurns } from '../../../runtime/stream/read-turns.ts'
 import { Unreadable } from '../../../runtime/stream/unreadable.ts'
 import { CorruptRow } from '../../../storage/checked-text.ts'
 import { type EventDraft, FakeLog, FakeNature } from './fake-log.ts'
 import { FakeSink } from './fake-sink.ts'
 
-function world(limits: Partial<StreamLimits> = {}) {
+function world({ readTurnMs, ...limits }: Partial<StreamLimits> & { readTurnMs?: number } = {}) {
   const log = new FakeLog()
   const nature = new FakeNature()
   const lines: object[] = []
   const logger = { ...silentLogger, error: (fields: object) => void lines.push(fields) }
-  const stream = new EventStream(log, nature, { ...streamLimits, ...limits }, logger)
+  const stream = new EventStream(log, new ReadTurns(nature, readTurnMs), { ...streamLimits, ...limits }, logger)
   log.onCommit((events, commit) => stream.committed(events, commit))
   const watch = (terms: FilterTerms = {}, after = log.lastSequence, room = Number.POSITIVE_INFINITY): FakeSink => {
     const sink = new FakeSink(room)

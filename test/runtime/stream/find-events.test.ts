@@ -10,6 +10,7 @@ import {
   historyRowsMax,
   pageMsMax,
 } from '../../../runtime/stream/find-events.ts'
+import { ReadTurns } from '../../../runtime/stream/read-turns.ts'
 import { CorruptRow } from '../../../storage/checked-text.ts'
 import { FakeJournal, FakeNature } from './fake-log.ts'
 
@@ -20,7 +21,7 @@ async function search(log: FakeJournal, from: number, turnMs: number): Promise<E
   const nature = new FakeNature()
   let found: EventsFound | undefined
   const query = { filter: new Filter({ event_type: ['rare'] }), order: 'asc', from, limit: 10 } as const
-  const done = findEvents(log, nature, query, () => true).then((page) => {
+  const done = findEvents(log, new ReadTurns(nature), query, () => true).then((page) => {
     found = page
   })
   while (found === undefined) {
@@ -71,7 +72,12 @@ t.test('a page goes up to what cannot be read, in either order, and the next tel
   const page = async (rest: Partial<EventQuery>) => {
     const nature = new FakeNature()
     let isOver = false
-    const found = findEvents(log, nature, { filter: ALL, order: 'asc', from: 0, limit: 100, ...rest }, () => true)
+    const found = findEvents(
+      log,
+      new ReadTurns(nature),
+      { filter: ALL, order: 'asc', from: 0, limit: 100, ...rest },
+      () => true,
+    )
     const end = (): void => {
       isOver = true
     }
@@ -106,7 +112,7 @@ function longTrace(count: number): FakeJournal {
 t.test('one event of a long trace is read without reading the trace', async (t) => {
   const log = longTrace(400)
   const { id } = JSON.parse(log.all()[300]!.text)
-  const { text, isWhole } = await findInTrace(log, new FakeNature(), 'long', id, ALL, () => true)
+  const { text, isWhole } = await findInTrace(log, new ReadTurns(new FakeNature()), 'long', id, ALL, () => true)
   t.equal(JSON.parse(text!).id, id)
   t.equal(isWhole, true)
   t.ok(log.eventReads <= 2, `${log.eventReads} events read`)
@@ -115,11 +121,20 @@ t.test('one event of a long trace is read without reading the trace', async (t) 
 t.test('an event of another project than its trace began with is found all the same', async (t) => {
   const log = longTrace(400)
   const { id } = JSON.parse(log.all()[399]!.text)
-  const { text } = await findInTrace(log, new FakeNature(), 'long', id, ALL, () => true)
+  const { text } = await findInTrace(log, new ReadTurns(new FakeNature()), 'long', id, ALL, () => true)
   t.equal(JSON.parse(text!).id, id)
-  const absent = await findInTrace(log, new FakeNature(), 'long', `evt_${'f'.repeat(32)}`, ALL, () => true)
+  const absent = await findInTrace(
+    log,
+    new ReadTurns(new FakeNature()),
+    'long',
+    `evt_${'f'.repeat(32)}`,
+    ALL,
+    () => true,
+  )
   t.same(absent, { isWhole: true })
-  t.same(await findInTrace(log, new FakeNature(), 'no such trace', id, ALL, () => true), { isWhole: true })
+  t.same(await findInTrace(log, new ReadTurns(new FakeNature()), 'no such trace', id, ALL, () => true), {
+    isWhole: true,
+  })
 })
 
 t.test(
@@ -129,7 +144,7 @@ t.test(
     const { id } = JSON.parse(log.all()[300]!.text)
     log.commit([{ event_type: 'one', project: 'q', trace_id: 'long', id }])
     const visible = new Filter({}, new Set(['o', 'q']))
-    const { text } = await findInTrace(log, new FakeNature(), 'long', id, visible, () => true)
+    const { text } = await findInTrace(log, new ReadTurns(new FakeNature()), 'long', id, visible, () => true)
     t.match(JSON.parse(text!), { id, project: 'q' })
     t.equal(log.eventReads, 1)
   },
@@ -139,7 +154,7 @@ t.test('in a trace of others nothing is looked for, and it is no longer than one
   const log = longTrace(400)
   const { id } = JSON.parse(log.all()[300]!.text)
   const visible = new Filter({}, new Set(['o']))
-  t.same(await findInTrace(log, new FakeNature(), 'long', id, visible, () => true), { isWhole: true })
+  t.same(await findInTrace(log, new ReadTurns(new FakeNature()), 'long', id, visible, () => true), { isWhole: true })
   t.equal(log.eventReads, 0)
 })
 
@@ -187,7 +202,7 @@ async function pagesFor(
   while (from !== undefined) {
     counted.reads = 0
     const query = { filter, order, from, limit: 2, hint: { of, ids: [id] } } as const
-    const page: EventsFound = await findEvents(long, nature, query, () => true)
+    const page: EventsFound = await findEvents(long, new ReadTurns(nature), query, () => true)
     for (const text of page.texts) found.push(Number(/own_(\d+)/.exec(text)![1]))
     readsMax = Math.max(readsMax, counted.reads)
     ends.push(page.next)
@@ -240,7 +255,7 @@ t.test('a long trace of the service itself is looked through for what is for all
   const query = { filter: new Filter({}, new Set(['o'])), order: 'asc', from: 0, limit: 2 } as const
   const nature = Object.assign(new FakeNature(), { nextTurn: (callback: () => void) => void setImmediate(callback) })
   const scanned = Object.assign(system, { events: () => ({ events: [], oldestSequence: 1, lastSequence: 150_000 }) })
-  await findEvents(scanned, nature, { ...query, hint: { of: 'trace', ids: ['long'] } }, () => true)
+  await findEvents(scanned, new ReadTurns(nature), { ...query, hint: { of: 'trace', ids: ['long'] } }, () => true)
   t.ok(counted.reads <= 100_001 + 20_500, `${counted.reads} read`)
 })
 
@@ -249,7 +264,7 @@ t.test('a page of which everything matches reads no more than it answers', async
   const query = { filter: new Filter({ trace_id: ['long'] }), order: 'asc', from: 0, limit: 50 } as const
   const { texts, next } = await findEvents(
     log,
-    new FakeNature(),
+    new ReadTurns(new FakeNature()),
     { ...query, hint: { of: 'trace', ids: ['long'] } },
     () => true,
   )
@@ -274,7 +289,7 @@ t.test('a list of large events backwards is read some at a time, and ends with t
     },
   })
   const query = { filter: new Filter({}), order: 'desc', from: 8, limit: 50 } as const
-  const { texts, next } = await findEvents(counted, nature, query, () => true)
+  const { texts, next } = await findEvents(counted, new ReadTurns(nature), query, () => true)
   t.equal(texts.length, 7)
   t.equal(next, undefined)
   t.equal(pages, 4)
@@ -300,14 +315,14 @@ t.test(
       const from = order === 'asc' ? 40_000 : 60_000
       const query = { filter: ALL, order, from, limit: 1, hint } as const
       read.sequences = 0
-      const one = await findEvents(long, nature, query, () => true)
+      const one = await findEvents(long, new ReadTurns(nature), query, () => true)
       t.equal(one.texts.length, 1)
       t.equal(one.next, order === 'asc' ? 40_001 : 59_999)
       t.ok(read.sequences <= 500, `${read.sequences} sequences read for one event, ${order}`)
       read.sequences = 0
       const none = await findEvents(
         long,
-        nature,
+        new ReadTurns(nature),
         { ...query, filter: new Filter({ event_type: ['rare'] }) },
         () => true,
       )
@@ -334,7 +349,7 @@ t.test('events of several histories come once, in order, some of each at a time'
     const texts: string[] = []
     for (let from: number | undefined = order === 'asc' ? 0 : 901; from !== undefined; ) {
       const query = { filter, order, from, limit: 170, hint: { of: 'trace', ids: ['b', 'a', 'b'] } } as const
-      const page: EventsFound = await findEvents(log, nature, query, () => true)
+      const page: EventsFound = await findEvents(log, new ReadTurns(nature), query, () => true)
       texts.push(...page.texts)
       from = page.next
     }

@@ -9,6 +9,7 @@ import { encodeCursor, placeOf } from '../../../runtime/stream/cursor.ts'
 import { EventStream } from '../../../runtime/stream/event-stream.ts'
 import { Filter, type FilterTerms } from '../../../runtime/stream/filter.ts'
 import { type StreamLimits, streamLimits } from '../../../runtime/stream/limits.ts'
+import { ReadTurns } from '../../../runtime/stream/read-turns.ts'
 import { type EventDraft, FakeLog, FakeNature } from './fake-log.ts'
 import { FakeSink } from './fake-sink.ts'
 
@@ -98,7 +99,7 @@ class World {
   readonly log = new FakeLog()
   readonly nature = new FakeNature()
   readonly watchers: Watcher[] = []
-  readonly #stream = new EventStream(this.log, this.nature, limits)
+  readonly #stream = new EventStream(this.log, new ReadTurns(this.nature), limits)
 
   constructor() {
     this.log.onCommit((events, commit) => this.#stream.committed(events, commit))

@@ -6,6 +6,7 @@ import { idOfText } from '../../../machines/events/event-text.ts'
 import { Filter } from '../../../runtime/stream/filter.ts'
 import type { EventFound } from '../../../runtime/stream/find-events.ts'
 import { NewestEvents } from '../../../runtime/stream/newest-events.ts'
+import { ReadTurns } from '../../../runtime/stream/read-turns.ts'
 import { openIn } from '../../storage/open.ts'
 import { appendEvents, event } from '../../storage/steps.ts'
 import { type EventDraft, FakeJournal, FakeNature } from './fake-log.ts'
@@ -34,7 +35,7 @@ class Stand {
 
   constructor({ count = 0, rowsMax = 100_000, nature = new MixedNature() }) {
     this.nature = nature
-    this.newest = new NewestEvents(this.log, nature, rowsMax)
+    this.newest = new NewestEvents(this.log, new ReadTurns(nature), rowsMax)
     this.log.commit(noted(count))
   }
 
@@ -292,7 +293,7 @@ t.test('in a journal on disk: after retention, a restart, and when it takes no w
   for (let i = 0; i < names.length; i += 50) {
     await appendEvents(journal, ...names.slice(i, i + 50).map((name) => event(name)))
   }
-  const newest = new NewestEvents(journal, journal.nature)
+  const newest = new NewestEvents(journal, new ReadTurns(journal.nature))
   const found = (name: string): Promise<EventFound> => newest.find(event(name).id, ALL, () => true)
   for (const name of ['1', '777', '1300']) t.same(await found(name), { text: event(name).text, isWhole: true })
   t.same(await found('1301'), { isWhole: true })
@@ -306,7 +307,7 @@ t.test('in a journal on disk: after retention, a restart, and when it takes no w
 
   const again = await openIn(t, home, { diskReserveBytes: 500, freeBytes: async () => 499 })
   t.equal(again.refuses(), 'read_only')
-  const anew = new NewestEvents(again, again.nature)
+  const anew = new NewestEvents(again, new ReadTurns(again.nature))
   t.same(await anew.find(event('600').id, ALL, () => true), { isWhole: true })
   for (const name of ['601', '1000', '1301'])
     t.equal((await anew.find(event(name).id, ALL, () => true)).text, event(name).text)

@@ -1,0 +1,184 @@
+/** Searches and replays share one time in each turn of the event loop, however many they are, and each gets on. */
+import { setImmediate as untilNext } from 'node:timers/promises'
+import t from 'tap'
+import { EventStream } from '../../../runtime/stream/event-stream.ts'
+import { Filter } from '../../../runtime/stream/filter.ts'
+import { type EventsFound, findEvents } from '../../../runtime/stream/find-events.ts'
+import { charsPerLook, readTurnMs, rowsPerTurnMax, streamLimits } from '../../../runtime/stream/limits.ts'
+import { NewestEvents } from '../../../runtime/stream/newest-events.ts'
+import { ReadTurns } from '../../../runtime/stream/read-turns.ts'
+import { FakeJournal, FakeNature } from './fake-log.ts'
+import { FakeSink } from './fake-sink.ts'
+
+const NOTHING = new Filter({ event_type: ['rare'] })
+
+/** A log whose reads take time, and how long its readers held up each turn of the event loop. */
+class World {
+  readonly nature = new FakeNature()
+  readonly turns = new ReadTurns(this.nature)
+  readonly log = new FakeJournal()
+  longestMs = 0
+  #over = 0
+
+  constructor(count: number, costs: { readonly pageMs?: number; readonly eventMs?: number; readonly chars?: number }) {
+    const payload = { text: 'x'.repeat(costs.chars ?? 0) }
+    const drafts = Array.from({ length: count }, () => ({ event_type: 'one', project: 'p', trace_id: 'long', payload }))
+    this.log.commit(drafts)
+    const { log, nature } = this
+    for (const name of ['events', 'eventsBackward'] as const) {
+      const read = log[name].bind(log)
+      log[name] = (...asked) => {
+        nature.nowMs += costs.pageMs ?? 0
+        return read(...asked)
+      }
+    }
+    const event = log.event.bind(log)
+    log.event = (sequence) => {
+      nature.nowMs += costs.eventMs ?? 0
+      return event(sequence)
+    }
+  }
+
+  search(filter: Filter, limit = 100, isHinted = false): { found?: EventsFound; turns: number } {
+    const search: { found?: EventsFound; turns: number } = { turns: 0 }
+    const query = { filter, order: 'asc', from: 0, limit } as const
+    const hint = { of: 'trace', ids: ['long'] } as const
+    void findEvents(this.log, this.turns, isHinted ? { ...query, hint } : query, () => true).then((found) => {
+      search.found = found
+      search.turns = this.#over
+    })
+    return search
+  }
+
+  /** Turns until that is so; `begun`: the clock before what was begun in this one. */
+  async until(isSo: () => boolean, begunMs: number): Promise<void> {
+    await untilNext()
+    this.longestMs = this.nature.nowMs - begunMs
+    while (!isSo()) {
+      if (this.#over++ > 5_000) throw new Error('it does not come to an end')
+      const before = this.nature.nowMs
+      this.nature.turn()
+      await untilNext()
+      this.longestMs = Math.max(this.longestMs, this.nature.nowMs - before)
+    }
+  }
+}
+
+t.test(
+  'sixty searches at once hold up a turn no longer than a few of their parts, and none waits for the others',
+  async (t) => {
+    const world = new World(3_000, { pageMs: 1 })
+    const begunMs = world.nature.nowMs
+    const searches = Array.from({ length: 60 }, () => world.search(NOTHING))
+    await world.until(() => searches.every(({ found }) => found !== undefined), begunMs)
+    t.ok(world.longestMs <= readTurnMs + 1, `a turn of ${world.longestMs} ms`)
+    const turns = searches.map((search) => search.turns)
+    t.ok(
+      Math.max(...turns) - Math.min(...turns) <= 2 * 60,
+      `they end side by side: ${Math.min(...turns)} to ${Math.max(...turns)}`,
+    )
+  },
+)
+
+t.test('watchers that replay, searches and look-ups by id share the same time', async (t) => {
+  const world = new World(5 * rowsPerTurnMax, { pageMs: 1 })
+  const begunMs = world.nature.nowMs
+  const stream = new EventStream(world.log, world.turns, { ...streamLimits, frameEventsMax: rowsPerTurnMax })
+  const sinks = Array.from({ length: 20 }, (_, i) => {
+    const sink = new FakeSink(Number.POSITIVE_INFINITY)
+    // Places of their own, so that none finds the page of another.
+    sink.subscription = stream.subscribe(new Filter({}), i, sink)
+    return sink
+  })
+  const searches = Array.from({ length: 20 }, () => world.search(NOTHING))
+  const newest = new NewestEvents(world.log, world.turns)
+  let lookedUp = 0
+  for (let n = 0; n < 20; n += 1)
+    void newest
+      .find(`evt_${'f'.repeat(32)}`, new Filter({}), () => true)
+      .then(() => {
+        lookedUp += 1
+      })
+  const isOver = () =>
+    lookedUp === 20 && stream.counts().live === 20 && searches.every(({ found }) => found !== undefined)
+  await world.until(isOver, begunMs)
+  t.ok(world.longestMs <= readTurnMs + 2, `a turn of ${world.longestMs} ms`)
+  for (const [i, sink] of sinks.entries()) t.equal(sink.ids.length, 5 * rowsPerTurnMax - i)
+  stream.close()
+})
+
+t.test('one alone is begun at once, and in a turn whose time is over it waits for the next', async (t) => {
+  const world = new World(10, { pageMs: readTurnMs })
+  const begunMs = world.nature.nowMs
+  const [first, second] = [world.search(NOTHING), world.search(NOTHING)]
+  await untilNext()
+  t.ok(first.found)
+  t.notOk(second.found)
+  await world.until(() => second.found !== undefined, begunMs)
+  t.equal(world.log.reads, 2)
+})
+
+t.test('a page whose rows are costly to look at goes on where the turn ended, and misses none', async (t) => {
+  const world = new World(30, { chars: charsPerLook })
+  const costly = new (class extends Filter {
+    override matchesText(text: string): boolean {
+      world.nature.nowMs += 1
+      return super.matchesText(text)
+    }
+  })({ event_type: ['one'] })
+  const begunMs = world.nature.nowMs
+  const search = world.search(costly, 20)
+  await world.until(() => search.found !== undefined, begunMs)
+  t.same(
+    search.found!.texts,
+    world.log
+      .all()
+      .slice(0, 20)
+      .map(({ text }) => text),
+  )
+  t.equal(search.found!.next, 20)
+  t.ok(world.longestMs <= readTurnMs + 1, `a turn of ${world.longestMs} ms`)
+  t.equal(world.log.reads, 1, 'what was read is kept until it was looked at')
+})
+
+t.test(
+  'of a history whose events are each in another file one is read in a turn, whoever else reads one',
+  async (t) => {
+    const world = new World(50, { eventMs: 3 })
+    const begunMs = world.nature.nowMs
+    const searches = Array.from({ length: 10 }, () => world.search(new Filter({ trace_id: ['long'] }), 20, true))
+    await world.until(() => searches.every(({ found }) => found !== undefined), begunMs)
+    t.equal(world.longestMs, 3)
+    for (const { found } of searches) t.equal(found!.texts.length, 20)
+  },
+)
+
+t.test('what throws in its turn is told to who asked for it, and others have theirs', async (t) => {
+  const nature = new FakeNature()
+  const turns = new ReadTurns(nature)
+  const said: string[] = []
+  const thrown = turns.next(() => {
+    throw new Error('thrown')
+  })
+  turns.enter(() => said.push('next'))
+  const later = turns.first(() => said.push('behind who waits'))
+  nature.turn()
+  await t.rejects(thrown, { message: 'thrown' })
+  await later
+  t.same(said, ['next', 'behind who waits'])
+  nature.settle()
+  await t.rejects(
+    turns.first(() => {
+      throw new Error('at once')
+    }),
+    { message: 'at once' },
+  )
+  turns.enter(() => {
+    throw new Error('of a stream')
+  })
+  turns.enter(() => said.push('last'))
+  nature.nextTurn(() => {})
+  t.throws(() => nature.settle(), { message: 'of a stream' })
+  nature.settle()
+  t.equal(said.at(-1), 'last', 'the line goes on')
+})
