@@ -68,7 +68,9 @@ export class SegmentedLog implements LogEnvironment {
   /** Files that are there and of which nothing counts. */
   #needless: number[] = []
   #failure: unknown
+  /** What was asked for last is at the end. */
   readonly #loaded = new Set<Segment>()
+  #usedLast: Segment | undefined
 
   /** Opens the log of a folder, or makes it; opened for reading, an empty folder is an empty log. Throws HomeRefused `corrupt`, and what the file system throws. */
   constructor(
@@ -167,15 +169,27 @@ export class SegmentedLog implements LogEnvironment {
     }
   }
 
-  /** A full file's places of rows are in memory while they are asked for. */
+  /** A full file's places of rows are in memory while they are asked for. Hot: asked for each row, of one file after another. */
   used(segment: Segment): void {
-    if (segment === this.#segments.at(-1) || this.#loaded.has(segment)) return
+    if (segment === this.#usedLast || segment === this.#segments.at(-1)) return
+    this.#usedLast = segment
+    this.#loaded.delete(segment)
     this.#loaded.add(segment)
     for (const oldest of this.#loaded) {
       if (this.#loaded.size <= LOADED_MAX) return
-      this.#loaded.delete(oldest)
-      oldest.unload()
+      this.#unload(oldest)
     }
+  }
+
+  #unload(segment: Segment): void {
+    this.#forget(segment)
+    segment.unload()
+  }
+
+  /** It is not counted among those in memory any more. */
+  #forget(segment: Segment): void {
+    this.#loaded.delete(segment)
+    if (segment === this.#usedLast) this.#usedLast = undefined
   }
 
   async close(): Promise<void> {
@@ -252,7 +266,7 @@ export class SegmentedLog implements LogEnvironment {
     const first = firstNeeded(this.#segments, this.#from)
     if (first === 0) return
     for (const segment of this.#segments.slice(0, first)) {
-      this.#loaded.delete(segment)
+      this.#forget(segment)
       segment.remove()
     }
     this.#segments = this.#segments.slice(first)
@@ -276,6 +290,7 @@ export class SegmentedLog implements LogEnvironment {
     for (const segment of this.#segments) segment.unload()
     this.#segments = []
     this.#loaded.clear()
+    this.#usedLast = undefined
   }
 
   #read(): void {
@@ -377,10 +392,7 @@ export class SegmentedLog implements LogEnvironment {
       newest = next
     }
     const first = firstNeeded(this.#segments, this.#from)
-    for (const segment of this.#segments.slice(0, first)) {
-      this.#loaded.delete(segment)
-      segment.unload()
-    }
+    for (const segment of this.#segments.slice(0, first)) this.#unload(segment)
     this.#segments = this.#segments.slice(first)
   }
 }

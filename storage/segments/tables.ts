@@ -175,7 +175,7 @@ class SegmentTable implements AppendedTable {
 
   #rows(sight: Sight, segment: number) {
     const of = sight.segments[segment]!
-    if (!of.isLoaded) this.#log.used(of)
+    this.#log.used(of)
     return of.rows(this.#kind)
   }
 

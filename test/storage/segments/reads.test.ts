@@ -130,6 +130,27 @@ t.test('a log in hundreds of files is read with few of them open, and few places
   await again.log.close()
 })
 
+t.test('of the files whose rows are in memory those go that were asked for longest ago', async (t) => {
+  const folder = newFolder()
+  const { log, tables } = open(folder, false, 1)
+  for (let key = 1; key <= 60; key += 1) log.transactionSync(() => tables.events.append(key, [`event ${key}`]))
+  const { segments } = log.sight
+  tables.events.get(1)
+  const first = segments.find((one) => one.isLoaded && one !== segments.at(-1) && one.beginning.after[0] === 0)!
+  let isKept = true
+  for (let key = 2; key < 60; key += 1) {
+    t.equal(tables.events.get(key), `event ${key}`)
+    isKept &&= first.isLoaded
+    t.equal(tables.events.get(1), 'event 1')
+  }
+  t.ok(isKept, 'what is asked for all the time stays')
+  t.ok(segments.filter((one) => one.isLoaded).length <= 18)
+  log.transactionSync(() => tables.events.removeBefore(2))
+  t.equal(tables.events.get(1), undefined)
+  t.equal(tables.events.get(2), 'event 2')
+  await log.close()
+})
+
 t.test('what was not committed is nowhere to be seen, and an empty transaction is one', async (t) => {
   const folder = newFolder()
   const { log, tables } = open(folder)
