@@ -5,6 +5,7 @@
  */
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
+import { hasManifest } from './backup-manifest.ts'
 import { HEAD_EPOCH, HEAD_FLOOR, HEAD_INCARNATIONS, HEAD_LAST, type LogTables } from './environments.ts'
 import { type EventRow, EventRows } from './event-rows.ts'
 import { assertLogWhole } from './home-checks.ts'
@@ -58,7 +59,9 @@ function maySalvage(error: unknown, folder: string): boolean {
 }
 
 async function openWhole(home: string, folder: string, salvage: Salvage): Promise<EventSource> {
-  const { tables } = await openLog(folder, { readOnly: true }, (head) => assertSchema(head, home))
+  // A service may run there, and remove what is to be read; not of a backup.
+  const isUndisturbed = hasManifest(home)
+  const { tables } = await openLog(folder, { readOnly: true, isUndisturbed }, (head) => assertSchema(head, home))
   try {
     return sourceOf(tables, folder, salvage)
   } catch (error) {

@@ -23,7 +23,7 @@ const { EIO, ENOSPC, EROFS, EDQUOT, EACCES, EPERM } = constants.errno
  * Refuses what is no data file, and data files of LMDB that lack a page in use or have a damaged one (a copy cut short, a file system
  * that lost its tail, a disk that lies): read, they would end the process by a signal and without a word. A home
  * that is to be served is looked at `inner`; the files of its log are looked at when they are opened, and here only where
- * `every` byte is; `pages`: all pages of LMDB are, and of the log no more than that. Rejects with HomeRefused `corrupt`.
+ * `every` byte is, and nobody writes; `pages`: all pages of LMDB are, and of the log no more than that. Rejects with HomeRefused `corrupt`.
  */
 export async function assertWhole(home: string, depth: Depth | 'pages' = 'inner'): Promise<void> {
   if (await assertLogWhole(home, depth)) await assertDataFile(environmentPaths(home).view, depth)
@@ -53,7 +53,7 @@ async function assertDataFile(environment: string, depth: Depth | 'pages'): Prom
 }
 
 function assertEveryFrame(path: string): void {
-  const log = new SegmentedLog(path, { readOnly: true })
+  const log = new SegmentedLog(path, { readOnly: true, isUndisturbed: true })
   try {
     log.assertEvery()
   } finally {

@@ -50,7 +50,7 @@ export function folderMedium(home: string, options: EnvironmentOptions = {}): Me
 }
 
 /**
- * Opens (and unless `readOnly` creates) both environments of a home. `check` sees the head before anything else is
+ * Opens (and unless `readOnly`, for who knows that nobody writes, creates) both environments of a home. `check` sees the head before anything else is
  * opened or made, and throws to stop there. Throws HomeRefused, and what lmdb and the file system throw.
  */
 export async function openEnvironments(
@@ -61,7 +61,7 @@ export async function openEnvironments(
   const paths = environmentPaths(home)
   const creations: Creation[] = []
   if (!readOnly) creations.push(beginCreation(paths.log))
-  const log = await openLog(paths.log, { readOnly, segmentBytesMax: logFileBytesMax }, check)
+  const log = await openLog(paths.log, { readOnly, isUndisturbed: readOnly, segmentBytesMax: logFileBytesMax }, check)
   // A view beside an unfinished log is of that log, and goes with it.
   if (!readOnly) creations.push(beginCreation(paths.view, creations[0]!.isAgain))
   const thread = new ViewThread(home, { onRepeat, onThreadEnd }, () => view.root.resetReadTxn())

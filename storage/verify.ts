@@ -26,12 +26,14 @@ import { NOTE } from './indexes.ts'
 import { keyPart } from './keys.ts'
 import { ListCheck } from './list-check.ts'
 import { paced } from './paced.ts'
+import { isShortage } from './read-fault.ts'
 import { eventIdKey } from './view.ts'
 import { assertSchema } from './written-by.ts'
 
 /**
  * Verifies a backup, or a home that is not in service and is not taken into it meanwhile. What keeps it from being looked at is told as
- * a finding, but for what is no fault of the home: rejects with HomeRefused `schema_version`, and with TemporaryFolderFailed.
+ * a finding, but for what is no fault of the home: rejects with HomeRefused `schema_version`, with TemporaryFolderFailed, and with what the
+ * system says where it has too few files or too little memory.
  */
 export async function verifyHome(home: string, hooks: VerifyHooks = {}): Promise<VerifyReport> {
   try {
@@ -46,7 +48,7 @@ export async function verifyHome(home: string, hooks: VerifyHooks = {}): Promise
       await standstill?.release()
     }
   } catch (error) {
-    if (error instanceof TemporaryFolderFailed) throw error
+    if (error instanceof TemporaryFolderFailed || isShortage(error)) throw error
     if (error instanceof HomeRefused && error.code === 'schema_version') throw error
     const isLocked = error instanceof HomeRefused && error.code === 'locked'
     return reportOf({ code: isLocked ? 'locked' : 'unreadable', where: home, detail: (error as Error).message })
@@ -63,7 +65,7 @@ export async function verifyWhole(home: string, hooks: VerifyHooks = {}): Promis
   }
 }
 
-/** Verifies the environments of an open journal. Never throws. */
+/** Verifies the environments of an open journal. Rejects only where the system has too few files or too little memory. */
 export async function verify(environments: Environments, hooks: VerifyHooks = {}): Promise<VerifyReport> {
   const run = new Verification(environments, hooks)
   return run.all()
@@ -127,6 +129,7 @@ class Verification {
     try {
       await look()
     } catch (error) {
+      if (isShortage(error)) throw error
       this.#find('unreadable', where, (error as Error).message)
     }
   }
@@ -208,6 +211,7 @@ class Verification {
     try {
       this.#event(sequence, text, where)
     } catch (error) {
+      if (isShortage(error)) throw error
       this.#find('unreadable', where, (error as Error).message)
     }
   }
@@ -298,7 +302,8 @@ class Verification {
   #textsFrom(first: number): readonly string[] | undefined {
     try {
       return this.#rows.row(first, this.#ofLog)
-    } catch {
+    } catch (error) {
+      if (isShortage(error)) throw error
       return undefined
     }
   }
@@ -311,7 +316,8 @@ class Verification {
   #textOf(sequence: number): string | undefined {
     try {
       return this.#rows.get(sequence, this.#ofLog)
-    } catch {
+    } catch (error) {
+      if (isShortage(error)) throw error
       return undefined
     }
   }
@@ -370,6 +376,7 @@ class Verification {
     try {
       return get()
     } catch (error) {
+      if (isShortage(error)) throw error
       this.#find(error instanceof CorruptRow ? 'checksum' : 'unreadable', where, (error as Error).message)
       return undefined
     }

@@ -21,6 +21,12 @@ import { Tail } from './tail.ts'
 import { TRAILER_BYTES, type Trailer, trailerBytes, trailerIn } from './trailer.ts'
 import { openAnew } from './written-by-another.ts'
 
+/**
+ * How a file is used: written; read beside its writer, which may remove it, so that it is held open where it must be read for certain;
+ * or read while nobody writes, so that it is open only as long as it is read.
+ */
+export type Use = 'written' | 'followed' | 'undisturbed'
+
 /** Looks at a file that is being written. */
 const TRIES_MAX = 5
 
@@ -46,16 +52,9 @@ export class Segment {
   #indexes: readonly [RowIndex, RowIndex] | undefined
   #pins = 0
   #isRemoved = false
-  readonly #isWritten: boolean
+  readonly #use: Use
 
-  private constructor(
-    path: string,
-    ordinal: number,
-    first: Frame,
-    beginning: Beginning,
-    file: number,
-    isWritten: boolean,
-  ) {
+  private constructor(path: string, ordinal: number, first: Frame, beginning: Beginning, file: number, use: Use) {
     this.path = path
     this.ordinal = ordinal
     this.number = first.number
@@ -63,7 +62,7 @@ export class Segment {
     this.bytes = first.bytes
     this.#followedTo = first.bytes
     this.#file = file
-    this.#isWritten = isWritten
+    this.#use = use
     this.#tail = new Tail(path, () => this.#open())
   }
 
@@ -89,23 +88,23 @@ export class Segment {
       { number, ordinal, bytes: bytes.length, rows: [] },
       beginning,
       file,
-      true,
+      'written',
     )
     segment.#indexes = noRows()
     return segment
   }
 
   /** Undefined: the making of it was cut short. Throws SegmentFault, and what the file system throws. */
-  static open(folder: string, ordinal: number, isWritten: boolean): Segment | undefined {
+  static open(folder: string, ordinal: number, use: Use): Segment | undefined {
     const path = segmentPath(folder, ordinal)
-    const file = openSync(path, isWritten ? 'r+' : 'r')
+    const file = openSync(path, use === 'written' ? 'r+' : 'r')
     try {
       const { size } = fstatSync(file)
       const first = framesFrom(file, 0, size, 'checked').next().value
       const row = first?.frame.rows[0]
       if (first?.frame.ordinal === ordinal && row?.kind === KIND.head) {
         const beginning = JSON.parse(first.bytes.toString('utf8', row.at, row.at + row.bytes)) as Beginning
-        const segment = new Segment(path, ordinal, first.frame, beginning, file, isWritten)
+        const segment = new Segment(path, ordinal, first.frame, beginning, file, use)
         segment.#sealAt(size, trailerIn(file, size))
         return segment
       }
@@ -201,7 +200,7 @@ export class Segment {
   rewrite(at: number, number: number): void {
     const file = this.#open()
     const bytes = Buffer.allocUnsafeSlow(this.#followedTo - at)
-    if (this.#isWritten && readWhole(file, bytes, at))
+    if (this.#use === 'written' && readWhole(file, bytes, at))
       writeWhole(file, this.isSealed ? Buffer.concat([bytes, this.#ending(number)]) : bytes, at)
     fdatasyncSync(file)
   }
@@ -253,7 +252,7 @@ export class Segment {
 
   /** Until it is let go it can be read, whatever becomes of it: one that another process may remove is held open. */
   pin(): void {
-    if (!this.#isWritten) this.#open()
+    if (this.#use === 'followed') this.#open()
     this.#pins += 1
   }
 
@@ -267,7 +266,7 @@ export class Segment {
   /** What is kept in memory of a full file. */
   unload(): void {
     this.#indexes = undefined
-    if (this.#pins === 0 || this.#isWritten) this.close()
+    if (this.#pins === 0 || this.#use !== 'followed') this.close()
   }
 
   /** It goes, once nobody has it pinned; a process that ends before leaves it to the next one. */
@@ -284,7 +283,7 @@ export class Segment {
   }
 
   #open(): number {
-    this.#file ??= openSync(this.path, this.#isWritten ? 'r+' : 'r')
+    this.#file ??= openSync(this.path, this.#use === 'written' ? 'r+' : 'r')
     return this.#file
   }
 

@@ -10,7 +10,7 @@ import { flushFile } from '../flush.ts'
 import { segmentPath, segmentsIn } from '../home-paths.ts'
 import { HomeRefused } from '../home-refused.ts'
 import { FrameWriter, KIND } from './frame.ts'
-import { changesIn, Segment, SegmentFault } from './segment.ts'
+import { changesIn, Segment, SegmentFault, type Use } from './segment.ts'
 import {
   type Beginning,
   type Both,
@@ -43,7 +43,7 @@ interface Snapshot extends Sight, ReadTransaction {}
 
 export interface LogOptions {
   readonly readOnly: boolean
-  /** Opened for reading by who knows that nothing is removed while it reads: its files are opened as they are asked for. */
+  /** Opened for reading by who knows that nothing is removed while it reads: its files are open only as long as they are asked for. */
   readonly isUndisturbed?: boolean
   /** A file that has reached this size is closed, and the next one begun. */
   readonly segmentBytesMax?: number | undefined
@@ -52,7 +52,7 @@ export interface LogOptions {
 export class SegmentedLog implements LogEnvironment {
   readonly #folder: string
   readonly #readOnly: boolean
-  readonly #isUndisturbed: boolean
+  readonly #use: Use
   readonly #segmentBytesMax: number
   readonly #frame = new FrameWriter()
   #segments: Segment[] = []
@@ -73,13 +73,10 @@ export class SegmentedLog implements LogEnvironment {
   #usedLast: Segment | undefined
 
   /** Opens the log of a folder, or makes it; opened for reading, an empty folder is an empty log. Throws HomeRefused `corrupt`, and what the file system throws. */
-  constructor(
-    folder: string,
-    { readOnly, isUndisturbed = !readOnly, segmentBytesMax = SEGMENT_BYTES_MAX }: LogOptions,
-  ) {
+  constructor(folder: string, { readOnly, isUndisturbed = false, segmentBytesMax = SEGMENT_BYTES_MAX }: LogOptions) {
     this.#folder = folder
     this.#readOnly = readOnly
-    this.#isUndisturbed = isUndisturbed
+    this.#use = useOf(readOnly, isUndisturbed)
     this.#segmentBytesMax = segmentBytesMax
     try {
       this.#readAnew()
@@ -211,7 +208,10 @@ export class SegmentedLog implements LogEnvironment {
   /** Reads all of it. Throws HomeRefused `corrupt` at the first frame that is not what was written. */
   assertEvery(): void {
     try {
-      for (const segment of this.#segments) segment.assertEvery()
+      for (const segment of this.#segments) {
+        segment.assertEvery()
+        if (this.#use !== 'followed' && segment !== this.#segments.at(-1)) this.#unload(segment)
+      }
     } catch (error) {
       throw refusalOf(error)
     }
@@ -311,10 +311,10 @@ export class SegmentedLog implements LogEnvironment {
   #openNewest(ordinals: number[]): Segment | undefined {
     const ordinal = ordinals.pop()
     if (ordinal === undefined) return undefined
-    const newest = Segment.open(this.#folder, ordinal, !this.#readOnly)
+    const newest = Segment.open(this.#folder, ordinal, this.#use)
     if (newest !== undefined) return newest
     const hasBefore = ordinals.pop() === ordinal - 1
-    const before = hasBefore ? Segment.open(this.#folder, ordinal - 1, !this.#readOnly) : undefined
+    const before = hasBefore ? Segment.open(this.#folder, ordinal - 1, this.#use) : undefined
     if (before?.isSealed) return before
     before?.close()
     throw new SegmentFault(`${segmentPath(this.#folder, ordinal)} does not begin as a file of the log does`)
@@ -323,10 +323,10 @@ export class SegmentedLog implements LogEnvironment {
   #openBefore(ordinal: number): void {
     const next = this.#segments[0]!
     if (ordinal !== next.ordinal - 1) throw missing(this.#folder, next.ordinal - 1)
-    const segment = Segment.open(this.#folder, ordinal, !this.#readOnly)
+    const segment = Segment.open(this.#folder, ordinal, this.#use)
     if (segment !== undefined) this.#segments.unshift(segment)
     // Of a log that another process writes it stays open, so that it can be read when it was removed.
-    if (this.#isUndisturbed) segment?.unload()
+    if (this.#use !== 'followed') segment?.unload()
     if (segment?.trailer === undefined || segment.trailer !== next.beginning.previous)
       throw new SegmentFault(`${segmentPath(this.#folder, ordinal)} does not end as the file behind it says`)
   }
@@ -362,7 +362,7 @@ export class SegmentedLog implements LogEnvironment {
 
   #openIfThere(ordinal: number): Segment | undefined | 'removed' {
     try {
-      return Segment.open(this.#folder, ordinal, false)
+      return Segment.open(this.#folder, ordinal, this.#use)
     } catch (error) {
       if (!isGone(error)) throw error
       return 'removed'
@@ -395,6 +395,11 @@ export class SegmentedLog implements LogEnvironment {
     for (const segment of this.#segments.slice(0, first)) this.#unload(segment)
     this.#segments = this.#segments.slice(first)
   }
+}
+
+function useOf(readOnly: boolean, isUndisturbed: boolean): Use {
+  if (!readOnly) return 'written'
+  return isUndisturbed ? 'undisturbed' : 'followed'
 }
 
 const isGone = (error: unknown): boolean => (error as NodeJS.ErrnoException).code === 'ENOENT'

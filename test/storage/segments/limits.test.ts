@@ -127,7 +127,7 @@ t.test('nor what it writes while the file is looked at', async (t) => {
   const folder = newFolder()
   const log = new SegmentedLog(folder, { readOnly: false })
   append(log, 1)
-  const late = Segment.open(folder, 1, true)!
+  const late = Segment.open(folder, 1, 'written')!
   late.follow('checked', () => append(log, 2))
   t.throws(() => late.cut(), BY_ANOTHER)
   late.close()
