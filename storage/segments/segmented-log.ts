@@ -10,6 +10,7 @@ import { flushFile } from '../flush.ts'
 import { segmentPath, segmentsIn } from '../home-paths.ts'
 import { HomeRefused } from '../home-refused.ts'
 import { FrameWriter, KIND } from './frame.ts'
+import { Loaded } from './loaded.ts'
 import { changesIn, Segment, SegmentFault, type Use } from './segment.ts'
 import {
   type Beginning,
@@ -26,8 +27,6 @@ import {
 
 /** What a start reads through, and what retention gives back at once. */
 const SEGMENT_BYTES_MAX = 64 * 1024 * 1024
-/** Full files of which the places of the rows are in memory, 0.1 to 1 MB each. */
-const LOADED_MAX = 16
 /** Looks at a log that is being written. */
 const TRIES_MAX = 5
 
@@ -68,9 +67,7 @@ export class SegmentedLog implements LogEnvironment {
   /** Files that are there and of which nothing counts. */
   #needless: number[] = []
   #failure: unknown
-  /** What was asked for last is at the end. */
-  readonly #loaded = new Set<Segment>()
-  #usedLast: Segment | undefined
+  readonly #loaded = new Loaded()
 
   /** Opens the log of a folder, or makes it; opened for reading, an empty folder is an empty log. Throws HomeRefused `corrupt`, and what the file system throws. */
   constructor(folder: string, { readOnly, isUndisturbed = false, segmentBytesMax = SEGMENT_BYTES_MAX }: LogOptions) {
@@ -166,27 +163,9 @@ export class SegmentedLog implements LogEnvironment {
     }
   }
 
-  /** A full file's places of rows are in memory while they are asked for. Hot: asked for each row, of one file after another. */
+  /** A full file's places of rows are in memory while they are asked for. */
   used(segment: Segment): void {
-    if (segment === this.#usedLast || segment === this.#segments.at(-1)) return
-    this.#usedLast = segment
-    this.#loaded.delete(segment)
-    this.#loaded.add(segment)
-    for (const oldest of this.#loaded) {
-      if (this.#loaded.size <= LOADED_MAX) return
-      this.#unload(oldest)
-    }
-  }
-
-  #unload(segment: Segment): void {
-    this.#forget(segment)
-    segment.unload()
-  }
-
-  /** It is not counted among those in memory any more. */
-  #forget(segment: Segment): void {
-    this.#loaded.delete(segment)
-    if (segment === this.#usedLast) this.#usedLast = undefined
+    if (segment !== this.#segments.at(-1)) this.#loaded.used(segment)
   }
 
   async close(): Promise<void> {
@@ -210,7 +189,7 @@ export class SegmentedLog implements LogEnvironment {
     try {
       for (const segment of this.#segments) {
         segment.assertEvery()
-        if (this.#use !== 'followed' && segment !== this.#segments.at(-1)) this.#unload(segment)
+        if (this.#use !== 'followed' && segment !== this.#segments.at(-1)) this.#loaded.unload(segment)
       }
     } catch (error) {
       throw refusalOf(error)
@@ -266,7 +245,7 @@ export class SegmentedLog implements LogEnvironment {
     const first = firstNeeded(this.#segments, this.#from)
     if (first === 0) return
     for (const segment of this.#segments.slice(0, first)) {
-      this.#forget(segment)
+      this.#loaded.forget(segment)
       segment.remove()
     }
     this.#segments = this.#segments.slice(first)
@@ -290,7 +269,6 @@ export class SegmentedLog implements LogEnvironment {
     for (const segment of this.#segments) segment.unload()
     this.#segments = []
     this.#loaded.clear()
-    this.#usedLast = undefined
   }
 
   #read(): void {
@@ -392,7 +370,7 @@ export class SegmentedLog implements LogEnvironment {
       newest = next
     }
     const first = firstNeeded(this.#segments, this.#from)
-    for (const segment of this.#segments.slice(0, first)) this.#unload(segment)
+    for (const segment of this.#segments.slice(0, first)) this.#loaded.unload(segment)
     this.#segments = this.#segments.slice(first)
   }
 }
