@@ -16,6 +16,7 @@ export interface Row {
 export const TORN = '\u0000torn'
 
 const NUMBER_DIGITS = 16
+const NEGATIVE_MAX = 9e15
 const END = '\uffff'
 
 /** One text for each key, in the same order: numbers before strings, a key before those that it begins. */
@@ -31,7 +32,10 @@ export function nameOf(key: AnyKey): string {
 
 function nameOfNumber(number: number): string {
   if (number === Number.POSITIVE_INFINITY) return 'o'
-  if (!Number.isSafeInteger(number) || number < 0) throw new Error(`the key ${number} is no whole number`)
+  if (!Number.isSafeInteger(number) || number < -NEGATIVE_MAX)
+    throw new Error(`the key ${number} is no whole number, or too small`)
+  // Times before 1970.
+  if (number < 0) return `m${String(NEGATIVE_MAX + number).padStart(NUMBER_DIGITS, '0')}`
   return `n${String(number).padStart(NUMBER_DIGITS, '0')}`
 }
 
