@@ -71,13 +71,26 @@ function size(
   }
 }
 
+/** A bound for engines: it is told to them, and counted by none here. */
+function majorTasks(name: string, field: 'majorTasksPerProject' | 'majorTasksPerNight', of: string): SettingSpec {
+  return {
+    name,
+    placeholder: 'NUMBER',
+    help: `Most major upgrades that an engine's maintenance dispatches ${of}.`,
+    field,
+    read: (text) => readInteger(text, 0, 1_000),
+    expected: 'a whole number from 0 to 1000',
+    byDefault: String(defaultSettings[field]),
+  }
+}
+
 function file(name: string, field: 'certFile' | 'keyFile', help: string): SettingSpec {
   return { name, placeholder: 'FILE', help, field, read: (text) => resolve(text), expected: 'the path of a file' }
 }
 
 /** A timer of Node.js holds at most 2^31 - 1 ms; the deadlines that live in one stay well below. */
 const DEADLINE_MS_MAX = 24 * 3_600_000
-/** A runner beats once a second at most (`engine/lease.ts`): a shorter lease would end with one beat that is late. */
+/** A runner beats once a second at most (`engine/service-limits.ts`): a shorter lease would end with one beat that is late. */
 const LEASE_MS_MIN = 3_000
 
 /** Every setting but the home folder, which says where the rest is read from. */
@@ -135,6 +148,8 @@ export const SETTINGS: readonly SettingSpec[] = [
     read: (text) => readInteger(text, 0, 1_000_000),
     expected: 'a whole number from 0 to 1000000',
   },
+  majorTasks('major_tasks_per_project', 'majorTasksPerProject', 'for one project'),
+  majorTasks('major_tasks_per_night', 'majorTasksPerNight', 'in a night; reported as per_night_cap'),
   duration('retention', 'retentionMs', 'Remove older events from the log. Without it they are kept for ever.'),
   size('body_max', 'bodyBytesMax', 'Largest request body.'),
   size('events_body_max', 'eventsBodyBytesMax', 'Largest body of a post of events.'),

@@ -7,6 +7,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { BriefFiles } from './brief.ts'
 import type { ExecutionRequest } from './execution-request.ts'
+import type { MajorTasks } from './service-limits.ts'
 
 /** How long output may still arrive after the command and its group are gone, milliseconds. */
 const LAST_OUTPUT_MS = 2_000
@@ -49,13 +50,14 @@ interface CommandOptions {
 
 /**
  * The environment of a command: the runner's own without `ENGINE_*` (where to find the service and with what
- * token), and the run's identity and W3C trace context for tools that continue traces.
+ * token), the run's identity and W3C trace context for tools that continue traces, and what maintenance may dispatch.
  */
 export function commandEnvironment(
   environment: NodeJS.ProcessEnv,
   request: ExecutionRequest,
   runnerId: string,
   brief: BriefFiles | undefined,
+  majorTasks: MajorTasks,
 ): NodeJS.ProcessEnv {
   const kept = Object.entries(environment).filter(([name]) => !name.startsWith('ENGINE_') && name !== 'TRACEPARENT')
   const given: NodeJS.ProcessEnv = {
@@ -71,6 +73,9 @@ export function commandEnvironment(
     given.INTENDANT_BRIEF_FILE = brief.brief
     given.INTENDANT_PROMPTS_DIR = brief.prompts
   }
+  const { perProject, perNight } = majorTasks
+  if (perProject !== undefined) given.INTENDANT_MAJOR_TASKS_PER_PROJECT = String(perProject)
+  if (perNight !== undefined) given.INTENDANT_MAJOR_TASKS_PER_NIGHT = String(perNight)
   if (request.trace?.traceparent !== undefined) given.TRACEPARENT = request.trace.traceparent
   return given
 }

@@ -1,7 +1,7 @@
 /** What a run is given by its runner, and how it ends. */
 import type { Client } from './client.ts'
-import type { Lease } from './lease.ts'
 import type { Backoff } from './retry.ts'
+import type { ServiceLimits } from './service-limits.ts'
 
 export interface RunOptions {
   readonly client: Client
@@ -10,7 +10,7 @@ export interface RunOptions {
   readonly cwd?: string
   readonly environment: NodeJS.ProcessEnv
   readonly backoff: Backoff
-  readonly lease: Lease
+  readonly limits: ServiceLimits
   /** Pause between heartbeats, milliseconds; jitter is taken off it. Absent: as the lease asks for. */
   readonly heartbeatMs?: number
   /** How long the answer to a post may take at first, milliseconds. */

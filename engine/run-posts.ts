@@ -6,8 +6,8 @@ import { ANSWER_MS_DEFAULT, type Client } from './client.ts'
 import { AnswerTimeout, ServiceRefused } from './errors.ts'
 import { isObject } from './execution-request.ts'
 import { jsonText } from './json-text.ts'
-import type { Lease } from './lease.ts'
 import { type Backoff, mayHelpInTime, retrying } from './retry.ts'
+import type { ServiceLimits } from './service-limits.ts'
 
 export interface Cancel {
   readonly requested_at?: string
@@ -22,8 +22,8 @@ interface RunPostsOptions {
   /** Aborts every post, also one that waits for its next try. */
   readonly signal: AbortSignal
   readonly backoff: Backoff
-  /** Hears of the lease from each answer. */
-  readonly lease: Lease
+  /** Hear of the lease from each answer. */
+  readonly limits: ServiceLimits
   /** How long the answer to a post may take at first, milliseconds. */
   readonly answerMs?: number
   readonly onCancel: (cancel: Cancel) => void
@@ -101,7 +101,7 @@ export class RunPosts {
   }
 
   async #send(post: string, body: string, limit: Limit): Promise<Record<string, any>> {
-    const { client, signal, attempt, lease } = this.#options
+    const { client, signal, attempt, limits } = this.#options
     const answer = await client.request('POST', `${this.#path}/${post}`, { body, signal, headers: MINIMAL, ...limit })
     this.lastAnswerMs = performance.now()
     const said = isObject(answer.body) ? answer.body : {}
@@ -111,7 +111,7 @@ export class RunPosts {
       throw new ServiceRefused('POST', `${this.#path}/${post}`, { status: 409, code: 'stale_attempt', detail })
     }
     if (said.cancel_requested === true) this.#options.onCancel(isObject(said.cancel) ? said.cancel : {})
-    if (typeof said.lease_expires_at === 'string') await lease.heard(said.lease_expires_at)
+    if (typeof said.lease_expires_at === 'string') await limits.heard(said.lease_expires_at)
     return said
   }
 }

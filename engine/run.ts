@@ -25,6 +25,7 @@ import {
 } from './result.ts'
 import type { RunEnd, RunOptions } from './run-options.ts'
 import { type Cancel, concernsRun, RunPosts } from './run-posts.ts'
+import type { MajorTasks } from './service-limits.ts'
 import { Sessions } from './sessions.ts'
 import { type Stop, Untold } from './stop.ts'
 import { TASK_VERDICT, TaskVerdict } from './task-verdict.ts'
@@ -70,7 +71,7 @@ export class Run {
       attempt: this.attempt,
       signal: this.#posting.signal,
       backoff: options.backoff,
-      lease: options.lease,
+      limits: options.limits,
       ...(options.answerMs === undefined ? {} : { answerMs: options.answerMs }),
       onCancel: (cancel) => this.cancel(cancel),
       onRetry: (error, ms) => this.#log(`${error.message}; again in ${Math.ceil(ms / 1000)} s`),
@@ -94,7 +95,7 @@ export class Run {
     this.#heartbeat = new Heartbeat({
       posts: this.#posts,
       sessions: this.#sessions,
-      everyMs: () => options.heartbeatMs ?? options.lease.beatMs,
+      everyMs: () => options.heartbeatMs ?? options.limits.beatMs,
       // One that the last post has overtaken is refused for that; what stands against the run that post hears itself.
       onRefused: (error) => (this.#isSettling ? undefined : this.abandon(error)),
       onRetry: (error, ms) => this.#log(`${error.message}; the next heartbeat is in ${Math.ceil(ms / 1000)} s`),
@@ -172,6 +173,8 @@ export class Run {
     await this.#posts.move('accepted', {})
     this.#heartbeat.start()
     const unread = await this.#layDownBrief()
+    // Read with the first answer, and at hand by now.
+    const majorTasks = await this.#options.limits.majorTasks()
     if (this.#stop !== undefined) return await this.#settleUnstarted(this.#stop)
     if (unread !== undefined) return await this.#fail(unread)
     const engineRunId = await this.#start()
@@ -179,7 +182,7 @@ export class Run {
     begin()
     if (this.#stop !== undefined) return await this.#settleStopped(this.#stop)
     this.#log('started')
-    const end = await this.#runCommand()
+    const end = await this.#runCommand(majorTasks)
     // First what may turn into output when it is refused.
     await this.#findings?.empty()
     await this.#queue.empty()
@@ -279,14 +282,14 @@ export class Run {
     return 'failed'
   }
 
-  async #runCommand(): Promise<CommandEnd> {
+  async #runCommand(majorTasks: MajorTasks): Promise<CommandEnd> {
     const stdout = new LineReader((lines) => this.#stdout(lines))
     const stderr = new LineReader((lines) => this.#stderr(lines))
     const { runnerId, environment, command, cwd, stopGraceMs } = this.#options
     this.#command = startCommand({
       command,
       ...(cwd === undefined ? {} : { cwd }),
-      environment: commandEnvironment(environment, this.#request, runnerId, this.#brief),
+      environment: commandEnvironment(environment, this.#request, runnerId, this.#brief, majorTasks),
       input: `${JSON.stringify(this.#request)}\n`,
       onStdout: (chunk) => stdout.push(chunk),
       onStderr: (chunk) => stderr.push(chunk),

@@ -6,10 +6,10 @@ import { randomUUID } from 'node:crypto'
 import type { Answer, Client } from './client.ts'
 import { describeRetry, ServiceRefused } from './errors.ts'
 import { type ExecutionRequest, identityOf } from './execution-request.ts'
-import { Lease } from './lease.ts'
 import { type Backoff, DEFAULT_BACKOFF, mayHelpInTime, pause, retrying } from './retry.ts'
 import { Run } from './run.ts'
 import type { RunEnd } from './run-options.ts'
+import { ServiceLimits } from './service-limits.ts'
 
 /** How long a poll is parked at the service, seconds; under the 60 s after which proxies cut a silent connection. */
 const POLL_SECONDS = 50
@@ -73,7 +73,7 @@ class Loop {
   readonly finished: Promise<readonly RunEnd[]>
   readonly #options: RunnerOptions
   readonly #backoff: Backoff
-  readonly #lease: Lease
+  readonly #limits: ServiceLimits
   /** Most runs to hold; undefined: as many as the service offers. */
   readonly #capacity: number | undefined
   readonly #runs = new Map<string, Run>()
@@ -90,7 +90,7 @@ class Loop {
   constructor(options: RunnerOptions) {
     this.#options = options
     this.#backoff = options.backoff ?? DEFAULT_BACKOFF
-    this.#lease = new Lease(options.client)
+    this.#limits = new ServiceLimits(options.client)
     this.#capacity = options.once ? 1 : options.capacity
     this.finished = this.#whole()
   }
@@ -211,7 +211,7 @@ class Loop {
       ...(cwd === undefined ? {} : { cwd }),
       environment,
       backoff: this.#backoff,
-      lease: this.#lease,
+      limits: this.#limits,
       ...(heartbeatMs === undefined ? {} : { heartbeatMs }),
       ...(answerMs === undefined ? {} : { answerMs }),
       stopGraceMs: this.#options.stopGraceMs ?? 10_000,

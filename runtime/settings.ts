@@ -27,6 +27,11 @@ export interface Settings {
   /** Most work items that run or are handed out at one time; undefined: the slots of the runners that are online. */
   readonly maxRunning?: number
 
+  /** Most major upgrades that an engine's maintenance dispatches for one project: told to engines, which keep it. */
+  readonly majorTasksPerProject: number
+  /** The same in a night, of all projects: what they report as `per_night_cap`. */
+  readonly majorTasksPerNight: number
+
   /** Largest request body. */
   readonly bodyBytesMax: number
   /** Largest body of a post of events. */
@@ -62,6 +67,8 @@ export const defaultSettings: Omit<Settings, 'home'> = {
   presenceMs: 180_000,
   lateEventsMs: 600_000,
   idempotencyMs: 86_400_000,
+  majorTasksPerProject: 2,
+  majorTasksPerNight: 6,
   bodyBytesMax: MIB,
   eventsBodyBytesMax: 2 * MIB,
   eventBytesMax: 512 * KIB,

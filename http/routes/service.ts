@@ -214,7 +214,7 @@ function versionOf({ runtime }: ServiceContext, about: About): object {
   }
 }
 
-/** The bounds that a client runs into. */
+/** The bounds that a client runs into, and those that engines keep. */
 function limitsOf(settings: Settings): Record<string, number> {
   return {
     body_bytes_max: settings.bodyBytesMax,
@@ -227,6 +227,8 @@ function limitsOf(settings: Settings): Record<string, number> {
     lease_ms: settings.leaseMs,
     grace_ms: settings.graceMs,
     presence_ms: settings.presenceMs,
+    major_tasks_per_project: settings.majorTasksPerProject,
+    major_tasks_per_night: settings.majorTasksPerNight,
   }
 }
 

@@ -90,3 +90,12 @@ t.test('durations and sizes are read as people write them, and written back the 
   for (const ms of [0, 1, 1_500, 60_000, 86_400_000]) t.equal(readDuration(showDuration(ms)), ms)
   for (const bytes of [0, 1, 1024, 1_048_576, 1_000_000]) t.equal(readSize(showSize(bytes)), bytes)
 })
+
+t.test('major upgrades are bounded for a project and for a night', async (t) => {
+  t.match(load({}, {}), { majorTasksPerProject: 2, majorTasksPerNight: 6 })
+  t.match(load({ major_tasks_per_project: '0' }, { ENGINE_MAJOR_TASKS_PER_NIGHT: '1000' }), {
+    majorTasksPerProject: 0,
+    majorTasksPerNight: 1_000,
+  })
+  t.throws(() => load({}, {}, { major_tasks_per_night: 1_001 }), /a whole number from 0 to 1000 is expected/)
+})

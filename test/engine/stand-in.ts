@@ -29,6 +29,8 @@ export interface StandIn {
   readonly offers: Record<string, any>[]
   /** What it says of the length of its leases. */
   leaseMs: number
+  /** What else it says of its limits. */
+  limits: Readonly<Record<string, unknown>>
   /** Asked before each post is taken, and before each poll (verb `next`). */
   misbehave: (post: Post) => Misbehaviour
   /** Merged into the answers to runner posts about this run. */
@@ -133,7 +135,7 @@ export async function standIn(): Promise<StandIn> {
     }
     if (path === '/api/version') {
       response.writeHead(200, { 'content-type': 'application/json' })
-      response.end(JSON.stringify({ limits: { lease_ms: self.leaseMs } }))
+      response.end(JSON.stringify({ limits: { lease_ms: self.leaseMs, ...self.limits } }))
       return
     }
     if (request.method === 'GET') {
@@ -157,6 +159,7 @@ export async function standIn(): Promise<StandIn> {
     answers: new Map(),
     brief: undefined,
     leaseMs: 60_000,
+    limits: {},
     news(headers) {
       newsHeaders = headers
       pump()

@@ -23,6 +23,13 @@ t.test('the version names the port that it listens on, also where it took a free
   t.equal(body.settings.port, s.service.port)
 })
 
+t.test('the version names the bounds that engines keep, as they are set, to any runner', async (t) => {
+  const s = await startTestService(t, { majorTasksPerNight: 0 })
+  const token = await s.runner('r1')
+  const { limits, settings } = (await s.expect(200, 'GET', '/api/version', undefined, { token })).body
+  for (const told of [limits, settings]) t.match(told, { major_tasks_per_project: 2, major_tasks_per_night: 0 })
+})
+
 t.test('values that JSON cannot carry are refused where they come in, with their place', async (t) => {
   const s = await startTestService(t)
   await s.project('greeter')

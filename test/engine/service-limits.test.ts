@@ -1,7 +1,7 @@
-/** Heartbeats follow the lease that the service has, whatever its clock says. */
+/** What the service says of its bounds: heartbeats follow its lease, whatever its clock says, and commands hear what maintenance may do. */
 import t from 'tap'
 import type { Client } from '../../engine/client.ts'
-import { Lease } from '../../engine/lease.ts'
+import { ServiceLimits } from '../../engine/service-limits.ts'
 import { hired } from './hired.ts'
 import { executionRequest } from './stand-in.ts'
 
@@ -36,10 +36,10 @@ t.test(
       [86_400_000, 18_000],
     ] as const) {
       const { leaseOf, client, end } = service(-3_600_000)
-      const lease = new Lease(client)
+      const limits = new ServiceLimits(client)
       leaseOf(leaseMs)
-      await lease.heard(end(leaseMs))
-      t.equal(lease.beatMs, beatMs)
+      await limits.heard(end(leaseMs))
+      t.equal(limits.beatMs, beatMs)
     }
   },
 )
@@ -50,27 +50,27 @@ t.test('a lease is read once, and again when it has changed, not more often than
     performance.now = now
   })
   const s = service(7_000)
-  const lease = new Lease(s.client)
+  const limits = new ServiceLimits(s.client)
   s.leaseOf(60_000)
-  for (let answer = 0; answer < 5; answer += 1) await lease.heard(s.end(60_000 - answer * 100))
+  for (let answer = 0; answer < 5; answer += 1) await limits.heard(s.end(60_000 - answer * 100))
   t.equal(s.asked, 1)
   s.leaseOf(5_000)
-  await lease.heard(s.end(5_000))
-  t.same([s.asked, lease.beatMs], [1, 18_000], 'it may only be slow')
+  await limits.heard(s.end(5_000))
+  t.same([s.asked, limits.beatMs], [1, 18_000], 'it may only be slow')
   performance.now = () => now.call(performance) + 61_000
-  await lease.heard(s.end(5_000))
-  t.same([s.asked, lease.beatMs], [2, 1_500])
+  await limits.heard(s.end(5_000))
+  t.same([s.asked, limits.beatMs], [2, 1_500])
 })
 
 t.test('runs that ask at one time ask once; what was not answered is asked again, and changes nothing', async (t) => {
   const s = service()
-  const lease = new Lease(s.client)
+  const limits = new ServiceLimits(s.client)
   s.body = new Error('away')
-  await Promise.all([lease.heard(s.end(5_000)), lease.heard(s.end(5_000))])
-  t.same([s.asked, lease.beatMs], [1, 18_000])
+  await Promise.all([limits.heard(s.end(5_000)), limits.heard(s.end(5_000))])
+  t.same([s.asked, limits.beatMs], [1, 18_000])
   s.body = { name: 'an older service' }
-  await lease.heard(s.end(5_000))
-  t.same([s.asked, lease.beatMs], [2, 18_000])
+  await limits.heard(s.end(5_000))
+  t.same([s.asked, limits.beatMs], [2, 18_000])
 })
 
 t.test('a quiet run is heard of in time under a short lease', async (t) => {
@@ -89,4 +89,38 @@ t.test('a heartbeat that is never answered leaves the next ones their time', asy
   service.offer(executionRequest('runreq_d'))
   t.same(await runner.finished, ['completed'])
   t.ok(service.said('heartbeat').length > 1, `${beats} beats`)
+})
+
+t.test('a command is told what maintenance may dispatch, as the service says it when the run begins', async (t) => {
+  const told = 'echo "$INTENDANT_MAJOR_TASKS_PER_PROJECT/$INTENDANT_MAJOR_TASKS_PER_NIGHT"'
+  for (const [said, heard] of [
+    [{ major_tasks_per_project: 2, major_tasks_per_night: 0 }, '2/0'],
+    [{ major_tasks_per_night: 6 }, '/6'],
+    [{ major_tasks_per_project: 'many', major_tasks_per_night: -1 }, '/'],
+  ] as const) {
+    const { service, runner } = await hired(t, told)
+    service.limits = said
+    service.offer(executionRequest('runreq_t'))
+    t.same(await runner.finished, ['completed'])
+    t.equal(service.events()[0].payload.text, `${heard}\n`)
+  }
+})
+
+t.test('what maintenance may dispatch is read again when a minute is over, and stays where it cannot be', async (t) => {
+  const now = performance.now
+  t.teardown(() => {
+    performance.now = now
+  })
+  const s = service()
+  const limits = new ServiceLimits(s.client)
+  s.body = { limits: { lease_ms: 60_000, major_tasks_per_project: 2, major_tasks_per_night: 6 } }
+  t.same(await limits.majorTasks(), { perProject: 2, perNight: 6 })
+  s.body = { limits: { major_tasks_per_project: 3 } }
+  t.same(await limits.majorTasks(), { perProject: 2, perNight: 6 })
+  t.equal(s.asked, 1)
+  performance.now = () => now.call(performance) + 61_000
+  t.same(await limits.majorTasks(), { perProject: 3 })
+  performance.now = () => now.call(performance) + 122_000
+  s.body = new Error('away')
+  t.same(await limits.majorTasks(), { perProject: 3 })
 })

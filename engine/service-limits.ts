@@ -1,6 +1,7 @@
 /**
- * How long a lease of the service lasts, and with that how often a run must be heard of. Answers name the end of a lease by the
- * service's clock, which need not be ours: they only tell when it has changed. Its length is what GET /api/version says.
+ * The bounds that the service names in GET /api/version: how long a lease lasts, and with that how often a run must be heard of, and
+ * how many major upgrades an engine's maintenance may dispatch. Answers name the end of a lease by the service's clock, which need
+ * not be ours: they only tell when its length has changed.
  */
 import type { Client } from './client.ts'
 
@@ -12,16 +13,23 @@ const BEAT_MS_MIN = 1_000
 const BEAT_MS_MAX = 18_000
 /** Answers whose leases seem to differ by less, milliseconds, have only been on their way for longer. */
 const SAME_MS = 2_000
-/** When the service is slow each answer may look like news: its lease is not read more often than this, milliseconds. */
+/** When the service is slow each answer may look like news: its limits are not read more often than this, milliseconds. */
 const READ_AGAIN_MS = 60_000
 const ANSWER_MS = 5_000
 
-export class Lease {
+/** What an engine's maintenance may dispatch. What is not known is not there: an older service does not say it. */
+export interface MajorTasks {
+  readonly perProject?: number
+  readonly perNight?: number
+}
+
+export class ServiceLimits {
   readonly #client: Client
   #beatMs = BEAT_MS_MAX
+  #majorTasks: MajorTasks = {}
   /** How long before its end, by our clock, the lease was named when its length was read. */
   #leftMs: number | undefined
-  #readAtMs = 0
+  #readAtMs = Number.NEGATIVE_INFINITY
   #reading: Promise<void> | undefined
 
   constructor(client: Client) {
@@ -33,12 +41,26 @@ export class Lease {
     return this.#beatMs
   }
 
+  /** As last read, a minute ago at most where the service can be asked. Never rejects. */
+  async majorTasks(): Promise<MajorTasks> {
+    if (!this.#isFresh()) await this.#readOnce()
+    return this.#majorTasks
+  }
+
   /** An answer named the end of a lease (RFC 3339). Resolves when its length is known, if it can be. Never rejects. */
   async heard(expiresAt: string): Promise<void> {
     const leftMs = Date.parse(expiresAt) - Date.now()
     const isKnown = this.#leftMs !== undefined
     if (isKnown && Math.abs(leftMs - this.#leftMs!) < SAME_MS) return
-    if (isKnown && performance.now() - this.#readAtMs < READ_AGAIN_MS) return
+    if (isKnown && this.#isFresh()) return
+    await this.#readOnce(leftMs)
+  }
+
+  #isFresh(): boolean {
+    return performance.now() - this.#readAtMs < READ_AGAIN_MS
+  }
+
+  async #readOnce(leftMs?: number): Promise<void> {
     this.#reading ??= this.#read(leftMs).finally(() => {
       this.#reading = undefined
     })
@@ -46,16 +68,28 @@ export class Lease {
   }
 
   /** What cannot be read now stays as it was, and is asked for with the next answer. */
-  async #read(leftMs: number): Promise<void> {
+  async #read(leftMs: number | undefined): Promise<void> {
     try {
       const { body } = await this.#client.request('GET', '/api/version', { answerMs: ANSWER_MS })
-      this.#leftMs = leftMs
+      this.#leftMs = leftMs ?? this.#leftMs
       this.#readAtMs = performance.now()
-      const leaseMs = body?.limits?.lease_ms
+      const {
+        lease_ms: leaseMs,
+        major_tasks_per_project: perProject,
+        major_tasks_per_night: perNight,
+      } = body?.limits ?? {}
+      this.#majorTasks = {
+        ...(isCount(perProject) ? { perProject } : {}),
+        ...(isCount(perNight) ? { perNight } : {}),
+      }
       if (typeof leaseMs !== 'number') return
       this.#beatMs = Math.min(BEAT_MS_MAX, Math.max(BEAT_MS_MIN, leaseMs * SHARE))
     } catch {
-      // Away, or an answer that is none: the lease that was is the best guess.
+      // Away, or an answer that is none: what was known is the best guess.
     }
   }
+}
+
+function isCount(value: unknown): value is number {
+  return Number.isSafeInteger(value) && (value as number) >= 0
 }
