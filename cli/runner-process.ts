@@ -29,10 +29,12 @@ export async function runRunner(cli: Cli, _: readonly any[], options: RunnerProc
   const { world, home, globals } = cli
   const tokenFile = globals.tokenFile ?? runnerTokenFile(home, id)
   const isNamed = globals.tokenFile !== undefined
+  const from = tokenFrom(tokenFile, isNamed, world.env)
   const runner = startRunnerProcess(world, id, exec, {
     ...options,
     url: serviceUrl(globals, world.env, home),
     token: tokenSource(tokenFile, isNamed, world.env),
+    tokenMayChange: from !== 'ENGINE_TOKEN',
     proxies: proxiesIn(world.env),
   })
   world.onStopSignal((count) => {
@@ -41,7 +43,7 @@ export async function runRunner(cli: Cli, _: readonly any[], options: RunnerProc
     else if (count === 3) runner.kill()
     else world.exit(EXIT.interrupted)
   })
-  return exitCodeOf(await finished(runner, id, tokenFrom(tokenFile, isNamed, world.env)), options.once ?? false)
+  return exitCodeOf(await finished(runner, id, from), options.once ?? false)
 }
 
 /** Starts the loop with its log on standard error. */
@@ -52,6 +54,8 @@ export function startRunnerProcess(
   options: Omit<RunnerProcessOptions, 'url'> & {
     readonly url: string
     readonly token: () => string
+    /** Whether that is read anew each time. */
+    readonly tokenMayChange: boolean
     readonly proxies?: Proxies
     readonly certificate?: string
   },
@@ -71,6 +75,7 @@ export function startRunnerProcess(
     ...(dir === undefined ? {} : { cwd: dir }),
     ...(options.capacity === undefined ? {} : { capacity: options.capacity }),
     environment: world.env,
+    tokenMayChange: options.tokenMayChange,
     version: VERSION,
     once: options.once ?? false,
     drainMs: options.drain,

@@ -163,7 +163,7 @@ export function tokenSource(file: string, named: boolean, env: NodeJS.ProcessEnv
   }
 }
 
-/** The same in words: ENGINE_TOKEN, or the file. */
+/** The same in words: ENGINE_TOKEN, which stays as it is, or the file. */
 export function tokenFrom(file: string, named: boolean, env: NodeJS.ProcessEnv): string {
   return named || nonEmpty(env.ENGINE_TOKEN) === undefined ? file : 'ENGINE_TOKEN'
 }

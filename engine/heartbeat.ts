@@ -11,12 +11,16 @@ import type { Sessions } from './sessions.ts'
 const JITTER = 0.2
 /** After a heartbeat that got no answer the next one comes sooner, by this factor. */
 const SOONER = 0.25
+/** A token that may change is given up when so many heartbeats in a row have found it unknown: it may be about to be replaced. */
+const UNKNOWN_MAX = 3
 
 interface HeartbeatOptions {
   readonly posts: RunPosts
   readonly sessions: Sessions
   /** From one to the next, milliseconds; jitter is taken off it. Asked each time: it follows the lease. */
   readonly everyMs: () => number
+  /** Whether the token is read anew for each request. */
+  readonly tokenMayChange: boolean
   /** The service wants no more of it: the run is not ours. */
   readonly onRefused: (refusal: ServiceRefused) => void
   /** It was answered, and not taken; the next one may be. */
@@ -27,6 +31,8 @@ export class Heartbeat {
   readonly #options: HeartbeatOptions
   #timer: NodeJS.Timeout | undefined
   #stopped = false
+  /** So many heartbeats, one after the other, were refused for their token. */
+  #unknown = 0
 
   constructor(options: HeartbeatOptions) {
     this.#options = options
@@ -55,6 +61,7 @@ export class Heartbeat {
     try {
       // One on a connection that has silently gone must leave the next ones their time before the lease ends.
       await posts.heartbeat(await sessions.pulses(), everyMs)
+      this.#unknown = 0
       this.#next(this.#options.everyMs())
     } catch (error) {
       this.#failed(error, everyMs * SOONER)
@@ -63,11 +70,18 @@ export class Heartbeat {
 
   #failed(error: unknown, pauseMs: number): void {
     if (this.#stopped) return
-    if (error instanceof ServiceRefused && !mayHelpInTime(error)) {
+    if (error instanceof ServiceRefused && !mayHelpInTime(error) && !this.#mayBeReplaced(error)) {
       this.#options.onRefused(error)
       return
     }
     if (error instanceof ServiceRefused) this.#options.onRetry(error, pauseMs)
     this.#next(pauseMs)
+  }
+
+  /** Whether it is the token that was refused, and another one may be there for the next heartbeat. */
+  #mayBeReplaced({ problem }: ServiceRefused): boolean {
+    if (problem.status !== 401 || !this.#options.tokenMayChange) return false
+    this.#unknown += 1
+    return this.#unknown < UNKNOWN_MAX
   }
 }

@@ -13,6 +13,8 @@ export interface RunOptions {
   readonly limits: ServiceLimits
   /** Pause between heartbeats, milliseconds; jitter is taken off it. Absent: as the lease asks for. */
   readonly heartbeatMs?: number
+  /** Whether the client's token is read anew for each request: one that is refused may be about to be replaced. */
+  readonly tokenMayChange: boolean
   /** How long the answer to a post may take at first, milliseconds. */
   readonly answerMs?: number
   /** From SIGTERM to SIGKILL, milliseconds. */

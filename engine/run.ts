@@ -96,6 +96,7 @@ export class Run {
       posts: this.#posts,
       sessions: this.#sessions,
       everyMs: () => options.heartbeatMs ?? options.limits.beatMs,
+      tokenMayChange: options.tokenMayChange,
       // One that the last post has overtaken is refused for that; what stands against the run that post hears itself.
       onRefused: (error) => (this.#isSettling ? undefined : this.abandon(error)),
       onRetry: (error, ms) => this.#log(`${error.message}; the next heartbeat is in ${Math.ceil(ms / 1000)} s`),

@@ -46,6 +46,8 @@ export interface RunnerOptions {
   /** How long the answer to a post about a run may take at first, milliseconds. Default 30 s. */
   readonly answerMs?: number
   readonly backoff?: Backoff
+  /** Whether the client's token is read anew for each request. Default: no. */
+  readonly tokenMayChange?: boolean
   /** One line for the runner's log. */
   readonly log: (text: string) => void
 }
@@ -212,6 +214,7 @@ class Loop {
       environment,
       backoff: this.#backoff,
       limits: this.#limits,
+      tokenMayChange: this.#options.tokenMayChange ?? false,
       ...(heartbeatMs === undefined ? {} : { heartbeatMs }),
       ...(answerMs === undefined ? {} : { answerMs }),
       stopGraceMs: this.#options.stopGraceMs ?? 10_000,
