@@ -122,6 +122,7 @@ export function createClient(options: ClientOptions): Client {
       // Not AbortSignal.any: on Node 20 it keeps every dependent of a long-lived signal in memory.
       const onAbort = () => limit.abort(request.signal?.reason)
       request.signal?.addEventListener('abort', onAbort)
+      const fromMs = performance.now()
       try {
         request.signal?.throwIfAborted()
         const response = await send(method, path, request, token, limit.signal)
@@ -131,7 +132,10 @@ export function createClient(options: ClientOptions): Client {
       } catch (error) {
         if (error instanceof ServiceRefused) throw error
         if (request.signal?.aborted) throw request.signal.reason
-        throw limit.signal.reason === tooLate ? new AnswerTimeout(base, tooLate) : new ServiceUnreachable(base, error)
+        const afterMs = performance.now() - fromMs
+        throw limit.signal.reason === tooLate
+          ? new AnswerTimeout(base, tooLate, afterMs)
+          : new ServiceUnreachable(base, error, afterMs)
       } finally {
         clearTimeout(timer)
         request.signal?.removeEventListener('abort', onAbort)

@@ -47,10 +47,13 @@ export class ForeignRefusal extends ServiceRefused {
 export class ServiceUnreachable extends Error {
   override readonly name = 'ServiceUnreachable'
   readonly url: string
+  /** How long after the request had begun, milliseconds. */
+  readonly afterMs: number
 
-  constructor(url: string, cause: unknown) {
+  constructor(url: string, cause: unknown, afterMs = 0) {
     super(`no answer from ${url}: ${reasonOf(cause)}`, { cause })
     this.url = url
+    this.afterMs = afterMs
   }
 }
 

@@ -3,7 +3,7 @@
  * only when the service has it or has refused it; what is refused costs no other event; and the queue is bounded,
  * so that a service that is away slows the command down instead of losing its output. Posts are as large as the line takes.
  */
-import { AnswerTimeout, ServiceRefused } from './errors.ts'
+import { ServiceRefused, ServiceUnreachable } from './errors.ts'
 import { jsonText } from './json-text.ts'
 
 const BATCH_EVENTS_MAX = 500
@@ -36,7 +36,7 @@ export function outgoing(event: object, callbacks: Pick<OutgoingEvent, 'onTaken'
 interface PostQueueOptions {
   /**
    * Posts the JSON texts of events and retries until the service has answered for good. Resolves when they are
-   * taken; rejects with ServiceRefused when the post is refused, with AnswerTimeout when several of them took too long.
+   * taken; rejects with ServiceRefused when the post is refused, with ServiceUnreachable when several of them took too long.
    */
   readonly post: (texts: readonly string[]) => Promise<void>
   /** Most events of one post. */
@@ -44,7 +44,7 @@ interface PostQueueOptions {
   /** Whether a refusal concerns the run as a whole (stale attempt, settled, token) and not what was posted. */
   readonly concernsRun: (refusal: ServiceRefused) => boolean
   /** What was to go in one post took too long, and goes in halves. */
-  readonly onSlow?: (error: AnswerTimeout) => void
+  readonly onSlow?: (error: ServiceUnreachable) => void
   /** The queue is fuller than its bound (true), or has room again (false). */
   readonly onPressure: (full: boolean) => void
   /** The run is over as far as the service is concerned: the queue has dropped everything and stays empty. */
@@ -116,7 +116,7 @@ export class PostQueue {
     try {
       await this.#options.post(batch.map((event) => event.text))
     } catch (error) {
-      if (batch.length > 1 && error instanceof AnswerTimeout) {
+      if (batch.length > 1 && error instanceof ServiceUnreachable) {
         this.#shrink(batch, error)
         return await this.#postParts(batch)
       }
@@ -143,7 +143,7 @@ export class PostQueue {
     }
   }
 
-  #shrink(batch: readonly OutgoingEvent[], error: AnswerTimeout): void {
+  #shrink(batch: readonly OutgoingEvent[], error: ServiceUnreachable): void {
     this.#slowBytes = bytesOf(batch)
     this.#batchBytesMax = Math.ceil(this.#slowBytes / 2)
     this.#options.onSlow?.(error)

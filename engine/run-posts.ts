@@ -3,7 +3,7 @@
  * an attempt that is no longer ours, or a cancellation.
  */
 import { ANSWER_MS_DEFAULT, type Client } from './client.ts'
-import { AnswerTimeout, ServiceRefused } from './errors.ts'
+import { AnswerTimeout, ServiceRefused, ServiceUnreachable } from './errors.ts'
 import { isObject } from './execution-request.ts'
 import { jsonText } from './json-text.ts'
 import { type Backoff, mayHelpInTime, retrying } from './retry.ts'
@@ -43,6 +43,12 @@ const HANDS_BACK: ReadonlySet<string> = new Set(['release', 'failed'])
 /** The longest that a post may take which gets longer with each time that it took too long, milliseconds. */
 const ANSWER_MS_MAX = 240_000
 
+/**
+ * A connection that breaks behind this share of the time that an answer has (5 s of 30) breaks for what is being sent: the service closes one
+ * whose body comes too slowly, after 10 s.
+ */
+const BROKEN_LATE_SHARE = 1 / 6
+
 /** A runner knows what it runs: of the request it reads where it stands (RFC 7240). */
 const MINIMAL = { prefer: 'return=minimal' }
 
@@ -64,12 +70,16 @@ export class RunPosts {
 
   /**
    * Events, given as their JSON texts. Retried until the service has answered; rejects with ServiceRefused, and where there are
-   * several with AnswerTimeout: fewer of them may get through.
+   * several with the ServiceUnreachable that says that it took long: fewer of them may get through.
    */
   async events(texts: readonly string[]): Promise<void> {
     const body = `{"attempt":${this.#options.attempt},"events":[${texts.join(',')}]}`
     if (texts.length === 1) await this.#post('events', body)
-    else await this.#retrying((limit) => this.#send('events', body, limit), mayHelpAsItIs)
+    else {
+      const longMs = (this.#options.answerMs ?? ANSWER_MS_DEFAULT) * BROKEN_LATE_SHARE
+      const mayHelp = (error: unknown): boolean => mayHelpInTime(error) && !tookLong(error, longMs)
+      await this.#retrying((limit) => this.#send('events', body, limit), mayHelp)
+    }
   }
 
   /** A statement about an engine run. Retried until the service has answered; rejects with ServiceRefused. */
@@ -116,9 +126,9 @@ export class RunPosts {
   }
 }
 
-/** Whether the same post may succeed later, and not rather a smaller one. */
-function mayHelpAsItIs(error: unknown): boolean {
-  return !(error instanceof AnswerTimeout) && mayHelpInTime(error)
+/** Whether a post has had no answer for its size, so that a smaller one may have. */
+function tookLong(error: unknown, longMs: number): boolean {
+  return error instanceof AnswerTimeout || (error instanceof ServiceUnreachable && error.afterMs > longMs)
 }
 
 /** Whether a refusal ends the run for this runner, rather than finding fault with the post's content. */

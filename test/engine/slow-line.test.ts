@@ -1,4 +1,5 @@
 /** A runner behind a slow line: its posts take long, and get through all the same, and the lease lives as long as they take. */
+import { setTimeout as pause } from 'node:timers/promises'
 import t from 'tap'
 import { AnswerTimeout, ServiceRefused } from '../../engine/errors.ts'
 import { outgoing, PostQueue } from '../../engine/post-queue.ts'
@@ -47,6 +48,32 @@ t.test('events that take too long in one post go in smaller ones, each once and 
     Array.from({ length: 40 }, (_, i) => i + 1),
   )
   t.match(logs.join('\n'), /the answer took too long; again with fewer events at a time/)
+})
+
+t.test(
+  'so do events whose connection breaks long after their post began: the other end closes what comes too slowly',
+  async (t) => {
+    const { service, runner, logs } = await hired(t, counting(40), { answerMs: 600 })
+    service.misbehave = ({ verb, body }) =>
+      verb === 'events' && body.events.length > 4 ? { cutAfterMs: 200 } : undefined
+    service.offer(executionRequest('runreq_b'))
+    t.same(await Promise.race([runner.finished, pause(10_000, 'it goes on')]), ['completed'])
+    t.same(
+      service.events().map(({ payload }) => payload.n),
+      Array.from({ length: 40 }, (_, i) => i + 1),
+    )
+    t.match(logs.join('\n'), /no answer from .*; again with fewer events at a time/)
+  },
+)
+
+t.test('a connection that breaks at once says nothing of the line', async (t) => {
+  const { service, runner, logs } = await hired(t, counting(40))
+  let cuts = 0
+  service.misbehave = ({ verb }) => (verb === 'events' && ++cuts < 4 ? 'cut' : undefined)
+  service.offer(executionRequest('runreq_c'))
+  t.same(await runner.finished, ['completed'])
+  t.equal(service.events().length, 40)
+  t.notMatch(logs.join('\n'), /fewer events/)
 })
 
 t.test('posts follow the line: smaller while it is slow, and large again when it is not', async (t) => {

@@ -13,11 +13,12 @@ export interface Post {
   readonly body: any
 }
 
-/** What a test answers instead of the ordinary 200 at once: a problem, a page of something between, late, never, or `cut` to drop the connection. */
+/** What a test answers instead of the ordinary 200 at once: a problem, a page of something between, late, never, or `cut` to drop the connection, at once or after a while. */
 type Misbehaviour =
   | { status: number; code: string; retryAfter?: number; state?: string }
   | { status: number; page: string }
   | { afterMs: number }
+  | { cutAfterMs: number }
   | 'cut'
   | 'silence'
   | undefined
@@ -97,6 +98,7 @@ export async function standIn(): Promise<StandIn> {
     if (fault === undefined) return false
     if (fault === 'silence') return true
     if (fault === 'cut') response.destroy()
+    else if ('cutAfterMs' in fault) setTimeout(() => response.destroy(), fault.cutAfterMs)
     else if ('afterMs' in fault) setTimeout(() => take(post, response), fault.afterMs)
     else if ('page' in fault) response.writeHead(fault.status, { 'content-type': 'text/html' }).end(fault.page)
     else {
