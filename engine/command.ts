@@ -27,6 +27,8 @@ export interface Command {
   readonly pid: number | undefined
   /** Resolves when the command has ended, its process group is gone and its output is read. Never rejects. */
   readonly ended: Promise<CommandEnd>
+  /** Whether the command itself has ended: the rest of its group, and its output, may still take a while. */
+  readonly isOver: () => boolean
   /** Asks the group to end (SIGTERM), and ends it (SIGKILL) when `graceMs` have passed. Only the first call does. */
   stop(graceMs: number): void
   /** Ends the group at once (SIGKILL). */
@@ -101,7 +103,7 @@ export function startCommand(options: CommandOptions): Command {
 function notStarted(reason: Promise<Error>, { cwd }: CommandOptions): Command {
   const where = cwd === undefined ? '' : ` in ${cwd}`
   const ended = reason.then(({ message }) => ({ code: null, signal: null, error: new Error(`${message}${where}`) }))
-  return { pid: undefined, ended, stop() {}, kill() {}, pause() {}, resume() {} }
+  return { pid: undefined, ended, isOver: () => true, stop() {}, kill() {}, pause() {}, resume() {} }
 }
 
 function running(child: ChildProcessWithoutNullStreams, pid: number, options: CommandOptions): Command {
@@ -129,6 +131,7 @@ function running(child: ChildProcessWithoutNullStreams, pid: number, options: Co
   return {
     pid,
     ended,
+    isOver: () => child.exitCode !== null || child.signalCode !== null,
     stop,
     kill: () => void signalGroup(pid, 'SIGKILL'),
     pause() {

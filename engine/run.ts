@@ -51,6 +51,8 @@ export class Run {
   /** The last post is under way. */
   #isSettling = false
   #command: Command | undefined
+  /** The command came to its own end, before any stop. */
+  #hasEnded = false
   #brief: BriefFiles | undefined
   #findings: Findings | undefined
   #said: Record<string, unknown> | undefined
@@ -113,9 +115,10 @@ export class Run {
     this.#end({ why: 'cancelled', cancel })
   }
 
-  /** The runner itself stops: the run is handed back, or fails if its command has begun. That is said for a bounded time. */
+  /** The runner itself stops: the run is handed back, or fails if its command is at work. What is left to be said has a bounded time. */
   stop(): void {
-    this.#end({ why: 'runner_stopped' })
+    if (this.#isFinished) this.#log('stopping: its command has ended, and its last posts have little time')
+    else this.#end({ why: 'runner_stopped' })
     this.#limitLastPosts()
   }
 
@@ -124,6 +127,10 @@ export class Run {
     this.#end({ why: 'runner_stopped' })
     this.#command?.kill()
     this.#posting.abort(new Untold())
+  }
+
+  get #isFinished(): boolean {
+    return this.#stop === undefined && (this.#hasEnded || this.#command?.isOver() === true)
   }
 
   #limitLastPosts(): void {
@@ -297,6 +304,7 @@ export class Run {
       leftoverGraceMs: stopGraceMs,
     })
     const end = await this.#command.ended
+    this.#hasEnded = this.#stop === undefined
     this.#command = undefined
     if (end.error !== undefined) this.#options.onNotBegun()
     if (this.#lastPosts !== undefined) this.#limitLastPosts()

@@ -81,6 +81,47 @@ t.test('a drain that is over while the service is away stops in the same way', a
   t.same(await runner.finished, ['untold'])
 })
 
+t.test('work that was finished before the stop is told as what it was', async (t) => {
+  const { service, runner } = await hired(t, 'echo done', { once: false, lastPostsMs: 3_000 })
+  let isAway = true
+  let tries = 0
+  service.misbehave = ({ verb }) => {
+    if (verb !== 'events' || !isAway) return undefined
+    tries += 1
+    return 'cut'
+  }
+  service.offer(executionRequest('runreq_f'))
+  await until(
+    async () => tries,
+    (count) => count > 0,
+  )
+  // Until its end is seen as well as its output.
+  await pause(500)
+  runner.stop()
+  isAway = false
+  t.same(await runner.finished, ['completed'])
+  t.equal(service.said('failed').length, 0)
+})
+
+t.test('so is what has ended by itself, and left something behind that has not', async (t) => {
+  const command = `(trap '' TERM; exec > /dev/null 2>&1; while true; do sleep 0.05; done) & echo done; exit 0`
+  const { service, runner } = await hired(t, command, { once: false, stopGraceMs: 1_000, lastPostsMs: 3_000 })
+  service.offer(executionRequest('runreq_g'))
+  await service.until(({ verb }) => verb === 'events')
+  runner.stop()
+  t.same(await runner.finished, ['completed'])
+})
+
+t.test('what ends well only because it was stopped has been stopped', async (t) => {
+  const command = `trap 'exit 0' TERM; echo up; while true; do sleep 0.05; done`
+  const { service, runner } = await hired(t, command, { once: false, lastPostsMs: 3_000 })
+  service.offer(executionRequest('runreq_e'))
+  await service.until(({ verb }) => verb === 'events')
+  runner.stop()
+  t.same(await runner.finished, ['failed'])
+  t.match(service.said('failed')[0]!.body, { code: 'runner_stopped' })
+})
+
 t.test('a service that answers in time hears the last word', async (t) => {
   const { service, runner } = await hired(t, 'echo up; sleep 300', { once: false, lastPostsMs: 3_000 })
   service.offer(executionRequest('runreq_t'))
