@@ -51,6 +51,7 @@ const STATE_TINTS: Readonly<Record<string, Tint>> = {
 
 export class Printer {
   readonly #out: Sink
+  #isWithinLine = false
   readonly #coloured: boolean
 
   /** NO_COLOR (no-color.org) wins over everything; FORCE_COLOR colours what is not a terminal. */
@@ -79,6 +80,13 @@ export class Printer {
   /** What a command printed, in its own lines: as it is, but for a terminal, which it must not drive. */
   output(text: string): void {
     this.#out.write(this.#out.isTTY === true ? harmless(text) : text)
+    this.#isWithinLine = text === '' ? this.#isWithinLine : !text.endsWith('\n')
+  }
+
+  /** It is over: on a terminal what follows does not stand behind a last line that has no end. */
+  outputOver(): void {
+    if (this.#isWithinLine && this.#out.isTTY === true) this.#out.write('\n')
+    this.#isWithinLine = false
   }
 
   /**

@@ -35,6 +35,7 @@ async function log(cli: Cli, [id]: readonly any[], options: any): Promise<number
     ...followed(cli, id),
     print: (events: readonly Record<string, any>[]) => printOutput(cli, events),
     settle(body: Record<string, any>) {
+      cli.print.outputOver()
       note([`${id} ${body.state}`, failureText(body.failure)].filter((text) => text !== undefined).join(': '))
       return outcomeOf(body)
     },
@@ -42,7 +43,10 @@ async function log(cli: Cli, [id]: readonly any[], options: any): Promise<number
   // First: that there is no such request is not seen in its events.
   await client.request('GET', run.path)
   const since = await printPast(cli, id)
-  if (!options.follow) return undefined
+  if (!options.follow) {
+    cli.print.outputOver()
+    return undefined
+  }
   const { body } = await client.request('GET', run.path)
   // Its last event may be behind us, where nobody would wait for it.
   if (!run.isSettled(body)) return await followTo(cli, run, since)

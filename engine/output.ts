@@ -12,11 +12,14 @@ export interface Line {
   readonly text: string
   /** False for every piece of a line that was too long, or did not end in time. */
   readonly whole: boolean
-  /** False for all but the last piece of such a line: the line goes on in the next. */
+  /** False for all but the last piece of such a line: the line goes on in the next. And for a last line that has no end. */
   readonly ended: boolean
 }
 
-/** Splits a stream of bytes into lines without their ends. UTF-8; invalid bytes become U+FFFD. */
+/**
+ * Splits a stream of bytes into lines without the line feeds at their ends: put together again they are what was written, a carriage
+ * return before a line feed too. UTF-8; invalid bytes become U+FFFD.
+ */
 export class LineSplitter {
   readonly #decoder = new StringDecoder('utf8')
   /** Parts of the line that has no end yet. A list, so that a long line costs no repeated copying. */
@@ -36,22 +39,21 @@ export class LineSplitter {
 
   /**
    * What has come of the line that has no end yet, as a piece of it. Not where that may still become an event or a
-   * document, which is read whole; nor what may belong to its end.
+   * document, which is read whole.
    */
   begun(): Line[] {
     const text = this.#join('')
     const isText = this.#cut || /^[^{]/.test(text.trimStart())
-    const held = isText ? (text.endsWith('\r') ? '\r' : '') : text
-    if (held !== '') this.#hold(held)
-    if (held.length === text.length) return []
+    if (!isText) this.#hold(text)
+    if (!isText || text === '') return []
     this.#cut = true
-    return [{ text: text.slice(0, text.length - held.length), whole: false, ended: false }]
+    return [{ text, whole: false, ended: false }]
   }
 
   /** The last line, if it had no end. */
   end(): Line[] {
     const lines = this.#take(this.#decoder.end())
-    if (this.#chars > 0) lines.push(this.#finish(''))
+    if (this.#chars > 0) lines.push({ ...this.#finish(''), ended: false })
     return lines
   }
 
@@ -81,7 +83,7 @@ export class LineSplitter {
     const text = this.#join(tail)
     const whole = !this.#cut
     this.#cut = false
-    return { text: text.endsWith('\r') ? text.slice(0, -1) : text, whole, ended: true }
+    return { text, whole, ended: true }
   }
 
   #join(tail: string): string {

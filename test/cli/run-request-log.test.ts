@@ -48,6 +48,12 @@ t.test('log prints every page of what the command printed, as it was printed, an
   )
 })
 
+t.test('a last line without an end is printed as it is, and ended for a terminal alone', async (t) => {
+  const { env } = await service(t, run([RUN], [[output('one\n'), output('Go on? ')]]))
+  t.equal((await cli(env, 'run-request', 'log', ID)).out, 'one\nGo on? ')
+  t.equal((await cliOn({ isTTY: true, columns: 40 }, env, 'run-request', 'log', ID)).out, 'one\nGo on? \n')
+})
+
 t.test('log of a run request that is not there says so', async (t) => {
   const { env, asked } = await service(t, () => [404, { status: 404, code: 'not_found', detail: 'There is none.' }])
   const { code, err } = await cli(env, 'run-request', 'log', ID)

@@ -102,9 +102,9 @@ t.test('log shows all that a run printed, and follows it to its end', async (t) 
   writeFileSync(`${service.home}/gate`, 'over')
   t.equal(await following.ended, 1)
   t.match(following.err(), /failed: execution, exit_7: .*over/)
-  t.equal(following.out(), `${soFar}over\n`)
+  t.equal(following.out(), `${soFar}over`)
   const again = await service.cli('run-request', 'log', created.id, '--follow')
-  t.same([again.code, again.out], [1, `${soFar}over\n`])
+  t.same([again.code, again.out], [1, `${soFar}over`])
 })
 
 t.test('cancel reaches the command and its children, and create --wait ends with 5', async (t) => {

@@ -29,11 +29,16 @@ t.test('lines come out the same wherever the bytes are cut, also within a charac
   fc.assert(property, { numRuns: 200 })
 })
 
-t.test('a last line without an end is a line, and a carriage return belongs to the end', async (t) => {
-  t.same(
-    split(Buffer.from('a\r\n\nb'), []).map((line) => line.text),
-    ['a', '', 'b'],
-  )
+/** Lines as they were printed. */
+const joined = (lines: readonly Line[]): string => lines.map(({ text, ended }) => (ended ? `${text}\n` : text)).join('')
+
+t.test('lines put together again are what was printed: a carriage return stays, and no end is made up', async (t) => {
+  for (const text of ['a\r\n\nb', 'a\r\n\r\r\nb\r', 'a\n', '\n', ''])
+    t.equal(joined(split(Buffer.from(text), [])), text, JSON.stringify(text))
+  const [event] = split(Buffer.from('{"event_type":"x"}\r\n'), [])
+  t.match(readLine(event!.text), { kind: 'event' })
+  const [last] = split(Buffer.from('{"event_type":"x"}'), [])
+  t.match([last!.whole, readLine(last!.text)], [true, { kind: 'event' }], 'nor does one need an end to be read')
 })
 
 t.test('a line too long to be held comes in pieces, and none of them is read as an event', async (t) => {
@@ -66,10 +71,7 @@ t.test('what is told of lines before their end changes nothing of what they say'
       from = to
     }
     told.push(...splitter.end())
-    t.equal(
-      told.map(({ text, ended }) => (ended ? `${text}\n` : text)).join(''),
-      lines.map((text) => `${text}\n`).join(''),
-    )
+    t.equal(joined(told), bytes.toString())
     const kinds = (texts: readonly string[]) =>
       texts.map((text) => readLine(text).kind).filter((kind) => kind !== 'text')
     t.same(kinds(told.filter(({ whole }) => whole).map(({ text }) => text)), kinds(lines))
