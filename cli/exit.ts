@@ -3,7 +3,7 @@
  * and what to do.
  */
 import { CommanderError } from 'commander'
-import { ServiceRefused, ServiceUnreachable } from '../engine/errors.ts'
+import { Redirected, ServiceRefused, ServiceUnreachable } from '../engine/errors.ts'
 import { mayHelp } from '../engine/retry.ts'
 
 export const EXIT = {
@@ -82,6 +82,7 @@ export function explain(error: unknown, tokenFrom?: string): Failure {
   }
   if (error instanceof CliFailure) return found(error.message, error.exitCode)
   if (error instanceof CommanderError) return { ...found(usageText(error), EXIT.usage), text: '' }
+  if (error instanceof Redirected) return found(`${error.message}.`, EXIT.unreachable)
   if (error instanceof ServiceUnreachable) {
     const hint = 'Is the service running there (intendant serve)? Set ENGINE_URL or --url if it is elsewhere.'
     return found(`${error.message}\n${hint}`, EXIT.unreachable)

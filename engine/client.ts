@@ -7,6 +7,7 @@ import {
   AnswerTimeout,
   ForeignRefusal,
   type Problem,
+  Redirected,
   ServiceRefused,
   ServiceUnreachable,
   TokenUnsendable,
@@ -86,13 +87,18 @@ export function createClient(options: ClientOptions): Client {
       ...request.headers,
     }
     if (token !== undefined) headers.authorization = `Bearer ${token}`
-    const init: RequestInit = { method, headers, signal, redirect: 'error' }
+    const init: RequestInit = { method, headers, signal, redirect: 'manual' }
     if (isStreamed(body)) Object.assign(init, { body, duplex: 'half' })
     else if (body !== undefined) init.body = typeof body === 'string' ? body : JSON.stringify(body)
     if (body !== undefined) headers['content-type'] ??= 'application/json'
     const send = await fetchOf((request.answerMs ?? 0) >= NODE_WAITS_MS)
     const response = await send(url, init)
     if (response.ok) return response
+    const place = redirection(url, response)
+    if (place !== undefined) {
+      await response.body?.cancel()
+      throw new Redirected(base, place)
+    }
     throw refusal(method, path, response, await textOf(response, signal))
   }
 
@@ -130,7 +136,7 @@ export function createClient(options: ClientOptions): Client {
         const text = await textOf(response, limit.signal, () => timer.refresh())
         return { status: response.status, headers: response.headers, body: text === '' ? undefined : JSON.parse(text) }
       } catch (error) {
-        if (error instanceof ServiceRefused) throw error
+        if (error instanceof ServiceRefused || error instanceof Redirected) throw error
         if (request.signal?.aborted) throw request.signal.reason
         const afterMs = performance.now() - fromMs
         throw limit.signal.reason === tooLate
@@ -147,7 +153,7 @@ export function createClient(options: ClientOptions): Client {
       try {
         return await send('GET', path, request, token, request.signal)
       } catch (error) {
-        if (error instanceof ServiceRefused) throw error
+        if (error instanceof ServiceRefused || error instanceof Redirected) throw error
         if (request.signal.aborted) throw request.signal.reason
         throw new ServiceUnreachable(base, error)
       }
@@ -187,6 +193,19 @@ export function isToken(text: string): boolean {
 
 function isStreamed(body: unknown): boolean {
   return typeof body === 'object' && body !== null && Symbol.asyncIterator in body
+}
+
+/** A longer one is cut where it is told. */
+const PLACE_CHARS_MAX = 200
+
+/** Where a redirect says that the service is: what it names, without the path that was asked for there. */
+function redirection(asked: URL, { status, headers }: Response): string | undefined {
+  const location = headers.get('location')
+  if (status < 300 || status > 399 || location === null || !URL.canParse(location, asked.href)) return undefined
+  const { origin, pathname, search } = new URL(location, asked)
+  const place = `${origin}${pathname}${search}`
+  const rest = asked.pathname + asked.search
+  return (place.endsWith(rest) ? place.slice(0, -rest.length) : place).slice(0, PLACE_CHARS_MAX)
 }
 
 function refusal(method: string, path: string, response: Response, text: string): ServiceRefused {

@@ -60,6 +60,14 @@ export class ServiceUnreachable extends Error {
 /** No answer within the time that there was for it: the line may be too slow for what was sent, or nobody is there. */
 export class AnswerTimeout extends ServiceUnreachable {}
 
+/** The answer names another place. Nobody goes there with the token: it is for the operator to say where the service is. */
+export class Redirected extends ServiceUnreachable {
+  constructor(url: string, to: string) {
+    super(url, 'a redirect')
+    this.message = `${url} redirects to ${to}: set ENGINE_URL or --url to that`
+  }
+}
+
 /** What is wrong with what was given as a token, as the end of a sentence: it is not told itself, since it is a secret. */
 export const MORE_THAN_TOKEN = 'holds more than a token: a space, a second line, or a character that no token has'
 
