@@ -57,6 +57,12 @@ export function moment(text: string): string {
   return utcOf(at)
 }
 
+/** RFC 3339, to the letter: what is known by its time is the same only under the same one. */
+export function time(text: string): string {
+  if (RFC_3339.test(text) && !Number.isNaN(Date.parse(text))) return text
+  throw new InvalidArgumentError('A time such as 2030-01-31T08:00:00Z is expected.')
+}
+
 /** A JSON object: given as it is, or `@FILE` to read it from a file. */
 export function jsonObject(text: string): Record<string, unknown> {
   let value: unknown

@@ -1,8 +1,19 @@
 /** `intendant emit`: state an event. A `*_requested` is a command, and makes a run request. */
 import type { Command } from 'commander'
-import { jsonObject, ORIGIN, WAIT_LIMIT } from './arguments.ts'
+import type { Answer } from '../engine/client.ts'
+import { jsonObject, ORIGIN, time, WAIT_LIMIT } from './arguments.ts'
+import { EXIT, explain } from './exit.ts'
 import { follow } from './run-request-wait.ts'
 import type { Act, Cli } from './world.ts'
+
+const HELP = `
+An event is known by what it says. The same line with the same --occurred-at may be said again: it
+is recorded once, and asks for one run. Without that option each is an event of its own; where it
+may have been recorded and no answer came (exit code 4), the time under which it may be said again
+is told.
+
+Example:
+  intendant emit greet_requested --project shop --payload '{"name":"Ada"}' --wait`
 
 export function addEmit(program: Command, act: Act): void {
   program
@@ -13,27 +24,25 @@ export function addEmit(program: Command, act: Act): void {
     .option('--payload <json>', 'Its payload: a JSON object, or @FILE. Default: {}.', jsonObject)
     .option('--throttle <throttle>', 'full may change things, dry_run (the default) only simulates.')
     .option('--trace-id <id>', 'The trace that it belongs to.')
+    .option('--occurred-at <time>', 'When it happened. Default: now.', time)
     .option('--wait', 'Follow the run that a command makes, and end with its outcome.')
     .option(...WAIT_LIMIT)
     .option(...ORIGIN)
-    .addHelpText(
-      'after',
-      '\nExample:\n  intendant emit greet_requested --project shop --payload \'{"name":"Ada"}\' --wait',
-    )
+    .addHelpText('after', HELP)
     .action(act(emit))
 }
 
 async function emit(cli: Cli, [type]: readonly any[], options: any): Promise<number | undefined> {
-  const { project, payload = {}, throttle, traceId, wait, waitLimit } = options
+  const { project, payload = {}, throttle, traceId, occurredAt, wait, waitLimit } = options
   const event = {
     event_type: type,
     project,
-    occurred_at: new Date().toISOString(),
+    occurred_at: occurredAt ?? new Date().toISOString(),
     payload,
     throttle,
     trace_id: traceId,
   }
-  const { body } = await cli.client.request('POST', '/api/events', { body: { events: [event] } })
+  const { body } = await stated(cli, event)
   const [request] = body.run_requests
   const isFollowed = request !== undefined && (wait || waitLimit !== undefined)
   if (cli.json && !isFollowed) cli.print.json(body)
@@ -42,4 +51,17 @@ async function emit(cli: Cli, [type]: readonly any[], options: any): Promise<num
     if (request !== undefined) cli.print.line(`Run request ${request}`)
   }
   return isFollowed ? await follow(cli, request, undefined, waitLimit) : undefined
+}
+
+/** States it; where nobody knows whether it was recorded, it is told how to state the very same once more. */
+async function stated({ client, note }: Cli, event: { readonly occurred_at: string }): Promise<Answer> {
+  try {
+    return await client.request('POST', '/api/events', { body: { events: [event] } })
+  } catch (error) {
+    if (explain(error).exitCode === EXIT.unreachable)
+      note(
+        `It may be recorded all the same. To say it again as the same event, add --occurred-at ${event.occurred_at} .`,
+      )
+    throw error
+  }
 }

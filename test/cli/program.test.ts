@@ -398,6 +398,22 @@ t.test('what strangers wrote cannot drive the terminal', async (t) => {
   t.match(out, /a \[2Jb c/)
 })
 
+t.test('an event that was perhaps recorded is told with the time under which it may be said again', async (t) => {
+  const env = { ENGINE_URL: 'http://127.0.0.1:1', ENGINE_TOKEN: 'secret' }
+  const { code, err } = await cli(env, 'emit', 'noted', '--project', 'demo')
+  t.equal(code, 4)
+  const [, at = ''] = /may be recorded all the same.* add --occurred-at (\S+) /.exec(err) ?? []
+  t.ok(Math.abs(Date.now() - Date.parse(at)) < 60_000, err)
+  const stated = await service(t, () => [200, { events: ['evt_1'], run_requests: [], duplicates: 0 }])
+  t.equal((await cli(stated.env, 'emit', 'noted', '--project', 'demo', '--occurred-at', at)).code, 0)
+  t.equal(stated.asked[0]!.body.events[0].occurred_at, at)
+  t.match(await cli(env, 'emit', 'noted', '--project', 'demo', '--occurred-at', 'today'), {
+    code: 2,
+    err: /RFC 3339|A time/,
+  })
+  t.match((await cli(env, 'emit', '--help')).out, /said again/)
+})
+
 t.test('an event that is emitted without a payload has an empty one', async (t) => {
   const { env, asked } = await service(t, () => [200, { events: ['evt_1'], duplicates: 0, run_requests: [] }])
   t.match(await cli(env, 'emit', 'noted', '--project', 'demo'), { code: 0, out: /Event evt_1/ })
