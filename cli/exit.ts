@@ -21,6 +21,8 @@ export const EXIT = {
   /** The time to wait is over. */
   timeout: 6,
   interrupted: 130,
+  /** Who read its output went away before the outcome that it was to end with. */
+  readerGone: 141,
 } as const
 
 export const ENDS_HELP = `
@@ -32,7 +34,9 @@ Exit codes:
   4  the service cannot be reached, or cannot answer now
   5  with --wait: the run was cancelled
   6  with --wait-limit: still running when the time was over
-  130  ended at once by a signal that came again: the second of serve, the fourth of runner
+  130  ended at once by a signal that came again: the second of serve, the fourth of runner; with
+       runner --once: stopped before it had a run
+  141  with --wait or --follow: who read the output went away before the outcome was known
 
 With --json an error is one JSON object on standard error: the service's problem (RFC 9457), or the
 same members (code, title, detail) for what the command found itself; exit_code says how it ended.

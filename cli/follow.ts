@@ -42,6 +42,7 @@ export async function followTo(
   since: string | undefined,
   limitMs?: number,
 ): Promise<number> {
+  cli.world.owesOutcome()
   const over = new AbortController()
   const timer = limitMs === undefined ? undefined : setTimeout(() => over.abort(), limitMs)
   try {

@@ -12,6 +12,8 @@ const WISH_MS = 1_000
 /** Node.js puts terminals back as they were on its way out, and aborts where one is gone (`node::ResetStdio`). */
 const hasTerminal = [0, 1, 2].some((descriptor) => isatty(descriptor))
 let isHungUp = false
+/** What the process ends with when its reader has seen enough. */
+let readerGone: number = EXIT.ok
 
 /** Resolves when somebody has asked a command to stop that takes such signals itself. */
 let isAskedToStop = (): void => {}
@@ -56,12 +58,15 @@ const world: World = {
       isHungUp = true
     })
   },
+  owesOutcome() {
+    readerGone = EXIT.readerGone
+  },
   exit: (code) => process.exit(code),
 }
 
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-  // `intendant events | head` closes the pipe when it has seen enough: that is no failure.
-  if (error.code === 'EPIPE') process.exit(EXIT.ok)
+  // `intendant events | head` closes the pipe when it has seen enough: that is no failure. What it came to counts, if that is known.
+  if (error.code === 'EPIPE') process.exit(process.exitCode ?? readerGone)
   process.stderr.write(`intendant: standard output cannot be written: ${error.message}\n`)
   process.exit(EXIT.failed)
 })

@@ -30,7 +30,8 @@ export function addLog(group: Command, operand: () => Argument, act: Act): void 
 }
 
 async function log(cli: Cli, [id]: readonly any[], options: any): Promise<number | undefined> {
-  const { client, note } = cli
+  const { client, note, world } = cli
+  if (options.follow) world.owesOutcome()
   const run = {
     ...followed(cli, id),
     print: (events: readonly Record<string, any>[]) => printOutput(cli, events),

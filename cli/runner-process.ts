@@ -125,6 +125,10 @@ function exitCodeOf(ends: readonly RunEnd[], once: boolean): number {
       return EXIT.ok
     case 'cancelled':
       return EXIT.cancelled
+    // Stopped before a run came, or before the command of one had begun: nothing has failed, and nothing was done.
+    case undefined:
+    case 'released':
+      return EXIT.interrupted
     default:
       return EXIT.failed
   }

@@ -31,6 +31,8 @@ export interface World {
   readonly stderr: Sink
   /** From now on SIGHUP, SIGINT, SIGQUIT and SIGTERM do not end the process but call this, with how many wishes to stop there were: signals within a second are one. */
   onStopSignal(callback: (count: number) => void): void
+  /** From now on the command is to end with the outcome of what it follows: no reader that goes away makes it end well. */
+  owesOutcome(): void
   /** Ends the process at once: for a stop that was asked for again, or takes too long. */
   exit(code: number): void
 }

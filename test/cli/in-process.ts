@@ -61,6 +61,7 @@ function running(
     onStopSignal: (callback) => {
       onSignal = callback
     },
+    owesOutcome: () => {},
     exit: () => {},
   })
   return {

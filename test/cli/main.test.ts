@@ -161,6 +161,40 @@ t.test('run-request log asks for no page before its reader has taken the last on
   t.equal(out.length, pages * items.length * (text.length + 1))
 })
 
+/** The exit code of a command whose reader goes away behind the first line. */
+async function leftAlone(test: Test, env: NodeJS.ProcessEnv, ...argv: string[]): Promise<number | null> {
+  const options = { env: { ...ENV, ...env }, stdio: ['ignore', 'pipe', 'ignore'] as ['ignore', 'pipe', 'ignore'] }
+  const child = spawn(process.execPath, [BINARY, ...argv], options)
+  test.teardown(() => child.kill('SIGKILL'))
+  const ended = once(child, 'exit').then(([code]) => code as number | null)
+  await once(child.stdout, 'data')
+  child.stdout.destroy()
+  return await Promise.race([ended, pause(10_000, null)])
+}
+
+t.test(
+  'a reader that has seen enough ends a command well, but not one whose end is the outcome of a run',
+  async (t) => {
+    const run = { id: 'runreq_1', state: 'started', project: 'demo', throttle: 'dry_run', access: 'full' }
+    const output = { event_type: 'run_output', payload: { stream: 'stdout', text: 'x\n' }, project: 'demo' }
+    const { env } = await answering(t, ({ url }) => {
+      const { pathname } = new URL(url, 'http://x')
+      if (pathname === '/api/watch')
+        return [200, `data: ${JSON.stringify({ type: 'events', cursor: 'e.1', events: [output] })}\n\n`]
+      return [200, pathname === '/api/events' ? { items: [output], run_requests: ['runreq_1'], events: ['e'] } : run]
+    })
+    const create = ['run-request', 'create', '--project', 'demo', '--entry-event', 'greet_requested']
+    for (const [argv, code] of [
+      [['watch', '--since', 'earliest'], 0],
+      [[...create, '--wait'], 141],
+      [[...create, '--wait-limit', '1m'], 141],
+      [['emit', 'greet_requested', '--project', 'demo', '--wait'], 141],
+      [['run-request', 'log', 'runreq_1', '--follow'], 141],
+    ] as const)
+      t.equal(await leftAlone(t, env, ...argv), code, argv.join(' '))
+  },
+)
+
 t.test(
   'a service whose log cannot be written serves, and ends as it should',
   { skip: !existsSync('/dev/full') },

@@ -59,6 +59,48 @@ t.test('--once takes one run, whatever it may hold, and its exit code is that of
   }
 })
 
+t.test('--once that is stopped before it had a run has not failed, and not done one either: 130', async (t) => {
+  const { env, said } = await withRequests(t, 0)
+  const runner = startCli(env, 'runner', '--id', 'r1', '--once', '--exec', 'true')
+  await until(
+    async () => said('session').length,
+    (count) => count > 0,
+  )
+  runner.signal()
+  t.equal((await runner.ended).code, 130)
+})
+
+t.test('a redirect is followed by nobody, and its place is named', async (t) => {
+  const elsewhere = await service(t, () => [200, {}])
+  const to = elsewhere.env.ENGINE_URL!
+  const { env, asked } = await service(t, ({ url }) => [301, '', { location: `${to}/base${url}` }])
+  const { code, err } = await cli(env, 'project', 'list')
+  t.equal(code, 4)
+  t.match(err, `${env.ENGINE_URL} redirects to ${to}/base: set ENGINE_URL or --url to that`)
+  t.notMatch(err, 'Is the service running there')
+  const before = asked.length
+  const runner = startCli(env, 'runner', '--id', 'r1', '--exec', 'true')
+  await until(
+    async () => asked.length,
+    (count) => count > before + 2,
+  )
+  runner.signal()
+  const ended = await runner.ended
+  t.equal(ended.code, 0)
+  t.match(ended.err, `redirects to ${to}/base: set ENGINE_URL or --url to that; trying again`)
+  t.same(elsewhere.asked, [], 'no token has gone there')
+})
+
+t.test('a redirect within one place, and one to nowhere, are told as well', async (t) => {
+  for (const [location, told] of [
+    ['/login', /redirects to http:\/\/127\.0\.0\.1:\d+\/login: set/],
+    ['http://', /something other than the service has answered, with status 302/],
+  ] as const) {
+    const { env } = await service(t, () => [302, 'moved', { location }])
+    t.match((await cli(env, 'project', 'list')).err, told)
+  }
+})
+
 t.test('a token file that is being replaced ends no run: the last token holds until there is another', async (t) => {
   const folder = t.testdir({ token: 'one\n' })
   const [file, gate] = [join(folder, 'token'), join(folder, 'gate')]
