@@ -4,19 +4,19 @@
  */
 import { readFileSync } from 'node:fs'
 import { type Command, Option } from 'commander'
-import { type Answer, createClient } from '../engine/client.ts'
+import { type Answer, type Client, createClient } from '../engine/client.ts'
 import { ServiceRefused } from '../engine/errors.ts'
 import type { Runner } from '../engine/runner.ts'
 import type { Settings } from '../runtime/settings.ts'
 import { adminTokenPath } from '../storage/home-paths.ts'
 import { integer, shellCommand, waitingTime } from './arguments.ts'
-import { CliFailure, EXIT } from './exit.ts'
+import { CliFailure, EXIT, explain } from './exit.ts'
 import { finished, startRunnerProcess } from './runner-process.ts'
 import { askAndSave, runnerTokenFile } from './runner-token.ts'
 import { envOf, flagOf, loadSettings, SETTINGS } from './settings.ts'
 import { readTokenFile } from './token-file.ts'
 import { VERSION } from './version.ts'
-import { type Act, type Cli, originOf } from './world.ts'
+import { type Act, type Cli, originOf, tokenSource } from './world.ts'
 
 const CAPACITY_DEFAULT = 1
 const DRAIN_MS_DEFAULT = 30_000
@@ -29,8 +29,9 @@ the home folder (under its name with _ for -), else it has its default.
 
 With --runner and --exec the service also runs a runner on this machine, registered for all projects
 and trusted. There is no boundary between them: the runner's commands run as the service's user.
-With TLS it asks at the address that is listened on, and takes the certificate of tls_cert there,
-whatever that names and whoever has issued it, and no other.
+A runner that is refused (removed, its token gone) ends alone: the log says so, and the service
+goes on. With TLS it asks at the address that is listened on, and takes the certificate of tls_cert
+there, whatever that names and whoever has issued it, and no other.
 
 SIGTERM, SIGINT, SIGQUIT and SIGHUP stop it: nothing new is taken, parked polls are answered,
 streams are told to come back, and what was taken is finished, within 25 s. A second one ends it at
@@ -97,17 +98,22 @@ async function runService(cli: Cli, _: readonly any[], options: any): Promise<nu
       return EXIT.ok
     }
     const place = placeOf(service.url, settings)
-    const token = await localRunnerToken(settings, place, runnerId, capacity)
+    if (!(await registered(cli, { home: settings.home, id: runnerId, capacity, place }))) {
+      await stopped
+      return EXIT.ok
+    }
+    const tokenFile = runnerTokenFile(settings.home, runnerId)
     runner = startRunnerProcess(world, runnerId, exec, {
       ...options,
       capacity,
       drain,
       stopGrace: 10_000,
       ...place,
-      token: () => token,
+      token: tokenSource(tokenFile, true, world.env),
+      tokenMayChange: true,
     })
-    const ended = finished(runner, runnerId, runnerTokenFile(settings.home, runnerId))
-    await Promise.race([stopped, ended])
+    const ended = finished(runner, runnerId, tokenFile).catch((error) => tellWithoutRunner(cli, error))
+    await stopped
     runner.drain()
     await ended
     return EXIT.ok
@@ -137,31 +143,71 @@ function camel(name: string): string {
   return name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase())
 }
 
+/** Others work on: what the service does for them does not depend on a runner that it refuses. */
+function tellWithoutRunner({ note }: Cli, error: unknown): void {
+  note(`intendant: the service goes on without its local runner: ${explain(error).text}`)
+}
+
+/** Whether there is such a runner now: one that was removed is so for good, which is told. Throws what else keeps it from being one. */
+async function registered(cli: Cli, runner: LocalRunner): Promise<boolean> {
+  try {
+    await registerRunner(cli, runner)
+    return true
+  } catch (error) {
+    if (!(error instanceof ServiceRefused) || error.problem.code !== 'runner_removed') throw error
+    tellWithoutRunner(cli, error)
+    return false
+  }
+}
+
+interface LocalRunner {
+  readonly home: string
+  readonly id: string
+  readonly capacity: number
+  readonly place: Place
+}
+
 /**
- * The token of the local runner, which is registered if it is not there yet. It is kept in the home folder; one
- * that the service does not know (another home's, or rotated since), or that is none, is replaced.
+ * Sees to it that the local runner is registered, and that a token of it lies in the home folder. One that the service does not
+ * know (another home's), or that is none, is replaced; for that, and to say what the runner may take, an admin's token must be there.
  */
-async function localRunnerToken(settings: Settings, place: Place, id: string, capacity: number): Promise<string> {
-  const adminFile = adminTokenPath(settings.home)
-  const { token: adminToken, fault, cause } = readTokenFile(adminFile)
-  if (adminToken === undefined) throw new CliFailure(`the token file ${adminFile} ${fault}.`, EXIT.usage, cause)
-  const userAgent = `intendant-serve/${VERSION}`
-  const admin = createClient({ ...place, token: () => adminToken, userAgent, origin: originOf('intendant serve') })
-  const path = `/api/runners/${encodeURIComponent(id)}`
+async function registerRunner(cli: Cli, { home, id, capacity, place }: LocalRunner): Promise<void> {
   const grants = { allowed_projects: ['*'], capacity, trusted: true }
-  const saved = async (what: string, ask: () => Promise<Answer>): Promise<string> => {
-    const done = `runner ${id} has a ${what}`
-    return (await askAndSave({ home: settings.home, id, done }, ask)).body.token
+  const path = `/api/runners/${encodeURIComponent(id)}`
+  const kept = readTokenFile(runnerTokenFile(home, id)).token
+  const isKept = kept !== undefined && (await isTaken(place, kept))
+  const saved = async (what: string, ask: () => Promise<Answer>): Promise<void> => {
+    await askAndSave({ home, id, done: `runner ${id} has a ${what}` }, ask)
   }
   try {
-    return await saved('token', () => admin.request('POST', '/api/runners', { body: { id, ...grants } }))
+    const admin = adminClient(home, place)
+    try {
+      await admin.request('PATCH', path, { body: grants })
+    } catch (error) {
+      if (!(error instanceof ServiceRefused) || error.problem.code !== 'not_found') throw error
+      return await saved('token', () => admin.request('POST', '/api/runners', { body: { id, ...grants } }))
+    }
+    if (!isKept) await saved('new token', () => admin.request('POST', `${path}/token`))
   } catch (error) {
-    if (!(error instanceof ServiceRefused) || error.problem.code !== 'already_exists') throw error
+    // As OPERATIONS.md advises: the first admin token is revoked, and no other lies there.
+    const isWithoutAdmin = error instanceof NoAdminToken || (error instanceof ServiceRefused && isNoAdmin(error))
+    if (!isKept || !isWithoutAdmin) throw error
+    cli.note(`intendant: what the local runner may take stays as it is: ${error.message}`)
   }
-  await admin.request('PATCH', path, { body: grants })
-  const kept = readTokenFile(runnerTokenFile(settings.home, id)).token
-  if (kept !== undefined && (await isTaken(place, kept))) return kept
-  return await saved('new token', () => admin.request('POST', `${path}/token`))
+}
+
+class NoAdminToken extends CliFailure {}
+
+function adminClient(home: string, place: Place): Client {
+  const file = adminTokenPath(home)
+  const { token, fault, cause } = readTokenFile(file)
+  if (token === undefined) throw new NoAdminToken(`the token file ${file} ${fault}.`, EXIT.usage, cause)
+  const userAgent = `intendant-serve/${VERSION}`
+  return createClient({ ...place, token: () => token, userAgent, origin: originOf('intendant serve') })
+}
+
+function isNoAdmin({ problem }: ServiceRefused): boolean {
+  return problem.status === 401 || problem.code === 'forbidden'
 }
 
 async function isTaken(place: Place, token: string): Promise<boolean> {

@@ -1,8 +1,9 @@
 import { spawn, spawnSync } from 'node:child_process'
-import { readFileSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import t, { type Test } from 'tap'
 import { documentedScript } from '../documented-script.ts'
-import { ENV, type Served, serve, start } from './processes.ts'
+import { until } from '../until.ts'
+import { ENV, runCommand, type Served, serve, start } from './processes.ts'
 
 const GREET = `cat > /dev/null; echo hello; echo '{"event_type":"greeting_composed","payload":{"greeting":"Hello, Ada"}}'`
 
@@ -176,11 +177,90 @@ t.test(
     t.match(readFileSync(file, 'utf8'), /^[!-~]+\n$/)
     t.equal(await service.end('SIGTERM'), 0, service.log())
     writeFileSync(`${home}/admin.token`, 'one\ntwo\n')
+    rmSync(file)
     const refused = start(t, ENV, 'serve', '--home', home, '--port', '0', ...local)
     t.equal(await refused.ended, 2)
     t.match(refused.err(), /the token file .*admin\.token holds more than a token/)
   },
 )
+
+t.test('serve --runner takes up a token that is given to its runner while it runs', async (t) => {
+  const service = await serve(t, t.testdir(), '--runner', 'local', '--exec', GREET)
+  await service.cli('project', 'add', '--name', 'Demo', '--key', 'demo')
+  const authorization = `Bearer ${readFileSync(`${service.home}/admin.token`, 'utf8').trim()}`
+  const runs = async (round: string): Promise<void> => {
+    const given = await service.cli('runner', 'token', 'local', '--save-token')
+    t.equal(given.code, 0, given.err)
+    const { code, err } = await service.cli(...REQUEST, '--wait', '--idempotency-key', round)
+    t.equal(code, 0, err)
+  }
+  await runs('one')
+  // Eight are kept: with these and the next the one that it began with is none any more.
+  for (let n = 0; n < 6; n += 1)
+    await fetch(`${service.url}/api/runners/local/token`, { method: 'POST', headers: { authorization } })
+  await runs('two')
+  t.equal(await service.end('SIGTERM'), 0, service.log())
+})
+
+t.test('a local runner that is refused is told of in the log, and the service goes on without it', async (t) => {
+  const service = await serve(t, t.testdir(), '--runner', 'local', '--exec', GREET)
+  await until(
+    async () => (await service.cli('runner', 'list')).out,
+    (out) => out.includes('local'),
+  )
+  t.equal((await service.cli('runner', 'remove', 'local')).code, 0)
+  await until(
+    async () => service.log(),
+    (log) => log.includes('goes on without its local runner'),
+  )
+  t.match(service.log(), /intendant: the service goes on without its local runner: The runner was removed/)
+  t.equal((await service.cli('runner', 'list')).code, 0)
+  t.equal(await service.end('SIGTERM'), 0, service.log())
+  const again = await serve(t, service.home, '--runner', 'local', '--exec', GREET)
+  await until(
+    async () => again.log(),
+    (log) => log.includes('goes on without its local runner: The runner local was removed'),
+  )
+  t.equal(await again.end('SIGTERM'), 0, again.log())
+})
+
+t.test('serve --runner starts with the token that its runner has, where no admin token lies in the home', async (t) => {
+  const home = t.testdir()
+  const local = ['--runner', 'local', '--exec', GREET]
+  const first = await serve(t, home, ...local)
+  await first.cli('project', 'add', '--name', 'Demo', '--key', 'demo')
+  await until(
+    async () => existsSync(`${home}/runner-local.token`),
+    (isThere) => isThere,
+  )
+  // As OPERATIONS.md advises.
+  const admin = (await first.cli('token', 'create', '--name', 'ada', '--role', 'admin')).out.trim().split('\n').at(-1)!
+  const tokens = JSON.parse((await first.cli('token', 'list', '--json')).out)
+  const initial = tokens.find(({ name }: { name: string }) => name !== 'ada').id
+  const env = { ...first.env, ENGINE_TOKEN: admin }
+  t.equal((await runCommand(['token', 'revoke', initial], env)).code, 0)
+  t.equal(await first.end('SIGTERM'), 0, first.log())
+  for (const isThere of [true, false]) {
+    if (!isThere) rmSync(`${home}/admin.token`)
+    const service = await serve(t, home, ...local)
+    const key = ['--idempotency-key', `admin-token-${isThere}`]
+    const { code, err } = await runCommand([...REQUEST, '--wait', ...key], { ...service.env, ENGINE_TOKEN: admin })
+    t.equal(code, 0, err)
+    t.match(service.log(), /what the local runner may take stays as it is/)
+    t.equal(await service.end('SIGTERM'), 0, service.log())
+  }
+})
+
+t.test('a command that is said again at the same time asks for one run', async (t) => {
+  const service = await demo(t)
+  const line = ['emit', 'greet_requested', '--project', 'demo', '--payload', '{"name":"Ada"}']
+  const at = ['--occurred-at', '2026-01-31T08:00:00Z']
+  const [first, second] = [await service.cli(...line, ...at), await service.cli(...line, ...at)]
+  t.same([first.code, second.code], [0, 0], second.err)
+  t.match(second.out, 'was recorded before')
+  t.equal(second.out.replace(' was recorded before', ''), first.out)
+  t.equal(JSON.parse((await service.cli('run-request', 'list', '--json')).out).length, 1)
+})
 
 t.test("an admin's token is refused by the runner", async (t) => {
   const service = await demo(t)
