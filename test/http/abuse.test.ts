@@ -1,7 +1,7 @@
 import { pino } from 'pino'
 import t from 'tap'
+import { HurriedNature } from '../natures/hurried.ts'
 import { MemoryJournal } from '../storage/memory.ts'
-import { HurriedNature } from './hurried-nature.ts'
 import { raw, startTestService } from './service-harness.ts'
 
 const POST_PROJECT = (admin: string, more: string): string =>

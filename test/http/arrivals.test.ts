@@ -3,8 +3,8 @@ import { Arrivals, namedBy } from '../../http/arrivals.ts'
 import { LOOK_AGAIN_MS } from '../../http/later-turns.ts'
 import { recordIdOfSlug } from '../../machines/derived-id.ts'
 import { projectIdOf, runRequestIdOf } from '../../runtime/identity.ts'
+import { HeldNature } from '../natures/held.ts'
 import { until } from '../until.ts'
-import { HeldNature } from './held-nature.ts'
 import { startTestService } from './service-harness.ts'
 
 const REQUEST = namedBy('/api/run-requests/:id')!
