@@ -1,4 +1,4 @@
-/** What earlier systems of this kind learned the hard way, as far as campaigns can get it wrong. */
+/** What earlier systems of this kind learned the hard way (test/LEARNED.md), as far as campaigns can get it wrong. */
 import t from 'tap'
 import { HurriedNature } from '../natures/hurried.ts'
 import { until } from '../until.ts'
